@@ -1,0 +1,55 @@
+//! Facility bits: what STORE FACILITY LIST EXTENDED shows.
+
+/// The number of doublewords that the list of facility bits has in this machine.
+pub const FACILITY_DOUBLEWORDS: usize = 4;
+
+/// Bit 40: the load-program-parameter facility.
+pub const LOAD_PROGRAM_PARAMETER: u32 = 40;
+/// Bit 67: the CPU-measurement counter facility.
+pub const MEASUREMENT_COUNTER: u32 = 67;
+/// Bit 68: the CPU-measurement sampling facility.
+pub const MEASUREMENT_SAMPLING: u32 = 68;
+/// Bit 142: the store-CPU-counter-multiple facility.
+pub const STORE_COUNTER_MULTIPLE: u32 = 142;
+
+/// The list of facility bits, bit 0 leftmost in the first doubleword.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FacilityList(pub [u64; FACILITY_DOUBLEWORDS]);
+
+impl FacilityList {
+    /// The list with bit `n` set; a bit beyond the list is left out.
+    #[must_use]
+    pub const fn with(mut self, n: u32) -> Self {
+        let doubleword = (n / 64) as usize;
+        if doubleword < FACILITY_DOUBLEWORDS {
+            self.0[doubleword] |= 1 << (63 - n % 64);
+        }
+        self
+    }
+
+    /// Whether bit `n` is set.
+    #[must_use]
+    pub const fn has(&self, n: u32) -> bool {
+        let doubleword = (n / 64) as usize;
+        doubleword < FACILITY_DOUBLEWORDS && self.0[doubleword] & (1 << (63 - n % 64)) != 0
+    }
+
+    /// How many doublewords the list needs: up to the last nonzero one, at least one.
+    #[must_use]
+    pub fn doublewords(&self) -> usize {
+        self.0.iter().rposition(|&word| word != 0).map_or(1, |last| last + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facility_bits_are_numbered_from_the_left_across_doublewords() {
+        let list = FacilityList::default().with(0).with(67).with(142);
+        assert_eq!(list.0, [1 << 63, 1 << (63 - 3), 1 << (63 - 14), 0]);
+        assert!(list.has(142) && !list.has(143));
+        assert_eq!(list.doublewords(), 3);
+    }
+}

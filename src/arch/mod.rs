@@ -1,0 +1,17 @@
+//! The vocabulary of the z/Architecture: words, numbers and layouts, without state.
+//!
+//! Everything here is as the Principles of Operation spells it, so that the other rooms can be read
+//! beside the manual.
+
+#![forbid(unsafe_code)]
+
+pub mod address;
+pub mod bits;
+pub mod condition;
+pub mod control;
+pub mod facility;
+pub mod interruption;
+pub mod lowcore;
+pub mod psw;
+pub mod table;
+pub mod tod;

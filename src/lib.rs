@@ -1,0 +1,22 @@
+//! Millimeter: a machine underneath the machine.
+//!
+//! A freestanding image that is IPLed below a guest, hides at the top of storage as the hardware
+//! system area (HSA), runs the guest deprivileged, and performs the instructions of IBM's
+//! load-program-parameter and CPU-measurement facilities (SA23-2260) that the machine below lacks.
+//!
+//! Calls go one way: `machine` → [`guest`] → {[`insn`], [`cpumf`]} → [`arch`]. Everything but
+//! `machine` compiles and is tested on the host; `machine` is the only room that touches hardware
+//! and the only one with unsafe code.
+
+#![cfg_attr(not(test), no_std)]
+#![deny(unsafe_code)]
+
+pub mod arch;
+pub mod cpumf;
+pub mod guest;
+pub mod insn;
+pub mod link;
+
+#[cfg(target_arch = "s390x")]
+#[allow(unsafe_code)]
+pub mod machine;
