@@ -1,0 +1,483 @@
+//! Frames: the unit that crosses the console.
+//!
+//! A frame is `COBS(channel | payload | CRC-32)` followed by one zero byte. Consistent overhead
+//! byte stuffing removes every zero from the body, so a zero can only be an end, and a receiver
+//! that has lost its place finds it again at the next one. The CRC-32 is big-endian and covers the
+//! channel and the payload.
+//!
+//! A sender opens the link with a lone zero byte. What comes before the first zero is text of
+//! whatever ran earlier (a boot loader, a panic before the link was up): it is handed out as such
+//! and never taken for a frame.
+//!
+//! Encoding writes into a buffer of the caller and takes the payload in pieces, so that a
+//! sample-data block is never copied to stand behind its heading.
+
+use core::fmt;
+
+use super::CHECK;
+
+/// The largest frame: channel, payload and check, before byte stuffing.
+pub const LARGEST_FRAME: usize = 8192;
+
+/// Bytes of a frame that are not payload: the channel and the check.
+const AROUND_PAYLOAD: usize = 1 + 4;
+
+/// The largest payload that one frame carries.
+pub const LARGEST_PAYLOAD: usize = LARGEST_FRAME - AROUND_PAYLOAD;
+
+/// A buffer of this size holds any encoded frame, the closing zero included.
+pub const LARGEST_ENCODED: usize = encoded_bound(LARGEST_PAYLOAD);
+
+/// The zero byte that ends a frame, and that opens the link.
+pub const DELIMITER: u8 = 0;
+
+/// A group of byte stuffing is at most this long, its code byte included.
+const LONGEST_GROUP: usize = 0xFF;
+
+/// What a frame is about. The numbers are the first byte of every frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Channel {
+    /// How the run goes: [`super::state`]. Machine to host only.
+    RunState = 0,
+    /// Bytes of the guest's console, in both directions.
+    Console = 1,
+    /// The log, in defmt's own encoding. Machine to host only.
+    Log = 2,
+    /// Operator text: a command line to the machine, the answer to the host.
+    Operator = 3,
+    /// Sample-data blocks: [`super::data::SampleHead`]. Machine to host only.
+    SampleData = 4,
+    /// Counter sets: [`super::data::CounterHead`]. Machine to host only.
+    Counters = 5,
+}
+
+impl Channel {
+    /// The channel with this number, if there is one.
+    pub const fn from_number(number: u8) -> Option<Self> {
+        Some(match number {
+            0 => Self::RunState,
+            1 => Self::Console,
+            2 => Self::Log,
+            3 => Self::Operator,
+            4 => Self::SampleData,
+            5 => Self::Counters,
+            _ => return None,
+        })
+    }
+}
+
+/// Why a payload could not be encoded. The sender is to blame in both cases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EncodeError {
+    /// The payload has this many bytes, more than [`LARGEST_PAYLOAD`].
+    PayloadTooLarge(usize),
+    /// The caller's buffer is smaller than [`encoded_bound`] of the payload, which is given.
+    BufferTooSmall(usize),
+}
+
+impl fmt::Display for EncodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PayloadTooLarge(length) => {
+                write!(
+                    f,
+                    "a payload of {length} bytes does not fit a frame ({LARGEST_PAYLOAD})"
+                )
+            }
+            Self::BufferTooSmall(needed) => {
+                write!(f, "encoding this payload needs a buffer of {needed} bytes")
+            }
+        }
+    }
+}
+
+impl core::error::Error for EncodeError {}
+
+/// Upper bound of the encoded size of a payload, the closing zero included.
+pub const fn encoded_bound(payload: usize) -> usize {
+    let body = payload + AROUND_PAYLOAD;
+    // One code byte at the start, one for every full group, and the closing zero.
+    body + body / (LONGEST_GROUP - 1) + 2
+}
+
+/// Encodes one frame into `out` and returns its length, the closing zero included.
+///
+/// The payload is the concatenation of `pieces`. The buffer must have [`encoded_bound`] bytes of
+/// the payload even if this payload would need fewer: whether a frame fits must not depend on how
+/// many zeros it happens to hold.
+pub fn encode(channel: Channel, pieces: &[&[u8]], out: &mut [u8]) -> Result<usize, EncodeError> {
+    let payload = pieces.iter().map(|piece| piece.len()).sum();
+    if payload > LARGEST_PAYLOAD {
+        return Err(EncodeError::PayloadTooLarge(payload));
+    }
+    if out.len() < encoded_bound(payload) {
+        return Err(EncodeError::BufferTooSmall(encoded_bound(payload)));
+    }
+    let mut check = CHECK.digest();
+    let mut stuffing = Stuffing::new(out);
+    for piece in core::iter::once(&[channel as u8][..]).chain(pieces.iter().copied()) {
+        check.update(piece);
+        stuffing.push(piece);
+    }
+    stuffing.push(&check.finalize().to_be_bytes());
+    Ok(stuffing.finish())
+}
+
+/// Byte stuffing in progress: the open group's code byte waits at `code` for the group's length.
+struct Stuffing<'a> {
+    out: &'a mut [u8],
+    code: usize,
+    end: usize,
+    after_full_group: bool,
+}
+
+impl<'a> Stuffing<'a> {
+    fn new(out: &'a mut [u8]) -> Self {
+        Self {
+            out,
+            code: 0,
+            end: 1,
+            after_full_group: false,
+        }
+    }
+
+    /// Appends bytes. The loop is the link's cost per byte; it is kept to a compare and a store.
+    fn push(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.after_full_group = false;
+            if byte != DELIMITER {
+                self.out[self.end] = byte;
+                self.end += 1;
+                if self.end - self.code < LONGEST_GROUP {
+                    continue;
+                }
+                self.after_full_group = true;
+            }
+            self.close_group();
+            self.code = self.end;
+            self.end += 1;
+        }
+    }
+
+    fn close_group(&mut self) {
+        // A group is at most LONGEST_GROUP = 255 long, so the length fits its code byte.
+        self.out[self.code] = (self.end - self.code) as u8;
+    }
+
+    fn finish(mut self) -> usize {
+        if self.after_full_group {
+            // A full group stands for no zero: the empty group opened behind it is not needed.
+            self.end = self.code;
+        } else {
+            self.close_group();
+        }
+        self.out[self.end] = DELIMITER;
+        self.end + 1
+    }
+}
+
+/// A frame that has been checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// What the frame is about.
+    pub channel: Channel,
+    /// The bytes between channel and check.
+    pub payload: &'a [u8],
+}
+
+/// What one received byte brought about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Received<'a> {
+    /// The byte is part of something that has not ended.
+    Nothing,
+    /// The link is not open yet: the byte is text.
+    Text(u8),
+    /// The byte ended a frame that checks.
+    Frame(Frame<'a>),
+    /// The byte ended something that does not check. It has been counted and dropped.
+    Bad,
+}
+
+/// The receiving end: takes bytes as they arrive and gives back what they amount to.
+///
+/// `N` is the storage for one encoded frame; a receiver that expects only short ones (the
+/// machine, which hears operator commands and typed text) can do with less than
+/// [`LARGEST_ENCODED`]. A frame that is longer than the buffer is bad like any other garbage.
+#[derive(Debug)]
+pub struct Decoder<const N: usize = LARGEST_ENCODED> {
+    buffer: [u8; N],
+    filled: usize,
+    open: bool,
+    overrun: bool,
+    bad: u64,
+}
+
+impl<const N: usize> Default for Decoder<N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<const N: usize> Decoder<N> {
+    /// A receiver that has heard nothing.
+    pub const fn new() -> Self {
+        Self {
+            buffer: [0; N],
+            filled: 0,
+            open: false,
+            overrun: false,
+            bad: 0,
+        }
+    }
+
+    /// Frames that did not check so far.
+    pub fn bad_frames(&self) -> u64 {
+        self.bad
+    }
+
+    /// Whether the opening zero has been received.
+    pub fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// Takes one byte.
+    pub fn push(&mut self, byte: u8) -> Received<'_> {
+        if byte != DELIMITER {
+            if !self.open {
+                return Received::Text(byte);
+            }
+            match self.buffer.get_mut(self.filled) {
+                Some(place) => {
+                    *place = byte;
+                    self.filled += 1;
+                }
+                None => self.overrun = true,
+            }
+            return Received::Nothing;
+        }
+        self.open = true;
+        let filled = core::mem::take(&mut self.filled);
+        let overrun = core::mem::take(&mut self.overrun);
+        if filled == 0 {
+            return Received::Nothing;
+        }
+        let frame = if overrun {
+            None
+        } else {
+            check(&mut self.buffer[..filled])
+        };
+        match frame {
+            Some(frame) => Received::Frame(frame),
+            None => {
+                self.bad += 1;
+                Received::Bad
+            }
+        }
+    }
+}
+
+/// Unstuffs in place and believes the result only if the check and the channel are right.
+fn check(encoded: &mut [u8]) -> Option<Frame<'_>> {
+    let length = cobs::decode_in_place(encoded).ok()?;
+    let (body, check) = encoded.get(..length)?.split_last_chunk::<4>()?;
+    let (&channel, payload) = body.split_first()?;
+    if payload.len() > LARGEST_PAYLOAD || CHECK.checksum(body) != u32::from_be_bytes(*check) {
+        return None;
+    }
+    Some(Frame {
+        channel: Channel::from_number(channel)?,
+        payload,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn encoded(channel: Channel, pieces: &[&[u8]]) -> Vec<u8> {
+        let mut out = vec![0xAA; LARGEST_ENCODED];
+        let length = encode(channel, pieces, &mut out).unwrap();
+        out.truncate(length);
+        out
+    }
+
+    /// Byte stuffing as another implementation does it.
+    fn stuffed(body: &[u8]) -> Vec<u8> {
+        let mut out = vec![0; cobs::max_encoding_length(body.len())];
+        let length = cobs::encode(body, &mut out);
+        out.truncate(length);
+        out
+    }
+
+    fn receive(decoder: &mut Decoder, bytes: &[u8]) -> (Vec<u8>, Vec<(Channel, Vec<u8>)>) {
+        let (mut text, mut frames) = (Vec::new(), Vec::new());
+        for &byte in bytes {
+            match decoder.push(byte) {
+                Received::Text(byte) => text.push(byte),
+                Received::Frame(frame) => frames.push((frame.channel, frame.payload.to_vec())),
+                Received::Nothing | Received::Bad => {}
+            }
+        }
+        (text, frames)
+    }
+
+    #[test]
+    fn bytes_before_the_first_zero_are_text_and_never_a_frame() {
+        let mut stream = b"IPL 0190\r\n".to_vec();
+        stream.push(DELIMITER);
+        stream.extend(encoded(Channel::Console, &[b"hello"]));
+        let mut decoder = Decoder::new();
+        let (text, frames) = receive(&mut decoder, &stream);
+        assert_eq!(text, b"IPL 0190\r\n");
+        assert_eq!(frames, [(Channel::Console, b"hello".to_vec())]);
+        assert_eq!(decoder.bad_frames(), 0);
+
+        let (text, frames) = receive(
+            &mut Decoder::new(),
+            &encoded(Channel::Console, &[b"too early"]),
+        );
+        assert!(!text.is_empty() && frames.is_empty());
+    }
+
+    #[test]
+    fn an_empty_payload_is_a_frame() {
+        let mut decoder: Decoder = Decoder::new();
+        let mut stream = vec![DELIMITER];
+        stream.extend(encoded(Channel::Log, &[]));
+        assert_eq!(
+            receive(&mut decoder, &stream).1,
+            [(Channel::Log, Vec::new())]
+        );
+    }
+
+    #[test]
+    fn a_payload_one_byte_too_large_is_refused_and_the_largest_is_not() {
+        let payload = vec![7; LARGEST_PAYLOAD + 1];
+        let mut out = vec![0; LARGEST_ENCODED + 8];
+        assert_eq!(
+            encode(Channel::Console, &[&payload], &mut out),
+            Err(EncodeError::PayloadTooLarge(LARGEST_PAYLOAD + 1))
+        );
+        let mut stream = vec![DELIMITER];
+        stream.extend(encoded(Channel::Console, &[&payload[1..]]));
+        let mut decoder = Decoder::new();
+        assert_eq!(receive(&mut decoder, &stream).1.len(), 1);
+    }
+
+    #[test]
+    fn a_buffer_below_the_bound_is_refused_before_a_byte_is_written() {
+        let mut out = [0xAA; encoded_bound(3) - 1];
+        assert_eq!(
+            encode(Channel::Console, &[b"abc"], &mut out),
+            Err(EncodeError::BufferTooSmall(encoded_bound(3)))
+        );
+        assert!(out.iter().all(|&byte| byte == 0xAA));
+    }
+
+    #[test]
+    fn a_frame_longer_than_the_receivers_buffer_is_one_bad_frame_and_the_next_is_heard() {
+        let mut decoder: Decoder<32> = Decoder::new();
+        let mut stream = vec![DELIMITER];
+        stream.extend(encoded(Channel::Console, &[&[1; 300]]));
+        stream.extend(encoded(Channel::Operator, &[b"help"]));
+        let mut heard = Vec::new();
+        for byte in stream {
+            if let Received::Frame(frame) = decoder.push(byte) {
+                heard.push(frame.payload.to_vec());
+            }
+        }
+        assert_eq!(heard, [b"help"]);
+        assert_eq!(decoder.bad_frames(), 1);
+    }
+
+    #[test]
+    fn a_channel_that_does_not_exist_is_a_bad_frame() {
+        let body = [6u8, 1, 2];
+        let mut whole = body.to_vec();
+        whole.extend(CHECK.checksum(&body).to_be_bytes());
+        let mut stream = vec![DELIMITER];
+        stream.extend(stuffed(&whole));
+        stream.push(DELIMITER);
+        let mut decoder = Decoder::new();
+        assert!(receive(&mut decoder, &stream).1.is_empty());
+        assert_eq!(decoder.bad_frames(), 1);
+    }
+
+    fn any_channel() -> impl Strategy<Value = Channel> {
+        (0u8..6).prop_map(|number| Channel::from_number(number).unwrap())
+    }
+
+    /// Payloads that are hard on byte stuffing: long runs of zeros and of anything else.
+    fn any_payload() -> impl Strategy<Value = Vec<u8>> {
+        prop::collection::vec((any::<u8>(), prop_oneof![1usize..4, 250usize..260]), 0..12).prop_map(
+            |runs| {
+                runs.into_iter()
+                    .flat_map(|(byte, length)| std::iter::repeat_n(byte, length))
+                    .collect()
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_sent_is_received(messages in prop::collection::vec((any_channel(), any_payload(), any::<prop::sample::Index>()), 0..6)) {
+            let mut stream = vec![DELIMITER];
+            for (channel, payload, cut) in &messages {
+                let (left, right) = payload.split_at(cut.index(payload.len() + 1));
+                stream.extend(encoded(*channel, &[left, right]));
+            }
+            let mut decoder = Decoder::new();
+            let (text, frames) = receive(&mut decoder, &stream);
+            prop_assert!(text.is_empty());
+            prop_assert_eq!(decoder.bad_frames(), 0);
+            let sent: Vec<_> = messages.into_iter().map(|(channel, payload, _)| (channel, payload)).collect();
+            prop_assert_eq!(frames, sent);
+        }
+
+        #[test]
+        fn the_encoding_is_the_one_that_the_cobs_crate_gives(channel in any_channel(), payload in any_payload()) {
+            let mut body = vec![channel as u8];
+            body.extend(&payload);
+            body.extend(CHECK.checksum(&body).to_be_bytes());
+            let mut expected = stuffed(&body);
+            expected.push(DELIMITER);
+            prop_assert_eq!(encoded(channel, &[&payload]), expected);
+        }
+
+        #[test]
+        fn one_changed_byte_loses_at_most_two_frames_and_invents_none(
+            payloads in prop::collection::vec(any_payload(), 1..6),
+            at in any::<prop::sample::Index>(),
+            other in 1u8..=255,
+        ) {
+            let mut stream = vec![DELIMITER];
+            for payload in &payloads {
+                stream.extend(encoded(Channel::SampleData, &[payload]));
+            }
+            let at = 1 + at.index(stream.len() - 1);
+            stream[at] ^= other;
+            let mut decoder = Decoder::new();
+            let (_, frames) = receive(&mut decoder, &stream);
+            prop_assert!(frames.len() + 2 >= payloads.len());
+            let mut sent = payloads.iter();
+            for (_, frame) in frames {
+                prop_assert!(sent.any(|payload| *payload == frame), "a frame that was never sent");
+            }
+        }
+
+        #[test]
+        fn garbage_is_counted_and_the_frame_behind_it_is_heard(garbage in prop::collection::vec(any::<u8>(), 0..20_000)) {
+            let mut decoder = Decoder::new();
+            let mut stream = vec![DELIMITER];
+            stream.extend(&garbage);
+            stream.push(DELIMITER);
+            stream.extend(encoded(Channel::Operator, &[b"still here"]));
+            let pieces = garbage.split(|&byte| byte == DELIMITER).filter(|piece| !piece.is_empty()).count() as u64;
+            let (_, frames) = receive(&mut decoder, &stream);
+            prop_assert_eq!(frames.last(), Some(&(Channel::Operator, b"still here".to_vec())));
+            prop_assert_eq!(decoder.bad_frames() + frames.len() as u64 - 1, pieces);
+        }
+    }
+}

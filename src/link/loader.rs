@@ -1,0 +1,469 @@
+//! The loader block: how a run reaches the machine.
+//!
+//! The host decides everything about a run before the machine starts and stages it in storage: one
+//! 4096-byte block at a fixed place, and the guest's segments higher up. Nothing is negotiated
+//! over the link, because an answer from the host would arrive at an arbitrary moment and make the
+//! run unrepeatable. The machine reads the block once at IPL, moves itself out of the way, and then
+//! copies each segment from where it was staged to where the guest expects it.
+//!
+//! A block that is not there is not an error (the machine then talks to an operator in plain
+//! text); a block that is there but damaged is, and each kind of damage has its name.
+
+use core::fmt;
+
+use zerocopy::{
+    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
+    byteorder::big_endian::{U32, U64},
+};
+
+use super::CHECK;
+
+/// Absolute address at which the host stages the block.
+pub const BLOCK_ADDRESS: u64 = 0x1C_0000;
+
+/// Length of the block in bytes.
+pub const BLOCK_LENGTH: u32 = 4096;
+
+/// Lowest absolute address at which the host stages segments.
+pub const LOWEST_STAGE: u64 = 0x100_0000;
+
+/// The first eight bytes: "MMLOADR1".
+pub const MAGIC: u64 = u64::from_be_bytes(*b"MMLOADR1");
+
+/// Most segments that a block describes.
+pub const MOST_SEGMENTS: usize = 64;
+
+/// Most CPUs that a guest can have.
+pub const MOST_CPUS: u32 = 4;
+
+/// Shortest sampling interval, in cycles.
+pub const SHORTEST_INTERVAL: u64 = 1_000;
+
+/// Longest sampling interval, in cycles.
+pub const LONGEST_INTERVAL: u64 = 1 << 32;
+
+/// Sampling interval of a run that does not choose one, in cycles.
+pub const DEFAULT_INTERVAL: u64 = 1_000_000;
+
+/// What one CPU's turn lasts when the block does not say, in microseconds.
+pub const DEFAULT_SLICE: u64 = 1_000;
+
+/// [`LoaderBlock::icount_shift`] of a machine whose clock does not count instructions.
+pub const NO_ICOUNT: u32 = u32::MAX;
+
+/// Highest instruction-count shift: one instruction then lasts 1024 ns.
+const HIGHEST_SHIFT: u32 = 10;
+
+/// Bits of [`LoaderBlock::flags`].
+pub mod flags {
+    /// The link carries frames.
+    pub const FRAMES: u32 = 0x1;
+    /// The guest starts without an operator's command.
+    pub const START: u32 = 0x2;
+    /// The clock is the host's.
+    pub const REAL_TIME: u32 = 0x4;
+    /// The machine reads the link at any time.
+    pub const INTERACTIVE: u32 = 0x8;
+    /// Every bit that means something.
+    pub const ALL: u32 = FRAMES | START | REAL_TIME | INTERACTIVE;
+}
+
+/// Authorization and activation bits of the counter sets, as SA23-2260 numbers them.
+pub mod sets {
+    /// Extended counter set.
+    pub const EXTENDED: u32 = 0x1;
+    /// Basic counter set.
+    pub const BASIC: u32 = 0x2;
+    /// Problem-state counter set.
+    pub const PROBLEM_STATE: u32 = 0x4;
+    /// Crypto-activity counter set.
+    pub const CRYPTO: u32 = 0x8;
+    /// What a guest is authorized to use when nothing else is asked for.
+    pub const DEFAULT: u32 = BASIC | PROBLEM_STATE;
+    /// Every set that the facility knows.
+    pub const ALL: u32 = EXTENDED | BASIC | PROBLEM_STATE | CRYPTO;
+}
+
+/// Values of [`LoaderBlock::level`].
+pub mod level {
+    /// The guest finds itself in a logical partition.
+    pub const LOGICAL_PARTITION: u32 = 1;
+    /// The guest finds itself in a virtual machine.
+    pub const VIRTUAL_MACHINE: u32 = 2;
+}
+
+/// One piece of the guest.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    FromBytes,
+    IntoBytes,
+    Immutable,
+    KnownLayout,
+    Unaligned,
+)]
+#[repr(C)]
+pub struct Segment {
+    /// Absolute address at which the host staged the bytes.
+    pub staged: U64,
+    /// Bytes staged.
+    pub staged_length: U64,
+    /// Guest absolute address at which they belong.
+    pub destination: U64,
+    /// Bytes that the segment has in guest storage; those behind the staged ones are zeros.
+    pub length: U64,
+}
+
+/// The block, as it lies in storage.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
+)]
+#[repr(C)]
+pub struct LoaderBlock {
+    /// [`MAGIC`].
+    pub magic: U64,
+    /// [`BLOCK_LENGTH`].
+    pub length: U32,
+    /// Bits of [`flags`].
+    pub flags: U32,
+    /// Guest CPUs, 1 to [`MOST_CPUS`].
+    pub cpus: U32,
+    /// Segments in use.
+    pub segment_count: U32,
+    /// The guest's initial PSW, bits 0-63.
+    pub psw_mask: U64,
+    /// The guest's initial PSW, bits 64-127.
+    pub psw_address: U64,
+    /// Sampling interval of the machine's own measurement in cycles; 0 for no sampling.
+    pub interval: U64,
+    /// Counter sets that the machine's own measurement activates: bits of [`sets`].
+    pub machine_sets: U32,
+    /// Counter sets that the guest is authorized to use: bits of [`sets`].
+    pub guest_sets: U32,
+    /// Where the guest finds itself: [`level`].
+    pub level: U32,
+    /// Instruction-count shift of the clock, or [`NO_ICOUNT`].
+    pub icount_shift: U32,
+    /// Microseconds of one CPU's turn; 0 for [`DEFAULT_SLICE`].
+    pub slice: U64,
+    /// Zeros.
+    pub reserved: [u8; 56],
+    /// The guest's name in UTF-8, zeros behind it.
+    pub name: [u8; 64],
+    /// Zeros.
+    pub reserved_middle: [u8; 64],
+    /// The guest's segments; those beyond `segment_count` are zeros.
+    pub segments: [Segment; MOST_SEGMENTS],
+    /// Zeros.
+    pub reserved_end: [u8; 1788],
+    /// CRC-32 of everything before.
+    pub check: U32,
+}
+
+const _: () = assert!(size_of::<LoaderBlock>() == BLOCK_LENGTH as usize);
+const _: () = assert!(core::mem::offset_of!(LoaderBlock, name) == 128);
+const _: () = assert!(core::mem::offset_of!(LoaderBlock, segments) == 256);
+const _: () = assert!(core::mem::offset_of!(LoaderBlock, check) == 4092);
+
+/// What is wrong with a block. The host that wrote it is to blame, or whatever overwrote it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoaderError {
+    /// No block is there: the first eight bytes are these.
+    Magic(u64),
+    /// The block says that it is this long.
+    Length(u32),
+    /// The check is the second number where the block's bytes give the first.
+    Check(u32, u32),
+    /// Flag bits that mean nothing.
+    Flags(u32),
+    /// A number of CPUs that a guest cannot have.
+    Cpus(u32),
+    /// A number of segments that a block cannot hold.
+    SegmentCount(u32),
+    /// A sampling interval out of range.
+    Interval(u64),
+    /// Counter sets that do not exist.
+    Sets(u32),
+    /// A level that does not exist.
+    Level(u32),
+    /// An instruction-count shift that no clock has.
+    IcountShift(u32),
+    /// The flags say real time and the shift says that instructions are counted, or the reverse.
+    Clock(u32, u32),
+    /// This segment has more staged bytes than bytes.
+    SegmentLength(usize),
+    /// This segment leaves the 64-bit address range.
+    SegmentRange(usize),
+    /// This segment is staged below [`LOWEST_STAGE`].
+    SegmentStage(usize),
+    /// The destinations of these two segments overlap.
+    DestinationsOverlap(usize, usize),
+    /// The destination of the first segment overlaps the staged bytes of the second.
+    DestinationOverlapsStage(usize, usize),
+    /// The staged bytes of these two segments overlap.
+    StagesOverlap(usize, usize),
+    /// The name is not UTF-8.
+    Name,
+}
+
+impl fmt::Display for LoaderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Magic(found) => write!(
+                f,
+                "no loader block: {found:016X} where {MAGIC:016X} belongs"
+            ),
+            Self::Length(found) => write!(f, "a loader block of {found} bytes, not {BLOCK_LENGTH}"),
+            Self::Check(computed, found) => {
+                write!(
+                    f,
+                    "the loader block is damaged: check {found:08X}, its bytes give {computed:08X}"
+                )
+            }
+            Self::Flags(found) => write!(f, "unknown flags {found:08X} in the loader block"),
+            Self::Cpus(found) => write!(f, "{found} CPUs, where 1 to {MOST_CPUS} are possible"),
+            Self::SegmentCount(found) => {
+                write!(f, "{found} segments, where at most {MOST_SEGMENTS} fit")
+            }
+            Self::Interval(found) => write!(
+                f,
+                "a sampling interval of {found} cycles is not within {SHORTEST_INTERVAL} to {LONGEST_INTERVAL}"
+            ),
+            Self::Sets(found) => write!(f, "unknown counter sets in {found:08X}"),
+            Self::Level(found) => write!(f, "unknown configuration level {found}"),
+            Self::IcountShift(found) => {
+                write!(f, "no clock has the instruction-count shift {found}")
+            }
+            Self::Clock(flags, shift) => {
+                write!(
+                    f,
+                    "flags {flags:08X} and instruction-count shift {shift:08X} contradict each other"
+                )
+            }
+            Self::SegmentLength(index) => {
+                write!(f, "segment {index} has more staged bytes than bytes")
+            }
+            Self::SegmentRange(index) => {
+                write!(f, "segment {index} leaves the 64-bit address range")
+            }
+            Self::SegmentStage(index) => {
+                write!(f, "segment {index} is staged below {LOWEST_STAGE:X}")
+            }
+            Self::DestinationsOverlap(first, second) => {
+                write!(
+                    f,
+                    "segments {first} and {second} have overlapping destinations"
+                )
+            }
+            Self::DestinationOverlapsStage(first, second) => {
+                write!(
+                    f,
+                    "segment {first} would be copied over the staged bytes of segment {second}"
+                )
+            }
+            Self::StagesOverlap(first, second) => {
+                write!(
+                    f,
+                    "segments {first} and {second} are staged over each other"
+                )
+            }
+            Self::Name => write!(f, "the guest's name is not UTF-8"),
+        }
+    }
+}
+
+impl core::error::Error for LoaderError {}
+
+impl LoaderBlock {
+    /// A block with no guest in it: one CPU, frames, everything else zeros.
+    pub fn new() -> Self {
+        Self {
+            magic: MAGIC.into(),
+            length: BLOCK_LENGTH.into(),
+            flags: flags::FRAMES.into(),
+            cpus: 1.into(),
+            segment_count: 0.into(),
+            psw_mask: 0.into(),
+            psw_address: 0.into(),
+            interval: 0.into(),
+            machine_sets: 0.into(),
+            guest_sets: sets::DEFAULT.into(),
+            level: level::LOGICAL_PARTITION.into(),
+            icount_shift: 0.into(),
+            slice: 0.into(),
+            reserved: [0; 56],
+            name: [0; 64],
+            reserved_middle: [0; 64],
+            segments: [Segment::default(); MOST_SEGMENTS],
+            reserved_end: [0; 1788],
+            check: 0.into(),
+        }
+    }
+
+    /// Puts the guest's name in, cut at a character boundary if it is too long.
+    pub fn set_name(&mut self, name: &str) {
+        let fits = |end: &usize| name.is_char_boundary(*end);
+        // 0 is a boundary, so the search always ends with one.
+        let end = (0..=name.len().min(self.name.len()))
+            .rev()
+            .find(fits)
+            .unwrap_or(0);
+        self.name = [0; 64];
+        self.name[..end].copy_from_slice(&name.as_bytes()[..end]);
+    }
+
+    /// Puts the check in. The last step of whoever writes a block.
+    pub fn seal(&mut self) {
+        self.check = self.computed_check().into();
+    }
+
+    /// Takes a block from storage, or says what is wrong with it.
+    ///
+    /// What holds afterwards: the numbers are within their ranges; every segment's ranges are
+    /// within 64 bits; copying the segments in any order overwrites none that is still to be
+    /// copied. Whether the segments fit the storage of this machine is for the caller to check.
+    pub fn parse(bytes: &[u8; BLOCK_LENGTH as usize]) -> Result<&Self, LoaderError> {
+        let block: &Self = zerocopy::transmute_ref!(bytes);
+        if block.magic.get() != MAGIC {
+            return Err(LoaderError::Magic(block.magic.get()));
+        }
+        if block.length.get() != BLOCK_LENGTH {
+            return Err(LoaderError::Length(block.length.get()));
+        }
+        let computed = block.computed_check();
+        if block.check.get() != computed {
+            return Err(LoaderError::Check(computed, block.check.get()));
+        }
+        block.check_numbers()?;
+        block.check_segments()?;
+        Ok(block)
+    }
+
+    /// The segments in use.
+    pub fn segments(&self) -> &[Segment] {
+        let count = (self.segment_count.get() as usize).min(MOST_SEGMENTS);
+        &self.segments[..count]
+    }
+
+    /// The guest's name.
+    pub fn name(&self) -> Result<&str, LoaderError> {
+        let end = self
+            .name
+            .iter()
+            .position(|&byte| byte == 0)
+            .unwrap_or(self.name.len());
+        core::str::from_utf8(&self.name[..end]).map_err(|_| LoaderError::Name)
+    }
+
+    /// Whether all of these bits of [`flags`] are one.
+    pub fn has(&self, flags: u32) -> bool {
+        self.flags.get() & flags == flags
+    }
+
+    fn computed_check(&self) -> u32 {
+        let bytes = self.as_bytes();
+        CHECK.checksum(&bytes[..bytes.len() - size_of::<U32>()])
+    }
+
+    fn check_numbers(&self) -> Result<(), LoaderError> {
+        let (flags, shift) = (self.flags.get(), self.icount_shift.get());
+        if flags & !flags::ALL != 0 {
+            return Err(LoaderError::Flags(flags));
+        }
+        if !(1..=MOST_CPUS).contains(&self.cpus.get()) {
+            return Err(LoaderError::Cpus(self.cpus.get()));
+        }
+        let interval = self.interval.get();
+        if interval != 0 && !(SHORTEST_INTERVAL..=LONGEST_INTERVAL).contains(&interval) {
+            return Err(LoaderError::Interval(interval));
+        }
+        for chosen in [self.machine_sets.get(), self.guest_sets.get()] {
+            if chosen & !sets::ALL != 0 {
+                return Err(LoaderError::Sets(chosen));
+            }
+        }
+        if !matches!(
+            self.level.get(),
+            level::LOGICAL_PARTITION | level::VIRTUAL_MACHINE
+        ) {
+            return Err(LoaderError::Level(self.level.get()));
+        }
+        if shift != NO_ICOUNT && shift > HIGHEST_SHIFT {
+            return Err(LoaderError::IcountShift(shift));
+        }
+        if self.has(flags::REAL_TIME) != (shift == NO_ICOUNT) {
+            return Err(LoaderError::Clock(flags, shift));
+        }
+        self.name().map(|_| ())
+    }
+
+    fn check_segments(&self) -> Result<(), LoaderError> {
+        if self.segment_count.get() as usize > MOST_SEGMENTS {
+            return Err(LoaderError::SegmentCount(self.segment_count.get()));
+        }
+        let segments = self.segments();
+        for (index, segment) in segments.iter().enumerate() {
+            if segment.staged_length > segment.length {
+                return Err(LoaderError::SegmentLength(index));
+            }
+            let in_range =
+                |start: U64, length: U64| start.get().checked_add(length.get()).is_some();
+            if !in_range(segment.staged, segment.staged_length)
+                || !in_range(segment.destination, segment.length)
+            {
+                return Err(LoaderError::SegmentRange(index));
+            }
+            if segment.staged.get() < LOWEST_STAGE {
+                return Err(LoaderError::SegmentStage(index));
+            }
+        }
+        for (first, one) in segments.iter().enumerate() {
+            for (second, other) in segments.iter().enumerate() {
+                if overlap(one.destination(), other.stage()) {
+                    return Err(LoaderError::DestinationOverlapsStage(first, second));
+                }
+                if first < second && overlap(one.destination(), other.destination()) {
+                    return Err(LoaderError::DestinationsOverlap(first, second));
+                }
+                if first < second && overlap(one.stage(), other.stage()) {
+                    return Err(LoaderError::StagesOverlap(first, second));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Default for LoaderBlock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Segment {
+    fn stage(&self) -> (u64, u64) {
+        (
+            self.staged.get(),
+            self.staged.get() + self.staged_length.get(),
+        )
+    }
+
+    fn destination(&self) -> (u64, u64) {
+        (
+            self.destination.get(),
+            self.destination.get() + self.length.get(),
+        )
+    }
+}
+
+/// Whether two ranges `(start, end)` share a byte. An empty range shares none.
+fn overlap(one: (u64, u64), other: (u64, u64)) -> bool {
+    one.0.max(other.0) < one.1.min(other.1)
+}
+
+#[cfg(test)]
+mod tests;

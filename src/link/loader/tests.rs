@@ -1,0 +1,198 @@
+//! What a loader block holds once it has been accepted, and what it is refused for.
+
+use super::*;
+use proptest::prelude::*;
+
+fn segment(staged: u64, staged_length: u64, destination: u64, length: u64) -> Segment {
+    Segment {
+        staged: staged.into(),
+        staged_length: staged_length.into(),
+        destination: destination.into(),
+        length: length.into(),
+    }
+}
+
+fn with_segments(segments: &[Segment]) -> LoaderBlock {
+    let mut block = LoaderBlock::new();
+    block.segments[..segments.len()].copy_from_slice(segments);
+    block.segment_count = (segments.len() as u32).into();
+    block
+}
+
+fn parsed(mut block: LoaderBlock) -> Result<LoaderBlock, LoaderError> {
+    block.seal();
+    let bytes: [u8; 4096] = zerocopy::transmute!(block);
+    LoaderBlock::parse(&bytes).copied()
+}
+
+#[test]
+fn a_sealed_block_is_read_back() {
+    let mut block = with_segments(&[
+        segment(0x100_0000, 0x1000, 0x20_0000, 0x1000),
+        segment(0x100_1000, 0x10, 0x20_1000, 0x8000),
+    ]);
+    block.set_name("lz4-workload");
+    block.interval = DEFAULT_INTERVAL.into();
+    block.psw_mask = 0x1_8000_0000.into();
+    block.psw_address = 0x20_0000.into();
+    let back = parsed(block).unwrap();
+    assert_eq!(back.name(), Ok("lz4-workload"));
+    assert_eq!(back.segments().len(), 2);
+    assert_eq!(back.psw_address.get(), 0x20_0000);
+}
+
+#[test]
+fn fields_lie_where_the_layout_says() {
+    let mut block = with_segments(&[segment(0x100_0000, 1, 2, 3)]);
+    block.interval = 0x0102_0304_0506_0708.into();
+    block.slice = 0x99.into();
+    let bytes = block.as_bytes();
+    assert_eq!(bytes[..8], *b"MMLOADR1");
+    assert_eq!(bytes[8..12], [0, 0, 16, 0]);
+    assert_eq!(bytes[40..48], [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(bytes[71], 0x99);
+    assert_eq!(bytes[256 + 31], 3);
+}
+
+#[test]
+fn a_long_name_is_cut_at_a_character() {
+    let mut block = LoaderBlock::new();
+    block.set_name(&"ü".repeat(40));
+    assert_eq!(parsed(block).unwrap().name().unwrap().chars().count(), 32);
+    block.set_name(&format!("a{}", "ü".repeat(40)));
+    assert_eq!(parsed(block).unwrap().name().unwrap().len(), 63);
+}
+
+#[test]
+fn each_kind_of_damage_has_its_name() {
+    let good: [u8; 4096] = {
+        let mut block = LoaderBlock::new();
+        block.seal();
+        zerocopy::transmute!(block)
+    };
+    assert_eq!(LoaderBlock::parse(&[0; 4096]), Err(LoaderError::Magic(0)));
+    let mut bytes = good;
+    bytes[11] = 1;
+    assert_eq!(LoaderBlock::parse(&bytes), Err(LoaderError::Length(4097)));
+    let mut bytes = good;
+    bytes[2000] ^= 1;
+    assert!(matches!(
+        LoaderBlock::parse(&bytes),
+        Err(LoaderError::Check(..))
+    ));
+
+    let with = |change: fn(&mut LoaderBlock)| {
+        let mut block = LoaderBlock::new();
+        change(&mut block);
+        parsed(block).unwrap_err()
+    };
+    assert_eq!(with(|b| b.flags = 0x10.into()), LoaderError::Flags(0x10));
+    assert_eq!(with(|b| b.cpus = 5.into()), LoaderError::Cpus(5));
+    assert_eq!(with(|b| b.cpus = 0.into()), LoaderError::Cpus(0));
+    assert_eq!(
+        with(|b| b.segment_count = 65.into()),
+        LoaderError::SegmentCount(65)
+    );
+    assert_eq!(
+        with(|b| b.interval = 999.into()),
+        LoaderError::Interval(999)
+    );
+    assert_eq!(
+        with(|b| b.interval = ((1 << 32) + 1).into()),
+        LoaderError::Interval((1 << 32) + 1)
+    );
+    assert_eq!(
+        with(|b| b.guest_sets = 0x10.into()),
+        LoaderError::Sets(0x10)
+    );
+    assert_eq!(with(|b| b.level = 3.into()), LoaderError::Level(3));
+    assert_eq!(
+        with(|b| b.icount_shift = 11.into()),
+        LoaderError::IcountShift(11)
+    );
+    assert_eq!(
+        with(|b| b.icount_shift = NO_ICOUNT.into()),
+        LoaderError::Clock(1, NO_ICOUNT)
+    );
+    assert_eq!(with(|b| b.name[0] = 0xFF), LoaderError::Name);
+}
+
+#[test]
+fn segments_that_contradict_each_other_are_refused() {
+    let with = |segments: &[Segment]| parsed(with_segments(segments)).unwrap_err();
+    assert_eq!(
+        with(&[segment(0x100_0000, 9, 0x20_0000, 8)]),
+        LoaderError::SegmentLength(0)
+    );
+    assert_eq!(
+        with(&[segment(0x100_0000, 1, u64::MAX - 1, 8)]),
+        LoaderError::SegmentRange(0)
+    );
+    assert_eq!(
+        with(&[segment(0xFF_FFFF, 1, 0x20_0000, 8)]),
+        LoaderError::SegmentStage(0)
+    );
+    assert_eq!(
+        with(&[
+            segment(0x100_0000, 8, 0x20_0000, 0x1000),
+            segment(0x100_0010, 8, 0x20_0FFF, 0x1000)
+        ]),
+        LoaderError::DestinationsOverlap(0, 1)
+    );
+    assert_eq!(
+        with(&[
+            segment(0x100_0000, 0x11, 0x20_0000, 0x1000),
+            segment(0x100_0010, 8, 0x30_0000, 0x1000)
+        ]),
+        LoaderError::StagesOverlap(0, 1)
+    );
+    assert_eq!(
+        with(&[
+            segment(0x100_0000, 8, 0x20_0000, 0xE0_0011),
+            segment(0x100_0010, 8, 0x400_0000, 8)
+        ]),
+        LoaderError::DestinationOverlapsStage(0, 0)
+    );
+}
+
+proptest! {
+    #[test]
+    fn an_accepted_block_copies_without_damage(
+        places in prop::collection::vec((0u64..0x40, 0u64..0x20, 0u64..0x60, 0u64..0x20), 0..5),
+    ) {
+        let segments: Vec<_> = places
+            .into_iter()
+            .map(|(stage, staged, destination, length)| {
+                segment(LOWEST_STAGE + stage, staged, LOWEST_STAGE - 0x10 + destination, length)
+            })
+            .collect();
+        if parsed(with_segments(&segments)).is_ok() {
+            // A plain model: copy in order and look whether every byte came from its stage.
+            let base = (LOWEST_STAGE - 0x10) as usize;
+            let before: Vec<u32> = (0..0x100).collect();
+            let mut storage = before.clone();
+            for s in &segments {
+                for i in 0..s.staged_length.get() as usize {
+                    storage[s.destination.get() as usize - base + i] = storage[s.staged.get() as usize - base + i];
+                }
+            }
+            for s in &segments {
+                for i in 0..s.staged_length.get() as usize {
+                    prop_assert_eq!(
+                        storage[s.destination.get() as usize - base + i],
+                        before[s.staged.get() as usize - base + i]
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_damaged_block_is_refused(at in 0usize..4096, change in 1u8..=255) {
+        let mut block = LoaderBlock::new();
+        block.seal();
+        let mut bytes: [u8; 4096] = zerocopy::transmute!(block);
+        bytes[at] ^= change;
+        prop_assert!(LoaderBlock::parse(&bytes).is_err());
+    }
+}

@@ -1,0 +1,23 @@
+//! The link: everything that crosses the serial console.
+//!
+//! One console carries the guest's own console, the log, the operator's commands and answers, and
+//! the measured data. [`frame`] cuts that byte stream into checked frames, [`state`] and [`data`]
+//! give the payloads their layouts, and [`loader`] describes the block by which the host hands a
+//! run to the machine before it starts. Firmware and host use this one description, so neither can
+//! drift from the other.
+//!
+//! Nothing here allocates or touches hardware, and nothing that arrives is believed before it has
+//! been checked: a frame that does not check is counted and dropped.
+
+#![forbid(unsafe_code)]
+
+pub mod data;
+pub mod frame;
+pub mod loader;
+pub mod state;
+
+use crc::{CRC_32_ISO_HDLC, Crc, Table};
+
+/// CRC-32 as IEEE 802.3 defines it. The sixteen-way table makes the check of a sample-data block
+/// a few instructions per byte: the link must not cost what the sampling path saved.
+pub(crate) static CHECK: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISO_HDLC);

@@ -1,0 +1,383 @@
+//! Run states: what the machine tells the host about the run.
+//!
+//! Every payload is one byte that names the kind and the structure of that kind behind it. The
+//! last state of a run that comes to its end is [`End`]; a link that falls silent without it has
+//! failed.
+
+use core::fmt;
+
+use zerocopy::{
+    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
+    byteorder::big_endian::{U16, U32, U64},
+};
+
+/// How time passes for the guest. The numbers are those of [`Started::mode`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Mode {
+    /// The clock counts instructions: the same input gives the same run, bit for bit.
+    Exact = 1,
+    /// The clock counts instructions, but the host's input arrives when it arrives.
+    Interactive = 2,
+    /// The clock is the host's. Instructions cannot be counted.
+    RealTime = 3,
+}
+
+impl Mode {
+    /// The mode with this number, if there is one.
+    pub const fn from_number(number: u8) -> Option<Self> {
+        Some(match number {
+            1 => Self::Exact,
+            2 => Self::Interactive,
+            3 => Self::RealTime,
+            _ => return None,
+        })
+    }
+
+    /// The mode's name as reports give it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Interactive => "interactive",
+            Self::RealTime => "real-time",
+        }
+    }
+}
+
+/// Why a guest ended. The numbers are those of [`GuestEnded::reason`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Reason {
+    /// It loaded a disabled-wait PSW. Address FFF is success.
+    DisabledWait = 1,
+    /// Its new PSW cannot be loaded, again and again: a real CPU would check-stop.
+    CheckStop = 2,
+    /// The operator ended it.
+    Operator = 3,
+}
+
+impl Reason {
+    /// The reason with this number, if there is one.
+    pub const fn from_number(number: u8) -> Option<Self> {
+        Some(match number {
+            1 => Self::DisabledWait,
+            2 => Self::CheckStop,
+            3 => Self::Operator,
+            _ => return None,
+        })
+    }
+}
+
+/// The address of the disabled wait by which a guest says that it succeeded.
+pub const SUCCESS_ADDRESS: u64 = 0xFFF;
+
+/// Gives a structure of this module its kind and the way onto the link.
+pub trait Payload: IntoBytes + Immutable {
+    /// First byte of the payload.
+    const KIND: u8;
+
+    /// The pieces of the payload, as [`super::frame::encode`] takes them.
+    fn pieces(&self) -> [&[u8]; 2] {
+        [
+            core::slice::from_ref(const { &Self::KIND }),
+            self.as_bytes(),
+        ]
+    }
+}
+
+macro_rules! payload {
+    ($(#[$meta:meta])* $name:ident = $kind:literal, $size:literal bytes {
+        $($(#[$field_meta:meta])* $field:ident: $type:ty),* $(,)?
+    }) => {
+        $(#[$meta])*
+        #[derive(
+            Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
+        )]
+        #[repr(C)]
+        pub struct $name {
+            $($(#[$field_meta])* pub $field: $type,)*
+        }
+
+        impl Payload for $name {
+            const KIND: u8 = $kind;
+        }
+
+        const _: () = assert!(size_of::<$name>() == $size);
+    };
+}
+
+payload! {
+    /// The machine is up and has accepted the run. First state of a run.
+    Started = 1, 40 bytes {
+        /// A [`Mode`]: what the machine found its clock to be.
+        mode: u8,
+        /// Zero.
+        reserved: u8,
+        /// Guest CPUs.
+        cpus: U16,
+        /// Cycles per microsecond.
+        cpu_speed: U32,
+        /// TOD clock, bits 0-63.
+        tod: U64,
+        /// First absolute address that is not the guest's: the base of the HSA.
+        guest_storage_end: U64,
+        /// First absolute address behind the HSA.
+        hsa_end: U64,
+        /// Machine type as STORE CPU ID gives it.
+        machine_type: U32,
+        /// Counter first version number.
+        cfvn: U16,
+        /// Counter second version number.
+        csvn: U16,
+    }
+}
+
+payload! {
+    /// A sign of life, sent at regular points of the run.
+    Progress = 2, 16 bytes {
+        /// Instructions that the guest has completed on all its CPUs.
+        instructions: U64,
+        /// TOD clock, bits 0-63.
+        tod: U64,
+    }
+}
+
+payload! {
+    /// The guest has ended.
+    GuestEnded = 3, 32 bytes {
+        /// CPU address.
+        cpu: U16,
+        /// A [`Reason`].
+        reason: u8,
+        /// Zero.
+        reserved: u8,
+        /// Zero.
+        reserved_word: U32,
+        /// The guest's PSW, bits 0-63.
+        psw_mask: U64,
+        /// The guest's PSW, bits 64-127.
+        psw_address: U64,
+        /// TOD clock, bits 0-63.
+        tod: U64,
+    }
+}
+
+payload! {
+    /// The machine itself has failed. A backtrace and text follow: [`Failure`].
+    FailureHead = 4, 150 bytes {
+        /// The address of the disabled wait that the machine enters: see the wait-state table.
+        wait_state: U32,
+        /// PSW at the failure, bits 0-63.
+        psw_mask: U64,
+        /// PSW at the failure, bits 64-127.
+        psw_address: U64,
+        /// General registers 0 to 15.
+        registers: [U64; 16],
+        /// Number of return addresses that follow, relative to the start of the image.
+        backtrace: U16,
+    }
+}
+
+payload! {
+    /// Every CPU waits and no timer is armed: only the host's input can go on.
+    Waiting = 5, 8 bytes {
+        /// TOD clock, bits 0-63.
+        tod: U64,
+    }
+}
+
+payload! {
+    /// What one CPU did, sent when the guest has ended.
+    Totals = 6, 56 bytes {
+        /// CPU address.
+        cpu: U16,
+        /// Zero.
+        reserved: U16,
+        /// Zero.
+        reserved_word: U32,
+        /// Cycles of guest time.
+        guest_cycles: U64,
+        /// Instructions that the guest completed.
+        guest_instructions: U64,
+        /// Instructions that the machine spent for it.
+        firmware_instructions: U64,
+        /// Interruptions that the machine took.
+        traps: U64,
+        /// Samples stored into sample-data blocks.
+        samples_taken: U64,
+        /// Samples that found no room.
+        samples_lost: U64,
+    }
+}
+
+payload! {
+    /// The run is complete; nothing follows.
+    End = 7, 8 bytes {
+        /// Frames sent, this one included.
+        frames: U32,
+        /// Zero.
+        reserved: U32,
+    }
+}
+
+/// A failure of the machine, with what follows its heading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failure<'a> {
+    /// PSW, registers and the wait state.
+    pub head: &'a FailureHead,
+    /// Return addresses, innermost first, relative to the start of the image.
+    pub backtrace: &'a [U64],
+    /// What the machine says about it.
+    pub text: &'a [u8],
+}
+
+/// One run state, taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State<'a> {
+    /// Kind 1.
+    Started(&'a Started),
+    /// Kind 2.
+    Progress(&'a Progress),
+    /// Kind 3.
+    GuestEnded(&'a GuestEnded),
+    /// Kind 4.
+    Failure(Failure<'a>),
+    /// Kind 5.
+    Waiting(&'a Waiting),
+    /// Kind 6.
+    Totals(&'a Totals),
+    /// Kind 7.
+    End(&'a End),
+}
+
+/// Why a run-state payload is not one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StateError {
+    /// The payload has no byte at all.
+    Empty,
+    /// No run state has this kind.
+    Kind(u8),
+    /// The structure of this kind does not have this many bytes.
+    Length(u8, usize),
+    /// A field of this kind holds a value that means nothing.
+    Value(u8, u8),
+}
+
+impl fmt::Display for StateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => write!(f, "an empty run state"),
+            Self::Kind(kind) => write!(f, "no run state has kind {kind}"),
+            Self::Length(kind, length) => {
+                write!(f, "a run state of kind {kind} does not have {length} bytes")
+            }
+            Self::Value(kind, value) => {
+                write!(f, "{value} means nothing in a run state of kind {kind}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for StateError {}
+
+impl<'a> State<'a> {
+    /// Takes a payload of [`super::frame::Channel::RunState`] apart.
+    pub fn parse(payload: &'a [u8]) -> Result<Self, StateError> {
+        let (&kind, bytes) = payload.split_first().ok_or(StateError::Empty)?;
+        Ok(match kind {
+            Started::KIND => {
+                let started: &Started = whole(kind, bytes)?;
+                Mode::from_number(started.mode).ok_or(StateError::Value(kind, started.mode))?;
+                Self::Started(started)
+            }
+            Progress::KIND => Self::Progress(whole(kind, bytes)?),
+            GuestEnded::KIND => {
+                let ended: &GuestEnded = whole(kind, bytes)?;
+                Reason::from_number(ended.reason).ok_or(StateError::Value(kind, ended.reason))?;
+                Self::GuestEnded(ended)
+            }
+            FailureHead::KIND => {
+                let wrong = StateError::Length(kind, bytes.len());
+                let (head, rest) = FailureHead::ref_from_prefix(bytes).map_err(|_| wrong)?;
+                let count = usize::from(head.backtrace.get());
+                let (backtrace, text) =
+                    <[U64]>::ref_from_prefix_with_elems(rest, count).map_err(|_| wrong)?;
+                Self::Failure(Failure {
+                    head,
+                    backtrace,
+                    text,
+                })
+            }
+            Waiting::KIND => Self::Waiting(whole(kind, bytes)?),
+            Totals::KIND => Self::Totals(whole(kind, bytes)?),
+            End::KIND => Self::End(whole(kind, bytes)?),
+            _ => return Err(StateError::Kind(kind)),
+        })
+    }
+}
+
+fn whole<T: FromBytes + KnownLayout + Immutable + Unaligned>(
+    kind: u8,
+    bytes: &[u8],
+) -> Result<&T, StateError> {
+    T::ref_from_bytes(bytes).map_err(|_| StateError::Length(kind, bytes.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_state_is_its_kind_and_its_structure() {
+        let ended = GuestEnded {
+            cpu: 2.into(),
+            reason: Reason::DisabledWait as u8,
+            psw_mask: 0x0002_0001_8000_0000.into(),
+            psw_address: SUCCESS_ADDRESS.into(),
+            ..GuestEnded::default()
+        };
+        let payload = ended.pieces().concat();
+        assert_eq!(payload[..5], [3, 0, 2, 1, 0]);
+        assert_eq!(payload.len(), 33);
+        assert_eq!(State::parse(&payload), Ok(State::GuestEnded(&ended)));
+    }
+
+    #[test]
+    fn a_failure_carries_its_backtrace_and_text() {
+        let head = FailureHead {
+            wait_state: 0xE01.into(),
+            backtrace: 2.into(),
+            ..FailureHead::default()
+        };
+        let mut payload = head.pieces().concat();
+        payload.extend(0x1234u64.to_be_bytes());
+        payload.extend(0x5678u64.to_be_bytes());
+        payload.extend(b"panicked at");
+        let Ok(State::Failure(failure)) = State::parse(&payload) else {
+            panic!("not a failure")
+        };
+        assert_eq!(failure.backtrace, [U64::new(0x1234), U64::new(0x5678)]);
+        assert_eq!(failure.text, b"panicked at");
+        payload.truncate(151 + 15);
+        assert_eq!(State::parse(&payload), Err(StateError::Length(4, 165)));
+    }
+
+    #[test]
+    fn a_state_that_is_not_one_is_refused_by_name() {
+        assert_eq!(State::parse(&[]), Err(StateError::Empty));
+        assert_eq!(State::parse(&[8, 0]), Err(StateError::Kind(8)));
+        assert_eq!(State::parse(&[7, 0]), Err(StateError::Length(7, 1)));
+        let mut started = Started::default().pieces().concat();
+        assert_eq!(State::parse(&started), Err(StateError::Value(1, 0)));
+        started[1] = Mode::RealTime as u8;
+        assert!(State::parse(&started).is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_bytes_never_panic(payload in prop::collection::vec(any::<u8>(), 0..400)) {
+            let _ = State::parse(&payload);
+        }
+    }
+}
