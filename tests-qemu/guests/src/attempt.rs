@@ -1,0 +1,167 @@
+//! Perform one instruction and say how it ended.
+//!
+//! The instruction stands inline, with its operands; while it is attempted, a program interruption (or
+//! a supervisor call) resumes behind it instead of reaching a handler, and what was stored is read from
+//! the assigned locations. General register 1 belongs to the attempt.
+
+use crate::interruption::{Class, old_psw};
+use crate::lowcore;
+use crate::psw::Psw;
+
+/// A program interruption as it was stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// Program-interruption code.
+    pub code: u16,
+    /// Instruction length in bytes, as the instruction-length code says it (0, 2, 4 or 6).
+    pub length: u16,
+    /// Old PSW.
+    pub old: Psw,
+    /// How far the old PSW's address is behind the attempted instruction: 0 nullified, the length suppressed.
+    pub advanced: i64,
+    /// Translation-exception identification, as it stands (only access exceptions store it).
+    pub teid: u64,
+    /// Data-exception code, as it stands.
+    pub data_exception_code: u32,
+}
+
+/// How an attempted instruction ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It completed with this condition code.
+    Completed(u8),
+    /// A program interruption.
+    Program(Program),
+    /// A supervisor call with this code.
+    SupervisorCall(u16),
+}
+
+impl Outcome {
+    /// The program-interruption code, or 0 when there was none.
+    #[must_use]
+    pub fn code(self) -> u16 {
+        match self {
+            Self::Program(program) => program.code,
+            _ => 0,
+        }
+    }
+
+    /// The condition code; 0xFF when the instruction did not complete.
+    #[must_use]
+    pub fn condition_code(self) -> u8 {
+        match self {
+            Self::Completed(cc) => cc,
+            _ => 0xFF,
+        }
+    }
+
+    /// One number for a line of fact: the condition code, or code, length and advance as `CCCCLLAA`
+    /// with a leading one.
+    #[must_use]
+    pub fn number(self) -> u64 {
+        match self {
+            Self::Completed(cc) => cc.into(),
+            Self::Program(program) => interrupted(program.code, program.length, program.advanced),
+            Self::SupervisorCall(code) => 0x2_0000_0000 | u64::from(code) << 16,
+        }
+    }
+}
+
+/// The [`Outcome::number`] of a program interruption: code, length and how far the old PSW advanced.
+#[must_use]
+pub fn interrupted(code: u16, length: u16, advanced: i64) -> u64 {
+    0x1_0000_0000 | u64::from(code) << 16 | u64::from(length as u8) << 8 | u64::from(advanced as u8)
+}
+
+/// A suppressed instruction of this length: the old PSW designates the next one.
+#[must_use]
+pub fn suppressed(code: u16, length: u16) -> u64 {
+    interrupted(code, length, length.into())
+}
+
+/// A nullified instruction of this length: the old PSW designates the instruction itself.
+#[must_use]
+pub fn nullified(code: u16, length: u16) -> u64 {
+    interrupted(code, length, 0)
+}
+
+/// Reads what an attempt left; `ipm` is the result of INSERT PROGRAM MASK behind the instruction.
+#[must_use]
+pub fn outcome(ipm: u64) -> Outcome {
+    let ended_by: u64 = lowcore::read(lowcore::ENDED_BY);
+    lowcore::write(lowcore::RESUME, 0_u64);
+    if ended_by == Class::Program as u64 + 1 {
+        let old = old_psw(Class::Program);
+        return Outcome::Program(Program {
+            code: lowcore::read(lowcore::PROGRAM_CODE),
+            length: lowcore::read::<u16>(lowcore::PROGRAM_LENGTH) & 6,
+            old,
+            advanced: old.address.wrapping_sub(lowcore::read(lowcore::ATTEMPTED)) as i64,
+            teid: lowcore::read(lowcore::TRANSLATION_EXCEPTION),
+            data_exception_code: lowcore::read(lowcore::DATA_EXCEPTION_CODE),
+        });
+    }
+    if ended_by == Class::SupervisorCall as u64 + 1 {
+        return match lowcore::read(lowcore::SVC_CODE) {
+            RETURN => Outcome::Completed(old_psw(Class::SupervisorCall).condition_code()),
+            code => Outcome::SupervisorCall(code),
+        };
+    }
+    Outcome::Completed((ipm >> 28 & 3) as u8)
+}
+
+/// The supervisor call that ends an attempt in problem state.
+pub const RETURN: u16 = 0xFF;
+
+/// Attempts one instruction in the state the program is in: `attempt!("stap 0({a})", a = in(reg_addr) p)`.
+#[macro_export]
+macro_rules! attempt {
+    ($text:expr $(, $name:ident = $direction:ident($class:tt) $value:expr)* $(,)?) => {{
+        let ipm: u64;
+        #[allow(unused_unsafe)]
+        // SAFETY: a guest owns its machine; the stub resumes behind the instruction however it ends.
+        unsafe {
+            core::arch::asm!(
+                "larl %r1, 32f",
+                "stg %r1, 0x720(%r0)",
+                "mvghi 0x708(%r0), 0",
+                "larl %r1, 33f",
+                "stg %r1, 0x700(%r0)",
+                "32:",
+                $text,
+                "33: ipm %r1",
+                $($name = $direction($class) $value,)*
+                out("r1") ipm,
+            );
+        }
+        $crate::attempt::outcome(ipm)
+    }};
+}
+
+/// As [`attempt!`], with the instruction in problem state (and what else the problem PSW's mask says).
+#[macro_export]
+macro_rules! attempt_in_problem_state {
+    ($text:expr $(, $name:ident = $direction:ident($class:tt) $value:expr)* $(,)?) => {{
+        let ipm: u64;
+        #[allow(unused_unsafe)]
+        // SAFETY: as `attempt!`; the supervisor call behind the instruction brings supervisor state back.
+        unsafe {
+            core::arch::asm!(
+                "larl %r1, 32f",
+                "stg %r1, 0x720(%r0)",
+                "stg %r1, 0x738(%r0)",
+                "mvghi 0x708(%r0), 0",
+                "larl %r1, 33f",
+                "stg %r1, 0x700(%r0)",
+                "lpswe 0x730(%r0)",
+                "32:",
+                $text,
+                "svc 255",
+                "33: ipm %r1",
+                $($name = $direction($class) $value,)*
+                out("r1") ipm,
+            );
+        }
+        $crate::attempt::outcome(ipm)
+    }};
+}

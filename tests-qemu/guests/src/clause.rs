@@ -1,0 +1,43 @@
+//! What a guest checks, written where the harness can read it without running the guest.
+//!
+//! [`clause!`] puts one NUL-terminated UTF-8 string into the ELF section `.clause`, which is never
+//! loaded. It is a list of lines `key=value`:
+//!
+//! | key | value |
+//! |---|---|
+//! | `clause` | the document and the place in it, in words |
+//! | `native` | `true` when a machine without Millimeter shows the same behaviour and so the same text |
+//! | `cpus` | how many CPUs the guest needs (1 unless given) |
+//! | `end` | `success` (unless given), or `failure`: the guest ends in a disabled wait other than FFF |
+
+/// Declares the clause a guest checks: `clause!("SA23-2260, LOAD SAMPLING CONTROLS", native = false)`,
+/// optionally followed by `cpus = N` and `end = failure`.
+#[macro_export]
+macro_rules! clause {
+    ($clause:literal, native = $native:literal) => {
+        $crate::clause!($clause, native = $native, cpus = 1, end = success);
+    };
+    ($clause:literal, native = $native:literal, cpus = $cpus:literal) => {
+        $crate::clause!($clause, native = $native, cpus = $cpus, end = success);
+    };
+    ($clause:literal, native = $native:literal, end = $end:ident) => {
+        $crate::clause!($clause, native = $native, cpus = 1, end = $end);
+    };
+    ($clause:literal, native = $native:literal, cpus = $cpus:literal, end = $end:ident) => {
+        core::arch::global_asm!(
+            ".pushsection .clause,\"\",@progbits",
+            concat!(
+                ".asciz \"clause=",
+                $clause,
+                "\\nnative=",
+                $native,
+                "\\ncpus=",
+                $cpus,
+                "\\nend=",
+                stringify!($end),
+                "\\n\""
+            ),
+            ".popsection",
+        );
+    };
+}

@@ -1,0 +1,101 @@
+//! Dynamic address translation by a guest's own tables: one segment table, page tables for 16 MiB.
+//!
+//! Virtual is real for the first 16 MiB (the guest's image included). Segments behind it are invalid,
+//! except that [`window`] maps 256 further pages at 64 MiB, which a guest may make valid, protected or
+//! invalid one by one.
+
+use crate::insn::control;
+use crate::lowcore;
+use crate::psw::{self, Psw};
+
+/// Page-protection bit of a page-table entry, bit 54.
+pub const PROTECTED: u64 = 0x200;
+/// Page-invalid bit of a page-table entry, bit 53.
+pub const INVALID: u64 = 0x400;
+/// Segment-invalid bit of a segment-table entry, bit 58.
+pub const SEGMENT_INVALID: u64 = 0x20;
+
+const IDENTITY_SEGMENTS: usize = 16;
+/// The segment of the window.
+pub const WINDOW_SEGMENT: usize = 64;
+/// The virtual address of the window.
+pub const WINDOW: u64 = (WINDOW_SEGMENT as u64) << 20;
+
+/// 2048 segment-table entries: 2 GiB, a segment-type table of full length.
+#[repr(C, align(16384))]
+struct SegmentTable([u64; 2048]);
+
+/// 256 page-table entries: 1 MiB.
+#[repr(C, align(2048))]
+pub struct PageTable(pub [u64; 256]);
+
+static mut SEGMENTS: SegmentTable = SegmentTable([SEGMENT_INVALID; 2048]);
+static mut PAGES: [PageTable; IDENTITY_SEGMENTS] =
+    [const { PageTable([INVALID; 256]) }; IDENTITY_SEGMENTS];
+static mut WINDOW_PAGES: PageTable = PageTable([INVALID; 256]);
+
+/// Makes the tables and loads control registers 1, 7 and 13 with them; DAT stays off.
+pub fn prepare() {
+    // SAFETY: CPU 0 alone makes the tables, before DAT is used.
+    unsafe {
+        let segments = &mut *(&raw mut SEGMENTS);
+        let pages = &mut *(&raw mut PAGES);
+        for (n, table) in pages.iter_mut().enumerate() {
+            for (m, entry) in table.0.iter_mut().enumerate() {
+                *entry = ((n << 20) + (m << 12)) as u64;
+            }
+            segments.0[n] = &raw const *table as u64;
+        }
+        segments.0[WINDOW_SEGMENT] = &raw const WINDOW_PAGES as u64;
+    }
+    // Designation type 00 (segment table), table length 3: 2048 entries.
+    let asce = &raw const SEGMENTS as u64 | 3;
+    let mut registers = control::stctg_all();
+    registers[1] = asce;
+    registers[7] = asce;
+    registers[13] = asce;
+    control::lctlg_all(&registers);
+}
+
+/// The page table of the window.
+pub fn window() -> *mut PageTable {
+    &raw mut WINDOW_PAGES
+}
+
+/// The real address of the page table of the window, as IPTE and segment-table entries take it.
+#[must_use]
+pub fn window_origin() -> u64 {
+    window() as u64
+}
+
+/// Sets one page-table entry of the window (no purge: an invalid entry was never in the TLB).
+pub fn set_window(page: usize, entry: u64) {
+    // SAFETY: an entry of the window's table.
+    unsafe { (&raw mut (*window()).0[page]).write_volatile(entry) }
+}
+
+/// Sets or resets the invalid bit of a segment-table entry behind the identity.
+pub fn set_segment(segment: usize, entry: u64) {
+    // SAFETY: an entry of the segment table.
+    unsafe { (&raw mut SEGMENTS.0[segment]).write_volatile(entry) }
+}
+
+/// Turns DAT on for what follows, attempts included.
+pub fn on() {
+    lowcore::write(lowcore::RESUME_PSW, Psw::new(psw::INITIAL | psw::DAT, 0));
+    lowcore::write(
+        lowcore::PROBLEM_PSW,
+        Psw::new(psw::INITIAL | psw::DAT | psw::PROBLEM, 0),
+    );
+    control::stosm::<0x04>();
+}
+
+/// Turns DAT off again.
+pub fn off() {
+    control::stnsm::<0xFB>();
+    lowcore::write(lowcore::RESUME_PSW, Psw::new(psw::INITIAL, 0));
+    lowcore::write(
+        lowcore::PROBLEM_PSW,
+        Psw::new(psw::INITIAL | psw::PROBLEM, 0),
+    );
+}

@@ -1,0 +1,18 @@
+//! One wrapper per instruction, named after it.
+//!
+//! These are for instructions that are expected to complete; where an exception is what a guest wants
+//! to see, it writes the instruction inside [`crate::attempt!`].
+
+use core::arch::asm;
+
+pub mod clock;
+pub mod control;
+pub mod cpu;
+pub mod measurement;
+pub mod storage;
+
+/// DIAGNOSE 44: the program waits for another CPU and gives its turn away. Privileged.
+pub fn yield_cpu() {
+    // SAFETY: changes nothing that the program sees.
+    unsafe { asm!(".insn rs,0x83000000,%r0,%r0,0x44(%r0)") }
+}

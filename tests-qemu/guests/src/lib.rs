@@ -1,0 +1,34 @@
+//! A tiny runtime for programs on a bare z/Architecture machine.
+//!
+//! Every guest is one program of `src/bin`, started by an IPL or by Millimeter with all registers
+//! zero, DAT off, disabled, on CPU 0. What it needs to say something about the machine is here and
+//! nothing else: an entry, prefixed storage with handlers for the six interruption classes, a console
+//! over SERVC, an end, one wrapper per instruction, and [`attempt!`], which performs one instruction
+//! and says how it ended. The same program runs on bare QEMU and above Millimeter, and a behaviour
+//! that both have must print the same bytes on both; so nothing printed may depend on time.
+//!
+//! The crate is empty except for the s390x target, so a workspace build on the host passes it by.
+#![no_std]
+#![cfg(target_arch = "s390x")]
+
+#[cfg(feature = "guest")]
+extern crate alloc;
+
+pub mod attempt;
+pub mod check;
+pub mod clause;
+pub mod console;
+pub mod dat;
+pub mod end;
+pub mod entry;
+pub mod insn;
+pub mod interruption;
+pub mod lowcore;
+pub mod psw;
+pub mod sccb;
+pub mod smp;
+
+#[cfg(feature = "guest")]
+pub mod supervisor;
+#[cfg(feature = "guest")]
+pub mod workload;
