@@ -1,0 +1,49 @@
+//! Decode: instruction text to an enumeration with named fields.
+//!
+//! A millicode routine takes an [`Instruction`] and never sees raw bits; the decoder sees raw bits
+//! and never touches state. Nothing here knows a register's content, a PSW or a facility bit, so
+//! whether an instruction is privileged, installed or well-formed is for its routine to say, in the
+//! order of priority that its description gives.
+//!
+//! - [`instruction`] names what the firmware may have to perform: the control instructions, those
+//!   that the machine below leaves out, and EXECUTE, which can hide any of them.
+//! - [`opcodes`] knows every opcode of z/Architecture, performed here or not, and nothing of operands.
+//! - [`sensitive`] finds the few instructions that tell a deprivileged guest too much and do not
+//!   trap, and says which of the places where their bits stand are instructions; [`flow`] is what it
+//!   needs to know of branching.
+
+pub mod flow;
+mod format;
+pub mod instruction;
+pub mod opcodes;
+pub mod operand;
+pub mod sensitive;
+
+#[cfg(test)]
+mod tests;
+
+pub use instruction::{Instruction, decode};
+pub use opcodes::assigned;
+pub use operand::{Operand, RelativeOffset};
+
+/// The length of an instruction in bytes (2, 4 or 6), which bits 0-1 of its first byte give.
+#[must_use]
+#[inline]
+pub const fn length(first_byte: u8) -> usize {
+    match first_byte >> 6 {
+        0 => 2,
+        1 | 2 => 4,
+        _ => 6,
+    }
+}
+
+/// The target of an EXECUTE whose R1 field is not zero, as it is performed.
+///
+/// Bits 8-15 of the target are ORed with bits 56-63 of general register R1, here `modifier`; the
+/// text in storage stays as it is.
+#[must_use]
+#[inline]
+pub const fn modified_target(mut target: [u8; 6], modifier: u8) -> [u8; 6] {
+    target[1] |= modifier;
+    target
+}

@@ -1,0 +1,372 @@
+//! Finds the instructions that do not trap and yet tell a deprivileged guest too much.
+//!
+//! EXTRACT PSW shows the real PSW, STORE FACILITY LIST EXTENDED the facilities of the machine below,
+//! and QEMU performs TEST PROTECTION and PERFORM CRYPTOGRAPHIC KEY MANAGEMENT OPERATIONS in the
+//! problem state, the first against the shadow tables. A page that holds one is executed from a copy in
+//! which the first halfword is an unassigned opcode of the same length; the operation exception then
+//! brings it to the firmware, which reads the original.
+//!
+//! The guest reads that copy as data, too. To replace a halfword that is no opcode (B2B0 is also a base
+//! and displacement, B98D may be half of an immediate value or a constant) would corrupt what the guest
+//! computes; to miss one would show it the wrong PSW. So a candidate counts as **proved** only on
+//! evidence, and one that is not proved is for the caller to single-step:
+//!
+//! 1. Control reaches it. From the entries at which the guest is known to execute, everything that
+//!    follows sequentially and every relative branch target is an instruction; nothing is assumed
+//!    behind an unconditional branch. What this finds is contradicted only by itself, when two such
+//!    paths overlap.
+//! 2. A straight decode from where control is reaches it across unconditional branches, with every
+//!    opcode assigned. What stands behind a branch may be a constant, so the decode must also go on, without an
+//!    unassigned opcode, from the candidate to the next unconditional branch or the end of the page, as
+//!    that of real code does.
+//! 3. No such decode covers it, but decodes synchronise on it. Started in the wrong place, a
+//!    decode of s390 code soon meets an unassigned opcode or falls into step. Every halfword of a
+//!    stretch well ahead of the candidate is tried; all decodes that survive must agree on the
+//!    candidate, as many must survive as the stretch has instructions at the least, and the decode must
+//!    go on behind it as in 2.
+//!
+//! Under 2 and 3, one decode that passes over the candidate inside an instruction refutes it, and so
+//! does a BRAS that steps over it, which is how constants are put into the stream of instructions.
+//!
+//! All four opcodes are whole in their first halfword, so a site at the end of the page needs nothing
+//! of the next one. An opcode that only EXECUTE's modification makes sensitive is not seen.
+
+use super::flow::{Next, next};
+use super::{assigned, length};
+
+/// The size of a page in bytes.
+pub const PAGE: usize = 4096;
+
+/// The halfword that replaces the first one of a sensitive instruction of four bytes.
+///
+/// B9F3 is unassigned and gives an operation exception with an instruction-length code of 2.
+pub const UNASSIGNED_4: u16 = 0xB9F3;
+
+/// The halfword that replaces the first one of a sensitive instruction of six bytes.
+///
+/// E5FF is unassigned, whatever the other four bytes are, and gives an operation exception with an
+/// instruction-length code of 3.
+pub const UNASSIGNED_6: u16 = 0xE5FF;
+
+/// How many bytes ahead of a candidate the decodes of the third rule start at the earliest, and
+const FAR: usize = 96;
+/// at the latest: 48 bytes are left to fall into step.
+const NEAR: usize = 48;
+/// The 48 bytes from `FAR` to `NEAR` hold at least that many instructions, if they are code at all.
+const SURVIVORS: usize = (FAR - NEAR) / 6;
+
+/// A sensitive instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sensitive {
+    /// EXTRACT PSW.
+    Epsw,
+    /// STORE FACILITY LIST EXTENDED.
+    Stfle,
+    /// TEST PROTECTION.
+    Tprot,
+    /// PERFORM CRYPTOGRAPHIC KEY MANAGEMENT OPERATIONS.
+    Pckmo,
+}
+
+impl Sensitive {
+    /// The sensitive instruction whose text begins with this halfword.
+    #[must_use]
+    #[inline]
+    pub const fn from_halfword(halfword: u16) -> Option<Self> {
+        match halfword {
+            0xB98D => Some(Self::Epsw),
+            0xB2B0 => Some(Self::Stfle),
+            0xE501 => Some(Self::Tprot),
+            0xB928 => Some(Self::Pckmo),
+            _ => None,
+        }
+    }
+
+    /// The unassigned halfword of the same length that replaces its first one.
+    #[must_use]
+    pub const fn replacement(self) -> u16 {
+        match self {
+            Self::Tprot => UNASSIGNED_6,
+            Self::Epsw | Self::Stfle | Self::Pckmo => UNASSIGNED_4,
+        }
+    }
+}
+
+/// A place in the page where the bits of a sensitive instruction stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// The offset of its first byte in the page, even.
+    pub offset: usize,
+    /// What it is, if it is an instruction.
+    pub instruction: Sensitive,
+    /// Whether it is.
+    pub proved: bool,
+}
+
+/// The sites of one page; any number of them fits.
+pub struct Sites<'p> {
+    page: &'p [u8; PAGE],
+    candidates: Offsets,
+    proved: Offsets,
+}
+
+impl Sites<'_> {
+    /// Whether the page can be mapped as it is.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.candidates.is_empty()
+    }
+
+    /// Whether a copy of the page with its sites replaced is safe to execute.
+    #[must_use]
+    pub fn all_proved(&self) -> bool {
+        self.candidates == self.proved
+    }
+
+    /// The sites, in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = Site> + '_ {
+        self.candidates.iter().filter_map(|offset| {
+            let instruction = Sensitive::from_halfword(halfword(self.page, offset))?;
+            Some(Site {
+                offset,
+                instruction,
+                proved: self.proved.contains(offset),
+            })
+        })
+    }
+
+    /// Replaces the proved sites in a copy of the page; the others stay.
+    pub fn replace_in(&self, copy: &mut [u8; PAGE]) {
+        for site in self.iter().filter(|site| site.proved) {
+            let replacement = site.instruction.replacement().to_be_bytes();
+            copy[site.offset..site.offset + 2].copy_from_slice(&replacement);
+        }
+    }
+}
+
+/// Finds the sites of a page and classes them.
+///
+/// `entries` are the offsets at which the guest is known to begin an instruction: that of the fault, and
+/// others seen before. `carried` is the number of bytes (0, 2 or 4) at the beginning of the page that
+/// belong to an executed instruction of the page before; they are no site, and what follows them is an
+/// entry. Odd offsets and offsets outside the page are no entries.
+#[must_use]
+pub fn scan<'p>(page: &'p [u8; PAGE], entries: &[usize], carried: usize) -> Sites<'p> {
+    let mut sites = Sites {
+        page,
+        candidates: Offsets::NONE,
+        proved: Offsets::NONE,
+    };
+    // Most pages have none: nothing but this loop runs for them.
+    for (index, &bytes) in page.as_chunks::<2>().0.iter().enumerate() {
+        if Sensitive::from_halfword(u16::from_be_bytes(bytes)).is_some() {
+            sites.candidates.insert(index * 2);
+        }
+    }
+    if sites.is_empty() {
+        return sites;
+    }
+
+    let mut reached = Decoded {
+        begins: Offsets::NONE,
+        inside: Offsets::NONE,
+        stepped_over: Offsets::NONE,
+    };
+    reached.inside.insert_range(0, carried);
+    let mut swept = reached;
+    let carried_to = (carried > 0).then_some(carried);
+    for entry in entries.iter().copied().chain(carried_to) {
+        if entry < PAGE && entry % 2 == 0 {
+            reached.follow(page, entry);
+        }
+    }
+    for offset in reached.begins.iter() {
+        swept.sweep(page, offset);
+    }
+
+    for offset in sites.candidates.iter() {
+        let proved = if reached.inside.contains(offset) {
+            false
+        } else if reached.begins.contains(offset) {
+            true
+        } else if swept.inside.contains(offset) || reached.stepped_over.contains(offset) {
+            false
+        } else {
+            (swept.begins.contains(offset) || synchronises(page, offset)) && goes_on(page, offset)
+        };
+        if proved {
+            sites.proved.insert(offset);
+        }
+    }
+    sites
+}
+
+/// What decodes of a page have made of its halfwords.
+#[derive(Clone, Copy)]
+struct Decoded {
+    /// First halfwords of instructions.
+    begins: Offsets,
+    /// The other halfwords of instructions.
+    inside: Offsets,
+    /// Halfwords between a BRAS and what it branches forward to.
+    stepped_over: Offsets,
+}
+
+impl Decoded {
+    /// Enters the instruction at `offset`; tells its text, unless this decode ends here: at an opcode
+    /// that is not assigned, at the end of the page, or where it was before.
+    fn enter(&mut self, page: &[u8; PAGE], offset: usize) -> Option<[u8; 6]> {
+        if self.begins.contains(offset) {
+            return None;
+        }
+        let text = text(page, offset);
+        let whole = text.filter(|text| assigned(text));
+        if whole.is_some() || (text.is_none() && assigned(&page[offset..offset + 2])) {
+            self.begins.insert(offset);
+            self.inside
+                .insert_range(offset + 2, offset + length(page[offset]));
+        }
+        whole
+    }
+
+    /// Follows control from an entry to everything that its instructions say they lead to.
+    fn follow(&mut self, page: &[u8; PAGE], entry: usize) {
+        let mut pending = Offsets::NONE;
+        pending.insert(entry);
+        while let Some(start) = pending.pop() {
+            let mut offset = start;
+            while let Some(text) = (offset < PAGE).then(|| self.enter(page, offset)).flatten() {
+                let next = next(&text);
+                let target = next
+                    .distance()
+                    .and_then(|distance| at_distance(offset, distance));
+                if let Some(target) = target
+                    && !self.begins.contains(target)
+                {
+                    pending.insert(target);
+                }
+                if let (Next::Over(_), target) = (next, target.unwrap_or(PAGE)) {
+                    self.stepped_over
+                        .insert_range(offset + length(text[0]), target);
+                }
+                if !next.is_sequential() {
+                    break;
+                }
+                offset += length(text[0]);
+            }
+        }
+    }
+
+    /// Decodes straight on from an entry, across every branch.
+    fn sweep(&mut self, page: &[u8; PAGE], entry: usize) {
+        let mut offset = entry;
+        while offset < PAGE && self.enter(page, offset).is_some() {
+            offset += length(page[offset]);
+        }
+    }
+}
+
+/// Whether a decode from `offset` meets an unconditional branch or the end of the page before it meets
+/// an opcode that is not assigned.
+fn goes_on(page: &[u8; PAGE], mut offset: usize) -> bool {
+    while let Some(text) = text(page, offset) {
+        if !assigned(&text) {
+            return false;
+        }
+        if !next(&text).is_sequential() {
+            return true;
+        }
+        offset += length(text[0]);
+    }
+    true
+}
+
+/// Whether decodes that begin anywhere in a stretch ahead of `site` agree that an instruction begins
+/// there.
+fn synchronises(page: &[u8; PAGE], site: usize) -> bool {
+    let Some(first) = site.checked_sub(FAR) else {
+        return false;
+    };
+    let mut survivors = 0;
+    for start in (first..site - NEAR).step_by(2) {
+        let mut offset = start;
+        while let Some(text) = (offset < site).then(|| text(page, offset)).flatten() {
+            if !assigned(&text) {
+                break;
+            }
+            offset += length(text[0]);
+        }
+        match offset.cmp(&site) {
+            core::cmp::Ordering::Less => {}
+            core::cmp::Ordering::Equal => survivors += 1,
+            core::cmp::Ordering::Greater => return false,
+        }
+    }
+    survivors >= SURVIVORS
+}
+
+/// The offset at a distance from another, if it is in the page.
+fn at_distance(offset: usize, distance: i64) -> Option<usize> {
+    let distance = isize::try_from(distance).ok()?;
+    offset
+        .checked_add_signed(distance)
+        .filter(|&target| target < PAGE)
+}
+
+/// The halfword at an even offset.
+fn halfword(page: &[u8; PAGE], offset: usize) -> u16 {
+    u16::from_be_bytes([page[offset], page[offset + 1]])
+}
+
+/// The text of the instruction at `offset`, if the page holds all of it.
+fn text(page: &[u8; PAGE], offset: usize) -> Option<[u8; 6]> {
+    let length = length(*page.get(offset)?);
+    let bytes = page.get(offset..offset + length)?;
+    let mut text = [0; 6];
+    text[..length].copy_from_slice(bytes);
+    Some(text)
+}
+
+/// A set of even offsets into a page: one bit for each halfword.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Offsets([u64; PAGE / 2 / 64]);
+
+impl Offsets {
+    const NONE: Self = Self([0; PAGE / 2 / 64]);
+
+    fn is_empty(&self) -> bool {
+        self.0.iter().all(|&word| word == 0)
+    }
+
+    fn contains(&self, offset: usize) -> bool {
+        self.0[offset / 128] >> (offset / 2 % 64) & 1 != 0
+    }
+
+    fn insert(&mut self, offset: usize) {
+        self.0[offset / 128] |= 1 << (offset / 2 % 64);
+    }
+
+    /// The offsets in ascending order.
+    fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..PAGE).step_by(2).filter(|&offset| self.contains(offset))
+    }
+
+    /// Inserts the halfwords from `first` to `end`, as far as the page goes.
+    fn insert_range(&mut self, first: usize, end: usize) {
+        for offset in (first..end.min(PAGE)).step_by(2) {
+            self.insert(offset);
+        }
+    }
+
+    /// Removes the lowest offset.
+    fn pop(&mut self) -> Option<usize> {
+        let (index, word) = self
+            .0
+            .iter_mut()
+            .enumerate()
+            .find(|(_, word)| **word != 0)?;
+        let bit = word.trailing_zeros() as usize;
+        *word &= *word - 1;
+        Some(index * 128 + bit * 2)
+    }
+}
