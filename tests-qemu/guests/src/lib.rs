@@ -21,6 +21,7 @@ pub mod console;
 pub mod dat;
 pub mod end;
 pub mod entry;
+pub mod externals;
 pub mod insn;
 pub mod interruption;
 pub mod lowcore;

@@ -46,10 +46,21 @@ unsafe extern "C" {
     fn cpu_start();
 }
 
+/// SIGNAL PROCESSOR until it is not busy: condition code and status.
+pub fn signal(cpu: u16, order: Order, parameter: u32) -> (u8, u32) {
+    loop {
+        let (cc, status) = sigp(cpu, order, parameter);
+        if cc != 2 {
+            return (cc, status);
+        }
+        crate::insn::yield_cpu();
+    }
+}
+
 /// Whether this CPU address is operational.
 #[must_use]
 pub fn present(cpu: u16) -> bool {
-    sigp(cpu, Order::Sense, 0).0 != 3
+    signal(cpu, Order::Sense, 0).0 != 3
 }
 
 /// How many CPUs the configuration has, of those that are looked at.
@@ -82,21 +93,17 @@ pub fn start(cpu: u16, function: extern "C" fn() -> !) {
     lowcore::write(lowcore::CPU_STACK, stacks + size_of::<Stacks>() - 160);
     lowcore::write(lowcore::CPU_FUNCTION, function as usize);
     spx(mine);
-    while sigp(cpu, Order::SetPrefix, area as u32).0 == 2 {
-        crate::insn::yield_cpu();
-    }
-    while sigp(cpu, Order::Restart, 0).0 == 2 {
-        crate::insn::yield_cpu();
-    }
+    signal(cpu, Order::SetPrefix, area as u32);
+    signal(cpu, Order::Restart, 0);
 }
 
 /// Stops one CPU and waits until it is stopped.
 pub fn stop(cpu: u16) {
-    if sigp(cpu, Order::Stop, 0).0 == 3 {
+    if signal(cpu, Order::Stop, 0).0 == 3 {
         return;
     }
     loop {
-        let (cc, status) = sigp(cpu, Order::Sense, 0);
+        let (cc, status) = signal(cpu, Order::Sense, 0);
         if cc == 3 || (cc == 1 && status & STOPPED != 0) {
             return;
         }

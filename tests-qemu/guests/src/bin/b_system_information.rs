@@ -1,0 +1,72 @@
+//! STORE SYSTEM INFORMATION: the current level is the logical partition (2), and its blocks are there.
+#![no_std]
+#![no_main]
+
+use guests::attempt;
+use guests::check::{check, holds};
+use guests::insn::cpu::{Page, stap, stsi};
+
+guests::clause!(
+    "Principles of Operation, STORE SYSTEM INFORMATION; Millimeter: the guest is at the logical-partition level",
+    native = false
+);
+guests::guest!(run);
+
+static mut BLOCK: Page = Page([0; 4096]);
+
+fn run() {
+    // SAFETY: the only reference.
+    let block = unsafe { &mut *(&raw mut BLOCK) };
+    let (cc, r0) = stsi(0, 0, 0, block);
+    check("function 0: condition code", cc, 0);
+    check("current level", r0 >> 28 & 0xF, 2);
+    for (function, selector_1, selector_2) in
+        [(1, 1, 1), (1, 2, 1), (1, 2, 2), (2, 2, 1), (2, 2, 2)]
+    {
+        block.0.fill(0);
+        let (cc, _) = stsi(function, selector_1, selector_2, block);
+        let which = u64::from(function << 8 | selector_1 << 4 | selector_2);
+        check(
+            "block is there, condition code",
+            which << 4 | u64::from(cc),
+            which << 4,
+        );
+        holds("it holds something", block.0.iter().any(|&byte| byte != 0));
+    }
+    stsi(2, 2, 1, block);
+    check(
+        "2.2.1: CPU address (bytes 82-83)",
+        u16::from_be_bytes([block.0[82], block.0[83]]),
+        stap(),
+    );
+    stsi(2, 2, 2, block);
+    holds(
+        "2.2.2: at least one configured CPU (bytes 40-41)",
+        u16::from_be_bytes([block.0[40], block.0[41]]) >= 1,
+    );
+    check(
+        "level 3 is not there, condition code",
+        stsi(3, 2, 2, block).0,
+        3,
+    );
+    check(
+        "an unassigned selector, condition code",
+        stsi(1, 9, 1, block).0,
+        3,
+    );
+    let page = block.0.as_mut_ptr() as u64;
+    let odd = attempt!(
+        "lgr %r4, %r0\n lgfi %r0, 0x10000001\n lghi %r1, 1\n stsi 0({a})\n lgr %r0, %r4",
+        a = in(reg_addr) page + 8,
+    );
+    check("block not on a page boundary: code", odd.code(), 6);
+    let reserved = attempt!(
+        "lgr %r4, %r0\n lgfi %r0, 0x10000101\n lghi %r1, 1\n stsi 0({a})\n lgr %r0, %r4",
+        a = in(reg_addr) page,
+    );
+    check(
+        "a reserved bit of register 0 is one: code",
+        reserved.code(),
+        6,
+    );
+}
