@@ -1,0 +1,114 @@
+//! EXTRACT CPU COUNTER (ECCTR, B2E4): one counter into a register.
+
+use super::super::alert::Alert;
+use super::super::authority::{Instruction, authorize};
+use super::super::facility::Facility;
+use super::{Activity, CounterSet};
+use crate::arch::condition::ConditionCode;
+use crate::arch::interruption::ProgramInterruption;
+
+/// The bits of a register that must be zeros where it designates a counter or a count.
+pub(super) const NOT_A_NUMBER: u64 = !0xFFFF;
+
+/// EXTRACT CPU COUNTER. `r2` is the whole general register R2, whose bits 48-63 number the counter.
+///
+/// Returns the contents for general register R1 (64 bits), or `None` when the register is unchanged.
+///
+/// Condition codes: 0, the counter was extracted; 3, the counter is not available: unassigned, not
+/// installed, unauthorized, disabled, or an MT-diagnostic counter with loss of MT counter data
+/// pending.
+///
+/// # Errors
+/// In priority order: [`ProgramInterruption::Operation`];
+/// [`ProgramInterruption::PrivilegedOperation`] in the problem state with bit 15 of control register
+/// 0 zero; [`ProgramInterruption::Specification`] when bits 0-47 of R2 are not zeros.
+///
+/// Source: SA23-2260-07, "EXTRACT CPU COUNTER".
+pub fn extract_cpu_counter(
+    facility: &Facility,
+    activity: &Activity,
+    problem_state: bool,
+    cr0: u64,
+    r2: u64,
+) -> Result<(Option<u64>, ConditionCode), ProgramInterruption> {
+    authorize(facility, Instruction::ExtractCpuCounter, problem_state, cr0)?;
+    if r2 & NOT_A_NUMBER != 0 {
+        return Err(ProgramInterruption::Specification);
+    }
+    let number = r2 as u16;
+    let counters = facility.counters();
+    let lost = facility.alerts().has(Alert::LossOfMtCounterData)
+        && counters
+            .model()
+            .range(CounterSet::MtDiagnostic)
+            .contains(number);
+    match counters.read(number, activity) {
+        Some(value) if !lost => Ok((Some(value), ConditionCode::Zero)),
+        _ => Ok((None, ConditionCode::Three)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::fixtures::{counting, partition};
+    use super::*;
+
+    const NOW: Activity = Activity {
+        cycles: 70,
+        instructions: 60,
+        problem_cycles: 50,
+        problem_instructions: 40,
+    };
+
+    #[test]
+    fn ecctr_gives_the_counter_of_an_enabled_set_with_condition_code_0() {
+        let found = extract_cpu_counter(&counting(), &NOW, false, 0, 1);
+        assert_eq!(found, Ok((Some(60), ConditionCode::Zero)));
+    }
+
+    #[test]
+    fn ecctr_sets_condition_code_3_for_a_counter_that_is_not_available() {
+        let nothing = Ok((None, ConditionCode::Three));
+        // Unassigned, reserved, unauthorized, MT-diagnostic, beyond every set.
+        for number in [6, 34, 64, 128, 448, 0xFFFF] {
+            assert_eq!(
+                extract_cpu_counter(&counting(), &NOW, false, 0, number),
+                nothing,
+                "{number}"
+            );
+        }
+        assert_eq!(
+            extract_cpu_counter(&partition(), &NOW, false, 0, 0),
+            nothing,
+            "disabled"
+        );
+    }
+
+    #[test]
+    fn ecctr_with_anything_in_bits_0_to_47_is_a_specification_exception() {
+        for bit in 0..48 {
+            let found = extract_cpu_counter(&counting(), &NOW, false, 0, 1 << (63 - bit));
+            assert_eq!(found, Err(ProgramInterruption::Specification), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn ecctr_in_the_problem_state_is_privileged_before_it_is_specified_wrongly() {
+        let found = extract_cpu_counter(&counting(), &NOW, true, 0, u64::MAX);
+        assert_eq!(found, Err(ProgramInterruption::PrivilegedOperation));
+        let allowed = extract_cpu_counter(&counting(), &NOW, true, 1 << 48, 33);
+        assert_eq!(allowed, Ok((Some(40), ConditionCode::Zero)));
+    }
+
+    #[test]
+    fn ecctr_hides_mt_diagnostic_counters_while_their_loss_is_pending() {
+        let mut facility = partition();
+        facility.authorize_counters(super::super::CounterSets::MT_DIAGNOSTIC, &NOW);
+        facility.multithreading(true, &NOW);
+        let shown = Ok((Some(0), ConditionCode::Zero));
+        assert_eq!(extract_cpu_counter(&facility, &NOW, false, 0, 448), shown);
+        facility.lose_counter_data(CounterSet::MtDiagnostic, &NOW);
+        let hidden = Ok((None, ConditionCode::Three));
+        assert_eq!(extract_cpu_counter(&facility, &NOW, false, 0, 448), hidden);
+    }
+}

@@ -1,0 +1,167 @@
+//! The CPU-measurement counter facility.
+//!
+//! Counters do not run here: the CPU's activity is totalled elsewhere, exactly and at no cost per
+//! trap, and a counter of an active set is what was stored plus how far its activity has come since
+//! ([`state`]). Every counter that has such a source counts honestly; every other counter of an
+//! installed set keeps what the program sets and counts nothing, by definition.
+
+pub mod activity;
+pub mod extract;
+pub mod global;
+pub mod load_controls;
+pub mod names;
+pub mod query;
+pub mod set;
+pub mod state;
+pub mod store_multiple;
+
+#[cfg(test)]
+mod model_lcctl;
+
+pub use activity::Activity;
+pub use extract::extract_cpu_counter;
+pub use global::GlobalCounterControls;
+pub use load_controls::load_cpu_counter_set_controls;
+pub use query::query_counter_information;
+pub use set::set_cpu_counter;
+pub use state::CounterFacility;
+pub use store_multiple::{CounterMultiple, store_cpu_counter_multiple};
+
+use crate::arch::bits::bit16;
+
+/// A CPU counter set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CounterSet {
+    /// Cycles, instructions and level-1 caches, in both states. Numbers from 0.
+    Basic,
+    /// The same, in the problem state. Numbers from 32.
+    ProblemState,
+    /// The functions of the coprocessors. Numbers from 64.
+    CryptoActivity,
+    /// Model-dependent. Numbers from 128.
+    Extended,
+    /// Cycles by number of active threads; read-only. Numbers from 448.
+    MtDiagnostic,
+}
+
+impl CounterSet {
+    /// All CPU counter sets, by counter number.
+    pub const ALL: [Self; 5] = [
+        Self::Basic,
+        Self::ProblemState,
+        Self::CryptoActivity,
+        Self::Extended,
+        Self::MtDiagnostic,
+    ];
+
+    /// The sets that LOAD CPU-COUNTER-SET CONTROLS controls.
+    pub const LOADED: [Self; 4] = [
+        Self::Basic,
+        Self::ProblemState,
+        Self::CryptoActivity,
+        Self::Extended,
+    ];
+
+    /// The set's bit in the halfwords of control bits.
+    #[must_use]
+    #[inline]
+    pub const fn bit(self) -> CounterSets {
+        match self {
+            Self::Basic => CounterSets::BASIC,
+            Self::ProblemState => CounterSets::PROBLEM_STATE,
+            Self::CryptoActivity => CounterSets::CRYPTO_ACTIVITY,
+            Self::Extended => CounterSets::EXTENDED,
+            Self::MtDiagnostic => CounterSets::MT_DIAGNOSTIC,
+        }
+    }
+
+    /// The code in the M3 field of STORE CPU COUNTER MULTIPLE that designates this set.
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Extended => 0,
+            Self::Basic => 1,
+            Self::ProblemState => 2,
+            Self::CryptoActivity => 3,
+            Self::MtDiagnostic => 5,
+        }
+    }
+}
+
+/// A halfword of one bit per counter set, as QUERY COUNTER INFORMATION and LOAD CPU-COUNTER-SET
+/// CONTROLS have it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CounterSets(pub u16);
+
+impl CounterSets {
+    /// No set.
+    pub const NONE: Self = Self(0);
+    /// The coprocessor-group counter sets (bit 0).
+    pub const COPROCESSOR_GROUP: Self = Self(bit16(0));
+    /// The MT-diagnostic counter set (bit 10).
+    pub const MT_DIAGNOSTIC: Self = Self(bit16(10));
+    /// Reserved for IBM use (bit 11).
+    pub const RESERVED: Self = Self(bit16(11));
+    /// The crypto-activity counter set (bit 12).
+    pub const CRYPTO_ACTIVITY: Self = Self(bit16(12));
+    /// The problem-state counter set (bit 13).
+    pub const PROBLEM_STATE: Self = Self(bit16(13));
+    /// The basic counter set (bit 14).
+    pub const BASIC: Self = Self(bit16(14));
+    /// The extended counter set (bit 15).
+    pub const EXTENDED: Self = Self(bit16(15));
+    /// The sets that have an honest source here: basic and problem-state.
+    pub const HONEST: Self = Self::BASIC.union(Self::PROBLEM_STATE);
+
+    /// The sets of both.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// The sets that are in both.
+    #[must_use]
+    pub const fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// The sets of this one that are not in `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// Whether the set is among them.
+    #[must_use]
+    #[inline]
+    pub const fn has(self, set: CounterSet) -> bool {
+        self.0 & set.bit().0 != 0
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_control_bits_are_those_of_the_query_block() {
+        let table = [
+            (CounterSets::COPROCESSOR_GROUP, 0x8000),
+            (CounterSets::MT_DIAGNOSTIC, 0x0020),
+            (CounterSets::RESERVED, 0x0010),
+            (CounterSets::CRYPTO_ACTIVITY, 0x0008),
+            (CounterSets::PROBLEM_STATE, 0x0004),
+            (CounterSets::BASIC, 0x0002),
+            (CounterSets::EXTENDED, 0x0001),
+        ];
+        for (sets, bits) in table {
+            assert_eq!(sets.0, bits);
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! Counter sets and their counters: states, stored values, and what activity adds to them.
+
+use super::super::model::Model;
+use super::super::state::{ControlState, InvalidTransition};
+use super::{Activity, CounterSet, CounterSets};
+
+/// Counters of all sets together, at the most that any model has: 6, 6, 20, 160 and 48.
+const COUNTERS: usize = 240;
+
+/// Where the counters of a set begin among them.
+const fn base(set: CounterSet) -> usize {
+    match set {
+        CounterSet::Basic => 0,
+        CounterSet::ProblemState => 6,
+        CounterSet::CryptoActivity => 12,
+        CounterSet::Extended => 32,
+        CounterSet::MtDiagnostic => 192,
+    }
+}
+
+/// The counter facility of one CPU at one level: the local counter-set-state control register and
+/// the counters.
+#[derive(Clone, Debug)]
+pub struct CounterFacility {
+    model: &'static Model,
+    states: [ControlState; 5],
+    /// The activity at the time a set became active, by set.
+    origins: [Activity; 5],
+    /// The counters as they stood at that time.
+    stored: [u64; COUNTERS],
+    coprocessor_groups_authorized: bool,
+    multithreading: bool,
+}
+
+impl CounterFacility {
+    /// The facility of a model after power-on reset, with nothing authorized.
+    #[must_use]
+    pub const fn new(model: &'static Model) -> Self {
+        Self {
+            model,
+            states: [ControlState::Unauthorized; 5],
+            origins: [Activity::NONE; 5],
+            stored: [0; COUNTERS],
+            coprocessor_groups_authorized: false,
+            multithreading: false,
+        }
+    }
+
+    /// The model, which says what is installed.
+    #[must_use]
+    pub const fn model(&self) -> &'static Model {
+        self.model
+    }
+
+    /// The state of a set.
+    #[must_use]
+    #[inline]
+    pub const fn state(&self, set: CounterSet) -> ControlState {
+        self.states[set as usize]
+    }
+
+    /// The authorization controls.
+    #[must_use]
+    pub fn authorized(&self) -> CounterSets {
+        let cpu = self.those(ControlState::authorized);
+        if self.coprocessor_groups_authorized {
+            cpu.union(CounterSets::COPROCESSOR_GROUP)
+        } else {
+            cpu
+        }
+    }
+
+    /// The enable controls of the CPU counter sets.
+    #[must_use]
+    pub fn enabled(&self) -> CounterSets {
+        self.those(ControlState::enabled)
+    }
+
+    /// The activation controls of the CPU counter sets.
+    #[must_use]
+    pub fn active(&self) -> CounterSets {
+        self.those(ControlState::active)
+    }
+
+    fn those(&self, test: fn(ControlState) -> bool) -> CounterSets {
+        CounterSet::ALL
+            .into_iter()
+            .filter(|&set| test(self.state(set)))
+            .fold(CounterSets::NONE, |sets, set| sets.union(set.bit()))
+    }
+
+    /// The contents of counter `number`, unless it is unassigned, not installed, unauthorized or
+    /// disabled.
+    #[must_use]
+    pub fn read(&self, number: u16, now: &Activity) -> Option<u64> {
+        let (set, index) = self.model.locate(number)?;
+        self.state(set)
+            .enabled()
+            .then(|| self.value(set, index, now))
+    }
+
+    /// The contents of counter `index` of a set.
+    #[must_use]
+    pub(super) fn value(&self, set: CounterSet, index: u16, now: &Activity) -> u64 {
+        let stored = self.stored.get(base(set) + usize::from(index)).copied();
+        stored
+            .unwrap_or(0)
+            .wrapping_add(self.counted(set, index, now))
+    }
+
+    /// Sets a counter so that reading it at once gives `value`. False when the counter is
+    /// unassigned, not installed, unauthorized, disabled or read-only.
+    pub(super) fn write(&mut self, number: u16, value: u64, now: &Activity) -> bool {
+        match self.model.locate(number) {
+            Some((set, index)) if set != CounterSet::MtDiagnostic && self.state(set).enabled() => {
+                let counted = self.counted(set, index, now);
+                if let Some(stored) = self.stored.get_mut(base(set) + usize::from(index)) {
+                    *stored = value.wrapping_sub(counted);
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// What a counter has counted since its set became active.
+    fn counted(&self, set: CounterSet, index: u16, now: &Activity) -> u64 {
+        if self.state(set).active() {
+            now.of(set, index)
+                .wrapping_sub(self.origins[set as usize].of(set, index))
+        } else {
+            0
+        }
+    }
+
+    /// Puts all sets that the program controls into the states that `enable` and `activation` ask
+    /// for, or none of them.
+    ///
+    /// # Errors
+    /// [`InvalidTransition`] when any set cannot make its transition; no set is changed then.
+    pub(super) fn load(
+        &mut self,
+        enable: CounterSets,
+        activation: CounterSets,
+        now: &Activity,
+    ) -> Result<(), InvalidTransition> {
+        let mut states = self.states;
+        for set in CounterSet::LOADED {
+            let state = &mut states[set as usize];
+            *state = state.request(enable.has(set), activation.has(set))?;
+        }
+        for set in CounterSet::LOADED {
+            self.enter(set, states[set as usize], now);
+        }
+        Ok(())
+    }
+
+    /// The external means: gives every installed CPU counter set the authorization control that
+    /// `sets` has for it. Returns whether an enabled set was unauthorized.
+    pub(in super::super) fn authorize(&mut self, sets: CounterSets, now: &Activity) -> bool {
+        let installed = self.model.installed();
+        let mut alert = false;
+        for set in CounterSet::ALL {
+            let state = self.state(set);
+            let next = state.authorize(sets.intersection(installed).has(set));
+            alert |= state.enabled() && !next.authorized();
+            self.enter(set, next, now);
+            // Multithreading that is on already puts the set straight to work (Figure 2-2, note 3).
+            if set == CounterSet::MtDiagnostic && self.multithreading && next.authorized() {
+                self.enter(set, ControlState::Active, now);
+            }
+        }
+        alert
+    }
+
+    /// The external means, for the coprocessor-group counter sets.
+    pub(in super::super) const fn authorize_coprocessor_groups(&mut self, authorized: bool) {
+        self.coprocessor_groups_authorized = authorized;
+    }
+
+    /// Multithreading was enabled (SIGNAL PROCESSOR set multithreading, accepted with a nonzero
+    /// parameter) or disabled: the only actions that enable and disable the MT-diagnostic set.
+    pub(in super::super) fn multithreading(&mut self, on: bool, now: &Activity) {
+        self.multithreading = on;
+        let set = CounterSet::MtDiagnostic;
+        if self.state(set).authorized() {
+            let state = if on {
+                ControlState::Active
+            } else {
+                ControlState::Disabled
+            };
+            self.enter(set, state, now);
+        }
+    }
+
+    /// Counter data of an active set was lost: the set becomes inactive. The MT-diagnostic set is
+    /// left active. Returns whether the set was active.
+    pub(in super::super) fn lose(&mut self, set: CounterSet, now: &Activity) -> bool {
+        let state = self.state(set);
+        if state.active() && set != CounterSet::MtDiagnostic {
+            self.enter(set, state.deactivated(), now);
+        }
+        state.active()
+    }
+
+    /// CPU reset: activation controls become zeros, the counters stay as they are. The
+    /// MT-diagnostic set is left alone while multithreading is on.
+    pub(in super::super) fn deactivate(&mut self, now: &Activity) {
+        for set in CounterSet::ALL {
+            if !(set == CounterSet::MtDiagnostic && self.multithreading) {
+                self.enter(set, self.state(set).deactivated(), now);
+            }
+        }
+    }
+
+    /// Initial CPU reset, clear reset or power-on reset: every set is disabled and its counters are
+    /// cleared, the MT-diagnostic set excepted while multithreading is on.
+    pub(in super::super) fn disable(&mut self, now: &Activity) {
+        for set in CounterSet::ALL {
+            if !(set == CounterSet::MtDiagnostic && self.multithreading) {
+                self.enter(set, self.state(set).disabled(), now);
+            }
+        }
+    }
+
+    /// Changes the state of one set, and does to its counters what the new state demands: they
+    /// start, freeze, or are cleared.
+    fn enter(&mut self, set: CounterSet, next: ControlState, now: &Activity) {
+        let was = self.state(set);
+        if was.active() && !next.active() {
+            for index in 0..self.model.range(set).count {
+                let value = self.value(set, index, now);
+                if let Some(stored) = self.stored.get_mut(base(set) + usize::from(index)) {
+                    *stored = value;
+                }
+            }
+        }
+        if !was.active() && next.active() {
+            self.origins[set as usize] = *now;
+        }
+        if was.enabled() && !next.enabled() {
+            let count = usize::from(self.model.range(set).count);
+            if let Some(counters) = self.stored.get_mut(base(set)..base(set) + count) {
+                counters.fill(0);
+            }
+        }
+        self.states[set as usize] = next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::model::{MODELS, Z15};
+    use super::*;
+
+    fn at(cycles: u64) -> Activity {
+        Activity {
+            cycles,
+            instructions: cycles / 2,
+            problem_cycles: cycles / 4,
+            problem_instructions: cycles / 8,
+        }
+    }
+
+    fn authorized() -> CounterFacility {
+        let mut counters = CounterFacility::new(&Z15);
+        counters.authorize(CounterSets::HONEST, &at(0));
+        counters
+    }
+
+    fn load(counters: &mut CounterFacility, enable: u16, activation: u16, now: u64) {
+        counters
+            .load(CounterSets(enable), CounterSets(activation), &at(now))
+            .unwrap();
+    }
+
+    #[test]
+    fn every_model_has_room_for_all_its_counters() {
+        for model in &MODELS {
+            for set in CounterSet::ALL {
+                let end = base(set) + usize::from(model.range(set).count);
+                let next = CounterSet::ALL
+                    .into_iter()
+                    .map(base)
+                    .find(|&b| b > base(set));
+                assert!(end <= next.unwrap_or(COUNTERS), "{} {set:?}", model.name);
+            }
+        }
+    }
+
+    #[test]
+    fn an_active_counter_counts_from_its_activation() {
+        let mut counters = authorized();
+        load(&mut counters, 6, 6, 1000);
+        assert_eq!(counters.read(0, &at(1800)), Some(800));
+        assert_eq!(counters.read(1, &at(1800)), Some(400));
+        assert_eq!(counters.read(32, &at(1800)), Some(200));
+        assert_eq!(counters.read(33, &at(1800)), Some(100));
+    }
+
+    #[test]
+    fn the_cache_counters_of_the_basic_set_count_nothing() {
+        let mut counters = authorized();
+        load(&mut counters, 6, 6, 1000);
+        for number in 2..=5 {
+            assert_eq!(counters.read(number, &at(1 << 40)), Some(0));
+        }
+    }
+
+    #[test]
+    fn deactivation_freezes_and_activation_goes_on_from_there() {
+        let mut counters = authorized();
+        load(&mut counters, 2, 2, 0);
+        load(&mut counters, 2, 0, 100);
+        assert_eq!(counters.read(0, &at(500)), Some(100));
+        load(&mut counters, 2, 2, 500);
+        assert_eq!(counters.read(0, &at(560)), Some(160));
+    }
+
+    #[test]
+    fn disabling_clears_the_counters_and_hides_them() {
+        let mut counters = authorized();
+        load(&mut counters, 2, 2, 0);
+        load(&mut counters, 0, 0, 100);
+        assert_eq!(counters.read(0, &at(100)), None);
+        load(&mut counters, 2, 0, 100);
+        assert_eq!(counters.read(0, &at(200)), Some(0));
+    }
+
+    #[test]
+    fn loading_the_active_state_again_disturbs_nothing() {
+        let mut counters = authorized();
+        load(&mut counters, 2, 2, 0);
+        load(&mut counters, 2, 2, 100);
+        assert_eq!(counters.read(0, &at(150)), Some(150));
+    }
+
+    #[test]
+    fn a_carry_out_of_bit_0_of_a_counter_is_ignored() {
+        let mut counters = authorized();
+        load(&mut counters, 2, 2, 0);
+        assert!(counters.write(0, u64::MAX, &at(0)));
+        assert_eq!(counters.read(0, &at(3)), Some(2));
+    }
+
+    #[test]
+    fn lcctl_leaves_all_sets_alone_when_one_transition_is_invalid() {
+        let mut counters = authorized();
+        load(&mut counters, 2, 2, 0);
+        let refused = counters.load(CounterSets(0x8), CounterSets(0), &at(10));
+        assert_eq!(refused, Err(InvalidTransition));
+        assert_eq!(counters.active(), CounterSets::BASIC);
+        assert_eq!(counters.read(0, &at(20)), Some(20));
+    }
+
+    #[test]
+    fn multithreading_alone_enables_and_disables_the_mt_diagnostic_set() {
+        let mut counters = CounterFacility::new(&Z15);
+        counters.authorize(CounterSets::MT_DIAGNOSTIC, &at(0));
+        load(&mut counters, 0x20, 0x20, 0);
+        assert_eq!(
+            counters.state(CounterSet::MtDiagnostic),
+            ControlState::Disabled
+        );
+        counters.multithreading(true, &at(0));
+        assert_eq!(
+            counters.state(CounterSet::MtDiagnostic),
+            ControlState::Active
+        );
+        counters.deactivate(&at(0));
+        counters.disable(&at(0));
+        load(&mut counters, 0, 0, 0);
+        assert_eq!(
+            counters.state(CounterSet::MtDiagnostic),
+            ControlState::Active
+        );
+        counters.multithreading(false, &at(0));
+        assert_eq!(
+            counters.state(CounterSet::MtDiagnostic),
+            ControlState::Disabled
+        );
+    }
+}

@@ -1,0 +1,359 @@
+//! One CPU's facilities at one configuration level.
+//!
+//! The parts (counter sets, sampling controls, pending alerts, program parameter) know nothing of
+//! one another. What couples them is here: the external means that authorizes, the resets, the
+//! losses, and the alerts that these recognize or make pointless.
+
+use super::alert::{Alert, PendingAlerts};
+use super::counters::{Activity, CounterFacility, CounterSet, CounterSets};
+use super::model::Model;
+use super::sampling::update::{self, Sampled};
+use super::sampling::{SampleStorage, SamplingControls, SamplingLimits, Snapshot};
+use zerocopy::IntoBytes;
+
+/// A configuration level; its value is the code in the CL field of a basic-sampling data entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ConfigurationLevel {
+    /// The basic machine level. Code 0: no configuration level specified.
+    BasicMachine = 0,
+    /// The logical-partition level.
+    LogicalPartition = 1,
+    /// The virtual-machine level.
+    VirtualMachine = 2,
+}
+
+/// Which of the facilities are installed: what STORE FACILITY LIST EXTENDED says of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Installation {
+    /// Facility bit 40: load-program-parameter.
+    pub load_program_parameter: bool,
+    /// Facility bit 67: CPU-measurement counter.
+    pub counters: bool,
+    /// Facility bit 68: CPU-measurement sampling (it requires bit 40).
+    pub sampling: bool,
+    /// Facility bit 142: store-CPU-counter-multiple (it requires bit 67).
+    pub store_counter_multiple: bool,
+}
+
+impl Installation {
+    /// All four.
+    pub const ALL: Self = Self {
+        load_program_parameter: true,
+        counters: true,
+        sampling: true,
+        store_counter_multiple: true,
+    };
+
+    /// None of them.
+    pub const NONE: Self = Self {
+        load_program_parameter: false,
+        counters: false,
+        sampling: false,
+        store_counter_multiple: false,
+    };
+}
+
+/// A reset of the CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reset {
+    /// CPU reset.
+    Cpu,
+    /// Initial CPU reset, clear reset or power-on reset: to these facilities they are the same.
+    Initial,
+}
+
+/// The load-program-parameter and CPU-measurement facilities of one CPU at one level.
+#[derive(Clone, Debug)]
+pub struct Facility {
+    level: ConfigurationLevel,
+    installation: Installation,
+    pub(super) counters: CounterFacility,
+    pub(super) sampling: SamplingControls,
+    pub(super) alerts: PendingAlerts,
+    program_parameter: u64,
+}
+
+impl Facility {
+    /// The facility after power-on reset, with nothing authorized. `level` is the level at which
+    /// the program runs whose instructions set its controls.
+    #[must_use]
+    pub const fn new(
+        level: ConfigurationLevel,
+        model: &'static Model,
+        installation: Installation,
+        limits: SamplingLimits,
+    ) -> Self {
+        Self {
+            level,
+            installation,
+            counters: CounterFacility::new(model),
+            sampling: SamplingControls::new(limits),
+            alerts: PendingAlerts::NONE,
+            program_parameter: 0,
+        }
+    }
+
+    /// The level at which the program runs whose instructions set its controls.
+    #[must_use]
+    pub const fn level(&self) -> ConfigurationLevel {
+        self.level
+    }
+
+    /// What is installed.
+    #[must_use]
+    pub const fn installation(&self) -> &Installation {
+        &self.installation
+    }
+
+    /// The counter facility.
+    #[must_use]
+    #[inline]
+    pub const fn counters(&self) -> &CounterFacility {
+        &self.counters
+    }
+
+    /// The sampling controls.
+    #[must_use]
+    #[inline]
+    pub const fn sampling(&self) -> &SamplingControls {
+        &self.sampling
+    }
+
+    /// The pending measurement alerts.
+    #[must_use]
+    #[inline]
+    pub const fn alerts(&self) -> PendingAlerts {
+        self.alerts
+    }
+
+    /// The interruption 1407: its 32-bit parameter. Nothing is pending after it.
+    pub const fn take_alerts(&mut self) -> u32 {
+        self.alerts.take()
+    }
+
+    /// The program-parameter register.
+    #[must_use]
+    #[inline]
+    pub const fn program_parameter(&self) -> u64 {
+        self.program_parameter
+    }
+
+    pub(super) const fn set_program_parameter(&mut self, parameter: u64) {
+        self.program_parameter = parameter;
+    }
+
+    /// Whether a sampling function is enabled: what LPP of the level above depends on.
+    #[must_use]
+    #[inline]
+    pub const fn sampling_enabled(&self) -> bool {
+        self.sampling.enabled()
+    }
+
+    /// The sampling interval in CPU cycles while the basic-sampling function is active.
+    #[must_use]
+    #[inline]
+    pub const fn active_interval(&self) -> Option<u64> {
+        if self.sampling.basic().active() {
+            Some(self.sampling.interval())
+        } else {
+            None
+        }
+    }
+
+    /// Takes one sample: builds the entry and performs the sample-data-block update process.
+    #[inline]
+    pub fn sample<S: SampleStorage>(&mut self, snapshot: &Snapshot, storage: &mut S) -> Sampled {
+        if !self.sampling.basic().active() {
+            return Sampled::NotActive;
+        }
+        let entry = snapshot.entry(self.sampling.host_indicator());
+        let dsdes = self.counters.model().dsdes.unwrap_or(0);
+        update::update(
+            &mut self.sampling,
+            &mut self.alerts,
+            storage,
+            entry.as_bytes(),
+            dsdes,
+        )
+    }
+
+    /// The external means: authorizes exactly `sets` of the CPU counter sets. A set that is enabled
+    /// and not among them is unauthorized with a counter-authorization-change alert.
+    pub fn authorize_counters(&mut self, sets: CounterSets, activity: &Activity) {
+        if self.counters.authorize(sets, activity) {
+            self.alerts.recognize(Alert::CounterAuthorizationChange);
+        }
+        self.settle_alerts();
+    }
+
+    /// The external means, for the coprocessor-group counter sets.
+    pub const fn authorize_coprocessor_groups(&mut self, authorized: bool) {
+        self.counters.authorize_coprocessor_groups(authorized);
+    }
+
+    /// The external means: authorizes the basic-sampling function or takes its authorization away,
+    /// the latter with a sampling-authorization-change alert if it is enabled. The
+    /// diagnostic-sampling function is never authorized: no honest source fills its entries.
+    pub fn authorize_basic_sampling(&mut self, authorized: bool) {
+        if self.sampling.authorize_basic(authorized) {
+            self.alerts.recognize(Alert::SamplingAuthorizationChange);
+        }
+        self.settle_alerts();
+    }
+
+    /// Multithreading was enabled or disabled for the configuration.
+    pub fn multithreading(&mut self, on: bool, activity: &Activity) {
+        self.counters.multithreading(on, activity);
+    }
+
+    /// The machine lost counter data of a set: an active set becomes inactive (MT-diagnostic stays
+    /// active) and the alert is recognized. A set that is not active had nothing to lose.
+    pub fn lose_counter_data(&mut self, set: CounterSet, activity: &Activity) {
+        if self.counters.lose(set, activity) {
+            self.alerts.recognize(match set {
+                CounterSet::MtDiagnostic => Alert::LossOfMtCounterData,
+                _ => Alert::LossOfCounterData,
+            });
+        }
+    }
+
+    /// The machine lost sample data: active sampling functions become inactive and the alert is
+    /// recognized.
+    pub const fn lose_sample_data(&mut self) {
+        if self.sampling.active() {
+            self.sampling.deactivate();
+            self.alerts.recognize(Alert::LossOfSampleData);
+        }
+    }
+
+    /// A reset. Authorization controls survive every reset.
+    pub fn reset(&mut self, reset: Reset, activity: &Activity) {
+        self.alerts.reset();
+        match reset {
+            Reset::Cpu => {
+                self.counters.deactivate(activity);
+                self.sampling.deactivate();
+            }
+            Reset::Initial => {
+                self.counters.disable(activity);
+                self.sampling.disable();
+                self.program_parameter = 0;
+            }
+        }
+    }
+
+    /// Clears the alerts that the present states make pointless.
+    pub(super) fn settle_alerts(&mut self) {
+        let counters = self.counters.enabled().without(CounterSets::MT_DIAGNOSTIC);
+        self.alerts
+            .settle(self.sampling.enabled(), !counters.is_empty());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::counters::load_cpu_counter_set_controls;
+    use super::super::fixtures::{self, active, counting, partition};
+    use super::super::state::ControlState;
+    use super::*;
+
+    const NOW: Activity = Activity {
+        cycles: 100,
+        ..Activity::NONE
+    };
+
+    #[test]
+    fn cpu_reset_deactivates_and_keeps_counters_controls_and_authorization() {
+        let mut facility = counting();
+        facility.reset(Reset::Cpu, &NOW);
+        let counters = facility.counters();
+        assert_eq!(counters.state(CounterSet::Basic), ControlState::Inactive);
+        assert_eq!(counters.read(0, &Activity::NONE), Some(100));
+
+        let mut facility = active(0x1_0000, 0x2_0000);
+        facility.reset(Reset::Cpu, &NOW);
+        assert_eq!(facility.sampling().basic(), ControlState::Inactive);
+        assert_eq!(facility.sampling().tear(), 0x1_0000);
+    }
+
+    #[test]
+    fn initial_cpu_reset_disables_clears_and_keeps_authorization() {
+        let mut facility = counting();
+        facility.set_program_parameter(9);
+        facility.reset(Reset::Initial, &NOW);
+        assert_eq!(facility.program_parameter(), 0);
+        assert_eq!(facility.counters().authorized(), CounterSets::HONEST);
+        assert!(facility.counters().enabled().is_empty());
+        load_cpu_counter_set_controls(&mut facility, &NOW, 0x0002_0000).unwrap();
+        assert_eq!(facility.counters().read(0, &NOW), Some(0));
+
+        let mut facility = active(0x1_0000, 0x2_0000);
+        facility.reset(Reset::Initial, &NOW);
+        assert_eq!(facility.sampling().basic(), ControlState::Disabled);
+        assert_eq!(
+            (facility.sampling().tear(), facility.sampling().dear()),
+            (0, 0)
+        );
+    }
+
+    #[test]
+    fn unauthorizing_an_enabled_set_alerts_and_clears_its_counters() {
+        let mut facility = counting();
+        facility.authorize_counters(CounterSets::PROBLEM_STATE, &NOW);
+        assert_eq!(facility.take_alerts(), 0x80);
+        facility.authorize_counters(CounterSets::HONEST, &NOW);
+        assert_eq!(
+            facility.counters().state(CounterSet::Basic),
+            ControlState::Disabled
+        );
+        assert!(!facility.alerts().any());
+        load_cpu_counter_set_controls(&mut facility, &NOW, 0x0002_0000).unwrap();
+        assert_eq!(facility.counters().read(0, &NOW), Some(0));
+    }
+
+    #[test]
+    fn unauthorizing_a_set_that_is_not_enabled_alerts_nobody() {
+        let mut facility = partition();
+        facility.authorize_counters(CounterSets::NONE, &NOW);
+        assert!(!facility.alerts().any());
+    }
+
+    #[test]
+    fn a_set_that_the_model_does_not_have_cannot_be_authorized() {
+        let mut facility = fixtures::of_model(&super::super::model::Z10);
+        facility.authorize_counters(CounterSets(0xFFFF), &NOW);
+        assert_eq!(facility.counters().authorized(), CounterSets(0x000F));
+    }
+
+    #[test]
+    fn loss_of_counter_data_freezes_the_set_and_leaves_the_others_active() {
+        let mut facility = counting();
+        facility.lose_counter_data(CounterSet::Basic, &NOW);
+        assert!(facility.alerts().has(Alert::LossOfCounterData));
+        assert_eq!(facility.counters().active(), CounterSets::PROBLEM_STATE);
+        assert_eq!(facility.counters().enabled(), CounterSets::HONEST);
+        assert_eq!(facility.counters().read(0, &Activity::NONE), Some(100));
+    }
+
+    #[test]
+    fn unauthorizing_enabled_sampling_alerts_and_takes_the_pointless_alerts_away() {
+        let mut facility = active(0x1_0000, 0x2_0000);
+        facility.alerts.recognize(Alert::ProgramRequest);
+        facility.authorize_basic_sampling(false);
+        assert_eq!(facility.take_alerts(), 0x0080_0000);
+        assert_eq!(facility.sampling().basic(), ControlState::Unauthorized);
+        assert_eq!(facility.sampling().tear(), 0);
+    }
+
+    #[test]
+    fn loss_of_sample_data_makes_sampling_inactive() {
+        let mut facility = active(0x1_0000, 0x2_0000);
+        facility.lose_sample_data();
+        assert_eq!(facility.sampling().basic(), ControlState::Inactive);
+        assert_eq!(facility.active_interval(), None);
+        assert_eq!(facility.take_alerts(), 0x0040_0000);
+        facility.lose_sample_data();
+        assert!(!facility.alerts().any());
+    }
+}

@@ -1,0 +1,56 @@
+//! Facilities in the states that tests begin with.
+
+use super::counters::load_cpu_counter_set_controls;
+use super::counters::{Activity, CounterSets};
+use super::facility::{ConfigurationLevel, Facility, Installation};
+use super::model::{Model, Z15};
+use super::sampling::SamplingLimits;
+use super::sampling::load_sampling_controls;
+use super::sampling::request::SamplingRequest;
+use zerocopy::IntoBytes;
+
+/// The limits of sampling in tests.
+pub const LIMITS: SamplingLimits = SamplingLimits {
+    minimum: 1000,
+    maximum: 1 << 32,
+    cpu_speed: 1000,
+};
+
+/// A z15 at the logical-partition level with nothing authorized.
+pub fn bare(installation: Installation) -> Facility {
+    Facility::new(
+        ConfigurationLevel::LogicalPartition,
+        &Z15,
+        installation,
+        LIMITS,
+    )
+}
+
+/// A partition of a given model with nothing authorized.
+pub fn of_model(model: &'static Model) -> Facility {
+    let level = ConfigurationLevel::LogicalPartition;
+    Facility::new(level, model, Installation::ALL, LIMITS)
+}
+
+/// A z15 partition, authorized for basic sampling and for the basic and problem-state sets.
+pub fn partition() -> Facility {
+    let mut facility = bare(Installation::ALL);
+    facility.authorize_counters(CounterSets::HONEST, &Activity::NONE);
+    facility.authorize_basic_sampling(true);
+    facility
+}
+
+/// The same with both counter sets active since no activity.
+pub fn counting() -> Facility {
+    let mut facility = partition();
+    load_cpu_counter_set_controls(&mut facility, &Activity::NONE, 0x0006_0006).unwrap();
+    facility
+}
+
+/// The same as [`partition`] with basic sampling active at an interval of 1000 cycles.
+pub fn active(tear: u64, dear: u64) -> Facility {
+    let mut facility = partition();
+    let request = SamplingRequest::basic(true, true, 1000, tear, dear);
+    load_sampling_controls(&mut facility, request.as_bytes().try_into().unwrap()).unwrap();
+    facility
+}

@@ -1,0 +1,53 @@
+//! LOAD PROGRAM PARAMETER (LPP, B280): names the work that a CPU is about to do.
+//!
+//! The control program loads a value that identifies the current task; the sample-data-block update
+//! process copies it into every entry. Control programs issue LPP at every task switch whether or
+//! not anyone samples, so the instruction is a no-operation while no one does.
+
+use super::facility::Facility;
+
+/// LOAD PROGRAM PARAMETER. `operand` is the doubleword at the second-operand address;
+/// `enabled_below` says whether a sampling function is enabled at the configuration level below.
+///
+/// The parameter is placed in the program-parameter register only when a sampling function is
+/// enabled at this level or the one below; otherwise nothing is changed.
+///
+/// Condition code: unchanged.
+///
+/// Program exceptions, in priority order: operation and privileged operation
+/// ([`super::authority::authorize`]), access (fetch, operand 2: the caller's).
+///
+/// Source: SA23-2260-07, section 1, "LOAD PROGRAM PARAMETER".
+#[inline]
+pub const fn load_program_parameter(facility: &mut Facility, operand: u64, enabled_below: bool) {
+    if enabled_below || facility.sampling_enabled() {
+        facility.set_program_parameter(operand);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{active, partition};
+    use super::*;
+
+    #[test]
+    fn lpp_is_a_no_operation_while_no_sampling_function_is_enabled() {
+        let mut facility = partition();
+        load_program_parameter(&mut facility, 0x1234, false);
+        assert_eq!(facility.program_parameter(), 0);
+    }
+
+    #[test]
+    fn lpp_loads_the_parameter_when_sampling_is_enabled_at_this_level() {
+        let mut facility = active(0x1_0000, 0x2_0000);
+        load_program_parameter(&mut facility, 0x1234, false);
+        assert_eq!(facility.program_parameter(), 0x1234);
+    }
+
+    #[test]
+    fn lpp_loads_the_parameter_when_sampling_is_enabled_only_at_the_level_below() {
+        let mut facility = partition();
+        load_program_parameter(&mut facility, 0x1234, true);
+        assert_eq!(facility.program_parameter(), 0x1234);
+    }
+}

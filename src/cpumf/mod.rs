@@ -1,0 +1,47 @@
+//! The two facilities of SA23-2260: load-program-parameter and CPU-measurement.
+//!
+//! A [`Facility`] is one value per CPU and configuration level: the guest's own, whose controls the
+//! guest's instructions set and whose alerts the guest takes, and the machine's, one level below.
+//! Neither disturbs the other's registers. Everything in this room is pure. Storage, the clock, the
+//! activity of the CPU and the passage of time come in as arguments; what goes out is a register,
+//! a condition code, a program interruption or a pending measurement alert. So the whole room runs
+//! in host tests, and the sampling path can name neither an allocator nor a lock.
+//!
+//! There is one routine per instruction, in a file of its own. Each begins where the operand is in
+//! hand: [`authority::authorize`] is the test that comes before any operand access.
+
+#![forbid(unsafe_code)]
+
+pub mod alert;
+pub mod authority;
+pub mod counters;
+pub mod facility;
+pub mod lpp;
+pub mod model;
+pub mod sampling;
+pub mod state;
+
+#[cfg(test)]
+mod fixtures;
+#[cfg(test)]
+mod model_alert;
+
+/// How many cases a property is tried on: PROPTEST_CASES, or 2000.
+#[cfg(test)]
+fn property_config() -> proptest::prelude::ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES").map_or(2000, |cases| cases.parse().unwrap());
+    proptest::prelude::ProptestConfig {
+        cases,
+        failure_persistence: None,
+        ..Default::default()
+    }
+}
+
+pub use alert::{Alert, PendingAlerts};
+pub use authority::{Instruction, authorize};
+pub use counters::{Activity, CounterSet, CounterSets};
+pub use facility::{ConfigurationLevel, Facility, Installation, Reset};
+pub use lpp::load_program_parameter;
+pub use model::Model;
+pub use sampling::{SampleStorage, Sampled, SamplingLimits, Snapshot};
+pub use state::ControlState;

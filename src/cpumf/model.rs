@@ -1,0 +1,198 @@
+//! What each machine model provides: version numbers, counter numbers and entry sizes.
+//!
+//! A program tells models apart by the machine type of STORE CPU ID and by the two counter version
+//! numbers of QUERY COUNTER INFORMATION, and believes them: the names it gives to counters follow
+//! from them. So they are kept in one table, and everything else that varies by model hangs on it.
+
+use super::counters::{CounterSet, CounterSets};
+
+/// The counters of one set: consecutive numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CounterRange {
+    /// The number of the first counter.
+    pub first: u16,
+    /// How many counters are installed; zero when the set is not.
+    pub count: u16,
+}
+
+impl CounterRange {
+    /// Whether the range includes counter `number`.
+    #[must_use]
+    #[inline]
+    pub const fn contains(self, number: u16) -> bool {
+        number >= self.first && number - self.first < self.count
+    }
+}
+
+/// A machine model, as SA23-2260's facilities show it to a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Model {
+    /// The name by which the model is sold.
+    pub name: &'static str,
+    /// The machine types that STORE CPU ID gives, in hexadecimal digits; the first is the default.
+    pub types: [u16; 2],
+    /// Counter first version number.
+    pub cfvn: u16,
+    /// Counter second version number.
+    pub csvn: u16,
+    /// Size of the diagnostic-sampling data entry; `None` where no public source gives it.
+    pub dsdes: Option<u16>,
+}
+
+/// Size of the basic-sampling data entry, on all models.
+pub const BSDES: u16 = 32;
+
+impl Model {
+    /// The installed counters of `set`.
+    #[must_use]
+    pub const fn range(&self, set: CounterSet) -> CounterRange {
+        let (first, count) = match set {
+            CounterSet::Basic => (0, 6),
+            CounterSet::ProblemState => (32, if self.cfvn == 1 { 6 } else { 2 }),
+            CounterSet::CryptoActivity => (64, if self.csvn < 6 { 16 } else { 20 }),
+            CounterSet::Extended => {
+                let count = match self.csvn {
+                    1 => 32,
+                    2 => 48,
+                    3..=5 => 128,
+                    _ => 160,
+                };
+                (128, count)
+            }
+            CounterSet::MtDiagnostic => (448, if self.csvn > 3 { 48 } else { 0 }),
+        };
+        CounterRange { first, count }
+    }
+
+    /// The set of counter `number` and the counter's place in it, unless the number is unassigned
+    /// or the counter is not installed.
+    #[must_use]
+    #[inline]
+    pub fn locate(&self, number: u16) -> Option<(CounterSet, u16)> {
+        CounterSet::ALL.into_iter().find_map(|set| {
+            let range = self.range(set);
+            range
+                .contains(number)
+                .then(|| (set, number.wrapping_sub(range.first)))
+        })
+    }
+
+    /// The CPU counter sets that are installed.
+    #[must_use]
+    pub const fn installed(&self) -> CounterSets {
+        let sets = CounterSets::BASIC
+            .union(CounterSets::PROBLEM_STATE)
+            .union(CounterSets::CRYPTO_ACTIVITY)
+            .union(CounterSets::EXTENDED);
+        if self.range(CounterSet::MtDiagnostic).count > 0 {
+            sets.union(CounterSets::MT_DIAGNOSTIC)
+        } else {
+            sets
+        }
+    }
+
+    /// The counter sets whose bits LOAD CPU-COUNTER-SET CONTROLS ignores: the MT-diagnostic set
+    /// where it exists, and with CSVN 4 also the set that is reserved for IBM use.
+    #[must_use]
+    pub const fn ignored_by_lcctl(&self) -> CounterSets {
+        match self.csvn {
+            0..=3 => CounterSets::NONE,
+            4 => CounterSets::MT_DIAGNOSTIC.union(CounterSets::RESERVED),
+            _ => CounterSets::MT_DIAGNOSTIC,
+        }
+    }
+}
+
+/// IBM System z10.
+pub const Z10: Model = model("z10", [0x2097, 0x2098], 1, 1, Some(64));
+/// IBM zEnterprise 196 and 114.
+pub const Z196: Model = model("z196", [0x2817, 0x2818], 1, 2, Some(74));
+/// IBM zEnterprise EC12 and BC12.
+pub const ZEC12: Model = model("zEC12", [0x2827, 0x2828], 1, 3, Some(85));
+/// IBM z13 and z13s, at their later level (the earlier one had CFVN 1).
+pub const Z13: Model = model("z13", [0x2964, 0x2965], 3, 4, None);
+/// IBM z14 and z14 ZR1.
+pub const Z14: Model = model("z14", [0x3906, 0x3907], 3, 5, None);
+/// IBM z15.
+pub const Z15: Model = model("z15", [0x8561, 0x8562], 3, 6, None);
+/// IBM z16.
+pub const Z16: Model = model("z16", [0x3931, 0x3932], 3, 7, Some(173));
+
+/// All models, oldest first.
+pub static MODELS: [Model; 7] = [Z10, Z196, ZEC12, Z13, Z14, Z15, Z16];
+
+/// The model that a machine is unless told otherwise: what QEMU's CPU says it is.
+pub static DEFAULT: Model = Z15;
+
+const fn model(
+    name: &'static str,
+    types: [u16; 2],
+    cfvn: u16,
+    csvn: u16,
+    dsdes: Option<u16>,
+) -> Model {
+    Model {
+        name,
+        types,
+        cfvn,
+        csvn,
+        dsdes,
+    }
+}
+
+/// The model of a machine type of STORE CPU ID.
+#[must_use]
+pub fn of_type(machine_type: u16) -> Option<&'static Model> {
+    MODELS
+        .iter()
+        .find(|model| model.types.contains(&machine_type))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_model_is_a_z15_with_version_numbers_3_and_6() {
+        assert_eq!(of_type(0x8561), Some(&DEFAULT));
+        assert_eq!((DEFAULT.cfvn, DEFAULT.csvn), (3, 6));
+    }
+
+    #[test]
+    fn counter_numbers_follow_from_the_version_numbers() {
+        // (CSVN, last crypto-activity counter, last extended counter, MT-diagnostic counters)
+        let table = [
+            (1, 79, 159, 0),
+            (2, 79, 175, 0),
+            (3, 79, 255, 0),
+            (4, 79, 255, 48),
+            (5, 79, 255, 48),
+            (6, 83, 287, 48),
+            (7, 83, 287, 48),
+        ];
+        for (csvn, crypto, extended, mt) in table {
+            let model = MODELS.iter().find(|model| model.csvn == csvn).unwrap();
+            let last = |set| model.range(set).first + model.range(set).count - 1;
+            assert_eq!(last(CounterSet::CryptoActivity), crypto, "{}", model.name);
+            assert_eq!(last(CounterSet::Extended), extended, "{}", model.name);
+            assert_eq!(
+                model.range(CounterSet::MtDiagnostic).count,
+                mt,
+                "{}",
+                model.name
+            );
+        }
+        assert_eq!(Z10.range(CounterSet::ProblemState).count, 6);
+        assert_eq!(Z15.range(CounterSet::ProblemState).count, 2);
+    }
+
+    #[test]
+    fn an_unassigned_counter_number_is_in_no_set() {
+        for number in [6, 31, 34, 63, 84, 127, 288, 447, 496, 0xFFFF] {
+            assert_eq!(Z15.locate(number), None, "{number}");
+        }
+        assert_eq!(Z15.locate(287), Some((CounterSet::Extended, 159)));
+        assert_eq!(ZEC12.locate(448), None);
+        assert_eq!(Z15.locate(449), Some((CounterSet::MtDiagnostic, 1)));
+    }
+}

@@ -1,0 +1,206 @@
+//! The sampling control registers.
+
+use super::super::state::{ControlState, InvalidTransition};
+
+/// What QUERY SAMPLING INFORMATION says of the machine, and LOAD SAMPLING CONTROLS enforces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SamplingLimits {
+    /// The minimum sampling interval in CPU cycles; at least 1, as programs divide by it.
+    pub minimum: u64,
+    /// The maximum sampling interval in CPU cycles.
+    pub maximum: u64,
+    /// The CPU speed in cycles per microsecond; nonzero for the same reason.
+    pub cpu_speed: u32,
+}
+
+/// The controls that LOAD SAMPLING CONTROLS places only when it activates a function.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AdditionalControls {
+    /// The maximum-buffer-size indicator: blocks of 1 MiB instead of 4 KiB.
+    pub maximum_buffer_size: bool,
+    /// The host indicator.
+    pub host_indicator: bool,
+    /// The sampling interval in CPU cycles.
+    pub interval: u64,
+    /// The table-entry-address register.
+    pub tear: u64,
+    /// The data-entry-address register.
+    pub dear: u64,
+}
+
+/// The sampling control registers of one CPU at one level.
+#[derive(Clone, Debug)]
+pub struct SamplingControls {
+    /// The table-entry-address register. Absolute.
+    pub(super) tear: u64,
+    /// The data-entry-address register. Absolute.
+    pub(super) dear: u64,
+    /// The maximum buffer size, less one: the mask of an offset within a block.
+    pub(super) block_mask: u64,
+    basic: ControlState,
+    diagnostic: ControlState,
+    host_indicator: bool,
+    interval: u64,
+    limits: SamplingLimits,
+}
+
+/// The offset mask of a block while the maximum-buffer-size indicator is zero.
+const SMALL: u64 = 0xFFF;
+/// The same while it is one.
+const LARGE: u64 = 0xF_FFFF;
+
+impl SamplingControls {
+    /// The registers after power-on reset, with neither function authorized.
+    #[must_use]
+    pub const fn new(limits: SamplingLimits) -> Self {
+        Self {
+            tear: 0,
+            dear: 0,
+            block_mask: SMALL,
+            basic: ControlState::Unauthorized,
+            diagnostic: ControlState::Unauthorized,
+            host_indicator: false,
+            interval: 0,
+            limits,
+        }
+    }
+
+    /// The state of the basic-sampling function.
+    #[must_use]
+    #[inline]
+    pub const fn basic(&self) -> ControlState {
+        self.basic
+    }
+
+    /// The state of the diagnostic-sampling function.
+    #[must_use]
+    #[inline]
+    pub const fn diagnostic(&self) -> ControlState {
+        self.diagnostic
+    }
+
+    /// Whether a sampling function is enabled.
+    #[must_use]
+    #[inline]
+    pub const fn enabled(&self) -> bool {
+        self.basic.enabled() || self.diagnostic.enabled()
+    }
+
+    /// Whether a sampling function is active.
+    #[must_use]
+    #[inline]
+    pub const fn active(&self) -> bool {
+        self.basic.active() || self.diagnostic.active()
+    }
+
+    /// The table-entry-address register: the current entry of the sample-data-block table.
+    #[must_use]
+    pub const fn tear(&self) -> u64 {
+        self.tear
+    }
+
+    /// The data-entry-address register: where the next data entry goes.
+    #[must_use]
+    pub const fn dear(&self) -> u64 {
+        self.dear
+    }
+
+    /// The sampling interval register, in CPU cycles.
+    #[must_use]
+    #[inline]
+    pub const fn interval(&self) -> u64 {
+        self.interval
+    }
+
+    /// The host indicator; always zero but at the logical-partition level.
+    #[must_use]
+    #[inline]
+    pub const fn host_indicator(&self) -> bool {
+        self.host_indicator
+    }
+
+    /// The maximum-buffer-size indicator.
+    #[must_use]
+    pub const fn maximum_buffer_size(&self) -> bool {
+        self.block_mask == LARGE
+    }
+
+    /// The limits of the machine.
+    #[must_use]
+    pub const fn limits(&self) -> &SamplingLimits {
+        &self.limits
+    }
+
+    /// Puts both functions into the states asked for, each by (enable, activation), or neither.
+    /// `additional` is placed in the registers when a function is active afterwards; when none is
+    /// enabled the registers are cleared.
+    ///
+    /// # Errors
+    /// [`InvalidTransition`]; nothing is changed then.
+    pub(super) fn load(
+        &mut self,
+        basic: (bool, bool),
+        diagnostic: (bool, bool),
+        additional: &AdditionalControls,
+    ) -> Result<(), InvalidTransition> {
+        let basic = self.basic.request(basic.0, basic.1)?;
+        let diagnostic = self.diagnostic.request(diagnostic.0, diagnostic.1)?;
+        self.basic = basic;
+        self.diagnostic = diagnostic;
+        if self.active() {
+            self.place(additional);
+        } else if !self.enabled() {
+            self.clear();
+        }
+        Ok(())
+    }
+
+    const fn place(&mut self, additional: &AdditionalControls) {
+        self.tear = additional.tear;
+        self.dear = additional.dear;
+        self.interval = additional.interval;
+        self.host_indicator = additional.host_indicator;
+        self.block_mask = if additional.maximum_buffer_size {
+            LARGE
+        } else {
+            SMALL
+        };
+    }
+
+    const fn clear(&mut self) {
+        self.tear = 0;
+        self.dear = 0;
+        self.interval = 0;
+        self.host_indicator = false;
+        self.block_mask = SMALL;
+    }
+
+    /// CPU reset or an error: active functions become inactive.
+    pub(in super::super) const fn deactivate(&mut self) {
+        self.basic = self.basic.deactivated();
+        self.diagnostic = self.diagnostic.deactivated();
+    }
+
+    /// Initial CPU reset, clear reset or power-on reset: both functions disabled, registers zeros.
+    pub(in super::super) const fn disable(&mut self) {
+        self.basic = self.basic.disabled();
+        self.diagnostic = self.diagnostic.disabled();
+        self.clear();
+    }
+
+    /// The external means. Returns whether the enabled function was unauthorized.
+    pub(in super::super) const fn authorize_basic(&mut self, authorized: bool) -> bool {
+        let was = self.basic;
+        self.basic = was.authorize(authorized);
+        if !self.enabled() {
+            self.clear();
+        }
+        was.enabled() && !authorized
+    }
+
+    /// Puts the diagnostic-sampling function into a state, to test what the instructions do then.
+    #[cfg(test)]
+    pub(super) const fn with_diagnostic(&mut self, state: ControlState) {
+        self.diagnostic = state;
+    }
+}

@@ -1,0 +1,30 @@
+//! The CPU-measurement sampling facility: the basic-sampling function.
+//!
+//! When a sampling interval has passed, the caller hands in a [`Snapshot`] of the CPU and the
+//! storage that the blocks are in; [`update`] does the rest, step by step as SA23-2260 has it. The
+//! diagnostic-sampling function has its controls here, so that the instructions treat its bits as
+//! they must, but is never authorized.
+
+pub mod block;
+pub mod controls;
+pub mod entry;
+pub mod load_controls;
+pub mod query;
+pub mod request;
+pub mod update;
+
+#[cfg(test)]
+pub(super) mod fixtures;
+#[cfg(test)]
+mod model_lsctl;
+#[cfg(test)]
+mod model_update;
+#[cfg(test)]
+mod update_tests;
+
+pub use block::{BasicEntry, SampleDataBlock, TableEntry, Trailer};
+pub use controls::{SamplingControls, SamplingLimits};
+pub use entry::Snapshot;
+pub use load_controls::load_sampling_controls;
+pub use query::query_sampling_information;
+pub use update::{SampleStorage, Sampled};

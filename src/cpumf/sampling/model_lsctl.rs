@@ -1,0 +1,179 @@
+//! LOAD SAMPLING CONTROLS against the cells of Figure 2-12, observed by QUERY SAMPLING INFORMATION.
+
+use super::super::fixtures::{LIMITS, of_model};
+use super::super::model::Z15;
+use super::super::property_config;
+use super::super::state::ControlState;
+use super::super::{Activity, Reset};
+use super::{load_sampling_controls, query_sampling_information};
+use crate::arch::condition::ConditionCode;
+use crate::arch::interruption::ProgramInterruption;
+use proptest::prelude::*;
+
+/// Figure 2-12, LSCTL only: may a function go from the row's state to the column's? Rows and columns
+/// are unauthorized, disabled, inactive, active.
+const FIGURE_2_12: [[bool; 4]; 4] = [
+    [true, false, false, false],
+    [false, true, true, true],
+    [false, true, true, true],
+    [false, true, true, true],
+];
+
+/// Figure 2-11: the state of three control bits A, E, C; other combinations are invalid.
+const FIGURE_2_11: [(u32, usize); 4] = [(0b000, 0), (0b100, 1), (0b110, 2), (0b111, 3)];
+
+fn state_of(aec: u32) -> Option<usize> {
+    FIGURE_2_11.iter().find(|row| row.0 == aec).map(|row| row.1)
+}
+
+/// The book's registers: A, E and C of the basic and of the diagnostic function, TEAR and DEAR.
+#[derive(Clone, Debug)]
+struct Book {
+    aec: [u32; 2],
+    tear: u64,
+    dear: u64,
+    interval: u64,
+}
+
+impl Book {
+    fn lsctl(&mut self, block: &[u8; 64]) -> Result<ConditionCode, ProgramInterruption> {
+        let word = |at: usize| u64::from_be_bytes(block[at..at + 8].try_into().unwrap());
+        let bit = |n: usize| u32::from(block[n / 8] >> (7 - n % 8) & 1);
+        if (2..54).chain(56..62).any(|n| bit(n) == 1) {
+            return Err(ProgramInterruption::Specification);
+        }
+        let asked = [bit(54) << 1 | bit(62), bit(55) << 1 | bit(63)];
+        let mut next = [0; 2];
+        let mut valid = true;
+        for (function, aec) in self.aec.iter().enumerate() {
+            next[function] = (aec & 0b100) | asked[function];
+            valid &= match (state_of(*aec), state_of(next[function])) {
+                (Some(from), Some(to)) => FIGURE_2_12[from][to],
+                _ => false,
+            };
+        }
+        if next.contains(&0b111) && !(1000..=1 << 32).contains(&word(8)) {
+            return Err(ProgramInterruption::Specification);
+        }
+        if !valid {
+            return Ok(ConditionCode::Three);
+        }
+        self.aec = next;
+        if next.contains(&0b111) {
+            (self.interval, self.tear, self.dear) = (word(8), word(16), word(24));
+        } else if next.iter().all(|aec| aec & 0b10 == 0) {
+            (self.interval, self.tear, self.dear) = (0, 0, 0);
+        }
+        Ok(ConditionCode::Zero)
+    }
+
+    fn qsi(&self) -> [u8; 64] {
+        let [basic, diagnostic] = self.aec;
+        let halves = [
+            (basic >> 2) << 1 | diagnostic >> 2,
+            (basic >> 1 & 1) << 1 | diagnostic >> 1 & 1,
+            (basic & 1) << 1 | diagnostic & 1,
+        ];
+        let mut block = [0; 64];
+        block[1] = halves[0] as u8;
+        block[2] = halves[1] as u8;
+        block[3] = halves[2] as u8;
+        block[5] = 32;
+        block[8..16].copy_from_slice(&LIMITS.minimum.to_be_bytes());
+        block[16..24].copy_from_slice(&LIMITS.maximum.to_be_bytes());
+        block[24..32].copy_from_slice(&self.tear.to_be_bytes());
+        block[32..40].copy_from_slice(&self.dear.to_be_bytes());
+        block[44..48].copy_from_slice(&LIMITS.cpu_speed.to_be_bytes());
+        block
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Event {
+    Lsctl(u64, u64, u64, u64),
+    AuthorizeBasic(bool),
+    Diagnostic(bool),
+    CpuReset,
+    InitialReset,
+    Loss,
+}
+
+fn controls() -> impl Strategy<Value = u64> {
+    let assigned = (any::<bool>(), any::<bool>(), 0_u64..4, 0_u64..4)
+        .prop_map(|(s, h, e, c)| u64::from(s) << 63 | u64::from(h) << 62 | e << 8 | c);
+    let stray = (assigned.clone(), 0_u32..64).prop_map(|(word, bit)| word | 1 << bit);
+    prop_oneof![8 => assigned, 1 => stray]
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let interval = prop_oneof![
+        6 => 1000_u64..1 << 32,
+        1 => Just(999_u64),
+        1 => Just(1 << 32),
+        1 => Just((1 << 32) + 1),
+        1 => any::<u64>(),
+    ];
+    prop_oneof![
+        12 => (controls(), interval, any::<u64>(), any::<u64>())
+            .prop_map(|(word, interval, tear, dear)| Event::Lsctl(word, interval, tear, dear)),
+        3 => any::<bool>().prop_map(Event::AuthorizeBasic),
+        2 => any::<bool>().prop_map(Event::Diagnostic),
+        1 => Just(Event::CpuReset),
+        1 => Just(Event::InitialReset),
+        1 => Just(Event::Loss),
+    ]
+}
+
+proptest! {
+    #![proptest_config(property_config())]
+
+    #[test]
+    fn lsctl_and_qsi_agree_with_the_figures(
+        events in proptest::collection::vec(event(), 1..30),
+    ) {
+        let mut facility = of_model(&Z15);
+        facility.authorize_basic_sampling(true);
+        let mut book = Book { aec: [0b100, 0], tear: 0, dear: 0, interval: 0 };
+        for event in events {
+            match event {
+                Event::Lsctl(word, interval, tear, dear) => {
+                    let mut block = [0x5A; 64];
+                    for (at, value) in [(0, word), (8, interval), (16, tear), (24, dear)] {
+                        block[at..at + 8].copy_from_slice(&value.to_be_bytes());
+                    }
+                    let found = load_sampling_controls(&mut facility, &block);
+                    prop_assert_eq!(found, book.lsctl(&block));
+                }
+                Event::AuthorizeBasic(on) => {
+                    facility.authorize_basic_sampling(on);
+                    book.aec[0] = if on { book.aec[0] | 0b100 } else { 0 };
+                }
+                // Only while it is not enabled: its loss of authorization is no part of this room.
+                Event::Diagnostic(on) if book.aec[1] & 0b10 == 0 => {
+                    let state =
+                        if on { ControlState::Disabled } else { ControlState::Unauthorized };
+                    facility.sampling.with_diagnostic(state);
+                    book.aec[1] = u32::from(on) << 2;
+                }
+                Event::Diagnostic(_) => {}
+                Event::CpuReset => {
+                    facility.reset(Reset::Cpu, &Activity::NONE);
+                    book.aec = book.aec.map(|aec| aec & 0b110);
+                }
+                Event::InitialReset => {
+                    facility.reset(Reset::Initial, &Activity::NONE);
+                    book.aec = book.aec.map(|aec| aec & 0b100);
+                }
+                Event::Loss => {
+                    facility.lose_sample_data();
+                    book.aec = book.aec.map(|aec| aec & 0b110);
+                }
+            }
+            if book.aec.iter().all(|aec| aec & 0b10 == 0) {
+                (book.interval, book.tear, book.dear) = (0, 0, 0);
+            }
+            prop_assert_eq!(query_sampling_information(&facility), book.qsi());
+            prop_assert_eq!(facility.sampling().interval(), book.interval);
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The sample-data-block update process.
+//!
+//! What the program shares with it is the trailer's first 16 bytes: while sampling goes on, the
+//! program resets the block-full indicator and the overflow count and sets the alert request, by
+//! COMPARE DOUBLE AND SWAP. So the process changes them in the same way. The timestamp goes in
+//! first, so that whoever finds the block full finds the time too.
+//!
+//! # Where SA23-2260 leaves the choice
+//!
+//! * **A data entry at the very beginning of the trailer.** The process begins by refusing a next
+//!   data entry inside the last 64 bytes; but 126 entries of 32 bytes fill a 4 KiB block exactly and
+//!   leave the register designating byte 0 of the trailer. That address therefore means "no space"
+//!   and leads to step 3; only an address beyond it is inside the trailer and invalid.
+//! * **Bits 61-63 of the table-entry address** are not examined when an entry is located: entries
+//!   are doublewords. The register keeps what was loaded.
+//! * **Entry sizes and timestamp format** are stored in the trailer when the block becomes full,
+//!   together with the block-full indicator; T is always one.
+//! * **Which address is tested when:** the data-entry address for its range at the beginning, and
+//!   each location for its availability when it is accessed.
+//!
+//! # Bounds
+//!
+//! A new block begins empty and an entry always fits in an empty block, so the inner loop is entered
+//! at most twice: the second time ends in step 1 or 2. The only other repetition is that of the
+//! compare and swap, each of which fails only because the program changed the trailer meanwhile;
+//! a program that does so [`ATTEMPTS`] times running makes the machine lose the sample, which is
+//! what the loss-of-sample-data alert is for.
+
+use super::super::alert::{Alert, PendingAlerts};
+use super::super::model::BSDES;
+use super::block::{ALERT_REQUEST, FULL, TIMESTAMP_EXTENDED, TIMESTAMP_OFFSET, TableEntry};
+use super::controls::SamplingControls;
+use crate::arch::address::Absolute;
+use crate::arch::tod::TodExtended;
+
+/// The storage that tables and blocks are in, and the clock of whoever reads them.
+///
+/// The process calls [`Self::available`] before any other access to the same location. Accesses are
+/// not subject to key-controlled or low-address protection.
+pub trait SampleStorage {
+    /// Whether the `length` bytes at `at` are available in the configuration.
+    fn available(&self, at: Absolute, length: u64) -> bool;
+
+    /// The doubleword at `at`, a doubleword boundary, fetched at once as observed by other CPUs.
+    fn load_u64(&self, at: Absolute) -> u64;
+
+    /// Stores `bytes` at `at`, which has no particular boundary.
+    fn store(&mut self, at: Absolute, bytes: &[u8]);
+
+    /// COMPARE DOUBLE AND SWAP (CDSG): the 16 bytes at `at`, a quadword boundary, become `new` if
+    /// they are `expected`.
+    ///
+    /// # Errors
+    /// What they are, if they are not.
+    fn compare_and_swap(&mut self, at: Absolute, expected: u128, new: u128) -> Result<(), u128>;
+
+    /// The TOD clock, as STORE CLOCK EXTENDED shows it to the program that reads the blocks.
+    fn time_of_day(&self) -> TodExtended;
+}
+
+/// How a sample ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sampled {
+    /// No sampling function is active; nothing was done.
+    NotActive,
+    /// The entry was stored in the current block.
+    Stored,
+    /// The current block became full; the entry was stored in the next one.
+    StoredInNextBlock,
+    /// The block was full; the entry was discarded and counted in its trailer.
+    Discarded,
+    /// An alert was recognized and sampling is inactive; the entry was discarded.
+    Stopped,
+}
+
+/// How often a compare and swap is tried on one trailer.
+pub const ATTEMPTS: usize = 64;
+
+/// Addresses below this one are invalid as entry addresses.
+const LOWEST: u64 = 8192;
+
+/// The size of the trailer.
+const TRAILER: u64 = 64;
+
+/// The block-full indicator in the first doubleword of the trailer.
+const FULL_HIGH: u64 = (FULL >> 64) as u64;
+
+/// Bytes 4-7 of the trailer: the entry sizes.
+const SIZES: u128 = 0xFFFF_FFFF << 64;
+
+/// Performs the process for one data entry (`entry`, at most 4032 bytes).
+///
+/// `dsdes` is the size of the diagnostic-sampling data entry, for the trailer.
+#[inline]
+pub fn update<S: SampleStorage>(
+    controls: &mut SamplingControls,
+    alerts: &mut PendingAlerts,
+    storage: &mut S,
+    entry: &[u8],
+    dsdes: u16,
+) -> Sampled {
+    let dear = controls.dear;
+    let trailer = trailer_of(controls);
+    let length = entry.len() as u64;
+    // The plain case: the block is not full, and there is space. Everything else is out of line.
+    if dear >= LOWEST
+        && (dear & controls.block_mask) + length <= controls.block_mask - (TRAILER - 1)
+        && storage.available(trailer, TRAILER)
+        && storage.load_u64(trailer) & FULL_HIGH == 0
+        && storage.available(Absolute(dear), length)
+    {
+        storage.store(Absolute(dear), entry);
+        controls.dear = dear.wrapping_add(length);
+        return Sampled::Stored;
+    }
+    whole_process(controls, alerts, storage, entry, dsdes)
+}
+
+/// The process from its beginning, with every branch.
+#[cold]
+#[inline(never)]
+fn whole_process<S: SampleStorage>(
+    controls: &mut SamplingControls,
+    alerts: &mut PendingAlerts,
+    storage: &mut S,
+    entry: &[u8],
+    dsdes: u16,
+) -> Sampled {
+    let sizes = u128::from(BSDES) << 80 | u128::from(dsdes) << 64;
+    let mut requested = false;
+    let outcome = steps(controls, storage, entry, sizes, &mut requested);
+    if requested {
+        alerts.recognize(Alert::ProgramRequest);
+    }
+    match outcome {
+        Ok(sampled) => sampled,
+        Err(alert) => {
+            controls.deactivate();
+            alerts.recognize(alert);
+            Sampled::Stopped
+        }
+    }
+}
+
+/// The trailer of the current block.
+#[inline]
+const fn trailer_of(controls: &SamplingControls) -> Absolute {
+    Absolute((controls.dear | controls.block_mask) - (TRAILER - 1))
+}
+
+/// How the inner loop finds the current block.
+enum Block {
+    /// Step 1: it was full, and the overflow count has been incremented.
+    Full,
+    /// Step 2: there is space.
+    Space,
+    /// Step 3: there was not enough space; it has been made full. Whether its trailer requested an
+    /// alert.
+    BecameFull(bool),
+}
+
+/// The numbered steps. `requested` tells whether a program request alert is due at the end.
+fn steps<S: SampleStorage>(
+    controls: &mut SamplingControls,
+    storage: &mut S,
+    entry: &[u8],
+    sizes: u128,
+    requested: &mut bool,
+) -> Result<Sampled, Alert> {
+    if controls.dear < LOWEST || controls.dear > trailer_of(controls).0 {
+        return Err(Alert::InvalidEntryAddress);
+    }
+    let length = entry.len() as u64;
+    for stored in [Sampled::Stored, Sampled::StoredInNextBlock] {
+        let trailer = trailer_of(controls);
+        if !storage.available(trailer, TRAILER) {
+            return Err(Alert::InvalidEntryAddress);
+        }
+        let space = trailer.0 - controls.dear >= length;
+        match examine(storage, trailer, space, sizes)? {
+            Block::Full => return Ok(Sampled::Discarded),
+            Block::Space => {
+                let at = Absolute(controls.dear);
+                if !storage.available(at, length) {
+                    return Err(Alert::InvalidEntryAddress);
+                }
+                storage.store(at, entry);
+                controls.dear = controls.dear.wrapping_add(length);
+                return Ok(stored);
+            }
+            Block::BecameFull(alert) => {
+                *requested |= alert;
+                next_block(controls, storage)?;
+            }
+        }
+    }
+    // Only an entry that no block can hold comes here: it is lost, and by the machine's fault.
+    Err(Alert::LossOfSampleData)
+}
+
+/// Examines the block-full indicator, and makes the change to the trailer that step 1 or 3 asks for.
+fn examine<S: SampleStorage>(
+    storage: &mut S,
+    trailer: Absolute,
+    space: bool,
+    sizes: u128,
+) -> Result<Block, Alert> {
+    let high = storage.load_u64(trailer);
+    let low = storage.load_u64(trailer.offset(8));
+    let mut head = u128::from(high) << 64 | u128::from(low);
+    let mut timed = false;
+    for _ in 0..ATTEMPTS {
+        let full = head & FULL != 0;
+        if !full && space {
+            return Ok(Block::Space);
+        }
+        let new = if full {
+            let count = (head as u64).wrapping_add(1);
+            head & !u128::from(u64::MAX) | u128::from(count)
+        } else {
+            if !timed {
+                let time = storage.time_of_day();
+                storage.store(trailer.offset(TIMESTAMP_OFFSET), &time.0);
+                timed = true;
+            }
+            head & !SIZES | sizes | FULL | TIMESTAMP_EXTENDED
+        };
+        match storage.compare_and_swap(trailer, head, new) {
+            Ok(()) if full => return Ok(Block::Full),
+            Ok(()) => return Ok(Block::BecameFull(head & ALERT_REQUEST != 0)),
+            Err(observed) => head = observed,
+        }
+    }
+    Err(Alert::LossOfSampleData)
+}
+
+/// Step 3 from the table on: the next entry of the table, and the block that it leads to.
+fn next_block<S: SampleStorage>(controls: &mut SamplingControls, storage: &S) -> Result<(), Alert> {
+    controls.tear = controls.tear.wrapping_add(8);
+    let mut entry = table_entry(controls, storage)?;
+    if entry.is_table_link() {
+        controls.tear = entry.table_origin();
+        entry = table_entry(controls, storage)?;
+        if entry.is_table_link() {
+            return Err(Alert::IncorrectTableEntry);
+        }
+    } else if (controls.tear & !7).wrapping_add(8) & controls.block_mask == 0 {
+        // The last entry that the table can have must be its link.
+        return Err(Alert::IncorrectTableEntry);
+    }
+    controls.dear = entry.block_origin(controls.block_mask);
+    // What a block-link entry leads to is the address of a sample-data-block entry.
+    if controls.dear < LOWEST {
+        return Err(Alert::InvalidEntryAddress);
+    }
+    Ok(())
+}
+
+/// The current table entry, if its address is valid.
+fn table_entry<S: SampleStorage>(
+    controls: &SamplingControls,
+    storage: &S,
+) -> Result<TableEntry, Alert> {
+    let at = Absolute(controls.tear & !7);
+    if at.0 < LOWEST || !storage.available(at, 8) {
+        return Err(Alert::InvalidEntryAddress);
+    }
+    Ok(TableEntry(storage.load_u64(at)))
+}
