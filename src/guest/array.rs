@@ -1,0 +1,401 @@
+//! A machine below made of plain arrays, so that a whole virtual CPU runs in a host test.
+//!
+//! [`ArrayMachine`] is the hardware: storage, the HSA behind it, a clock that stands until a test
+//! moves it, and a record of what was asked of it. It trusts nobody: an access outside guest storage
+//! or the HSA ends the test, for on real hardware it would have gone through. [`Bench`] is a machine
+//! with one CPU and a configuration around it.
+
+use crate::arch::address::{Absolute, PAGE, PREFIX_AREA, Real, Virtual};
+use crate::arch::condition::ConditionCode;
+use crate::arch::psw::{ADDRESSING_64, Psw};
+use crate::arch::table::PTE_INVALID;
+use crate::cpumf::counters::{Activity, CounterSets};
+use crate::cpumf::facility::{ConfigurationLevel, Facility, Installation};
+use crate::cpumf::model;
+use crate::cpumf::sampling::SamplingLimits;
+use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
+use crate::guest::hardware::Hardware;
+use crate::guest::scanner::Pages;
+use crate::guest::shadow::{PRIVATE_LENGTH, SharedShadow};
+use crate::guest::vcpu::{CpuState, Vcpu};
+use core::sync::atomic::{AtomicU16, AtomicU32};
+use std::collections::BTreeMap;
+
+/// The prefix of the machine itself on CPU 0: in the HSA, at its very beginning. Each further CPU's
+/// is 8 KiB on.
+const MACHINE_PREFIX_OFFSET: u64 = 0;
+/// Bytes of the pool of DAT-on shadow tables, for each CPU.
+const POOL_LENGTH: u64 = 512 << 10;
+/// Pages of code copies.
+const COPIES: u64 = 16;
+
+/// The machine below.
+pub struct ArrayMachine {
+    /// Guest storage, from absolute 0 to the base of the HSA.
+    pub storage: Vec<u8>,
+    /// The HSA, whose first byte is behind the last one of guest storage.
+    pub hsa: Vec<u8>,
+    /// Storage keys, one per page frame of guest storage.
+    pub keys: Vec<u8>,
+    /// The TOD clock.
+    pub tod: u64,
+    /// The CPU timer.
+    pub timer: u64,
+    /// The real clock comparator.
+    pub comparator: u64,
+    /// The TOD programmable field.
+    pub programmable_field: u32,
+    /// The real control registers as last loaded.
+    pub controls: [u64; 16],
+    /// CPUs that were woken, in order.
+    pub woken: Vec<u16>,
+    /// What the guest wrote to its console.
+    pub console: Vec<u8>,
+    /// What was typed for the guest.
+    pub typed: Vec<u8>,
+    /// Service-call control blocks that answer a command; any other command has response 01F0.
+    pub services: BTreeMap<u32, Vec<u8>>,
+    /// Blocks that answer STORE SYSTEM INFORMATION for a function and its selectors.
+    pub systems: BTreeMap<(u8, u16, u16), Vec<u8>>,
+    /// Page-table entries that were invalidated, by table and page.
+    pub invalidated: Vec<(Real, Virtual)>,
+    /// How often the TLB was purged.
+    pub purges: usize,
+    /// Instructions that nobody performed.
+    pub unperformed: Vec<(Virtual, [u8; 6])>,
+}
+
+impl ArrayMachine {
+    /// A machine with so much guest storage and HSA, all zeros.
+    #[must_use]
+    pub fn new(storage: u64, hsa: u64) -> Self {
+        Self {
+            storage: vec![0; storage as usize],
+            hsa: vec![0; hsa as usize],
+            keys: vec![0; (storage / PAGE) as usize],
+            tod: 0,
+            timer: i64::MAX as u64,
+            comparator: u64::MAX,
+            programmable_field: 0,
+            controls: [0; 16],
+            woken: Vec::new(),
+            console: Vec::new(),
+            typed: Vec::new(),
+            services: BTreeMap::new(),
+            systems: BTreeMap::new(),
+            invalidated: Vec::new(),
+            purges: 0,
+            unperformed: Vec::new(),
+        }
+    }
+
+    fn read<const N: usize>(&self, at: Absolute) -> [u8; N] {
+        let mut bytes = [0; N];
+        self.load(at, &mut bytes);
+        bytes
+    }
+
+    /// The index in the HSA of a real address of it.
+    fn in_hsa(&self, at: Real) -> usize {
+        at.0.checked_sub(self.storage.len() as u64)
+            .expect("a real address below the HSA") as usize
+    }
+
+    fn page_of(at: Absolute) -> usize {
+        (at.0 / PAGE) as usize
+    }
+}
+
+impl Hardware for ArrayMachine {
+    fn load(&self, at: Absolute, into: &mut [u8]) {
+        into.copy_from_slice(&self.storage[at.0 as usize..][..into.len()]);
+    }
+
+    fn store(&mut self, at: Absolute, from: &[u8]) {
+        self.storage[at.0 as usize..][..from.len()].copy_from_slice(from);
+    }
+
+    fn load_u64(&self, at: Absolute) -> u64 {
+        u64::from_be_bytes(self.read(at))
+    }
+
+    fn store_u64(&mut self, at: Absolute, value: u64) {
+        self.store(at, &value.to_be_bytes());
+    }
+
+    fn load_u32(&self, at: Absolute) -> u32 {
+        u32::from_be_bytes(self.read(at))
+    }
+
+    fn store_u32(&mut self, at: Absolute, value: u32) {
+        self.store(at, &value.to_be_bytes());
+    }
+
+    fn compare_and_swap_u32(&mut self, at: Absolute, expected: u32, new: u32) -> Result<(), u32> {
+        assert_eq!(at.0 % 4, 0, "COMPARE AND SWAP off its boundary");
+        let found = self.load_u32(at);
+        if found != expected {
+            return Err(found);
+        }
+        self.store_u32(at, new);
+        Ok(())
+    }
+
+    fn compare_and_swap_u64(&mut self, at: Absolute, expected: u64, new: u64) -> Result<(), u64> {
+        assert_eq!(at.0 % 8, 0, "COMPARE AND SWAP off its boundary");
+        let found = self.load_u64(at);
+        if found != expected {
+            return Err(found);
+        }
+        self.store_u64(at, new);
+        Ok(())
+    }
+
+    fn compare_and_swap_u128(
+        &mut self,
+        at: Absolute,
+        expected: u128,
+        new: u128,
+    ) -> Result<(), u128> {
+        assert_eq!(at.0 % 16, 0, "COMPARE DOUBLE AND SWAP off its boundary");
+        let found = u128::from_be_bytes(self.read(at));
+        if found != expected {
+            return Err(found);
+        }
+        self.store(at, &new.to_be_bytes());
+        Ok(())
+    }
+
+    fn storage_key(&self, at: Absolute) -> u8 {
+        self.keys[Self::page_of(at)]
+    }
+
+    fn set_storage_key(&mut self, at: Absolute, key: u8) {
+        self.keys[Self::page_of(at)] = key & 0xFE;
+    }
+
+    fn reset_reference(&mut self, at: Absolute) -> ConditionCode {
+        let key = &mut self.keys[Self::page_of(at)];
+        let code = ConditionCode::from_bits(*key >> 1 & 3);
+        *key &= !4;
+        code
+    }
+
+    fn clock(&self) -> u64 {
+        self.tod
+    }
+
+    fn clock_extended(&self) -> [u8; 16] {
+        let mut clock = [0; 16];
+        clock[1..9].copy_from_slice(&self.tod.to_be_bytes());
+        clock[14..].copy_from_slice(&(self.programmable_field as u16).to_be_bytes());
+        clock
+    }
+
+    fn set_clock(&mut self, value: u64) -> ConditionCode {
+        self.tod = value;
+        ConditionCode::Zero
+    }
+
+    fn set_clock_programmable_field(&mut self, value: u32) {
+        self.programmable_field = value;
+    }
+
+    fn cpu_timer(&self) -> u64 {
+        self.timer
+    }
+
+    fn set_cpu_timer(&mut self, value: u64) {
+        self.timer = value;
+    }
+
+    fn set_clock_comparator(&mut self, value: u64) {
+        self.comparator = value;
+    }
+
+    fn hsa_load(&self, at: Real) -> u64 {
+        let bytes = &self.hsa[self.in_hsa(at)..][..8];
+        u64::from_be_bytes(bytes.try_into().expect("eight bytes"))
+    }
+
+    fn hsa_store(&mut self, at: Real, value: u64) {
+        let index = self.in_hsa(at);
+        self.hsa[index..][..8].copy_from_slice(&value.to_be_bytes());
+    }
+
+    fn hsa_clear(&mut self, at: Real, length: u64) {
+        assert_eq!(length % 8, 0, "the HSA is cleared by doublewords");
+        let index = self.in_hsa(at);
+        self.hsa[index..][..length as usize].fill(0);
+    }
+
+    fn copy_page(&mut self, from: Absolute, to: Real) {
+        let index = self.in_hsa(to);
+        let page = &self.storage[from.0 as usize..][..PAGE as usize];
+        self.hsa[index..][..PAGE as usize].copy_from_slice(page);
+    }
+
+    fn real_of(&self, at: Absolute) -> Real {
+        if at.0 < PREFIX_AREA {
+            Real(self.storage.len() as u64 + MACHINE_PREFIX_OFFSET + at.0)
+        } else {
+            Real(at.0)
+        }
+    }
+
+    fn invalidate_page(&mut self, table: Real, page: Virtual) {
+        let entry = table.offset((page.0 >> 12 & 0xFF) * 8);
+        self.hsa_store(entry, self.hsa_load(entry) | PTE_INVALID);
+        self.invalidated.push((table, page));
+    }
+
+    fn purge_tlb(&mut self) {
+        self.purges += 1;
+    }
+
+    fn load_control(&mut self, number: u8, value: u64) {
+        self.controls[usize::from(number)] = value;
+    }
+
+    fn wake(&mut self, cpu: u16) {
+        self.woken.push(cpu);
+    }
+
+    fn system_information(
+        &mut self,
+        function: u8,
+        selector1: u16,
+        selector2: u16,
+        into: &mut [u8; 4096],
+    ) -> Option<()> {
+        let block = self.systems.get(&(function, selector1, selector2))?;
+        into[..block.len()].copy_from_slice(block);
+        Some(())
+    }
+
+    fn cpu_id(&self) -> u64 {
+        0x0000_0000_8561_8000
+    }
+
+    fn service_call(&mut self, command: u32, sccb: &mut [u8; 4096]) -> ConditionCode {
+        match self.services.get(&command) {
+            Some(answer) => sccb[..answer.len()].copy_from_slice(answer),
+            None => sccb[6..8].copy_from_slice(&0x01F0_u16.to_be_bytes()),
+        }
+        ConditionCode::Zero
+    }
+
+    fn console_write(&mut self, bytes: &[u8]) {
+        self.console.extend_from_slice(bytes);
+    }
+
+    fn console_read(&mut self, into: &mut [u8]) -> usize {
+        let count = into.len().min(self.typed.len());
+        for (to, from) in into.iter_mut().zip(self.typed.drain(..count)) {
+            *to = from;
+        }
+        count
+    }
+
+    fn not_performed(&mut self, at: Virtual, text: [u8; 6]) {
+        self.unperformed.push((at, text));
+    }
+}
+
+/// A machine of arrays with one CPU and its configuration.
+pub struct Bench {
+    /// CPU 0: operating, in the supervisor state and the 64-bit addressing mode, DAT off.
+    pub cpu: Vcpu,
+    /// The configuration.
+    pub configuration: Configuration,
+    /// The machine below.
+    pub hardware: ArrayMachine,
+}
+
+impl Bench {
+    /// A bench with 4 MiB of guest storage.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_storage(4 << 20)
+    }
+
+    /// A bench with so much guest storage, a multiple of 1 MiB.
+    #[must_use]
+    pub fn with_storage(storage: u64) -> Self {
+        let cpus = MAXIMUM_CPUS as u64;
+        let prefixes = storage + MACHINE_PREFIX_OFFSET;
+        let identity = prefixes + cpus * PREFIX_AREA;
+        let private = (identity + SharedShadow::identity_length(storage)).next_multiple_of(PAGE);
+        let pools = (private + cpus * PRIVATE_LENGTH).next_multiple_of(PAGE);
+        let copies = pools + cpus * POOL_LENGTH;
+        let end = copies + COPIES * PAGE;
+        let pages = Pages::new(
+            (0..storage / PAGE)
+                .map(|_| AtomicU16::new(0))
+                .collect::<Vec<_>>()
+                .leak(),
+            (0..COPIES)
+                .map(|_| AtomicU32::new(0))
+                .collect::<Vec<_>>()
+                .leak(),
+            Real(copies),
+        );
+        let shadow = SharedShadow::new(
+            Real(identity),
+            Real(private),
+            Real(pools),
+            POOL_LENGTH,
+            core::array::from_fn(|cpu| prefixes + cpu as u64 * PREFIX_AREA),
+        );
+        let mut cpu = Vcpu::new(0, Self::facility(), Self::facility());
+        cpu.state = CpuState::Operating;
+        cpu.psw = Psw {
+            mask: ADDRESSING_64,
+            address: 0,
+        };
+        Self {
+            cpu,
+            configuration: Configuration::new(storage, 1 << 20, 1, pages, shadow),
+            hardware: ArrayMachine::new(storage, end - storage),
+        }
+    }
+
+    /// A facility with everything installed, and authorized as far as it has an honest source.
+    #[must_use]
+    pub fn facility() -> Facility {
+        let level = ConfigurationLevel::LogicalPartition;
+        let limits = SamplingLimits {
+            minimum: 1000,
+            maximum: 1 << 32,
+            cpu_speed: 1000,
+        };
+        let mut facility = Facility::new(level, &model::DEFAULT, Installation::ALL, limits);
+        facility.authorize_counters(CounterSets::HONEST, &Activity::NONE);
+        facility.authorize_basic_sampling(true);
+        facility
+    }
+
+    /// Puts bytes into absolute storage, past every test.
+    pub fn set(&mut self, at: u64, bytes: &[u8]) {
+        self.hardware.store(Absolute(at), bytes);
+    }
+
+    /// Puts doublewords into absolute storage, past every test.
+    pub fn set_doublewords(&mut self, at: u64, values: &[u64]) {
+        for (at, &value) in (at..).step_by(8).zip(values) {
+            self.hardware.store_u64(Absolute(at), value);
+        }
+    }
+
+    /// A doubleword of absolute storage.
+    #[must_use]
+    pub fn doubleword(&self, at: u64) -> u64 {
+        self.hardware.load_u64(Absolute(at))
+    }
+
+    /// A word of absolute storage.
+    #[must_use]
+    pub fn word(&self, at: u64) -> u32 {
+        self.hardware.load_u32(Absolute(at))
+    }
+}

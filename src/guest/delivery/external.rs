@@ -1,0 +1,149 @@
+//! External interruptions: what is pending, and what of it comes first.
+
+use super::{interrupt, prefix_area, refuse, refused};
+use crate::arch::control::{
+    CR0_CLOCK_COMPARATOR, CR0_CPU_TIMER, CR0_EMERGENCY_SIGNAL, CR0_EXTERNAL_CALL,
+    CR0_MEASUREMENT_ALERT, CR0_SERVICE_SIGNAL,
+};
+use crate::arch::interruption::{Class, external as code};
+use crate::arch::lowcore;
+use crate::arch::psw::EXTERNAL;
+use crate::guest::configuration::{Configuration, MAXIMUM_CPUS, Mailbox};
+use crate::guest::hardware::Hardware;
+use crate::guest::vcpu::{CpuState, Vcpu};
+use core::sync::atomic::Ordering;
+
+/// An external interruption, whatever the masks.
+///
+/// `cpu_address` is that of the signalling CPU, and zero for a code that has none. `parameter` is
+/// stored at real 80 for a code that has one (bit 5 of the code), which otherwise stays unchanged.
+#[inline]
+pub fn external<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    code: u16,
+    cpu_address: u16,
+    parameter: Option<u32>,
+) {
+    let Some(area) = prefix_area(cpu, configuration, hardware) else {
+        return;
+    };
+    if let Some(parameter) = parameter {
+        hardware.store_u32(area.offset(lowcore::EXTERNAL_PARAMETER), parameter);
+    }
+    hardware.store_u32(
+        area.offset(lowcore::EXTERNAL_CPU_ADDRESS),
+        u32::from(cpu_address) << 16 | u32::from(code),
+    );
+    interrupt(cpu, configuration, hardware, area, Class::External);
+}
+
+/// The mailbox of a CPU.
+#[inline]
+fn mailbox<'a>(cpu: &Vcpu, configuration: &'a Configuration) -> &'a Mailbox {
+    const { assert!(MAXIMUM_CPUS.is_power_of_two()) };
+    &configuration.mailboxes[cpu.address as usize & (MAXIMUM_CPUS - 1)]
+}
+
+/// Computes anew the two external conditions that are levels: the TOD clock is past the clock
+/// comparator, and the CPU timer is negative.
+#[inline]
+pub fn refresh<H: Hardware>(cpu: &mut Vcpu, hardware: &H) {
+    cpu.pending.clock_comparator = hardware.clock() > cpu.clock_comparator;
+    cpu.pending.cpu_timer = hardware.cpu_timer() >> 63 != 0;
+}
+
+/// Whether an external interruption is pending and open, by what is known without asking the
+/// hardware ([`refresh`] brings the two timers up to date).
+#[must_use]
+#[inline]
+pub fn any_open(cpu: &Vcpu, configuration: &Configuration) -> bool {
+    if cpu.psw.mask & EXTERNAL == 0 || cpu.state != CpuState::Operating {
+        return false;
+    }
+    let open = |subclass: u64| cpu.control[0] & subclass != 0;
+    let mailbox = mailbox(cpu, configuration);
+    open(CR0_CLOCK_COMPARATOR) && cpu.pending.clock_comparator
+        || open(CR0_CPU_TIMER) && cpu.pending.cpu_timer
+        || open(CR0_EMERGENCY_SIGNAL) && mailbox.emergency.load(Ordering::Acquire) != 0
+        || open(CR0_EXTERNAL_CALL) && mailbox.external_call.load(Ordering::Acquire) != 0
+        || open(CR0_SERVICE_SIGNAL) && configuration.service_signal.load(Ordering::Acquire) != 0
+        || open(CR0_MEASUREMENT_ALERT) && cpu.own.alerts().any()
+}
+
+/// Delivers what is pending and open, at most one interruption, and says whether there was one.
+///
+/// In order: the early specification exception of a refused PSW; emergency signal (the lowest
+/// signalling CPU address first, one interruption each), external call, clock comparator, CPU timer,
+/// service signal, measurement alert. Neither an interrupt key nor a malfunction alert has a source
+/// in this machine, and SA23-2260 leaves the order of the last two open. All but the timers are no
+/// longer pending then; those stay so as long as the clock is past the comparator and the timer is
+/// negative.
+#[inline]
+pub fn deliver_pending<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) -> bool {
+    if cpu.state != CpuState::Operating {
+        return false;
+    }
+    if refused(&cpu.psw) {
+        refuse(cpu, configuration, hardware);
+        return true;
+    }
+    if cpu.psw.mask & EXTERNAL == 0 {
+        return false;
+    }
+    if cpu.control[0] & (CR0_CLOCK_COMPARATOR | CR0_CPU_TIMER) != 0 {
+        refresh(cpu, hardware);
+    }
+    let Some((code, cpu_address, parameter)) = take(cpu, configuration) else {
+        return false;
+    };
+    external(cpu, configuration, hardware, code, cpu_address, parameter);
+    true
+}
+
+/// Takes the first open condition: code, address of the signalling CPU, parameter.
+#[inline]
+fn take(cpu: &mut Vcpu, configuration: &Configuration) -> Option<(u16, u16, Option<u32>)> {
+    let masks = cpu.control[0];
+    let open = |subclass: u64| masks & subclass != 0;
+    let mailbox = mailbox(cpu, configuration);
+    if open(CR0_EMERGENCY_SIGNAL) {
+        // Only this CPU takes signals out, so what was there a moment ago still is.
+        let signalled = mailbox.emergency.load(Ordering::Acquire);
+        if signalled != 0 {
+            let lowest = signalled.trailing_zeros();
+            mailbox
+                .emergency
+                .fetch_and(!(1 << lowest), Ordering::AcqRel);
+            return Some((code::EMERGENCY_SIGNAL, lowest as u16, None));
+        }
+    }
+    if open(CR0_EXTERNAL_CALL) {
+        let caller = mailbox.external_call.swap(0, Ordering::AcqRel);
+        if let Some(address) = caller.checked_sub(1) {
+            return Some((code::EXTERNAL_CALL, address as u16, None));
+        }
+    }
+    if open(CR0_CLOCK_COMPARATOR) && cpu.pending.clock_comparator {
+        return Some((code::CLOCK_COMPARATOR, 0, None));
+    }
+    if open(CR0_CPU_TIMER) && cpu.pending.cpu_timer {
+        return Some((code::CPU_TIMER, 0, None));
+    }
+    if open(CR0_SERVICE_SIGNAL) {
+        // A service signal is pending for the configuration: whichever CPU comes first takes it.
+        let parameter = configuration.service_signal.swap(0, Ordering::AcqRel);
+        if parameter != 0 {
+            return Some((code::SERVICE_SIGNAL, 0, Some(parameter)));
+        }
+    }
+    if open(CR0_MEASUREMENT_ALERT) && cpu.own.alerts().any() {
+        return Some((code::MEASUREMENT_ALERT, 0, Some(cpu.own.take_alerts())));
+    }
+    None
+}

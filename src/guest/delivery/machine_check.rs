@@ -1,0 +1,75 @@
+//! Machine-check interruptions: the code, and the registers that they save.
+
+use super::{interrupt, prefix_area};
+use crate::arch::bits::bit64;
+use crate::arch::interruption::Class;
+use crate::arch::lowcore;
+use crate::guest::configuration::Configuration;
+use crate::guest::hardware::Hardware;
+use crate::guest::scanner;
+use crate::guest::vcpu::Vcpu;
+
+/// The registers that stay in the hardware, as its own machine-check interruption saved them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Saved {
+    /// Floating-point registers.
+    pub floating_point: [u64; 16],
+    /// Floating-point-control register.
+    pub floating_point_control: u32,
+    /// Access registers.
+    pub access: [u32; 16],
+}
+
+/// Machine-check-interruption code, bit 25: the vector registers have been saved.
+pub(super) const VECTOR_VALIDITY: u64 = bit64(25);
+/// Machine-check-interruption code, bit 36: the guarded-storage registers have been saved.
+pub(super) const GUARDED_STORAGE_VALIDITY: u64 = bit64(36);
+
+/// A machine-check interruption that the hardware has presented (a channel report).
+///
+/// Stores the code at real E8 and the registers in the save areas from real 1200 on. There is no
+/// extended save area, so the validity bits of the registers that would go there are made zero.
+pub fn machine_check<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    code: u64,
+    saved: &Saved,
+) {
+    /// Floating-point registers; general registers follow.
+    const FLOATING_POINT: u64 = 0x1200;
+    const GENERAL: u64 = 0x1280;
+    const FLOATING_POINT_CONTROL: u64 = 0x131C;
+    const TOD_PROGRAMMABLE: u64 = 0x1324;
+    const CPU_TIMER: u64 = 0x1328;
+    /// A byte of zeros and bits 0-55 of the clock comparator.
+    const CLOCK_COMPARATOR: u64 = 0x1330;
+    /// Access registers; control registers follow.
+    const ACCESS: u64 = 0x1340;
+    const CONTROL: u64 = 0x1380;
+
+    let Some(area) = prefix_area(cpu, configuration, hardware) else {
+        return;
+    };
+    scanner::store_into(configuration, hardware, area.offset(FLOATING_POINT));
+    let valid = code & !(VECTOR_VALIDITY | GUARDED_STORAGE_VALIDITY);
+    hardware.store_u64(area.offset(lowcore::MACHINE_CHECK_CODE), valid);
+    for (n, at) in (0..16).map(|n| (n, n as u64)) {
+        hardware.store_u64(
+            area.offset(FLOATING_POINT + 8 * at),
+            saved.floating_point[n],
+        );
+        hardware.store_u64(area.offset(GENERAL + 8 * at), cpu.general[n]);
+        hardware.store_u32(area.offset(ACCESS + 4 * at), saved.access[n]);
+        hardware.store_u64(area.offset(CONTROL + 8 * at), cpu.control[n]);
+    }
+    hardware.store_u32(
+        area.offset(FLOATING_POINT_CONTROL),
+        saved.floating_point_control,
+    );
+    hardware.store_u32(area.offset(TOD_PROGRAMMABLE), cpu.tod_programmable);
+    let timer = hardware.cpu_timer();
+    hardware.store_u64(area.offset(CPU_TIMER), timer);
+    hardware.store_u64(area.offset(CLOCK_COMPARATOR), cpu.clock_comparator >> 8);
+    interrupt(cpu, configuration, hardware, area, Class::MachineCheck);
+}

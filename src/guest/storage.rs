@@ -1,0 +1,298 @@
+//! Guest storage by logical, real and absolute address: claims, and what becomes of them.
+//!
+//! An address in a guest's register or instruction is a claim. Here it is translated, prefixed and
+//! held against the end of the guest's storage, and only then is it given to the hardware; what
+//! does not stand the test is the program interruption that the Principles of Operation has for it.
+//! All bytes of an operand are tested before the first one is stored, so a store that fails has
+//! changed nothing. Every store tells the scanner which page it touches, because a page that is
+//! executed from a copy must not be changed behind the copy's back.
+//!
+//! Key-controlled protection is not performed: the machine below keeps storage keys but never
+//! tests them, so a guest sees the same with and without the firmware.
+
+use crate::arch::address::{Absolute, PAGE, Real, Virtual};
+use crate::arch::control::{CR0_LOW_ADDRESS_PROTECTION, asce};
+use crate::arch::interruption::ProgramInterruption;
+use crate::guest::configuration::Configuration;
+use crate::guest::dat::{self, Access, Fault, Space};
+use crate::guest::hardware::Hardware;
+use crate::guest::scanner;
+use crate::guest::vcpu::Vcpu;
+
+mod scalar;
+mod text;
+
+pub use scalar::{
+    fetch_u8, fetch_u16, fetch_u32, fetch_u64, put_real_u32, put_real_u64, put_u8, put_u32,
+    put_u64, real_u32, real_u64,
+};
+pub use text::{text, text_at};
+
+/// The bytes at the beginning of each of the first two pages that low-address protection covers.
+const LOW_ADDRESSES: u64 = 512;
+
+/// A piece of storage within one page frame, tested.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Piece {
+    /// Its first byte.
+    pub at: Absolute,
+    /// Its length in bytes.
+    pub length: u64,
+}
+
+/// An operand, tested: up to two pieces, since it may cross a page boundary.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Claim {
+    /// The bytes up to the page boundary.
+    pub first: Piece,
+    /// The bytes beyond it; of length zero if there are none.
+    pub second: Piece,
+}
+
+impl Claim {
+    /// Loads the bytes; `into` is as long as the claim.
+    #[inline]
+    pub fn load<H: Hardware>(&self, hardware: &H, into: &mut [u8]) {
+        let (first, second) = into.split_at_mut((self.first.length as usize).min(into.len()));
+        hardware.load(self.first.at, first);
+        if !second.is_empty() && second.len() as u64 <= self.second.length {
+            hardware.load(self.second.at, second);
+        }
+    }
+
+    /// Stores the bytes; `from` is as long as the claim, which was made for [`Access::Store`].
+    #[inline]
+    pub fn store<H: Hardware>(&self, configuration: &Configuration, hardware: &mut H, from: &[u8]) {
+        let (first, second) = from.split_at((self.first.length as usize).min(from.len()));
+        if !first.is_empty() {
+            scanner::store_into(configuration, hardware, self.first.at);
+            hardware.store(self.first.at, first);
+        }
+        if !second.is_empty() && second.len() as u64 <= self.second.length {
+            scanner::store_into(configuration, hardware, self.second.at);
+            hardware.store(self.second.at, second);
+        }
+    }
+}
+
+/// Tests that `length` bytes at an absolute address lie in the guest's storage.
+///
+/// # Errors
+/// Addressing.
+#[inline]
+pub const fn checked_absolute(
+    configuration: &Configuration,
+    at: Absolute,
+    length: u64,
+) -> Result<Absolute, Fault> {
+    if configuration.holds(at, length) {
+        Ok(at)
+    } else {
+        Err(Fault::plain(ProgramInterruption::Addressing))
+    }
+}
+
+/// Tests an operand of at most 4096 bytes at a logical address: the address space is the one of the
+/// PSW, the address wraps in the addressing mode of the PSW, and DAT is as the PSW says.
+///
+/// # Errors
+/// For each of the pages, in the order of the operand: protection for a store to effective
+/// addresses 0-511 and 4096-4607 if control register 0 protects low addresses and the space is not
+/// private; what [`dat::translate`] finds; addressing beyond the end of storage. Specification if
+/// `length` is more than 4096.
+#[inline]
+pub fn resolve<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    at: Virtual,
+    length: u64,
+    access: Access,
+) -> Result<Claim, Fault> {
+    let space = if cpu.psw.dat() {
+        Some(Space::of(cpu, access))
+    } else {
+        None
+    };
+    resolve_by(cpu, configuration, hardware, space, at, length, access)
+}
+
+/// Tests an operand in an address space that the instruction names (MOVE WITH OPTIONAL
+/// SPECIFICATIONS and its like), with DAT on whatever the PSW says.
+///
+/// # Errors
+/// As [`resolve`].
+#[inline]
+pub fn resolve_in<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    space: Space,
+    at: Virtual,
+    length: u64,
+    access: Access,
+) -> Result<Claim, Fault> {
+    resolve_by(
+        cpu,
+        configuration,
+        hardware,
+        Some(space),
+        at,
+        length,
+        access,
+    )
+}
+
+/// The claim of an operand in a space, or by real address if there is none.
+#[inline]
+fn resolve_by<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    space: Option<Space>,
+    at: Virtual,
+    length: u64,
+    access: Access,
+) -> Result<Claim, Fault> {
+    let mask = cpu.psw.address_mask();
+    let at = Virtual(at.0 & mask);
+    let room = PAGE - at.byte_index();
+    if length <= room {
+        let first = piece(cpu, configuration, hardware, space, at, length, access)?;
+        return Ok(Claim {
+            first,
+            second: Piece::default(),
+        });
+    }
+    if length > PAGE {
+        return Err(Fault::plain(ProgramInterruption::Specification));
+    }
+    let beyond = Virtual(at.offset(room).0 & mask);
+    Ok(Claim {
+        first: piece(cpu, configuration, hardware, space, at, room, access)?,
+        second: piece(
+            cpu,
+            configuration,
+            hardware,
+            space,
+            beyond,
+            length - room,
+            access,
+        )?,
+    })
+}
+
+/// The claim of bytes within one page.
+#[inline]
+fn piece<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    space: Option<Space>,
+    at: Virtual,
+    length: u64,
+    access: Access,
+) -> Result<Piece, Fault> {
+    if length == 0 {
+        return Ok(Piece::default());
+    }
+    let real = if let Some(space) = space {
+        let element = space.asce(cpu);
+        if access == Access::Store && element & asce::PRIVATE_SPACE == 0 && low(cpu, at.0) {
+            return Err(Fault::low_address_protection(at, space));
+        }
+        dat::translate(cpu, configuration, hardware, element, space, at, access)?.real
+    } else {
+        if access == Access::Store && low(cpu, at.0) {
+            return Err(Fault::low_address_protection(at, Space::Primary));
+        }
+        Real(at.0)
+    };
+    let at = checked_absolute(configuration, cpu.absolute(real), length)?;
+    Ok(Piece { at, length })
+}
+
+/// Whether low-address protection covers an effective address.
+#[inline]
+const fn low(cpu: &Vcpu, at: u64) -> bool {
+    cpu.control[0] & CR0_LOW_ADDRESS_PROTECTION != 0 && at & !PAGE < LOW_ADDRESSES
+}
+
+/// Fetches an operand of at most 4096 bytes.
+///
+/// # Errors
+/// As [`resolve`]; `into` is unchanged then.
+#[inline]
+pub fn fetch<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    at: Virtual,
+    into: &mut [u8],
+) -> Result<(), Fault> {
+    let length = into.len() as u64;
+    resolve(cpu, configuration, hardware, at, length, Access::Fetch)?.load(hardware, into);
+    Ok(())
+}
+
+/// Stores an operand of at most 4096 bytes. All of it is tested before any of it is stored.
+///
+/// # Errors
+/// As [`resolve`]; storage is unchanged then.
+#[inline]
+pub fn put<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    at: Virtual,
+    from: &[u8],
+) -> Result<(), Fault> {
+    let length = from.len() as u64;
+    let claim = resolve(cpu, configuration, hardware, at, length, Access::Store)?;
+    claim.store(configuration, hardware, from);
+    Ok(())
+}
+
+/// Fetches bytes at an absolute address (a service-call control block, a sample-data block).
+///
+/// # Errors
+/// Addressing; `into` is unchanged then.
+#[inline]
+pub fn fetch_absolute<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &H,
+    at: Absolute,
+    into: &mut [u8],
+) -> Result<(), Fault> {
+    let at = checked_absolute(configuration, at, into.len() as u64)?;
+    hardware.load(at, into);
+    Ok(())
+}
+
+/// Stores bytes at an absolute address. Low-address protection does not apply.
+///
+/// # Errors
+/// Addressing; storage is unchanged then.
+#[inline]
+pub fn put_absolute<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    at: Absolute,
+    from: &[u8],
+) -> Result<(), Fault> {
+    let at = checked_absolute(configuration, at, from.len() as u64)?;
+    if from.is_empty() {
+        return Ok(());
+    }
+    let end = at.offset(from.len() as u64 - 1);
+    let mut page = at;
+    while page <= end {
+        scanner::store_into(configuration, hardware, page);
+        page = page.page().offset(PAGE);
+    }
+    hardware.store(at, from);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

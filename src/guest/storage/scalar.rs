@@ -1,0 +1,175 @@
+//! Operands that are one number: bytes, halfwords, words and doublewords.
+
+use super::{checked_absolute, fetch, low, put, resolve};
+use crate::arch::address::{Real, Virtual};
+use crate::guest::configuration::Configuration;
+use crate::guest::dat::{Access, Fault, Space};
+use crate::guest::hardware::Hardware;
+use crate::guest::scanner;
+use crate::guest::vcpu::Vcpu;
+
+macro_rules! scalar {
+    ($type:ty, $fetch:ident, $put:ident, $load:ident, $store:ident, $real:ident, $put_real:ident, $what:literal) => {
+        #[doc = concat!("Fetches ", $what, " at a logical address, on any boundary.")]
+        ///
+        /// # Errors
+        /// As [`resolve`].
+        #[inline]
+        pub fn $fetch<H: Hardware>(
+            cpu: &Vcpu,
+            configuration: &Configuration,
+            hardware: &H,
+            at: Virtual,
+        ) -> Result<$type, Fault> {
+            const LENGTH: usize = size_of::<$type>();
+            let claim = resolve(
+                cpu,
+                configuration,
+                hardware,
+                at,
+                LENGTH as u64,
+                Access::Fetch,
+            )?;
+            if claim.second.length == 0 {
+                return Ok(hardware.$load(claim.first.at));
+            }
+            let mut bytes = [0; LENGTH];
+            claim.load(hardware, &mut bytes);
+            Ok(<$type>::from_be_bytes(bytes))
+        }
+
+        #[doc = concat!("Stores ", $what, " at a logical address, on any boundary.")]
+        ///
+        /// # Errors
+        /// As [`resolve`]; storage is unchanged then.
+        #[inline]
+        pub fn $put<H: Hardware>(
+            cpu: &Vcpu,
+            configuration: &Configuration,
+            hardware: &mut H,
+            at: Virtual,
+            value: $type,
+        ) -> Result<(), Fault> {
+            const LENGTH: u64 = size_of::<$type>() as u64;
+            let claim = resolve(cpu, configuration, hardware, at, LENGTH, Access::Store)?;
+            if claim.second.length == 0 {
+                scanner::store_into(configuration, hardware, claim.first.at);
+                hardware.$store(claim.first.at, value);
+            } else {
+                claim.store(configuration, hardware, &value.to_be_bytes());
+            }
+            Ok(())
+        }
+
+        #[doc = concat!("Fetches ", $what, " at a real address on its boundary.")]
+        ///
+        /// The addressing mode is not applied: the instruction has done that.
+        ///
+        /// # Errors
+        /// Addressing.
+        #[inline]
+        pub fn $real<H: Hardware>(
+            cpu: &Vcpu,
+            configuration: &Configuration,
+            hardware: &H,
+            at: Real,
+        ) -> Result<$type, Fault> {
+            const LENGTH: u64 = size_of::<$type>() as u64;
+            let at = checked_absolute(configuration, cpu.absolute(at), LENGTH)?;
+            Ok(hardware.$load(at))
+        }
+
+        #[doc = concat!("Stores ", $what, " at a real address on its boundary.")]
+        ///
+        /// The addressing mode is not applied: the instruction has done that. Low-address
+        /// protection applies, in whatever space the program is.
+        ///
+        /// # Errors
+        /// Protection, addressing.
+        #[inline]
+        pub fn $put_real<H: Hardware>(
+            cpu: &Vcpu,
+            configuration: &Configuration,
+            hardware: &mut H,
+            at: Real,
+            value: $type,
+        ) -> Result<(), Fault> {
+            const LENGTH: u64 = size_of::<$type>() as u64;
+            if low(cpu, at.0) {
+                return Err(Fault::low_address_protection(Virtual(at.0), Space::Primary));
+            }
+            let at = checked_absolute(configuration, cpu.absolute(at), LENGTH)?;
+            scanner::store_into(configuration, hardware, at);
+            hardware.$store(at, value);
+            Ok(())
+        }
+    };
+}
+
+scalar!(
+    u64,
+    fetch_u64,
+    put_u64,
+    load_u64,
+    store_u64,
+    real_u64,
+    put_real_u64,
+    "a doubleword"
+);
+scalar!(
+    u32,
+    fetch_u32,
+    put_u32,
+    load_u32,
+    store_u32,
+    real_u32,
+    put_real_u32,
+    "a word"
+);
+
+/// Fetches a halfword at a logical address, on any boundary.
+///
+/// # Errors
+/// As [`resolve`].
+#[inline]
+pub fn fetch_u16<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    at: Virtual,
+) -> Result<u16, Fault> {
+    let mut bytes = [0; 2];
+    fetch(cpu, configuration, hardware, at, &mut bytes)?;
+    Ok(u16::from_be_bytes(bytes))
+}
+
+/// Fetches a byte at a logical address.
+///
+/// # Errors
+/// As [`resolve`].
+#[inline]
+pub fn fetch_u8<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    at: Virtual,
+) -> Result<u8, Fault> {
+    let mut byte = [0];
+    fetch(cpu, configuration, hardware, at, &mut byte)?;
+    Ok(byte[0])
+}
+
+/// Stores a byte at a logical address.
+///
+/// # Errors
+/// As [`resolve`].
+#[inline]
+pub fn put_u8<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    at: Virtual,
+    value: u8,
+) -> Result<(), Fault> {
+    put(cpu, configuration, hardware, at, &[value])
+}
