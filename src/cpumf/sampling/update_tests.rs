@@ -211,6 +211,21 @@ fn storage_that_is_not_available_is_an_invalid_entry_address() {
 }
 
 #[test]
+fn a_data_entry_that_is_not_available_is_invalid_though_the_trailer_is() {
+    let mut storage = ring();
+    storage.ranges = vec![0..FIRST, FIRST + 0x800..0x100_0000];
+    stops(
+        active(TABLE, FIRST),
+        storage.clone(),
+        Alert::InvalidEntryAddress,
+    );
+    // But a full block needs no data entry: the sample is only counted.
+    storage.put_u64(FIRST + TRAILER, F);
+    let counted = sample(&mut active(TABLE, FIRST), &mut storage);
+    assert_eq!(counted, Sampled::Discarded);
+}
+
+#[test]
 fn a_carry_out_of_an_address_is_ignored() {
     // The table-entry address wraps to 0, which is an invalid entry address.
     stops(
