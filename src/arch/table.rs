@@ -37,13 +37,13 @@ pub const TABLE_TYPE: u64 = 0xC;
 
 /// Translation-exception identification: the address that could not be translated.
 pub const TEID_ADDRESS: u64 = !0xFFF;
-/// TEID bits 52-53: 01 fetch, 10 store.
-pub const TEID_FETCH: u64 = bit64(53);
-/// TEID bits 52-53: 10 store.
-pub const TEID_STORE: u64 = bit64(52);
-/// TEID bits 56 and 61 (ESOP-2): DAT protection.
+/// TEID bits 52-53 of 10: the access was a fetch.
+pub const TEID_FETCH: u64 = bit64(52);
+/// TEID bits 52-53 of 01: the access was a store.
+pub const TEID_STORE: u64 = bit64(53);
+/// TEID bit 61 alone: DAT protection.
 pub const TEID_DAT_PROTECTION: u64 = bit64(61);
-/// TEID bits 56 and 61: 11 with bit 60 zero, instruction-execution protection.
+/// TEID bits 56 and 61 with bit 60 zero: instruction-execution protection.
 pub const TEID_EXECUTION_PROTECTION: u64 = bit64(56) | bit64(61);
-/// TEID bit 56: low-address protection (with bits 60 and 61 zero).
+/// TEID bit 56 with bits 60 and 61 zero: low-address protection.
 pub const TEID_LOW_ADDRESS: u64 = bit64(56);

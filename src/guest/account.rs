@@ -1,0 +1,190 @@
+//! What a virtual CPU has done: guest time, split by the problem state.
+//!
+//! Everything honest that the facilities show comes from here: the counters, the sampling interval
+//! and the end of a turn. Guest time runs between leaving to the guest and the next trap; wait time
+//! and the firmware's own time are not in it. In exact mode the clock advances 2^N ns with each
+//! instruction, so guest time *is* the number of instructions, once the constant part of a trap is
+//! taken off.
+
+use crate::arch::interruption::Class;
+use crate::arch::tod::nanoseconds;
+use crate::cpumf::counters::Activity;
+
+/// How instructions are told from time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Under an instruction-counting clock: an instruction is 2^shift ns.
+    Exact {
+        /// The shift N.
+        shift: u32,
+    },
+    /// Real time: cycles are guest time × CPU speed, and instructions cannot be known.
+    RealTime,
+}
+
+/// How many ticks a trap itself takes, and which traps charge the instruction that caused them.
+///
+/// Measured at IPL by timing known sequences, for each class and program-interruption code: what an
+/// instruction-counting clock charges is a property of the machine below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Charges {
+    /// By [`Class`]: ticks from the stamp of leaving to the guest's first instruction, plus those
+    /// from its last one to the entry stamp.
+    pub overhead: [u64; 6],
+    /// By the rightmost six bits of the program-interruption code: whether the clock charged the
+    /// instruction that did not complete (1) or not (0).
+    pub program: [u8; 64],
+    /// What a supervisor call is charged: it completes, so it should be 1.
+    pub supervisor_call: u8,
+    /// What an EXECUTE adds when its target traps.
+    pub execute: u8,
+}
+
+impl Default for Charges {
+    fn default() -> Self {
+        Self { overhead: [0; 6], program: [0; 64], supervisor_call: 0, execute: 0 }
+    }
+}
+
+impl Charges {
+    /// The charge of a program interruption.
+    #[must_use]
+    #[inline]
+    pub const fn of(&self, code: u16) -> i64 {
+        self.program[(code & 0x3F) as usize] as i64
+    }
+}
+
+/// The account of one virtual CPU.
+#[derive(Clone, Copy, Debug)]
+pub struct Account {
+    /// How time becomes instructions.
+    pub mode: Mode,
+    /// Cycles per microsecond.
+    pub cpu_speed: u32,
+    /// The clock when the firmware last left to the guest.
+    pub left: u64,
+    /// A clock value whose nanoseconds are whole: spans are computed from it.
+    pub origin: u64,
+    /// Cycles in guest supervisor and problem state.
+    pub cycles: [u64; 2],
+    /// Traps so far.
+    pub traps: u64,
+    /// The clock when this CPU first left to the guest.
+    pub started: u64,
+    /// Ticks in which this CPU waited, was stopped or had no turn.
+    pub idle: u64,
+    /// The clock when the firmware was last entered.
+    pub entered: u64,
+}
+
+impl Default for Account {
+    fn default() -> Self {
+        Self {
+            mode: Mode::RealTime,
+            cpu_speed: 1000,
+            left: 0,
+            origin: 0,
+            cycles: [0; 2],
+            traps: 0,
+            started: 0,
+            idle: 0,
+            entered: 0,
+        }
+    }
+}
+
+impl Account {
+    /// Ticks between two clock values: instructions in exact mode, cycles otherwise.
+    #[must_use]
+    #[inline]
+    pub fn ticks(&self, from: u64, to: u64) -> u64 {
+        let ns = nanoseconds(to.wrapping_sub(self.origin))
+            .wrapping_sub(nanoseconds(from.wrapping_sub(self.origin)));
+        match self.mode {
+            Mode::Exact { shift } => ns >> shift,
+            Mode::RealTime => ns.wrapping_mul(u64::from(self.cpu_speed)) / 1000,
+        }
+    }
+
+    /// Books the guest time up to a trap, whose entry stamp is in `entered`, less what a trap of its
+    /// class takes itself.
+    #[inline]
+    pub fn enter(&mut self, charges: &Charges, class: Class, problem: bool) {
+        let overhead = charges.overhead[class as usize];
+        let span = self.ticks(self.left, self.entered);
+        self.traps += 1;
+        self.cycles[usize::from(problem)] += span.saturating_sub(overhead);
+    }
+
+    /// Corrects the account of the instruction that trapped: it should count `should` instructions
+    /// and the clock charged `charged`.
+    #[inline]
+    pub fn correct(&mut self, should: i64, charged: i64, problem: bool) {
+        if should != charged {
+            let cycles = &mut self.cycles[usize::from(problem)];
+            *cycles = cycles.saturating_add_signed(should - charged);
+        }
+    }
+
+    /// Guest cycles in both states.
+    #[must_use]
+    #[inline]
+    pub fn total(&self) -> u64 {
+        self.cycles[0] + self.cycles[1]
+    }
+
+    /// Ticks that the firmware took, up to the last trap: all that was neither guest time nor idle.
+    #[must_use]
+    pub fn firmware(&self) -> u64 {
+        if self.started == 0 {
+            return 0;
+        }
+        self.ticks(self.started, self.entered).saturating_sub(self.total() + self.idle)
+    }
+
+    /// The activity that counters are computed from.
+    #[must_use]
+    #[inline]
+    pub fn activity(&self) -> Activity {
+        let exact = matches!(self.mode, Mode::Exact { .. });
+        let instructions = if exact { self.total() } else { 0 };
+        Activity {
+            cycles: self.total(),
+            instructions,
+            problem_cycles: self.cycles[1],
+            problem_instructions: if exact { self.cycles[1] } else { 0 },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arch::tod::units;
+
+    #[test]
+    fn an_instruction_is_two_to_the_shift_nanoseconds_whatever_the_phase_of_the_clock() {
+        for shift in [0, 3] {
+            let account = Account { mode: Mode::Exact { shift }, origin: 512 * 77, ..Account::default() };
+            let at = |instructions: u64| account.origin + units((1_000_003 + instructions) << shift);
+            for n in 0..5000 {
+                assert_eq!(account.ticks(at(0), at(n)), n);
+                assert_eq!(account.ticks(at(17), at(17 + n * 1001)), n * 1001);
+            }
+        }
+    }
+
+    #[test]
+    fn a_suppressed_instruction_counts_none_and_a_performed_one_counts_one() {
+        let mut account = Account { mode: Mode::Exact { shift: 0 }, ..Account::default() };
+        account.left = 0;
+        let charges = Charges { overhead: [10; 6], ..Charges::default() };
+        account.entered = units(30);
+        account.enter(&charges, Class::Program, true);
+        account.correct(0, 1, true);
+        assert_eq!((account.total(), account.cycles[1]), (19, 19));
+        account.correct(1, 0, false);
+        assert_eq!(account.total(), 20);
+    }
+}

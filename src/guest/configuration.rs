@@ -1,0 +1,131 @@
+//! What the virtual CPUs of a configuration share: storage, mailboxes, and the machine's parameters.
+//!
+//! Shared by reference between real CPUs, so everything that changes is an atomic or behind a lock
+//! that is held for a few instructions only.
+
+use crate::arch::address::{Absolute, PAGE};
+use crate::arch::facility::FacilityList;
+use crate::guest::account::{Charges, Mode};
+use crate::guest::scanner::Pages;
+use crate::guest::shadow::SharedShadow;
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+/// The most CPUs that a configuration has.
+pub const MAXIMUM_CPUS: usize = 4;
+
+/// Orders that a CPU leaves in another's mailbox.
+pub mod order {
+    /// Start: enter the operating state.
+    pub const START: u32 = 1;
+    /// Stop: enter the stopped state.
+    pub const STOP: u32 = 2;
+    /// Restart interruption, and the operating state.
+    pub const RESTART: u32 = 4;
+    /// Store the status at absolute 1200 (stop and store status).
+    pub const STORE_STATUS: u32 = 8;
+    /// CPU reset.
+    pub const CPU_RESET: u32 = 0x10;
+    /// Initial CPU reset.
+    pub const INITIAL_CPU_RESET: u32 = 0x20;
+    /// Set prefix to the parameter.
+    pub const SET_PREFIX: u32 = 0x40;
+    /// Store the status at the address in the parameter.
+    pub const STORE_STATUS_AT_ADDRESS: u32 = 0x80;
+}
+
+/// What other CPUs, and the machine, have sent to a CPU.
+#[derive(Debug, Default)]
+pub struct Mailbox {
+    /// Pending emergency signals: bit n (from the right) stands for the signalling CPU n.
+    pub emergency: AtomicU32,
+    /// A pending external call: the signalling CPU's address plus one, or zero.
+    pub external_call: AtomicU32,
+    /// Orders to be carried out by the CPU itself.
+    pub orders: AtomicU32,
+    /// The parameter of the order that has one.
+    pub parameter: AtomicU64,
+    /// The CPU's state as others may sense it ([`crate::guest::vcpu::CpuState`] as u8).
+    pub state: AtomicU8,
+    /// Whether the CPU's PSW is an enabled wait or the CPU is not operating.
+    pub idle: AtomicU8,
+    /// The clock at which a waiting CPU wants to run again; all ones for never.
+    pub wake_at: AtomicU64,
+}
+
+/// The configuration.
+#[derive(Debug)]
+pub struct Configuration {
+    /// The end of the guest's storage: the base of the HSA.
+    pub storage_end: u64,
+    /// The storage increment, in bytes, that READ SCP INFO shows.
+    pub increment: u64,
+    /// The number of CPUs.
+    pub cpus: u16,
+    /// Facility bits shown by STORE FACILITY LIST EXTENDED.
+    pub facilities: FacilityList,
+    /// The CPU identification that STORE CPU ID stores, without the CPU address.
+    pub cpu_id: u64,
+    /// How time becomes instructions.
+    pub mode: Mode,
+    /// What traps take and charge.
+    pub charges: Charges,
+    /// Whether the configuration is at the virtual-machine level (STSI 3) or a logical partition (2).
+    pub virtual_machine: bool,
+    /// What is known of each page frame's instructions.
+    pub pages: Pages,
+    /// Where the shadow tables that CPUs share stand.
+    pub shadow: SharedShadow,
+    /// One mailbox per CPU.
+    pub mailboxes: [Mailbox; MAXIMUM_CPUS],
+    /// A pending service signal: SCCB address and event indication, or zero.
+    pub service_signal: AtomicU32,
+    /// The event mask by which the control program takes SERVC events (receive mask).
+    pub event_mask: AtomicU32,
+}
+
+impl Configuration {
+    /// A configuration with `cpus` CPUs and storage up to `storage_end`, in real-time mode, at the
+    /// logical-partition level, with an empty facility list; the caller fills in what differs.
+    #[must_use]
+    pub fn new(storage_end: u64, increment: u64, cpus: u16, pages: Pages, shadow: SharedShadow) -> Self {
+        Self {
+            storage_end,
+            increment,
+            cpus,
+            facilities: FacilityList::default(),
+            cpu_id: 0,
+            mode: Mode::RealTime,
+            charges: Charges::default(),
+            virtual_machine: false,
+            pages,
+            shadow,
+            mailboxes: Default::default(),
+            service_signal: AtomicU32::new(0),
+            event_mask: AtomicU32::new(0),
+        }
+    }
+
+    /// Whether `length` bytes at `at` lie in the guest's storage.
+    #[must_use]
+    #[inline]
+    pub const fn holds(&self, at: Absolute, length: u64) -> bool {
+        at.0 < self.storage_end && length <= self.storage_end - at.0
+    }
+
+    /// The number of page frames of the guest's storage.
+    #[must_use]
+    pub const fn frames(&self) -> u64 {
+        self.storage_end / PAGE
+    }
+
+    /// Whether CPU `address` is in the configuration.
+    #[must_use]
+    pub const fn has_cpu(&self, address: u16) -> bool {
+        address < self.cpus
+    }
+
+    /// Takes all orders out of CPU `address`'s mailbox.
+    pub fn take_orders(&self, address: u16) -> u32 {
+        self.mailboxes[address as usize & (MAXIMUM_CPUS - 1)].orders.swap(0, Ordering::AcqRel)
+    }
+}

@@ -1,0 +1,385 @@
+//! What a trap means: sorts the hardware's interruption into the guest's own terms.
+//!
+//! Access exceptions are first put to the guest's own tables: a shadow fill, a first execution or a
+//! store into an executed page is ours, and only what the guest's tables also refuse is reflected.
+//! Operation and privileged-operation exceptions go to decode in both guest states, and the millicode
+//! routine decides with the guest's P bit, controls and facilities. What decode does not know is
+//! reflected as it came.
+
+use crate::arch::address::{Real, Virtual};
+use crate::arch::interruption::{Class, Ending, ProgramInterruption as Exception, ending};
+use crate::arch::psw::{self, Psw};
+use crate::arch::table::{TEID_ADDRESS, TEID_EXECUTION_PROTECTION, TEID_LOW_ADDRESS, TEID_STORE};
+use crate::guest::configuration::Configuration;
+use crate::guest::dat::{self, Access, Fault, Space, Translation};
+use crate::guest::delivery::{self, Condition};
+use crate::guest::hardware::Hardware;
+use crate::guest::millicode::{self, Outcome};
+use crate::guest::scanner::{self, Entry, PageState};
+use crate::guest::schedule;
+use crate::guest::shadow;
+use crate::guest::storage;
+use crate::guest::vcpu::{CpuState, Text, TextPage, Vcpu};
+use crate::insn::{self, Instruction};
+
+/// PSW bits that the guest's program changes without the firmware: the hardware's are the truth.
+const LIVE: u64 = psw::CONDITION_CODE | psw::PROGRAM_MASK | psw::ADDRESSING_64;
+
+/// PSW bits of the guest that the hardware runs with.
+const MIRRORED: u64 = LIVE | psw::IO | psw::MACHINE_CHECK;
+
+/// PSW bits that the hardware always runs a guest with: its own clock must reach a guest that runs
+/// disabled, or no sample would ever fall into disabled code.
+const MACHINE: u64 = psw::DAT | psw::EXTERNAL | psw::PROBLEM;
+
+/// What the machine does next with a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Leave to the guest.
+    Run,
+    /// The CPU is in an enabled wait: give the turn away until something is pending.
+    Wait,
+    /// The CPU gives its turn away, but has work.
+    Yield,
+    /// The CPU is stopped.
+    Stopped,
+    /// The CPU is in a disabled wait or check-stop: the guest has ended.
+    Ended,
+}
+
+/// Books the guest time of a trap and takes over what the hardware knows of the guest's PSW.
+#[inline]
+pub fn enter(cpu: &mut Vcpu, configuration: &Configuration, class: Class) {
+    let problem = cpu.psw.problem_state();
+    cpu.account.enter(&configuration.charges, class, problem);
+    if cpu.sampling.armed_at != 0 {
+        cpu.sampling.slack = cpu.account.left.wrapping_sub(cpu.sampling.armed_at);
+        cpu.sampling.armed_at = 0;
+    }
+    let live = if cpu.psw.dat() { LIVE | psw::ADDRESS_SPACE } else { LIVE };
+    let old = cpu.interruption.old;
+    cpu.psw = Psw { mask: (cpu.psw.mask & !live) | (old.mask & live), address: old.address };
+}
+
+/// The real PSW that the guest runs under.
+#[must_use]
+#[inline]
+pub fn real_psw(cpu: &Vcpu) -> Psw {
+    let mirrored = if cpu.psw.dat() { MIRRORED | psw::ADDRESS_SPACE } else { MIRRORED };
+    Psw { mask: (cpu.psw.mask & mirrored) | MACHINE, address: cpu.psw.address }
+}
+
+/// A program interruption.
+#[inline]
+pub fn program<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
+    match cpu.interruption.code {
+        0x01 | 0x02 => return instruction(cpu, configuration, hardware),
+        0x04 | 0x05 | 0x10 | 0x11 | 0x38..=0x3B => access(cpu, configuration, hardware),
+        _ => reflect(cpu, configuration, hardware),
+    }
+    Next::Run
+}
+
+/// Performs, or refuses, the instruction that trapped.
+#[inline]
+fn instruction<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) -> Next {
+    let length = cpu.interruption.length;
+    let code = cpu.interruption.code;
+    let problem = cpu.psw.problem_state();
+    let next = cpu.psw.address;
+    cpu.psw.address = next.wrapping_sub(u64::from(length)) & cpu.psw.address_mask();
+    let mut charged = configuration.charges.of(code);
+    let mut should = 0;
+    let outcome = match text(cpu, configuration, hardware) {
+        Ok((instruction, executed)) => {
+            if executed {
+                charged += i64::from(configuration.charges.execute);
+            }
+            // An instruction that completes counts one, and its EXECUTE another.
+            should = 1 + i64::from(executed);
+            millicode::perform(cpu, configuration, hardware, &instruction)
+        }
+        Err(fault) => Outcome::Fault(fault),
+    };
+    let mut next = Next::Run;
+    match outcome {
+        Outcome::Completed => advance(cpu),
+        Outcome::Jumped => {}
+        Outcome::Yield => {
+            advance(cpu);
+            next = Next::Yield;
+        }
+        Outcome::Fault(fault) => {
+            should = 0;
+            delivery::program(cpu, configuration, hardware, fault, length);
+        }
+        Outcome::Unknown => {
+            should = 0;
+            let exception = if code == Exception::PrivilegedOperation.code() && problem {
+                Exception::PrivilegedOperation
+            } else {
+                if !problem {
+                    hardware.not_performed(Virtual(cpu.psw.address), cpu.text.bytes);
+                }
+                Exception::Operation
+            };
+            delivery::program(cpu, configuration, hardware, Fault::plain(exception), length);
+        }
+    }
+    cpu.account.correct(should, charged, problem);
+    next
+}
+
+/// Steps over the instruction that was performed.
+#[inline]
+fn advance(cpu: &mut Vcpu) {
+    cpu.psw.address =
+        cpu.psw.address.wrapping_add(u64::from(cpu.text.length)) & cpu.psw.address_mask();
+}
+
+/// Fetches and decodes the instruction at the PSW's address, or the target of an EXECUTE there.
+#[inline]
+fn text<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+) -> Result<(Instruction, bool), Fault> {
+    let at = Virtual(cpu.psw.address);
+    let mode = cpu.psw.mask & (psw::DAT | psw::ADDRESS_SPACE);
+    let cached = &cpu.text_page;
+    if cached.valid
+        && cached.page == at.page().0
+        && cached.mode == mode
+        && at.byte_index() <= 4096 - 6
+        && at.0 & 1 == 0
+    {
+        let mut bytes = [0; 6];
+        hardware.load(cached.absolute.offset(at.byte_index()), &mut bytes);
+        let length = insn::length(bytes[0]) as u8;
+        cpu.text = Text { bytes, length, executed: false };
+    } else {
+        cpu.text = storage::text(cpu, configuration, hardware)?;
+        // The next trap of this page finds it at once.
+        if let Ok(claim) = storage::resolve(cpu, configuration, hardware, at.page(), 4096, Access::Execute)
+            && claim.first.length == 4096
+        {
+            cpu.text_page =
+                TextPage { page: at.page().0, mode, absolute: claim.first.at, valid: true };
+        }
+    }
+    match insn::decode(&cpu.text.bytes) {
+        Instruction::Ex { r1, second } => {
+            let target = second.address(&cpu.general) & cpu.psw.address_mask();
+            executed(cpu, configuration, hardware, r1, target)
+        }
+        Instruction::Exrl { r1, ri2 } => {
+            let target = cpu.psw.address.wrapping_add_signed(ri2.bytes()) & cpu.psw.address_mask();
+            executed(cpu, configuration, hardware, r1, target)
+        }
+        instruction => Ok((instruction, false)),
+    }
+}
+
+/// The target of an EXECUTE at `target`, modified by bits 56-63 of `r1`.
+#[cold]
+fn executed<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    r1: u8,
+    target: u64,
+) -> Result<(Instruction, bool), Fault> {
+    let length = cpu.text.length;
+    let mut text = storage::text_at(cpu, configuration, hardware, Virtual(target))?;
+    if r1 != 0 {
+        text.bytes = insn::modified_target(text.bytes, cpu.general[usize::from(r1 & 15)] as u8);
+    }
+    let instruction = insn::decode(&text.bytes);
+    if matches!(instruction, Instruction::Ex { .. } | Instruction::Exrl { .. }) {
+        return Err(Fault::plain(Exception::Execute));
+    }
+    // The instruction address advances by the length of the EXECUTE.
+    cpu.text = Text { bytes: text.bytes, length, executed: true };
+    Ok((instruction, true))
+}
+
+/// Reflects a program interruption as the hardware presented it.
+#[cold]
+fn reflect<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    let code = cpu.interruption.code;
+    let charged = configuration.charges.of(code);
+    let problem = cpu.psw.problem_state();
+    let should = i64::from(ending(code) == Ending::CompletionOrTermination);
+    let condition = Condition::of(&cpu.interruption);
+    delivery::reflect(cpu, configuration, hardware, &condition);
+    cpu.account.correct(should, charged, problem);
+}
+
+/// An access exception: ours, or the guest's?
+fn access<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    let length = cpu.interruption.length;
+    let code = cpu.interruption.code;
+    let problem = cpu.psw.problem_state();
+    // Back to the instruction itself: protection and addressing suppress, so the hardware advanced
+    // the address (for an instruction fetch by a made-up length, which is the one it stored).
+    if ending(code) == Ending::Suppression {
+        cpu.psw.address =
+            cpu.psw.address.wrapping_sub(u64::from(length)) & cpu.psw.address_mask();
+    }
+    cpu.account.correct(0, configuration.charges.of(code), problem);
+    if let Err(fault) = resolve(cpu, configuration, hardware) {
+        // A made-up length is no length: an instruction that could not be fetched has none here.
+        delivery::program(cpu, configuration, hardware, fault, length);
+    }
+}
+
+/// Puts an access exception to the guest's own tables: `Ok` when the shadow now allows the access.
+#[inline]
+fn resolve<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) -> Result<(), Fault> {
+    let teid = cpu.interruption.identification;
+    let protection = cpu.interruption.code == Exception::Protection.code();
+    let at = Virtual(teid & TEID_ADDRESS & cpu.psw.address_mask());
+    let kind = teid & (TEID_EXECUTION_PROTECTION | crate::arch::bits::bit64(60));
+    let executing = if protection {
+        kind == TEID_EXECUTION_PROTECTION
+    } else {
+        // A page that holds the instruction itself is missed by the instruction fetch first.
+        at == Virtual(cpu.psw.address).page()
+    };
+    let access = if executing {
+        Access::Execute
+    } else if protection || teid & TEID_STORE != 0 {
+        Access::Store
+    } else {
+        Access::Fetch
+    };
+    let (translation, space) = if cpu.psw.dat() {
+        let space = match teid & 3 {
+            0 => Space::Primary,
+            2 => Space::Secondary,
+            _ => Space::Home,
+        };
+        let asce = space.asce(cpu);
+        if protection && kind == TEID_LOW_ADDRESS {
+            return Err(Fault::low_address_protection(at, space));
+        }
+        let found = dat::translate(cpu, configuration, hardware, asce, space, at, access)?;
+        (found, Some((space, asce)))
+    } else {
+        if protection && kind == TEID_LOW_ADDRESS {
+            return Err(Fault::low_address_protection(at, Space::Primary));
+        }
+        let real = Translation { real: Real(at.0), protected: false, execution_protected: false };
+        (real, None)
+    };
+    let absolute = cpu.absolute(translation.real);
+    storage::checked_absolute(configuration, absolute.page(), 4096)?;
+    let state = configuration.pages.state(absolute);
+    match (access, state) {
+        (Access::Execute, PageState::Data) => {
+            let entry = entry_of(cpu, configuration, hardware, at);
+            scanner::make_executable(configuration, hardware, absolute, entry);
+        }
+        (Access::Store, PageState::Text | PageState::Copied(_)) => {
+            scanner::store_into(configuration, hardware, absolute);
+            cpu.text_page.valid = false;
+        }
+        _ => {}
+    }
+    if let Some((_, asce)) = space {
+        shadow::fill(cpu, configuration, hardware, asce, at, &translation);
+    }
+    Ok(())
+}
+
+/// Where execution enters the page at `at`: at the PSW's address, at the target of an EXECUTE there,
+/// or in the middle of an instruction that began on the page before.
+#[cold]
+fn entry_of<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    at: Virtual,
+) -> Entry {
+    let here = Virtual(cpu.psw.address);
+    if here.page() == at.page() {
+        return Entry::At(here.byte_index() as usize);
+    }
+    let Ok(text) = storage::text(cpu, configuration, hardware) else {
+        return Entry::Carried(0);
+    };
+    let target = match insn::decode(&text.bytes) {
+        Instruction::Ex { second, .. } => Some(second.address(&cpu.general)),
+        Instruction::Exrl { ri2, .. } => Some(here.0.wrapping_add_signed(ri2.bytes())),
+        _ => None,
+    };
+    match target.map(|target| Virtual(target & cpu.psw.address_mask())) {
+        Some(target) if target.page() == at.page() => Entry::At(target.byte_index() as usize),
+        _ => {
+            let carried = here.offset(u64::from(text.length)).0.wrapping_sub(at.page().0);
+            Entry::Carried(if carried < 6 { carried as usize } else { 0 })
+        }
+    }
+}
+
+/// A supervisor call.
+#[inline]
+pub fn supervisor_call<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    let problem = cpu.psw.problem_state();
+    let charged = i64::from(configuration.charges.supervisor_call);
+    let (number, length) = (cpu.interruption.code as u8, cpu.interruption.length);
+    delivery::supervisor_call(cpu, configuration, hardware, number, length);
+    cpu.account.correct(1, charged, problem);
+}
+
+/// What is done before the firmware is left: orders, pending interruptions, controls, the clock.
+#[inline]
+pub fn leave<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
+    let mut next = Next::Run;
+    if cpu.attention || cpu.psw.mask & psw::WAIT != 0 || cpu.state != CpuState::Operating {
+        next = attend(cpu, configuration, hardware);
+    }
+    if cpu.controls_changed || shadow::outdated(cpu, configuration) {
+        cpu.text_page.valid = false;
+        shadow::load_controls(cpu, configuration, hardware);
+    }
+    if next == Next::Run && (cpu.sampling.rearm || cpu.sampling.changed) {
+        schedule::arm(cpu, configuration, hardware);
+    }
+    next
+}
+
+/// Carries out orders and delivers what is pending and open.
+#[cold]
+fn attend<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
+    cpu.attention = false;
+    millicode::take_orders(cpu, configuration, hardware);
+    match cpu.state {
+        CpuState::Stopped => return Next::Stopped,
+        CpuState::CheckStop => return Next::Ended,
+        CpuState::Operating => {}
+    }
+    schedule::test_clock_comparator(cpu, hardware);
+    cpu.sampling.rearm = true;
+    // One after the other, each as the new PSW of the last one allows.
+    while delivery::deliver_pending(cpu, configuration, hardware) {}
+    match cpu.state {
+        CpuState::Stopped => return Next::Stopped,
+        CpuState::CheckStop => return Next::Ended,
+        CpuState::Operating => {}
+    }
+    if !cpu.psw.wait() {
+        cpu.attention = false;
+        return Next::Run;
+    }
+    let open = psw::EXTERNAL | psw::IO | psw::MACHINE_CHECK;
+    if cpu.psw.mask & open == 0 { Next::Ended } else { Next::Wait }
+}

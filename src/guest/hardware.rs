@@ -1,0 +1,90 @@
+//! What a virtual CPU needs of the machine below it: the one way out of this room.
+//!
+//! `machine` implements this over the hardware; host tests implement it over a plain array, so that
+//! a whole virtual CPU runs in `cargo test`.
+//!
+//! Absolute addresses given here have been checked against the guest's storage: the implementation
+//! trusts them, and nothing else may.
+
+use crate::arch::address::{Absolute, Real, Virtual};
+use crate::arch::condition::ConditionCode;
+
+/// The machine below, as one virtual CPU sees it.
+pub trait Hardware {
+    /// Loads bytes of guest storage.
+    fn load(&self, at: Absolute, into: &mut [u8]);
+    /// Stores bytes into guest storage.
+    fn store(&mut self, at: Absolute, from: &[u8]);
+    /// Loads a doubleword of guest storage.
+    fn load_u64(&self, at: Absolute) -> u64;
+    /// Stores a doubleword into guest storage, as one access when `at` is on a doubleword boundary.
+    fn store_u64(&mut self, at: Absolute, value: u64);
+    /// Loads a word of guest storage.
+    fn load_u32(&self, at: Absolute) -> u32;
+    /// Stores a word into guest storage.
+    fn store_u32(&mut self, at: Absolute, value: u32);
+    /// Compares and swaps a word, doubleword or quadword on its boundary; gives what was found.
+    fn compare_and_swap_u32(&mut self, at: Absolute, expected: u32, new: u32) -> Result<(), u32>;
+    /// As above, 64 bits.
+    fn compare_and_swap_u64(&mut self, at: Absolute, expected: u64, new: u64) -> Result<(), u64>;
+    /// As above, 128 bits (COMPARE DOUBLE AND SWAP).
+    fn compare_and_swap_u128(&mut self, at: Absolute, expected: u128, new: u128)
+    -> Result<(), u128>;
+
+    /// INSERT STORAGE KEY EXTENDED of the 4 KiB block.
+    fn storage_key(&self, at: Absolute) -> u8;
+    /// SET STORAGE KEY EXTENDED of the 4 KiB block.
+    fn set_storage_key(&mut self, at: Absolute, key: u8);
+    /// RESET REFERENCE BIT EXTENDED of the 4 KiB block.
+    fn reset_reference(&mut self, at: Absolute) -> ConditionCode;
+
+    /// STORE CLOCK FAST.
+    fn clock(&self) -> u64;
+    /// STORE CLOCK EXTENDED.
+    fn clock_extended(&self) -> [u8; 16];
+    /// SET CLOCK, for the machine and the guest alike.
+    fn set_clock(&mut self, value: u64) -> ConditionCode;
+    /// SET CLOCK PROGRAMMABLE FIELD.
+    fn set_clock_programmable_field(&mut self, value: u32);
+    /// STORE CPU TIMER; the CPU timer is the guest's.
+    fn cpu_timer(&self) -> u64;
+    /// SET CPU TIMER.
+    fn set_cpu_timer(&mut self, value: u64);
+
+    /// SET CLOCK COMPARATOR: when the machine wants control next.
+    fn set_clock_comparator(&mut self, value: u64);
+
+    /// Loads a doubleword of the HSA (shadow tables and code copies).
+    fn hsa_load(&self, at: Real) -> u64;
+    /// Stores a doubleword into the HSA.
+    fn hsa_store(&mut self, at: Real, value: u64);
+    /// Clears `length` bytes (a multiple of 8) of the HSA.
+    fn hsa_clear(&mut self, at: Real, length: u64);
+    /// Copies a page of guest storage into the HSA.
+    fn copy_page(&mut self, from: Absolute, to: Real);
+    /// The real address by which DAT reaches an absolute page: real 0-1FFF is the machine's own
+    /// prefix area, so absolute 0-1FFF lies behind the machine's prefix.
+    fn real_of(&self, at: Absolute) -> Real;
+    /// INVALIDATE PAGE TABLE ENTRY: sets the invalid bit of the entry of `page` in the page table
+    /// at `table` and purges the translation on every CPU.
+    fn invalidate_page(&mut self, table: Real, page: Virtual);
+    /// PURGE TLB of this CPU.
+    fn purge_tlb(&mut self);
+    /// Loads one real control register.
+    fn load_control(&mut self, number: u8, value: u64);
+
+    /// Makes another real CPU look at its mailbox (SIGNAL PROCESSOR, emergency signal).
+    fn wake(&mut self, cpu: u16);
+    /// STORE SYSTEM INFORMATION of the machine below into 4 KiB; `None` if not available.
+    fn system_information(&mut self, function: u8, selector1: u16, selector2: u16, into: &mut [u8; 4096]) -> Option<()>;
+    /// Highest function code of STORE SYSTEM INFORMATION of the machine below.
+    fn cpu_id(&self) -> u64;
+    /// SERVICE CALL with a copied SCCB: the machine's own answer to READ SCP INFO and its like.
+    fn service_call(&mut self, command: u32, sccb: &mut [u8; 4096]) -> ConditionCode;
+    /// Bytes for the guest's console channel.
+    fn console_write(&mut self, bytes: &[u8]);
+    /// Bytes that were typed for the guest; how many were put into `into`.
+    fn console_read(&mut self, into: &mut [u8]) -> usize;
+    /// One line for the machine's log: an instruction that is not performed.
+    fn not_performed(&mut self, at: Virtual, text: [u8; 6]);
+}

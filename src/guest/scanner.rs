@@ -1,0 +1,183 @@
+//! Which page frames hold instructions, and what the sensitive ones among them became.
+//!
+//! A few instructions that the architecture makes privileged, or whose result must be the guest's
+//! and not the hardware's, do not trap: EPSW, STFLE, TPROT and PCKMO. So a page is mapped
+//! no-execute until something in it is executed for the first time; then it is scanned. **Guest
+//! storage is never changed:** a page with a sensitive site is executed from a copy in the HSA in
+//! which the site holds an unassigned opcode of the same length, so that it traps, and the trap
+//! finds the true instruction in the original.
+//!
+//! A page that is executed is not stored into: the shadow maps it read-only, and a store makes it
+//! data again. What is known of a page belongs to its absolute frame, so every alias agrees.
+
+use crate::arch::address::{Absolute, PAGE, Real};
+use crate::guest::configuration::Configuration;
+use crate::guest::hardware::Hardware;
+use crate::guest::shadow;
+use crate::insn::sensitive;
+use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
+
+/// A page frame whose instructions, if any, are not known: writable, not executable.
+const DATA: u16 = 0;
+/// A page frame that was scanned and holds no sensitive site: executable, not writable.
+const TEXT: u16 = 1;
+/// From here on: executed from code copy number `state - COPIED`, not writable.
+const COPIED: u16 = 2;
+
+/// The state of a page frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageState {
+    /// May be stored into, is not executed.
+    Data,
+    /// Is executed where it stands, is not stored into.
+    Text,
+    /// Is executed and fetched from the copy at this real address, is not stored into.
+    Copied(Real),
+}
+
+/// What is known of the page frames of the guest's storage.
+#[derive(Debug)]
+pub struct Pages {
+    states: &'static [AtomicU16],
+    /// The guest page number plus one that each code copy belongs to, or zero.
+    owners: &'static [AtomicU32],
+    /// The first code copy.
+    copies: Real,
+    /// The copy that is given out next.
+    next: AtomicU32,
+    /// Pages scanned so far.
+    pub scans: AtomicU64,
+    /// Candidates that could not be proved to be instructions; they were left alone.
+    pub unproved: AtomicU64,
+}
+
+impl Pages {
+    /// All pages data; `states` has one entry per page frame of the guest, `owners` one per page
+    /// of the pool of code copies at `copies`.
+    #[must_use]
+    pub const fn new(states: &'static [AtomicU16], owners: &'static [AtomicU32], copies: Real) -> Self {
+        Self {
+            states,
+            owners,
+            copies,
+            next: AtomicU32::new(0),
+            scans: AtomicU64::new(0),
+            unproved: AtomicU64::new(0),
+        }
+    }
+
+    /// The state of the frame at `at`; what is not in the guest's storage is data.
+    #[must_use]
+    #[inline]
+    pub fn state(&self, at: Absolute) -> PageState {
+        match self.raw(at) {
+            DATA => PageState::Data,
+            TEXT => PageState::Text,
+            copied => PageState::Copied(self.copies.offset(u64::from(copied - COPIED) * PAGE)),
+        }
+    }
+
+    #[inline]
+    fn raw(&self, at: Absolute) -> u16 {
+        self.states.get((at.0 / PAGE) as usize).map_or(DATA, |state| state.load(Ordering::Relaxed))
+    }
+
+    fn set(&self, at: Absolute, state: u16) {
+        if let Some(slot) = self.states.get((at.0 / PAGE) as usize) {
+            slot.store(state, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes a code copy for the page at `at`; gives its number and the page it was taken from.
+    fn take_copy(&self, at: Absolute) -> Option<(u16, Option<Absolute>)> {
+        let count = self.owners.len().min((u16::MAX - COPIED) as usize) as u32;
+        if count == 0 {
+            return None;
+        }
+        let number = self.next.fetch_add(1, Ordering::Relaxed) % count;
+        let page = (at.0 / PAGE) as u32 + 1;
+        let before = self.owners[number as usize].swap(page, Ordering::Relaxed);
+        let robbed = (before != 0).then(|| Absolute(u64::from(before - 1) * PAGE));
+        Some((number as u16, robbed))
+    }
+}
+
+/// Where the guest is about to execute in a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// An instruction begins at this offset.
+    At(usize),
+    /// So many bytes at the beginning of the page belong to an instruction of the page before.
+    Carried(usize),
+}
+
+/// Makes the page at `at` executable: scans it, and copies and patches it if it must be.
+pub fn make_executable<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    at: Absolute,
+    entry: Entry,
+) -> PageState {
+    let at = at.page();
+    let pages = &configuration.pages;
+    if pages.raw(at) != DATA {
+        return pages.state(at);
+    }
+    pages.scans.fetch_add(1, Ordering::Relaxed);
+    let mut text = [0u8; PAGE as usize];
+    hardware.load(at, &mut text);
+    let sites = match &entry {
+        Entry::At(offset) => sensitive::scan(&text, core::slice::from_ref(offset), 0),
+        Entry::Carried(bytes) => sensitive::scan(&text, &[], *bytes),
+    };
+    let mut state = TEXT;
+    if sites.iter().any(|site| site.proved) {
+        if let Some((number, robbed)) = pages.take_copy(at) {
+            if let Some(other) = robbed.filter(|&other| other != at) {
+                make_data(configuration, hardware, other);
+            }
+            let copy = pages.copies.offset(u64::from(number) * PAGE);
+            hardware.copy_page(at, copy);
+            for site in sites.iter().filter(|site| site.proved) {
+                patch(hardware, copy, site.offset, site.instruction.replacement());
+            }
+            state = COPIED + number;
+        }
+    }
+    let unproved = sites.iter().filter(|site| !site.proved).count();
+    pages.unproved.fetch_add(unproved as u64, Ordering::Relaxed);
+    pages.set(at, state);
+    shadow::page_changed(configuration, hardware, at);
+    pages.state(at)
+}
+
+/// Puts the halfword `replacement` at `offset` of a code copy.
+fn patch<H: Hardware>(hardware: &mut H, copy: Real, offset: usize, replacement: u16) {
+    let doubleword = copy.offset((offset as u64) & !7);
+    let shift = 48 - 8 * (offset as u32 & 6);
+    let old = hardware.hsa_load(doubleword);
+    let new = (old & !(0xFFFF << shift)) | (u64::from(replacement) << shift);
+    hardware.hsa_store(doubleword, new);
+}
+
+/// Tells the scanner that the page that holds `at` is about to be stored into.
+#[inline]
+pub fn store_into<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
+    if configuration.pages.raw(at) != DATA {
+        make_data(configuration, hardware, at);
+    }
+}
+
+/// Makes a page data again: writable, not executable, its copy dropped.
+#[cold]
+fn make_data<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
+    let pages = &configuration.pages;
+    let at = at.page();
+    let state = pages.raw(at);
+    if let Some(owner) = state.checked_sub(COPIED).and_then(|n| pages.owners.get(usize::from(n))) {
+        let page = (at.0 / PAGE) as u32 + 1;
+        let _ = owner.compare_exchange(page, 0, Ordering::Relaxed, Ordering::Relaxed);
+    }
+    pages.set(at, DATA);
+    shadow::page_changed(configuration, hardware, at);
+}

@@ -1,0 +1,197 @@
+//! When the machine wants control next, and what it does then: samples, turns, the guest's clock.
+//!
+//! One real clock comparator serves them all. Samples are due by *guest* time, so the comparator is
+//! only a guess: when it interrupts, the elapsed guest time is compared with what is due, and it is
+//! set again for the rest if the firmware's own time ate into it. Therefore a sample never lands on
+//! an emulated instruction merely because it was slow, and the sampling interval is exact on
+//! average: each sample is due one interval after the last one was due.
+
+use crate::arch::address::Absolute;
+use crate::arch::tod::{TodExtended, units};
+use crate::cpumf::{SampleStorage, Sampled, Snapshot};
+use crate::guest::account::Mode;
+use crate::guest::configuration::Configuration;
+use crate::guest::hardware::Hardware;
+use crate::guest::scanner;
+use crate::guest::vcpu::Vcpu;
+
+/// Never.
+pub const NEVER: u64 = u64::MAX;
+
+/// When the next samples of a CPU are due, in cycles of its account.
+#[derive(Clone, Copy, Debug)]
+pub struct Schedule {
+    /// The next sample of the guest's own sampling function.
+    pub own: u64,
+    /// The next sample of the machine's.
+    pub machine: u64,
+    /// The end of this CPU's turn.
+    pub turn: u64,
+    /// Sampling controls changed: compute the due times anew.
+    pub changed: bool,
+    /// The clock comparator must be set before the firmware is left.
+    pub rearm: bool,
+    /// Clock units that passed, last time, between setting the comparator and leaving.
+    pub slack: u64,
+    /// When the comparator was set, if it was on this way out.
+    pub armed_at: u64,
+    /// Samples stored at the machine's level.
+    pub taken: u64,
+    /// Samples that the machine's level could not store.
+    pub lost: u64,
+    /// A machine-level block became full: it wants to be sent.
+    pub block_full: bool,
+}
+
+impl Default for Schedule {
+    fn default() -> Self {
+        Self {
+            own: NEVER,
+            machine: NEVER,
+            turn: NEVER,
+            changed: true,
+            rearm: true,
+            slack: 0,
+            armed_at: 0,
+            taken: 0,
+            lost: 0,
+            block_full: false,
+        }
+    }
+}
+
+/// The guest's sample-data blocks: in guest storage, where every address is a claim.
+struct GuestBlocks<'a, H> {
+    configuration: &'a Configuration,
+    hardware: &'a mut H,
+}
+
+impl<H: Hardware> SampleStorage for GuestBlocks<'_, H> {
+    #[inline]
+    fn available(&self, at: Absolute, length: u64) -> bool {
+        self.configuration.holds(at, length)
+    }
+
+    #[inline]
+    fn load_u64(&self, at: Absolute) -> u64 {
+        self.hardware.load_u64(at)
+    }
+
+    #[inline]
+    fn store(&mut self, at: Absolute, bytes: &[u8]) {
+        scanner::store_into(self.configuration, self.hardware, at);
+        self.hardware.store(at, bytes);
+    }
+
+    #[inline]
+    fn compare_and_swap(&mut self, at: Absolute, expected: u128, new: u128) -> Result<(), u128> {
+        scanner::store_into(self.configuration, self.hardware, at);
+        self.hardware.compare_and_swap_u128(at, expected, new)
+    }
+
+    #[inline]
+    fn time_of_day(&self) -> TodExtended {
+        TodExtended(self.hardware.clock_extended())
+    }
+}
+
+/// The CPU as a sample shows it.
+#[inline]
+fn snapshot(cpu: &Vcpu) -> Snapshot {
+    Snapshot {
+        psw: cpu.psw,
+        cr4: cpu.control[4],
+        program_parameter: cpu.own.program_parameter(),
+        host_program_parameter: cpu.machine.program_parameter(),
+        level: cpu.own.level(),
+        limited: false,
+    }
+}
+
+/// Computes the due times anew after sampling controls changed at either level.
+#[cold]
+fn renew(cpu: &mut Vcpu) {
+    cpu.sampling.changed = false;
+    cpu.sampling.rearm = true;
+    let total = cpu.account.total();
+    cpu.sampling.own = cpu.own.active_interval().map_or(NEVER, |interval| total + interval);
+    if cpu.sampling.machine == NEVER || cpu.machine.active_interval().is_none() {
+        cpu.sampling.machine =
+            cpu.machine.active_interval().map_or(NEVER, |interval| total + interval);
+    }
+}
+
+/// The clock comparator interrupted: takes the samples that are due.
+///
+/// `machine_blocks` is the storage of the machine's own sample-data blocks.
+#[inline]
+pub fn take_due_samples<H: Hardware, S: SampleStorage>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    machine_blocks: &mut S,
+) {
+    let total = cpu.account.total();
+    cpu.sampling.rearm = true;
+    if cpu.sampling.machine <= total {
+        let snapshot = snapshot(cpu);
+        match cpu.machine.sample(&snapshot, machine_blocks) {
+            Sampled::Stored => cpu.sampling.taken += 1,
+            Sampled::StoredInNextBlock => {
+                cpu.sampling.taken += 1;
+                cpu.sampling.block_full = true;
+            }
+            Sampled::Discarded | Sampled::Stopped | Sampled::NotActive => cpu.sampling.lost += 1,
+        }
+        let interval = cpu.machine.active_interval();
+        cpu.sampling.machine = interval.map_or(NEVER, |interval| cpu.sampling.machine + interval);
+    }
+    if cpu.sampling.own <= total {
+        let snapshot = snapshot(cpu);
+        let mut blocks = GuestBlocks { configuration, hardware };
+        if cpu.own.sample(&snapshot, &mut blocks) != Sampled::Stored {
+            cpu.attention = true;
+        }
+        let interval = cpu.own.active_interval();
+        cpu.sampling.own = interval.map_or(NEVER, |interval| cpu.sampling.own + interval);
+    }
+}
+
+/// Sets the real clock comparator for whatever is due first. Last thing on the way out, so that
+/// nothing but a constant few instructions come between the clock that is read here and the guest.
+#[inline]
+pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    if cpu.sampling.changed {
+        renew(cpu);
+    }
+    cpu.sampling.rearm = false;
+    let due = cpu.sampling.own.min(cpu.sampling.machine).min(cpu.sampling.turn);
+    let total = cpu.account.total();
+    let rest = due.saturating_sub(total);
+    let now = hardware.clock();
+    let ahead = match cpu.account.mode {
+        _ if due == NEVER => NEVER,
+        // Beyond anything that is waited for; keeps the arithmetic inside 64 bits.
+        _ if rest > 1 << 44 => NEVER,
+        Mode::Exact { shift } => {
+            let overhead = configuration.charges.overhead[1];
+            now + units((rest + overhead) << shift) + cpu.sampling.slack
+        }
+        Mode::RealTime => now + units(rest.wrapping_mul(1000) / u64::from(cpu.account.cpu_speed.max(1))),
+    };
+    let guest = if cpu.pending.clock_comparator { NEVER } else { cpu.clock_comparator };
+    cpu.sampling.armed_at = now;
+    hardware.set_clock_comparator(ahead.min(guest));
+}
+
+/// Whether the guest's clock comparator has been passed; keeps the pending condition, a level, true.
+#[inline]
+pub fn test_clock_comparator<H: Hardware>(cpu: &mut Vcpu, hardware: &H) {
+    let passed = hardware.clock() > cpu.clock_comparator;
+    if passed != cpu.pending.clock_comparator {
+        cpu.pending.clock_comparator = passed;
+        cpu.sampling.rearm = true;
+        cpu.attention = true;
+    }
+}
+

@@ -1,0 +1,441 @@
+//! The shadow of the guest's address spaces: what the hardware really translates with.
+//!
+//! A guest with DAT off runs on an eager *identity* shadow, whose page tables the CPUs share; only
+//! the segment table and the page tables for absolute 0 and the guest's prefix are per CPU. A guest
+//! with DAT on runs on a shadow that is nothing but a large TLB: 4 KiB entries, filled when the
+//! hardware misses one, from the guest's own tables, cached by the value of the address-space-control
+//! element, and emptied by what the architecture makes the guest issue.
+//!
+//! No entry ever designates the HSA, code copies aside (and those never for stores): every absolute
+//! address is checked against the guest's storage before it becomes an entry, and real 0-1FFF, which
+//! is the machine's own prefix area, is never mapped.
+
+use crate::arch::address::{Absolute, PAGE, PREFIX_AREA, Real, Virtual, apply_prefix};
+use crate::arch::control::{self, asce};
+use crate::arch::table::{
+    PTE_EXECUTION_PROTECTION, PTE_INVALID, PTE_PROTECTION, RTE_INVALID, STE_INVALID,
+};
+use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
+use crate::guest::dat::Translation;
+use crate::guest::hardware::Hardware;
+use crate::guest::scanner::PageState;
+use crate::guest::vcpu::Vcpu;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes of a region or segment table with 2048 entries.
+const TABLE: u64 = 2048 * 8;
+/// Bytes of a page table with 256 entries.
+const PAGE_TABLE: u64 = 256 * 8;
+/// Bytes that a segment, and so a page table, covers.
+const SEGMENT: u64 = 1 << 20;
+
+/// Bytes of HSA that each CPU's private identity tables take.
+pub const PRIVATE_LENGTH: u64 = TABLE + 2 * PAGE_TABLE + PAGE;
+
+/// The most address spaces that a CPU's shadow holds at once.
+const SPACES: usize = 16;
+
+/// Where the shadow tables stand in the HSA, and what all CPUs must know of one another.
+#[derive(Debug)]
+pub struct SharedShadow {
+    /// The identity page tables, 2 KiB for each MiB of the guest's storage.
+    pub identity: Real,
+    /// Private identity tables, [`PRIVATE_LENGTH`] bytes for each CPU: segment table, page table of
+    /// segment 0, page table of the prefix's segment.
+    pub private: Real,
+    /// The pools for the tables of DAT-on spaces.
+    pub pools: Real,
+    /// Bytes of one CPU's pool.
+    pub pool_length: u64,
+    /// The machine's own prefix on each CPU: absolute 0-1FFF is behind it.
+    pub machine_prefix: [u64; MAXIMUM_CPUS],
+    /// The guest's prefix on each CPU, as its private tables have it.
+    guest_prefix: [AtomicU64; MAXIMUM_CPUS],
+    /// Goes up when DAT-on shadows must be emptied.
+    generation: AtomicU64,
+}
+
+impl SharedShadow {
+    /// The plan of the shadow tables; [`build_identity`] fills them.
+    #[must_use]
+    pub fn new(
+        identity: Real,
+        private: Real,
+        pools: Real,
+        pool_length: u64,
+        machine_prefix: [u64; MAXIMUM_CPUS],
+    ) -> Self {
+        Self {
+            identity,
+            private,
+            pools,
+            pool_length,
+            machine_prefix,
+            guest_prefix: Default::default(),
+            generation: AtomicU64::new(0),
+        }
+    }
+
+    /// Bytes of identity page tables that `storage` bytes of guest storage need.
+    #[must_use]
+    pub const fn identity_length(storage: u64) -> u64 {
+        storage.div_ceil(SEGMENT) * PAGE_TABLE
+    }
+
+    /// The generation of the DAT-on shadows.
+    #[must_use]
+    #[inline]
+    pub fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Relaxed)
+    }
+
+    fn machine_prefix(&self, cpu: usize) -> u64 {
+        self.machine_prefix.get(cpu).copied().unwrap_or(0)
+    }
+
+    fn guest_prefix(&self, cpu: usize) -> u64 {
+        self.guest_prefix.get(cpu).map_or(0, |prefix| prefix.load(Ordering::Relaxed))
+    }
+
+    const fn segment_table(&self, cpu: usize) -> Real {
+        Real(self.private.0 + cpu as u64 * PRIVATE_LENGTH)
+    }
+
+    const fn low_table(&self, cpu: usize) -> Real {
+        Real(self.segment_table(cpu).0 + TABLE)
+    }
+
+    const fn prefix_table(&self, cpu: usize) -> Real {
+        Real(self.low_table(cpu).0 + PAGE_TABLE)
+    }
+
+    const fn identity_table(&self, segment: u64) -> Real {
+        Real(self.identity.0 + segment * PAGE_TABLE)
+    }
+}
+
+/// One guest address space in a CPU's shadow.
+#[derive(Clone, Copy, Debug, Default)]
+struct Space {
+    /// The guest's address-space-control element.
+    guest: u64,
+    /// The shadow's.
+    shadow: u64,
+}
+
+/// The shadow of one CPU.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Shadow {
+    spaces: [Space; SPACES],
+    /// How many spaces are in use.
+    count: usize,
+    /// Bytes of the pool that are in use.
+    used: u64,
+    /// The generation that the spaces belong to.
+    generation: u64,
+    /// Real control registers 0, 1, 7 and 13 as last loaded.
+    loaded: [u64; 4],
+    /// The guest's prefix as the private tables have it.
+    prefix: u64,
+    /// Whether the spaces that are loaded are those of a guest with DAT on.
+    dat: bool,
+    /// Shadow fills so far.
+    pub fills: u64,
+    /// Times that the spaces were emptied.
+    pub purges: u64,
+}
+
+/// The real CR0 bits that the machine needs whatever the guest does: its clock, and its signals.
+const CR0_MACHINE: u64 = control::CR0_CLOCK_COMPARATOR
+    | control::CR0_EMERGENCY_SIGNAL
+    | control::CR0_CPU_TIMER
+    | control::CR0_INSTRUCTION_EXECUTION_PROTECTION;
+/// The CR0 bits that change what the guest's program can do, and so are mirrored in hardware.
+const CR0_MIRRORED: u64 = control::CR0_LOW_ADDRESS_PROTECTION
+    | control::CR0_SECONDARY_SPACE
+    | control::CR0_AFP
+    | control::CR0_VECTOR;
+
+/// The entry by which CPU `cpu` maps the absolute page `at`, without what a guest's table adds.
+fn entry(configuration: &Configuration, cpu: usize, at: Absolute) -> u64 {
+    if !configuration.holds(at, PAGE) {
+        return PTE_INVALID;
+    }
+    let frame = if at.0 < PREFIX_AREA {
+        at.0 + configuration.shadow.machine_prefix(cpu)
+    } else {
+        at.0
+    };
+    match configuration.pages.state(at) {
+        PageState::Data => frame | PTE_EXECUTION_PROTECTION,
+        PageState::Text => frame | PTE_PROTECTION,
+        PageState::Copied(copy) => copy.0 | PTE_PROTECTION,
+    }
+}
+
+/// The identity entry of CPU `cpu` for the guest-real page `real`.
+fn identity_entry(configuration: &Configuration, cpu: usize, real: Real) -> u64 {
+    let at = apply_prefix(real, configuration.shadow.guest_prefix(cpu));
+    entry(configuration, cpu, at)
+}
+
+/// Builds the shared identity page tables and every CPU's private ones.
+pub fn build_identity<H: Hardware>(configuration: &Configuration, hardware: &mut H) {
+    let shadow = &configuration.shadow;
+    let segments = configuration.storage_end.div_ceil(SEGMENT);
+    for page in 0..segments * 256 {
+        let at = Absolute(page * PAGE);
+        // CPU 0 stands for all: pages 0 and 1, which differ, are only reached by private tables.
+        let value = entry(configuration, 0, at);
+        hardware.hsa_store(shadow.identity.offset(page * 8), value);
+    }
+    for cpu in 0..MAXIMUM_CPUS.min(usize::from(configuration.cpus)) {
+        build_private(configuration, hardware, cpu);
+    }
+}
+
+/// Builds the private identity tables of one CPU for its present prefix.
+fn build_private<H: Hardware>(configuration: &Configuration, hardware: &mut H, cpu: usize) {
+    let shadow = &configuration.shadow;
+    let table = shadow.segment_table(cpu);
+    let segments = configuration.storage_end.div_ceil(SEGMENT);
+    let prefix_segment = shadow.guest_prefix(cpu) / SEGMENT;
+    for segment in 0..2048 {
+        let value = if segment == 0 {
+            shadow.low_table(cpu).0
+        } else if segment == prefix_segment {
+            shadow.prefix_table(cpu).0
+        } else if segment < segments {
+            shadow.identity_table(segment).0
+        } else {
+            STE_INVALID
+        };
+        hardware.hsa_store(table.offset(segment * 8), value);
+    }
+    for (segment, table) in [
+        (0, shadow.low_table(cpu)),
+        (prefix_segment, shadow.prefix_table(cpu)),
+    ] {
+        for page in 0..256 {
+            let value = identity_entry(configuration, cpu, Real(segment * SEGMENT + page * PAGE));
+            hardware.hsa_store(table.offset(page * 8), value);
+        }
+    }
+}
+
+/// Brings every shadow in line with a new state of the absolute page `at`.
+pub fn page_changed<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
+    let shadow = &configuration.shadow;
+    let replace = |hardware: &mut H, table: Real, page: u64, value: u64| {
+        let virtual_page = Virtual(page);
+        hardware.invalidate_page(table, virtual_page);
+        hardware.hsa_store(table.offset((page / PAGE % 256) * 8), value);
+    };
+    let shared = entry(configuration, 0, at);
+    replace(hardware, shadow.identity_table(at.0 / SEGMENT), at.0, shared);
+    for cpu in 0..MAXIMUM_CPUS.min(usize::from(configuration.cpus)) {
+        let prefix = shadow.guest_prefix(cpu);
+        // Prefixing is its own inverse: the guest-real page that this CPU sees there.
+        let real = apply_prefix(Real(at.0), prefix).0;
+        let value = entry(configuration, cpu, at);
+        if real / SEGMENT == 0 {
+            replace(hardware, shadow.low_table(cpu), real, value);
+        } else if real / SEGMENT == prefix / SEGMENT {
+            replace(hardware, shadow.prefix_table(cpu), real, value);
+        }
+    }
+    shadow.generation.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Empties the DAT-on shadows of all CPUs: what a guest's purge asks for, and more.
+///
+/// Another CPU notices the generation when it next leaves the firmware.
+pub fn purge_all<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, _hardware: &mut H) {
+    configuration.shadow.generation.fetch_add(1, Ordering::Relaxed);
+    cpu.controls_changed = true;
+}
+
+/// The shadow's address-space-control element for the guest's; makes an empty space if need be.
+fn space<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    guest: u64,
+) -> u64 {
+    if guest & asce::REAL_SPACE != 0 {
+        return identity_asce(configuration, usize::from(cpu.address));
+    }
+    let count = cpu.shadow.count.min(SPACES);
+    if let Some(found) = cpu.shadow.spaces[..count].iter().find(|space| space.guest == guest) {
+        return found.shadow;
+    }
+    if count == SPACES || cpu.shadow.used + 2 * TABLE > configuration.shadow.pool_length {
+        empty(cpu, configuration, hardware);
+    }
+    let root = take(cpu, configuration, TABLE);
+    let level = (guest & asce::DESIGNATION_TYPE) >> 2;
+    clear_table(hardware, root, level);
+    let shadow = root.0 | (guest & (asce::DESIGNATION_TYPE | asce::PRIVATE_SPACE)) | asce::TABLE_LENGTH;
+    if let Some(slot) = cpu.shadow.spaces.get_mut(cpu.shadow.count) {
+        *slot = Space { guest, shadow };
+        cpu.shadow.count += 1;
+    }
+    shadow
+}
+
+/// Fills a region or segment table with invalid entries of its type (3 region first … 0 segment).
+fn clear_table<H: Hardware>(hardware: &mut H, table: Real, level: u64) {
+    let invalid = RTE_INVALID | (level << 2);
+    for index in 0..TABLE / 8 {
+        hardware.hsa_store(table.offset(index * 8), invalid);
+    }
+}
+
+/// Takes a table of `length` bytes out of the CPU's pool, on the boundary that its kind needs; the
+/// caller has made sure that there is room.
+fn take(cpu: &mut Vcpu, configuration: &Configuration, length: u64) -> Real {
+    let shadow = &configuration.shadow;
+    let boundary = length.min(PAGE);
+    let offset = cpu.shadow.used.next_multiple_of(boundary);
+    cpu.shadow.used = offset + length;
+    Real(shadow.pools.0 + u64::from(cpu.address) * shadow.pool_length + offset)
+}
+
+/// Empties this CPU's DAT-on shadow.
+fn empty<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    cpu.shadow.count = 0;
+    cpu.shadow.used = 0;
+    cpu.shadow.purges += 1;
+    cpu.shadow.generation = configuration.shadow.generation();
+    cpu.controls_changed = true;
+    hardware.purge_tlb();
+}
+
+fn identity_asce(configuration: &Configuration, cpu: usize) -> u64 {
+    configuration.shadow.segment_table(cpu).0 | asce::TABLE_LENGTH
+}
+
+/// Whether this CPU's DAT-on shadow was purged by anyone since it was last looked at.
+#[must_use]
+#[inline]
+pub fn stale(cpu: &Vcpu, configuration: &Configuration) -> bool {
+    cpu.shadow.generation != configuration.shadow.generation()
+}
+
+/// Whether the real control registers are not those that the guest's state asks for.
+#[must_use]
+#[inline]
+pub fn outdated(cpu: &Vcpu, configuration: &Configuration) -> bool {
+    cpu.psw.dat() != cpu.shadow.dat || (cpu.shadow.dat && stale(cpu, configuration))
+}
+
+/// Loads the real control registers that the guest's state asks for, where they differ.
+///
+/// Every real LCTLG empties the whole TLB of QEMU, so nothing is loaded twice.
+pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    cpu.controls_changed = false;
+    cpu.shadow.dat = cpu.psw.dat();
+    let number = usize::from(cpu.address);
+    if cpu.shadow.prefix != cpu.prefix {
+        cpu.shadow.prefix = cpu.prefix;
+        if let Some(prefix) = configuration.shadow.guest_prefix.get(number) {
+            prefix.store(cpu.prefix, Ordering::Relaxed);
+        }
+        build_private(configuration, hardware, number);
+        empty(cpu, configuration, hardware);
+    }
+    if stale(cpu, configuration) {
+        empty(cpu, configuration, hardware);
+    }
+    let wanted = |cpu: &mut Vcpu, hardware: &mut H| {
+        if cpu.psw.dat() {
+            [1, 7, 13].map(|n: usize| {
+                let guest = cpu.control[n];
+                space(cpu, configuration, hardware, guest)
+            })
+        } else {
+            [identity_asce(configuration, number); 3]
+        }
+    };
+    let generation = cpu.shadow.purges;
+    let mut spaces = wanted(cpu, hardware);
+    if cpu.shadow.purges != generation {
+        // The pool ran out half way: what was found before is gone.
+        spaces = wanted(cpu, hardware);
+    }
+    let zero = CR0_MACHINE | (cpu.control[0] & CR0_MIRRORED);
+    for (slot, (register, value)) in
+        [(0, zero), (1, spaces[0]), (7, spaces[1]), (13, spaces[2])].into_iter().enumerate()
+    {
+        if cpu.shadow.loaded[slot] != value {
+            cpu.shadow.loaded[slot] = value;
+            hardware.load_control(register, value);
+        }
+    }
+    cpu.controls_changed = false;
+}
+
+/// Enters a translation of the guest's into the DAT-on shadow: the shadow fill.
+///
+/// `guest` is the address-space-control element that `at` was translated by.
+pub fn fill<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    guest: u64,
+    at: Virtual,
+    translation: &Translation,
+) {
+    let frame = cpu.absolute(translation.real);
+    let mut value = entry(configuration, usize::from(cpu.address), frame);
+    if translation.protected {
+        value |= PTE_PROTECTION;
+    }
+    if translation.execution_protected {
+        value |= PTE_EXECUTION_PROTECTION;
+    }
+    // A root, three tables and a page table at most are made, each on its boundary.
+    if cpu.shadow.used + 5 * TABLE > configuration.shadow.pool_length
+        || stale(cpu, configuration)
+    {
+        empty(cpu, configuration, hardware);
+        load_controls(cpu, configuration, hardware);
+    }
+    let shadow = space(cpu, configuration, hardware, guest);
+    let mut level = (shadow & asce::DESIGNATION_TYPE) >> 2;
+    let mut table = Real(shadow & asce::ORIGIN);
+    loop {
+        let index = (at.0 >> (20 + 11 * level)) & 0x7FF;
+        let slot = table.offset(index * 8);
+        let found = hardware.hsa_load(slot);
+        if level == 0 {
+            let page_table = if found & STE_INVALID == 0 {
+                Real(found & !0x7FF)
+            } else {
+                let new = take(cpu, configuration, PAGE_TABLE);
+                for entry in 0..PAGE_TABLE / 8 {
+                    hardware.hsa_store(new.offset(entry * 8), PTE_INVALID);
+                }
+                hardware.hsa_store(slot, new.0);
+                new
+            };
+            let index = (at.0 >> 12) & 0xFF;
+            let old = hardware.hsa_load(page_table.offset(index * 8));
+            if old & PTE_INVALID == 0 && old != value {
+                hardware.invalidate_page(page_table, at);
+            }
+            hardware.hsa_store(page_table.offset(index * 8), value);
+            break;
+        }
+        table = if found & RTE_INVALID == 0 {
+            Real(found & !0xFFF)
+        } else {
+            let new = take(cpu, configuration, TABLE);
+            clear_table(hardware, new, level - 1);
+            hardware.hsa_store(slot, new.0 | (level << 2) | 3);
+            new
+        };
+        level -= 1;
+    }
+    cpu.shadow.fills += 1;
+}

@@ -1,0 +1,114 @@
+//! Measures, at IPL, what the clock of the machine below counts.
+//!
+//! An instruction-counting clock advances 2^N ns with each instruction; then guest time is the
+//! number of instructions, once it is known how many a trap takes itself and which traps charge the
+//! instruction that caused them. Known sequences in guest storage, which nothing uses yet, are run in
+//! problem state between the same few instructions that stand around a guest.
+
+use crate::arch::address::Absolute;
+use crate::arch::interruption::Class;
+use crate::arch::psw::{ADDRESSING_64, PROBLEM, PROGRAM_MASK, Psw};
+use crate::arch::tod::nanoseconds;
+use crate::guest::account::{Charges, Mode};
+use crate::guest::hardware::Hardware;
+use crate::machine::native::Native;
+use crate::machine::trap::{Probed, probe};
+
+/// Where the sequences stand: guest storage that is cleared afterwards.
+const SEQUENCE: u64 = 0x1_0000;
+
+/// Two bytes that do nothing: BCR 0,0.
+const NO_OPERATION: [u8; 2] = [0x07, 0x00];
+
+/// Length of the plain part of a sequence.
+const PLAIN: u64 = 40;
+
+/// The program entry tests the old PSW's problem-state bit before it takes its stamp: TM and a branch.
+const PROGRAM_EXTRA: u64 = 2;
+
+/// Puts `plain` instructions that do nothing, and `last`, into storage, and runs them.
+fn run(native: &mut Native, plain: u64, last: &[u8], program_mask: u64) -> Probed {
+    for index in 0..plain {
+        native.store(Absolute(SEQUENCE + index * 2), &NO_OPERATION);
+    }
+    native.store(Absolute(SEQUENCE + plain * 2), last);
+    let mut registers = [0u64; 16];
+    // For what loads and stores: a doubleword and an EXECUTE target that nothing else uses.
+    registers[1] = SEQUENCE + 0x800;
+    registers[2] = SEQUENCE + 0x900;
+    registers[4] = 0x7FFF_FFFF;
+    let psw = Psw { mask: PROBLEM | ADDRESSING_64 | (program_mask & PROGRAM_MASK), address: SEQUENCE };
+    probe(psw, &registers)
+}
+
+fn span(probed: &Probed, origin: u64) -> u64 {
+    nanoseconds(probed.entered.wrapping_sub(origin)) - nanoseconds(probed.left.wrapping_sub(origin))
+}
+
+/// Finds the mode: exact if the clock advances 2^`shift` ns with each instruction.
+pub fn find_mode(native: &mut Native, origin: u64, shift: Option<u32>) -> Mode {
+    let Some(shift) = shift.filter(|&shift| shift < 16) else {
+        return Mode::RealTime;
+    };
+    let supervisor_call = [0x0A, 0x00];
+    for more in [1u64, 100, 777] {
+        let short = span(&run(native, PLAIN, &supervisor_call, 0), origin);
+        let long = span(&run(native, PLAIN + more, &supervisor_call, 0), origin);
+        if long.wrapping_sub(short) != more << shift {
+            return Mode::RealTime;
+        }
+    }
+    Mode::Exact { shift }
+}
+
+/// Measures what traps take and charge.
+pub fn charges(native: &mut Native, origin: u64, mode: Mode) -> Charges {
+    let Mode::Exact { shift } = mode else {
+        return Charges::default();
+    };
+    let mut charges = Charges::default();
+    let ticks = |probed: &Probed| span(probed, origin) >> shift;
+    // A supervisor call completes: it counts one, and what is left is the trap's own.
+    let plain_trap = ticks(&run(native, PLAIN, &[0x0A, 0x00], 0)).saturating_sub(PLAIN + 1);
+    charges.overhead = [plain_trap; 6];
+    for class in [Class::Program, Class::Restart, Class::MachineCheck] {
+        charges.overhead[class as usize] = plain_trap + PROGRAM_EXTRA;
+    }
+    // These two load a register between the test and the stamp.
+    charges.overhead[Class::Restart as usize] += 1;
+    charges.overhead[Class::MachineCheck as usize] += 1;
+    charges.supervisor_call = 1;
+
+    let program = plain_trap + PROGRAM_EXTRA + PLAIN;
+    let measure = |native: &mut Native, text: &[u8], mask: u64| {
+        let probed = run(native, PLAIN, text, mask);
+        (probed.code, ticks(&probed).saturating_sub(program) as u8)
+    };
+    let fixed_point_overflow = 0x0800_0000_0000;
+    for (text, mask) in [
+        // An unassigned opcode; a privileged instruction (SSM); EXECUTE of an EXECUTE.
+        (&[0xB9, 0xF3, 0, 0][..], 0),
+        (&[0x80, 0, 0x10, 0][..], 0),
+        // Specification: MULTIPLY with an odd register pair. Data: CONVERT TO BINARY of zeros.
+        (&[0x1C, 0x30][..], 0),
+        (&[0x4F, 0x30, 0x10, 0][..], 0),
+        // Fixed-point overflow and fixed-point divide.
+        (&[0x1A, 0x44][..], fixed_point_overflow),
+        (&[0x1D, 0x66][..], 0),
+    ] {
+        let (code, charged) = measure(native, text, mask);
+        if let Some(slot) = charges.program.get_mut(usize::from(code & 0x3F)) {
+            *slot = charged;
+        }
+    }
+    // EXECUTE of a privileged instruction, against the instruction alone.
+    native.store(Absolute(SEQUENCE + 0x900), &[0x80, 0, 0x10, 0]);
+    let (_, executed) = measure(native, &[0x44, 0, 0x20, 0], 0);
+    charges.execute = executed.saturating_sub(charges.program[2]);
+    charges
+}
+
+/// Clears what the sequences left in guest storage.
+pub fn clear(native: &mut Native) {
+    native.store(Absolute(SEQUENCE), &[0; 4096]);
+}

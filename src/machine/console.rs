@@ -1,0 +1,193 @@
+//! The way out: one console that carries frames when somebody asked for them, and text otherwise.
+//!
+//! Output is gathered and written in few service calls; [`flush`] is called before the firmware
+//! waits or ends, so nothing that was said stays unsaid.
+
+use crate::link::data::{CounterHead, SampleHead};
+use crate::link::frame::{self, Channel};
+use crate::link::state::Payload;
+use crate::machine::sclp::{self, ConsoleKind, LARGEST_WRITE};
+use core::fmt;
+use spin::Mutex;
+use zerocopy::IntoBytes;
+
+/// What is gathered, and how it is to be written.
+struct Output {
+    kind: ConsoleKind,
+    framed: bool,
+    frames: u32,
+    buffer: Buffer,
+    encoded: [u8; frame::LARGEST_ENCODED],
+}
+
+static OUTPUT: Mutex<Output> = Mutex::new(Output {
+    kind: ConsoleKind::None,
+    framed: false,
+    frames: 0,
+    buffer: heapless::Vec::new(),
+    encoded: [0; frame::LARGEST_ENCODED],
+});
+
+impl Output {
+    fn flush(&mut self) {
+        write_out(self.kind, &mut self.buffer);
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        gather(self.kind, &mut self.buffer, bytes);
+    }
+
+    fn frame(&mut self, channel: Channel, pieces: &[&[u8]]) {
+        if let Ok(length) = frame::encode(channel, pieces, &mut self.encoded) {
+            self.frames += 1;
+            gather(self.kind, &mut self.buffer, &self.encoded[..length]);
+        }
+    }
+}
+
+type Buffer = heapless::Vec<u8, LARGEST_WRITE>;
+
+/// Writes the buffer out and empties it.
+fn write_out(kind: ConsoleKind, buffer: &mut Buffer) {
+    match kind {
+        ConsoleKind::Ascii => sclp::write_ascii(buffer),
+        ConsoleKind::Line => {
+            for line in buffer.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+                sclp::write_line(line);
+            }
+        }
+        ConsoleKind::None => {}
+    }
+    buffer.clear();
+}
+
+/// Adds bytes to the buffer, and writes it out whenever it is full.
+fn gather(kind: ConsoleKind, buffer: &mut Buffer, mut bytes: &[u8]) {
+    while !bytes.is_empty() {
+        if buffer.is_full() {
+            write_out(kind, buffer);
+        }
+        let room = buffer.capacity() - buffer.len();
+        let (now, later) = bytes.split_at(room.min(bytes.len()));
+        let _ = buffer.extend_from_slice(now);
+        bytes = later;
+    }
+}
+
+/// Opens whichever console the machine below has; gives its kind.
+pub fn open() -> ConsoleKind {
+    let kind = sclp::open_console();
+    OUTPUT.lock().kind = kind;
+    kind
+}
+
+/// From here on everything goes out in frames; what came before is boot text.
+pub fn use_frames() {
+    let mut output = OUTPUT.lock();
+    output.framed = true;
+    output.bytes(&[frame::DELIMITER]);
+}
+
+/// Whether output goes out in frames.
+#[must_use]
+pub fn framed() -> bool {
+    OUTPUT.lock().framed
+}
+
+/// Frames sent so far.
+#[must_use]
+pub fn frames() -> u32 {
+    OUTPUT.lock().frames
+}
+
+/// Writes out what was gathered.
+pub fn flush() {
+    OUTPUT.lock().flush();
+}
+
+/// Sends bytes by a channel; without frames, guest and operator text go out as they are and the
+/// binary channels are left out.
+pub fn send(channel: Channel, pieces: &[&[u8]]) {
+    let mut output = OUTPUT.lock();
+    if output.framed {
+        output.frame(channel, pieces);
+    } else if matches!(channel, Channel::Console | Channel::Operator) {
+        for piece in pieces {
+            output.bytes(piece);
+        }
+    }
+}
+
+/// Sends a run state.
+pub fn state<P: Payload>(payload: &P) {
+    send(Channel::RunState, &payload.pieces());
+}
+
+/// Sends a sample-data block.
+pub fn sample_data(head: &SampleHead, block: &[u8]) {
+    send(Channel::SampleData, &[head.as_bytes(), block]);
+}
+
+/// Sends counters.
+pub fn counters(head: &CounterHead, values: &[u8]) {
+    send(Channel::Counters, &[head.as_bytes(), values]);
+}
+
+/// The operator's text, as a formatter writes it: gathered line by line into frames.
+pub struct Operator(heapless::Vec<u8, 512>);
+
+impl Operator {
+    /// An empty text.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(heapless::Vec::new())
+    }
+
+    /// Sends what is gathered.
+    pub fn send(&mut self) {
+        if !self.0.is_empty() {
+            send(Channel::Operator, &[&self.0]);
+            self.0.clear();
+        }
+    }
+}
+
+impl fmt::Write for Operator {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for &byte in text.as_bytes() {
+            if self.0.is_full() {
+                self.send();
+            }
+            let _ = self.0.push(byte);
+        }
+        Ok(())
+    }
+}
+
+/// Says a text to the operator.
+pub fn say(text: fmt::Arguments<'_>) {
+    use fmt::Write;
+    let mut operator = Operator::new();
+    let _ = operator.write_fmt(text);
+    operator.send();
+}
+
+/// For a failing machine: takes the console away from whoever held it.
+///
+/// # Safety
+/// No other CPU runs, and the caller never returns to what held the lock.
+pub unsafe fn seize() {
+    // SAFETY: by contract.
+    unsafe {
+        OUTPUT.force_unlock();
+        sclp::SCCB.force_unlock();
+    }
+}
+
+/// Writes out what was gathered once it is worth a service call of its own.
+pub fn flush_if_large() {
+    let mut output = OUTPUT.lock();
+    if output.buffer.len() > LARGEST_WRITE / 2 {
+        output.flush();
+    }
+}

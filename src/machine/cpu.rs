@@ -1,0 +1,158 @@
+//! One real CPU: its virtual CPU, its way to the hardware, and its sample-data blocks in the HSA.
+
+use crate::arch::address::{Absolute, PAGE};
+use crate::arch::tod::TodExtended;
+use crate::cpumf::SampleStorage;
+use crate::guest::vcpu::Vcpu;
+use crate::link::data::{Level, SampleHead};
+use crate::machine::hsa::{BLOCKS, CpuArea};
+use crate::machine::ipl::Machine;
+use crate::machine::native::Native;
+use crate::machine::{console, instruction, trap, wait};
+use core::ptr;
+
+/// One real CPU. The virtual CPU comes first: trap entry stores the general registers there.
+#[repr(C)]
+pub struct Cpu {
+    /// The guest's CPU.
+    pub vcpu: Vcpu,
+    /// The way to the hardware.
+    pub native: Native,
+    /// The machine-level sample-data blocks.
+    pub blocks: Blocks,
+    /// What all CPUs share.
+    pub machine: &'static Machine,
+}
+
+impl Cpu {
+    /// Makes this the state that the real CPU, which calls this, runs with.
+    pub fn take_up(&mut self) {
+        trap::admit_restart(0);
+        // Nothing is enabled until the guest's controls are loaded, but the emergency signal.
+        wait::load_cr0(crate::arch::control::CR0_EMERGENCY_SIGNAL);
+        instruction::sckc(u64::MAX);
+        instruction::spt(i64::MAX as u64);
+    }
+
+    /// Sends the machine-level blocks that have become full, and gives them back.
+    #[cold]
+    pub fn send_full_blocks(&mut self) {
+        self.vcpu.sampling.block_full = false;
+        let current = Absolute(self.vcpu.machine.sampling().dear().wrapping_sub(1)).page();
+        let mut block = self.blocks.oldest;
+        while self.blocks.block(block) != current.0 {
+            self.blocks.send(block);
+            block = (block + 1) % BLOCKS;
+        }
+        self.blocks.oldest = block;
+    }
+
+    /// Sends whatever the machine-level blocks hold, full or not. At the end of a run.
+    pub fn send_all_blocks(&mut self) {
+        self.send_full_blocks();
+        let dear = self.vcpu.machine.sampling().dear();
+        if dear.wrapping_sub(self.blocks.block(self.blocks.oldest)) != 0 {
+            self.blocks.send(self.blocks.oldest);
+        }
+    }
+}
+
+/// The machine-level sample-data blocks of one CPU: a ring in the HSA.
+#[derive(Debug)]
+pub struct Blocks {
+    area: CpuArea,
+    cpu: u16,
+    sequence: u32,
+    /// The block that is to be sent next.
+    oldest: u64,
+}
+
+impl Blocks {
+    /// The blocks of an area, empty, and their table: block links and a table link to itself.
+    #[must_use]
+    pub fn new(area: CpuArea, cpu: u16) -> Self {
+        let blocks = Self { area, cpu, sequence: 0, oldest: 0 };
+        for block in 0..BLOCKS {
+            blocks.write(area.block_table + block * 8, blocks.block(block));
+            blocks.clear(block);
+        }
+        blocks.write(area.block_table + BLOCKS * 8, area.block_table | 1);
+        blocks
+    }
+
+    /// The table's origin: what goes into the table-entry-address register.
+    #[must_use]
+    pub const fn table(&self) -> u64 {
+        self.area.block_table
+    }
+
+    /// Where block `number` stands.
+    #[must_use]
+    pub const fn block(&self, number: u64) -> u64 {
+        self.area.blocks + number * PAGE
+    }
+
+    fn write(&self, at: u64, value: u64) {
+        // SAFETY: a doubleword of this CPU's block area in the HSA, which nothing refers to.
+        unsafe { ptr::write_volatile(ptr::with_exposed_provenance_mut(at as usize), value) };
+    }
+
+    fn clear(&self, number: u64) {
+        // SAFETY: a block of this CPU's.
+        unsafe {
+            let at = ptr::with_exposed_provenance_mut::<u8>(self.block(number) as usize);
+            ptr::write_bytes(at, 0, PAGE as usize);
+        }
+    }
+
+    fn send(&mut self, number: u64) {
+        let head = SampleHead {
+            cpu: self.cpu.into(),
+            level: (Level::Machine as u16).into(),
+            sequence: self.sequence.into(),
+        };
+        // SAFETY: a block of this CPU's; nothing stores into it while it is sent.
+        let bytes = unsafe {
+            let at = ptr::with_exposed_provenance::<[u8; PAGE as usize]>(self.block(number) as usize);
+            &*at
+        };
+        console::sample_data(&head, bytes);
+        self.sequence += 1;
+        self.clear(number);
+    }
+}
+
+impl SampleStorage for Blocks {
+    /// The tables and blocks are this machine's own: no address of theirs comes from a guest.
+    #[inline]
+    fn available(&self, _at: Absolute, _length: u64) -> bool {
+        true
+    }
+
+    #[inline]
+    fn load_u64(&self, at: Absolute) -> u64 {
+        // SAFETY: a doubleword of the block area.
+        unsafe { ptr::read_volatile(ptr::with_exposed_provenance(at.0 as usize)) }
+    }
+
+    #[inline]
+    fn store(&mut self, at: Absolute, bytes: &[u8]) {
+        // SAFETY: inside a block of the area: the update process keeps clear of the trailer.
+        unsafe {
+            let to = ptr::with_exposed_provenance_mut::<u8>(at.0 as usize);
+            ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
+        }
+    }
+
+    #[inline]
+    fn compare_and_swap(&mut self, at: Absolute, expected: u128, new: u128) -> Result<(), u128> {
+        // SAFETY: the first 16 bytes of a trailer in the block area.
+        unsafe {
+            instruction::cdsg(ptr::with_exposed_provenance_mut(at.0 as usize), expected, new)
+        }
+    }
+
+    fn time_of_day(&self) -> TodExtended {
+        TodExtended(instruction::stcke())
+    }
+}

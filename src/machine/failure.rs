@@ -1,0 +1,198 @@
+//! When the machine itself fails: it says where, stops the other CPUs, and ends in a disabled wait
+//! whose address says why.
+//!
+//! The addresses are listed in the README; whoever finds a machine in such a wait looks there.
+
+use crate::arch::lowcore;
+use crate::arch::psw::{ADDRESSING_64, Psw, WAIT};
+use crate::link::frame::Channel;
+use crate::link::state::{FailureHead, Payload};
+use crate::machine::trap::lowcore_field;
+use crate::machine::{console, instruction};
+use core::fmt::Write;
+use core::sync::atomic::{AtomicBool, Ordering};
+use zerocopy::byteorder::big_endian::U64;
+use zerocopy::IntoBytes;
+
+/// Why the machine stands still: the address of its disabled wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum WaitState {
+    /// The guest ended by a disabled wait at FFF: success.
+    Success = 0xFFF,
+    /// There is too little storage, or the machine does not say how much.
+    Storage = 0x101,
+    /// The loader block or what it designates is refused.
+    LoaderBlock = 0x102,
+    /// The machine below lacks what a guest needs.
+    Facilities = 0x103,
+    /// A CPU did not start.
+    CpuStart = 0x104,
+    /// A panic: this machine's own error.
+    Panic = 0x201,
+    /// A program interruption of the firmware's own.
+    OwnProgram = 0x202,
+    /// A machine check while the firmware had control.
+    MachineCheck = 0x203,
+    /// The operator's restart while the firmware had control.
+    Restart = 0x204,
+    /// Part of the HSA that nothing may change has changed.
+    Integrity = 0x205,
+    /// The guest ended by a disabled wait at another address than FFF.
+    GuestFailed = 0x301,
+    /// The guest reached the check-stop state.
+    GuestCheckStop = 0x302,
+    /// The operator ended the guest.
+    OperatorEnd = 0x303,
+}
+
+unsafe extern "C" {
+    static __image_start: u8;
+    static __constants_end: u8;
+    static __image_end: u8;
+}
+
+/// The base of the image and the end of its text, where they stand now.
+#[must_use]
+pub fn image() -> (u64, u64, u64) {
+    // Only the addresses of these symbols mean anything.
+    (
+        (&raw const __image_start).addr() as u64,
+        (&raw const __constants_end).addr() as u64,
+        (&raw const __image_end).addr() as u64,
+    )
+}
+
+/// Ends in a disabled wait.
+pub fn stop(why: WaitState) -> ! {
+    let psw = Psw { mask: WAIT | ADDRESSING_64, address: u64::from(why as u32) };
+    // SAFETY: a disabled wait runs nothing.
+    unsafe { instruction::lpswe(&psw) }
+}
+
+/// Stops every other CPU.
+pub fn stop_others() {
+    let me = instruction::stap();
+    for cpu in 0..crate::guest::configuration::MAXIMUM_CPUS as u16 {
+        if cpu != me {
+            // SAFETY: a stopped CPU runs nothing. Order 5 is stop; busy is tried again.
+            while unsafe { instruction::sigp(cpu, 5, 0) }.0 as u8 == 2 {}
+        }
+    }
+}
+
+/// Return addresses on the stack from `stack` upwards, as offsets in the image, innermost first.
+///
+/// Without a back chain the stack is searched for addresses of the text that follow a BRASL or BASR.
+fn backtrace(stack: u64) -> heapless::Vec<U64, 32> {
+    let mut found = heapless::Vec::new();
+    let (base, text_end, _) = image();
+    let top = (stack | 0xFFFF).min(stack + 16384);
+    let mut at = stack & !7;
+    while at < top && !found.is_full() {
+        // SAFETY: this machine's own stack, between the failing frame and its end or a little over
+        // it, still in the HSA.
+        let word: u64 = unsafe { core::ptr::read_volatile(core::ptr::with_exposed_provenance(at as usize)) };
+        if word > base + 6 && word < text_end && word & 1 == 0 {
+            // SAFETY: inside the image's text.
+            let before: [u8; 6] = unsafe {
+                core::ptr::read_volatile(core::ptr::with_exposed_provenance((word - 6) as usize))
+            };
+            if (before[0] == 0xC0 && before[1] & 0x0F == 5) || before[4] == 0x0D {
+                let _ = found.push(U64::new(word - base));
+            }
+        }
+        at += 8;
+    }
+    found
+}
+
+/// Set by the first failure; a failure of the failure ends at once.
+static FAILING: AtomicBool = AtomicBool::new(false);
+
+/// Says what failed and where, and ends.
+pub fn fail(why: WaitState, psw: Psw, registers: &[u64; 16], text: core::fmt::Arguments<'_>) -> ! {
+    if FAILING.swap(true, Ordering::SeqCst) {
+        stop(why);
+    }
+    stop_others();
+    // SAFETY: every other CPU is stopped, and this one does not go back.
+    unsafe { console::seize() };
+    let trace = backtrace(registers[15]);
+    let mut line = heapless::String::<256>::new();
+    let _ = line.write_fmt(text);
+    if console::framed() {
+        let head = FailureHead {
+            wait_state: (why as u32).into(),
+            psw_mask: psw.mask.into(),
+            psw_address: psw.address.into(),
+            registers: registers.map(U64::new),
+            backtrace: (trace.len() as u16).into(),
+        };
+        let [kind, body] = head.pieces();
+        console::send(Channel::RunState, &[kind, body, trace.as_bytes(), line.as_bytes()]);
+    } else {
+        let base = image().0;
+        console::say(format_args!("Millimeter has failed, wait state {:03X}: {line}\n", why as u32));
+        console::say(format_args!("PSW {:016X} {:016X}, image at {base:X}\n", psw.mask, psw.address));
+        for (number, four) in registers.chunks(4).enumerate() {
+            console::say(format_args!(
+                "R{:<2} {:016X} {:016X} {:016X} {:016X}\n",
+                number * 4,
+                four[0],
+                four[1],
+                four[2],
+                four[3]
+            ));
+        }
+        for address in &trace {
+            console::say(format_args!("  called from image + {:X}\n", address.get()));
+        }
+    }
+    console::flush();
+    stop(why)
+}
+
+/// A refusal to go on that is not this machine's error: one clear message, and the end.
+pub fn refuse(why: WaitState, text: core::fmt::Arguments<'_>) -> ! {
+    if console::framed() {
+        fail(why, Psw::default(), &[0; 16], text)
+    }
+    console::say(format_args!("{text}\n"));
+    console::flush();
+    stop(why)
+}
+
+/// An interruption that the firmware itself caused. `class` is as in the trap entry.
+#[unsafe(no_mangle)]
+extern "C" fn own_interruption(class: u64) -> ! {
+    let registers: [u64; 16] = lowcore_field(0x260);
+    let (why, old, what) = match class {
+        0 => (WaitState::Restart, 0x120, "restart"),
+        4 => (WaitState::MachineCheck, 0x160, "machine check"),
+        _ => (WaitState::OwnProgram, 0x150, "program interruption"),
+    };
+    let psw: Psw = lowcore_field(old);
+    let code: u32 = lowcore_field(lowcore::PROGRAM_IDENTIFICATION);
+    let teid: u64 = lowcore_field(lowcore::TRANSLATION_EXCEPTION);
+    fail(
+        why,
+        psw,
+        &registers,
+        format_args!(
+            "{what} while the firmware had control, code {:04X}, at image + {:X}, TEID {teid:X}",
+            code & 0xFFFF,
+            psw.address.wrapping_sub(image().0)
+        ),
+    )
+}
+
+#[panic_handler]
+fn panic(information: &core::panic::PanicInfo<'_>) -> ! {
+    let stack: u64;
+    // SAFETY: copies the stack register.
+    unsafe { core::arch::asm!("lgr {},%r15", out(reg) stack, options(nomem, nostack)) };
+    let mut registers = [0; 16];
+    registers[15] = stack;
+    fail(WaitState::Panic, Psw::default(), &registers, format_args!("{information}"))
+}

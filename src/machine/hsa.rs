@@ -1,0 +1,135 @@
+//! The hardware system area: the top of storage, and what stands in it.
+//!
+//! It ends at min(storage, 2 GiB), because prefixes and service-call control blocks have 31-bit
+//! addresses, and begins on a storage-increment boundary, so that READ SCP INFO can show the guest a
+//! machine that ends there.
+
+use crate::arch::address::{PAGE, Real};
+use crate::guest::configuration::MAXIMUM_CPUS;
+use crate::guest::shadow::{PRIVATE_LENGTH, SharedShadow};
+
+/// Room for the image with its .bss; `linker.ld` holds it to less.
+pub const IMAGE_ROOM: u64 = 0x1C_0000;
+/// Bytes of a CPU's stack. The page below it is a guard page.
+const STACK: u64 = 60 * 1024;
+/// Bytes of the heap, which is used at IPL only.
+const HEAP: u64 = 512 * 1024;
+/// Code copies.
+pub const COPIES: u64 = 128;
+/// Bytes of one CPU's pool of DAT-on shadow tables.
+pub const POOL: u64 = 1024 * 1024;
+/// Machine-level sample-data blocks of one CPU.
+pub const BLOCKS: u64 = 8;
+/// The least storage that is of use: the HSA and something for a guest.
+pub const LEAST_STORAGE: u64 = 32 << 20;
+
+/// One CPU's areas.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CpuArea {
+    /// The prefix: 8 KiB on an 8 KiB boundary.
+    pub prefix: u64,
+    /// The guard page below the stack.
+    pub guard: u64,
+    /// The end of the stack.
+    pub stack_end: u64,
+    /// The table of the machine-level sample-data blocks.
+    pub block_table: u64,
+    /// The machine-level sample-data blocks.
+    pub blocks: u64,
+}
+
+/// The plan of the HSA.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// The base of the HSA: the end of the guest's storage.
+    pub base: u64,
+    /// Its end.
+    pub end: u64,
+    /// Storage increment in bytes.
+    pub increment: u64,
+    /// The heap.
+    pub heap: (u64, u64),
+    /// One area for each CPU.
+    pub cpus: [CpuArea; MAXIMUM_CPUS],
+    /// Identity page tables.
+    pub identity: Real,
+    /// Private identity tables.
+    pub private: Real,
+    /// Pools of DAT-on shadow tables.
+    pub pools: Real,
+    /// Code copies.
+    pub copies: Real,
+    /// Page states, two bytes for each page of the guest's storage.
+    pub states: u64,
+    /// Owners of the code copies, four bytes each.
+    pub owners: u64,
+    /// The first byte that nothing uses.
+    pub unused: u64,
+}
+
+/// Gives out the HSA from its base upwards.
+struct Carver {
+    next: u64,
+}
+
+impl Carver {
+    fn take(&mut self, length: u64, boundary: u64) -> u64 {
+        let at = self.next.next_multiple_of(boundary);
+        self.next = at + length;
+        at
+    }
+}
+
+impl Plan {
+    /// The plan for `storage` bytes in increments of `increment` bytes, or `None` if that is too
+    /// little.
+    #[must_use]
+    pub fn new(storage: u64, increment: u64) -> Option<Self> {
+        let end = storage.min(1 << 31);
+        if end < LEAST_STORAGE {
+            return None;
+        }
+        // As if the whole storage were the guest's: a little more than needed.
+        let needed = Self::carve(0, end, increment, end).unused;
+        let base = end.checked_sub(needed)? / increment * increment;
+        if base < LEAST_STORAGE / 2 {
+            return None;
+        }
+        Some(Self::carve(base, end, increment, base))
+    }
+
+    fn carve(base: u64, end: u64, increment: u64, storage: u64) -> Self {
+        let mut carver = Carver { next: base };
+        carver.take(IMAGE_ROOM, PAGE);
+        let heap = carver.take(HEAP, PAGE);
+        let mut cpus = [CpuArea::default(); MAXIMUM_CPUS];
+        for cpu in &mut cpus {
+            cpu.prefix = carver.take(8192, 8192);
+            cpu.guard = carver.take(PAGE, PAGE);
+            cpu.stack_end = carver.take(STACK, PAGE) + STACK;
+            cpu.block_table = carver.take(PAGE, PAGE);
+            cpu.blocks = carver.take(BLOCKS * PAGE, PAGE);
+        }
+        let identity = Real(carver.take(SharedShadow::identity_length(storage), PAGE));
+        let private = Real(carver.take(PRIVATE_LENGTH * MAXIMUM_CPUS as u64, PAGE));
+        let pools = Real(carver.take(POOL * MAXIMUM_CPUS as u64, PAGE));
+        let copies = Real(carver.take(COPIES * PAGE, PAGE));
+        let states = carver.take(storage / PAGE * 2, PAGE);
+        let owners = carver.take(COPIES * 4, PAGE);
+        let unused = carver.take(0, PAGE);
+        Self {
+            base,
+            end,
+            increment,
+            heap: (heap, HEAP),
+            cpus,
+            identity,
+            private,
+            pools,
+            copies,
+            states,
+            owners,
+            unused,
+        }
+    }
+}

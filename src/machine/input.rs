@@ -1,0 +1,97 @@
+//! The way in: what the host types for the guest and for the operator.
+//!
+//! Bytes from the host arrive at arbitrary times, so in exact mode they are read only at points that
+//! the program determines: when every CPU waits and no timer is armed. In interactive and real-time
+//! mode the service signal may interrupt the guest at any time.
+
+use crate::arch::control::CR0_SERVICE_SIGNAL;
+use crate::link::frame::{Channel, Decoder, Received};
+use crate::machine::{console, operator, sclp};
+use core::sync::atomic::{AtomicBool, Ordering};
+use spin::Mutex;
+
+/// Bytes typed for the guest that it has not read yet; more are dropped.
+static TYPED: Mutex<heapless::Deque<u8, 1024>> = Mutex::new(heapless::Deque::new());
+
+/// The frame decoder, and the operator's line so far when there are no frames.
+static INCOMING: Mutex<(Decoder<1024>, heapless::Vec<u8, 256>)> =
+    Mutex::new((Decoder::new(), heapless::Vec::new()));
+
+/// Whether input may interrupt the guest at any time.
+static LISTENING: AtomicBool = AtomicBool::new(false);
+
+/// From here on input may interrupt the guest.
+pub fn listen() {
+    LISTENING.store(true, Ordering::Relaxed);
+}
+
+/// The real CR0 bit by which input interrupts the guest, or none.
+#[must_use]
+pub fn listening() -> u64 {
+    if LISTENING.load(Ordering::Relaxed) { CR0_SERVICE_SIGNAL } else { 0 }
+}
+
+/// Takes bytes that were typed for the guest.
+pub fn take(into: &mut [u8]) -> usize {
+    let mut typed = TYPED.lock();
+    let mut count = 0;
+    for place in into {
+        match typed.pop_front() {
+            Some(byte) => *place = byte,
+            None => break,
+        }
+        count += 1;
+    }
+    count
+}
+
+/// Whether anything was typed for the guest.
+#[must_use]
+pub fn waiting() -> bool {
+    !TYPED.lock().is_empty()
+}
+
+/// Reads the console and gives each byte where it belongs; operator lines are carried out.
+pub fn read() {
+    let mut bytes = [0; 2048];
+    let count = sclp::read(&mut bytes);
+    for &byte in &bytes[..count] {
+        let line = accept(byte);
+        if let Some(line) = line {
+            operator::command(&line);
+        }
+    }
+    console::flush();
+}
+
+/// Takes one byte in; gives the operator's line that it completes.
+fn accept(byte: u8) -> Option<heapless::Vec<u8, 256>> {
+    let mut incoming = INCOMING.lock();
+    let (decoder, line) = &mut *incoming;
+    if console::framed() {
+        if let Received::Frame(frame) = decoder.push(byte) {
+            match frame.channel {
+                Channel::Console => {
+                    let mut typed = TYPED.lock();
+                    for &byte in frame.payload {
+                        let _ = typed.push_back(byte);
+                    }
+                }
+                Channel::Operator => return heapless::Vec::from_slice(frame.payload).ok(),
+                _ => {}
+            }
+        }
+        return None;
+    }
+    match byte {
+        b'\r' | b'\n' => Some(core::mem::take(line)),
+        0x08 | 0x7F => {
+            line.pop();
+            None
+        }
+        _ => {
+            let _ = line.push(byte);
+            None
+        }
+    }
+}

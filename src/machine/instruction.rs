@@ -1,0 +1,258 @@
+//! One named wrapper for each instruction that Rust has no word for.
+//!
+//! LLVM's assembler does not know every privileged mnemonic; those are written with `.insn`. The
+//! wrappers are safe where the instruction cannot harm Rust's idea of storage, and unsafe where it
+//! can.
+
+use crate::arch::condition::ConditionCode;
+use crate::arch::psw::Psw;
+use core::arch::asm;
+
+/// The condition code, from the result of INSERT PROGRAM MASK.
+const fn condition(ipm: u64) -> ConditionCode {
+    ConditionCode::from_bits((ipm >> 28) as u8)
+}
+
+/// STORE CLOCK FAST.
+#[inline(always)]
+pub fn stckf() -> u64 {
+    let mut clock = 0u64;
+    // SAFETY: stores eight bytes into a local variable.
+    unsafe { asm!(".insn s,0xb27c0000,0({})", in(reg_addr) &raw mut clock, options(nostack)) };
+    clock
+}
+
+/// STORE CLOCK EXTENDED.
+#[inline]
+pub fn stcke() -> [u8; 16] {
+    let mut clock = [0u8; 16];
+    // SAFETY: stores sixteen bytes into a local variable.
+    unsafe { asm!(".insn s,0xb2780000,0({})", in(reg_addr) &raw mut clock, options(nostack)) };
+    clock
+}
+
+/// SET CLOCK.
+pub fn sck(value: u64) -> ConditionCode {
+    let ipm: u64;
+    // SAFETY: fetches eight bytes of a local variable; only the clock changes.
+    unsafe {
+        asm!(".insn s,0xb2040000,0({at})", "ipm {cc}", at = in(reg_addr) &raw const value,
+            cc = lateout(reg) ipm, options(nostack));
+    }
+    condition(ipm)
+}
+
+/// SET CLOCK PROGRAMMABLE FIELD.
+pub fn sckpf(value: u32) {
+    // SAFETY: changes the TOD programmable register only.
+    unsafe { asm!(".insn e,0x0107", in("r0") u64::from(value), options(nostack, nomem)) };
+}
+
+/// SET CLOCK COMPARATOR.
+#[inline]
+pub fn sckc(value: u64) {
+    // SAFETY: fetches eight bytes of a local variable.
+    unsafe { asm!(".insn s,0xb2060000,0({})", in(reg_addr) &raw const value, options(nostack)) };
+}
+
+/// SET CPU TIMER.
+pub fn spt(value: u64) {
+    // SAFETY: fetches eight bytes of a local variable.
+    unsafe { asm!(".insn s,0xb2080000,0({})", in(reg_addr) &raw const value, options(nostack)) };
+}
+
+/// STORE CPU TIMER.
+#[inline]
+pub fn stpt() -> u64 {
+    let mut value = 0u64;
+    // SAFETY: stores eight bytes into a local variable.
+    unsafe { asm!(".insn s,0xb2090000,0({})", in(reg_addr) &raw mut value, options(nostack)) };
+    value
+}
+
+/// STORE CPU ADDRESS.
+pub fn stap() -> u16 {
+    let mut value = 0u16;
+    // SAFETY: stores two bytes into a local variable.
+    unsafe { asm!(".insn s,0xb2120000,0({})", in(reg_addr) &raw mut value, options(nostack)) };
+    value
+}
+
+/// STORE CPU ID.
+pub fn stidp() -> u64 {
+    let mut value = 0u64;
+    // SAFETY: stores eight bytes into a local variable.
+    unsafe { asm!(".insn s,0xb2020000,0({})", in(reg_addr) &raw mut value, options(nostack)) };
+    value
+}
+
+/// STORE FACILITY LIST EXTENDED.
+pub fn stfle<const N: usize>() -> [u64; N] {
+    let mut list = [0u64; N];
+    // SAFETY: stores at most N doublewords, as register 0 says.
+    unsafe {
+        asm!(".insn s,0xb2b00000,0({})", in(reg_addr) &raw mut list, inout("r0") N as u64 - 1 => _,
+            options(nostack));
+    }
+    list
+}
+
+/// STORE FACILITY LIST: bits 0-31, which the machine stores at real 200.
+pub fn stfl() -> u32 {
+    // SAFETY: real 200 (C8 hex) is in this CPU's own prefix area, which no reference covers.
+    unsafe {
+        asm!(".insn s,0xb2b10000,0(%r0)", options(nostack));
+        core::ptr::read_volatile(core::ptr::without_provenance::<u32>(0xC8))
+    }
+}
+
+/// STORE SYSTEM INFORMATION into a 4 KiB block on its boundary.
+pub fn stsi(function: u8, selector1: u16, selector2: u16, block: *mut u8) -> (ConditionCode, u64) {
+    let ipm: u64;
+    let mut zero = (u64::from(function) << 28) | u64::from(selector1 & 0xFF);
+    // SAFETY: the caller owns the 4 KiB at `block`.
+    unsafe {
+        asm!(".insn s,0xb27d0000,0({at})", "ipm {cc}", at = in(reg_addr) block,
+            cc = lateout(reg) ipm, inout("r0") zero, in("r1") u64::from(selector2), options(nostack));
+    }
+    zero >>= 28;
+    (condition(ipm), zero)
+}
+
+/// SERVICE CALL; the SCCB is at a real address below 2 GiB.
+///
+/// # Safety
+/// The 4 KiB at `sccb` are the caller's until the machine has answered.
+pub unsafe fn servc(command: u32, sccb: *mut u8) -> ConditionCode {
+    let ipm: u64;
+    // SAFETY: by contract.
+    unsafe {
+        asm!(".insn rre,0xb2200000,{command},{at}", "ipm {cc}", command = in(reg) u64::from(command),
+            at = in(reg) sccb, cc = lateout(reg) ipm, options(nostack));
+    }
+    condition(ipm)
+}
+
+/// SIGNAL PROCESSOR; gives the condition code and, with code 1, the status.
+///
+/// # Safety
+/// Orders such as restart make another CPU run code; what it will run must be ready.
+pub unsafe fn sigp(cpu: u16, order: u8, parameter: u64) -> (ConditionCode, u64) {
+    let ipm: u64;
+    let mut status = 0u64;
+    // SAFETY: by contract. The parameter is in the odd register of the pair.
+    unsafe {
+        asm!("sigp %r2,{cpu},0({order})", "ipm {cc}", cpu = in(reg) u64::from(cpu),
+            order = in(reg_addr) u64::from(order), inout("r2") status, in("r3") parameter,
+            cc = lateout(reg) ipm, options(nostack));
+    }
+    status &= 0xFFFF_FFFF;
+    (condition(ipm), status)
+}
+
+/// SET PREFIX.
+///
+/// # Safety
+/// The 8 KiB at `prefix` become this CPU's low storage; they must hold its new PSWs.
+pub unsafe fn spx(prefix: u32) {
+    // SAFETY: by contract.
+    unsafe { asm!(".insn s,0xb2100000,0({})", in(reg_addr) &raw const prefix, options(nostack)) };
+}
+
+/// LOAD CONTROL of one register.
+///
+/// # Safety
+/// Control registers decide what storage an address means once DAT is on.
+pub unsafe fn lctlg(number: u8, value: u64) {
+    let at = &raw const value;
+    macro_rules! load {
+        ($($n:literal),*) => {
+            match number {
+                // SAFETY: by contract.
+                $($n => unsafe {
+                    asm!(concat!("lctlg %c", $n, ",%c", $n, ",0({})"), in(reg_addr) at, options(nostack))
+                },)*
+                _ => {}
+            }
+        };
+    }
+    load!(0, 1, 6, 7, 8, 13, 14);
+}
+
+/// PURGE TLB.
+pub fn ptlb() {
+    // SAFETY: translations are only cached.
+    unsafe { asm!(".insn s,0xb20d0000,0(%r0)", options(nostack)) };
+}
+
+/// INVALIDATE PAGE TABLE ENTRY.
+///
+/// # Safety
+/// `table` is the origin of a page table of this machine's.
+pub unsafe fn ipte(table: u64, page: u64) {
+    // SAFETY: by contract.
+    unsafe {
+        asm!(".insn rrf,0xb2210000,{table},{page},0,0", table = in(reg) table, page = in(reg) page,
+            options(nostack));
+    }
+}
+
+/// INSERT STORAGE KEY EXTENDED.
+pub fn iske(at: u64) -> u8 {
+    let key: u64;
+    // SAFETY: storage keys are not used by this machine itself.
+    unsafe {
+        asm!(".insn rre,0xb2290000,{key},{at}", key = inout(reg) 0u64 => key, at = in(reg) at,
+            options(nostack));
+    }
+    key as u8
+}
+
+/// SET STORAGE KEY EXTENDED.
+pub fn sske(at: u64, key: u8) {
+    // SAFETY: storage keys are not used by this machine itself.
+    unsafe {
+        asm!(".insn rrf,0xb22b0000,{key},{at},0,0", key = in(reg) u64::from(key), at = in(reg) at,
+            options(nostack));
+    }
+}
+
+/// RESET REFERENCE BIT EXTENDED.
+pub fn rrbe(at: u64) -> ConditionCode {
+    let ipm: u64;
+    // SAFETY: storage keys are not used by this machine itself.
+    unsafe {
+        asm!(".insn rre,0xb22a0000,%r0,{at}", "ipm {cc}", at = in(reg) at, cc = lateout(reg) ipm,
+            options(nostack));
+    }
+    condition(ipm)
+}
+
+/// COMPARE DOUBLE AND SWAP of 16 bytes on a quadword boundary.
+///
+/// # Safety
+/// The 16 bytes at `at` may be written.
+pub unsafe fn cdsg(at: *mut u128, expected: u128, new: u128) -> Result<(), u128> {
+    let (mut high, mut low) = ((expected >> 64) as u64, expected as u64);
+    let ipm: u64;
+    // SAFETY: by contract.
+    unsafe {
+        asm!("cdsg %r2,%r4,0({at})", "ipm {cc}", at = in(reg_addr) at, inout("r2") high,
+            inout("r3") low, in("r4") (new >> 64) as u64, in("r5") new as u64,
+            cc = lateout(reg) ipm, options(nostack));
+    }
+    if condition(ipm) as u8 == 0 {
+        Ok(())
+    } else {
+        Err((u128::from(high) << 64) | u128::from(low))
+    }
+}
+
+/// LOAD PSW EXTENDED; does not come back.
+///
+/// # Safety
+/// Where the PSW leads is the caller's business.
+pub unsafe fn lpswe(psw: &Psw) -> ! {
+    // SAFETY: by contract.
+    unsafe { asm!("lpswe 0({})", in(reg_addr) psw, options(noreturn)) }
+}

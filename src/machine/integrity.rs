@@ -1,0 +1,56 @@
+//! What in the HSA nothing may change, and whether it has.
+//!
+//! The firmware runs with DAT off, so no hardware guards its own storage from it. Instead the image's
+//! text and constants, the guard pages below the stacks, and what of the HSA is unused are summed
+//! before the guest starts and again when it has ended.
+
+use crate::arch::address::PAGE;
+use crate::machine::failure;
+use crate::machine::hsa::Plan;
+use crate::machine::ipl::Machine;
+
+/// The sums that [`check`] compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sums {
+    text: u64,
+    guards: u64,
+    unused: u64,
+}
+
+/// A sum of doublewords in which place counts.
+fn sum(from: u64, to: u64) -> u64 {
+    let mut sum = 0u64;
+    let mut at = from;
+    while at + 8 <= to {
+        // SAFETY: a doubleword of the HSA.
+        let word: u64 =
+            unsafe { core::ptr::read_volatile(core::ptr::with_exposed_provenance(at as usize)) };
+        sum = sum.rotate_left(5).wrapping_add(word);
+        at += 8;
+    }
+    sum
+}
+
+/// Sums what must not change.
+#[must_use]
+pub fn sums(plan: &Plan) -> Sums {
+    let (base, constants_end, _) = failure::image();
+    let guards = plan.cpus.iter().fold(0u64, |all, cpu| {
+        all.rotate_left(1).wrapping_add(sum(cpu.guard, cpu.guard + PAGE))
+    });
+    Sums { text: sum(base, constants_end), guards, unused: sum(plan.unused, plan.end) }
+}
+
+/// Compares with the sums of before.
+pub fn check(machine: &Machine) -> Result<(), &'static str> {
+    let now = sums(&machine.plan);
+    if now.text != machine.sums.text {
+        Err("image text or constants")
+    } else if now.guards != machine.sums.guards {
+        Err("a guard page below a stack")
+    } else if now.unused != machine.sums.unused {
+        Err("storage of the HSA that nothing uses")
+    } else {
+        Ok(())
+    }
+}

@@ -1,0 +1,486 @@
+//! From the image's entry to a running guest, or to the operator's prompt.
+
+use crate::arch::address::Absolute;
+use crate::arch::facility::{self, FacilityList};
+use crate::arch::psw::Psw;
+use crate::cpumf::counters::load_cpu_counter_set_controls;
+use crate::cpumf::sampling::load_sampling_controls;
+use crate::cpumf::sampling::request::SamplingRequest;
+use crate::cpumf::{
+    ConfigurationLevel, CounterSets, Facility, Installation, Model, SamplingLimits, model,
+};
+use crate::guest::account::{Account, Mode};
+use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
+use crate::guest::hardware::Hardware;
+use crate::guest::scanner::Pages;
+use crate::guest::shadow::{SharedShadow, build_identity};
+use crate::guest::vcpu::{CpuState, Vcpu};
+use crate::link::loader::{self, LoaderBlock, flags};
+use crate::link::state::{self, Started};
+use crate::machine::cpu::{Blocks, Cpu};
+use crate::machine::failure::{WaitState, refuse, stop};
+use crate::machine::hsa::{COPIES, Plan};
+use crate::machine::integrity::{self, Sums};
+use crate::machine::native::Native;
+use crate::machine::sclp::{self, ConsoleKind};
+use crate::machine::{calibrate, console, failure, heap, input, instruction, operator, trap, turn};
+use core::cell::UnsafeCell;
+use core::mem::MaybeUninit;
+use core::slice;
+use core::sync::atomic::{AtomicU16, AtomicU32};
+extern crate alloc;
+use alloc::boxed::Box;
+
+/// The place of one [`Cpu`], which knows the machine that holds it.
+pub struct CpuCell(UnsafeCell<MaybeUninit<Cpu>>);
+
+impl CpuCell {
+    /// The CPU, for whoever may look.
+    #[must_use]
+    pub const fn get(&self) -> *mut Cpu {
+        self.0.get().cast()
+    }
+}
+
+/// What all CPUs share.
+pub struct Machine {
+    /// The guest's configuration.
+    pub configuration: Configuration,
+    /// The plan of the HSA.
+    pub plan: Plan,
+    /// One cell for each CPU; its own real CPU refers to it while it runs.
+    pub cpus: [CpuCell; MAXIMUM_CPUS],
+    /// The sums of what must not change.
+    pub sums: Sums,
+}
+
+// SAFETY: the cells are taken by the one CPU that each belongs to, and by the last CPU that runs when
+// the others are stopped; the rest is atomics and constants.
+unsafe impl Sync for Machine {}
+
+/// SIGNAL PROCESSOR orders that start another CPU.
+mod order {
+    /// Restart.
+    pub const RESTART: u8 = 0x06;
+    /// Initial CPU reset.
+    pub const INITIAL_CPU_RESET: u8 = 0x0B;
+    /// Set prefix.
+    pub const SET_PREFIX: u8 = 0x0D;
+}
+
+/// Facilities of the machine below without which no guest can be run, by bit and name.
+const NEEDED: [(u32, &str); 6] = [
+    (2, "z/Architecture architectural mode"),
+    (7, "store facility list extended"),
+    (21, "extended immediate"),
+    (25, "store clock fast"),
+    (34, "general-instructions extension"),
+    (130, "instruction-execution protection"),
+];
+
+/// The minimum sampling interval in cycles.
+const SHORTEST_INTERVAL: u64 = loader::SHORTEST_INTERVAL;
+/// The maximum sampling interval in cycles.
+const LONGEST_INTERVAL: u64 = loader::LONGEST_INTERVAL;
+
+/// Called where the image was loaded: where in the HSA it belongs.
+#[unsafe(no_mangle)]
+extern "C" fn choose_home() -> u64 {
+    let plan = sclp::storage(false).and_then(|(storage, increment)| Plan::new(storage, increment));
+    match plan {
+        Some(plan) => plan.base,
+        None => stop(WaitState::Storage),
+    }
+}
+
+/// Called where the image stands for good; `from` is where it was loaded.
+#[unsafe(no_mangle)]
+extern "C" fn ipl(from: u64) -> ! {
+    let Some((plan, storage)) = sclp::storage(false)
+        .and_then(|(storage, increment)| Some((Plan::new(storage, increment)?, storage)))
+    else {
+        stop(WaitState::Storage)
+    };
+    trap::prepare_lowcore(plan.cpus[0].prefix, core::ptr::null_mut(), plan.cpus[0].stack_end);
+    // SAFETY: the lowcore has just been prepared; the heap's storage is the plan's.
+    unsafe {
+        instruction::spx(plan.cpus[0].prefix as u32);
+        heap::give(plan.heap.0, plan.heap.1);
+    }
+    crate::machine::wait::load_cr0(0);
+    let kind = console::open();
+    let mut native = Native { prefix: plan.cpus[0].prefix, refusals: 0 };
+    let mut bytes = [0; loader::BLOCK_LENGTH as usize];
+    native.load(Absolute(loader::BLOCK_ADDRESS), &mut bytes);
+    let block = if bytes[..8] == loader::MAGIC.to_be_bytes() {
+        Some(LoaderBlock::parse(&bytes))
+    } else {
+        None
+    };
+    let framed = kind == ConsoleKind::Ascii
+        && matches!(block, Some(Err(_)) | Some(Ok(&LoaderBlock { .. })))
+        && !matches!(block, Some(Ok(block)) if !block.has(flags::FRAMES));
+    if framed {
+        console::use_frames();
+    } else {
+        banner(&plan, storage);
+    }
+    let block = match block {
+        Some(Ok(block)) => Some(block),
+        Some(Err(error)) => refuse(
+            WaitState::LoaderBlock,
+            format_args!("the loader block at {:X} is refused: {error}", loader::BLOCK_ADDRESS),
+        ),
+        None => None,
+    };
+    clear_origin(&mut native, from, &plan);
+    let facilities = FacilityList(instruction::stfle());
+    let lacking = report_lacking(&facilities);
+    match block {
+        Some(block) if block.has(flags::START) => {
+            if lacking {
+                refuse(
+                    WaitState::Facilities,
+                    format_args!("the machine below lacks facilities that a guest needs"),
+                );
+            }
+            start(block, plan, native, facilities, from)
+        }
+        _ => operator::prompt(lacking),
+    }
+}
+
+/// The first words on a text console.
+fn banner(plan: &Plan, storage: u64) {
+    console::say(format_args!(
+        "Millimeter {}: the machine under the machine\n\
+         storage {} MiB, guest storage {} MiB, HSA {:X} to {:X}\n",
+        env!("CARGO_PKG_VERSION"),
+        storage >> 20,
+        plan.base >> 20,
+        plan.base,
+        plan.end
+    ));
+}
+
+/// Names the facilities that are needed and absent; whether there are any.
+fn report_lacking(facilities: &FacilityList) -> bool {
+    let mut lacking = false;
+    for (bit, name) in NEEDED {
+        if !facilities.has(bit) {
+            lacking = true;
+            console::say(format_args!("This machine lacks facility {bit}, {name}.\n"));
+        }
+    }
+    lacking
+}
+
+/// Clears guest storage of what the IPL left there: the image where it was loaded.
+fn clear_origin(native: &mut Native, from: u64, plan: &Plan) {
+    let (base, _, end) = failure::image();
+    let length = end - base;
+    if from < plan.base {
+        fill_zero(native, from, length.min(plan.base - from));
+    }
+    native.store(Absolute(0), &[0; 4096]);
+    native.store(Absolute(4096), &[0; 4096]);
+}
+
+fn fill_zero(native: &mut Native, mut at: u64, mut length: u64) {
+    while length != 0 {
+        let part = length.min(4096 - at % 4096);
+        native.store(Absolute(at), &[0; 4096][..part as usize]);
+        at += part;
+        length -= part;
+    }
+}
+
+/// Puts the guest's segments where they belong.
+fn place(block: &LoaderBlock, plan: &Plan, native: &mut Native) {
+    let fits = |at: u64, length: u64| at.checked_add(length).is_some_and(|end| end <= plan.base);
+    for (number, segment) in block.segments().iter().enumerate() {
+        let (staged, staged_length) = (segment.staged.get(), segment.staged_length.get());
+        let (destination, length) = (segment.destination.get(), segment.length.get());
+        if !fits(staged, staged_length) || !fits(destination, length) || staged_length > length {
+            refuse(
+                WaitState::LoaderBlock,
+                format_args!(
+                    "segment {number} of the guest ({staged_length:X} bytes staged at {staged:X}, \
+                     {length:X} at {destination:X}) does not fit below {:X}: give more storage",
+                    plan.base
+                ),
+            );
+        }
+        let mut part = [0; 4096];
+        let mut done = 0;
+        while done < staged_length {
+            let count = (staged_length - done).min(4096) as usize;
+            native.load(Absolute(staged + done), &mut part[..count]);
+            native.store(Absolute(destination + done), &part[..count]);
+            done += count as u64;
+        }
+        fill_zero(native, destination + staged_length, length - staged_length);
+    }
+    for segment in block.segments() {
+        clear_outside(block, native, segment.staged.get(), segment.staged_length.get());
+    }
+    clear_outside(block, native, loader::BLOCK_ADDRESS, u64::from(loader::BLOCK_LENGTH));
+}
+
+/// Clears a range but for what of it is a segment's destination.
+fn clear_outside(block: &LoaderBlock, native: &mut Native, at: u64, length: u64) {
+    let (mut at, end) = (at, at + length);
+    while at < end {
+        let inside = block.segments().iter().find(|segment| {
+            let from = segment.destination.get();
+            (from..from + segment.length.get()).contains(&at)
+        });
+        if let Some(segment) = inside {
+            at = segment.destination.get() + segment.length.get();
+            continue;
+        }
+        let next = block
+            .segments()
+            .iter()
+            .map(|segment| segment.destination.get())
+            .filter(|&from| from > at)
+            .min()
+            .unwrap_or(end)
+            .min(end);
+        fill_zero(native, at, next - at);
+        at = next;
+    }
+}
+
+/// Leaks a zeroed slice of atomics that the plan has room for.
+fn zeroed<T>(at: u64, count: u64) -> &'static [T] {
+    // SAFETY: storage of the plan that nothing else uses; zeros are valid for the atomics that this
+    // is called for.
+    unsafe {
+        let place = core::ptr::with_exposed_provenance_mut::<T>(at as usize);
+        core::ptr::write_bytes(place, 0, count as usize);
+        slice::from_raw_parts(place, count as usize)
+    }
+}
+
+/// Builds the configuration, starts the other CPUs, and runs the guest.
+fn start(
+    block: &LoaderBlock,
+    plan: Plan,
+    mut native: Native,
+    facilities: FacilityList,
+    _from: u64,
+) -> ! {
+    let present = sclp::cpus();
+    let cpus = (block.cpus.get() as usize).min(MAXIMUM_CPUS);
+    if present.len() < cpus {
+        refuse(
+            WaitState::CpuStart,
+            format_args!("{cpus} CPUs are asked for and the machine has {}", present.len()),
+        );
+    }
+    let origin = instruction::stckf() & !511;
+    let shift = (block.icount_shift.get() != loader::NO_ICOUNT).then(|| block.icount_shift.get());
+    let shift = if block.has(flags::REAL_TIME) { None } else { shift };
+    let mode = calibrate::find_mode(&mut native, origin, shift);
+    let charges = calibrate::charges(&mut native, origin, mode);
+    calibrate::clear(&mut native);
+    place(block, &plan, &mut native);
+
+    let exact = matches!(mode, Mode::Exact { .. });
+    let cpu_speed = match mode {
+        Mode::Exact { shift } => 1000 >> shift,
+        Mode::RealTime => 1000,
+    };
+    let frames = plan.base / 4096;
+    let pages = Pages::new(
+        zeroed::<AtomicU16>(plan.states, frames),
+        zeroed::<AtomicU32>(plan.owners, COPIES),
+        plan.copies,
+    );
+    let prefixes = plan.cpus.map(|cpu| cpu.prefix);
+    let shadow = SharedShadow::new(
+        plan.identity,
+        plan.private,
+        plan.pools,
+        crate::machine::hsa::POOL,
+        prefixes,
+    );
+    let mut configuration =
+        Configuration::new(plan.base, plan.increment, cpus as u16, pages, shadow);
+    configuration.facilities = facilities
+        .with(facility::LOAD_PROGRAM_PARAMETER)
+        .with(facility::MEASUREMENT_COUNTER)
+        .with(facility::MEASUREMENT_SAMPLING)
+        .with(facility::STORE_COUNTER_MULTIPLE);
+    configuration.cpu_id = instruction::stidp();
+    configuration.mode = mode;
+    configuration.charges = charges;
+    configuration.virtual_machine = block.level.get() == loader::level::VIRTUAL_MACHINE;
+    build_identity(&configuration, &mut native);
+
+    let machine_type = (configuration.cpu_id >> 16) as u16;
+    let model = model::of_type(machine_type).unwrap_or(&model::DEFAULT);
+    let account = Account { mode, cpu_speed, origin, ..Account::default() };
+    let machine: &'static Machine = Box::leak(Box::new(Machine {
+        configuration,
+        plan,
+        cpus: [const { CpuCell(UnsafeCell::new(MaybeUninit::uninit())) }; MAXIMUM_CPUS],
+        sums: integrity::sums(&plan),
+    }));
+    for (number, cell) in machine.cpus.iter().enumerate() {
+        let configuration = &machine.configuration;
+        let mut cpu = Cpu {
+            vcpu: vcpu(number as u16, configuration, block, model, account, exact),
+            native: Native { prefix: prefixes[number], refusals: 0 },
+            blocks: Blocks::new(plan.cpus[number], number as u16),
+            machine,
+        };
+        activate(&mut cpu, block, exact);
+        // SAFETY: nobody looks into the cells yet.
+        unsafe { (*cell.0.get()).write(cpu) };
+        if number != 0 {
+            trap::prepare_lowcore(prefixes[number], cell.get(), plan.cpus[number].stack_end);
+        }
+    }
+    trap::set_lowcore_field(0, 0x200, machine.cpus[0].get().expose_provenance() as u64);
+    let slice = match block.slice.get() {
+        0 => loader::DEFAULT_SLICE,
+        slice => slice,
+    };
+    let slice = if cpus > 1 { slice } else { slice.max(100_000) };
+    turn::set_rule(exact, slice.saturating_mul(u64::from(cpu_speed)));
+    if block.has(flags::INTERACTIVE) || !exact {
+        input::listen();
+    }
+    heap::seal();
+    for number in 1..cpus {
+        start_cpu(number as u16, prefixes[number]);
+    }
+    started(machine, block, cpu_speed, model);
+    begin(machine, block)
+}
+
+/// A virtual CPU with its facilities at both levels.
+fn vcpu(
+    number: u16,
+    configuration: &Configuration,
+    block: &LoaderBlock,
+    model: &'static Model,
+    account: Account,
+    exact: bool,
+) -> Vcpu {
+    let limits = SamplingLimits {
+        minimum: SHORTEST_INTERVAL,
+        maximum: LONGEST_INTERVAL,
+        cpu_speed: account.cpu_speed,
+    };
+    let (own, below) = if configuration.virtual_machine {
+        (ConfigurationLevel::VirtualMachine, ConfigurationLevel::LogicalPartition)
+    } else {
+        (ConfigurationLevel::LogicalPartition, ConfigurationLevel::BasicMachine)
+    };
+    let facility = |level| {
+        let mut facility = Facility::new(level, model, Installation::ALL, limits);
+        // Without an instruction-counting clock the instructions cannot be known, so the sets that
+        // show them are not authorized.
+        if exact {
+            let sets = CounterSets(block.guest_sets.get() as u16).intersection(CounterSets::HONEST);
+            facility.authorize_counters(sets, &account.activity());
+        }
+        facility.authorize_basic_sampling(true);
+        facility
+    };
+    let mut vcpu = Vcpu::new(number, facility(own), facility(below));
+    vcpu.account = account;
+    vcpu
+}
+
+/// Sets the machine's own facility to work.
+fn activate(cpu: &mut Cpu, block: &LoaderBlock, exact: bool) {
+    let activity = cpu.vcpu.account.activity();
+    if exact {
+        let sets = u64::from(block.machine_sets.get()) & u64::from(CounterSets::HONEST.0);
+        cpu.vcpu.machine.authorize_counters(CounterSets(sets as u16), &activity);
+        let _ = load_cpu_counter_set_controls(&mut cpu.vcpu.machine, &activity, sets << 16 | sets);
+    }
+    let interval = block.interval.get();
+    if interval != 0 {
+        let table = cpu.blocks.table();
+        let request = SamplingRequest::basic(true, true, interval, table, cpu.blocks.block(0));
+        let _ = load_sampling_controls(&mut cpu.vcpu.machine, &zerocopy::transmute!(request));
+    }
+}
+
+/// Starts CPU `cpu` at `prefix`, and waits until it has taken up its state.
+fn start_cpu(cpu: u16, prefix: u64) {
+    // SAFETY: the CPU is stopped; its lowcore and its `Cpu` are ready.
+    unsafe {
+        let _ = instruction::sigp(cpu, order::INITIAL_CPU_RESET, 0);
+        let (prefixed, _) = instruction::sigp(cpu, order::SET_PREFIX, prefix);
+        let (restarted, _) = instruction::sigp(cpu, order::RESTART, 0);
+        if prefixed as u8 != 0 || restarted as u8 != 0 {
+            refuse(WaitState::CpuStart, format_args!("CPU {cpu} does not start"));
+        }
+    }
+}
+
+/// Tells the host that the run begins.
+fn started(machine: &Machine, block: &LoaderBlock, cpu_speed: u32, model: &Model) {
+    let mode = match machine.configuration.mode {
+        Mode::RealTime => state::Mode::RealTime,
+        Mode::Exact { .. } if block.has(flags::INTERACTIVE) => state::Mode::Interactive,
+        Mode::Exact { .. } => state::Mode::Exact,
+    };
+    console::state(&Started {
+        mode: mode as u8,
+        reserved: 0,
+        cpus: machine.configuration.cpus.into(),
+        cpu_speed: cpu_speed.into(),
+        tod: instruction::stckf().into(),
+        guest_storage_end: machine.plan.base.into(),
+        hsa_end: machine.plan.end.into(),
+        machine_type: ((machine.configuration.cpu_id >> 16) as u16 as u32).into(),
+        cfvn: model.cfvn.into(),
+        csvn: model.csvn.into(),
+    });
+    defmt::info!(
+        "guest storage to {=u64:x}, HSA to {=u64:x}, {=u16} CPUs",
+        machine.plan.base,
+        machine.plan.end,
+        machine.configuration.cpus
+    );
+    console::flush();
+}
+
+/// Runs the guest on CPU 0 from the next whole 10 ms of the clock.
+fn begin(machine: &'static Machine, block: &LoaderBlock) -> ! {
+    // SAFETY: this is CPU 0, and the cell is its own.
+    let cpu = unsafe { &mut *machine.cpus[0].get() };
+    cpu.take_up();
+    let ten_milliseconds = 4096 * 10_000;
+    let begin = (instruction::stckf() / ten_milliseconds + 2) * ten_milliseconds;
+    instruction::sckc(begin);
+    crate::machine::wait::load_cr0(crate::arch::control::CR0_CLOCK_COMPARATOR);
+    while instruction::stckf() < begin {
+        crate::machine::wait::for_external();
+    }
+    cpu.vcpu.psw = Psw { mask: block.psw_mask.get(), address: block.psw_address.get() };
+    cpu.vcpu.state = CpuState::Operating;
+    machine.configuration.mailboxes[0].state.store(CpuState::Operating as u8, core::sync::atomic::Ordering::SeqCst);
+    turn::start(cpu);
+    trap::go(cpu)
+}
+
+/// Input for the guest arrived: a service signal, if the guest takes events.
+pub fn input_arrived(machine: &Machine) {
+    use core::sync::atomic::Ordering;
+    let configuration = &machine.configuration;
+    if input::waiting() && configuration.event_mask.load(Ordering::Relaxed) != 0 {
+        // Bit 31: events are pending.
+        configuration.service_signal.fetch_or(1, Ordering::SeqCst);
+        for cpu in 0..configuration.cpus {
+            turn::wake(cpu);
+        }
+    }
+}

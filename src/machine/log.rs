@@ -1,0 +1,70 @@
+//! defmt's way to the log channel.
+//!
+//! One frame at a time: the firmware runs disabled, and another CPU waits for the few instructions
+//! that a frame takes. Without frames on the console there is no log.
+
+use crate::link::frame::Channel;
+use crate::machine::console;
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+/// The largest log frame; what does not fit is cut off.
+const LARGEST: usize = 256;
+
+struct State {
+    taken: AtomicBool,
+    inner: UnsafeCell<(defmt::Encoder, heapless::Vec<u8, LARGEST>)>,
+}
+
+// SAFETY: `inner` is touched only by whoever set `taken`.
+unsafe impl Sync for State {}
+
+static STATE: State = State {
+    taken: AtomicBool::new(false),
+    inner: UnsafeCell::new((defmt::Encoder::new(), heapless::Vec::new())),
+};
+
+#[defmt::global_logger]
+struct Logger;
+
+fn keep(bytes: &[u8]) {
+    // SAFETY: called by the encoder between acquire and release only. The encoder itself is the
+    // other half of the pair; only the buffer is borrowed here.
+    let buffer = unsafe { &mut *(&raw mut (*STATE.inner.get()).1) };
+    for &byte in bytes {
+        let _ = buffer.push(byte);
+    }
+}
+
+// SAFETY: acquire and release pair as defmt asks; the buffer goes out whole at release.
+unsafe impl defmt::Logger for Logger {
+    fn acquire() {
+        while STATE.taken.swap(true, Ordering::Acquire) {
+            core::hint::spin_loop();
+        }
+        // SAFETY: `taken` is ours.
+        unsafe { (*STATE.inner.get()).0.start_frame(keep) };
+    }
+
+    unsafe fn write(bytes: &[u8]) {
+        // SAFETY: `taken` is ours.
+        unsafe { (*STATE.inner.get()).0.write(bytes, keep) };
+    }
+
+    unsafe fn flush() {
+        console::flush();
+    }
+
+    unsafe fn release() {
+        // SAFETY: `taken` is ours until the store below.
+        unsafe {
+            (*STATE.inner.get()).0.end_frame(keep);
+            let buffer = &mut (*STATE.inner.get()).1;
+            console::send(Channel::Log, &[buffer]);
+            buffer.clear();
+        }
+        STATE.taken.store(false, Ordering::Release);
+    }
+}
+
+defmt::timestamp!("{=u64:us}", crate::machine::instruction::stckf() >> 12);

@@ -1,0 +1,272 @@
+//! The machine below, as a virtual CPU reaches it: [`Hardware`] over real instructions.
+//!
+//! DAT is off here, so a real address is a pointer. Guest absolute addresses have been checked by
+//! whoever calls; absolute 0-1FFF is behind this CPU's prefix.
+
+use crate::arch::address::{Absolute, PAGE, PREFIX_AREA, Real, Virtual};
+use crate::arch::condition::ConditionCode;
+use crate::guest::hardware::Hardware;
+use crate::insn;
+use crate::link::frame::Channel;
+use crate::machine::{console, input, instruction, sclp, turn, wait};
+use core::ptr;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// One real CPU.
+#[derive(Debug)]
+pub struct Native {
+    /// This CPU's prefix.
+    pub prefix: u64,
+    /// Lines that said which instruction is not performed: a guest may try for ever, the log not.
+    pub refusals: u32,
+}
+
+/// After this many lines about instructions that are not performed the rest is only counted.
+const MOST_REFUSALS: u32 = 64;
+
+impl Native {
+    /// The pointer to guest storage at `at`.
+    #[inline(always)]
+    fn place<T>(&self, at: Absolute) -> *mut T {
+        let real = if at.0 < PREFIX_AREA { at.0 + self.prefix } else { at.0 };
+        ptr::with_exposed_provenance_mut(real as usize)
+    }
+
+    /// Copies between a page-crossing run of guest storage and the firmware: only low storage is
+    /// not where its address says, and it ends on a page boundary.
+    #[inline(always)]
+    fn runs(at: Absolute, length: usize) -> (usize, usize) {
+        if at.0 < PREFIX_AREA {
+            let first = (PREFIX_AREA - at.0).min(length as u64) as usize;
+            (first, length - first)
+        } else {
+            (length, 0)
+        }
+    }
+}
+
+impl Hardware for Native {
+    #[inline(always)]
+    fn load(&self, at: Absolute, into: &mut [u8]) {
+        let (first, second) = Self::runs(at, into.len());
+        // SAFETY: guest storage, checked by the caller; the firmware has no reference to it.
+        unsafe {
+            ptr::copy_nonoverlapping(self.place::<u8>(at), into.as_mut_ptr(), first);
+            if second != 0 {
+                let from = self.place::<u8>(at.offset(first as u64));
+                ptr::copy_nonoverlapping(from, into.as_mut_ptr().add(first), second);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn store(&mut self, at: Absolute, from: &[u8]) {
+        let (first, second) = Self::runs(at, from.len());
+        // SAFETY: as above.
+        unsafe {
+            ptr::copy_nonoverlapping(from.as_ptr(), self.place::<u8>(at), first);
+            if second != 0 {
+                let to = self.place::<u8>(at.offset(first as u64));
+                ptr::copy_nonoverlapping(from.as_ptr().add(first), to, second);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn load_u64(&self, at: Absolute) -> u64 {
+        // SAFETY: guest storage, checked by the caller.
+        unsafe { ptr::read_unaligned(self.place(at)) }
+    }
+
+    #[inline(always)]
+    fn store_u64(&mut self, at: Absolute, value: u64) {
+        // SAFETY: guest storage, checked by the caller. One STG: the architecture makes it one
+        // access on a doubleword boundary.
+        unsafe { ptr::write_unaligned(self.place(at), value) };
+    }
+
+    #[inline(always)]
+    fn load_u32(&self, at: Absolute) -> u32 {
+        // SAFETY: guest storage, checked by the caller.
+        unsafe { ptr::read_unaligned(self.place(at)) }
+    }
+
+    #[inline(always)]
+    fn store_u32(&mut self, at: Absolute, value: u32) {
+        // SAFETY: guest storage, checked by the caller.
+        unsafe { ptr::write_unaligned(self.place(at), value) };
+    }
+
+    fn compare_and_swap_u32(&mut self, at: Absolute, expected: u32, new: u32) -> Result<(), u32> {
+        // SAFETY: guest storage on a word boundary, checked by the caller.
+        let place = unsafe { AtomicU32::from_ptr(self.place(at)) };
+        place.compare_exchange(expected, new, Ordering::SeqCst, Ordering::SeqCst).map(|_| ())
+    }
+
+    fn compare_and_swap_u64(&mut self, at: Absolute, expected: u64, new: u64) -> Result<(), u64> {
+        // SAFETY: guest storage on a doubleword boundary, checked by the caller.
+        let place = unsafe { AtomicU64::from_ptr(self.place(at)) };
+        place.compare_exchange(expected, new, Ordering::SeqCst, Ordering::SeqCst).map(|_| ())
+    }
+
+    fn compare_and_swap_u128(
+        &mut self,
+        at: Absolute,
+        expected: u128,
+        new: u128,
+    ) -> Result<(), u128> {
+        // SAFETY: guest storage on a quadword boundary, checked by the caller.
+        unsafe { instruction::cdsg(self.place(at), expected, new) }
+    }
+
+    fn storage_key(&self, at: Absolute) -> u8 {
+        instruction::iske(self.real_of(at).0)
+    }
+
+    fn set_storage_key(&mut self, at: Absolute, key: u8) {
+        instruction::sske(self.real_of(at).0, key);
+    }
+
+    fn reset_reference(&mut self, at: Absolute) -> ConditionCode {
+        instruction::rrbe(self.real_of(at).0)
+    }
+
+    #[inline(always)]
+    fn clock(&self) -> u64 {
+        instruction::stckf()
+    }
+
+    fn clock_extended(&self) -> [u8; 16] {
+        instruction::stcke()
+    }
+
+    fn set_clock(&mut self, value: u64) -> ConditionCode {
+        instruction::sck(value)
+    }
+
+    fn set_clock_programmable_field(&mut self, value: u32) {
+        instruction::sckpf(value);
+    }
+
+    #[inline(always)]
+    fn cpu_timer(&self) -> u64 {
+        instruction::stpt()
+    }
+
+    fn set_cpu_timer(&mut self, value: u64) {
+        instruction::spt(value);
+    }
+
+    #[inline(always)]
+    fn set_clock_comparator(&mut self, value: u64) {
+        instruction::sckc(value);
+    }
+
+    #[inline(always)]
+    fn hsa_load(&self, at: Real) -> u64 {
+        // SAFETY: a doubleword of the shadow tables or code copies, which nothing refers to.
+        unsafe { ptr::read_volatile(ptr::with_exposed_provenance(at.0 as usize)) }
+    }
+
+    #[inline(always)]
+    fn hsa_store(&mut self, at: Real, value: u64) {
+        // SAFETY: as above.
+        unsafe { ptr::write_volatile(ptr::with_exposed_provenance_mut(at.0 as usize), value) };
+    }
+
+    fn hsa_clear(&mut self, at: Real, length: u64) {
+        // SAFETY: as above.
+        unsafe {
+            ptr::write_bytes(ptr::with_exposed_provenance_mut::<u8>(at.0 as usize), 0, length as usize);
+        }
+    }
+
+    fn copy_page(&mut self, from: Absolute, to: Real) {
+        // SAFETY: a page of guest storage and a page of the pool of code copies.
+        unsafe {
+            let to = ptr::with_exposed_provenance_mut::<u8>(to.0 as usize);
+            ptr::copy_nonoverlapping(self.place::<u8>(from.page()), to, PAGE as usize);
+        }
+    }
+
+    #[inline]
+    fn real_of(&self, at: Absolute) -> Real {
+        if at.0 < PREFIX_AREA { Real(at.0 + self.prefix) } else { Real(at.0) }
+    }
+
+    fn invalidate_page(&mut self, table: Real, page: Virtual) {
+        // SAFETY: the shadow gives only origins of its own page tables.
+        unsafe { instruction::ipte(table.0, page.0) };
+    }
+
+    fn purge_tlb(&mut self) {
+        instruction::ptlb();
+    }
+
+    fn load_control(&mut self, number: u8, value: u64) {
+        if number == 0 {
+            wait::load_cr0(value | input::listening());
+        } else {
+            // SAFETY: the shadow gives only its own tables; DAT is off until the guest runs.
+            unsafe { instruction::lctlg(number, value) };
+        }
+    }
+
+    fn wake(&mut self, cpu: u16) {
+        turn::wake(cpu);
+    }
+
+    fn system_information(
+        &mut self,
+        function: u8,
+        selector1: u16,
+        selector2: u16,
+        into: &mut [u8; 4096],
+    ) -> Option<()> {
+        let mut block = sclp::SCCB.lock();
+        block.0.fill(0);
+        let (code, _) = instruction::stsi(function, selector1, selector2, block.0.as_mut_ptr());
+        into.copy_from_slice(&block.0);
+        (code == ConditionCode::Zero).then_some(())
+    }
+
+    fn cpu_id(&self) -> u64 {
+        instruction::stidp()
+    }
+
+    fn service_call(&mut self, command: u32, sccb: &mut [u8; 4096]) -> ConditionCode {
+        let mut block = sclp::SCCB.lock();
+        block.0.copy_from_slice(sccb);
+        match block.call(command, true) {
+            Ok(_) => {
+                sccb.copy_from_slice(&block.0);
+                ConditionCode::Zero
+            }
+            Err(code) => code,
+        }
+    }
+
+    fn console_write(&mut self, bytes: &[u8]) {
+        console::send(Channel::Console, &[bytes]);
+    }
+
+    fn console_read(&mut self, into: &mut [u8]) -> usize {
+        input::take(into)
+    }
+
+    fn not_performed(&mut self, at: Virtual, text: [u8; 6]) {
+        self.refusals += 1;
+        if self.refusals > MOST_REFUSALS {
+            return;
+        }
+        let mut line = heapless::String::<64>::new();
+        let _ = core::fmt::write(&mut line, format_args!("{}", insn::decode(&text)));
+        let length = insn::length(text[0]);
+        defmt::warn!(
+            "operation exception at {=u64:016x}: {=[u8]:02x} ({=str}) is not performed",
+            at.0,
+            text[..length],
+            line.as_str()
+        );
+    }
+}

@@ -1,0 +1,132 @@
+//! The end of a run: everything that was measured goes out, and the machine stops.
+
+use crate::cpumf::{CounterSet, Facility};
+use crate::guest::configuration::MAXIMUM_CPUS;
+use crate::guest::vcpu::{CpuState, Vcpu};
+use crate::link::data::{CounterHead, Level};
+use crate::link::state::{End, GuestEnded, Reason, SUCCESS_ADDRESS, Totals};
+use crate::machine::cpu::Cpu;
+use crate::machine::failure::{self, WaitState};
+use crate::machine::ipl::Machine;
+use crate::machine::{console, instruction, integrity};
+use zerocopy::IntoBytes;
+use zerocopy::byteorder::big_endian::U64;
+
+/// The CPUs of a machine, while nobody else runs.
+fn each_cpu(machine: &Machine, mut visit: impl FnMut(&mut Cpu)) {
+    for cpu in machine.cpus.iter().take(usize::from(machine.configuration.cpus).min(MAXIMUM_CPUS)) {
+        // SAFETY: every other CPU is stopped; this one holds no other reference into its own `Cpu`
+        // that it uses again.
+        visit(unsafe { &mut *cpu.get() });
+    }
+}
+
+/// Instructions that the guest has completed on all CPUs, as far as they have been booked.
+pub fn instructions(machine: &Machine, running: &Vcpu) -> u64 {
+    let mut sum = 0;
+    for (number, cpu) in machine.cpus.iter().take(usize::from(machine.configuration.cpus)).enumerate() {
+        if number == usize::from(running.address) {
+            sum += running.account.activity().instructions;
+        } else {
+            // SAFETY: two words of another CPU's account, read for a sign of life only.
+            let cycles = unsafe { core::ptr::read_volatile(&raw const (*cpu.get()).vcpu.account.cycles) };
+            sum += cycles[0] + cycles[1];
+        }
+    }
+    sum
+}
+
+/// The guest has ended on `cpu` by a disabled wait or the check-stop state.
+pub fn guest_ended(cpu: &mut Cpu) -> ! {
+    let psw = cpu.vcpu.psw;
+    let (reason, why) = match cpu.vcpu.state {
+        CpuState::CheckStop => (Reason::CheckStop, WaitState::GuestCheckStop),
+        _ if psw.address == SUCCESS_ADDRESS => (Reason::DisabledWait, WaitState::Success),
+        _ => (Reason::DisabledWait, WaitState::GuestFailed),
+    };
+    end(cpu.machine, &cpu.vcpu, reason, why)
+}
+
+/// Ends the run: `cpu` is the CPU that it ended on.
+pub fn end(machine: &'static Machine, vcpu: &Vcpu, reason: Reason, why: WaitState) -> ! {
+    let (address, psw) = (vcpu.address, vcpu.psw);
+    failure::stop_others();
+    let tod = instruction::stckf();
+    console::state(&GuestEnded {
+        cpu: address.into(),
+        reason: reason as u8,
+        reserved: 0,
+        reserved_word: 0.into(),
+        psw_mask: psw.mask.into(),
+        psw_address: psw.address.into(),
+        tod: tod.into(),
+    });
+    if !console::framed() {
+        console::say(format_args!(
+            "The guest has ended on CPU {address}: PSW {:016X} {:016X}\n",
+            psw.mask, psw.address
+        ));
+    }
+    each_cpu(machine, |cpu| {
+        cpu.send_all_blocks();
+        send_counters(&cpu.vcpu, Level::Machine);
+        send_counters(&cpu.vcpu, Level::Guest);
+        send_totals(&cpu.vcpu);
+    });
+    if let Err(what) = integrity::check(machine) {
+        failure::fail(
+            WaitState::Integrity,
+            psw,
+            &[0; 16],
+            format_args!("the HSA has changed: {what}"),
+        );
+    }
+    console::state(&End { frames: (console::frames() + 1).into(), reserved: 0.into() });
+    console::flush();
+    failure::stop(why)
+}
+
+fn send_totals(vcpu: &Vcpu) {
+    let activity = vcpu.account.activity();
+    console::state(&Totals {
+        cpu: vcpu.address.into(),
+        reserved: 0.into(),
+        reserved_word: 0.into(),
+        guest_cycles: activity.cycles.into(),
+        guest_instructions: activity.instructions.into(),
+        firmware_instructions: vcpu.account.firmware().into(),
+        traps: vcpu.account.traps.into(),
+        samples_taken: vcpu.sampling.taken.into(),
+        samples_lost: vcpu.sampling.lost.into(),
+    });
+}
+
+/// Sends the counter sets of one level that are authorized.
+fn send_counters(vcpu: &Vcpu, level: Level) {
+    let facility: &Facility = match level {
+        Level::Machine => &vcpu.machine,
+        Level::Guest => &vcpu.own,
+    };
+    let now = vcpu.account.activity();
+    for set in [CounterSet::Basic, CounterSet::ProblemState] {
+        let counters = facility.counters();
+        let range = counters.model().range(set);
+        let mut values = heapless::Vec::<U64, 16>::new();
+        for number in range.first..range.first + range.count {
+            let Some(value) = counters.read(number, &now) else { break };
+            let _ = values.push(value.into());
+        }
+        if values.is_empty() {
+            continue;
+        }
+        let head = CounterHead {
+            cpu: vcpu.address.into(),
+            level: (level as u16).into(),
+            set: u16::from(set.code()).into(),
+            first: range.first.into(),
+            count: (values.len() as u16).into(),
+            authorized: counters.authorized().0.into(),
+        };
+        console::counters(&head, values.as_bytes());
+    }
+}

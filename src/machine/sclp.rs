@@ -1,0 +1,272 @@
+//! The service-call logical processor of the machine below: its facts, and its console.
+
+use crate::arch::condition::ConditionCode;
+use crate::machine::instruction;
+use crate::machine::wait;
+use spin::Mutex;
+use volatile::VolatilePtr;
+
+/// READ SCP INFO.
+pub const READ_SCP_INFO: u32 = 0x0002_0001;
+/// READ SCP INFO, forced.
+pub const READ_SCP_INFO_FORCED: u32 = 0x0012_0001;
+const WRITE_EVENT_MASK: u32 = 0x0078_0005;
+const WRITE_EVENT_DATA: u32 = 0x0076_0005;
+const READ_EVENT_DATA: u32 = 0x0077_0005;
+
+/// Event type: operator command (line-mode input).
+const EVENT_OPERATOR_COMMAND: u8 = 0x01;
+/// Event type: message (line-mode output).
+const EVENT_MESSAGE: u8 = 0x02;
+/// Event type: ASCII console, both ways.
+const EVENT_ASCII: u8 = 0x1A;
+
+/// A service-call control block: 4 KiB on their boundary, below 2 GiB because the image is.
+#[repr(C, align(4096))]
+pub struct Sccb(pub [u8; 4096]);
+
+/// The one block by which this machine calls.
+pub static SCCB: Mutex<Sccb> = Mutex::new(Sccb([0; 4096]));
+
+impl Sccb {
+    /// Clears the block and gives it a length.
+    pub fn prepare(&mut self, length: u16) {
+        self.0.fill(0);
+        self.0[..2].copy_from_slice(&length.to_be_bytes());
+    }
+
+    /// The response code; zero while the call is in progress.
+    fn response(&mut self) -> u16 {
+        let at = core::ptr::NonNull::from(&mut self.0).cast::<u16>();
+        // SAFETY: bytes 6-7 of the block, on a halfword boundary; the service-call logical processor
+        // stores them behind the compiler's back, which is what volatile is for.
+        unsafe { VolatilePtr::new(at.add(3)).read() }
+    }
+
+    /// Calls, waits for the answer, and takes the service signal that announces it if `signal`.
+    pub fn call(&mut self, command: u32, signal: bool) -> Result<u16, ConditionCode> {
+        loop {
+            // SAFETY: the block is ours until the answer is there.
+            let code = unsafe { instruction::servc(command, self.0.as_mut_ptr()) };
+            match code {
+                ConditionCode::Zero => break,
+                // Busy: an earlier call's service signal is still pending.
+                ConditionCode::Two if signal => wait::for_service_signal(),
+                other => return Err(other),
+            }
+        }
+        if signal {
+            wait::for_service_signal();
+        }
+        loop {
+            let response = self.response();
+            if response != 0 {
+                return Ok(response);
+            }
+        }
+    }
+
+    /// The halfword at `at`.
+    #[must_use]
+    pub fn u16(&self, at: usize) -> u16 {
+        u16::from_be_bytes([self.0[at], self.0[at + 1]])
+    }
+
+    /// The word at `at`.
+    #[must_use]
+    pub fn u32(&self, at: usize) -> u32 {
+        u32::from(self.u16(at)) << 16 | u32::from(self.u16(at + 2))
+    }
+}
+
+/// Storage in bytes and storage increment in bytes, or `None` if the machine does not say.
+pub fn storage(signal: bool) -> Option<(u64, u64)> {
+    let mut sccb = SCCB.lock();
+    for command in [READ_SCP_INFO_FORCED, READ_SCP_INFO] {
+        sccb.prepare(4096);
+        sccb.0[2] = 0x80;
+        if let Ok(0x0010) = sccb.call(command, signal) {
+            let count = match sccb.u16(8) {
+                0 => u64::from(sccb.u32(104)) << 32 | u64::from(sccb.u32(108)),
+                count => u64::from(count),
+            };
+            let size = match sccb.0[10] {
+                0 => u64::from(sccb.u32(100)),
+                size => u64::from(size),
+            };
+            return Some((count * (size << 20), size << 20));
+        }
+    }
+    None
+}
+
+/// CPUs in the configuration: their addresses, at most four.
+pub fn cpus() -> heapless::Vec<u16, 4> {
+    let mut sccb = SCCB.lock();
+    let mut found = heapless::Vec::new();
+    sccb.prepare(4096);
+    sccb.0[2] = 0x80;
+    if let Ok(0x0010) = sccb.call(READ_SCP_INFO, true) {
+        let (count, offset) = (usize::from(sccb.u16(16)), usize::from(sccb.u16(18)));
+        for index in 0..count {
+            let at = offset + index * 16;
+            if at + 16 <= 4096 {
+                let _ = found.push(u16::from(sccb.0[at]));
+            }
+        }
+    }
+    if found.is_empty() {
+        let _ = found.push(instruction::stap());
+    }
+    found
+}
+
+/// Which console the machine below has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConsoleKind {
+    /// None: nothing can be said.
+    None,
+    /// The ASCII console: bytes, both ways.
+    Ascii,
+    /// The line-mode console: EBCDIC lines.
+    Line,
+}
+
+/// Asks for the console's events, and finds which kind there is.
+pub fn open_console() -> ConsoleKind {
+    let mut sccb = SCCB.lock();
+    let bit = |event: u8| 1u32 << (32 - u32::from(event));
+    sccb.prepare(28);
+    sccb.0[10..12].copy_from_slice(&4u16.to_be_bytes());
+    let receive = bit(EVENT_ASCII) | bit(EVENT_OPERATOR_COMMAND);
+    let send = bit(EVENT_ASCII) | bit(EVENT_MESSAGE);
+    sccb.0[12..16].copy_from_slice(&receive.to_be_bytes());
+    sccb.0[16..20].copy_from_slice(&send.to_be_bytes());
+    match sccb.call(WRITE_EVENT_MASK, true) {
+        Ok(0x0020) => {
+            // What the machine below can receive from us.
+            let accepts = sccb.u32(20) | sccb.u32(24);
+            if accepts & bit(EVENT_ASCII) != 0 {
+                ConsoleKind::Ascii
+            } else if accepts & bit(EVENT_MESSAGE) != 0 {
+                ConsoleKind::Line
+            } else {
+                ConsoleKind::None
+            }
+        }
+        _ => ConsoleKind::None,
+    }
+}
+
+/// The most bytes that one write to the ASCII console takes.
+pub const LARGEST_WRITE: usize = 4096 - 14;
+
+/// Writes bytes to the ASCII console.
+pub fn write_ascii(bytes: &[u8]) {
+    let mut sccb = SCCB.lock();
+    for part in bytes.chunks(LARGEST_WRITE) {
+        let event = (part.len() + 6) as u16;
+        sccb.0[..14].fill(0);
+        sccb.0[..2].copy_from_slice(&(event + 8).to_be_bytes());
+        sccb.0[8..10].copy_from_slice(&event.to_be_bytes());
+        sccb.0[10] = EVENT_ASCII;
+        sccb.0[14..14 + part.len()].copy_from_slice(part);
+        let _ = sccb.call(WRITE_EVENT_DATA, true);
+    }
+}
+
+/// Writes one line, without its line end, to the line-mode console.
+pub fn write_line(line: &[u8]) {
+    let mut sccb = SCCB.lock();
+    let line = &line[..line.len().min(200)];
+    // Event header 6, MDB header 12, general object 56, text object header 10.
+    let text = 10 + line.len();
+    let mdb = 12 + 56 + text;
+    let event = 6 + mdb;
+    sccb.prepare((8 + event) as u16);
+    let put = |sccb: &mut Sccb, at: usize, bytes: &[u8]| {
+        sccb.0[at..at + bytes.len()].copy_from_slice(bytes);
+    };
+    put(&mut sccb, 8, &(event as u16).to_be_bytes());
+    sccb.0[10] = EVENT_MESSAGE;
+    put(&mut sccb, 14, &(mdb as u16).to_be_bytes());
+    put(&mut sccb, 16, &1u16.to_be_bytes());
+    put(&mut sccb, 18, &[0xD4, 0xC4, 0xC2, 0x40]);
+    put(&mut sccb, 22, &1u32.to_be_bytes());
+    put(&mut sccb, 26, &56u16.to_be_bytes());
+    put(&mut sccb, 28, &1u16.to_be_bytes());
+    put(&mut sccb, 82, &(text as u16).to_be_bytes());
+    put(&mut sccb, 84, &4u16.to_be_bytes());
+    put(&mut sccb, 86, &0x1000u16.to_be_bytes());
+    for (to, &from) in sccb.0[92..].iter_mut().zip(line) {
+        *to = ebcdic(from);
+    }
+    let _ = sccb.call(WRITE_EVENT_DATA, true);
+}
+
+/// Reads what was typed; gives how many bytes there were (those beyond `into` are dropped).
+pub fn read(into: &mut [u8]) -> usize {
+    let mut sccb = SCCB.lock();
+    sccb.prepare(4096);
+    // Unconditional read; a response of variable length.
+    sccb.0[5] = 0x80;
+    if !matches!(sccb.call(READ_EVENT_DATA, true), Ok(0x0020 | 0x0220)) {
+        return 0;
+    }
+    let length = usize::from(sccb.u16(8)).clamp(6, 4096 - 8);
+    let event = &sccb.0[8..8 + length];
+    match event[4] {
+        // ASCII bytes follow the event header; QEMU puts a type byte before them.
+        EVENT_ASCII if length > 7 => {
+            let bytes = &event[7..];
+            let count = bytes.len().min(into.len());
+            into[..count].copy_from_slice(&bytes[..count]);
+            count
+        }
+        EVENT_OPERATOR_COMMAND => read_command(event, into),
+        _ => 0,
+    }
+}
+
+/// The text of a line-mode command: the self-defining text vector (key 30) somewhere in the event.
+fn read_command(event: &[u8], into: &mut [u8]) -> usize {
+    for at in 6..event.len().saturating_sub(2) {
+        let length = usize::from(event[at]);
+        if event[at + 1] == 0x30 && length > 2 && at + length == event.len() {
+            let text = &event[at + 2..at + length];
+            let mut count = 0;
+            for (to, &from) in into.iter_mut().zip(text.iter()) {
+                *to = ascii(from);
+                count += 1;
+            }
+            if let Some(end) = into.get_mut(count) {
+                *end = b'\n';
+                count += 1;
+            }
+            return count;
+        }
+    }
+    0
+}
+
+/// Code page 037 for the characters that this machine's own texts use.
+const EBCDIC: [u8; 95] = [
+    0x40, 0x5A, 0x7F, 0x7B, 0x5B, 0x6C, 0x50, 0x7D, 0x4D, 0x5D, 0x5C, 0x4E, 0x6B, 0x60, 0x4B, 0x61, 0xF0,
+    0xF1, 0xF2, 0xF3, 0xF4, 0xF5, 0xF6, 0xF7, 0xF8, 0xF9, 0x7A, 0x5E, 0x4C, 0x7E, 0x6E, 0x6F, 0x7C, 0xC1,
+    0xC2, 0xC3, 0xC4, 0xC5, 0xC6, 0xC7, 0xC8, 0xC9, 0xD1, 0xD2, 0xD3, 0xD4, 0xD5, 0xD6, 0xD7, 0xD8, 0xD9,
+    0xE2, 0xE3, 0xE4, 0xE5, 0xE6, 0xE7, 0xE8, 0xE9, 0xBA, 0xE0, 0xBB, 0xB0, 0x6D, 0x79, 0x81, 0x82, 0x83,
+    0x84, 0x85, 0x86, 0x87, 0x88, 0x89, 0x91, 0x92, 0x93, 0x94, 0x95, 0x96, 0x97, 0x98, 0x99, 0xA2, 0xA3,
+    0xA4, 0xA5, 0xA6, 0xA7, 0xA8, 0xA9, 0xC0, 0x4F, 0xD0, 0xA1,
+];
+
+fn ebcdic(ascii: u8) -> u8 {
+    ascii
+        .checked_sub(0x20)
+        .and_then(|index| EBCDIC.get(usize::from(index)))
+        .copied()
+        .unwrap_or(0x4B)
+}
+
+fn ascii(ebcdic: u8) -> u8 {
+    EBCDIC.iter().position(|&code| code == ebcdic).map_or(b'?', |index| index as u8 + 0x20)
+}

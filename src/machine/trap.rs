@@ -1,0 +1,355 @@
+//! Trap entry and exit: from an interruption to Rust and back to the guest.
+//!
+//! The entry stores the general registers in the CPU's [`Vcpu`], takes a clock stamp, and calls Rust
+//! with DAT off and disabled on an empty stack. The exit loads what Rust left. What lies between the
+//! two stamps and the guest is the same few instructions every time; their number is measured at
+//! IPL ([`super::calibrate`]), so [`probe`] repeats them exactly.
+//!
+//! This machine's own words in its lowcore, all in storage that the architecture leaves to programs:
+//! 200 this CPU's [`Cpu`], 208 a scratch doubleword, 210 the stack's end, 220 the PSW to be loaded,
+//! 230-258 [`super::wait`] and [`probe`], 260 registers at a failure, 300 and 380 registers of a probe.
+//!
+//! [`Vcpu`]: crate::guest::vcpu::Vcpu
+
+use crate::arch::interruption::Class;
+use crate::arch::lowcore;
+use crate::arch::psw::{ADDRESSING_64, Psw};
+use crate::guest::account::Account;
+use crate::guest::dispatch::{self, Next};
+use crate::guest::vcpu::{Interruption, Vcpu};
+use crate::guest::{delivery, schedule};
+use crate::machine::cpu::Cpu;
+use crate::machine::{input, instruction, turn};
+use core::arch::global_asm;
+use core::mem::offset_of;
+
+global_asm!(
+    // Stamp and registers on the way in; nothing else before the stamp.
+    ".macro save_registers old",
+    "lg %r15,0x200(%r0)",
+    "stmg %r0,%r14,0(%r15)",
+    ".insn s,0xb27c0000,{entered}(%r15)",
+    "mvc 120(8,%r15),0x208(%r0)",
+    "mvc {old}(16,%r15),\\old(%r0)",
+    "lgr %r2,%r15",
+    "lg %r15,0x210(%r0)",
+    ".endm",
+    ".macro entry name, old, routine",
+    ".globl \\name",
+    "\\name:",
+    "stg %r15,0x208(%r0)",
+    "save_registers \\old",
+    "brasl %r14,\\routine",
+    "j leave_to_guest",
+    ".endm",
+    // A program interruption of the firmware's own (old PSW bit 15 is zero) is its failure.
+    ".globl trap_program",
+    "trap_program:",
+    "stg %r15,0x208(%r0)",
+    "tm 0x151(%r0),0x01",
+    "jz 8f",
+    "save_registers 0x150",
+    "brasl %r14,program_interruption",
+    ".globl leave_to_guest",
+    "leave_to_guest:",
+    "lg %r15,0x200(%r0)",
+    ".insn s,0xb27c0000,{left}(%r15)",
+    "lmg %r0,%r15,0(%r15)",
+    "lpswe 0x220(%r0)",
+    "entry trap_supervisor_call, 0x140, supervisor_call_interruption",
+    "entry trap_external, 0x130, external_interruption",
+    "entry trap_io, 0x170, io_interruption",
+    ".globl trap_restart",
+    "trap_restart:",
+    "stg %r15,0x208(%r0)",
+    "tm 0x121(%r0),0x01",
+    "lghi %r15,0",
+    "jz 9f",
+    "save_registers 0x120",
+    "brasl %r14,restart_interruption",
+    "j leave_to_guest",
+    ".globl trap_machine_check",
+    "trap_machine_check:",
+    "stg %r15,0x208(%r0)",
+    "tm 0x161(%r0),0x01",
+    "lghi %r15,4",
+    "jz 9f",
+    "save_registers 0x160",
+    "brasl %r14,machine_check_interruption",
+    "j leave_to_guest",
+    // %r15 = class: keep the registers, go on with a stack of its own.
+    "8: lghi %r15,3",
+    "9: stmg %r0,%r14,0x260(%r0)",
+    "mvc 0x2d8(8,%r0),0x208(%r0)",
+    "lgr %r2,%r15",
+    "larl %r15,early_stack_end",
+    "aghi %r15,-160",
+    "brasl %r14,own_interruption",
+    "j .",
+    // A CPU that is started comes here by its restart new PSW.
+    ".globl start_cpu",
+    "start_cpu:",
+    "lg %r2,0x200(%r0)",
+    "lg %r15,0x210(%r0)",
+    "brasl %r14,cpu_started",
+    "j leave_to_guest",
+    // The same exit and entry around a probe: %r2 = where the two stamps go, the PSW is at 220.
+    ".globl probe_run",
+    "probe_run:",
+    "stmg %r6,%r15,48(%r15)",
+    "stg %r15,0x230(%r0)",
+    "stg %r2,0x258(%r0)",
+    "lgr %r15,%r2",
+    ".insn s,0xb27c0000,0(%r15)",
+    "lmg %r0,%r15,0x300(%r0)",
+    "lpswe 0x220(%r0)",
+    ".globl probe_program",
+    "probe_program:",
+    "stg %r15,0x208(%r0)",
+    "tm 0x151(%r0),0x01",
+    "jz 8b",
+    "lg %r15,0x258(%r0)",
+    "stmg %r0,%r14,0x380(%r0)",
+    ".insn s,0xb27c0000,8(%r15)",
+    "j 5f",
+    ".globl probe_other",
+    "probe_other:",
+    "stg %r15,0x208(%r0)",
+    "lg %r15,0x258(%r0)",
+    "stmg %r0,%r14,0x380(%r0)",
+    ".insn s,0xb27c0000,8(%r15)",
+    "5: lg %r15,0x230(%r0)",
+    "lmg %r6,%r15,48(%r15)",
+    "br %r14",
+    entered = const offset_of!(Cpu, vcpu) + offset_of!(Vcpu, account) + offset_of!(Account, entered),
+    old = const offset_of!(Cpu, vcpu) + offset_of!(Vcpu, interruption) + offset_of!(Interruption, old),
+    left = const offset_of!(Cpu, vcpu) + offset_of!(Vcpu, account) + offset_of!(Account, left),
+);
+
+const _: () = assert!(offset_of!(Cpu, vcpu) == 0 && offset_of!(Vcpu, general) == 0);
+const _: () =
+    assert!(offset_of!(Vcpu, account) + size_of::<Account>() < 4096 && offset_of!(Vcpu, interruption) < 4000);
+
+unsafe extern "C" {
+    fn trap_program();
+    fn trap_supervisor_call();
+    fn trap_external();
+    fn trap_io();
+    fn trap_restart();
+    fn trap_machine_check();
+    fn start_cpu();
+    fn probe_program();
+    fn probe_other();
+    fn probe_run(stamps: &mut [u64; 2]);
+    fn leave_to_guest() -> !;
+}
+
+/// Reads a field of this CPU's lowcore.
+#[inline(always)]
+pub fn lowcore_field<T>(offset: u64) -> T {
+    // SAFETY: the lowcore is this CPU's own prefix area; no reference covers it.
+    unsafe { core::ptr::read_volatile(core::ptr::without_provenance(offset as usize)) }
+}
+
+/// Writes a field of this CPU's lowcore, or of a lowcore that is about to become one at `prefix`.
+#[inline(always)]
+pub fn set_lowcore_field<T>(prefix: u64, offset: u64, value: T) {
+    // SAFETY: the prefix areas in the HSA hold nothing else, and offsets are this file's.
+    unsafe {
+        core::ptr::write_volatile(
+            core::ptr::with_exposed_provenance_mut((prefix + offset) as usize),
+            value,
+        );
+    }
+}
+
+fn new_psw(prefix: u64, class: Class, routine: unsafe extern "C" fn()) {
+    let psw = Psw { mask: ADDRESSING_64, address: routine as usize as u64 };
+    set_lowcore_field(prefix, lowcore::new_psw(class), psw);
+}
+
+/// Makes the prefix area at `prefix` the lowcore of `cpu`.
+pub fn prepare_lowcore(prefix: u64, cpu: *mut Cpu, stack_end: u64) {
+    for word in 0..1024 {
+        set_lowcore_field(prefix, word * 8, 0u64);
+    }
+    new_psw(prefix, Class::Restart, start_cpu);
+    new_psw(prefix, Class::External, trap_external);
+    new_psw(prefix, Class::SupervisorCall, trap_supervisor_call);
+    new_psw(prefix, Class::Program, trap_program);
+    new_psw(prefix, Class::MachineCheck, trap_machine_check);
+    new_psw(prefix, Class::InputOutput, trap_io);
+    set_lowcore_field(prefix, 0x200, cpu.expose_provenance() as u64);
+    set_lowcore_field(prefix, 0x210, stack_end - 160);
+}
+
+/// From here on a restart of this CPU is an interruption.
+pub fn admit_restart(prefix: u64) {
+    new_psw(prefix, Class::Restart, trap_restart);
+}
+
+/// What a probe found: clock stamps around it, and what it was interrupted by.
+#[derive(Clone, Copy, Debug)]
+pub struct Probed {
+    /// Clock units between the two stamps, as the guest's account would see them.
+    pub left: u64,
+    /// The stamp of the entry.
+    pub entered: u64,
+    /// Program-interruption code (0 if it was a supervisor call).
+    pub code: u16,
+}
+
+/// Runs the program at `psw` until its first program interruption or supervisor call.
+pub fn probe(psw: Psw, registers: &[u64; 16]) -> Probed {
+    let mut stamps = [0; 2];
+    set_lowcore_field(0, 0x220, psw);
+    set_lowcore_field(0, 0x300, *registers);
+    set_lowcore_field(0, lowcore::PROGRAM_IDENTIFICATION, 0u32);
+    new_psw(0, Class::Program, probe_program);
+    new_psw(0, Class::SupervisorCall, probe_other);
+    // SAFETY: the probe runs in problem state and comes back by the two new PSWs.
+    unsafe { probe_run(&mut stamps) };
+    new_psw(0, Class::Program, trap_program);
+    new_psw(0, Class::SupervisorCall, trap_supervisor_call);
+    let code = lowcore_field::<u32>(lowcore::PROGRAM_IDENTIFICATION) as u16;
+    Probed { left: stamps[0], entered: stamps[1], code }
+}
+
+/// Goes to the guest for the first time on this CPU.
+pub fn go(cpu: &mut Cpu) -> ! {
+    cpu.vcpu.account.started = instruction::stckf();
+    finish(cpu);
+    // SAFETY: finish has left everything that the exit loads.
+    unsafe { leave_to_guest() }
+}
+
+/// Last in every trap: what is due before the guest runs, and the PSW it runs under.
+#[inline(always)]
+fn finish(cpu: &mut Cpu) {
+    loop {
+        let next = dispatch::leave(&mut cpu.vcpu, &cpu.machine.configuration, &mut cpu.native);
+        if next == Next::Run {
+            break;
+        }
+        turn::give(cpu, next);
+    }
+    set_lowcore_field(0, 0x220, dispatch::real_psw(&cpu.vcpu));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn program_interruption(cpu: &mut Cpu) {
+    let identification: u32 = lowcore_field(lowcore::PROGRAM_IDENTIFICATION);
+    let interruption = &mut cpu.vcpu.interruption;
+    interruption.code = identification as u16;
+    interruption.length = (identification >> 16) as u8;
+    match interruption.code & 0x7F {
+        0x01 | 0x02 => {}
+        0x07 | 0x1B => interruption.parameter = lowcore_field(lowcore::DATA_EXCEPTION_CODE),
+        0x40 => {
+            interruption.parameter = u32::from(lowcore_field::<u16>(lowcore::MONITOR_CLASS));
+            interruption.identification = lowcore_field(lowcore::MONITOR_CODE);
+        }
+        _ => {
+            interruption.identification = lowcore_field(lowcore::TRANSLATION_EXCEPTION);
+            interruption.access = lowcore_field(lowcore::EXCEPTION_ACCESS);
+        }
+    }
+    let configuration = &cpu.machine.configuration;
+    dispatch::enter(&mut cpu.vcpu, configuration, Class::Program);
+    let next = dispatch::program(&mut cpu.vcpu, configuration, &mut cpu.native);
+    if next == Next::Yield {
+        turn::give(cpu, Next::Yield);
+    }
+    finish(cpu);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn supervisor_call_interruption(cpu: &mut Cpu) {
+    let identification: u32 = lowcore_field(lowcore::SVC_IDENTIFICATION);
+    cpu.vcpu.interruption.code = identification as u16;
+    cpu.vcpu.interruption.length = (identification >> 16) as u8;
+    let configuration = &cpu.machine.configuration;
+    dispatch::enter(&mut cpu.vcpu, configuration, Class::SupervisorCall);
+    dispatch::supervisor_call(&mut cpu.vcpu, configuration, &mut cpu.native);
+    finish(cpu);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn external_interruption(cpu: &mut Cpu) {
+    use crate::arch::interruption::external;
+    let code: u16 = lowcore_field(lowcore::EXTERNAL_CODE);
+    let configuration = &cpu.machine.configuration;
+    dispatch::enter(&mut cpu.vcpu, configuration, Class::External);
+    match code {
+        external::CLOCK_COMPARATOR => {
+            schedule::take_due_samples(
+                &mut cpu.vcpu,
+                configuration,
+                &mut cpu.native,
+                &mut cpu.blocks,
+            );
+            if cpu.vcpu.sampling.block_full {
+                cpu.send_full_blocks();
+            }
+            if cpu.vcpu.account.entered > cpu.vcpu.clock_comparator {
+                schedule::test_clock_comparator(&mut cpu.vcpu, &cpu.native);
+            }
+            if cpu.vcpu.sampling.turn <= cpu.vcpu.account.total() || turn::someone_wakes(cpu) {
+                turn::end(cpu);
+            }
+        }
+        external::CPU_TIMER => {
+            cpu.vcpu.pending.cpu_timer = true;
+            cpu.vcpu.attention = true;
+        }
+        external::SERVICE_SIGNAL => {
+            input::read();
+            cpu.vcpu.attention = true;
+        }
+        _ => cpu.vcpu.attention = true,
+    }
+    finish(cpu);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn io_interruption(cpu: &mut Cpu) {
+    let configuration = &cpu.machine.configuration;
+    dispatch::enter(&mut cpu.vcpu, configuration, Class::InputOutput);
+    let field = |offset: u64| lowcore_field::<u32>(lowcore::SUBSYSTEM_IDENTIFICATION + offset);
+    let (subsystem, parameter, identification) = (field(0), field(4), field(8));
+    delivery::io(
+        &mut cpu.vcpu,
+        configuration,
+        &mut cpu.native,
+        subsystem,
+        parameter,
+        identification,
+    );
+    finish(cpu);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn restart_interruption(cpu: &mut Cpu) {
+    let configuration = &cpu.machine.configuration;
+    dispatch::enter(&mut cpu.vcpu, configuration, Class::Restart);
+    delivery::restart(&mut cpu.vcpu, configuration, &mut cpu.native);
+    finish(cpu);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn machine_check_interruption(cpu: &mut Cpu) {
+    let configuration = &cpu.machine.configuration;
+    dispatch::enter(&mut cpu.vcpu, configuration, Class::MachineCheck);
+    let code: u64 = lowcore_field(lowcore::MACHINE_CHECK_CODE);
+    let saved = delivery::Saved::default();
+    delivery::machine_check(&mut cpu.vcpu, configuration, &mut cpu.native, code, &saved);
+    finish(cpu);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cpu_started(cpu: &mut Cpu) {
+    cpu.take_up();
+    cpu.vcpu.account.started = instruction::stckf();
+    turn::join(cpu);
+    finish(cpu);
+}

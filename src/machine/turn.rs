@@ -1,0 +1,270 @@
+//! Turns: in exact mode just one CPU is out of the enabled wait at any time.
+//!
+//! Under an instruction-counting clock the CPUs share one virtual clock, and one CPU's slice shows
+//! up as time on all others. So a token is passed by emergency signal at the end of a slice and when
+//! the guest waits or gives its turn up. The firmware never spins for another CPU; it passes the
+//! token. In real-time mode there is no token, and a waiting CPU simply waits.
+
+use crate::arch::control::{CR0_CLOCK_COMPARATOR, CR0_CPU_TIMER};
+use crate::arch::interruption::external;
+use crate::arch::psw;
+use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
+use crate::guest::dispatch::Next;
+use crate::guest::schedule::NEVER;
+use crate::guest::vcpu::{CpuState, Vcpu};
+use crate::link::state::{Progress, Waiting};
+use crate::machine::cpu::Cpu;
+use crate::machine::{console, input, instruction, ipl, run, wait};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+/// SIGNAL PROCESSOR order: emergency signal.
+const EMERGENCY_SIGNAL: u8 = 0x03;
+
+/// The CPU that has the turn.
+static HOLDER: AtomicU32 = AtomicU32::new(0);
+
+/// CPUs that have something to do: one bit each, from the right.
+static READY: AtomicU32 = AtomicU32::new(0);
+
+/// CPUs whose guest has ended: one bit each, from the right.
+static ENDED: AtomicU32 = AtomicU32::new(0);
+
+/// Whether exact mode's rule holds.
+static EXACT: AtomicBool = AtomicBool::new(false);
+
+/// Guest cycles in a slice.
+static SLICE: AtomicU64 = AtomicU64::new(NEVER);
+
+/// The clock at the last sign of life.
+static LAST_PROGRESS: AtomicU64 = AtomicU64::new(0);
+
+/// A sign of life about every tenth of a second of guest time, in clock units.
+const PROGRESS: u64 = 4096 * 100_000;
+
+/// Sets the rule of the run; called before any other CPU is started.
+pub fn set_rule(exact: bool, slice: u64) {
+    EXACT.store(exact, Ordering::SeqCst);
+    SLICE.store(slice, Ordering::SeqCst);
+}
+
+/// Something happened that CPU `cpu` should look at.
+pub fn wake(cpu: u16) {
+    READY.fetch_or(1 << cpu, Ordering::SeqCst);
+    if !EXACT.load(Ordering::Relaxed) {
+        // SAFETY: an emergency signal only interrupts.
+        unsafe { instruction::sigp(cpu, EMERGENCY_SIGNAL, 0) };
+    }
+}
+
+/// A CPU that was just started waits for its turn.
+pub fn join(cpu: &mut Cpu) {
+    cpu.vcpu.sampling.turn = NEVER;
+    if EXACT.load(Ordering::Relaxed) {
+        wait_for_turn(cpu);
+    }
+    begin(cpu);
+}
+
+/// The guest's first CPU begins its first slice.
+pub fn start(cpu: &mut Cpu) {
+    for mailbox in &cpu.machine.configuration.mailboxes {
+        mailbox.wake_at.store(NEVER, Ordering::SeqCst);
+    }
+    begin(cpu);
+}
+
+/// The CPU's slice has ended, or another CPU's clock has: give the turn to whoever is ready.
+pub fn end(cpu: &mut Cpu) {
+    report_progress(cpu);
+    if EXACT.load(Ordering::Relaxed) && cpu.machine.configuration.cpus > 1 {
+        give(cpu, Next::Yield);
+    } else {
+        begin(cpu);
+    }
+}
+
+/// Begins a slice.
+fn begin(cpu: &mut Cpu) {
+    let slice = SLICE.load(Ordering::Relaxed);
+    cpu.vcpu.sampling.turn = cpu.vcpu.account.total().saturating_add(slice);
+    cpu.vcpu.sampling.rearm = true;
+    cpu.vcpu.attention = true;
+}
+
+/// Whether another CPU's clock has passed the time at which it wants to run.
+pub fn someone_wakes(cpu: &Cpu) -> bool {
+    let configuration = &cpu.machine.configuration;
+    configuration.cpus > 1
+        && EXACT.load(Ordering::Relaxed)
+        && earliest(configuration) < cpu.vcpu.account.entered
+}
+
+/// The earliest clock at which a waiting CPU wants to run.
+fn earliest(configuration: &Configuration) -> u64 {
+    let mailboxes = configuration.mailboxes.iter().take(usize::from(configuration.cpus));
+    mailboxes.map(|mailbox| mailbox.wake_at.load(Ordering::Relaxed)).min().unwrap_or(NEVER)
+}
+
+/// When a waiting CPU wants to run again though nobody signals it.
+fn wake_time(vcpu: &Vcpu) -> u64 {
+    if vcpu.state != CpuState::Operating || vcpu.psw.mask & psw::EXTERNAL == 0 {
+        return NEVER;
+    }
+    let comparator =
+        if vcpu.control[0] & CR0_CLOCK_COMPARATOR != 0 { vcpu.clock_comparator } else { NEVER };
+    let timer = if vcpu.control[0] & CR0_CPU_TIMER != 0 {
+        let rest = instruction::stpt();
+        if rest >> 63 != 0 { 0 } else { instruction::stckf().saturating_add(rest) }
+    } else {
+        NEVER
+    };
+    comparator.min(timer)
+}
+
+/// Gives the turn up, for the reason in `next`, and comes back with it.
+#[cold]
+#[inline(never)]
+pub fn give(cpu: &mut Cpu, next: Next) {
+    let me = cpu.vcpu.address;
+    let configuration = &cpu.machine.configuration;
+    let mailbox = &configuration.mailboxes[usize::from(me) & (MAXIMUM_CPUS - 1)];
+    let bit = 1 << me;
+    if next == Next::Ended {
+        ENDED.fetch_or(bit, Ordering::SeqCst);
+        if every_cpu_is_down(configuration, me) {
+            run::guest_ended(cpu);
+        }
+    }
+    if next == Next::Yield {
+        READY.fetch_or(bit, Ordering::SeqCst);
+    } else {
+        READY.fetch_and(!bit, Ordering::SeqCst);
+        mailbox.wake_at.store(wake_time(&cpu.vcpu), Ordering::SeqCst);
+        // An order that came in between keeps the CPU ready.
+        if mailbox.orders.load(Ordering::SeqCst) != 0 {
+            READY.fetch_or(bit, Ordering::SeqCst);
+        }
+    }
+    if EXACT.load(Ordering::Relaxed) {
+        give_exact(cpu);
+    } else if next != Next::Yield {
+        wait_in_real_time(cpu);
+    }
+    mailbox.wake_at.store(NEVER, Ordering::SeqCst);
+    begin(cpu);
+}
+
+/// Whether no CPU but `me` is operating.
+fn every_cpu_is_down(configuration: &Configuration, me: u16) -> bool {
+    let ended = ENDED.load(Ordering::SeqCst);
+    (0..configuration.cpus).all(|cpu| {
+        let mailbox = &configuration.mailboxes[usize::from(cpu) & (MAXIMUM_CPUS - 1)];
+        cpu == me
+            || ended & (1 << cpu) != 0
+            || mailbox.state.load(Ordering::SeqCst) != CpuState::Operating as u8
+    })
+}
+
+/// The next CPU in turn that is ready, or wants to run by now; the asking one comes last.
+fn pick(configuration: &Configuration, me: u16) -> Option<u16> {
+    let now = instruction::stckf();
+    let ready = READY.load(Ordering::SeqCst);
+    (1..=configuration.cpus).map(|step| (me + step) % configuration.cpus).find(|&cpu| {
+        let mailbox = &configuration.mailboxes[usize::from(cpu) & (MAXIMUM_CPUS - 1)];
+        ready & (1 << cpu) != 0 || mailbox.wake_at.load(Ordering::SeqCst) < now
+    })
+}
+
+fn give_exact(cpu: &mut Cpu) {
+    let me = cpu.vcpu.address;
+    let timer = instruction::stpt();
+    let stopped_at = instruction::stckf();
+    instruction::spt(i64::MAX as u64);
+    loop {
+        match pick(&cpu.machine.configuration, me) {
+            Some(next) if next == me => break,
+            Some(next) => {
+                console::flush_if_large();
+                HOLDER.store(u32::from(next), Ordering::SeqCst);
+                // SAFETY: an emergency signal only interrupts; the CPU is in its enabled wait.
+                unsafe { instruction::sigp(next, EMERGENCY_SIGNAL, 0) };
+                wait_for_turn(cpu);
+                break;
+            }
+            None => idle(cpu),
+        }
+    }
+    READY.fetch_and(!(1 << me), Ordering::SeqCst);
+    let now = instruction::stckf();
+    cpu.vcpu.account.idle += cpu.vcpu.account.ticks(stopped_at, now);
+    let passed = now.wrapping_sub(stopped_at);
+    instruction::spt(timer.wrapping_sub(passed));
+    if timer >> 63 == 0 && timer.wrapping_sub(passed) >> 63 != 0 {
+        cpu.vcpu.pending.cpu_timer = true;
+    }
+}
+
+/// Waits until this CPU has the turn.
+fn wait_for_turn(cpu: &mut Cpu) {
+    instruction::sckc(NEVER);
+    let me = u32::from(cpu.vcpu.address);
+    while HOLDER.load(Ordering::SeqCst) != me {
+        wait::for_external();
+    }
+}
+
+/// No CPU is ready: waits for the first clock, or for the host's input if there is none.
+///
+/// This is the only point at which exact mode reads the link: no timer is armed, so virtual time
+/// stands still, whatever the host's delay.
+fn idle(cpu: &mut Cpu) {
+    let first = earliest(&cpu.machine.configuration);
+    console::flush();
+    if first != NEVER {
+        instruction::sckc(first);
+        wait_with_input(cpu, input::listening() != 0);
+        instruction::sckc(NEVER);
+        return;
+    }
+    console::state(&Waiting { tod: instruction::stckf().into() });
+    console::flush();
+    wait_with_input(cpu, true);
+}
+
+/// Waits for an external interruption; input, if it may come, is read and wakes its CPU.
+fn wait_with_input(cpu: &mut Cpu, admit: bool) {
+    let code = if admit { wait::for_external_or_input() } else { wait::for_external() };
+    match code {
+        external::SERVICE_SIGNAL => {
+            input::read();
+            ipl::input_arrived(cpu.machine);
+        }
+        external::CPU_TIMER => cpu.vcpu.pending.cpu_timer = true,
+        _ => {}
+    }
+}
+
+/// A waiting or stopped CPU in real-time mode.
+fn wait_in_real_time(cpu: &mut Cpu) {
+    let bit = 1 << cpu.vcpu.address;
+    console::flush();
+    if READY.fetch_and(!bit, Ordering::SeqCst) & bit != 0 {
+        return;
+    }
+    instruction::sckc(wake_time(&cpu.vcpu));
+    let listens = cpu.vcpu.address == 0;
+    wait_with_input(cpu, listens);
+}
+
+/// Says how far the guest is, now and then.
+fn report_progress(cpu: &Cpu) {
+    let now = cpu.vcpu.account.entered;
+    if now.wrapping_sub(LAST_PROGRESS.load(Ordering::Relaxed)) < PROGRESS {
+        return;
+    }
+    LAST_PROGRESS.store(now, Ordering::Relaxed);
+    let instructions = run::instructions(cpu.machine, &cpu.vcpu);
+    console::state(&Progress { instructions: instructions.into(), tod: now.into() });
+    console::flush();
+}
+

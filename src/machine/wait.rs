@@ -1,0 +1,86 @@
+//! The firmware's own enabled waits.
+//!
+//! The firmware runs disabled. When it must wait it says for what: it loads a real control register 0
+//! with just those subclasses where that matters, exchanges the new PSWs in its lowcore, and waits.
+
+use crate::arch::control::CR0_SERVICE_SIGNAL;
+use crate::arch::psw::{self, Psw};
+use crate::machine::instruction;
+use core::arch::global_asm;
+
+/// Real CR0 while the firmware waits for a service signal: nothing else may come then.
+const CR0_WAIT: u64 = CR0_SERVICE_SIGNAL;
+
+/// Real CR0 as the firmware last loaded it, to be restored after a wait; at this lowcore offset.
+pub const LOWCORE_CR0: u64 = 0x240;
+
+unsafe extern "C" {
+    /// Loads the PSW, waits, and comes back when an external or I/O interruption was taken.
+    fn firmware_wait(psw: &Psw);
+}
+
+global_asm!(
+    ".globl firmware_wait",
+    "firmware_wait:",
+    "stmg %r6,%r15,48(%r15)",
+    "stg %r15,0x230(%r0)",
+    "lg %r6,0x1b8(%r0)",
+    "lg %r7,0x1f8(%r0)",
+    "stg %r6,0x248(%r0)",
+    "stg %r7,0x250(%r0)",
+    "larl %r6,0f",
+    "stg %r6,0x1b8(%r0)",
+    "stg %r6,0x1f8(%r0)",
+    "lpswe 0(%r2)",
+    "0:",
+    "lg %r15,0x230(%r0)",
+    "lg %r6,0x248(%r0)",
+    "lg %r7,0x250(%r0)",
+    "stg %r6,0x1b8(%r0)",
+    "stg %r7,0x1f8(%r0)",
+    "lmg %r6,%r15,48(%r15)",
+    "br %r14",
+);
+
+/// Waits until an external interruption of an enabled subclass was taken; gives its code.
+pub fn for_external() -> u16 {
+    let psw = Psw { mask: psw::EXTERNAL | psw::WAIT | psw::ADDRESSING_64, address: 0 };
+    // SAFETY: the lowcore of this CPU holds valid new PSWs, and the wait comes back by them.
+    unsafe {
+        firmware_wait(&psw);
+        core::ptr::read_volatile(core::ptr::without_provenance::<u16>(0x86))
+    }
+}
+
+/// Waits for the service signal that a service call has made pending, and nothing else.
+pub fn for_service_signal() {
+    // SAFETY: offset 240 hex of the lowcore is this module's; CR0 decides only about interruptions
+    // while DAT is off.
+    unsafe {
+        let real = core::ptr::read_volatile(core::ptr::without_provenance::<u64>(LOWCORE_CR0 as usize));
+        instruction::lctlg(0, CR0_WAIT);
+        for_external();
+        instruction::lctlg(0, real);
+    }
+}
+
+/// Loads real CR0, and remembers it for after a wait.
+pub fn load_cr0(value: u64) {
+    // SAFETY: as above.
+    unsafe {
+        core::ptr::write_volatile(core::ptr::without_provenance_mut::<u64>(LOWCORE_CR0 as usize), value);
+        instruction::lctlg(0, value);
+    }
+}
+
+/// As [`for_external`], with service signals admitted for this one wait.
+pub fn for_external_or_input() -> u16 {
+    // SAFETY: as above.
+    unsafe {
+        let real = core::ptr::read_volatile(core::ptr::without_provenance::<u64>(LOWCORE_CR0 as usize));
+        instruction::lctlg(0, real | CR0_SERVICE_SIGNAL);
+        let code = for_external();
+        instruction::lctlg(0, real);
+        code
+    }
+}
