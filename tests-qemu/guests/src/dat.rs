@@ -74,6 +74,12 @@ pub fn set_window(page: usize, entry: u64) {
     unsafe { (&raw mut (*window()).0[page]).write_volatile(entry) }
 }
 
+/// The real address of a segment-table entry.
+#[must_use]
+pub fn segment_entry(segment: usize) -> u64 {
+    &raw const SEGMENTS as u64 + 8 * segment as u64
+}
+
 /// Sets or resets the invalid bit of a segment-table entry behind the identity.
 pub fn set_segment(segment: usize, entry: u64) {
     // SAFETY: an entry of the segment table.

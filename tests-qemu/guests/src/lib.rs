@@ -26,8 +26,10 @@ pub mod insn;
 pub mod interruption;
 pub mod lowcore;
 pub mod psw;
+pub mod sampling;
 pub mod sccb;
 pub mod smp;
+pub mod spin;
 
 #[cfg(feature = "guest")]
 pub mod supervisor;

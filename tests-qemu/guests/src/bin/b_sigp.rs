@@ -102,17 +102,6 @@ fn run() {
         COUNT.load(Ordering::Relaxed) - stopped,
         0,
     );
-    check("start", order(1, Order::Start, 0), 0);
-    // QEMU starts the CPU but does not wake its thread; a signal does (it stays masked).
-    check("emergency signal", order(1, Order::EmergencySignal, 0), 0);
-    while COUNT.load(Ordering::Relaxed) == stopped {
-        yield_cpu();
-    }
-    check("it goes on after the start", order(1, Order::Sense, 0), 0);
-    check("stop again", order(1, Order::Stop, 0), 0);
-    while order(1, Order::Sense, 0) != STATUS_STORED | 0x40 {
-        yield_cpu();
-    }
     check(
         "store status of a stopped CPU",
         order(1, Order::StoreStatusAtAddress, status as u32),

@@ -1,0 +1,59 @@
+//! Low-address protection: stores to 0-511 and 4096-4607 meet a protection exception while control
+//! register 0 bit 35 is one, fetches and other stores do not.
+#![no_std]
+#![no_main]
+
+use guests::attempt;
+use guests::check::{check, holds};
+use guests::insn::control::{lctlg_0, stctg_0};
+use guests::insn::storage::tprot;
+use guests::psw::bit;
+
+guests::clause!(
+    "Principles of Operation, Low-Address Protection; TEST PROTECTION",
+    native = true
+);
+guests::guest!(run);
+
+fn store(address: u64) -> u16 {
+    attempt!("mvi 0({a}), 0x5A", a = in(reg_addr) address).code()
+}
+
+fn run() {
+    let cr0 = stctg_0();
+    check("off: store at 1F8", store(0x1F8), 0);
+    lctlg_0(cr0 | bit(35));
+    let codes = [
+        store(0x180),
+        store(0x1FF),
+        store(0x200),
+        store(0xFFF),
+        store(0x1000),
+        store(0x11FF),
+        store(0x1200),
+    ];
+    let fetch = attempt!("llgc %r1, 0({a})", a = in(reg_addr) 0x180_u64).code();
+    let tests = [
+        tprot(0x180, 0),
+        tprot(0x200, 0),
+        tprot(0x1000, 0),
+        tprot(0x1200, 0),
+    ];
+    lctlg_0(cr0);
+    check(
+        "on: stores at 180 1FF 200 FFF 1000 11FF 1200",
+        codes
+            .iter()
+            .fold(0_u64, |all, code| all << 4 | u64::from(*code)),
+        0x440_0440,
+    );
+    check("on: fetch at 180", fetch, 0);
+    check(
+        "TEST PROTECTION of 180 200 1000 1200",
+        tests
+            .iter()
+            .fold(0_u64, |all, cc| all << 4 | u64::from(*cc)),
+        0x1010,
+    );
+    holds("off again", store(0x1F8) == 0);
+}

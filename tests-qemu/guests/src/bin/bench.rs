@@ -1,0 +1,223 @@
+//! The machine's paths, in instructions.
+//!
+//! Under a virtual clock that advances one nanosecond for each instruction (icount, shift 0), whatever the
+//! machine does to perform an instruction is time that the guest can see. Each line is
+//! `path <name> <instructions>`: what an instance takes beyond the instruction itself, measured as the
+//! difference of two loops, the second of which is empty, after a warm-up. DAT is on, the program is in
+//! supervisor state, and everything stays in one page of code.
+#![no_std]
+#![no_main]
+
+use core::arch::global_asm;
+
+use guests::dat::{self, WINDOW};
+use guests::insn::cpu::facility;
+use guests::insn::measurement::{SamplingRequest, controls, lcctl, lsctl, qsi, set};
+use guests::insn::storage::ptlb;
+use guests::interruption::Class;
+use guests::psw::{self, Psw};
+use guests::{lowcore, println, sampling};
+
+guests::clause!("measure: path lengths in instructions", native = true);
+guests::guest!(run);
+
+/// Instances of a loop.
+const N: u64 = 1000;
+/// Where the loops keep their clock stamps (real and virtual).
+const STAMPS: usize = 0xB00;
+
+/// TOD-clock units of N instances of a text, with the loop's own instructions.
+macro_rules! units {
+    ($text:expr $(, $name:ident = $class:ident $value:expr)* $(,)?) => {{
+        let mut units = 0_u64;
+        for _ in 0..2 {
+            // SAFETY: the texts change nothing that is not named.
+            unsafe {
+                core::arch::asm!(
+                    "stckf 0xB00(%r0)",
+                    "40:",
+                    $text,
+                    "brctg {turns}, 40b",
+                    "stckf 0xB08(%r0)",
+                    turns = inout(reg) N => _,
+                    $($name = in($class) $value,)*
+                    out("r2") _,
+                );
+            }
+            units = lowcore::read::<u64>(STAMPS + 8) - lowcore::read::<u64>(STAMPS);
+        }
+        units
+    }};
+}
+
+/// Nanoseconds, which are instructions, of TOD-clock units.
+fn instructions(units: u64) -> u64 {
+    (units * 1000 + 2048) / 4096
+}
+
+fn path(name: &str, instructions: u64) {
+    println!("path {name} {instructions}");
+}
+
+fn absent(name: &str) {
+    println!("path {name} absent");
+}
+
+// The supervisor-call handler: one instruction.
+global_asm!(
+    ".section .text.bench,\"ax\",@progbits",
+    ".p2align 3",
+    "bench_supervisor_call: lpswe 0x140(%r0)",
+    ".text",
+);
+
+unsafe extern "C" {
+    fn bench_supervisor_call();
+}
+
+fn run() {
+    let counters = facility(67);
+    let sampler = facility(68);
+    dat::prepare();
+    dat::on();
+    let empty = units!("");
+    // What one instance takes beyond the instruction itself.
+    let beyond = |units: u64| (instructions(units.saturating_sub(empty)) + N / 2) / N;
+    let one = |units: u64| beyond(units).saturating_sub(1);
+    let mut block = [0_u64; 8];
+    let a = block.as_mut_ptr() as u64;
+
+    let stap = one(units!("stap 0({a})", a = reg_addr a));
+    let yielded = one(units!(".insn rs,0x83000000,%r0,%r0,0x44(%r0)"));
+    path("trap", stap.min(yielded));
+    path("trap-decode", stap);
+    let mask = [0x04_u8];
+    path("ssm", one(units!("ssm 0({a})", a = reg_addr mask.as_ptr())));
+    path("stnsm", one(units!("stnsm 0({a}), 0xFC", a = reg_addr a)));
+    path("stosm", one(units!("stosm 0({a}), 0x04", a = reg_addr a)));
+    path("stpt", one(units!("stpt 0({a})", a = reg_addr a)));
+    if facility(40) {
+        path(
+            "lpp",
+            one(units!(".insn s,0xb2800000,0({a})", a = reg_addr a)),
+        );
+    } else {
+        absent("lpp");
+    }
+    if counters && lcctl(controls(set::BASIC, set::BASIC)) == 0 {
+        path(
+            "ecctr",
+            one(units!(".insn rre,0xb2e40000,%r2,{n}", n = reg 1_u64)),
+        );
+    } else {
+        absent("ecctr");
+    }
+    let mut next = Psw::new(psw::INITIAL | psw::DAT, 0);
+    let lpswe = beyond(units!(
+        "larl %r2, 41f\n stg %r2, 8({p})\n lpswe 0({p})\n 41:",
+        p = reg_addr &raw mut next,
+    ))
+    .saturating_sub(2);
+    path("lpswe", lpswe.saturating_sub(1));
+    let primary = guests::insn::control::stctg_all()[1];
+    let list = [primary];
+    path(
+        "lctlg-1",
+        one(units!("lctlg 1, 1, 0({a})", a = reg_addr list.as_ptr())),
+    );
+    let before: Psw = lowcore::read(Class::SupervisorCall.new());
+    lowcore::write(
+        Class::SupervisorCall.new(),
+        Psw::new(
+            psw::INITIAL | psw::DAT,
+            bench_supervisor_call as *const () as u64,
+        ),
+    );
+    // The handler is one LPSWE, whose own path is known.
+    path("svc", one(units!("svc 1")).saturating_sub(lpswe));
+    lowcore::write(Class::SupervisorCall.new(), before);
+    if sampler {
+        samples();
+    } else {
+        absent("sample");
+        absent("sample-block-change");
+    }
+    if counters && facility(142) {
+        // All six counters of the basic set in one instruction.
+        let six =
+            one(units!(".insn rsy,0xeb0000000017,{n},1,0({a})", n = reg 6_u64, a = reg_addr a));
+        path("stcctm", six.div_ceil(6));
+    } else {
+        absent("stcctm");
+    }
+    path("shadow-fill", fill());
+    if counters {
+        lcctl(0);
+    }
+    dat::off();
+}
+
+/// TOD-clock units of a loop of `turns` instructions.
+fn spin_units(turns: u64) -> u64 {
+    let start = guests::insn::clock::stckf();
+    sampling::busy(turns);
+    guests::insn::clock::stckf() - start
+}
+
+/// One basic sample: a loop with sampling active against the same loop with it inactive. The first run
+/// stays inside the first block, the second one goes on into the next.
+fn samples() {
+    const INTERVAL: u64 = 10_000;
+    const TURNS: u64 = 100 * INTERVAL;
+    let request = sampling::prepare(sampling::BLOCKS, INTERVAL);
+    spin_units(TURNS);
+    let without = instructions(spin_units(TURNS));
+    if lsctl(&request) != 0 {
+        absent("sample");
+        absent("sample-block-change");
+        return;
+    }
+    let taken = || (qsi().dear - sampling::block(0)) / 32;
+    let first = taken();
+    let inside = instructions(spin_units(TURNS));
+    let samples = taken() - first;
+    let across = instructions(spin_units(TURNS));
+    lsctl(&SamplingRequest::default());
+    let blocks = (0..sampling::BLOCKS)
+        .filter(|&n| sampling::trailer(n, 0) & sampling::FULL != 0)
+        .count();
+    println!("samples in the first block {samples}, blocks that became full {blocks}");
+    let each = inside.saturating_sub(without) / samples.max(1);
+    path("sample", each);
+    // As many samples as before, one of them with a block change.
+    path("sample-block-change", across.saturating_sub(inside) + each);
+}
+
+/// Pages that become reachable only at their first touch after PURGE TLB.
+fn fill() -> u64 {
+    const PAGES: u64 = 200;
+    for n in 0..PAGES {
+        dat::set_window(n as usize, 0x80_0000 + (n << 12));
+    }
+    let touch = || {
+        // SAFETY: fetches from pages of the window.
+        unsafe {
+            core::arch::asm!(
+                "stckf 0xB00(%r0)",
+                "40: lg %r2, 0({p})",
+                "aghi {p}, 4096",
+                "brctg {n}, 40b",
+                "stckf 0xB08(%r0)",
+                p = inout(reg_addr) WINDOW => _,
+                n = inout(reg) PAGES => _,
+                out("r2") _,
+            );
+        }
+        instructions(lowcore::read::<u64>(STAMPS + 8) - lowcore::read::<u64>(STAMPS))
+    };
+    touch();
+    let warm = touch();
+    ptlb();
+    let cold = touch();
+    cold.saturating_sub(warm) / PAGES
+}
