@@ -1,0 +1,189 @@
+//! Frames there and back, and what garbage becomes.
+
+use super::*;
+use proptest::prelude::*;
+
+fn encoded(channel: Channel, pieces: &[&[u8]]) -> Vec<u8> {
+    let mut out = vec![0xAA; LARGEST_ENCODED];
+    let length = encode(channel, pieces, &mut out).unwrap();
+    out.truncate(length);
+    out
+}
+
+/// Byte stuffing as another implementation does it.
+fn stuffed(body: &[u8]) -> Vec<u8> {
+    let mut out = vec![0; cobs::max_encoding_length(body.len())];
+    let length = cobs::encode(body, &mut out);
+    out.truncate(length);
+    out
+}
+
+fn receive(decoder: &mut Decoder, bytes: &[u8]) -> (Vec<u8>, Vec<(Channel, Vec<u8>)>) {
+    let (mut text, mut frames) = (Vec::new(), Vec::new());
+    for &byte in bytes {
+        match decoder.push(byte) {
+            Received::Text(byte) => text.push(byte),
+            Received::Frame(frame) => frames.push((frame.channel, frame.payload.to_vec())),
+            Received::Nothing | Received::Bad => {}
+        }
+    }
+    (text, frames)
+}
+
+#[test]
+fn bytes_before_the_first_zero_are_text_and_never_a_frame() {
+    let mut stream = b"IPL 0190\r\n".to_vec();
+    stream.push(DELIMITER);
+    stream.extend(encoded(Channel::Console, &[b"hello"]));
+    let mut decoder = Decoder::new();
+    let (text, frames) = receive(&mut decoder, &stream);
+    assert_eq!(text, b"IPL 0190\r\n");
+    assert_eq!(frames, [(Channel::Console, b"hello".to_vec())]);
+    assert_eq!(decoder.bad_frames(), 0);
+
+    let (text, frames) = receive(
+        &mut Decoder::new(),
+        &encoded(Channel::Console, &[b"too early"]),
+    );
+    assert!(!text.is_empty() && frames.is_empty());
+}
+
+#[test]
+fn an_empty_payload_is_a_frame() {
+    let mut decoder: Decoder = Decoder::new();
+    let mut stream = vec![DELIMITER];
+    stream.extend(encoded(Channel::Log, &[]));
+    assert_eq!(
+        receive(&mut decoder, &stream).1,
+        [(Channel::Log, Vec::new())]
+    );
+}
+
+#[test]
+fn a_payload_one_byte_too_large_is_refused_and_the_largest_is_not() {
+    let payload = vec![7; LARGEST_PAYLOAD + 1];
+    let mut out = vec![0; LARGEST_ENCODED + 8];
+    assert_eq!(
+        encode(Channel::Console, &[&payload], &mut out),
+        Err(EncodeError::PayloadTooLarge(LARGEST_PAYLOAD + 1))
+    );
+    let mut stream = vec![DELIMITER];
+    stream.extend(encoded(Channel::Console, &[&payload[1..]]));
+    let mut decoder = Decoder::new();
+    assert_eq!(receive(&mut decoder, &stream).1.len(), 1);
+}
+
+#[test]
+fn a_buffer_below_the_bound_is_refused_before_a_byte_is_written() {
+    let mut out = [0xAA; encoded_bound(3) - 1];
+    assert_eq!(
+        encode(Channel::Console, &[b"abc"], &mut out),
+        Err(EncodeError::BufferTooSmall(encoded_bound(3)))
+    );
+    assert!(out.iter().all(|&byte| byte == 0xAA));
+}
+
+#[test]
+fn a_frame_longer_than_the_receivers_buffer_is_one_bad_frame_and_the_next_is_heard() {
+    let mut decoder: Decoder<32> = Decoder::new();
+    let mut stream = vec![DELIMITER];
+    stream.extend(encoded(Channel::Console, &[&[1; 300]]));
+    stream.extend(encoded(Channel::Operator, &[b"help"]));
+    let mut heard = Vec::new();
+    for byte in stream {
+        if let Received::Frame(frame) = decoder.push(byte) {
+            heard.push(frame.payload.to_vec());
+        }
+    }
+    assert_eq!(heard, [b"help"]);
+    assert_eq!(decoder.bad_frames(), 1);
+}
+
+#[test]
+fn a_channel_that_does_not_exist_is_a_bad_frame() {
+    let body = [6u8, 1, 2];
+    let mut whole = body.to_vec();
+    whole.extend(CHECK.checksum(&body).to_be_bytes());
+    let mut stream = vec![DELIMITER];
+    stream.extend(stuffed(&whole));
+    stream.push(DELIMITER);
+    let mut decoder = Decoder::new();
+    assert!(receive(&mut decoder, &stream).1.is_empty());
+    assert_eq!(decoder.bad_frames(), 1);
+}
+
+fn any_channel() -> impl Strategy<Value = Channel> {
+    (0u8..6).prop_map(|number| Channel::from_number(number).unwrap())
+}
+
+/// Payloads that are hard on byte stuffing: long runs of zeros and of anything else.
+fn any_payload() -> impl Strategy<Value = Vec<u8>> {
+    prop::collection::vec((any::<u8>(), prop_oneof![1usize..4, 250usize..260]), 0..12).prop_map(
+        |runs| {
+            runs.into_iter()
+                .flat_map(|(byte, length)| std::iter::repeat_n(byte, length))
+                .collect()
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn what_is_sent_is_received(messages in prop::collection::vec((any_channel(), any_payload(), any::<prop::sample::Index>()), 0..6)) {
+        let mut stream = vec![DELIMITER];
+        for (channel, payload, cut) in &messages {
+            let (left, right) = payload.split_at(cut.index(payload.len() + 1));
+            stream.extend(encoded(*channel, &[left, right]));
+        }
+        let mut decoder = Decoder::new();
+        let (text, frames) = receive(&mut decoder, &stream);
+        prop_assert!(text.is_empty());
+        prop_assert_eq!(decoder.bad_frames(), 0);
+        let sent: Vec<_> = messages.into_iter().map(|(channel, payload, _)| (channel, payload)).collect();
+        prop_assert_eq!(frames, sent);
+    }
+
+    #[test]
+    fn the_encoding_is_the_one_that_the_cobs_crate_gives(channel in any_channel(), payload in any_payload()) {
+        let mut body = vec![channel as u8];
+        body.extend(&payload);
+        body.extend(CHECK.checksum(&body).to_be_bytes());
+        let mut expected = stuffed(&body);
+        expected.push(DELIMITER);
+        prop_assert_eq!(encoded(channel, &[&payload]), expected);
+    }
+
+    #[test]
+    fn one_changed_byte_loses_at_most_two_frames_and_invents_none(
+        payloads in prop::collection::vec(any_payload(), 1..6),
+        at in any::<prop::sample::Index>(),
+        other in 1u8..=255,
+    ) {
+        let mut stream = vec![DELIMITER];
+        for payload in &payloads {
+            stream.extend(encoded(Channel::SampleData, &[payload]));
+        }
+        let at = 1 + at.index(stream.len() - 1);
+        stream[at] ^= other;
+        let mut decoder = Decoder::new();
+        let (_, frames) = receive(&mut decoder, &stream);
+        prop_assert!(frames.len() + 2 >= payloads.len());
+        let mut sent = payloads.iter();
+        for (_, frame) in frames {
+            prop_assert!(sent.any(|payload| *payload == frame), "a frame that was never sent");
+        }
+    }
+
+    #[test]
+    fn garbage_is_counted_and_the_frame_behind_it_is_heard(garbage in prop::collection::vec(any::<u8>(), 0..20_000)) {
+        let mut decoder = Decoder::new();
+        let mut stream = vec![DELIMITER];
+        stream.extend(&garbage);
+        stream.push(DELIMITER);
+        stream.extend(encoded(Channel::Operator, &[b"still here"]));
+        let pieces = garbage.split(|&byte| byte == DELIMITER).filter(|piece| !piece.is_empty()).count() as u64;
+        let (_, frames) = receive(&mut decoder, &stream);
+        prop_assert_eq!(frames.last(), Some(&(Channel::Operator, b"still here".to_vec())));
+        prop_assert_eq!(decoder.bad_frames() + frames.len() as u64 - 1, pieces);
+    }
+}

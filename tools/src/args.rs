@@ -1,0 +1,222 @@
+//! The command line.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::{Args, Parser, Subcommand};
+use millimeter::link::state::Mode;
+
+use crate::{
+    guest::DEFAULT_GUEST,
+    image::Form,
+    options::{Rtc, RunOptions, Sampling, Storage},
+};
+
+/// Runs a program above Millimeter in QEMU and shows where its time goes.
+///
+/// Without a command the bundled workload is measured. Exit codes: 0 success, 3 the guest failed,
+/// 2 the tool failed.
+#[derive(Debug, Parser)]
+#[command(
+    name = "measure",
+    bin_name = "cargo measure",
+    version,
+    args_conflicts_with_subcommands = true
+)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// Options of a run.
+    #[command(flatten)]
+    pub run: RunArguments,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Measure a guest and report (what is done without a command)
+    Run(Box<RunArguments>),
+    /// Run a guest with this terminal as its console and the operator's
+    Console(Box<RunArguments>),
+    /// Report again from the raw files of a run
+    Report {
+        /// The directory of the run
+        dir: PathBuf,
+        /// Write the report as a JSON object to this file as well
+        #[arg(long, value_name = "FILE")]
+        json: Option<PathBuf>,
+    },
+    /// Write the image in a form that a machine can IPL
+    Image {
+        /// elf for QEMU's -kernel, bios for QEMU's -bios, ins for an IPL from a list of files
+        #[arg(long, value_enum, default_value = "elf")]
+        form: Form,
+        /// Where to write it
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        out: PathBuf,
+    },
+    /// Show the length of the machine's paths and its cost in host time beside their budgets
+    Bench {
+        /// The QEMU to use
+        #[arg(long, value_name = "PATH")]
+        qemu: Option<PathBuf>,
+        /// Pairs of runs for each ratio of host times; 0 leaves host time out
+        #[arg(long, value_name = "N", default_value_t = 5)]
+        pairs: usize,
+    },
+    /// Show what is missing on this computer, and the command that mends it
+    Doctor,
+}
+
+/// Options of a run.
+#[derive(Clone, Debug, Args)]
+pub struct RunArguments {
+    /// The name of a bundled guest, an ELF file, or a flat image with an IPL PSW at 0
+    #[arg(default_value = DEFAULT_GUEST)]
+    pub guest: String,
+    /// CPUs of the guest
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4))]
+    pub cpus: u32,
+    /// Storage of the machine, as 512M or 2G
+    #[arg(long, value_name = "SIZE", default_value = "512M")]
+    pub storage: Storage,
+    /// Cycles from one sample to the next, 1000 to 4294967296, or off
+    #[arg(
+        long,
+        value_name = "CYCLES",
+        default_value = "1000000",
+        conflicts_with = "freq"
+    )]
+    pub interval: Sampling,
+    /// Samples per second of guest time
+    #[arg(long, value_name = "HZ", value_parser = frequency)]
+    pub freq: Option<Sampling>,
+    /// Take no samples
+    #[arg(long, conflicts_with_all = ["freq", "interval"])]
+    pub no_sampling: bool,
+    /// Let the host's clock run instead of counting instructions
+    #[arg(long)]
+    pub real_time: bool,
+    /// The date at which the machine's clock starts: now, or UTC as 2026-01-01T00:00:00
+    #[arg(long, value_name = "TIME", default_value = "now")]
+    pub rtc: Rtc,
+    /// The QEMU to use
+    #[arg(long, value_name = "PATH")]
+    pub qemu: Option<PathBuf>,
+    /// QEMU's name of the CPU below the machine
+    #[arg(long, value_name = "MODEL", default_value = "max")]
+    pub cpu_model: String,
+    /// Where the raw files go [default: a fresh millimeter-GUEST-N]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Write the report as a JSON object to this file as well
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Seconds after which a link that says nothing has failed
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    pub silence: u64,
+}
+
+fn frequency(text: &str) -> Result<Sampling, String> {
+    let hertz = text
+        .parse()
+        .map_err(|_| format!("{text} is not a number of samples per second"))?;
+    Sampling::at_frequency(hertz)
+}
+
+impl RunArguments {
+    /// The options that these arguments are.
+    pub fn options(&self) -> RunOptions {
+        let sampling = if self.no_sampling {
+            Sampling::Off
+        } else {
+            self.freq.unwrap_or(self.interval)
+        };
+        RunOptions {
+            cpus: self.cpus,
+            storage: self.storage,
+            sampling,
+            mode: if self.real_time {
+                Mode::RealTime
+            } else {
+                Mode::Exact
+            },
+            rtc: self.rtc,
+            qemu: self.qemu.clone(),
+            cpu_model: self.cpu_model.clone(),
+            out: self.out.clone(),
+            silence: Duration::from_secs(self.silence),
+            ..RunOptions::new(self.guest.clone())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn run(line: &str) -> Result<RunOptions, String> {
+        let words = std::iter::once("measure").chain(line.split_whitespace());
+        let arguments = Arguments::try_parse_from(words).map_err(|error| error.to_string())?;
+        match arguments.command {
+            None => Ok(arguments.run.options()),
+            Some(Command::Run(run)) => Ok(run.options()),
+            Some(other) => Err(format!("{other:?}")),
+        }
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn without_a_command_the_workload_runs() {
+        let options = run("").unwrap();
+        assert_eq!((&options.guest[..], options.cpus), (DEFAULT_GUEST, 1));
+        assert_eq!(options.sampling, Sampling::Every(1_000_000));
+        assert_eq!(run("--cpus 2").unwrap().cpus, 2);
+    }
+
+    #[test]
+    fn every_option_of_a_run_arrives() {
+        let line = "run /g.elf --cpus 4 --storage 1G --interval 10000 --real-time --rtc 2026-01-01T00:00:00 \
+                    --qemu /q --out /o --json /j --silence 5 --cpu-model z14";
+        let options = run(line).unwrap();
+        assert_eq!(
+            (&options.guest[..], options.cpus, options.storage),
+            ("/g.elf", 4, Storage(1 << 30))
+        );
+        assert_eq!(
+            (options.sampling, options.mode),
+            (Sampling::Every(10_000), Mode::RealTime)
+        );
+        assert_eq!(options.rtc.to_string(), "2026-01-01T00:00:00");
+        assert_eq!(
+            (options.silence.as_secs(), &options.cpu_model[..]),
+            (5, "z14")
+        );
+        assert_eq!(
+            run("run --freq 1000").unwrap().sampling,
+            Sampling::Every(1_000_000)
+        );
+        assert_eq!(run("run --no-sampling").unwrap().sampling, Sampling::Off);
+        assert_eq!(run("run --interval off").unwrap().sampling, Sampling::Off);
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_refused_with_the_range() {
+        for (line, range) in [
+            ("run --cpus 5", "1..=4"),
+            ("run --interval 999", "from 1000 to 4294967296"),
+            ("run --freq 0", "from 1 to 1000000"),
+            ("run --storage 1M", "64M at least"),
+            ("run --rtc tomorrow", "2026-01-01T00:00:00"),
+            ("run --interval 5000 --freq 5", "cannot be used with"),
+        ] {
+            let refusal = run(line).unwrap_err();
+            assert!(refusal.contains(range), "{line}: {refusal}");
+        }
+    }
+}

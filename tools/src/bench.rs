@@ -1,0 +1,333 @@
+//! What the machine costs: the length of its paths in instructions, and host time as ratios.
+//!
+//! Path lengths are counted under `-icount` by the bundled guest `bench`, which prints a line
+//! `path NAME INSTRUCTIONS` for each; they are exact and the same every time. Host times are not:
+//! runs are made in interleaved pairs, so that a computer that becomes slower slows both, and the
+//! median of the pairs' ratios is what counts.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use comfy_table::{Cell, CellAlignment, Table, presets};
+
+use crate::{
+    options::{RunOptions, Sampling},
+    progress::Progress,
+    run::{NativeOptions, NativeOutcome, RunOutcome, run, run_native},
+};
+
+/// The guest that prints path lengths.
+pub const PATHS_GUEST: &str = "bench";
+
+/// A CPU-bound guest that runs on bare QEMU too and takes no interruption.
+pub const BARE_GUEST: &str = "bare-loop";
+
+/// The same loop with a handler of eleven instructions that only rearms the clock comparator every
+/// [`TIMER_INTERVAL`] instructions.
+pub const TIMER_GUEST: &str = "bare-timer";
+
+/// The interval of [`TIMER_GUEST`], in cycles.
+pub const TIMER_INTERVAL: u64 = 10_000;
+
+/// Path budgets in instructions, DAT on and warm.
+const BUDGETS: [(&str, u64); 12] = [
+    ("entry-exit", 80),
+    ("fetch-decode", 160),
+    ("ssm", 200),
+    ("stnsm", 200),
+    ("stosm", 200),
+    ("stpt", 200),
+    ("lpp", 200),
+    ("ecctr", 200),
+    ("lpswe", 300),
+    ("lctlg", 300),
+    ("svc", 300),
+    ("sample", 250),
+];
+
+/// The path whose name stands apart because it is a fault's, not an instruction's.
+const SHADOW_FILL: (&str, u64) = ("shadow-fill", 600);
+
+/// A path and its length.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathLength {
+    /// Its name.
+    pub name: String,
+    /// Instructions.
+    pub instructions: u64,
+}
+
+impl PathLength {
+    /// What the path may cost, if that has been decided.
+    pub fn budget(&self) -> Option<u64> {
+        let known = BUDGETS.iter().chain([&SHADOW_FILL]);
+        known
+            .into_iter()
+            .find(|(name, _)| *name == self.name)
+            .map(|(_, budget)| *budget)
+    }
+
+    /// Whether it costs more.
+    pub fn is_over(&self) -> bool {
+        self.budget()
+            .is_some_and(|budget| self.instructions > budget)
+    }
+}
+
+/// Host time of the machine as a ratio to bare QEMU.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ratio {
+    /// What is compared.
+    pub what: String,
+    /// The ratio of each pair.
+    pub pairs: Vec<f64>,
+    /// The most that their median may be.
+    pub budget: f64,
+}
+
+impl Ratio {
+    /// The middle ratio; of an even number the mean of the two in the middle.
+    pub fn median(&self) -> f64 {
+        let mut sorted = self.pairs.clone();
+        sorted.sort_by(f64::total_cmp);
+        let middle = sorted.len() / 2;
+        match sorted.get(middle) {
+            None => f64::NAN,
+            Some(upper) if sorted.len() % 2 == 1 => *upper,
+            Some(upper) => f64::midpoint(sorted[middle - 1], *upper),
+        }
+    }
+
+    /// Whether the median is over the budget. No pairs at all are over it.
+    pub fn is_over(&self) -> bool {
+        let median = self.median();
+        median.is_nan() || median > self.budget
+    }
+}
+
+/// The lines `path NAME INSTRUCTIONS` of a guest's console.
+pub fn parse(console: &str) -> Result<Vec<PathLength>> {
+    let mut paths = Vec::new();
+    for line in console.lines() {
+        let mut words = line.split_whitespace();
+        if words.next() != Some("path") {
+            continue;
+        }
+        let (Some(name), Some(number), None) = (words.next(), words.next(), words.next()) else {
+            bail!("the guest {PATHS_GUEST} printed a line that is no path: {line}");
+        };
+        let Ok(instructions) = number.parse() else {
+            bail!("the guest {PATHS_GUEST} printed a length that is no number: {line}");
+        };
+        paths.push(PathLength {
+            name: name.to_owned(),
+            instructions,
+        });
+    }
+    let expected = BUDGETS.iter().chain([&SHADOW_FILL]);
+    let missing: Vec<&str> = expected
+        .map(|(name, _)| *name)
+        .filter(|name| paths.iter().all(|path| path.name != *name))
+        .collect();
+    if !missing.is_empty() {
+        bail!(
+            "the guest {PATHS_GUEST} did not measure: {}",
+            missing.join(", ")
+        );
+    }
+    Ok(paths)
+}
+
+/// Measures path lengths.
+pub fn paths(options: &RunOptions, progress: &Progress) -> Result<Vec<PathLength>> {
+    let directory = tempfile::tempdir()?;
+    let mut options = options.clone();
+    options.guest = PATHS_GUEST.to_owned();
+    options.out = Some(directory.path().to_owned());
+    let outcome = run(&options, progress)?;
+    if outcome.end.exit_code() != 0 {
+        bail!("{}\n{}", outcome.end.sentence(), outcome.console);
+    }
+    parse(&outcome.console)
+}
+
+/// Measures host-time ratios in this many pairs each.
+pub fn ratios(options: &RunOptions, pairs: usize, progress: &Progress) -> Result<Vec<Ratio>> {
+    let mut ratios = Vec::new();
+    for (what, sampling, bare, budget) in [
+        (
+            "sampling off, to bare QEMU".to_owned(),
+            Sampling::Off,
+            BARE_GUEST,
+            1.05,
+        ),
+        (
+            "a sample every 1,000,000 cycles, to bare QEMU".to_owned(),
+            Sampling::Every(1_000_000),
+            BARE_GUEST,
+            1.05,
+        ),
+        (
+            "a sample every 10,000 cycles, to a bare timer handler".to_owned(),
+            Sampling::Every(TIMER_INTERVAL),
+            TIMER_GUEST,
+            1.15,
+        ),
+    ] {
+        let step = progress.step(&format!("timing {what}"));
+        let mut measured = Vec::new();
+        for _ in 0..pairs {
+            let below = bare_time(bare, options)?;
+            let above = machine_time(sampling, options)?;
+            measured.push(above.as_secs_f64() / below.as_secs_f64());
+        }
+        step.done(&format!("timed {what}"));
+        ratios.push(Ratio {
+            what,
+            pairs: measured,
+            budget,
+        });
+    }
+    Ok(ratios)
+}
+
+fn bare_time(guest: &str, options: &RunOptions) -> Result<Duration> {
+    let mut native = NativeOptions::new(guest);
+    native.qemu.clone_from(&options.qemu);
+    let NativeOutcome {
+        console,
+        exit_code,
+        complaints,
+        wall,
+    } = run_native(&native, &Progress::Silent)?;
+    if exit_code != Some(0) {
+        bail!("the guest {guest} failed on bare QEMU ({exit_code:?}):\n{console}{complaints}");
+    }
+    Ok(wall)
+}
+
+fn machine_time(sampling: Sampling, options: &RunOptions) -> Result<Duration> {
+    let directory = tempfile::tempdir()?;
+    let mut options = options.clone();
+    options.guest = BARE_GUEST.to_owned();
+    options.sampling = sampling;
+    options.out = Some(directory.path().to_owned());
+    let RunOutcome {
+        end, wall, console, ..
+    } = run(&options, &Progress::Silent)?;
+    if end.exit_code() != 0 {
+        bail!("{}\n{console}", end.sentence());
+    }
+    Ok(wall)
+}
+
+fn table(header: [&str; 4]) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_header(header);
+    table
+}
+
+fn right(text: impl ToString) -> Cell {
+    Cell::new(text).set_alignment(CellAlignment::Right)
+}
+
+fn verdict(is_over: bool) -> Cell {
+    Cell::new(if is_over { "OVER" } else { "within" })
+}
+
+/// Path lengths beside their budgets.
+pub fn paths_text(paths: &[PathLength]) -> String {
+    let mut table = table(["path", "instructions", "budget", ""]);
+    for path in paths {
+        let budget = path.budget();
+        table.add_row(vec![
+            Cell::new(&path.name),
+            right(path.instructions),
+            right(budget.map_or("-".to_owned(), |budget| budget.to_string())),
+            if budget.is_some() {
+                verdict(path.is_over())
+            } else {
+                Cell::new("")
+            },
+        ]);
+    }
+    table.to_string()
+}
+
+/// Ratios beside their budgets.
+pub fn ratios_text(ratios: &[Ratio]) -> String {
+    let mut table = table(["host time", "median", "budget", ""]);
+    for ratio in ratios {
+        table.add_row(vec![
+            Cell::new(&ratio.what),
+            right(format!("{:.3}", ratio.median())),
+            right(format!("{:.2}", ratio.budget)),
+            verdict(ratio.is_over()),
+        ]);
+    }
+    table.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complete() -> String {
+        let lines = BUDGETS.iter().chain([&SHADOW_FILL]);
+        lines
+            .map(|(name, budget)| format!("path {name} {budget}\n"))
+            .collect()
+    }
+
+    #[test]
+    fn a_path_within_its_budget_is_not_over_it() {
+        let paths = parse(&complete()).unwrap();
+        assert_eq!(paths.len(), 13);
+        assert!(paths.iter().all(|path| !path.is_over()));
+        let one_more = PathLength {
+            name: "sample".to_owned(),
+            instructions: 251,
+        };
+        assert!(one_more.is_over());
+        let unknown = PathLength {
+            name: "other".to_owned(),
+            instructions: 9999,
+        };
+        assert!(!unknown.is_over() && unknown.budget().is_none());
+    }
+
+    #[test]
+    fn a_guest_that_measures_too_little_or_nonsense_is_an_error() {
+        assert!(
+            parse("hello\n")
+                .unwrap_err()
+                .to_string()
+                .contains("did not measure: entry-exit")
+        );
+        assert!(
+            parse(&(complete() + "path svc many\n"))
+                .unwrap_err()
+                .to_string()
+                .contains("no number")
+        );
+        assert!(
+            parse(&(complete() + "path svc\n"))
+                .unwrap_err()
+                .to_string()
+                .contains("no path")
+        );
+    }
+
+    #[test]
+    fn the_median_of_pairs_forgives_one_bad_pair() {
+        let ratio = |pairs: &[f64]| Ratio {
+            what: String::new(),
+            pairs: pairs.to_vec(),
+            budget: 1.05,
+        };
+        assert!(!ratio(&[1.01, 9.0, 1.02]).is_over());
+        assert!((ratio(&[1.0, 1.2]).median() - 1.1).abs() < 1e-9);
+        assert!(ratio(&[1.06]).is_over());
+        assert!(ratio(&[]).is_over());
+    }
+}

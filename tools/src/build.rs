@@ -1,0 +1,170 @@
+//! Building the image and the guests.
+//!
+//! Everything for the bare machine is built below `target/s390x`, apart from the host's own
+//! artifacts, by whatever toolchain [`crate::toolchain`] finds. Cargo decides what is stale; a file
+//! lock keeps tests that run beside one another from waiting for each other in the dark.
+
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+    process::Stdio,
+    sync::OnceLock,
+};
+
+use anyhow::{Context, Result, anyhow, bail};
+
+use crate::{progress::Progress, toolchain};
+
+/// What is built for the bare machine.
+struct Product {
+    what: &'static str,
+    package: &'static str,
+    arguments: &'static [&'static str],
+    /// Flags for the compiler; `{root}` is the repository.
+    flags: &'static [&'static str],
+}
+
+const IMAGE: Product = Product {
+    what: "the image",
+    package: "millimeter",
+    arguments: &["--features", "image", "--bin", "millimeter"],
+    flags: &[
+        "-Crelocation-model=pic",
+        "-Clink-arg=-T{root}/linker.ld",
+        "-Clink-arg=-Tdefmt.x",
+    ],
+};
+
+const GUESTS: Product = Product {
+    what: "the guests",
+    package: "guests",
+    arguments: &["--features", "guest", "--bins"],
+    flags: &[
+        "-Crelocation-model=static",
+        "-Clink-arg=-T{root}/tests-qemu/guests/guest.ld",
+    ],
+};
+
+/// The log keeps everything: what is too much is left out when it is read.
+const LOG_LEVEL: (&str, &str) = ("DEFMT_LOG", "trace");
+
+/// The repository: the directory above this package.
+pub fn root() -> &'static Path {
+    static ROOT: OnceLock<PathBuf> = OnceLock::new();
+    ROOT.get_or_init(|| {
+        let tools = Path::new(env!("CARGO_MANIFEST_DIR"));
+        tools.parent().unwrap_or(tools).to_owned()
+    })
+}
+
+/// Where everything for the bare machine is built.
+pub fn target_directory() -> PathBuf {
+    root().join("target/s390x")
+}
+
+fn products() -> PathBuf {
+    target_directory().join(toolchain::TARGET).join("release")
+}
+
+/// Builds the image and returns its path. Once per process.
+pub fn build_image(progress: &Progress) -> Result<PathBuf> {
+    static DONE: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    once(&DONE, || {
+        build(&IMAGE, progress)?;
+        Ok(products().join("millimeter"))
+    })
+}
+
+/// Builds the bundled guests and returns the directory that holds them. Once per process.
+pub fn build_guests(progress: &Progress) -> Result<PathBuf> {
+    static DONE: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    once(&DONE, || {
+        build(&GUESTS, progress)?;
+        Ok(products())
+    })
+}
+
+/// Names of the bundled guests, in alphabetical order: the files of their source directory.
+pub fn bundled_guests() -> Vec<String> {
+    let directory = root().join("tests-qemu/guests/src/bin");
+    let mut names: Vec<String> = fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| {
+            let path = entry.path();
+            let is_source = path.extension().is_some_and(|extension| extension == "rs");
+            is_source
+                .then(|| path.file_stem()?.to_str().map(str::to_owned))
+                .flatten()
+        })
+        .collect();
+    names.sort();
+    names
+}
+
+/// The error of a build is kept as text, because every caller of this process is to hear it.
+fn once(
+    place: &OnceLock<Result<PathBuf, String>>,
+    work: impl FnOnce() -> Result<PathBuf>,
+) -> Result<PathBuf> {
+    place
+        .get_or_init(|| work().map_err(|error| format!("{error:#}")))
+        .clone()
+        .map_err(|text| anyhow!(text))
+}
+
+fn build(product: &Product, progress: &Progress) -> Result<()> {
+    let toolchain = toolchain::find(progress)?;
+    let _lock = lock(progress)?;
+    let step = progress.step(&format!("building {} with {toolchain}", product.what));
+    let root = root()
+        .to_str()
+        .context("the repository's path is not UTF-8; move it to one that is")?;
+    let flags: Vec<String> = product
+        .flags
+        .iter()
+        .map(|flag| flag.replace("{root}", root))
+        .collect();
+    let output = toolchain
+        .cargo("build", &flags)
+        .args(["--release", "--package", product.package])
+        .args(product.arguments)
+        .arg("--target-dir")
+        .arg(target_directory())
+        .env(LOG_LEVEL.0, LOG_LEVEL.1)
+        .current_dir(root)
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| {
+            format!(
+                "cannot start {}",
+                toolchain.sysroot.path.join("bin/cargo").display()
+            )
+        })?;
+    if !output.status.success() {
+        bail!(
+            "building {} failed ({}) with {toolchain}:\n{}",
+            product.what,
+            output.status,
+            String::from_utf8_lossy(&output.stderr).trim_end()
+        );
+    }
+    step.done(&format!("built {}", product.what));
+    Ok(())
+}
+
+/// Holds the target directory against other processes until the file is dropped.
+fn lock(progress: &Progress) -> Result<File> {
+    let directory = target_directory();
+    fs::create_dir_all(&directory)
+        .with_context(|| format!("cannot create {}", directory.display()))?;
+    let path = directory.join("measure.lock");
+    let file = File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
+    if file.try_lock().is_err() {
+        progress.note("waiting for another build of this repository");
+        file.lock()
+            .with_context(|| format!("cannot lock {}", path.display()))?;
+    }
+    Ok(file)
+}

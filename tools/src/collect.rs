@@ -1,0 +1,330 @@
+//! The raw files of a run, written as the data arrives.
+//!
+//! Nothing is held back: whatever happens to the tool, the machine or the disk, everything that
+//! arrived before is in the directory and can be reported.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail};
+use millimeter::link::{
+    data::{parse_counters, parse_samples},
+    frame::{Channel, Frame},
+    state::State,
+};
+use thiserror::Error;
+
+use crate::{
+    failure::ImageSymbols,
+    log::LogReader,
+    record::{End, GuestEnd, Record, StartedRecord, TotalsRecord},
+};
+
+/// Text before the link was open.
+pub const BOOT: &str = "boot.txt";
+/// What the guest wrote on its console.
+pub const CONSOLE: &str = "console.txt";
+/// The log as the machine sent it.
+pub const LOG_RAW: &str = "log.bin";
+/// The log as text.
+pub const LOG: &str = "log.txt";
+/// What the operator and the machine said to each other.
+pub const OPERATOR: &str = "operator.txt";
+/// Counter sets as the machine sent them.
+pub const COUNTERS: &str = "counters.bin";
+/// The guest's routines.
+pub const SYMBOLS: &str = "symbols.txt";
+
+/// Name of the file with one CPU's sample-data blocks.
+pub fn sdb_name(cpu: u16) -> String {
+    format!("sdb-cpu{cpu}.bin")
+}
+
+/// The CPUs that have a file of blocks in this directory, in ascending order.
+pub fn sdb_cpus(directory: &Path) -> io::Result<Vec<u16>> {
+    let mut cpus: Vec<u16> = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let name = entry?.file_name();
+        let number: Option<u16> = name.to_str().and_then(|name| {
+            name.strip_prefix("sdb-cpu")?
+                .strip_suffix(".bin")?
+                .parse()
+                .ok()
+        });
+        cpus.extend(number);
+    }
+    cpus.sort_unstable();
+    Ok(cpus)
+}
+
+/// The directory of a new run: the chosen one, or the first of `millimeter-GUEST-1`, `-2`, … that
+/// is free. A chosen one may hold an earlier run, which is replaced, but nothing else.
+pub fn directory(chosen: Option<&Path>, guest: &str) -> Result<PathBuf> {
+    let Some(chosen) = chosen else {
+        for number in 1..=9999 {
+            let path = PathBuf::from(format!("millimeter-{guest}-{number}"));
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok(path),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    return Err(error).with_context(|| {
+                        format!(
+                            "cannot create {}; choose a directory with --out",
+                            path.display()
+                        )
+                    });
+                }
+            }
+        }
+        bail!("every name for a new directory is taken; choose one with --out");
+    };
+    fs::create_dir_all(chosen).with_context(|| {
+        format!(
+            "cannot create {}; choose another directory with --out",
+            chosen.display()
+        )
+    })?;
+    let entries =
+        fs::read_dir(chosen).with_context(|| format!("cannot read {}", chosen.display()))?;
+    let is_empty = entries.count() == 0;
+    if !is_empty && !chosen.join(crate::record::FILE).exists() {
+        bail!(
+            "{} holds files that are not a run's; choose an empty directory with --out",
+            chosen.display()
+        );
+    }
+    for cpu in sdb_cpus(chosen)? {
+        let path = chosen.join(sdb_name(cpu));
+        fs::remove_file(&path).with_context(|| format!("cannot replace {}", path.display()))?;
+    }
+    Ok(chosen.to_owned())
+}
+
+/// A file that could not be written.
+#[derive(Debug, Error)]
+#[error("cannot write {}: {source}; free some space or choose another directory with --out (what was collected up to then is kept)", .path.display())]
+pub struct WriteError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// A file of the directory.
+struct Output {
+    path: PathBuf,
+    file: File,
+}
+
+impl Output {
+    fn create(directory: &Path, name: &str) -> Result<Self, WriteError> {
+        let path = directory.join(name);
+        match File::create(&path) {
+            Ok(file) => Ok(Self { path, file }),
+            Err(source) => Err(WriteError { path, source }),
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
+        self.file.write_all(bytes).map_err(|source| WriteError {
+            path: self.path.clone(),
+            source,
+        })
+    }
+}
+
+/// What a frame meant for the run.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Noted {
+    /// Data, kept.
+    Data,
+    /// The guest wrote on its console.
+    Console(Vec<u8>),
+    /// The machine answered the operator.
+    Answer(String),
+    /// The guest has come so far.
+    Progress {
+        /// Instructions on all CPUs.
+        instructions: u64,
+    },
+    /// Every CPU waits for the host.
+    Waiting,
+    /// The guest has ended; its totals and counters follow.
+    GuestEnded,
+    /// The machine has failed; nothing follows.
+    Failed,
+    /// The run is complete.
+    End,
+}
+
+/// Writes what arrives.
+pub struct Collector<'t> {
+    directory: PathBuf,
+    /// What is known about the run so far.
+    pub record: Record,
+    image: ImageSymbols,
+    log_reader: LogReader<'t>,
+    boot: Output,
+    console: Output,
+    log_raw: Output,
+    log: Output,
+    operator: Output,
+    counters: Output,
+    blocks: BTreeMap<u16, (Output, u32)>,
+    /// The end of the text before the link was open, for messages.
+    pub boot_tail: Vec<u8>,
+}
+
+/// How much of the text before the link was open goes into a message.
+const BOOT_TAIL: usize = 2048;
+
+impl<'t> Collector<'t> {
+    /// Creates the files and writes the record of a run that has not ended.
+    pub fn create(
+        directory: &Path,
+        record: Record,
+        symbols: &str,
+        image: ImageSymbols,
+        log_reader: LogReader<'t>,
+    ) -> Result<Self, WriteError> {
+        let open = |name| Output::create(directory, name);
+        open(SYMBOLS)?.write(symbols.as_bytes())?;
+        let collector = Self {
+            boot: open(BOOT)?,
+            console: open(CONSOLE)?,
+            log_raw: open(LOG_RAW)?,
+            log: open(LOG)?,
+            operator: open(OPERATOR)?,
+            counters: open(COUNTERS)?,
+            directory: directory.to_owned(),
+            record,
+            image,
+            log_reader,
+            blocks: BTreeMap::new(),
+            boot_tail: Vec::new(),
+        };
+        collector.write_record()?;
+        Ok(collector)
+    }
+
+    /// Writes the record as it is now.
+    pub fn write_record(&self) -> Result<(), WriteError> {
+        self.record
+            .write(&self.directory)
+            .map_err(|source| WriteError {
+                path: self.directory.join(crate::record::FILE),
+                source,
+            })
+    }
+
+    /// Keeps text that came before the link was open.
+    pub fn boot_text(&mut self, text: &[u8]) -> Result<(), WriteError> {
+        self.boot_tail.extend_from_slice(text);
+        let surplus = self.boot_tail.len().saturating_sub(BOOT_TAIL);
+        self.boot_tail.drain(..surplus);
+        self.boot.write(text)
+    }
+
+    /// Keeps what the operator said.
+    pub fn said(&mut self, command: &str) -> Result<(), WriteError> {
+        self.operator.write(format!("// {command}\n").as_bytes())
+    }
+
+    /// Keeps a frame and says what it meant.
+    pub fn frame(&mut self, frame: Frame<'_>) -> Result<Noted, WriteError> {
+        self.record.link.frames += 1;
+        let payload = frame.payload;
+        match frame.channel {
+            Channel::RunState => Ok(self.state(payload)),
+            Channel::Console => {
+                self.console.write(payload)?;
+                Ok(Noted::Console(payload.to_vec()))
+            }
+            Channel::Operator => {
+                self.operator.write(payload)?;
+                if !payload.ends_with(b"\n") {
+                    self.operator.write(b"\n")?;
+                }
+                Ok(Noted::Answer(String::from_utf8_lossy(payload).into_owned()))
+            }
+            Channel::Log => {
+                self.log_raw.write(payload)?;
+                for line in self.log_reader.read(payload) {
+                    self.log.write(line.as_bytes())?;
+                    self.log.write(b"\n")?;
+                }
+                Ok(Noted::Data)
+            }
+            Channel::SampleData => self.block(payload),
+            Channel::Counters => {
+                match parse_counters(payload) {
+                    Ok(_) => self.counters.write(payload)?,
+                    Err(_) => self.record.link.bad_payloads += 1,
+                }
+                Ok(Noted::Data)
+            }
+        }
+    }
+
+    fn block(&mut self, payload: &[u8]) -> Result<Noted, WriteError> {
+        let Ok((head, block)) = parse_samples(payload) else {
+            self.record.link.bad_payloads += 1;
+            return Ok(Noted::Data);
+        };
+        let (cpu, sequence) = (head.cpu.get(), head.sequence.get());
+        if !self.blocks.contains_key(&cpu) {
+            self.blocks
+                .insert(cpu, (Output::create(&self.directory, &sdb_name(cpu))?, 0));
+        }
+        if let Some((output, expected)) = self.blocks.get_mut(&cpu) {
+            self.record.link.blocks_missing += u64::from(sequence.saturating_sub(*expected));
+            *expected = sequence.wrapping_add(1);
+            output.write(block)?;
+        }
+        Ok(Noted::Data)
+    }
+
+    fn state(&mut self, payload: &[u8]) -> Noted {
+        let record = &mut self.record;
+        match State::parse(payload) {
+            Ok(State::Started(started)) => {
+                record.started = Some(StartedRecord::from(started));
+                Noted::Data
+            }
+            Ok(State::Progress(progress)) => Noted::Progress {
+                instructions: progress.instructions.get(),
+            },
+            Ok(State::GuestEnded(ended)) => {
+                record.end = End::Guest(GuestEnd::from(ended));
+                Noted::GuestEnded
+            }
+            Ok(State::Failure(failure)) => {
+                record.end = End::Machine {
+                    wait_state: failure.head.wait_state.get(),
+                    text: self.image.describe(&failure),
+                };
+                Noted::Failed
+            }
+            Ok(State::Waiting(_)) => Noted::Waiting,
+            Ok(State::Totals(totals)) => {
+                record.totals.retain(|known| known.cpu != totals.cpu.get());
+                record.totals.push(TotalsRecord::from(totals));
+                record.totals.sort_by_key(|totals| totals.cpu);
+                Noted::Data
+            }
+            Ok(State::End(end)) => {
+                record.link.frames_sent = Some(end.frames.get());
+                Noted::End
+            }
+            Err(_) => {
+                record.link.bad_payloads += 1;
+                Noted::Data
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+//! Which file gets what, and what happens when it cannot be written.
+
+use super::*;
+use crate::record::tests::record;
+use millimeter::link::{
+    data::SampleHead,
+    state::{End as EndState, GuestEnded, Payload, Totals},
+};
+use zerocopy::IntoBytes;
+
+fn collector(directory: &Path) -> Result<Collector<'static>, WriteError> {
+    Collector::create(
+        directory,
+        record(),
+        "",
+        ImageSymbols::default(),
+        LogReader::new(None),
+    )
+}
+
+fn sample(cpu: u16, sequence: u32) -> Vec<u8> {
+    let head = SampleHead {
+        cpu: cpu.into(),
+        level: 1.into(),
+        sequence: sequence.into(),
+    };
+    let mut payload = head.as_bytes().to_vec();
+    payload.extend([cpu as u8; 4096]);
+    payload
+}
+
+fn frame(channel: Channel, payload: &[u8]) -> Frame<'_> {
+    Frame { channel, payload }
+}
+
+#[test]
+fn each_channel_has_its_file_and_each_cpu_its_blocks() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut collector = collector(directory.path()).unwrap();
+    collector.boot_text(b"IPL\n").unwrap();
+    for (channel, payload) in [
+        (Channel::Console, &b"hello "[..]),
+        (Channel::Console, b"world"),
+        (Channel::Operator, b"answer"),
+    ] {
+        collector.frame(frame(channel, payload)).unwrap();
+    }
+    for payload in [sample(1, 0), sample(0, 0), sample(1, 3)] {
+        collector
+            .frame(frame(Channel::SampleData, &payload))
+            .unwrap();
+    }
+    let read = |name: &str| fs::read(directory.path().join(name)).unwrap();
+    assert_eq!(read(BOOT), b"IPL\n");
+    assert_eq!(read(CONSOLE), b"hello world");
+    assert_eq!(read(OPERATOR), b"answer\n");
+    assert_eq!(
+        (read("sdb-cpu0.bin").len(), read("sdb-cpu1.bin").len()),
+        (4096, 8192)
+    );
+    assert_eq!(sdb_cpus(directory.path()).unwrap(), [0, 1]);
+    assert_eq!(collector.record.link.blocks_missing, 2);
+    assert_eq!(Record::read(directory.path()).unwrap().end, End::Running);
+}
+
+#[test]
+fn states_become_the_record() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut collector = collector(directory.path()).unwrap();
+    let mut note = |payload: Vec<u8>| collector.frame(frame(Channel::RunState, &payload)).unwrap();
+    let ended = GuestEnded {
+        reason: 1,
+        psw_address: 0xFFF.into(),
+        ..GuestEnded::default()
+    };
+    assert_eq!(note(ended.pieces().concat()), Noted::GuestEnded);
+    let totals = Totals {
+        cpu: 1.into(),
+        traps: 7.into(),
+        ..Totals::default()
+    };
+    assert_eq!(note(totals.pieces().concat()), Noted::Data);
+    assert_eq!(
+        note(
+            EndState {
+                frames: 9.into(),
+                ..EndState::default()
+            }
+            .pieces()
+            .concat()
+        ),
+        Noted::End
+    );
+    assert_eq!(note(vec![99]), Noted::Data);
+    let record = collector.record;
+    assert_eq!(record.end.exit_code(), 0);
+    assert_eq!(
+        (
+            record.totals[0].traps,
+            record.link.frames_sent,
+            record.link.bad_payloads
+        ),
+        (7, Some(9), 1)
+    );
+}
+
+#[test]
+fn a_full_disk_is_an_error_that_names_the_file_and_keeps_the_rest() {
+    let directory = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink("/dev/full", directory.path().join(COUNTERS)).unwrap();
+    let mut collector = collector(directory.path()).unwrap();
+    collector.frame(frame(Channel::Console, b"kept")).unwrap();
+    let payload =
+        crate::counters::tests::payload(0, millimeter::link::data::Level::Machine, 1, 0, &[1]);
+    let error = collector
+        .frame(frame(Channel::Counters, &payload))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("counters.bin")
+            && error.contains("No space left")
+            && error.contains("--out"),
+        "{error}"
+    );
+    assert_eq!(fs::read(directory.path().join(CONSOLE)).unwrap(), b"kept");
+}
+
+#[test]
+fn a_chosen_directory_may_hold_an_earlier_run_and_nothing_else() {
+    let parent = tempfile::tempdir().unwrap();
+    let chosen = parent.path().join("a/b");
+    assert_eq!(directory(Some(&chosen), "g").unwrap(), chosen);
+    collector(&chosen).unwrap();
+    fs::write(chosen.join(sdb_name(3)), [0; 9]).unwrap();
+    assert_eq!(directory(Some(&chosen), "g").unwrap(), chosen);
+    assert!(
+        !chosen.join(sdb_name(3)).exists(),
+        "the earlier run's blocks are gone"
+    );
+    let foreign = parent.path().join("c");
+    fs::create_dir(&foreign).unwrap();
+    fs::write(foreign.join("thesis.txt"), "").unwrap();
+    let error = directory(Some(&foreign), "g").unwrap_err().to_string();
+    assert!(
+        error.contains("not a run's") && error.contains("--out"),
+        "{error}"
+    );
+}

@@ -1,0 +1,150 @@
+//! Counter sets as they arrived, and their names.
+
+use millimeter::{
+    cpumf::{
+        counters::names,
+        model::{Z10, Z15},
+    },
+    link::data::{CounterHead, Level, parse_counters},
+};
+
+/// One counter set of one CPU at one level.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CounterValues {
+    /// CPU address.
+    pub cpu: u16,
+    /// Whose measurement it is.
+    pub level: Level,
+    /// The set, as the M3 field of STORE CPU COUNTER MULTIPLE names it.
+    pub set: u16,
+    /// Number of the first counter.
+    pub first: u16,
+    /// Whether the set is authorized.
+    pub authorized: bool,
+    /// The counters.
+    pub values: Vec<u64>,
+}
+
+/// The set's name in reports and in JSON.
+pub fn set_name(set: u16) -> String {
+    match set {
+        0 => "extended".to_owned(),
+        1 => "basic".to_owned(),
+        2 => "problem-state".to_owned(),
+        3 => "crypto-activity".to_owned(),
+        5 => "mt-diagnostic".to_owned(),
+        other => format!("set-{other}"),
+    }
+}
+
+/// The counter's name. A newer model names fewer counters of the problem-state set and more of the
+/// crypto-activity set; together they name all.
+pub fn counter_name(number: u16) -> String {
+    match names::name(&Z15, number).or_else(|| names::name(&Z10, number)) {
+        Some(name) => name.to_owned(),
+        None => format!("Counter {number}"),
+    }
+}
+
+/// Reads payloads that lie one behind the other; each says its own length. A later one of the same
+/// CPU, level and set replaces an earlier one. Gives the sets in ascending order of level, CPU and
+/// set, and whether the bytes ended in the middle of one.
+pub fn read(mut bytes: &[u8]) -> (Vec<CounterValues>, bool) {
+    let mut sets: Vec<CounterValues> = Vec::new();
+    while !bytes.is_empty() {
+        let length = payload_length(bytes);
+        let Some(Ok((head, values))) = length
+            .and_then(|length| bytes.get(..length))
+            .map(parse_counters)
+        else {
+            break;
+        };
+        let Some(level) = Level::from_number(head.level.get()) else {
+            break;
+        };
+        let found = CounterValues {
+            cpu: head.cpu.get(),
+            level,
+            set: head.set.get(),
+            first: head.first.get(),
+            authorized: head.authorized.get() != 0,
+            values: values.iter().map(|value| value.get()).collect(),
+        };
+        sets.retain(|known| key(known) != key(&found));
+        sets.push(found);
+        bytes = &bytes[length.unwrap_or(bytes.len())..];
+    }
+    sets.sort_by_key(key);
+    (sets, !bytes.is_empty())
+}
+
+fn key(set: &CounterValues) -> (Level, u16, u16) {
+    (set.level, set.cpu, set.set)
+}
+
+fn payload_length(bytes: &[u8]) -> Option<usize> {
+    use zerocopy::FromBytes;
+    let (head, _) = CounterHead::ref_from_prefix(bytes).ok()?;
+    Some(size_of::<CounterHead>() + usize::from(head.count.get()) * size_of::<u64>())
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use zerocopy::IntoBytes;
+
+    pub(crate) fn payload(cpu: u16, level: Level, set: u16, first: u16, values: &[u64]) -> Vec<u8> {
+        let head = CounterHead {
+            cpu: cpu.into(),
+            level: (level as u16).into(),
+            set: set.into(),
+            first: first.into(),
+            count: (values.len() as u16).into(),
+            authorized: 1.into(),
+        };
+        let mut bytes = head.as_bytes().to_vec();
+        bytes.extend(values.iter().flat_map(|value| value.to_be_bytes()));
+        bytes
+    }
+
+    #[test]
+    fn a_later_payload_of_the_same_set_replaces_an_earlier_one() {
+        let mut bytes = payload(1, Level::Machine, 1, 0, &[5, 6]);
+        bytes.extend(payload(0, Level::Machine, 2, 32, &[1]));
+        bytes.extend(payload(1, Level::Machine, 1, 0, &[7, 8]));
+        let (sets, cut) = read(&bytes);
+        assert!(!cut);
+        let found: Vec<_> = sets
+            .iter()
+            .map(|set| (set.cpu, set.set, set.values.clone()))
+            .collect();
+        assert_eq!(found, [(0, 2, vec![1]), (1, 1, vec![7, 8])]);
+    }
+
+    #[test]
+    fn bytes_that_end_in_the_middle_keep_what_came_before() {
+        let mut bytes = payload(0, Level::Guest, 1, 0, &[5, 6]);
+        bytes.extend(&payload(0, Level::Guest, 2, 32, &[9])[..15]);
+        let (sets, cut) = read(&bytes);
+        assert_eq!((sets.len(), cut), (1, true));
+    }
+
+    #[test]
+    fn counters_have_the_names_of_the_manual() {
+        assert_eq!(counter_name(1), "Instruction count");
+        assert_eq!(counter_name(33), "Problem-state instruction count");
+        assert_eq!(counter_name(200), "Counter 200");
+        assert_eq!(
+            (set_name(1), set_name(2)),
+            ("basic".to_owned(), "problem-state".to_owned())
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = read(&bytes);
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The host's side of Millimeter.
+//!
+//! `cargo measure` builds the image and the guests for the bare machine, IPLs them in QEMU, keeps
+//! what comes over the link, and reports where the guest's time went. The library is the command
+//! without its command line, so that the test harness runs guests exactly as a person does:
+//!
+//! - [`build`]: the image and the bundled guests, by whatever [`toolchain`] there is.
+//! - [`run`]: a run above the machine ([`run::run`]) and one on bare QEMU ([`run::run_native`]).
+//! - [`session`]: the conversation with the machine; [`collect`] keeps what it says.
+//! - [`report`]: from the raw files to results; [`table`] and [`json`] give them a form.
+//! - [`mod@bench`]: what the machine costs. [`doctor`]: what this computer lacks.
+
+#![forbid(unsafe_code)]
+
+pub mod args;
+pub mod bench;
+pub mod build;
+pub mod collect;
+pub mod console;
+pub mod counters;
+pub mod doctor;
+pub mod failure;
+pub mod guest;
+pub mod image;
+pub mod install;
+pub mod interrupt;
+pub mod json;
+pub mod log;
+pub mod options;
+pub mod progress;
+pub mod qemu;
+pub mod record;
+pub mod report;
+pub mod run;
+pub mod samples;
+pub mod session;
+pub mod stage;
+pub mod symbols;
+pub mod table;
+pub mod toolchain;

@@ -1,0 +1,126 @@
+//! `cargo measure`: see the library for what it does and how.
+
+#![forbid(unsafe_code)]
+
+use std::{
+    io::{Write, stdout},
+    path::Path,
+    process::ExitCode,
+};
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use measure::{
+    args::{Arguments, Command, RunArguments},
+    bench, build, console, doctor, image, interrupt, json,
+    options::RunOptions,
+    progress::Progress,
+    record::End,
+    report::Report,
+    run::{self, RunOutcome},
+    table,
+};
+
+/// The exit code of a tool that failed.
+const FAILED: u8 = 2;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let progress = Progress::detect();
+    let done = interrupt::install().and_then(|()| match arguments.command {
+        None => measure(&arguments.run, &progress),
+        Some(Command::Run(run)) => measure(&run, &progress),
+        Some(Command::Console(run)) => interact(&run, &progress),
+        Some(Command::Report { dir, json }) => report(&dir, json.as_deref()),
+        Some(Command::Image { form, out }) => write_image(form, &out, &progress),
+        Some(Command::Bench { qemu, pairs }) => measure_machine(qemu, pairs, &progress),
+        Some(Command::Doctor) => examine(),
+    });
+    match done {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            progress.note(&format!("error: {error:#}"));
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+fn say(text: &str) -> Result<()> {
+    let mut out = stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .context("cannot write the report")
+}
+
+fn measure(arguments: &RunArguments, progress: &Progress) -> Result<u8> {
+    let outcome = run::run(&arguments.options(), progress)?;
+    finish(&outcome, arguments.json.as_deref(), progress)
+}
+
+fn interact(arguments: &RunArguments, progress: &Progress) -> Result<u8> {
+    let outcome = console::run(&arguments.options(), progress)?;
+    finish(&outcome, arguments.json.as_deref(), progress)
+}
+
+fn finish(outcome: &RunOutcome, json: Option<&Path>, progress: &Progress) -> Result<u8> {
+    say(&table::text(&outcome.report))?;
+    if let Some(file) = json {
+        json::write(&outcome.report, file)?;
+    }
+    let code = outcome.end.exit_code();
+    if code != 0 {
+        progress.note(&format!("error: {}", outcome.end.sentence()));
+    }
+    Ok(code)
+}
+
+/// A report that could be made is a success, whatever became of the run: except that a guest that
+/// failed is shown by the same exit code again.
+fn report(directory: &Path, json: Option<&Path>) -> Result<u8> {
+    let report = Report::read(directory)?;
+    say(&table::text(&report))?;
+    if let Some(file) = json {
+        json::write(&report, file)?;
+    }
+    Ok(match &report.record.end {
+        end @ (End::Guest(_) | End::Waiting) => end.exit_code(),
+        _ => 0,
+    })
+}
+
+fn write_image(form: image::Form, directory: &Path, progress: &Progress) -> Result<u8> {
+    let image = build::build_image(progress)?;
+    let file = image::write(form, &image, directory)?;
+    say(&format!("{}\n", file.display()))?;
+    Ok(0)
+}
+
+fn measure_machine(
+    qemu: Option<std::path::PathBuf>,
+    pairs: usize,
+    progress: &Progress,
+) -> Result<u8> {
+    let options = RunOptions {
+        qemu,
+        ..RunOptions::default()
+    };
+    let paths = bench::paths(&options, progress)?;
+    say(&format!("{}\n", bench::paths_text(&paths)))?;
+    let mut is_over = paths.iter().any(bench::PathLength::is_over);
+    if pairs > 0 {
+        let ratios = bench::ratios(&options, pairs, progress)?;
+        say(&format!("\n{}\n", bench::ratios_text(&ratios)))?;
+        is_over |= ratios.iter().any(bench::Ratio::is_over);
+    }
+    Ok(if is_over { FAILED } else { 0 })
+}
+
+fn examine() -> Result<u8> {
+    let findings = doctor::examine();
+    say(&doctor::text(&findings))?;
+    Ok(if doctor::is_healthy(&findings) {
+        0
+    } else {
+        FAILED
+    })
+}

@@ -1,0 +1,348 @@
+//! `run.json`: what is known about a run beside its measured data.
+//!
+//! It is written when the run begins and again when it has ended, so that a directory always says
+//! what it holds, however the run ended.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+use millimeter::link::state::{GuestEnded, Mode, Reason, SUCCESS_ADDRESS, Started, Totals};
+use serde::{Deserialize, Serialize};
+
+/// The file's name.
+pub const FILE: &str = "run.json";
+
+/// Everything that `run.json` holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// Version of the tool that wrote it.
+    pub version: String,
+    /// The guest's name.
+    pub guest: String,
+    /// The guest's file.
+    pub guest_file: PathBuf,
+    /// Name of the [`Mode`] that was asked for.
+    pub mode: String,
+    /// CPUs.
+    pub cpus: u32,
+    /// Storage of the machine in bytes.
+    pub storage: u64,
+    /// Sampling interval in cycles; 0 for no sampling.
+    pub interval: u64,
+    /// When the clock started, or `now`.
+    pub rtc: String,
+    /// The QEMU that ran.
+    pub qemu: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// What the machine said when it was up.
+    pub started: Option<StartedRecord>,
+    /// How the run ended.
+    pub end: End,
+    /// What each CPU did.
+    pub totals: Vec<TotalsRecord>,
+    /// What went over the link.
+    pub link: LinkRecord,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "how")]
+pub enum End {
+    /// It has not: the tool was ended before it could say more.
+    Running,
+    /// The guest ended.
+    Guest(GuestEnd),
+    /// Every CPU of the guest waits for something that nobody will send.
+    Waiting,
+    /// The machine itself failed.
+    Machine {
+        /// Address of the disabled wait that it entered.
+        wait_state: u32,
+        /// What it said, registers and backtrace included.
+        text: String,
+    },
+    /// Somebody ended the tool.
+    Interrupted,
+    /// The run lasted longer than it was allowed to.
+    TimeLimit,
+    /// The tool could not go on.
+    Tool {
+        /// Why, and what helps.
+        text: String,
+    },
+}
+
+/// How a guest ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuestEnd {
+    /// The CPU that ended it.
+    pub cpu: u16,
+    /// Number of a [`Reason`].
+    pub reason: u8,
+    /// Its PSW, bits 0-63.
+    pub psw_mask: u64,
+    /// Its PSW, bits 64-127.
+    pub psw_address: u64,
+}
+
+impl GuestEnd {
+    /// Whether the guest says that it succeeded.
+    pub fn is_success(&self) -> bool {
+        self.reason == Reason::DisabledWait as u8 && self.psw_address == SUCCESS_ADDRESS
+    }
+}
+
+impl From<&GuestEnded> for GuestEnd {
+    fn from(ended: &GuestEnded) -> Self {
+        Self {
+            cpu: ended.cpu.get(),
+            reason: ended.reason,
+            psw_mask: ended.psw_mask.get(),
+            psw_address: ended.psw_address.get(),
+        }
+    }
+}
+
+impl End {
+    /// How the run ended, in one sentence.
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::Running => "the run did not come to an end".to_owned(),
+            Self::Guest(end) => {
+                let psw = format!(
+                    "PSW {:016X} {:016X} on CPU {}",
+                    end.psw_mask, end.psw_address, end.cpu
+                );
+                match Reason::from_number(end.reason) {
+                    _ if end.is_success() => "the guest ended with success".to_owned(),
+                    Some(Reason::DisabledWait) => format!("the guest failed: disabled wait, {psw}"),
+                    Some(Reason::CheckStop) => {
+                        format!("the guest failed: its new PSW cannot be loaded, {psw}")
+                    }
+                    Some(Reason::Operator) => format!("the operator ended the guest, {psw}"),
+                    None => format!(
+                        "the guest ended for the unknown reason {}, {psw}",
+                        end.reason
+                    ),
+                }
+            }
+            Self::Waiting => {
+                "the guest failed: every CPU waits, and neither a timer nor the host will end it"
+                    .to_owned()
+            }
+            Self::Machine { wait_state, .. } => {
+                format!(
+                    "the machine failed: disabled wait {wait_state:03X} (see the table of wait states)"
+                )
+            }
+            Self::Interrupted => "the run was interrupted".to_owned(),
+            Self::TimeLimit => "the run was ended because it lasted too long".to_owned(),
+            Self::Tool { text } => text.clone(),
+        }
+    }
+
+    /// The exit code of a tool whose run ended like this.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Guest(end) if end.is_success() => 0,
+            Self::Guest(_) | Self::Waiting => 3,
+            _ => 2,
+        }
+    }
+}
+
+/// [`Started`] in the host's numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StartedRecord {
+    /// Name of the mode that the machine found.
+    pub mode: String,
+    /// CPUs.
+    pub cpus: u16,
+    /// Cycles per microsecond.
+    pub cpu_speed: u32,
+    /// TOD clock.
+    pub tod: u64,
+    /// First address that is not the guest's.
+    pub guest_storage_end: u64,
+    /// First address behind the HSA.
+    pub hsa_end: u64,
+    /// Machine type, as hexadecimal digits: 8561.
+    pub machine_type: String,
+    /// Counter first version number.
+    pub cfvn: u16,
+    /// Counter second version number.
+    pub csvn: u16,
+}
+
+impl From<&Started> for StartedRecord {
+    fn from(started: &Started) -> Self {
+        Self {
+            mode: Mode::from_number(started.mode)
+                .map_or("unknown", Mode::name)
+                .to_owned(),
+            cpus: started.cpus.get(),
+            cpu_speed: started.cpu_speed.get(),
+            tod: started.tod.get(),
+            guest_storage_end: started.guest_storage_end.get(),
+            hsa_end: started.hsa_end.get(),
+            machine_type: format!("{:04X}", started.machine_type.get()),
+            cfvn: started.cfvn.get(),
+            csvn: started.csvn.get(),
+        }
+    }
+}
+
+/// [`Totals`] in the host's numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TotalsRecord {
+    /// CPU address.
+    pub cpu: u16,
+    /// Cycles of guest time.
+    pub guest_cycles: u64,
+    /// Instructions that the guest completed.
+    pub guest_instructions: u64,
+    /// Instructions that the machine spent for it.
+    pub firmware_instructions: u64,
+    /// Interruptions that the machine took.
+    pub traps: u64,
+    /// Samples stored.
+    pub samples_taken: u64,
+    /// Samples that found no room.
+    pub samples_lost: u64,
+}
+
+impl From<&Totals> for TotalsRecord {
+    fn from(totals: &Totals) -> Self {
+        Self {
+            cpu: totals.cpu.get(),
+            guest_cycles: totals.guest_cycles.get(),
+            guest_instructions: totals.guest_instructions.get(),
+            firmware_instructions: totals.firmware_instructions.get(),
+            traps: totals.traps.get(),
+            samples_taken: totals.samples_taken.get(),
+            samples_lost: totals.samples_lost.get(),
+        }
+    }
+}
+
+/// What went over the link.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkRecord {
+    /// Frames that checked.
+    pub frames: u64,
+    /// Frames that did not check.
+    pub bad_frames: u64,
+    /// Frames that checked and whose payload means nothing.
+    pub bad_payloads: u64,
+    /// Sample-data blocks that are missing, by their numbers.
+    pub blocks_missing: u64,
+    /// Frames that the machine says it sent.
+    pub frames_sent: Option<u32>,
+}
+
+impl Record {
+    /// The mode of the run: what the machine found its clock to be, once it has said so.
+    pub fn mode_found(&self) -> &str {
+        self.started
+            .as_ref()
+            .map_or(&self.mode, |started| &started.mode)
+    }
+
+    /// Reads the record of a directory.
+    pub fn read(directory: &Path) -> Result<Self> {
+        let path = directory.join(FILE);
+        let bytes = fs::read(&path).with_context(|| {
+            format!(
+                "{} holds no run: cannot read {}; name a directory that `cargo measure run` wrote",
+                directory.display(),
+                path.display()
+            )
+        })?;
+        serde_json::from_slice(&bytes).with_context(|| format!("{} is damaged", path.display()))
+    }
+
+    /// Writes the record. What was there before is kept if this fails.
+    pub fn write(&self, directory: &Path) -> io::Result<()> {
+        let next = directory.join("run.json.new");
+        let mut text = serde_json::to_vec_pretty(self)?;
+        text.push(b'\n');
+        fs::write(&next, text)
+            .and_then(|()| fs::rename(&next, directory.join(FILE)))
+            .inspect_err(|_| {
+                let _ = fs::remove_file(&next);
+            })
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn record() -> Record {
+        Record {
+            version: "0".to_owned(),
+            guest: "loop".to_owned(),
+            guest_file: "/g/loop".into(),
+            mode: "exact".to_owned(),
+            cpus: 1,
+            storage: 512 << 20,
+            interval: 1_000_000,
+            rtc: "now".to_owned(),
+            qemu: "QEMU".to_owned(),
+            arguments: Vec::new(),
+            started: None,
+            end: End::Running,
+            totals: Vec::new(),
+            link: LinkRecord::default(),
+        }
+    }
+
+    #[test]
+    fn a_record_is_read_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut written = record();
+        written.end = End::Machine {
+            wait_state: 0xE01,
+            text: "panicked".to_owned(),
+        };
+        written.write(directory.path()).unwrap();
+        assert_eq!(Record::read(directory.path()).unwrap(), written);
+    }
+
+    #[test]
+    fn a_directory_without_a_run_is_refused_with_its_name() {
+        let error = format!("{:#}", Record::read(Path::new("/no/such/run")).unwrap_err());
+        assert!(
+            error.contains("/no/such/run") && error.contains("cargo measure run"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn only_a_disabled_wait_at_fff_is_success() {
+        let end = |reason: Reason, psw_address| {
+            End::Guest(GuestEnd {
+                cpu: 0,
+                reason: reason as u8,
+                psw_mask: 2 << 48,
+                psw_address,
+            })
+        };
+        assert_eq!(end(Reason::DisabledWait, 0xFFF).exit_code(), 0);
+        assert_eq!(end(Reason::DisabledWait, 0xFFE).exit_code(), 3);
+        assert_eq!(end(Reason::CheckStop, 0xFFF).exit_code(), 3);
+        assert_eq!(End::Waiting.exit_code(), 3);
+        for end in [End::Running, End::Interrupted, End::TimeLimit] {
+            assert_eq!(end.exit_code(), 2);
+        }
+        let sentence = end(Reason::DisabledWait, 0xBAD).sentence();
+        assert!(
+            sentence.contains("PSW 0002000000000000 0000000000000BAD"),
+            "{sentence}"
+        );
+    }
+}

@@ -1,0 +1,344 @@
+//! From raw files to what a person wants to know: where the time went.
+//!
+//! A report is always made from a directory, also at the end of the run that wrote it: so the same
+//! report can be made again at any time, and a run that was cut off has one too.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+use sha2::{Digest, Sha256};
+
+use crate::{
+    collect::{COUNTERS, SYMBOLS, sdb_cpus, sdb_name},
+    counters::{self, CounterValues},
+    record::Record,
+    samples::{self, CpuSamples},
+    symbols::SymbolTable,
+};
+
+/// Line of the table for samples taken in the wait state.
+pub const WAIT: &str = "(wait)";
+
+/// Line of the table for addresses that belong to no known routine.
+pub const UNKNOWN: &str = "(unknown address)";
+
+/// A line of the table of the hottest routines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hot {
+    /// The routine, or [`WAIT`] or [`UNKNOWN`].
+    pub symbol: String,
+    /// The program that it is part of; empty where there is none.
+    pub module: String,
+    /// Samples in it.
+    pub samples: u64,
+}
+
+/// Everything that was measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Where the raw files are.
+    pub directory: PathBuf,
+    /// How the run was and how it ended.
+    pub record: Record,
+    /// Samples by CPU.
+    pub cpus: Vec<CpuSamples>,
+    /// Counter sets by level, CPU and set.
+    pub counters: Vec<CounterValues>,
+    /// Routines by samples, the hottest first.
+    pub hot: Vec<Hot>,
+    /// SHA-256 of all blocks, CPU after CPU.
+    pub sdb_sha256: String,
+    /// What is missing or damaged, in sentences.
+    pub doubts: Vec<String>,
+}
+
+impl Report {
+    /// Reads the files of a run.
+    pub fn read(directory: &Path) -> Result<Self> {
+        let record = Record::read(directory)?;
+        let mut doubts = Vec::new();
+        let symbols = match optional(&directory.join(SYMBOLS))? {
+            Some(bytes) => {
+                SymbolTable::from_text(&String::from_utf8_lossy(&bytes)).unwrap_or_else(|error| {
+                    doubts.push(format!(
+                        "{SYMBOLS} is damaged ({error:#}): no address has a name"
+                    ));
+                    SymbolTable::default()
+                })
+            }
+            None => {
+                doubts.push(format!("{SYMBOLS} is missing: no address has a name"));
+                SymbolTable::default()
+            }
+        };
+        let mut hash = Sha256::new();
+        let mut cpus = Vec::new();
+        for cpu in
+            sdb_cpus(directory).with_context(|| format!("cannot read {}", directory.display()))?
+        {
+            let path = directory.join(sdb_name(cpu));
+            let bytes =
+                fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            hash.update(&bytes);
+            cpus.push(samples::read(cpu, &bytes));
+        }
+        let (counters, cut) =
+            counters::read(&optional(&directory.join(COUNTERS))?.unwrap_or_default());
+        if cut {
+            doubts.push(format!("{COUNTERS} ends in the middle of a counter set"));
+        }
+        let hot = hottest(&cpus, &symbols);
+        let digest = hash.finalize();
+        let sdb_sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut report = Self {
+            directory: directory.to_owned(),
+            record,
+            cpus,
+            counters,
+            hot,
+            sdb_sha256,
+            doubts,
+        };
+        report.find_doubts();
+        Ok(report)
+    }
+
+    /// Samples that reached the host.
+    pub fn taken(&self) -> u64 {
+        self.cpus.iter().map(|cpu| cpu.entries.len() as u64).sum()
+    }
+
+    /// Samples that found no room: as the machine counted them, or the trailers of a run that was
+    /// cut off.
+    pub fn lost(&self) -> u64 {
+        if self.record.totals.is_empty() {
+            self.cpus.iter().map(|cpu| cpu.overflow).sum()
+        } else {
+            self.record
+                .totals
+                .iter()
+                .map(|totals| totals.samples_lost)
+                .sum()
+        }
+    }
+
+    /// Blocks that reached the host.
+    pub fn blocks(&self) -> u64 {
+        self.cpus.iter().map(|cpu| cpu.blocks).sum()
+    }
+
+    /// A share of all samples, in percent.
+    pub fn percent(&self, samples: u64) -> f64 {
+        let taken = self.taken();
+        if taken == 0 {
+            0.0
+        } else {
+            samples as f64 * 100.0 / taken as f64
+        }
+    }
+
+    fn find_doubts(&mut self) {
+        let link = &self.record.link;
+        let malformed: u64 = self.cpus.iter().map(|cpu| cpu.malformed).sum();
+        let invalid: u64 = self.cpus.iter().map(|cpu| cpu.invalid).sum();
+        let said: u64 = self
+            .record
+            .totals
+            .iter()
+            .map(|totals| totals.samples_taken)
+            .sum();
+        let arrived = self.taken() + invalid;
+        let mut doubts = Vec::new();
+        let mut doubt = |number: u64, text: &str| {
+            if number > 0 {
+                doubts.push(format!("{number} {text}"));
+            }
+        };
+        doubt(
+            link.bad_frames,
+            "frames of the link did not check and were dropped",
+        );
+        doubt(
+            link.bad_payloads,
+            "frames of the link mean nothing to this tool",
+        );
+        doubt(link.blocks_missing, "sample-data blocks did not arrive");
+        doubt(malformed, "sample-data blocks are damaged or cut off");
+        doubt(invalid, "samples are marked invalid");
+        if self.record.mode_found() != self.record.mode {
+            doubts.push(format!(
+                "{} mode was asked for, and the machine found its clock to be {}",
+                self.record.mode,
+                self.record.mode_found()
+            ));
+        }
+        if !self.record.totals.is_empty() && said != arrived {
+            doubts.push(format!(
+                "the machine stored {said} samples, and {arrived} arrived"
+            ));
+        }
+        self.doubts.extend(doubts);
+    }
+}
+
+/// A file that a run need not have written.
+fn optional(path: &Path) -> Result<Option<Vec<u8>>> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+    }
+}
+
+/// Counts samples by routine. Equal counts are in alphabetical order, so the result depends on
+/// nothing but the samples.
+fn hottest(cpus: &[CpuSamples], symbols: &SymbolTable) -> Vec<Hot> {
+    let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    for entry in cpus.iter().flat_map(|cpu| &cpu.entries) {
+        let line = if entry.wait() {
+            (WAIT, "")
+        } else {
+            match symbols.find(entry.instruction_address.get()) {
+                Some(symbol) => (&symbol.name[..], &symbol.module[..]),
+                None => (UNKNOWN, ""),
+            }
+        };
+        *counts.entry(line).or_default() += 1;
+    }
+    let mut hot: Vec<Hot> = counts
+        .into_iter()
+        .map(|((symbol, module), samples)| Hot {
+            symbol: symbol.to_owned(),
+            module: module.to_owned(),
+            samples,
+        })
+        .collect();
+    // A stable sort: what is equal stays in alphabetical order.
+    hot.sort_by_key(|line| std::cmp::Reverse(line.samples));
+    hot
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::{
+        counters::tests::payload,
+        record::{End, GuestEnd, TotalsRecord, tests::record},
+        samples::tests::{INVALID, WAIT as WAIT_BIT, block},
+    };
+    use millimeter::link::data::Level;
+
+    /// A directory as a run of two CPUs leaves it.
+    pub(crate) fn directory() -> tempfile::TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        let write =
+            |name: &str, bytes: &[u8]| fs::write(directory.path().join(name), bytes).unwrap();
+        let mut record = record();
+        record.cpus = 2;
+        record.end = End::Guest(GuestEnd {
+            cpu: 0,
+            reason: 1,
+            psw_mask: 2 << 48,
+            psw_address: 0xFFF,
+        });
+        record.totals = vec![
+            TotalsRecord {
+                cpu: 0,
+                samples_taken: 5,
+                samples_lost: 2,
+                guest_instructions: 1000,
+                ..TotalsRecord::default()
+            },
+            TotalsRecord {
+                cpu: 1,
+                samples_taken: 2,
+                ..TotalsRecord::default()
+            },
+        ];
+        record.write(directory.path()).unwrap();
+        write(
+            SYMBOLS,
+            b"0000000000200000\t0000000000200010\tg\tstart\n0000000000200020\t0000000000200040\tg\tinner\n",
+        );
+        write(
+            "sdb-cpu0.bin",
+            &block(
+                &[
+                    (0x20_0020, 0),
+                    (0x20_0024, 0),
+                    (0x20_0000, 0),
+                    (0x99_0000, 0),
+                    (0x20_0000, WAIT_BIT),
+                ],
+                2,
+            ),
+        );
+        write("sdb-cpu1.bin", &block(&[(0x20_003F, 0), (0x20_0000, 0)], 0));
+        let mut counters = Vec::new();
+        for cpu in 0..2 {
+            counters.extend(payload(
+                cpu,
+                Level::Machine,
+                1,
+                0,
+                &[1000 + u64::from(cpu), 500],
+            ));
+            counters.extend(payload(cpu, Level::Machine, 2, 32, &[10, 5]));
+            counters.extend(payload(cpu, Level::Guest, 1, 0, &[77, 88]));
+        }
+        write(COUNTERS, &counters);
+        directory
+    }
+
+    #[test]
+    fn samples_are_counted_by_routine_with_lines_for_wait_and_unknown_addresses() {
+        let directory = directory();
+        let report = Report::read(directory.path()).unwrap();
+        let lines: Vec<(&str, &str, u64)> = report
+            .hot
+            .iter()
+            .map(|hot| (&hot.symbol[..], &hot.module[..], hot.samples))
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                ("inner", "g", 3),
+                ("start", "g", 2),
+                (UNKNOWN, "", 1),
+                (WAIT, "", 1)
+            ]
+        );
+        assert_eq!((report.taken(), report.lost(), report.blocks()), (7, 2, 2));
+        assert_eq!(report.doubts, Vec::<String>::new());
+        assert!((report.percent(7) - 100.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_report_of_damaged_files_says_what_it_doubts() {
+        let directory = directory();
+        let path = |name: &str| directory.path().join(name);
+        fs::remove_file(path(SYMBOLS)).unwrap();
+        let mut sdb = fs::read(path("sdb-cpu1.bin")).unwrap();
+        sdb[2 * 32 + 1] = 1;
+        sdb[2 * 32..2 * 32 + 8].copy_from_slice(&(1u64 << 48 | INVALID).to_be_bytes());
+        sdb.push(0);
+        fs::write(path("sdb-cpu1.bin"), sdb).unwrap();
+        fs::write(path(COUNTERS), [0; 5]).unwrap();
+        let report = Report::read(directory.path()).unwrap();
+        let doubts = report.doubts.join("\n");
+        for expected in [
+            "symbols.txt is missing",
+            "counters.bin ends",
+            "1 sample-data blocks",
+            "1 samples are marked",
+            "stored 7 samples, and 8 arrived",
+        ] {
+            assert!(doubts.contains(expected), "{expected} in {doubts}");
+        }
+        assert_eq!(report.hot[0].symbol, UNKNOWN);
+    }
+}

@@ -1,0 +1,320 @@
+//! A run as the host lives through it: bytes from the machine, decisions about them.
+//!
+//! The machine is not trusted to end, to answer or to send sense. Silence, garbage, a console that
+//! closes early, an operator who has had enough and a disk without room all end the run with a
+//! reason, and QEMU with it.
+
+use std::{
+    collections::VecDeque,
+    io::Write,
+    sync::mpsc::{Receiver, TryRecvError},
+    time::{Duration, Instant},
+};
+
+use millimeter::link::frame::{Channel, DELIMITER, Decoder, LARGEST_ENCODED, Received, encode};
+
+use crate::{
+    collect::{Collector, Noted, WriteError},
+    interrupt,
+    options::Input,
+    progress::Step,
+    qemu::{self, Heard, Running},
+    record::End,
+};
+
+/// The operator's command that ends the guest.
+const END_COMMAND: &str = "end";
+
+/// How often the loop looks at what is not bytes.
+const PACE: Duration = Duration::from_millis(50);
+
+/// How long a machine that has nothing more to do may take to end.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// The host's side of the conversation.
+pub struct Host<'a> {
+    /// Said one at a time, each time that every CPU waits.
+    pub script: VecDeque<Input>,
+    /// Said as it comes: an interactive run.
+    pub live: Option<Receiver<Input>>,
+    /// Where the guest's console and the machine's answers are shown.
+    pub echo: Option<&'a mut dyn Write>,
+    /// A link that says nothing for this long has failed.
+    pub silence: Duration,
+    /// A run that lasts longer is ended.
+    pub limit: Option<Duration>,
+}
+
+/// A conversation in progress.
+struct Session<'a, 's, 'c> {
+    machine: &'a mut Running,
+    collector: &'a mut Collector<'c>,
+    host: Host<'s>,
+    step: &'a mut Step,
+    link_opened: bool,
+    last_frame: Instant,
+    waiting: bool,
+    ending_since: Option<Instant>,
+    forced: bool,
+    ended: bool,
+    complete: bool,
+    failed: bool,
+}
+
+/// Lives through a run. The machine has ended when this returns, and the collector's record says
+/// how.
+pub fn drive(
+    machine: &mut Running,
+    collector: &mut Collector<'_>,
+    host: Host<'_>,
+    step: &mut Step,
+) {
+    let mut session = Session {
+        machine,
+        collector,
+        host,
+        step,
+        link_opened: false,
+        last_frame: Instant::now(),
+        waiting: false,
+        ending_since: None,
+        forced: false,
+        ended: false,
+        complete: false,
+        failed: false,
+    };
+    let end = session.run().unwrap_or_else(|error| {
+        session.machine.kill();
+        Some(End::Tool {
+            text: error.to_string(),
+        })
+    });
+    if let Some(end) = end {
+        collector.record.end = end;
+    }
+    // On a full disk the record of the beginning stays, and the caller still has the end.
+    let _ = collector.write_record();
+}
+
+impl Session<'_, '_, '_> {
+    /// Gives the end of the run, or `None` if the record has it already.
+    fn run(&mut self) -> Result<Option<End>, WriteError> {
+        let began = Instant::now();
+        let mut decoder = Box::new(Decoder::<LARGEST_ENCODED>::new());
+        loop {
+            if interrupt::wished() {
+                self.stop(&mut decoder)?;
+                return Ok(Some(End::Interrupted));
+            }
+            if self.host.limit.is_some_and(|limit| began.elapsed() > limit) {
+                self.stop(&mut decoder)?;
+                return Ok(Some(End::TimeLimit));
+            }
+            self.say_what_was_typed()?;
+            match self.machine.hear(PACE) {
+                Heard::Bytes(bytes) => self.bytes(&mut decoder, &bytes)?,
+                Heard::Silence => {}
+                Heard::End => return Ok(self.closed()),
+            }
+            if self.complete {
+                // What it still says is nothing; its exit status is the guest's, which we know better.
+                let _ = self.machine.finish(FAREWELL);
+                return Ok(self.forced.then_some(End::Waiting));
+            }
+            if self
+                .ending_since
+                .is_some_and(|since| since.elapsed() > FAREWELL)
+            {
+                self.stop(&mut decoder)?;
+                return Ok(if self.failed {
+                    None
+                } else {
+                    Some(End::Waiting)
+                });
+            }
+            let waits_for_a_person = self.waiting && self.host.live.is_some();
+            if !waits_for_a_person && self.last_frame.elapsed() > self.host.silence {
+                let text = self.silent(&decoder);
+                self.stop(&mut decoder)?;
+                return Ok(Some(End::Tool { text }));
+            }
+        }
+    }
+
+    /// Ends QEMU and keeps what it had still sent.
+    fn stop(&mut self, decoder: &mut Decoder) -> Result<(), WriteError> {
+        self.machine.kill();
+        while let Heard::Bytes(bytes) = self.machine.hear(FAREWELL) {
+            self.bytes(decoder, &bytes)?;
+        }
+        Ok(())
+    }
+
+    fn bytes(&mut self, decoder: &mut Decoder, bytes: &[u8]) -> Result<(), WriteError> {
+        let mut text = Vec::new();
+        for &byte in bytes {
+            let noted = match decoder.push(byte) {
+                Received::Nothing | Received::Bad => continue,
+                Received::Text(byte) => {
+                    text.push(byte);
+                    continue;
+                }
+                Received::Frame(frame) => self.collector.frame(frame)?,
+            };
+            self.last_frame = Instant::now();
+            self.noted(noted)?;
+        }
+        self.collector.record.link.bad_frames = decoder.bad_frames();
+        if !text.is_empty() {
+            self.collector.boot_text(&text)?;
+        }
+        Ok(())
+    }
+
+    fn noted(&mut self, noted: Noted) -> Result<(), WriteError> {
+        self.waiting = false;
+        match noted {
+            Noted::Data => {}
+            Noted::Console(bytes) => self.show(&bytes),
+            Noted::Answer(text) => {
+                for line in text.lines() {
+                    self.show(format!("// {line}\n").as_bytes());
+                }
+            }
+            Noted::Progress { instructions } => {
+                self.step.update(&format!(
+                    "{} million instructions",
+                    instructions / 1_000_000
+                ));
+            }
+            Noted::Waiting => {
+                self.waiting = true;
+                self.answer_the_wait()?;
+            }
+            Noted::GuestEnded => {
+                self.ended = true;
+                self.ending_since = None;
+            }
+            Noted::Failed => {
+                self.failed = true;
+                self.ending_since = Some(Instant::now());
+            }
+            Noted::End => self.complete = true,
+        }
+        Ok(())
+    }
+
+    /// Every CPU waits: the next word of the script, a person's turn, or the end.
+    fn answer_the_wait(&mut self) -> Result<(), WriteError> {
+        if self.ended || self.failed || self.ending_since.is_some() {
+            return Ok(());
+        }
+        if let Some(input) = self.host.script.pop_front() {
+            return self.say(&input);
+        }
+        if self.host.live.is_none() {
+            self.forced = true;
+            self.ending_since = Some(Instant::now());
+            self.say(&Input::Operator(END_COMMAND.to_owned()))?;
+        }
+        Ok(())
+    }
+
+    fn say_what_was_typed(&mut self) -> Result<(), WriteError> {
+        while let Some(live) = &self.host.live {
+            match live.try_recv() {
+                Ok(input) => self.say(&input)?,
+                Err(TryRecvError::Empty) => break,
+                Err(TryRecvError::Disconnected) => {
+                    self.host.live = None;
+                    if self.waiting {
+                        self.answer_the_wait()?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn say(&mut self, input: &Input) -> Result<(), WriteError> {
+        let (channel, payload) = match input {
+            Input::Operator(command) => (Channel::Operator, command.as_bytes()),
+            Input::Console(bytes) => (Channel::Console, &bytes[..]),
+        };
+        if let Input::Operator(command) = input {
+            self.collector.said(command)?;
+        }
+        let mut out = vec![0; LARGEST_ENCODED];
+        // What a person types is cut to what a frame holds; a script's author sees it in the record.
+        for part in payload.chunks(millimeter::link::frame::LARGEST_PAYLOAD) {
+            if let Ok(length) = encode(channel, &[part], &mut out) {
+                if !self.link_opened {
+                    self.link_opened = true;
+                    self.machine.send(&[DELIMITER]);
+                }
+                self.machine.send(&out[..length]);
+            }
+        }
+        self.last_frame = Instant::now();
+        Ok(())
+    }
+
+    fn show(&mut self, bytes: &[u8]) {
+        if let Some(echo) = &mut self.host.echo {
+            // A reader who has gone away must not end the run.
+            let _ = echo.write_all(bytes).and_then(|()| echo.flush());
+        }
+    }
+
+    /// The console has closed without an end of the run.
+    fn closed(&mut self) -> Option<End> {
+        let status = self.machine.finish(FAREWELL);
+        if self.failed {
+            return None;
+        }
+        let complaints = self.machine.complaints();
+        let how = match status {
+            Ok(status) => status.to_string(),
+            Err(error) => format!("{error:#}"),
+        };
+        let mut text = format!("QEMU ended before the run did ({how})");
+        if !complaints.is_empty() {
+            text.push_str(&format!("; it said:\n{complaints}"));
+        }
+        self.add_boot_text(&mut text);
+        text.push_str(&format!("\nWhat helps: {}", qemu::remedy(&complaints)));
+        Some(End::Tool { text })
+    }
+
+    fn silent(&self, decoder: &Decoder) -> String {
+        let seconds = self.host.silence.as_secs();
+        let mut text = if decoder.bad_frames() > self.collector.record.link.frames {
+            format!(
+                "the link carries garbage: {} frames do not check, and for {seconds} s none does",
+                decoder.bad_frames()
+            )
+        } else if decoder.is_open() {
+            format!("the link has been silent for {seconds} s while QEMU runs on")
+        } else {
+            format!("the machine has not opened the link within {seconds} s")
+        };
+        self.add_boot_text(&mut text);
+        text.push_str(
+            "\nWhat helps: a computer that is very busy may need a longer --silence; else this is a defect of the machine, and its directory shows how far it came",
+        );
+        text
+    }
+
+    fn add_boot_text(&self, text: &mut String) {
+        let boot = String::from_utf8_lossy(&self.collector.boot_tail);
+        if !boot.trim().is_empty() {
+            text.push_str(&format!(
+                "\nBefore the link was open the machine said:\n{}",
+                boot.trim_end()
+            ));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

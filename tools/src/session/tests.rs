@@ -1,0 +1,315 @@
+//! A run against a machine that a shell script plays: it sends prepared bytes and ends, or does not.
+
+use super::*;
+use crate::{
+    collect::{CONSOLE, OPERATOR},
+    failure::ImageSymbols,
+    log::LogReader,
+    progress::Progress,
+    record::{Record, tests::record},
+};
+use millimeter::link::{
+    data::SampleHead,
+    frame::Frame,
+    state::{
+        End as EndState, FailureHead, GuestEnded, Payload, Progress as ProgressState, Waiting,
+    },
+};
+use std::{fs, path::Path};
+use tempfile::TempDir;
+use zerocopy::IntoBytes;
+
+/// What a machine sends.
+#[derive(Default)]
+struct Script(Vec<u8>);
+
+impl Script {
+    fn open() -> Self {
+        Self(b"IPL\r\n\0".to_vec())
+    }
+
+    fn frame(mut self, channel: Channel, pieces: &[&[u8]]) -> Self {
+        let mut out = vec![0; LARGEST_ENCODED];
+        let length = encode(channel, pieces, &mut out).unwrap();
+        self.0.extend(&out[..length]);
+        self
+    }
+
+    fn state(self, state: &impl Payload) -> Self {
+        self.frame(Channel::RunState, &state.pieces())
+    }
+
+    fn bytes(mut self, bytes: &[u8]) -> Self {
+        self.0.extend(bytes);
+        self
+    }
+
+    fn whole_run(self) -> Self {
+        let ended = GuestEnded {
+            reason: 1,
+            psw_address: 0xFFF.into(),
+            ..GuestEnded::default()
+        };
+        self.state(&ProgressState {
+            instructions: 5_000_000.into(),
+            ..ProgressState::default()
+        })
+        .frame(Channel::Console, &[b"hello\n"])
+        .state(&ended)
+        .state(&EndState::default())
+    }
+}
+
+/// Plays a machine that sends this, waits until `then` is done, and gives what was recorded.
+fn play(script: &Script, then: &str, change: impl FnOnce(&mut Host<'_>)) -> (Record, TempDir) {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("machine");
+    fs::write(&file, &script.0).unwrap();
+    let shell = format!("cat '{}'; {then}", file.display());
+    let mut machine = Running::start(Path::new("/bin/sh"), &["-c".to_owned(), shell]).unwrap();
+    let process = format!("/proc/{}", machine.id());
+    let mut collector = Collector::create(
+        directory.path(),
+        record(),
+        "",
+        ImageSymbols::default(),
+        LogReader::new(None),
+    )
+    .unwrap();
+    let mut host = Host {
+        script: VecDeque::new(),
+        live: None,
+        echo: None,
+        silence: Duration::from_secs(30),
+        limit: Some(Duration::from_secs(60)),
+    };
+    change(&mut host);
+    drive(
+        &mut machine,
+        &mut collector,
+        host,
+        &mut Progress::Silent.step("playing"),
+    );
+    drop(machine);
+    assert!(!Path::new(&process).exists(), "the machine stayed behind");
+    (Record::read(directory.path()).unwrap(), directory)
+}
+
+fn console(directory: &TempDir) -> String {
+    fs::read_to_string(directory.path().join(CONSOLE)).unwrap()
+}
+
+fn tool_text(record: &Record) -> &str {
+    match &record.end {
+        End::Tool { text } => text,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_whole_run_ends_with_the_guests_end() {
+    let (record, directory) = play(&Script::open().whole_run(), "true", |_| {});
+    assert_eq!(record.end.exit_code(), 0);
+    assert_eq!(console(&directory), "hello\n");
+    assert_eq!((record.link.frames, record.link.bad_frames), (4, 0));
+}
+
+#[test]
+fn garbage_between_frames_is_counted_and_the_run_goes_on() {
+    let script = Script::open().bytes(b"\x05garbage\0\xFF\xFF\0").whole_run();
+    let (record, _directory) = play(&script, "true", |_| {});
+    assert_eq!(record.end.exit_code(), 0);
+    assert_eq!(record.link.bad_frames, 2);
+}
+
+#[test]
+fn a_link_that_falls_silent_ends_the_run_and_what_came_is_kept() {
+    let script = Script::open().frame(Channel::Console, &[b"so far"]);
+    let (record, directory) = play(&script, "exec sleep 600", |host| {
+        host.silence = Duration::from_millis(300)
+    });
+    assert!(
+        tool_text(&record).contains("silent"),
+        "{}",
+        tool_text(&record)
+    );
+    assert_eq!(console(&directory), "so far");
+}
+
+#[test]
+fn a_link_that_was_never_opened_shows_what_the_machine_said() {
+    let script = Script(b"MM0042 no storage for the HSA\r\n".to_vec());
+    let (record, _directory) = play(&script, "exec sleep 600", |host| {
+        host.silence = Duration::from_millis(300)
+    });
+    let text = tool_text(&record);
+    assert!(
+        text.contains("not opened the link") && text.contains("no storage for the HSA"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_link_of_nothing_but_garbage_is_called_that() {
+    let shell = "while :; do printf 'garbage\\0'; sleep 0.02; done";
+    let (record, _directory) = play(&Script::open(), shell, |host| {
+        host.silence = Duration::from_millis(400)
+    });
+    assert!(
+        tool_text(&record).contains("garbage"),
+        "{}",
+        tool_text(&record)
+    );
+    assert!(record.link.bad_frames > 1);
+}
+
+#[test]
+fn qemu_that_dies_is_an_error_with_its_words_and_a_remedy() {
+    let script = Script::open().frame(Channel::Console, &[b"so far"]);
+    let shell = "echo 'unable to find CPU model' >&2; exit 1";
+    let (record, directory) = play(&script, shell, |_| {});
+    let text = tool_text(&record);
+    for expected in ["exit status: 1", "unable to find CPU model", "--cpu-model"] {
+        assert!(text.contains(expected), "{text}");
+    }
+    assert_eq!(console(&directory), "so far");
+}
+
+#[test]
+fn a_guest_that_waits_for_ever_is_told_to_end_and_has_failed() {
+    let waiting = Script::open().state(&Waiting::default());
+    let end = Script::default()
+        .state(&GuestEnded {
+            reason: 3,
+            ..GuestEnded::default()
+        })
+        .state(&EndState::default());
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), &end.0).unwrap();
+    // The machine answers only after it has been spoken to.
+    let shell = format!("head -c 1 >/dev/null; cat '{}'", file.path().display());
+    let (record, directory) = play(&waiting, &shell, |_| {});
+    assert_eq!(record.end, End::Waiting);
+    assert_eq!(
+        fs::read_to_string(directory.path().join(OPERATOR)).unwrap(),
+        "// end\n"
+    );
+}
+
+#[test]
+fn each_wait_takes_the_next_word_of_the_script() {
+    let script = Script::open()
+        .state(&Waiting::default())
+        .state(&Waiting::default())
+        .whole_run();
+    let (record, directory) = play(&script, "true", |host| {
+        host.script = [
+            Input::Operator("display".to_owned()),
+            Input::Console(b"ls\n".to_vec()),
+        ]
+        .into();
+    });
+    assert_eq!(record.end.exit_code(), 0);
+    assert_eq!(
+        fs::read_to_string(directory.path().join(OPERATOR)).unwrap(),
+        "// display\n"
+    );
+}
+
+#[test]
+fn what_the_host_says_is_framed_and_opens_the_link() {
+    let script = Script::open().state(&Waiting::default());
+    let heard = tempfile::NamedTempFile::new().unwrap();
+    let shell = format!("exec head -c 12 >'{}'", heard.path().display());
+    play(&script, &shell, |host| {
+        host.script = [Input::Operator("help".to_owned())].into()
+    });
+    let mut decoder: Decoder = Decoder::new();
+    let bytes = fs::read(heard.path()).unwrap();
+    let mut commands = Vec::new();
+    for byte in bytes {
+        if let Received::Frame(Frame {
+            channel: Channel::Operator,
+            payload,
+        }) = decoder.push(byte)
+        {
+            commands.push(payload.to_vec());
+        }
+    }
+    assert_eq!(commands, [b"help"]);
+}
+
+#[test]
+fn a_machine_that_fails_says_why_and_is_no_defect_of_the_guest() {
+    let head = FailureHead {
+        wait_state: 0xE02.into(),
+        ..FailureHead::default()
+    };
+    let [kind, body] = head.pieces();
+    let script = Script::open().frame(Channel::RunState, &[kind, body, b"panicked at trap.rs"]);
+    let (record, _directory) = play(&script, "true", |_| {});
+    let End::Machine { wait_state, text } = &record.end else {
+        panic!("{:?}", record.end)
+    };
+    assert_eq!((*wait_state, record.end.exit_code()), (0xE02, 2));
+    assert!(text.contains("panicked at trap.rs"));
+}
+
+#[test]
+fn a_run_that_lasts_too_long_is_ended_and_keeps_what_came() {
+    let script = Script::open().frame(Channel::Console, &[b"so far"]);
+    let (record, directory) = play(&script, "exec sleep 600", |host| {
+        host.limit = Some(Duration::from_millis(300))
+    });
+    assert_eq!(record.end, End::TimeLimit);
+    assert_eq!(console(&directory), "so far");
+}
+
+#[test]
+fn a_full_disk_ends_the_run_with_the_files_name() {
+    let directory = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink("/dev/full", directory.path().join("sdb-cpu0.bin")).unwrap();
+    let head = SampleHead {
+        cpu: 0.into(),
+        level: 1.into(),
+        sequence: 0.into(),
+    };
+    let script = Script::open()
+        .frame(Channel::Console, &[b"so far"])
+        .frame(Channel::SampleData, &[head.as_bytes(), &[0; 4096]]);
+    let file = directory.path().join("machine");
+    fs::write(&file, &script.0).unwrap();
+    let shell = format!("cat '{}'; exec sleep 600", file.display());
+    let mut machine = Running::start(Path::new("/bin/sh"), &["-c".to_owned(), shell]).unwrap();
+    let mut collector = Collector::create(
+        directory.path(),
+        record(),
+        "",
+        ImageSymbols::default(),
+        LogReader::new(None),
+    )
+    .unwrap();
+    let host = Host {
+        script: VecDeque::new(),
+        live: None,
+        echo: None,
+        silence: Duration::from_secs(30),
+        limit: None,
+    };
+    drive(
+        &mut machine,
+        &mut collector,
+        host,
+        &mut Progress::Silent.step("playing"),
+    );
+    let record = Record::read(directory.path()).unwrap();
+    let text = tool_text(&record);
+    assert!(
+        text.contains("sdb-cpu0.bin") && text.contains("No space left"),
+        "{text}"
+    );
+    assert_eq!(
+        fs::read_to_string(directory.path().join(CONSOLE)).unwrap(),
+        "so far"
+    );
+}

@@ -1,0 +1,352 @@
+//! Finding a Rust toolchain that builds for the bare machine.
+//!
+//! The target `s390x-unknown-none-softfloat` is not on every machine, and neither is a way to
+//! fetch it. Three ways lead there, and the first that is open is taken:
+//!
+//! 1. a toolchain in which the target is installed;
+//! 2. a toolchain with the source of `core`, which is then built along (an unstable option of
+//!    Cargo that a stable toolchain accepts with `RUSTC_BOOTSTRAP=1`);
+//! 3. Debian's own Rust with the source package, used the same way. It must be called by its full
+//!    path, because rustup's proxies usually come first in `PATH`.
+//!
+//! [`look`] collects the facts, [`decide`] judges them without touching the machine, and
+//! [`find`] does both and installs what is missing when it may.
+
+use std::{
+    env, fmt,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Result, bail};
+
+use crate::{install, progress::Progress};
+
+/// The target of the image and of the guests.
+pub const TARGET: &str = "s390x-unknown-none-softfloat";
+
+/// The oldest Rust that builds the image: the workspace's `rust-version`.
+pub const OLDEST_RUST: (u32, u32) = (1, 90);
+
+/// Debian's packages for the third way, the linker included.
+pub const DEBIAN_PACKAGES: [&str; 4] = [
+    "rustc-web",
+    "cargo-web",
+    "rust-web-src",
+    "binutils-s390x-linux-gnu",
+];
+
+/// Debian's package of the linker alone.
+const DEBIAN_LINKER: &str = "binutils-s390x-linux-gnu";
+
+/// A place that holds a `rustc`, and what is there beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sysroot {
+    /// How to call it in messages.
+    pub name: String,
+    /// The directory above `bin` and `lib`.
+    pub path: PathBuf,
+    /// Version of its `rustc`.
+    pub version: (u32, u32),
+    /// Whether the target's `core` is installed.
+    pub has_target: bool,
+    /// Whether the source of `core` is installed.
+    pub has_source: bool,
+}
+
+/// What is on this machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Toolchains of rustup or of the `PATH`, the active one first.
+    pub sysroots: Vec<Sysroot>,
+    /// Debian's own Rust.
+    pub debian: Option<Sysroot>,
+    /// GNU ld for s390x.
+    pub gnu_ld: Option<PathBuf>,
+    /// The linker that rustup ships.
+    pub rust_lld: Option<PathBuf>,
+    /// Whether packages can be installed by apt-get.
+    pub has_apt: bool,
+    /// Whether this process may install them.
+    pub is_root: bool,
+}
+
+/// How a toolchain comes to the target's `core`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Core {
+    /// It is installed.
+    Prebuilt,
+    /// It is built along from source.
+    FromSource,
+}
+
+/// The linker of the image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Linker {
+    /// GNU ld for s390x.
+    GnuLd(PathBuf),
+    /// LLVM's linker as rustup ships it.
+    RustLld(PathBuf),
+}
+
+/// A toolchain that builds for the target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Toolchain {
+    /// Where it is.
+    pub sysroot: Sysroot,
+    /// How it comes to `core`.
+    pub core: Core,
+    /// What it links with.
+    pub linker: Linker,
+}
+
+/// What [`decide`] says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// This toolchain serves.
+    Use(Toolchain),
+    /// None serves, but it would after these Debian packages have been installed.
+    Install(Vec<&'static str>),
+    /// None serves; this text says what would mend it.
+    Missing(String),
+}
+
+/// Judges the facts.
+pub fn decide(facts: &Facts) -> Decision {
+    let recent = |sysroot: &&Sysroot| sysroot.version >= OLDEST_RUST;
+    let candidates = || facts.sysroots.iter().filter(recent);
+    let rust = candidates()
+        .find(|sysroot| sysroot.has_target)
+        .map(|sysroot| (sysroot, Core::Prebuilt))
+        .or_else(|| {
+            candidates()
+                .chain(facts.debian.iter().filter(recent))
+                .find(|sysroot| sysroot.has_source)
+                .map(|sysroot| (sysroot, Core::FromSource))
+        });
+    let linker = (facts.gnu_ld.clone().map(Linker::GnuLd))
+        .or_else(|| facts.rust_lld.clone().map(Linker::RustLld));
+    let missing = match (rust, linker) {
+        (Some((sysroot, core)), Some(linker)) => {
+            return Decision::Use(Toolchain {
+                sysroot: sysroot.clone(),
+                core,
+                linker,
+            });
+        }
+        (Some(_), None) => vec![DEBIAN_LINKER],
+        (None, Some(Linker::GnuLd(_))) => DEBIAN_PACKAGES
+            .into_iter()
+            .filter(|package| *package != DEBIAN_LINKER)
+            .collect(),
+        (None, _) => DEBIAN_PACKAGES.to_vec(),
+    };
+    if facts.has_apt && facts.is_root {
+        return Decision::Install(missing);
+    }
+    let mut remedies = vec![format!(
+        "with rustup and network:  rustup target add {TARGET}"
+    )];
+    if facts.has_apt {
+        remedies.push(format!(
+            "on Debian:                sudo {}",
+            install::command(&missing)
+        ));
+    }
+    Decision::Missing(format!(
+        "no Rust toolchain on this machine builds for {TARGET} (Rust {}.{} or later and a linker for s390x).\n\
+         Any of these mends it:\n  {}",
+        OLDEST_RUST.0,
+        OLDEST_RUST.1,
+        remedies.join("\n  ")
+    ))
+}
+
+/// Looks around on this machine.
+pub fn look() -> Facts {
+    let mut sysroots: Vec<Sysroot> = Vec::new();
+    for (name, path) in rustup_toolchains() {
+        if sysroots.iter().all(|known| known.path != path) {
+            sysroots.extend(examine(name, path));
+        }
+    }
+    let rust_lld = sysroots.iter().find_map(|sysroot| rust_lld(&sysroot.path));
+    Facts {
+        debian: examine("Debian's Rust".to_owned(), PathBuf::from("/usr")),
+        gnu_ld: install::in_path("s390x-linux-gnu-ld"),
+        rust_lld,
+        has_apt: install::has_apt(),
+        is_root: install::is_root(),
+        sysroots,
+    }
+}
+
+/// Finds a toolchain, and installs what it lacks if this process may.
+pub fn find(progress: &Progress) -> Result<Toolchain> {
+    match decide(&look()) {
+        Decision::Use(toolchain) => Ok(toolchain),
+        Decision::Install(packages) => {
+            install::packages(&packages, progress)?;
+            match decide(&look()) {
+                Decision::Use(toolchain) => Ok(toolchain),
+                Decision::Install(packages) => bail!(
+                    "{} were installed, and still no toolchain builds for {TARGET}; `cargo measure doctor` lists what was found",
+                    packages.join(", ")
+                ),
+                Decision::Missing(text) => bail!(text),
+            }
+        }
+        Decision::Missing(text) => bail!(text),
+    }
+}
+
+impl Toolchain {
+    /// A Cargo command of this toolchain for the target, with nothing inherited from a Cargo that
+    /// may have started this process. Flags go to the compiler for the target only.
+    pub fn cargo(&self, subcommand: &str, rustc_flags: &[String]) -> Command {
+        let mut cargo = Command::new(self.sysroot.path.join("bin/cargo"));
+        for (name, _) in env::vars_os() {
+            if name.to_str().is_some_and(is_inherited) {
+                cargo.env_remove(name);
+            }
+        }
+        if let Some(path) = env::var_os("LD_LIBRARY_PATH") {
+            let kept = env::split_paths(&path)
+                .filter(|part| !part.components().any(|c| c.as_os_str() == "toolchains"));
+            if let Ok(kept) = env::join_paths(kept) {
+                cargo.env("LD_LIBRARY_PATH", kept);
+            }
+        }
+        let mut flags = match &self.linker {
+            Linker::GnuLd(path) => vec![
+                format!("-Clinker={}", path.display()),
+                "-Clinker-flavor=ld".to_owned(),
+            ],
+            Linker::RustLld(path) => vec![
+                format!("-Clinker={}", path.display()),
+                "-Clinker-flavor=gnu-lld".to_owned(),
+            ],
+        };
+        flags.extend_from_slice(rustc_flags);
+        // Unit separators, so that a path with blanks stays one flag.
+        cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1F}"));
+        cargo.env("RUSTC", self.sysroot.path.join("bin/rustc"));
+        cargo.arg(subcommand).args(["--target", TARGET]);
+        if self.core == Core::FromSource {
+            cargo.env("RUSTC_BOOTSTRAP", "1");
+            cargo.args([
+                "-Zbuild-std=core,alloc",
+                "-Zbuild-std-features=compiler-builtins-mem",
+            ]);
+        }
+        cargo
+    }
+}
+
+impl fmt::Display for Toolchain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (major, minor) = self.sysroot.version;
+        write!(f, "{} (Rust {major}.{minor}", self.sysroot.name)?;
+        match self.core {
+            Core::Prebuilt => write!(f, ", the target installed")?,
+            Core::FromSource => write!(f, ", core built from source")?,
+        }
+        match &self.linker {
+            Linker::GnuLd(path) | Linker::RustLld(path) => write!(f, ", {})", path.display()),
+        }
+    }
+}
+
+/// What a Cargo or rustup above us puts into the environment and the inner build must not see.
+fn is_inherited(name: &str) -> bool {
+    let about_the_network = [
+        "CARGO_HOME",
+        "CARGO_NET",
+        "CARGO_HTTP",
+        "CARGO_REGISTR",
+        "CARGO_SOURCE",
+    ];
+    match name {
+        "CARGO"
+        | "RUSTC"
+        | "RUSTFLAGS"
+        | "RUSTDOCFLAGS"
+        | "RUSTC_WRAPPER"
+        | "RUSTC_WORKSPACE_WRAPPER"
+        | "RUSTUP_TOOLCHAIN"
+        | "RUSTC_BOOTSTRAP" => true,
+        _ => {
+            name.starts_with("CARGO_")
+                && !about_the_network.iter().any(|kept| name.starts_with(kept))
+        }
+    }
+}
+
+/// Names and sysroots of every toolchain of rustup, and of a plain `rustc` in the `PATH`.
+fn rustup_toolchains() -> Vec<(String, PathBuf)> {
+    let mut found = Vec::new();
+    let active = Command::new("rustc").args(["--print", "sysroot"]).output();
+    if let Ok(output) = active
+        && output.status.success()
+    {
+        let path = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+        // Debian's Rust is the third way and has its own place in the order.
+        if path != Path::new("/usr") {
+            found.push((toolchain_name(&path), path));
+        }
+    }
+    let home = env::var_os("RUSTUP_HOME")
+        .map(PathBuf::from)
+        .or_else(|| env::var_os("HOME").map(|home| PathBuf::from(home).join(".rustup")));
+    if let Some(entries) = home.and_then(|home| home.join("toolchains").read_dir().ok()) {
+        let mut others: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        others.sort();
+        found.extend(others.into_iter().map(|path| (toolchain_name(&path), path)));
+    }
+    found
+}
+
+fn toolchain_name(path: &Path) -> String {
+    match path.file_name() {
+        Some(name) => format!("toolchain {}", name.to_string_lossy()),
+        None => format!("toolchain at {}", path.display()),
+    }
+}
+
+fn examine(name: String, path: PathBuf) -> Option<Sysroot> {
+    let rustc = path.join("bin/rustc");
+    if !rustc.is_file() || !path.join("bin/cargo").is_file() {
+        return None;
+    }
+    let output = Command::new(rustc)
+        .arg("--version")
+        .env_remove("RUSTUP_TOOLCHAIN")
+        .output()
+        .ok()?;
+    let version = version(&String::from_utf8_lossy(&output.stdout))?;
+    let rustlib = path.join("lib/rustlib");
+    Some(Sysroot {
+        name,
+        version,
+        has_target: rustlib.join(TARGET).join("lib").is_dir(),
+        has_source: rustlib.join("src/rust/library/core/Cargo.toml").is_file(),
+        path,
+    })
+}
+
+/// `rustc 1.96.0 (…)` to (1, 96).
+fn version(text: &str) -> Option<(u32, u32)> {
+    let mut numbers = text.split_whitespace().nth(1)?.split('.');
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+fn rust_lld(sysroot: &Path) -> Option<PathBuf> {
+    let hosts = sysroot.join("lib/rustlib").read_dir().ok()?;
+    hosts
+        .flatten()
+        .map(|host| host.path().join("bin/rust-lld"))
+        .find(|path| path.is_file())
+}
+
+#[cfg(test)]
+mod tests;
