@@ -149,3 +149,30 @@ pub fn busy(turns: u64) -> core::ops::Range<u64> {
     }
     start..end
 }
+
+/// Resets the block-full indicator and the overflow count and sets the alert request, interlocked with
+/// the machine by COMPARE DOUBLE AND SWAP.
+pub fn free_block(n: usize, alert: bool) {
+    let at = block(n) + TRAILER as u64;
+    loop {
+        let (flags, count) = (trailer(n, 0), trailer(n, 1));
+        let new = flags & !(FULL | ALERT) | if alert { ALERT } else { 0 };
+        let cc: u64;
+        // SAFETY: the trailer of a block, on a quadword boundary.
+        unsafe {
+            core::arch::asm!(
+                "cdsg %r2, %r4, 0({a})",
+                "ipm {c}",
+                a = in(reg_addr) at,
+                c = out(reg) cc,
+                inout("r2") flags => _,
+                inout("r3") count => _,
+                in("r4") new,
+                in("r5") 0_u64,
+            );
+        }
+        if cc >> 28 & 3 == 0 {
+            return;
+        }
+    }
+}
