@@ -1,0 +1,149 @@
+//! Control registers: loaded and stored by ranges that wrap around from 15 to 0.
+//!
+//! A range is at most sixteen registers; the whole operand is accessed before any register changes.
+
+use crate::guest::dat::Access;
+use crate::guest::hardware::Hardware;
+use crate::guest::millicode::execution::Execution;
+use crate::guest::millicode::{Outcome, Performed};
+use crate::insn::Operand;
+
+/// How many registers the range from `r1` to `r3` has.
+#[inline]
+const fn count(r1: u8, r3: u8) -> usize {
+    (r3.wrapping_sub(r1) & 15) as usize + 1
+}
+
+/// Loads one control register, and tells the way out if that changes anything: what is mirrored in
+/// the hardware and what selects an address space must follow, and a subclass mask may have opened.
+#[inline]
+fn load<H: Hardware>(run: &mut Execution<'_, H>, number: u8, value: u64) {
+    let register = &mut run.cpu.control[usize::from(number & 15)];
+    if *register != value {
+        *register = value;
+        run.cpu.controls_changed = true;
+        run.cpu.attention = true;
+    }
+}
+
+/// LOAD CONTROL (64): the doublewords at the second-operand address are loaded into control
+/// registers R1 to R3.
+///
+/// Condition code: unchanged.
+///
+/// Program exceptions: privileged operation; specification, when the operand is not on a doubleword
+/// boundary; access (fetch, operand 2: the whole of it before any register changes).
+///
+/// Source: Principles of Operation, "LOAD CONTROL (LCTLG)".
+#[inline]
+pub(super) fn lctlg<H: Hardware>(
+    run: &mut Execution<'_, H>,
+    r1: u8,
+    r3: u8,
+    second: Operand,
+) -> Performed {
+    run.supervisor()?;
+    let at = run.address(second);
+    Execution::<H>::boundary(at.0, 8)?;
+    if r1 == r3 {
+        let value = run.fetch_u64(at)?;
+        load(run, r1, value);
+        return Ok(Outcome::Completed);
+    }
+    let mut operand = [0; 128];
+    let bytes = operand.split_at_mut(count(r1, r3) * 8).0;
+    run.fetch(at, bytes)?;
+    for (number, value) in (r1..).zip(bytes.as_chunks::<8>().0) {
+        load(run, number, u64::from_be_bytes(*value));
+    }
+    Ok(Outcome::Completed)
+}
+
+/// LOAD CONTROL (32): the words at the second-operand address are loaded into bits 32-63 of control
+/// registers R1 to R3; bits 0-31 stay.
+///
+/// Condition code: unchanged.
+///
+/// Program exceptions: privileged operation; specification, when the operand is not on a word
+/// boundary; access (fetch, operand 2: the whole of it before any register changes).
+///
+/// Source: Principles of Operation, "LOAD CONTROL (LCTL)".
+pub(super) fn lctl<H: Hardware>(
+    run: &mut Execution<'_, H>,
+    r1: u8,
+    r3: u8,
+    second: Operand,
+) -> Performed {
+    run.supervisor()?;
+    let at = run.address(second);
+    Execution::<H>::boundary(at.0, 4)?;
+    let mut operand = [0; 64];
+    let bytes = operand.split_at_mut(count(r1, r3) * 4).0;
+    run.fetch(at, bytes)?;
+    for (number, value) in (r1..).zip(bytes.as_chunks::<4>().0) {
+        let left = run.cpu.control[usize::from(number & 15)] & !0xFFFF_FFFF;
+        load(run, number, left | u64::from(u32::from_be_bytes(*value)));
+    }
+    Ok(Outcome::Completed)
+}
+
+/// STORE CONTROL (64): control registers R1 to R3 are stored as doublewords at the second-operand
+/// address.
+///
+/// Condition code: unchanged.
+///
+/// Program exceptions: privileged operation; specification, when the operand is not on a doubleword
+/// boundary; access (store, operand 2).
+///
+/// Source: Principles of Operation, "STORE CONTROL (STCTG)".
+#[inline]
+pub(super) fn stctg<H: Hardware>(
+    run: &mut Execution<'_, H>,
+    r1: u8,
+    r3: u8,
+    second: Operand,
+) -> Performed {
+    run.supervisor()?;
+    let at = run.address(second);
+    Execution::<H>::boundary(at.0, 8)?;
+    if r1 == r3 {
+        run.put_u64(at, run.cpu.control[usize::from(r1 & 15)])?;
+        return Ok(Outcome::Completed);
+    }
+    let mut operand = [0; 128];
+    let bytes = operand.split_at_mut(count(r1, r3) * 8).0;
+    for (number, value) in (r1..).zip(bytes.as_chunks_mut::<8>().0) {
+        *value = run.cpu.control[usize::from(number & 15)].to_be_bytes();
+    }
+    run.put(at, bytes)?;
+    Ok(Outcome::Completed)
+}
+
+/// STORE CONTROL (32): bits 32-63 of control registers R1 to R3 are stored as words at the
+/// second-operand address.
+///
+/// Condition code: unchanged.
+///
+/// Program exceptions: privileged operation; specification, when the operand is not on a word
+/// boundary; access (store, operand 2).
+///
+/// Source: Principles of Operation, "STORE CONTROL (STCTL)".
+pub(super) fn stctl<H: Hardware>(
+    run: &mut Execution<'_, H>,
+    r1: u8,
+    r3: u8,
+    second: Operand,
+) -> Performed {
+    run.supervisor()?;
+    let at = run.address(second);
+    Execution::<H>::boundary(at.0, 4)?;
+    let length = count(r1, r3) * 4;
+    let claim = run.claim(at, length as u64, Access::Store)?;
+    let mut operand = [0; 64];
+    let bytes = operand.split_at_mut(length).0;
+    for (number, value) in (r1..).zip(bytes.as_chunks_mut::<4>().0) {
+        *value = (run.cpu.control[usize::from(number & 15)] as u32).to_be_bytes();
+    }
+    claim.store(run.configuration, run.hardware, bytes);
+    Ok(Outcome::Completed)
+}

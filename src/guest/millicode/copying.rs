@@ -1,0 +1,296 @@
+//! Moves between address spaces, and of pages.
+//!
+//! Both operands are tested before a byte is moved; an access exception nullifies the whole.
+//! Access keys are checked for authority, and then play no part: keys are not tested on the machine
+//! below.
+
+use crate::arch::address::{PAGE, Virtual};
+use crate::arch::condition::ConditionCode;
+use crate::arch::interruption::ProgramInterruption as P;
+use crate::arch::psw::AddressSpace;
+use crate::guest::dat::{Access, Fault, Space};
+use crate::guest::hardware::Hardware;
+use crate::guest::millicode::Performed;
+use crate::guest::millicode::execution::{Execution, fault};
+use crate::guest::scanner;
+use crate::guest::storage::{self, Claim, Piece};
+use crate::insn::Operand;
+
+/// The part of a claim from `offset` on that is contiguous.
+fn part(claim: &Claim, offset: u64) -> Piece {
+    let piece = |piece: Piece, offset: u64| Piece {
+        at: piece.at.offset(offset),
+        length: piece.length - offset,
+    };
+    if offset < claim.first.length {
+        piece(claim.first, offset)
+    } else {
+        let offset = (offset - claim.first.length).min(claim.second.length);
+        piece(claim.second, offset)
+    }
+}
+
+/// Moves the bytes of one claim to another, from left to right.
+fn copy<H: Hardware>(run: &mut Execution<'_, H>, from: &Claim, to: &Claim) {
+    let mut buffer = [0; 256];
+    let mut offset = 0;
+    loop {
+        let (source, target) = (part(from, offset), part(to, offset));
+        let length = source.length.min(target.length).min(buffer.len() as u64);
+        if length == 0 {
+            return;
+        }
+        let bytes = buffer.split_at_mut(length as usize).0;
+        run.hardware.load(source.at, bytes);
+        scanner::store_into(run.configuration, run.hardware, target.at);
+        run.hardware.store(target.at, bytes);
+        offset += length;
+    }
+}
+
+/// An operand in a space of its own.
+#[derive(Clone, Copy)]
+struct Place {
+    space: Space,
+    at: Virtual,
+}
+
+/// Moves at most 4096 bytes between address spaces.
+///
+/// # Errors
+/// Access: fetch for the source, then store for the target.
+fn transfer<H: Hardware>(
+    run: &mut Execution<'_, H>,
+    to: Place,
+    from: Place,
+    length: u64,
+) -> Result<(), Fault> {
+    let claim = |place: Place, access| {
+        let (cpu, hardware) = (&*run.cpu, &*run.hardware);
+        let Place { space, at } = place;
+        storage::resolve_in(cpu, run.configuration, hardware, space, at, length, access)
+    };
+    let source = claim(from, Access::Fetch)?;
+    let target = claim(to, Access::Store)?;
+    copy(run, &source, &target);
+    Ok(())
+}
+
+/// The address space of a code as it stands in the PSW; the access-register mode is not offered.
+const fn space(code: AddressSpace) -> Result<Space, Fault> {
+    match code {
+        AddressSpace::Primary => Ok(Space::Primary),
+        AddressSpace::Secondary => Ok(Space::Secondary),
+        AddressSpace::Home => Ok(Space::Home),
+        AddressSpace::AccessRegister => Err(Fault::plain(P::SpecialOperation)),
+    }
+}
+
+/// The operand-access controls of MOVE WITH OPTIONAL SPECIFICATIONS: 16 bits of general register 0.
+#[derive(Clone, Copy)]
+struct AccessControls(u16);
+
+impl AccessControls {
+    /// The access key, if the controls specify one.
+    const fn key(self) -> Option<u8> {
+        if self.0 & 2 != 0 {
+            Some((self.0 >> 12) as u8)
+        } else {
+            None
+        }
+    }
+
+    /// The address-space control, if the controls specify one.
+    const fn space(self) -> Option<AddressSpace> {
+        if self.0 & 1 == 0 {
+            return None;
+        }
+        Some(match self.0 >> 6 & 3 {
+            0 => AddressSpace::Primary,
+            1 => AddressSpace::AccessRegister,
+            2 => AddressSpace::Secondary,
+            _ => AddressSpace::Home,
+        })
+    }
+}
+
+/// MOVE WITH OPTIONAL SPECIFICATIONS: moves from the second to the first operand as many bytes as R3
+/// says (64 bits in the 64-bit addressing mode, else bits 32-63), at most 4096. Bits 32-47 of general
+/// register 0 can give the first operand an address space and a key of its own, bits 48-63 the second.
+///
+/// Condition codes: 0, all moved; 3, more than 4096 asked for, and 4096 moved.
+///
+/// Program exceptions: special operation, when DAT is off, when the first operand is specified to be
+/// in the home space in the problem state, when an operand is in the secondary space and the
+/// secondary-space control is zero, or for the access-register mode; privileged operation, in the
+/// problem state when the PSW-key mask has a zero for a key; access (fetch, operand 2; store,
+/// operand 1).
+///
+/// Source: Principles of Operation, "MOVE WITH OPTIONAL SPECIFICATIONS".
+pub(super) fn mvcos<H: Hardware>(
+    run: &mut Execution<'_, H>,
+    first: Operand,
+    second: Operand,
+    r3: u8,
+) -> Performed {
+    run.dat()?;
+    let zero = run.register(0);
+    let (to, from) = (
+        AccessControls((zero >> 16) as u16),
+        AccessControls(zero as u16),
+    );
+    if to.space() == Some(AddressSpace::Home) && run.cpu.psw.problem_state() {
+        return fault(P::SpecialOperation);
+    }
+    let current = run.cpu.psw.address_space();
+    let target = space(to.space().unwrap_or(current))?;
+    let source = space(from.space().unwrap_or(current))?;
+    if target == Space::Secondary || source == Space::Secondary {
+        run.secondary_space()?;
+    }
+    // The PSW key needs no authority: it is the program's already.
+    if [to, from]
+        .iter()
+        .filter_map(|controls| controls.key())
+        .any(|key| !run.may_use_key(key))
+    {
+        return fault(P::PrivilegedOperation);
+    }
+    let asked = run.length_in(r3);
+    let to = Place {
+        space: target,
+        at: run.address(first),
+    };
+    let from = Place {
+        space: source,
+        at: run.address(second),
+    };
+    transfer(run, to, from, asked.min(PAGE))?;
+    run.done(if asked > PAGE {
+        ConditionCode::Three
+    } else {
+        ConditionCode::Zero
+    })
+}
+
+/// MOVE TO PRIMARY and MOVE TO SECONDARY: at most 256 bytes, as many as R1 says, from `from` to `to`;
+/// bits 56-59 of R3 are the access key of the operand in the secondary space.
+fn move_to<H: Hardware>(
+    run: &mut Execution<'_, H>,
+    (r1, r3): (u8, u8),
+    to: Place,
+    from: Place,
+) -> Performed {
+    run.dat()?;
+    run.secondary_space()?;
+    if !matches!(
+        run.cpu.psw.address_space(),
+        AddressSpace::Primary | AddressSpace::Secondary
+    ) {
+        return fault(P::SpecialOperation);
+    }
+    if !run.may_use_key((run.register(r3) >> 4) as u8) {
+        return fault(P::PrivilegedOperation);
+    }
+    let asked = run.length_in(r1);
+    transfer(run, to, from, asked.min(256))?;
+    run.done(if asked > 256 {
+        ConditionCode::Three
+    } else {
+        ConditionCode::Zero
+    })
+}
+
+/// MOVE TO PRIMARY: from the second operand in the secondary space to the first in the primary one.
+/// R1 is the length, bits 56-59 of R3 the access key of the second operand.
+///
+/// Condition codes: 0, all moved; 3, more than 256 bytes asked for, and 256 moved.
+///
+/// Program exceptions: special operation, when DAT is off, the secondary-space control is zero, or
+/// the CPU is in neither primary- nor secondary-space mode; privileged operation, in the problem
+/// state when the PSW-key mask has a zero for the key; access (fetch, operand 2; store, operand 1).
+///
+/// Source: Principles of Operation, "MOVE TO PRIMARY".
+pub(super) fn mvcp<H: Hardware>(
+    run: &mut Execution<'_, H>,
+    r1: u8,
+    first: Operand,
+    second: Operand,
+    r3: u8,
+) -> Performed {
+    let to = Place {
+        space: Space::Primary,
+        at: run.address(first),
+    };
+    let from = Place {
+        space: Space::Secondary,
+        at: run.address(second),
+    };
+    move_to(run, (r1, r3), to, from)
+}
+
+/// MOVE TO SECONDARY: from the second operand in the primary space to the first in the secondary one.
+/// R1 is the length, bits 56-59 of R3 the access key of the first operand.
+///
+/// Condition codes and program exceptions: as MOVE TO PRIMARY.
+///
+/// Source: Principles of Operation, "MOVE TO SECONDARY".
+pub(super) fn mvcs<H: Hardware>(
+    run: &mut Execution<'_, H>,
+    r1: u8,
+    first: Operand,
+    second: Operand,
+    r3: u8,
+) -> Performed {
+    let to = Place {
+        space: Space::Secondary,
+        at: run.address(first),
+    };
+    let from = Place {
+        space: Space::Primary,
+        at: run.address(second),
+    };
+    move_to(run, (r1, r3), to, from)
+}
+
+/// Bits 48-51 of general register 0, which MOVE PAGE wants to be zeros.
+const MVPG_RESERVED: u64 = 0xF000;
+/// Bits 52 and 53: one of the operands has the access key in bits 56-59.
+const MVPG_KEYS: u64 = 0x0C00;
+/// Bit 55, the condition-code option: an invalid page is a condition code, not an interruption.
+const MVPG_OPTION: u64 = 0x0100;
+
+/// MOVE PAGE: moves the page at the logical address in R2 to the page at the one in R1; bits 52-63
+/// of the addresses are ignored. General register 0 holds the controls.
+///
+/// Condition codes: 0, moved; with the condition-code option 1, the page-table entry of the first
+/// operand is invalid; 2, that of the second operand is.
+///
+/// Program exceptions: specification, when bits 48-51 of general register 0 are not zeros or bits 52
+/// and 53 are both ones; privileged operation, in the problem state when the PSW-key mask has a zero
+/// for a key that is specified; access (fetch, operand 2; store, operand 1).
+///
+/// Source: Principles of Operation, "MOVE PAGE".
+pub(super) fn mvpg<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> Performed {
+    let controls = run.register(0);
+    let keys = controls & MVPG_KEYS;
+    if controls & MVPG_RESERVED != 0 || keys == MVPG_KEYS {
+        return fault(P::Specification);
+    }
+    if keys != 0 && !run.may_use_key((controls >> 4) as u8) {
+        return fault(P::PrivilegedOperation);
+    }
+    let invalid =
+        |found: &Fault| found.interruption == P::PageTranslation && controls & MVPG_OPTION != 0;
+    let page = |n: u8| Virtual(run.address_in(n)).page();
+    let source = match run.claim(page(r2), PAGE, Access::Fetch) {
+        Err(found) if invalid(&found) => return run.done(ConditionCode::Two),
+        found => found?,
+    };
+    let target = match run.claim(page(r1), PAGE, Access::Store) {
+        Err(found) if invalid(&found) => return run.done(ConditionCode::One),
+        found => found?,
+    };
+    copy(run, &source, &target);
+    run.done(ConditionCode::Zero)
+}

@@ -1,0 +1,231 @@
+//! The performance of one instruction: the CPU, its configuration and the machine below.
+//!
+//! The routines share the few steps that the manual also describes once for all instructions: the
+//! test of the problem state, the formation of an operand address, and the fetch and the store of
+//! an operand.
+
+use crate::arch::address::{Real, Virtual};
+use crate::arch::condition::ConditionCode;
+use crate::arch::control::{CR0_EXTRACTION_AUTHORITY, CR0_SECONDARY_SPACE};
+use crate::arch::interruption::ProgramInterruption;
+use crate::arch::psw::{ADDRESSING_64, AddressSpace, DAT, EXTERNAL, IO, MACHINE_CHECK};
+use crate::guest::configuration::Configuration;
+use crate::guest::dat::{Access, Fault, Space};
+use crate::guest::hardware::Hardware;
+use crate::guest::millicode::{Outcome, Performed};
+use crate::guest::storage::{self, Claim};
+use crate::guest::vcpu::Vcpu;
+use crate::insn::Operand;
+
+/// The masks of the PSW, and bits whose change makes an interruption possible.
+const MASKS: u64 = IO | EXTERNAL | MACHINE_CHECK;
+
+/// What a routine works on.
+pub(super) struct Execution<'a, H> {
+    /// The CPU that issued the instruction.
+    pub cpu: &'a mut Vcpu,
+    /// The configuration that it belongs to.
+    pub configuration: &'a Configuration,
+    /// The machine below.
+    pub hardware: &'a mut H,
+}
+
+/// The fault of a program exception that stores no identification.
+#[inline]
+pub(super) const fn fault<T>(interruption: ProgramInterruption) -> Result<T, Fault> {
+    Err(Fault::plain(interruption))
+}
+
+impl<H: Hardware> Execution<'_, H> {
+    /// The test of a privileged instruction.
+    #[inline]
+    pub fn supervisor(&self) -> Result<(), Fault> {
+        if self.cpu.psw.problem_state() {
+            return fault(ProgramInterruption::PrivilegedOperation);
+        }
+        Ok(())
+    }
+
+    /// The test of an instruction that the problem state may issue when the extraction-authority
+    /// control (bit 36 of control register 0) is one.
+    #[inline]
+    pub fn extraction(&self) -> Result<(), Fault> {
+        if self.cpu.control[0] & CR0_EXTRACTION_AUTHORITY != 0 {
+            return Ok(());
+        }
+        self.supervisor()
+    }
+
+    /// The test that DAT is on.
+    #[inline]
+    pub fn dat(&self) -> Result<(), Fault> {
+        if self.cpu.psw.dat() {
+            return Ok(());
+        }
+        fault(ProgramInterruption::SpecialOperation)
+    }
+
+    /// The test that the secondary-space control (bit 37 of control register 0) is one.
+    #[inline]
+    pub fn secondary_space(&self) -> Result<(), Fault> {
+        if self.cpu.control[0] & CR0_SECONDARY_SPACE != 0 {
+            return Ok(());
+        }
+        fault(ProgramInterruption::SpecialOperation)
+    }
+
+    /// Whether the current program may use the access key: the supervisor state may use all, the
+    /// problem state those whose bit is one in the PSW-key mask (bits 32-47 of control register 3).
+    #[inline]
+    pub fn may_use_key(&self, key: u8) -> bool {
+        !self.cpu.psw.problem_state()
+            || self.cpu.control[3] << (32 + u32::from(key & 15)) >> 63 == 1
+    }
+
+    /// The test of a boundary; `unit` is a power of two.
+    #[inline]
+    pub fn boundary(at: u64, unit: u64) -> Result<(), Fault> {
+        if at & (unit - 1) == 0 {
+            return Ok(());
+        }
+        fault(ProgramInterruption::Specification)
+    }
+
+    /// The contents of general register `n`.
+    #[inline]
+    pub fn register(&self, n: u8) -> u64 {
+        self.cpu.general[usize::from(n & 15)]
+    }
+
+    /// Sets all 64 bits of general register `n`.
+    #[inline]
+    pub fn set_register(&mut self, n: u8, value: u64) {
+        self.cpu.general[usize::from(n & 15)] = value;
+    }
+
+    /// Sets bits 32-63 of general register `n`; the others stay.
+    #[inline]
+    pub fn set_word(&mut self, n: u8, value: u32) {
+        let register = &mut self.cpu.general[usize::from(n & 15)];
+        *register = *register & !0xFFFF_FFFF | u64::from(value);
+    }
+
+    /// The effective address of a storage operand, in the current addressing mode.
+    #[inline]
+    pub fn address(&self, operand: Operand) -> Virtual {
+        Virtual(
+            self.cpu
+                .operand_address_indexed(operand.index, operand.base, operand.displacement),
+        )
+    }
+
+    /// The contents of a register as an address, in the current addressing mode.
+    #[inline]
+    pub fn address_in(&self, n: u8) -> u64 {
+        self.register(n) & self.cpu.psw.address_mask()
+    }
+
+    /// A register as a length: 64 bits in the 64-bit addressing mode, else bits 32-63.
+    #[inline]
+    pub fn length_in(&self, n: u8) -> u64 {
+        let value = self.register(n);
+        if self.extended() {
+            value
+        } else {
+            value & 0xFFFF_FFFF
+        }
+    }
+
+    /// Whether the CPU is in the 64-bit addressing mode.
+    #[inline]
+    pub fn extended(&self) -> bool {
+        self.cpu.psw.mask & ADDRESSING_64 == ADDRESSING_64
+    }
+
+    /// The address space that the address-space control of the PSW selects for LOAD REAL ADDRESS,
+    /// whether or not DAT is on.
+    #[inline]
+    pub fn operand_space(&self) -> Space {
+        match self.cpu.psw.address_space() {
+            AddressSpace::Secondary => Space::Secondary,
+            AddressSpace::Home => Space::Home,
+            AddressSpace::Primary | AddressSpace::AccessRegister => Space::Primary,
+        }
+    }
+
+    /// Fetches a doubleword at a logical address.
+    #[inline]
+    pub fn fetch_u64(&self, at: Virtual) -> Result<u64, Fault> {
+        storage::fetch_u64(self.cpu, self.configuration, self.hardware, at)
+    }
+
+    /// Fetches a word at a logical address.
+    #[inline]
+    pub fn fetch_u32(&self, at: Virtual) -> Result<u32, Fault> {
+        storage::fetch_u32(self.cpu, self.configuration, self.hardware, at)
+    }
+
+    /// Fetches bytes at a logical address.
+    #[inline]
+    pub fn fetch(&self, at: Virtual, into: &mut [u8]) -> Result<(), Fault> {
+        storage::fetch(self.cpu, self.configuration, self.hardware, at, into)
+    }
+
+    /// Stores a doubleword at a logical address.
+    #[inline]
+    pub fn put_u64(&mut self, at: Virtual, value: u64) -> Result<(), Fault> {
+        storage::put_u64(self.cpu, self.configuration, self.hardware, at, value)
+    }
+
+    /// Stores a word at a logical address.
+    #[inline]
+    pub fn put_u32(&mut self, at: Virtual, value: u32) -> Result<(), Fault> {
+        storage::put_u32(self.cpu, self.configuration, self.hardware, at, value)
+    }
+
+    /// Stores bytes at a logical address.
+    #[inline]
+    pub fn put(&mut self, at: Virtual, from: &[u8]) -> Result<(), Fault> {
+        storage::put(self.cpu, self.configuration, self.hardware, at, from)
+    }
+
+    /// Tests the access to an operand without making it.
+    #[inline]
+    pub fn claim(&self, at: Virtual, length: u64, access: Access) -> Result<Claim, Fault> {
+        storage::resolve(
+            self.cpu,
+            self.configuration,
+            self.hardware,
+            at,
+            length,
+            access,
+        )
+    }
+
+    /// Fetches a doubleword at a real address on its boundary.
+    #[inline]
+    pub fn real_u64(&self, at: Real) -> Result<u64, Fault> {
+        storage::real_u64(self.cpu, self.configuration, self.hardware, at)
+    }
+
+    /// Replaces the mask half of the PSW by one that differs in bits 0-7 or in the address-space
+    /// control, and tells the way out what follows from it.
+    #[inline]
+    pub fn set_mask(&mut self, mask: u64) {
+        let changed = self.cpu.psw.mask ^ mask;
+        self.cpu.psw.mask = mask;
+        if mask & changed & MASKS != 0 {
+            self.cpu.attention = true;
+        }
+        if changed & DAT != 0 {
+            self.cpu.controls_changed = true;
+        }
+    }
+
+    /// Completion with a condition code.
+    #[inline]
+    pub fn done(&mut self, code: ConditionCode) -> Performed {
+        self.cpu.set_cc(code);
+        Ok(Outcome::Completed)
+    }
+}

@@ -1,0 +1,125 @@
+//! Storage keys: set, inserted, reset, by 4 KiB block.
+//!
+//! The machine below keeps a key for each block of storage and tests none of them; the guest's keys
+//! are the keys of the same absolute blocks there.
+
+use crate::arch::address::{Absolute, PAGE, Real, Virtual};
+use crate::arch::condition::ConditionCode;
+use crate::arch::control::CR0_LOW_ADDRESS_PROTECTION;
+use crate::guest::dat::{self, Access, Fault, Space};
+use crate::guest::hardware::Hardware;
+use crate::guest::millicode::execution::Execution;
+use crate::guest::millicode::{Outcome, Performed};
+use crate::guest::storage;
+
+/// The block that register R2 designates by real address.
+fn block<H: Hardware>(run: &Execution<'_, H>, r2: u8) -> Result<Absolute, Fault> {
+    run.supervisor()?;
+    let real = Real(run.address_in(r2)).page();
+    storage::checked_absolute(run.configuration, run.cpu.absolute(real), PAGE)
+}
+
+/// SET STORAGE KEY EXTENDED: bits 56-62 of R1 become the key of the block whose real address is in
+/// R2. The conditional and multiple-block forms are not installed: the M3 field is ignored.
+///
+/// Condition code: unchanged.
+///
+/// Program exceptions: privileged operation; addressing.
+///
+/// Source: Principles of Operation, "SET STORAGE KEY EXTENDED".
+pub(super) fn sske<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> Performed {
+    let at = block(run, r2)?;
+    let key = run.register(r1) as u8 & 0xFE;
+    run.hardware.set_storage_key(at, key);
+    Ok(Outcome::Completed)
+}
+
+/// INSERT STORAGE KEY EXTENDED: the key of the block whose real address is in R2 goes to bits 56-62
+/// of R1, a zero to bit 63; bits 0-55 stay.
+///
+/// Condition code: unchanged. Program exceptions: privileged operation; addressing.
+///
+/// Source: Principles of Operation, "INSERT STORAGE KEY EXTENDED".
+pub(super) fn iske<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> Performed {
+    let at = block(run, r2)?;
+    let key = u64::from(run.hardware.storage_key(at) & 0xFE);
+    run.set_register(r1, run.register(r1) & !0xFF | key);
+    Ok(Outcome::Completed)
+}
+
+/// RESET REFERENCE BIT EXTENDED: the reference bit of the block whose real address is in R2 becomes
+/// zero; R1 is ignored.
+///
+/// Condition codes: the reference and change bits as they were: 0 both zero, 1 change one,
+/// 2 reference one, 3 both one.
+///
+/// Program exceptions: privileged operation; addressing.
+///
+/// Source: Principles of Operation, "RESET REFERENCE BIT EXTENDED".
+pub(super) fn rrbe<H: Hardware>(run: &mut Execution<'_, H>, r2: u8) -> Performed {
+    let at = block(run, r2)?;
+    let code = run.hardware.reset_reference(at);
+    run.done(code)
+}
+
+/// INSERT VIRTUAL STORAGE KEY: access-control and fetch-protection bits of the key of the block
+/// whose virtual address is in R2 go to bits 56-60 of R1, zeros to bits 61-63; bits 0-55 stay.
+///
+/// Condition code: unchanged.
+///
+/// Program exceptions: privileged operation, in the problem state when the extraction-authority
+/// control is zero; special operation, when DAT is off; access (operand 2, protection excepted).
+///
+/// Source: Principles of Operation, "INSERT VIRTUAL STORAGE KEY".
+pub(super) fn ivsk<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> Performed {
+    run.extraction()?;
+    run.dat()?;
+    let space = run.operand_space();
+    let (cpu, at) = (&*run.cpu, Virtual(run.address_in(r2)));
+    let (asce, access) = (space.asce(cpu), Access::Fetch);
+    let found = dat::translate(
+        cpu,
+        run.configuration,
+        run.hardware,
+        asce,
+        space,
+        at,
+        access,
+    )?;
+    let real = found.real.page();
+    let at = storage::checked_absolute(run.configuration, cpu.absolute(real), PAGE)?;
+    let key = u64::from(run.hardware.storage_key(at) & 0xF8);
+    run.set_register(r1, run.register(r1) & !0xFF | key);
+    Ok(Outcome::Completed)
+}
+
+/// TEST BLOCK: the block whose real address is in R2 is cleared and found usable; general register 0
+/// becomes zero. R1 is ignored.
+///
+/// Condition code: 0, the block is usable (1, unusable, does not occur).
+///
+/// Program exceptions: privileged operation; protection, when low-address protection covers the
+/// block (blocks 0 and 1 while bit 35 of control register 0 is one); addressing.
+///
+/// Source: Principles of Operation, "TEST BLOCK".
+pub(super) fn tb<H: Hardware>(run: &mut Execution<'_, H>, r2: u8) -> Performed {
+    run.supervisor()?;
+    let real = Real(run.address_in(r2)).page();
+    if real.0 <= PAGE && run.cpu.control[0] & CR0_LOW_ADDRESS_PROTECTION != 0 {
+        return Err(Fault::low_address_protection(
+            Virtual(real.0),
+            Space::Primary,
+        ));
+    }
+    let at = storage::checked_absolute(run.configuration, run.cpu.absolute(real), PAGE)?;
+    for part in 0..PAGE / 256 {
+        storage::put_absolute(
+            run.configuration,
+            run.hardware,
+            at.offset(part * 256),
+            &[0; 256],
+        )?;
+    }
+    run.set_register(0, 0);
+    run.done(ConditionCode::Zero)
+}

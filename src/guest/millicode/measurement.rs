@@ -1,0 +1,200 @@
+//! The instructions of SA23-2260, on the guest's own facility.
+//!
+//! What they do is in [`crate::cpumf`]; here their operands are fetched and stored, and the rest of
+//! the firmware learns what has changed: a sampling deadline, or a pending measurement alert.
+
+use crate::cpumf::counters::extract::extract_cpu_counter;
+use crate::cpumf::counters::global::GlobalCounterControls;
+use crate::cpumf::counters::load_controls::load_cpu_counter_set_controls;
+use crate::cpumf::counters::query::query_counter_information;
+use crate::cpumf::counters::set::set_cpu_counter;
+use crate::cpumf::counters::store_multiple::store_cpu_counter_multiple;
+use crate::cpumf::sampling::load_controls::load_sampling_controls;
+use crate::cpumf::sampling::query::query_sampling_information;
+use crate::cpumf::{Instruction as Issued, authorize, load_program_parameter};
+use crate::guest::dat::{Access, Fault};
+use crate::guest::hardware::Hardware;
+use crate::guest::millicode::execution::Execution;
+use crate::guest::millicode::{Outcome, Performed};
+use crate::insn::Operand;
+
+/// The most counters of a set, in bytes.
+const LARGEST_SET: usize = 160 * 8;
+
+/// The tests before any operand: operation, then privileged operation.
+#[inline]
+fn authorized<H: Hardware>(run: &Execution<'_, H>, instruction: Issued) -> Result<(), Fault> {
+    let cpu = &*run.cpu;
+    Ok(authorize(
+        &cpu.own,
+        instruction,
+        cpu.psw.problem_state(),
+        cpu.control[0],
+    )?)
+}
+
+/// Tells the machine that the guest's sampling controls are other ones: the next sample is due at
+/// another time, and an alert may have come or gone.
+fn sampling_changed<H: Hardware>(run: &mut Execution<'_, H>) {
+    run.cpu.sampling.changed = true;
+    run.cpu.attention = true;
+}
+
+/// LOAD PROGRAM PARAMETER: the doubleword at the second-operand address, on any boundary, becomes the
+/// program parameter, if a sampling function is enabled at this configuration level or the one below;
+/// else nothing happens, though the operand is fetched all the same.
+///
+/// Condition code: unchanged.
+///
+/// Program exceptions: operation; privileged operation; access (fetch, operand 2).
+///
+/// Source: SA23-2260, "LOAD PROGRAM PARAMETER".
+#[inline]
+pub(super) fn lpp<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
+    authorized(run, Issued::LoadProgramParameter)?;
+    let parameter = run.fetch_u64(run.address(second))?;
+    let below = run.cpu.machine.sampling_enabled();
+    load_program_parameter(&mut run.cpu.own, parameter, below);
+    Ok(Outcome::Completed)
+}
+
+/// EXTRACT CPU COUNTER: the counter that bits 48-63 of R2 number goes to R1 (64 bits).
+///
+/// Condition codes: 0, extracted; 3, not available (R1 stays).
+///
+/// Program exceptions: operation; privileged operation, in the problem state when bit 15 of control
+/// register 0 is zero; specification, when bits 0-47 of R2 are not zeros.
+///
+/// Source: SA23-2260, "EXTRACT CPU COUNTER".
+#[inline]
+pub(super) fn ecctr<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> Performed {
+    let number = run.register(r2);
+    let cpu = &*run.cpu;
+    let (activity, problem) = (cpu.account.activity(), cpu.psw.problem_state());
+    let (value, code) = extract_cpu_counter(&cpu.own, &activity, problem, cpu.control[0], number)?;
+    if let Some(value) = value {
+        run.set_register(r1, value);
+    }
+    run.done(code)
+}
+
+/// SET CPU COUNTER: R1 (64 bits) goes to the counter that bits 48-63 of R2 number.
+///
+/// Condition codes: 0, set; 3, not available.
+///
+/// Program exceptions: operation; privileged operation; specification, when bits 0-47 of R2 are not
+/// zeros.
+///
+/// Source: SA23-2260, "SET CPU COUNTER".
+pub(super) fn scctr<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> Performed {
+    let (value, number) = (run.register(r1), run.register(r2));
+    let (activity, problem) = (run.cpu.account.activity(), run.cpu.psw.problem_state());
+    let code = set_cpu_counter(&mut run.cpu.own, &activity, problem, value, number)?;
+    run.done(code)
+}
+
+/// STORE CPU COUNTER MULTIPLE: at most as many counters as bits 48-63 of R1 say, of the set that the
+/// M3 field selects, are stored as doublewords at the second-operand address.
+///
+/// Condition codes: 0, as many as the set has; 1, fewer; 2, more were asked for; 3, none.
+///
+/// Program exceptions: operation; privileged operation, in the problem state when bit 15 of control
+/// register 0 is zero; special operation, in the problem state with code 9; specification, when bits
+/// 0-47 of R1 are not zeros, the code is reserved, or the operand is not on a doubleword boundary;
+/// access (store, operand 2).
+///
+/// Source: SA23-2260, "STORE CPU COUNTER MULTIPLE".
+#[inline(never)]
+pub(super) fn stcctm<H: Hardware>(
+    run: &mut Execution<'_, H>,
+    r1: u8,
+    m3: u8,
+    second: Operand,
+) -> Performed {
+    let (count, at) = (run.register(r1), run.address(second));
+    let cpu = &*run.cpu;
+    let (activity, problem) = (cpu.account.activity(), cpu.psw.problem_state());
+    let multiple = store_cpu_counter_multiple(&cpu.own, problem, cpu.control[0], count, m3, at)?;
+    let length = (usize::from(multiple.count) * 8).min(LARGEST_SET);
+    let claim = run.claim(at, length as u64, Access::Store)?;
+    let mut counters = [0; LARGEST_SET];
+    let bytes = counters.split_at_mut(length).0;
+    for (index, to) in (0..).zip(bytes.as_chunks_mut::<8>().0) {
+        *to = multiple
+            .doubleword(&run.cpu.own, &activity, index)
+            .to_be_bytes();
+    }
+    claim.store(run.configuration, run.hardware, bytes);
+    multiple.complete(&mut run.cpu.own);
+    run.done(multiple.condition_code)
+}
+
+/// QUERY COUNTER INFORMATION: 64 bytes about versions and states of the counter sets are stored at
+/// the second-operand address, on any boundary.
+///
+/// Condition code: unchanged.
+///
+/// Program exceptions: operation; privileged operation; access (store, operand 2).
+///
+/// Source: SA23-2260, "QUERY COUNTER INFORMATION".
+pub(super) fn qctri<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
+    authorized(run, Issued::QueryCounterInformation)?;
+    let global = GlobalCounterControls {
+        maximum_cpu_address: run.configuration.cpus.saturating_sub(1),
+        ..GlobalCounterControls::default()
+    };
+    let block = query_counter_information(&run.cpu.own, &global);
+    run.put(run.address(second), &block)?;
+    Ok(Outcome::Completed)
+}
+
+/// LOAD CPU-COUNTER-SET CONTROLS: the doubleword at the second-operand address, on any boundary,
+/// enables and activates counter sets.
+///
+/// Condition codes: 0, controls set; 3, not set.
+///
+/// Program exceptions: operation; privileged operation; access (fetch, operand 2); specification,
+/// for a one in an unassigned position of the operand.
+///
+/// Source: SA23-2260, "LOAD CPU-COUNTER-SET CONTROLS".
+pub(super) fn lcctl<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
+    authorized(run, Issued::LoadCpuCounterSetControls)?;
+    let controls = run.fetch_u64(run.address(second))?;
+    let activity = run.cpu.account.activity();
+    let code = load_cpu_counter_set_controls(&mut run.cpu.own, &activity, controls)?;
+    run.cpu.attention = true;
+    run.done(code)
+}
+
+/// QUERY SAMPLING INFORMATION: 64 bytes about the sampling facility are stored at the second-operand
+/// address, on any boundary.
+///
+/// Condition code: unchanged.
+///
+/// Program exceptions: operation; privileged operation; access (store, operand 2).
+///
+/// Source: SA23-2260, "QUERY SAMPLING INFORMATION".
+pub(super) fn qsi<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
+    authorized(run, Issued::QuerySamplingInformation)?;
+    let block = query_sampling_information(&run.cpu.own);
+    run.put(run.address(second), &block)?;
+    Ok(Outcome::Completed)
+}
+
+/// LOAD SAMPLING CONTROLS: the 64 bytes at the second-operand address, on any boundary, set the
+/// sampling functions, the interval and the registers that designate the sample-data block.
+///
+/// Condition codes: 0, controls set; 3, not set.
+///
+/// Program exceptions: operation; privileged operation; access (fetch, operand 2); specification,
+/// for a one in an unassigned position of the operand.
+///
+/// Source: SA23-2260, "LOAD SAMPLING CONTROLS".
+pub(super) fn lsctl<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
+    authorized(run, Issued::LoadSamplingControls)?;
+    let mut request = [0; 64];
+    run.fetch(run.address(second), &mut request)?;
+    let code = load_sampling_controls(&mut run.cpu.own, &request)?;
+    sampling_changed(run);
+    run.done(code)
+}

@@ -1,0 +1,185 @@
+//! Millicode: the routines that perform an instruction for the guest.
+//!
+//! An instruction arrives here because the machine below refused it, as privileged or as unknown,
+//! in the real problem state in which every guest runs. What that means is decided here, by the
+//! guest's own problem-state bit, controls and facilities. The refusal came before anything else
+//! was looked at, so each routine makes every test again, in the architected order: operation,
+//! privileged operation, special operation, specification, access.
+//!
+//! One file holds one family of instructions. A routine has its operands as the instruction names
+//! them; it changes nothing until every exception has been ruled out, and it ends with an
+//! [`Outcome`] or with the [`Fault`] that it met. Nothing a guest gives it can make it panic.
+//!
+//! A routine that is not written is [`Outcome::Unknown`]: the guest takes an operation exception,
+//! which is what an absent facility looks like, and the machine's log takes one line.
+
+mod clock;
+mod control;
+mod copying;
+mod diagnose;
+mod execution;
+mod facility;
+mod io;
+mod key;
+mod measurement;
+mod prefix;
+mod psw;
+mod purge;
+mod sclp;
+mod service;
+mod signal;
+mod space;
+mod system;
+mod translation;
+
+#[cfg(test)]
+mod tests;
+
+pub use signal::take_orders;
+
+use crate::guest::configuration::Configuration;
+use crate::guest::dat::Fault;
+use crate::guest::hardware::Hardware;
+use crate::guest::vcpu::Vcpu;
+use crate::insn::Instruction;
+use execution::Execution;
+
+/// How the performance of an instruction ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is completed: the instruction address advances, one instruction counts.
+    Completed,
+    /// It is completed, and the CPU gives up the rest of its turn: another one is waited for.
+    Yield,
+    /// It is completed and has replaced the PSW: the instruction address stays.
+    Jumped,
+    /// A program interruption; its kind says what becomes of the instruction address.
+    Fault(Fault),
+    /// Not performed here: an operation exception, and one line in the log.
+    Unknown,
+}
+
+/// What a routine ends with.
+type Performed = Result<Outcome, Fault>;
+
+/// Performs an instruction for the guest.
+///
+/// `cpu.psw` designates the instruction (or the EXECUTE of which it is the target), and
+/// `cpu.text.length` is the length by which the caller advances the instruction address.
+/// The caller delivers the interruption of [`Outcome::Fault`].
+#[inline]
+pub fn perform<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    instruction: &Instruction,
+) -> Outcome {
+    use Instruction as I;
+    let run = &mut Execution {
+        cpu,
+        configuration,
+        hardware,
+    };
+    let performed = match *instruction {
+        // The hot ones first, for the reader; the compiler makes a table of it.
+        I::Ssm { second } => psw::ssm(run, second),
+        I::Stnsm { first, i2 } => psw::stnsm(run, first, i2),
+        I::Stosm { first, i2 } => psw::stosm(run, first, i2),
+        I::Lpswe { second } => psw::lpswe(run, second),
+        I::Stpt { second } => clock::stpt(run, second),
+        I::Lpp { second } => measurement::lpp(run, second),
+        I::Ecctr { r1, r2 } => measurement::ecctr(run, r1, r2),
+        I::Lctlg { r1, r3, second } => control::lctlg(run, r1, r3, second),
+
+        I::Lpsw { second } => psw::lpsw(run, second),
+        I::Epsw { r1, r2 } => psw::epsw(run, r1, r2),
+        I::Spka { second } => psw::spka(run, second),
+        I::Ipk {} => psw::ipk(run),
+
+        I::Sac { second } | I::Sacf { second } => space::sac(run, second),
+        I::Iac { r1 } => space::iac(run, r1),
+        I::Epar { r1 } => space::epar(run, r1),
+        I::Esar { r1 } => space::esar(run, r1),
+
+        I::Lctl { r1, r3, second } => control::lctl(run, r1, r3, second),
+        I::Stctl { r1, r3, second } => control::stctl(run, r1, r3, second),
+        I::Stctg { r1, r3, second } => control::stctg(run, r1, r3, second),
+
+        I::Spx { second } => prefix::spx(run, second),
+        I::Stpx { second } => prefix::stpx(run, second),
+
+        I::Stap { second } => facility::stap(run, second),
+        I::Stidp { second } => facility::stidp(run, second),
+        I::Stfl { .. } => facility::stfl(run),
+        I::Stfle { second } => facility::stfle(run, second),
+        I::Stsi { second } => system::stsi(run, second),
+
+        I::Sck { second } => clock::sck(run, second),
+        I::Sckc { second } => clock::sckc(run, second),
+        I::Stckc { second } => clock::stckc(run, second),
+        I::Spt { second } => clock::spt(run, second),
+        I::Sckpf {} => clock::sckpf(run),
+
+        I::Sigp { r1, r3, second } => signal::sigp(run, r1, r3, second),
+        I::Servc { r1, r2 } => service::servc(run, r1, r2),
+        I::Diag { r1, r3, second } => diagnose::diag(run, r1, r3, second),
+
+        I::Sske { r1, r2, .. } => key::sske(run, r1, r2),
+        I::Iske { r1, r2 } => key::iske(run, r1, r2),
+        I::Rrbe { r2, .. } => key::rrbe(run, r2),
+        I::Ivsk { r1, r2 } => key::ivsk(run, r1, r2),
+        I::Tb { r2, .. } => key::tb(run, r2),
+
+        I::Lra { r1, second } | I::Lray { r1, second } => translation::lra(run, r1, second),
+        I::Lrag { r1, second } => translation::lrag(run, r1, second),
+        I::Lura { r1, r2 } => translation::lura(run, r1, r2),
+        I::Lurag { r1, r2 } => translation::lurag(run, r1, r2),
+        I::Stura { r1, r2 } => translation::stura(run, r1, r2),
+        I::Sturg { r1, r2 } => translation::sturg(run, r1, r2),
+        I::Strag { first, second } => translation::strag(run, first, second),
+        I::Tprot { first, .. } => translation::tprot(run, first),
+
+        I::Ipte { r1, r2, .. } => purge::ipte(run, r1, r2),
+        I::Idte { r1, r2, .. } => purge::idte(run, r1, r2),
+        I::Csp { r1, r2 } => purge::csp(run, r1, r2),
+        I::Cspg { r1, r2 } => purge::cspg(run, r1, r2),
+        I::Ptlb {} => purge::ptlb(run),
+        I::Palb {} => purge::palb(run),
+
+        I::Mvcos { first, second, r3 } => copying::mvcos(run, first, second, r3),
+        I::Mvcp {
+            r1,
+            first,
+            second,
+            r3,
+        } => copying::mvcp(run, r1, first, second, r3),
+        I::Mvcs {
+            r1,
+            first,
+            second,
+            r3,
+        } => copying::mvcs(run, r1, first, second, r3),
+        I::Mvpg { r1, r2 } => copying::mvpg(run, r1, r2),
+
+        I::Qctri { second } => measurement::qctri(run, second),
+        I::Lcctl { second } => measurement::lcctl(run, second),
+        I::Scctr { r1, r2 } => measurement::scctr(run, r1, r2),
+        I::Stcctm { r1, m3, second } => measurement::stcctm(run, r1, m3, second),
+        I::Qsi { second } => measurement::qsi(run, second),
+        I::Lsctl { second } => measurement::lsctl(run, second),
+
+        I::Stsch { second } | I::Tsch { second } => io::store_of_subchannel(run, second),
+        I::Msch { second } | I::Ssch { second } => io::request_of_subchannel(run, second),
+        I::Csch {} | I::Hsch {} | I::Rsch {} | I::Xsch {} => io::order_to_subchannel(run),
+        I::Rchp {} => io::rchp(run),
+        I::Tpi { second } => io::tpi(run, second),
+        I::Stcrw { second } => io::stcrw(run, second),
+        I::Stcps { second } => io::stcps(run, second),
+        I::Chsc { r1 } => io::chsc(run, r1),
+
+        // Privileged, and installed; performed by no one yet.
+        I::Pckmo {} => run.supervisor().map(|()| Outcome::Unknown),
+        _ => Ok(Outcome::Unknown),
+    };
+    performed.unwrap_or_else(Outcome::Fault)
+}

@@ -1,0 +1,51 @@
+//! The prefix register.
+
+use crate::arch::address::{Absolute, PREFIX_AREA};
+use crate::guest::hardware::Hardware;
+use crate::guest::millicode::execution::Execution;
+use crate::guest::millicode::{Outcome, Performed};
+use crate::guest::storage;
+use crate::insn::Operand;
+
+/// The bits of a prefix: a 31-bit address on an 8 KiB boundary.
+pub(super) const PREFIX: u64 = 0x7FFF_E000;
+
+/// SET PREFIX: bits 1-18 of the word at the second-operand address become the prefix; the other
+/// bits are ignored.
+///
+/// Condition code: unchanged.
+///
+/// Program exceptions: privileged operation; specification, when the operand is not on a word
+/// boundary; access (fetch, operand 2); addressing, when the new prefix area is not in the
+/// configuration, in which case the prefix stays.
+///
+/// The TLB of this CPU is purged: every shadow entry of real 0-1FFF and of the two prefix areas
+/// leads elsewhere from now on.
+///
+/// Source: Principles of Operation, "SET PREFIX".
+pub(super) fn spx<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
+    run.supervisor()?;
+    let at = run.address(second);
+    Execution::<H>::boundary(at.0, 4)?;
+    let prefix = u64::from(run.fetch_u32(at)?) & PREFIX;
+    storage::checked_absolute(run.configuration, Absolute(prefix), PREFIX_AREA)?;
+    run.cpu.prefix = prefix;
+    run.cpu.controls_changed = true;
+    Ok(Outcome::Completed)
+}
+
+/// STORE PREFIX: the prefix is stored as a word at the second-operand address.
+///
+/// Condition code: unchanged.
+///
+/// Program exceptions: privileged operation; specification, when the operand is not on a word
+/// boundary; access (store, operand 2).
+///
+/// Source: Principles of Operation, "STORE PREFIX".
+pub(super) fn stpx<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
+    run.supervisor()?;
+    let at = run.address(second);
+    Execution::<H>::boundary(at.0, 4)?;
+    run.put_u32(at, run.cpu.prefix as u32)?;
+    Ok(Outcome::Completed)
+}

@@ -1,0 +1,204 @@
+//! The PSW: its system mask, its key, and its replacement.
+//!
+//! The guest's masks, problem-state and wait bits are values in the firmware; a control program
+//! changes them more often than anything else, so these routines are the shortest of all.
+
+use crate::arch::control::CR0_SSM_SUPPRESSION;
+use crate::arch::interruption::ProgramInterruption;
+use crate::arch::psw::{DAT, Psw};
+use crate::guest::dat::{Access, Fault};
+use crate::guest::delivery;
+use crate::guest::hardware::Hardware;
+use crate::guest::millicode::execution::{Execution, fault};
+use crate::guest::millicode::{Outcome, Performed};
+use crate::insn::Operand;
+
+/// Where the system mask stands in the left half of the PSW: bits 0-7.
+const SYSTEM_MASK: u32 = 56;
+/// Where the key stands: bits 8-11.
+const KEY: u32 = 52;
+/// Bit 12 of the operand of LOAD PSW: one in every PSW of that format.
+const SHORT_PSW: u64 = 1 << 51;
+
+/// Introduces a system mask; a PSW that has become invalid is the program interruption that the
+/// manual calls an early one: the instruction is completed, and the old PSW shows the new mask.
+#[inline]
+fn introduce<H: Hardware>(run: &mut Execution<'_, H>, system_mask: u8) -> Performed {
+    let rest = run.cpu.psw.mask & (u64::MAX >> 8);
+    run.set_mask(u64::from(system_mask) << SYSTEM_MASK | rest);
+    if delivery::refused(&run.cpu.psw) {
+        return fault(ProgramInterruption::Specification);
+    }
+    Ok(Outcome::Completed)
+}
+
+/// SET SYSTEM MASK: the byte at the second-operand address replaces bits 0-7 of the PSW.
+///
+/// Condition code: unchanged.
+///
+/// Program exceptions: privileged operation; special operation, when the SSM-suppression control
+/// (bit 33 of control register 0) is one; access (fetch, operand 2); after completion,
+/// specification, when bit 0, 2, 3 or 4 is a one.
+///
+/// Source: Principles of Operation, "SET SYSTEM MASK" and "Early Exception Recognition".
+#[inline]
+pub(super) fn ssm<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
+    run.supervisor()?;
+    if run.cpu.control[0] & CR0_SSM_SUPPRESSION != 0 {
+        return fault(ProgramInterruption::SpecialOperation);
+    }
+    let mut byte = [0];
+    run.fetch(run.address(second), &mut byte)?;
+    introduce(run, byte[0])
+}
+
+/// Stores bits 0-7 of the PSW at the first-operand address (one byte).
+#[inline]
+fn store_system_mask<H: Hardware>(run: &mut Execution<'_, H>, first: Operand) -> Result<u8, Fault> {
+    run.supervisor()?;
+    let system_mask = (run.cpu.psw.mask >> SYSTEM_MASK) as u8;
+    run.put(run.address(first), &[system_mask])?;
+    Ok(system_mask)
+}
+
+/// STORE THEN AND SYSTEM MASK: bits 0-7 of the PSW are stored at the first-operand address, then
+/// ANDed with the immediate byte.
+///
+/// Condition code: unchanged.
+///
+/// Program exceptions: privileged operation; access (store, operand 1). The AND is not made when
+/// the store is not.
+///
+/// Source: Principles of Operation, "STORE THEN AND SYSTEM MASK".
+#[inline]
+pub(super) fn stnsm<H: Hardware>(run: &mut Execution<'_, H>, first: Operand, i2: u8) -> Performed {
+    store_system_mask(run, first)?;
+    // An AND introduces no one: the PSW stays valid and opens no mask. It may turn DAT off.
+    run.set_mask(run.cpu.psw.mask & (u64::from(i2) << SYSTEM_MASK | u64::MAX >> 8));
+    Ok(Outcome::Completed)
+}
+
+/// STORE THEN OR SYSTEM MASK: bits 0-7 of the PSW are stored at the first-operand address, then
+/// ORed with the immediate byte.
+///
+/// Condition code: unchanged.
+///
+/// Program exceptions: privileged operation; access (store, operand 1); after completion,
+/// specification, when bit 0, 2, 3 or 4 is a one.
+///
+/// Source: Principles of Operation, "STORE THEN OR SYSTEM MASK".
+#[inline]
+pub(super) fn stosm<H: Hardware>(run: &mut Execution<'_, H>, first: Operand, i2: u8) -> Performed {
+    let system_mask = store_system_mask(run, first)?;
+    introduce(run, system_mask | i2)
+}
+
+/// Loads a PSW, and tells the way out if DAT has been turned on or off.
+#[inline]
+fn load<H: Hardware>(run: &mut Execution<'_, H>, psw: Psw) -> Outcome {
+    let before = run.cpu.psw.mask;
+    delivery::load_psw(run.cpu, psw);
+    if (before ^ run.cpu.psw.mask) & DAT != 0 {
+        run.cpu.controls_changed = true;
+    }
+    Outcome::Jumped
+}
+
+/// LOAD PSW EXTENDED: the 16 bytes at the second-operand address replace the PSW.
+///
+/// Condition code: as in the new PSW.
+///
+/// Program exceptions: privileged operation; specification, when the operand is not on a doubleword
+/// boundary; access (fetch, operand 2); after completion, specification, when the new PSW is not
+/// valid, with the new PSW as the old one ([`delivery::load_psw`]).
+///
+/// Source: Principles of Operation, "LOAD PSW EXTENDED".
+#[inline]
+pub(super) fn lpswe<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
+    run.supervisor()?;
+    let at = run.address(second);
+    Execution::<H>::boundary(at.0, 8)?;
+    let claim = run.claim(at, 16, Access::Fetch)?;
+    let right = if claim.second.length == 0 {
+        claim.first.at.offset(8)
+    } else {
+        claim.second.at
+    };
+    let psw = Psw {
+        mask: run.hardware.load_u64(claim.first.at),
+        address: run.hardware.load_u64(right),
+    };
+    Ok(load(run, psw))
+}
+
+/// LOAD PSW: the doubleword at the second-operand address, in the short format, replaces the PSW:
+/// bits 0-32 with bit 12 inverted, and bits 33-63 as the instruction address.
+///
+/// Condition code: as in the new PSW.
+///
+/// Program exceptions: privileged operation; specification, when the operand is not on a doubleword
+/// boundary; access (fetch, operand 2); specification, when bit 12 of the operand is zero (the
+/// operation is suppressed); after completion, specification, when the new PSW is not valid.
+///
+/// Source: Principles of Operation, "LOAD PSW".
+pub(super) fn lpsw<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
+    run.supervisor()?;
+    let at = run.address(second);
+    Execution::<H>::boundary(at.0, 8)?;
+    let short = run.fetch_u64(at)?;
+    if short & SHORT_PSW == 0 {
+        return fault(ProgramInterruption::Specification);
+    }
+    Ok(load(run, Psw::from_short(short)))
+}
+
+/// EXTRACT PSW: bits 0-31 of the PSW go to bits 32-63 of R1, and, unless the R2 field is zero, bits
+/// 32-63 of the PSW to bits 32-63 of R2. Bits 0-31 of the registers stay.
+///
+/// It is not privileged and does not trap below; the scanner makes it trap, because what the
+/// hardware would show is the PSW of a deprivileged guest.
+///
+/// Condition code: unchanged. Program exceptions: none.
+///
+/// Source: Principles of Operation, "EXTRACT PSW".
+pub(super) fn epsw<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> Performed {
+    let mask = run.cpu.psw.mask;
+    run.set_word(r1, (mask >> 32) as u32);
+    if r2 != 0 {
+        run.set_word(r2, mask as u32);
+    }
+    Ok(Outcome::Completed)
+}
+
+/// SET PSW KEY FROM ADDRESS: bits 56-59 of the second-operand address replace the PSW key.
+///
+/// Condition code: unchanged.
+///
+/// Program exceptions: privileged operation, in the problem state when the PSW-key mask has a zero
+/// for the key.
+///
+/// Source: Principles of Operation, "SET PSW KEY FROM ADDRESS".
+pub(super) fn spka<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
+    let key = (run.address(second).0 >> 4) as u8 & 15;
+    if !run.may_use_key(key) {
+        return fault(ProgramInterruption::PrivilegedOperation);
+    }
+    let mask = &mut run.cpu.psw.mask;
+    *mask = *mask & !(15 << KEY) | u64::from(key) << KEY;
+    Ok(Outcome::Completed)
+}
+
+/// INSERT PSW KEY: the PSW key goes to bits 56-59 of general register 2, zeros to bits 60-63.
+///
+/// Condition code: unchanged.
+///
+/// Program exceptions: privileged operation, in the problem state when the extraction-authority
+/// control is zero.
+///
+/// Source: Principles of Operation, "INSERT PSW KEY".
+pub(super) fn ipk<H: Hardware>(run: &mut Execution<'_, H>) -> Performed {
+    run.extraction()?;
+    let key = run.cpu.psw.mask >> KEY & 15;
+    run.set_register(2, run.register(2) & !0xFF | key << 4);
+    Ok(Outcome::Completed)
+}

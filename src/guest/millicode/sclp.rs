@@ -1,0 +1,239 @@
+//! Service-call control blocks: what is read of the configuration, and events.
+//!
+//! One event is offered, the ASCII console (26): what the guest writes goes to the link as it is,
+//! and what was typed for the guest comes back as soon as it asks.
+
+use crate::arch::address::PAGE;
+use crate::guest::configuration::Configuration;
+use crate::guest::hardware::Hardware;
+use core::sync::atomic::Ordering;
+
+/// A copy of a service-call control block, whatever its length.
+pub(super) type Block = [u8; PAGE as usize];
+
+/// The length of the header: length, function code, three bytes of control mask, response code.
+pub(super) const HEADER: usize = 8;
+/// The function code.
+const FUNCTION: usize = 2;
+/// The last byte of the control mask.
+const CONTROL: usize = 5;
+/// Control mask: the length of the response may differ from that of the request.
+const VARIABLE_LENGTH: u8 = 0x80;
+/// The response code.
+const RESPONSE: usize = 6;
+
+/// Response codes.
+pub(super) mod response {
+    /// Normal completion of a read.
+    pub const NORMAL_READ: u16 = 0x0010;
+    /// Normal completion.
+    pub const NORMAL: u16 = 0x0020;
+    /// The SCCB crosses a 4 KiB boundary.
+    pub const BOUNDARY_VIOLATION: u16 = 0x0100;
+    /// The command is not offered.
+    pub const INVALID_COMMAND: u16 = 0x01F0;
+    /// The SCCB is too short for the answer.
+    pub const INSUFFICIENT_LENGTH: u16 = 0x0300;
+    /// The event, or the function code of a read, is not offered.
+    pub const INVALID_FUNCTION: u16 = 0x40F0;
+    /// There is no event to be read.
+    pub const NO_EVENT: u16 = 0x60F0;
+    /// The selection has an event that the program does not receive.
+    pub const INVALID_SELECTION: u16 = 0x70F0;
+    /// An event buffer does not fit into the SCCB.
+    pub const INCONSISTENT_LENGTHS: u16 = 0x72F0;
+    /// The length of the masks is wrong.
+    pub const INVALID_MASK_LENGTH: u16 = 0x74F0;
+}
+
+/// The ASCII-console event.
+const ASCII_CONSOLE: u8 = 26;
+/// Its bit in an event mask of 32 bits, whose bit 0 is event 1.
+const CONSOLE_MASK: u32 = 1 << (32 - ASCII_CONSOLE as u32);
+/// The header of an event buffer: length, type, flags, two reserved bytes.
+const EVENT_HEADER: usize = 6;
+/// Flag of an event buffer: it has been accepted.
+const ACCEPTED: u8 = 0x80;
+
+/// The halfword at an offset; zero beyond the block.
+pub(super) fn halfword(block: &Block, offset: usize) -> u16 {
+    match block.get(offset..) {
+        Some([left, right, ..]) => u16::from_be_bytes([*left, *right]),
+        _ => 0,
+    }
+}
+
+/// The word at an offset; zero beyond the block.
+fn word(block: &Block, offset: usize) -> u32 {
+    u32::from(halfword(block, offset)) << 16 | u32::from(halfword(block, offset + 2))
+}
+
+/// Replaces bytes at an offset, if they end before `length`.
+fn put(block: &mut Block, length: usize, offset: usize, bytes: &[u8]) {
+    let end = offset + bytes.len();
+    if end <= length
+        && let Some(place) = block.get_mut(offset..end)
+    {
+        place.copy_from_slice(bytes);
+    }
+}
+
+/// Sets the response code.
+pub(super) fn respond(block: &mut Block, code: u16) {
+    put(block, HEADER, RESPONSE, &code.to_be_bytes());
+}
+
+/// Whether the response code is this one.
+pub(super) fn responded(block: &Block, code: u16) -> bool {
+    halfword(block, RESPONSE) == code
+}
+
+/// READ SCP INFO: makes the storage end where the guest's does, and leaves the guest's CPUs.
+pub(super) fn limit_scp_info(configuration: &Configuration, length: usize, block: &mut Block) {
+    /// Number of increments, 16 bits; zero if more, and at `INCREMENTS_LONG`.
+    const INCREMENTS: usize = 8;
+    /// Size of an increment in MiB, 8 bits; zero if more, and at `SIZE_LONG`.
+    const SIZE: usize = 10;
+    const CPUS: usize = 16;
+    const SIZE_LONG: usize = 100;
+    const INCREMENTS_LONG: usize = 104;
+    const HIGHEST_CPU: usize = 120;
+
+    let megabytes = configuration.increment >> 20;
+    let increments = configuration.storage_end / configuration.increment.max(1);
+    let short = u8::try_from(megabytes).unwrap_or(0);
+    put(block, length, SIZE, &[short]);
+    put(
+        block,
+        length,
+        SIZE_LONG,
+        &if short == 0 { megabytes as u32 } else { 0 }.to_be_bytes(),
+    );
+    let short = u16::try_from(increments).unwrap_or(0);
+    put(block, length, INCREMENTS, &short.to_be_bytes());
+    put(
+        block,
+        length,
+        INCREMENTS_LONG,
+        &if short == 0 { increments } else { 0 }.to_be_bytes(),
+    );
+    // The entries stand in the order of the CPU addresses, so fewer of them are the first ones.
+    let cpus = halfword(block, CPUS).min(configuration.cpus);
+    put(block, length, CPUS, &cpus.to_be_bytes());
+    let highest = halfword(block, HIGHEST_CPU).min(configuration.cpus.saturating_sub(1));
+    put(block, length, HIGHEST_CPU, &highest.to_be_bytes());
+}
+
+/// READ CPU INFO: leaves the guest's CPUs; there are no standby ones.
+pub(super) fn limit_cpu_info(configuration: &Configuration, length: usize, block: &mut Block) {
+    const CONFIGURED: usize = 8;
+    const STANDBY: usize = 12;
+    let cpus = halfword(block, CONFIGURED).min(configuration.cpus);
+    put(block, length, CONFIGURED, &cpus.to_be_bytes());
+    put(block, length, STANDBY, &0u16.to_be_bytes());
+}
+
+/// WRITE EVENT MASK: the control program says which events it receives and sends, and learns which
+/// are offered. Each of the four masks has as many bytes as the mask length says.
+pub(super) fn write_event_mask(configuration: &Configuration, length: usize, block: &mut Block) {
+    const MASK_LENGTH: usize = 10;
+    const MASKS: usize = 12;
+    let size = usize::from(halfword(block, MASK_LENGTH));
+    if size == 0 || MASKS + 4 * size > length {
+        return respond(block, response::INVALID_MASK_LENGTH);
+    }
+    // What a shorter mask has not is zero; what a longer one has beyond 32 events is not offered.
+    let received = word(block, MASKS) & mask_of(size);
+    configuration.event_mask.store(received, Ordering::Release);
+    let offered = CONSOLE_MASK.to_be_bytes();
+    for n in [2, 3] {
+        let at = MASKS + n * size;
+        if let Some(mask) = block.get_mut(at..at + size) {
+            mask.fill(0);
+            for (to, from) in mask.iter_mut().zip(offered) {
+                *to = from;
+            }
+        }
+    }
+    respond(block, response::NORMAL);
+}
+
+/// The bits of a 32-bit mask that one of `size` bytes has.
+const fn mask_of(size: usize) -> u32 {
+    if size >= 4 {
+        u32::MAX
+    } else {
+        !(u32::MAX >> (8 * size))
+    }
+}
+
+/// WRITE EVENT DATA: takes event buffers until the first that is wrong.
+pub(super) fn write_event_data<H: Hardware>(hardware: &mut H, length: usize, block: &mut Block) {
+    let mut at = HEADER;
+    if length < HEADER + EVENT_HEADER {
+        return respond(block, response::INCONSISTENT_LENGTHS);
+    }
+    while at < length {
+        let size = usize::from(halfword(block, at));
+        if at + EVENT_HEADER > length || size < EVENT_HEADER || at + size > length {
+            return respond(block, response::INCONSISTENT_LENGTHS);
+        }
+        let Some([_, _, kind, flags, _, _, data @ ..]) = block.get_mut(at..at + size) else {
+            return respond(block, response::INCONSISTENT_LENGTHS);
+        };
+        if *kind != ASCII_CONSOLE {
+            return respond(block, response::INVALID_FUNCTION);
+        }
+        hardware.console_write(data);
+        *flags |= ACCEPTED;
+        at += size;
+    }
+    respond(block, response::NORMAL);
+}
+
+/// READ EVENT DATA: gives the bytes that were typed, in one event buffer, as many as there is room
+/// for. A byte of zero before them says that they are data, not the beginning or end of a session.
+pub(super) fn read_event_data<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    length: usize,
+    block: &mut Block,
+) {
+    const UNCONDITIONAL: u8 = 0x00;
+    const SELECTIVE: u8 = 0x80;
+    const DATA: usize = HEADER + EVENT_HEADER + 1;
+    let received = configuration.event_mask.load(Ordering::Acquire);
+    let selected = match block[FUNCTION] {
+        UNCONDITIONAL => received,
+        SELECTIVE => {
+            let selected = word(block, HEADER);
+            if received == 0 || selected & !received != 0 {
+                return respond(block, response::INVALID_SELECTION);
+            }
+            selected
+        }
+        _ => return respond(block, response::INVALID_FUNCTION),
+    };
+    if selected & CONSOLE_MASK == 0 {
+        return respond(block, response::NO_EVENT);
+    }
+    let Some(room) = block.get_mut(DATA..length).filter(|room| !room.is_empty()) else {
+        return respond(block, response::INSUFFICIENT_LENGTH);
+    };
+    let count = hardware.console_read(room).min(room.len());
+    if count == 0 {
+        return respond(block, response::NO_EVENT);
+    }
+    let [left, right] = ((EVENT_HEADER + 1 + count) as u16).to_be_bytes();
+    put(
+        block,
+        length,
+        HEADER,
+        &[left, right, ASCII_CONSOLE, 0, 0, 0, 0],
+    );
+    if block[CONTROL] & VARIABLE_LENGTH != 0 {
+        block[CONTROL] &= !VARIABLE_LENGTH;
+        put(block, length, 0, &((DATA + count) as u16).to_be_bytes());
+    }
+    respond(block, response::NORMAL);
+}

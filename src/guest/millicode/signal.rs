@@ -1,0 +1,340 @@
+//! SIGNAL PROCESSOR, and what the addressed CPU does about it.
+//!
+//! An order is left in the addressed CPU's mailbox, and that CPU carries it out itself when it next
+//! has the firmware's attention: no CPU ever touches the registers of another. While an order waits
+//! there the CPU is busy. External calls and emergency signals are no orders in this sense: they
+//! become pending at once.
+
+use crate::arch::address::{Absolute, PREFIX_AREA};
+use crate::arch::condition::ConditionCode;
+use crate::arch::lowcore;
+use crate::guest::configuration::{Configuration, MAXIMUM_CPUS, Mailbox, order};
+use crate::guest::delivery;
+use crate::guest::hardware::Hardware;
+use crate::guest::millicode::execution::Execution;
+use crate::guest::millicode::prefix::PREFIX;
+use crate::guest::millicode::{Outcome, Performed};
+use crate::guest::storage;
+use crate::guest::vcpu::{CpuState, Vcpu};
+use crate::insn::Operand;
+use core::sync::atomic::Ordering;
+
+/// Order codes.
+mod code {
+    pub const SENSE: u8 = 0x01;
+    pub const EXTERNAL_CALL: u8 = 0x02;
+    pub const EMERGENCY_SIGNAL: u8 = 0x03;
+    pub const START: u8 = 0x04;
+    pub const STOP: u8 = 0x05;
+    pub const RESTART: u8 = 0x06;
+    pub const STOP_AND_STORE_STATUS: u8 = 0x09;
+    pub const INITIAL_CPU_RESET: u8 = 0x0B;
+    pub const CPU_RESET: u8 = 0x0C;
+    pub const SET_PREFIX: u8 = 0x0D;
+    pub const STORE_STATUS_AT_ADDRESS: u8 = 0x0E;
+    pub const SET_ARCHITECTURE: u8 = 0x12;
+    pub const CONDITIONAL_EMERGENCY_SIGNAL: u8 = 0x13;
+    pub const SENSE_RUNNING_STATUS: u8 = 0x15;
+}
+
+/// Status bits, as they stand in bits 32-63 of R1.
+mod status {
+    pub const NOT_RUNNING: u32 = 0x400;
+    pub const INCORRECT_STATE: u32 = 0x200;
+    pub const INVALID_PARAMETER: u32 = 0x100;
+    pub const EXTERNAL_CALL_PENDING: u32 = 0x80;
+    pub const STOPPED: u32 = 0x40;
+    pub const CHECK_STOP: u32 = 0x10;
+    pub const INVALID_ORDER: u32 = 0x02;
+}
+
+/// A bit of the mailbox's orders that no order has: the signalling CPU is writing the parameter.
+const CLAIMED: u32 = 1 << 31;
+/// The parameter of STORE STATUS AT ADDRESS: a 31-bit address on a 512-byte boundary.
+const STATUS_ADDRESS: u64 = 0x7FFF_FE00;
+/// The length of the store-status save area.
+const STATUS_LENGTH: u64 = 512;
+
+/// How the addressed CPU answers.
+enum Answer {
+    /// Condition code 0.
+    Accepted,
+    /// Condition code 1, with status.
+    Status(u32),
+    /// Condition code 2.
+    Busy,
+}
+
+/// SIGNAL PROCESSOR: bits 56-63 of the second-operand address are the order code, bits 48-63 of R3
+/// the CPU address; the parameter is in R1 if that is odd, else in R1 + 1.
+///
+/// Condition codes: 0, order accepted; 1, status stored in bits 32-63 of R1; 2, busy: an earlier
+/// order waits to be carried out; 3, not operational: no such CPU.
+///
+/// Orders: sense, external call, emergency signal, start, stop, restart, stop and store status,
+/// initial CPU reset, CPU reset, set prefix, store status at address, set architecture, conditional
+/// emergency signal, sense running status; any other is an invalid order. The configuration is
+/// always in the z/Architecture mode, so set architecture ends with an invalid parameter. The
+/// conditional emergency signal looks at the PSW of the addressed CPU, which cannot be done from
+/// another one; it is made pending whatever that PSW is, which the order's users allow for.
+///
+/// Program exceptions: privileged operation.
+///
+/// Source: Principles of Operation, "SIGNAL PROCESSOR" and "Signal-Processor Orders".
+pub(super) fn sigp<H: Hardware>(
+    run: &mut Execution<'_, H>,
+    r1: u8,
+    r3: u8,
+    second: Operand,
+) -> Performed {
+    run.supervisor()?;
+    let order_code = run.address(second).0 as u8;
+    let target = run.register(r3) as u16;
+    let parameter = run.register(r1 | 1);
+    if order_code == code::SET_ARCHITECTURE {
+        run.set_word(r1, status::INVALID_PARAMETER);
+        return run.done(ConditionCode::One);
+    }
+    if !run.configuration.has_cpu(target) {
+        return run.done(ConditionCode::Three);
+    }
+    let condition = match signal(run, order_code, target, parameter) {
+        Answer::Accepted => ConditionCode::Zero,
+        Answer::Status(status) => {
+            run.set_word(r1, status);
+            ConditionCode::One
+        }
+        Answer::Busy => ConditionCode::Two,
+    };
+    run.cpu.set_cc(condition);
+    if target == run.cpu.address {
+        run.cpu.attention = true;
+        return Ok(Outcome::Completed);
+    }
+    if condition == ConditionCode::Zero {
+        run.hardware.wake(target);
+    }
+    // Who signals another CPU, or asks it something, waits for it.
+    Ok(Outcome::Yield)
+}
+
+/// The mailbox of a CPU.
+fn mailbox(configuration: &Configuration, cpu: u16) -> &Mailbox {
+    const { assert!(MAXIMUM_CPUS.is_power_of_two()) };
+    &configuration.mailboxes[usize::from(cpu) & (MAXIMUM_CPUS - 1)]
+}
+
+/// Gives the order to a CPU that exists.
+fn signal<H: Hardware>(
+    run: &mut Execution<'_, H>,
+    order_code: u8,
+    target: u16,
+    parameter: u64,
+) -> Answer {
+    let own = run.cpu.address;
+    let mailbox = mailbox(run.configuration, target);
+    // The CPU that issues the instruction is operating, whatever it has published.
+    let published = mailbox.state.load(Ordering::Acquire);
+    let operating = target == own || published == CpuState::Operating as u8;
+    let check_stop = target != own && published == CpuState::CheckStop as u8;
+    let external_call = mailbox.external_call.load(Ordering::Acquire) != 0;
+    let busy = mailbox.orders.load(Ordering::Acquire) != 0;
+
+    match order_code {
+        code::CPU_RESET => return reset(mailbox, order::CPU_RESET),
+        code::INITIAL_CPU_RESET => return reset(mailbox, order::INITIAL_CPU_RESET),
+        code::SENSE if busy => return Answer::Busy,
+        code::SENSE => {
+            let mut found = 0;
+            if check_stop {
+                found |= status::CHECK_STOP;
+            } else if !operating {
+                found |= status::STOPPED;
+            }
+            if external_call {
+                found |= status::EXTERNAL_CALL_PENDING;
+            }
+            return if found == 0 {
+                Answer::Accepted
+            } else {
+                Answer::Status(found)
+            };
+        }
+        code::SENSE_RUNNING_STATUS => {
+            let idle = target != own && mailbox.idle.load(Ordering::Acquire) != 0;
+            return if operating && !idle {
+                Answer::Accepted
+            } else {
+                Answer::Status(status::NOT_RUNNING)
+            };
+        }
+        _ if check_stop => return Answer::Status(status::CHECK_STOP),
+        code::EXTERNAL_CALL => {
+            let pending = mailbox.external_call.compare_exchange(
+                0,
+                u32::from(own) + 1,
+                Ordering::AcqRel,
+                Ordering::Acquire,
+            );
+            return match pending {
+                Ok(_) => Answer::Accepted,
+                Err(_) => Answer::Status(status::EXTERNAL_CALL_PENDING),
+            };
+        }
+        code::EMERGENCY_SIGNAL | code::CONDITIONAL_EMERGENCY_SIGNAL => {
+            mailbox
+                .emergency
+                .fetch_or(1 << (own & 31), Ordering::AcqRel);
+            return Answer::Accepted;
+        }
+        _ => {}
+    }
+
+    let (order, parameter) = match order_code {
+        code::START => (order::START, None),
+        code::STOP => (order::STOP, None),
+        code::RESTART => (order::RESTART, None),
+        code::STOP_AND_STORE_STATUS => (order::STOP | order::STORE_STATUS, None),
+        code::SET_PREFIX => (order::SET_PREFIX, Some((parameter & PREFIX, PREFIX_AREA))),
+        code::STORE_STATUS_AT_ADDRESS => {
+            let at = parameter & STATUS_ADDRESS;
+            (order::STORE_STATUS_AT_ADDRESS, Some((at, STATUS_LENGTH)))
+        }
+        _ => return Answer::Status(status::INVALID_ORDER),
+    };
+    if busy {
+        return Answer::Busy;
+    }
+    if let Some((at, length)) = parameter {
+        let mut found = 0;
+        if operating {
+            found |= status::INCORRECT_STATE;
+        }
+        if !run.configuration.holds(Absolute(at), length) {
+            found |= status::INVALID_PARAMETER;
+        }
+        if found != 0 {
+            return Answer::Status(found);
+        }
+    }
+    post(mailbox, order, parameter.map_or(0, |(at, _)| at))
+}
+
+/// Puts an order into a mailbox that has none.
+fn post(mailbox: &Mailbox, order: u32, parameter: u64) -> Answer {
+    let orders = &mailbox.orders;
+    if orders
+        .compare_exchange(0, CLAIMED, Ordering::AcqRel, Ordering::Acquire)
+        .is_err()
+    {
+        return Answer::Busy;
+    }
+    mailbox.parameter.store(parameter, Ordering::Release);
+    if orders
+        .compare_exchange(CLAIMED, order, Ordering::AcqRel, Ordering::Acquire)
+        .is_err()
+    {
+        // A reset came between: it clears what was pending, this order too.
+        orders.fetch_and(!CLAIMED, Ordering::AcqRel);
+    }
+    Answer::Accepted
+}
+
+/// The resets are accepted by a busy CPU, too, and end what made it busy.
+fn reset(mailbox: &Mailbox, order: u32) -> Answer {
+    mailbox.orders.fetch_or(order, Ordering::AcqRel);
+    Answer::Accepted
+}
+
+/// Carries out the orders in this CPU's mailbox, and publishes its state for others to sense.
+///
+/// The CPU calls it itself when it has the firmware's attention, in whatever state it is.
+pub fn take_orders<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    let mailbox = mailbox(configuration, cpu.address);
+    let waiting = mailbox.orders.load(Ordering::Acquire);
+    if waiting != 0 && waiting & CLAIMED == 0 {
+        let orders = configuration.take_orders(cpu.address);
+        carry_out(cpu, configuration, hardware, mailbox, orders);
+    }
+    mailbox.state.store(cpu.state as u8, Ordering::Release);
+}
+
+#[cold]
+fn carry_out<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    mailbox: &Mailbox,
+    orders: u32,
+) {
+    cpu.attention = true;
+    if orders & (order::INITIAL_CPU_RESET | order::CPU_RESET) != 0 {
+        mailbox.emergency.store(0, Ordering::Release);
+        mailbox.external_call.store(0, Ordering::Release);
+        if orders & order::INITIAL_CPU_RESET != 0 {
+            cpu.initial_cpu_reset();
+            hardware.set_cpu_timer(0);
+            hardware.set_clock_programmable_field(0);
+        } else {
+            cpu.cpu_reset();
+        }
+        return;
+    }
+    if cpu.state == CpuState::CheckStop {
+        return;
+    }
+    if orders & order::STOP != 0 {
+        cpu.state = CpuState::Stopped;
+    }
+    if orders & order::STORE_STATUS != 0 {
+        let mode = Absolute(lowcore::ARCHITECTURAL_MODE);
+        // Storage that the configuration lacks takes nothing; these addresses it always has.
+        let _ = storage::put_absolute(configuration, hardware, mode, &[1]);
+        store_status(cpu, configuration, hardware, Absolute(lowcore::SAVE_AREA));
+    }
+    let parameter = mailbox.parameter.load(Ordering::Acquire);
+    if orders & order::STORE_STATUS_AT_ADDRESS != 0 {
+        store_status(cpu, configuration, hardware, Absolute(parameter));
+    }
+    if orders & order::SET_PREFIX != 0 && cpu.state == CpuState::Stopped {
+        cpu.prefix = parameter & PREFIX;
+        cpu.controls_changed = true;
+    }
+    if orders & order::START != 0 {
+        cpu.state = CpuState::Operating;
+    }
+    if orders & order::RESTART != 0 {
+        cpu.state = CpuState::Operating;
+        let before = cpu.psw.mask;
+        delivery::restart(cpu, configuration, hardware);
+        cpu.controls_changed |= (before ^ cpu.psw.mask) & crate::arch::psw::DAT != 0;
+    }
+}
+
+/// Stores the status of this CPU in the 512 bytes at `area`, laid out as from absolute 1200 on.
+///
+/// The floating-point, access and floating-point-control registers stay in the hardware, which this
+/// room does not reach: their places in the area keep what they hold.
+fn store_status<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    area: Absolute,
+) {
+    let timer = hardware.cpu_timer();
+    let mut put = |offset: u64, bytes: &[u8]| {
+        // The area was tested when the order was given; storage does not shrink.
+        let _ = storage::put_absolute(configuration, hardware, area.offset(offset), bytes);
+    };
+    for (n, (general, control)) in (0u64..).zip(cpu.general.iter().zip(&cpu.control)) {
+        put(0x80 + 8 * n, &general.to_be_bytes());
+        put(0x180 + 8 * n, &control.to_be_bytes());
+    }
+    put(0x100, &cpu.psw.mask.to_be_bytes());
+    put(0x108, &cpu.psw.address.to_be_bytes());
+    put(0x118, &(cpu.prefix as u32).to_be_bytes());
+    put(0x124, &cpu.tod_programmable.to_be_bytes());
+    put(0x128, &timer.to_be_bytes());
+    // A byte of zeros, then bits 0-55 of the clock comparator.
+    put(0x130, &(cpu.clock_comparator >> 8).to_be_bytes());
+}

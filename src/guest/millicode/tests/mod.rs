@@ -1,0 +1,263 @@
+//! The routines, on a machine of arrays.
+
+mod anything;
+mod measurement;
+mod services;
+mod signals;
+mod spaces;
+mod supervisor;
+
+use super::{Outcome, perform};
+use crate::arch::bits::bit64;
+use crate::arch::condition::ConditionCode;
+use crate::arch::interruption::ProgramInterruption;
+use crate::arch::psw::{DAT, PROBLEM};
+use crate::arch::table::{PTE_INVALID, STE_INVALID};
+use crate::guest::array::Bench;
+use crate::insn::{Instruction, Operand};
+
+/// Where the segment table of the primary space stands; the one of the secondary space follows.
+const SEGMENTS: u64 = 0x1_0000;
+/// Where the page table of the primary space stands; the one of the secondary space follows.
+const PAGES: u64 = 0x1_4000;
+
+/// An operand at an address, without registers.
+fn at(address: i32) -> Operand {
+    Operand {
+        index: 0,
+        base: 0,
+        displacement: address,
+    }
+}
+
+/// Performs one instruction.
+fn issue(bench: &mut Bench, instruction: Instruction) -> Outcome {
+    perform(
+        &mut bench.cpu,
+        &bench.configuration,
+        &mut bench.hardware,
+        &instruction,
+    )
+}
+
+/// Performs one instruction that completes, and gives the condition code.
+fn complete(bench: &mut Bench, instruction: Instruction) -> u8 {
+    let outcome = issue(bench, instruction);
+    assert!(
+        matches!(
+            outcome,
+            Outcome::Completed | Outcome::Yield | Outcome::Jumped
+        ),
+        "{instruction}: {outcome:?}"
+    );
+    bench.cpu.psw.condition_code() as u8
+}
+
+/// Performs one instruction that meets a program exception.
+fn exception(bench: &mut Bench, instruction: Instruction) -> ProgramInterruption {
+    match issue(bench, instruction) {
+        Outcome::Fault(fault) => fault.interruption,
+        other => panic!("{instruction}: {other:?}"),
+    }
+}
+
+/// A bench in the problem state.
+fn problem() -> Bench {
+    let mut bench = Bench::new();
+    bench.cpu.psw.mask |= PROBLEM;
+    bench
+}
+
+/// A bench with DAT on. The first MiB of the primary and of the home space is real storage as it
+/// stands, that of the secondary space real storage from 1 MiB on; the rest is invalid segments.
+fn translating() -> Bench {
+    let mut bench = Bench::new();
+    for space in 0..2 {
+        let (segments, pages) = (SEGMENTS + space * 0x1000, PAGES + space * 0x800);
+        bench.set_doublewords(segments, &[STE_INVALID; 512]);
+        bench.set_doublewords(segments, &[pages]);
+        let entries: Vec<u64> = (0..256).map(|page| (space * 256 + page) << 12).collect();
+        bench.set_doublewords(pages, &entries);
+    }
+    bench.cpu.control[1] = SEGMENTS;
+    bench.cpu.control[7] = SEGMENTS + 0x1000;
+    bench.cpu.control[13] = SEGMENTS;
+    bench.cpu.control[0] |= bit64(37);
+    bench.cpu.psw.mask |= DAT;
+    bench
+}
+
+/// Sets bits in the primary page-table entry of a page.
+fn change_entry(bench: &mut Bench, page: u64, bits: u64) {
+    let entry = PAGES + page * 8;
+    let value = bench.doubleword(entry) | bits;
+    bench.set_doublewords(entry, &[value]);
+}
+
+/// Makes a page of the primary space invalid.
+fn invalidate(bench: &mut Bench, page: u64) {
+    change_entry(bench, page, PTE_INVALID);
+}
+
+#[test]
+fn what_no_routine_performs_is_unknown_and_a_privileged_one_of_them_is_refused_in_the_problem_state()
+ {
+    let mut bench = Bench::new();
+    assert_eq!(issue(&mut bench, Instruction::Pckmo {}), Outcome::Unknown);
+    assert_eq!(
+        issue(&mut bench, Instruction::Pfmf { r1: 0, r2: 0 }),
+        Outcome::Unknown
+    );
+    assert_eq!(
+        issue(&mut bench, Instruction::Unassigned { opcode: 0xB9F3 }),
+        Outcome::Unknown
+    );
+    let found = exception(&mut problem(), Instruction::Pckmo {});
+    assert_eq!(found, ProgramInterruption::PrivilegedOperation);
+}
+
+#[test]
+fn every_privileged_instruction_is_refused_in_the_problem_state_before_anything_else() {
+    use Instruction as I;
+    // Odd, unaligned, outside storage: all of that comes later.
+    let (second, first, r1, r2, r3, m4) = (at(0x7FFF_FFF1), at(0x7FFF_FFF1), 1, 3, 5, 0);
+    let privileged = [
+        I::Ssm { second },
+        I::Stnsm { first, i2: 0 },
+        I::Stosm { first, i2: 0xFF },
+        I::Lpswe { second },
+        I::Lpsw { second },
+        I::Lctl { r1, r3, second },
+        I::Lctlg { r1, r3, second },
+        I::Stctl { r1, r3, second },
+        I::Stctg { r1, r3, second },
+        I::Spx { second },
+        I::Stpx { second },
+        I::Stap { second },
+        I::Stidp { second },
+        I::Stfl { second },
+        I::Stsi { second },
+        I::Sck { second },
+        I::Sckc { second },
+        I::Stckc { second },
+        I::Spt { second },
+        I::Stpt { second },
+        I::Sckpf {},
+        I::Sigp { r1, r3, second },
+        I::Servc { r1, r2 },
+        I::Diag { r1, r3, second },
+        I::Sske { r1, r2, m3: 0 },
+        I::Iske { r1, r2 },
+        I::Rrbe { r1, r2 },
+        I::Tb { r1, r2 },
+        I::Lra { r1, second },
+        I::Lray { r1, second },
+        I::Lrag { r1, second },
+        I::Lura { r1, r2 },
+        I::Lurag { r1, r2 },
+        I::Stura { r1, r2 },
+        I::Sturg { r1, r2 },
+        I::Strag { first, second },
+        I::Tprot { first, second },
+        I::Ipte { r1, r2, r3, m4 },
+        I::Idte { r1, r2, r3, m4 },
+        I::Csp { r1, r2 },
+        I::Cspg { r1, r2 },
+        I::Ptlb {},
+        I::Palb {},
+        I::Lpp { second },
+        I::Qctri { second },
+        I::Lcctl { second },
+        I::Scctr { r1, r2 },
+        I::Qsi { second },
+        I::Lsctl { second },
+        I::Ecctr { r1, r2 },
+        I::Stcctm { r1, m3: 0, second },
+        I::Stsch { second },
+        I::Tsch { second },
+        I::Msch { second },
+        I::Ssch { second },
+        I::Csch {},
+        I::Hsch {},
+        I::Rsch {},
+        I::Xsch {},
+        I::Rchp {},
+        I::Tpi { second },
+        I::Stcrw { second },
+        I::Stcps { second },
+        I::Chsc { r1 },
+        // The extraction-authority control is zero.
+        I::Ipk {},
+        I::Ivsk { r1, r2 },
+        I::Iac { r1 },
+        I::Epar { r1 },
+        I::Esar { r1 },
+    ];
+    for instruction in privileged {
+        let mut bench = problem();
+        let found = exception(&mut bench, instruction);
+        assert_eq!(
+            found,
+            ProgramInterruption::PrivilegedOperation,
+            "{instruction}"
+        );
+        assert!(
+            bench.hardware.storage.iter().all(|&byte| byte == 0),
+            "{instruction} stored"
+        );
+    }
+}
+
+#[test]
+fn a_channel_subsystem_without_subchannels_is_quiet() {
+    let mut bench = Bench::new();
+    assert_eq!(
+        complete(&mut bench, Instruction::Stsch { second: at(0x2000) }),
+        3
+    );
+    assert_eq!(
+        complete(&mut bench, Instruction::Ssch { second: at(0x2000) }),
+        3
+    );
+    assert_eq!(
+        complete(&mut bench, Instruction::Tpi { second: at(0x2000) }),
+        0
+    );
+    bench.set(0x2000, &[0xFF; 8]);
+    assert_eq!(
+        complete(&mut bench, Instruction::Stcrw { second: at(0x2000) }),
+        1
+    );
+    assert_eq!(bench.doubleword(0x2000), 0xFFFF_FFFF);
+    let unaligned = exception(&mut bench, Instruction::Tpi { second: at(0x2002) });
+    assert_eq!(unaligned, ProgramInterruption::Specification);
+}
+
+#[test]
+fn diagnose_gives_up_the_turn_and_refuses_every_other_function() {
+    let mut bench = Bench::new();
+    bench.cpu.set_cc(ConditionCode::Two);
+    for function in [0x44, 0x9C] {
+        let yielded = issue(
+            &mut bench,
+            Instruction::Diag {
+                r1: 0,
+                r3: 0,
+                second: at(function),
+            },
+        );
+        assert_eq!(yielded, Outcome::Yield);
+    }
+    for function in [0x308, 0x500, 0x258, 0] {
+        let refused = Instruction::Diag {
+            r1: 0,
+            r3: 0,
+            second: at(function),
+        };
+        assert_eq!(
+            exception(&mut bench, refused),
+            ProgramInterruption::Specification
+        );
+    }
+    assert_eq!(bench.cpu.psw.condition_code(), ConditionCode::Two);
+}

@@ -1,0 +1,202 @@
+//! SIGNAL PROCESSOR, and orders that are carried out.
+
+use super::super::take_orders;
+use super::*;
+use crate::arch::psw::{ADDRESSING_64, Psw};
+use crate::guest::vcpu::CpuState;
+use Instruction as I;
+use core::sync::atomic::Ordering;
+
+/// Issues SIGNAL PROCESSOR from CPU 0 and gives condition code and status.
+fn sigp(bench: &mut Bench, order: i32, cpu: u64, parameter: u64) -> (u8, u32) {
+    (
+        bench.cpu.general[2],
+        bench.cpu.general[3],
+        bench.cpu.general[5],
+    ) = (0, parameter, cpu);
+    let code = complete(
+        bench,
+        I::Sigp {
+            r1: 2,
+            r3: 5,
+            second: at(order),
+        },
+    );
+    (code, bench.cpu.general[2] as u32)
+}
+
+/// A bench with two CPUs, of which CPU 1 is stopped.
+fn two() -> Bench {
+    let mut bench = Bench::new();
+    bench.configuration.cpus = 2;
+    bench
+}
+
+/// Lets the bench's CPU be another one for a moment, as if it took its orders.
+fn obey(bench: &mut Bench, address: u16, state: CpuState) -> CpuState {
+    let was = bench.cpu.state;
+    (bench.cpu.address, bench.cpu.state) = (address, state);
+    take_orders(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+    let state = bench.cpu.state;
+    (bench.cpu.address, bench.cpu.state) = (0, was);
+    state
+}
+
+#[test]
+fn a_cpu_that_is_not_in_the_configuration_is_not_operational_before_its_order_is_looked_at() {
+    let mut bench = two();
+    assert_eq!(sigp(&mut bench, 0xFF, 2, 0), (3, 0));
+    assert_eq!(sigp(&mut bench, 0xFF, 1, 0), (1, 0x02));
+    assert!(bench.hardware.woken.is_empty());
+}
+
+#[test]
+fn sense_shows_a_stopped_cpu_and_a_pending_external_call() {
+    let mut bench = two();
+    assert_eq!(sigp(&mut bench, 0x01, 0, 0), (0, 0));
+    assert_eq!(sigp(&mut bench, 0x01, 1, 0), (1, 0x40));
+    assert_eq!(sigp(&mut bench, 0x02, 1, 0), (0, 0));
+    assert_eq!(sigp(&mut bench, 0x02, 1, 0), (1, 0x80));
+    assert_eq!(sigp(&mut bench, 0x01, 1, 0), (1, 0xC0));
+    assert_eq!(
+        bench.configuration.mailboxes[1]
+            .external_call
+            .load(Ordering::Relaxed),
+        1
+    );
+    assert_eq!(bench.hardware.woken, [1]);
+}
+
+#[test]
+fn emergency_signals_are_kept_by_signalling_cpu() {
+    let mut bench = two();
+    assert_eq!(sigp(&mut bench, 0x03, 1, 0), (0, 0));
+    assert_eq!(sigp(&mut bench, 0x03, 1, 0), (0, 0));
+    assert_eq!(
+        bench.configuration.mailboxes[1]
+            .emergency
+            .load(Ordering::Relaxed),
+        1
+    );
+    assert_eq!(sigp(&mut bench, 0x03, 0, 0), (0, 0));
+    assert!(bench.cpu.attention);
+}
+
+#[test]
+fn who_signals_another_cpu_gives_up_the_turn() {
+    let mut bench = two();
+    bench.cpu.general[5] = 1;
+    let instruction = I::Sigp {
+        r1: 2,
+        r3: 5,
+        second: at(0x01),
+    };
+    assert_eq!(issue(&mut bench, instruction), Outcome::Yield);
+    bench.cpu.general[5] = 0;
+    assert_eq!(issue(&mut bench, instruction), Outcome::Completed);
+}
+
+#[test]
+fn an_order_makes_the_cpu_busy_until_it_is_carried_out() {
+    let mut bench = two();
+    assert_eq!(sigp(&mut bench, 0x04, 1, 0), (0, 0));
+    assert_eq!(sigp(&mut bench, 0x05, 1, 0), (2, 0));
+    assert_eq!(sigp(&mut bench, 0x01, 1, 0), (2, 0));
+    assert_eq!(obey(&mut bench, 1, CpuState::Stopped), CpuState::Operating);
+    assert_eq!(sigp(&mut bench, 0x01, 1, 0), (0, 0));
+    assert_eq!(sigp(&mut bench, 0x05, 1, 0), (0, 0));
+    assert_eq!(obey(&mut bench, 1, CpuState::Operating), CpuState::Stopped);
+    assert_eq!(sigp(&mut bench, 0x01, 1, 0), (1, 0x40));
+}
+
+#[test]
+fn set_prefix_wants_a_stopped_cpu_and_an_area_in_storage() {
+    let mut bench = two();
+    let end = bench.configuration.storage_end;
+    assert_eq!(sigp(&mut bench, 0x0D, 0, 0x4000), (1, 0x200));
+    assert_eq!(sigp(&mut bench, 0x0D, 1, end), (1, 0x100));
+    assert_eq!(sigp(&mut bench, 0x0D, 1, 0x5FFF), (0, 0));
+    obey(&mut bench, 1, CpuState::Stopped);
+    assert_eq!(bench.cpu.prefix, 0x4000);
+}
+
+#[test]
+fn restart_exchanges_the_psws_and_makes_the_cpu_operate() {
+    let mut bench = two();
+    let new = Psw {
+        mask: ADDRESSING_64,
+        address: 0x1234,
+    };
+    bench.set_doublewords(0x1A0, &[new.mask, new.address]);
+    bench.cpu.psw.address = 0x5678;
+    assert_eq!(sigp(&mut bench, 0x06, 1, 0), (0, 0));
+    assert_eq!(obey(&mut bench, 1, CpuState::Stopped), CpuState::Operating);
+    assert_eq!(bench.cpu.psw, new);
+    assert_eq!(bench.doubleword(0x128), 0x5678);
+}
+
+#[test]
+fn stop_and_store_status_fills_the_save_area_at_absolute_1200() {
+    let mut bench = two();
+    bench.cpu.prefix = 0x8000;
+    bench.cpu.control[3] = 33;
+    bench.cpu.clock_comparator = 0x1234_5678_9ABC_DEF0;
+    bench.cpu.general[15] = 1515;
+    assert_eq!(sigp(&mut bench, 0x09, 1, 0), (0, 0));
+    assert_eq!(obey(&mut bench, 1, CpuState::Operating), CpuState::Stopped);
+    assert_eq!(bench.doubleword(0x12F8), 1515);
+    assert_eq!(bench.doubleword(0x1300), bench.cpu.psw.mask);
+    assert_eq!(bench.word(0x1318), 0x8000);
+    assert_eq!(bench.doubleword(0x1330), 0x0012_3456_789A_BCDE);
+    assert_eq!(bench.doubleword(0x1398), 33);
+    assert_eq!(bench.hardware.storage[0xA3], 1);
+}
+
+#[test]
+fn store_status_at_address_stores_there_only() {
+    let mut bench = two();
+    bench.cpu.general[15] = 1515;
+    assert_eq!(sigp(&mut bench, 0x0E, 1, 0x2_0001), (0, 0));
+    obey(&mut bench, 1, CpuState::Stopped);
+    assert_eq!(bench.doubleword(0x2_00F8), 1515);
+    assert_eq!(bench.doubleword(0x12F8), 0);
+}
+
+#[test]
+fn a_reset_is_accepted_by_a_busy_cpu_and_ends_what_made_it_busy() {
+    let mut bench = two();
+    assert_eq!(sigp(&mut bench, 0x03, 1, 0), (0, 0));
+    assert_eq!(sigp(&mut bench, 0x04, 1, 0), (0, 0));
+    assert_eq!(sigp(&mut bench, 0x0B, 1, 0), (0, 0));
+    bench.cpu.prefix = 0x4000;
+    bench.cpu.control[1] = 7;
+    assert_eq!(obey(&mut bench, 1, CpuState::Operating), CpuState::Stopped);
+    assert_eq!((bench.cpu.prefix, bench.cpu.control[1]), (0, 0));
+    assert_eq!(
+        (bench.cpu.control[0], bench.cpu.control[14]),
+        (0xE0, 0xC200_0000)
+    );
+    assert_eq!(
+        bench.configuration.mailboxes[1]
+            .emergency
+            .load(Ordering::Relaxed),
+        0
+    );
+    assert_eq!(sigp(&mut bench, 0x01, 1, 0), (1, 0x40));
+}
+
+#[test]
+fn the_configuration_is_always_in_the_z_architecture_mode() {
+    assert_eq!(sigp(&mut two(), 0x12, 0, 1), (1, 0x100));
+}
+
+#[test]
+fn an_idle_cpu_is_not_running() {
+    let mut bench = two();
+    obey(&mut bench, 1, CpuState::Operating);
+    assert_eq!(sigp(&mut bench, 0x15, 1, 0), (0, 0));
+    bench.configuration.mailboxes[1]
+        .idle
+        .store(1, Ordering::Relaxed);
+    assert_eq!(sigp(&mut bench, 0x15, 1, 0), (1, 0x400));
+}

@@ -1,0 +1,261 @@
+//! Addresses: what an address translates to, and storage by real address.
+
+use crate::arch::address::{Real, Virtual};
+use crate::arch::condition::ConditionCode;
+use crate::arch::interruption::ProgramInterruption as P;
+use crate::guest::dat::{self, Access, Stop};
+use crate::guest::hardware::Hardware;
+use crate::guest::millicode::execution::{Execution, fault};
+use crate::guest::millicode::{Outcome, Performed};
+use crate::guest::storage;
+use crate::insn::Operand;
+
+/// Bit 32: R1 holds an interruption code instead of an address.
+const NO_ADDRESS: u32 = 1 << 31;
+
+/// What LOAD REAL ADDRESS finds.
+enum Found {
+    /// An address: real, or of the invalid entry, with its condition code.
+    Address(u64, ConditionCode),
+    /// An interruption code, with condition code 3.
+    Code(u16),
+}
+
+/// Translates the second-operand address by the space of the PSW, whether DAT is on or not.
+fn find<H: Hardware>(run: &Execution<'_, H>, second: Operand) -> Result<Found, dat::Fault> {
+    run.supervisor()?;
+    let at = run.address(second);
+    let asce = run.operand_space().asce(run.cpu);
+    match dat::walk(run.cpu, run.configuration, run.hardware, asce, at) {
+        Ok(found) => Ok(Found::Address(found.real.0, ConditionCode::Zero)),
+        Err(Stop {
+            interruption,
+            entry,
+        }) => match interruption {
+            P::Addressing | P::TranslationSpecification => fault(interruption),
+            P::PageTranslation => Ok(Found::Address(entry.0, ConditionCode::Two)),
+            P::SegmentTranslation if in_table(run, asce, at, entry) => {
+                Ok(Found::Address(entry.0, ConditionCode::One))
+            }
+            _ => Ok(Found::Code(interruption.code())),
+        },
+    }
+}
+
+/// Whether a segment-table entry at which a walk stopped lies inside its table: then it is invalid,
+/// else the table is too short for the address.
+fn in_table<H: Hardware>(run: &Execution<'_, H>, asce: u64, at: Virtual, entry: Real) -> bool {
+    use crate::arch::control::asce::{DESIGNATION_TYPE, TABLE_LENGTH};
+    use crate::arch::table::{RTE_LENGTH, RTE_OFFSET, STE_INVALID};
+    let part = at.0 >> 29 & 3;
+    let inside = if asce & DESIGNATION_TYPE == 0 {
+        part <= asce & TABLE_LENGTH
+    } else {
+        // The region-third-table entry that led here: the walk with the segment table taken for
+        // what it holds; its length and offset say which parts there are.
+        match region_third(run, asce, at) {
+            Some(above) => part >= (above & RTE_OFFSET) >> 6 && part <= above & RTE_LENGTH,
+            None => false,
+        }
+    };
+    inside
+        && run
+            .real_u64(entry)
+            .is_ok_and(|value| value & STE_INVALID != 0)
+}
+
+/// The region-third-table entry of an address whose walk has come past it.
+fn region_third<H: Hardware>(run: &Execution<'_, H>, asce: u64, at: Virtual) -> Option<u64> {
+    use crate::arch::control::asce::{DESIGNATION_TYPE, ORIGIN};
+    use crate::arch::table::RTE_ORIGIN;
+    let mut level = (asce & DESIGNATION_TYPE) >> 2;
+    let mut origin = asce & ORIGIN;
+    loop {
+        let index = at.0 >> (20 + 11 * level) & 0x7FF;
+        let entry = run.real_u64(Real(origin.wrapping_add(index * 8))).ok()?;
+        if level <= 1 {
+            return Some(entry);
+        }
+        origin = entry & RTE_ORIGIN;
+        level -= 1;
+    }
+}
+
+/// Ends LOAD REAL ADDRESS with 64 bits of result.
+fn load<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, found: Found) -> Performed {
+    match found {
+        Found::Address(address, code) => {
+            run.set_register(r1, address);
+            run.done(code)
+        }
+        Found::Code(interruption) => {
+            run.set_word(r1, NO_ADDRESS | u32::from(interruption));
+            run.done(ConditionCode::Three)
+        }
+    }
+}
+
+/// LOAD REAL ADDRESS (64): the real address of the second operand goes to R1.
+///
+/// Condition codes: 0, translated; 1, the segment-table entry is invalid, and R1 has its address;
+/// 2, the page-table entry is invalid, and R1 has its address; 3, an entry is not in its table or a
+/// region is invalid, and bits 32-63 of R1 have a one and the code of the exception that an access
+/// would meet.
+///
+/// Program exceptions: privileged operation; addressing, translation specification (operand 2).
+///
+/// Source: Principles of Operation, "LOAD REAL ADDRESS (LRAG)".
+pub(super) fn lrag<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, second: Operand) -> Performed {
+    let found = find(run, second)?;
+    load(run, r1, found)
+}
+
+/// LOAD REAL ADDRESS (32): as LRAG in the 64-bit addressing mode; else the real address, of 31 bits,
+/// goes to bits 32-63 of R1 and bits 0-31 stay. The address of an entry beyond 2 GiB cannot be given
+/// there: condition code 3 and the exception code instead.
+///
+/// Program exceptions: as LRAG; special operation, for a real address beyond 2 GiB in the 24- or
+/// 31-bit addressing mode.
+///
+/// Source: Principles of Operation, "LOAD REAL ADDRESS (LRA, LRAY)".
+pub(super) fn lra<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, second: Operand) -> Performed {
+    let found = find(run, second)?;
+    if run.extended() {
+        return load(run, r1, found);
+    }
+    let found = match found {
+        Found::Address(address, ConditionCode::Zero) if address >> 31 != 0 => {
+            return fault(P::SpecialOperation);
+        }
+        Found::Address(address, ConditionCode::One) if address >> 31 != 0 => {
+            Found::Code(P::SegmentTranslation.code())
+        }
+        Found::Address(address, _) if address >> 31 != 0 => Found::Code(P::PageTranslation.code()),
+        found => found,
+    };
+    let (word, code) = match found {
+        Found::Address(address, code) => (address as u32, code),
+        Found::Code(interruption) => (NO_ADDRESS | u32::from(interruption), ConditionCode::Three),
+    };
+    run.set_word(r1, word);
+    run.done(code)
+}
+
+/// The real address in register R2, which must be on a boundary.
+#[inline]
+fn real<H: Hardware>(run: &Execution<'_, H>, r2: u8, unit: u64) -> Result<Real, dat::Fault> {
+    run.supervisor()?;
+    let at = run.address_in(r2);
+    Execution::<H>::boundary(at, unit)?;
+    Ok(Real(at))
+}
+
+/// LOAD USING REAL ADDRESS (32): the word at the real address in R2 goes to bits 32-63 of R1.
+///
+/// Condition code: unchanged.
+///
+/// Program exceptions: privileged operation; specification, when the address is not on a word
+/// boundary; addressing.
+///
+/// Source: Principles of Operation, "LOAD USING REAL ADDRESS".
+pub(super) fn lura<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> Performed {
+    let at = real(run, r2, 4)?;
+    let word = storage::real_u32(run.cpu, run.configuration, run.hardware, at)?;
+    run.set_word(r1, word);
+    Ok(Outcome::Completed)
+}
+
+/// LOAD USING REAL ADDRESS (64): the doubleword at the real address in R2 goes to R1.
+///
+/// Condition code: unchanged. Program exceptions: as LURA, on a doubleword boundary.
+///
+/// Source: Principles of Operation, "LOAD USING REAL ADDRESS".
+pub(super) fn lurag<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> Performed {
+    let at = real(run, r2, 8)?;
+    let doubleword = run.real_u64(at)?;
+    run.set_register(r1, doubleword);
+    Ok(Outcome::Completed)
+}
+
+/// STORE USING REAL ADDRESS (32): bits 32-63 of R1 are stored at the real address in R2.
+///
+/// Condition code: unchanged.
+///
+/// Program exceptions: privileged operation; specification, when the address is not on a word
+/// boundary; protection (low-address protection only); addressing.
+///
+/// Source: Principles of Operation, "STORE USING REAL ADDRESS".
+pub(super) fn stura<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> Performed {
+    let at = real(run, r2, 4)?;
+    let word = run.register(r1) as u32;
+    storage::put_real_u32(run.cpu, run.configuration, run.hardware, at, word)?;
+    Ok(Outcome::Completed)
+}
+
+/// STORE USING REAL ADDRESS (64): R1 is stored at the real address in R2.
+///
+/// Condition code: unchanged. Program exceptions: as STURA, on a doubleword boundary.
+///
+/// Source: Principles of Operation, "STORE USING REAL ADDRESS".
+#[inline]
+pub(super) fn sturg<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> Performed {
+    let at = real(run, r2, 8)?;
+    let doubleword = run.register(r1);
+    storage::put_real_u64(run.cpu, run.configuration, run.hardware, at, doubleword)?;
+    Ok(Outcome::Completed)
+}
+
+/// STORE REAL ADDRESS: the real address of the second operand is stored as a doubleword at the
+/// first-operand address.
+///
+/// Condition code: unchanged.
+///
+/// Program exceptions: privileged operation; specification, when the first operand is not on a
+/// doubleword boundary; access (operand 2: translation exceptions as interruptions); access (store,
+/// operand 1).
+///
+/// Source: Principles of Operation, "STORE REAL ADDRESS".
+pub(super) fn strag<H: Hardware>(
+    run: &mut Execution<'_, H>,
+    first: Operand,
+    second: Operand,
+) -> Performed {
+    run.supervisor()?;
+    let at = run.address(first);
+    Execution::<H>::boundary(at.0, 8)?;
+    let (cpu, space) = (&*run.cpu, run.operand_space());
+    let (asce, of) = (space.asce(cpu), run.address(second));
+    let (configuration, access) = (run.configuration, Access::Fetch);
+    let found = dat::translate(cpu, configuration, run.hardware, asce, space, of, access)?;
+    run.put_u64(at, found.real.0)?;
+    Ok(Outcome::Completed)
+}
+
+/// TEST PROTECTION: tells what accesses the first-operand location permits. The access key in bits
+/// 56-59 of the second-operand address plays no part: keys are not tested on the machine below.
+///
+/// It is privileged, but does not trap below; the scanner makes it trap.
+///
+/// Condition codes: 0, fetch and store permitted; 1, fetch permitted, store not (DAT protection or
+/// low-address protection); 3, translation not available (2, neither permitted, does not occur).
+///
+/// Program exceptions: privileged operation; addressing, translation specification (operand 1).
+///
+/// Source: Principles of Operation, "TEST PROTECTION".
+pub(super) fn tprot<H: Hardware>(run: &mut Execution<'_, H>, first: Operand) -> Performed {
+    run.supervisor()?;
+    let at = run.address(first);
+    let store = run.claim(at, 1, Access::Store);
+    let found = match store {
+        Err(fault) if fault.interruption == P::Protection => run.claim(at, 1, Access::Fetch),
+        found => found,
+    };
+    match found {
+        Ok(_) if store.is_ok() => run.done(ConditionCode::Zero),
+        Ok(_) => run.done(ConditionCode::One),
+        Err(fault) => match fault.interruption {
+            P::Addressing | P::TranslationSpecification => Err(fault),
+            _ => run.done(ConditionCode::Three),
+        },
+    }
+}
