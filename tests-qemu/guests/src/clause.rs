@@ -6,7 +6,7 @@
 //! | key | value |
 //! |---|---|
 //! | `clause` | the document and the place in it, in words |
-//! | `native` | `true` when a machine without Millimeter shows the same behaviour and so the same text |
+//! | `native` | `true` when the guest also runs on a machine without Millimeter; a behaviour guest (its name begins with `b_`) then prints the same text there |
 //! | `cpus` | how many CPUs the guest needs (1 unless given) |
 //! | `end` | `success` (unless given), or `failure`: the guest ends in a disabled wait other than FFF |
 

@@ -3,7 +3,7 @@
 //! Every guest is one program of `src/bin`, started by an IPL or by Millimeter with all registers
 //! zero, DAT off, disabled, on CPU 0. What it needs to say something about the machine is here and
 //! nothing else: an entry, prefixed storage with handlers for the six interruption classes, a console
-//! over SERVC, an end, one wrapper per instruction, and [`attempt!`], which performs one instruction
+//! over SERVC, an end, one wrapper per instruction, and `attempt!`, which performs one instruction
 //! and says how it ended. The same program runs on bare QEMU and above Millimeter, and a behaviour
 //! that both have must print the same bytes on both; so nothing printed may depend on time.
 //!
@@ -31,6 +31,8 @@ pub mod sccb;
 pub mod smp;
 pub mod spin;
 
+#[cfg(feature = "guest")]
+pub mod streams;
 #[cfg(feature = "guest")]
 pub mod supervisor;
 #[cfg(feature = "guest")]
