@@ -29,7 +29,11 @@ const IMAGE: Product = Product {
     package: "millimeter",
     arguments: &["--features", "image", "--bin", "millimeter"],
     flags: &[
+        // It moves itself: position-independent, with its relocations in it, and nobody to apply them.
         "-Crelocation-model=pic",
+        "-Clink-arg=-pie",
+        "-Clink-arg=--no-dynamic-linker",
+        "-Cforce-unwind-tables=no",
         "-Clink-arg=-T{root}/linker.ld",
         "-Clink-arg=-Tdefmt.x",
     ],
@@ -143,15 +147,28 @@ fn build(product: &Product, progress: &Progress) -> Result<()> {
             )
         })?;
     if !output.status.success() {
+        let whole = target_directory().join(format!("{}.log", product.package));
+        let kept = match fs::write(&whole, &output.stderr) {
+            Ok(()) => format!("; all of it is in {}", whole.display()),
+            Err(_) => String::new(),
+        };
         bail!(
-            "building {} failed ({}) with {toolchain}:\n{}",
+            "building {} failed ({}) with {toolchain}{kept}\n{}",
             product.what,
             output.status,
-            String::from_utf8_lossy(&output.stderr).trim_end()
+            last_lines(&String::from_utf8_lossy(&output.stderr), TOLD_LINES)
         );
     }
     step.done(&format!("built {}", product.what));
     Ok(())
+}
+
+/// How much of a failed build's output goes into the error.
+const TOLD_LINES: usize = 60;
+
+fn last_lines(text: &str, number: usize) -> String {
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    lines[lines.len().saturating_sub(number)..].join("\n")
 }
 
 /// Holds the target directory against other processes until the file is dropped.
@@ -167,4 +184,26 @@ fn lock(progress: &Progress) -> Result<File> {
             .with_context(|| format!("cannot lock {}", path.display()))?;
     }
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_long_output_is_told() {
+        assert_eq!(last_lines("a\nb\nc\n", 2), "b\nc");
+        assert_eq!(last_lines("a\n", 2), "a");
+        assert_eq!(last_lines("", 2), "");
+    }
+
+    #[test]
+    fn the_repository_holds_this_package_and_its_guests() {
+        assert!(root().join("tools/Cargo.toml").is_file());
+        assert!(
+            bundled_guests()
+                .iter()
+                .any(|name| name == crate::guest::DEFAULT_GUEST)
+        );
+    }
 }

@@ -63,7 +63,7 @@ pub struct Facts {
     pub debian: Option<Sysroot>,
     /// GNU ld for s390x.
     pub gnu_ld: Option<PathBuf>,
-    /// The linker that rustup ships.
+    /// LLVM's linker as rustup ships it, or Debian beside its Rust.
     pub rust_lld: Option<PathBuf>,
     /// Whether packages can be installed by apt-get.
     pub has_apt: bool,
@@ -85,7 +85,7 @@ pub enum Core {
 pub enum Linker {
     /// GNU ld for s390x.
     GnuLd(PathBuf),
-    /// LLVM's linker as rustup ships it.
+    /// LLVM's linker, with s390x in it.
     RustLld(PathBuf),
 }
 
@@ -124,8 +124,10 @@ pub fn decide(facts: &Facts) -> Decision {
                 .find(|sysroot| sysroot.has_source)
                 .map(|sysroot| (sysroot, Core::FromSource))
         });
-    let linker = (facts.gnu_ld.clone().map(Linker::GnuLd))
-        .or_else(|| facts.rust_lld.clone().map(Linker::RustLld));
+    // The target's own default first. GNU ld 2.40 stops at an assertion of its own over the image's
+    // relocations, so it comes last.
+    let linker = (facts.rust_lld.clone().map(Linker::RustLld))
+        .or_else(|| facts.gnu_ld.clone().map(Linker::GnuLd));
     let missing = match (rust, linker) {
         (Some((sysroot, core)), Some(linker)) => {
             return Decision::Use(Toolchain {
@@ -170,7 +172,14 @@ pub fn look() -> Facts {
             sysroots.extend(examine(name, path));
         }
     }
-    let rust_lld = sysroots.iter().find_map(|sysroot| rust_lld(&sysroot.path));
+    let rust_lld = sysroots
+        .iter()
+        .find_map(|sysroot| rust_lld(&sysroot.path))
+        .or_else(|| install::in_path("rust-lld"))
+        // rustup's directories may hide Debian's in a PATH of their own.
+        .or_else(|| {
+            Some(PathBuf::from("/usr/bin/rust-lld")).filter(|path| install::is_program(path))
+        });
     Facts {
         debian: examine("Debian's Rust".to_owned(), PathBuf::from("/usr")),
         gnu_ld: install::in_path("s390x-linux-gnu-ld"),
@@ -224,7 +233,7 @@ impl Toolchain {
             ],
             Linker::RustLld(path) => vec![
                 format!("-Clinker={}", path.display()),
-                "-Clinker-flavor=gnu-lld".to_owned(),
+                "-Clinker-flavor=ld.lld".to_owned(),
             ],
         };
         flags.extend_from_slice(rustc_flags);

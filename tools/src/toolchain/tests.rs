@@ -94,13 +94,16 @@ fn whoever_may_not_install_is_told_the_exact_command() {
 }
 
 #[test]
-fn without_gnu_ld_the_linker_of_rustup_serves() {
-    let mut facts = complete();
-    facts.gnu_ld = None;
-    let Decision::Use(toolchain) = decide(&facts) else {
-        panic!()
+fn the_targets_own_linker_comes_before_gnu_ld() {
+    let linker = |facts: &Facts| match decide(facts) {
+        Decision::Use(toolchain) => toolchain.linker,
+        other => panic!("{other:?}"),
     };
-    assert_eq!(toolchain.linker, Linker::RustLld("/opt/rust-lld".into()));
+    let mut facts = complete();
+    assert_eq!(linker(&facts), Linker::RustLld("/opt/rust-lld".into()));
+    facts.rust_lld = None;
+    let gnu = PathBuf::from("/usr/bin/s390x-linux-gnu-ld");
+    assert_eq!(linker(&facts), Linker::GnuLd(gnu));
 }
 
 #[test]
