@@ -1,16 +1,25 @@
 //! Ctrl-C: a wish to end, answered at the next convenient moment.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    sync::OnceLock,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Context, Result};
 
-static WISHED: AtomicBool = AtomicBool::new(false);
+/// When it was first wished.
+static WISHED: OnceLock<Instant> = OnceLock::new();
+
+/// A second signal within this time is the first one again: a terminal, a shell and `timeout` may
+/// all pass the same one on.
+const SAME_WISH: Duration = Duration::from_secs(1);
 
 /// From now on SIGINT, SIGTERM and SIGHUP do not end the process: whoever works looks at
-/// [`wished`] and ends in good order. A second one ends it at once; the kernel then ends QEMU.
+/// [`wished`] and ends in good order. Asked again, the process ends at once; the kernel then ends
+/// QEMU.
 pub fn install() -> Result<()> {
     ctrlc::set_handler(|| {
-        if WISHED.swap(true, Ordering::SeqCst) {
+        if WISHED.get_or_init(Instant::now).elapsed() > SAME_WISH {
             std::process::exit(2);
         }
     })
@@ -19,5 +28,5 @@ pub fn install() -> Result<()> {
 
 /// Whether somebody wants the tool to end.
 pub fn wished() -> bool {
-    WISHED.load(Ordering::SeqCst)
+    WISHED.get().is_some()
 }

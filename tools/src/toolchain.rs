@@ -137,11 +137,11 @@ pub fn decide(facts: &Facts) -> Decision {
             });
         }
         (Some(_), None) => vec![DEBIAN_LINKER],
-        (None, Some(Linker::GnuLd(_))) => DEBIAN_PACKAGES
+        (None, Some(_)) => DEBIAN_PACKAGES
             .into_iter()
             .filter(|package| *package != DEBIAN_LINKER)
             .collect(),
-        (None, _) => DEBIAN_PACKAGES.to_vec(),
+        (None, None) => DEBIAN_PACKAGES.to_vec(),
     };
     if facts.has_apt && facts.is_root {
         return Decision::Install(missing);

@@ -64,7 +64,7 @@ fn root_installs_what_is_missing_and_nothing_else() {
         decide(&facts),
         Decision::Install(DEBIAN_PACKAGES[..3].to_vec())
     );
-    facts.gnu_ld = None;
+    (facts.gnu_ld, facts.rust_lld) = (None, None);
     assert_eq!(decide(&facts), Decision::Install(DEBIAN_PACKAGES.to_vec()));
     let mut no_linker = complete();
     no_linker.is_root = true;
