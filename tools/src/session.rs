@@ -56,7 +56,7 @@ struct Session<'a, 's, 'c> {
     waiting: bool,
     ending_since: Option<Instant>,
     forced: bool,
-    ended: bool,
+    ended: Option<Instant>,
     complete: bool,
     failed: bool,
 }
@@ -79,7 +79,7 @@ pub fn drive(
         waiting: false,
         ending_since: None,
         forced: false,
-        ended: false,
+        ended: None,
         complete: false,
         failed: false,
     };
@@ -131,6 +131,17 @@ impl Session<'_, '_, '_> {
                 } else {
                     Some(End::Waiting)
                 });
+            }
+            if self
+                .ended
+                .is_some_and(|since| since.elapsed() > self.host.silence)
+            {
+                let seconds = self.host.silence.as_secs();
+                self.stop(&mut decoder)?;
+                let text = format!(
+                    "the guest has ended, and the machine has not finished its data for {seconds} s; this is a defect of the machine, and its directory shows how far it came"
+                );
+                return Ok(Some(End::Tool { text }));
             }
             let waits_for_a_person = self.waiting && self.host.live.is_some();
             if !waits_for_a_person && self.last_frame.elapsed() > self.host.silence {
@@ -192,7 +203,7 @@ impl Session<'_, '_, '_> {
                 self.answer_the_wait()?;
             }
             Noted::GuestEnded => {
-                self.ended = true;
+                self.ended.get_or_insert_with(Instant::now);
                 self.ending_since = None;
             }
             Noted::Failed => {
@@ -206,7 +217,7 @@ impl Session<'_, '_, '_> {
 
     /// Every CPU waits: the next word of the script, a person's turn, or the end.
     fn answer_the_wait(&mut self) -> Result<(), WriteError> {
-        if self.ended || self.failed || self.ending_since.is_some() {
+        if self.ended.is_some() || self.failed || self.ending_since.is_some() {
             return Ok(());
         }
         if let Some(input) = self.host.script.pop_front() {

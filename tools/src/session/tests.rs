@@ -313,3 +313,23 @@ fn a_full_disk_ends_the_run_with_the_files_name() {
         "so far"
     );
 }
+
+#[test]
+fn a_machine_that_goes_on_sending_after_the_guests_end_is_ended() {
+    let ended = GuestEnded {
+        reason: 1,
+        ..GuestEnded::default()
+    };
+    let script = Script::open().state(&ended);
+    let more = Script::default().frame(Channel::Console, &[b"more"]);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), &more.0).unwrap();
+    let shell = format!(
+        "while :; do cat '{}'; sleep 0.02; done",
+        file.path().display()
+    );
+    let (record, _directory) = play(&script, &shell, |host| {
+        host.silence = Duration::from_millis(400);
+    });
+    assert!(tool_text(&record).contains("has not finished"));
+}
