@@ -43,10 +43,11 @@ fn run() {
             ..request
         },
     );
+    // At the trailer's first byte a block is merely full; behind it the address is invalid.
     attempt(
         "data entry in a trailer",
         &SamplingRequest {
-            dear: sampling::block(0) + TRAILER as u64,
+            dear: sampling::block(0) + TRAILER as u64 + 32,
             ..request
         },
     );
