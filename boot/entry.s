@@ -89,5 +89,5 @@ relocate:
     .section .bss.early_stack, "aw", @nobits
     .balign 4096
 early_stack:
-    .skip   32768
+    .skip   262144
 early_stack_end:

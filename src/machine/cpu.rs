@@ -38,9 +38,9 @@ impl Cpu {
     #[cold]
     pub fn send_full_blocks(&mut self) {
         self.vcpu.sampling.block_full = false;
-        let current = Absolute(self.vcpu.machine.sampling().dear().wrapping_sub(1)).page();
+        let Some(current) = self.current_block() else { return };
         let mut block = self.blocks.oldest;
-        while self.blocks.block(block) != current.0 {
+        while block != current {
             self.blocks.send(block);
             block = (block + 1) % BLOCKS;
         }
@@ -51,9 +51,17 @@ impl Cpu {
     pub fn send_all_blocks(&mut self) {
         self.send_full_blocks();
         let dear = self.vcpu.machine.sampling().dear();
-        if dear.wrapping_sub(self.blocks.block(self.blocks.oldest)) != 0 {
+        if self.current_block().is_some() && dear != self.blocks.block(self.blocks.oldest) {
             self.blocks.send(self.blocks.oldest);
         }
+    }
+
+    /// The number of the block that the next sample goes to, if sampling was ever active. A block
+    /// whose entries are all taken is still the current one: its next data entry is its trailer.
+    fn current_block(&self) -> Option<u64> {
+        let dear = self.vcpu.machine.sampling().dear();
+        let offset = dear.checked_sub(self.blocks.block(0))?;
+        Some(offset / PAGE).filter(|&number| number < BLOCKS)
     }
 }
 

@@ -47,9 +47,10 @@ pub enum WaitState {
 }
 
 unsafe extern "C" {
-    static __image_start: u8;
-    static __constants_end: u8;
-    static __image_end: u8;
+    // Typed as doublewords because they stand on such a boundary, and LARL cannot reach odd addresses.
+    static __image_start: u64;
+    static __constants_end: u64;
+    static __image_end: u64;
 }
 
 /// The base of the image and the end of its text, where they stand now.
