@@ -118,13 +118,13 @@ fn any_channel() -> impl Strategy<Value = Channel> {
 
 /// Payloads that are hard on byte stuffing: long runs of zeros and of anything else.
 fn any_payload() -> impl Strategy<Value = Vec<u8>> {
-    prop::collection::vec((any::<u8>(), prop_oneof![1usize..4, 250usize..260]), 0..12).prop_map(
-        |runs| {
-            runs.into_iter()
-                .flat_map(|(byte, length)| std::iter::repeat_n(byte, length))
-                .collect()
-        },
-    )
+    let byte = prop_oneof![Just(0), any::<u8>()];
+    let length = prop_oneof![6 => 1usize..12, 1 => 240usize..260];
+    prop::collection::vec((byte, length), 0..40).prop_map(|runs| {
+        runs.into_iter()
+            .flat_map(|(byte, length)| std::iter::repeat_n(byte, length))
+            .collect()
+    })
 }
 
 proptest! {
