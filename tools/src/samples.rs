@@ -40,7 +40,9 @@ pub fn read(cpu: u16, bytes: &[u8]) -> CpuSamples {
             continue;
         };
         let trailer = &block.trailer;
-        if usize::from(trailer.bsdes.get()) != size_of::<BasicEntry>() {
+        // The facility stores the size of its entries with the F bit, when a block becomes full.
+        let size = usize::from(trailer.bsdes.get());
+        if size != size_of::<BasicEntry>() && (size != 0 || trailer.full()) {
             samples.malformed += 1;
             continue;
         }
@@ -119,6 +121,19 @@ pub(crate) mod tests {
             (samples.entries.len(), samples.blocks, samples.malformed),
             (1, 1, 1)
         );
+    }
+
+    #[test]
+    fn the_last_block_of_a_run_is_read_though_it_never_became_full() {
+        let mut bytes = block(&[(1, 0)], 0);
+        bytes[4032..].fill(0);
+        let samples = read(0, &bytes);
+        assert_eq!(
+            (samples.entries.len(), samples.blocks, samples.malformed),
+            (1, 1, 0)
+        );
+        bytes[4032] = 0x80;
+        assert_eq!(read(0, &bytes).malformed, 1);
     }
 
     #[test]
