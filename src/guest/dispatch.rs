@@ -49,7 +49,12 @@ pub enum Next {
 
 /// Books the guest time of a trap and takes over what the hardware knows of the guest's PSW.
 #[inline]
-pub fn enter(cpu: &mut Vcpu, configuration: &Configuration, class: Class) {
+pub fn enter<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    class: Class,
+) {
     let problem = cpu.psw.problem_state();
     cpu.account.enter(&configuration.charges, class, problem);
     if cpu.sampling.armed_at != 0 {
@@ -59,6 +64,21 @@ pub fn enter(cpu: &mut Vcpu, configuration: &Configuration, class: Class) {
     let live = if cpu.psw.dat() { LIVE | psw::ADDRESS_SPACE } else { LIVE };
     let old = cpu.interruption.old;
     cpu.psw = Psw { mask: (cpu.psw.mask & !live) | (old.mask & live), address: old.address };
+    if cpu.sampling.step.is_some() {
+        end_step(cpu, configuration, hardware);
+    }
+}
+
+/// Ends a step: closes the page, and tries a little longer next time if nothing was executed yet.
+#[cold]
+fn end_step<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    if let Some((page, from)) = cpu.sampling.step.take() {
+        scanner::close(configuration, hardware, page);
+        if cpu.psw.address == from {
+            cpu.sampling.step_lead += 1;
+        }
+        cpu.sampling.rearm = true;
+    }
 }
 
 /// The real PSW that the guest runs under.
@@ -289,13 +309,20 @@ fn resolve<H: Hardware>(
             scanner::make_executable(configuration, hardware, absolute, entry);
         }
         (Access::Store, PageState::Text | PageState::Copied(_)) => {
-            scanner::store_into(configuration, hardware, absolute);
+            if cpu.psw.address & !0xFFF == at.0 {
+                // The instruction stores into the page that it stands in.
+                scanner::open(configuration, hardware, absolute);
+                cpu.sampling.step = Some((absolute.page(), cpu.psw.address));
+                cpu.sampling.rearm = true;
+            } else {
+                scanner::store_into(configuration, hardware, absolute);
+            }
             cpu.text_page.valid = false;
         }
         _ => {}
     }
     if let Some((_, asce)) = space {
-        shadow::fill(cpu, configuration, hardware, asce, at, &translation);
+        shadow::fill(cpu, configuration, hardware, asce, at, &translation, access);
     }
     Ok(())
 }

@@ -21,6 +21,8 @@ use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 const DATA: u16 = 0;
 /// A page frame that was scanned and holds no sensitive site: executable, not writable.
 const TEXT: u16 = 1;
+/// A page frame that is executed and stored into by the same instruction, open for that one step.
+const OPEN: u16 = u16::MAX;
 /// From here on: executed from code copy number `state - COPIED`, not writable.
 const COPIED: u16 = 2;
 
@@ -31,6 +33,8 @@ pub enum PageState {
     Data,
     /// Is executed where it stands, is not stored into.
     Text,
+    /// Is executed and stored into, for one instruction.
+    Open,
     /// Is executed and fetched from the copy at this real address, is not stored into.
     Copied(Real),
 }
@@ -73,6 +77,7 @@ impl Pages {
         match self.raw(at) {
             DATA => PageState::Data,
             TEXT => PageState::Text,
+            OPEN => PageState::Open,
             copied => PageState::Copied(self.copies.offset(u64::from(copied - COPIED) * PAGE)),
         }
     }
@@ -90,7 +95,7 @@ impl Pages {
 
     /// Takes a code copy for the page at `at`; gives its number and the page it was taken from.
     fn take_copy(&self, at: Absolute) -> Option<(u16, Option<Absolute>)> {
-        let count = self.owners.len().min((u16::MAX - COPIED) as usize) as u32;
+        let count = self.owners.len().min((OPEN - COPIED) as usize) as u32;
         if count == 0 {
             return None;
         }
@@ -166,6 +171,21 @@ pub fn store_into<H: Hardware>(configuration: &Configuration, hardware: &mut H, 
     if configuration.pages.raw(at) != DATA {
         make_data(configuration, hardware, at);
     }
+}
+
+/// Opens a page for an instruction that stands in it and stores into it: it could never complete
+/// otherwise. The caller sees to it that just this instruction is executed, and then [`close`]s it.
+#[cold]
+pub fn open<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
+    make_data(configuration, hardware, at);
+    configuration.pages.set(at, OPEN);
+    shadow::page_changed(configuration, hardware, at.page());
+}
+
+/// Ends what [`open`] began: the page is data.
+#[cold]
+pub fn close<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
+    make_data(configuration, hardware, at);
 }
 
 /// Makes a page data again: writable, not executable, its copy dropped.

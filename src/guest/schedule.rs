@@ -35,6 +35,11 @@ pub struct Schedule {
     pub slack: u64,
     /// When the comparator was set, if it was on this way out.
     pub armed_at: u64,
+    /// The page that is open for one instruction, and where that instruction stands.
+    pub step: Option<(Absolute, u64)>,
+    /// Ticks from the last clock reading to the end of a step's one instruction; found by trying,
+    /// from below, so that never more than one instruction is executed.
+    pub step_lead: u64,
     /// Samples stored at the machine's level.
     pub taken: u64,
     /// Samples that the machine's level could not store.
@@ -53,6 +58,8 @@ impl Default for Schedule {
             rearm: true,
             slack: 0,
             armed_at: 0,
+            step: None,
+            step_lead: 1,
             taken: 0,
             lost: 0,
             block_full: false,
@@ -178,6 +185,12 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
             now + units((rest + overhead) << shift) + cpu.sampling.slack
         }
         Mode::RealTime => now + units(rest.wrapping_mul(1000) / u64::from(cpu.account.cpu_speed.max(1))),
+    };
+    let ahead = match (cpu.sampling.step, cpu.account.mode) {
+        (Some(_), Mode::Exact { shift }) => {
+            now + units(cpu.sampling.step_lead << shift) + cpu.sampling.slack
+        }
+        _ => ahead,
     };
     let guest = if cpu.pending.clock_comparator { NEVER } else { cpu.clock_comparator };
     cpu.sampling.armed_at = now;

@@ -16,7 +16,7 @@ use crate::arch::table::{
     PTE_EXECUTION_PROTECTION, PTE_INVALID, PTE_PROTECTION, RTE_INVALID, STE_INVALID,
 };
 use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
-use crate::guest::dat::Translation;
+use crate::guest::dat::{Access, Translation};
 use crate::guest::hardware::Hardware;
 use crate::guest::scanner::PageState;
 use crate::guest::vcpu::Vcpu;
@@ -133,8 +133,8 @@ pub struct Shadow {
     used: u64,
     /// The generation that the spaces belong to.
     generation: u64,
-    /// Real control registers 0, 1, 7 and 13 as last loaded.
-    loaded: [u64; 4],
+    /// Real control registers 0, 1, 7, 13, 6, 8 and 14 as last loaded.
+    loaded: [u64; 7],
     /// The guest's prefix as the private tables have it.
     prefix: u64,
     /// Whether the spaces that are loaded are those of a guest with DAT on.
@@ -169,6 +169,7 @@ fn entry(configuration: &Configuration, cpu: usize, at: Absolute) -> u64 {
     match configuration.pages.state(at) {
         PageState::Data => frame | PTE_EXECUTION_PROTECTION,
         PageState::Text => frame | PTE_PROTECTION,
+        PageState::Open => frame,
         PageState::Copied(copy) => copy.0 | PTE_PROTECTION,
     }
 }
@@ -365,7 +366,7 @@ pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration,
     }
     let zero = CR0_MACHINE | (cpu.control[0] & CR0_MIRRORED);
     for (slot, (register, value)) in
-        [(0, zero), (1, spaces[0]), (7, spaces[1]), (13, spaces[2])].into_iter().enumerate()
+        [(0, zero), (1, spaces[0]), (7, spaces[1]), (13, spaces[2]), (6, cpu.control[6]), (8, cpu.control[8]), (14, cpu.control[14])].into_iter().enumerate()
     {
         if cpu.shadow.loaded[slot] != value {
             cpu.shadow.loaded[slot] = value;
@@ -385,9 +386,14 @@ pub fn fill<H: Hardware>(
     guest: u64,
     at: Virtual,
     translation: &Translation,
+    access: Access,
 ) {
     let frame = cpu.absolute(translation.real);
     let mut value = entry(configuration, usize::from(cpu.address), frame);
+    // Only who executes sees the copy; every other alias sees the original, until it executes too.
+    if access != Access::Execute && matches!(configuration.pages.state(frame), PageState::Copied(_)) {
+        value = hardware.real_of(frame.page()).0 | PTE_PROTECTION | PTE_EXECUTION_PROTECTION;
+    }
     if translation.protected {
         value |= PTE_PROTECTION;
     }

@@ -21,18 +21,17 @@
 //!    that of real code does.
 //! 3. No such decode covers it, but decodes synchronise on it. Started in the wrong place, a
 //!    decode of s390 code soon meets an unassigned opcode or falls into step. Every halfword of a
-//!    stretch well ahead of the candidate is tried; all decodes that survive must agree on the
-//!    candidate, as many must survive as the stretch has instructions at the least, and the decode must
-//!    go on behind it as in 2.
+//!    stretch ahead of the candidate is tried; more of the decodes that survive must end at it than
+//!    pass over it, and the decode must go on behind it as in 2.
 //!
-//! Under 2 and 3, one decode that passes over the candidate inside an instruction refutes it, and so
-//! does a BRAS that steps over it, which is how constants are put into the stream of instructions.
+//! Under 2, one decode that passes over the candidate inside an instruction refutes it, and so does a
+//! BRAS that steps over it, which is how constants are put into the stream of instructions.
 //!
 //! All four opcodes are whole in their first halfword, so a site at the end of the page needs nothing
 //! of the next one. An opcode that only EXECUTE's modification makes sensitive is not seen.
 
 use super::flow::{Next, next};
-use super::{assigned, length};
+use super::{Instruction, assigned, decode, length};
 
 /// The size of a page in bytes.
 pub const PAGE: usize = 4096;
@@ -48,12 +47,8 @@ pub const UNASSIGNED_4: u16 = 0xB9F3;
 /// instruction-length code of 3.
 pub const UNASSIGNED_6: u16 = 0xE5FF;
 
-/// How many bytes ahead of a candidate the decodes of the third rule start at the earliest, and
+/// How many bytes ahead of a candidate the decodes of the third rule start at the earliest.
 const FAR: usize = 96;
-/// at the latest: 48 bytes are left to fall into step.
-const NEAR: usize = 48;
-/// The 48 bytes from `FAR` to `NEAR` hold at least that many instructions, if they are code at all.
-const SURVIVORS: usize = (FAR - NEAR) / 6;
 
 /// A sensitive instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -245,6 +240,12 @@ impl Decoded {
                 {
                     pending.insert(target);
                 }
+                // The target of EXECUTE RELATIVE LONG is an instruction, wherever it stands.
+                if let Instruction::Exrl { ri2, .. } = decode(&text)
+                    && let Some(target) = at_distance(offset, ri2.bytes())
+                {
+                    self.enter(page, target);
+                }
                 if let (Next::Over(_), target) = (next, target.unwrap_or(PAGE)) {
                     self.stepped_over
                         .insert_range(offset + length(text[0]), target);
@@ -281,14 +282,11 @@ fn goes_on(page: &[u8; PAGE], mut offset: usize) -> bool {
     true
 }
 
-/// Whether decodes that begin anywhere in a stretch ahead of `site` agree that an instruction begins
-/// there.
+/// Whether decodes that begin anywhere in a stretch ahead of `site` show that an instruction begins
+/// there: more of them must end at it than pass over it.
 fn synchronises(page: &[u8; PAGE], site: usize) -> bool {
-    let Some(first) = site.checked_sub(FAR) else {
-        return false;
-    };
-    let mut survivors = 0;
-    for start in (first..site - NEAR).step_by(2) {
+    let (mut at, mut over) = (0, 0);
+    for start in (site.saturating_sub(FAR)..site).step_by(2) {
         let mut offset = start;
         while let Some(text) = (offset < site).then(|| text(page, offset)).flatten() {
             if !assigned(&text) {
@@ -298,11 +296,11 @@ fn synchronises(page: &[u8; PAGE], site: usize) -> bool {
         }
         match offset.cmp(&site) {
             core::cmp::Ordering::Less => {}
-            core::cmp::Ordering::Equal => survivors += 1,
-            core::cmp::Ordering::Greater => return false,
+            core::cmp::Ordering::Equal => at += 1,
+            core::cmp::Ordering::Greater => over += 1,
         }
     }
-    survivors >= SURVIVORS
+    at > over || site == 0
 }
 
 /// The offset at a distance from another, if it is in the page.

@@ -3,6 +3,7 @@
 use crate::arch::address::{Absolute, PAGE};
 use crate::arch::tod::TodExtended;
 use crate::cpumf::SampleStorage;
+use crate::guest::hardware::Hardware;
 use crate::guest::vcpu::Vcpu;
 use crate::link::data::{Level, SampleHead};
 use crate::machine::hsa::{BLOCKS, CpuArea};
@@ -31,7 +32,7 @@ impl Cpu {
         // Nothing is enabled until the guest's controls are loaded, but the emergency signal.
         wait::load_cr0(crate::arch::control::CR0_EMERGENCY_SIGNAL);
         instruction::sckc(u64::MAX);
-        instruction::spt(i64::MAX as u64);
+        self.native.set_cpu_timer(0);
     }
 
     /// Sends the machine-level blocks that have become full, and gives them back.

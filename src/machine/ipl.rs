@@ -109,7 +109,7 @@ extern "C" fn ipl(from: u64) -> ! {
     }
     crate::machine::wait::load_cr0(0);
     let kind = console::open();
-    let mut native = Native { prefix: plan.cpus[0].prefix, refusals: 0 };
+    let mut native = Native::new(plan.cpus[0].prefix);
     let mut bytes = [0; loader::BLOCK_LENGTH as usize];
     native.load(Absolute(loader::BLOCK_ADDRESS), &mut bytes);
     let block = if bytes[..8] == loader::MAGIC.to_be_bytes() {
@@ -332,7 +332,7 @@ fn start(
         let configuration = &machine.configuration;
         let mut cpu = Cpu {
             vcpu: vcpu(number as u16, configuration, block, model, account, exact),
-            native: Native { prefix: prefixes[number], refusals: 0 },
+            native: Native::new(prefixes[number]),
             blocks: Blocks::new(plan.cpus[number], number as u16),
             machine,
         };

@@ -17,6 +17,10 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub struct Native {
     /// This CPU's prefix.
     pub prefix: u64,
+    /// The TOD clock at which the guest's CPU timer goes, or went, through zero. QEMU's own shows a
+    /// positive value when it should be negative, so the value is kept here; the real timer is set
+    /// for its interruption, and for EXTRACT CPU TIME.
+    timer_zero: u64,
     /// Lines that said which instruction is not performed: a guest may try for ever, the log not.
     pub refusals: u32,
 }
@@ -25,6 +29,18 @@ pub struct Native {
 const MOST_REFUSALS: u32 = 64;
 
 impl Native {
+    /// The way to the hardware of the CPU whose prefix is `prefix`.
+    #[must_use]
+    pub const fn new(prefix: u64) -> Self {
+        Self { prefix, timer_zero: 0, refusals: 0 }
+    }
+
+    /// Lets the CPU timer stand still for `passed` clock units in which the CPU had no turn.
+    pub fn extend_cpu_timer(&mut self, passed: u64) {
+        let rest = self.cpu_timer();
+        self.set_cpu_timer(rest.wrapping_add(passed));
+    }
+
     /// The pointer to guest storage at `at`.
     #[inline(always)]
     fn place<T>(&self, at: Absolute) -> *mut T {
@@ -150,11 +166,12 @@ impl Hardware for Native {
 
     #[inline(always)]
     fn cpu_timer(&self) -> u64 {
-        instruction::stpt()
+        self.timer_zero.wrapping_sub(instruction::stckf())
     }
 
     fn set_cpu_timer(&mut self, value: u64) {
-        instruction::spt(value);
+        self.timer_zero = instruction::stckf().wrapping_add(value);
+        instruction::spt(if value >> 63 == 0 { value } else { i64::MAX as u64 });
     }
 
     #[inline(always)]

@@ -255,7 +255,7 @@ extern "C" fn program_interruption(cpu: &mut Cpu) {
         }
     }
     let configuration = &cpu.machine.configuration;
-    dispatch::enter(&mut cpu.vcpu, configuration, Class::Program);
+    dispatch::enter(&mut cpu.vcpu, configuration, &mut cpu.native, Class::Program);
     let next = dispatch::program(&mut cpu.vcpu, configuration, &mut cpu.native);
     if next == Next::Yield {
         turn::give(cpu, Next::Yield);
@@ -269,7 +269,7 @@ extern "C" fn supervisor_call_interruption(cpu: &mut Cpu) {
     cpu.vcpu.interruption.code = identification as u16;
     cpu.vcpu.interruption.length = (identification >> 16) as u8;
     let configuration = &cpu.machine.configuration;
-    dispatch::enter(&mut cpu.vcpu, configuration, Class::SupervisorCall);
+    dispatch::enter(&mut cpu.vcpu, configuration, &mut cpu.native, Class::SupervisorCall);
     dispatch::supervisor_call(&mut cpu.vcpu, configuration, &mut cpu.native);
     finish(cpu);
 }
@@ -279,7 +279,7 @@ extern "C" fn external_interruption(cpu: &mut Cpu) {
     use crate::arch::interruption::external;
     let code: u16 = lowcore_field(lowcore::EXTERNAL_CODE);
     let configuration = &cpu.machine.configuration;
-    dispatch::enter(&mut cpu.vcpu, configuration, Class::External);
+    dispatch::enter(&mut cpu.vcpu, configuration, &mut cpu.native, Class::External);
     match code {
         external::CLOCK_COMPARATOR => {
             schedule::take_due_samples(
@@ -314,7 +314,7 @@ extern "C" fn external_interruption(cpu: &mut Cpu) {
 #[unsafe(no_mangle)]
 extern "C" fn io_interruption(cpu: &mut Cpu) {
     let configuration = &cpu.machine.configuration;
-    dispatch::enter(&mut cpu.vcpu, configuration, Class::InputOutput);
+    dispatch::enter(&mut cpu.vcpu, configuration, &mut cpu.native, Class::InputOutput);
     let field = |offset: u64| lowcore_field::<u32>(lowcore::SUBSYSTEM_IDENTIFICATION + offset);
     let (subsystem, parameter, identification) = (field(0), field(4), field(8));
     delivery::io(
@@ -331,7 +331,7 @@ extern "C" fn io_interruption(cpu: &mut Cpu) {
 #[unsafe(no_mangle)]
 extern "C" fn restart_interruption(cpu: &mut Cpu) {
     let configuration = &cpu.machine.configuration;
-    dispatch::enter(&mut cpu.vcpu, configuration, Class::Restart);
+    dispatch::enter(&mut cpu.vcpu, configuration, &mut cpu.native, Class::Restart);
     delivery::restart(&mut cpu.vcpu, configuration, &mut cpu.native);
     finish(cpu);
 }
@@ -339,7 +339,7 @@ extern "C" fn restart_interruption(cpu: &mut Cpu) {
 #[unsafe(no_mangle)]
 extern "C" fn machine_check_interruption(cpu: &mut Cpu) {
     let configuration = &cpu.machine.configuration;
-    dispatch::enter(&mut cpu.vcpu, configuration, Class::MachineCheck);
+    dispatch::enter(&mut cpu.vcpu, configuration, &mut cpu.native, Class::MachineCheck);
     let code: u64 = lowcore_field(lowcore::MACHINE_CHECK_CODE);
     let saved = delivery::Saved::default();
     delivery::machine_check(&mut cpu.vcpu, configuration, &mut cpu.native, code, &saved);

@@ -10,6 +10,7 @@ use crate::arch::interruption::external;
 use crate::arch::psw;
 use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
 use crate::guest::dispatch::Next;
+use crate::guest::hardware::Hardware;
 use crate::guest::schedule::NEVER;
 use crate::guest::vcpu::{CpuState, Vcpu};
 use crate::link::state::{Progress, Waiting};
@@ -106,14 +107,15 @@ fn earliest(configuration: &Configuration) -> u64 {
 }
 
 /// When a waiting CPU wants to run again though nobody signals it.
-fn wake_time(vcpu: &Vcpu) -> u64 {
+fn wake_time(cpu: &Cpu) -> u64 {
+    let vcpu = &cpu.vcpu;
     if vcpu.state != CpuState::Operating || vcpu.psw.mask & psw::EXTERNAL == 0 {
         return NEVER;
     }
     let comparator =
         if vcpu.control[0] & CR0_CLOCK_COMPARATOR != 0 { vcpu.clock_comparator } else { NEVER };
     let timer = if vcpu.control[0] & CR0_CPU_TIMER != 0 {
-        let rest = instruction::stpt();
+        let rest = cpu.native.cpu_timer();
         if rest >> 63 != 0 { 0 } else { instruction::stckf().saturating_add(rest) }
     } else {
         NEVER
@@ -139,7 +141,7 @@ pub fn give(cpu: &mut Cpu, next: Next) {
         READY.fetch_or(bit, Ordering::SeqCst);
     } else {
         READY.fetch_and(!bit, Ordering::SeqCst);
-        mailbox.wake_at.store(wake_time(&cpu.vcpu), Ordering::SeqCst);
+        mailbox.wake_at.store(wake_time(cpu), Ordering::SeqCst);
         // An order that came in between keeps the CPU ready.
         if mailbox.orders.load(Ordering::SeqCst) != 0 {
             READY.fetch_or(bit, Ordering::SeqCst);
@@ -177,7 +179,6 @@ fn pick(configuration: &Configuration, me: u16) -> Option<u16> {
 
 fn give_exact(cpu: &mut Cpu) {
     let me = cpu.vcpu.address;
-    let timer = instruction::stpt();
     let stopped_at = instruction::stckf();
     instruction::spt(i64::MAX as u64);
     loop {
@@ -197,11 +198,8 @@ fn give_exact(cpu: &mut Cpu) {
     READY.fetch_and(!(1 << me), Ordering::SeqCst);
     let now = instruction::stckf();
     cpu.vcpu.account.idle += cpu.vcpu.account.ticks(stopped_at, now);
-    let passed = now.wrapping_sub(stopped_at);
-    instruction::spt(timer.wrapping_sub(passed));
-    if timer >> 63 == 0 && timer.wrapping_sub(passed) >> 63 != 0 {
-        cpu.vcpu.pending.cpu_timer = true;
-    }
+    // The real timer is set again for what is left; in a wait the CPU timer goes on.
+    cpu.native.extend_cpu_timer(0);
 }
 
 /// Waits until this CPU has the turn.
@@ -251,7 +249,7 @@ fn wait_in_real_time(cpu: &mut Cpu) {
     if READY.fetch_and(!bit, Ordering::SeqCst) & bit != 0 {
         return;
     }
-    instruction::sckc(wake_time(&cpu.vcpu));
+    instruction::sckc(wake_time(cpu));
     let listens = cpu.vcpu.address == 0;
     wait_with_input(cpu, listens);
 }

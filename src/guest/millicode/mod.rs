@@ -167,6 +167,10 @@ pub fn perform<H: Hardware>(
         I::Stcctm { r1, m3, second } => measurement::stcctm(run, r1, m3, second),
         I::Qsi { second } => measurement::qsi(run, second),
         I::Lsctl { second } => measurement::lsctl(run, second),
+        // Privileged before they are anything else; the peripheral counters are not performed yet.
+        I::Lpctl { .. } | I::Spctr { .. } | I::Epctr { .. } | I::Ecpga { .. } => {
+            run.supervisor().map(|()| Outcome::Unknown)
+        }
 
         I::Stsch { second } | I::Tsch { second } => io::store_of_subchannel(run, second),
         I::Msch { second } | I::Ssch { second } => io::request_of_subchannel(run, second),
