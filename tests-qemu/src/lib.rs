@@ -1,1 +1,13 @@
-//! The harness that IPLs the guests.
+//! The harness: guests are IPLed exactly as `cargo measure` does it.
+//!
+//! - [`clause`]: what a guest says about itself.
+//! - [`ipl`]: one guest, above the machine or on bare QEMU, in a directory of its own.
+//! - [`command`]: the host command as a person starts it.
+//!
+//! The tests build the image and the guests themselves, so `cargo test` needs no step before it.
+
+#![forbid(unsafe_code)]
+
+pub mod clause;
+pub mod command;
+pub mod ipl;

@@ -1,0 +1,70 @@
+//! The host command, started as a person starts it.
+
+use std::{
+    env,
+    path::PathBuf,
+    process::{Command, Stdio},
+    sync::OnceLock,
+};
+
+use anyhow::{Context, Result, bail};
+use measure::build;
+
+/// The command's program, built where this test was built.
+pub fn program() -> Result<PathBuf> {
+    static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    BUILT
+        .get_or_init(|| build_program().map_err(|error| format!("{error:#}")))
+        .clone()
+        .map_err(anyhow::Error::msg)
+}
+
+fn build_program() -> Result<PathBuf> {
+    // <target>/debug/deps/<test>: the command is <target>/debug/measure.
+    let me = env::current_exe().context("this test does not know where it is")?;
+    let profile = me.ancestors().nth(2).context("this test lies in no target directory")?;
+    let target = profile.parent().context("this test lies in no target directory")?;
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command
+        .args(["build", "--quiet", "--package", "measure", "--bin", "measure", "--target-dir"])
+        .arg(target)
+        .current_dir(build::root())
+        .stdin(Stdio::null());
+    if profile.ends_with("release") {
+        command.arg("--release");
+    }
+    let output = command.output().context("cannot start cargo")?;
+    if !output.status.success() {
+        bail!("building the command failed:\n{}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(profile.join("measure"))
+}
+
+/// What the command said and how it ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// Its exit code; none if a signal ended it.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub output: String,
+    /// Standard error.
+    pub error: String,
+}
+
+/// The command with these arguments, not yet started.
+pub fn measure(arguments: &[&str]) -> Result<Command> {
+    let mut command = Command::new(program()?);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    Ok(command)
+}
+
+/// Runs the command to its end.
+pub fn said(mut command: Command) -> Result<Said> {
+    let output = command.output().context("cannot start the command")?;
+    Ok(Said {
+        code: output.status.code(),
+        output: String::from_utf8_lossy(&output.stdout).into_owned(),
+        error: String::from_utf8_lossy(&output.stderr).into_owned(),
+    })
+}

@@ -1,0 +1,116 @@
+//! One guest, one QEMU, one directory that is gone afterwards.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::{Context, Result, bail};
+use measure::{
+    build, install,
+    options::{Rtc, RunOptions},
+    progress::Progress,
+    qemu::{Qemu, VARIABLE},
+    run::{NativeOptions, NativeOutcome, RunOutcome, run, run_native},
+};
+use tempfile::TempDir;
+
+/// No run of a test lasts longer; most take a second.
+pub const LIMIT: Duration = Duration::from_secs(300);
+
+/// The date of every run: what it changes is not what is tested.
+pub const DATE: &str = "2026-01-01T00:00:00";
+
+/// The QEMUs to test on: the one in the `PATH`, and the one that `MILLIMETER_QEMU` names if it is
+/// another.
+pub fn qemus(progress: &Progress) -> Result<Vec<Qemu>> {
+    let mut found = Vec::new();
+    if let Some(path) = install::in_path("qemu-system-s390x") {
+        found.push(Qemu::locate(Some(&path))?);
+    }
+    let named = Qemu::find(None, progress)
+        .with_context(|| format!("no QEMU to test on ({VARIABLE} may name one)"))?;
+    let same = |a: &Path, b: &Path| fs::canonicalize(a).ok() == fs::canonicalize(b).ok();
+    if env::var_os(VARIABLE).is_some() || found.is_empty() {
+        if !found.iter().any(|qemu| same(&qemu.path, &named.path)) {
+            found.push(named);
+        }
+    }
+    Ok(found)
+}
+
+/// A bundled guest's file.
+pub fn guest_file(name: &str) -> Result<PathBuf> {
+    Ok(build::build_guests(&Progress::Plain)?.join(name))
+}
+
+/// The image.
+pub fn image() -> Result<PathBuf> {
+    build::build_image(&Progress::Plain)
+}
+
+/// The names of the behaviour guests.
+pub fn behaviour_guests() -> Vec<String> {
+    let mut names = build::bundled_guests();
+    names.retain(|name| name.starts_with("b_"));
+    names
+}
+
+/// Options of a run of this guest from the date that all tests share.
+pub fn options(guest: &str) -> RunOptions {
+    RunOptions {
+        rtc: DATE.parse().unwrap_or(Rtc::Now),
+        limit: Some(LIMIT),
+        ..RunOptions::new(guest)
+    }
+}
+
+/// Runs a guest above the machine.
+pub fn above(options: &RunOptions) -> Result<RunOutcome> {
+    let directory = TempDir::new().context("cannot create a directory for the run")?;
+    let mut options = options.clone();
+    options.out = Some(directory.path().to_owned());
+    run(&options, &Progress::Silent)
+}
+
+/// As [`above`], and the guest must end with success.
+pub fn above_with_success(options: &RunOptions) -> Result<RunOutcome> {
+    let outcome = above(options)?;
+    if outcome.end.exit_code() != 0 {
+        bail!(story(&outcome));
+    }
+    Ok(outcome)
+}
+
+/// Runs a guest on bare QEMU.
+pub fn natively(guest: &str, cpus: u32, qemu: Option<&Path>) -> Result<NativeOutcome> {
+    let options = NativeOptions {
+        cpus,
+        qemu: qemu.map(Path::to_owned),
+        limit: LIMIT,
+        ..NativeOptions::new(guest)
+    };
+    run_native(&options, &Progress::Silent)
+}
+
+/// What a person wants to see of a run that went wrong.
+pub fn story(outcome: &RunOutcome) -> String {
+    let mut text = outcome.end.sentence();
+    if let measure::record::End::Machine { text: said, .. } = &outcome.end {
+        text.push_str(&format!("\n{said}"));
+    }
+    let mut part = |name: &str, body: &str, lines: usize| {
+        let all: Vec<&str> = body.lines().collect();
+        if !all.is_empty() {
+            let tail = &all[all.len().saturating_sub(lines)..];
+            text.push_str(&format!("\n--- {name}\n{}", tail.join("\n")));
+        }
+    };
+    let failed: Vec<&str> = outcome.console.lines().filter(|line| line.starts_with("FAILED")).collect();
+    part("what the guest says has failed", &failed.join("\n"), 20);
+    part("console", &outcome.console, 8);
+    part("log", &outcome.log.join("\n"), 8);
+    part("before the link was open", &outcome.boot, 8);
+    text
+}
