@@ -21,8 +21,8 @@
 //!    that of real code does.
 //! 3. No such decode covers it, but decodes synchronise on it. Started in the wrong place, a
 //!    decode of s390 code soon meets an unassigned opcode or falls into step. Every halfword of a
-//!    stretch ahead of the candidate is tried; more of the decodes that survive must end at it than
-//!    pass over it, and the decode must go on behind it as in 2.
+//!    stretch ahead of the candidate is tried; of the decodes that survive no more may pass over it
+//!    than end at it, and the decode must go on behind it as in 2.
 //!
 //! Under 2, one decode that passes over the candidate inside an instruction refutes it, and so does a
 //! BRAS that steps over it, which is how constants are put into the stream of instructions.
@@ -283,7 +283,8 @@ fn goes_on(page: &[u8; PAGE], mut offset: usize) -> bool {
 }
 
 /// Whether decodes that begin anywhere in a stretch ahead of `site` show that an instruction begins
-/// there: more of them must end at it than pass over it.
+/// there: no more of them may pass over it than end at it. Where none survives (what stands ahead is
+/// no code), nothing speaks against it.
 fn synchronises(page: &[u8; PAGE], site: usize) -> bool {
     let (mut at, mut over) = (0, 0);
     for start in (site.saturating_sub(FAR)..site).step_by(2) {
@@ -300,7 +301,7 @@ fn synchronises(page: &[u8; PAGE], site: usize) -> bool {
             core::cmp::Ordering::Greater => over += 1,
         }
     }
-    at > over || site == 0
+    at >= over
 }
 
 /// The offset at a distance from another, if it is in the page.

@@ -74,6 +74,8 @@ fn run() {
             perform(real + 0x100) & !0x3000,
             0x0400_0001,
         );
+        // An executed page may be fetched from a copy; a store makes it data, and it reads as stored.
+        put(two + 0x180, n);
         check("the page reads as stored", get(one + 0x100), 0xB98D_0023);
     }
     dat::off();

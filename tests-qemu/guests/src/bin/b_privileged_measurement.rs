@@ -33,6 +33,6 @@ fn run() {
         "ECPGA", ".insn rre,0xb2ed0000,%r4,%r4": 4,
         "ECCTR, CR0 bit 15 zero", ".insn rre,0xb2e40000,%r4,%r4": 4,
         "STCCTM, CR0 bit 15 zero", ".insn rsy,0xeb0000000017,%r4,1,0x900(%r0)": 6,
-        "TPROT", "tprot 0, 0": 4,
+        "TPROT", "tprot 0, 0": 6,
     );
 }

@@ -22,6 +22,8 @@ const ASN: u16 = 0x1234;
 /// DAT and problem state in the state halfword of an entry (bits 26 and 28).
 const T: u16 = 1 << 5;
 const P: u16 = 1 << 3;
+/// The number of unique instructions (bits 20-23): one, as the CPU does not wait.
+const UNIQUE: u16 = 1 << 8;
 
 /// Samples a loop and checks every entry that fell into it.
 fn sample(name: &str, state: u16, work: impl FnOnce() -> core::ops::Range<u64>) {
@@ -47,7 +49,7 @@ fn sample(name: &str, state: u16, work: impl FnOnce() -> core::ops::Range<u64>) 
         count += 1;
         let expected = Entry {
             format: 1,
-            state,
+            state: state | UNIQUE,
             level: 0x4000,
             asn: ASN,
             address: entry.address,

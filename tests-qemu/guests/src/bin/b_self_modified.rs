@@ -64,6 +64,8 @@ fn run() {
                 0x0200_0001,
             );
             check("then EPSW: bits 32-63", low, 0x8000_0000);
+            // An executed page may be fetched from a copy; a store makes it data again.
+            put(0x400, round.into());
             check("the program reads what it wrote", get(offset), EPSW_2_3);
             ssm(0);
             put(offset, LGHI_2 | u32::from(round));
@@ -82,6 +84,7 @@ fn run() {
         count,
         10 + 45,
     );
+    put(0x400, 0);
     holds(
         "the page reads as it was written",
         get(0x300) == EPSW_2_3 && get(0x304) == RETURN,

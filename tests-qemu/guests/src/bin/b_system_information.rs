@@ -35,14 +35,14 @@ fn run() {
     }
     stsi(2, 2, 1, block);
     check(
-        "2.2.1: CPU address (bytes 82-83)",
-        u16::from_be_bytes([block.0[82], block.0[83]]),
+        "2.2.1: CPU address (bytes 102-103)",
+        u16::from_be_bytes([block.0[102], block.0[103]]),
         stap(),
     );
     stsi(2, 2, 2, block);
     holds(
-        "2.2.2: at least one configured CPU (bytes 40-41)",
-        u16::from_be_bytes([block.0[40], block.0[41]]) >= 1,
+        "2.2.2: at least one configured CPU (bytes 38-39)",
+        u16::from_be_bytes([block.0[38], block.0[39]]) >= 1,
     );
     check(
         "level 3 is not there, condition code",
