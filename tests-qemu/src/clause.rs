@@ -33,16 +33,27 @@ impl Clause {
         let bytes = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
         let elf = object::File::parse(&*bytes)?;
         let section = elf.section_by_name(".clause");
-        let section = section
-            .with_context(|| format!("{} declares no clause; begin it with guests::clause!", file.display()))?;
+        let section = section.with_context(|| {
+            format!(
+                "{} declares no clause; begin it with guests::clause!",
+                file.display()
+            )
+        })?;
         let data = section.data()?;
         Self::parse(std::str::from_utf8(data)?.trim_end_matches('\0'))
     }
 
     fn parse(text: &str) -> Result<Self> {
-        let mut clause = Self { text: String::new(), native: false, cpus: 1, end: MeantEnd::Success };
+        let mut clause = Self {
+            text: String::new(),
+            native: false,
+            cpus: 1,
+            end: MeantEnd::Success,
+        };
         for line in text.lines() {
-            let (key, value) = line.split_once('=').with_context(|| format!("{line} is no key=value"))?;
+            let (key, value) = line
+                .split_once('=')
+                .with_context(|| format!("{line} is no key=value"))?;
             match key {
                 "clause" => clause.text = value.to_owned(),
                 "native" => clause.native = value.parse()?,

@@ -22,12 +22,25 @@ pub fn program() -> Result<PathBuf> {
 fn build_program() -> Result<PathBuf> {
     // <target>/debug/deps/<test>: the command is <target>/debug/measure.
     let me = env::current_exe().context("this test does not know where it is")?;
-    let profile = me.ancestors().nth(2).context("this test lies in no target directory")?;
-    let target = profile.parent().context("this test lies in no target directory")?;
+    let profile = me
+        .ancestors()
+        .nth(2)
+        .context("this test lies in no target directory")?;
+    let target = profile
+        .parent()
+        .context("this test lies in no target directory")?;
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command
-        .args(["build", "--quiet", "--package", "measure", "--bin", "measure", "--target-dir"])
+        .args([
+            "build",
+            "--quiet",
+            "--package",
+            "measure",
+            "--bin",
+            "measure",
+            "--target-dir",
+        ])
         .arg(target)
         .current_dir(build::root())
         .stdin(Stdio::null());
@@ -36,7 +49,10 @@ fn build_program() -> Result<PathBuf> {
     }
     let output = command.output().context("cannot start cargo")?;
     if !output.status.success() {
-        bail!("building the command failed:\n{}", String::from_utf8_lossy(&output.stderr));
+        bail!(
+            "building the command failed:\n{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
     Ok(profile.join("measure"))
 }
@@ -55,7 +71,11 @@ pub struct Said {
 /// The command with these arguments, not yet started.
 pub fn measure(arguments: &[&str]) -> Result<Command> {
     let mut command = Command::new(program()?);
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     Ok(command)
 }
 

@@ -107,7 +107,11 @@ pub fn story(outcome: &RunOutcome) -> String {
             text.push_str(&format!("\n--- {name}\n{}", tail.join("\n")));
         }
     };
-    let failed: Vec<&str> = outcome.console.lines().filter(|line| line.starts_with("FAILED")).collect();
+    let failed: Vec<&str> = outcome
+        .console
+        .lines()
+        .filter(|line| line.starts_with("FAILED"))
+        .collect();
     part("what the guest says has failed", &failed.join("\n"), 20);
     part("console", &outcome.console, 8);
     part("log", &outcome.log.join("\n"), 8);

@@ -15,7 +15,11 @@ fn main() -> anyhow::Result<()> {
     for guest in ipl::behaviour_guests() {
         for qemu in &qemus {
             let (major, minor, _) = qemu.version;
-            let version = if qemus.len() > 1 { format!("@qemu-{major}.{minor}") } else { String::new() };
+            let version = if qemus.len() > 1 {
+                format!("@qemu-{major}.{minor}")
+            } else {
+                String::new()
+            };
             let (name, qemu) = (guest.clone(), qemu.clone());
             trials.push(Trial::test(format!("{guest}{version}"), move || {
                 behaves(&name, &qemu).map_err(|error| Failed::from(format!("{error:#}")))
@@ -41,7 +45,10 @@ fn behaves(guest: &str, qemu: &Qemu) -> anyhow::Result<()> {
         anyhow::bail!("{}\nchecks: {}", ipl::story(&outcome), clause.text);
     }
     if !outcome.report.doubts.is_empty() {
-        anyhow::bail!("the report has doubts: {}", outcome.report.doubts.join("; "));
+        anyhow::bail!(
+            "the report has doubts: {}",
+            outcome.report.doubts.join("; ")
+        );
     }
     if clause.native {
         same_as_native(guest, &clause, qemu, &outcome.console)?;

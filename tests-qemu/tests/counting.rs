@@ -1,0 +1,150 @@
+//! What is counted is what was performed.
+
+use measure::{
+    options::{RunOptions, Sampling},
+    run::RunOutcome,
+};
+use tests_qemu::ipl;
+
+/// The lines `instructions expected N counted N difference N (phase)` of the guest `count`.
+#[derive(Debug, PartialEq, Eq)]
+struct Phase {
+    name: String,
+    expected: u64,
+    difference: i64,
+}
+
+fn phases(console: &str) -> Vec<Phase> {
+    console
+        .lines()
+        .filter_map(|line| {
+            let (numbers, name) = line
+                .strip_prefix("instructions expected ")?
+                .split_once(" (")?;
+            let mut words = numbers.split(' ');
+            let expected = words.next()?.parse().ok()?;
+            let difference = words.last()?.parse().ok()?;
+            Some(Phase {
+                name: name.trim_end_matches(')').to_owned(),
+                expected,
+                difference,
+            })
+        })
+        .collect()
+}
+
+fn counted(cpus: u32, sampling: Sampling) -> Vec<Phase> {
+    let outcome = ipl::above_with_success(&RunOptions {
+        cpus,
+        sampling,
+        ..ipl::options("count")
+    })
+    .unwrap();
+    let phases = phases(&outcome.console);
+    assert_eq!(phases.len(), 4, "{}", outcome.console);
+    for phase in &phases[..2] {
+        assert!(phase.expected > 99_000_000, "{phase:?}");
+        assert_eq!(phase.difference, 0, "{phase:?}");
+    }
+    for phase in &phases[2..] {
+        assert!(
+            phase.difference.unsigned_abs() * 10_000 <= phase.expected,
+            "{phase:?}"
+        );
+    }
+    phases
+}
+
+/// The differences of all phases; how often the clock comparator interrupts is not among them.
+fn differences(phases: &[Phase]) -> Vec<i64> {
+    phases.iter().map(|phase| phase.difference).collect()
+}
+
+#[test]
+fn the_instruction_counter_is_exact_whatever_the_sampling_and_the_number_of_cpus() {
+    let alone = differences(&counted(1, Sampling::Off));
+    for cpus in [1, 2, 4] {
+        for sampling in [
+            Sampling::Off,
+            Sampling::Every(100_000),
+            Sampling::Every(9_973),
+        ] {
+            assert_eq!(
+                differences(&counted(cpus, sampling)),
+                alone,
+                "{cpus} CPUs, {sampling:?}"
+            );
+        }
+    }
+}
+
+fn run(guest: &str, sampling: Sampling) -> RunOutcome {
+    ipl::above_with_success(&RunOptions {
+        sampling,
+        ..ipl::options(guest)
+    })
+    .unwrap()
+}
+
+fn totals(outcome: &RunOutcome) -> (u64, u64, u64) {
+    let totals = &outcome.report.record.totals;
+    (
+        totals.iter().map(|cpu| cpu.guest_cycles).sum(),
+        totals.iter().map(|cpu| cpu.guest_instructions).sum(),
+        totals.iter().map(|cpu| cpu.firmware_instructions).sum(),
+    )
+}
+
+#[test]
+fn sampling_changes_no_count_of_a_cpu_bound_guest() {
+    let (cycles, instructions, _) = totals(&run("spin", Sampling::Off));
+    for interval in [10_000, 99_991, 1_000_000] {
+        let sampled = totals(&run("spin", Sampling::Every(interval)));
+        assert_eq!(
+            (sampled.0, sampled.1),
+            (cycles, instructions),
+            "interval {interval}"
+        );
+    }
+}
+
+fn samples_times_interval_is_the_cycle_counter(guest: &str, interval: u64) {
+    let outcome = run(guest, Sampling::Every(interval));
+    let (cycles, ..) = totals(&outcome);
+    let report = &outcome.report;
+    assert_eq!(report.lost(), 0);
+    assert!(
+        (report.taken() * interval).abs_diff(cycles) * 1000 <= cycles,
+        "{} samples at an interval of {interval} and {cycles} cycles",
+        report.taken()
+    );
+}
+
+#[test]
+fn samples_times_interval_is_the_cycle_counter_in_disabled_code_and_nothing_is_lost() {
+    samples_times_interval_is_the_cycle_counter("spin", 10_000);
+}
+
+#[test]
+fn samples_times_interval_is_the_cycle_counter_in_problem_state_and_nothing_is_lost() {
+    samples_times_interval_is_the_cycle_counter("workload", 10_000);
+}
+
+fn firmware_is_at_most_one_percent(guest: &str) {
+    let (_, guest, firmware) = totals(&run(guest, Sampling::Off));
+    assert!(firmware > 0 && guest > 1_000_000_000);
+    assert!(
+        firmware * 100 <= guest,
+        "{firmware} instructions for {guest} of the guest"
+    );
+}
+
+#[test]
+fn a_cpu_bound_loop_costs_at_most_one_firmware_instruction_per_hundred() {
+    firmware_is_at_most_one_percent("spin");
+}
+
+#[test]
+fn the_workload_costs_at_most_one_firmware_instruction_per_hundred() {
+    firmware_is_at_most_one_percent("workload");
+}

@@ -1,0 +1,57 @@
+//! Real-time mode: a profile, and no counter that cannot be counted.
+
+use measure::options::{RunOptions, Sampling};
+use millimeter::link::state::Mode;
+use tests_qemu::ipl;
+
+fn options(guest: &str) -> RunOptions {
+    RunOptions {
+        mode: Mode::RealTime,
+        ..ipl::options(guest)
+    }
+}
+
+#[test]
+fn real_time_mode_gives_a_profile_and_authorizes_no_counter_set() {
+    let options = RunOptions {
+        sampling: Sampling::Every(1_000_000),
+        ..options("hash")
+    };
+    let outcome = ipl::above_with_success(&options).unwrap();
+    let report = &outcome.report;
+    assert_eq!(report.record.mode_found(), "real-time");
+    assert!(report.taken() > 100, "only {} samples", report.taken());
+    assert!(
+        report.hot[0].symbol.contains("hash"),
+        "the hottest is {}",
+        report.hot[0].symbol
+    );
+    assert!(
+        report.counters.iter().all(|set| !set.authorized),
+        "{:?}",
+        report.counters
+    );
+}
+
+#[test]
+fn a_guest_in_real_time_mode_is_told_that_it_may_not_count() {
+    let outcome = ipl::above(&options("count")).unwrap();
+    assert!(
+        outcome.console.contains("counter sets are not authorized")
+            || outcome
+                .console
+                .contains("the counter facility (67) is absent"),
+        "{}",
+        ipl::story(&outcome)
+    );
+}
+
+#[test]
+fn real_time_mode_runs_four_cpus_at_once() {
+    let options = RunOptions {
+        cpus: 4,
+        ..options("workload")
+    };
+    let outcome = ipl::above_with_success(&options).unwrap();
+    assert!(outcome.report.taken() > 100);
+}

@@ -1,0 +1,69 @@
+//! Exact mode: the same input gives the same profile, bit for bit.
+
+use measure::{json, options::Sampling, run::RunOutcome};
+use tests_qemu::ipl;
+
+fn measured(guest: &str, cpus: u32, interval: u64) -> RunOutcome {
+    let mut options = ipl::options(guest);
+    options.cpus = cpus;
+    options.sampling = Sampling::Every(interval);
+    let outcome = ipl::above_with_success(&options).unwrap();
+    assert!(
+        outcome.report.taken() > 100,
+        "only {} samples",
+        outcome.report.taken()
+    );
+    assert_eq!(outcome.report.doubts, Vec::<String>::new());
+    outcome
+}
+
+fn twice_the_same(guest: &str, cpus: u32, interval: u64) {
+    let (one, two) = (
+        measured(guest, cpus, interval),
+        measured(guest, cpus, interval),
+    );
+    assert_eq!(
+        json::text(&one.report).unwrap(),
+        json::text(&two.report).unwrap()
+    );
+    assert_eq!(one.report.sdb_sha256, two.report.sdb_sha256);
+    assert_eq!(one.report.record.totals, two.report.record.totals);
+    assert_eq!(one.console, two.console);
+    // The hash is of something: other samples have another one.
+    let other = measured(guest, cpus, interval + 1);
+    assert_ne!(one.report.sdb_sha256, other.report.sdb_sha256);
+}
+
+#[test]
+fn two_runs_from_the_same_date_give_the_same_bytes_on_one_cpu() {
+    twice_the_same("workload", 1, 100_000);
+}
+
+#[test]
+fn two_runs_from_the_same_date_give_the_same_bytes_on_two_cpus() {
+    twice_the_same("workload", 2, 100_000);
+}
+
+#[test]
+fn two_runs_from_the_same_date_give_the_same_bytes_on_four_cpus() {
+    twice_the_same("workload", 4, 100_000);
+}
+
+#[test]
+fn the_hottest_routines_are_the_same_at_two_intervals_that_have_no_common_factor() {
+    let shares = |interval| {
+        let report = measured("workload", 1, interval).report;
+        let hot = report.hot.iter().take(5);
+        hot.map(|hot| (hot.symbol.clone(), report.percent(hot.samples)))
+            .collect::<Vec<_>>()
+    };
+    let (coarse, fine) = (shares(1_000_000), shares(99_991));
+    for ((symbol, coarse), (same, fine)) in coarse.iter().zip(&fine) {
+        assert_eq!(symbol, same);
+        assert!(
+            (coarse - fine).abs() < 2.0,
+            "{symbol}: {coarse} and {fine} percent"
+        );
+    }
+    assert!(coarse.iter().map(|(_, percent)| percent).sum::<f64>() > 80.0);
+}
