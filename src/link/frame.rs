@@ -168,17 +168,23 @@ impl<'a> Stuffing<'a> {
         let mut zeros = !((word & LOW).wrapping_add(LOW) | word | LOW);
         let stuffed = word | zeros >> 7;
         self.out[self.end..][..8].copy_from_slice(&stuffed.to_be_bytes());
+        let begin = self.end;
+        self.end += 8;
         while zeros != 0 {
-            let first = zeros.leading_zeros() & !7;
-            let run = (!(zeros << first | LOW)).leading_zeros() & !7;
-            let behind = first + run;
-            zeros &= u64::MAX.checked_shr(behind).unwrap_or(0);
-            let place = self.end + first as usize / 8;
+            let first = zeros.leading_zeros() & 0x38;
+            let place = begin + first as usize / 8;
             // The group ends within this word, so its length fits its code byte.
             self.out[self.code] = (place - self.code) as u8;
-            self.code = self.end + behind as usize / 8 - 1;
+            let rest = word << first;
+            if rest == 0 {
+                self.code = self.end - 1;
+                return;
+            }
+            let behind = first + (rest.leading_zeros() & 0x38);
+            self.code = begin + behind as usize / 8 - 1;
+            // The run ends within the word: fewer than 64 bits are behind it.
+            zeros &= u64::MAX >> (behind & 0x3F);
         }
-        self.end += 8;
     }
 
     fn push_bytes(&mut self, bytes: &[u8]) {
