@@ -19,7 +19,7 @@ use crate::guest::scanner::{self, Entry, PageState};
 use crate::guest::schedule;
 use crate::guest::shadow;
 use crate::guest::storage;
-use crate::guest::vcpu::{CpuState, Text, TextPage, Vcpu};
+use crate::guest::vcpu::{CpuState, Text, CachedPage, Vcpu};
 use crate::insn::{self, Instruction};
 
 /// PSW bits that the guest's program changes without the firmware: the hardware's are the truth.
@@ -101,44 +101,86 @@ pub fn program<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardw
 }
 
 /// Performs, or refuses, the instruction that trapped.
-#[inline]
+#[inline(always)]
 fn instruction<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
 ) -> Next {
     let length = cpu.interruption.length;
-    let code = cpu.interruption.code;
-    let problem = cpu.psw.problem_state();
     let next = cpu.psw.address;
     cpu.psw.address = next.wrapping_sub(u64::from(length)) & cpu.psw.address_mask();
-    let mut charged = configuration.charges.of(code);
-    let mut should = 0;
-    let outcome = match text(cpu, configuration, hardware) {
-        Ok((instruction, executed)) => {
-            if executed {
-                charged += i64::from(configuration.charges.execute);
+    // What a control program issues all the time, from a page that is known: nothing else on the way.
+    if let Some(bytes) = kept_text(cpu, hardware) {
+        let problem = cpu.psw.problem_state();
+        cpu.text.length = length;
+        match millicode::perform_common(cpu, configuration, hardware, &bytes) {
+            None => {}
+            Some(outcome @ (Outcome::Completed | Outcome::Jumped)) => {
+                if outcome == Outcome::Completed {
+                    cpu.psw.address = next;
+                }
+                let charged = configuration.charges.of(cpu.interruption.code);
+                cpu.account.correct(1, charged, problem);
+                return Next::Run;
             }
-            // An instruction that completes counts one, and its EXECUTE another.
-            should = 1 + i64::from(executed);
-            millicode::perform(cpu, configuration, hardware, &instruction)
+            Some(outcome) => {
+                conclude(cpu, configuration, hardware, outcome, problem, false);
+                return Next::Run;
+            }
         }
-        Err(fault) => Outcome::Fault(fault),
-    };
-    let mut next = Next::Run;
-    match outcome {
-        Outcome::Completed => advance(cpu),
-        Outcome::Jumped => {}
-        Outcome::Yield => {
+    }
+    any_instruction(cpu, configuration, hardware)
+}
+
+/// Performs, or refuses, any instruction at the PSW's address, or the target of an EXECUTE there.
+#[inline(never)]
+fn any_instruction<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) -> Next {
+    let problem = cpu.psw.problem_state();
+    match text(cpu, configuration, hardware) {
+        Ok((instruction, executed)) => {
+            let outcome = millicode::perform(cpu, configuration, hardware, &instruction);
+            conclude(cpu, configuration, hardware, outcome, problem, executed);
+            if outcome == Outcome::Yield { Next::Yield } else { Next::Run }
+        }
+        Err(fault) => {
+            conclude(cpu, configuration, hardware, Outcome::Fault(fault), problem, false);
+            Next::Run
+        }
+    }
+}
+
+/// Ends an instruction as its outcome says, and books what it counts: one if it completes, another
+/// one for its EXECUTE, none if it does not complete.
+#[inline]
+fn conclude<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    outcome: Outcome,
+    problem: bool,
+    executed: bool,
+) {
+    let (code, length) = (cpu.interruption.code, cpu.interruption.length);
+    let mut charged = configuration.charges.of(code);
+    if executed {
+        charged += i64::from(configuration.charges.execute);
+    }
+    let should = match outcome {
+        Outcome::Completed | Outcome::Yield => {
             advance(cpu);
-            next = Next::Yield;
+            1 + i64::from(executed)
         }
+        Outcome::Jumped => 1 + i64::from(executed),
         Outcome::Fault(fault) => {
-            should = 0;
             delivery::program(cpu, configuration, hardware, fault, length);
+            0
         }
         Outcome::Unknown => {
-            should = 0;
             let exception = if code == Exception::PrivilegedOperation.code() && problem {
                 Exception::PrivilegedOperation
             } else {
@@ -148,10 +190,29 @@ fn instruction<H: Hardware>(
                 Exception::Operation
             };
             delivery::program(cpu, configuration, hardware, Fault::plain(exception), length);
+            0
         }
-    }
+    };
     cpu.account.correct(should, charged, problem);
-    next
+}
+
+/// The text at the PSW's address, if its page is the one that was last translated.
+#[inline(always)]
+fn kept_text<H: Hardware>(cpu: &Vcpu, hardware: &H) -> Option<[u8; 6]> {
+    let at = Virtual(cpu.psw.address);
+    let mode = cpu.psw.mask & (psw::DAT | psw::ADDRESS_SPACE);
+    let kept = &cpu.text_page;
+    if !kept.valid
+        || kept.page != at.page().0
+        || kept.mode != mode
+        || at.byte_index() > 4096 - 6
+        || at.0 & 1 != 0
+    {
+        return None;
+    }
+    let mut bytes = [0; 6];
+    hardware.load(kept.absolute.offset(at.byte_index()), &mut bytes);
+    Some(bytes)
 }
 
 /// Steps over the instruction that was performed.
@@ -168,27 +229,19 @@ fn text<H: Hardware>(
     configuration: &Configuration,
     hardware: &H,
 ) -> Result<(Instruction, bool), Fault> {
-    let at = Virtual(cpu.psw.address);
-    let mode = cpu.psw.mask & (psw::DAT | psw::ADDRESS_SPACE);
-    let cached = &cpu.text_page;
-    if cached.valid
-        && cached.page == at.page().0
-        && cached.mode == mode
-        && at.byte_index() <= 4096 - 6
-        && at.0 & 1 == 0
-    {
-        let mut bytes = [0; 6];
-        hardware.load(cached.absolute.offset(at.byte_index()), &mut bytes);
+    if let Some(bytes) = kept_text(cpu, hardware) {
         let length = insn::length(bytes[0]) as u8;
         cpu.text = Text { bytes, length, executed: false };
     } else {
         cpu.text = storage::text(cpu, configuration, hardware)?;
         // The next trap of this page finds it at once.
-        if let Ok(claim) = storage::resolve(cpu, configuration, hardware, at.page(), 4096, Access::Execute)
+        let page = Virtual(cpu.psw.address).page();
+        let mode = cpu.psw.mask & (psw::DAT | psw::ADDRESS_SPACE);
+        if let Ok(claim) = storage::resolve(cpu, configuration, hardware, page, 4096, Access::Execute)
             && claim.first.length == 4096
         {
-            cpu.text_page =
-                TextPage { page: at.page().0, mode, absolute: claim.first.at, valid: true };
+            let absolute = claim.first.at;
+            cpu.text_page = CachedPage { page: page.0, mode, absolute, valid: true };
         }
     }
     match insn::decode(&cpu.text.bytes) {
@@ -317,7 +370,7 @@ fn resolve<H: Hardware>(
             } else {
                 scanner::store_into(configuration, hardware, absolute);
             }
-            cpu.text_page.valid = false;
+            cpu.forget_translations();
         }
         _ => {}
     }
@@ -375,7 +428,7 @@ pub fn leave<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
         next = attend(cpu, configuration, hardware);
     }
     if cpu.controls_changed || shadow::outdated(cpu, configuration) {
-        cpu.text_page.valid = false;
+        cpu.forget_translations();
         shadow::load_controls(cpu, configuration, hardware);
     }
     if next == Next::Run && (cpu.sampling.rearm || cpu.sampling.changed) {

@@ -13,11 +13,12 @@
 use crate::arch::address::{Absolute, PAGE, Real, Virtual};
 use crate::arch::control::{CR0_LOW_ADDRESS_PROTECTION, asce};
 use crate::arch::interruption::ProgramInterruption;
+use crate::arch::psw::{ADDRESS_SPACE, DAT};
 use crate::guest::configuration::Configuration;
 use crate::guest::dat::{self, Access, Fault, Space};
 use crate::guest::hardware::Hardware;
 use crate::guest::scanner;
-use crate::guest::vcpu::Vcpu;
+use crate::guest::vcpu::{CachedPage, Vcpu};
 
 mod scalar;
 mod text;
@@ -109,12 +110,35 @@ pub fn resolve<H: Hardware>(
     length: u64,
     access: Access,
 ) -> Result<Claim, Fault> {
-    let space = if cpu.psw.dat() {
-        Some(Space::of(cpu, access))
-    } else {
-        None
+    let at = Virtual(at.0 & cpu.psw.address_mask());
+    let mode = cpu.psw.mask & (DAT | ADDRESS_SPACE);
+    // Instruction text has a cache of its own: it may be in another space.
+    let cell = match access {
+        Access::Fetch => Some(&cpu.operand_pages[0]),
+        Access::Store => Some(&cpu.operand_pages[1]),
+        Access::Execute => None,
     };
-    resolve_by(cpu, configuration, hardware, space, at, length, access)
+    if let Some(cached) = cell.map(core::cell::Cell::get)
+        && cached.valid
+        && cached.page == at.page().0
+        && cached.mode == mode
+        && length <= PAGE - at.byte_index()
+    {
+        let first = Piece { at: cached.absolute.offset(at.byte_index()), length };
+        return Ok(Claim { first, second: Piece::default() });
+    }
+    let space = if cpu.psw.dat() { Some(Space::of(cpu, access)) } else { None };
+    let claim = resolve_by(cpu, configuration, hardware, space, at, length, access)?;
+    // Pages 0 and 1 are only partly protected by low-address protection: they are not kept.
+    if let Some(cell) = cell
+        && at.page().0 > PAGE
+        && claim.first.length == length
+        && length != 0
+    {
+        let absolute = claim.first.at.page();
+        cell.set(CachedPage { page: at.page().0, mode, absolute, valid: true });
+    }
+    Ok(claim)
 }
 
 /// Tests an operand in an address space that the instruction names (MOVE WITH OPTIONAL

@@ -11,6 +11,7 @@ use crate::cpumf::{Facility, Reset};
 use crate::guest::account::Account;
 use crate::guest::schedule::Schedule;
 use crate::guest::shadow::Shadow;
+use core::cell::Cell;
 
 /// Whether a CPU fetches instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,9 +69,9 @@ pub struct Text {
     pub executed: bool,
 }
 
-/// A one-entry translation cache for instruction text.
+/// A one-entry translation cache.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct TextPage {
+pub struct CachedPage {
     /// The virtual page.
     pub page: u64,
     /// The DAT and address-space bits of the PSW that it was translated under.
@@ -118,7 +119,9 @@ pub struct Vcpu {
     /// When the next samples are due, at both levels.
     pub sampling: Schedule,
     /// The instruction text's page as last translated.
-    pub text_page: TextPage,
+    pub text_page: CachedPage,
+    /// The pages of the operand that was last fetched, and last stored.
+    pub operand_pages: [Cell<CachedPage>; 2],
     /// A control register changed that is mirrored in hardware or selects an address space.
     pub controls_changed: bool,
     /// Something may have become deliverable: look at pending interruptions on the way out.
@@ -146,7 +149,8 @@ impl Vcpu {
             machine,
             shadow: Shadow::default(),
             sampling: Schedule::default(),
-            text_page: TextPage::default(),
+            text_page: CachedPage::default(),
+            operand_pages: Default::default(),
             controls_changed: true,
             attention: true,
         };
@@ -180,6 +184,12 @@ impl Vcpu {
         self.tod_programmable = 0;
         self.own.reset(Reset::Initial, &self.account.activity());
         self.reset_controls();
+    }
+
+    /// Forgets translations that were kept: controls changed, or tables may have.
+    pub fn forget_translations(&mut self) {
+        self.text_page.valid = false;
+        self.operand_pages = Default::default();
     }
 
     /// The absolute address of a real one of this CPU.

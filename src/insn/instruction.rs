@@ -295,3 +295,27 @@ instructions! {
     0xEBD1 Sic "SIC" rsy(r1, r3, second) "SET INTERRUPTION CONTROLS";
     0xEBD4 Pcistbi "PCISTBI" rsy(r1, r3, second) "PCI STORE BLOCK BY MAPPED ADDRESS";
 }
+
+/// Decodes the instructions that a control program issues all the time; others give `None` and are
+/// left to [`decode`]. It is inlined where it is matched on, so that opcode and routine meet without
+/// the whole opcode map in between.
+#[inline(always)]
+#[must_use]
+pub fn decode_common(text: &[u8; 6]) -> Option<Instruction> {
+    Some(match (text[0], text[1]) {
+        (0x80, _) => Instruction::Ssm { second: format::s::second(text) },
+        (0xAC, i2) => Instruction::Stnsm { first: format::si::first(text), i2 },
+        (0xAD, i2) => Instruction::Stosm { first: format::si::first(text), i2 },
+        (0xB2, 0x09) => Instruction::Stpt { second: format::s::second(text) },
+        (0xB2, 0x12) => Instruction::Stap { second: format::s::second(text) },
+        (0xB2, 0x80) => Instruction::Lpp { second: format::s::second(text) },
+        (0xB2, 0xB2) => Instruction::Lpswe { second: format::s::second(text) },
+        (0xB2, 0xE4) => Instruction::Ecctr { r1: text[3] >> 4, r2: text[3] & 15 },
+        (0xEB, _) if text[5] == 0x2F => Instruction::Lctlg {
+            r1: text[1] >> 4,
+            r3: text[1] & 15,
+            second: format::rsy::second(text),
+        },
+        _ => return None,
+    })
+}

@@ -22,7 +22,7 @@ pub mod sensitive;
 #[cfg(test)]
 mod tests;
 
-pub use instruction::{Instruction, decode};
+pub use instruction::{Instruction, decode, decode_common};
 pub use opcodes::assigned;
 pub use operand::{Operand, RelativeOffset};
 

@@ -62,6 +62,31 @@ pub enum Outcome {
 /// What a routine ends with.
 type Performed = Result<Outcome, Fault>;
 
+/// Performs one of the instructions that [`crate::insn::decode_common`] knows, if it is one.
+#[inline(always)]
+pub fn perform_common<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    text: &[u8; 6],
+) -> Option<Outcome> {
+    use Instruction as I;
+    let run = &mut Execution { cpu, configuration, hardware };
+    let performed = match crate::insn::decode_common(text)? {
+        I::Ssm { second } => psw::ssm(run, second),
+        I::Stnsm { first, i2 } => psw::stnsm(run, first, i2),
+        I::Stosm { first, i2 } => psw::stosm(run, first, i2),
+        I::Lpswe { second } => psw::lpswe(run, second),
+        I::Stpt { second } => clock::stpt(run, second),
+        I::Stap { second } => facility::stap(run, second),
+        I::Lpp { second } => measurement::lpp(run, second),
+        I::Ecctr { r1, r2 } => measurement::ecctr(run, r1, r2),
+        I::Lctlg { r1, r3, second } => control::lctlg(run, r1, r3, second),
+        _ => return None,
+    };
+    Some(performed.unwrap_or_else(Outcome::Fault))
+}
+
 /// Performs an instruction for the guest.
 ///
 /// `cpu.psw` designates the instruction (or the EXECUTE of which it is the target), and
