@@ -32,10 +32,9 @@ pub fn qemus(progress: &Progress) -> Result<Vec<Qemu>> {
     let named = Qemu::find(None, progress)
         .with_context(|| format!("no QEMU to test on ({VARIABLE} may name one)"))?;
     let same = |a: &Path, b: &Path| fs::canonicalize(a).ok() == fs::canonicalize(b).ok();
-    if env::var_os(VARIABLE).is_some() || found.is_empty() {
-        if !found.iter().any(|qemu| same(&qemu.path, &named.path)) {
-            found.push(named);
-        }
+    let is_wanted = env::var_os(VARIABLE).is_some() || found.is_empty();
+    if is_wanted && !found.iter().any(|qemu| same(&qemu.path, &named.path)) {
+        found.push(named);
     }
     Ok(found)
 }

@@ -23,7 +23,7 @@ fn phases(console: &str) -> Vec<Phase> {
                 .split_once(" (")?;
             let mut words = numbers.split(' ');
             let expected = words.next()?.parse().ok()?;
-            let difference = words.last()?.parse().ok()?;
+            let difference = words.next_back()?.parse().ok()?;
             Some(Phase {
                 name: name.trim_end_matches(')').to_owned(),
                 expected,

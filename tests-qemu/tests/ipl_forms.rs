@@ -98,7 +98,8 @@ fn hercules_ipls_the_list_reaches_the_prompt_and_hears_what_it_lacks() {
     };
     let configuration = write(
         "x.cnf",
-        "CPUSERIAL 000611\nCPUMODEL 2094\nMAINSIZE 256\nNUMCPU 1\nARCHMODE z/Arch\n".to_owned(),
+        "CPUSERIAL 000611\nCPUMODEL 2094\nMAINSIZE 256\nNUMCPU 1\nARCHMODE z/Arch\n0009 3215-C /\n"
+            .to_owned(),
     );
     let script = write("x.rc", format!("ipl {}\n", list.display()));
     // Its own directory, because the names in the list are relative; `env` sets both.

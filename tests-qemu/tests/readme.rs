@@ -1,0 +1,53 @@
+//! The README says what the sources say.
+
+use std::fs;
+
+use measure::build::root;
+
+fn text(file: &str) -> String {
+    fs::read_to_string(root().join(file)).unwrap()
+}
+
+#[test]
+fn the_table_of_wait_states_lists_every_wait_state_and_no_other() {
+    let source = text("src/machine/failure.rs");
+    let body = source
+        .split("pub enum WaitState {")
+        .nth(1)
+        .unwrap()
+        .split("\n}")
+        .next()
+        .unwrap();
+    let mut defined: Vec<String> = body
+        .lines()
+        .filter_map(|line| line.split_once("= 0x"))
+        .map(|(_, number)| number.trim_end_matches(',').to_owned())
+        .collect();
+    defined.sort();
+    assert!(defined.len() > 5, "{defined:?}");
+    let readme = text("README.md");
+    let table = readme
+        .split("## Wait states")
+        .nth(1)
+        .unwrap()
+        .split("\n## ")
+        .next()
+        .unwrap();
+    let mut listed: Vec<String> = table
+        .lines()
+        .filter_map(|line| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned()))
+        .collect();
+    listed.sort();
+    assert_eq!(listed, defined);
+}
+
+#[test]
+fn every_bundled_guest_that_is_not_a_behaviour_guest_is_named() {
+    let readme = text("README.md");
+    for guest in measure::build::bundled_guests() {
+        assert!(
+            guest.starts_with("b_") || readme.contains(&format!("`{guest}`")),
+            "{guest}"
+        );
+    }
+}
