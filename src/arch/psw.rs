@@ -149,11 +149,16 @@ impl Psw {
     #[must_use]
     #[inline]
     pub const fn address_mask(&self) -> u64 {
-        match self.mask & ADDRESSING_64 {
-            ADDRESSING_64 => u64::MAX,
-            BASIC_ADDRESSING => 0x7FFF_FFFF,
-            _ => 0x00FF_FFFF,
+        if self.mask & ADDRESSING_64 == ADDRESSING_64 {
+            return u64::MAX;
         }
+        self.narrow_address_mask()
+    }
+
+    /// The same in the 24- and 31-bit modes, out of the way of the 64-bit one.
+    #[cold]
+    const fn narrow_address_mask(&self) -> u64 {
+        if self.mask & BASIC_ADDRESSING != 0 { 0x7FFF_FFFF } else { 0x00FF_FFFF }
     }
 
     /// Whether loading this PSW makes an early specification exception pending at once:

@@ -90,10 +90,12 @@ pub fn real_psw(cpu: &Vcpu) -> Psw {
 }
 
 /// A program interruption.
-#[inline]
+#[inline(always)]
 pub fn program<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
+    if matches!(cpu.interruption.code, 0x01 | 0x02) {
+        return instruction(cpu, configuration, hardware);
+    }
     match cpu.interruption.code {
-        0x01 | 0x02 => return instruction(cpu, configuration, hardware),
         0x04 | 0x05 | 0x10 | 0x11 | 0x38..=0x3B => access(cpu, configuration, hardware),
         _ => reflect(cpu, configuration, hardware),
     }
@@ -421,8 +423,19 @@ pub fn supervisor_call<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuratio
 }
 
 /// What is done before the firmware is left: orders, pending interruptions, controls, the clock.
-#[inline]
+#[inline(always)]
 pub fn leave<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
+    // The plain way out: nothing is due.
+    let plain = !(cpu.attention | cpu.controls_changed | cpu.sampling.rearm | cpu.sampling.changed)
+        && cpu.psw.mask & psw::WAIT == 0
+        && cpu.state == CpuState::Operating
+        && !shadow::outdated(cpu, configuration);
+    if plain { Next::Run } else { settle(cpu, configuration, hardware) }
+}
+
+/// Does what is due before the firmware is left.
+#[inline(never)]
+fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
     let mut next = Next::Run;
     if cpu.attention || cpu.psw.mask & psw::WAIT != 0 || cpu.state != CpuState::Operating {
         next = attend(cpu, configuration, hardware);
@@ -447,8 +460,6 @@ fn attend<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
         CpuState::CheckStop => return Next::Ended,
         CpuState::Operating => {}
     }
-    schedule::test_clock_comparator(cpu, hardware);
-    cpu.sampling.rearm = true;
     // One after the other, each as the new PSW of the last one allows.
     while delivery::deliver_pending(cpu, configuration, hardware) {}
     match cpu.state {

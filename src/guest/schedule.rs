@@ -192,6 +192,11 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
         }
         _ => ahead,
     };
+    // A comparator that the clock has passed is a pending condition, and interrupts no more.
+    if now > cpu.clock_comparator && !cpu.pending.clock_comparator {
+        cpu.pending.clock_comparator = true;
+        cpu.attention = true;
+    }
     let guest = if cpu.pending.clock_comparator { NEVER } else { cpu.clock_comparator };
     cpu.sampling.armed_at = now;
     hardware.set_clock_comparator(ahead.min(guest));

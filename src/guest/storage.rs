@@ -110,35 +110,42 @@ pub fn resolve<H: Hardware>(
     length: u64,
     access: Access,
 ) -> Result<Claim, Fault> {
-    let at = Virtual(at.0 & cpu.psw.address_mask());
-    let mode = cpu.psw.mask & (DAT | ADDRESS_SPACE);
     // Instruction text has a cache of its own: it may be in another space.
-    let cell = match access {
-        Access::Fetch => Some(&cpu.operand_pages[0]),
-        Access::Store => Some(&cpu.operand_pages[1]),
+    let cache = match access {
+        Access::Fetch => Some(0),
+        Access::Store => Some(1),
         Access::Execute => None,
     };
-    if let Some(cached) = cell.map(core::cell::Cell::get)
-        && cached.valid
-        && cached.page == at.page().0
-        && cached.mode == mode
-        && length <= PAGE - at.byte_index()
-    {
-        let first = Piece { at: cached.absolute.offset(at.byte_index()), length };
-        return Ok(Claim { first, second: Piece::default() });
+    if let Some(at) = cache.and_then(|cache| kept(cpu, at, length, cache)) {
+        return Ok(Claim { first: Piece { at, length }, second: Piece::default() });
     }
+    let at = Virtual(at.0 & cpu.psw.address_mask());
     let space = if cpu.psw.dat() { Some(Space::of(cpu, access)) } else { None };
     let claim = resolve_by(cpu, configuration, hardware, space, at, length, access)?;
     // Pages 0 and 1 are only partly protected by low-address protection: they are not kept.
-    if let Some(cell) = cell
+    if let Some(cell) = cache.and_then(|cache| cpu.operand_pages.get(cache))
         && at.page().0 > PAGE
         && claim.first.length == length
         && length != 0
     {
         let absolute = claim.first.at.page();
+        let mode = cpu.psw.mask & (DAT | ADDRESS_SPACE);
         cell.set(CachedPage { page: at.page().0, mode, absolute, valid: true });
     }
     Ok(claim)
+}
+
+/// Where an operand is, if its page is the one that was last fetched from (cache 0) or stored into
+/// (cache 1) in the present mode.
+#[inline(always)]
+fn kept(cpu: &Vcpu, at: Virtual, length: u64, cache: usize) -> Option<Absolute> {
+    let at = Virtual(at.0 & cpu.psw.address_mask());
+    let kept = cpu.operand_pages[cache & 1].get();
+    let same = kept.valid
+        && kept.page == at.page().0
+        && kept.mode == cpu.psw.mask & (DAT | ADDRESS_SPACE)
+        && length <= PAGE - at.byte_index();
+    same.then(|| kept.absolute.offset(at.byte_index()))
 }
 
 /// Tests an operand in an address space that the instruction names (MOVE WITH OPTIONAL
@@ -246,7 +253,7 @@ const fn low(cpu: &Vcpu, at: u64) -> bool {
 ///
 /// # Errors
 /// As [`resolve`]; `into` is unchanged then.
-#[inline]
+#[inline(always)]
 pub fn fetch<H: Hardware>(
     cpu: &Vcpu,
     configuration: &Configuration,
@@ -255,6 +262,10 @@ pub fn fetch<H: Hardware>(
     into: &mut [u8],
 ) -> Result<(), Fault> {
     let length = into.len() as u64;
+    if let Some(at) = kept(cpu, at, length, 0) {
+        hardware.load(at, into);
+        return Ok(());
+    }
     resolve(cpu, configuration, hardware, at, length, Access::Fetch)?.load(hardware, into);
     Ok(())
 }
@@ -263,7 +274,7 @@ pub fn fetch<H: Hardware>(
 ///
 /// # Errors
 /// As [`resolve`]; storage is unchanged then.
-#[inline]
+#[inline(always)]
 pub fn put<H: Hardware>(
     cpu: &Vcpu,
     configuration: &Configuration,
@@ -272,6 +283,11 @@ pub fn put<H: Hardware>(
     from: &[u8],
 ) -> Result<(), Fault> {
     let length = from.len() as u64;
+    if let Some(at) = kept(cpu, at, length, 1) {
+        scanner::store_into(configuration, hardware, at);
+        hardware.store(at, from);
+        return Ok(());
+    }
     let claim = resolve(cpu, configuration, hardware, at, length, Access::Store)?;
     claim.store(configuration, hardware, from);
     Ok(())

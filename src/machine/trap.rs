@@ -243,7 +243,8 @@ extern "C" fn program_interruption(cpu: &mut Cpu) {
     interruption.code = identification as u16;
     interruption.length = (identification >> 16) as u8;
     match interruption.code & 0x7F {
-        0x01 | 0x02 => {}
+        // What traps most stores nothing more.
+        _ if interruption.code <= 2 => {}
         0x07 | 0x1B => interruption.parameter = lowcore_field(lowcore::DATA_EXCEPTION_CODE),
         0x40 => {
             interruption.parameter = u32::from(lowcore_field::<u16>(lowcore::MONITOR_CLASS));

@@ -15,6 +15,7 @@ use crate::insn::Operand;
 fn recompute<H: Hardware>(run: &mut Execution<'_, H>) {
     let pending = &mut run.cpu.pending;
     pending.clock_comparator = run.hardware.clock() > run.cpu.clock_comparator;
+    run.cpu.sampling.rearm = true;
     pending.cpu_timer = (run.hardware.cpu_timer() as i64) < 0;
     run.cpu.attention = true;
 }

@@ -14,7 +14,7 @@ macro_rules! scalar {
         ///
         /// # Errors
         /// As [`resolve`].
-        #[inline]
+        #[inline(always)]
         pub fn $fetch<H: Hardware>(
             cpu: &Vcpu,
             configuration: &Configuration,
@@ -42,7 +42,7 @@ macro_rules! scalar {
         ///
         /// # Errors
         /// As [`resolve`]; storage is unchanged then.
-        #[inline]
+        #[inline(always)]
         pub fn $put<H: Hardware>(
             cpu: &Vcpu,
             configuration: &Configuration,
@@ -67,7 +67,7 @@ macro_rules! scalar {
         ///
         /// # Errors
         /// Addressing.
-        #[inline]
+        #[inline(always)]
         pub fn $real<H: Hardware>(
             cpu: &Vcpu,
             configuration: &Configuration,
@@ -86,7 +86,7 @@ macro_rules! scalar {
         ///
         /// # Errors
         /// Protection, addressing.
-        #[inline]
+        #[inline(always)]
         pub fn $put_real<H: Hardware>(
             cpu: &Vcpu,
             configuration: &Configuration,
@@ -131,7 +131,7 @@ scalar!(
 ///
 /// # Errors
 /// As [`resolve`].
-#[inline]
+#[inline(always)]
 pub fn fetch_u16<H: Hardware>(
     cpu: &Vcpu,
     configuration: &Configuration,
@@ -147,7 +147,7 @@ pub fn fetch_u16<H: Hardware>(
 ///
 /// # Errors
 /// As [`resolve`].
-#[inline]
+#[inline(always)]
 pub fn fetch_u8<H: Hardware>(
     cpu: &Vcpu,
     configuration: &Configuration,
@@ -163,7 +163,7 @@ pub fn fetch_u8<H: Hardware>(
 ///
 /// # Errors
 /// As [`resolve`].
-#[inline]
+#[inline(always)]
 pub fn put_u8<H: Hardware>(
     cpu: &Vcpu,
     configuration: &Configuration,
