@@ -24,12 +24,11 @@ pub const fn nanoseconds(units: u64) -> u64 {
     (units.wrapping_mul(125).wrapping_add(511)) >> 9
 }
 
-/// The TOD units that a clock shows after `nanoseconds` (at most about 4 years) have passed.
+/// The TOD units that a clock shows after `nanoseconds` (less than 2 to the 54th, about 200 days).
 #[must_use]
 #[inline]
 pub const fn units(nanoseconds: u64) -> u64 {
-    // Split, so that no span of a run overflows 64 bits.
-    (nanoseconds / 125) * 512 + ((nanoseconds % 125) * 512) / 125
+    (nanoseconds << 9) / 125
 }
 
 #[cfg(test)]

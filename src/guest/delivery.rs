@@ -18,7 +18,7 @@
 use crate::arch::address::{Absolute, PREFIX_AREA};
 use crate::arch::interruption::{Class, Ending, ProgramInterruption};
 use crate::arch::lowcore;
-use crate::arch::psw::{AddressSpace, Psw};
+use crate::arch::psw::{AddressSpace, EXTERNAL, Psw, WAIT};
 use crate::guest::configuration::Configuration;
 use crate::guest::dat::Fault;
 use crate::guest::hardware::Hardware;
@@ -85,6 +85,13 @@ impl Condition {
     }
 }
 
+/// Whether the way out must look at a PSW that was just loaded: it opens external interruptions,
+/// waits, or is refused. What is pending behind closed masks can stay so.
+#[inline]
+const fn asks_for_attention(psw: &Psw) -> bool {
+    psw.mask & (EXTERNAL | WAIT) != 0 || refused(psw)
+}
+
 /// Whether a PSW is refused as soon as it is current.
 #[must_use]
 #[inline]
@@ -106,7 +113,7 @@ pub const fn advance(cpu: &mut Vcpu, length: u8) {
 #[inline]
 pub const fn load_psw(cpu: &mut Vcpu, psw: Psw) {
     cpu.psw = psw;
-    cpu.attention = true;
+    cpu.attention |= asks_for_attention(&cpu.psw);
 }
 
 /// The early specification exception: the current PSW is the program old PSW.
@@ -155,7 +162,7 @@ fn exchange<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H, area: Absolute, class
         mask: hardware.load_u64(new),
         address: hardware.load_u64(new.offset(8)),
     };
-    cpu.attention = true;
+    cpu.attention |= asks_for_attention(&cpu.psw);
 }
 
 /// The end of every interruption: exchanges the PSWs, and refuses the new one if it is bad.

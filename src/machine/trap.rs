@@ -292,7 +292,8 @@ extern "C" fn external_interruption(cpu: &mut Cpu) {
             if cpu.vcpu.sampling.block_full {
                 cpu.send_full_blocks();
             }
-            if cpu.vcpu.account.entered > cpu.vcpu.clock_comparator {
+            if !cpu.vcpu.pending.clock_comparator
+                && cpu.vcpu.account.entered > cpu.vcpu.clock_comparator {
                 schedule::test_clock_comparator(&mut cpu.vcpu, &cpu.native);
             }
             if cpu.vcpu.sampling.turn <= cpu.vcpu.account.total() || turn::someone_wakes(cpu) {
