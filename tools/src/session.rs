@@ -56,6 +56,7 @@ struct Session<'a, 's, 'c> {
     waiting: bool,
     ending_since: Option<Instant>,
     forced: bool,
+    told_to_end: bool,
     ended: Option<Instant>,
     complete: bool,
     failed: bool,
@@ -79,6 +80,7 @@ pub fn drive(
         waiting: false,
         ending_since: None,
         forced: false,
+        told_to_end: false,
         ended: None,
         complete: false,
         failed: false,
@@ -254,6 +256,7 @@ impl Session<'_, '_, '_> {
         };
         if let Input::Operator(command) = input {
             self.collector.said(command)?;
+            self.told_to_end |= command.trim().eq_ignore_ascii_case(END_COMMAND);
         }
         let mut out = vec![0; LARGEST_ENCODED];
         // What a person types is cut to what a frame holds; a script's author sees it in the record.
@@ -282,6 +285,14 @@ impl Session<'_, '_, '_> {
         let status = self.machine.finish(FAREWELL);
         if self.failed {
             return None;
+        }
+        if self.told_to_end {
+            // A machine that stops at once when it is told to has done what was asked.
+            return Some(if self.forced {
+                End::Waiting
+            } else {
+                End::Interrupted
+            });
         }
         let complaints = self.machine.complaints();
         let how = match status {

@@ -88,14 +88,21 @@ fn only_proved_sites_are_replaced_and_operands_are_kept() {
 }
 
 #[test]
-fn without_an_entry_an_instruction_in_too_little_code_is_not_proved() {
+fn an_entry_that_is_odd_or_outside_the_page_proves_and_refutes_nothing() {
     let page = page(&[(0x100, &FUNCTION)]);
-    assert!(scan(&page, &[], 0).iter().all(|site| !site.proved));
-    assert!(
-        scan(&page, &[1, 0x101, PAGE, usize::MAX], 0)
-            .iter()
-            .all(|site| !site.proved)
-    );
+    let none: Vec<_> = scan(&page, &[], 0).iter().collect();
+    let odd: Vec<_> = scan(&page, &[1, 0x101, PAGE, usize::MAX], 0).iter().collect();
+    assert_eq!(none, odd);
+}
+
+#[test]
+fn a_candidate_is_refuted_when_more_decodes_pass_over_it_than_end_at_it() {
+    // LLILF with EPSW's bits as its immediate value, again and again; control is somewhere else.
+    let immediate = [0xC0, 0x0F, 0xB9, 0x8D, 0x00, 0x23];
+    let parts: Vec<(usize, &[u8])> = (0..40).map(|n| (0x200 + 6 * n, &immediate[..])).collect();
+    let page = page(&parts);
+    let last = sites(&page, &[]).last().copied();
+    assert_eq!(last, Some((0x200 + 6 * 39 + 2, false)));
 }
 
 #[test]
@@ -112,6 +119,10 @@ fn a_branch_backward_proves_what_stands_before_the_entry() {
     // JNOP, the same with a mask of zero, leads nowhere.
     let mut never = page;
     never[0x201] = 0x04;
+    // Nothing speaks against it then, and the decode goes on behind it.
+    assert_eq!(sites(&never, &[0x200]), [(0x100, true)]);
+    // It does not where no return follows.
+    never[0x104..0x106].fill(0);
     assert_eq!(sites(&never, &[0x200]), [(0x100, false)]);
 }
 
@@ -153,7 +164,7 @@ fn an_unassigned_opcode_ends_what_an_entry_proves() {
         (0, &LG),
         (6, &[0xB9, 0xF3, 0, 0]),
         (10, &EPSW),
-        (14, &BR_14),
+        (14, &[0; 8]),
     ]);
     assert_eq!(sites(&page, &[0]), [(10, false)]);
 }

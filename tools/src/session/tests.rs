@@ -197,6 +197,18 @@ fn a_guest_that_waits_for_ever_is_told_to_end_and_has_failed() {
 }
 
 #[test]
+fn a_machine_that_closes_when_the_operator_ends_it_is_no_failure_of_the_tool() {
+    let (record, _directory) = play(&Script::open(), "head -c 1 >/dev/null", |host| {
+        let (sender, typed) = std::sync::mpsc::sync_channel(1);
+        sender.send(Input::Operator("END".to_owned())).unwrap();
+        host.live = Some(typed);
+    });
+    assert_eq!(record.end, End::Interrupted);
+    let (record, _directory) = play(&Script::open(), "true", |_| {});
+    assert!(matches!(record.end, End::Tool { .. }));
+}
+
+#[test]
 fn each_wait_takes_the_next_word_of_the_script() {
     let script = Script::open()
         .state(&Waiting::default())
