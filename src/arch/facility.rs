@@ -37,7 +37,10 @@ impl FacilityList {
     /// How many doublewords the list needs: up to the last nonzero one, at least one.
     #[must_use]
     pub fn doublewords(&self) -> usize {
-        self.0.iter().rposition(|&word| word != 0).map_or(1, |last| last + 1)
+        self.0
+            .iter()
+            .rposition(|&word| word != 0)
+            .map_or(1, |last| last + 1)
     }
 }
 

@@ -132,9 +132,18 @@ mod tests {
 
     #[test]
     fn translation_exceptions_nullify_and_the_rest_suppress() {
-        assert_eq!(ProgramInterruption::PageTranslation.ending(), Ending::Nullification);
-        assert_eq!(ProgramInterruption::AsceType.ending(), Ending::Nullification);
-        assert_eq!(ProgramInterruption::Protection.ending(), Ending::Suppression);
+        assert_eq!(
+            ProgramInterruption::PageTranslation.ending(),
+            Ending::Nullification
+        );
+        assert_eq!(
+            ProgramInterruption::AsceType.ending(),
+            Ending::Nullification
+        );
+        assert_eq!(
+            ProgramInterruption::Protection.ending(),
+            Ending::Suppression
+        );
         assert_eq!(ProgramInterruption::Operation.ending(), Ending::Suppression);
     }
 }

@@ -158,7 +158,11 @@ impl Psw {
     /// The same in the 24- and 31-bit modes, out of the way of the 64-bit one.
     #[cold]
     const fn narrow_address_mask(&self) -> u64 {
-        if self.mask & BASIC_ADDRESSING != 0 { 0x7FFF_FFFF } else { 0x00FF_FFFF }
+        if self.mask & BASIC_ADDRESSING != 0 {
+            0x7FFF_FFFF
+        } else {
+            0x00FF_FFFF
+        }
     }
 
     /// Whether loading this PSW makes an early specification exception pending at once:
@@ -187,26 +191,69 @@ mod tests {
 
     #[test]
     fn a_psw_with_a_reserved_bit_a_bad_mode_or_a_wide_address_is_refused_early() {
-        let good = Psw { mask: 0x0000_0001_8000_0000, address: 0x20_0000 };
+        let good = Psw {
+            mask: 0x0000_0001_8000_0000,
+            address: 0x20_0000,
+        };
         assert!(!good.early_specification());
         for bit in [0, 2, 3, 4, 12, 24, 30, 33, 63] {
-            assert!(Psw { mask: good.mask | bit64(bit), ..good }.early_specification(), "bit {bit}");
+            assert!(
+                Psw {
+                    mask: good.mask | bit64(bit),
+                    ..good
+                }
+                .early_specification(),
+                "bit {bit}"
+            );
         }
-        assert!(Psw { mask: EXTENDED_ADDRESSING, address: 0 }.early_specification());
-        assert!(Psw { mask: BASIC_ADDRESSING, address: 0x8000_0000 }.early_specification());
-        assert!(Psw { mask: 0, address: 0x0100_0000 }.early_specification());
-        assert!(!Psw { mask: 0, address: 0x00FF_FFFF }.early_specification());
+        assert!(
+            Psw {
+                mask: EXTENDED_ADDRESSING,
+                address: 0
+            }
+            .early_specification()
+        );
+        assert!(
+            Psw {
+                mask: BASIC_ADDRESSING,
+                address: 0x8000_0000
+            }
+            .early_specification()
+        );
+        assert!(
+            Psw {
+                mask: 0,
+                address: 0x0100_0000
+            }
+            .early_specification()
+        );
+        assert!(
+            !Psw {
+                mask: 0,
+                address: 0x00FF_FFFF
+            }
+            .early_specification()
+        );
     }
 
     #[test]
     fn load_psw_inverts_bit_12_and_moves_the_address() {
         let psw = Psw::from_short(0x000A_0000_8000_0FFF);
-        assert_eq!(psw, Psw { mask: 0x0002_0000_8000_0000, address: 0xFFF });
+        assert_eq!(
+            psw,
+            Psw {
+                mask: 0x0002_0000_8000_0000,
+                address: 0xFFF
+            }
+        );
     }
 
     #[test]
     fn the_named_fields_are_the_bits_of_the_manual() {
-        let psw = Psw { mask: 0x0705_C000_8000_0000 | CONDITION_CODE, address: 0 };
+        let psw = Psw {
+            mask: 0x0705_C000_8000_0000 | CONDITION_CODE,
+            address: 0,
+        };
         assert!(psw.dat() && psw.problem_state() && !psw.wait());
         assert_eq!(psw.address_space(), AddressSpace::Home);
         assert_eq!(psw.condition_code(), ConditionCode::Three);

@@ -42,7 +42,12 @@ pub struct Charges {
 
 impl Default for Charges {
     fn default() -> Self {
-        Self { overhead: [0; 6], program: [0; 64], supervisor_call: 0, execute: 0 }
+        Self {
+            overhead: [0; 6],
+            program: [0; 64],
+            supervisor_call: 0,
+            execute: 0,
+        }
     }
 }
 
@@ -140,7 +145,8 @@ impl Account {
         if self.started == 0 {
             return 0;
         }
-        self.ticks(self.started, self.entered).saturating_sub(self.total() + self.idle)
+        self.ticks(self.started, self.entered)
+            .saturating_sub(self.total() + self.idle)
     }
 
     /// The activity that counters are computed from.
@@ -166,8 +172,13 @@ mod tests {
     #[test]
     fn an_instruction_is_two_to_the_shift_nanoseconds_whatever_the_phase_of_the_clock() {
         for shift in [0, 3] {
-            let account = Account { mode: Mode::Exact { shift }, origin: 512 * 77, ..Account::default() };
-            let at = |instructions: u64| account.origin + units((1_000_003 + instructions) << shift);
+            let account = Account {
+                mode: Mode::Exact { shift },
+                origin: 512 * 77,
+                ..Account::default()
+            };
+            let at =
+                |instructions: u64| account.origin + units((1_000_003 + instructions) << shift);
             for n in 0..5000 {
                 assert_eq!(account.ticks(at(0), at(n)), n);
                 assert_eq!(account.ticks(at(17), at(17 + n * 1001)), n * 1001);
@@ -177,9 +188,15 @@ mod tests {
 
     #[test]
     fn a_suppressed_instruction_counts_none_and_a_performed_one_counts_one() {
-        let mut account = Account { mode: Mode::Exact { shift: 0 }, ..Account::default() };
+        let mut account = Account {
+            mode: Mode::Exact { shift: 0 },
+            ..Account::default()
+        };
         account.left = 0;
-        let charges = Charges { overhead: [10; 6], ..Charges::default() };
+        let charges = Charges {
+            overhead: [10; 6],
+            ..Charges::default()
+        };
         account.entered = units(30);
         account.enter(&charges, Class::Program, true);
         account.correct(0, 1, true);

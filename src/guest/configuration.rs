@@ -87,7 +87,13 @@ impl Configuration {
     /// A configuration with `cpus` CPUs and storage up to `storage_end`, in real-time mode, at the
     /// logical-partition level, with an empty facility list; the caller fills in what differs.
     #[must_use]
-    pub fn new(storage_end: u64, increment: u64, cpus: u16, pages: Pages, shadow: SharedShadow) -> Self {
+    pub fn new(
+        storage_end: u64,
+        increment: u64,
+        cpus: u16,
+        pages: Pages,
+        shadow: SharedShadow,
+    ) -> Self {
         Self {
             storage_end,
             increment,
@@ -126,6 +132,8 @@ impl Configuration {
 
     /// Takes all orders out of CPU `address`'s mailbox.
     pub fn take_orders(&self, address: u16) -> u32 {
-        self.mailboxes[address as usize & (MAXIMUM_CPUS - 1)].orders.swap(0, Ordering::AcqRel)
+        self.mailboxes[address as usize & (MAXIMUM_CPUS - 1)]
+            .orders
+            .swap(0, Ordering::AcqRel)
     }
 }

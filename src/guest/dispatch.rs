@@ -19,7 +19,7 @@ use crate::guest::scanner::{self, Entry, PageState};
 use crate::guest::schedule;
 use crate::guest::shadow;
 use crate::guest::storage;
-use crate::guest::vcpu::{CpuState, Text, CachedPage, Vcpu};
+use crate::guest::vcpu::{CachedPage, CpuState, Text, Vcpu};
 use crate::insn::{self, Instruction};
 
 /// PSW bits that the guest's program changes without the firmware: the hardware's are the truth.
@@ -61,9 +61,16 @@ pub fn enter<H: Hardware>(
         cpu.sampling.slack = cpu.account.left.wrapping_sub(cpu.sampling.armed_at);
         cpu.sampling.armed_at = 0;
     }
-    let live = if cpu.psw.dat() { LIVE | psw::ADDRESS_SPACE } else { LIVE };
+    let live = if cpu.psw.dat() {
+        LIVE | psw::ADDRESS_SPACE
+    } else {
+        LIVE
+    };
     let old = cpu.interruption.old;
-    cpu.psw = Psw { mask: (cpu.psw.mask & !live) | (old.mask & live), address: old.address };
+    cpu.psw = Psw {
+        mask: (cpu.psw.mask & !live) | (old.mask & live),
+        address: old.address,
+    };
     if cpu.sampling.step.is_some() {
         end_step(cpu, configuration, hardware);
     }
@@ -85,13 +92,24 @@ fn end_step<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware
 #[must_use]
 #[inline]
 pub fn real_psw(cpu: &Vcpu) -> Psw {
-    let mirrored = if cpu.psw.dat() { MIRRORED | psw::ADDRESS_SPACE } else { MIRRORED };
-    Psw { mask: (cpu.psw.mask & mirrored) | MACHINE, address: cpu.psw.address }
+    let mirrored = if cpu.psw.dat() {
+        MIRRORED | psw::ADDRESS_SPACE
+    } else {
+        MIRRORED
+    };
+    Psw {
+        mask: (cpu.psw.mask & mirrored) | MACHINE,
+        address: cpu.psw.address,
+    }
 }
 
 /// A program interruption.
 #[inline(always)]
-pub fn program<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
+pub fn program<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) -> Next {
     if matches!(cpu.interruption.code, 0x01 | 0x02) {
         return instruction(cpu, configuration, hardware);
     }
@@ -147,10 +165,21 @@ fn any_instruction<H: Hardware>(
         Ok((instruction, executed)) => {
             let outcome = millicode::perform(cpu, configuration, hardware, &instruction);
             conclude(cpu, configuration, hardware, outcome, problem, executed);
-            if outcome == Outcome::Yield { Next::Yield } else { Next::Run }
+            if outcome == Outcome::Yield {
+                Next::Yield
+            } else {
+                Next::Run
+            }
         }
         Err(fault) => {
-            conclude(cpu, configuration, hardware, Outcome::Fault(fault), problem, false);
+            conclude(
+                cpu,
+                configuration,
+                hardware,
+                Outcome::Fault(fault),
+                problem,
+                false,
+            );
             Next::Run
         }
     }
@@ -191,7 +220,13 @@ fn conclude<H: Hardware>(
                 }
                 Exception::Operation
             };
-            delivery::program(cpu, configuration, hardware, Fault::plain(exception), length);
+            delivery::program(
+                cpu,
+                configuration,
+                hardware,
+                Fault::plain(exception),
+                length,
+            );
             0
         }
     };
@@ -203,7 +238,7 @@ fn conclude<H: Hardware>(
 fn kept_text<H: Hardware>(cpu: &Vcpu, hardware: &H) -> Option<[u8; 6]> {
     let at = Virtual(cpu.psw.address);
     let mode = cpu.psw.mask & (psw::DAT | psw::ADDRESS_SPACE);
-    let kept = &cpu.text_page;
+    let kept = &cpu.text_pages[Vcpu::text_place(at.0)];
     if !kept.valid
         || kept.page != at.page().0
         || kept.mode != mode
@@ -233,17 +268,27 @@ fn text<H: Hardware>(
 ) -> Result<(Instruction, bool), Fault> {
     if let Some(bytes) = kept_text(cpu, hardware) {
         let length = insn::length(bytes[0]) as u8;
-        cpu.text = Text { bytes, length, executed: false };
+        cpu.text = Text {
+            bytes,
+            length,
+            executed: false,
+        };
     } else {
         cpu.text = storage::text(cpu, configuration, hardware)?;
         // The next trap of this page finds it at once.
         let page = Virtual(cpu.psw.address).page();
         let mode = cpu.psw.mask & (psw::DAT | psw::ADDRESS_SPACE);
-        if let Ok(claim) = storage::resolve(cpu, configuration, hardware, page, 4096, Access::Execute)
+        if let Ok(claim) =
+            storage::resolve(cpu, configuration, hardware, page, 4096, Access::Execute)
             && claim.first.length == 4096
         {
             let absolute = claim.first.at;
-            cpu.text_page = CachedPage { page: page.0, mode, absolute, valid: true };
+            cpu.text_pages[Vcpu::text_place(page.0)] = CachedPage {
+                page: page.0,
+                mode,
+                absolute,
+                valid: true,
+            };
         }
     }
     match insn::decode(&cpu.text.bytes) {
@@ -274,11 +319,18 @@ fn executed<H: Hardware>(
         text.bytes = insn::modified_target(text.bytes, cpu.general[usize::from(r1 & 15)] as u8);
     }
     let instruction = insn::decode(&text.bytes);
-    if matches!(instruction, Instruction::Ex { .. } | Instruction::Exrl { .. }) {
+    if matches!(
+        instruction,
+        Instruction::Ex { .. } | Instruction::Exrl { .. }
+    ) {
         return Err(Fault::plain(Exception::Execute));
     }
     // The instruction address advances by the length of the EXECUTE.
-    cpu.text = Text { bytes: text.bytes, length, executed: true };
+    cpu.text = Text {
+        bytes: text.bytes,
+        length,
+        executed: true,
+    };
     Ok((instruction, true))
 }
 
@@ -288,7 +340,10 @@ fn reflect<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
     let code = cpu.interruption.code;
     let charged = configuration.charges.of(code);
     let problem = cpu.psw.problem_state();
-    let should = i64::from(ending(code) == Ending::CompletionOrTermination);
+    // Compare and trap completes: data-exception code FF.
+    let trapped = code == Exception::Data.code() && cpu.interruption.parameter == 0xFF;
+    let completed = ending(code) == Ending::CompletionOrTermination || trapped;
+    let should = i64::from(completed);
     let condition = Condition::of(&cpu.interruption);
     delivery::reflect(cpu, configuration, hardware, &condition);
     cpu.account.correct(should, charged, problem);
@@ -302,10 +357,10 @@ fn access<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
     // Back to the instruction itself: protection and addressing suppress, so the hardware advanced
     // the address (for an instruction fetch by a made-up length, which is the one it stored).
     if ending(code) == Ending::Suppression {
-        cpu.psw.address =
-            cpu.psw.address.wrapping_sub(u64::from(length)) & cpu.psw.address_mask();
+        cpu.psw.address = cpu.psw.address.wrapping_sub(u64::from(length)) & cpu.psw.address_mask();
     }
-    cpu.account.correct(0, configuration.charges.of(code), problem);
+    cpu.account
+        .correct(0, configuration.charges.of(code), problem);
     if let Err(fault) = resolve(cpu, configuration, hardware) {
         // A made-up length is no length: an instruction that could not be fetched has none here.
         delivery::program(cpu, configuration, hardware, fault, length);
@@ -352,7 +407,11 @@ fn resolve<H: Hardware>(
         if protection && kind == TEID_LOW_ADDRESS {
             return Err(Fault::low_address_protection(at, Space::Primary));
         }
-        let real = Translation { real: Real(at.0), protected: false, execution_protected: false };
+        let real = Translation {
+            real: Real(at.0),
+            protected: false,
+            execution_protected: false,
+        };
         (real, None)
     };
     let absolute = cpu.absolute(translation.real);
@@ -406,7 +465,10 @@ fn entry_of<H: Hardware>(
     match target.map(|target| Virtual(target & cpu.psw.address_mask())) {
         Some(target) if target.page() == at.page() => Entry::At(target.byte_index() as usize),
         _ => {
-            let carried = here.offset(u64::from(text.length)).0.wrapping_sub(at.page().0);
+            let carried = here
+                .offset(u64::from(text.length))
+                .0
+                .wrapping_sub(at.page().0);
             Entry::Carried(if carried < 6 { carried as usize } else { 0 })
         }
     }
@@ -414,7 +476,11 @@ fn entry_of<H: Hardware>(
 
 /// A supervisor call.
 #[inline]
-pub fn supervisor_call<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+pub fn supervisor_call<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) {
     let problem = cpu.psw.problem_state();
     let charged = i64::from(configuration.charges.supervisor_call);
     let (number, length) = (cpu.interruption.code as u8, cpu.interruption.length);
@@ -425,12 +491,18 @@ pub fn supervisor_call<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuratio
 /// What is done before the firmware is left: orders, pending interruptions, controls, the clock.
 #[inline(always)]
 pub fn leave<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
-    // The plain way out: nothing is due.
-    let plain = !(cpu.attention | cpu.controls_changed | cpu.sampling.rearm | cpu.sampling.changed)
+    // The plain way out: nothing is due, or just the clock comparator is to be set.
+    let plain = !(cpu.attention | cpu.controls_changed)
         && cpu.psw.mask & psw::WAIT == 0
         && cpu.state == CpuState::Operating
         && !shadow::outdated(cpu, configuration);
-    if plain { Next::Run } else { settle(cpu, configuration, hardware) }
+    if !plain {
+        return settle(cpu, configuration, hardware);
+    }
+    if cpu.sampling.rearm | cpu.sampling.changed {
+        schedule::arm(cpu, configuration, hardware);
+    }
+    Next::Run
 }
 
 /// Does what is due before the firmware is left.
@@ -472,5 +544,9 @@ fn attend<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
         return Next::Run;
     }
     let open = psw::EXTERNAL | psw::IO | psw::MACHINE_CHECK;
-    if cpu.psw.mask & open == 0 { Next::Ended } else { Next::Wait }
+    if cpu.psw.mask & open == 0 {
+        Next::Ended
+    } else {
+        Next::Wait
+    }
 }

@@ -28,8 +28,12 @@ pub trait Hardware {
     /// As above, 64 bits.
     fn compare_and_swap_u64(&mut self, at: Absolute, expected: u64, new: u64) -> Result<(), u64>;
     /// As above, 128 bits (COMPARE DOUBLE AND SWAP).
-    fn compare_and_swap_u128(&mut self, at: Absolute, expected: u128, new: u128)
-    -> Result<(), u128>;
+    fn compare_and_swap_u128(
+        &mut self,
+        at: Absolute,
+        expected: u128,
+        new: u128,
+    ) -> Result<(), u128>;
 
     /// INSERT STORAGE KEY EXTENDED of the 4 KiB block.
     fn storage_key(&self, at: Absolute) -> u8;
@@ -76,7 +80,13 @@ pub trait Hardware {
     /// Makes another real CPU look at its mailbox (SIGNAL PROCESSOR, emergency signal).
     fn wake(&mut self, cpu: u16);
     /// STORE SYSTEM INFORMATION of the machine below into 4 KiB; `None` if not available.
-    fn system_information(&mut self, function: u8, selector1: u16, selector2: u16, into: &mut [u8; 4096]) -> Option<()>;
+    fn system_information(
+        &mut self,
+        function: u8,
+        selector1: u16,
+        selector2: u16,
+        into: &mut [u8; 4096],
+    ) -> Option<()>;
     /// Highest function code of STORE SYSTEM INFORMATION of the machine below.
     fn cpu_id(&self) -> u64;
     /// SERVICE CALL with a copied SCCB: the machine's own answer to READ SCP INFO and its like.

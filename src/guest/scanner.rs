@@ -59,7 +59,11 @@ impl Pages {
     /// All pages data; `states` has one entry per page frame of the guest, `owners` one per page
     /// of the pool of code copies at `copies`.
     #[must_use]
-    pub const fn new(states: &'static [AtomicU16], owners: &'static [AtomicU32], copies: Real) -> Self {
+    pub const fn new(
+        states: &'static [AtomicU16],
+        owners: &'static [AtomicU32],
+        copies: Real,
+    ) -> Self {
         Self {
             states,
             owners,
@@ -84,7 +88,9 @@ impl Pages {
 
     #[inline]
     fn raw(&self, at: Absolute) -> u16 {
-        self.states.get((at.0 / PAGE) as usize).map_or(DATA, |state| state.load(Ordering::Relaxed))
+        self.states
+            .get((at.0 / PAGE) as usize)
+            .map_or(DATA, |state| state.load(Ordering::Relaxed))
     }
 
     fn set(&self, at: Absolute, state: u16) {
@@ -136,18 +142,18 @@ pub fn make_executable<H: Hardware>(
         Entry::Carried(bytes) => sensitive::scan(&text, &[], *bytes),
     };
     let mut state = TEXT;
-    if sites.iter().any(|site| site.proved) {
-        if let Some((number, robbed)) = pages.take_copy(at) {
-            if let Some(other) = robbed.filter(|&other| other != at) {
-                make_data(configuration, hardware, other);
-            }
-            let copy = pages.copies.offset(u64::from(number) * PAGE);
-            hardware.copy_page(at, copy);
-            for site in sites.iter().filter(|site| site.proved) {
-                patch(hardware, copy, site.offset, site.instruction.replacement());
-            }
-            state = COPIED + number;
+    if sites.iter().any(|site| site.proved)
+        && let Some((number, robbed)) = pages.take_copy(at)
+    {
+        if let Some(other) = robbed.filter(|&other| other != at) {
+            make_data(configuration, hardware, other);
         }
+        let copy = pages.copies.offset(u64::from(number) * PAGE);
+        hardware.copy_page(at, copy);
+        for site in sites.iter().filter(|site| site.proved) {
+            patch(hardware, copy, site.offset, site.instruction.replacement());
+        }
+        state = COPIED + number;
     }
     let unproved = sites.iter().filter(|site| !site.proved).count();
     pages.unproved.fetch_add(unproved as u64, Ordering::Relaxed);
@@ -194,7 +200,10 @@ fn make_data<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: A
     let pages = &configuration.pages;
     let at = at.page();
     let state = pages.raw(at);
-    if let Some(owner) = state.checked_sub(COPIED).and_then(|n| pages.owners.get(usize::from(n))) {
+    if let Some(owner) = state
+        .checked_sub(COPIED)
+        .and_then(|n| pages.owners.get(usize::from(n)))
+    {
         let page = (at.0 / PAGE) as u32 + 1;
         let _ = owner.compare_exchange(page, 0, Ordering::Relaxed, Ordering::Relaxed);
     }

@@ -121,10 +121,15 @@ fn renew(cpu: &mut Vcpu) {
     cpu.sampling.changed = false;
     cpu.sampling.rearm = true;
     let total = cpu.account.total();
-    cpu.sampling.own = cpu.own.active_interval().map_or(NEVER, |interval| total + interval);
+    cpu.sampling.own = cpu
+        .own
+        .active_interval()
+        .map_or(NEVER, |interval| total + interval);
     if cpu.sampling.machine == NEVER || cpu.machine.active_interval().is_none() {
-        cpu.sampling.machine =
-            cpu.machine.active_interval().map_or(NEVER, |interval| total + interval);
+        cpu.sampling.machine = cpu
+            .machine
+            .active_interval()
+            .map_or(NEVER, |interval| total + interval);
     }
 }
 
@@ -155,7 +160,10 @@ pub fn take_due_samples<H: Hardware, S: SampleStorage>(
     }
     if cpu.sampling.own <= total {
         let snapshot = snapshot(cpu);
-        let mut blocks = GuestBlocks { configuration, hardware };
+        let mut blocks = GuestBlocks {
+            configuration,
+            hardware,
+        };
         if cpu.own.sample(&snapshot, &mut blocks) != Sampled::Stored {
             cpu.attention = true;
         }
@@ -172,7 +180,11 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
         renew(cpu);
     }
     cpu.sampling.rearm = false;
-    let due = cpu.sampling.own.min(cpu.sampling.machine).min(cpu.sampling.turn);
+    let due = cpu
+        .sampling
+        .own
+        .min(cpu.sampling.machine)
+        .min(cpu.sampling.turn);
     let total = cpu.account.total();
     let rest = due.saturating_sub(total);
     let now = hardware.clock();
@@ -184,7 +196,9 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
             let overhead = configuration.charges.overhead[1];
             now + units((rest + overhead) << shift) + cpu.sampling.slack
         }
-        Mode::RealTime => now + units(rest.wrapping_mul(1000) / u64::from(cpu.account.cpu_speed.max(1))),
+        Mode::RealTime => {
+            now + units(rest.wrapping_mul(1000) / u64::from(cpu.account.cpu_speed.max(1)))
+        }
     };
     let ahead = match (cpu.sampling.step, cpu.account.mode) {
         (Some(_), Mode::Exact { shift }) => {
@@ -197,7 +211,11 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
         cpu.pending.clock_comparator = true;
         cpu.attention = true;
     }
-    let guest = if cpu.pending.clock_comparator { NEVER } else { cpu.clock_comparator };
+    let guest = if cpu.pending.clock_comparator {
+        NEVER
+    } else {
+        cpu.clock_comparator
+    };
     cpu.sampling.armed_at = now;
     hardware.set_clock_comparator(ahead.min(guest));
 }
@@ -212,4 +230,3 @@ pub fn test_clock_comparator<H: Hardware>(cpu: &mut Vcpu, hardware: &H) {
         cpu.attention = true;
     }
 }
-

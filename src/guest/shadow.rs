@@ -94,7 +94,9 @@ impl SharedShadow {
     }
 
     fn guest_prefix(&self, cpu: usize) -> u64 {
-        self.guest_prefix.get(cpu).map_or(0, |prefix| prefix.load(Ordering::Relaxed))
+        self.guest_prefix
+            .get(cpu)
+            .map_or(0, |prefix| prefix.load(Ordering::Relaxed))
     }
 
     const fn segment_table(&self, cpu: usize) -> Real {
@@ -233,7 +235,12 @@ pub fn page_changed<H: Hardware>(configuration: &Configuration, hardware: &mut H
         hardware.hsa_store(table.offset((page / PAGE % 256) * 8), value);
     };
     let shared = entry(configuration, 0, at);
-    replace(hardware, shadow.identity_table(at.0 / SEGMENT), at.0, shared);
+    replace(
+        hardware,
+        shadow.identity_table(at.0 / SEGMENT),
+        at.0,
+        shared,
+    );
     for cpu in 0..MAXIMUM_CPUS.min(usize::from(configuration.cpus)) {
         let prefix = shadow.guest_prefix(cpu);
         // Prefixing is its own inverse: the guest-real page that this CPU sees there.
@@ -252,7 +259,10 @@ pub fn page_changed<H: Hardware>(configuration: &Configuration, hardware: &mut H
 ///
 /// Another CPU notices the generation when it next leaves the firmware.
 pub fn purge_all<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, _hardware: &mut H) {
-    configuration.shadow.generation.fetch_add(1, Ordering::Relaxed);
+    configuration
+        .shadow
+        .generation
+        .fetch_add(1, Ordering::Relaxed);
     cpu.controls_changed = true;
 }
 
@@ -267,7 +277,10 @@ fn space<H: Hardware>(
         return identity_asce(configuration, usize::from(cpu.address));
     }
     let count = cpu.shadow.count.min(SPACES);
-    if let Some(found) = cpu.shadow.spaces[..count].iter().find(|space| space.guest == guest) {
+    if let Some(found) = cpu.shadow.spaces[..count]
+        .iter()
+        .find(|space| space.guest == guest)
+    {
         return found.shadow;
     }
     if count == SPACES || cpu.shadow.used + 2 * TABLE > configuration.shadow.pool_length {
@@ -276,7 +289,8 @@ fn space<H: Hardware>(
     let root = take(cpu, configuration, TABLE);
     let level = (guest & asce::DESIGNATION_TYPE) >> 2;
     clear_table(hardware, root, level);
-    let shadow = root.0 | (guest & (asce::DESIGNATION_TYPE | asce::PRIVATE_SPACE)) | asce::TABLE_LENGTH;
+    let shadow =
+        root.0 | (guest & (asce::DESIGNATION_TYPE | asce::PRIVATE_SPACE)) | asce::TABLE_LENGTH;
     if let Some(slot) = cpu.shadow.spaces.get_mut(cpu.shadow.count) {
         *slot = Space { guest, shadow };
         cpu.shadow.count += 1;
@@ -365,8 +379,17 @@ pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration,
         spaces = wanted(cpu, hardware);
     }
     let zero = CR0_MACHINE | (cpu.control[0] & CR0_MIRRORED);
-    for (slot, (register, value)) in
-        [(0, zero), (1, spaces[0]), (7, spaces[1]), (13, spaces[2]), (6, cpu.control[6]), (8, cpu.control[8]), (14, cpu.control[14])].into_iter().enumerate()
+    for (slot, (register, value)) in [
+        (0, zero),
+        (1, spaces[0]),
+        (7, spaces[1]),
+        (13, spaces[2]),
+        (6, cpu.control[6]),
+        (8, cpu.control[8]),
+        (14, cpu.control[14]),
+    ]
+    .into_iter()
+    .enumerate()
     {
         if cpu.shadow.loaded[slot] != value {
             cpu.shadow.loaded[slot] = value;
@@ -391,7 +414,8 @@ pub fn fill<H: Hardware>(
     let frame = cpu.absolute(translation.real);
     let mut value = entry(configuration, usize::from(cpu.address), frame);
     // Only who executes sees the copy; every other alias sees the original, until it executes too.
-    if access != Access::Execute && matches!(configuration.pages.state(frame), PageState::Copied(_)) {
+    if access != Access::Execute && matches!(configuration.pages.state(frame), PageState::Copied(_))
+    {
         value = hardware.real_of(frame.page()).0 | PTE_PROTECTION | PTE_EXECUTION_PROTECTION;
     }
     if translation.protected {
@@ -401,9 +425,7 @@ pub fn fill<H: Hardware>(
         value |= PTE_EXECUTION_PROTECTION;
     }
     // A root, three tables and a page table at most are made, each on its boundary.
-    if cpu.shadow.used + 5 * TABLE > configuration.shadow.pool_length
-        || stale(cpu, configuration)
-    {
+    if cpu.shadow.used + 5 * TABLE > configuration.shadow.pool_length || stale(cpu, configuration) {
         empty(cpu, configuration, hardware);
         load_controls(cpu, configuration, hardware);
     }

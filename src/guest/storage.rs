@@ -117,20 +117,32 @@ pub fn resolve<H: Hardware>(
         Access::Execute => None,
     };
     if let Some(at) = cache.and_then(|cache| kept(cpu, at, length, cache)) {
-        return Ok(Claim { first: Piece { at, length }, second: Piece::default() });
+        return Ok(Claim {
+            first: Piece { at, length },
+            second: Piece::default(),
+        });
     }
     let at = Virtual(at.0 & cpu.psw.address_mask());
-    let space = if cpu.psw.dat() { Some(Space::of(cpu, access)) } else { None };
+    let space = if cpu.psw.dat() {
+        Some(Space::of(cpu, access))
+    } else {
+        None
+    };
     let claim = resolve_by(cpu, configuration, hardware, space, at, length, access)?;
-    // Pages 0 and 1 are only partly protected by low-address protection: they are not kept.
+    // Low-address protection forbids stores into parts of pages 0 and 1: these are not kept.
     if let Some(cell) = cache.and_then(|cache| cpu.operand_pages.get(cache))
-        && at.page().0 > PAGE
+        && (access == Access::Fetch || at.page().0 > PAGE)
         && claim.first.length == length
         && length != 0
     {
         let absolute = claim.first.at.page();
         let mode = cpu.psw.mask & (DAT | ADDRESS_SPACE);
-        cell.set(CachedPage { page: at.page().0, mode, absolute, valid: true });
+        cell.set(CachedPage {
+            page: at.page().0,
+            mode,
+            absolute,
+            valid: true,
+        });
     }
     Ok(claim)
 }

@@ -118,8 +118,9 @@ pub struct Vcpu {
     pub shadow: Shadow,
     /// When the next samples are due, at both levels.
     pub sampling: Schedule,
-    /// The instruction text's page as last translated.
-    pub text_page: CachedPage,
+    /// Pages of instruction text as last translated, by the rightmost two bits of the page number:
+    /// a program and its interruption handlers are rarely in one page.
+    pub text_pages: [CachedPage; 4],
     /// The pages of the operand that was last fetched, and last stored.
     pub operand_pages: [Cell<CachedPage>; 2],
     /// A control register changed that is mirrored in hardware or selects an address space.
@@ -149,7 +150,7 @@ impl Vcpu {
             machine,
             shadow: Shadow::default(),
             sampling: Schedule::default(),
-            text_page: CachedPage::default(),
+            text_pages: Default::default(),
             operand_pages: Default::default(),
             controls_changed: true,
             attention: true,
@@ -186,9 +187,16 @@ impl Vcpu {
         self.reset_controls();
     }
 
+    /// The place in [`Self::text_pages`] of the page that holds an address.
+    #[must_use]
+    #[inline(always)]
+    pub const fn text_place(address: u64) -> usize {
+        (address >> 12) as usize & 3
+    }
+
     /// Forgets translations that were kept: controls changed, or tables may have.
     pub fn forget_translations(&mut self) {
-        self.text_page.valid = false;
+        self.text_pages = Default::default();
         self.operand_pages = Default::default();
     }
 
@@ -216,7 +224,13 @@ impl Vcpu {
     #[must_use]
     #[inline]
     pub fn operand_address_indexed(&self, index: u8, base: u8, displacement: i32) -> u64 {
-        let register = |n: u8| if n == 0 { 0 } else { self.general[(n & 15) as usize] };
+        let register = |n: u8| {
+            if n == 0 {
+                0
+            } else {
+                self.general[(n & 15) as usize]
+            }
+        };
         register(base)
             .wrapping_add(register(index))
             .wrapping_add(i64::from(displacement) as u64)

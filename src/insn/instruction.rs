@@ -303,14 +303,33 @@ instructions! {
 #[must_use]
 pub fn decode_common(text: &[u8; 6]) -> Option<Instruction> {
     Some(match (text[0], text[1]) {
-        (0x80, _) => Instruction::Ssm { second: format::s::second(text) },
-        (0xAC, i2) => Instruction::Stnsm { first: format::si::first(text), i2 },
-        (0xAD, i2) => Instruction::Stosm { first: format::si::first(text), i2 },
-        (0xB2, 0x09) => Instruction::Stpt { second: format::s::second(text) },
-        (0xB2, 0x12) => Instruction::Stap { second: format::s::second(text) },
-        (0xB2, 0x80) => Instruction::Lpp { second: format::s::second(text) },
-        (0xB2, 0xB2) => Instruction::Lpswe { second: format::s::second(text) },
-        (0xB2, 0xE4) => Instruction::Ecctr { r1: text[3] >> 4, r2: text[3] & 15 },
+        (0x80, _) => Instruction::Ssm {
+            second: format::s::second(text),
+        },
+        (0xAC, i2) => Instruction::Stnsm {
+            first: format::si::first(text),
+            i2,
+        },
+        (0xAD, i2) => Instruction::Stosm {
+            first: format::si::first(text),
+            i2,
+        },
+        (0xB2, 0x09) => Instruction::Stpt {
+            second: format::s::second(text),
+        },
+        (0xB2, 0x12) => Instruction::Stap {
+            second: format::s::second(text),
+        },
+        (0xB2, 0x80) => Instruction::Lpp {
+            second: format::s::second(text),
+        },
+        (0xB2, 0xB2) => Instruction::Lpswe {
+            second: format::s::second(text),
+        },
+        (0xB2, 0xE4) => Instruction::Ecctr {
+            r1: text[3] >> 4,
+            r2: text[3] & 15,
+        },
         (0xEB, _) if text[5] == 0x2F => Instruction::Lctlg {
             r1: text[1] >> 4,
             r3: text[1] & 15,

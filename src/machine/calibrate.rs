@@ -37,7 +37,10 @@ fn run(native: &mut Native, plain: u64, last: &[u8], program_mask: u64) -> Probe
     registers[1] = SEQUENCE + 0x800;
     registers[2] = SEQUENCE + 0x900;
     registers[4] = 0x7FFF_FFFF;
-    let psw = Psw { mask: PROBLEM | ADDRESSING_64 | (program_mask & PROGRAM_MASK), address: SEQUENCE };
+    let psw = Psw {
+        mask: PROBLEM | ADDRESSING_64 | (program_mask & PROGRAM_MASK),
+        address: SEQUENCE,
+    };
     probe(psw, &registers)
 }
 

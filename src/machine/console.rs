@@ -52,7 +52,10 @@ fn write_out(kind: ConsoleKind, buffer: &mut Buffer) {
     match kind {
         ConsoleKind::Ascii => sclp::write_ascii(buffer),
         ConsoleKind::Line => {
-            for line in buffer.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+            for line in buffer
+                .split(|&byte| byte == b'\n')
+                .filter(|line| !line.is_empty())
+            {
                 sclp::write_line(line);
             }
         }

@@ -39,7 +39,9 @@ impl Cpu {
     #[cold]
     pub fn send_full_blocks(&mut self) {
         self.vcpu.sampling.block_full = false;
-        let Some(current) = self.current_block() else { return };
+        let Some(current) = self.current_block() else {
+            return;
+        };
         let mut block = self.blocks.oldest;
         while block != current {
             self.blocks.send(block);
@@ -80,7 +82,12 @@ impl Blocks {
     /// The blocks of an area, empty, and their table: block links and a table link to itself.
     #[must_use]
     pub fn new(area: CpuArea, cpu: u16) -> Self {
-        let blocks = Self { area, cpu, sequence: 0, oldest: 0 };
+        let blocks = Self {
+            area,
+            cpu,
+            sequence: 0,
+            oldest: 0,
+        };
         for block in 0..BLOCKS {
             blocks.write(area.block_table + block * 8, blocks.block(block));
             blocks.clear(block);
@@ -122,7 +129,8 @@ impl Blocks {
         };
         // SAFETY: a block of this CPU's; nothing stores into it while it is sent.
         let bytes = unsafe {
-            let at = ptr::with_exposed_provenance::<[u8; PAGE as usize]>(self.block(number) as usize);
+            let at =
+                ptr::with_exposed_provenance::<[u8; PAGE as usize]>(self.block(number) as usize);
             &*at
         };
         console::sample_data(&head, bytes);
@@ -157,7 +165,11 @@ impl SampleStorage for Blocks {
     fn compare_and_swap(&mut self, at: Absolute, expected: u128, new: u128) -> Result<(), u128> {
         // SAFETY: the first 16 bytes of a trailer in the block area.
         unsafe {
-            instruction::cdsg(ptr::with_exposed_provenance_mut(at.0 as usize), expected, new)
+            instruction::cdsg(
+                ptr::with_exposed_provenance_mut(at.0 as usize),
+                expected,
+                new,
+            )
         }
     }
 

@@ -11,8 +11,8 @@ use crate::machine::trap::lowcore_field;
 use crate::machine::{console, instruction};
 use core::fmt::Write;
 use core::sync::atomic::{AtomicBool, Ordering};
-use zerocopy::byteorder::big_endian::U64;
 use zerocopy::IntoBytes;
+use zerocopy::byteorder::big_endian::U64;
 
 /// Why the machine stands still: the address of its disabled wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,10 @@ pub fn image() -> (u64, u64, u64) {
 
 /// Ends in a disabled wait.
 pub fn stop(why: WaitState) -> ! {
-    let psw = Psw { mask: WAIT | ADDRESSING_64, address: u64::from(why as u32) };
+    let psw = Psw {
+        mask: WAIT | ADDRESSING_64,
+        address: u64::from(why as u32),
+    };
     // SAFETY: a disabled wait runs nothing.
     unsafe { instruction::lpswe(&psw) }
 }
@@ -93,7 +96,8 @@ fn backtrace(stack: u64) -> heapless::Vec<U64, 32> {
     while at < top && !found.is_full() {
         // SAFETY: this machine's own stack, between the failing frame and its end or a little over
         // it, still in the HSA.
-        let word: u64 = unsafe { core::ptr::read_volatile(core::ptr::with_exposed_provenance(at as usize)) };
+        let word: u64 =
+            unsafe { core::ptr::read_volatile(core::ptr::with_exposed_provenance(at as usize)) };
         if word > base + 6 && word < text_end && word & 1 == 0 {
             // SAFETY: inside the image's text.
             let before: [u8; 6] = unsafe {
@@ -131,11 +135,20 @@ pub fn fail(why: WaitState, psw: Psw, registers: &[u64; 16], text: core::fmt::Ar
             backtrace: (trace.len() as u16).into(),
         };
         let [kind, body] = head.pieces();
-        console::send(Channel::RunState, &[kind, body, trace.as_bytes(), line.as_bytes()]);
+        console::send(
+            Channel::RunState,
+            &[kind, body, trace.as_bytes(), line.as_bytes()],
+        );
     } else {
         let base = image().0;
-        console::say(format_args!("Millimeter has failed, wait state {:03X}: {line}\n", why as u32));
-        console::say(format_args!("PSW {:016X} {:016X}, image at {base:X}\n", psw.mask, psw.address));
+        console::say(format_args!(
+            "Millimeter has failed, wait state {:03X}: {line}\n",
+            why as u32
+        ));
+        console::say(format_args!(
+            "PSW {:016X} {:016X}, image at {base:X}\n",
+            psw.mask, psw.address
+        ));
         for (number, four) in registers.chunks(4).enumerate() {
             console::say(format_args!(
                 "R{:<2} {:016X} {:016X} {:016X} {:016X}\n",
@@ -195,5 +208,10 @@ fn panic(information: &core::panic::PanicInfo<'_>) -> ! {
     unsafe { core::arch::asm!("lgr {},%r15", out(reg) stack, options(nomem, nostack)) };
     let mut registers = [0; 16];
     registers[15] = stack;
-    fail(WaitState::Panic, Psw::default(), &registers, format_args!("{information}"))
+    fail(
+        WaitState::Panic,
+        Psw::default(),
+        &registers,
+        format_args!("{information}"),
+    )
 }

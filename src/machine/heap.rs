@@ -16,13 +16,23 @@ struct IplHeap {
 }
 
 #[global_allocator]
-static HEAP: IplHeap = IplHeap { heap: Mutex::new(Heap::empty()), sealed: AtomicBool::new(false) };
+static HEAP: IplHeap = IplHeap {
+    heap: Mutex::new(Heap::empty()),
+    sealed: AtomicBool::new(false),
+};
 
 // SAFETY: the linked list does the work, one caller at a time.
 unsafe impl GlobalAlloc for IplHeap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        assert!(!self.sealed.load(Ordering::Relaxed), "the heap is sealed: {} bytes", layout.size());
-        self.heap.lock().allocate_first_fit(layout).map_or(null_mut(), NonNull::as_ptr)
+        assert!(
+            !self.sealed.load(Ordering::Relaxed),
+            "the heap is sealed: {} bytes",
+            layout.size()
+        );
+        self.heap
+            .lock()
+            .allocate_first_fit(layout)
+            .map_or(null_mut(), NonNull::as_ptr)
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
@@ -40,7 +50,10 @@ unsafe impl GlobalAlloc for IplHeap {
 pub unsafe fn give(at: u64, length: u64) {
     // SAFETY: by contract.
     unsafe {
-        HEAP.heap.lock().init(core::ptr::with_exposed_provenance_mut(at as usize), length as usize);
+        HEAP.heap.lock().init(
+            core::ptr::with_exposed_provenance_mut(at as usize),
+            length as usize,
+        );
     }
 }
 

@@ -28,7 +28,11 @@ pub fn listen() {
 /// The real CR0 bit by which input interrupts the guest, or none.
 #[must_use]
 pub fn listening() -> u64 {
-    if LISTENING.load(Ordering::Relaxed) { CR0_SERVICE_SIGNAL } else { 0 }
+    if LISTENING.load(Ordering::Relaxed) {
+        CR0_SERVICE_SIGNAL
+    } else {
+        0
+    }
 }
 
 /// Takes bytes that were typed for the guest.

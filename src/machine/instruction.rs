@@ -61,15 +61,6 @@ pub fn spt(value: u64) {
     unsafe { asm!(".insn s,0xb2080000,0({})", in(reg_addr) &raw const value, options(nostack)) };
 }
 
-/// STORE CPU TIMER.
-#[inline]
-pub fn stpt() -> u64 {
-    let mut value = 0u64;
-    // SAFETY: stores eight bytes into a local variable.
-    unsafe { asm!(".insn s,0xb2090000,0({})", in(reg_addr) &raw mut value, options(nostack)) };
-    value
-}
-
 /// STORE CPU ADDRESS.
 pub fn stap() -> u16 {
     let mut value = 0u16;
@@ -95,15 +86,6 @@ pub fn stfle<const N: usize>() -> [u64; N] {
             options(nostack));
     }
     list
-}
-
-/// STORE FACILITY LIST: bits 0-31, which the machine stores at real 200.
-pub fn stfl() -> u32 {
-    // SAFETY: real 200 (C8 hex) is in this CPU's own prefix area, which no reference covers.
-    unsafe {
-        asm!(".insn s,0xb2b10000,0(%r0)", options(nostack));
-        core::ptr::read_volatile(core::ptr::without_provenance::<u32>(0xC8))
-    }
 }
 
 /// STORE SYSTEM INFORMATION into a 4 KiB block on its boundary.

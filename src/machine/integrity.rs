@@ -36,9 +36,14 @@ fn sum(from: u64, to: u64) -> u64 {
 pub fn sums(plan: &Plan) -> Sums {
     let (base, constants_end, _) = failure::image();
     let guards = plan.cpus.iter().fold(0u64, |all, cpu| {
-        all.rotate_left(1).wrapping_add(sum(cpu.guard, cpu.guard + PAGE))
+        all.rotate_left(1)
+            .wrapping_add(sum(cpu.guard, cpu.guard + PAGE))
     });
-    Sums { text: sum(base, constants_end), guards, unused: sum(plan.unused, plan.end) }
+    Sums {
+        text: sum(base, constants_end),
+        guards,
+        unused: sum(plan.unused, plan.end),
+    }
 }
 
 /// Compares with the sums of before.

@@ -86,7 +86,7 @@ const LONGEST_INTERVAL: u64 = loader::LONGEST_INTERVAL;
 /// Called where the image was loaded: where in the HSA it belongs.
 #[unsafe(no_mangle)]
 extern "C" fn choose_home() -> u64 {
-    let plan = sclp::storage(false).and_then(|(storage, increment)| Plan::new(storage, increment));
+    let plan = sclp::storage().and_then(|(storage, increment)| Plan::new(storage, increment));
     match plan {
         Some(plan) => plan.base,
         None => stop(WaitState::Storage),
@@ -96,12 +96,16 @@ extern "C" fn choose_home() -> u64 {
 /// Called where the image stands for good; `from` is where it was loaded.
 #[unsafe(no_mangle)]
 extern "C" fn ipl(from: u64) -> ! {
-    let Some((plan, storage)) = sclp::storage(false)
+    let Some((plan, storage)) = sclp::storage()
         .and_then(|(storage, increment)| Some((Plan::new(storage, increment)?, storage)))
     else {
         stop(WaitState::Storage)
     };
-    trap::prepare_lowcore(plan.cpus[0].prefix, core::ptr::null_mut(), plan.cpus[0].stack_end);
+    trap::prepare_lowcore(
+        plan.cpus[0].prefix,
+        core::ptr::null_mut(),
+        plan.cpus[0].stack_end,
+    );
     // SAFETY: the lowcore has just been prepared; the heap's storage is the plan's.
     unsafe {
         instruction::spx(plan.cpus[0].prefix as u32);
@@ -109,7 +113,7 @@ extern "C" fn ipl(from: u64) -> ! {
     }
     crate::machine::wait::load_cr0(0);
     let kind = console::open();
-    let mut native = Native::new(plan.cpus[0].prefix);
+    let mut native = Native::new(plan.cpus[0].prefix, true);
     let mut bytes = [0; loader::BLOCK_LENGTH as usize];
     native.load(Absolute(loader::BLOCK_ADDRESS), &mut bytes);
     let block = if bytes[..8] == loader::MAGIC.to_be_bytes() {
@@ -129,7 +133,10 @@ extern "C" fn ipl(from: u64) -> ! {
         Some(Ok(block)) => Some(block),
         Some(Err(error)) => refuse(
             WaitState::LoaderBlock,
-            format_args!("the loader block at {:X} is refused: {error}", loader::BLOCK_ADDRESS),
+            format_args!(
+                "the loader block at {:X} is refused: {error}",
+                loader::BLOCK_ADDRESS
+            ),
         ),
         None => None,
     };
@@ -222,9 +229,19 @@ fn place(block: &LoaderBlock, plan: &Plan, native: &mut Native) {
         fill_zero(native, destination + staged_length, length - staged_length);
     }
     for segment in block.segments() {
-        clear_outside(block, native, segment.staged.get(), segment.staged_length.get());
+        clear_outside(
+            block,
+            native,
+            segment.staged.get(),
+            segment.staged_length.get(),
+        );
     }
-    clear_outside(block, native, loader::BLOCK_ADDRESS, u64::from(loader::BLOCK_LENGTH));
+    clear_outside(
+        block,
+        native,
+        loader::BLOCK_ADDRESS,
+        u64::from(loader::BLOCK_LENGTH),
+    );
 }
 
 /// Clears a range but for what of it is a segment's destination.
@@ -276,12 +293,19 @@ fn start(
     if present.len() < cpus {
         refuse(
             WaitState::CpuStart,
-            format_args!("{cpus} CPUs are asked for and the machine has {}", present.len()),
+            format_args!(
+                "{cpus} CPUs are asked for and the machine has {}",
+                present.len()
+            ),
         );
     }
     let origin = instruction::stckf() & !511;
     let shift = (block.icount_shift.get() != loader::NO_ICOUNT).then(|| block.icount_shift.get());
-    let shift = if block.has(flags::REAL_TIME) { None } else { shift };
+    let shift = if block.has(flags::REAL_TIME) {
+        None
+    } else {
+        shift
+    };
     let mode = calibrate::find_mode(&mut native, origin, shift);
     let charges = calibrate::charges(&mut native, origin, mode);
     calibrate::clear(&mut native);
@@ -321,7 +345,12 @@ fn start(
 
     let machine_type = (configuration.cpu_id >> 16) as u16;
     let model = model::of_type(machine_type).unwrap_or(&model::DEFAULT);
-    let account = Account { mode, cpu_speed, origin, ..Account::default() };
+    let account = Account {
+        mode,
+        cpu_speed,
+        origin,
+        ..Account::default()
+    };
     let machine: &'static Machine = Box::leak(Box::new(Machine {
         configuration,
         plan,
@@ -332,7 +361,7 @@ fn start(
         let configuration = &machine.configuration;
         let mut cpu = Cpu {
             vcpu: vcpu(number as u16, configuration, block, model, account, exact),
-            native: Native::new(prefixes[number]),
+            native: Native::new(prefixes[number], number == 0),
             blocks: Blocks::new(plan.cpus[number], number as u16),
             machine,
         };
@@ -376,9 +405,15 @@ fn vcpu(
         cpu_speed: account.cpu_speed,
     };
     let (own, below) = if configuration.virtual_machine {
-        (ConfigurationLevel::VirtualMachine, ConfigurationLevel::LogicalPartition)
+        (
+            ConfigurationLevel::VirtualMachine,
+            ConfigurationLevel::LogicalPartition,
+        )
     } else {
-        (ConfigurationLevel::LogicalPartition, ConfigurationLevel::BasicMachine)
+        (
+            ConfigurationLevel::LogicalPartition,
+            ConfigurationLevel::BasicMachine,
+        )
     };
     let facility = |level| {
         let mut facility = Facility::new(level, model, Installation::ALL, limits);
@@ -401,7 +436,9 @@ fn activate(cpu: &mut Cpu, block: &LoaderBlock, exact: bool) {
     let activity = cpu.vcpu.account.activity();
     if exact {
         let sets = u64::from(block.machine_sets.get()) & u64::from(CounterSets::HONEST.0);
-        cpu.vcpu.machine.authorize_counters(CounterSets(sets as u16), &activity);
+        cpu.vcpu
+            .machine
+            .authorize_counters(CounterSets(sets as u16), &activity);
         let _ = load_cpu_counter_set_controls(&mut cpu.vcpu.machine, &activity, sets << 16 | sets);
     }
     let interval = block.interval.get();
@@ -420,7 +457,10 @@ fn start_cpu(cpu: u16, prefix: u64) {
         let (prefixed, _) = instruction::sigp(cpu, order::SET_PREFIX, prefix);
         let (restarted, _) = instruction::sigp(cpu, order::RESTART, 0);
         if prefixed as u8 != 0 || restarted as u8 != 0 {
-            refuse(WaitState::CpuStart, format_args!("CPU {cpu} does not start"));
+            refuse(
+                WaitState::CpuStart,
+                format_args!("CPU {cpu} does not start"),
+            );
         }
     }
 }
@@ -465,9 +505,15 @@ fn begin(machine: &'static Machine, block: &LoaderBlock) -> ! {
     while instruction::stckf() < begin {
         crate::machine::wait::for_external();
     }
-    cpu.vcpu.psw = Psw { mask: block.psw_mask.get(), address: block.psw_address.get() };
+    cpu.vcpu.psw = Psw {
+        mask: block.psw_mask.get(),
+        address: block.psw_address.get(),
+    };
     cpu.vcpu.state = CpuState::Operating;
-    machine.configuration.mailboxes[0].state.store(CpuState::Operating as u8, core::sync::atomic::Ordering::SeqCst);
+    machine.configuration.mailboxes[0].state.store(
+        CpuState::Operating as u8,
+        core::sync::atomic::Ordering::SeqCst,
+    );
     turn::start(cpu);
     trap::go(cpu)
 }

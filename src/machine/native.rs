@@ -21,6 +21,8 @@ pub struct Native {
     /// positive value when it should be negative, so the value is kept here; the real timer is set
     /// for its interruption, and for EXTRACT CPU TIME.
     timer_zero: u64,
+    /// Whether this CPU takes the host's input.
+    listens: bool,
     /// Lines that said which instruction is not performed: a guest may try for ever, the log not.
     pub refusals: u32,
 }
@@ -31,8 +33,13 @@ const MOST_REFUSALS: u32 = 64;
 impl Native {
     /// The way to the hardware of the CPU whose prefix is `prefix`.
     #[must_use]
-    pub const fn new(prefix: u64) -> Self {
-        Self { prefix, timer_zero: 0, refusals: 0 }
+    pub const fn new(prefix: u64, listens: bool) -> Self {
+        Self {
+            prefix,
+            timer_zero: 0,
+            listens,
+            refusals: 0,
+        }
     }
 
     /// Lets the CPU timer stand still for `passed` clock units in which the CPU had no turn.
@@ -44,7 +51,11 @@ impl Native {
     /// The pointer to guest storage at `at`.
     #[inline(always)]
     fn place<T>(&self, at: Absolute) -> *mut T {
-        let real = if at.0 < PREFIX_AREA { at.0 + self.prefix } else { at.0 };
+        let real = if at.0 < PREFIX_AREA {
+            at.0 + self.prefix
+        } else {
+            at.0
+        };
         ptr::with_exposed_provenance_mut(real as usize)
     }
 
@@ -116,13 +127,17 @@ impl Hardware for Native {
     fn compare_and_swap_u32(&mut self, at: Absolute, expected: u32, new: u32) -> Result<(), u32> {
         // SAFETY: guest storage on a word boundary, checked by the caller.
         let place = unsafe { AtomicU32::from_ptr(self.place(at)) };
-        place.compare_exchange(expected, new, Ordering::SeqCst, Ordering::SeqCst).map(|_| ())
+        place
+            .compare_exchange(expected, new, Ordering::SeqCst, Ordering::SeqCst)
+            .map(|_| ())
     }
 
     fn compare_and_swap_u64(&mut self, at: Absolute, expected: u64, new: u64) -> Result<(), u64> {
         // SAFETY: guest storage on a doubleword boundary, checked by the caller.
         let place = unsafe { AtomicU64::from_ptr(self.place(at)) };
-        place.compare_exchange(expected, new, Ordering::SeqCst, Ordering::SeqCst).map(|_| ())
+        place
+            .compare_exchange(expected, new, Ordering::SeqCst, Ordering::SeqCst)
+            .map(|_| ())
     }
 
     fn compare_and_swap_u128(
@@ -171,7 +186,11 @@ impl Hardware for Native {
 
     fn set_cpu_timer(&mut self, value: u64) {
         self.timer_zero = instruction::stckf().wrapping_add(value);
-        instruction::spt(if value >> 63 == 0 { value } else { i64::MAX as u64 });
+        instruction::spt(if value >> 63 == 0 {
+            value
+        } else {
+            i64::MAX as u64
+        });
     }
 
     #[inline(always)]
@@ -194,7 +213,11 @@ impl Hardware for Native {
     fn hsa_clear(&mut self, at: Real, length: u64) {
         // SAFETY: as above.
         unsafe {
-            ptr::write_bytes(ptr::with_exposed_provenance_mut::<u8>(at.0 as usize), 0, length as usize);
+            ptr::write_bytes(
+                ptr::with_exposed_provenance_mut::<u8>(at.0 as usize),
+                0,
+                length as usize,
+            );
         }
     }
 
@@ -208,7 +231,11 @@ impl Hardware for Native {
 
     #[inline]
     fn real_of(&self, at: Absolute) -> Real {
-        if at.0 < PREFIX_AREA { Real(at.0 + self.prefix) } else { Real(at.0) }
+        if at.0 < PREFIX_AREA {
+            Real(at.0 + self.prefix)
+        } else {
+            Real(at.0)
+        }
     }
 
     fn invalidate_page(&mut self, table: Real, page: Virtual) {
@@ -222,7 +249,9 @@ impl Hardware for Native {
 
     fn load_control(&mut self, number: u8, value: u64) {
         if number == 0 {
-            wait::load_cr0(value | input::listening());
+            // One CPU listens for input; a service signal goes to whoever is open for it.
+            let listening = if self.listens { input::listening() } else { 0 };
+            wait::load_cr0(value | listening);
         } else {
             // SAFETY: the shadow gives only its own tables; DAT is off until the guest runs.
             unsafe { instruction::lctlg(number, value) };

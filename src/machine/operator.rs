@@ -3,6 +3,7 @@
 //! A person at a real console, or the host by frames, types a line; the answer is text. A word that
 //! is not understood is answered with the list of those that are.
 
+use crate::arch::interruption::external;
 use crate::machine::failure::{WaitState, stop};
 use crate::machine::{console, input, instruction, wait};
 
@@ -41,14 +42,16 @@ pub fn prompt(lacking: bool) -> ! {
     if lacking {
         console::say(format_args!("Guests cannot be run on this machine.\n"));
     } else {
-        console::say(format_args!("No guest is loaded. HELP lists the commands.\n"));
+        console::say(format_args!(
+            "No guest is loaded. HELP lists the commands.\n"
+        ));
     }
     loop {
         if !console::framed() {
             console::say(format_args!("MM> "));
         }
         console::flush();
-        while wait::for_external_or_input() != 0x2401 {}
+        while !wait::take_events() && wait::for_external_or_input() != external::SERVICE_SIGNAL {}
         input::read();
     }
 }

@@ -14,7 +14,11 @@ use zerocopy::byteorder::big_endian::U64;
 
 /// The CPUs of a machine, while nobody else runs.
 fn each_cpu(machine: &Machine, mut visit: impl FnMut(&mut Cpu)) {
-    for cpu in machine.cpus.iter().take(usize::from(machine.configuration.cpus).min(MAXIMUM_CPUS)) {
+    for cpu in machine
+        .cpus
+        .iter()
+        .take(usize::from(machine.configuration.cpus).min(MAXIMUM_CPUS))
+    {
         // SAFETY: every other CPU is stopped; this one holds no other reference into its own `Cpu`
         // that it uses again.
         visit(unsafe { &mut *cpu.get() });
@@ -24,12 +28,18 @@ fn each_cpu(machine: &Machine, mut visit: impl FnMut(&mut Cpu)) {
 /// Instructions that the guest has completed on all CPUs, as far as they have been booked.
 pub fn instructions(machine: &Machine, running: &Vcpu) -> u64 {
     let mut sum = 0;
-    for (number, cpu) in machine.cpus.iter().take(usize::from(machine.configuration.cpus)).enumerate() {
+    for (number, cpu) in machine
+        .cpus
+        .iter()
+        .take(usize::from(machine.configuration.cpus))
+        .enumerate()
+    {
         if number == usize::from(running.address) {
             sum += running.account.activity().instructions;
         } else {
             // SAFETY: two words of another CPU's account, read for a sign of life only.
-            let cycles = unsafe { core::ptr::read_volatile(&raw const (*cpu.get()).vcpu.account.cycles) };
+            let cycles =
+                unsafe { core::ptr::read_volatile(&raw const (*cpu.get()).vcpu.account.cycles) };
             sum += cycles[0] + cycles[1];
         }
     }
@@ -81,7 +91,10 @@ pub fn end(machine: &'static Machine, vcpu: &Vcpu, reason: Reason, why: WaitStat
             format_args!("the HSA has changed: {what}"),
         );
     }
-    console::state(&End { frames: (console::frames() + 1).into(), reserved: 0.into() });
+    console::state(&End {
+        frames: (console::frames() + 1).into(),
+        reserved: 0.into(),
+    });
     console::flush();
     failure::stop(why)
 }
@@ -113,7 +126,9 @@ fn send_counters(vcpu: &Vcpu, level: Level) {
         let range = counters.model().range(set);
         let mut values = heapless::Vec::<U64, 16>::new();
         for number in range.first..range.first + range.count {
-            let Some(value) = counters.read(number, &now) else { break };
+            let Some(value) = counters.read(number, &now) else {
+                break;
+            };
             let _ = values.push(value.into());
         }
         if values.is_empty() {

@@ -43,7 +43,8 @@ impl Sccb {
         unsafe { VolatilePtr::new(at.add(3)).read() }
     }
 
-    /// Calls, waits for the answer, and takes the service signal that announces it if `signal`.
+    /// Calls, waits for the answer, and takes the service signal that announces it away if `signal`
+    /// and it is there.
     pub fn call(&mut self, command: u32, signal: bool) -> Result<u16, ConditionCode> {
         loop {
             // SAFETY: the block is ours until the answer is there.
@@ -51,19 +52,22 @@ impl Sccb {
             match code {
                 ConditionCode::Zero => break,
                 // Busy: an earlier call's service signal is still pending.
-                ConditionCode::Two if signal => wait::for_service_signal(),
+                ConditionCode::Two if signal => wait::absorb_service_signal(),
                 other => return Err(other),
             }
         }
-        if signal {
-            wait::for_service_signal();
-        }
-        loop {
+        // The answer is awaited in storage: the service signal that announces it is pending for the
+        // whole configuration, and another CPU may have taken it.
+        let response = loop {
             let response = self.response();
             if response != 0 {
-                return Ok(response);
+                break response;
             }
+        };
+        if signal {
+            wait::absorb_service_signal();
         }
+        Ok(response)
     }
 
     /// The halfword at `at`.
@@ -79,13 +83,27 @@ impl Sccb {
     }
 }
 
+/// What [`storage`] found. In the data that moves with the image, because it is asked for once
+/// before the move and needed after it: before the image has its lowcore no service signal can be
+/// taken away, and the next call would find the machine busy.
+#[unsafe(link_section = ".data.found")]
+static FOUND: Mutex<Option<(u64, u64)>> = Mutex::new(None);
+
 /// Storage in bytes and storage increment in bytes, or `None` if the machine does not say.
-pub fn storage(signal: bool) -> Option<(u64, u64)> {
+pub fn storage() -> Option<(u64, u64)> {
+    let mut found = FOUND.lock();
+    if found.is_none() {
+        *found = read_storage();
+    }
+    *found
+}
+
+fn read_storage() -> Option<(u64, u64)> {
     let mut sccb = SCCB.lock();
-    for command in [READ_SCP_INFO_FORCED, READ_SCP_INFO] {
-        sccb.prepare(4096);
+    for command in [READ_SCP_INFO, READ_SCP_INFO_FORCED] {
+        sccb.prepare(2048);
         sccb.0[2] = 0x80;
-        if let Ok(0x0010) = sccb.call(command, signal) {
+        if let Ok(0x0010) = sccb.call(command, false) {
             let count = match sccb.u16(8) {
                 0 => u64::from(sccb.u32(104)) << 32 | u64::from(sccb.u32(108)),
                 count => u64::from(count),
@@ -104,7 +122,7 @@ pub fn storage(signal: bool) -> Option<(u64, u64)> {
 pub fn cpus() -> heapless::Vec<u16, 4> {
     let mut sccb = SCCB.lock();
     let mut found = heapless::Vec::new();
-    sccb.prepare(4096);
+    sccb.prepare(2048);
     sccb.0[2] = 0x80;
     if let Ok(0x0010) = sccb.call(READ_SCP_INFO, true) {
         let (count, offset) = (usize::from(sccb.u16(16)), usize::from(sccb.u16(18)));
@@ -215,7 +233,7 @@ pub fn read(into: &mut [u8]) -> usize {
     }
     let length = usize::from(sccb.u16(8)).clamp(6, 4096 - 8);
     let event = &sccb.0[8..8 + length];
-    match event[4] {
+    match event[2] {
         // ASCII bytes follow the event header; QEMU puts a type byte before them.
         EVENT_ASCII if length > 7 => {
             let bytes = &event[7..];
@@ -251,12 +269,12 @@ fn read_command(event: &[u8], into: &mut [u8]) -> usize {
 
 /// Code page 037 for the characters that this machine's own texts use.
 const EBCDIC: [u8; 95] = [
-    0x40, 0x5A, 0x7F, 0x7B, 0x5B, 0x6C, 0x50, 0x7D, 0x4D, 0x5D, 0x5C, 0x4E, 0x6B, 0x60, 0x4B, 0x61, 0xF0,
-    0xF1, 0xF2, 0xF3, 0xF4, 0xF5, 0xF6, 0xF7, 0xF8, 0xF9, 0x7A, 0x5E, 0x4C, 0x7E, 0x6E, 0x6F, 0x7C, 0xC1,
-    0xC2, 0xC3, 0xC4, 0xC5, 0xC6, 0xC7, 0xC8, 0xC9, 0xD1, 0xD2, 0xD3, 0xD4, 0xD5, 0xD6, 0xD7, 0xD8, 0xD9,
-    0xE2, 0xE3, 0xE4, 0xE5, 0xE6, 0xE7, 0xE8, 0xE9, 0xBA, 0xE0, 0xBB, 0xB0, 0x6D, 0x79, 0x81, 0x82, 0x83,
-    0x84, 0x85, 0x86, 0x87, 0x88, 0x89, 0x91, 0x92, 0x93, 0x94, 0x95, 0x96, 0x97, 0x98, 0x99, 0xA2, 0xA3,
-    0xA4, 0xA5, 0xA6, 0xA7, 0xA8, 0xA9, 0xC0, 0x4F, 0xD0, 0xA1,
+    0x40, 0x5A, 0x7F, 0x7B, 0x5B, 0x6C, 0x50, 0x7D, 0x4D, 0x5D, 0x5C, 0x4E, 0x6B, 0x60, 0x4B, 0x61,
+    0xF0, 0xF1, 0xF2, 0xF3, 0xF4, 0xF5, 0xF6, 0xF7, 0xF8, 0xF9, 0x7A, 0x5E, 0x4C, 0x7E, 0x6E, 0x6F,
+    0x7C, 0xC1, 0xC2, 0xC3, 0xC4, 0xC5, 0xC6, 0xC7, 0xC8, 0xC9, 0xD1, 0xD2, 0xD3, 0xD4, 0xD5, 0xD6,
+    0xD7, 0xD8, 0xD9, 0xE2, 0xE3, 0xE4, 0xE5, 0xE6, 0xE7, 0xE8, 0xE9, 0xBA, 0xE0, 0xBB, 0xB0, 0x6D,
+    0x79, 0x81, 0x82, 0x83, 0x84, 0x85, 0x86, 0x87, 0x88, 0x89, 0x91, 0x92, 0x93, 0x94, 0x95, 0x96,
+    0x97, 0x98, 0x99, 0xA2, 0xA3, 0xA4, 0xA5, 0xA6, 0xA7, 0xA8, 0xA9, 0xC0, 0x4F, 0xD0, 0xA1,
 ];
 
 fn ebcdic(ascii: u8) -> u8 {
@@ -268,5 +286,8 @@ fn ebcdic(ascii: u8) -> u8 {
 }
 
 fn ascii(ebcdic: u8) -> u8 {
-    EBCDIC.iter().position(|&code| code == ebcdic).map_or(b'?', |index| index as u8 + 0x20)
+    EBCDIC
+        .iter()
+        .position(|&code| code == ebcdic)
+        .map_or(b'?', |index| index as u8 + 0x20)
 }

@@ -127,8 +127,10 @@ global_asm!(
 );
 
 const _: () = assert!(offset_of!(Cpu, vcpu) == 0 && offset_of!(Vcpu, general) == 0);
-const _: () =
-    assert!(offset_of!(Vcpu, account) + size_of::<Account>() < 4096 && offset_of!(Vcpu, interruption) < 4000);
+const _: () = assert!(
+    offset_of!(Vcpu, account) + size_of::<Account>() < 4096
+        && offset_of!(Vcpu, interruption) < 4000
+);
 
 unsafe extern "C" {
     fn trap_program();
@@ -164,7 +166,10 @@ pub fn set_lowcore_field<T>(prefix: u64, offset: u64, value: T) {
 }
 
 fn new_psw(prefix: u64, class: Class, routine: unsafe extern "C" fn()) {
-    let psw = Psw { mask: ADDRESSING_64, address: routine as usize as u64 };
+    let psw = Psw {
+        mask: ADDRESSING_64,
+        address: routine as usize as u64,
+    };
     set_lowcore_field(prefix, lowcore::new_psw(class), psw);
 }
 
@@ -212,7 +217,11 @@ pub fn probe(psw: Psw, registers: &[u64; 16]) -> Probed {
     new_psw(0, Class::Program, trap_program);
     new_psw(0, Class::SupervisorCall, trap_supervisor_call);
     let code = lowcore_field::<u32>(lowcore::PROGRAM_IDENTIFICATION) as u16;
-    Probed { left: stamps[0], entered: stamps[1], code }
+    Probed {
+        left: stamps[0],
+        entered: stamps[1],
+        code,
+    }
 }
 
 /// Goes to the guest for the first time on this CPU.
@@ -256,7 +265,12 @@ extern "C" fn program_interruption(cpu: &mut Cpu) {
         }
     }
     let configuration = &cpu.machine.configuration;
-    dispatch::enter(&mut cpu.vcpu, configuration, &mut cpu.native, Class::Program);
+    dispatch::enter(
+        &mut cpu.vcpu,
+        configuration,
+        &mut cpu.native,
+        Class::Program,
+    );
     let next = dispatch::program(&mut cpu.vcpu, configuration, &mut cpu.native);
     if next == Next::Yield {
         turn::give(cpu, Next::Yield);
@@ -270,7 +284,12 @@ extern "C" fn supervisor_call_interruption(cpu: &mut Cpu) {
     cpu.vcpu.interruption.code = identification as u16;
     cpu.vcpu.interruption.length = (identification >> 16) as u8;
     let configuration = &cpu.machine.configuration;
-    dispatch::enter(&mut cpu.vcpu, configuration, &mut cpu.native, Class::SupervisorCall);
+    dispatch::enter(
+        &mut cpu.vcpu,
+        configuration,
+        &mut cpu.native,
+        Class::SupervisorCall,
+    );
     dispatch::supervisor_call(&mut cpu.vcpu, configuration, &mut cpu.native);
     finish(cpu);
 }
@@ -280,7 +299,12 @@ extern "C" fn external_interruption(cpu: &mut Cpu) {
     use crate::arch::interruption::external;
     let code: u16 = lowcore_field(lowcore::EXTERNAL_CODE);
     let configuration = &cpu.machine.configuration;
-    dispatch::enter(&mut cpu.vcpu, configuration, &mut cpu.native, Class::External);
+    dispatch::enter(
+        &mut cpu.vcpu,
+        configuration,
+        &mut cpu.native,
+        Class::External,
+    );
     match code {
         external::CLOCK_COMPARATOR => {
             schedule::take_due_samples(
@@ -293,7 +317,8 @@ extern "C" fn external_interruption(cpu: &mut Cpu) {
                 cpu.send_full_blocks();
             }
             if !cpu.vcpu.pending.clock_comparator
-                && cpu.vcpu.account.entered > cpu.vcpu.clock_comparator {
+                && cpu.vcpu.account.entered > cpu.vcpu.clock_comparator
+            {
                 schedule::test_clock_comparator(&mut cpu.vcpu, &cpu.native);
             }
             if cpu.vcpu.sampling.turn <= cpu.vcpu.account.total() || turn::someone_wakes(cpu) {
@@ -316,7 +341,12 @@ extern "C" fn external_interruption(cpu: &mut Cpu) {
 #[unsafe(no_mangle)]
 extern "C" fn io_interruption(cpu: &mut Cpu) {
     let configuration = &cpu.machine.configuration;
-    dispatch::enter(&mut cpu.vcpu, configuration, &mut cpu.native, Class::InputOutput);
+    dispatch::enter(
+        &mut cpu.vcpu,
+        configuration,
+        &mut cpu.native,
+        Class::InputOutput,
+    );
     let field = |offset: u64| lowcore_field::<u32>(lowcore::SUBSYSTEM_IDENTIFICATION + offset);
     let (subsystem, parameter, identification) = (field(0), field(4), field(8));
     delivery::io(
@@ -333,7 +363,12 @@ extern "C" fn io_interruption(cpu: &mut Cpu) {
 #[unsafe(no_mangle)]
 extern "C" fn restart_interruption(cpu: &mut Cpu) {
     let configuration = &cpu.machine.configuration;
-    dispatch::enter(&mut cpu.vcpu, configuration, &mut cpu.native, Class::Restart);
+    dispatch::enter(
+        &mut cpu.vcpu,
+        configuration,
+        &mut cpu.native,
+        Class::Restart,
+    );
     delivery::restart(&mut cpu.vcpu, configuration, &mut cpu.native);
     finish(cpu);
 }
@@ -341,7 +376,12 @@ extern "C" fn restart_interruption(cpu: &mut Cpu) {
 #[unsafe(no_mangle)]
 extern "C" fn machine_check_interruption(cpu: &mut Cpu) {
     let configuration = &cpu.machine.configuration;
-    dispatch::enter(&mut cpu.vcpu, configuration, &mut cpu.native, Class::MachineCheck);
+    dispatch::enter(
+        &mut cpu.vcpu,
+        configuration,
+        &mut cpu.native,
+        Class::MachineCheck,
+    );
     let code: u64 = lowcore_field(lowcore::MACHINE_CHECK_CODE);
     let saved = delivery::Saved::default();
     delivery::machine_check(&mut cpu.vcpu, configuration, &mut cpu.native, code, &saved);

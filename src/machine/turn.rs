@@ -12,7 +12,7 @@ use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
 use crate::guest::dispatch::Next;
 use crate::guest::hardware::Hardware;
 use crate::guest::schedule::NEVER;
-use crate::guest::vcpu::{CpuState, Vcpu};
+use crate::guest::vcpu::CpuState;
 use crate::link::state::{Progress, Waiting};
 use crate::machine::cpu::Cpu;
 use crate::machine::{console, input, instruction, ipl, run, wait};
@@ -102,8 +102,14 @@ pub fn someone_wakes(cpu: &Cpu) -> bool {
 
 /// The earliest clock at which a waiting CPU wants to run.
 fn earliest(configuration: &Configuration) -> u64 {
-    let mailboxes = configuration.mailboxes.iter().take(usize::from(configuration.cpus));
-    mailboxes.map(|mailbox| mailbox.wake_at.load(Ordering::Relaxed)).min().unwrap_or(NEVER)
+    let mailboxes = configuration
+        .mailboxes
+        .iter()
+        .take(usize::from(configuration.cpus));
+    mailboxes
+        .map(|mailbox| mailbox.wake_at.load(Ordering::Relaxed))
+        .min()
+        .unwrap_or(NEVER)
 }
 
 /// When a waiting CPU wants to run again though nobody signals it.
@@ -112,11 +118,18 @@ fn wake_time(cpu: &Cpu) -> u64 {
     if vcpu.state != CpuState::Operating || vcpu.psw.mask & psw::EXTERNAL == 0 {
         return NEVER;
     }
-    let comparator =
-        if vcpu.control[0] & CR0_CLOCK_COMPARATOR != 0 { vcpu.clock_comparator } else { NEVER };
+    let comparator = if vcpu.control[0] & CR0_CLOCK_COMPARATOR != 0 {
+        vcpu.clock_comparator
+    } else {
+        NEVER
+    };
     let timer = if vcpu.control[0] & CR0_CPU_TIMER != 0 {
         let rest = cpu.native.cpu_timer();
-        if rest >> 63 != 0 { 0 } else { instruction::stckf().saturating_add(rest) }
+        if rest >> 63 != 0 {
+            0
+        } else {
+            instruction::stckf().saturating_add(rest)
+        }
     } else {
         NEVER
     };
@@ -171,10 +184,12 @@ fn every_cpu_is_down(configuration: &Configuration, me: u16) -> bool {
 fn pick(configuration: &Configuration, me: u16) -> Option<u16> {
     let now = instruction::stckf();
     let ready = READY.load(Ordering::SeqCst);
-    (1..=configuration.cpus).map(|step| (me + step) % configuration.cpus).find(|&cpu| {
-        let mailbox = &configuration.mailboxes[usize::from(cpu) & (MAXIMUM_CPUS - 1)];
-        ready & (1 << cpu) != 0 || mailbox.wake_at.load(Ordering::SeqCst) < now
-    })
+    (1..=configuration.cpus)
+        .map(|step| (me + step) % configuration.cpus)
+        .find(|&cpu| {
+            let mailbox = &configuration.mailboxes[usize::from(cpu) & (MAXIMUM_CPUS - 1)];
+            ready & (1 << cpu) != 0 || mailbox.wake_at.load(Ordering::SeqCst) < now
+        })
 }
 
 fn give_exact(cpu: &mut Cpu) {
@@ -224,14 +239,21 @@ fn idle(cpu: &mut Cpu) {
         instruction::sckc(NEVER);
         return;
     }
-    console::state(&Waiting { tod: instruction::stckf().into() });
+    console::state(&Waiting {
+        tod: instruction::stckf().into(),
+    });
     console::flush();
     wait_with_input(cpu, true);
 }
 
 /// Waits for an external interruption; input, if it may come, is read and wakes its CPU.
 fn wait_with_input(cpu: &mut Cpu, admit: bool) {
-    let code = if admit { wait::for_external_or_input() } else { wait::for_external() };
+    let code = match admit {
+        // Its signal was taken away with the answer to a call.
+        true if wait::take_events() => external::SERVICE_SIGNAL,
+        true => wait::for_external_or_input(),
+        false => wait::for_external(),
+    };
     match code {
         external::SERVICE_SIGNAL => {
             input::read();
@@ -262,7 +284,9 @@ fn report_progress(cpu: &Cpu) {
     }
     LAST_PROGRESS.store(now, Ordering::Relaxed);
     let instructions = run::instructions(cpu.machine, &cpu.vcpu);
-    console::state(&Progress { instructions: instructions.into(), tod: now.into() });
+    console::state(&Progress {
+        instructions: instructions.into(),
+        tod: now.into(),
+    });
     console::flush();
 }
-

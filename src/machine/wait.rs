@@ -7,6 +7,7 @@ use crate::arch::control::CR0_SERVICE_SIGNAL;
 use crate::arch::psw::{self, Psw};
 use crate::machine::instruction;
 use core::arch::global_asm;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 /// Real CR0 while the firmware waits for a service signal: nothing else may come then.
 const CR0_WAIT: u64 = CR0_SERVICE_SIGNAL;
@@ -17,6 +18,8 @@ pub const LOWCORE_CR0: u64 = 0x240;
 unsafe extern "C" {
     /// Loads the PSW, waits, and comes back when an external or I/O interruption was taken.
     fn firmware_wait(psw: &Psw);
+    /// Opens the masks of the PSW for a moment; 1 if an interruption was taken, 0 if none was pending.
+    fn firmware_window(psw: &mut Psw) -> u64;
 }
 
 global_asm!(
@@ -40,11 +43,38 @@ global_asm!(
     "stg %r7,0x1f8(%r0)",
     "lmg %r6,%r15,48(%r15)",
     "br %r14",
+    ".globl firmware_window",
+    "firmware_window:",
+    "stmg %r6,%r15,48(%r15)",
+    "stg %r15,0x230(%r0)",
+    "lg %r6,0x1b8(%r0)",
+    "stg %r6,0x248(%r0)",
+    "larl %r6,1f",
+    "stg %r6,0x1b8(%r0)",
+    "larl %r6,0f",
+    "stg %r6,8(%r2)",
+    "lpswe 0(%r2)",
+    "0:",
+    // Still open here; closed with this.
+    "stnsm 0x238(%r0),0xfc",
+    "lghi %r2,0",
+    "j 2f",
+    "1:",
+    "lghi %r2,1",
+    "2:",
+    "lg %r15,0x230(%r0)",
+    "lg %r6,0x248(%r0)",
+    "stg %r6,0x1b8(%r0)",
+    "lmg %r6,%r15,48(%r15)",
+    "br %r14",
 );
 
 /// Waits until an external interruption of an enabled subclass was taken; gives its code.
 pub fn for_external() -> u16 {
-    let psw = Psw { mask: psw::EXTERNAL | psw::WAIT | psw::ADDRESSING_64, address: 0 };
+    let psw = Psw {
+        mask: psw::EXTERNAL | psw::WAIT | psw::ADDRESSING_64,
+        address: 0,
+    };
     // SAFETY: the lowcore of this CPU holds valid new PSWs, and the wait comes back by them.
     unsafe {
         firmware_wait(&psw);
@@ -52,14 +82,32 @@ pub fn for_external() -> u16 {
     }
 }
 
-/// Waits for the service signal that a service call has made pending, and nothing else.
-pub fn for_service_signal() {
+/// Whether a service signal that was taken away said that events wait to be read.
+static EVENTS: AtomicBool = AtomicBool::new(false);
+
+/// Whether input waits to be read though its signal has been taken away; asked once.
+pub fn take_events() -> bool {
+    EVENTS.swap(false, Ordering::Relaxed)
+}
+
+/// Takes a pending service signal away, if there is one, and nothing else.
+pub fn absorb_service_signal() {
+    let mut psw = Psw {
+        mask: psw::EXTERNAL | psw::ADDRESSING_64,
+        address: 0,
+    };
     // SAFETY: offset 240 hex of the lowcore is this module's; CR0 decides only about interruptions
-    // while DAT is off.
+    // while DAT is off, and the window comes back by the new PSWs or behind itself.
     unsafe {
-        let real = core::ptr::read_volatile(core::ptr::without_provenance::<u64>(LOWCORE_CR0 as usize));
+        let real =
+            core::ptr::read_volatile(core::ptr::without_provenance::<u64>(LOWCORE_CR0 as usize));
         instruction::lctlg(0, CR0_WAIT);
-        for_external();
+        if firmware_window(&mut psw) != 0 {
+            let parameter = core::ptr::read_volatile(core::ptr::without_provenance::<u32>(0x80));
+            if parameter & 1 != 0 {
+                EVENTS.store(true, Ordering::Relaxed);
+            }
+        }
         instruction::lctlg(0, real);
     }
 }
@@ -68,7 +116,10 @@ pub fn for_service_signal() {
 pub fn load_cr0(value: u64) {
     // SAFETY: as above.
     unsafe {
-        core::ptr::write_volatile(core::ptr::without_provenance_mut::<u64>(LOWCORE_CR0 as usize), value);
+        core::ptr::write_volatile(
+            core::ptr::without_provenance_mut::<u64>(LOWCORE_CR0 as usize),
+            value,
+        );
         instruction::lctlg(0, value);
     }
 }
@@ -77,7 +128,8 @@ pub fn load_cr0(value: u64) {
 pub fn for_external_or_input() -> u16 {
     // SAFETY: as above.
     unsafe {
-        let real = core::ptr::read_volatile(core::ptr::without_provenance::<u64>(LOWCORE_CR0 as usize));
+        let real =
+            core::ptr::read_volatile(core::ptr::without_provenance::<u64>(LOWCORE_CR0 as usize));
         instruction::lctlg(0, real | CR0_SERVICE_SIGNAL);
         let code = for_external();
         instruction::lctlg(0, real);

@@ -71,7 +71,11 @@ pub fn perform_common<H: Hardware>(
     text: &[u8; 6],
 ) -> Option<Outcome> {
     use Instruction as I;
-    let run = &mut Execution { cpu, configuration, hardware };
+    let run = &mut Execution {
+        cpu,
+        configuration,
+        hardware,
+    };
     let performed = match crate::insn::decode_common(text)? {
         I::Ssm { second } => psw::ssm(run, second),
         I::Stnsm { first, i2 } => psw::stnsm(run, first, i2),

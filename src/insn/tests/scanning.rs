@@ -91,7 +91,9 @@ fn only_proved_sites_are_replaced_and_operands_are_kept() {
 fn an_entry_that_is_odd_or_outside_the_page_proves_and_refutes_nothing() {
     let page = page(&[(0x100, &FUNCTION)]);
     let none: Vec<_> = scan(&page, &[], 0).iter().collect();
-    let odd: Vec<_> = scan(&page, &[1, 0x101, PAGE, usize::MAX], 0).iter().collect();
+    let odd: Vec<_> = scan(&page, &[1, 0x101, PAGE, usize::MAX], 0)
+        .iter()
+        .collect();
     assert_eq!(none, odd);
 }
 
