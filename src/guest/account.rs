@@ -69,8 +69,6 @@ pub struct Account {
     pub cpu_speed: u32,
     /// The clock when the firmware last left to the guest.
     pub left: u64,
-    /// A clock value whose nanoseconds are whole: spans are computed from it.
-    pub origin: u64,
     /// Cycles in guest supervisor and problem state.
     pub cycles: [u64; 2],
     /// Traps so far.
@@ -89,7 +87,6 @@ impl Default for Account {
             mode: Mode::RealTime,
             cpu_speed: 1000,
             left: 0,
-            origin: 0,
             cycles: [0; 2],
             traps: 0,
             started: 0,
@@ -104,8 +101,7 @@ impl Account {
     #[must_use]
     #[inline]
     pub fn ticks(&self, from: u64, to: u64) -> u64 {
-        let ns = nanoseconds(to.wrapping_sub(self.origin))
-            .wrapping_sub(nanoseconds(from.wrapping_sub(self.origin)));
+        let ns = nanoseconds(to.wrapping_sub(from));
         match self.mode {
             Mode::Exact { shift } => ns >> shift,
             Mode::RealTime => ns.wrapping_mul(u64::from(self.cpu_speed)) / 1000,
@@ -174,11 +170,9 @@ mod tests {
         for shift in [0, 3] {
             let account = Account {
                 mode: Mode::Exact { shift },
-                origin: 512 * 77,
                 ..Account::default()
             };
-            let at =
-                |instructions: u64| account.origin + units((1_000_003 + instructions) << shift);
+            let at = |instructions: u64| 512 * 77 + units((1_000_003 + instructions) << shift);
             for n in 0..5000 {
                 assert_eq!(account.ticks(at(0), at(n)), n);
                 assert_eq!(account.ticks(at(17), at(17 + n * 1001)), n * 1001);

@@ -7,7 +7,7 @@
 //! average: each sample is due one interval after the last one was due.
 
 use crate::arch::address::Absolute;
-use crate::arch::tod::{TodExtended, units};
+use crate::arch::tod::{TodExtended, UNITS_PER_MICROSECOND, units};
 use crate::cpumf::{SampleStorage, Sampled, Snapshot};
 use crate::guest::account::Mode;
 use crate::guest::configuration::Configuration;
@@ -201,10 +201,12 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
         }
     };
     let ahead = match (cpu.sampling.step, cpu.account.mode) {
+        (None, _) => ahead,
         (Some(_), Mode::Exact { shift }) => {
             now + units(cpu.sampling.step_lead << shift) + cpu.sampling.slack
         }
-        _ => ahead,
+        // Without an instruction-counting clock a step is a microsecond.
+        (Some(_), Mode::RealTime) => now + UNITS_PER_MICROSECOND,
     };
     // A comparator that the clock has passed is a pending condition, and interrupts no more.
     if now > cpu.clock_comparator && !cpu.pending.clock_comparator {

@@ -44,19 +44,19 @@ fn run(native: &mut Native, plain: u64, last: &[u8], program_mask: u64) -> Probe
     probe(psw, &registers)
 }
 
-fn span(probed: &Probed, origin: u64) -> u64 {
-    nanoseconds(probed.entered.wrapping_sub(origin)) - nanoseconds(probed.left.wrapping_sub(origin))
+fn span(probed: &Probed) -> u64 {
+    nanoseconds(probed.entered.wrapping_sub(probed.left))
 }
 
 /// Finds the mode: exact if the clock advances 2^`shift` ns with each instruction.
-pub fn find_mode(native: &mut Native, origin: u64, shift: Option<u32>) -> Mode {
+pub fn find_mode(native: &mut Native, shift: Option<u32>) -> Mode {
     let Some(shift) = shift.filter(|&shift| shift < 16) else {
         return Mode::RealTime;
     };
     let supervisor_call = [0x0A, 0x00];
     for more in [1u64, 100, 777] {
-        let short = span(&run(native, PLAIN, &supervisor_call, 0), origin);
-        let long = span(&run(native, PLAIN + more, &supervisor_call, 0), origin);
+        let short = span(&run(native, PLAIN, &supervisor_call, 0));
+        let long = span(&run(native, PLAIN + more, &supervisor_call, 0));
         if long.wrapping_sub(short) != more << shift {
             return Mode::RealTime;
         }
@@ -65,12 +65,12 @@ pub fn find_mode(native: &mut Native, origin: u64, shift: Option<u32>) -> Mode {
 }
 
 /// Measures what traps take and charge.
-pub fn charges(native: &mut Native, origin: u64, mode: Mode) -> Charges {
+pub fn charges(native: &mut Native, mode: Mode) -> Charges {
     let Mode::Exact { shift } = mode else {
         return Charges::default();
     };
     let mut charges = Charges::default();
-    let ticks = |probed: &Probed| span(probed, origin) >> shift;
+    let ticks = |probed: &Probed| span(probed) >> shift;
     // A supervisor call completes: it counts one, and what is left is the trap's own.
     let plain_trap = ticks(&run(native, PLAIN, &[0x0A, 0x00], 0)).saturating_sub(PLAIN + 1);
     charges.overhead = [plain_trap; 6];

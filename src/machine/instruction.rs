@@ -7,6 +7,7 @@
 use crate::arch::condition::ConditionCode;
 use crate::arch::psw::Psw;
 use core::arch::asm;
+use core::mem::MaybeUninit;
 
 /// The condition code, from the result of INSERT PROGRAM MASK.
 const fn condition(ipm: u64) -> ConditionCode {
@@ -16,10 +17,12 @@ const fn condition(ipm: u64) -> ConditionCode {
 /// STORE CLOCK FAST.
 #[inline(always)]
 pub fn stckf() -> u64 {
-    let mut clock = 0u64;
+    let mut clock = MaybeUninit::<u64>::uninit();
     // SAFETY: stores eight bytes into a local variable.
-    unsafe { asm!(".insn s,0xb27c0000,0({})", in(reg_addr) &raw mut clock, options(nostack)) };
-    clock
+    unsafe {
+        asm!(".insn s,0xb27c0000,0({})", in(reg_addr) clock.as_mut_ptr(), options(nostack));
+        clock.assume_init()
+    }
 }
 
 /// STORE CLOCK EXTENDED.

@@ -299,15 +299,14 @@ fn start(
             ),
         );
     }
-    let origin = instruction::stckf() & !511;
     let shift = (block.icount_shift.get() != loader::NO_ICOUNT).then(|| block.icount_shift.get());
     let shift = if block.has(flags::REAL_TIME) {
         None
     } else {
         shift
     };
-    let mode = calibrate::find_mode(&mut native, origin, shift);
-    let charges = calibrate::charges(&mut native, origin, mode);
+    let mode = calibrate::find_mode(&mut native, shift);
+    let charges = calibrate::charges(&mut native, mode);
     calibrate::clear(&mut native);
     place(block, &plan, &mut native);
 
@@ -348,7 +347,6 @@ fn start(
     let account = Account {
         mode,
         cpu_speed,
-        origin,
         ..Account::default()
     };
     let machine: &'static Machine = Box::leak(Box::new(Machine {
@@ -514,6 +512,7 @@ fn begin(machine: &'static Machine, block: &LoaderBlock) -> ! {
         CpuState::Operating as u8,
         core::sync::atomic::Ordering::SeqCst,
     );
+    operator::guest_runs(machine);
     turn::start(cpu);
     trap::go(cpu)
 }

@@ -1,5 +1,6 @@
 //! The end of a run: everything that was measured goes out, and the machine stops.
 
+use crate::arch::psw::Psw;
 use crate::cpumf::{CounterSet, Facility};
 use crate::guest::configuration::MAXIMUM_CPUS;
 use crate::guest::vcpu::{CpuState, Vcpu};
@@ -44,6 +45,39 @@ pub fn instructions(machine: &Machine, running: &Vcpu) -> u64 {
         }
     }
     sum
+}
+
+/// What can be seen of a CPU while it may be running.
+pub struct Seen {
+    /// Stopped, operating or check-stop.
+    pub state: CpuState,
+    /// The guest's PSW as of the last trap.
+    pub psw: Psw,
+    /// Guest cycles as of the last trap.
+    pub cycles: u64,
+}
+
+/// Looks at CPU `number`, which the machine has.
+pub fn look(machine: &Machine, number: u16) -> Seen {
+    let cpu = machine.cpus[usize::from(number) & (MAXIMUM_CPUS - 1)].get();
+    // SAFETY: words of a `Cpu` that was built before the guest started, read for a display only; a
+    // CPU that is running may change them meanwhile.
+    unsafe {
+        let cycles = core::ptr::read_volatile(&raw const (*cpu).vcpu.account.cycles);
+        Seen {
+            state: core::ptr::read_volatile(&raw const (*cpu).vcpu.state),
+            psw: core::ptr::read_volatile(&raw const (*cpu).vcpu.psw),
+            cycles: cycles[0] + cycles[1],
+        }
+    }
+}
+
+/// The operator ends the guest: as [`end`], from the CPU that took the command.
+pub fn end_by_operator(machine: &'static Machine) -> ! {
+    let number = usize::from(instruction::stap()) & (MAXIMUM_CPUS - 1);
+    // SAFETY: this CPU's own cell; what called for the command is not returned to.
+    let vcpu = unsafe { &(*machine.cpus[number].get()).vcpu };
+    end(machine, vcpu, Reason::Operator, WaitState::OperatorEnd)
 }
 
 /// The guest has ended on `cpu` by a disabled wait or the check-stop state.
