@@ -18,7 +18,7 @@ use super::facility::Facility;
 /// ([`super::authority::authorize`]), access (fetch, operand 2: the caller's).
 ///
 /// Source: SA23-2260-07, section 1, "LOAD PROGRAM PARAMETER".
-#[inline]
+#[inline(always)]
 pub const fn load_program_parameter(facility: &mut Facility, operand: u64, enabled_below: bool) {
     if enabled_below || facility.sampling_enabled() {
         facility.set_program_parameter(operand);

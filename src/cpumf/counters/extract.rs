@@ -24,6 +24,7 @@ pub(super) const NOT_A_NUMBER: u64 = !0xFFFF;
 /// 0 zero; [`ProgramInterruption::Specification`] when bits 0-47 of R2 are not zeros.
 ///
 /// Source: SA23-2260-07, "EXTRACT CPU COUNTER".
+#[inline(always)]
 pub fn extract_cpu_counter(
     facility: &Facility,
     activity: &Activity,

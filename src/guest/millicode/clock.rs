@@ -92,7 +92,7 @@ fn show<H: Hardware>(
 /// boundary; access (store, operand 2).
 ///
 /// Source: Principles of Operation, "STORE CPU TIMER".
-#[inline]
+#[inline(always)]
 pub(super) fn stpt<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
     show(run, second, |run| run.hardware.cpu_timer())
 }

@@ -24,6 +24,7 @@ const IDENTIFIED_ADDRESS: u32 = 52;
 /// boundary; access (store, operand 2).
 ///
 /// Source: Principles of Operation, "STORE CPU ADDRESS".
+#[inline(always)]
 pub(super) fn stap<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
     run.supervisor()?;
     let at = run.address(second);

@@ -22,7 +22,7 @@ use crate::insn::Operand;
 const LARGEST_SET: usize = 160 * 8;
 
 /// The tests before any operand: operation, then privileged operation.
-#[inline]
+#[inline(always)]
 fn authorized<H: Hardware>(run: &Execution<'_, H>, instruction: Issued) -> Result<(), Fault> {
     let cpu = &*run.cpu;
     Ok(authorize(
@@ -49,7 +49,7 @@ fn sampling_changed<H: Hardware>(run: &mut Execution<'_, H>) {
 /// Program exceptions: operation; privileged operation; access (fetch, operand 2).
 ///
 /// Source: SA23-2260, "LOAD PROGRAM PARAMETER".
-#[inline]
+#[inline(always)]
 pub(super) fn lpp<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
     authorized(run, Issued::LoadProgramParameter)?;
     let parameter = run.fetch_u64(run.address(second))?;
@@ -66,7 +66,7 @@ pub(super) fn lpp<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> P
 /// register 0 is zero; specification, when bits 0-47 of R2 are not zeros.
 ///
 /// Source: SA23-2260, "EXTRACT CPU COUNTER".
-#[inline]
+#[inline(always)]
 pub(super) fn ecctr<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> Performed {
     let number = run.register(r2);
     let cpu = &*run.cpu;

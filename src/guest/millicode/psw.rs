@@ -22,7 +22,7 @@ const SHORT_PSW: u64 = 1 << 51;
 
 /// Introduces a system mask; a PSW that has become invalid is the program interruption that the
 /// manual calls an early one: the instruction is completed, and the old PSW shows the new mask.
-#[inline]
+#[inline(always)]
 fn introduce<H: Hardware>(run: &mut Execution<'_, H>, system_mask: u8) -> Performed {
     let rest = run.cpu.psw.mask & (u64::MAX >> 8);
     run.set_mask(u64::from(system_mask) << SYSTEM_MASK | rest);
@@ -41,7 +41,7 @@ fn introduce<H: Hardware>(run: &mut Execution<'_, H>, system_mask: u8) -> Perfor
 /// specification, when bit 0, 2, 3 or 4 is a one.
 ///
 /// Source: Principles of Operation, "SET SYSTEM MASK" and "Early Exception Recognition".
-#[inline]
+#[inline(always)]
 pub(super) fn ssm<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
     run.supervisor()?;
     if run.cpu.control[0] & CR0_SSM_SUPPRESSION != 0 {
@@ -53,7 +53,7 @@ pub(super) fn ssm<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> P
 }
 
 /// Stores bits 0-7 of the PSW at the first-operand address (one byte).
-#[inline]
+#[inline(always)]
 fn store_system_mask<H: Hardware>(run: &mut Execution<'_, H>, first: Operand) -> Result<u8, Fault> {
     run.supervisor()?;
     let system_mask = (run.cpu.psw.mask >> SYSTEM_MASK) as u8;
@@ -70,7 +70,7 @@ fn store_system_mask<H: Hardware>(run: &mut Execution<'_, H>, first: Operand) ->
 /// the store is not.
 ///
 /// Source: Principles of Operation, "STORE THEN AND SYSTEM MASK".
-#[inline]
+#[inline(always)]
 pub(super) fn stnsm<H: Hardware>(run: &mut Execution<'_, H>, first: Operand, i2: u8) -> Performed {
     store_system_mask(run, first)?;
     // An AND introduces no one: the PSW stays valid and opens no mask. It may turn DAT off.
@@ -87,14 +87,14 @@ pub(super) fn stnsm<H: Hardware>(run: &mut Execution<'_, H>, first: Operand, i2:
 /// specification, when bit 0, 2, 3 or 4 is a one.
 ///
 /// Source: Principles of Operation, "STORE THEN OR SYSTEM MASK".
-#[inline]
+#[inline(always)]
 pub(super) fn stosm<H: Hardware>(run: &mut Execution<'_, H>, first: Operand, i2: u8) -> Performed {
     let system_mask = store_system_mask(run, first)?;
     introduce(run, system_mask | i2)
 }
 
 /// Loads a PSW, and tells the way out if DAT has been turned on or off.
-#[inline]
+#[inline(always)]
 fn load<H: Hardware>(run: &mut Execution<'_, H>, psw: Psw) -> Outcome {
     let before = run.cpu.psw.mask;
     delivery::load_psw(run.cpu, psw);
@@ -113,7 +113,7 @@ fn load<H: Hardware>(run: &mut Execution<'_, H>, psw: Psw) -> Outcome {
 /// valid, with the new PSW as the old one ([`delivery::load_psw`]).
 ///
 /// Source: Principles of Operation, "LOAD PSW EXTENDED".
-#[inline]
+#[inline(always)]
 pub(super) fn lpswe<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
     run.supervisor()?;
     let at = run.address(second);

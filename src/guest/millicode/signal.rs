@@ -253,8 +253,10 @@ pub fn take_orders<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, h
     let mailbox = mailbox(configuration, cpu.address);
     let waiting = mailbox.orders.load(Ordering::Acquire);
     if waiting != 0 && waiting & CLAIMED == 0 {
+        // The parameter first: an empty mailbox may be filled anew at once.
+        let parameter = mailbox.parameter.load(Ordering::Acquire);
         let orders = configuration.take_orders(cpu.address);
-        carry_out(cpu, configuration, hardware, mailbox, orders);
+        carry_out(cpu, configuration, hardware, mailbox, orders, parameter);
     }
     mailbox.state.store(cpu.state as u8, Ordering::Release);
 }
@@ -266,6 +268,7 @@ fn carry_out<H: Hardware>(
     hardware: &mut H,
     mailbox: &Mailbox,
     orders: u32,
+    parameter: u64,
 ) {
     cpu.attention = true;
     if orders & (order::INITIAL_CPU_RESET | order::CPU_RESET) != 0 {
@@ -292,7 +295,6 @@ fn carry_out<H: Hardware>(
         let _ = storage::put_absolute(configuration, hardware, mode, &[1]);
         store_status(cpu, configuration, hardware, Absolute(lowcore::SAVE_AREA));
     }
-    let parameter = mailbox.parameter.load(Ordering::Acquire);
     if orders & order::STORE_STATUS_AT_ADDRESS != 0 {
         store_status(cpu, configuration, hardware, Absolute(parameter));
     }
