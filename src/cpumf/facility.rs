@@ -168,13 +168,13 @@ impl Facility {
             return Sampled::NotActive;
         }
         let entry = snapshot.entry(self.sampling.host_indicator());
-        let dsdes = self.counters.model().dsdes.unwrap_or(0);
+        let counters = &self.counters;
         update::update(
             &mut self.sampling,
             &mut self.alerts,
             storage,
             entry.as_bytes(),
-            dsdes,
+            || counters.model().dsdes.unwrap_or(0),
         )
     }
 

@@ -155,8 +155,11 @@ pub fn take_due_samples<H: Hardware, S: SampleStorage>(
             }
             Sampled::Discarded | Sampled::Stopped | Sampled::NotActive => cpu.sampling.lost += 1,
         }
-        let interval = cpu.machine.active_interval();
-        cpu.sampling.machine = interval.map_or(NEVER, |interval| cpu.sampling.machine + interval);
+        cpu.sampling.machine = if cpu.machine.sampling().active() {
+            cpu.sampling.machine + cpu.machine.sampling().interval()
+        } else {
+            NEVER
+        };
     }
     if cpu.sampling.own <= total {
         let snapshot = snapshot(cpu);
@@ -189,8 +192,7 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
     let rest = due.saturating_sub(total);
     let now = hardware.clock();
     let ahead = match cpu.account.mode {
-        _ if due == NEVER => NEVER,
-        // Beyond anything that is waited for; keeps the arithmetic inside 64 bits.
+        // Never, or beyond anything that is waited for; keeps the arithmetic inside 64 bits.
         _ if rest > 1 << 44 => NEVER,
         Mode::Exact { shift } => {
             let overhead = configuration.charges.overhead[1];

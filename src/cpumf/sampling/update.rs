@@ -90,14 +90,15 @@ const SIZES: u128 = 0xFFFF_FFFF << 64;
 
 /// Performs the process for one data entry (`entry`, at most 4032 bytes).
 ///
-/// `dsdes` is the size of the diagnostic-sampling data entry, for the trailer.
+/// `dsdes` gives the size of the diagnostic-sampling data entry, for the trailer; it is asked only
+/// when a block becomes full.
 #[inline]
 pub fn update<S: SampleStorage>(
     controls: &mut SamplingControls,
     alerts: &mut PendingAlerts,
     storage: &mut S,
     entry: &[u8],
-    dsdes: u16,
+    dsdes: impl FnOnce() -> u16,
 ) -> Sampled {
     let dear = controls.dear;
     let trailer = trailer_of(controls);
@@ -113,7 +114,7 @@ pub fn update<S: SampleStorage>(
         controls.dear = dear.wrapping_add(length);
         return Sampled::Stored;
     }
-    whole_process(controls, alerts, storage, entry, dsdes)
+    whole_process(controls, alerts, storage, entry, dsdes())
 }
 
 /// The process from its beginning, with every branch.
