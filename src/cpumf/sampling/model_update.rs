@@ -252,8 +252,8 @@ proptest! {
             }
             let entry = vec![index as u8 | 0x80; length];
             (book.alert_request, book.stored) = (false, false);
-            book.process(&entry, || dsdes);
-            let sampled = update(&mut controls, &mut alerts, &mut storage, &entry, dsdes);
+            book.process(&entry, dsdes);
+            let sampled = update(&mut controls, &mut alerts, &mut storage, &entry, || dsdes);
 
             prop_assert_eq!(controls.tear(), book.tear);
             prop_assert_eq!(controls.dear(), book.dear);
