@@ -76,14 +76,22 @@ pub fn enter<H: Hardware>(
     }
 }
 
+/// By how many instructions the ways out differ at the most, with room to spare.
+const STEP_BACK: u64 = 16;
+
 /// Ends a step: closes the page, and tries a little longer next time if nothing was executed yet.
 #[cold]
 fn end_step<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     if let Some((page, from)) = cpu.sampling.step.take() {
         scanner::close(configuration, hardware, page);
-        if cpu.psw.address == from {
-            cpu.sampling.step_lead += 1;
-        }
+        // The way out is not always equally long, so the next step begins well before what was
+        // enough for this one: too early costs another try, too late would execute an instruction
+        // that the scanner has not seen.
+        cpu.sampling.step_lead = if cpu.psw.address == from {
+            cpu.sampling.step_lead + 1
+        } else {
+            cpu.sampling.step_lead.saturating_sub(STEP_BACK).max(1)
+        };
         cpu.sampling.rearm = true;
     }
 }

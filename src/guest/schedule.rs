@@ -204,9 +204,7 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
     };
     let ahead = match (cpu.sampling.step, cpu.account.mode) {
         (None, _) => ahead,
-        (Some(_), Mode::Exact { shift }) => {
-            now + units(cpu.sampling.step_lead << shift) + cpu.sampling.slack
-        }
+        (Some(_), Mode::Exact { shift }) => now + units(cpu.sampling.step_lead << shift),
         // Without an instruction-counting clock a step is a microsecond.
         (Some(_), Mode::RealTime) => now + UNITS_PER_MICROSECOND,
     };
