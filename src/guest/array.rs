@@ -223,12 +223,6 @@ impl Hardware for ArrayMachine {
         self.hsa[index..][..8].copy_from_slice(&value.to_be_bytes());
     }
 
-    fn hsa_clear(&mut self, at: Real, length: u64) {
-        assert_eq!(length % 8, 0, "the HSA is cleared by doublewords");
-        let index = self.in_hsa(at);
-        self.hsa[index..][..length as usize].fill(0);
-    }
-
     fn copy_page(&mut self, from: Absolute, to: Real) {
         let index = self.in_hsa(to);
         let page = &self.storage[from.0 as usize..][..PAGE as usize];

@@ -7,7 +7,9 @@
 //! reflected as it came.
 
 use crate::arch::address::{Real, Virtual};
-use crate::arch::interruption::{Class, Ending, ProgramInterruption as Exception, ending};
+use crate::arch::interruption::{
+    Class, Ending, ProgramInterruption as Exception, ending, is_access,
+};
 use crate::arch::psw::{self, Psw};
 use crate::arch::table::{TEID_ADDRESS, TEID_EXECUTION_PROTECTION, TEID_LOW_ADDRESS, TEID_STORE};
 use crate::guest::configuration::Configuration;
@@ -122,7 +124,7 @@ pub fn program<H: Hardware>(
         return instruction(cpu, configuration, hardware);
     }
     match cpu.interruption.code {
-        0x04 | 0x05 | 0x10 | 0x11 | 0x38..=0x3B => access(cpu, configuration, hardware),
+        code if is_access(code) => access(cpu, configuration, hardware),
         _ => reflect(cpu, configuration, hardware),
     }
     Next::Run
@@ -211,7 +213,7 @@ fn conclude<H: Hardware>(
     }
     let should = match outcome {
         Outcome::Completed | Outcome::Yield => {
-            advance(cpu);
+            delivery::advance(cpu, cpu.text.length);
             1 + i64::from(executed)
         }
         Outcome::Jumped => 1 + i64::from(executed),
@@ -258,13 +260,6 @@ fn kept_text<H: Hardware>(cpu: &Vcpu, hardware: &H) -> Option<[u8; 6]> {
     let mut bytes = [0; 6];
     hardware.load(kept.absolute.offset(at.byte_index()), &mut bytes);
     Some(bytes)
-}
-
-/// Steps over the instruction that was performed.
-#[inline]
-fn advance(cpu: &mut Vcpu) {
-    cpu.psw.address =
-        cpu.psw.address.wrapping_add(u64::from(cpu.text.length)) & cpu.psw.address_mask();
 }
 
 /// Fetches and decodes the instruction at the PSW's address, or the target of an EXECUTE there.

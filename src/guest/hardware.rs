@@ -62,8 +62,6 @@ pub trait Hardware {
     fn hsa_load(&self, at: Real) -> u64;
     /// Stores a doubleword into the HSA.
     fn hsa_store(&mut self, at: Real, value: u64);
-    /// Clears `length` bytes (a multiple of 8) of the HSA.
-    fn hsa_clear(&mut self, at: Real, length: u64);
     /// Copies a page of guest storage into the HSA.
     fn copy_page(&mut self, from: Absolute, to: Real);
     /// The real address by which DAT reaches an absolute page: real 0-1FFF is the machine's own
@@ -87,7 +85,7 @@ pub trait Hardware {
         selector2: u16,
         into: &mut [u8; 4096],
     ) -> Option<()>;
-    /// Highest function code of STORE SYSTEM INFORMATION of the machine below.
+    /// STORE CPU ID of the machine below.
     fn cpu_id(&self) -> u64;
     /// SERVICE CALL with a copied SCCB: the machine's own answer to READ SCP INFO and its like.
     fn service_call(&mut self, command: u32, sccb: &mut [u8; 4096]) -> ConditionCode;

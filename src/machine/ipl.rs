@@ -121,9 +121,13 @@ extern "C" fn ipl(from: u64) -> ! {
     } else {
         None
     };
-    let framed = kind == ConsoleKind::Ascii
-        && matches!(block, Some(Err(_)) | Some(Ok(&LoaderBlock { .. })))
-        && !matches!(block, Some(Ok(block)) if !block.has(flags::FRAMES));
+    // A block that is refused was still written by a host that reads frames.
+    let wanted = match &block {
+        Some(Ok(block)) => block.has(flags::FRAMES),
+        Some(Err(_)) => true,
+        None => false,
+    };
+    let framed = kind == ConsoleKind::Ascii && wanted;
     if framed {
         console::use_frames();
     } else {
@@ -151,7 +155,7 @@ extern "C" fn ipl(from: u64) -> ! {
                     format_args!("the machine below lacks facilities that a guest needs"),
                 );
             }
-            start(block, plan, native, facilities, from)
+            start(block, plan, native, facilities)
         }
         _ => operator::prompt(lacking),
     }
@@ -281,13 +285,7 @@ fn zeroed<T>(at: u64, count: u64) -> &'static [T] {
 }
 
 /// Builds the configuration, starts the other CPUs, and runs the guest.
-fn start(
-    block: &LoaderBlock,
-    plan: Plan,
-    mut native: Native,
-    facilities: FacilityList,
-    _from: u64,
-) -> ! {
+fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: FacilityList) -> ! {
     let present = sclp::cpus();
     let cpus = (block.cpus.get() as usize).min(MAXIMUM_CPUS);
     if present.len() < cpus {

@@ -210,17 +210,6 @@ impl Hardware for Native {
         unsafe { ptr::write_volatile(ptr::with_exposed_provenance_mut(at.0 as usize), value) };
     }
 
-    fn hsa_clear(&mut self, at: Real, length: u64) {
-        // SAFETY: as above.
-        unsafe {
-            ptr::write_bytes(
-                ptr::with_exposed_provenance_mut::<u8>(at.0 as usize),
-                0,
-                length as usize,
-            );
-        }
-    }
-
     fn copy_page(&mut self, from: Absolute, to: Real) {
         // SAFETY: a page of guest storage and a page of the pool of code copies.
         unsafe {
