@@ -25,6 +25,48 @@ pub const fn nanoseconds(units: u64) -> u64 {
     (units.wrapping_mul(125).wrapping_add(256)) >> 9
 }
 
+/// How TOD units become ticks of another clock: so many units are
+/// `(units * multiplier + rounding) >> shift` ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scale {
+    multiplier: u64,
+    rounding: u64,
+    shift: u32,
+}
+
+impl Scale {
+    /// To the ticks of a clock that advances by one each 2^`shift` nanoseconds; exact as
+    /// [`nanoseconds`] is.
+    #[must_use]
+    pub const fn to_steps(shift: u32) -> Self {
+        Self {
+            multiplier: 125,
+            rounding: 256,
+            shift: 9 + shift,
+        }
+    }
+
+    /// To the cycles of a clock of so many cycles per microsecond, rounded down.
+    #[must_use]
+    pub const fn to_cycles(per_microsecond: u32) -> Self {
+        Self {
+            multiplier: per_microsecond as u64,
+            rounding: 0,
+            shift: UNITS_PER_MICROSECOND.trailing_zeros(),
+        }
+    }
+
+    /// The ticks of a span in TOD units.
+    #[must_use]
+    #[inline(always)]
+    pub const fn ticks(&self, units: u64) -> u64 {
+        (units
+            .wrapping_mul(self.multiplier)
+            .wrapping_add(self.rounding))
+            >> (self.shift & 63)
+    }
+}
+
 /// The TOD units that a clock shows after `nanoseconds` (less than 2 to the 54th, about 200 days).
 #[must_use]
 #[inline]

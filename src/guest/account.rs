@@ -7,7 +7,7 @@
 //! taken off.
 
 use crate::arch::interruption::Class;
-use crate::arch::tod::nanoseconds;
+use crate::arch::tod::Scale;
 use crate::cpumf::counters::Activity;
 
 /// How instructions are told from time.
@@ -67,6 +67,8 @@ pub struct Account {
     pub mode: Mode,
     /// Cycles per microsecond.
     pub cpu_speed: u32,
+    /// The same, ready for use.
+    scale: Scale,
     /// The clock when the firmware last left to the guest.
     pub left: u64,
     /// Cycles in guest supervisor and problem state.
@@ -81,11 +83,18 @@ pub struct Account {
     pub entered: u64,
 }
 
-impl Default for Account {
-    fn default() -> Self {
+impl Account {
+    /// An account with nothing in it; `cpu_speed` is in cycles per microsecond.
+    #[must_use]
+    pub const fn new(mode: Mode, cpu_speed: u32) -> Self {
+        let scale = match mode {
+            Mode::Exact { shift } => Scale::to_steps(shift),
+            Mode::RealTime => Scale::to_cycles(cpu_speed),
+        };
         Self {
-            mode: Mode::RealTime,
-            cpu_speed: 1000,
+            mode,
+            cpu_speed,
+            scale,
             left: 0,
             cycles: [0; 2],
             traps: 0,
@@ -94,18 +103,12 @@ impl Default for Account {
             entered: 0,
         }
     }
-}
 
-impl Account {
     /// Ticks between two clock values: instructions in exact mode, cycles otherwise.
     #[must_use]
     #[inline]
     pub fn ticks(&self, from: u64, to: u64) -> u64 {
-        let ns = nanoseconds(to.wrapping_sub(from));
-        match self.mode {
-            Mode::Exact { shift } => ns >> shift,
-            Mode::RealTime => ns.wrapping_mul(u64::from(self.cpu_speed)) / 1000,
-        }
+        self.scale.ticks(to.wrapping_sub(from))
     }
 
     /// Books the guest time up to a trap, whose entry stamp is in `entered`, less what a trap of its
@@ -170,10 +173,7 @@ mod tests {
     #[test]
     fn an_instruction_is_two_to_the_shift_nanoseconds_whatever_the_phase_of_the_clock() {
         for shift in [0, 3] {
-            let account = Account {
-                mode: Mode::Exact { shift },
-                ..Account::default()
-            };
+            let account = Account::new(Mode::Exact { shift }, 1000);
             let at = |instructions: u64| 512 * 77 + units((1_000_003 + instructions) << shift);
             for n in 0..5000 {
                 assert_eq!(account.ticks(at(0), at(n)), n);
@@ -183,11 +183,19 @@ mod tests {
     }
 
     #[test]
+    fn in_real_time_a_span_is_so_many_cycles_as_the_cpu_speed_says() {
+        for cpu_speed in [1, 1000, 5200] {
+            let account = Account::new(Mode::RealTime, cpu_speed);
+            for microseconds in [0, 1, 7, 1 << 32] {
+                let cycles = microseconds * u64::from(cpu_speed);
+                assert_eq!(account.ticks(77, 77 + microseconds * 4096), cycles);
+            }
+        }
+    }
+
+    #[test]
     fn a_suppressed_instruction_counts_none_and_a_performed_one_counts_one() {
-        let mut account = Account {
-            mode: Mode::Exact { shift: 0 },
-            ..Account::default()
-        };
+        let mut account = Account::new(Mode::Exact { shift: 0 }, 1000);
         account.left = 0;
         let charges = Charges {
             overhead: [10; 6],

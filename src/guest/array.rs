@@ -115,6 +115,20 @@ impl Hardware for ArrayMachine {
         self.storage[at.0 as usize..][..from.len()].copy_from_slice(from);
     }
 
+    fn load_u8(&self, at: Absolute) -> u8 {
+        let mut byte = [0];
+        self.load(at, &mut byte);
+        byte[0]
+    }
+
+    fn store_u8(&mut self, at: Absolute, value: u8) {
+        self.store(at, &[value]);
+    }
+
+    fn store_u16(&mut self, at: Absolute, value: u16) {
+        self.store(at, &value.to_be_bytes());
+    }
+
     fn load_u64(&self, at: Absolute) -> u64 {
         u64::from_be_bytes(self.read(at))
     }

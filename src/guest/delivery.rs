@@ -18,9 +18,10 @@
 use crate::arch::address::{Absolute, PREFIX_AREA};
 use crate::arch::interruption::{Class, Ending, ProgramInterruption};
 use crate::arch::lowcore;
-use crate::arch::psw::{AddressSpace, EXTERNAL, Psw, WAIT};
+use crate::arch::psw::{AddressSpace, DAT, EXTERNAL, Psw, WAIT};
 use crate::guest::configuration::Configuration;
 use crate::guest::dat::Fault;
+use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
 use crate::guest::scanner;
 use crate::guest::vcpu::{CpuState, Interruption, Vcpu};
@@ -73,8 +74,8 @@ impl Condition {
     #[inline]
     pub const fn of(met: &Interruption) -> Self {
         Self {
-            code: met.code & !PER_EVENT,
-            length: met.length,
+            code: met.code() & !PER_EVENT,
+            length: met.length(),
             identification: met.identification,
             access_id: met.access,
             data_exception: met.parameter,
@@ -107,13 +108,27 @@ pub const fn advance(cpu: &mut Vcpu, length: u8) {
     cpu.psw.address = cpu.psw.address.wrapping_add(length as u64) & cpu.psw.address_mask();
 }
 
-/// Loads a PSW as LOAD PSW and LOAD PSW EXTENDED do.
+/// Makes a PSW the current one, as LOAD PSW EXTENDED and every interruption do, and raises what
+/// follows from it.
 ///
 /// If it is refused, [`deliver_pending`] finds it before it looks at anything else, on the way out.
 #[inline]
 pub const fn load_psw(cpu: &mut Vcpu, psw: Psw) {
+    let changed = cpu.psw.mask ^ psw.mask;
     cpu.psw = psw;
-    cpu.attention |= asks_for_attention(&cpu.psw);
+    if changed & DAT != 0 {
+        cpu.due.add(Due::CONTROLS);
+    }
+    if asks_for_attention(&cpu.psw) {
+        cpu.due.add(Due::ATTENTION);
+    }
+}
+
+/// Puts the CPU into the check-stop state.
+#[cold]
+fn check_stop(cpu: &mut Vcpu) {
+    cpu.state = CpuState::CheckStop;
+    cpu.due |= Due::ATTENTION;
 }
 
 /// The early specification exception: the current PSW is the program old PSW.
@@ -128,7 +143,7 @@ fn refuse<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
     if refused(&cpu.psw) {
         // From here on nothing would change but the old PSW, once.
         exchange(cpu, hardware, area, Class::Program);
-        cpu.state = CpuState::CheckStop;
+        check_stop(cpu);
     }
 }
 
@@ -144,7 +159,7 @@ fn prefix_area<H: Hardware>(
 ) -> Option<Absolute> {
     let area = Absolute(cpu.prefix);
     if !configuration.holds(area, PREFIX_AREA) {
-        cpu.state = CpuState::CheckStop;
+        check_stop(cpu);
         return None;
     }
     scanner::store_into(configuration, hardware, area);
@@ -158,11 +173,11 @@ fn exchange<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H, area: Absolute, class
     hardware.store_u64(old, cpu.psw.mask);
     hardware.store_u64(old.offset(8), cpu.psw.address);
     let new = area.offset(lowcore::new_psw(class));
-    cpu.psw = Psw {
+    let psw = Psw {
         mask: hardware.load_u64(new),
         address: hardware.load_u64(new.offset(8)),
     };
-    cpu.attention |= asks_for_attention(&cpu.psw);
+    load_psw(cpu, psw);
 }
 
 /// The end of every interruption: exchanges the PSWs, and refuses the new one if it is bad.

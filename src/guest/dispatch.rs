@@ -15,13 +15,14 @@ use crate::arch::table::{TEID_ADDRESS, TEID_EXECUTION_PROTECTION, TEID_LOW_ADDRE
 use crate::guest::configuration::Configuration;
 use crate::guest::dat::{self, Access, Fault, Space, Translation};
 use crate::guest::delivery::{self, Condition};
+use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
-use crate::guest::millicode::{self, Outcome};
+use crate::guest::millicode::{self, Outcome, Performed};
 use crate::guest::scanner::{self, Entry, PageState};
 use crate::guest::schedule;
 use crate::guest::shadow;
 use crate::guest::storage;
-use crate::guest::vcpu::{CachedPage, CpuState, Text, Vcpu};
+use crate::guest::vcpu::{CpuState, Text, Vcpu};
 use crate::insn::{self, Instruction};
 
 /// PSW bits that the guest's program changes without the firmware: the hardware's are the truth.
@@ -59,10 +60,7 @@ pub fn enter<H: Hardware>(
 ) {
     let problem = cpu.psw.problem_state();
     cpu.account.enter(&configuration.charges, class, problem);
-    if cpu.sampling.armed_at != 0 {
-        cpu.sampling.slack = cpu.account.left.wrapping_sub(cpu.sampling.armed_at);
-        cpu.sampling.armed_at = 0;
-    }
+    let armed = cpu.sampling.armed_at != 0;
     let live = if cpu.psw.dat() {
         LIVE | psw::ADDRESS_SPACE
     } else {
@@ -73,8 +71,13 @@ pub fn enter<H: Hardware>(
         mask: (cpu.psw.mask & !live) | (old.mask & live),
         address: old.address,
     };
-    if cpu.sampling.step.is_some() {
-        end_step(cpu, configuration, hardware);
+    if armed {
+        cpu.sampling.slack = cpu.account.left.wrapping_sub(cpu.sampling.armed_at);
+        cpu.sampling.armed_at = 0;
+        // A step was begun by setting the clock comparator.
+        if cpu.sampling.step.is_some() {
+            end_step(cpu, configuration, hardware);
+        }
     }
 }
 
@@ -94,7 +97,7 @@ fn end_step<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware
         } else {
             cpu.sampling.step_lead.saturating_sub(STEP_BACK).max(1)
         };
-        cpu.sampling.rearm = true;
+        cpu.due |= Due::CLOCK;
     }
 }
 
@@ -113,85 +116,41 @@ pub fn real_psw(cpu: &Vcpu) -> Psw {
     }
 }
 
-/// A program interruption.
-#[inline(always)]
+/// A program interruption that is not the plain case of a common instruction.
 pub fn program<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
 ) -> Next {
-    if matches!(cpu.interruption.code, 0x01 | 0x02) {
-        return instruction(cpu, configuration, hardware);
-    }
-    match cpu.interruption.code {
+    match cpu.interruption.code() {
+        0x01 | 0x02 => return instruction(cpu, configuration, hardware),
         code if is_access(code) => access(cpu, configuration, hardware),
         _ => reflect(cpu, configuration, hardware),
     }
     Next::Run
 }
 
-/// Performs, or refuses, the instruction that trapped.
-#[inline(always)]
+/// Performs, or refuses, the instruction that trapped, or the target of the EXECUTE that did.
 fn instruction<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
 ) -> Next {
-    let length = cpu.interruption.length;
-    let next = cpu.psw.address;
-    cpu.psw.address = next.wrapping_sub(u64::from(length)) & cpu.psw.address_mask();
-    // What a control program issues all the time, from a page that is known: nothing else on the way.
-    if let Some(bytes) = kept_text(cpu, hardware) {
-        let problem = cpu.psw.problem_state();
-        cpu.text.length = length;
-        match millicode::perform_common(cpu, configuration, hardware, &bytes) {
-            None => {}
-            Some(outcome @ (Outcome::Completed | Outcome::Jumped)) => {
-                if outcome == Outcome::Completed {
-                    cpu.psw.address = next;
-                }
-                let charged = configuration.charges.of(cpu.interruption.code);
-                cpu.account.correct(1, charged, problem);
-                return Next::Run;
-            }
-            Some(outcome) => {
-                conclude(cpu, configuration, hardware, outcome, problem, false);
-                return Next::Run;
-            }
-        }
-    }
-    any_instruction(cpu, configuration, hardware)
-}
-
-/// Performs, or refuses, any instruction at the PSW's address, or the target of an EXECUTE there.
-#[inline(never)]
-fn any_instruction<H: Hardware>(
-    cpu: &mut Vcpu,
-    configuration: &Configuration,
-    hardware: &mut H,
-) -> Next {
+    let length = u64::from(cpu.interruption.length());
+    cpu.psw.address = cpu.psw.address.wrapping_sub(length) & cpu.psw.address_mask();
     let problem = cpu.psw.problem_state();
-    match text(cpu, configuration, hardware) {
+    let (performed, executed) = match text(cpu, configuration, hardware) {
         Ok((instruction, executed)) => {
-            let outcome = millicode::perform(cpu, configuration, hardware, &instruction);
-            conclude(cpu, configuration, hardware, outcome, problem, executed);
-            if outcome == Outcome::Yield {
-                Next::Yield
-            } else {
-                Next::Run
-            }
+            let performed = millicode::perform(cpu, configuration, hardware, &instruction);
+            (performed, executed)
         }
-        Err(fault) => {
-            conclude(
-                cpu,
-                configuration,
-                hardware,
-                Outcome::Fault(fault),
-                problem,
-                false,
-            );
-            Next::Run
-        }
+        Err(fault) => (Err(fault), false),
+    };
+    conclude(cpu, configuration, hardware, performed, problem, executed);
+    if performed == Ok(Outcome::Yield) {
+        Next::Yield
+    } else {
+        Next::Run
     }
 }
 
@@ -202,26 +161,26 @@ fn conclude<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
-    outcome: Outcome,
+    performed: Performed,
     problem: bool,
     executed: bool,
 ) {
-    let (code, length) = (cpu.interruption.code, cpu.interruption.length);
+    let (code, length) = (cpu.interruption.code(), cpu.interruption.length());
     let mut charged = configuration.charges.of(code);
     if executed {
         charged += i64::from(configuration.charges.execute);
     }
-    let should = match outcome {
-        Outcome::Completed | Outcome::Yield => {
+    let should = match performed {
+        Ok(Outcome::Completed | Outcome::Yield) => {
             delivery::advance(cpu, cpu.text.length);
             1 + i64::from(executed)
         }
-        Outcome::Jumped => 1 + i64::from(executed),
-        Outcome::Fault(fault) => {
+        Ok(Outcome::Jumped) => 1 + i64::from(executed),
+        Err(fault) => {
             delivery::program(cpu, configuration, hardware, fault, length);
             0
         }
-        Outcome::Unknown => {
+        Ok(Outcome::Unknown) => {
             let exception = if code == Exception::PrivilegedOperation.code() && problem {
                 Exception::PrivilegedOperation
             } else {
@@ -243,25 +202,6 @@ fn conclude<H: Hardware>(
     cpu.account.correct(should, charged, problem);
 }
 
-/// The text at the PSW's address, if its page is the one that was last translated.
-#[inline(always)]
-fn kept_text<H: Hardware>(cpu: &Vcpu, hardware: &H) -> Option<[u8; 6]> {
-    let at = Virtual(cpu.psw.address);
-    let mode = cpu.psw.mask & (psw::DAT | psw::ADDRESS_SPACE);
-    let kept = &cpu.text_pages[Vcpu::text_place(at.0)];
-    if !kept.valid
-        || kept.page != at.page().0
-        || kept.mode != mode
-        || at.byte_index() > 4096 - 6
-        || at.0 & 1 != 0
-    {
-        return None;
-    }
-    let mut bytes = [0; 6];
-    hardware.load(kept.absolute.offset(at.byte_index()), &mut bytes);
-    Some(bytes)
-}
-
 /// Fetches and decodes the instruction at the PSW's address, or the target of an EXECUTE there.
 #[inline]
 fn text<H: Hardware>(
@@ -269,30 +209,18 @@ fn text<H: Hardware>(
     configuration: &Configuration,
     hardware: &H,
 ) -> Result<(Instruction, bool), Fault> {
-    if let Some(bytes) = kept_text(cpu, hardware) {
-        let length = insn::length(bytes[0]) as u8;
+    let at = Virtual(cpu.psw.address);
+    if let Some(bytes) = storage::kept_text(cpu, hardware, at) {
         cpu.text = Text {
             bytes,
-            length,
+            length: insn::length(bytes[0]) as u8,
             executed: false,
         };
     } else {
         cpu.text = storage::text(cpu, configuration, hardware)?;
         // The next trap of this page finds it at once.
-        let page = Virtual(cpu.psw.address).page();
-        let mode = cpu.psw.mask & (psw::DAT | psw::ADDRESS_SPACE);
-        if let Ok(claim) =
-            storage::resolve(cpu, configuration, hardware, page, 4096, Access::Execute)
-            && claim.first.length == 4096
-        {
-            let absolute = claim.first.at;
-            cpu.text_pages[Vcpu::text_place(page.0)] = CachedPage {
-                page: page.0,
-                mode,
-                absolute,
-                valid: true,
-            };
-        }
+        let first = storage::resolve(cpu, configuration, hardware, at, 1, Access::Execute)?.first;
+        cpu.keep_text(at, first.at);
     }
     match insn::decode(&cpu.text.bytes) {
         Instruction::Ex { r1, second } => {
@@ -340,7 +268,7 @@ fn executed<H: Hardware>(
 /// Reflects a program interruption as the hardware presented it.
 #[cold]
 fn reflect<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
-    let code = cpu.interruption.code;
+    let code = cpu.interruption.code();
     let charged = configuration.charges.of(code);
     let problem = cpu.psw.problem_state();
     // Compare and trap completes: data-exception code FF.
@@ -354,8 +282,8 @@ fn reflect<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
 
 /// An access exception: ours, or the guest's?
 fn access<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
-    let length = cpu.interruption.length;
-    let code = cpu.interruption.code;
+    let length = cpu.interruption.length();
+    let code = cpu.interruption.code();
     let problem = cpu.psw.problem_state();
     // Back to the instruction itself: protection and addressing suppress, so the hardware advanced
     // the address (for an instruction fetch by a made-up length, which is the one it stored).
@@ -378,7 +306,7 @@ fn resolve<H: Hardware>(
     hardware: &mut H,
 ) -> Result<(), Fault> {
     let teid = cpu.interruption.identification;
-    let protection = cpu.interruption.code == Exception::Protection.code();
+    let protection = cpu.interruption.code() == Exception::Protection.code();
     let at = Virtual(teid & TEID_ADDRESS & cpu.psw.address_mask());
     let kind = teid & (TEID_EXECUTION_PROTECTION | crate::arch::bits::bit64(60));
     let executing = if protection {
@@ -430,7 +358,7 @@ fn resolve<H: Hardware>(
                 // The instruction stores into the page that it stands in.
                 scanner::open(configuration, hardware, absolute);
                 cpu.sampling.step = Some((absolute.page(), cpu.psw.address));
-                cpu.sampling.rearm = true;
+                cpu.due |= Due::CLOCK;
             } else {
                 scanner::store_into(configuration, hardware, absolute);
             }
@@ -486,7 +414,7 @@ pub fn supervisor_call<H: Hardware>(
 ) {
     let problem = cpu.psw.problem_state();
     let charged = i64::from(configuration.charges.supervisor_call);
-    let (number, length) = (cpu.interruption.code as u8, cpu.interruption.length);
+    let (number, length) = (cpu.interruption.code() as u8, cpu.interruption.length());
     delivery::supervisor_call(cpu, configuration, hardware, number, length);
     cpu.account.correct(1, charged, problem);
 }
@@ -494,15 +422,10 @@ pub fn supervisor_call<H: Hardware>(
 /// What is done before the firmware is left: orders, pending interruptions, controls, the clock.
 #[inline(always)]
 pub fn leave<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
-    // The plain way out: nothing is due, or just the clock comparator is to be set.
-    let plain = !(cpu.attention | cpu.controls_changed)
-        && cpu.psw.mask & psw::WAIT == 0
-        && cpu.state == CpuState::Operating
-        && !shadow::outdated(cpu, configuration);
-    if !plain {
+    if shadow::stale(cpu, configuration) || cpu.due.any(Due::ATTENTION | Due::CONTROLS) {
         return settle(cpu, configuration, hardware);
     }
-    if cpu.sampling.rearm | cpu.sampling.changed {
+    if !cpu.due.is_empty() {
         schedule::arm(cpu, configuration, hardware);
     }
     Next::Run
@@ -512,14 +435,14 @@ pub fn leave<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
 #[inline(never)]
 fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
     let mut next = Next::Run;
-    if cpu.attention || cpu.psw.mask & psw::WAIT != 0 || cpu.state != CpuState::Operating {
+    if cpu.due.any(Due::ATTENTION) {
         next = attend(cpu, configuration, hardware);
     }
-    if cpu.controls_changed || shadow::outdated(cpu, configuration) {
+    if cpu.due.any(Due::CONTROLS) || shadow::stale(cpu, configuration) {
         cpu.forget_translations();
         shadow::load_controls(cpu, configuration, hardware);
     }
-    if next == Next::Run && (cpu.sampling.rearm || cpu.sampling.changed) {
+    if next == Next::Run && cpu.due.any(Due::CLOCK | Due::SAMPLING) {
         schedule::arm(cpu, configuration, hardware);
     }
     next
@@ -528,7 +451,7 @@ fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
 /// Carries out orders and delivers what is pending and open.
 #[cold]
 fn attend<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
-    cpu.attention = false;
+    cpu.due.clear(Due::ATTENTION);
     millicode::take_orders(cpu, configuration, hardware);
     match cpu.state {
         CpuState::Stopped => return Next::Stopped,
@@ -543,7 +466,7 @@ fn attend<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
         CpuState::Operating => {}
     }
     if !cpu.psw.wait() {
-        cpu.attention = false;
+        cpu.due.clear(Due::ATTENTION);
         return Next::Run;
     }
     let open = psw::EXTERNAL | psw::IO | psw::MACHINE_CHECK;

@@ -15,6 +15,12 @@ pub trait Hardware {
     fn load(&self, at: Absolute, into: &mut [u8]);
     /// Stores bytes into guest storage.
     fn store(&mut self, at: Absolute, from: &[u8]);
+    /// Loads a byte of guest storage.
+    fn load_u8(&self, at: Absolute) -> u8;
+    /// Stores a byte into guest storage.
+    fn store_u8(&mut self, at: Absolute, value: u8);
+    /// Stores a halfword into guest storage.
+    fn store_u16(&mut self, at: Absolute, value: u16);
     /// Loads a doubleword of guest storage.
     fn load_u64(&self, at: Absolute) -> u64;
     /// Stores a doubleword into guest storage, as one access when `at` is on a doubleword boundary.

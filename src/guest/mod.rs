@@ -16,6 +16,7 @@ pub mod configuration;
 pub mod dat;
 pub mod delivery;
 pub mod dispatch;
+pub mod due;
 pub mod hardware;
 pub mod millicode;
 pub mod scanner;

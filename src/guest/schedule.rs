@@ -11,6 +11,7 @@ use crate::arch::tod::{TodExtended, UNITS_PER_MICROSECOND, units};
 use crate::cpumf::{SampleStorage, Sampled, Snapshot};
 use crate::guest::account::Mode;
 use crate::guest::configuration::Configuration;
+use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
 use crate::guest::scanner;
 use crate::guest::vcpu::Vcpu;
@@ -27,10 +28,6 @@ pub struct Schedule {
     pub machine: u64,
     /// The end of this CPU's turn.
     pub turn: u64,
-    /// Sampling controls changed: compute the due times anew.
-    pub changed: bool,
-    /// The clock comparator must be set before the firmware is left.
-    pub rearm: bool,
     /// Clock units that passed, last time, between setting the comparator and leaving.
     pub slack: u64,
     /// When the comparator was set, if it was on this way out.
@@ -54,8 +51,6 @@ impl Default for Schedule {
             own: NEVER,
             machine: NEVER,
             turn: NEVER,
-            changed: true,
-            rearm: true,
             slack: 0,
             armed_at: 0,
             step: None,
@@ -118,8 +113,6 @@ fn snapshot(cpu: &Vcpu) -> Snapshot {
 /// Computes the due times anew after sampling controls changed at either level.
 #[cold]
 fn renew(cpu: &mut Vcpu) {
-    cpu.sampling.changed = false;
-    cpu.sampling.rearm = true;
     let total = cpu.account.total();
     cpu.sampling.own = cpu
         .own
@@ -144,7 +137,7 @@ pub fn take_due_samples<H: Hardware, S: SampleStorage>(
     machine_blocks: &mut S,
 ) {
     let total = cpu.account.total();
-    cpu.sampling.rearm = true;
+    cpu.due |= Due::CLOCK;
     if cpu.sampling.machine <= total {
         let snapshot = snapshot(cpu);
         match cpu.machine.sample(&snapshot, machine_blocks) {
@@ -168,7 +161,7 @@ pub fn take_due_samples<H: Hardware, S: SampleStorage>(
             hardware,
         };
         if cpu.own.sample(&snapshot, &mut blocks) != Sampled::Stored {
-            cpu.attention = true;
+            cpu.due |= Due::ATTENTION;
         }
         let interval = cpu.own.active_interval();
         cpu.sampling.own = interval.map_or(NEVER, |interval| cpu.sampling.own + interval);
@@ -179,10 +172,10 @@ pub fn take_due_samples<H: Hardware, S: SampleStorage>(
 /// nothing but a constant few instructions come between the clock that is read here and the guest.
 #[inline]
 pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
-    if cpu.sampling.changed {
+    if cpu.due.any(Due::SAMPLING) {
         renew(cpu);
     }
-    cpu.sampling.rearm = false;
+    cpu.due.clear(Due::CLOCK | Due::SAMPLING);
     let due = cpu
         .sampling
         .own
@@ -211,7 +204,7 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
     // A comparator that the clock has passed is a pending condition, and interrupts no more.
     if now > cpu.clock_comparator && !cpu.pending.clock_comparator {
         cpu.pending.clock_comparator = true;
-        cpu.attention = true;
+        cpu.due |= Due::ATTENTION;
     }
     let guest = if cpu.pending.clock_comparator {
         NEVER
@@ -228,7 +221,6 @@ pub fn test_clock_comparator<H: Hardware>(cpu: &mut Vcpu, hardware: &H) {
     let passed = hardware.clock() > cpu.clock_comparator;
     if passed != cpu.pending.clock_comparator {
         cpu.pending.clock_comparator = passed;
-        cpu.sampling.rearm = true;
-        cpu.attention = true;
+        cpu.due |= Due::CLOCK | Due::ATTENTION;
     }
 }

@@ -17,6 +17,7 @@ use crate::arch::table::{
 };
 use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
 use crate::guest::dat::{Access, Translation};
+use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
 use crate::guest::scanner::PageState;
 use crate::guest::vcpu::Vcpu;
@@ -139,8 +140,6 @@ pub struct Shadow {
     loaded: [u64; 7],
     /// The guest's prefix as the private tables have it.
     prefix: u64,
-    /// Whether the spaces that are loaded are those of a guest with DAT on.
-    dat: bool,
     /// Shadow fills so far.
     pub fills: u64,
     /// Times that the spaces were emptied.
@@ -263,7 +262,7 @@ pub fn purge_all<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, _ha
         .shadow
         .generation
         .fetch_add(1, Ordering::Relaxed);
-    cpu.controls_changed = true;
+    cpu.due |= Due::CONTROLS;
 }
 
 /// The shadow's address-space-control element for the guest's; makes an empty space if need be.
@@ -322,7 +321,7 @@ fn empty<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &
     cpu.shadow.used = 0;
     cpu.shadow.purges += 1;
     cpu.shadow.generation = configuration.shadow.generation();
-    cpu.controls_changed = true;
+    cpu.due |= Due::CONTROLS;
     hardware.purge_tlb();
 }
 
@@ -330,26 +329,19 @@ fn identity_asce(configuration: &Configuration, cpu: usize) -> u64 {
     configuration.shadow.segment_table(cpu).0 | asce::TABLE_LENGTH
 }
 
-/// Whether this CPU's DAT-on shadow was purged by anyone since it was last looked at.
+/// Whether any CPU purged the DAT-on shadows, or the state of any page changed, since this CPU last
+/// left the firmware: what it keeps of translations and of pages is not to be trusted then.
 #[must_use]
 #[inline]
 pub fn stale(cpu: &Vcpu, configuration: &Configuration) -> bool {
     cpu.shadow.generation != configuration.shadow.generation()
 }
 
-/// Whether the real control registers are not those that the guest's state asks for.
-#[must_use]
-#[inline]
-pub fn outdated(cpu: &Vcpu, configuration: &Configuration) -> bool {
-    cpu.psw.dat() != cpu.shadow.dat || (cpu.shadow.dat && stale(cpu, configuration))
-}
-
 /// Loads the real control registers that the guest's state asks for, where they differ.
 ///
 /// Every real LCTLG empties the whole TLB of QEMU, so nothing is loaded twice.
 pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
-    cpu.controls_changed = false;
-    cpu.shadow.dat = cpu.psw.dat();
+    cpu.due.clear(Due::CONTROLS);
     let number = usize::from(cpu.address);
     if cpu.shadow.prefix != cpu.prefix {
         cpu.shadow.prefix = cpu.prefix;
@@ -396,7 +388,7 @@ pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration,
             hardware.load_control(register, value);
         }
     }
-    cpu.controls_changed = false;
+    cpu.due.clear(Due::CONTROLS);
 }
 
 /// Enters a translation of the guest's into the DAT-on shadow: the shadow fill.

@@ -13,12 +13,14 @@
 use crate::arch::address::{Absolute, PAGE, Real, Virtual};
 use crate::arch::control::{CR0_LOW_ADDRESS_PROTECTION, asce};
 use crate::arch::interruption::ProgramInterruption;
-use crate::arch::psw::{ADDRESS_SPACE, DAT};
 use crate::guest::configuration::Configuration;
 use crate::guest::dat::{self, Access, Fault, Space};
 use crate::guest::hardware::Hardware;
 use crate::guest::scanner;
-use crate::guest::vcpu::{CachedPage, Vcpu};
+use crate::guest::shadow;
+use crate::guest::vcpu::{KeptPage, Vcpu};
+
+use core::cell::Cell;
 
 mod scalar;
 mod text;
@@ -27,7 +29,7 @@ pub use scalar::{
     fetch_u8, fetch_u16, fetch_u32, fetch_u64, put_real_u32, put_real_u64, put_u8, put_u32,
     put_u64, real_u32, real_u64,
 };
-pub use text::{text, text_at};
+pub use text::{kept_text, text, text_at};
 
 /// The bytes at the beginning of each of the first two pages that low-address protection covers.
 const LOW_ADDRESSES: u64 = 512;
@@ -110,19 +112,13 @@ pub fn resolve<H: Hardware>(
     length: u64,
     access: Access,
 ) -> Result<Claim, Fault> {
-    // Instruction text has a cache of its own: it may be in another space.
-    let cache = match access {
-        Access::Fetch => Some(0),
-        Access::Store => Some(1),
-        Access::Execute => None,
-    };
-    if let Some(at) = cache.and_then(|cache| kept(cpu, at, length, cache)) {
+    let at = Virtual(at.0 & cpu.psw.address_mask());
+    if let Some(at) = kept(cpu, configuration, at, length, access) {
         return Ok(Claim {
             first: Piece { at, length },
             second: Piece::default(),
         });
     }
-    let at = Virtual(at.0 & cpu.psw.address_mask());
     let space = if cpu.psw.dat() {
         Some(Space::of(cpu, access))
     } else {
@@ -130,34 +126,43 @@ pub fn resolve<H: Hardware>(
     };
     let claim = resolve_by(cpu, configuration, hardware, space, at, length, access)?;
     // Low-address protection forbids stores into parts of pages 0 and 1: these are not kept.
-    if let Some(cell) = cache.and_then(|cache| cpu.operand_pages.get(cache))
+    if let Some(cell) = cell(cpu, access)
         && (access == Access::Fetch || at.page().0 > PAGE)
         && claim.first.length == length
         && length != 0
     {
-        let absolute = claim.first.at.page();
-        let mode = cpu.psw.mask & (DAT | ADDRESS_SPACE);
-        cell.set(CachedPage {
-            page: at.page().0,
-            mode,
-            absolute,
-            valid: true,
-        });
+        cell.set(KeptPage::new(cpu.psw.mask, at, claim.first.at));
     }
     Ok(claim)
 }
 
-/// Where an operand is, if its page is the one that was last fetched from (cache 0) or stored into
-/// (cache 1) in the present mode.
+/// Where the page of the last operand is kept. Instruction text has pages of its own: it may be in
+/// another space.
 #[inline(always)]
-fn kept(cpu: &Vcpu, at: Virtual, length: u64, cache: usize) -> Option<Absolute> {
-    let at = Virtual(at.0 & cpu.psw.address_mask());
-    let kept = cpu.operand_pages[cache & 1].get();
-    let same = kept.valid
-        && kept.page == at.page().0
-        && kept.mode == cpu.psw.mask & (DAT | ADDRESS_SPACE)
-        && length <= PAGE - at.byte_index();
-    same.then(|| kept.absolute.offset(at.byte_index()))
+fn cell(cpu: &Vcpu, access: Access) -> Option<&Cell<KeptPage>> {
+    match access {
+        Access::Fetch => Some(&cpu.operand_pages[0]),
+        Access::Store => Some(&cpu.operand_pages[1]),
+        Access::Execute => None,
+    }
+}
+
+/// The absolute address of an operand that lies in the page that was last fetched from, or stored
+/// into; `at` is within the addressing mode.
+///
+/// A page that was stored into is data, and stays so until the state of some page changes: nothing
+/// need be told to the scanner.
+#[inline(always)]
+pub fn kept(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    at: Virtual,
+    length: u64,
+    access: Access,
+) -> Option<Absolute> {
+    let place = cell(cpu, access)?.get().find(cpu.psw.mask, at)?;
+    let inside = at.byte_index() <= PAGE - length.min(PAGE) && length <= PAGE;
+    (inside && (access == Access::Fetch || !shadow::stale(cpu, configuration))).then_some(place)
 }
 
 /// Tests an operand in an address space that the instruction names (MOVE WITH OPTIONAL
@@ -274,10 +279,6 @@ pub fn fetch<H: Hardware>(
     into: &mut [u8],
 ) -> Result<(), Fault> {
     let length = into.len() as u64;
-    if let Some(at) = kept(cpu, at, length, 0) {
-        hardware.load(at, into);
-        return Ok(());
-    }
     resolve(cpu, configuration, hardware, at, length, Access::Fetch)?.load(hardware, into);
     Ok(())
 }
@@ -295,11 +296,6 @@ pub fn put<H: Hardware>(
     from: &[u8],
 ) -> Result<(), Fault> {
     let length = from.len() as u64;
-    if let Some(at) = kept(cpu, at, length, 1) {
-        scanner::store_into(configuration, hardware, at);
-        hardware.store(at, from);
-        return Ok(());
-    }
     let claim = resolve(cpu, configuration, hardware, at, length, Access::Store)?;
     claim.store(configuration, hardware, from);
     Ok(())

@@ -3,12 +3,13 @@
 //! Floating-point, vector and access registers are not here: they stay in the hardware, which the
 //! firmware never touches (it is soft-float).
 
-use crate::arch::address::{Absolute, Real, apply_prefix};
+use crate::arch::address::{Absolute, Real, Virtual, apply_prefix};
 use crate::arch::condition::ConditionCode;
 use crate::arch::control::{CR0_INITIAL, CR14_INITIAL};
 use crate::arch::psw::Psw;
 use crate::cpumf::{Facility, Reset};
-use crate::guest::account::Account;
+use crate::guest::account::{Account, Mode};
+use crate::guest::due::Due;
 use crate::guest::schedule::Schedule;
 use crate::guest::shadow::Shadow;
 use core::cell::Cell;
@@ -45,10 +46,9 @@ pub struct Pending {
 pub struct Interruption {
     /// The real old PSW.
     pub old: Psw,
-    /// The interruption code.
-    pub code: u16,
-    /// The instruction length in bytes, 0 if not applicable.
-    pub length: u8,
+    /// The identification of a program or supervisor-call interruption: instruction length in bits
+    /// 8-15, code in bits 16-31.
+    pub cause: u32,
     /// Exception access identification.
     pub access: u8,
     /// Data-exception code, external-interruption parameter, or I/O interruption parameter.
@@ -56,6 +56,22 @@ pub struct Interruption {
     /// Translation-exception identification; for I/O the subsystem-identification word in the left
     /// half and the interruption-identification word in the right half.
     pub identification: u64,
+}
+
+impl Interruption {
+    /// The interruption code.
+    #[must_use]
+    #[inline(always)]
+    pub const fn code(&self) -> u16 {
+        self.cause as u16
+    }
+
+    /// The instruction length in bytes, 0 if not applicable.
+    #[must_use]
+    #[inline(always)]
+    pub const fn length(&self) -> u8 {
+        (self.cause >> 16) as u8
+    }
 }
 
 /// The text of an instruction that is being performed, and where it stands.
@@ -69,26 +85,62 @@ pub struct Text {
     pub executed: bool,
 }
 
-/// A one-entry translation cache.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct CachedPage {
-    /// The virtual page.
-    pub page: u64,
-    /// The DAT and address-space bits of the PSW that it was translated under.
-    pub mode: u64,
+/// A page whose translation is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct KeptPage {
+    /// What it was translated under: [`KeptPage::key`], or ones for none.
+    key: u64,
     /// The absolute page.
-    pub absolute: Absolute,
-    /// Whether the entry may be used.
-    pub valid: bool,
+    page: Absolute,
+}
+
+impl KeptPage {
+    /// No page.
+    pub const NONE: Self = Self {
+        key: u64::MAX,
+        page: Absolute(0),
+    };
+
+    /// The page of a logical address, which is at `place`, as translated under the left half of a
+    /// PSW.
+    #[must_use]
+    pub const fn new(mask: u64, at: Virtual, place: Absolute) -> Self {
+        Self {
+            key: Self::key(mask, at),
+            page: place.page(),
+        }
+    }
+
+    /// Page address, address-space control and DAT mode in one doubleword.
+    #[must_use]
+    #[inline(always)]
+    const fn key(mask: u64, at: Virtual) -> u64 {
+        at.page().0 | (mask >> 45) & 6 | (mask >> 58) & 1
+    }
+
+    /// The absolute address of a logical one, if this is its page under this PSW.
+    #[must_use]
+    #[inline(always)]
+    pub fn find(&self, mask: u64, at: Virtual) -> Option<Absolute> {
+        (self.key == Self::key(mask, at)).then(|| self.page.offset(at.byte_index()))
+    }
 }
 
 /// A virtual CPU.
+#[derive(Debug)]
 #[repr(C)]
 pub struct Vcpu {
     /// General registers. First, because the trap entry stores them at the start of the CPU.
     pub general: [u64; 16],
     /// The guest's PSW while the firmware has control. Its masks, P and wait bits are virtual.
     pub psw: Psw,
+    /// What is to be done before the firmware is left.
+    pub due: Due,
+    /// Pages of instruction text as last translated, by the rightmost two bits of the page number:
+    /// a program and its interruption handlers are rarely in one page.
+    pub text_pages: [KeptPage; 4],
+    /// The pages of the operand that was last fetched, and last stored.
+    pub operand_pages: [Cell<KeptPage>; 2],
     /// Control registers as the guest loaded them.
     pub control: [u64; 16],
     /// The prefix, a multiple of 8192.
@@ -118,15 +170,6 @@ pub struct Vcpu {
     pub shadow: Shadow,
     /// When the next samples are due, at both levels.
     pub sampling: Schedule,
-    /// Pages of instruction text as last translated, by the rightmost two bits of the page number:
-    /// a program and its interruption handlers are rarely in one page.
-    pub text_pages: [CachedPage; 4],
-    /// The pages of the operand that was last fetched, and last stored.
-    pub operand_pages: [Cell<CachedPage>; 2],
-    /// A control register changed that is mirrored in hardware or selects an address space.
-    pub controls_changed: bool,
-    /// Something may have become deliverable: look at pending interruptions on the way out.
-    pub attention: bool,
 }
 
 impl Vcpu {
@@ -136,6 +179,9 @@ impl Vcpu {
         let mut cpu = Self {
             general: [0; 16],
             psw: Psw::default(),
+            due: Due::ATTENTION | Due::CONTROLS | Due::CLOCK | Due::SAMPLING,
+            text_pages: [KeptPage::NONE; 4],
+            operand_pages: [const { Cell::new(KeptPage::NONE) }; 2],
             control: [0; 16],
             prefix: 0,
             address,
@@ -145,15 +191,11 @@ impl Vcpu {
             tod_programmable: 0,
             interruption: Interruption::default(),
             text: Text::default(),
-            account: Account::default(),
+            account: Account::new(Mode::RealTime, 1000),
             own,
             machine,
             shadow: Shadow::default(),
             sampling: Schedule::default(),
-            text_pages: Default::default(),
-            operand_pages: Default::default(),
-            controls_changed: true,
-            attention: true,
         };
         cpu.reset_controls();
         cpu
@@ -163,16 +205,15 @@ impl Vcpu {
         self.control = [0; 16];
         self.control[0] = CR0_INITIAL;
         self.control[14] = CR14_INITIAL;
-        self.controls_changed = true;
+        self.due |= Due::CONTROLS;
     }
 
     /// CPU reset: pending external conditions and activation controls go, registers stay.
     pub fn cpu_reset(&mut self) {
         self.pending = Pending::default();
         self.own.reset(Reset::Cpu, &self.account.activity());
-        self.sampling.changed = true;
         self.state = CpuState::Stopped;
-        self.attention = true;
+        self.due |= Due::SAMPLING | Due::ATTENTION;
     }
 
     /// Initial CPU reset: CPU reset, and PSW, prefix, control registers, timers and the
@@ -187,17 +228,22 @@ impl Vcpu {
         self.reset_controls();
     }
 
-    /// The place in [`Self::text_pages`] of the page that holds an address.
+    /// The absolute address of the instruction text at an address, if its page is kept.
     #[must_use]
     #[inline(always)]
-    pub const fn text_place(address: u64) -> usize {
-        (address >> 12) as usize & 3
+    pub fn kept_text(&self, at: Virtual) -> Option<Absolute> {
+        self.text_pages[(at.0 >> 12) as usize & 3].find(self.psw.mask, at)
+    }
+
+    /// Keeps a page of instruction text.
+    pub fn keep_text(&mut self, at: Virtual, place: Absolute) {
+        self.text_pages[(at.0 >> 12) as usize & 3] = KeptPage::new(self.psw.mask, at, place);
     }
 
     /// Forgets translations that were kept: controls changed, or tables may have.
     pub fn forget_translations(&mut self) {
-        self.text_pages = Default::default();
-        self.operand_pages = Default::default();
+        self.text_pages = [KeptPage::NONE; 4];
+        self.operand_pages = [const { Cell::new(KeptPage::NONE) }; 2];
     }
 
     /// The absolute address of a real one of this CPU.

@@ -342,11 +342,7 @@ fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: Facili
 
     let machine_type = (configuration.cpu_id >> 16) as u16;
     let model = model::of_type(machine_type).unwrap_or(&model::DEFAULT);
-    let account = Account {
-        mode,
-        cpu_speed,
-        ..Account::default()
-    };
+    let account = Account::new(mode, cpu_speed);
     let machine: &'static Machine = Box::leak(Box::new(Machine {
         configuration,
         plan,

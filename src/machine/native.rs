@@ -100,6 +100,24 @@ impl Hardware for Native {
     }
 
     #[inline(always)]
+    fn load_u8(&self, at: Absolute) -> u8 {
+        // SAFETY: guest storage, checked by the caller.
+        unsafe { ptr::read(self.place(at)) }
+    }
+
+    #[inline(always)]
+    fn store_u8(&mut self, at: Absolute, value: u8) {
+        // SAFETY: guest storage, checked by the caller.
+        unsafe { ptr::write(self.place(at), value) };
+    }
+
+    #[inline(always)]
+    fn store_u16(&mut self, at: Absolute, value: u16) {
+        // SAFETY: guest storage, checked by the caller.
+        unsafe { ptr::write_unaligned(self.place(at), value) };
+    }
+
+    #[inline(always)]
     fn load_u64(&self, at: Absolute) -> u64 {
         // SAFETY: guest storage, checked by the caller.
         unsafe { ptr::read_unaligned(self.place(at)) }

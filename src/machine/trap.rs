@@ -16,8 +16,9 @@ use crate::arch::lowcore;
 use crate::arch::psw::{ADDRESSING_64, Psw};
 use crate::guest::account::Account;
 use crate::guest::dispatch::{self, Next};
+use crate::guest::due::Due;
 use crate::guest::vcpu::{Interruption, Vcpu};
-use crate::guest::{delivery, schedule};
+use crate::guest::{delivery, millicode, schedule};
 use crate::machine::cpu::Cpu;
 use crate::machine::{input, instruction, turn};
 use core::arch::global_asm;
@@ -251,13 +252,28 @@ fn finish(cpu: &mut Cpu) {
 
 #[unsafe(no_mangle)]
 extern "C" fn program_interruption(cpu: &mut Cpu) {
-    let identification: u32 = lowcore_field(lowcore::PROGRAM_IDENTIFICATION);
+    cpu.vcpu.interruption.cause = lowcore_field(lowcore::PROGRAM_IDENTIFICATION);
+    let configuration = &cpu.machine.configuration;
+    dispatch::enter(
+        &mut cpu.vcpu,
+        configuration,
+        &mut cpu.native,
+        Class::Program,
+    );
+    // What traps most, and most of that in the plain case; it stores nothing more in the lowcore.
+    let refused = matches!(cpu.vcpu.interruption.code(), 0x01 | 0x02);
+    if !(refused && millicode::plain::perform(&mut cpu.vcpu, configuration, &mut cpu.native)) {
+        any_program_interruption(cpu);
+    }
+    finish(cpu);
+}
+
+/// What is not the plain case of a common instruction.
+#[inline(never)]
+fn any_program_interruption(cpu: &mut Cpu) {
     let interruption = &mut cpu.vcpu.interruption;
-    interruption.code = identification as u16;
-    interruption.length = (identification >> 16) as u8;
-    match interruption.code & 0x7F {
-        // What traps most stores nothing more.
-        _ if interruption.code <= 2 => {}
+    match interruption.code() & 0x7F {
+        0x01 | 0x02 => {}
         0x07 | 0x1B => interruption.parameter = lowcore_field(lowcore::DATA_EXCEPTION_CODE),
         0x40 => {
             interruption.parameter = u32::from(lowcore_field::<u16>(lowcore::MONITOR_CLASS));
@@ -269,24 +285,15 @@ extern "C" fn program_interruption(cpu: &mut Cpu) {
         }
     }
     let configuration = &cpu.machine.configuration;
-    dispatch::enter(
-        &mut cpu.vcpu,
-        configuration,
-        &mut cpu.native,
-        Class::Program,
-    );
     let next = dispatch::program(&mut cpu.vcpu, configuration, &mut cpu.native);
     if next == Next::Yield {
         turn::give(cpu, Next::Yield);
     }
-    finish(cpu);
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn supervisor_call_interruption(cpu: &mut Cpu) {
-    let identification: u32 = lowcore_field(lowcore::SVC_IDENTIFICATION);
-    cpu.vcpu.interruption.code = identification as u16;
-    cpu.vcpu.interruption.length = (identification >> 16) as u8;
+    cpu.vcpu.interruption.cause = lowcore_field(lowcore::SVC_IDENTIFICATION);
     let configuration = &cpu.machine.configuration;
     dispatch::enter(
         &mut cpu.vcpu,
@@ -331,13 +338,13 @@ extern "C" fn external_interruption(cpu: &mut Cpu) {
         }
         external::CPU_TIMER => {
             cpu.vcpu.pending.cpu_timer = true;
-            cpu.vcpu.attention = true;
+            cpu.vcpu.due |= Due::ATTENTION;
         }
         external::SERVICE_SIGNAL => {
             input::read();
-            cpu.vcpu.attention = true;
+            cpu.vcpu.due |= Due::ATTENTION;
         }
-        _ => cpu.vcpu.attention = true,
+        _ => cpu.vcpu.due |= Due::ATTENTION,
     }
     finish(cpu);
 }

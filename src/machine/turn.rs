@@ -10,6 +10,7 @@ use crate::arch::interruption::external;
 use crate::arch::psw;
 use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
 use crate::guest::dispatch::Next;
+use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
 use crate::guest::schedule::NEVER;
 use crate::guest::vcpu::CpuState;
@@ -88,8 +89,7 @@ pub fn end(cpu: &mut Cpu) {
 fn begin(cpu: &mut Cpu) {
     let slice = SLICE.load(Ordering::Relaxed);
     cpu.vcpu.sampling.turn = cpu.vcpu.account.total().saturating_add(slice);
-    cpu.vcpu.sampling.rearm = true;
-    cpu.vcpu.attention = true;
+    cpu.vcpu.due |= Due::CLOCK | Due::ATTENTION;
 }
 
 /// Whether another CPU's clock has passed the time at which it wants to run.

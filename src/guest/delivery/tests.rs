@@ -11,6 +11,7 @@ use crate::arch::psw::{ADDRESSING_64, BASIC_ADDRESSING, BIT_12, DAT, EXTERNAL, P
 use crate::cpumf::counters::{Activity, CounterSets, load_cpu_counter_set_controls};
 use crate::guest::array::Bench;
 use crate::guest::dat::{Access, Space};
+use crate::guest::due::Due;
 use ProgramInterruption as P;
 use core::sync::atomic::Ordering;
 use proptest::prelude::*;
@@ -66,7 +67,7 @@ fn old(bench: &Bench, class: Class) -> Psw {
 #[track_caller]
 fn exchanged(bench: &Bench, class: Class) {
     assert_eq!((bench.cpu.psw, old(bench, class)), (new_psw(class), HERE));
-    assert!(bench.cpu.attention);
+    assert!(bench.cpu.due.any(Due::ATTENTION));
 }
 
 fn program_of(bench: &mut Bench, fault: Fault, length: u8) {
@@ -198,8 +199,7 @@ fn a_per_event_is_a_bit_of_the_program_interruption_code() {
     );
     assert_eq!(bench.word(PREFIX + 0x8C), 0x0002_0089);
     let met = Interruption {
-        code: 0x89,
-        length: 2,
+        cause: 0x0002_0089,
         ..Interruption::default()
     };
     assert_eq!(Condition::of(&met).code, 0x09);
@@ -385,9 +385,9 @@ fn a_refused_psw_interrupts_before_anything_pending_with_length_0() {
         mask: HERE.mask | BIT_12 | WAIT,
         address: 0x777,
     };
-    bench.cpu.attention = false;
+    bench.cpu.due.clear(Due::ATTENTION);
     load_psw(&mut bench.cpu, bad);
-    assert!(bench.cpu.attention);
+    assert!(bench.cpu.due.any(Due::ATTENTION));
     assert!(deliver(&mut bench));
     assert_eq!(
         (bench.cpu.psw, old(&bench, Class::Program)),

@@ -6,8 +6,10 @@
 
 use crate::arch::interruption::ProgramInterruption;
 use crate::guest::dat::Fault;
+use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::{Execution, fault};
+use crate::guest::millicode::way::Way;
 use crate::guest::millicode::{Outcome, Performed};
 use crate::insn::Operand;
 
@@ -15,9 +17,8 @@ use crate::insn::Operand;
 fn recompute<H: Hardware>(run: &mut Execution<'_, H>) {
     let pending = &mut run.cpu.pending;
     pending.clock_comparator = run.hardware.clock() > run.cpu.clock_comparator;
-    run.cpu.sampling.rearm = true;
     pending.cpu_timer = (run.hardware.cpu_timer() as i64) < 0;
-    run.cpu.attention = true;
+    run.cpu.due |= Due::CLOCK | Due::ATTENTION;
 }
 
 /// The doubleword operand of the instructions that set a clock.
@@ -25,7 +26,7 @@ fn recompute<H: Hardware>(run: &mut Execution<'_, H>) {
 fn operand<H: Hardware>(run: &Execution<'_, H>, second: Operand) -> Result<u64, Fault> {
     run.supervisor()?;
     let at = run.address(second);
-    Execution::<H>::boundary(at.0, 8)?;
+    run.boundary(at, 8)?;
     run.fetch_u64(at)
 }
 
@@ -70,15 +71,15 @@ pub(super) fn spt<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> P
 }
 
 /// Stores a doubleword for the instructions that show a clock.
-#[inline]
-fn show<H: Hardware>(
-    run: &mut Execution<'_, H>,
+#[inline(always)]
+fn show<H: Hardware, W: Way>(
+    run: &mut Execution<'_, H, W>,
     second: Operand,
-    value: impl FnOnce(&Execution<'_, H>) -> u64,
-) -> Performed {
+    value: impl FnOnce(&Execution<'_, H, W>) -> u64,
+) -> Performed<W::Refusal> {
     run.supervisor()?;
     let at = run.address(second);
-    Execution::<H>::boundary(at.0, 8)?;
+    run.boundary(at, 8)?;
     let value = value(run);
     run.put_u64(at, value)?;
     Ok(Outcome::Completed)
@@ -93,7 +94,10 @@ fn show<H: Hardware>(
 ///
 /// Source: Principles of Operation, "STORE CPU TIMER".
 #[inline(always)]
-pub(super) fn stpt<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
+pub(super) fn stpt<H: Hardware, W: Way>(
+    run: &mut Execution<'_, H, W>,
+    second: Operand,
+) -> Performed<W::Refusal> {
     show(run, second, |run| run.hardware.cpu_timer())
 }
 

@@ -3,8 +3,10 @@
 //! A range is at most sixteen registers; the whole operand is accessed before any register changes.
 
 use crate::guest::dat::Access;
+use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::Execution;
+use crate::guest::millicode::way::Way;
 use crate::guest::millicode::{Outcome, Performed};
 use crate::insn::Operand;
 
@@ -16,13 +18,12 @@ const fn count(r1: u8, r3: u8) -> usize {
 
 /// Loads one control register, and tells the way out if that changes anything: what is mirrored in
 /// the hardware and what selects an address space must follow, and a subclass mask may have opened.
-#[inline]
-fn load<H: Hardware>(run: &mut Execution<'_, H>, number: u8, value: u64) {
+#[inline(always)]
+fn load<H: Hardware, W: Way>(run: &mut Execution<'_, H, W>, number: u8, value: u64) {
     let register = &mut run.cpu.control[usize::from(number & 15)];
     if *register != value {
         *register = value;
-        run.cpu.controls_changed = true;
-        run.cpu.attention = true;
+        run.cpu.due |= Due::CONTROLS | Due::ATTENTION;
     }
 }
 
@@ -35,16 +36,16 @@ fn load<H: Hardware>(run: &mut Execution<'_, H>, number: u8, value: u64) {
 /// boundary; access (fetch, operand 2: the whole of it before any register changes).
 ///
 /// Source: Principles of Operation, "LOAD CONTROL (LCTLG)".
-#[inline]
-pub(super) fn lctlg<H: Hardware>(
-    run: &mut Execution<'_, H>,
+#[inline(always)]
+pub(super) fn lctlg<H: Hardware, W: Way>(
+    run: &mut Execution<'_, H, W>,
     r1: u8,
     r3: u8,
     second: Operand,
-) -> Performed {
+) -> Performed<W::Refusal> {
     run.supervisor()?;
     let at = run.address(second);
-    Execution::<H>::boundary(at.0, 8)?;
+    run.boundary(at, 8)?;
     if r1 == r3 {
         let value = run.fetch_u64(at)?;
         load(run, r1, value);
@@ -76,7 +77,7 @@ pub(super) fn lctl<H: Hardware>(
 ) -> Performed {
     run.supervisor()?;
     let at = run.address(second);
-    Execution::<H>::boundary(at.0, 4)?;
+    run.boundary(at, 4)?;
     let mut operand = [0; 64];
     let bytes = operand.split_at_mut(count(r1, r3) * 4).0;
     run.fetch(at, bytes)?;
@@ -105,7 +106,7 @@ pub(super) fn stctg<H: Hardware>(
 ) -> Performed {
     run.supervisor()?;
     let at = run.address(second);
-    Execution::<H>::boundary(at.0, 8)?;
+    run.boundary(at, 8)?;
     if r1 == r3 {
         run.put_u64(at, run.cpu.control[usize::from(r1 & 15)])?;
         return Ok(Outcome::Completed);
@@ -136,7 +137,7 @@ pub(super) fn stctl<H: Hardware>(
 ) -> Performed {
     run.supervisor()?;
     let at = run.address(second);
-    Execution::<H>::boundary(at.0, 4)?;
+    run.boundary(at, 4)?;
     let length = count(r1, r3) * 4;
     let claim = run.claim(at, length as u64, Access::Store)?;
     let mut operand = [0; 64];

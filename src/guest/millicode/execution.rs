@@ -4,42 +4,74 @@
 //! test of the problem state, the formation of an operand address, and the fetch and the store of
 //! an operand.
 
-use crate::arch::address::{Real, Virtual};
+use crate::arch::address::{Absolute, Real, Virtual};
 use crate::arch::condition::ConditionCode;
 use crate::arch::control::{CR0_EXTRACTION_AUTHORITY, CR0_SECONDARY_SPACE};
 use crate::arch::interruption::ProgramInterruption;
 use crate::arch::psw::{ADDRESSING_64, AddressSpace, DAT, EXTERNAL, IO, MACHINE_CHECK};
 use crate::guest::configuration::Configuration;
-use crate::guest::dat::{Access, Fault, Space};
+use crate::guest::dat::{Access, Space};
+use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
+use crate::guest::millicode::way::{Plain, Way, Whole};
 use crate::guest::millicode::{Outcome, Performed};
 use crate::guest::storage::{self, Claim};
 use crate::guest::vcpu::Vcpu;
 use crate::insn::Operand;
+use core::marker::PhantomData;
 
 /// The masks of the PSW, and bits whose change makes an interruption possible.
 const MASKS: u64 = IO | EXTERNAL | MACHINE_CHECK;
 
-/// What a routine works on.
-pub(super) struct Execution<'a, H> {
+/// What a routine works on, and how far it goes.
+pub(super) struct Execution<'a, H, W = Whole> {
     /// The CPU that issued the instruction.
     pub cpu: &'a mut Vcpu,
     /// The configuration that it belongs to.
     pub configuration: &'a Configuration,
     /// The machine below.
     pub hardware: &'a mut H,
+    way: PhantomData<W>,
 }
 
 /// The fault of a program exception that stores no identification.
-#[inline]
-pub(super) const fn fault<T>(interruption: ProgramInterruption) -> Result<T, Fault> {
-    Err(Fault::plain(interruption))
+#[inline(always)]
+pub(super) fn fault<T, R: From<ProgramInterruption>>(
+    interruption: ProgramInterruption,
+) -> Result<T, R> {
+    Err(interruption.into())
 }
 
-impl<H: Hardware> Execution<'_, H> {
+impl<'a, H: Hardware> Execution<'a, H> {
+    /// A performance with every case.
+    #[inline(always)]
+    pub fn whole(cpu: &'a mut Vcpu, configuration: &'a Configuration, hardware: &'a mut H) -> Self {
+        Self {
+            cpu,
+            configuration,
+            hardware,
+            way: PhantomData,
+        }
+    }
+}
+
+impl<'a, H: Hardware> Execution<'a, H, Plain> {
+    /// A performance of the plain case; the CPU is in the 64-bit addressing mode.
+    #[inline(always)]
+    pub fn plain(cpu: &'a mut Vcpu, configuration: &'a Configuration, hardware: &'a mut H) -> Self {
+        Self {
+            cpu,
+            configuration,
+            hardware,
+            way: PhantomData,
+        }
+    }
+}
+
+impl<H: Hardware, W: Way> Execution<'_, H, W> {
     /// The test of a privileged instruction.
-    #[inline]
-    pub fn supervisor(&self) -> Result<(), Fault> {
+    #[inline(always)]
+    pub fn supervisor(&self) -> Result<(), W::Refusal> {
         if self.cpu.psw.problem_state() {
             return fault(ProgramInterruption::PrivilegedOperation);
         }
@@ -49,7 +81,7 @@ impl<H: Hardware> Execution<'_, H> {
     /// The test of an instruction that the problem state may issue when the extraction-authority
     /// control (bit 36 of control register 0) is one.
     #[inline]
-    pub fn extraction(&self) -> Result<(), Fault> {
+    pub fn extraction(&self) -> Result<(), W::Refusal> {
         if self.cpu.control[0] & CR0_EXTRACTION_AUTHORITY != 0 {
             return Ok(());
         }
@@ -58,7 +90,7 @@ impl<H: Hardware> Execution<'_, H> {
 
     /// The test that DAT is on.
     #[inline]
-    pub fn dat(&self) -> Result<(), Fault> {
+    pub fn dat(&self) -> Result<(), W::Refusal> {
         if self.cpu.psw.dat() {
             return Ok(());
         }
@@ -67,7 +99,7 @@ impl<H: Hardware> Execution<'_, H> {
 
     /// The test that the secondary-space control (bit 37 of control register 0) is one.
     #[inline]
-    pub fn secondary_space(&self) -> Result<(), Fault> {
+    pub fn secondary_space(&self) -> Result<(), W::Refusal> {
         if self.cpu.control[0] & CR0_SECONDARY_SPACE != 0 {
             return Ok(());
         }
@@ -83,9 +115,9 @@ impl<H: Hardware> Execution<'_, H> {
     }
 
     /// The test of a boundary; `unit` is a power of two.
-    #[inline]
-    pub fn boundary(at: u64, unit: u64) -> Result<(), Fault> {
-        if at & (unit - 1) == 0 {
+    #[inline(always)]
+    pub fn boundary(&self, at: Virtual, unit: u64) -> Result<(), W::Refusal> {
+        if at.0 & (unit - 1) == 0 {
             return Ok(());
         }
         fault(ProgramInterruption::Specification)
@@ -113,10 +145,12 @@ impl<H: Hardware> Execution<'_, H> {
     /// The effective address of a storage operand, in the current addressing mode.
     #[inline]
     pub fn address(&self, operand: Operand) -> Virtual {
-        Virtual(
-            self.cpu
-                .operand_address_indexed(operand.index, operand.base, operand.displacement),
-        )
+        let mask = if W::PLAIN {
+            u64::MAX
+        } else {
+            self.cpu.psw.address_mask()
+        };
+        Virtual(operand.address(&self.cpu.general) & mask)
     }
 
     /// The contents of a register as an address, in the current addressing mode.
@@ -153,59 +187,119 @@ impl<H: Hardware> Execution<'_, H> {
         }
     }
 
-    /// Fetches a doubleword at a logical address.
-    #[inline]
-    pub fn fetch_u64(&self, at: Virtual) -> Result<u64, Fault> {
-        storage::fetch_u64(self.cpu, self.configuration, self.hardware, at)
+    /// Fetches a byte at a logical address.
+    #[inline(always)]
+    pub fn fetch_u8(&self, at: Virtual) -> Result<u8, W::Refusal> {
+        if let Some(place) = self.kept(at, 1, Access::Fetch) {
+            return Ok(self.hardware.load_u8(place));
+        }
+        W::otherwise(|| storage::fetch_u8(self.cpu, self.configuration, self.hardware, at))
     }
 
     /// Fetches a word at a logical address.
-    #[inline]
-    pub fn fetch_u32(&self, at: Virtual) -> Result<u32, Fault> {
-        storage::fetch_u32(self.cpu, self.configuration, self.hardware, at)
+    #[inline(always)]
+    pub fn fetch_u32(&self, at: Virtual) -> Result<u32, W::Refusal> {
+        W::otherwise(|| storage::fetch_u32(self.cpu, self.configuration, self.hardware, at))
+    }
+
+    /// Fetches a doubleword at a logical address.
+    #[inline(always)]
+    pub fn fetch_u64(&self, at: Virtual) -> Result<u64, W::Refusal> {
+        if let Some(place) = self.kept(at, 8, Access::Fetch) {
+            return Ok(self.hardware.load_u64(place));
+        }
+        W::otherwise(|| storage::fetch_u64(self.cpu, self.configuration, self.hardware, at))
+    }
+
+    /// Fetches two doublewords at a logical address, both or neither.
+    #[inline(always)]
+    pub fn fetch_pair(&self, at: Virtual) -> Result<[u64; 2], W::Refusal> {
+        if let Some(place) = self.kept(at, 16, Access::Fetch) {
+            let right = place.offset(8);
+            return Ok([self.hardware.load_u64(place), self.hardware.load_u64(right)]);
+        }
+        W::otherwise(|| {
+            let mut pair = [0; 16];
+            storage::fetch(self.cpu, self.configuration, self.hardware, at, &mut pair)?;
+            let pair = u128::from_be_bytes(pair);
+            Ok([(pair >> 64) as u64, pair as u64])
+        })
     }
 
     /// Fetches bytes at a logical address.
-    #[inline]
-    pub fn fetch(&self, at: Virtual, into: &mut [u8]) -> Result<(), Fault> {
-        storage::fetch(self.cpu, self.configuration, self.hardware, at, into)
+    #[inline(always)]
+    pub fn fetch(&self, at: Virtual, into: &mut [u8]) -> Result<(), W::Refusal> {
+        W::otherwise(|| storage::fetch(self.cpu, self.configuration, self.hardware, at, into))
     }
 
-    /// Stores a doubleword at a logical address.
-    #[inline]
-    pub fn put_u64(&mut self, at: Virtual, value: u64) -> Result<(), Fault> {
-        storage::put_u64(self.cpu, self.configuration, self.hardware, at, value)
+    /// Stores a byte at a logical address.
+    #[inline(always)]
+    pub fn put_u8(&mut self, at: Virtual, value: u8) -> Result<(), W::Refusal> {
+        if let Some(place) = self.kept(at, 1, Access::Store) {
+            self.hardware.store_u8(place, value);
+            return Ok(());
+        }
+        W::otherwise(|| storage::put_u8(self.cpu, self.configuration, self.hardware, at, value))
+    }
+
+    /// Stores a halfword at a logical address.
+    #[inline(always)]
+    pub fn put_u16(&mut self, at: Virtual, value: u16) -> Result<(), W::Refusal> {
+        if let Some(place) = self.kept(at, 2, Access::Store) {
+            self.hardware.store_u16(place, value);
+            return Ok(());
+        }
+        let bytes = value.to_be_bytes();
+        W::otherwise(|| storage::put(self.cpu, self.configuration, self.hardware, at, &bytes))
     }
 
     /// Stores a word at a logical address.
-    #[inline]
-    pub fn put_u32(&mut self, at: Virtual, value: u32) -> Result<(), Fault> {
-        storage::put_u32(self.cpu, self.configuration, self.hardware, at, value)
+    #[inline(always)]
+    pub fn put_u32(&mut self, at: Virtual, value: u32) -> Result<(), W::Refusal> {
+        W::otherwise(|| storage::put_u32(self.cpu, self.configuration, self.hardware, at, value))
+    }
+
+    /// Stores a doubleword at a logical address.
+    #[inline(always)]
+    pub fn put_u64(&mut self, at: Virtual, value: u64) -> Result<(), W::Refusal> {
+        if let Some(place) = self.kept(at, 8, Access::Store) {
+            self.hardware.store_u64(place, value);
+            return Ok(());
+        }
+        W::otherwise(|| storage::put_u64(self.cpu, self.configuration, self.hardware, at, value))
     }
 
     /// Stores bytes at a logical address.
-    #[inline]
-    pub fn put(&mut self, at: Virtual, from: &[u8]) -> Result<(), Fault> {
-        storage::put(self.cpu, self.configuration, self.hardware, at, from)
+    #[inline(always)]
+    pub fn put(&mut self, at: Virtual, from: &[u8]) -> Result<(), W::Refusal> {
+        W::otherwise(|| storage::put(self.cpu, self.configuration, self.hardware, at, from))
+    }
+
+    /// The absolute address of an operand in the page that was last fetched from, or stored into.
+    #[inline(always)]
+    fn kept(&self, at: Virtual, length: u64, access: Access) -> Option<Absolute> {
+        storage::kept(self.cpu, self.configuration, at, length, access)
     }
 
     /// Tests the access to an operand without making it.
     #[inline]
-    pub fn claim(&self, at: Virtual, length: u64, access: Access) -> Result<Claim, Fault> {
-        storage::resolve(
-            self.cpu,
-            self.configuration,
-            self.hardware,
-            at,
-            length,
-            access,
-        )
+    pub fn claim(&self, at: Virtual, length: u64, access: Access) -> Result<Claim, W::Refusal> {
+        W::otherwise(|| {
+            storage::resolve(
+                self.cpu,
+                self.configuration,
+                self.hardware,
+                at,
+                length,
+                access,
+            )
+        })
     }
 
     /// Fetches a doubleword at a real address on its boundary.
     #[inline]
-    pub fn real_u64(&self, at: Real) -> Result<u64, Fault> {
-        storage::real_u64(self.cpu, self.configuration, self.hardware, at)
+    pub fn real_u64(&self, at: Real) -> Result<u64, W::Refusal> {
+        W::otherwise(|| storage::real_u64(self.cpu, self.configuration, self.hardware, at))
     }
 
     /// Replaces the mask half of the PSW by one that differs in bits 0-7 or in the address-space
@@ -215,16 +309,16 @@ impl<H: Hardware> Execution<'_, H> {
         let changed = self.cpu.psw.mask ^ mask;
         self.cpu.psw.mask = mask;
         if mask & changed & MASKS != 0 {
-            self.cpu.attention = true;
+            self.cpu.due |= Due::ATTENTION;
         }
         if changed & DAT != 0 {
-            self.cpu.controls_changed = true;
+            self.cpu.due |= Due::CONTROLS;
         }
     }
 
     /// Completion with a condition code.
     #[inline]
-    pub fn done(&mut self, code: ConditionCode) -> Performed {
+    pub fn done(&mut self, code: ConditionCode) -> Performed<W::Refusal> {
         self.cpu.set_cc(code);
         Ok(Outcome::Completed)
     }

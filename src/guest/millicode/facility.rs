@@ -7,6 +7,7 @@ use crate::arch::facility::FACILITY_DOUBLEWORDS;
 use crate::arch::lowcore;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::Execution;
+use crate::guest::millicode::way::Way;
 use crate::guest::millicode::{Outcome, Performed};
 use crate::guest::storage;
 use crate::insn::Operand;
@@ -25,11 +26,14 @@ const IDENTIFIED_ADDRESS: u32 = 52;
 ///
 /// Source: Principles of Operation, "STORE CPU ADDRESS".
 #[inline(always)]
-pub(super) fn stap<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
+pub(super) fn stap<H: Hardware, W: Way>(
+    run: &mut Execution<'_, H, W>,
+    second: Operand,
+) -> Performed<W::Refusal> {
     run.supervisor()?;
     let at = run.address(second);
-    Execution::<H>::boundary(at.0, 2)?;
-    run.put(at, &run.cpu.address.to_be_bytes())?;
+    run.boundary(at, 2)?;
+    run.put_u16(at, run.cpu.address)?;
     Ok(Outcome::Completed)
 }
 
@@ -46,7 +50,7 @@ pub(super) fn stap<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> 
 pub(super) fn stidp<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
     run.supervisor()?;
     let at = run.address(second);
-    Execution::<H>::boundary(at.0, 8)?;
+    run.boundary(at, 8)?;
     let mut identification = run.configuration.cpu_id;
     if identification & FORMAT_1 == 0 {
         let digit = u64::from(run.cpu.address & 15) << IDENTIFIED_ADDRESS;
@@ -93,7 +97,7 @@ pub(super) fn stfl<H: Hardware>(run: &mut Execution<'_, H>) -> Performed {
 /// Source: Principles of Operation, "STORE FACILITY LIST EXTENDED".
 pub(super) fn stfle<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
     let at = run.address(second);
-    Execution::<H>::boundary(at.0, 8)?;
+    run.boundary(at, 8)?;
     let list = &run.configuration.facilities;
     let needed = list.doublewords();
     let room = usize::from(run.register(0) as u8) + 1;

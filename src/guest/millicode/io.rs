@@ -20,7 +20,7 @@ fn operand<H: Hardware>(
 ) -> Result<Virtual, Fault> {
     run.supervisor()?;
     let at = run.address(second);
-    Execution::<H>::boundary(at.0, unit)?;
+    run.boundary(at, unit)?;
     Ok(at)
 }
 
@@ -131,7 +131,7 @@ pub(super) fn stcps<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) ->
 pub(super) fn chsc<H: Hardware>(run: &mut Execution<'_, H>, r1: u8) -> Performed {
     run.supervisor()?;
     let at = run.address_in(r1);
-    Execution::<H>::boundary(at, 4096)?;
+    run.boundary(Virtual(at), 4096)?;
     run.claim(Virtual(at), 4096, Access::Store)?;
     run.done(ConditionCode::Three)
 }

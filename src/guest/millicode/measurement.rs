@@ -12,9 +12,11 @@ use crate::cpumf::counters::store_multiple::store_cpu_counter_multiple;
 use crate::cpumf::sampling::load_controls::load_sampling_controls;
 use crate::cpumf::sampling::query::query_sampling_information;
 use crate::cpumf::{Instruction as Issued, authorize, load_program_parameter};
-use crate::guest::dat::{Access, Fault};
+use crate::guest::dat::Access;
+use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::Execution;
+use crate::guest::millicode::way::Way;
 use crate::guest::millicode::{Outcome, Performed};
 use crate::insn::Operand;
 
@@ -23,7 +25,10 @@ const LARGEST_SET: usize = 160 * 8;
 
 /// The tests before any operand: operation, then privileged operation.
 #[inline(always)]
-fn authorized<H: Hardware>(run: &Execution<'_, H>, instruction: Issued) -> Result<(), Fault> {
+fn authorized<H: Hardware, W: Way>(
+    run: &Execution<'_, H, W>,
+    instruction: Issued,
+) -> Result<(), W::Refusal> {
     let cpu = &*run.cpu;
     Ok(authorize(
         &cpu.own,
@@ -36,8 +41,7 @@ fn authorized<H: Hardware>(run: &Execution<'_, H>, instruction: Issued) -> Resul
 /// Tells the machine that the guest's sampling controls are other ones: the next sample is due at
 /// another time, and an alert may have come or gone.
 fn sampling_changed<H: Hardware>(run: &mut Execution<'_, H>) {
-    run.cpu.sampling.changed = true;
-    run.cpu.attention = true;
+    run.cpu.due |= Due::SAMPLING | Due::ATTENTION;
 }
 
 /// LOAD PROGRAM PARAMETER: the doubleword at the second-operand address, on any boundary, becomes the
@@ -50,7 +54,10 @@ fn sampling_changed<H: Hardware>(run: &mut Execution<'_, H>) {
 ///
 /// Source: SA23-2260, "LOAD PROGRAM PARAMETER".
 #[inline(always)]
-pub(super) fn lpp<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
+pub(super) fn lpp<H: Hardware, W: Way>(
+    run: &mut Execution<'_, H, W>,
+    second: Operand,
+) -> Performed<W::Refusal> {
     authorized(run, Issued::LoadProgramParameter)?;
     let parameter = run.fetch_u64(run.address(second))?;
     let below = run.cpu.machine.sampling_enabled();
@@ -67,7 +74,11 @@ pub(super) fn lpp<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> P
 ///
 /// Source: SA23-2260, "EXTRACT CPU COUNTER".
 #[inline(always)]
-pub(super) fn ecctr<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> Performed {
+pub(super) fn ecctr<H: Hardware, W: Way>(
+    run: &mut Execution<'_, H, W>,
+    r1: u8,
+    r2: u8,
+) -> Performed<W::Refusal> {
     let number = run.register(r2);
     let cpu = &*run.cpu;
     let (activity, problem) = (cpu.account.activity(), cpu.psw.problem_state());
@@ -162,7 +173,7 @@ pub(super) fn lcctl<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) ->
     let controls = run.fetch_u64(run.address(second))?;
     let activity = run.cpu.account.activity();
     let code = load_cpu_counter_set_controls(&mut run.cpu.own, &activity, controls)?;
-    run.cpu.attention = true;
+    run.cpu.due |= Due::ATTENTION;
     run.done(code)
 }
 

@@ -8,7 +8,8 @@
 //!
 //! One file holds one family of instructions. A routine has its operands as the instruction names
 //! them; it changes nothing until every exception has been ruled out, and it ends with an
-//! [`Outcome`] or with the [`Fault`] that it met. Nothing a guest gives it can make it panic.
+//! [`Outcome`] or with the [`Fault`] that it met. What control programs issue all the time is also
+//! performed by a shorter way ([`plain`]). Nothing a guest gives it can make it panic.
 //!
 //! A routine that is not written is [`Outcome::Unknown`]: the guest takes an operation exception,
 //! which is what an absent facility looks like, and the machine's log takes one line.
@@ -22,6 +23,7 @@ mod facility;
 mod io;
 mod key;
 mod measurement;
+pub mod plain;
 mod prefix;
 mod psw;
 mod purge;
@@ -31,6 +33,7 @@ mod signal;
 mod space;
 mod system;
 mod translation;
+mod way;
 
 #[cfg(test)]
 mod tests;
@@ -43,6 +46,7 @@ use crate::guest::hardware::Hardware;
 use crate::guest::vcpu::Vcpu;
 use crate::insn::Instruction;
 use execution::Execution;
+use way::Way;
 
 /// How the performance of an instruction ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,30 +57,23 @@ pub enum Outcome {
     Yield,
     /// It is completed and has replaced the PSW: the instruction address stays.
     Jumped,
-    /// A program interruption; its kind says what becomes of the instruction address.
-    Fault(Fault),
     /// Not performed here: an operation exception, and one line in the log.
     Unknown,
 }
 
-/// What a routine ends with.
-type Performed = Result<Outcome, Fault>;
+/// What a routine ends with. A fault is a program interruption whose kind says what becomes of the
+/// instruction address.
+pub type Performed<Refusal = Fault> = Result<Outcome, Refusal>;
 
-/// Performs one of the instructions that [`crate::insn::decode_common`] knows, if it is one.
+/// Performs one of the instructions that a control program issues all the time, which are those
+/// that [`crate::insn::decode_common`] knows.
 #[inline(always)]
-pub fn perform_common<H: Hardware>(
-    cpu: &mut Vcpu,
-    configuration: &Configuration,
-    hardware: &mut H,
-    text: &[u8; 6],
-) -> Option<Outcome> {
+fn common<H: Hardware, W: Way>(
+    run: &mut Execution<'_, H, W>,
+    instruction: &Instruction,
+) -> Option<Performed<W::Refusal>> {
     use Instruction as I;
-    let run = &mut Execution {
-        cpu,
-        configuration,
-        hardware,
-    };
-    let performed = match crate::insn::decode_common(text)? {
+    Some(match *instruction {
         I::Ssm { second } => psw::ssm(run, second),
         I::Stnsm { first, i2 } => psw::stnsm(run, first, i2),
         I::Stosm { first, i2 } => psw::stosm(run, first, i2),
@@ -87,39 +84,29 @@ pub fn perform_common<H: Hardware>(
         I::Ecctr { r1, r2 } => measurement::ecctr(run, r1, r2),
         I::Lctlg { r1, r3, second } => control::lctlg(run, r1, r3, second),
         _ => return None,
-    };
-    Some(performed.unwrap_or_else(Outcome::Fault))
+    })
 }
 
 /// Performs an instruction for the guest.
 ///
 /// `cpu.psw` designates the instruction (or the EXECUTE of which it is the target), and
 /// `cpu.text.length` is the length by which the caller advances the instruction address.
-/// The caller delivers the interruption of [`Outcome::Fault`].
+///
+/// # Errors
+/// The fault whose interruption the caller delivers.
 #[inline]
 pub fn perform<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
     instruction: &Instruction,
-) -> Outcome {
+) -> Performed {
     use Instruction as I;
-    let run = &mut Execution {
-        cpu,
-        configuration,
-        hardware,
-    };
-    let performed = match *instruction {
-        // The hot ones first, for the reader; the compiler makes a table of it.
-        I::Ssm { second } => psw::ssm(run, second),
-        I::Stnsm { first, i2 } => psw::stnsm(run, first, i2),
-        I::Stosm { first, i2 } => psw::stosm(run, first, i2),
-        I::Lpswe { second } => psw::lpswe(run, second),
-        I::Stpt { second } => clock::stpt(run, second),
-        I::Lpp { second } => measurement::lpp(run, second),
-        I::Ecctr { r1, r2 } => measurement::ecctr(run, r1, r2),
-        I::Lctlg { r1, r3, second } => control::lctlg(run, r1, r3, second),
-
+    let run = &mut Execution::whole(cpu, configuration, hardware);
+    if let Some(performed) = common(run, instruction) {
+        return performed;
+    }
+    match *instruction {
         I::Lpsw { second } => psw::lpsw(run, second),
         I::Epsw { r1, r2 } => psw::epsw(run, r1, r2),
         I::Spka { second } => psw::spka(run, second),
@@ -137,7 +124,6 @@ pub fn perform<H: Hardware>(
         I::Spx { second } => prefix::spx(run, second),
         I::Stpx { second } => prefix::stpx(run, second),
 
-        I::Stap { second } => facility::stap(run, second),
         I::Stidp { second } => facility::stidp(run, second),
         I::Stfl { .. } => facility::stfl(run),
         I::Stfle { second } => facility::stfle(run, second),
@@ -213,6 +199,5 @@ pub fn perform<H: Hardware>(
         // Privileged, and installed; performed by no one yet.
         I::Pckmo {} => run.supervisor().map(|()| Outcome::Unknown),
         _ => Ok(Outcome::Unknown),
-    };
-    performed.unwrap_or_else(Outcome::Fault)
+    }
 }

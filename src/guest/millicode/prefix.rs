@@ -1,6 +1,7 @@
 //! The prefix register.
 
 use crate::arch::address::{Absolute, PREFIX_AREA};
+use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::Execution;
 use crate::guest::millicode::{Outcome, Performed};
@@ -26,11 +27,11 @@ pub(super) const PREFIX: u64 = 0x7FFF_E000;
 pub(super) fn spx<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
     run.supervisor()?;
     let at = run.address(second);
-    Execution::<H>::boundary(at.0, 4)?;
+    run.boundary(at, 4)?;
     let prefix = u64::from(run.fetch_u32(at)?) & PREFIX;
     storage::checked_absolute(run.configuration, Absolute(prefix), PREFIX_AREA)?;
     run.cpu.prefix = prefix;
-    run.cpu.controls_changed = true;
+    run.cpu.due |= Due::CONTROLS;
     Ok(Outcome::Completed)
 }
 
@@ -45,7 +46,7 @@ pub(super) fn spx<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> P
 pub(super) fn stpx<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
     run.supervisor()?;
     let at = run.address(second);
-    Execution::<H>::boundary(at.0, 4)?;
+    run.boundary(at, 4)?;
     run.put_u32(at, run.cpu.prefix as u32)?;
     Ok(Outcome::Completed)
 }

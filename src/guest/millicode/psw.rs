@@ -5,11 +5,11 @@
 
 use crate::arch::control::CR0_SSM_SUPPRESSION;
 use crate::arch::interruption::ProgramInterruption;
-use crate::arch::psw::{DAT, Psw};
-use crate::guest::dat::{Access, Fault};
+use crate::arch::psw::Psw;
 use crate::guest::delivery;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::{Execution, fault};
+use crate::guest::millicode::way::Way;
 use crate::guest::millicode::{Outcome, Performed};
 use crate::insn::Operand;
 
@@ -20,13 +20,36 @@ const KEY: u32 = 52;
 /// Bit 12 of the operand of LOAD PSW: one in every PSW of that format.
 const SHORT_PSW: u64 = 1 << 51;
 
+/// The left half of the PSW with another system mask. One that the CPU will refuse is not the plain
+/// case, and is found before anything is stored.
+#[inline(always)]
+fn with_system_mask<H: Hardware, W: Way>(
+    run: &Execution<'_, H, W>,
+    system_mask: u8,
+) -> Result<u64, W::Refusal> {
+    let rest = run.cpu.psw.mask & (u64::MAX >> 8);
+    let mask = u64::from(system_mask) << SYSTEM_MASK | rest;
+    if refused(mask) {
+        W::otherwise(|| Ok(()))?;
+    }
+    Ok(mask)
+}
+
+/// Whether the current PSW is refused with this left half.
+#[inline(always)]
+const fn refused(mask: u64) -> bool {
+    delivery::refused(&Psw { mask, address: 0 })
+}
+
 /// Introduces a system mask; a PSW that has become invalid is the program interruption that the
 /// manual calls an early one: the instruction is completed, and the old PSW shows the new mask.
 #[inline(always)]
-fn introduce<H: Hardware>(run: &mut Execution<'_, H>, system_mask: u8) -> Performed {
-    let rest = run.cpu.psw.mask & (u64::MAX >> 8);
-    run.set_mask(u64::from(system_mask) << SYSTEM_MASK | rest);
-    if delivery::refused(&run.cpu.psw) {
+fn introduce<H: Hardware, W: Way>(
+    run: &mut Execution<'_, H, W>,
+    mask: u64,
+) -> Performed<W::Refusal> {
+    run.set_mask(mask);
+    if !W::PLAIN && refused(mask) {
         return fault(ProgramInterruption::Specification);
     }
     Ok(Outcome::Completed)
@@ -42,23 +65,23 @@ fn introduce<H: Hardware>(run: &mut Execution<'_, H>, system_mask: u8) -> Perfor
 ///
 /// Source: Principles of Operation, "SET SYSTEM MASK" and "Early Exception Recognition".
 #[inline(always)]
-pub(super) fn ssm<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
+pub(super) fn ssm<H: Hardware, W: Way>(
+    run: &mut Execution<'_, H, W>,
+    second: Operand,
+) -> Performed<W::Refusal> {
     run.supervisor()?;
     if run.cpu.control[0] & CR0_SSM_SUPPRESSION != 0 {
         return fault(ProgramInterruption::SpecialOperation);
     }
-    let mut byte = [0];
-    run.fetch(run.address(second), &mut byte)?;
-    introduce(run, byte[0])
+    let system_mask = run.fetch_u8(run.address(second))?;
+    let mask = with_system_mask(run, system_mask)?;
+    introduce(run, mask)
 }
 
-/// Stores bits 0-7 of the PSW at the first-operand address (one byte).
+/// Bits 0-7 of the PSW.
 #[inline(always)]
-fn store_system_mask<H: Hardware>(run: &mut Execution<'_, H>, first: Operand) -> Result<u8, Fault> {
-    run.supervisor()?;
-    let system_mask = (run.cpu.psw.mask >> SYSTEM_MASK) as u8;
-    run.put(run.address(first), &[system_mask])?;
-    Ok(system_mask)
+const fn system_mask<H, W>(run: &Execution<'_, H, W>) -> u8 {
+    (run.cpu.psw.mask >> SYSTEM_MASK) as u8
 }
 
 /// STORE THEN AND SYSTEM MASK: bits 0-7 of the PSW are stored at the first-operand address, then
@@ -71,8 +94,13 @@ fn store_system_mask<H: Hardware>(run: &mut Execution<'_, H>, first: Operand) ->
 ///
 /// Source: Principles of Operation, "STORE THEN AND SYSTEM MASK".
 #[inline(always)]
-pub(super) fn stnsm<H: Hardware>(run: &mut Execution<'_, H>, first: Operand, i2: u8) -> Performed {
-    store_system_mask(run, first)?;
+pub(super) fn stnsm<H: Hardware, W: Way>(
+    run: &mut Execution<'_, H, W>,
+    first: Operand,
+    i2: u8,
+) -> Performed<W::Refusal> {
+    run.supervisor()?;
+    run.put_u8(run.address(first), system_mask(run))?;
     // An AND introduces no one: the PSW stays valid and opens no mask. It may turn DAT off.
     run.set_mask(run.cpu.psw.mask & (u64::from(i2) << SYSTEM_MASK | u64::MAX >> 8));
     Ok(Outcome::Completed)
@@ -88,20 +116,15 @@ pub(super) fn stnsm<H: Hardware>(run: &mut Execution<'_, H>, first: Operand, i2:
 ///
 /// Source: Principles of Operation, "STORE THEN OR SYSTEM MASK".
 #[inline(always)]
-pub(super) fn stosm<H: Hardware>(run: &mut Execution<'_, H>, first: Operand, i2: u8) -> Performed {
-    let system_mask = store_system_mask(run, first)?;
-    introduce(run, system_mask | i2)
-}
-
-/// Loads a PSW, and tells the way out if DAT has been turned on or off.
-#[inline(always)]
-fn load<H: Hardware>(run: &mut Execution<'_, H>, psw: Psw) -> Outcome {
-    let before = run.cpu.psw.mask;
-    delivery::load_psw(run.cpu, psw);
-    if (before ^ run.cpu.psw.mask) & DAT != 0 {
-        run.cpu.controls_changed = true;
-    }
-    Outcome::Jumped
+pub(super) fn stosm<H: Hardware, W: Way>(
+    run: &mut Execution<'_, H, W>,
+    first: Operand,
+    i2: u8,
+) -> Performed<W::Refusal> {
+    run.supervisor()?;
+    let mask = with_system_mask(run, system_mask(run) | i2)?;
+    run.put_u8(run.address(first), system_mask(run))?;
+    introduce(run, mask)
 }
 
 /// LOAD PSW EXTENDED: the 16 bytes at the second-operand address replace the PSW.
@@ -114,21 +137,16 @@ fn load<H: Hardware>(run: &mut Execution<'_, H>, psw: Psw) -> Outcome {
 ///
 /// Source: Principles of Operation, "LOAD PSW EXTENDED".
 #[inline(always)]
-pub(super) fn lpswe<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
+pub(super) fn lpswe<H: Hardware, W: Way>(
+    run: &mut Execution<'_, H, W>,
+    second: Operand,
+) -> Performed<W::Refusal> {
     run.supervisor()?;
     let at = run.address(second);
-    Execution::<H>::boundary(at.0, 8)?;
-    let claim = run.claim(at, 16, Access::Fetch)?;
-    let right = if claim.second.length == 0 {
-        claim.first.at.offset(8)
-    } else {
-        claim.second.at
-    };
-    let psw = Psw {
-        mask: run.hardware.load_u64(claim.first.at),
-        address: run.hardware.load_u64(right),
-    };
-    Ok(load(run, psw))
+    run.boundary(at, 8)?;
+    let [mask, address] = run.fetch_pair(at)?;
+    delivery::load_psw(run.cpu, Psw { mask, address });
+    Ok(Outcome::Jumped)
 }
 
 /// LOAD PSW: the doubleword at the second-operand address, in the short format, replaces the PSW:
@@ -144,12 +162,13 @@ pub(super) fn lpswe<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) ->
 pub(super) fn lpsw<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
     run.supervisor()?;
     let at = run.address(second);
-    Execution::<H>::boundary(at.0, 8)?;
+    run.boundary(at, 8)?;
     let short = run.fetch_u64(at)?;
     if short & SHORT_PSW == 0 {
         return fault(ProgramInterruption::Specification);
     }
-    Ok(load(run, Psw::from_short(short)))
+    delivery::load_psw(run.cpu, Psw::from_short(short));
+    Ok(Outcome::Jumped)
 }
 
 /// EXTRACT PSW: bits 0-31 of the PSW go to bits 32-63 of R1, and, unless the R2 field is zero, bits

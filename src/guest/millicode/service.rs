@@ -12,6 +12,7 @@ use crate::arch::condition::ConditionCode;
 use crate::arch::interruption::ProgramInterruption;
 use crate::guest::configuration::Configuration;
 use crate::guest::dat::Fault;
+use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::Performed;
 use crate::guest::millicode::execution::{Execution, fault};
@@ -77,7 +78,7 @@ pub(super) fn servc<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> 
     let signal = &configuration.service_signal;
     signal.fetch_and(!(ADDRESS as u32), Ordering::AcqRel);
     signal.fetch_or(at.0 as u32, Ordering::AcqRel);
-    run.cpu.attention = true;
+    run.cpu.due |= Due::ATTENTION;
     run.done(ConditionCode::Zero)
 }
 

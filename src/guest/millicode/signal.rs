@@ -10,6 +10,7 @@ use crate::arch::condition::ConditionCode;
 use crate::arch::lowcore;
 use crate::guest::configuration::{Configuration, MAXIMUM_CPUS, Mailbox, order};
 use crate::guest::delivery;
+use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::Execution;
 use crate::guest::millicode::prefix::PREFIX;
@@ -108,7 +109,7 @@ pub(super) fn sigp<H: Hardware>(
     };
     run.cpu.set_cc(condition);
     if target == run.cpu.address {
-        run.cpu.attention = true;
+        run.cpu.due |= Due::ATTENTION;
         return Ok(Outcome::Completed);
     }
     if condition == ConditionCode::Zero {
@@ -270,7 +271,7 @@ fn carry_out<H: Hardware>(
     orders: u32,
     parameter: u64,
 ) {
-    cpu.attention = true;
+    cpu.due |= Due::ATTENTION;
     if orders & (order::INITIAL_CPU_RESET | order::CPU_RESET) != 0 {
         mailbox.emergency.store(0, Ordering::Release);
         mailbox.external_call.store(0, Ordering::Release);
@@ -300,16 +301,14 @@ fn carry_out<H: Hardware>(
     }
     if orders & order::SET_PREFIX != 0 && cpu.state == CpuState::Stopped {
         cpu.prefix = parameter & PREFIX;
-        cpu.controls_changed = true;
+        cpu.due |= Due::CONTROLS;
     }
     if orders & order::START != 0 {
         cpu.state = CpuState::Operating;
     }
     if orders & order::RESTART != 0 {
         cpu.state = CpuState::Operating;
-        let before = cpu.psw.mask;
         delivery::restart(cpu, configuration, hardware);
-        cpu.controls_changed |= (before ^ cpu.psw.mask) & crate::arch::psw::DAT != 0;
     }
 }
 

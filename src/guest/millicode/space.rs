@@ -10,6 +10,7 @@ use crate::arch::control::CR0_SECONDARY_SPACE;
 use crate::arch::interruption::ProgramInterruption;
 use crate::arch::psw::ADDRESS_SPACE;
 use crate::guest::dat::Fault;
+use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::{Execution, fault};
 use crate::guest::millicode::{Outcome, Performed};
@@ -43,7 +44,7 @@ pub(super) fn sac<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> P
     };
     let mask = &mut run.cpu.psw.mask;
     *mask = *mask & !ADDRESS_SPACE | bits << 46;
-    run.cpu.controls_changed = true;
+    run.cpu.due |= Due::CONTROLS;
     Ok(Outcome::Completed)
 }
 

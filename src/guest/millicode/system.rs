@@ -108,7 +108,7 @@ pub(super) fn stsi<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> 
         return run.done(ConditionCode::Zero);
     }
     let at = run.address(second);
-    Execution::<H>::boundary(at.0, 4096)?;
+    run.boundary(at, 4096)?;
     let mut block = [0; 4096];
     let selectors = (zero as u8, one as u16);
     let available = function <= level

@@ -146,7 +146,7 @@ pub(super) fn lra<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, second: Opera
 fn real<H: Hardware>(run: &Execution<'_, H>, r2: u8, unit: u64) -> Result<Real, dat::Fault> {
     run.supervisor()?;
     let at = run.address_in(r2);
-    Execution::<H>::boundary(at, unit)?;
+    run.boundary(Virtual(at), unit)?;
     Ok(Real(at))
 }
 
@@ -222,7 +222,7 @@ pub(super) fn strag<H: Hardware>(
 ) -> Performed {
     run.supervisor()?;
     let at = run.address(first);
-    Execution::<H>::boundary(at.0, 8)?;
+    run.boundary(at, 8)?;
     let (cpu, space) = (&*run.cpu, run.operand_space());
     let (asce, of) = (space.asce(cpu), run.address(second));
     let (configuration, access) = (run.configuration, Access::Fetch);

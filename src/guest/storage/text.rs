@@ -9,6 +9,18 @@ use crate::guest::hardware::Hardware;
 use crate::guest::vcpu::{Text, Vcpu};
 use crate::insn;
 
+/// The text of an instruction that the hardware has fetched, if its page is kept and it stands well
+/// before the end of the page.
+#[inline(always)]
+pub fn kept_text<H: Hardware>(cpu: &Vcpu, hardware: &H, at: Virtual) -> Option<[u8; 6]> {
+    // It is fetched as a doubleword.
+    if at.byte_index() > PAGE - 8 {
+        return None;
+    }
+    let [text @ .., _, _] = hardware.load_u64(cpu.kept_text(at)?).to_be_bytes();
+    Some(text)
+}
+
 /// The text of the instruction that the PSW designates.
 ///
 /// # Errors

@@ -2,12 +2,13 @@
 
 mod anything;
 mod measurement;
+mod plain;
 mod services;
 mod signals;
 mod spaces;
 mod supervisor;
 
-use super::{Outcome, perform};
+use super::{Outcome, Performed, perform};
 use crate::arch::bits::bit64;
 use crate::arch::condition::ConditionCode;
 use crate::arch::interruption::ProgramInterruption;
@@ -31,7 +32,7 @@ fn at(address: i32) -> Operand {
 }
 
 /// Performs one instruction.
-fn issue(bench: &mut Bench, instruction: Instruction) -> Outcome {
+fn issue(bench: &mut Bench, instruction: Instruction) -> Performed {
     perform(
         &mut bench.cpu,
         &bench.configuration,
@@ -42,13 +43,13 @@ fn issue(bench: &mut Bench, instruction: Instruction) -> Outcome {
 
 /// Performs one instruction that completes, and gives the condition code.
 fn complete(bench: &mut Bench, instruction: Instruction) -> u8 {
-    let outcome = issue(bench, instruction);
+    let performed = issue(bench, instruction);
     assert!(
         matches!(
-            outcome,
-            Outcome::Completed | Outcome::Yield | Outcome::Jumped
+            performed,
+            Ok(Outcome::Completed | Outcome::Yield | Outcome::Jumped)
         ),
-        "{instruction}: {outcome:?}"
+        "{instruction}: {performed:?}"
     );
     bench.cpu.psw.condition_code() as u8
 }
@@ -56,7 +57,7 @@ fn complete(bench: &mut Bench, instruction: Instruction) -> u8 {
 /// Performs one instruction that meets a program exception.
 fn exception(bench: &mut Bench, instruction: Instruction) -> ProgramInterruption {
     match issue(bench, instruction) {
-        Outcome::Fault(fault) => fault.interruption,
+        Err(fault) => fault.interruption,
         other => panic!("{instruction}: {other:?}"),
     }
 }
@@ -103,14 +104,17 @@ fn invalidate(bench: &mut Bench, page: u64) {
 fn what_no_routine_performs_is_unknown_and_a_privileged_one_of_them_is_refused_in_the_problem_state()
  {
     let mut bench = Bench::new();
-    assert_eq!(issue(&mut bench, Instruction::Pckmo {}), Outcome::Unknown);
+    assert_eq!(
+        issue(&mut bench, Instruction::Pckmo {}),
+        Ok(Outcome::Unknown)
+    );
     assert_eq!(
         issue(&mut bench, Instruction::Pfmf { r1: 0, r2: 0 }),
-        Outcome::Unknown
+        Ok(Outcome::Unknown)
     );
     assert_eq!(
         issue(&mut bench, Instruction::Unassigned { opcode: 0xB9F3 }),
-        Outcome::Unknown
+        Ok(Outcome::Unknown)
     );
     let found = exception(&mut problem(), Instruction::Pckmo {});
     assert_eq!(found, ProgramInterruption::PrivilegedOperation);
@@ -246,7 +250,7 @@ fn diagnose_gives_up_the_turn_and_refuses_every_other_function() {
                 second: at(function),
             },
         );
-        assert_eq!(yielded, Outcome::Yield);
+        assert_eq!(yielded, Ok(Outcome::Yield));
     }
     for function in [0x308, 0x500, 0x258, 0] {
         let refused = Instruction::Diag {

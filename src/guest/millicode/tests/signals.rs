@@ -3,6 +3,7 @@
 use super::super::take_orders;
 use super::*;
 use crate::arch::psw::{ADDRESSING_64, Psw};
+use crate::guest::due::Due;
 use crate::guest::vcpu::CpuState;
 use Instruction as I;
 use core::sync::atomic::Ordering;
@@ -79,7 +80,7 @@ fn emergency_signals_are_kept_by_signalling_cpu() {
         1
     );
     assert_eq!(sigp(&mut bench, 0x03, 0, 0), (0, 0));
-    assert!(bench.cpu.attention);
+    assert!(bench.cpu.due.any(Due::ATTENTION));
 }
 
 #[test]
@@ -91,9 +92,9 @@ fn who_signals_another_cpu_gives_up_the_turn() {
         r3: 5,
         second: at(0x01),
     };
-    assert_eq!(issue(&mut bench, instruction), Outcome::Yield);
+    assert_eq!(issue(&mut bench, instruction), Ok(Outcome::Yield));
     bench.cpu.general[5] = 0;
-    assert_eq!(issue(&mut bench, instruction), Outcome::Completed);
+    assert_eq!(issue(&mut bench, instruction), Ok(Outcome::Completed));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::arch::table::PTE_PROTECTION;
+use crate::guest::due::Due;
 use Instruction as I;
 use ProgramInterruption as P;
 
@@ -208,10 +209,10 @@ fn csp_compares_and_swaps_the_right_halves() {
 fn sac_selects_the_space_and_has_no_access_register_mode() {
     let mut bench = translating();
     for (code, space) in [(0x100, 2), (0x300, 3), (0x000, 0)] {
-        bench.cpu.controls_changed = false;
+        bench.cpu.due.clear(Due::CONTROLS);
         complete(&mut bench, I::Sac { second: at(code) });
         assert_eq!(bench.cpu.psw.fields().address_space(), space);
-        assert!(bench.cpu.controls_changed);
+        assert!(bench.cpu.due.any(Due::CONTROLS));
         let code = code as u64 >> 8;
         assert_eq!(u64::from(complete(&mut bench, I::Iac { r1: 1 })), code);
         assert_eq!(bench.cpu.general[1] >> 8 & 0xFF, code);
@@ -281,7 +282,7 @@ fn mvcos_that_cannot_reach_its_last_page_moves_nothing() {
         second: at(0x3000),
         r3: 3,
     };
-    let Outcome::Fault(fault) = issue(&mut bench, mvcos) else {
+    let Err(fault) = issue(&mut bench, mvcos) else {
         panic!("no fault")
     };
     assert_eq!(fault.interruption, P::PageTranslation);

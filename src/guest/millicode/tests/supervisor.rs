@@ -2,17 +2,18 @@
 
 use super::*;
 use crate::arch::psw::{ADDRESSING_64, BASIC_ADDRESSING, Psw};
+use crate::guest::due::Due;
 use Instruction as I;
 use ProgramInterruption as P;
 
 #[test]
 fn ssm_replaces_the_system_mask_and_calls_attention_to_an_opened_mask() {
     let mut bench = Bench::new();
-    bench.cpu.attention = false;
+    bench.cpu.due.clear(Due::ATTENTION);
     bench.set(0x2001, &[0x03]);
     complete(&mut bench, I::Ssm { second: at(0x2001) });
     assert_eq!(bench.cpu.psw.mask, ADDRESSING_64 | 0x0300_0000_0000_0000);
-    assert!(bench.cpu.attention);
+    assert!(bench.cpu.due.any(Due::ATTENTION));
 }
 
 #[test]
@@ -88,7 +89,7 @@ fn stnsm_and_stosm_store_the_old_mask_and_change_nothing_when_the_store_is_refus
 #[test]
 fn turning_dat_on_or_off_tells_the_way_out() {
     let mut bench = translating();
-    bench.cpu.controls_changed = false;
+    bench.cpu.due.clear(Due::CONTROLS);
     complete(
         &mut bench,
         I::Stnsm {
@@ -96,7 +97,7 @@ fn turning_dat_on_or_off_tells_the_way_out() {
             i2: 0xFF,
         },
     );
-    assert!(!bench.cpu.controls_changed);
+    assert!(!bench.cpu.due.any(Due::CONTROLS));
     complete(
         &mut bench,
         I::Stnsm {
@@ -104,7 +105,7 @@ fn turning_dat_on_or_off_tells_the_way_out() {
             i2: 0xFB,
         },
     );
-    assert!(bench.cpu.controls_changed && !bench.cpu.psw.dat());
+    assert!(bench.cpu.due.any(Due::CONTROLS) && !bench.cpu.psw.dat());
 }
 
 #[test]
@@ -120,7 +121,7 @@ fn lpswe_loads_sixteen_bytes_across_a_page_boundary_of_the_space() {
     bench.set_doublewords(0x8000, &[psw.address]);
     assert_eq!(
         issue(&mut bench, I::Lpswe { second: at(0x2FF8) }),
-        Outcome::Jumped
+        Ok(Outcome::Jumped)
     );
     assert_eq!(bench.cpu.psw, psw);
 }
@@ -154,7 +155,7 @@ fn lpsw_expands_the_short_psw_and_wants_bit_12() {
     bench.set_doublewords(0x2000, &[0x000A_0000_8000_0FFF, 0x0002_0000_8000_0FFF]);
     assert_eq!(
         issue(&mut bench, I::Lpsw { second: at(0x2000) }),
-        Outcome::Jumped
+        Ok(Outcome::Jumped)
     );
     assert_eq!(
         bench.cpu.psw,
@@ -293,7 +294,7 @@ fn lctl_and_stctl_have_the_right_halves_on_word_boundaries() {
 fn a_control_register_that_is_loaded_with_what_it_holds_changes_nothing() {
     let mut bench = Bench::new();
     bench.set_doublewords(0x2000, &[bench.cpu.control[0]]);
-    bench.cpu.controls_changed = false;
+    bench.cpu.due.clear(Due::CONTROLS);
     complete(
         &mut bench,
         I::Lctlg {
@@ -302,7 +303,7 @@ fn a_control_register_that_is_loaded_with_what_it_holds_changes_nothing() {
             second: at(0x2000),
         },
     );
-    assert!(!bench.cpu.controls_changed);
+    assert!(!bench.cpu.due.any(Due::CONTROLS));
     complete(
         &mut bench,
         I::Lctlg {
@@ -311,7 +312,7 @@ fn a_control_register_that_is_loaded_with_what_it_holds_changes_nothing() {
             second: at(0x2000),
         },
     );
-    assert!(bench.cpu.controls_changed);
+    assert!(bench.cpu.due.any(Due::CONTROLS));
 }
 
 #[test]

@@ -1,0 +1,65 @@
+//! What a CPU has to do before it goes back to the guest: nearly always nothing.
+//!
+//! It is one byte, so that the way out has one question to ask, and every cause of work raises its
+//! bit where it arises. A CPU that waits or is not operating always has [`Due::ATTENTION`].
+
+use core::ops::{BitOr, BitOrAssign};
+
+/// A set of things to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Due(u8);
+
+impl Due {
+    /// Nothing.
+    pub const NOTHING: Self = Self(0);
+    /// An order or an interruption may be pending and open, or the CPU may no longer run.
+    pub const ATTENTION: Self = Self(1);
+    /// A control register changed that is mirrored in hardware or selects an address space, or DAT
+    /// was turned on or off.
+    pub const CONTROLS: Self = Self(2);
+    /// The real clock comparator must be set.
+    pub const CLOCK: Self = Self(4);
+    /// The sampling controls changed: the times of the next samples must be computed, and the clock
+    /// comparator set.
+    pub const SAMPLING: Self = Self(8);
+
+    /// Whether any of `some` is to be done.
+    #[must_use]
+    #[inline(always)]
+    pub const fn any(self, some: Self) -> bool {
+        self.0 & some.0 != 0
+    }
+
+    /// Whether there is nothing to do.
+    #[must_use]
+    #[inline(always)]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Takes `some` off the list.
+    #[inline(always)]
+    pub const fn clear(&mut self, some: Self) {
+        self.0 &= !some.0;
+    }
+
+    /// Puts `some` on the list.
+    #[inline(always)]
+    pub const fn add(&mut self, some: Self) {
+        self.0 |= some.0;
+    }
+}
+
+impl BitOr for Due {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl BitOrAssign for Due {
+    fn bitor_assign(&mut self, other: Self) {
+        self.add(other);
+    }
+}

@@ -1,0 +1,142 @@
+//! The plain way is the whole way with the rare left out: what it completes, it completes alike, and
+//! what it does not complete it has not touched.
+
+use super::super::plain;
+use super::*;
+use crate::arch::address::{Absolute, Virtual};
+use crate::arch::psw::ADDRESSING_64;
+use crate::guest::dispatch;
+use crate::guest::storage;
+use crate::guest::vcpu::Text;
+use proptest::prelude::*;
+
+/// Where the instruction stands.
+const TEXT: u64 = 0x4000;
+/// Where its operand is, more often than not.
+const OPERAND: u64 = 0x5000;
+
+/// The first halfwords of what [`crate::insn::decode_common`] knows, and some of their neighbours.
+fn operation() -> impl Strategy<Value = [u8; 2]> {
+    let second = prop::sample::select(vec![0x09, 0x12, 0x80, 0xB2, 0xE4, 0x08, 0x02]);
+    prop_oneof![
+        second.prop_map(|second| [0xB2, second]),
+        (
+            prop::sample::select(vec![0x80, 0xAC, 0xAD, 0xEB]),
+            any::<u8>()
+        )
+            .prop_map(|(first, second)| [first, second]),
+    ]
+}
+
+/// Addresses in the operand's page, at its end, and elsewhere.
+fn address() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        6 => (0u64..512).prop_map(|n| OPERAND + n * 8),
+        2 => OPERAND..OPERAND + 0x1000,
+        1 => OPERAND + 0xFF0..OPERAND + 0x1010,
+        1 => any::<u64>(),
+        1 => 0u64..8,
+    ]
+}
+
+/// A PSW half: plausible more often than not.
+fn mask() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        4 => any::<u8>().prop_map(|system| (u64::from(system & 0x43) << 56) | ADDRESSING_64),
+        1 => any::<u64>().prop_map(|bits| bits & 0x43C7_FF00_0000_0000 | ADDRESSING_64),
+        1 => any::<u64>().prop_map(|bits| bits & 0x43C7_FF00_8000_0000),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 8000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_plain_way_does_what_the_whole_way_does_or_nothing(
+        operation in operation(),
+        fields in (any::<u8>(), any::<u8>()),
+        general in prop::array::uniform16(address()),
+        content in prop::array::uniform4(mask()),
+        mask in mask(),
+        control0 in prop_oneof![Just(0), any::<u64>()],
+        warm in prop::array::uniform3(prop::bool::weighted(0.9)),
+    ) {
+        let [first, second] = operation;
+        let length = crate::insn::length(first) as u64;
+        let text = [first, second, fields.0, fields.1, 0, 0x2F];
+        let refused = || {
+            let mut bench = Bench::new();
+            bench.set(TEXT, &text);
+            for at in (OPERAND..OPERAND + 0x1000).step_by(32) {
+                bench.set_doublewords(at, &content);
+            }
+            bench.cpu.general = general;
+            bench.cpu.control[0] = control0;
+            // DAT is off for every space here, so that the same pages answer in any mode.
+            bench.cpu.psw = crate::arch::psw::Psw { mask: mask & !DAT, address: TEXT + length };
+            bench.cpu.interruption.cause = (length as u32) << 16 | 2;
+            let Bench { cpu, configuration, hardware } = &mut bench;
+            if warm[0] {
+                cpu.keep_text(Virtual(TEXT), Absolute(TEXT));
+            }
+            if warm[1] {
+                storage::fetch_u64(cpu, configuration, hardware, Virtual(OPERAND)).unwrap();
+            }
+            if warm[2] {
+                let at = Virtual(OPERAND + 0x800);
+                storage::put_u64(cpu, configuration, hardware, at, 0).unwrap();
+            }
+            cpu.due = crate::guest::due::Due::NOTHING;
+            bench
+        };
+        let seen = |bench: &mut Bench| {
+            bench.cpu.text = Text::default();
+            bench.cpu.forget_translations();
+            format!("{:x?}", bench.cpu)
+        };
+        let (mut one, mut other) = (refused(), refused());
+        if plain::perform(&mut one.cpu, &one.configuration, &mut one.hardware) {
+            dispatch::program(&mut other.cpu, &other.configuration, &mut other.hardware);
+        }
+        prop_assert_eq!(seen(&mut one), seen(&mut other));
+        prop_assert!(one.hardware.storage == other.hardware.storage);
+    }
+}
+
+#[test]
+fn what_control_programs_issue_all_the_time_goes_the_plain_way() {
+    for text in [
+        [0x80, 0x00, 0x50, 0x00, 0, 0],
+        [0xAC, 0xFC, 0x50, 0x00, 0, 0],
+        [0xAD, 0x03, 0x50, 0x00, 0, 0],
+        [0xB2, 0x09, 0x50, 0x00, 0, 0],
+        [0xB2, 0x12, 0x50, 0x00, 0, 0],
+        [0xB2, 0x80, 0x50, 0x00, 0, 0],
+        [0xB2, 0xB2, 0x50, 0x00, 0, 0],
+        [0xB2, 0xE4, 0x00, 0x12, 0, 0],
+        [0xEB, 0x11, 0x50, 0x00, 0, 0x2F],
+    ] {
+        let mut bench = Bench::new();
+        bench.set(TEXT, &text);
+        bench.cpu.general[5] = OPERAND;
+        let length = crate::insn::length(text[0]) as u64;
+        let issue = |bench: &mut Bench, way: &mut dyn FnMut(&mut Bench) -> bool| {
+            bench.cpu.psw.mask = ADDRESSING_64;
+            bench.cpu.psw.address = TEXT + length;
+            bench.cpu.interruption.cause = (length as u32) << 16 | 2;
+            way(bench)
+        };
+        let mut plain = |bench: &mut Bench| {
+            plain::perform(&mut bench.cpu, &bench.configuration, &mut bench.hardware)
+        };
+        assert!(
+            !issue(&mut bench, &mut plain),
+            "no page is kept yet {text:x?}"
+        );
+        issue(&mut bench, &mut |bench| {
+            dispatch::program(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+            true
+        });
+        assert!(issue(&mut bench, &mut plain), "{text:x?}");
+    }
+}
