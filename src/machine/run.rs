@@ -160,7 +160,7 @@ fn send_counters(vcpu: &Vcpu, level: Level) {
         let range = counters.model().range(set);
         let mut values = heapless::Vec::<U64, 16>::new();
         for number in range.first..range.first + range.count {
-            let Some(value) = counters.read(number, &now) else {
+            let Some(value) = counters.read(number.into(), &now) else {
                 break;
             };
             let _ = values.push(value.into());

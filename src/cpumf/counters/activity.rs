@@ -27,18 +27,52 @@ impl Activity {
         problem_instructions: 0,
     };
 
-    /// The total that drives counter `index` of `set`; zero for a counter without a source.
+    /// The total that a counter counts; zero if it counts nothing.
+    #[inline(always)]
+    pub(super) const fn of(&self, source: Source) -> u64 {
+        let totals = [
+            0,
+            0,
+            self.cycles,
+            self.instructions,
+            self.problem_cycles,
+            self.problem_instructions,
+        ];
+        totals[source as usize]
+    }
+}
+
+/// What a counter counts at present.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Source {
+    /// The counter is unassigned, not installed, unauthorized or disabled.
+    Unavailable,
+    /// It stands still: its set is inactive, or no activity drives it.
+    Nothing,
+    /// CPU cycles.
+    Cycles,
+    /// Instructions.
+    Instructions,
+    /// CPU cycles in the problem state.
+    ProblemCycles,
+    /// Instructions in the problem state.
+    ProblemInstructions,
+}
+
+impl Source {
+    /// What counter `index` of `set` counts while the set is active.
     ///
     /// The cache counters of the basic set (numbers 2-5) and of the problem-state set of CFVN 1
-    /// (34-37) have none: no cache is modelled, so no directory is written and no penalty paid.
-    /// Crypto-activity, extended and MT-diagnostic counters have none either.
-    pub(super) const fn of(&self, set: CounterSet, index: u16) -> u64 {
+    /// (34-37) count nothing: no cache is modelled, so no directory is written and no penalty paid.
+    /// Nor do the crypto-activity, extended and MT-diagnostic counters.
+    pub(super) const fn of(set: CounterSet, index: u16) -> Self {
         match (set, index) {
-            (CounterSet::Basic, 0) => self.cycles,
-            (CounterSet::Basic, 1) => self.instructions,
-            (CounterSet::ProblemState, 0) => self.problem_cycles,
-            (CounterSet::ProblemState, 1) => self.problem_instructions,
-            _ => 0,
+            (CounterSet::Basic, 0) => Self::Cycles,
+            (CounterSet::Basic, 1) => Self::Instructions,
+            (CounterSet::ProblemState, 0) => Self::ProblemCycles,
+            (CounterSet::ProblemState, 1) => Self::ProblemInstructions,
+            _ => Self::Nothing,
         }
     }
 }

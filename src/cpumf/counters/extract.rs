@@ -3,7 +3,8 @@
 use super::super::alert::Alert;
 use super::super::authority::{Instruction, authorize};
 use super::super::facility::Facility;
-use super::{Activity, CounterSet};
+use super::Activity;
+use super::state::MT_DIAGNOSTIC;
 use crate::arch::condition::ConditionCode;
 use crate::arch::interruption::ProgramInterruption;
 
@@ -33,18 +34,10 @@ pub fn extract_cpu_counter(
     r2: u64,
 ) -> Result<(Option<u64>, ConditionCode), ProgramInterruption> {
     authorize(facility, Instruction::ExtractCpuCounter, problem_state, cr0)?;
-    if r2 & NOT_A_NUMBER != 0 {
-        return Err(ProgramInterruption::Specification);
-    }
-    let number = r2 as u16;
-    let counters = facility.counters();
-    let lost = facility.alerts().has(Alert::LossOfMtCounterData)
-        && counters
-            .model()
-            .range(CounterSet::MtDiagnostic)
-            .contains(number);
-    match counters.read(number, activity) {
-        Some(value) if !lost => Ok((Some(value), ConditionCode::Zero)),
+    let lost = || facility.alerts().has(Alert::LossOfMtCounterData);
+    match facility.counters().read(r2, activity) {
+        Some(value) if r2 < MT_DIAGNOSTIC || !lost() => Ok((Some(value), ConditionCode::Zero)),
+        _ if r2 & NOT_A_NUMBER != 0 => Err(ProgramInterruption::Specification),
         _ => Ok((None, ConditionCode::Three)),
     }
 }
@@ -52,6 +45,7 @@ pub fn extract_cpu_counter(
 #[cfg(test)]
 mod tests {
     use super::super::super::fixtures::{counting, partition};
+    use super::super::{CounterSet, CounterSets};
     use super::*;
 
     const NOW: Activity = Activity {
@@ -104,7 +98,7 @@ mod tests {
     #[test]
     fn ecctr_hides_mt_diagnostic_counters_while_their_loss_is_pending() {
         let mut facility = partition();
-        facility.authorize_counters(super::super::CounterSets::MT_DIAGNOSTIC, &NOW);
+        facility.authorize_counters(CounterSets::MT_DIAGNOSTIC, &NOW);
         facility.multithreading(true, &NOW);
         let shown = Ok((Some(0), ConditionCode::Zero));
         assert_eq!(extract_cpu_counter(&facility, &NOW, false, 0, 448), shown);

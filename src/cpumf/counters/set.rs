@@ -30,7 +30,7 @@ pub fn set_cpu_counter(
     if r2 & NOT_A_NUMBER != 0 {
         return Err(ProgramInterruption::Specification);
     }
-    if facility.counters.write(r2 as u16, r1, activity) {
+    if facility.counters.write(r2, r1, activity) {
         Ok(ConditionCode::Zero)
     } else {
         Ok(ConditionCode::Three)

@@ -1,22 +1,19 @@
 //! Counter sets and their counters: states, stored values, and what activity adds to them.
+//!
+//! Programs extract counters far more often than they change a state, so everything that a state
+//! decides is worked out when it changes. A counter that counts is stored less the total that it
+//! counts, and a counter's [`Source`] says both whether it is there and what to add.
 
 use super::super::model::Model;
 use super::super::state::{ControlState, InvalidTransition};
+use super::activity::Source;
 use super::{Activity, CounterSet, CounterSets};
 
-/// Counters of all sets together, at the most that any model has: 6, 6, 20, 160 and 48.
-const COUNTERS: usize = 240;
+/// One more than the last counter number of any model.
+const NUMBERS: usize = 496;
 
-/// Where the counters of a set begin among them.
-const fn base(set: CounterSet) -> usize {
-    match set {
-        CounterSet::Basic => 0,
-        CounterSet::ProblemState => 6,
-        CounterSet::CryptoActivity => 12,
-        CounterSet::Extended => 32,
-        CounterSet::MtDiagnostic => 192,
-    }
-}
+/// The number of the first MT-diagnostic counter. No other set has a higher number.
+pub(super) const MT_DIAGNOSTIC: u64 = 448;
 
 /// The counter facility of one CPU at one level: the local counter-set-state control register and
 /// the counters.
@@ -24,10 +21,10 @@ const fn base(set: CounterSet) -> usize {
 pub struct CounterFacility {
     model: &'static Model,
     states: [ControlState; 5],
-    /// The activity at the time a set became active, by set.
-    origins: [Activity; 5],
-    /// The counters as they stood at that time.
-    stored: [u64; COUNTERS],
+    /// What each counter counts at present, by counter number.
+    sources: [Source; NUMBERS],
+    /// The counters, each less the total that it counts at present.
+    stored: [u64; NUMBERS],
     coprocessor_groups_authorized: bool,
     multithreading: bool,
 }
@@ -39,8 +36,8 @@ impl CounterFacility {
         Self {
             model,
             states: [ControlState::Unauthorized; 5],
-            origins: [Activity::NONE; 5],
-            stored: [0; COUNTERS],
+            sources: [Source::Unavailable; NUMBERS],
+            stored: [0; NUMBERS],
             coprocessor_groups_authorized: false,
             multithreading: false,
         }
@@ -92,44 +89,25 @@ impl CounterFacility {
     /// The contents of counter `number`, unless it is unassigned, not installed, unauthorized or
     /// disabled.
     #[must_use]
-    pub fn read(&self, number: u16, now: &Activity) -> Option<u64> {
-        let (set, index) = self.model.locate(number)?;
-        self.state(set)
-            .enabled()
-            .then(|| self.value(set, index, now))
-    }
-
-    /// The contents of counter `index` of a set.
-    #[must_use]
-    pub(super) fn value(&self, set: CounterSet, index: u16, now: &Activity) -> u64 {
-        let stored = self.stored.get(base(set) + usize::from(index)).copied();
-        stored
-            .unwrap_or(0)
-            .wrapping_add(self.counted(set, index, now))
+    #[inline(always)]
+    pub fn read(&self, number: u64, now: &Activity) -> Option<u64> {
+        let at = number as usize;
+        match *self.sources.get(at)? {
+            Source::Unavailable => None,
+            source => Some(self.stored[at].wrapping_add(now.of(source))),
+        }
     }
 
     /// Sets a counter so that reading it at once gives `value`. False when the counter is
     /// unassigned, not installed, unauthorized, disabled or read-only.
-    pub(super) fn write(&mut self, number: u16, value: u64, now: &Activity) -> bool {
-        match self.model.locate(number) {
-            Some((set, index)) if set != CounterSet::MtDiagnostic && self.state(set).enabled() => {
-                let counted = self.counted(set, index, now);
-                if let Some(stored) = self.stored.get_mut(base(set) + usize::from(index)) {
-                    *stored = value.wrapping_sub(counted);
-                }
+    pub(super) fn write(&mut self, number: u64, value: u64, now: &Activity) -> bool {
+        let at = number as usize;
+        match self.sources.get(at) {
+            Some(&source) if source != Source::Unavailable && number < MT_DIAGNOSTIC => {
+                self.stored[at] = value.wrapping_sub(now.of(source));
                 true
             }
             _ => false,
-        }
-    }
-
-    /// What a counter has counted since its set became active.
-    fn counted(&self, set: CounterSet, index: u16, now: &Activity) -> u64 {
-        if self.state(set).active() {
-            now.of(set, index)
-                .wrapping_sub(self.origins[set as usize].of(set, index))
-        } else {
-            0
         }
     }
 
@@ -226,25 +204,25 @@ impl CounterFacility {
     /// Changes the state of one set, and does to its counters what the new state demands: they
     /// start, freeze, or are cleared.
     fn enter(&mut self, set: CounterSet, next: ControlState, now: &Activity) {
-        let was = self.state(set);
-        if was.active() && !next.active() {
-            for index in 0..self.model.range(set).count {
-                let value = self.value(set, index, now);
-                if let Some(stored) = self.stored.get_mut(base(set) + usize::from(index)) {
-                    *stored = value;
-                }
-            }
-        }
-        if !was.active() && next.active() {
-            self.origins[set as usize] = *now;
-        }
-        if was.enabled() && !next.enabled() {
-            let count = usize::from(self.model.range(set).count);
-            if let Some(counters) = self.stored.get_mut(base(set)..base(set) + count) {
-                counters.fill(0);
-            }
-        }
+        let cleared = self.state(set).enabled() && !next.enabled();
         self.states[set as usize] = next;
+        let range = self.model.range(set);
+        for index in 0..range.count {
+            let source = match next {
+                ControlState::Unauthorized | ControlState::Disabled => Source::Unavailable,
+                ControlState::Inactive => Source::Nothing,
+                ControlState::Active => Source::of(set, index),
+            };
+            let number = usize::from(range.first + index);
+            let before = core::mem::replace(&mut self.sources[number], source);
+            self.stored[number] = if cleared {
+                0
+            } else {
+                self.stored[number]
+                    .wrapping_add(now.of(before))
+                    .wrapping_sub(now.of(source))
+            };
+        }
     }
 }
 
@@ -278,12 +256,9 @@ mod tests {
     fn every_model_has_room_for_all_its_counters() {
         for model in &MODELS {
             for set in CounterSet::ALL {
-                let end = base(set) + usize::from(model.range(set).count);
-                let next = CounterSet::ALL
-                    .into_iter()
-                    .map(base)
-                    .find(|&b| b > base(set));
-                assert!(end <= next.unwrap_or(COUNTERS), "{} {set:?}", model.name);
+                let range = model.range(set);
+                let end = usize::from(range.first + range.count);
+                assert!(end <= NUMBERS, "{} {set:?}", model.name);
             }
         }
     }

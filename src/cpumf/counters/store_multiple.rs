@@ -31,7 +31,11 @@ impl CounterMultiple {
     /// The doubleword `index` of the operand (below [`Self::count`]).
     #[must_use]
     pub fn doubleword(&self, facility: &Facility, activity: &Activity, index: u16) -> u64 {
-        facility.counters().value(self.set, index, activity)
+        let counters = facility.counters();
+        let first = counters.model().range(self.set).first;
+        counters
+            .read(u64::from(first + index), activity)
+            .unwrap_or(0)
     }
 
     /// Completes the instruction, once its doublewords are stored.
