@@ -39,6 +39,8 @@ pub struct SamplingControls {
     pub(super) block_mask: u64,
     basic: ControlState,
     diagnostic: ControlState,
+    /// Whether a function is enabled: kept, as every LOAD PROGRAM PARAMETER asks for it.
+    enabled: bool,
     host_indicator: bool,
     interval: u64,
     limits: SamplingLimits,
@@ -59,6 +61,7 @@ impl SamplingControls {
             block_mask: SMALL,
             basic: ControlState::Unauthorized,
             diagnostic: ControlState::Unauthorized,
+            enabled: false,
             host_indicator: false,
             interval: 0,
             limits,
@@ -83,7 +86,7 @@ impl SamplingControls {
     #[must_use]
     #[inline]
     pub const fn enabled(&self) -> bool {
-        self.basic.enabled() || self.diagnostic.enabled()
+        self.enabled
     }
 
     /// Whether a sampling function is active.
@@ -145,14 +148,21 @@ impl SamplingControls {
     ) -> Result<(), InvalidTransition> {
         let basic = self.basic.request(basic.0, basic.1)?;
         let diagnostic = self.diagnostic.request(diagnostic.0, diagnostic.1)?;
-        self.basic = basic;
-        self.diagnostic = diagnostic;
+        self.enter(basic, diagnostic);
         if self.active() {
             self.place(additional);
-        } else if !self.enabled() {
-            self.clear();
         }
         Ok(())
+    }
+
+    /// Puts the functions into states, and clears the registers when none is enabled any more.
+    const fn enter(&mut self, basic: ControlState, diagnostic: ControlState) {
+        self.basic = basic;
+        self.diagnostic = diagnostic;
+        self.enabled = basic.enabled() || diagnostic.enabled();
+        if !self.enabled {
+            self.clear();
+        }
     }
 
     const fn place(&mut self, additional: &AdditionalControls) {
@@ -177,30 +187,24 @@ impl SamplingControls {
 
     /// CPU reset or an error: active functions become inactive.
     pub(in super::super) const fn deactivate(&mut self) {
-        self.basic = self.basic.deactivated();
-        self.diagnostic = self.diagnostic.deactivated();
+        self.enter(self.basic.deactivated(), self.diagnostic.deactivated());
     }
 
     /// Initial CPU reset, clear reset or power-on reset: both functions disabled, registers zeros.
     pub(in super::super) const fn disable(&mut self) {
-        self.basic = self.basic.disabled();
-        self.diagnostic = self.diagnostic.disabled();
-        self.clear();
+        self.enter(self.basic.disabled(), self.diagnostic.disabled());
     }
 
     /// The external means. Returns whether the enabled function was unauthorized.
     pub(in super::super) const fn authorize_basic(&mut self, authorized: bool) -> bool {
         let was = self.basic;
-        self.basic = was.authorize(authorized);
-        if !self.enabled() {
-            self.clear();
-        }
+        self.enter(was.authorize(authorized), self.diagnostic);
         was.enabled() && !authorized
     }
 
     /// Puts the diagnostic-sampling function into a state, to test what the instructions do then.
     #[cfg(test)]
     pub(super) const fn with_diagnostic(&mut self, state: ControlState) {
-        self.diagnostic = state;
+        self.enter(self.basic, state);
     }
 }
