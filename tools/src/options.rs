@@ -8,7 +8,7 @@ use millimeter::link::{
     state::Mode,
 };
 
-use crate::guest::DEFAULT_GUEST;
+use crate::{guest::DEFAULT_GUEST, qemu::ExecutionLog};
 
 /// Cycles per second that the machine counts when one instruction is one nanosecond.
 pub const CYCLES_PER_SECOND: u64 = 1_000_000_000;
@@ -222,6 +222,8 @@ pub struct RunOptions {
     pub limit: Option<Duration>,
     /// What the host says: the next of these each time that every CPU waits for it.
     pub script: Vec<Input>,
+    /// QEMU's log of what it executes, which makes a run many times slower.
+    pub execution_log: Option<ExecutionLog>,
 }
 
 impl RunOptions {
@@ -244,6 +246,7 @@ impl RunOptions {
             silence: DEFAULT_SILENCE,
             limit: None,
             script: Vec::new(),
+            execution_log: None,
         }
     }
 

@@ -23,6 +23,10 @@ use crate::{
     progress::Progress,
 };
 
+mod execution;
+
+pub use execution::ExecutionLog;
+
 /// The program.
 const PROGRAM: &str = "qemu-system-s390x";
 
@@ -147,6 +151,8 @@ pub struct Setup<'a> {
     pub kernel: &'a Path,
     /// Devices that stage the loader block and the guest.
     pub staging: Vec<String>,
+    /// The log that QEMU is to write, and the version of that QEMU.
+    pub log: Option<(&'a ExecutionLog, (u32, u32, u32))>,
 }
 
 impl Setup<'_> {
@@ -165,17 +171,17 @@ impl Setup<'_> {
             "-smp",
             &cpus.to_string(),
         ]);
-        match self.mode {
-            Mode::Exact => add(&[
-                "-accel",
-                "tcg,thread=single",
-                "-icount",
-                "shift=0,sleep=off",
-            ]),
-            Mode::Interactive => {
-                add(&["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=on"])
-            }
-            Mode::RealTime => add(&["-accel", "tcg,thread=multi"]),
+        let (threads, icount) = match self.mode {
+            Mode::Exact => ("single", Some("shift=0,sleep=off")),
+            Mode::Interactive => ("single", Some("shift=0,sleep=on")),
+            Mode::RealTime => ("multi", None),
+        };
+        let property = self
+            .log
+            .map_or("", |(_, version)| ExecutionLog::property(version));
+        add(&["-accel", &format!("tcg,thread={threads}{property}")]);
+        if let Some(icount) = icount {
+            add(&["-icount", icount]);
         }
         let base = match rtc {
             Rtc::Now => "utc".to_owned(),
@@ -196,6 +202,9 @@ impl Setup<'_> {
         ]);
         add(&["-kernel", &self.kernel.to_string_lossy()]);
         line.extend(self.staging.iter().cloned());
+        if let Some((log, version)) = self.log {
+            line.extend(log.arguments(version));
+        }
         line
     }
 }

@@ -91,6 +91,10 @@ pub fn run_with(
         cpu_model: &options.cpu_model,
         kernel: &image,
         staging: staging.arguments(),
+        log: options
+            .execution_log
+            .as_ref()
+            .map(|log| (log, qemu.version)),
     };
     let arguments = setup.arguments();
     let directory = collect::directory(options.out.as_deref(), &guest.name)?;
@@ -239,6 +243,7 @@ pub fn run_native(options: &NativeOptions, progress: &Progress) -> Result<Native
         cpu_model: "max",
         kernel: &guest.file,
         staging: Vec::new(),
+        log: None,
     };
     let began = Instant::now();
     let mut machine = Running::start(&qemu.path, &setup.arguments())?;

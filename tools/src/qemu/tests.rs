@@ -17,6 +17,10 @@ fn the_version_is_read_from_what_qemu_says() {
 }
 
 fn line(mode: Mode, rtc: Rtc) -> String {
+    logged_line(mode, rtc, None)
+}
+
+fn logged_line(mode: Mode, rtc: Rtc, log: Option<(&ExecutionLog, (u32, u32, u32))>) -> String {
     let setup = Setup {
         mode,
         cpus: 2,
@@ -25,6 +29,7 @@ fn line(mode: Mode, rtc: Rtc) -> String {
         cpu_model: "max",
         kernel: Path::new("/image"),
         staging: vec!["-device".to_owned(), "loader".to_owned()],
+        log,
     };
     setup.arguments().join(" ")
 }
@@ -54,6 +59,29 @@ fn an_interactive_run_sleeps_and_a_real_time_run_does_not_count() {
         !real.contains("icount") && !real.contains("clock=vm") && real.contains("thread=multi"),
         "{real}"
     );
+}
+
+#[test]
+fn every_qemu_is_told_in_its_own_words_to_log_each_instruction() {
+    let log = ExecutionLog {
+        file: "/pipe".into(),
+        addresses: 0x1F70_0000..0x1F70_1000,
+    };
+    let line = |version| logged_line(Mode::Exact, Rtc::Now, Some((&log, version)));
+    let old = line((7, 2, 22));
+    assert!(
+        old.ends_with("-d exec,nochain -D /pipe -dfilter 0x1f700000+0x1000 -singlestep")
+            && old.contains("-accel tcg,thread=single -icount"),
+        "{old}"
+    );
+    assert_eq!(line((8, 0, 5)), old);
+    let new = line((8, 1, 0));
+    assert!(
+        new.ends_with("-dfilter 0x1f700000+0x1000")
+            && new.contains("-accel tcg,thread=single,one-insn-per-tb=on -icount"),
+        "{new}"
+    );
+    assert_eq!(line((10, 0, 2)), new);
 }
 
 #[test]
