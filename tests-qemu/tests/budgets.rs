@@ -6,6 +6,9 @@
 use measure::{bench, progress::Progress};
 use tests_qemu::ipl;
 
+/// The whole trap of [`bench::trap`]'s instruction, as the guest's clock sees it.
+const WHOLE_TRAP: &str = "trap-decode";
+
 /// Paths that are over their budgets, and the length in instructions that they must not pass.
 const NOT_YET: [(&str, u64); 2] = [("trap", 155), ("ecctr", 230)];
 
@@ -26,4 +29,17 @@ fn every_path_of_the_machine_is_within_its_budget() {
         .map(|path| &path.name)
         .collect();
     assert!(over.is_empty(), "over their budgets: {over:?}\n{text}");
+}
+
+#[test]
+fn the_log_of_execution_and_the_clock_of_the_guest_count_the_same_trap() {
+    for qemu in ipl::qemus(&Progress::Plain).unwrap() {
+        let mut options = ipl::options(bench::PATHS_GUEST);
+        options.qemu = Some(qemu.path.clone());
+        let paths = bench::guest_paths(&options, &Progress::Silent).unwrap();
+        let seen = paths.iter().find(|path| path.name == WHOLE_TRAP).unwrap();
+        let logged = bench::trap::measure(&options, &Progress::Silent).unwrap();
+        println!("{qemu}\n{logged}");
+        assert_eq!(logged.whole(), seen.instructions, "{qemu}\n{logged}");
+    }
 }

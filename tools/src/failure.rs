@@ -29,6 +29,16 @@ impl ImageSymbols {
         })
     }
 
+    /// The routines.
+    pub fn symbols(&self) -> &SymbolTable {
+        &self.symbols
+    }
+
+    /// The address at which the image is linked: that of its first byte.
+    pub fn base(&self) -> u64 {
+        self.base
+    }
+
     /// An address relative to the start of the image, with its routine.
     pub fn name(&self, relative: u64) -> String {
         let address = self.base.wrapping_add(relative);

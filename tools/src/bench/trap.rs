@@ -1,0 +1,268 @@
+//! The trap without the instruction: what every interruption costs before and behind it.
+//!
+//! A guest sees by its clock how long a whole trap takes, and nothing of what is in it. So the guest
+//! `trap` runs a second time with every instruction of the image in QEMU's log. The log is cut where a
+//! program interruption enters, the way that most of them take is that of the guest's one instruction,
+//! and the image's symbols say which part of it is [`PLAIN`], with what that calls: fetch the text,
+//! decode and perform it. The rest is entry, stamps, pending test and exit.
+//!
+//! The log is read from a pipe while QEMU writes it; nothing of it is kept.
+
+use std::{
+    collections::HashSet, fmt, fs, io::BufReader, ops::Range, os::fd::AsRawFd, path::PathBuf,
+    process, thread,
+};
+
+use anyhow::{Context, Result, anyhow, bail};
+
+use crate::{
+    build,
+    failure::ImageSymbols,
+    options::{LEAST_STORAGE, RunOptions, Sampling, Storage},
+    progress::Progress,
+    qemu::ExecutionLog,
+    run::{RunOutcome, run},
+    symbols::{Symbol, SymbolTable},
+};
+
+mod ways;
+
+use ways::{Ways, ways};
+
+/// The guest that executes one instruction over and over.
+pub const GUEST: &str = "trap";
+
+/// The routine that fetches, decodes and performs the plain case of a common instruction, generic
+/// arguments apart.
+pub const PLAIN: &str = "millicode::plain::perform";
+
+/// Where program interruptions enter.
+const ENTRY: &str = "trap_program";
+
+/// What the entries of all interruptions begin with.
+const ENTRIES: &str = "trap_";
+
+/// Stands for the routine of an address that has none.
+const NO_ROUTINE: &str = "(no routine of the image)";
+
+/// What one routine has of the way of an interruption.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The routine.
+    pub routine: String,
+    /// Whether it is [`PLAIN`] or works for it.
+    pub performs: bool,
+    /// Instructions.
+    pub instructions: u64,
+}
+
+/// The way of one interruption through the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trap {
+    /// Its parts, in the order in which they are first entered.
+    pub parts: Vec<Part>,
+}
+
+impl Trap {
+    /// All its instructions.
+    pub fn whole(&self) -> u64 {
+        self.parts.iter().map(|part| part.instructions).sum()
+    }
+
+    /// Those outside [`PLAIN`].
+    pub fn outside(&self) -> u64 {
+        let outside = self.parts.iter().filter(|part| !part.performs);
+        outside.map(|part| part.instructions).sum()
+    }
+
+    fn add(&mut self, routine: &str, performs: bool) {
+        let known = self
+            .parts
+            .iter_mut()
+            .find(|part| part.routine == routine && part.performs == performs);
+        match known {
+            Some(part) => part.instructions += 1,
+            None => self.parts.push(Part {
+                routine: routine.to_owned(),
+                performs,
+                instructions: 1,
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Trap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for part in &self.parts {
+            let what = if part.performs { "performs" } else { "" };
+            writeln!(f, "{:6}  {what:8}  {}", part.instructions, part.routine)?;
+        }
+        let (whole, outside) = (self.whole(), self.outside());
+        write!(f, "{whole:6}  in all, {outside} of them do not perform")
+    }
+}
+
+fn is_plain(name: &str) -> bool {
+    name.contains(PLAIN)
+}
+
+/// Runs the guest twice, to learn where the image stands and to log it there.
+pub fn measure(options: &RunOptions, progress: &Progress) -> Result<Trap> {
+    let file = build::build_image(progress)?;
+    let elf =
+        fs::read(&file).with_context(|| format!("cannot read the image {}", file.display()))?;
+    let image = ImageSymbols::new(&elf)?;
+    check(image.symbols())?;
+    let step = progress.step("logging the instructions of a trap");
+    let mut options = options.clone();
+    options.guest = GUEST.to_owned();
+    options.cpus = 1;
+    options.sampling = Sampling::Off;
+    // The log is as long as the IPL, and the IPL as long as there is storage to prepare.
+    options.storage = Storage(LEAST_STORAGE);
+    options.execution_log = None;
+    let place = place(&quiet_run(&options)?)?;
+    let code = Code::new(image.symbols(), place.wrapping_sub(image.base()))?;
+    let (reader, writer) = std::io::pipe().context("cannot create a pipe for QEMU's log")?;
+    options.execution_log = Some(ExecutionLog {
+        // QEMU opens the pipe by this name, as long as this process holds it.
+        file: PathBuf::from(format!("/proc/{}/fd/{}", process::id(), writer.as_raw_fd())),
+        addresses: code.range.clone(),
+    });
+    let entries = code.entries.clone();
+    let entry = code.entry;
+    let reading = thread::spawn(move || ways(BufReader::new(reader), entry, &entries));
+    let outcome = quiet_run(&options);
+    drop(writer);
+    let ways = reading
+        .join()
+        .map_err(|_| anyhow!("the reader of QEMU's log has failed"))?;
+    // A reader that gives up ends QEMU's run as well, so its reason goes first.
+    let ways = ways?;
+    let trap = code.trap(&ways, times(&outcome?.console)?)?;
+    step.done("logged the instructions of a trap");
+    Ok(trap)
+}
+
+fn quiet_run(options: &RunOptions) -> Result<RunOutcome> {
+    let directory = tempfile::tempdir()?;
+    let mut options = options.clone();
+    options.out = Some(directory.path().to_owned());
+    let outcome = run(&options, &Progress::Silent)?;
+    if outcome.end.exit_code() != 0 {
+        bail!("{}\n{}", outcome.end.sentence(), outcome.console);
+    }
+    Ok(outcome)
+}
+
+/// Where the image stands: at the beginning of the HSA.
+fn place(outcome: &RunOutcome) -> Result<u64> {
+    let started = outcome.report.record.started.as_ref();
+    Ok(started
+        .context("the machine has not said where its HSA begins; this is a defect of the machine")?
+        .guest_storage_end)
+}
+
+/// How often the guest says that it executed the instruction.
+fn times(console: &str) -> Result<u64> {
+    console
+        .lines()
+        .find_map(|line| line.strip_prefix("times ")?.parse().ok())
+        .with_context(|| {
+            format!("the guest {GUEST} did not print a line `times NUMBER`, but:\n{console}")
+        })
+}
+
+/// Whether the image has the routines that the log is divided by.
+fn check(symbols: &SymbolTable) -> Result<()> {
+    let has = |what: &dyn Fn(&Symbol) -> bool| symbols.symbols().iter().any(what);
+    if !has(&|symbol| symbol.name == ENTRY) {
+        bail!(
+            "the image has no symbol {ENTRY}, where program interruptions enter; name its successor in {}",
+            file!()
+        );
+    }
+    if !has(&|symbol| is_plain(&symbol.name)) {
+        bail!(
+            "the image has no routine {PLAIN}, and the path `trap` is what lies outside of it; keep that routine out of line with #[inline(never)], or name its successor in {}",
+            file!()
+        );
+    }
+    Ok(())
+}
+
+/// The image's code at the place where it runs.
+struct Code<'a> {
+    symbols: &'a SymbolTable,
+    /// What is added to an address of the ELF.
+    moved: u64,
+    range: Range<u64>,
+    entry: u64,
+    entries: HashSet<u64>,
+}
+
+impl<'a> Code<'a> {
+    fn new(symbols: &'a SymbolTable, moved: u64) -> Result<Self> {
+        let at = |symbol: &Symbol| symbol.start.wrapping_add(moved);
+        let all = symbols.symbols();
+        let (Some(first), Some(last), Some(entry)) = (
+            all.first(),
+            all.last(),
+            all.iter().find(|symbol| symbol.name == ENTRY),
+        ) else {
+            bail!("the image has no symbols; build it again");
+        };
+        let entries = all.iter().filter(|symbol| symbol.name.starts_with(ENTRIES));
+        Ok(Self {
+            symbols,
+            moved,
+            range: at(first)..last.end.wrapping_add(moved),
+            entry: at(entry),
+            entries: entries.map(at).collect(),
+        })
+    }
+
+    /// The way that most traps take.
+    fn trap(&self, ways: &Ways, times: u64) -> Result<Trap> {
+        let Some((way, count)) = ways.iter().max_by_key(|(_, count)| **count) else {
+            bail!(
+                "QEMU's log shows no program interruption at {:X}, where the image's {ENTRY} stands; is that QEMU one of 7.2 to 10.0? Name another with --qemu PATH",
+                self.entry
+            );
+        };
+        if *count <= times / 2 {
+            bail!(
+                "of the {times} traps of the guest {GUEST} no more than {count} take the same way, so there is no usual one; this is a defect of the machine, whose ways should be warm after a few"
+            );
+        }
+        let mut trap = Trap { parts: Vec::new() };
+        let mut last = ENTRY;
+        // While the instruction is performed: the routine to which that returns.
+        let mut caller = None;
+        for address in way {
+            let symbol = self.symbols.find(address.wrapping_sub(self.moved));
+            let name = symbol.map_or(NO_ROUTINE, |symbol| &symbol.name);
+            if caller == Some(name) {
+                caller = None;
+            } else if caller.is_none() && is_plain(name) {
+                caller = Some(last);
+            }
+            trap.add(name, caller.is_some());
+            last = name;
+        }
+        if let Some(caller) = caller {
+            bail!(
+                "{PLAIN} does not return to {caller} in the usual trap of the guest {GUEST}, so the path `trap` cannot be told from the rest; let it return before the exit:\n{trap}"
+            );
+        }
+        if trap.outside() == trap.whole() {
+            bail!(
+                "the usual trap of the guest {GUEST} does not go through {PLAIN}, so the path `trap` cannot be told from the rest; make STORE CPU ADDRESS one of its instructions again:\n{trap}"
+            );
+        }
+        Ok(trap)
+    }
+}
+
+#[cfg(test)]
+mod tests;

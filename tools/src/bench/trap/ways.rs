@@ -1,0 +1,109 @@
+//! From QEMU's log of execution to the ways through the machine.
+//!
+//! Two kinds of lines are in the log. `Trace 0: <host address> [<base>/<address>/<flags>/<flags>]` says
+//! that an instruction begins; EXECUTE and its target are two, at the same address. `Stopped execution
+//! of TB chain before <host address> [<address>]` behind it says that it has not been executed after
+//! all, because something else was due; it begins again later.
+
+use std::{
+    collections::{HashMap, HashSet},
+    io::BufRead,
+};
+
+use anyhow::{Context, Result};
+
+/// A way of more instructions than this is no plain trap, and is not kept.
+pub const LONGEST: usize = 10_000;
+
+/// Addresses of instructions from one entry to before the next, and how often that way was taken.
+pub type Ways = HashMap<Vec<u64>, u64>;
+
+/// Cuts a log into the ways that begin at `entry` and end before any of `entries`. What is in the log
+/// before the first and behind the last of these is on no way.
+pub fn ways(mut log: impl BufRead, entry: u64, entries: &HashSet<u64>) -> Result<Ways> {
+    let mut ways = Ways::new();
+    let mut way: Option<Vec<u64>> = None;
+    // An instruction counts when the next line does not take it back.
+    let mut begun = None;
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        log.read_until(b'\n', &mut line)
+            .context("cannot read QEMU's log")?;
+        // At the end of the log, or of a QEMU that was ended in the middle of a line.
+        if !line.ends_with(b"\n") {
+            break;
+        }
+        let next = Line::parse(&line).with_context(|| {
+            format!(
+                "QEMU's log has a line that is not one of execution: {}; name another QEMU with --qemu PATH",
+                String::from_utf8_lossy(&line).trim_end()
+            )
+        })?;
+        let done = match next {
+            Line::Begun(address) => begun.replace(address),
+            Line::TakenBack(address) if begun == Some(address) => {
+                begun = None;
+                continue;
+            }
+            // What is taken back was not in the range of addresses.
+            Line::TakenBack(_) => continue,
+        };
+        if let Some(address) = done {
+            add(&mut ways, &mut way, address, entry, entries);
+        }
+    }
+    if let Some(address) = begun {
+        add(&mut ways, &mut way, address, entry, entries);
+    }
+    Ok(ways)
+}
+
+fn add(
+    ways: &mut Ways,
+    way: &mut Option<Vec<u64>>,
+    address: u64,
+    entry: u64,
+    entries: &HashSet<u64>,
+) {
+    if entries.contains(&address) {
+        if let Some(complete) = way.take() {
+            *ways.entry(complete).or_default() += 1;
+        }
+        if address == entry {
+            *way = Some(Vec::new());
+        }
+    }
+    if let Some(instructions) = way {
+        instructions.push(address);
+        if instructions.len() > LONGEST {
+            *way = None;
+        }
+    }
+}
+
+/// A line of QEMU's log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    /// The instruction at this address begins.
+    Begun(u64),
+    /// It has not been executed after all.
+    TakenBack(u64),
+}
+
+impl Line {
+    fn parse(line: &[u8]) -> Option<Self> {
+        let text = str::from_utf8(line).ok()?;
+        let (words, rest) = text.split_once('[')?;
+        let (numbers, _) = rest.split_once(']')?;
+        if words.starts_with("Trace ") {
+            // Base of the code segment, address, flags, flags of the translation.
+            let address = numbers.split('/').nth(1)?;
+            Some(Self::Begun(u64::from_str_radix(address, 16).ok()?))
+        } else if words.starts_with("Stopped execution") {
+            Some(Self::TakenBack(u64::from_str_radix(numbers, 16).ok()?))
+        } else {
+            None
+        }
+    }
+}
