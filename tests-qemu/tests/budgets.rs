@@ -1,16 +1,10 @@
 //! The machine's paths keep their budgets, which are counted in instructions.
-//!
-//! Some do not yet. For these the present length is held instead, so that they can only get shorter;
-//! `cargo measure bench` shows both, and fails until the table here is empty.
 
 use measure::{bench, progress::Progress};
 use tests_qemu::ipl;
 
 /// The whole trap of [`bench::trap`]'s instruction, as the guest's clock sees it.
 const WHOLE_TRAP: &str = "trap-decode";
-
-/// Paths that are over their budgets, and the length in instructions that they must not pass.
-const NOT_YET: [(&str, u64); 2] = [("trap", 155), ("ecctr", 230)];
 
 #[test]
 fn every_path_of_the_machine_is_within_its_budget() {
@@ -19,13 +13,9 @@ fn every_path_of_the_machine_is_within_its_budget() {
     println!("{text}");
     let budgeted = paths.iter().filter(|path| path.budget().is_some()).count();
     assert_eq!(budgeted, 13, "every budget is measured\n{text}");
-    let held = |path: &bench::PathLength| {
-        let known = NOT_YET.iter().find(|(name, _)| *name == path.name);
-        known.is_some_and(|&(_, most)| path.instructions <= most)
-    };
     let over: Vec<_> = paths
         .iter()
-        .filter(|path| path.is_over() && !held(path))
+        .filter(|path| path.is_over())
         .map(|path| &path.name)
         .collect();
     assert!(over.is_empty(), "over their budgets: {over:?}\n{text}");
