@@ -137,6 +137,12 @@ impl Hardware for ArrayMachine {
         self.store(at, &value.to_be_bytes());
     }
 
+    fn store_doublewords(&mut self, at: Absolute, values: impl Iterator<Item = u64>) {
+        for (at, value) in (at.0..).step_by(8).zip(values) {
+            self.store_u64(Absolute(at), value);
+        }
+    }
+
     fn load_u32(&self, at: Absolute) -> u32 {
         u32::from_be_bytes(self.read(at))
     }

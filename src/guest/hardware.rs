@@ -25,6 +25,9 @@ pub trait Hardware {
     fn load_u64(&self, at: Absolute) -> u64;
     /// Stores a doubleword into guest storage, as one access when `at` is on a doubleword boundary.
     fn store_u64(&mut self, at: Absolute, value: u64);
+    /// Stores doublewords into guest storage, one after the other, on a doubleword boundary and
+    /// within a page.
+    fn store_doublewords(&mut self, at: Absolute, values: impl Iterator<Item = u64>);
     /// Loads a word of guest storage.
     fn load_u32(&self, at: Absolute) -> u32;
     /// Stores a word into guest storage.

@@ -53,6 +53,38 @@ pub struct Claim {
 }
 
 impl Claim {
+    /// The claim of an operand that does not cross a page boundary.
+    #[must_use]
+    #[inline(always)]
+    pub const fn within_a_page(at: Absolute, length: u64) -> Self {
+        let second = Piece {
+            at: Absolute(0),
+            length: 0,
+        };
+        Self {
+            first: Piece { at, length },
+            second,
+        }
+    }
+
+    /// Stores as many doublewords as the claim is long, which is not zero. It was made on a doubleword
+    /// boundary, and for [`Access::Store`].
+    #[inline(always)]
+    pub fn store_doublewords<H: Hardware>(
+        &self,
+        configuration: &Configuration,
+        hardware: &mut H,
+        mut values: impl Iterator<Item = u64>,
+    ) {
+        let doublewords = self.first.length as usize / 8;
+        scanner::store_into(configuration, hardware, self.first.at);
+        hardware.store_doublewords(self.first.at, values.by_ref().take(doublewords));
+        if self.second.length != 0 {
+            scanner::store_into(configuration, hardware, self.second.at);
+            hardware.store_doublewords(self.second.at, values);
+        }
+    }
+
     /// Loads the bytes; `into` is as long as the claim.
     #[inline]
     pub fn load<H: Hardware>(&self, hardware: &H, into: &mut [u8]) {
@@ -114,10 +146,7 @@ pub fn resolve<H: Hardware>(
 ) -> Result<Claim, Fault> {
     let at = Virtual(at.0 & cpu.psw.address_mask());
     if let Some(at) = kept(cpu, configuration, at, length, access) {
-        return Ok(Claim {
-            first: Piece { at, length },
-            second: Piece::default(),
-        });
+        return Ok(Claim::within_a_page(at, length));
     }
     let space = if cpu.psw.dat() {
         Some(Space::of(cpu, access))
@@ -207,10 +236,7 @@ fn resolve_by<H: Hardware>(
     let room = PAGE - at.byte_index();
     if length <= room {
         let first = piece(cpu, configuration, hardware, space, at, length, access)?;
-        return Ok(Claim {
-            first,
-            second: Piece::default(),
-        });
+        return Ok(Claim::within_a_page(first.at, first.length));
     }
     if length > PAGE {
         return Err(Fault::plain(ProgramInterruption::Specification));

@@ -330,6 +330,11 @@ pub fn decode_common(text: &[u8; 6]) -> Option<Instruction> {
             r1: text[3] >> 4,
             r2: text[3] & 15,
         },
+        (0xEB, _) if text[5] == 0x17 => Instruction::Stcctm {
+            r1: text[1] >> 4,
+            m3: text[1] & 15,
+            second: format::rsy::second(text),
+        },
         (0xEB, _) if text[5] == 0x2F => Instruction::Lctlg {
             r1: text[1] >> 4,
             r3: text[1] & 15,

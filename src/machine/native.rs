@@ -131,6 +131,18 @@ impl Hardware for Native {
     }
 
     #[inline(always)]
+    fn store_doublewords(&mut self, at: Absolute, values: impl Iterator<Item = u64>) {
+        let mut place = self.place(at);
+        for value in values {
+            // SAFETY: guest storage, checked by the caller.
+            unsafe {
+                ptr::write(place, value);
+                place = place.add(1);
+            }
+        }
+    }
+
+    #[inline(always)]
     fn load_u32(&self, at: Absolute) -> u32 {
         // SAFETY: guest storage, checked by the caller.
         unsafe { ptr::read_unaligned(self.place(at)) }

@@ -27,18 +27,23 @@ impl Activity {
         problem_instructions: 0,
     };
 
-    /// The total that a counter counts; zero if it counts nothing.
+    /// The totals that counters count, by [`Source`].
     #[inline(always)]
-    pub(super) const fn of(&self, source: Source) -> u64 {
-        let totals = [
+    pub(super) const fn totals(&self) -> [u64; 6] {
+        [
             0,
             0,
             self.cycles,
             self.instructions,
             self.problem_cycles,
             self.problem_instructions,
-        ];
-        totals[source as usize]
+        ]
+    }
+
+    /// The total that a counter counts; zero if it counts nothing.
+    #[inline(always)]
+    pub(super) const fn of(&self, source: Source) -> u64 {
+        self.totals()[source as usize]
     }
 }
 

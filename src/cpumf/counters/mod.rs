@@ -86,6 +86,20 @@ impl CounterSet {
             Self::MtDiagnostic => 5,
         }
     }
+
+    /// The set that the M3 field of STORE CPU COUNTER MULTIPLE designates.
+    #[must_use]
+    #[inline(always)]
+    pub const fn designated(m3: u8) -> Option<Self> {
+        Some(match m3 {
+            0 => Self::Extended,
+            1 => Self::Basic,
+            2 => Self::ProblemState,
+            3 => Self::CryptoActivity,
+            5 | store_multiple::MT_WITH_CLEARING => Self::MtDiagnostic,
+            _ => return None,
+        })
+    }
 }
 
 /// A halfword of one bit per counter set, as QUERY COUNTER INFORMATION and LOAD CPU-COUNTER-SET

@@ -2,7 +2,7 @@
 //!
 //! Programs extract counters far more often than they change a state, so everything that a state
 //! decides is worked out when it changes. A counter that counts is stored less the total that it
-//! counts, and a counter's [`Source`] says both whether it is there and what to add.
+//! counts, and a counter's `Source` says both whether it is there and what to add.
 
 use super::super::model::Model;
 use super::super::state::{ControlState, InvalidTransition};
@@ -96,6 +96,24 @@ impl CounterFacility {
             Source::Unavailable => None,
             source => Some(self.stored[at].wrapping_add(now.of(source))),
         }
+    }
+
+    /// The contents of `count` counters from number `first` on; an unavailable one is zero.
+    #[inline(always)]
+    pub(super) fn read_range(
+        &self,
+        first: u16,
+        count: u16,
+        now: &Activity,
+    ) -> impl Iterator<Item = u64> + use<'_> {
+        let totals = now.totals();
+        let range = usize::from(first)..usize::from(first) + usize::from(count);
+        let sources = self.sources.get(range.clone()).unwrap_or_default();
+        let stored = self.stored.get(range).unwrap_or_default();
+        sources
+            .iter()
+            .zip(stored)
+            .map(move |(&source, &stored)| stored.wrapping_add(totals[source as usize]))
     }
 
     /// Sets a counter so that reading it at once gives `value`. False when the counter is

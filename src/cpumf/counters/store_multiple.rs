@@ -13,13 +13,13 @@ use crate::arch::condition::ConditionCode;
 use crate::arch::interruption::ProgramInterruption;
 
 /// The code for the MT-diagnostic set that also clears its loss alert.
-const MT_WITH_CLEARING: u8 = 9;
+pub(super) const MT_WITH_CLEARING: u8 = 9;
 
 /// What STORE CPU COUNTER MULTIPLE is to store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterMultiple {
-    /// The set.
-    pub set: CounterSet,
+    /// The number of the set's first counter.
+    first: u16,
     /// How many doublewords to store, from the set's first counter on.
     pub count: u16,
     /// The resulting condition code.
@@ -28,14 +28,16 @@ pub struct CounterMultiple {
 }
 
 impl CounterMultiple {
-    /// The doubleword `index` of the operand (below [`Self::count`]).
-    #[must_use]
-    pub fn doubleword(&self, facility: &Facility, activity: &Activity, index: u16) -> u64 {
-        let counters = facility.counters();
-        let first = counters.model().range(self.set).first;
-        counters
-            .read(u64::from(first + index), activity)
-            .unwrap_or(0)
+    /// The doublewords of the operand, [`Self::count`] of them.
+    #[inline(always)]
+    pub fn doublewords<'a>(
+        &self,
+        facility: &'a Facility,
+        activity: &Activity,
+    ) -> impl Iterator<Item = u64> + use<'a> {
+        facility
+            .counters()
+            .read_range(self.first, self.count, activity)
     }
 
     /// Completes the instruction, once its doublewords are stored.
@@ -81,30 +83,27 @@ pub fn store_cpu_counter_multiple(
     if problem_state && m3 == MT_WITH_CLEARING {
         return Err(ProgramInterruption::SpecialOperation);
     }
-    let designated = |set: &CounterSet| {
-        set.code() == m3 || (m3 == MT_WITH_CLEARING && *set == CounterSet::MtDiagnostic)
-    };
-    let set = match CounterSet::ALL.into_iter().find(designated) {
+    let set = match CounterSet::designated(m3) {
         Some(set) if r1 & NOT_A_NUMBER == 0 && address.0 & 7 == 0 => set,
         _ => return Err(ProgramInterruption::Specification),
     };
 
     let counters = facility.counters();
     let asked = r1 as u16;
-    let available = counters.model().range(set).count;
+    let range = counters.model().range(set);
     let loss = facility.alerts().has(Alert::LossOfMtCounterData);
     let hidden = loss && set == CounterSet::MtDiagnostic && m3 != MT_WITH_CLEARING;
     let (count, condition_code) = if asked == 0 || hidden || !counters.state(set).enabled() {
         (0, ConditionCode::Three)
     } else {
-        match asked.cmp(&available) {
+        match asked.cmp(&range.count) {
             core::cmp::Ordering::Equal => (asked, ConditionCode::Zero),
             core::cmp::Ordering::Less => (asked, ConditionCode::One),
-            core::cmp::Ordering::Greater => (available, ConditionCode::Two),
+            core::cmp::Ordering::Greater => (range.count, ConditionCode::Two),
         }
     };
     Ok(CounterMultiple {
-        set,
+        first: range.first,
         count,
         condition_code,
         clears_loss: m3 == MT_WITH_CLEARING,
@@ -164,13 +163,11 @@ mod tests {
     fn stcctm_stores_the_counters_in_the_order_of_their_numbers() {
         let facility = counting();
         let basic = stcctm(&facility, 6, 1).unwrap();
-        let found: Vec<u64> = (0..6)
-            .map(|index| basic.doubleword(&facility, &NOW, index))
-            .collect();
+        let found: Vec<u64> = basic.doublewords(&facility, &NOW).collect();
         assert_eq!(found, [70, 60, 0, 0, 0, 0]);
         let problem = stcctm(&facility, 2, 2).unwrap();
-        assert_eq!(problem.doubleword(&facility, &NOW, 0), 50);
-        assert_eq!(problem.doubleword(&facility, &NOW, 1), 40);
+        let found: Vec<u64> = problem.doublewords(&facility, &NOW).collect();
+        assert_eq!(found, [50, 40]);
     }
 
     #[test]

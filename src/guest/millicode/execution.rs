@@ -277,12 +277,12 @@ impl<H: Hardware, W: Way> Execution<'_, H, W> {
 
     /// The absolute address of an operand in the page that was last fetched from, or stored into.
     #[inline(always)]
-    fn kept(&self, at: Virtual, length: u64, access: Access) -> Option<Absolute> {
+    pub fn kept(&self, at: Virtual, length: u64, access: Access) -> Option<Absolute> {
         storage::kept(self.cpu, self.configuration, at, length, access)
     }
 
     /// Tests the access to an operand without making it.
-    #[inline]
+    #[inline(always)]
     pub fn claim(&self, at: Virtual, length: u64, access: Access) -> Result<Claim, W::Refusal> {
         W::otherwise(|| {
             storage::resolve(

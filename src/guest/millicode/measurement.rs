@@ -20,9 +20,6 @@ use crate::guest::millicode::way::Way;
 use crate::guest::millicode::{Outcome, Performed};
 use crate::insn::Operand;
 
-/// The most counters of a set, in bytes.
-const LARGEST_SET: usize = 160 * 8;
-
 /// The tests before any operand: operation, then privileged operation.
 #[inline(always)]
 fn authorized<H: Hardware, W: Way>(
@@ -116,26 +113,25 @@ pub(super) fn scctr<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> 
 ///
 /// Source: SA23-2260, "STORE CPU COUNTER MULTIPLE".
 #[inline(never)]
-pub(super) fn stcctm<H: Hardware>(
-    run: &mut Execution<'_, H>,
+pub(super) fn stcctm<H: Hardware, W: Way>(
+    run: &mut Execution<'_, H, W>,
     r1: u8,
     m3: u8,
     second: Operand,
-) -> Performed {
+) -> Performed<W::Refusal> {
     let (count, at) = (run.register(r1), run.address(second));
     let cpu = &*run.cpu;
     let (activity, problem) = (cpu.account.activity(), cpu.psw.problem_state());
     let multiple = store_cpu_counter_multiple(&cpu.own, problem, cpu.control[0], count, m3, at)?;
-    let length = (usize::from(multiple.count) * 8).min(LARGEST_SET);
-    let claim = run.claim(at, length as u64, Access::Store)?;
-    let mut counters = [0; LARGEST_SET];
-    let bytes = counters.split_at_mut(length).0;
-    for (index, to) in (0..).zip(bytes.as_chunks_mut::<8>().0) {
-        *to = multiple
-            .doubleword(&run.cpu.own, &activity, index)
-            .to_be_bytes();
+    let length = u64::from(multiple.count) * 8;
+    if let Some(place) = run.kept(at, length, Access::Store) {
+        let counters = multiple.doublewords(&run.cpu.own, &activity);
+        run.hardware.store_doublewords(place, counters);
+    } else if length != 0 {
+        let claim = run.claim(at, length, Access::Store)?;
+        let counters = multiple.doublewords(&run.cpu.own, &activity);
+        claim.store_doublewords(run.configuration, run.hardware, counters);
     }
-    claim.store(run.configuration, run.hardware, bytes);
     multiple.complete(&mut run.cpu.own);
     run.done(multiple.condition_code)
 }

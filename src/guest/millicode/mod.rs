@@ -82,6 +82,7 @@ fn common<H: Hardware, W: Way>(
         I::Stap { second } => facility::stap(run, second),
         I::Lpp { second } => measurement::lpp(run, second),
         I::Ecctr { r1, r2 } => measurement::ecctr(run, r1, r2),
+        I::Stcctm { r1, m3, second } => measurement::stcctm(run, r1, m3, second),
         I::Lctlg { r1, r3, second } => control::lctlg(run, r1, r3, second),
         _ => return None,
     })
@@ -179,7 +180,6 @@ pub fn perform<H: Hardware>(
         I::Qctri { second } => measurement::qctri(run, second),
         I::Lcctl { second } => measurement::lcctl(run, second),
         I::Scctr { r1, r2 } => measurement::scctr(run, r1, r2),
-        I::Stcctm { r1, m3, second } => measurement::stcctm(run, r1, m3, second),
         I::Qsi { second } => measurement::qsi(run, second),
         I::Lsctl { second } => measurement::lsctl(run, second),
         // Privileged before they are anything else; the peripheral counters are not performed yet.

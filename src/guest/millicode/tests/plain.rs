@@ -55,6 +55,7 @@ proptest! {
     fn the_plain_way_does_what_the_whole_way_does_or_nothing(
         operation in operation(),
         fields in (any::<u8>(), any::<u8>()),
+        last in prop::sample::select(vec![0x17, 0x2F, 0x25]),
         general in prop::array::uniform16(address()),
         content in prop::array::uniform4(mask()),
         mask in mask(),
@@ -63,7 +64,7 @@ proptest! {
     ) {
         let [first, second] = operation;
         let length = crate::insn::length(first) as u64;
-        let text = [first, second, fields.0, fields.1, 0, 0x2F];
+        let text = [first, second, fields.0, fields.1, 0, last];
         let refused = || {
             let mut bench = Bench::new();
             bench.set(TEXT, &text);
@@ -114,11 +115,13 @@ fn what_control_programs_issue_all_the_time_goes_the_plain_way() {
         [0xB2, 0x80, 0x50, 0x00, 0, 0],
         [0xB2, 0xB2, 0x50, 0x00, 0, 0],
         [0xB2, 0xE4, 0x00, 0x12, 0, 0],
+        [0xEB, 0x11, 0x50, 0x00, 0, 0x17],
         [0xEB, 0x11, 0x50, 0x00, 0, 0x2F],
     ] {
         let mut bench = Bench::new();
         bench.set(TEXT, &text);
         bench.cpu.general[5] = OPERAND;
+        bench.cpu.general[1] = 6;
         let length = crate::insn::length(text[0]) as u64;
         let issue = |bench: &mut Bench, way: &mut dyn FnMut(&mut Bench) -> bool| {
             bench.cpu.psw.mask = ADDRESSING_64;

@@ -143,9 +143,9 @@ fn run() {
         // All six counters of the basic set in one instruction.
         let six =
             one(units!(".insn rsy,0xeb0000000017,{n},1,0({a})", n = reg 6_u64, a = reg_addr a));
-        path("stcctm", six.div_ceil(6));
+        path("stcctm-6", six);
     } else {
-        absent("stcctm");
+        absent("stcctm-6");
     }
     path("shadow-fill", fill());
     if counters {
