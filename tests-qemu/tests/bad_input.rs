@@ -54,6 +54,14 @@ fn a_number_of_cpus_out_of_range_is_refused() {
 }
 
 #[test]
+fn a_guest_that_needs_more_cpus_is_refused_with_the_number() {
+    refuses(
+        &["run", "b_sigp", "--cpus", "1"],
+        &["b_sigp needs 2 CPUs", "--cpus 2"],
+    );
+}
+
+#[test]
 fn a_guest_that_does_not_exist_is_refused_with_the_names_of_those_that_do() {
     refuses(
         &["run", "no-such-guest"],

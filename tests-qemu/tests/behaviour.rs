@@ -33,7 +33,6 @@ fn main() -> anyhow::Result<()> {
 fn behaves(guest: &str, qemu: &Qemu) -> anyhow::Result<()> {
     let clause = Clause::read(&ipl::guest_file(guest)?)?;
     let mut options = ipl::options(guest);
-    options.cpus = clause.cpus;
     options.qemu = Some(qemu.path.clone());
     let outcome = ipl::above(&options)?;
     let ended_well = match (&outcome.end, clause.end) {

@@ -35,7 +35,7 @@ fn phases(console: &str) -> Vec<Phase> {
 
 fn counted(cpus: u32, sampling: Sampling) -> Vec<Phase> {
     let outcome = ipl::above_with_success(&RunOptions {
-        cpus,
+        cpus: Some(cpus),
         sampling,
         ..ipl::options("count")
     })

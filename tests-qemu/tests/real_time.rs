@@ -49,7 +49,7 @@ fn a_guest_in_real_time_mode_is_told_that_it_may_not_count() {
 #[test]
 fn real_time_mode_runs_four_cpus_at_once() {
     let options = RunOptions {
-        cpus: 4,
+        cpus: Some(4),
         ..options("workload")
     };
     let outcome = ipl::above_with_success(&options).unwrap();

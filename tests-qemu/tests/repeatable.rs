@@ -5,7 +5,7 @@ use tests_qemu::ipl;
 
 fn measured(guest: &str, cpus: u32, interval: u64) -> RunOutcome {
     let mut options = ipl::options(guest);
-    options.cpus = cpus;
+    options.cpus = Some(cpus);
     options.sampling = Sampling::Every(interval);
     let outcome = ipl::above_with_success(&options).unwrap();
     assert!(

@@ -74,9 +74,9 @@ pub struct RunArguments {
     /// The name of a bundled guest, an ELF file, or a flat image with an IPL PSW at 0
     #[arg(default_value = DEFAULT_GUEST)]
     pub guest: String,
-    /// CPUs of the guest
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4))]
-    pub cpus: u32,
+    /// CPUs of the guest [default: as many as it needs]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4))]
+    pub cpus: Option<u32>,
     /// Storage of the machine, as 512M or 2G
     #[arg(long, value_name = "SIZE", default_value = "512M")]
     pub storage: Storage,
@@ -174,9 +174,9 @@ mod tests {
     #[test]
     fn without_a_command_the_workload_runs() {
         let options = run("").unwrap();
-        assert_eq!((&options.guest[..], options.cpus), (DEFAULT_GUEST, 1));
+        assert_eq!((&options.guest[..], options.cpus), (DEFAULT_GUEST, None));
         assert_eq!(options.sampling, Sampling::Every(1_000_000));
-        assert_eq!(run("--cpus 2").unwrap().cpus, 2);
+        assert_eq!(run("--cpus 2").unwrap().cpus, Some(2));
     }
 
     #[test]
@@ -186,7 +186,7 @@ mod tests {
         let options = run(line).unwrap();
         assert_eq!(
             (&options.guest[..], options.cpus, options.storage),
-            ("/g.elf", 4, Storage(1 << 30))
+            ("/g.elf", Some(4), Storage(1 << 30))
         );
         assert_eq!(
             (options.sampling, options.mode),

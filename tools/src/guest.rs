@@ -9,9 +9,9 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use millimeter::link::loader::MOST_SEGMENTS;
+use millimeter::link::loader::{MOST_CPUS, MOST_SEGMENTS};
 use object::{
-    BigEndian, Object,
+    BigEndian, Object, ObjectSection,
     elf::{EM_S390, ET_EXEC, FileHeader64, PT_LOAD},
     read::elf::{FileHeader, ProgramHeader},
 };
@@ -56,6 +56,8 @@ pub struct Guest {
     pub pieces: Vec<Piece>,
     /// Its routines.
     pub symbols: SymbolTable,
+    /// How many CPUs it says that it needs.
+    pub cpus: u32,
 }
 
 impl Guest {
@@ -175,6 +177,7 @@ impl Guest {
             psw_address: entry,
             pieces,
             symbols: SymbolTable::from_elf(&elf, name),
+            cpus: declared_cpus(&elf),
         })
     }
 
@@ -208,8 +211,21 @@ impl Guest {
             psw_address: address,
             pieces: vec![piece],
             symbols: SymbolTable::default(),
+            cpus: 1,
         })
     }
+}
+
+/// The CPUs that a bundled guest needs: `cpus=N` in a line of its section `.clause`. A guest that says
+/// nothing needs one.
+fn declared_cpus(elf: &object::File<'_>) -> u32 {
+    let section = elf.section_by_name(".clause");
+    let data = section.and_then(|section| section.data().ok());
+    let text = String::from_utf8_lossy(data.unwrap_or_default());
+    let declared = text.lines().find_map(|line| line.strip_prefix("cpus="));
+    declared
+        .and_then(|number| number.parse().ok())
+        .map_or(1, |number: u32| number.clamp(1, MOST_CPUS))
 }
 
 #[cfg(test)]

@@ -2,13 +2,17 @@
 
 use std::{fmt, path::PathBuf, str::FromStr, time::Duration};
 
+use anyhow::{Result, bail};
 use jiff::civil::DateTime;
 use millimeter::link::{
     loader::{DEFAULT_INTERVAL, LONGEST_INTERVAL, MOST_CPUS, SHORTEST_INTERVAL, level, sets},
     state::Mode,
 };
 
-use crate::{guest::DEFAULT_GUEST, qemu::ExecutionLog};
+use crate::{
+    guest::{DEFAULT_GUEST, Guest},
+    qemu::ExecutionLog,
+};
 
 /// Cycles per second that the machine counts when one instruction is one nanosecond.
 pub const CYCLES_PER_SECOND: u64 = 1_000_000_000;
@@ -192,8 +196,8 @@ pub enum Input {
 pub struct RunOptions {
     /// A bundled guest's name, or a file.
     pub guest: String,
-    /// CPUs of the guest, 1 to 4.
-    pub cpus: u32,
+    /// CPUs of the guest, 1 to 4; as many as it needs if nothing is said.
+    pub cpus: Option<u32>,
     /// Storage of the whole machine.
     pub storage: Storage,
     /// The machine's own sampling.
@@ -231,7 +235,7 @@ impl RunOptions {
     pub fn new(guest: impl Into<String>) -> Self {
         Self {
             guest: guest.into(),
-            cpus: 1,
+            cpus: None,
             storage: Storage(DEFAULT_STORAGE),
             sampling: Sampling::default(),
             mode: Mode::Exact,
@@ -269,14 +273,27 @@ impl RunOptions {
     }
 
     /// The number of CPUs, if it is possible.
-    pub fn check(&self) -> anyhow::Result<()> {
-        if !(1..=MOST_CPUS).contains(&self.cpus) {
-            anyhow::bail!(
-                "{} CPUs are not possible; choose from 1 to {MOST_CPUS}",
-                self.cpus
-            );
+    pub fn check(&self) -> Result<()> {
+        match self.cpus {
+            Some(cpus) if !(1..=MOST_CPUS).contains(&cpus) => {
+                bail!("{cpus} CPUs are not possible; choose from 1 to {MOST_CPUS}")
+            }
+            _ => Ok(()),
         }
-        Ok(())
+    }
+
+    /// The number of CPUs for this guest, which would wait for ever for one that it needs and has not.
+    pub fn cpus_for(&self, guest: &Guest) -> Result<u32> {
+        match self.cpus {
+            Some(cpus) if cpus < guest.cpus => bail!(
+                "the guest {} needs {} CPUs and would wait for ever with {cpus}; choose --cpus {} or more, or leave --cpus out",
+                guest.name,
+                guest.cpus,
+                guest.cpus
+            ),
+            Some(cpus) => Ok(cpus),
+            None => Ok(guest.cpus),
+        }
     }
 }
 

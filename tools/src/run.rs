@@ -72,6 +72,7 @@ pub fn run_with(
     let qemu = Qemu::find(options.qemu.as_deref(), progress)?;
     let image = build::build_image(progress)?;
     let guest = Guest::find(&options.guest, progress)?;
+    let cpus = options.cpus_for(&guest)?;
     let staging = Staging::new(&stage::plan(&guest, options)?)?;
     let elf =
         fs::read(&image).with_context(|| format!("cannot read the image {}", image.display()))?;
@@ -85,7 +86,7 @@ pub fn run_with(
     }
     let setup = Setup {
         mode: options.mode,
-        cpus: options.cpus,
+        cpus,
         storage: options.storage,
         rtc: options.rtc,
         cpu_model: &options.cpu_model,
@@ -103,7 +104,7 @@ pub fn run_with(
         guest: guest.name.clone(),
         guest_file: guest.file.clone(),
         mode: options.mode.name().to_owned(),
-        cpus: options.cpus,
+        cpus,
         storage: options.storage.0,
         interval: options.sampling.cycles(),
         rtc: options.rtc.to_string(),

@@ -57,7 +57,7 @@ pub fn plan(guest: &Guest, options: &RunOptions) -> Result<Plan> {
         0
     }
     .into();
-    block.cpus = options.cpus.into();
+    block.cpus = options.cpus_for(guest)?.into();
     block.psw_mask = guest.psw_mask.into();
     block.psw_address = guest.psw_address.into();
     block.interval = options.sampling.cycles().into();
@@ -183,6 +183,7 @@ mod tests {
             psw_address: 0x20_0000,
             pieces,
             symbols: SymbolTable::default(),
+            cpus: 1,
         }
     }
 

@@ -116,7 +116,7 @@ pub fn measure(options: &RunOptions, progress: &Progress) -> Result<Trap> {
     let step = progress.step("logging the instructions of a trap");
     let mut options = options.clone();
     options.guest = GUEST.to_owned();
-    options.cpus = 1;
+    options.cpus = Some(1);
     options.sampling = Sampling::Off;
     // The log is as long as the IPL, and the IPL as long as there is storage to prepare.
     options.storage = Storage(LEAST_STORAGE);
