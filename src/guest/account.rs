@@ -75,10 +75,12 @@ pub struct Account {
     pub cycles: [u64; 2],
     /// Traps so far.
     pub traps: u64,
-    /// The clock when this CPU first left to the guest.
+    /// The clock when this CPU began to work for the guest.
     pub started: u64,
     /// Ticks in which this CPU waited, was stopped or had no turn.
     pub idle: u64,
+    /// The clock when the firmware last went into such a rest, or came back from it.
+    pub rested: u64,
     /// The clock when the firmware was last entered.
     pub entered: u64,
 }
@@ -100,6 +102,7 @@ impl Account {
             traps: 0,
             started: 0,
             idle: 0,
+            rested: 0,
             entered: 0,
         }
     }
@@ -140,13 +143,23 @@ impl Account {
         self.cycles[0] + self.cycles[1]
     }
 
-    /// Ticks that the firmware took, up to the last trap: all that was neither guest time nor idle.
+    /// The firmware begins to work for the guest on this CPU.
+    pub fn start(&mut self, now: u64) {
+        (self.started, self.entered, self.rested) = (now, now, now);
+    }
+
+    /// Books a rest between two clock values: the CPU waited, was stopped or had no turn.
+    pub fn rest(&mut self, from: u64, to: u64) {
+        self.idle += self.ticks(from, to);
+        self.rested = to;
+    }
+
+    /// Ticks that the firmware took, up to the last trap or the last rest, whichever was later:
+    /// all that was neither guest time nor idle.
     #[must_use]
     pub fn firmware(&self) -> u64 {
-        if self.started == 0 {
-            return 0;
-        }
         self.ticks(self.started, self.entered)
+            .max(self.ticks(self.started, self.rested))
             .saturating_sub(self.total() + self.idle)
     }
 
@@ -191,6 +204,27 @@ mod tests {
                 assert_eq!(account.ticks(77, 77 + microseconds * 4096), cycles);
             }
         }
+    }
+
+    #[test]
+    fn a_cpu_without_a_turn_costs_no_firmware_instruction() {
+        let mut account = Account::new(Mode::Exact { shift: 0 }, 1000);
+        assert_eq!(account.firmware(), 0);
+        let at = |instructions: u64| units(77_000_001 + instructions);
+        account.start(at(0));
+        assert_eq!(account.firmware(), 0);
+        // It waits for its first turn, runs, is entered, and rests twice in the same trap.
+        account.rested = at(40);
+        assert_eq!(account.firmware(), 40);
+        account.rest(at(40), at(1_000_040));
+        assert_eq!(account.firmware(), 40);
+        account.left = at(1_000_050);
+        account.entered = at(1_000_150);
+        account.enter(&Charges::default(), Class::External, false);
+        assert_eq!((account.firmware(), account.total()), (50, 100));
+        account.rest(at(1_000_200), at(2_000_200));
+        account.rest(at(2_000_230), at(3_000_230));
+        assert_eq!(account.firmware(), 50 + 50 + 30);
     }
 
     #[test]

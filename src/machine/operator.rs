@@ -91,7 +91,9 @@ pub fn prompt(lacking: bool) -> ! {
             console::say(format_args!("MM> "));
         }
         console::flush();
-        while !wait::take_events() && wait::for_external_or_input() != external::SERVICE_SIGNAL {}
+        while !wait::take_events() && wait::for_external_or_input().code != external::SERVICE_SIGNAL
+        {
+        }
         input::read();
     }
 }

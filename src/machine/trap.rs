@@ -7,7 +7,7 @@
 //!
 //! This machine's own words in its lowcore, all in storage that the architecture leaves to programs:
 //! 200 this CPU's [`Cpu`], 208 a scratch doubleword, 210 the stack's end, 220 the PSW to be loaded,
-//! 230-258 [`super::wait`] and [`probe`], 260 registers at a failure, 300 and 380 registers of a probe.
+//! 230-258 and 2E0 [`super::wait`] and [`probe`], 260 registers at a failure, 300 and 380 registers of a probe.
 //!
 //! [`Vcpu`]: crate::guest::vcpu::Vcpu
 
@@ -231,7 +231,7 @@ pub fn probe(psw: Psw, registers: &[u64; 16]) -> Probed {
 
 /// Goes to the guest for the first time on this CPU.
 pub fn go(cpu: &mut Cpu) -> ! {
-    cpu.vcpu.account.started = instruction::stckf();
+    cpu.vcpu.account.start(instruction::stckf());
     finish(cpu);
     // SAFETY: finish has left everything that the exit loads.
     unsafe { leave_to_guest() }
@@ -402,7 +402,7 @@ extern "C" fn machine_check_interruption(cpu: &mut Cpu) {
 #[unsafe(no_mangle)]
 extern "C" fn cpu_started(cpu: &mut Cpu) {
     cpu.take_up();
-    cpu.vcpu.account.started = instruction::stckf();
+    cpu.vcpu.account.start(instruction::stckf());
     turn::join(cpu);
     finish(cpu);
 }

@@ -16,6 +16,7 @@ use crate::guest::schedule::NEVER;
 use crate::guest::vcpu::CpuState;
 use crate::link::state::{Progress, Waiting};
 use crate::machine::cpu::Cpu;
+use crate::machine::wait::Waited;
 use crate::machine::{console, input, instruction, ipl, run, wait};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
@@ -194,7 +195,6 @@ fn pick(configuration: &Configuration, me: u16) -> Option<u16> {
 
 fn give_exact(cpu: &mut Cpu) {
     let me = cpu.vcpu.address;
-    let stopped_at = instruction::stckf();
     instruction::spt(i64::MAX as u64);
     loop {
         match pick(&cpu.machine.configuration, me) {
@@ -211,8 +211,6 @@ fn give_exact(cpu: &mut Cpu) {
         }
     }
     READY.fetch_and(!(1 << me), Ordering::SeqCst);
-    let now = instruction::stckf();
-    cpu.vcpu.account.idle += cpu.vcpu.account.ticks(stopped_at, now);
     // The real timer is set again for what is left; in a wait the CPU timer goes on.
     cpu.native.extend_cpu_timer(0);
 }
@@ -222,8 +220,16 @@ fn wait_for_turn(cpu: &mut Cpu) {
     instruction::sckc(NEVER);
     let me = u32::from(cpu.vcpu.address);
     while HOLDER.load(Ordering::SeqCst) != me {
-        wait::for_external();
+        rest(cpu, wait::for_external);
     }
+}
+
+/// Waits, and books the wait as the rest that it is: all else on the way is the machine's own.
+fn rest(cpu: &mut Cpu, wait: impl FnOnce() -> Waited) -> u16 {
+    cpu.vcpu.account.rested = instruction::stckf();
+    let waited = wait();
+    cpu.vcpu.account.rest(waited.from, waited.to);
+    waited.code
 }
 
 /// No CPU is ready: waits for the first clock, or for the host's input if there is none.
@@ -251,8 +257,8 @@ fn wait_with_input(cpu: &mut Cpu, admit: bool) {
     let code = match admit {
         // Its signal was taken away with the answer to a call.
         true if wait::take_events() => external::SERVICE_SIGNAL,
-        true => wait::for_external_or_input(),
-        false => wait::for_external(),
+        true => rest(cpu, wait::for_external_or_input),
+        false => rest(cpu, wait::for_external),
     };
     match code {
         external::SERVICE_SIGNAL => {

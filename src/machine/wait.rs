@@ -4,8 +4,10 @@
 //! with just those subclasses where that matters, exchanges the new PSWs in its lowcore, and waits.
 
 use crate::arch::control::CR0_SERVICE_SIGNAL;
+use crate::arch::lowcore;
 use crate::arch::psw::{self, Psw};
 use crate::machine::instruction;
+use crate::machine::trap::lowcore_field;
 use core::arch::global_asm;
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -34,8 +36,11 @@ global_asm!(
     "larl %r6,0f",
     "stg %r6,0x1b8(%r0)",
     "stg %r6,0x1f8(%r0)",
+    // Nothing but the wait between the two stamps.
+    ".insn s,0xb27c0000,0x2e0(%r0)",
     "lpswe 0(%r2)",
     "0:",
+    ".insn s,0xb27c0000,0x2e8(%r0)",
     "lg %r15,0x230(%r0)",
     "lg %r6,0x248(%r0)",
     "lg %r7,0x250(%r0)",
@@ -69,8 +74,19 @@ global_asm!(
     "br %r14",
 );
 
-/// Waits until an external interruption of an enabled subclass was taken; gives its code.
-pub fn for_external() -> u16 {
+/// A wait that is over.
+#[derive(Clone, Copy, Debug)]
+pub struct Waited {
+    /// The external-interruption code.
+    pub code: u16,
+    /// The clock when the wait began.
+    pub from: u64,
+    /// The clock when it was over.
+    pub to: u64,
+}
+
+/// Waits until an external interruption of an enabled subclass was taken.
+pub fn for_external() -> Waited {
     let psw = Psw {
         mask: psw::EXTERNAL | psw::WAIT | psw::ADDRESSING_64,
         address: 0,
@@ -78,7 +94,11 @@ pub fn for_external() -> u16 {
     // SAFETY: the lowcore of this CPU holds valid new PSWs, and the wait comes back by them.
     unsafe {
         firmware_wait(&psw);
-        core::ptr::read_volatile(core::ptr::without_provenance::<u16>(0x86))
+    }
+    Waited {
+        code: lowcore_field(lowcore::EXTERNAL_CODE),
+        from: lowcore_field(0x2e0),
+        to: lowcore_field(0x2e8),
     }
 }
 
@@ -125,14 +145,14 @@ pub fn load_cr0(value: u64) {
 }
 
 /// As [`for_external`], with service signals admitted for this one wait.
-pub fn for_external_or_input() -> u16 {
+pub fn for_external_or_input() -> Waited {
     // SAFETY: as above.
     unsafe {
         let real =
             core::ptr::read_volatile(core::ptr::without_provenance::<u64>(LOWCORE_CR0 as usize));
         instruction::lctlg(0, real | CR0_SERVICE_SIGNAL);
-        let code = for_external();
+        let waited = for_external();
         instruction::lctlg(0, real);
-        code
+        waited
     }
 }

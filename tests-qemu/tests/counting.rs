@@ -130,8 +130,14 @@ fn samples_times_interval_is_the_cycle_counter_in_problem_state_and_nothing_is_l
     samples_times_interval_is_the_cycle_counter("workload", 10_000);
 }
 
-fn firmware_is_at_most_one_percent(guest: &str) {
-    let (_, guest, firmware) = totals(&run(guest, Sampling::Off));
+fn firmware_is_at_most_one_percent(guest: &str, cpus: u32, sampling: Sampling) {
+    let outcome = ipl::above_with_success(&RunOptions {
+        cpus: Some(cpus),
+        sampling,
+        ..ipl::options(guest)
+    })
+    .unwrap();
+    let (_, guest, firmware) = totals(&outcome);
     assert!(firmware > 0 && guest > 1_000_000_000);
     assert!(
         firmware * 100 <= guest,
@@ -141,10 +147,36 @@ fn firmware_is_at_most_one_percent(guest: &str) {
 
 #[test]
 fn a_cpu_bound_loop_costs_at_most_one_firmware_instruction_per_hundred() {
-    firmware_is_at_most_one_percent("spin");
+    firmware_is_at_most_one_percent("spin", 1, Sampling::Off);
 }
 
 #[test]
 fn the_workload_costs_at_most_one_firmware_instruction_per_hundred() {
-    firmware_is_at_most_one_percent("workload");
+    firmware_is_at_most_one_percent("workload", 1, Sampling::Off);
+}
+
+#[test]
+fn four_cpus_that_take_turns_cost_at_most_one_firmware_instruction_per_hundred() {
+    for sampling in [Sampling::Off, Sampling::Every(1_000_000)] {
+        firmware_is_at_most_one_percent("workload", 4, sampling);
+    }
+}
+
+#[test]
+fn a_cpu_that_the_guest_never_starts_costs_its_start_only() {
+    let outcome = ipl::above_with_success(&RunOptions {
+        cpus: Some(4),
+        sampling: Sampling::Off,
+        ..ipl::options("spin")
+    })
+    .unwrap();
+    for cpu in &outcome.report.record.totals[1..] {
+        assert_eq!(cpu.guest_instructions, 0);
+        assert!(
+            (1..2000).contains(&cpu.firmware_instructions),
+            "{} firmware instructions on CPU {}",
+            cpu.firmware_instructions,
+            cpu.cpu
+        );
+    }
 }
