@@ -83,6 +83,8 @@ pub struct Account {
     pub rested: u64,
     /// The clock when the firmware was last entered.
     pub entered: u64,
+    /// By how much the clock had been set forward in all when these stamps were taken.
+    pub epoch: u64,
 }
 
 impl Account {
@@ -104,6 +106,7 @@ impl Account {
             idle: 0,
             rested: 0,
             entered: 0,
+            epoch: 0,
         }
     }
 
@@ -152,6 +155,18 @@ impl Account {
     pub fn rest(&mut self, from: u64, to: u64) {
         self.idle += self.ticks(from, to);
         self.rested = to;
+    }
+
+    /// The clock was set forward by this much: its stamps go with it.
+    pub fn shift(&mut self, forward: u64) {
+        for stamp in [
+            &mut self.left,
+            &mut self.started,
+            &mut self.rested,
+            &mut self.entered,
+        ] {
+            *stamp = stamp.wrapping_add(forward);
+        }
     }
 
     /// Ticks that the firmware took, up to the last trap or the last rest, whichever was later:

@@ -212,9 +212,12 @@ impl Hardware for ArrayMachine {
         clock
     }
 
-    fn set_clock(&mut self, value: u64) -> ConditionCode {
-        self.tod = value;
-        ConditionCode::Zero
+    fn set_clock(&mut self, value: u64) -> Result<u64, ConditionCode> {
+        Ok(value.wrapping_sub(core::mem::replace(&mut self.tod, value)))
+    }
+
+    fn clock_was_set(&mut self, _forward: u64) {
+        // Nothing here is kept by the clock.
     }
 
     fn set_clock_programmable_field(&mut self, value: u32) {

@@ -75,6 +75,8 @@ pub struct Configuration {
     pub pages: Pages,
     /// Where the shadow tables that CPUs share stand.
     pub shadow: SharedShadow,
+    /// By how many clock units SET CLOCK has set the TOD clock forward, in all.
+    pub epoch: AtomicU64,
     /// One mailbox per CPU.
     pub mailboxes: [Mailbox; MAXIMUM_CPUS],
     /// A pending service signal: SCCB address and event indication, or zero.
@@ -105,6 +107,7 @@ impl Configuration {
             virtual_machine: false,
             pages,
             shadow,
+            epoch: AtomicU64::new(0),
             mailboxes: Default::default(),
             service_signal: AtomicU32::new(0),
             event_mask: AtomicU32::new(0),

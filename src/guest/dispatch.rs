@@ -12,10 +12,12 @@ use crate::arch::interruption::{
 };
 use crate::arch::psw::{self, Psw};
 use crate::arch::table::{TEID_ADDRESS, TEID_EXECUTION_PROTECTION, TEID_LOW_ADDRESS, TEID_STORE};
+use crate::guest::account::Mode;
 use crate::guest::configuration::Configuration;
 use crate::guest::dat::{self, Access, Fault, Space, Translation};
 use crate::guest::delivery::{self, Condition};
 use crate::guest::due::Due;
+use crate::guest::epoch;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::{self, Outcome, Performed};
 use crate::guest::scanner::{self, Entry, PageState};
@@ -59,7 +61,11 @@ pub fn enter<H: Hardware>(
     class: Class,
 ) {
     let problem = cpu.psw.problem_state();
-    cpu.account.enter(&configuration.charges, class, problem);
+    if cpu.account.mode == Mode::RealTime {
+        epoch::enter_in_real_time(cpu, configuration, hardware, class);
+    } else {
+        cpu.account.enter(&configuration.charges, class, problem);
+    }
     let armed = cpu.sampling.armed_at != 0;
     let live = if cpu.psw.dat() {
         LIVE | psw::ADDRESS_SPACE

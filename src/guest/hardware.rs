@@ -55,8 +55,11 @@ pub trait Hardware {
     fn clock(&self) -> u64;
     /// STORE CLOCK EXTENDED.
     fn clock_extended(&self) -> [u8; 16];
-    /// SET CLOCK, for the machine and the guest alike.
-    fn set_clock(&mut self, value: u64) -> ConditionCode;
+    /// SET CLOCK, for the machine and the guest alike: by how many units it is set forward (backward,
+    /// if the doubleword wraps), or the condition code with which it is not.
+    fn set_clock(&mut self, value: u64) -> Result<u64, ConditionCode>;
+    /// The clock was set forward by this much, and what this CPU keeps by the clock goes with it.
+    fn clock_was_set(&mut self, forward: u64);
     /// SET CLOCK PROGRAMMABLE FIELD.
     fn set_clock_programmable_field(&mut self, value: u32);
     /// STORE CPU TIMER; the CPU timer is the guest's.

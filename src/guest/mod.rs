@@ -17,6 +17,7 @@ pub mod dat;
 pub mod delivery;
 pub mod dispatch;
 pub mod due;
+pub mod epoch;
 pub mod hardware;
 pub mod millicode;
 pub mod scanner;

@@ -34,15 +34,18 @@ pub fn stcke() -> [u8; 16] {
     clock
 }
 
-/// SET CLOCK.
-pub fn sck(value: u64) -> ConditionCode {
+/// SET CLOCK, and the clock two instructions before and after it.
+pub fn sck(value: u64) -> (ConditionCode, u64, u64) {
     let ipm: u64;
-    // SAFETY: fetches eight bytes of a local variable; only the clock changes.
+    let (mut before, mut after) = (0u64, 0u64);
+    // SAFETY: fetches eight bytes of a local variable, and stores into two; only the clock changes.
     unsafe {
-        asm!(".insn s,0xb2040000,0({at})", "ipm {cc}", at = in(reg_addr) &raw const value,
-            cc = lateout(reg) ipm, options(nostack));
+        asm!(".insn s,0xb27c0000,0({before})", "nopr", ".insn s,0xb2040000,0({at})", "ipm {cc}",
+            ".insn s,0xb27c0000,0({after})", at = in(reg_addr) &raw const value,
+            before = in(reg_addr) &raw mut before, after = in(reg_addr) &raw mut after,
+            cc = out(reg) ipm, options(nostack));
     }
-    condition(ipm)
+    (condition(ipm), before, after)
 }
 
 /// SET CLOCK PROGRAMMABLE FIELD.

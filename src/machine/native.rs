@@ -201,8 +201,18 @@ impl Hardware for Native {
         instruction::stcke()
     }
 
-    fn set_clock(&mut self, value: u64) -> ConditionCode {
-        instruction::sck(value)
+    fn set_clock(&mut self, value: u64) -> Result<u64, ConditionCode> {
+        let (code, before, after) = instruction::sck(value);
+        // It is read as long before it is set as after it.
+        let passed = after.wrapping_sub(value).wrapping_mul(2);
+        match code {
+            ConditionCode::Zero => Ok(after.wrapping_sub(before).wrapping_sub(passed)),
+            code => Err(code),
+        }
+    }
+
+    fn clock_was_set(&mut self, forward: u64) {
+        self.timer_zero = self.timer_zero.wrapping_add(forward);
     }
 
     fn set_clock_programmable_field(&mut self, value: u32) {

@@ -11,6 +11,7 @@ use crate::arch::psw;
 use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
 use crate::guest::dispatch::Next;
 use crate::guest::due::Due;
+use crate::guest::epoch;
 use crate::guest::hardware::Hardware;
 use crate::guest::schedule::NEVER;
 use crate::guest::vcpu::CpuState;
@@ -228,7 +229,10 @@ fn wait_for_turn(cpu: &mut Cpu) {
 fn rest(cpu: &mut Cpu, wait: impl FnOnce() -> Waited) -> u16 {
     cpu.vcpu.account.rested = instruction::stckf();
     let waited = wait();
-    cpu.vcpu.account.rest(waited.from, waited.to);
+    // Another CPU may have set the clock meanwhile.
+    let forward = epoch::follow(&mut cpu.vcpu, &cpu.machine.configuration, &mut cpu.native);
+    let from = waited.from.wrapping_add(forward);
+    cpu.vcpu.account.rest(from, waited.to);
     waited.code
 }
 

@@ -180,3 +180,16 @@ fn a_cpu_that_the_guest_never_starts_costs_its_start_only() {
         );
     }
 }
+
+#[test]
+fn a_clock_that_the_guest_sets_changes_no_count() {
+    for guest in ["b_clock", "b_clock_set"] {
+        let outcome = ipl::above_with_success(&ipl::options(guest)).unwrap();
+        let (_, guest, firmware) = totals(&outcome);
+        // Each second by which the clock was set would be a thousand million instructions.
+        assert!(
+            guest > 1000 && (guest / 10..200_000_000).contains(&firmware),
+            "{firmware} instructions for {guest} of the guest"
+        );
+    }
+}

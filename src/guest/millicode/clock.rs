@@ -7,6 +7,7 @@
 use crate::arch::interruption::ProgramInterruption;
 use crate::guest::dat::Fault;
 use crate::guest::due::Due;
+use crate::guest::epoch;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::{Execution, fault};
 use crate::guest::millicode::way::Way;
@@ -33,7 +34,7 @@ fn operand<H: Hardware>(run: &Execution<'_, H>, second: Operand) -> Result<u64, 
 /// SET CLOCK: the TOD clock takes the value of the doubleword at the second-operand address.
 ///
 /// Condition codes: 0, the value is set; 1, the clock is secure; 3, it is not operational. They are
-/// what the machine below answers.
+/// what the machine below answers. The CPU timer goes on as if nothing had happened.
 ///
 /// Program exceptions: privileged operation; specification, when the operand is not on a doubleword
 /// boundary; access (fetch, operand 2).
@@ -41,7 +42,7 @@ fn operand<H: Hardware>(run: &Execution<'_, H>, second: Operand) -> Result<u64, 
 /// Source: Principles of Operation, "SET CLOCK".
 pub(super) fn sck<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
     let value = operand(run, second)?;
-    let code = run.hardware.set_clock(value);
+    let code = epoch::set_clock(run.cpu, run.configuration, run.hardware, value);
     recompute(run);
     run.done(code)
 }

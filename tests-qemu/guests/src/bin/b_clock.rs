@@ -44,6 +44,17 @@ fn run() {
     spt(second);
     let timer = stpt();
     holds("CPU timer decrements", timer < second && timer > 0);
+    let before = stpt();
+    check(
+        "SET CLOCK an hour on: condition code",
+        sck(stck() + 3600 * second as u64),
+        0,
+    );
+    let passed = before - stpt();
+    holds(
+        "SET CLOCK leaves the CPU timer alone",
+        passed > 0 && passed < second / 2,
+    );
     spt(i64::MAX);
     let later = stck() + 3600 * 1_000_000 * MICROSECOND;
     check("SET CLOCK: condition code", sck(later), 0);
