@@ -11,7 +11,7 @@
 //! 4. specification that is seen without the storage operand (a register's contents, the M3 field,
 //!    alignment): an operand whose address is itself wrong is not accessed;
 //! 5. access to the storage operand;
-//! 6. specification by the operand's contents (LCCTL, LSCTL): it cannot be known before the fetch.
+//! 6. specification by the operand's contents (LCCTL, LPCTL, LSCTL): it cannot be known before the fetch.
 //!
 //! [`authorize`] makes tests 1 to 2. The caller then fetches or tests the operand where there is
 //! one, and calls the instruction's routine; STCCTM's routine tests 3 and 4 before the caller's
@@ -36,6 +36,14 @@ pub enum Instruction {
     SetCpuCounter,
     /// STORE CPU COUNTER MULTIPLE (STCCTM).
     StoreCpuCounterMultiple,
+    /// LOAD PERIPHERAL-COUNTER-SET CONTROLS (LPCTL).
+    LoadPeripheralCounterSetControls,
+    /// EXTRACT PERIPHERAL COUNTER (EPCTR).
+    ExtractPeripheralCounter,
+    /// SET PERIPHERAL COUNTER (SPCTR).
+    SetPeripheralCounter,
+    /// EXTRACT COPROCESSOR-GROUP ADDRESS (ECPGA).
+    ExtractCoprocessorGroupAddress,
     /// LOAD SAMPLING CONTROLS (LSCTL).
     LoadSamplingControls,
     /// QUERY SAMPLING INFORMATION (QSI).
@@ -53,7 +61,11 @@ impl Instruction {
             Self::LoadCpuCounterSetControls
             | Self::QueryCounterInformation
             | Self::ExtractCpuCounter
-            | Self::SetCpuCounter => installation.counters,
+            | Self::SetCpuCounter
+            | Self::LoadPeripheralCounterSetControls
+            | Self::ExtractPeripheralCounter
+            | Self::SetPeripheralCounter
+            | Self::ExtractCoprocessorGroupAddress => installation.counters,
         }
     }
 
@@ -98,13 +110,17 @@ mod tests {
     use super::super::fixtures::{bare, partition};
     use super::*;
 
-    const ALL: [Instruction; 8] = [
+    const ALL: [Instruction; 12] = [
         Instruction::LoadProgramParameter,
         Instruction::LoadCpuCounterSetControls,
         Instruction::QueryCounterInformation,
         Instruction::ExtractCpuCounter,
         Instruction::SetCpuCounter,
         Instruction::StoreCpuCounterMultiple,
+        Instruction::LoadPeripheralCounterSetControls,
+        Instruction::ExtractPeripheralCounter,
+        Instruction::SetPeripheralCounter,
+        Instruction::ExtractCoprocessorGroupAddress,
         Instruction::LoadSamplingControls,
         Instruction::QuerySamplingInformation,
     ];

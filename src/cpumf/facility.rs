@@ -5,7 +5,10 @@
 //! losses, and the alerts that these recognize or make pointless.
 
 use super::alert::{Alert, PendingAlerts};
-use super::counters::{Activity, CounterFacility, CounterSet, CounterSets};
+use super::counters::{
+    Activity, CoprocessorGroups, CounterFacility, CounterSet, CounterSets, CryptoFunction,
+    Occupation,
+};
 use super::model::Model;
 use super::sampling::update::{self, Sampled};
 use super::sampling::{SampleStorage, SamplingControls, SamplingLimits, Snapshot};
@@ -187,9 +190,19 @@ impl Facility {
         self.settle_alerts();
     }
 
-    /// The external means, for the coprocessor-group counter sets.
-    pub const fn authorize_coprocessor_groups(&mut self, authorized: bool) {
+    /// The external means, for the coprocessor-group counter sets: this CPU sees them unauthorized,
+    /// or as the global controls in `groups` have them. The latter do not change, nor do counters;
+    /// but a CPU that sees enabled sets no more gets a counter-authorization-change alert.
+    pub const fn authorize_coprocessor_groups(
+        &mut self,
+        authorized: bool,
+        groups: &CoprocessorGroups,
+    ) {
+        let before = groups.state(self.counters.coprocessor_groups_authorized());
         self.counters.authorize_coprocessor_groups(authorized);
+        if before.enabled() && !authorized {
+            self.alerts.recognize(Alert::CounterAuthorizationChange);
+        }
     }
 
     /// The external means: authorizes the basic-sampling function or takes its authorization away,
@@ -205,6 +218,11 @@ impl Facility {
     /// Multithreading was enabled or disabled for the configuration.
     pub fn multithreading(&mut self, on: bool, activity: &Activity) {
         self.counters.multithreading(on, activity);
+    }
+
+    /// The CPU issued a function to a coprocessor, which took what `occupation` says.
+    pub fn count_crypto(&mut self, function: CryptoFunction, occupation: Occupation) {
+        self.counters.count_crypto(function, occupation);
     }
 
     /// The machine lost counter data of a set: an active set becomes inactive (MT-diagnostic stays
@@ -253,7 +271,10 @@ impl Facility {
 
 #[cfg(test)]
 mod tests {
-    use super::super::counters::load_cpu_counter_set_controls;
+    use super::super::counters::{
+        extract_peripheral_counter, load_cpu_counter_set_controls,
+        load_peripheral_counter_set_controls, set_peripheral_counter,
+    };
     use super::super::fixtures::{self, active, counting, partition};
     use super::super::state::ControlState;
     use super::*;
@@ -317,6 +338,22 @@ mod tests {
         let mut facility = partition();
         facility.authorize_counters(CounterSets::NONE, &NOW);
         assert!(!facility.alerts().any());
+    }
+
+    #[test]
+    fn unauthorizing_a_cpu_for_enabled_coprocessor_groups_alerts_it_and_clears_nothing() {
+        let (mut facility, mut groups) = fixtures::grouped();
+        facility.authorize_coprocessor_groups(false, &groups);
+        assert!(!facility.alerts().any());
+        facility.authorize_coprocessor_groups(true, &groups);
+        load_peripheral_counter_set_controls(&facility, &mut groups, 2).unwrap();
+        set_peripheral_counter(&facility, &mut groups, false, 9, 0).unwrap();
+        facility.authorize_coprocessor_groups(false, &groups);
+        assert_eq!(facility.take_alerts(), 0x80);
+        facility.authorize_coprocessor_groups(true, &groups);
+        assert!(!facility.alerts().any());
+        let kept = extract_peripheral_counter(&facility, &groups, false, 0).unwrap();
+        assert_eq!(kept.0, Some(9));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Facilities in the states that tests begin with.
 
 use super::counters::load_cpu_counter_set_controls;
-use super::counters::{Activity, CounterSets};
+use super::counters::{Activity, CoprocessorGroups, CounterSets};
 use super::facility::{ConfigurationLevel, Facility, Installation};
 use super::model::{Model, Z15};
 use super::sampling::SamplingLimits;
@@ -40,7 +40,15 @@ pub fn partition() -> Facility {
     facility
 }
 
-/// The same with both counter sets active since no activity.
+/// The same, also authorized for the coprocessor-group counter sets, and the groups of four CPUs, two
+/// to a group.
+pub fn grouped() -> (Facility, CoprocessorGroups) {
+    let (mut facility, groups) = (partition(), CoprocessorGroups::new(4, 2));
+    facility.authorize_coprocessor_groups(true, &groups);
+    (facility, groups)
+}
+
+/// The same as [`partition`] with both counter sets active since no activity.
 pub fn counting() -> Facility {
     let mut facility = partition();
     load_cpu_counter_set_controls(&mut facility, &Activity::NONE, 0x0006_0006).unwrap();

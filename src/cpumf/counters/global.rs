@@ -1,11 +1,7 @@
-//! The global counter-set-state control register, and what every CPU sees alike.
-//!
-//! The coprocessor-group counter sets belong to the model, not to a CPU: one enable control, one
-//! activation control and one address-change indicator for all. A CPU sees them only when its own
-//! authorization control for them is one. No coprocessor group is installed in this machine, so the
-//! controls stay zeros; QUERY COUNTER INFORMATION shows them all the same.
+//! What every CPU sees alike of the counter facility.
 
-/// What QUERY COUNTER INFORMATION shows that is not local to the CPU.
+/// What QUERY COUNTER INFORMATION shows that is not local to the CPU: two maximum addresses and the
+/// global counter-set-state control register ([`super::CoprocessorGroups`] holds it).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GlobalCounterControls {
     /// The maximum CPU address at the basic machine level.

@@ -2,28 +2,44 @@
 //!
 //! Counters do not run here: the CPU's activity is totalled elsewhere, exactly and at no cost per
 //! trap, and a counter of an active set is what was stored plus how far its activity has come since
-//! ([`state`]). Every counter that has such a source counts honestly; every other counter of an
-//! installed set keeps what the program sets and counts nothing, by definition.
+//! ([`state`]). Functions of coprocessors are counted one by one as they are issued, by the CPU and by
+//! the group of coprocessors ([`peripheral`]). Every counter that has such a source counts honestly;
+//! every other counter of an installed set keeps what the program sets and counts nothing, by
+//! definition.
 
 pub mod activity;
+pub mod coprocessor;
 pub mod extract;
+pub mod extract_group_address;
+pub mod extract_peripheral;
 pub mod global;
 pub mod load_controls;
+pub mod load_peripheral_controls;
 pub mod names;
+pub mod peripheral;
 pub mod query;
 pub mod set;
+pub mod set_peripheral;
 pub mod state;
 pub mod store_multiple;
 
 #[cfg(test)]
 mod model_lcctl;
+#[cfg(test)]
+mod model_peripheral;
 
 pub use activity::Activity;
+pub use coprocessor::{Coprocessor, CryptoFunction, Occupation};
 pub use extract::extract_cpu_counter;
+pub use extract_group_address::extract_coprocessor_group_address;
+pub use extract_peripheral::extract_peripheral_counter;
 pub use global::GlobalCounterControls;
 pub use load_controls::load_cpu_counter_set_controls;
+pub use load_peripheral_controls::load_peripheral_counter_set_controls;
+pub use peripheral::CoprocessorGroups;
 pub use query::query_counter_information;
 pub use set::set_cpu_counter;
+pub use set_peripheral::set_peripheral_counter;
 pub use state::CounterFacility;
 pub use store_multiple::{CounterMultiple, store_cpu_counter_multiple};
 

@@ -68,6 +68,7 @@ pub fn query_counter_information(facility: &Facility, global: &GlobalCounterCont
 #[cfg(test)]
 mod tests {
     use super::super::super::fixtures::counting;
+    use super::super::CoprocessorGroups;
     use super::*;
 
     #[test]
@@ -95,7 +96,7 @@ mod tests {
         let block = query_counter_information(&facility, &global);
         assert_eq!(block[2..8], [0, 6, 0, 6, 0, 6]);
         assert_eq!(block[12..16], [1, 2, 0x80, 0]);
-        facility.authorize_coprocessor_groups(true);
+        facility.authorize_coprocessor_groups(true, &CoprocessorGroups::none());
         let block = query_counter_information(&facility, &global);
         assert_eq!(block[2..8], [0x80, 6, 0x80, 6, 0x80, 6]);
     }

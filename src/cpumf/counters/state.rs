@@ -7,7 +7,7 @@
 use super::super::model::Model;
 use super::super::state::{ControlState, InvalidTransition};
 use super::activity::Source;
-use super::{Activity, CounterSet, CounterSets};
+use super::{Activity, CounterSet, CounterSets, CryptoFunction, Occupation};
 
 /// One more than the last counter number of any model.
 const NUMBERS: usize = 496;
@@ -129,6 +129,24 @@ impl CounterFacility {
         }
     }
 
+    /// The CPU issued a function to a coprocessor: an active crypto-activity counter set counts it, if
+    /// the model has counters for such functions.
+    pub(in super::super) fn count_crypto(
+        &mut self,
+        function: CryptoFunction,
+        occupation: Occupation,
+    ) {
+        if !self.state(CounterSet::CryptoActivity).active() {
+            return;
+        }
+        for (number, amount) in (function.first_counter()..).zip(occupation.counted()) {
+            let at = usize::from(number);
+            if self.sources[at] != Source::Unavailable {
+                self.stored[at] = self.stored[at].wrapping_add(amount);
+            }
+        }
+    }
+
     /// Puts all sets that the program controls into the states that `enable` and `activation` ask
     /// for, or none of them.
     ///
@@ -167,6 +185,12 @@ impl CounterFacility {
             }
         }
         alert
+    }
+
+    /// The authorization control for the coprocessor-group counter sets.
+    #[must_use]
+    pub const fn coprocessor_groups_authorized(&self) -> bool {
+        self.coprocessor_groups_authorized
     }
 
     /// The external means, for the coprocessor-group counter sets.

@@ -1,0 +1,282 @@
+//! The coprocessor groups: what they count, and the register that controls all of them.
+//!
+//! They belong to the model and not to a CPU, so there is one value of this kind in a machine, and
+//! every CPU is given it: one enable control, one activation control and one address-change
+//! indicator for all groups. What a CPU has to itself is its authorization control, which decides
+//! whether it sees the sets at all.
+
+use super::super::state::ControlState;
+use super::GlobalCounterControls;
+use super::coprocessor::{Coprocessor, Occupancy, Occupation};
+
+/// The most CPUs, and the most coprocessor groups, that are described here.
+pub const MAXIMUM: usize = 16;
+
+/// The counters of a coprocessor-group counter set (Figure 2-10; numbers 8-63 are reserved).
+pub const COUNTERS: usize = 8;
+
+/// The coprocessor groups of a model, and the global counter-set-state control register.
+#[derive(Clone, Debug)]
+pub struct CoprocessorGroups {
+    /// The group that each CPU is attached to, by CPU address at the basic machine level.
+    attached: [u16; MAXIMUM],
+    cpus: u16,
+    /// How many groups are installed; their addresses are consecutive from zero.
+    groups: u16,
+    counters: [[u64; COUNTERS]; MAXIMUM],
+    coprocessors: [[Occupancy; Coprocessor::ALL.len()]; MAXIMUM],
+    /// The enable and activation controls, as the state that an authorized CPU observes.
+    state: ControlState,
+    address_change: bool,
+}
+
+impl CoprocessorGroups {
+    /// A model without coprocessor groups: their counter sets and controls are not installed.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self {
+            attached: [0; MAXIMUM],
+            cpus: 0,
+            groups: 0,
+            counters: [[0; COUNTERS]; MAXIMUM],
+            coprocessors: [[Occupancy::FREE; Coprocessor::ALL.len()]; MAXIMUM],
+            state: ControlState::Disabled,
+            address_change: false,
+        }
+    }
+
+    /// The groups of a model with `cpus` CPUs of which `shared` at a time, at least one, are attached
+    /// to the same group, after power-on reset. At most [`MAXIMUM`] CPUs are described.
+    #[must_use]
+    pub fn new(cpus: u16, shared: u16) -> Self {
+        let mut groups = Self::none();
+        groups.cpus = cpus.min(MAXIMUM as u16);
+        for (cpu, group) in (0..groups.cpus).zip(&mut groups.attached) {
+            *group = cpu / shared.max(1);
+            groups.groups = *group + 1;
+        }
+        groups
+    }
+
+    /// Whether the coprocessor-group counter sets, and the controls for them, are installed.
+    #[must_use]
+    pub const fn installed(&self) -> bool {
+        self.groups > 0
+    }
+
+    /// The state of all coprocessor-group counter sets with respect to a CPU whose authorization
+    /// control for them is `authorized`.
+    #[must_use]
+    pub const fn state(&self, authorized: bool) -> ControlState {
+        if authorized && self.installed() {
+            self.state
+        } else {
+            ControlState::Unauthorized
+        }
+    }
+
+    /// What QUERY COUNTER INFORMATION shows of the groups. The maximum CPU address is that of the
+    /// CPUs described here.
+    #[must_use]
+    pub const fn controls(&self) -> GlobalCounterControls {
+        GlobalCounterControls {
+            maximum_cpu_address: self.cpus.saturating_sub(1),
+            maximum_group_address: self.groups.saturating_sub(1),
+            enable: self.state.enabled(),
+            activation: self.state.active(),
+            address_change: self.address_change,
+        }
+    }
+
+    /// The group that a CPU is attached to, unless the CPU is not installed.
+    #[must_use]
+    pub fn attached(&self, cpu: u16) -> Option<u16> {
+        let attached = self.attached.get(..usize::from(self.cpus))?;
+        attached.get(usize::from(cpu)).copied()
+    }
+
+    /// A CPU was, or may have been, attached to another group: `group`, if it is installed. The
+    /// address-change indicator becomes one if the enable control is.
+    pub fn attach(&mut self, cpu: u16, group: u16) {
+        if group < self.groups && self.attached(cpu).is_some() {
+            self.attached[usize::from(cpu)] = group;
+        }
+        self.address_change |= self.state.enabled();
+    }
+
+    /// A coprocessor of the CPU's group is given a function that takes `cycles` CPU cycles, at `now`
+    /// by a clock of CPU cycles that all CPUs share. The group's counters count it while they are
+    /// active; the coprocessor is occupied in any case.
+    ///
+    /// `None` when the CPU is not installed, or is attached to no group.
+    pub fn issue(
+        &mut self,
+        cpu: u16,
+        coprocessor: Coprocessor,
+        now: u64,
+        cycles: u64,
+    ) -> Option<Occupation> {
+        let group = usize::from(self.attached(cpu)?);
+        let occupation = self.coprocessors[group][coprocessor as usize].issue(now, cycles);
+        if self.state.active() {
+            let first = 4 * coprocessor as usize;
+            let counters = &mut self.counters[group][first..first + 4];
+            for (counter, amount) in counters.iter_mut().zip(occupation.counted()) {
+                *counter = counter.wrapping_add(amount);
+            }
+        }
+        Some(occupation)
+    }
+
+    /// Whether a CPU whose authorization control is `authorized` has this counter: the sets are
+    /// enabled, and the group and the counter are installed.
+    fn available(&self, authorized: bool, place: CounterPlace) -> bool {
+        self.state(authorized).enabled()
+            && place.group < self.groups
+            && usize::from(place.number) < COUNTERS
+    }
+
+    /// The contents of a counter, if it is available.
+    pub(super) fn counter(&self, authorized: bool, place: CounterPlace) -> Option<u64> {
+        self.available(authorized, place)
+            .then(|| self.counters[usize::from(place.group)][usize::from(place.number)])
+    }
+
+    /// Sets a counter. False when it is not available.
+    pub(super) fn set_counter(
+        &mut self,
+        authorized: bool,
+        place: CounterPlace,
+        value: u64,
+    ) -> bool {
+        let available = self.available(authorized, place);
+        if available {
+            self.counters[usize::from(place.group)][usize::from(place.number)] = value;
+        }
+        available
+    }
+
+    /// Puts all sets into a state. Disabling clears every counter and the address-change indicator.
+    pub(super) const fn enter(&mut self, next: ControlState) {
+        self.state = next;
+        if !next.enabled() {
+            self.counters = [[0; COUNTERS]; MAXIMUM];
+            self.address_change = false;
+        }
+    }
+
+    /// Clear reset or power-on reset of the basic machine; a reset of a CPU or of a logical partition
+    /// leaves the groups alone.
+    pub const fn reset(&mut self) {
+        self.enter(ControlState::Disabled);
+    }
+}
+
+/// Where a peripheral counter is, as bits 40-63 of a general register designate it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CounterPlace {
+    /// The coprocessor-group address (bits 40-55).
+    pub group: u16,
+    /// The counter number (bits 56-63).
+    pub number: u8,
+}
+
+impl CounterPlace {
+    /// The place that `register` designates; `None` when bits 0-39 are not zeros.
+    pub(super) const fn designated(register: u64) -> Option<Self> {
+        if register >> 24 != 0 {
+            return None;
+        }
+        Some(Self {
+            group: (register >> 8) as u16,
+            number: register as u8,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four CPUs, two to a group, all sets active.
+    fn active() -> CoprocessorGroups {
+        let mut groups = CoprocessorGroups::new(4, 2);
+        groups.enter(ControlState::Active);
+        groups
+    }
+
+    fn contents(groups: &CoprocessorGroups, group: u16) -> [u64; COUNTERS] {
+        core::array::from_fn(|number| {
+            let number = number as u8;
+            let place = CounterPlace { group, number };
+            groups.counter(true, place).unwrap()
+        })
+    }
+
+    #[test]
+    fn cpus_of_one_group_block_each_other_and_those_of_another_do_not() {
+        let mut groups = active();
+        let sha = Coprocessor::Sha;
+        let first = groups.issue(0, sha, 1000, 300).unwrap();
+        let neighbour = groups.issue(1, sha, 1100, 50).unwrap();
+        let stranger = groups.issue(2, sha, 1100, 50).unwrap();
+        assert_eq!(first.blocked, 0);
+        assert_eq!(neighbour.blocked, 200);
+        assert_eq!(stranger.blocked, 0);
+        assert_eq!(contents(&groups, 0), [2, 350, 1, 200, 0, 0, 0, 0]);
+        assert_eq!(contents(&groups, 1), [1, 50, 0, 0, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn the_two_coprocessors_of_a_group_work_beside_each_other() {
+        let mut groups = active();
+        groups.issue(0, Coprocessor::Sha, 0, 100);
+        let other = groups.issue(1, Coprocessor::DeaAes, 10, 20).unwrap();
+        assert_eq!(other.blocked, 0);
+        assert_eq!(contents(&groups, 0), [1, 100, 0, 0, 1, 20, 0, 0]);
+    }
+
+    #[test]
+    fn a_coprocessor_is_occupied_also_while_nothing_is_counted() {
+        let mut groups = active();
+        groups.enter(ControlState::Inactive);
+        groups.issue(0, Coprocessor::Sha, 0, 100);
+        groups.enter(ControlState::Active);
+        let blocked = groups.issue(1, Coprocessor::Sha, 40, 1).unwrap();
+        assert_eq!(blocked.blocked, 60);
+        assert_eq!(contents(&groups, 0)[..4], [1, 1, 1, 60]);
+    }
+
+    #[test]
+    fn a_change_of_address_is_indicated_only_while_the_sets_are_enabled() {
+        let mut groups = CoprocessorGroups::new(4, 2);
+        groups.attach(0, 1);
+        assert_eq!(groups.attached(0), Some(1));
+        assert!(!groups.controls().address_change);
+        groups.enter(ControlState::Inactive);
+        groups.attach(0, 0);
+        assert!(groups.controls().address_change);
+        groups.enter(ControlState::Disabled);
+        assert!(!groups.controls().address_change);
+    }
+
+    #[test]
+    fn a_basic_machine_reset_disables_the_sets_and_clears_their_counters() {
+        let mut groups = active();
+        groups.issue(0, Coprocessor::Sha, 0, 100);
+        groups.reset();
+        assert_eq!(groups.state(true), ControlState::Disabled);
+        groups.enter(ControlState::Inactive);
+        assert_eq!(contents(&groups, 0), [0; COUNTERS]);
+    }
+
+    #[test]
+    fn a_model_without_coprocessors_has_no_group_and_no_attached_cpu() {
+        let mut groups = CoprocessorGroups::none();
+        assert!(!groups.installed());
+        assert_eq!(groups.state(true), ControlState::Unauthorized);
+        assert_eq!(groups.attached(0), None);
+        assert_eq!(groups.issue(0, Coprocessor::Sha, 0, 1), None);
+        assert_eq!(groups.controls(), GlobalCounterControls::default());
+    }
+}
