@@ -11,7 +11,10 @@ use super::counters::{
 };
 use super::model::Model;
 use super::sampling::update::{self, Sampled};
-use super::sampling::{SampleStorage, SamplingControls, SamplingLimits, Snapshot};
+use super::sampling::{
+    ActiveFunctions, BasicEntry, Diagnosis, EntryBytes, SampleStorage, SamplingControls,
+    SamplingLimits, Snapshot,
+};
 use zerocopy::IntoBytes;
 
 /// A configuration level; its value is the code in the CL field of a basic-sampling data entry.
@@ -153,32 +156,59 @@ impl Facility {
         self.sampling.enabled()
     }
 
-    /// The sampling interval in CPU cycles while the basic-sampling function is active.
+    /// The sampling interval in CPU cycles while a sampling function is active.
     #[must_use]
     #[inline]
     pub const fn active_interval(&self) -> Option<u64> {
-        if self.sampling.basic().active() {
+        if self.sampling.active() {
             Some(self.sampling.interval())
         } else {
             None
         }
     }
 
-    /// Takes one sample: builds the entry and performs the sample-data-block update process.
+    /// Takes one sample: builds the entry that the active functions ask for, and performs the
+    /// sample-data-block update process. `diagnosis` is asked only when the diagnostic-sampling
+    /// function is active and the sample is not limited.
     #[inline]
-    pub fn sample<S: SampleStorage>(&mut self, snapshot: &Snapshot, storage: &mut S) -> Sampled {
-        if !self.sampling.basic().active() {
+    pub fn sample<S: SampleStorage>(
+        &mut self,
+        snapshot: &Snapshot,
+        diagnosis: impl FnOnce() -> Diagnosis,
+        storage: &mut S,
+    ) -> Sampled {
+        let functions = self.sampling.active_functions();
+        if functions == ActiveFunctions::None {
             return Sampled::NotActive;
         }
-        let entry = snapshot.entry(self.sampling.host_indicator());
+        let basic = snapshot.entry(self.sampling.host_indicator());
+        if functions == ActiveFunctions::Basic {
+            return self.store_entry(basic.as_bytes(), storage);
+        }
+        let basic = (functions == ActiveFunctions::Both).then_some(basic);
+        let told = (!snapshot.limited).then(diagnosis);
+        self.diagnose(basic, told, storage)
+    }
+
+    /// Takes a diagnostic or combined sample.
+    #[cold]
+    #[inline(never)]
+    fn diagnose<S: SampleStorage>(
+        &mut self,
+        basic: Option<BasicEntry>,
+        diagnosis: Option<Diagnosis>,
+        storage: &mut S,
+    ) -> Sampled {
+        let entry = EntryBytes::diagnostic(self.counters.model(), basic, diagnosis);
+        self.store_entry(entry.as_slice(), storage)
+    }
+
+    #[inline(always)]
+    fn store_entry<S: SampleStorage>(&mut self, entry: &[u8], storage: &mut S) -> Sampled {
         let counters = &self.counters;
-        update::update(
-            &mut self.sampling,
-            &mut self.alerts,
-            storage,
-            entry.as_bytes(),
-            || counters.model().dsdes.unwrap_or(0),
-        )
+        update::update(&mut self.sampling, &mut self.alerts, storage, entry, || {
+            counters.model().dsdes
+        })
     }
 
     /// The external means: authorizes exactly `sets` of the CPU counter sets. A set that is enabled
@@ -206,10 +236,21 @@ impl Facility {
     }
 
     /// The external means: authorizes the basic-sampling function or takes its authorization away,
-    /// the latter with a sampling-authorization-change alert if it is enabled. The
-    /// diagnostic-sampling function is never authorized: no honest source fills its entries.
+    /// the latter with a sampling-authorization-change alert if it is enabled.
     pub fn authorize_basic_sampling(&mut self, authorized: bool) {
-        if self.sampling.authorize_basic(authorized) {
+        let lost = self.sampling.authorize_basic(authorized);
+        self.sampling_authorized(lost);
+    }
+
+    /// The same for the diagnostic-sampling function. Each function has its own authorization
+    /// control; the other one goes on.
+    pub fn authorize_diagnostic_sampling(&mut self, authorized: bool) {
+        let lost = self.sampling.authorize_diagnostic(authorized);
+        self.sampling_authorized(lost);
+    }
+
+    fn sampling_authorized(&mut self, lost: bool) {
+        if lost {
             self.alerts.recognize(Alert::SamplingAuthorizationChange);
         }
         self.settle_alerts();

@@ -62,3 +62,14 @@ pub fn active(tear: u64, dear: u64) -> Facility {
     load_sampling_controls(&mut facility, request.as_bytes().try_into().unwrap()).unwrap();
     facility
 }
+
+/// A partition of a model, authorized for both sampling functions, with the functions and indicators
+/// of `controls` ([`super::sampling::request`]) in effect at an interval of 1000 cycles.
+pub fn sampling(model: &'static Model, controls: u64, tear: u64, dear: u64) -> Facility {
+    let mut facility = of_model(model);
+    facility.authorize_basic_sampling(true);
+    facility.authorize_diagnostic_sampling(true);
+    let request = SamplingRequest::new(controls, 1000, tear, dear);
+    load_sampling_controls(&mut facility, request.as_bytes().try_into().unwrap()).unwrap();
+    facility
+}

@@ -43,5 +43,5 @@ pub use counters::{Activity, CounterSet, CounterSets};
 pub use facility::{ConfigurationLevel, Facility, Installation, Reset};
 pub use lpp::load_program_parameter;
 pub use model::Model;
-pub use sampling::{SampleStorage, Sampled, SamplingLimits, Snapshot};
+pub use sampling::{Diagnosis, SampleStorage, Sampled, SamplingLimits, Snapshot};
 pub use state::ControlState;

@@ -35,12 +35,18 @@ pub struct Model {
     pub cfvn: u16,
     /// Counter second version number.
     pub csvn: u16,
-    /// Size of the diagnostic-sampling data entry; `None` where no public source gives it.
-    pub dsdes: Option<u16>,
+    /// Size of the diagnostic-sampling data entry.
+    ///
+    /// No public source gives that of z14 and z15: here it is that of the model before them. Who reads
+    /// entries goes by the size in the trailer.
+    pub dsdes: u16,
 }
 
 /// Size of the basic-sampling data entry, on all models.
 pub const BSDES: u16 = 32;
+
+/// The largest size of a diagnostic-sampling data entry.
+pub const LARGEST_DSDES: u16 = Z16.dsdes;
 
 impl Model {
     /// The installed counters of `set`.
@@ -91,6 +97,13 @@ impl Model {
         }
     }
 
+    /// The data-entry-format code of the diagnostic-sampling data entry: 8001 for the first model, and
+    /// the next code for the next model.
+    #[must_use]
+    pub const fn diagnostic_format(&self) -> u16 {
+        0x8000 | self.csvn
+    }
+
     /// The counter sets whose bits LOAD CPU-COUNTER-SET CONTROLS ignores: the MT-diagnostic set
     /// where it exists, and with CSVN 4 also the set that is reserved for IBM use.
     #[must_use]
@@ -104,19 +117,19 @@ impl Model {
 }
 
 /// IBM System z10.
-pub const Z10: Model = model("z10", [0x2097, 0x2098], 1, 1, Some(64));
+pub const Z10: Model = model("z10", [0x2097, 0x2098], 1, 1, 64);
 /// IBM zEnterprise 196 and 114.
-pub const Z196: Model = model("z196", [0x2817, 0x2818], 1, 2, Some(74));
+pub const Z196: Model = model("z196", [0x2817, 0x2818], 1, 2, 74);
 /// IBM zEnterprise EC12 and BC12.
-pub const ZEC12: Model = model("zEC12", [0x2827, 0x2828], 1, 3, Some(85));
+pub const ZEC12: Model = model("zEC12", [0x2827, 0x2828], 1, 3, 85);
 /// IBM z13 and z13s, at their later level (the earlier one had CFVN 1).
-pub const Z13: Model = model("z13", [0x2964, 0x2965], 3, 4, None);
+pub const Z13: Model = model("z13", [0x2964, 0x2965], 3, 4, 112);
 /// IBM z14 and z14 ZR1.
-pub const Z14: Model = model("z14", [0x3906, 0x3907], 3, 5, None);
+pub const Z14: Model = model("z14", [0x3906, 0x3907], 3, 5, 112);
 /// IBM z15.
-pub const Z15: Model = model("z15", [0x8561, 0x8562], 3, 6, None);
+pub const Z15: Model = model("z15", [0x8561, 0x8562], 3, 6, 112);
 /// IBM z16.
-pub const Z16: Model = model("z16", [0x3931, 0x3932], 3, 7, Some(173));
+pub const Z16: Model = model("z16", [0x3931, 0x3932], 3, 7, 173);
 
 /// All models, oldest first.
 pub static MODELS: [Model; 7] = [Z10, Z196, ZEC12, Z13, Z14, Z15, Z16];
@@ -124,13 +137,7 @@ pub static MODELS: [Model; 7] = [Z10, Z196, ZEC12, Z13, Z14, Z15, Z16];
 /// The model that a machine is unless told otherwise: what QEMU's CPU says it is.
 pub static DEFAULT: Model = Z15;
 
-const fn model(
-    name: &'static str,
-    types: [u16; 2],
-    cfvn: u16,
-    csvn: u16,
-    dsdes: Option<u16>,
-) -> Model {
+const fn model(name: &'static str, types: [u16; 2], cfvn: u16, csvn: u16, dsdes: u16) -> Model {
     Model {
         name,
         types,
@@ -138,6 +145,14 @@ const fn model(
         csvn,
         dsdes,
     }
+}
+
+/// The model that is sold by a name, in whatever case.
+#[must_use]
+pub fn of_name(name: &str) -> Option<&'static Model> {
+    MODELS
+        .iter()
+        .find(|model| model.name.eq_ignore_ascii_case(name))
 }
 
 /// The model of a machine type of STORE CPU ID.
@@ -156,6 +171,31 @@ mod tests {
     fn the_default_model_is_a_z15_with_version_numbers_3_and_6() {
         assert_eq!(of_type(0x8561), Some(&DEFAULT));
         assert_eq!((DEFAULT.cfvn, DEFAULT.csvn), (3, 6));
+    }
+
+    #[test]
+    fn a_model_is_found_by_either_machine_type_and_by_its_name() {
+        // (name, machine types, CFVN, CSVN, size of the diagnostic-sampling data entry, its format)
+        let table = [
+            ("z10", [0x2097, 0x2098], 1, 1, 64, 0x8001),
+            ("z196", [0x2817, 0x2818], 1, 2, 74, 0x8002),
+            ("zec12", [0x2827, 0x2828], 1, 3, 85, 0x8003),
+            ("z13", [0x2964, 0x2965], 3, 4, 112, 0x8004),
+            ("z14", [0x3906, 0x3907], 3, 5, 112, 0x8005),
+            ("z15", [0x8561, 0x8562], 3, 6, 112, 0x8006),
+            ("z16", [0x3931, 0x3932], 3, 7, 173, 0x8007),
+        ];
+        for (name, types, cfvn, csvn, dsdes, format) in table {
+            let model = of_name(name).unwrap();
+            for machine_type in types {
+                assert_eq!(of_type(machine_type), Some(model), "{name}");
+            }
+            assert_eq!((model.cfvn, model.csvn), (cfvn, csvn), "{name}");
+            let entry = (model.dsdes, model.diagnostic_format());
+            assert_eq!(entry, (dsdes, format), "{name}");
+        }
+        assert_eq!(table.len(), MODELS.len());
+        assert_eq!((of_name("z9"), of_type(0x2094)), (None, None));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::model::Z15;
 use super::property_config;
 use super::sampling::fixtures::SparseStorage;
 use super::sampling::request::SamplingRequest;
-use super::sampling::{Snapshot, load_sampling_controls};
+use super::sampling::{Diagnosis, Snapshot, load_sampling_controls};
 use crate::arch::address::Virtual;
 use crate::arch::psw::Psw;
 use proptest::prelude::*;
@@ -186,7 +186,7 @@ fn sample(facility: &mut Facility, tear: u64, dear: u64) {
         level: ConfigurationLevel::LogicalPartition,
         limited: false,
     };
-    facility.sample(&snapshot, &mut storage());
+    facility.sample(&snapshot, Diagnosis::default, &mut storage());
 }
 
 fn lsctl(facility: &mut Facility, enable: bool, activate: bool, tear: u64, dear: u64) {

@@ -7,8 +7,9 @@
 //! average: each sample is due one interval after the last one was due.
 
 use crate::arch::address::Absolute;
+use crate::arch::psw::Psw;
 use crate::arch::tod::{TodExtended, UNITS_PER_MICROSECOND, units};
-use crate::cpumf::{SampleStorage, Sampled, Snapshot};
+use crate::cpumf::{Diagnosis, SampleStorage, Sampled, Snapshot};
 use crate::guest::account::Mode;
 use crate::guest::configuration::Configuration;
 use crate::guest::due::Due;
@@ -110,6 +111,16 @@ fn snapshot(cpu: &Vcpu) -> Snapshot {
     }
 }
 
+/// The same for a diagnostic sample.
+fn diagnosis(psw: Psw, control: &[u64; 16], general: &[u64; 16], traps: u64) -> Diagnosis {
+    Diagnosis {
+        traps: traps as u32,
+        psw_mask: psw.mask,
+        spaces: [control[1], control[7], control[13]],
+        general: *general,
+    }
+}
+
 /// Computes the due times anew after sampling controls changed at either level.
 #[cold]
 fn renew(cpu: &mut Vcpu) {
@@ -140,7 +151,8 @@ pub fn take_due_samples<H: Hardware, S: SampleStorage>(
     cpu.due |= Due::CLOCK;
     if cpu.sampling.machine <= total {
         let snapshot = snapshot(cpu);
-        match cpu.machine.sample(&snapshot, machine_blocks) {
+        let diagnosis = || diagnosis(cpu.psw, &cpu.control, &cpu.general, cpu.account.traps);
+        match cpu.machine.sample(&snapshot, diagnosis, machine_blocks) {
             Sampled::Stored => cpu.sampling.taken += 1,
             Sampled::StoredInNextBlock => {
                 cpu.sampling.taken += 1;
@@ -160,7 +172,8 @@ pub fn take_due_samples<H: Hardware, S: SampleStorage>(
             configuration,
             hardware,
         };
-        if cpu.own.sample(&snapshot, &mut blocks) != Sampled::Stored {
+        let diagnosis = || diagnosis(cpu.psw, &cpu.control, &cpu.general, cpu.account.traps);
+        if cpu.own.sample(&snapshot, diagnosis, &mut blocks) != Sampled::Stored {
             cpu.due |= Due::ATTENTION;
         }
         let interval = cpu.own.active_interval();

@@ -13,6 +13,19 @@ pub struct SamplingLimits {
     pub cpu_speed: u32,
 }
 
+/// The sampling functions that are active: what kind of data entry a sample becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActiveFunctions {
+    /// Neither.
+    None,
+    /// Basic sampling only: a basic-sampling data entry.
+    Basic,
+    /// Diagnostic sampling only: a diagnostic-sampling data entry.
+    Diagnostic,
+    /// Both: a combined-sampling data entry.
+    Both,
+}
+
 /// The controls that LOAD SAMPLING CONTROLS places only when it activates a function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AdditionalControls {
@@ -41,6 +54,8 @@ pub struct SamplingControls {
     diagnostic: ControlState,
     /// Whether a function is enabled: kept, as every LOAD PROGRAM PARAMETER asks for it.
     enabled: bool,
+    /// Which functions are active: kept, as every sample asks for it.
+    active: ActiveFunctions,
     host_indicator: bool,
     interval: u64,
     limits: SamplingLimits,
@@ -62,6 +77,7 @@ impl SamplingControls {
             basic: ControlState::Unauthorized,
             diagnostic: ControlState::Unauthorized,
             enabled: false,
+            active: ActiveFunctions::None,
             host_indicator: false,
             interval: 0,
             limits,
@@ -93,7 +109,14 @@ impl SamplingControls {
     #[must_use]
     #[inline]
     pub const fn active(&self) -> bool {
-        self.basic.active() || self.diagnostic.active()
+        !matches!(self.active, ActiveFunctions::None)
+    }
+
+    /// Which sampling functions are active.
+    #[must_use]
+    #[inline]
+    pub const fn active_functions(&self) -> ActiveFunctions {
+        self.active
     }
 
     /// The table-entry-address register: the current entry of the sample-data-block table.
@@ -160,6 +183,12 @@ impl SamplingControls {
         self.basic = basic;
         self.diagnostic = diagnostic;
         self.enabled = basic.enabled() || diagnostic.enabled();
+        self.active = match (basic.active(), diagnostic.active()) {
+            (false, false) => ActiveFunctions::None,
+            (true, false) => ActiveFunctions::Basic,
+            (false, true) => ActiveFunctions::Diagnostic,
+            (true, true) => ActiveFunctions::Both,
+        };
         if !self.enabled {
             self.clear();
         }
@@ -195,16 +224,18 @@ impl SamplingControls {
         self.enter(self.basic.disabled(), self.diagnostic.disabled());
     }
 
-    /// The external means. Returns whether the enabled function was unauthorized.
+    /// The external means, for the basic-sampling function. Returns whether the function was enabled
+    /// and is unauthorized now.
     pub(in super::super) const fn authorize_basic(&mut self, authorized: bool) -> bool {
         let was = self.basic;
         self.enter(was.authorize(authorized), self.diagnostic);
         was.enabled() && !authorized
     }
 
-    /// Puts the diagnostic-sampling function into a state, to test what the instructions do then.
-    #[cfg(test)]
-    pub(super) const fn with_diagnostic(&mut self, state: ControlState) {
-        self.enter(self.basic, state);
+    /// The same for the diagnostic-sampling function.
+    pub(in super::super) const fn authorize_diagnostic(&mut self, authorized: bool) -> bool {
+        let was = self.diagnostic;
+        self.enter(self.basic, was.authorize(authorized));
+        was.enabled() && !authorized
     }
 }

@@ -1,12 +1,11 @@
-//! The CPU-measurement sampling facility: the basic-sampling function.
+//! The CPU-measurement sampling facility: the basic-sampling and diagnostic-sampling functions.
 //!
 //! When a sampling interval has passed, the caller hands in a [`Snapshot`] of the CPU and the
-//! storage that the blocks are in; [`update`] does the rest, step by step as SA23-2260 has it. The
-//! diagnostic-sampling function has its controls here, so that the instructions treat its bits as
-//! they must, but is never authorized.
+//! storage that the blocks are in; [`update`] does the rest, step by step as SA23-2260 has it.
 
 pub mod block;
 pub mod controls;
+pub mod diagnostic;
 pub mod entry;
 pub mod load_controls;
 pub mod query;
@@ -16,6 +15,8 @@ pub mod update;
 #[cfg(test)]
 pub(super) mod fixtures;
 #[cfg(test)]
+mod model_entry;
+#[cfg(test)]
 mod model_lsctl;
 #[cfg(test)]
 mod model_update;
@@ -23,7 +24,8 @@ mod model_update;
 mod update_tests;
 
 pub use block::{BasicEntry, SampleDataBlock, TableEntry, Trailer};
-pub use controls::{SamplingControls, SamplingLimits};
+pub use controls::{ActiveFunctions, SamplingControls, SamplingLimits};
+pub use diagnostic::{Diagnosis, DiagnosticEntry, EntryBytes};
 pub use entry::Snapshot;
 pub use load_controls::load_sampling_controls;
 pub use query::query_sampling_information;

@@ -1,9 +1,8 @@
 //! LOAD SAMPLING CONTROLS against the cells of Figure 2-12, observed by QUERY SAMPLING INFORMATION.
 
 use super::super::fixtures::{LIMITS, of_model};
-use super::super::model::Z15;
+use super::super::model::{MODELS, Model};
 use super::super::property_config;
-use super::super::state::ControlState;
 use super::super::{Activity, Reset};
 use super::{load_sampling_controls, query_sampling_information};
 use crate::arch::condition::ConditionCode;
@@ -22,6 +21,17 @@ const FIGURE_2_12: [[bool; 4]; 4] = [
 /// Figure 2-11: the state of three control bits A, E, C; other combinations are invalid.
 const FIGURE_2_11: [(u32, usize); 4] = [(0b000, 0), (0b100, 1), (0b110, 2), (0b111, 3)];
 
+/// The sizes of both data entries, by CSVN.
+const SIZES: [(u16, [u8; 4]); 7] = [
+    (1, [0, 32, 0, 64]),
+    (2, [0, 32, 0, 74]),
+    (3, [0, 32, 0, 85]),
+    (4, [0, 32, 0, 112]),
+    (5, [0, 32, 0, 112]),
+    (6, [0, 32, 0, 112]),
+    (7, [0, 32, 0, 173]),
+];
+
 fn state_of(aec: u32) -> Option<usize> {
     FIGURE_2_11.iter().find(|row| row.0 == aec).map(|row| row.1)
 }
@@ -29,6 +39,7 @@ fn state_of(aec: u32) -> Option<usize> {
 /// The book's registers: A, E and C of the basic and of the diagnostic function, TEAR and DEAR.
 #[derive(Clone, Debug)]
 struct Book {
+    model: &'static Model,
     aec: [u32; 2],
     tear: u64,
     dear: u64,
@@ -78,7 +89,8 @@ impl Book {
         block[1] = halves[0] as u8;
         block[2] = halves[1] as u8;
         block[3] = halves[2] as u8;
-        block[5] = 32;
+        let sizes = SIZES.iter().find(|row| row.0 == self.model.csvn).unwrap().1;
+        block[4..8].copy_from_slice(&sizes);
         block[8..16].copy_from_slice(&LIMITS.minimum.to_be_bytes());
         block[16..24].copy_from_slice(&LIMITS.maximum.to_be_bytes());
         block[24..32].copy_from_slice(&self.tear.to_be_bytes());
@@ -92,7 +104,7 @@ impl Book {
 enum Event {
     Lsctl(u64, u64, u64, u64),
     AuthorizeBasic(bool),
-    Diagnostic(bool),
+    AuthorizeDiagnostic(bool),
     CpuReset,
     InitialReset,
     Loss,
@@ -117,7 +129,7 @@ fn event() -> impl Strategy<Value = Event> {
         12 => (controls(), interval, any::<u64>(), any::<u64>())
             .prop_map(|(word, interval, tear, dear)| Event::Lsctl(word, interval, tear, dear)),
         3 => any::<bool>().prop_map(Event::AuthorizeBasic),
-        2 => any::<bool>().prop_map(Event::Diagnostic),
+        3 => any::<bool>().prop_map(Event::AuthorizeDiagnostic),
         1 => Just(Event::CpuReset),
         1 => Just(Event::InitialReset),
         1 => Just(Event::Loss),
@@ -129,11 +141,13 @@ proptest! {
 
     #[test]
     fn lsctl_and_qsi_agree_with_the_figures(
+        model in 0..MODELS.len(),
         events in proptest::collection::vec(event(), 1..30),
     ) {
-        let mut facility = of_model(&Z15);
+        let model = &MODELS[model];
+        let mut facility = of_model(model);
         facility.authorize_basic_sampling(true);
-        let mut book = Book { aec: [0b100, 0], tear: 0, dear: 0, interval: 0 };
+        let mut book = Book { model, aec: [0b100, 0], tear: 0, dear: 0, interval: 0 };
         for event in events {
             match event {
                 Event::Lsctl(word, interval, tear, dear) => {
@@ -148,14 +162,10 @@ proptest! {
                     facility.authorize_basic_sampling(on);
                     book.aec[0] = if on { book.aec[0] | 0b100 } else { 0 };
                 }
-                // Only while it is not enabled: its loss of authorization is no part of this room.
-                Event::Diagnostic(on) if book.aec[1] & 0b10 == 0 => {
-                    let state =
-                        if on { ControlState::Disabled } else { ControlState::Unauthorized };
-                    facility.sampling.with_diagnostic(state);
-                    book.aec[1] = u32::from(on) << 2;
+                Event::AuthorizeDiagnostic(on) => {
+                    facility.authorize_diagnostic_sampling(on);
+                    book.aec[1] = if on { book.aec[1] | 0b100 } else { 0 };
                 }
-                Event::Diagnostic(_) => {}
                 Event::CpuReset => {
                     facility.reset(Reset::Cpu, &Activity::NONE);
                     book.aec = book.aec.map(|aec| aec & 0b110);

@@ -48,9 +48,6 @@ const fn controls(state: ControlState) -> u32 {
 
 /// QUERY SAMPLING INFORMATION: the 64 bytes for the second-operand location.
 ///
-/// The size of the diagnostic-sampling data entry is zero for a model of which no public source
-/// gives it.
-///
 /// Condition code: unchanged.
 ///
 /// Program exceptions, in priority order: operation and privileged operation
@@ -66,7 +63,7 @@ pub fn query_sampling_information(facility: &Facility) -> [u8; 64] {
     let information = SamplingInformation {
         states: U32::new(controls(sampling.basic()) | controls(sampling.diagnostic()) >> 1),
         bsdes: U16::new(BSDES),
-        dsdes: U16::new(facility.counters().model().dsdes.unwrap_or(0)),
+        dsdes: U16::new(facility.counters().model().dsdes),
         minimum_interval: U64::new(limits.minimum),
         maximum_interval: U64::new(limits.maximum),
         tear: shown(sampling.tear()),
@@ -80,11 +77,12 @@ pub fn query_sampling_information(facility: &Facility) -> [u8; 64] {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::Activity;
     use super::super::super::facility::{Installation, Reset};
     use super::super::super::fixtures::{active, partition};
-    use super::super::super::fixtures::{bare, of_model};
+    use super::super::super::fixtures::{bare, of_model, sampling};
     use super::super::super::model::Z16;
-    use super::super::super::{Activity, ControlState};
+    use super::super::request::{ACTIVATE_DIAGNOSTIC, ENABLE_DIAGNOSTIC};
     use super::*;
 
     fn word(block: &[u8; 64], at: usize) -> u32 {
@@ -120,8 +118,9 @@ mod tests {
         assert_eq!(word(&query_sampling_information(&facility), 0), 0x0002_0202);
         facility.reset(Reset::Cpu, &Activity::NONE);
         assert_eq!(word(&query_sampling_information(&facility), 0), 0x0002_0200);
-        facility.sampling.with_diagnostic(ControlState::Active);
-        assert_eq!(word(&query_sampling_information(&facility), 0), 0x0003_0301);
+        let diagnostic = sampling(&Z16, ENABLE_DIAGNOSTIC | ACTIVATE_DIAGNOSTIC, 0, 0);
+        let block = query_sampling_information(&diagnostic);
+        assert_eq!(word(&block, 0), 0x0003_0101);
     }
 
     #[test]

@@ -46,17 +46,23 @@ pub struct SamplingRequest {
 const _: () = assert!(size_of::<SamplingRequest>() == 64);
 
 impl SamplingRequest {
-    /// A request for the basic-sampling function with 4 KiB blocks and host indicator zero.
+    /// A request with these controls ([`ENABLE_BASIC`] and so on).
     #[must_use]
-    pub const fn basic(enable: bool, activate: bool, interval: u64, tear: u64, dear: u64) -> Self {
-        let enable = if enable { ENABLE_BASIC } else { 0 };
-        let activate = if activate { ACTIVATE_BASIC } else { 0 };
+    pub const fn new(controls: u64, interval: u64, tear: u64, dear: u64) -> Self {
         Self {
-            controls: U64::new(enable | activate),
+            controls: U64::new(controls),
             interval: U64::new(interval),
             tear: U64::new(tear),
             dear: U64::new(dear),
             ignored: [0; 32],
         }
+    }
+
+    /// A request for the basic-sampling function with 4 KiB blocks and host indicator zero.
+    #[must_use]
+    pub const fn basic(enable: bool, activate: bool, interval: u64, tear: u64, dear: u64) -> Self {
+        let enable = if enable { ENABLE_BASIC } else { 0 };
+        let activate = if activate { ACTIVATE_BASIC } else { 0 };
+        Self::new(enable | activate, interval, tear, dear)
     }
 }

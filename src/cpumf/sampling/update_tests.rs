@@ -9,7 +9,7 @@ use super::request::{
     ACTIVATE_BASIC, ENABLE_BASIC, HOST_INDICATOR, MAXIMUM_BUFFER_SIZE, SamplingRequest,
 };
 use super::update::{ATTEMPTS, Sampled};
-use super::{Snapshot, load_sampling_controls};
+use super::{Diagnosis, Snapshot, load_sampling_controls};
 use crate::arch::psw::Psw;
 use zerocopy::IntoBytes;
 use zerocopy::byteorder::big_endian::U64;
@@ -21,7 +21,7 @@ const TRAILER: u64 = 4032;
 const F: u64 = 1 << 63;
 const A: u64 = 1 << 62;
 const T: u64 = 1 << 61;
-const SIZES: u64 = 32 << 16;
+const SIZES: u64 = 32 << 16 | 112;
 
 const SNAPSHOT: Snapshot = Snapshot {
     psw: Psw {
@@ -45,7 +45,7 @@ fn ring() -> SparseStorage {
 }
 
 fn sample(facility: &mut Facility, storage: &mut SparseStorage) -> Sampled {
-    facility.sample(&SNAPSHOT, storage)
+    facility.sample(&SNAPSHOT, Diagnosis::default, storage)
 }
 
 /// The facility whose next entry would be in the trailer of the first block: no space.
@@ -95,7 +95,7 @@ fn making_a_block_full_leaves_the_rest_of_the_trailer_unchanged() {
     storage.put(FIRST + TRAILER + 32, &[0xEE; 32]);
     sample(&mut facility, &mut storage);
     let head = storage.bytes_at::<16>(FIRST + TRAILER);
-    assert_eq!(head, [0xBF, 1, 2, 3, 0, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5]);
+    assert_eq!(head, [0xBF, 1, 2, 3, 0, 32, 0, 112, 0, 0, 0, 0, 0, 0, 0, 5]);
     assert_eq!(storage.bytes_at::<32>(FIRST + TRAILER + 32), [0xEE; 32]);
 }
 
