@@ -60,6 +60,9 @@ impl Installation {
     };
 }
 
+/// The counter of cycles with one thread active; that with two threads is the next.
+const THREAD_CYCLES: u16 = 448;
+
 /// A reset of the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reset {
@@ -261,9 +264,33 @@ impl Facility {
         self.counters.multithreading(on, activity);
     }
 
-    /// The CPU issued a function to a coprocessor, which took what `occupation` says.
+    /// The CPU issued a function to a coprocessor, which took what `occupation` says: an active
+    /// crypto-activity counter set counts it, if the model has counters for such functions.
     pub fn count_crypto(&mut self, function: CryptoFunction, occupation: Occupation) {
-        self.counters.count_crypto(function, occupation);
+        for (number, amount) in (function.first_counter()..).zip(occupation.counted()) {
+            self.counters.count(number, amount);
+        }
+    }
+
+    /// The core that the CPU is a thread of was busy for `cycles` CPU cycles with `threads` of its
+    /// threads, one or two: an active MT-diagnostic counter set counts them, at every CPU of the core
+    /// alike.
+    pub fn count_thread_cycles(&mut self, threads: u16, cycles: u64) {
+        if let 1 | 2 = threads {
+            self.counters.count(THREAD_CYCLES + threads - 1, cycles);
+        }
+    }
+
+    /// An activity happened that an extended counter counts on this model.
+    pub fn count_extended(&mut self, number: u16, amount: u64) {
+        if self
+            .counters
+            .model()
+            .range(CounterSet::Extended)
+            .contains(number)
+        {
+            self.counters.count(number, amount);
+        }
     }
 
     /// The machine lost counter data of a set: an active set becomes inactive (MT-diagnostic stays
@@ -379,6 +406,36 @@ mod tests {
         let mut facility = partition();
         facility.authorize_counters(CounterSets::NONE, &NOW);
         assert!(!facility.alerts().any());
+    }
+
+    #[test]
+    fn what_no_total_counts_is_counted_while_its_set_is_active() {
+        let mut facility = fixtures::of_model(&super::super::model::Z15);
+        facility.authorize_counters(CounterSets(0x29), &NOW);
+        let shown = |facility: &Facility| {
+            [80, 81, 82, 83, 128, 448, 449].map(|number| facility.counters().read(number, &NOW))
+        };
+        let happen = |facility: &mut Facility| {
+            let occupation = Occupation {
+                busy: 40,
+                blocked: 3,
+            };
+            facility.count_crypto(CryptoFunction::Ecc, occupation);
+            facility.count_extended(128, 5);
+            facility.count_extended(0, 5);
+            facility.count_thread_cycles(1, 70);
+            facility.count_thread_cycles(2, 6);
+            facility.count_thread_cycles(3, 1);
+        };
+        happen(&mut facility);
+        facility.multithreading(true, &NOW);
+        load_cpu_counter_set_controls(&mut facility, &NOW, 0x0009_0009).unwrap();
+        happen(&mut facility);
+        let expected = [1, 40, 1, 3, 5, 70, 6].map(Some);
+        assert_eq!(shown(&facility), expected);
+        load_cpu_counter_set_controls(&mut facility, &NOW, 0x0009_0000).unwrap();
+        happen(&mut facility);
+        assert_eq!(shown(&facility), [1, 40, 1, 3, 5, 140, 12].map(Some));
     }
 
     #[test]

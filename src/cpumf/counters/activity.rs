@@ -70,8 +70,7 @@ impl Source {
     ///
     /// The cache counters of the basic set (numbers 2-5) and of the problem-state set of CFVN 1
     /// (34-37) count nothing: no cache is modelled, so no directory is written and no penalty paid.
-    /// Nor do the extended and MT-diagnostic counters. The crypto-activity counters have no total:
-    /// each function is counted when it is issued.
+    /// The counters of the other sets have no total: what they count is counted when it happens.
     pub(super) const fn of(set: CounterSet, index: u16) -> Self {
         match (set, index) {
             (CounterSet::Basic, 0) => Self::Cycles,

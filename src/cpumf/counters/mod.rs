@@ -2,10 +2,9 @@
 //!
 //! Counters do not run here: the CPU's activity is totalled elsewhere, exactly and at no cost per
 //! trap, and a counter of an active set is what was stored plus how far its activity has come since
-//! ([`state`]). Functions of coprocessors are counted one by one as they are issued, by the CPU and by
-//! the group of coprocessors ([`peripheral`]). Every counter that has such a source counts honestly;
-//! every other counter of an installed set keeps what the program sets and counts nothing, by
-//! definition.
+//! ([`state`]). What has no such total is counted one by one as it happens: functions of coprocessors
+//! by the CPU and by the group ([`peripheral`]), and what threads and extended counters count. A
+//! counter without any source keeps what the program sets and counts nothing, by definition.
 
 pub mod activity;
 pub mod coprocessor;

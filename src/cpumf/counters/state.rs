@@ -7,7 +7,7 @@
 use super::super::model::Model;
 use super::super::state::{ControlState, InvalidTransition};
 use super::activity::Source;
-use super::{Activity, CounterSet, CounterSets, CryptoFunction, Occupation};
+use super::{Activity, CounterSet, CounterSets};
 
 /// One more than the last counter number of any model.
 const NUMBERS: usize = 496;
@@ -129,21 +129,13 @@ impl CounterFacility {
         }
     }
 
-    /// The CPU issued a function to a coprocessor: an active crypto-activity counter set counts it, if
-    /// the model has counters for such functions.
-    pub(in super::super) fn count_crypto(
-        &mut self,
-        function: CryptoFunction,
-        occupation: Occupation,
-    ) {
-        if !self.state(CounterSet::CryptoActivity).active() {
-            return;
-        }
-        for (number, amount) in (function.first_counter()..).zip(occupation.counted()) {
-            let at = usize::from(number);
-            if self.sources[at] != Source::Unavailable {
-                self.stored[at] = self.stored[at].wrapping_add(amount);
-            }
+    /// Counts what no total of [`Activity`] does: `number` counts `amount` more if its set is active.
+    pub(in super::super) fn count(&mut self, number: u16, amount: u64) {
+        if let Some((set, _)) = self.model.locate(number)
+            && self.state(set).active()
+        {
+            let stored = &mut self.stored[usize::from(number)];
+            *stored = stored.wrapping_add(amount);
         }
     }
 

@@ -71,9 +71,11 @@ pub fn load_sampling_controls(
 mod tests {
     use super::super::super::alert::Alert;
     use super::super::super::facility::{Facility, Installation};
-    use super::super::super::fixtures::{LIMITS, active, bare, partition};
+    use super::super::super::fixtures::{LIMITS, active, bare, partition, sampling};
     use super::super::super::model::Z15;
     use super::super::super::state::ControlState;
+    use super::super::controls::ActiveFunctions;
+    use super::super::query::query_sampling_information;
     use super::*;
     use zerocopy::IntoBytes;
     use zerocopy::byteorder::big_endian::U64;
@@ -101,6 +103,54 @@ mod tests {
         assert_eq!(sampling.basic(), ControlState::Inactive);
         assert_eq!((sampling.tear(), sampling.dear()), (0x1_0000, 0x2_0000));
         assert_eq!(sampling.interval(), 1000);
+    }
+
+    #[test]
+    fn a_program_resumes_sampling_with_what_qsi_gave_it() {
+        let mut facility = active(0x1_0000, 0x2_0000);
+        facility.sampling.dear = 0x2_0060;
+        facility.lose_sample_data();
+        assert_eq!(facility.sampling().basic(), ControlState::Inactive);
+        let block = query_sampling_information(&facility);
+        let word = |at: usize| u64::from_be_bytes(block[at..at + 8].try_into().unwrap());
+        let again = SamplingRequest::basic(true, true, 1000, word(24), word(32));
+        assert_eq!(load(&mut facility, again), Ok(ConditionCode::Zero));
+        let sampling = facility.sampling();
+        assert_eq!((sampling.tear(), sampling.dear()), (0x1_0000, 0x2_0060));
+        assert_eq!(facility.active_interval(), Some(1000));
+    }
+
+    #[test]
+    fn one_function_may_be_active_while_the_other_is_inactive_or_disabled() {
+        let both = ENABLE_BASIC | ENABLE_DIAGNOSTIC;
+        let table = [
+            (
+                both | ACTIVATE_BASIC | ACTIVATE_DIAGNOSTIC,
+                ActiveFunctions::Both,
+            ),
+            (both | ACTIVATE_BASIC, ActiveFunctions::Basic),
+            (both | ACTIVATE_DIAGNOSTIC, ActiveFunctions::Diagnostic),
+            (both, ActiveFunctions::None),
+            (ENABLE_BASIC | ACTIVATE_BASIC, ActiveFunctions::Basic),
+        ];
+        let mut facility = sampling(&Z15, 0, 0, 0);
+        for (controls, functions) in table {
+            assert_eq!(load(&mut facility, with(controls)), Ok(ConditionCode::Zero));
+            assert_eq!(facility.sampling().active_functions(), functions);
+        }
+    }
+
+    #[test]
+    fn unauthorizing_one_function_leaves_the_other_and_the_registers_alone() {
+        let both = ENABLE_BASIC | ENABLE_DIAGNOSTIC | ACTIVATE_BASIC | ACTIVATE_DIAGNOSTIC;
+        let mut facility = sampling(&Z15, both, 0x1_0000, 0x2_0000);
+        facility.authorize_diagnostic_sampling(false);
+        assert_eq!(facility.take_alerts(), 0x0080_0000);
+        assert_eq!(facility.sampling().basic(), ControlState::Active);
+        assert_eq!(facility.sampling().dear(), 0x2_0000);
+        facility.authorize_basic_sampling(false);
+        assert_eq!(facility.take_alerts(), 0x0080_0000);
+        assert_eq!(facility.sampling().dear(), 0);
     }
 
     #[test]
