@@ -45,7 +45,7 @@ pub fn extract_cpu_counter(
 #[cfg(test)]
 mod tests {
     use super::super::super::fixtures::{counting, partition};
-    use super::super::{CounterSet, CounterSets};
+    use super::super::{CounterSet, CounterSets, load_cpu_counter_set_controls};
     use super::*;
 
     const NOW: Activity = Activity {
@@ -98,12 +98,15 @@ mod tests {
     #[test]
     fn ecctr_hides_mt_diagnostic_counters_while_their_loss_is_pending() {
         let mut facility = partition();
-        facility.authorize_counters(CounterSets::MT_DIAGNOSTIC, &NOW);
+        let sets = CounterSets::MT_DIAGNOSTIC.union(CounterSets::BASIC);
+        facility.authorize_counters(sets, &NOW);
         facility.multithreading(true, &NOW);
+        load_cpu_counter_set_controls(&mut facility, &NOW, 0x0002_0000).unwrap();
         let shown = Ok((Some(0), ConditionCode::Zero));
         assert_eq!(extract_cpu_counter(&facility, &NOW, false, 0, 448), shown);
         facility.lose_counter_data(CounterSet::MtDiagnostic, &NOW);
         let hidden = Ok((None, ConditionCode::Three));
         assert_eq!(extract_cpu_counter(&facility, &NOW, false, 0, 448), hidden);
+        assert_eq!(extract_cpu_counter(&facility, &NOW, false, 0, 5), shown);
     }
 }

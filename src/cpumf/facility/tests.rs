@@ -74,7 +74,7 @@ fn what_no_total_counts_is_counted_while_its_set_is_active() {
     let mut facility = fixtures::of_model(&super::super::model::Z15);
     facility.authorize_counters(CounterSets(0x29), &NOW);
     let shown = |facility: &Facility| {
-        [80, 81, 82, 83, 128, 448, 449].map(|number| facility.counters().read(number, &NOW))
+        [80, 81, 82, 83, 128, 448, 449, 450].map(|number| facility.counters().read(number, &NOW))
     };
     let happen = |facility: &mut Facility| {
         let occupation = Occupation {
@@ -92,11 +92,11 @@ fn what_no_total_counts_is_counted_while_its_set_is_active() {
     facility.multithreading(true, &NOW);
     load_cpu_counter_set_controls(&mut facility, &NOW, 0x0009_0009).unwrap();
     happen(&mut facility);
-    let expected = [1, 40, 1, 3, 5, 70, 6].map(Some);
+    let expected = [1, 40, 1, 3, 5, 70, 6, 0].map(Some);
     assert_eq!(shown(&facility), expected);
     load_cpu_counter_set_controls(&mut facility, &NOW, 0x0009_0000).unwrap();
     happen(&mut facility);
-    assert_eq!(shown(&facility), [1, 40, 1, 3, 5, 140, 12].map(Some));
+    assert_eq!(shown(&facility), [1, 40, 1, 3, 5, 140, 12, 0].map(Some));
 }
 
 #[test]

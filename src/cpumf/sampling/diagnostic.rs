@@ -48,14 +48,13 @@ pub struct DiagnosticEntry {
     pub general: [U64; 16],
 }
 
+const _: () = assert!(size_of::<DiagnosticEntry>() == 168);
+
 /// Which general registers follow each other: those that lead to a call chain first.
 pub const REGISTERS: [usize; 16] = [15, 14, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13];
 
 /// Bytes of an entry in front of the general registers.
 const FIXED: usize = core::mem::offset_of!(DiagnosticEntry, general);
-
-/// Bytes that are the header: all that a limited sample keeps.
-const HEADER: usize = 4;
 
 /// An entry as it goes into a block: basic, diagnostic, or both.
 #[derive(Clone, Copy, Debug)]
@@ -83,10 +82,6 @@ impl EntryBytes {
         if let Some(basic) = basic {
             front.copy_from_slice(basic.as_bytes());
         }
-        let told = match diagnosis {
-            None => HEADER,
-            Some(_) => FIXED + 8 * (size.saturating_sub(FIXED) / 8).min(REGISTERS.len()),
-        };
         let diagnosis = diagnosis.unwrap_or_default();
         let whole = DiagnosticEntry {
             format: U16::new(model.diagnostic_format()),
@@ -98,6 +93,8 @@ impl EntryBytes {
             home_space: U64::new(diagnosis.spaces[2]),
             general: REGISTERS.map(|number| U64::new(diagnosis.general[number])),
         };
+        let registers = (size.saturating_sub(FIXED) / 8).min(REGISTERS.len());
+        let told = FIXED + 8 * registers;
         back[..told].copy_from_slice(&whole.as_bytes()[..told]);
         let length = front.len() + size;
         Self { bytes, length }
