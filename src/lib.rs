@@ -4,7 +4,7 @@
 //! system area (HSA), runs the guest deprivileged, and performs the instructions of IBM's
 //! load-program-parameter and CPU-measurement facilities (SA23-2260) that the machine below lacks.
 //!
-//! Calls go one way: `machine` → [`guest`] → {[`insn`], [`cpumf`]} → [`arch`]. Everything but
+//! Calls go one way: `machine` → [`guest`] → {[`insn`], [`cpumf`], [`msa`]} → [`arch`]. Everything but
 //! `machine` compiles and is tested on the host; `machine` is the only room that touches hardware
 //! and the only one with unsafe code.
 
@@ -16,6 +16,7 @@ pub mod cpumf;
 pub mod guest;
 pub mod insn;
 pub mod link;
+pub mod msa;
 
 #[cfg(target_arch = "s390x")]
 #[allow(unsafe_code)]

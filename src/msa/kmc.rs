@@ -1,0 +1,34 @@
+//! CIPHER MESSAGE WITH CHAINING: cipher block chaining (SP 800-38A).
+
+use super::cipher::{Cipher, exclusive_or};
+
+/// KMC: the chaining value is the ciphertext block before.
+pub(super) fn process(
+    cipher: &Cipher,
+    decipher: bool,
+    chaining: &mut [u8],
+    input: &[u8],
+    output: &mut [u8],
+) {
+    let block = chaining.len();
+    if decipher {
+        output.copy_from_slice(input);
+        cipher.decipher(output);
+        for (output, input) in output
+            .chunks_exact_mut(block)
+            .zip(input.chunks_exact(block))
+        {
+            exclusive_or(output, chaining);
+            chaining.copy_from_slice(input);
+        }
+    } else {
+        for (output, input) in output
+            .chunks_exact_mut(block)
+            .zip(input.chunks_exact(block))
+        {
+            exclusive_or(chaining, input);
+            cipher.encipher(chaining);
+            output.copy_from_slice(chaining);
+        }
+    }
+}

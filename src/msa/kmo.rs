@@ -1,0 +1,16 @@
+//! CIPHER MESSAGE WITH OUTPUT FEEDBACK (SP 800-38A).
+
+use super::cipher::{Cipher, exclusive_or};
+
+/// KMO: the chaining value is enciphered again for each block; to decipher is the same.
+pub(super) fn process(cipher: &Cipher, chaining: &mut [u8], input: &[u8], output: &mut [u8]) {
+    let block = chaining.len();
+    for (output, input) in output
+        .chunks_exact_mut(block)
+        .zip(input.chunks_exact(block))
+    {
+        cipher.encipher(chaining);
+        output.copy_from_slice(input);
+        exclusive_or(output, chaining);
+    }
+}

@@ -1,0 +1,67 @@
+//! The message-security assist: what its instructions compute, as functions of bytes.
+//!
+//! The Principles of Operation gives thirteen instructions that encipher, digest, authenticate and
+//! sign. All of them find a function code in general register 0 and a parameter block at the
+//! address in general register 1, and all that take a message may stop after any number of data
+//! blocks with condition code 3, the chaining value being written back to the parameter block.
+//! That is the shape of this room: a [`Function`] is stateless, works on whole data blocks that
+//! the caller has fetched, and leaves in the parameter block all that the next piece needs. Where
+//! the storage is, what the operands' lengths are and what an access to them raises is not known
+//! here.
+//!
+//! How an instruction is performed with it:
+//!
+//! 1. [`Instruction`] from the operation code, [`Control`] from general register 0.
+//! 2. Function code 0: store [`query`] at the parameter block.
+//! 3. [`Function::of`] none, or [`Function::accepts`] false: specification exception. A length that
+//!    is no multiple of [`Function::data_block`]: specification exception (where
+//!    [`Function::any_length`] is true, the last piece may be shorter).
+//! 4. Fetch [`Function::parameter_length`] bytes of the parameter block.
+//! 5. Pieces of whole data blocks, each with the method of the instruction's class; after each, the
+//!    operation may end with condition code 3.
+//!
+//! | instruction | whole blocks | last piece |
+//! |---|---|---|
+//! | KM, KMC, KMF, KMO | [`Function::process`] | |
+//! | KMCTR | [`Function::process_counters`] | |
+//! | KMAC, KIMD | [`Function::digest`] | |
+//! | KLMD | [`Function::digest`] | [`Function::digest_last`], then for SHAKE [`Function::extend`] |
+//! | KMA | [`Function::supply_hash_subkey`], [`Function::authenticate`], [`Function::process`] | the same two with a short piece, then [`Function::authentication_tag`] |
+//! | PRNO | [`Function::generate`] | [`Function::generate_last`]; [`Function::seed`]; [`condition`] |
+//! | PCC | | [`Function::compute`] |
+//! | KDSA | | [`Function::authenticate_signature`] |
+//!
+//! 6. Store [`Function::updated`] of the parameter block.
+//!
+//! The functions that take a key encrypted under a wrapping key of the machine, and those of PCKMO
+//! that make one, are not supplied; their query bits are zero. The query function itself is.
+
+#![forbid(unsafe_code)]
+
+mod cipher;
+mod control;
+mod ecdsa;
+mod eddsa;
+mod function;
+mod ghash;
+mod instruction;
+mod keccak;
+mod km;
+mod kma;
+mod kmac;
+mod kmc;
+mod kmctr;
+mod kmf;
+mod kmo;
+mod perform;
+mod prno;
+mod sha;
+mod xts;
+
+#[cfg(test)]
+mod tests;
+
+pub use control::Control;
+pub use function::{Engine, Function};
+pub use instruction::{Instruction, query};
+pub use prno::{CONDITIONING_RATIO, condition};

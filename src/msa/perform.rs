@@ -1,0 +1,292 @@
+//! The doors of the room: one method per class of instruction, each to be called with whole data
+//! blocks.
+//!
+//! Nothing here panics: a call with less than the whole parameter block, of another instruction's
+//! method or with what [`Function::accepts`] refuses does nothing, and what is not a whole data
+//! block is left out.
+
+use p256::NistP256;
+use p384::NistP384;
+
+use super::cipher::Cipher;
+use super::function::Algorithm;
+use super::{Control, Function, Instruction};
+use super::{ecdsa, eddsa, ghash, keccak, km, kma, kmac, kmc, kmctr, kmf, kmo, prno, sha, xts};
+use crate::arch::condition::ConditionCode;
+
+impl Function {
+    /// KM, KMC, KMF, KMO, and the text of KMA: transforms `input` into `output` of the same length
+    /// and leaves the chaining value in the parameter block. The modifier bit of `control` says
+    /// decipher.
+    ///
+    /// A multiple of [`Function::data_block`], except that the last piece of KMA's text may be
+    /// shorter. KMA needs its hash subkey before ([`Function::supply_hash_subkey`]).
+    pub fn process(self, control: Control, parameter: &mut [u8], input: &[u8], output: &mut [u8]) {
+        let Some(cipher) = self.cipher(parameter).filter(|_| self.accepts(control)) else {
+            return;
+        };
+        let length = input.len().min(output.len());
+        let whole = match self.instruction {
+            Instruction::Kma => length,
+            _ => self.whole(control, length),
+        };
+        let (input, output) = (&input[..whole], &mut output[..whole]);
+        let decipher = control.modifier();
+        let chaining = self.updated();
+        match (self.instruction, self.algorithm) {
+            (Instruction::Km, Algorithm::XtsAes128 | Algorithm::XtsAes256) => {
+                if let Some(xts_parameter) = parameter[chaining].first_chunk_mut() {
+                    xts::process(&cipher, decipher, xts_parameter, input, output);
+                }
+            }
+            (Instruction::Km, _) => km::process(&cipher, decipher, input, output),
+            (Instruction::Kmc, _) => {
+                kmc::process(&cipher, decipher, &mut parameter[chaining], input, output);
+            }
+            (Instruction::Kmf, _) => {
+                let feedback = control.cipher_feedback();
+                let chaining = &mut parameter[chaining];
+                kmf::process(&cipher, decipher, feedback, chaining, input, output);
+            }
+            (Instruction::Kmo, _) => kmo::process(&cipher, &mut parameter[chaining], input, output),
+            (Instruction::Kma, _) => kma::process(&cipher, decipher, parameter, input, output),
+            _ => (),
+        }
+    }
+
+    /// KMCTR: exclusive-ors `input` with the enciphered `counters` into `output`, all three of one
+    /// length, a multiple of the data block. The parameter block stays.
+    pub fn process_counters(
+        self,
+        parameter: &[u8],
+        counters: &[u8],
+        input: &[u8],
+        output: &mut [u8],
+    ) {
+        if let (Instruction::Kmctr, Some(cipher)) = (self.instruction, self.cipher(parameter)) {
+            let length = input.len().min(counters.len()).min(output.len());
+            let whole = self.whole(Control::default(), length);
+            kmctr::process(
+                &cipher,
+                &counters[..whole],
+                &input[..whole],
+                &mut output[..whole],
+            );
+        }
+    }
+
+    /// KMA with HS zero: computes the hash subkey into the parameter block. Afterwards general
+    /// register 0 is [`Control::with_hash_subkey`].
+    pub fn supply_hash_subkey(self, parameter: &mut [u8]) {
+        if let (Instruction::Kma, Some(cipher)) = (self.instruction, self.cipher(parameter)) {
+            kma::supply_hash_subkey(&cipher, parameter);
+        }
+    }
+
+    /// KMA: takes a piece of the additional authenticated data into the tag. A multiple of 16
+    /// bytes, except that the last piece (LAAD one) may be shorter.
+    pub fn authenticate(self, parameter: &mut [u8], data: &[u8]) {
+        if self.instruction == Instruction::Kma && self.holds(parameter) {
+            kma::authenticate(parameter, data);
+        }
+    }
+
+    /// KMA with LPC one, once all the text is processed: completes the tag from the total lengths.
+    pub fn authentication_tag(self, parameter: &mut [u8]) {
+        if let (Instruction::Kma, Some(cipher)) = (self.instruction, self.cipher(parameter)) {
+            kma::tag(&cipher, parameter);
+        }
+    }
+
+    /// KMAC, KIMD and KLMD: takes whole data blocks into the chaining value.
+    pub fn digest(self, parameter: &mut [u8], input: &[u8]) {
+        if !self.holds(parameter) {
+            return;
+        }
+        let input = &input[..self.whole(Control::default(), input.len())];
+        match (self.instruction, self.algorithm) {
+            (Instruction::Kmac, _) => {
+                if let Some(cipher) = self.cipher(parameter) {
+                    kmac::process(&cipher, &mut parameter[self.updated()], input);
+                }
+            }
+            (Instruction::Kimd, Algorithm::Ghash) => {
+                if let ([hash, subkey], _) = parameter.as_chunks_mut() {
+                    ghash::process(hash, *subkey, input);
+                }
+            }
+            (
+                Instruction::Kimd | Instruction::Klmd,
+                Algorithm::Sha3 { rate } | Algorithm::Shake { rate },
+            ) => keccak::process(rate.into(), parameter, input),
+            (Instruction::Kimd | Instruction::Klmd, algorithm) => {
+                sha::process(algorithm, parameter, input);
+            }
+            _ => (),
+        }
+    }
+
+    /// KLMD: pads what is left of the message, less than a data block and possibly nothing, takes
+    /// it into the digest and leaves the digest at the left of the parameter block.
+    ///
+    /// With a SHAKE function (where [`Function::extends`] is true) the parameter block holds the
+    /// state from which [`Function::extend`] fills the first operand. It is not called when
+    /// [`Control::padded`] is true.
+    pub fn digest_last(self, parameter: &mut [u8], rest: &[u8]) {
+        let block = self.data_block(Control::default());
+        if self.instruction != Instruction::Klmd || !self.holds(parameter) || rest.len() >= block {
+            return;
+        }
+        match self.algorithm {
+            Algorithm::Sha3 { rate } => {
+                keccak::last(rate.into(), keccak::SHA3_PADDING, parameter, rest);
+            }
+            Algorithm::Shake { rate } => {
+                keccak::last(rate.into(), keccak::SHAKE_PADDING, parameter, rest);
+            }
+            algorithm => sha::last(algorithm, self.updated().end, block, parameter, rest),
+        }
+    }
+
+    /// KLMD with a SHAKE function: fills a piece of the first operand. Every piece but the last is
+    /// a multiple of the data block. `continued` is false for the piece right after
+    /// [`Function::digest_last`] and true for all later ones, also when the instruction finds
+    /// [`Control::padded`]; so the instruction may stop (with [`Control::with_padded`]) only after
+    /// a data block is out.
+    pub fn extend(self, parameter: &mut [u8], continued: bool, output: &mut [u8]) {
+        if let (Instruction::Klmd, Algorithm::Shake { rate }, true) =
+            (self.instruction, self.algorithm, self.holds(parameter))
+        {
+            keccak::extend(rate.into(), continued, parameter, output);
+        }
+    }
+
+    /// PRNO, SHA-512-DRNG generate: whether the parameter block was ever seeded. When not, a
+    /// specification exception.
+    #[must_use]
+    pub fn is_seeded(self, parameter: &[u8]) -> bool {
+        self.algorithm == Algorithm::Sha512Drng
+            && self.holds(parameter)
+            && prno::is_seeded(parameter)
+    }
+
+    /// PRNO, SHA-512-DRNG seed: instantiates the generator when it was never seeded, else seeds it
+    /// again. `entropy` is the whole second operand, at most 512 bytes.
+    pub fn seed(self, parameter: &mut [u8], entropy: &[u8]) {
+        if self.algorithm == Algorithm::Sha512Drng && self.holds(parameter) {
+            prno::seed(parameter, entropy);
+        }
+    }
+
+    /// PRNO, SHA-512-DRNG generate: fills whole blocks of 64 bytes of the first operand; the
+    /// parameter block counts them, so the request goes on where it stopped.
+    pub fn generate(self, parameter: &mut [u8], output: &mut [u8]) {
+        if self.algorithm == Algorithm::Sha512Drng && self.holds(parameter) {
+            let whole = self.whole(Control::default(), output.len());
+            prno::generate(parameter, &mut output[..whole]);
+        }
+    }
+
+    /// PRNO, SHA-512-DRNG generate: the last piece, of any length and possibly empty; then the
+    /// generator steps on and the request is complete.
+    pub fn generate_last(self, parameter: &mut [u8], output: &mut [u8]) {
+        if self.algorithm == Algorithm::Sha512Drng && self.holds(parameter) {
+            prno::generate(parameter, output);
+            prno::complete(parameter);
+        }
+    }
+
+    /// PCC: computes in the parameter block. Condition code 0, or 2 when a scalar multiplication
+    /// finds its source point not on the curve or comes to the point at infinity. A length of
+    /// CMAC's message above the block of the cipher counts as the whole block.
+    ///
+    /// | CMAC | XTS parameter | scalar multiplication |
+    /// |---|---|---|
+    /// | length of the message in bits (1 byte) | key | coordinates of the result |
+    /// | reserved (7 bytes) | tweak (16 bytes) | coordinates of the source |
+    /// | message (a block) | block sequential number (16 bytes) | scalar |
+    /// | chaining value, and then the code (a block) | intermediate bit index (16 bytes) | |
+    /// | key | XTS parameter (16 bytes) | |
+    pub fn compute(self, parameter: &mut [u8]) -> ConditionCode {
+        if self.instruction != Instruction::Pcc || !self.holds(parameter) {
+            return ConditionCode::Zero;
+        }
+        match self.algorithm {
+            Algorithm::P256 => return ecdsa::multiply::<NistP256>(parameter),
+            Algorithm::P384 => return ecdsa::multiply::<NistP384>(parameter),
+            Algorithm::X25519 => return eddsa::multiply(parameter),
+            _ => (),
+        }
+        let Some(cipher) = self.cipher(parameter) else {
+            return ConditionCode::Zero;
+        };
+        let updated = self.updated();
+        if let Algorithm::XtsAes128 | Algorithm::XtsAes256 = self.algorithm {
+            let (before, xts_parameter) = parameter.split_at_mut(updated.start);
+            if let [.., tweak, block, _bit] = before.as_rchunks().1 {
+                let block = u128::from_be_bytes(*block);
+                xts_parameter.copy_from_slice(&xts::parameter(&cipher, *tweak, block));
+            }
+        } else {
+            let bits = usize::from(parameter[0]).min(8 * updated.len());
+            let (before, chaining) = parameter[..updated.end].split_at_mut(updated.start);
+            kmac::last_block(&cipher, chaining, &before[8..], bits);
+        }
+        ConditionCode::Zero
+    }
+
+    /// KDSA: signs, or verifies a signature. The ECDSA functions take the digest from the
+    /// parameter block and never touch `message`.
+    ///
+    /// The EdDSA functions take the second operand: `message` hands all of it, from the beginning
+    /// and in any pieces, to what it is given, and is called twice to sign and once to verify; its
+    /// error (an access exception) ends the function with the parameter block as it was.
+    ///
+    /// Condition code 0 when the signature is made or good; 2 when it is not good, when the public
+    /// key is no point of the curve, or when the nonce (see [`Control::modifier`]) or the private
+    /// key is out of range.
+    ///
+    /// # Errors
+    ///
+    /// What `message` gave.
+    pub fn authenticate_signature<E>(
+        self,
+        control: Control,
+        parameter: &mut [u8],
+        mut message: impl FnMut(&mut dyn FnMut(&[u8])) -> Result<(), E>,
+    ) -> Result<ConditionCode, E> {
+        if self.instruction != Instruction::Kdsa || !self.holds(parameter) {
+            return Ok(ConditionCode::Two);
+        }
+        match self.code {
+            1 => Ok(ecdsa::verify::<NistP256>(parameter)),
+            2 => Ok(ecdsa::verify::<NistP384>(parameter)),
+            9 => Ok(ecdsa::sign::<NistP256>(control.modifier(), parameter)),
+            10 => Ok(ecdsa::sign::<NistP384>(control.modifier(), parameter)),
+            32 => eddsa::verify(parameter, &mut message),
+            _ => eddsa::sign(parameter, &mut message),
+        }
+    }
+
+    /// Whether `parameter` is as long as the parameter block.
+    fn holds(self, parameter: &[u8]) -> bool {
+        parameter.len() >= self.parameter_length()
+    }
+
+    /// As much of `length` as is whole data blocks.
+    fn whole(self, control: Control, length: usize) -> usize {
+        length
+            - length
+                .checked_rem(self.data_block(control))
+                .unwrap_or(length)
+    }
+
+    /// The block cipher with the key of the parameter block, where the function has one and
+    /// `parameter` is the whole of it.
+    fn cipher(self, parameter: &[u8]) -> Option<Cipher> {
+        if !self.holds(parameter) {
+            return None;
+        }
+        Cipher::new(self.algorithm, parameter.get(self.key())?)
+    }
+}

@@ -1,0 +1,317 @@
+//! KDSA and the scalar multiplications of PCC: RFC 6979, RFC 8032 and RFC 7748.
+
+use core::convert::Infallible;
+
+use super::*;
+use crate::arch::condition::ConditionCode;
+
+/// One curve's numbers: RFC 6979, appendix A.2, the message "sample".
+struct Sample {
+    verify: u8,
+    sign: u8,
+    multiply: u8,
+    generator: [&'static str; 2],
+    digest: &'static str,
+    private: &'static str,
+    public: [&'static str; 2],
+    nonce: &'static str,
+    signature: [&'static str; 2],
+}
+
+const SAMPLES: [Sample; 2] = [
+    Sample {
+        verify: 1,
+        sign: 9,
+        multiply: 64,
+        generator: [
+            "6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296",
+            "4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5",
+        ],
+        digest: "af2bdbe1aa9b6ec1e2ade1d694f41fc71a831d0268e9891562113d8a62add1bf",
+        private: "c9afa9d845ba75166b5c215767b1d6934e50c3db36e89b127b8a622b120f6721",
+        public: [
+            "60fed4ba255a9d31c961eb74c6356d68c049b8923b61fa6ce669622e60f29fb6",
+            "7903fe1008b8bc99a41ae9e95628bc64f2f1b20c2d7e9f5177a3c294d4462299",
+        ],
+        nonce: "a6e3c57dd01abe90086538398355dd4c3b17aa873382b0f24d6129493d8aad60",
+        signature: [
+            "efd48b2aacb6a8fd1140dd9cd45e81d69d2c877b56aaf991c34d0ea84eaf3716",
+            "f7cb1c942d657c41d436c7a1b6e29f65f3e900dbb9aff4064dc4ab2f843acda8",
+        ],
+    },
+    Sample {
+        verify: 2,
+        sign: 10,
+        multiply: 65,
+        generator: [
+            "aa87ca22be8b05378eb1c71ef320ad746e1d3b628ba79b98
+             59f741e082542a385502f25dbf55296c3a545e3872760ab7",
+            "3617de4a96262c6f5d9e98bf9292dc29f8f41dbd289a147c
+             e9da3113b5f0b8c00a60b1ce1d7e819d7a431d7c90ea0e5f",
+        ],
+        digest: "9a9083505bc92276aec4be312696ef7bf3bf603f4bbd3811
+            96a029f340585312313bca4a9b5b890efee42c77b1ee25fe",
+        private: "6b9d3dad2e1b8c1c05b19875b6659f4de23c3b667bf297ba
+            9aa47740787137d896d5724e4c70a825f872c9ea60d2edf5",
+        public: [
+            "ec3a4e415b4e19a4568618029f427fa5da9a8bc4ae92e02e
+             06aae5286b300c64def8f0ea9055866064a254515480bc13",
+            "8015d9b72d7d57244ea8ef9ac0c621896708a59367f9dfb9
+             f54ca84b3f1c9db1288b231c3ae0d4fe7344fd2533264720",
+        ],
+        nonce: "94ed910d1a099dad3254e9242ae85abde4ba15168eaf0ca8
+            7a555fd56d10fbca2907e3e83ba95368623b8c4686915cf9",
+        signature: [
+            "94edbb92a5ecb8aad4736e56c691916b3f88140666ce9fa7
+             3d64c4ea95ad133c81a648152e44acf96e36dd1e80fabe46",
+            "99ef4aeb15f178cea1fe40db2603138f130e740a19624526
+             203b6351d0a3a94fa329c145786e679e7b82c71a38628ac8",
+        ],
+    },
+];
+
+fn fields(fields: [&str; 5]) -> Vec<u8> {
+    fields.map(hex).concat()
+}
+
+/// KDSA with a message that is one slice.
+fn kdsa(control: Control, parameter: &mut [u8], message: &[u8]) -> ConditionCode {
+    let kdsa = function(Instruction::Kdsa, control.function_code());
+    assert!(kdsa.accepts(control));
+    assert_eq!(parameter.len(), kdsa.parameter_length());
+    let Ok(condition) = kdsa.authenticate_signature(control, parameter, |take| {
+        take(message);
+        Ok::<(), Infallible>(())
+    });
+    condition
+}
+
+impl Sample {
+    fn to_verify(&self) -> Vec<u8> {
+        let ([r, s], [x, y]) = (self.signature, self.public);
+        fields([r, s, self.digest, x, y])
+    }
+
+    /// To sign with `random`: the signature's fields hold zeros.
+    fn to_sign(&self, random: &str) -> Vec<u8> {
+        let zeros = "0".repeat(2 * hex(self.digest).len());
+        fields([&zeros, &zeros, self.digest, self.private, random])
+    }
+}
+
+#[test]
+fn kdsa_ecdsa_signs_with_the_nonce_as_rfc_6979_says() {
+    for sample in &SAMPLES {
+        let mut parameter = sample.to_sign(sample.nonce);
+        let control = Control(0x80 | u64::from(sample.sign));
+        assert_eq!(kdsa(control, &mut parameter, &[]), ConditionCode::Zero);
+        let updated = function(Instruction::Kdsa, sample.sign).updated();
+        assert_eq!(parameter[updated], sample.signature.map(hex).concat());
+    }
+}
+
+#[test]
+fn kdsa_ecdsa_verifies_that_signature_and_no_other() {
+    for sample in &SAMPLES {
+        let good = sample.to_verify();
+        let control = Control(sample.verify.into());
+        assert_eq!(kdsa(control, &mut good.clone(), &[]), ConditionCode::Zero);
+        let length = good.len() / 5;
+        for field in 0..5 {
+            let mut bad = good.clone();
+            bad[(field + 1) * length - 1] ^= 1;
+            assert_eq!(
+                kdsa(control, &mut bad.clone(), &[]),
+                ConditionCode::Two,
+                "field {field}"
+            );
+            bad[field * length..(field + 1) * length].fill(0);
+            if field != 2 {
+                assert_eq!(kdsa(control, &mut bad.clone(), &[]), ConditionCode::Two);
+            }
+            bad[field * length..(field + 1) * length].fill(0xFF);
+            assert_eq!(kdsa(control, &mut bad, &[]), ConditionCode::Two);
+        }
+    }
+}
+
+#[test]
+fn kdsa_ecdsa_makes_a_nonce_of_its_own_that_the_random_number_changes() {
+    for sample in &SAMPLES {
+        let control = Control(sample.sign.into());
+        let mut signatures = Vec::new();
+        for random in ["00", "01"] {
+            let random = random.repeat(hex(sample.digest).len());
+            let mut signed = sample.to_sign(&random);
+            assert_eq!(kdsa(control, &mut signed, &[]), ConditionCode::Zero);
+            let length = signed.len() / 5;
+            let mut verified = sample.to_verify();
+            verified[..2 * length].copy_from_slice(&signed[..2 * length]);
+            let verify = Control(sample.verify.into());
+            assert_eq!(kdsa(verify, &mut verified, &[]), ConditionCode::Zero);
+            assert_eq!(signed[2 * length..], sample.to_sign(&random)[2 * length..]);
+            signatures.push(signed[..2 * length].to_vec());
+        }
+        assert_ne!(signatures[0], signatures[1]);
+    }
+}
+
+#[test]
+fn kdsa_ecdsa_refuses_a_nonce_or_a_private_key_out_of_range() {
+    for sample in &SAMPLES {
+        let length = hex(sample.digest).len();
+        for bad in ["00", "ff"].map(|byte| byte.repeat(length)) {
+            let mut parameter = sample.to_sign(&bad);
+            let before = parameter.clone();
+            let control = Control(0x80 | u64::from(sample.sign));
+            assert_eq!(kdsa(control, &mut parameter, &[]), ConditionCode::Two);
+            assert_eq!(parameter, before);
+            let mut parameter = sample.to_sign(sample.nonce);
+            parameter[3 * length..4 * length].copy_from_slice(&hex(&bad));
+            let control = Control(sample.sign.into());
+            assert_eq!(kdsa(control, &mut parameter, &[]), ConditionCode::Two);
+        }
+    }
+}
+
+#[test]
+fn pcc_multiplies_the_generator_by_the_private_key_to_the_public_key() {
+    for sample in &SAMPLES {
+        let pcc = function(Instruction::Pcc, sample.multiply);
+        let [x, y] = sample.generator;
+        let zeros = "0".repeat(2 * hex(x).len());
+        let mut parameter = fields([&zeros, &zeros, x, y, sample.private]);
+        assert_eq!(pcc.parameter_length(), parameter.len());
+        assert_eq!(pcc.compute(&mut parameter), ConditionCode::Zero);
+        assert_eq!(parameter[pcc.updated()], sample.public.map(hex).concat());
+        let mut off_the_curve = fields([&zeros, &zeros, x, x, sample.private]);
+        assert_eq!(pcc.compute(&mut off_the_curve), ConditionCode::Two);
+        let mut to_infinity = fields([&zeros, &zeros, x, y, &zeros]);
+        assert_eq!(pcc.compute(&mut to_infinity), ConditionCode::Two);
+    }
+}
+
+/// RFC 8032, section 7.1: private key, public key, message, signature.
+const ED25519: [[&str; 4]; 3] = [
+    [
+        "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
+        "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+        "",
+        "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e06522490155
+         5fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b",
+    ],
+    [
+        "4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb",
+        "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c",
+        "72",
+        "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da
+         085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00",
+    ],
+    [
+        "c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7",
+        "fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025",
+        "af82",
+        "6291d657deec24024827e69c3abe01a30ce548a284743a445e3680d7db5ac3ac
+         18ff9b538d16f290ae67f760984dc6594a7c15e9716ed28dc027beceea1ec40a",
+    ],
+];
+
+/// Each 32 bytes with the highest byte first.
+fn reversed(digits: &str) -> Vec<u8> {
+    hex(digits)
+        .chunks(32)
+        .flat_map(|field| field.iter().rev().copied())
+        .collect()
+}
+
+#[test]
+fn kdsa_ed25519_signs_as_rfc_8032_says() {
+    for [private, _, message, signature] in ED25519 {
+        let mut parameter = vec![0; 64];
+        parameter.extend(hex(private));
+        assert_eq!(
+            kdsa(Control(40), &mut parameter, &hex(message)),
+            ConditionCode::Zero
+        );
+        assert_eq!(parameter[..64], reversed(signature));
+        assert_eq!(parameter[64..], hex(private));
+    }
+}
+
+#[test]
+fn kdsa_ed25519_verifies_that_signature_and_no_other() {
+    for [_, public, message, signature] in ED25519 {
+        let good = [reversed(signature), reversed(public)].concat();
+        let message = hex(message);
+        assert_eq!(
+            kdsa(Control(32), &mut good.clone(), &message),
+            ConditionCode::Zero
+        );
+        for byte in [0, 31, 32, 63, 64, 95] {
+            let mut bad = good.clone();
+            bad[byte] ^= 1;
+            assert_eq!(
+                kdsa(Control(32), &mut bad, &message),
+                ConditionCode::Two,
+                "byte {byte}"
+            );
+        }
+        let longer = [&message[..], &[0]].concat();
+        assert_eq!(
+            kdsa(Control(32), &mut good.clone(), &longer),
+            ConditionCode::Two
+        );
+    }
+}
+
+#[test]
+fn kdsa_ed25519_takes_the_message_in_any_pieces_twice_to_sign_and_ends_at_its_exception() {
+    let message: Vec<u8> = (0..300).map(|index| index as u8).collect();
+    let private = hex(ED25519[0][0]);
+    let sign = function(Instruction::Kdsa, 40);
+    let mut at_once = [vec![0; 64], private.clone()].concat();
+    kdsa(Control(40), &mut at_once, &message);
+    for piece in [1, 7, 64, 128, 299] {
+        let mut parameter = [vec![0; 64], private.clone()].concat();
+        let mut times = 0;
+        let Ok(condition) = sign.authenticate_signature(Control(40), &mut parameter, |take| {
+            times += 1;
+            message.chunks(piece).for_each(&mut *take);
+            Ok::<(), Infallible>(())
+        });
+        assert_eq!((condition, times), (ConditionCode::Zero, 2));
+        assert_eq!(parameter, at_once);
+    }
+    for passes in 0..2 {
+        let mut parameter = [vec![0; 64], private.clone()].concat();
+        let before = parameter.clone();
+        let mut left = passes;
+        let outcome = sign.authenticate_signature(Control(40), &mut parameter, |take| {
+            take(&message);
+            left -= 1;
+            if left < 0 {
+                Err("access exception")
+            } else {
+                Ok(())
+            }
+        });
+        assert_eq!(outcome, Err("access exception"));
+        assert_eq!(parameter, before);
+    }
+}
+
+#[test]
+fn pcc_x25519_gives_the_answer_of_rfc_7748() {
+    let pcc = function(Instruction::Pcc, 80);
+    let mut scalar = hex("a546e36bf0527c9d3b16154b82465edd62144c0ac1fc5a18506a2244ba449ac4");
+    // What a program does to the scalar before.
+    scalar[0] &= 248;
+    scalar[31] = scalar[31] & 127 | 64;
+    scalar.reverse();
+    let source = "e6db6867583030db3594c1a424b15f7c726624ec26b3353b10a903a6d0ab1c4c";
+    let mut parameter = [vec![0; 32], reversed(source), scalar].concat();
+    assert_eq!(pcc.parameter_length(), parameter.len());
+    assert_eq!(pcc.compute(&mut parameter), ConditionCode::Zero);
+    let expected = "c3da55379de9c6908e94ea4df28d084f32eccf03491c71f754b4075577a28552";
+    assert_eq!(parameter[pcc.updated()], reversed(expected));
+}

@@ -1,0 +1,146 @@
+//! PRNO: the known answers for Hash_DRBG with SHA-512 (SP 800-90A), without prediction resistance.
+
+use super::*;
+use crate::msa::condition;
+
+const SEED: &str = "6b50a7d8f8a55d7a3df8bb40bcc3b722d8708de67fda010b
+    03c4c84d72096f8c3ec649cc6256d9fa31db7a2904aaf025";
+
+fn seeded() -> (Function, Vec<u8>) {
+    let drng = function(Instruction::Prno, 3);
+    let mut parameter = vec![0; drng.parameter_length()];
+    assert!(!drng.is_seeded(&parameter));
+    drng.seed(&mut parameter, &hex(SEED));
+    assert!(drng.is_seeded(&parameter));
+    (drng, parameter)
+}
+
+/// A request for `length` bytes in one piece.
+fn request(drng: Function, parameter: &mut [u8], length: usize) -> Vec<u8> {
+    let mut output = vec![0; length];
+    let (whole, rest) = output.split_at_mut(length / 64 * 64);
+    drng.generate(parameter, whole);
+    drng.generate_last(parameter, rest);
+    output
+}
+
+#[test]
+fn the_first_seed_makes_the_working_state_of_the_known_answer() {
+    let (_, parameter) = seeded();
+    assert_eq!(parameter[..16], hex("00000000 00000001 0000000000000000"));
+    assert_eq!(
+        parameter[16..128],
+        hex(
+            "00ade36f9a01c776613435f54e247422219a2989c7932e601ee814248dd503f1
+             655d082272d5ad95e1231e8aa713d92b5ebcbb80ab8de579ab5b474eddee6b03
+             8f0f5c5ea91a83ddd388b2754bce8336574bf15cca7e09c0d389c6e0dac4817e
+             5bf9e101c19205eaf52fc6c6c78fbcf4"
+        )
+    );
+    assert_eq!(
+        parameter[128..],
+        hex(
+            "00f4a3e5a0726395c64f48d08b5b5f8e6b961f16edbc66944531d7477322a586
+             cec04cac63b83950bfe6596c3858991f27a79d712ab37bf9fb1786aa9981aa43
+             e437d31e6ee5e6eec2ed954f530e468acc45a5db690d81c93292bc8f33e6f609
+             7c8e05190df1b6ccf302219025eced0e"
+        )
+    );
+}
+
+#[test]
+fn the_second_request_of_256_bytes_gives_the_known_answer() {
+    let (drng, mut parameter) = seeded();
+    request(drng, &mut parameter, 256);
+    assert_eq!(
+        request(drng, &mut parameter, 256),
+        hex(
+            "95b7f17e9802d3577392c6a9c08083b67dd1292265b5f42d237f1c55bb9b10bf
+             cfd82c77a378b8266a0099143b3c2d64611eeeb69acdc055957c139e8b190c7a
+             06955f2c797c2778de940396a501f40e91396acf8d7e45ebdbb53bbf8c975230
+             d2f0ff9106c76119ae498e7fbc03d90f8e4c51627aed5c8d4263d5d2b978873a
+             0de596ee6dc7f7c29e37eee8b34c90dd1cf6a9ddb22b4cbd086b14b35de93da2
+             d5cb1806698cbd7bbb67bfe3d31fd2d1dbd2a1e058a3eb99d7e51f1a938eed5e
+             1c1de23a6b4345d3191409f92f39b3670d8dbf b635d8e6a36932d81033d1448d
+             63b403ddf88e121b6e819ac381226c1321e4b08644f6727c368c5a9f7a4b3ee2"
+        )
+    );
+    assert_eq!(
+        parameter[4..16],
+        hex("00000003 0000000000000000"),
+        "two requests"
+    );
+}
+
+#[test]
+fn a_request_that_is_cut_gives_the_same_bytes_and_counts_them() {
+    let (drng, mut whole) = seeded();
+    let expected = request(drng, &mut whole, 300);
+    for first in 0..4 {
+        let (_, mut parameter) = seeded();
+        let mut output = vec![0; 300];
+        let (before, after) = output.split_at_mut(64 * first);
+        drng.generate(&mut parameter, before);
+        assert_eq!(
+            parameter[8..16],
+            (64 * first as u64).to_be_bytes(),
+            "stream bytes"
+        );
+        assert_eq!(parameter[4..8], [0, 0, 0, 1], "the request is not complete");
+        drng.generate_last(&mut parameter, after);
+        assert_eq!((&output, &parameter), (&expected, &whole));
+    }
+}
+
+#[test]
+fn a_later_seed_takes_the_state_into_account_and_begins_the_count_anew() {
+    let (drng, mut parameter) = seeded();
+    request(drng, &mut parameter, 64);
+    let (mut same, mut other) = (parameter.clone(), parameter.clone());
+    drng.seed(&mut parameter, b"fresh");
+    drng.seed(&mut same, b"fresh");
+    drng.seed(&mut other, b"stale");
+    assert_eq!(parameter, same);
+    assert_ne!(parameter[16..], other[16..]);
+    assert_eq!(parameter[4..8], [0, 0, 0, 1]);
+    let mut first = vec![0; 240];
+    drng.seed(&mut first, b"fresh");
+    assert_ne!(
+        parameter[16..],
+        first[16..],
+        "not as if it were the first seed"
+    );
+}
+
+#[test]
+fn a_carry_goes_through_the_whole_value() {
+    let (drng, mut parameter) = seeded();
+    parameter[17..128].fill(0xFF);
+    let first = request(drng, &mut parameter.clone(), 128);
+    parameter[17..128].fill(0);
+    let next = request(drng, &mut parameter, 64);
+    assert_eq!(
+        first[64..],
+        next,
+        "the block after that of all ones is that of zero"
+    );
+}
+
+#[test]
+fn conditioned_entropy_is_a_digest_of_all_the_raw_entropy() {
+    let raw: [u8; 256] = core::array::from_fn(|index| index as u8);
+    let conditioned = condition(&raw);
+    // SHA-512 of the bytes 0-255, computed apart.
+    assert_eq!(
+        conditioned[..],
+        hex(
+            "1e7b80bc8edc552c8feeb2780e111477e5bc70465fac1a77b29b35980c3f0ce4
+             a036a6c9462036824bd56801e62af7e9feba5c22ed8a5af877bf7de117dcac6d"
+        )
+    );
+    for index in 0..256 {
+        let mut other = raw;
+        other[index] ^= 1;
+        assert_ne!(condition(&other), conditioned);
+    }
+}
