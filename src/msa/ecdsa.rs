@@ -1,8 +1,10 @@
-//! ECDSA over P-256 and P-384 (FIPS 186-5), as KDSA computes it.
+//! ECDSA over P-256, P-384 and P-521 (FIPS 186-5), as KDSA computes it, and the scalar
+//! multiplications of PCC.
 //!
-//! The parameter block is five numbers of the length of a coordinate, the leftmost byte first: the
-//! signature's r and s, the digest, and then the public key's x and y to verify, or the private
-//! key and a random number to sign.
+//! The parameter block is five fields, each a number with its leftmost byte first: the signature's
+//! r and s, the digest, and then the public key's x and y to verify, or the private key and a
+//! random number to sign. A field is as long as a coordinate, but 80 bytes for P-521, whose 66
+//! bytes stand at the right.
 
 use p256::elliptic_curve::group::Group as _;
 use p256::elliptic_curve::ops::{Invert, MulByGeneratorVartime, Reduce};
@@ -15,17 +17,43 @@ use crate::arch::condition::ConditionCode;
 type Scalar<C> = <C as CurveArithmetic>::Scalar;
 type Point<C> = <C as CurveArithmetic>::ProjectivePoint;
 
-/// Field `index` of the parameter block.
-fn field<C: CurveArithmetic>(parameter: &[u8], index: usize) -> FieldBytes<C> {
-    let mut field = FieldBytes::<C>::default();
-    let length = field.len();
-    field.copy_from_slice(&parameter[index * length..(index + 1) * length]);
-    field
+/// The fields of the signature, of the result of a multiplication, and of what comes in.
+const R: usize = 0;
+const S: usize = 1;
+const DIGEST: usize = 2;
+const PUBLIC_KEY: usize = 3;
+const PRIVATE_KEY: usize = 3;
+const RANDOM_NUMBER: usize = 4;
+const SOURCE: usize = 2;
+const SCALAR: usize = 4;
+
+/// The length of a number and of the field it stands in.
+fn lengths<C: CurveArithmetic>() -> (usize, usize) {
+    match FieldBytes::<C>::default().len() {
+        66 => (66, 80),
+        length => (length, length),
+    }
 }
 
-/// The number in `bytes` when it is one up to the order less one.
-fn in_range<C: CurveArithmetic>(bytes: FieldBytes<C>) -> Option<Scalar<C>> {
-    Option::<Scalar<C>>::from(Scalar::<C>::from_repr(bytes))
+/// The number in field `index`; none when the field holds more than a number's bytes.
+fn field<C: CurveArithmetic>(parameter: &[u8], index: usize) -> Option<FieldBytes<C>> {
+    let (length, field) = lengths::<C>();
+    let (left, right) = parameter[index * field..(index + 1) * field].split_at(field - length);
+    let mut number = FieldBytes::<C>::default();
+    number.copy_from_slice(right);
+    left.iter().all(|&byte| byte == 0).then_some(number)
+}
+
+fn put<C: CurveArithmetic>(parameter: &mut [u8], index: usize, number: &FieldBytes<C>) {
+    let (length, field) = lengths::<C>();
+    let (left, right) = parameter[index * field..(index + 1) * field].split_at_mut(field - length);
+    left.fill(0);
+    right.copy_from_slice(number);
+}
+
+/// The number when it is one up to the order less one.
+fn in_range<C: CurveArithmetic>(number: FieldBytes<C>) -> Option<Scalar<C>> {
+    Option::<Scalar<C>>::from(Scalar::<C>::from_repr(number))
         .filter(|scalar| !bool::from(scalar.is_zero()))
 }
 
@@ -37,27 +65,26 @@ fn reduced_x<C: CurveArithmetic>(point: Point<C>) -> Scalar<C> {
 
 /// The point with the coordinates in fields `index` and the next, when it is on the curve.
 fn point<C: CurveArithmetic>(parameter: &[u8], index: usize) -> Option<Point<C>> {
-    let (x, y) = (
-        field::<C>(parameter, index),
-        field::<C>(parameter, index + 1),
-    );
+    let x = field::<C>(parameter, index)?;
+    let y = field::<C>(parameter, index + 1)?;
     Option::<C::AffinePoint>::from(C::AffinePoint::from_coordinates(&x, &y)).map(Point::<C>::from)
+}
+
+/// Condition code 0 when there is an outcome, else 2.
+fn condition(outcome: Option<()>) -> ConditionCode {
+    outcome.map_or(ConditionCode::Two, |()| ConditionCode::Zero)
 }
 
 /// KDSA-ECDSA-Verify.
 pub(super) fn verify<C: CurveArithmetic>(parameter: &[u8]) -> ConditionCode {
-    if is_good::<C>(parameter) == Some(true) {
-        ConditionCode::Zero
-    } else {
-        ConditionCode::Two
-    }
+    condition(is_good::<C>(parameter).filter(|&good| good).map(drop))
 }
 
 fn is_good<C: CurveArithmetic>(parameter: &[u8]) -> Option<bool> {
-    let r = in_range::<C>(field::<C>(parameter, 0))?;
-    let s = in_range::<C>(field::<C>(parameter, 1))?;
-    let digest = Scalar::<C>::reduce(&field::<C>(parameter, 2));
-    let key = point::<C>(parameter, 3)?;
+    let r = in_range::<C>(field::<C>(parameter, R)?)?;
+    let s = in_range::<C>(field::<C>(parameter, S)?)?;
+    let digest = Scalar::<C>::reduce(&field::<C>(parameter, DIGEST)?);
+    let key = point::<C>(parameter, PUBLIC_KEY)?;
     let inverse = Option::<Scalar<C>>::from(Invert::invert(&s))?;
     let point =
         Point::<C>::mul_by_generator_and_mul_add_vartime(&(digest * inverse), &(r * inverse), &key);
@@ -68,39 +95,40 @@ fn is_good<C: CurveArithmetic>(parameter: &[u8]) -> Option<bool> {
 /// the private key, the digest and the random number by SHA-512, so that a poor random number does
 /// no harm. How it is made is the model's own affair.
 pub(super) fn sign<C: CurveArithmetic>(deterministic: bool, parameter: &mut [u8]) -> ConditionCode {
-    let Some(key) = in_range::<C>(field::<C>(parameter, 3)) else {
-        return ConditionCode::Two;
+    condition(signed::<C>(deterministic, parameter))
+}
+
+fn signed<C: CurveArithmetic>(deterministic: bool, parameter: &mut [u8]) -> Option<()> {
+    let key = in_range::<C>(field::<C>(parameter, PRIVATE_KEY)?)?;
+    let digest = Scalar::<C>::reduce(&field::<C>(parameter, DIGEST)?);
+    let (r, s) = if deterministic {
+        let nonce = in_range::<C>(field::<C>(parameter, RANDOM_NUMBER)?)?;
+        signature::<C>(key, digest, nonce)?
+    } else {
+        // A nonce is out of range once in 2 to the 32 times at most.
+        (0..=u8::MAX).find_map(|attempt| {
+            let nonce = in_range::<C>(derived_nonce::<C>(parameter, attempt))?;
+            signature::<C>(key, digest, nonce)
+        })?
     };
-    let digest = Scalar::<C>::reduce(&field::<C>(parameter, 2));
-    // A nonce is out of range once in 2 to the 32 times at most.
-    for attempt in 0_u8..=u8::MAX {
-        let nonce = if deterministic {
-            field::<C>(parameter, 4)
-        } else {
-            derived_nonce::<C>(parameter, attempt)
-        };
-        if let Some((r, s)) =
-            in_range::<C>(nonce).and_then(|nonce| signature::<C>(key, digest, nonce))
-        {
-            let length = r.len();
-            parameter[..length].copy_from_slice(&r);
-            parameter[length..2 * length].copy_from_slice(&s);
-            return ConditionCode::Zero;
-        }
-        if deterministic {
-            break;
-        }
-    }
-    ConditionCode::Two
+    put::<C>(parameter, R, &r);
+    put::<C>(parameter, S, &s);
+    Some(())
 }
 
 fn derived_nonce<C: CurveArithmetic>(parameter: &[u8], attempt: u8) -> FieldBytes<C> {
+    let (_, field) = lengths::<C>();
     let mut nonce = FieldBytes::<C>::default();
-    let length = nonce.len();
-    let digest = Sha512::new_with_prefix(&parameter[2 * length..5 * length])
-        .chain_update([attempt])
-        .finalize();
-    nonce.copy_from_slice(&digest[..length]);
+    for (part, counter) in nonce.chunks_mut(64).zip(0_u8..) {
+        let digest = Sha512::new_with_prefix(&parameter[DIGEST * field..5 * field])
+            .chain_update([attempt, counter])
+            .finalize();
+        part.copy_from_slice(&digest[..part.len()]);
+    }
+    if nonce.len() == 66 {
+        // 521 bits are 65 bytes and one bit.
+        nonce[0] &= 1;
+    }
     nonce
 }
 
@@ -118,17 +146,17 @@ fn signature<C: CurveArithmetic>(
 /// PCC-Scalar-Multiply: the parameter block is the coordinates of the result, those of the source
 /// and the scalar.
 pub(super) fn multiply<C: CurveArithmetic>(parameter: &mut [u8]) -> ConditionCode {
-    let Some(source) = point::<C>(parameter, 2) else {
-        return ConditionCode::Two;
-    };
-    let product = source * Scalar::<C>::reduce(&field::<C>(parameter, 4));
+    condition(multiplied::<C>(parameter))
+}
+
+fn multiplied<C: CurveArithmetic>(parameter: &mut [u8]) -> Option<()> {
+    let source = point::<C>(parameter, SOURCE)?;
+    let product = source * Scalar::<C>::reduce(&field::<C>(parameter, SCALAR)?);
     if bool::from(product.is_identity()) {
-        return ConditionCode::Two;
+        return None;
     }
     let result: C::AffinePoint = product.into();
-    let (x, y) = (result.x(), result.y());
-    let length = x.len();
-    parameter[..length].copy_from_slice(&x);
-    parameter[length..2 * length].copy_from_slice(&y);
-    ConditionCode::Zero
+    put::<C>(parameter, R, &result.x());
+    put::<C>(parameter, S, &result.y());
+    Some(())
 }

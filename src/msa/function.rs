@@ -51,6 +51,7 @@ pub(super) enum Algorithm {
     /// Signatures and scalar multiplication over an elliptic curve.
     P256,
     P384,
+    P521,
     Ed25519,
     X25519,
 }
@@ -84,6 +85,7 @@ impl Algorithm {
             | Self::TrueRandom
             | Self::P256
             | Self::P384
+            | Self::P521
             | Self::Ed25519
             | Self::X25519 => 1,
         }
@@ -100,10 +102,12 @@ impl Algorithm {
         }
     }
 
-    /// The length of a coordinate or scalar in bytes.
-    pub(super) const fn coordinate(self) -> usize {
+    /// The length of the field of a coordinate or scalar in bytes. The 66 bytes of P-521 stand at
+    /// the right of theirs.
+    const fn coordinate(self) -> usize {
         match self {
             Self::P384 => 48,
+            Self::P521 => 80,
             _ => 32,
         }
     }
@@ -153,12 +157,14 @@ impl Function {
                 52 => Some(Algorithm::XtsAes256),
                 64 => Some(Algorithm::P256),
                 65 => Some(Algorithm::P384),
+                66 => Some(Algorithm::P521),
                 80 => Some(Algorithm::X25519),
                 _ => cipher(code),
             },
             Instruction::Kdsa => match code {
                 1 | 9 => Some(Algorithm::P256),
                 2 | 10 => Some(Algorithm::P384),
+                3 | 11 => Some(Algorithm::P521),
                 32 | 40 => Some(Algorithm::Ed25519),
                 _ => None,
             },
@@ -205,9 +211,11 @@ impl Function {
             | Algorithm::Sha512
             | Algorithm::Sha3 { .. }
             | Algorithm::Shake { .. } => Engine::Sha,
-            Algorithm::P256 | Algorithm::P384 | Algorithm::Ed25519 | Algorithm::X25519 => {
-                Engine::Ecc
-            }
+            Algorithm::P256
+            | Algorithm::P384
+            | Algorithm::P521
+            | Algorithm::Ed25519
+            | Algorithm::X25519 => Engine::Ecc,
             Algorithm::Sha512Drng | Algorithm::ConditioningRatio | Algorithm::TrueRandom => {
                 Engine::Prng
             }
@@ -227,7 +235,7 @@ impl Function {
             | Instruction::Kmctr
             | Instruction::Kma => true,
             Instruction::Prno => self.code == 3,
-            Instruction::Kdsa => matches!(self.code, 9 | 10),
+            Instruction::Kdsa => matches!(self.code, 9..=11),
             _ => false,
         };
         let feedback = match self.instruction {
@@ -270,7 +278,7 @@ impl Function {
             },
             Instruction::Pcc => match algorithm {
                 Algorithm::XtsAes128 | Algorithm::XtsAes256 => key + 4 * block,
-                Algorithm::P256 | Algorithm::P384 => 5 * algorithm.coordinate(),
+                Algorithm::P256 | Algorithm::P384 | Algorithm::P521 => 5 * algorithm.coordinate(),
                 Algorithm::X25519 => 96,
                 _ => 8 + 2 * block + key,
             },
@@ -302,12 +310,14 @@ impl Function {
                 // The XTS parameter; the intermediate bit index is this machine's to leave alone.
                 Algorithm::XtsAes128 | Algorithm::XtsAes256 => key + 3 * block..key + 4 * block,
                 Algorithm::X25519 => 0..32,
-                Algorithm::P256 | Algorithm::P384 => 0..2 * algorithm.coordinate(),
+                Algorithm::P256 | Algorithm::P384 | Algorithm::P521 => {
+                    0..2 * algorithm.coordinate()
+                }
                 // The message-authentication code takes the place of the chaining value.
                 _ => 8 + block..8 + 2 * block,
             },
             Instruction::Kdsa => match self.code {
-                9 | 10 | 40 => 0..2 * algorithm.coordinate(),
+                9..=11 | 40 => 0..2 * algorithm.coordinate(),
                 _ => 0..0,
             },
         }

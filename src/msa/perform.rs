@@ -7,6 +7,7 @@
 
 use p256::NistP256;
 use p384::NistP384;
+use p521::NistP521;
 
 use super::cipher::Cipher;
 use super::function::Algorithm;
@@ -214,6 +215,7 @@ impl Function {
         match self.algorithm {
             Algorithm::P256 => return ecdsa::multiply::<NistP256>(parameter),
             Algorithm::P384 => return ecdsa::multiply::<NistP384>(parameter),
+            Algorithm::P521 => return ecdsa::multiply::<NistP521>(parameter),
             Algorithm::X25519 => return eddsa::multiply(parameter),
             _ => (),
         }
@@ -261,8 +263,10 @@ impl Function {
         match self.code {
             1 => Ok(ecdsa::verify::<NistP256>(parameter)),
             2 => Ok(ecdsa::verify::<NistP384>(parameter)),
+            3 => Ok(ecdsa::verify::<NistP521>(parameter)),
             9 => Ok(ecdsa::sign::<NistP256>(control.modifier(), parameter)),
             10 => Ok(ecdsa::sign::<NistP384>(control.modifier(), parameter)),
+            11 => Ok(ecdsa::sign::<NistP521>(control.modifier(), parameter)),
             32 => eddsa::verify(parameter, &mut message),
             _ => eddsa::sign(parameter, &mut message),
         }

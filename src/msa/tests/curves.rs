@@ -18,7 +18,7 @@ struct Sample {
     signature: [&'static str; 2],
 }
 
-const SAMPLES: [Sample; 2] = [
+const SAMPLES: [Sample; 3] = [
     Sample {
         verify: 1,
         sign: 9,
@@ -66,6 +66,44 @@ const SAMPLES: [Sample; 2] = [
              3d64c4ea95ad133c81a648152e44acf96e36dd1e80fabe46",
             "99ef4aeb15f178cea1fe40db2603138f130e740a19624526
              203b6351d0a3a94fa329c145786e679e7b82c71a38628ac8",
+        ],
+    },
+    Sample {
+        verify: 3,
+        sign: 11,
+        multiply: 66,
+        generator: [
+            "000000000000000000000000000000c6858e06b70404e9cd9e3ecb66
+             2395b4429c648139053fb521f828af606b4d3dbaa14b5e77efe7
+             5928fe1dc127a2ffa8de3348b3c1856a429bf97e7e31c2e5bd66",
+            "0000000000000000000000000000011839296a789a3bc0045c8a5fb4
+             2c7d1bd998f54449579b446817afbd17273e662c97ee72995ef4
+             2640c550b9013fad0761353c7086a272c24088be94769fd16650",
+        ],
+        digest: "0000000000000000000000000000000039a5e04aaff7455d9850c605
+             364f514c11324ce64016960d23d5dc57d3ffd8f49a739468ab80
+             49bf18eef820cdb1ad6c9015f838556bc7fad4138b23fdf986c7",
+        private: "000000000000000000000000000000fad06daa62ba3b25d2fb40133d
+             a757205de67f5bb0018fee8c86e1b68c7e75caa896eb32f1f47c
+             70855836a6d16fcc1466f6d8fbec67db89ec0c08b0e996b83538",
+        public: [
+            "000000000000000000000000000001894550d0785932e00eaa23b694
+             f213f8c3121f86dc97a04e5a7167db4e5bcd371123d46e45db6b
+             5d5370a7f20fb633155d38ffa16d2bd761dcac474b9a2f5023a4",
+            "000000000000000000000000000000493101c962cd4d2fddf782285e
+             64584139c2f91b47f87ff82354d6630f746a28a0db25741b5b34
+             a828008b22acc23f924faafbd4d33f81ea66956dfeaa2bfdfcf5",
+        ],
+        nonce: "000000000000000000000000000001dae2ea071f8110dc26882d4d5e
+             ae0621a3256fc8847fb9022e2b7d28e6f10198b1574fdd03a905
+             3c08a1854a168aa5a57470ec97dd5ce090124ef52a2f7ecbffd3",
+        signature: [
+            "000000000000000000000000000000c328fafcbd79dd77850370c463
+             25d987cb525569fb63c5d3bc53950e6d4c5f174e25a1ee9017b5
+             d450606add152b534931d7d4e8455cc91f9b15bf05ec36e377fa",
+            "000000000000000000000000000000617cce7cf5064806c467f678d3
+             b4080d6f1cc50af26ca209417308281b68af282623eaa63e5b5c
+             0723d8b8c37ff0777b1a20f8ccb1dccc43997f1ee0e44da4a67a",
         ],
     },
 ];
@@ -132,6 +170,20 @@ fn kdsa_ecdsa_verifies_that_signature_and_no_other() {
             bad[field * length..(field + 1) * length].fill(0xFF);
             assert_eq!(kdsa(control, &mut bad, &[]), ConditionCode::Two);
         }
+    }
+}
+
+#[test]
+fn the_left_of_a_field_of_p_521_must_be_zeros() {
+    let good = SAMPLES[2].to_verify();
+    assert_eq!(
+        kdsa(Control(3), &mut good.clone(), &[]),
+        ConditionCode::Zero
+    );
+    for field in 0..5 {
+        let mut bad = good.clone();
+        bad[80 * field + 13] = 1;
+        assert_eq!(kdsa(Control(3), &mut bad, &[]), ConditionCode::Two);
     }
 }
 

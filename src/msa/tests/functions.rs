@@ -31,9 +31,9 @@ fn query_shows_the_query_function_and_each_function_that_is_supplied() {
     assert_eq!(supplied(Instruction::Klmd), hashes);
     assert_eq!(supplied(Instruction::Kimd), [&hashes[..], &[65]].concat());
     assert_eq!(supplied(Instruction::Prno), [0, 3, 112, 114]);
-    let computations = [&ciphers[..], &[50, 52, 64, 65, 80]].concat();
+    let computations = [&ciphers[..], &[50, 52, 64, 65, 66, 80]].concat();
     assert_eq!(supplied(Instruction::Pcc), computations);
-    assert_eq!(supplied(Instruction::Kdsa), [0, 1, 2, 9, 10, 32, 40]);
+    assert_eq!(supplied(Instruction::Kdsa), [0, 1, 2, 3, 9, 10, 11, 32, 40]);
     assert_eq!(supplied(Instruction::Pckmo), [0]);
 }
 
@@ -65,7 +65,9 @@ fn the_parameter_blocks_are_as_long_as_their_fields() {
         (Instruction::Pcc, 50, 80),
         (Instruction::Pcc, 52, 96),
         (Instruction::Pcc, 65, 240),
+        (Instruction::Pcc, 66, 400),
         (Instruction::Kdsa, 1, 160),
+        (Instruction::Kdsa, 11, 400),
         (Instruction::Kdsa, 32, 96),
     ] {
         let function = function(instruction, code);
@@ -108,7 +110,7 @@ fn the_modifier_bit_has_a_meaning_only_where_there_are_two_directions() {
                 | Instruction::Kmctr
                 | Instruction::Kma => true,
                 Instruction::Prno => function.code() == 3,
-                Instruction::Kdsa => [9, 10].contains(&function.code()),
+                Instruction::Kdsa => [9, 10, 11].contains(&function.code()),
                 _ => false,
             };
             assert_eq!(
