@@ -4,7 +4,7 @@ use aes::cipher::{Array, BlockCipherDecrypt, BlockCipherEncrypt, BlockSizeUser, 
 use aes::{Aes128, Aes192, Aes256};
 use des::{Des, TdesEde2, TdesEde3};
 
-use super::function::Algorithm;
+use super::algorithm::Algorithm;
 
 /// A block cipher with its expanded key.
 ///

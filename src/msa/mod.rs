@@ -38,10 +38,12 @@
 
 #![forbid(unsafe_code)]
 
+mod algorithm;
 mod cipher;
 mod control;
 mod ecdsa;
 mod eddsa;
+mod edwards;
 mod function;
 mod ghash;
 mod instruction;

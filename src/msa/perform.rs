@@ -9,10 +9,12 @@ use p256::NistP256;
 use p384::NistP384;
 use p521::NistP521;
 
+use super::algorithm::Algorithm;
 use super::cipher::Cipher;
-use super::function::Algorithm;
 use super::{Control, Function, Instruction};
-use super::{ecdsa, eddsa, ghash, keccak, km, kma, kmac, kmc, kmctr, kmf, kmo, prno, sha, xts};
+use super::{
+    ecdsa, eddsa, edwards, ghash, keccak, km, kma, kmac, kmc, kmctr, kmf, kmo, prno, sha, xts,
+};
 use crate::arch::condition::ConditionCode;
 
 impl Function {
@@ -216,6 +218,7 @@ impl Function {
             Algorithm::P256 => return ecdsa::multiply::<NistP256>(parameter),
             Algorithm::P384 => return ecdsa::multiply::<NistP384>(parameter),
             Algorithm::P521 => return ecdsa::multiply::<NistP521>(parameter),
+            Algorithm::Ed25519 => return edwards::multiply(&mut parameter[..160]),
             Algorithm::X25519 => return eddsa::multiply(parameter),
             _ => (),
         }

@@ -7,7 +7,7 @@
 use sha1::block_api::compress as compress160;
 use sha2::block_api::{compress256, compress512};
 
-use super::function::Algorithm;
+use super::algorithm::Algorithm;
 
 /// Takes whole data blocks into the chaining value at the left of `parameter`.
 pub(super) fn process(algorithm: Algorithm, parameter: &mut [u8], input: &[u8]) {

@@ -1,7 +1,6 @@
 //! KMA, KMAC, GHASH and CMAC: SP 800-38D, FIPS 113 and SP 800-38B.
 
 use super::*;
-use crate::arch::condition::ConditionCode;
 
 const KEY: &str = "feffe9928665731c6d6a8f9467308308feffe9928665731c6d6a8f9467308308";
 const TEXT: &str = "d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a72

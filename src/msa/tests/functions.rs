@@ -31,7 +31,7 @@ fn query_shows_the_query_function_and_each_function_that_is_supplied() {
     assert_eq!(supplied(Instruction::Klmd), hashes);
     assert_eq!(supplied(Instruction::Kimd), [&hashes[..], &[65]].concat());
     assert_eq!(supplied(Instruction::Prno), [0, 3, 112, 114]);
-    let computations = [&ciphers[..], &[50, 52, 64, 65, 66, 80]].concat();
+    let computations = [&ciphers[..], &[50, 52, 64, 65, 66, 72, 80]].concat();
     assert_eq!(supplied(Instruction::Pcc), computations);
     assert_eq!(supplied(Instruction::Kdsa), [0, 1, 2, 3, 9, 10, 11, 32, 40]);
     assert_eq!(supplied(Instruction::Pckmo), [0]);
@@ -66,6 +66,8 @@ fn the_parameter_blocks_are_as_long_as_their_fields() {
         (Instruction::Pcc, 52, 96),
         (Instruction::Pcc, 65, 240),
         (Instruction::Pcc, 66, 400),
+        (Instruction::Pcc, 72, 160),
+        (Instruction::Pcc, 80, 96),
         (Instruction::Kdsa, 1, 160),
         (Instruction::Kdsa, 11, 400),
         (Instruction::Kdsa, 32, 96),

@@ -2,14 +2,18 @@
 
 mod authentication;
 mod block_ciphers;
-mod curves;
 mod cuts;
 mod digests;
+mod ecdsa;
+mod eddsa;
 mod functions;
 mod random_numbers;
 mod xts;
 
+use core::convert::Infallible;
+
 use super::{Control, Function, Instruction};
+use crate::arch::condition::ConditionCode;
 
 /// The bytes that `digits` spells; white space between them does not matter.
 fn hex(digits: &str) -> Vec<u8> {
@@ -67,4 +71,16 @@ fn both_ways(
     assert_eq!(output, hex(plain), "{instruction:?} {code} deciphers");
     assert_eq!(after, after_decipher, "{instruction:?} {code} chains");
     after
+}
+
+/// KDSA with a message that is one slice.
+fn kdsa(control: Control, parameter: &mut [u8], message: &[u8]) -> ConditionCode {
+    let kdsa = function(Instruction::Kdsa, control.function_code());
+    assert!(kdsa.accepts(control));
+    assert_eq!(parameter.len(), kdsa.parameter_length());
+    let Ok(condition) = kdsa.authenticate_signature(control, parameter, |take| {
+        take(message);
+        Ok::<(), Infallible>(())
+    });
+    condition
 }

@@ -10,10 +10,7 @@ fn prepared(code: u8, key: &[u8], tweak: &[u8], block: u128) -> [u8; 16] {
     parameter.extend_from_slice(&[0; 32]);
     let pcc = function(Instruction::Pcc, code);
     assert_eq!(pcc.parameter_length(), parameter.len());
-    assert_eq!(
-        pcc.compute(&mut parameter),
-        crate::arch::condition::ConditionCode::Zero
-    );
+    assert_eq!(pcc.compute(&mut parameter), ConditionCode::Zero);
     assert_eq!(parameter[..key.len()], *key);
     parameter[pcc.updated()].try_into().unwrap()
 }

@@ -1,9 +1,6 @@
-//! KDSA and the scalar multiplications of PCC: RFC 6979, RFC 8032 and RFC 7748.
-
-use core::convert::Infallible;
+//! KDSA with ECDSA and the scalar multiplications of PCC on the same curves: RFC 6979.
 
 use super::*;
-use crate::arch::condition::ConditionCode;
 
 /// One curve's numbers: RFC 6979, appendix A.2, the message "sample".
 struct Sample {
@@ -110,18 +107,6 @@ const SAMPLES: [Sample; 3] = [
 
 fn fields(fields: [&str; 5]) -> Vec<u8> {
     fields.map(hex).concat()
-}
-
-/// KDSA with a message that is one slice.
-fn kdsa(control: Control, parameter: &mut [u8], message: &[u8]) -> ConditionCode {
-    let kdsa = function(Instruction::Kdsa, control.function_code());
-    assert!(kdsa.accepts(control));
-    assert_eq!(parameter.len(), kdsa.parameter_length());
-    let Ok(condition) = kdsa.authenticate_signature(control, parameter, |take| {
-        take(message);
-        Ok::<(), Infallible>(())
-    });
-    condition
 }
 
 impl Sample {
@@ -241,129 +226,4 @@ fn pcc_multiplies_the_generator_by_the_private_key_to_the_public_key() {
         let mut to_infinity = fields([&zeros, &zeros, x, y, &zeros]);
         assert_eq!(pcc.compute(&mut to_infinity), ConditionCode::Two);
     }
-}
-
-/// RFC 8032, section 7.1: private key, public key, message, signature.
-const ED25519: [[&str; 4]; 3] = [
-    [
-        "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
-        "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
-        "",
-        "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e06522490155
-         5fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b",
-    ],
-    [
-        "4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb",
-        "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c",
-        "72",
-        "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da
-         085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00",
-    ],
-    [
-        "c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7",
-        "fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025",
-        "af82",
-        "6291d657deec24024827e69c3abe01a30ce548a284743a445e3680d7db5ac3ac
-         18ff9b538d16f290ae67f760984dc6594a7c15e9716ed28dc027beceea1ec40a",
-    ],
-];
-
-/// Each 32 bytes with the highest byte first.
-fn reversed(digits: &str) -> Vec<u8> {
-    hex(digits)
-        .chunks(32)
-        .flat_map(|field| field.iter().rev().copied())
-        .collect()
-}
-
-#[test]
-fn kdsa_ed25519_signs_as_rfc_8032_says() {
-    for [private, _, message, signature] in ED25519 {
-        let mut parameter = vec![0; 64];
-        parameter.extend(hex(private));
-        assert_eq!(
-            kdsa(Control(40), &mut parameter, &hex(message)),
-            ConditionCode::Zero
-        );
-        assert_eq!(parameter[..64], reversed(signature));
-        assert_eq!(parameter[64..], hex(private));
-    }
-}
-
-#[test]
-fn kdsa_ed25519_verifies_that_signature_and_no_other() {
-    for [_, public, message, signature] in ED25519 {
-        let good = [reversed(signature), reversed(public)].concat();
-        let message = hex(message);
-        assert_eq!(
-            kdsa(Control(32), &mut good.clone(), &message),
-            ConditionCode::Zero
-        );
-        for byte in [0, 31, 32, 63, 64, 95] {
-            let mut bad = good.clone();
-            bad[byte] ^= 1;
-            assert_eq!(
-                kdsa(Control(32), &mut bad, &message),
-                ConditionCode::Two,
-                "byte {byte}"
-            );
-        }
-        let longer = [&message[..], &[0]].concat();
-        assert_eq!(
-            kdsa(Control(32), &mut good.clone(), &longer),
-            ConditionCode::Two
-        );
-    }
-}
-
-#[test]
-fn kdsa_ed25519_takes_the_message_in_any_pieces_twice_to_sign_and_ends_at_its_exception() {
-    let message: Vec<u8> = (0..300).map(|index| index as u8).collect();
-    let private = hex(ED25519[0][0]);
-    let sign = function(Instruction::Kdsa, 40);
-    let mut at_once = [vec![0; 64], private.clone()].concat();
-    kdsa(Control(40), &mut at_once, &message);
-    for piece in [1, 7, 64, 128, 299] {
-        let mut parameter = [vec![0; 64], private.clone()].concat();
-        let mut times = 0;
-        let Ok(condition) = sign.authenticate_signature(Control(40), &mut parameter, |take| {
-            times += 1;
-            message.chunks(piece).for_each(&mut *take);
-            Ok::<(), Infallible>(())
-        });
-        assert_eq!((condition, times), (ConditionCode::Zero, 2));
-        assert_eq!(parameter, at_once);
-    }
-    for passes in 0..2 {
-        let mut parameter = [vec![0; 64], private.clone()].concat();
-        let before = parameter.clone();
-        let mut left = passes;
-        let outcome = sign.authenticate_signature(Control(40), &mut parameter, |take| {
-            take(&message);
-            left -= 1;
-            if left < 0 {
-                Err("access exception")
-            } else {
-                Ok(())
-            }
-        });
-        assert_eq!(outcome, Err("access exception"));
-        assert_eq!(parameter, before);
-    }
-}
-
-#[test]
-fn pcc_x25519_gives_the_answer_of_rfc_7748() {
-    let pcc = function(Instruction::Pcc, 80);
-    let mut scalar = hex("a546e36bf0527c9d3b16154b82465edd62144c0ac1fc5a18506a2244ba449ac4");
-    // What a program does to the scalar before.
-    scalar[0] &= 248;
-    scalar[31] = scalar[31] & 127 | 64;
-    scalar.reverse();
-    let source = "e6db6867583030db3594c1a424b15f7c726624ec26b3353b10a903a6d0ab1c4c";
-    let mut parameter = [vec![0; 32], reversed(source), scalar].concat();
-    assert_eq!(pcc.parameter_length(), parameter.len());
-    assert_eq!(pcc.compute(&mut parameter), ConditionCode::Zero);
-    let expected = "c3da55379de9c6908e94ea4df28d084f32eccf03491c71f754b4075577a28552";
-    assert_eq!(parameter[pcc.updated()], reversed(expected));
 }
