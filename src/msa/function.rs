@@ -30,6 +30,9 @@ pub struct Function {
 }
 
 impl Function {
+    /// The length of the longest parameter block of all in bytes.
+    pub const LONGEST_PARAMETER_BLOCK: usize = 400;
+
     /// The function with `code` (1-127) of `instruction`; none when it is not supplied, which is a
     /// specification exception. Function code 0 is [`super::query`].
     #[must_use]

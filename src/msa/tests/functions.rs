@@ -82,6 +82,15 @@ fn the_parameter_blocks_are_as_long_as_their_fields() {
 }
 
 #[test]
+fn no_parameter_block_is_longer_than_the_longest() {
+    let lengths = Instruction::ALL.into_iter().flat_map(|instruction| {
+        let functions = (1..128).filter_map(move |code| Function::of(instruction, code));
+        functions.map(Function::parameter_length)
+    });
+    assert_eq!(lengths.max(), Some(Function::LONGEST_PARAMETER_BLOCK));
+}
+
+#[test]
 fn what_a_function_stores_is_within_its_parameter_block_and_never_the_key() {
     for instruction in Instruction::ALL {
         for function in (1..128).filter_map(|code| Function::of(instruction, code)) {
