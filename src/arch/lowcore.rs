@@ -38,6 +38,12 @@ pub const SUBSYSTEM_IDENTIFICATION: u64 = 0xB8;
 pub const FACILITY_LIST: u64 = 0xC8;
 /// Machine-check interruption code (8 bytes).
 pub const MACHINE_CHECK_CODE: u64 = 0xE8;
+/// Machine-check floating-point-register save area (16 doublewords).
+pub const SAVED_FLOATING_POINT: u64 = 0x1200;
+/// Machine-check floating-point-control-register save area (4 bytes).
+pub const SAVED_FLOATING_POINT_CONTROL: u64 = 0x131C;
+/// Machine-check access-register save area (16 words).
+pub const SAVED_ACCESS: u64 = 0x1340;
 /// The store-status save area that SIGP STORE STATUS AT ADDRESS fills begins here.
 pub const SAVE_AREA: u64 = 0x1200;
 

@@ -232,6 +232,10 @@ impl Hardware for ArrayMachine {
         self.timer = value;
     }
 
+    fn clock_comparator(&self) -> u64 {
+        self.comparator
+    }
+
     fn set_clock_comparator(&mut self, value: u64) {
         self.comparator = value;
     }

@@ -33,7 +33,7 @@ pub use external::{any_open, deliver_pending, external, refresh};
 pub use machine_check::{Saved, machine_check};
 
 /// The bit of a program-interruption code that says that a PER event is indicated, too.
-const PER_EVENT: u16 = 0x80;
+pub const PER_EVENT: u16 = 0x80;
 
 /// A program-event-recording event, as an interruption stores it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

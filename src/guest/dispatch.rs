@@ -7,6 +7,7 @@
 //! reflected as it came.
 
 use crate::arch::address::{Real, Virtual};
+use crate::arch::control::asce::REAL_SPACE;
 use crate::arch::interruption::{
     Class, Ending, ProgramInterruption as Exception, ending, is_access,
 };
@@ -15,16 +16,17 @@ use crate::arch::table::{TEID_ADDRESS, TEID_EXECUTION_PROTECTION, TEID_LOW_ADDRE
 use crate::guest::account::Mode;
 use crate::guest::configuration::Configuration;
 use crate::guest::dat::{self, Access, Fault, Space, Translation};
-use crate::guest::delivery::{self, Condition};
+use crate::guest::delivery::{self, Condition, PER_EVENT};
 use crate::guest::due::Due;
 use crate::guest::epoch;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::{self, Outcome, Performed};
 use crate::guest::scanner::{self, Entry, PageState};
-use crate::guest::schedule;
+use crate::guest::schedule::{self, Step};
 use crate::guest::shadow;
 use crate::guest::storage;
 use crate::guest::vcpu::{CpuState, Text, Vcpu};
+use crate::guest::watch;
 use crate::insn::{self, Instruction};
 
 /// PSW bits that the guest's program changes without the firmware: the hardware's are the truth.
@@ -32,10 +34,6 @@ const LIVE: u64 = psw::CONDITION_CODE | psw::PROGRAM_MASK | psw::ADDRESSING_64;
 
 /// PSW bits of the guest that the hardware runs with.
 const MIRRORED: u64 = LIVE | psw::IO | psw::MACHINE_CHECK;
-
-/// PSW bits that the hardware always runs a guest with: its own clock must reach a guest that runs
-/// disabled, or no sample would ever fall into disabled code.
-const MACHINE: u64 = psw::DAT | psw::EXTERNAL | psw::PROBLEM;
 
 /// What the machine does next with a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,10 +88,12 @@ pub fn enter<H: Hardware>(
 /// By how many instructions the ways out differ at the most, with room to spare.
 const STEP_BACK: u64 = 16;
 
-/// Ends a step: closes the page, and tries a little longer next time if nothing was executed yet.
+/// Ends a step: sets the clock comparator again, closes the page that was open, and tries a little
+/// longer next time if nothing was executed yet.
 #[cold]
 fn end_step<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
-    if let Some((page, from)) = cpu.sampling.step.take() {
+    cpu.due |= Due::CLOCK;
+    if let Some(Step::Open(page, from)) = cpu.sampling.step.take() {
         scanner::close(configuration, hardware, page);
         // The way out is not always equally long, so the next step begins well before what was
         // enough for this one: too early costs another try, too late would execute an instruction
@@ -103,7 +103,6 @@ fn end_step<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware
         } else {
             cpu.sampling.step_lead.saturating_sub(STEP_BACK).max(1)
         };
-        cpu.due |= Due::CLOCK;
     }
 }
 
@@ -117,7 +116,7 @@ pub fn real_psw(cpu: &Vcpu) -> Psw {
         MIRRORED
     };
     Psw {
-        mask: (cpu.psw.mask & mirrored) | MACHINE,
+        mask: (cpu.psw.mask & mirrored) | cpu.real_mask,
         address: cpu.psw.address,
     }
 }
@@ -131,6 +130,8 @@ pub fn program<H: Hardware>(
     match cpu.interruption.code() {
         0x01 | 0x02 => return instruction(cpu, configuration, hardware),
         code if is_access(code) => access(cpu, configuration, hardware),
+        // The guest's own program-event recording is off, so an event is the machine's.
+        code if code & PER_EVENT != 0 => watch::event(cpu, configuration, hardware),
         _ => reflect(cpu, configuration, hardware),
     }
     Next::Run
@@ -363,7 +364,7 @@ fn resolve<H: Hardware>(
             if cpu.psw.address & !0xFFF == at.0 {
                 // The instruction stores into the page that it stands in.
                 scanner::open(configuration, hardware, absolute);
-                cpu.sampling.step = Some((absolute.page(), cpu.psw.address));
+                cpu.sampling.step = Some(Step::Open(absolute.page(), cpu.psw.address));
                 cpu.due |= Due::CLOCK;
             } else {
                 scanner::store_into(configuration, hardware, absolute);
@@ -371,6 +372,15 @@ fn resolve<H: Hardware>(
             cpu.forget_translations();
         }
         _ => {}
+    }
+    if access == Access::Execute && configuration.pages.watched(absolute) {
+        let place = match entry_of(cpu, configuration, hardware, at) {
+            Entry::At(offset) => Some(offset),
+            Entry::Carried(_) => None,
+        };
+        let identity = space.is_none_or(|(_, asce)| asce & REAL_SPACE != 0);
+        let page = absolute.page();
+        watch::enter(cpu, configuration, hardware, at, page, place, identity);
     }
     if let Some((_, asce)) = space {
         shadow::fill(cpu, configuration, hardware, asce, at, &translation, access);

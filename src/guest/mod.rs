@@ -25,3 +25,4 @@ pub mod schedule;
 pub mod shadow;
 pub mod storage;
 pub mod vcpu;
+pub mod watch;

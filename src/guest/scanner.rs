@@ -7,6 +7,10 @@
 //! which the site holds an unassigned opcode of the same length, so that it traps, and the trap
 //! finds the true instruction in the original.
 //!
+//! What cannot be proved to be an instruction is never replaced. A page with such a candidate is
+//! **watched**: no-execute, except on a CPU that [`super::watch`] has set to be interrupted before
+//! control can reach the candidate.
+//!
 //! A page that is executed is not stored into: the shadow maps it read-only, and a store makes it
 //! data again. What is known of a page belongs to its absolute frame, so every alias agrees.
 
@@ -14,7 +18,7 @@ use crate::arch::address::{Absolute, PAGE, Real};
 use crate::guest::configuration::Configuration;
 use crate::guest::hardware::Hardware;
 use crate::guest::shadow;
-use crate::insn::sensitive;
+use crate::insn::sensitive::{self, Sites, Stretch};
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 /// A page frame whose instructions, if any, are not known: writable, not executable.
@@ -22,9 +26,11 @@ const DATA: u16 = 0;
 /// A page frame that was scanned and holds no sensitive site: executable, not writable.
 const TEXT: u16 = 1;
 /// A page frame that is executed and stored into by the same instruction, open for that one step.
-const OPEN: u16 = u16::MAX;
+const OPEN: u16 = 2;
 /// From here on: executed from code copy number `state - COPIED`, not writable.
-const COPIED: u16 = 2;
+const COPIED: u16 = 3;
+/// Added to [`TEXT`] and [`COPIED`]: there is a candidate that is not proved.
+const WATCHED: u16 = 0x8000;
 
 /// The state of a page frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,8 +57,8 @@ pub struct Pages {
     next: AtomicU32,
     /// Pages scanned so far.
     pub scans: AtomicU64,
-    /// Candidates that could not be proved to be instructions; they were left alone.
-    pub unproved: AtomicU64,
+    /// Pages that had to be watched when they were scanned.
+    pub watches: AtomicU64,
 }
 
 impl Pages {
@@ -70,7 +76,7 @@ impl Pages {
             copies,
             next: AtomicU32::new(0),
             scans: AtomicU64::new(0),
-            unproved: AtomicU64::new(0),
+            watches: AtomicU64::new(0),
         }
     }
 
@@ -78,12 +84,25 @@ impl Pages {
     #[must_use]
     #[inline]
     pub fn state(&self, at: Absolute) -> PageState {
-        match self.raw(at) {
+        match self.raw(at) & !WATCHED {
             DATA => PageState::Data,
             TEXT => PageState::Text,
             OPEN => PageState::Open,
-            copied => PageState::Copied(self.copies.offset(u64::from(copied - COPIED) * PAGE)),
+            copied => PageState::Copied(self.copy(copied)),
         }
+    }
+
+    /// The code copy of a state that has one.
+    const fn copy(&self, state: u16) -> Real {
+        let number = (state & !WATCHED) - COPIED;
+        self.copies.offset(number as u64 * PAGE)
+    }
+
+    /// Whether the frame at `at` is executed under watch only.
+    #[must_use]
+    #[inline]
+    pub fn watched(&self, at: Absolute) -> bool {
+        self.raw(at) & WATCHED != 0
     }
 
     #[inline]
@@ -101,7 +120,7 @@ impl Pages {
 
     /// Takes a code copy for the page at `at`; gives its number and the page it was taken from.
     fn take_copy(&self, at: Absolute) -> Option<(u16, Option<Absolute>)> {
-        let count = self.owners.len().min((OPEN - COPIED) as usize) as u32;
+        let count = self.owners.len().min((WATCHED - COPIED) as usize) as u32;
         if count == 0 {
             return None;
         }
@@ -143,23 +162,114 @@ pub fn make_executable<H: Hardware>(
     };
     let mut state = TEXT;
     if sites.iter().any(|site| site.proved)
-        && let Some((number, robbed)) = pages.take_copy(at)
+        && let Some(number) = copy_of(configuration, hardware, at)
     {
-        if let Some(other) = robbed.filter(|&other| other != at) {
-            make_data(configuration, hardware, other);
-        }
-        let copy = pages.copies.offset(u64::from(number) * PAGE);
-        hardware.copy_page(at, copy);
-        for site in sites.iter().filter(|site| site.proved) {
-            patch(hardware, copy, site.offset, site.instruction.replacement());
-        }
         state = COPIED + number;
+        replace_proved(configuration, hardware, state, &sites);
     }
-    let unproved = sites.iter().filter(|site| !site.proved).count();
-    pages.unproved.fetch_add(unproved as u64, Ordering::Relaxed);
+    if sites.stretches(|_| false).next().is_some() {
+        state |= WATCHED;
+        pages.watches.fetch_add(1, Ordering::Relaxed);
+    }
     pages.set(at, state);
     shadow::page_changed(configuration, hardware, at);
     pages.state(at)
+}
+
+/// Takes a code copy for the page at `at` and fills it; the page that had it is data again.
+fn copy_of<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    at: Absolute,
+) -> Option<u16> {
+    let pages = &configuration.pages;
+    let (number, robbed) = pages.take_copy(at)?;
+    if let Some(other) = robbed.filter(|&other| other != at) {
+        make_data(configuration, hardware, other);
+    }
+    hardware.copy_page(at, pages.copy(COPIED + number));
+    Some(number)
+}
+
+/// Replaces the proved sites in the code copy of `state`.
+fn replace_proved<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    state: u16,
+    sites: &Sites<'_>,
+) {
+    let copy = configuration.pages.copy(state);
+    for site in sites.iter().filter(|site| site.proved) {
+        patch(hardware, copy, site.offset, site.instruction.replacement());
+    }
+}
+
+/// The stretches of a watched page that are left, in ascending order.
+pub type Stretches = heapless::Vec<Stretch, MOST_STRETCHES>;
+
+/// Stretches that are told apart; more of them are taken together.
+const MOST_STRETCHES: usize = 64;
+
+/// Scans the watched page at `at` once more, now that the guest is known to begin instructions at
+/// the offsets `entries`, too, and gives what still may not be entered unseen. What has become
+/// proved is replaced, and the page is no longer watched if nothing is left.
+pub fn examine<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    at: Absolute,
+    entries: &[usize],
+) -> Stretches {
+    let pages = &configuration.pages;
+    let mut stretches = Stretches::new();
+    let old = pages.raw(at);
+    if old & WATCHED == 0 {
+        return stretches;
+    }
+    let mut text = [0u8; PAGE as usize];
+    hardware.load(at, &mut text);
+    let sites = sensitive::scan(&text, entries, 0);
+    // What another entry proved stays proved.
+    let copied = |state: u16| state & !WATCHED >= COPIED;
+    let mut settled = [false; PAGE as usize / 2];
+    for site in sites.iter().filter(|_| copied(old)) {
+        settled[site.offset / 2] = is_patched(hardware, pages.copy(old), site.offset, &text);
+    }
+    let more = sites
+        .iter()
+        .any(|site| site.proved && !settled[site.offset / 2]);
+    let mut state = old;
+    if more {
+        if !copied(old)
+            && let Some(number) = copy_of(configuration, hardware, at)
+        {
+            state = WATCHED | (COPIED + number);
+        }
+        if copied(state) {
+            replace_proved(configuration, hardware, state, &sites);
+        }
+    }
+    for stretch in sites.stretches(|offset| settled[offset / 2]) {
+        if stretches.push(stretch).is_err()
+            && let Some(last) = stretches.last_mut()
+        {
+            last.end = stretch.end;
+        }
+    }
+    if stretches.is_empty() {
+        state &= !WATCHED;
+    }
+    if state != old {
+        pages.set(at, state);
+        shadow::page_changed(configuration, hardware, at);
+    }
+    stretches
+}
+
+/// Whether the halfword at `offset` of a code copy is not that of the page.
+fn is_patched<H: Hardware>(hardware: &H, copy: Real, offset: usize, text: &[u8]) -> bool {
+    let doubleword = hardware.hsa_load(copy.offset((offset as u64) & !7));
+    let halfword = (doubleword >> (48 - 8 * (offset as u32 & 6))) as u16;
+    halfword.to_be_bytes() != text[offset..offset + 2]
 }
 
 /// Puts the halfword `replacement` at `offset` of a code copy.
@@ -200,7 +310,7 @@ fn make_data<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: A
     let pages = &configuration.pages;
     let at = at.page();
     let state = pages.raw(at);
-    if let Some(owner) = state
+    if let Some(owner) = (state & !WATCHED)
         .checked_sub(COPIED)
         .and_then(|n| pages.owners.get(usize::from(n)))
     {
@@ -208,5 +318,6 @@ fn make_data<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: A
         let _ = owner.compare_exchange(page, 0, Ordering::Relaxed, Ordering::Relaxed);
     }
     pages.set(at, DATA);
+    shadow::forget_watches(configuration, at);
     shadow::page_changed(configuration, hardware, at);
 }

@@ -20,6 +20,15 @@ use crate::guest::vcpu::Vcpu;
 /// Never.
 pub const NEVER: u64 = u64::MAX;
 
+/// A way to the guest and back that serves one purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A page is open for one instruction: the page, and where that instruction stands.
+    Open(Absolute, u64),
+    /// An event is tried once more ([`crate::guest::watch`]), and the clock must not cut it short.
+    Again,
+}
+
 /// When the next samples of a CPU are due, in cycles of its account.
 #[derive(Clone, Copy, Debug)]
 pub struct Schedule {
@@ -33,8 +42,8 @@ pub struct Schedule {
     pub slack: u64,
     /// When the comparator was set, if it was on this way out.
     pub armed_at: u64,
-    /// The page that is open for one instruction, and where that instruction stands.
-    pub step: Option<(Absolute, u64)>,
+    /// What the CPU leaves for that ends with its next trap.
+    pub step: Option<Step>,
     /// Ticks from the last clock reading to the end of a step's one instruction; found by trying,
     /// from below, so that never more than one instruction is executed.
     pub step_lead: u64,
@@ -210,6 +219,11 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
     };
     let ahead = match (cpu.sampling.step, cpu.account.mode) {
         (None, _) => ahead,
+        (Some(Step::Again), _) => {
+            cpu.sampling.armed_at = now;
+            hardware.set_clock_comparator(NEVER);
+            return;
+        }
         (Some(_), Mode::Exact { shift }) => now + units(cpu.sampling.step_lead << shift),
         // Without an instruction-counting clock a step is a microsecond.
         (Some(_), Mode::RealTime) => now + UNITS_PER_MICROSECOND,

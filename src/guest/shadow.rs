@@ -23,6 +23,12 @@ use crate::guest::scanner::PageState;
 use crate::guest::vcpu::Vcpu;
 use core::sync::atomic::{AtomicU64, Ordering};
 
+mod watching;
+
+pub use watching::{
+    Watching, allow, forbid, forget_watches, is_allowed, is_allowed_by_identity, is_known,
+};
+
 /// Bytes of a region or segment table with 2048 entries.
 const TABLE: u64 = 2048 * 8;
 /// Bytes of a page table with 256 entries.
@@ -42,7 +48,7 @@ pub struct SharedShadow {
     /// The identity page tables, 2 KiB for each MiB of the guest's storage.
     pub identity: Real,
     /// Private identity tables, [`PRIVATE_LENGTH`] bytes for each CPU: segment table, page table of
-    /// segment 0, page table of the prefix's segment.
+    /// segment 0, page table of the prefix's segment, page table of the watched page's segment.
     pub private: Real,
     /// The pools for the tables of DAT-on spaces.
     pub pools: Real,
@@ -52,6 +58,8 @@ pub struct SharedShadow {
     pub machine_prefix: [u64; MAXIMUM_CPUS],
     /// The guest's prefix on each CPU, as its private tables have it.
     guest_prefix: [AtomicU64; MAXIMUM_CPUS],
+    /// The page that each CPU watches.
+    watching: [Watching; MAXIMUM_CPUS],
     /// Goes up when DAT-on shadows must be emptied.
     generation: AtomicU64,
 }
@@ -73,6 +81,7 @@ impl SharedShadow {
             pool_length,
             machine_prefix,
             guest_prefix: Default::default(),
+            watching: Default::default(),
             generation: AtomicU64::new(0),
         }
     }
@@ -110,6 +119,10 @@ impl SharedShadow {
 
     const fn prefix_table(&self, cpu: usize) -> Real {
         Real(self.low_table(cpu).0 + PAGE_TABLE)
+    }
+
+    const fn watching_table(&self, cpu: usize) -> Real {
+        Real(self.prefix_table(cpu).0 + PAGE_TABLE)
     }
 
     const fn identity_table(&self, segment: u64) -> Real {
@@ -167,18 +180,28 @@ fn entry(configuration: &Configuration, cpu: usize, at: Absolute) -> u64 {
     } else {
         at.0
     };
+    let watched = if configuration.pages.watched(at) {
+        PTE_EXECUTION_PROTECTION
+    } else {
+        0
+    };
     match configuration.pages.state(at) {
         PageState::Data => frame | PTE_EXECUTION_PROTECTION,
-        PageState::Text => frame | PTE_PROTECTION,
+        PageState::Text => frame | PTE_PROTECTION | watched,
         PageState::Open => frame,
-        PageState::Copied(copy) => copy.0 | PTE_PROTECTION,
+        PageState::Copied(copy) => copy.0 | PTE_PROTECTION | watched,
     }
 }
 
 /// The identity entry of CPU `cpu` for the guest-real page `real`.
 fn identity_entry(configuration: &Configuration, cpu: usize, real: Real) -> u64 {
     let at = apply_prefix(real, configuration.shadow.guest_prefix(cpu));
-    entry(configuration, cpu, at)
+    let value = entry(configuration, cpu, at);
+    if watching::identity_allows(configuration, cpu, at) {
+        value & !PTE_EXECUTION_PROTECTION
+    } else {
+        value
+    }
 }
 
 /// Builds the shared identity page tables and every CPU's private ones.
@@ -200,6 +223,7 @@ pub fn build_identity<H: Hardware>(configuration: &Configuration, hardware: &mut
 fn build_private<H: Hardware>(configuration: &Configuration, hardware: &mut H, cpu: usize) {
     let shadow = &configuration.shadow;
     let table = shadow.segment_table(cpu);
+    watching::reset(configuration, cpu);
     let segments = configuration.storage_end.div_ceil(SEGMENT);
     let prefix_segment = shadow.guest_prefix(cpu) / SEGMENT;
     for segment in 0..2048 {
@@ -225,14 +249,15 @@ fn build_private<H: Hardware>(configuration: &Configuration, hardware: &mut H, c
     }
 }
 
+/// Replaces the entry of `page` in a page table, wherever its translation may be kept.
+fn replace<H: Hardware>(hardware: &mut H, table: Real, page: u64, value: u64) {
+    hardware.invalidate_page(table, Virtual(page));
+    hardware.hsa_store(table.offset((page / PAGE % 256) * 8), value);
+}
+
 /// Brings every shadow in line with a new state of the absolute page `at`.
 pub fn page_changed<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
     let shadow = &configuration.shadow;
-    let replace = |hardware: &mut H, table: Real, page: u64, value: u64| {
-        let virtual_page = Virtual(page);
-        hardware.invalidate_page(table, virtual_page);
-        hardware.hsa_store(table.offset((page / PAGE % 256) * 8), value);
-    };
     let shared = entry(configuration, 0, at);
     replace(
         hardware,
@@ -244,11 +269,9 @@ pub fn page_changed<H: Hardware>(configuration: &Configuration, hardware: &mut H
         let prefix = shadow.guest_prefix(cpu);
         // Prefixing is its own inverse: the guest-real page that this CPU sees there.
         let real = apply_prefix(Real(at.0), prefix).0;
-        let value = entry(configuration, cpu, at);
-        if real / SEGMENT == 0 {
-            replace(hardware, shadow.low_table(cpu), real, value);
-        } else if real / SEGMENT == prefix / SEGMENT {
-            replace(hardware, shadow.prefix_table(cpu), real, value);
+        if let Some(table) = watching::private_table(configuration, cpu, real) {
+            let value = identity_entry(configuration, cpu, Real(real));
+            replace(hardware, table, real, value);
         }
     }
     shadow.generation.fetch_add(1, Ordering::Relaxed);
@@ -409,6 +432,9 @@ pub fn fill<H: Hardware>(
     if access != Access::Execute && matches!(configuration.pages.state(frame), PageState::Copied(_))
     {
         value = hardware.real_of(frame.page()).0 | PTE_PROTECTION | PTE_EXECUTION_PROTECTION;
+    }
+    if access == Access::Execute && is_allowed(cpu, configuration, frame, at) {
+        value &= !PTE_EXECUTION_PROTECTION;
     }
     if translation.protected {
         value |= PTE_PROTECTION;

@@ -6,12 +6,13 @@
 use crate::arch::address::{Absolute, Real, Virtual, apply_prefix};
 use crate::arch::condition::ConditionCode;
 use crate::arch::control::{CR0_INITIAL, CR14_INITIAL};
-use crate::arch::psw::Psw;
+use crate::arch::psw::{DAT, EXTERNAL, PROBLEM, Psw};
 use crate::cpumf::{Facility, Reset};
 use crate::guest::account::{Account, Mode};
 use crate::guest::due::Due;
 use crate::guest::schedule::Schedule;
 use crate::guest::shadow::Shadow;
+use crate::guest::watch::Watch;
 use core::cell::Cell;
 
 /// Whether a CPU fetches instructions.
@@ -126,6 +127,10 @@ impl KeptPage {
     }
 }
 
+/// PSW bits that the hardware always runs a guest with: its own clock must reach a guest that runs
+/// disabled, or no sample would ever fall into disabled code.
+const MACHINE: u64 = DAT | EXTERNAL | PROBLEM;
+
 /// A virtual CPU.
 #[derive(Debug)]
 #[repr(C)]
@@ -170,6 +175,10 @@ pub struct Vcpu {
     pub shadow: Shadow,
     /// When the next samples are due, at both levels.
     pub sampling: Schedule,
+    /// PSW bits that the hardware runs this guest with, whatever its own PSW says.
+    pub real_mask: u64,
+    /// The page that is executed under watch.
+    pub watch: Watch,
 }
 
 impl Vcpu {
@@ -196,6 +205,8 @@ impl Vcpu {
             machine,
             shadow: Shadow::default(),
             sampling: Schedule::default(),
+            real_mask: MACHINE,
+            watch: Watch::default(),
         };
         cpu.reset_controls();
         cpu

@@ -15,6 +15,7 @@
 pub mod flow;
 mod format;
 pub mod instruction;
+mod offsets;
 pub mod opcodes;
 pub mod operand;
 pub mod sensitive;

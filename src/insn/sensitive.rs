@@ -31,6 +31,7 @@
 //! of the next one. An opcode that only EXECUTE's modification makes sensitive is not seen.
 
 use super::flow::{Next, next};
+use super::offsets::Offsets;
 use super::{Instruction, assigned, decode, length};
 
 /// The size of a page in bytes.
@@ -98,11 +99,22 @@ pub struct Site {
     pub proved: bool,
 }
 
+/// A part of a page: from `start` up to, but not including, `end`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stretch {
+    /// The offset of its first byte, even.
+    pub start: usize,
+    /// The offset behind its last byte, even.
+    pub end: usize,
+}
+
 /// The sites of one page; any number of them fits.
 pub struct Sites<'p> {
     page: &'p [u8; PAGE],
     candidates: Offsets,
     proved: Offsets,
+    /// Halfwords of instructions that control reaches from an entry.
+    reached: Offsets,
 }
 
 impl Sites<'_> {
@@ -130,6 +142,32 @@ impl Sites<'_> {
         })
     }
 
+    /// The stretches, in ascending order, that control would have to enter before it could reach a
+    /// candidate that is neither proved nor inside an instruction that control reaches: from such a
+    /// candidate as far to both sides as nothing is known to be executed. `settled` candidates do not
+    /// count.
+    ///
+    /// What control reaches never runs on into a stretch, or the stretch would be reached itself: it is
+    /// entered by a branch, an interruption or a PSW that is loaded, or from the page before.
+    pub fn stretches(&self, settled: impl Fn(usize) -> bool) -> impl Iterator<Item = Stretch> + '_ {
+        let mut doubtful = self.candidates;
+        for offset in self.candidates.iter() {
+            if self.proved.contains(offset) || self.reached.contains(offset) || settled(offset) {
+                doubtful.remove(offset);
+            }
+        }
+        let free = |offset: usize| !self.reached.contains(offset);
+        let mut beyond = 0;
+        core::iter::from_fn(move || {
+            let candidate = doubtful.iter().find(|&offset| offset >= beyond)?;
+            let start = (beyond..candidate).step_by(2).rev();
+            let start = start.take_while(|&at| free(at)).last().unwrap_or(candidate);
+            let end = (candidate..PAGE).step_by(2).find(|&at| !free(at));
+            beyond = end.unwrap_or(PAGE);
+            Some(Stretch { start, end: beyond })
+        })
+    }
+
     /// Replaces the proved sites in a copy of the page; the others stay.
     pub fn replace_in(&self, copy: &mut [u8; PAGE]) {
         for site in self.iter().filter(|site| site.proved) {
@@ -151,6 +189,7 @@ pub fn scan<'p>(page: &'p [u8; PAGE], entries: &[usize], carried: usize) -> Site
         page,
         candidates: Offsets::NONE,
         proved: Offsets::NONE,
+        reached: Offsets::NONE,
     };
     // Most pages have none: nothing but this loop runs for them.
     for (index, &bytes) in page.as_chunks::<2>().0.iter().enumerate() {
@@ -179,6 +218,8 @@ pub fn scan<'p>(page: &'p [u8; PAGE], entries: &[usize], carried: usize) -> Site
         swept.sweep(page, offset);
     }
 
+    sites.reached = reached.begins;
+    sites.reached.insert_all(&reached.inside);
     for offset in sites.candidates.iter() {
         let proved = if reached.inside.contains(offset) {
             false
@@ -324,48 +365,4 @@ fn text(page: &[u8; PAGE], offset: usize) -> Option<[u8; 6]> {
     let mut text = [0; 6];
     text[..length].copy_from_slice(bytes);
     Some(text)
-}
-
-/// A set of even offsets into a page: one bit for each halfword.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Offsets([u64; PAGE / 2 / 64]);
-
-impl Offsets {
-    const NONE: Self = Self([0; PAGE / 2 / 64]);
-
-    fn is_empty(&self) -> bool {
-        self.0.iter().all(|&word| word == 0)
-    }
-
-    fn contains(&self, offset: usize) -> bool {
-        self.0[offset / 128] >> (offset / 2 % 64) & 1 != 0
-    }
-
-    fn insert(&mut self, offset: usize) {
-        self.0[offset / 128] |= 1 << (offset / 2 % 64);
-    }
-
-    /// The offsets in ascending order.
-    fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..PAGE).step_by(2).filter(|&offset| self.contains(offset))
-    }
-
-    /// Inserts the halfwords from `first` to `end`, as far as the page goes.
-    fn insert_range(&mut self, first: usize, end: usize) {
-        for offset in (first..end.min(PAGE)).step_by(2) {
-            self.insert(offset);
-        }
-    }
-
-    /// Removes the lowest offset.
-    fn pop(&mut self) -> Option<usize> {
-        let (index, word) = self
-            .0
-            .iter_mut()
-            .enumerate()
-            .find(|(_, word)| **word != 0)?;
-        let bit = word.trailing_zeros() as usize;
-        *word &= *word - 1;
-        Some(index * 128 + bit * 2)
-    }
 }

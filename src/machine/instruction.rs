@@ -61,6 +61,14 @@ pub fn sckc(value: u64) {
     unsafe { asm!(".insn s,0xb2060000,0({})", in(reg_addr) &raw const value, options(nostack)) };
 }
 
+/// STORE CLOCK COMPARATOR.
+pub fn stckc() -> u64 {
+    let mut value = 0u64;
+    // SAFETY: stores eight bytes into a local variable.
+    unsafe { asm!(".insn s,0xb2070000,0({})", in(reg_addr) &raw mut value, options(nostack)) };
+    value
+}
+
 /// SET CPU TIMER.
 pub fn spt(value: u64) {
     // SAFETY: fetches eight bytes of a local variable.
@@ -164,7 +172,7 @@ pub unsafe fn lctlg(number: u8, value: u64) {
             }
         };
     }
-    load!(0, 1, 6, 7, 8, 13, 14);
+    load!(0, 1, 6, 7, 8, 9, 10, 11, 13, 14);
 }
 
 /// PURGE TLB.

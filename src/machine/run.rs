@@ -10,6 +10,7 @@ use crate::machine::cpu::Cpu;
 use crate::machine::failure::{self, WaitState};
 use crate::machine::ipl::Machine;
 use crate::machine::{console, instruction, integrity};
+use core::sync::atomic::Ordering;
 use zerocopy::IntoBytes;
 use zerocopy::byteorder::big_endian::U64;
 
@@ -111,6 +112,7 @@ pub fn end(machine: &'static Machine, vcpu: &Vcpu, reason: Reason, why: WaitStat
             psw.mask, psw.address
         ));
     }
+    log_watches(machine);
     each_cpu(machine, |cpu| {
         cpu.send_all_blocks();
         send_counters(&cpu.vcpu, Level::Machine);
@@ -131,6 +133,32 @@ pub fn end(machine: &'static Machine, vcpu: &Vcpu, reason: Reason, why: WaitStat
     });
     console::flush();
     failure::stop(why)
+}
+
+/// Says how often pages had to be watched, and whether that left any count in doubt.
+fn log_watches(machine: &Machine) {
+    let pages = &machine.configuration.pages;
+    let (mut events, mut doubtful) = (0u64, 0u64);
+    each_cpu(machine, |cpu| {
+        events += cpu.vcpu.watch.events;
+        doubtful += cpu.vcpu.watch.doubtful;
+    });
+    let watches = pages.watches.load(Ordering::Relaxed);
+    if watches != 0 {
+        let scans = pages.scans.load(Ordering::Relaxed);
+        defmt::info!(
+            "{=u64} of {=u64} scanned pages were watched, {=u64} events",
+            watches,
+            scans,
+            events
+        );
+    }
+    if doubtful != 0 {
+        defmt::warn!(
+            "{=u64} PER events met the clock comparator: the count may be short by a few instructions each",
+            doubtful
+        );
+    }
 }
 
 fn send_totals(vcpu: &Vcpu) {

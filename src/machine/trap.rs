@@ -394,7 +394,12 @@ extern "C" fn machine_check_interruption(cpu: &mut Cpu) {
         Class::MachineCheck,
     );
     let code: u64 = lowcore_field(lowcore::MACHINE_CHECK_CODE);
-    let saved = delivery::Saved::default();
+    // What stays in the hardware, the hardware has saved; the rest is the guest's own.
+    let saved = delivery::Saved {
+        floating_point: lowcore_field(lowcore::SAVED_FLOATING_POINT),
+        floating_point_control: lowcore_field(lowcore::SAVED_FLOATING_POINT_CONTROL),
+        access: lowcore_field(lowcore::SAVED_ACCESS),
+    };
     delivery::machine_check(&mut cpu.vcpu, configuration, &mut cpu.native, code, &saved);
     finish(cpu);
 }

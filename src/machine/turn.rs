@@ -15,6 +15,7 @@ use crate::guest::epoch;
 use crate::guest::hardware::Hardware;
 use crate::guest::schedule::NEVER;
 use crate::guest::vcpu::CpuState;
+use crate::guest::watch;
 use crate::link::state::{Progress, Waiting};
 use crate::machine::cpu::Cpu;
 use crate::machine::wait::Waited;
@@ -80,6 +81,7 @@ pub fn start(cpu: &mut Cpu) {
 /// The CPU's slice has ended, or another CPU's clock has: give the turn to whoever is ready.
 pub fn end(cpu: &mut Cpu) {
     report_progress(cpu);
+    watch::rest(&mut cpu.vcpu, &cpu.machine.configuration, &mut cpu.native);
     if EXACT.load(Ordering::Relaxed) && cpu.machine.configuration.cpus > 1 {
         give(cpu, Next::Yield);
     } else {

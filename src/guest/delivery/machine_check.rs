@@ -3,7 +3,9 @@
 use super::{interrupt, prefix_area};
 use crate::arch::bits::bit64;
 use crate::arch::interruption::Class;
-use crate::arch::lowcore;
+use crate::arch::lowcore::{
+    self, SAVED_ACCESS, SAVED_FLOATING_POINT, SAVED_FLOATING_POINT_CONTROL,
+};
 use crate::guest::configuration::Configuration;
 use crate::guest::hardware::Hardware;
 use crate::guest::scanner;
@@ -36,35 +38,32 @@ pub fn machine_check<H: Hardware>(
     code: u64,
     saved: &Saved,
 ) {
-    /// Floating-point registers; general registers follow.
-    const FLOATING_POINT: u64 = 0x1200;
+    /// Behind the floating-point registers.
     const GENERAL: u64 = 0x1280;
-    const FLOATING_POINT_CONTROL: u64 = 0x131C;
     const TOD_PROGRAMMABLE: u64 = 0x1324;
     const CPU_TIMER: u64 = 0x1328;
     /// A byte of zeros and bits 0-55 of the clock comparator.
     const CLOCK_COMPARATOR: u64 = 0x1330;
-    /// Access registers; control registers follow.
-    const ACCESS: u64 = 0x1340;
+    /// Behind the access registers.
     const CONTROL: u64 = 0x1380;
 
     let Some(area) = prefix_area(cpu, configuration, hardware) else {
         return;
     };
-    scanner::store_into(configuration, hardware, area.offset(FLOATING_POINT));
+    scanner::store_into(configuration, hardware, area.offset(SAVED_FLOATING_POINT));
     let valid = code & !(VECTOR_VALIDITY | GUARDED_STORAGE_VALIDITY);
     hardware.store_u64(area.offset(lowcore::MACHINE_CHECK_CODE), valid);
     for (n, at) in (0..16).map(|n| (n, n as u64)) {
         hardware.store_u64(
-            area.offset(FLOATING_POINT + 8 * at),
+            area.offset(SAVED_FLOATING_POINT + 8 * at),
             saved.floating_point[n],
         );
         hardware.store_u64(area.offset(GENERAL + 8 * at), cpu.general[n]);
-        hardware.store_u32(area.offset(ACCESS + 4 * at), saved.access[n]);
+        hardware.store_u32(area.offset(SAVED_ACCESS + 4 * at), saved.access[n]);
         hardware.store_u64(area.offset(CONTROL + 8 * at), cpu.control[n]);
     }
     hardware.store_u32(
-        area.offset(FLOATING_POINT_CONTROL),
+        area.offset(SAVED_FLOATING_POINT_CONTROL),
         saved.floating_point_control,
     );
     hardware.store_u32(area.offset(TOD_PROGRAMMABLE), cpu.tod_programmable);

@@ -1,0 +1,210 @@
+//! The one page that a CPU may execute though it is watched.
+//!
+//! What is watched is no-execute in every table that more than one CPU uses. A CPU that
+//! [`crate::guest::watch`] has set for the page has an entry of its own: in its private identity
+//! tables, which gain a page table for the page's segment, or in its DAT-on shadow.
+
+use super::{PAGE_TABLE, SEGMENT, SPACES, identity_entry, replace};
+use crate::arch::address::{Absolute, PAGE, Real, Virtual, apply_prefix};
+use crate::arch::control::asce;
+use crate::arch::table::RTE_INVALID;
+use crate::guest::configuration::Configuration;
+use crate::guest::hardware::Hardware;
+use crate::guest::vcpu::Vcpu;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+/// No page, and no segment.
+const NONE: u64 = u64::MAX;
+/// In [`Watching::page`]: the page may be executed with DAT off, too.
+const IDENTITY: u64 = 1;
+/// In [`Watching::page`]: the page may not be executed now, but what is known of it still holds.
+const RESTING: u64 = 2;
+
+/// What a CPU watches.
+#[derive(Debug)]
+pub struct Watching {
+    /// The absolute page.
+    page: AtomicU64,
+    /// The guest-real segment whose page table is this CPU's own because of it.
+    segment: AtomicU64,
+}
+
+impl Default for Watching {
+    fn default() -> Self {
+        Self {
+            page: AtomicU64::new(NONE),
+            segment: AtomicU64::new(NONE),
+        }
+    }
+}
+
+fn page_of(configuration: &Configuration, cpu: usize) -> u64 {
+    let watching = configuration.shadow.watching.get(cpu);
+    watching.map_or(NONE, |watching| watching.page.load(Ordering::Relaxed))
+}
+
+/// Whether a CPU may execute the absolute page at `at` with DAT off though it is watched.
+pub(super) fn identity_allows(configuration: &Configuration, cpu: usize, at: Absolute) -> bool {
+    page_of(configuration, cpu) == at.0 | IDENTITY
+}
+
+/// The page table of a CPU's own, if it has one, for the segment of a guest-real address.
+pub(super) fn private_table(configuration: &Configuration, cpu: usize, real: u64) -> Option<Real> {
+    let shadow = &configuration.shadow;
+    let segment = real / SEGMENT;
+    if segment == 0 {
+        Some(shadow.low_table(cpu))
+    } else if segment == shadow.guest_prefix(cpu) / SEGMENT {
+        Some(shadow.prefix_table(cpu))
+    } else {
+        let own = shadow.watching.get(cpu)?.segment.load(Ordering::Relaxed);
+        (segment == own).then(|| shadow.watching_table(cpu))
+    }
+}
+
+/// A CPU's private tables are built anew: it watches nothing.
+pub(super) fn reset(configuration: &Configuration, cpu: usize) {
+    if let Some(watching) = configuration.shadow.watching.get(cpu) {
+        watching.page.store(NONE, Ordering::Relaxed);
+        watching.segment.store(NONE, Ordering::Relaxed);
+    }
+}
+
+/// Lets this CPU execute the watched page at `at`: with DAT off if `identity`, else where a shadow
+/// fill enters it.
+pub fn allow<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    at: Absolute,
+    identity: bool,
+) {
+    let number = usize::from(cpu.address);
+    let shadow = &configuration.shadow;
+    let Some(watching) = shadow.watching.get(number) else {
+        return;
+    };
+    let bits = if identity { IDENTITY } else { 0 };
+    watching.page.store(at.0 | bits, Ordering::Relaxed);
+    if !identity {
+        return;
+    }
+    // Prefixing is its own inverse.
+    let real = apply_prefix(Real(at.0), shadow.guest_prefix(number)).0;
+    if private_table(configuration, number, real).is_none() {
+        give_table(configuration, hardware, number, real / SEGMENT);
+    }
+    bring_in_line(configuration, hardware, number, real);
+}
+
+/// Makes the page table of `segment` this CPU's own, in the place of the one before.
+fn give_table<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    cpu: usize,
+    segment: u64,
+) {
+    let shadow = &configuration.shadow;
+    let Some(watching) = shadow.watching.get(cpu) else {
+        return;
+    };
+    let (segments, table) = (shadow.segment_table(cpu), shadow.watching_table(cpu));
+    let before = watching.segment.swap(segment, Ordering::Relaxed);
+    if before != NONE {
+        let shared = shadow.identity_table(before).0;
+        hardware.hsa_store(segments.offset(before * 8), shared);
+        hardware.purge_tlb();
+    }
+    for page in 0..PAGE_TABLE / 8 {
+        let value = identity_entry(configuration, cpu, Real(segment * SEGMENT + page * PAGE));
+        hardware.hsa_store(table.offset(page * 8), value);
+    }
+    hardware.hsa_store(segments.offset(segment * 8), table.0);
+    hardware.purge_tlb();
+}
+
+/// Brings the private identity entry of a guest-real page in line with what the CPU watches.
+fn bring_in_line<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    cpu: usize,
+    real: u64,
+) {
+    if let Some(table) = private_table(configuration, cpu, real) {
+        let value = identity_entry(configuration, cpu, Real(real));
+        replace(hardware, table, real, value);
+    }
+}
+
+/// Takes back what [`allow`] allowed this CPU.
+pub fn forbid<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    let number = usize::from(cpu.address);
+    let shadow = &configuration.shadow;
+    let Some(watching) = shadow.watching.get(number) else {
+        return;
+    };
+    let page = watching.page.load(Ordering::Relaxed);
+    if page == NONE {
+        return;
+    }
+    let absolute = Absolute(page & !(PAGE - 1));
+    watching.page.store(absolute.0 | RESTING, Ordering::Relaxed);
+    if page & IDENTITY != 0 {
+        let real = apply_prefix(Real(absolute.0), shadow.guest_prefix(number)).0;
+        bring_in_line(configuration, hardware, number, real);
+    }
+    invalidate(cpu, hardware);
+}
+
+/// Makes the watched virtual page invalid in every address space of this CPU's DAT-on shadow.
+fn invalidate<H: Hardware>(cpu: &Vcpu, hardware: &mut H) {
+    let at = cpu.watch.page();
+    for space in &cpu.shadow.spaces[..cpu.shadow.count.min(SPACES)] {
+        let mut level = (space.shadow & asce::DESIGNATION_TYPE) >> 2;
+        let mut table = Real(space.shadow & asce::ORIGIN);
+        let page_table = loop {
+            let index = (at.0 >> (20 + 11 * level)) & 0x7FF;
+            let found = hardware.hsa_load(table.offset(index * 8));
+            // The invalid bits of region- and segment-table entries are the same one.
+            if found & RTE_INVALID != 0 {
+                break None;
+            }
+            if level == 0 {
+                break Some(Real(found & !0x7FF));
+            }
+            table = Real(found & !0xFFF);
+            level -= 1;
+        };
+        if let Some(table) = page_table {
+            hardware.invalidate_page(table, at);
+        }
+    }
+}
+
+/// The page at `at` is no longer what any CPU watches: its contents may change.
+pub fn forget_watches(configuration: &Configuration, at: Absolute) {
+    for watching in &configuration.shadow.watching {
+        if watching.page.load(Ordering::Relaxed) & !(PAGE - 1) == at.0 {
+            watching.page.store(NONE, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Whether this CPU may execute the absolute page at `frame` by the virtual address `at`.
+#[must_use]
+pub fn is_allowed(cpu: &Vcpu, configuration: &Configuration, frame: Absolute, at: Virtual) -> bool {
+    let page = page_of(configuration, usize::from(cpu.address));
+    page & !IDENTITY == frame.page().0 && cpu.watch.page() == at.page()
+}
+
+/// Whether what this CPU knows of the absolute page at `frame` still holds.
+#[must_use]
+pub fn is_known(cpu: &Vcpu, configuration: &Configuration, frame: Absolute) -> bool {
+    page_of(configuration, usize::from(cpu.address)) & !(PAGE - 1) == frame.page().0
+}
+
+/// Whether this CPU may execute the absolute page at `frame` with DAT off, too.
+#[must_use]
+pub fn is_allowed_by_identity(cpu: &Vcpu, configuration: &Configuration, frame: Absolute) -> bool {
+    identity_allows(configuration, usize::from(cpu.address), frame)
+}
