@@ -109,7 +109,7 @@ pub fn story(outcome: &RunOutcome) -> String {
     let failed: Vec<&str> = outcome
         .console
         .lines()
-        .filter(|line| line.starts_with("FAILED"))
+        .filter(|line| line.starts_with("FAILED") || line.starts_with("failed "))
         .collect();
     part("what the guest says has failed", &failed.join("\n"), 20);
     part("console", &outcome.console, 8);

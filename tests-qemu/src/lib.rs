@@ -1,6 +1,5 @@
 //! The harness: guests are IPLed exactly as `cargo measure` does it.
 //!
-//! - [`clause`]: what a guest says about itself.
 //! - [`ipl`]: one guest, above the machine or on bare QEMU, in a directory of its own.
 //! - [`command`]: the host command as a person starts it.
 //!
@@ -8,6 +7,5 @@
 
 #![forbid(unsafe_code)]
 
-pub mod clause;
 pub mod command;
 pub mod ipl;

@@ -2,11 +2,12 @@
 //! behaviour it prints the same there.
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use measure::{progress::Progress, qemu::Qemu, record::End};
-use tests_qemu::{
+use measure::{
     clause::{Clause, MeantEnd},
-    ipl,
+    progress::Progress,
+    qemu::Qemu,
 };
+use tests_qemu::ipl;
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::from_args();
@@ -32,25 +33,30 @@ fn main() -> anyhow::Result<()> {
 
 fn behaves(guest: &str, qemu: &Qemu) -> anyhow::Result<()> {
     let clause = Clause::read(&ipl::guest_file(guest)?)?;
-    let mut options = ipl::options(guest);
-    options.qemu = Some(qemu.path.clone());
-    let outcome = ipl::above(&options)?;
-    let ended_well = match (&outcome.end, clause.end) {
-        (End::Guest(end), MeantEnd::Success) => end.is_success(),
-        (End::Guest(end), MeantEnd::Failure) => !end.is_success(),
-        _ => false,
-    };
-    if !ended_well {
-        anyhow::bail!("{}\nchecks: {}", ipl::story(&outcome), clause.text);
-    }
-    if !outcome.report.doubts.is_empty() {
-        anyhow::bail!(
-            "the report has doubts: {}",
-            outcome.report.doubts.join("; ")
-        );
-    }
-    if clause.native {
-        same_as_native(guest, &clause, qemu, &outcome.console)?;
+    for run in clause.runs(guest)? {
+        let mut options = run.options;
+        options.rtc = ipl::options(guest).rtc;
+        options.limit = Some(ipl::LIMIT);
+        options.qemu = Some(qemu.path.clone());
+        let outcome = ipl::above(&options)?;
+        if !clause.end.is_met(&outcome.end) {
+            anyhow::bail!(
+                "{}: {}\nchecks: {}",
+                run.name,
+                ipl::story(&outcome),
+                clause.text
+            );
+        }
+        if !outcome.report.doubts.is_empty() {
+            anyhow::bail!(
+                "{}: the report has doubts: {}",
+                run.name,
+                outcome.report.doubts.join("; ")
+            );
+        }
+        if clause.native {
+            same_as_native(guest, &clause, qemu, &outcome.console)?;
+        }
     }
     Ok(())
 }

@@ -64,6 +64,19 @@ pub enum Command {
         #[arg(long, value_name = "N", default_value_t = 5)]
         pairs: usize,
     },
+    /// Run the behaviour guests and show which statements of SA23-2260 they show
+    ///
+    /// Every statement of the book is listed with its place, what it says, and the guests whose
+    /// assertions name it and held in this run. Exit codes: 0 every applicable statement is shown, 3
+    /// one is not, 2 the tool failed.
+    Conformance {
+        /// Write the table as a JSON object to this file as well
+        #[arg(long, value_name = "FILE")]
+        json: Option<PathBuf>,
+        /// The QEMU to use
+        #[arg(long, value_name = "PATH")]
+        qemu: Option<PathBuf>,
+    },
     /// Show what is missing on this computer, and the command that mends it
     Doctor,
 }

@@ -8,6 +8,8 @@
 //! - [`run`]: a run above the machine ([`run::run`]) and one on bare QEMU ([`run::run_native`]).
 //! - [`session`]: the conversation with the machine; [`collect`] keeps what it says.
 //! - [`report`]: from the raw files to results; [`table`] and [`json`] give them a form.
+//! - [`clause`]: what a guest says about itself. [`conformance`]: which statements of the book the
+//!   behaviour guests show.
 //! - [`mod@bench`]: what the machine costs. [`doctor`]: what this computer lacks.
 
 #![forbid(unsafe_code)]
@@ -15,7 +17,9 @@
 pub mod args;
 pub mod bench;
 pub mod build;
+pub mod clause;
 pub mod collect;
+pub mod conformance;
 pub mod console;
 pub mod counters;
 pub mod doctor;

@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use measure::{
     args::{Arguments, Command, RunArguments},
-    bench, build, console, doctor, image, interrupt, json,
+    bench, build, conformance, console, doctor, image, interrupt, json,
     options::RunOptions,
     progress::Progress,
     record::End,
@@ -24,6 +24,9 @@ use measure::{
 /// The exit code of a tool that failed.
 const FAILED: u8 = 2;
 
+/// The exit code when a statement that applies is not shown.
+const NOT_ALL_SHOWN: u8 = 3;
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let progress = Progress::detect();
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
         Some(Command::Report { dir, json }) => report(&dir, json.as_deref()),
         Some(Command::Image { form, out }) => write_image(form, &out, &progress),
         Some(Command::Bench { qemu, pairs }) => measure_machine(qemu, pairs, &progress),
+        Some(Command::Conformance { json, qemu }) => conform(json.as_deref(), qemu, &progress),
         Some(Command::Doctor) => examine(),
     });
     match done {
@@ -113,6 +117,23 @@ fn measure_machine(
         is_over |= ratios.iter().any(bench::Ratio::is_over);
     }
     Ok(if is_over { FAILED } else { 0 })
+}
+
+fn conform(
+    json: Option<&Path>,
+    qemu: Option<std::path::PathBuf>,
+    progress: &Progress,
+) -> Result<u8> {
+    let conformance = conformance::measure(qemu, progress)?;
+    say(&conformance::text::text(&conformance))?;
+    if let Some(file) = json {
+        conformance::json::write(&conformance, file)?;
+    }
+    Ok(if conformance.is_complete() {
+        0
+    } else {
+        NOT_ALL_SHOWN
+    })
 }
 
 fn examine() -> Result<u8> {

@@ -11,6 +11,11 @@ pub fn failures() -> u32 {
     FAILURES.load(Ordering::Relaxed)
 }
 
+/// Makes the guest fail; who calls it says why.
+pub fn fail() {
+    FAILURES.fetch_add(1, Ordering::Relaxed);
+}
+
 /// Prints a fact that cannot be known beforehand but must be the same on every run of one machine.
 pub fn fact(name: &str, got: impl LowerHex) {
     crate::println!("{name} = {got:x}");
@@ -21,7 +26,7 @@ pub fn check<T: LowerHex + PartialEq>(name: &str, got: T, expected: T) {
     if got == expected {
         crate::println!("{name} = {got:x}");
     } else {
-        FAILURES.fetch_add(1, Ordering::Relaxed);
+        fail();
         crate::println!("FAILED {name}: expected {expected:x}, got {got:x}");
     }
 }
@@ -31,7 +36,7 @@ pub fn holds(name: &str, truth: bool) {
     if truth {
         crate::println!("{name}: holds");
     } else {
-        FAILURES.fetch_add(1, Ordering::Relaxed);
+        fail();
         crate::println!("FAILED {name}: does not hold");
     }
 }

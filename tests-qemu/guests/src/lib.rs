@@ -28,6 +28,7 @@ pub mod lowcore;
 pub mod psw;
 pub mod sampling;
 pub mod sccb;
+pub mod shows;
 pub mod smp;
 pub mod spin;
 

@@ -1,0 +1,100 @@
+//! Which statement of the book an assertion shows.
+//!
+//! [`shows!`](crate::shows) asserts that something holds and names the statement of the conformance
+//! table (`tests-qemu/conformance`) that says so. While the guest runs it prints
+//!
+//! ```text
+//! shown LPP-11
+//! failed LPP-11: got 2, expected 1, at src/bin/b_lpp.rs:70
+//! ```
+//!
+//! and nothing else counts: `cargo measure conformance` takes a statement for shown when such a line
+//! came from a run, and no line said that it failed. An assertion in a loop prints once for each
+//! outcome, or a console would hold little else.
+
+use core::fmt::Debug;
+use core::panic::Location;
+use core::sync::atomic::{AtomicU8, Ordering};
+
+/// What one assertion of the program's text has printed so far.
+pub struct Site(AtomicU8);
+
+const HELD: u8 = 1;
+const FAILED: u8 = 2;
+
+impl Site {
+    /// Nothing yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(AtomicU8::new(0))
+    }
+
+    fn is_first(&self, outcome: u8) -> bool {
+        self.0.fetch_or(outcome, Ordering::Relaxed) & outcome == 0
+    }
+
+    /// A truth.
+    #[track_caller]
+    pub fn truth(&self, statements: &[&str], truth: bool) {
+        if truth {
+            self.held(statements);
+        } else {
+            self.failed(statements, format_args!("does not hold"));
+        }
+    }
+
+    /// A value, and the one that the statements ask for.
+    #[track_caller]
+    pub fn value<T: Debug + PartialEq>(&self, statements: &[&str], got: T, expected: T) {
+        if got == expected {
+            self.held(statements);
+        } else {
+            self.failed(
+                statements,
+                format_args!("got {got:#x?}, expected {expected:#x?}"),
+            );
+        }
+    }
+
+    fn held(&self, statements: &[&str]) {
+        if self.is_first(HELD) {
+            for statement in statements {
+                crate::println!("shown {statement}");
+            }
+        }
+    }
+
+    #[track_caller]
+    fn failed(&self, statements: &[&str], how: core::fmt::Arguments<'_>) {
+        crate::check::fail();
+        if self.is_first(FAILED) {
+            let at = Location::caller();
+            for statement in statements {
+                crate::println!("failed {statement}: {how}, at {}:{}", at.file(), at.line());
+            }
+        }
+    }
+}
+
+impl Default for Site {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Asserts what a statement says: `shows!("LPP-11", truth)` or `shows!("LPP-11", got, expected)`. Where
+/// one assertion shows several, they stand in brackets: `shows!(["LPP-6", "LPP-7"], …)`.
+#[macro_export]
+macro_rules! shows {
+    ([$($statement:literal),+ $(,)?], $truth:expr $(,)?) => {{
+        static SITE: $crate::shows::Site = $crate::shows::Site::new();
+        SITE.truth(&[$($statement),+], $truth);
+    }};
+    ([$($statement:literal),+ $(,)?], $got:expr, $expected:expr $(,)?) => {{
+        static SITE: $crate::shows::Site = $crate::shows::Site::new();
+        SITE.value(&[$($statement),+], $got, $expected);
+    }};
+    ($statement:literal, $($rest:tt)+) => {
+        $crate::shows!([$statement], $($rest)+)
+    };
+}

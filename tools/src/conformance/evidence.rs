@@ -1,0 +1,167 @@
+//! What guests said of statements while they ran.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+
+use super::{
+    Found, Status,
+    statements::{Statements, is_identifier},
+};
+
+/// All that was said of one statement.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Said {
+    /// The runs in which an assertion held.
+    shown: Vec<String>,
+    /// The runs in which one failed, and how.
+    failed: Vec<(String, String)>,
+}
+
+/// What runs said of statements, by identifier.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Evidence(BTreeMap<String, Said>);
+
+impl Evidence {
+    /// Takes the lines `shown ID` and `failed ID: how` out of what a run wrote on its console.
+    pub fn heard(run: &str, console: &str) -> Self {
+        let mut all: BTreeMap<String, Said> = BTreeMap::new();
+        for line in console.lines() {
+            let Some((word, rest)) = line.split_once(' ') else {
+                continue;
+            };
+            let (id, how) = rest.split_once(": ").unwrap_or((rest, ""));
+            if !is_identifier(id) {
+                continue;
+            }
+            let run = run.to_owned();
+            match word {
+                "shown" => {
+                    let said = all.entry(id.to_owned()).or_default();
+                    if said.shown.last() != Some(&run) {
+                        said.shown.push(run);
+                    }
+                }
+                "failed" => {
+                    let said = all.entry(id.to_owned()).or_default();
+                    said.failed.push((run, how.to_owned()));
+                }
+                _ => {}
+            }
+        }
+        Self(all)
+    }
+
+    /// Adds what another run said.
+    pub fn extend(&mut self, other: Self) {
+        for (id, said) in other.0 {
+            let all = self.0.entry(id).or_default();
+            all.shown.extend(said.shown);
+            all.failed.extend(said.failed);
+        }
+    }
+
+    /// What is known of each statement. An identifier that is not in the table is an error, and so is
+    /// one that was shown although it is said not to apply: in both cases the table is wrong.
+    pub fn judge(mut self, statements: &Statements) -> Result<Vec<Found>> {
+        for (id, said) in &self.0 {
+            if !statements.contains(id) {
+                let run = said
+                    .shown
+                    .first()
+                    .or(said.failed.first().map(|(run, _)| run));
+                bail!(
+                    "{} names {id}, which is not in the conformance table",
+                    run.map_or("a guest", |run| run)
+                );
+            }
+        }
+        let mut found = Vec::new();
+        for statement in statements.iter() {
+            let said = self.0.remove(&statement.id);
+            let status = match (said, &statement.not_applicable) {
+                (Some(_), Some(_)) => bail!(
+                    "a guest names {}, which the conformance table says does not apply",
+                    statement.id
+                ),
+                (None, Some(reason)) => Status::NotApplicable(reason.clone()),
+                (None, None) => Status::NotShown("no assertion names it".to_owned()),
+                (Some(said), None) => match said.failed.first() {
+                    Some((run, how)) => Status::NotShown(format!("{run}: {how}")),
+                    None => Status::Shown(said.shown),
+                },
+            };
+            found.push(Found {
+                statement: statement.clone(),
+                status,
+            });
+        }
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn statements() -> Statements {
+        let mut statements = Statements::default();
+        statements
+            .add(
+                "[[section]]\nplace='Here'\n[section.statements]\nA-1='a'\nA-2='b'\nA-3='c'\n\
+                 A-4='d'\n[section.not_applicable]\nA-4='never'\n",
+            )
+            .unwrap();
+        statements
+    }
+
+    fn status(consoles: &[(&str, &str)]) -> Result<Vec<Status>> {
+        let mut evidence = Evidence::default();
+        for (run, console) in consoles {
+            evidence.extend(Evidence::heard(run, console));
+        }
+        let found = evidence.judge(&statements())?;
+        Ok(found.into_iter().map(|found| found.status).collect())
+    }
+
+    #[test]
+    fn only_what_a_run_said_is_shown_and_a_failure_outweighs_it() {
+        let found = status(&[
+            (
+                "b_x",
+                "LSCTL = 0\nshown A-1\nshown A-1\nshown A-2\nwas shown A-3\nshown what is\n",
+            ),
+            (
+                "b_y",
+                "shown A-1\nfailed A-2: got 0x1, expected 0x0, at src/b.rs:7\n",
+            ),
+        ])
+        .unwrap();
+        assert_eq!(
+            found[0],
+            Status::Shown(vec!["b_x".to_owned(), "b_y".to_owned()])
+        );
+        let Status::NotShown(why) = &found[1] else {
+            panic!("{:?}", found[1])
+        };
+        assert_eq!(why, "b_y: got 0x1, expected 0x0, at src/b.rs:7");
+        assert!(matches!(&found[2], Status::NotShown(why) if why.contains("no assertion")));
+        assert_eq!(found[3], Status::NotApplicable("never".to_owned()));
+    }
+
+    #[test]
+    fn an_identifier_that_is_not_in_the_table_is_an_error() {
+        let error = status(&[("b_x", "shown A-5\n")]).unwrap_err().to_string();
+        assert!(error.contains("b_x") && error.contains("A-5"), "{error}");
+        let error = status(&[("b_x", "failed A-6: no\n")])
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("A-6"), "{error}");
+    }
+
+    #[test]
+    fn what_does_not_apply_cannot_be_shown() {
+        let error = status(&[("b_x", "shown A-4\n")]).unwrap_err().to_string();
+        assert!(error.contains("A-4"), "{error}");
+    }
+}

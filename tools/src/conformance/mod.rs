@@ -1,0 +1,191 @@
+//! Which statements of SA23-2260 the behaviour guests show.
+//!
+//! The [`statements`] of the book are a table in the repository; nothing in it says that one holds.
+//! That comes from the guests alone: while one runs, `shows!` prints `shown ID` or `failed ID` for each
+//! assertion that names a statement. Every behaviour guest whose clause cites the book is run, its
+//! console is heard ([`evidence`]), and a statement is shown when an assertion of this run held and
+//! none failed. [`text`] and [`json`] give the result a form.
+
+use std::{
+    num::NonZero,
+    path::PathBuf,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use anyhow::{Context, Result, bail};
+use tempfile::TempDir;
+
+use crate::{
+    build,
+    clause::{Clause, ClauseRun, MeantEnd},
+    conformance::{
+        evidence::Evidence,
+        statements::{Statement, Statements},
+    },
+    interrupt,
+    options::Rtc,
+    progress::Progress,
+    run,
+};
+
+pub mod evidence;
+pub mod json;
+pub mod statements;
+pub mod text;
+
+/// What a clause says that cites the book.
+const BOOK: &str = "SA23-2260";
+
+/// No guest runs longer.
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// The date of every run: two of them give the same table.
+const DATE: &str = "2026-01-01T00:00:00";
+
+/// What is known of a statement after the runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Assertions held, and none failed: the runs in which they did.
+    Shown(Vec<String>),
+    /// It does not apply, for this reason.
+    NotApplicable(String),
+    /// No assertion names it, or one failed: why.
+    NotShown(String),
+}
+
+/// A statement and what is known of it.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The statement.
+    pub statement: Statement,
+    /// What is known.
+    pub status: Status,
+}
+
+/// What came of all runs.
+#[derive(Clone, Debug, Default)]
+pub struct Conformance {
+    /// Every statement, in the order of the book.
+    pub found: Vec<Found>,
+    /// Runs that did not end as their guest declares, and how they ended.
+    pub ended_badly: Vec<(String, String)>,
+}
+
+impl Conformance {
+    /// How many statements are shown, not applicable, and not shown.
+    pub fn totals(&self) -> [usize; 3] {
+        let mut totals = [0; 3];
+        for found in &self.found {
+            totals[match found.status {
+                Status::Shown(_) => 0,
+                Status::NotApplicable(_) => 1,
+                Status::NotShown(_) => 2,
+            }] += 1;
+        }
+        totals
+    }
+
+    /// Whether every applicable statement is shown and every run ended as it should.
+    pub fn is_complete(&self) -> bool {
+        self.totals()[2] == 0 && self.ended_badly.is_empty()
+    }
+}
+
+/// Where the table is.
+pub fn directory() -> PathBuf {
+    build::root().join("tests-qemu/conformance")
+}
+
+/// The runs of all behaviour guests that cite the book, with the end each declares.
+pub fn runs(progress: &Progress) -> Result<Vec<(ClauseRun, MeantEnd)>> {
+    let guests = build::build_guests(progress)?;
+    let mut all = Vec::new();
+    for name in build::bundled_guests() {
+        if !name.starts_with("b_") {
+            continue;
+        }
+        let clause = Clause::read(&guests.join(&name))?;
+        if !clause.text.contains(BOOK) {
+            continue;
+        }
+        for run in clause.runs(&name)? {
+            all.push((run, clause.end));
+        }
+    }
+    Ok(all)
+}
+
+/// Runs all of them, a few at a time, and judges the statements of the table by what they printed.
+pub fn measure(qemu: Option<PathBuf>, progress: &Progress) -> Result<Conformance> {
+    let statements = Statements::read(&directory())?;
+    build::build_image(progress)?;
+    let runs = runs(progress)?;
+    let step = Mutex::new(progress.step(&format!("running {} behaviour guests", runs.len())));
+    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let heard: Mutex<Vec<(usize, Result<(Evidence, Option<String>)>)>> = Mutex::new(Vec::new());
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some((run, end)) = runs.get(number) else {
+                return;
+            };
+            if interrupt::wished() {
+                return;
+            }
+            let result = hear(run, *end, qemu.as_ref());
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            if let Ok(mut step) = step.lock() {
+                step.update(&format!("{done} of {}: {}", runs.len(), run.name));
+            }
+            if let Ok(mut heard) = heard.lock() {
+                heard.push((number, result));
+            }
+        }
+    };
+    thread::scope(|scope| {
+        let at_once = thread::available_parallelism().map_or(1, NonZero::get);
+        for _ in 0..at_once.min(runs.len()) {
+            scope.spawn(work);
+        }
+    });
+    if interrupt::wished() {
+        bail!("interrupted");
+    }
+    let mut heard = heard.into_inner().unwrap_or_default();
+    heard.sort_by_key(|(number, _)| *number);
+    let (mut evidence, mut ended_badly) = (Evidence::default(), Vec::new());
+    for (number, result) in heard {
+        let name = &runs[number].0.name;
+        let (one, bad) = result.with_context(|| format!("cannot run {name}"))?;
+        evidence.extend(one);
+        ended_badly.extend(bad.map(|how| (name.clone(), how)));
+    }
+    let found = evidence.judge(&statements)?;
+    let conformance = Conformance { found, ended_badly };
+    let [shown, _, not_shown] = conformance.totals();
+    let step = step.into_inner().ok().context("a run was left alone")?;
+    step.done(&format!("{shown} statements shown, {not_shown} not shown"));
+    Ok(conformance)
+}
+
+/// One run: what it said, and how it ended if that is not what the guest declares.
+fn hear(
+    run: &ClauseRun,
+    end: MeantEnd,
+    qemu: Option<&PathBuf>,
+) -> Result<(Evidence, Option<String>)> {
+    let directory = TempDir::new().context("cannot create a directory for the run")?;
+    let mut options = run.options.clone();
+    options.rtc = DATE.parse().unwrap_or(Rtc::Now);
+    options.limit = Some(LIMIT);
+    options.qemu = qemu.cloned();
+    options.out = Some(directory.path().to_owned());
+    let outcome = run::run(&options, &Progress::Silent)?;
+    let bad = (!end.is_met(&outcome.end)).then(|| outcome.end.sentence());
+    Ok((Evidence::heard(&run.name, &outcome.console), bad))
+}
