@@ -8,6 +8,7 @@ use guests::externals::{self, MEASUREMENT_ALERT};
 use guests::insn::control::{stctg_0, stnsm, stosm};
 use guests::insn::measurement::lsctl;
 use guests::sampling::{self, ALERT, ENTRIES, FULL, busy};
+use guests::shows;
 
 guests::clause!(
     "SA23-2260, Program Request Alert; Measurement Alert",
@@ -19,8 +20,8 @@ const INTERVAL: u64 = 10_000;
 
 fn run() {
     externals::record();
-    check(
-        "CR0 bit 58 is initially one",
+    shows!(
+        ["CR0-3", "FACILITY-5"],
         stctg_0() & MEASUREMENT_ALERT,
         MEASUREMENT_ALERT,
     );
@@ -31,14 +32,22 @@ fn run() {
     let range = busy(INTERVAL * (ENTRIES as u64 * 5 / 2));
     stnsm::<0xFE>();
     check("disable", sampling::stop(), 0);
-    check("alerts", externals::recorded(), 1);
+    shows!(["ALERT-9", "TRAILER-4"], externals::recorded(), 1);
     let alert = externals::get(0);
-    check("code", alert.code, 0x1407);
-    check("parameter", alert.parameter, 0x2000_0000);
+    shows!("ALERT-1", alert.code, 0x1407);
+    shows!(
+        ["ALERT-10", "ALERT-39", "EXTERNAL-1"],
+        alert.parameter,
+        0x2000_0000
+    );
     holds("it came in the loop", range.contains(&alert.address));
-    check("block 0: full", sampling::trailer(0, 0) >> 62, FULL >> 62);
-    check(
-        "block 1: full, alert request still one",
+    shows!(
+        ["TRAILER-1", "STEP-4"],
+        sampling::trailer(0, 0) >> 62,
+        FULL >> 62
+    );
+    shows!(
+        ["TRAILER-2", "TRAILER-3", "STEP-6"],
         sampling::trailer(1, 0) >> 62,
         (FULL | ALERT) >> 62,
     );

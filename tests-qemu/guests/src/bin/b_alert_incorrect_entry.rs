@@ -9,6 +9,7 @@ use guests::externals;
 use guests::insn::control::{stnsm, stosm};
 use guests::insn::measurement::{SamplingRequest, lsctl, qsi};
 use guests::sampling::{self, ENTRIES, FULL, busy};
+use guests::shows;
 
 guests::clause!(
     "SA23-2260, Incorrect Sample-Data-Block-Table Entry",
@@ -25,9 +26,13 @@ fn attempt(name: &str, request: &SamplingRequest, alerts: usize) {
     stnsm::<0xFE>();
     check("  alerts", externals::recorded(), alerts);
     if alerts != 0 {
-        check("  parameter", externals::get(0).parameter, 0x4000_0000);
-        check("  code", externals::take_codes(), 0x1407);
-        check("  enabled and inactive", qsi().state & 0x0303, 0x0200);
+        shows!("ALERT-8", externals::get(0).parameter, 0x4000_0000);
+        shows!("ALERT-1", externals::take_codes(), 0x1407);
+        shows!(
+            ["ALERT-34", "STRANSITION-15", "UPDATE-12"],
+            qsi().state & 0x0303,
+            0x0200
+        );
     } else {
         check("  active", qsi().state & 0x0303, 0x0202);
     }
@@ -45,6 +50,7 @@ fn run() {
     sampling::set_table_entry(1, sampling::second_table() | 1);
     sampling::set_table_entry(512, sampling::table() | 1);
     attempt("a table-link entry designates another", &request, 1);
+    shows!(["ALERT-6", "UPDATE-13"], qsi().state & 0x0303, 0x0200);
     check("  disable", sampling::stop(), 0);
     // The last entry before the boundary is a block-link.
     let request = sampling::prepare(1, INTERVAL);
@@ -58,6 +64,7 @@ fn run() {
         },
         1,
     );
+    shows!(["ALERT-7", "UPDATE-14"], qsi().state & 0x0303, 0x0200);
     check("  disable", sampling::stop(), 0);
     // Correct: the last entry is a table-link to a block-link entry.
     let request = sampling::prepare(1, INTERVAL);

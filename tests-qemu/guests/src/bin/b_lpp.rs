@@ -7,6 +7,7 @@ use guests::attempt;
 use guests::check::{check, holds};
 use guests::insn::measurement::{lpp, lsctl};
 use guests::sampling::{self, busy};
+use guests::shows;
 
 guests::clause!(
     "SA23-2260, LOAD PROGRAM PARAMETER; Guest Program Parameter; Host Program Parameter",
@@ -48,6 +49,15 @@ fn run() {
                 _ => other += 1,
             }
         }
+        let loaded = (18..=21).contains(&first) && (18..=21).contains(&second);
+        shows!(["LPP-6", "LPP-7"], loaded);
+        if host {
+            shows!(["SREG-13", "BSDE-31", "LSCTL-3"], loaded);
+            shows!(["BSDE-12", "BSDE-29"], zero);
+        } else {
+            shows!(["SREG-12", "BSDE-28"], loaded);
+            shows!(["BSDE-12", "BSDE-32"], zero);
+        }
         holds(
             "about twenty samples with the first parameter",
             (18..=21).contains(&first),
@@ -61,18 +71,18 @@ fn run() {
     }
     let bytes = [0_u8; 24];
     let odd = bytes.as_ptr() as u64 + 3;
-    check(
-        "any alignment",
+    shows!(
+        "LPP-12",
         attempt!(".insn s,0xb2800000,0({a})", a = in(reg_addr) odd).code(),
         0,
     );
     let far = 0x7000_0000_u64;
-    check(
-        "beyond storage",
+    shows!(
+        "LPP-13",
         attempt!(".insn s,0xb2800000,0({a})", a = in(reg_addr) far).code(),
         5,
     );
     let cc =
         attempt!("lghi %r1, -1\n ltgr %r1, %r1\n .insn s,0xb2800000,0({a})", a = in(reg_addr) odd);
-    check("the condition code remains", cc.condition_code(), 1);
+    shows!("LPP-11", cc.condition_code(), 1);
 }

@@ -8,6 +8,7 @@ use guests::attempt::suppressed;
 use guests::check::check;
 use guests::insn::measurement::{ACTIVATE_BASIC, ENABLE_BASIC, SamplingRequest, lsctl, qsi};
 use guests::sampling;
+use guests::shows;
 
 guests::clause!(
     "SA23-2260, LOAD SAMPLING CONTROLS; State of Sampling Function; State Transition",
@@ -42,11 +43,16 @@ fn run() {
     for from in states {
         for to in states {
             lsctl(&request(from));
-            check("valid transition: condition code", lsctl(&request(to)), 0);
+            shows!("LSCTL-18", lsctl(&request(to)), 0);
             check("  state", state(), to);
         }
     }
     let diagnostic_authorized = qsi().state >> 16 & 1 == 1;
+    if !diagnostic_authorized {
+        // Zeros for the diagnostic function have been set with every request so far.
+        shows!("LSCTL-23", lsctl(&request(ENABLE_BASIC)), 0);
+        sampling::stop();
+    }
     let mut wrong = [
         ACTIVATE_BASIC,
         ENABLE_BASIC | ACTIVATE_DIAGNOSTIC,
@@ -60,14 +66,16 @@ fn run() {
         for before in states {
             lsctl(&request(before));
             let registers = (qsi().tear, qsi().dear);
-            check(
-                "invalid transition: condition code",
-                lsctl(&request(wanted)),
-                3,
-            );
-            check("  state unchanged", state(), before);
-            check(
-                "  registers unchanged",
+            shows!("LSCTL-19", lsctl(&request(wanted)), 3,);
+            shows!(["LSCTL-8", "LSCTL-19"], state(), before);
+            if wanted == ACTIVATE_BASIC {
+                shows!("LSCTL-20", lsctl(&request(wanted)), 3);
+            }
+            if wanted == ENABLE_BASIC | ENABLE_DIAGNOSTIC {
+                shows!(["LSCTL-21", "LSCTL-6"], lsctl(&request(wanted)), 3);
+            }
+            shows!(
+                "LSCTL-8",
                 u64::from((qsi().tear, qsi().dear) == registers),
                 1,
             );
@@ -77,8 +85,8 @@ fn run() {
     for bit in (2..54).chain(56..62) {
         let outcome = number(&request(ENABLE_BASIC | 1 << (63 - bit)));
         if outcome != suppressed(6, 4) {
-            check(
-                "a bit that must be zero",
+            shows!(
+                "LSCTL-7",
                 (bit as u64) << 40 | outcome,
                 (bit as u64) << 40 | suppressed(6, 4),
             );
@@ -96,12 +104,32 @@ fn run() {
             interval,
             ..request(active)
         });
-        check("an interval out of range", outcome, suppressed(6, 4));
-        check("  state unchanged", state(), ENABLE_BASIC);
+        let found = (outcome, state());
+        let expected = (suppressed(6, 4), ENABLE_BASIC);
+        if interval < limits.minimum_interval {
+            shows!("LSCTL-13", found, expected);
+        } else {
+            shows!("LSCTL-14", found, expected);
+        }
     }
+    let wide = sampling::prepare(4, INTERVAL);
+    let mut bytes = [0_u8; 68];
+    // SAFETY: 64 bytes into 68, from the fourth on.
+    unsafe {
+        core::ptr::copy_nonoverlapping((&raw const wide).cast(), bytes.as_mut_ptr().add(3), 64);
+    }
+    let odd = bytes.as_ptr() as u64 + 3;
+    let outcome = attempt!(".insn s,0xb2870000,0({a})", a = in(reg_addr) odd);
+    shows!(
+        "LSCTL-1",
+        (outcome.number(), qsi().tear, qsi().dear),
+        (0, wide.tear, wide.dear)
+    );
+    sampling::stop();
+    lsctl(&request(ENABLE_BASIC));
     for interval in [limits.minimum_interval, limits.maximum_interval] {
-        check(
-            "an interval at the limit",
+        shows!(
+            ["LSCTL-15", "QSI-8", "QSI-9"],
             number(&SamplingRequest {
                 interval,
                 ..request(active)
@@ -110,16 +138,16 @@ fn run() {
         );
         lsctl(&request(ENABLE_BASIC));
     }
-    check(
-        "the interval does not matter while none becomes active",
+    shows!(
+        "LSCTL-16",
         number(&SamplingRequest {
             interval: 0,
             ..request(ENABLE_BASIC)
         }),
         0,
     );
-    check(
-        "bytes 32-63 are ignored",
+    shows!(
+        "LSCTL-17",
         number(&SamplingRequest {
             ignored: [u64::MAX; 4],
             ..request(active)
@@ -135,13 +163,13 @@ fn run() {
         }),
         0,
     );
-    check("  DEAR", u64::from(qsi().dear == sampling::block(1)), 1);
+    shows!("LSCTL-11", u64::from(qsi().dear == sampling::block(1)), 1);
     check("S and H may be one", number(&request(active | 3 << 62)), 0);
     check("disable", sampling::stop(), 0);
     check("disabled", state(), 0);
     let far = 0x7000_0000_u64;
-    check(
-        "beyond storage",
+    shows!(
+        "LSCTL-24",
         attempt!(".insn s,0xb2870000,0({a})", a = in(reg_addr) far).code(),
         5,
     );

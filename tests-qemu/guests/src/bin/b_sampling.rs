@@ -4,11 +4,12 @@
 #![no_main]
 
 use guests::attempt_in_problem_state;
-use guests::check::{check, holds};
+use guests::check::check;
 use guests::dat;
 use guests::insn::control::{lctlg_4, stctg_all};
 use guests::insn::measurement::{lsctl, qsi};
 use guests::sampling::{self, Entry, busy};
+use guests::shows;
 
 guests::clause!(
     "SA23-2260, Basic-Sampling Data Entry; Sample-Data-Block Update Process",
@@ -33,12 +34,12 @@ fn sample(name: &str, state: u16, work: impl FnOnce() -> core::ops::Range<u64>) 
     let dear = qsi().dear;
     check("  disable", sampling::stop(), 0);
     let stored = sampling::stored(0);
-    holds(
-        "  as many samples as intervals",
+    shows!(
+        ["SAMPLING-1", "SREG-11"],
         (SAMPLES as usize - 1..=SAMPLES as usize + 1).contains(&stored),
     );
-    holds(
-        "  DEAR designates the next entry",
+    shows!(
+        ["UPDATE-2", "SREG-7"],
         dear == sampling::block(0) + 32 * stored as u64,
     );
     let inside = (0..stored)
@@ -55,25 +56,36 @@ fn sample(name: &str, state: u16, work: impl FnOnce() -> core::ops::Range<u64>) 
             address: entry.address,
             ..Default::default()
         };
-        if entry != expected {
-            check("  state of an entry", entry.state, expected.state);
-            check("  level of an entry", entry.level, expected.level);
-            check("  ASN of an entry", entry.asn, ASN);
-            check(
-                "  program parameters",
-                entry.guest_parameter | entry.host_parameter,
-                0,
-            );
+        shows!(
+            ["BSDE-1", "BSDE-21", "SAMPLING-3", "SAMPLING-4", "SDB-2"],
+            entry,
+            expected
+        );
+        shows!(["BSDE-2", "BSDE-9"], entry.state & 0xF001, 0);
+        shows!("BSDE-4", entry.state & UNIQUE, UNIQUE);
+        shows!("BSDE-6", entry.state >> 4 & 1, 0);
+        shows!(["BSDE-10", "BSDE-15", "BSDE-22"], entry.level, 0x4000);
+        shows!("BSDE-23", entry.asn, ASN);
+        shows!("BSDE-32", entry.host_parameter, 0);
+        if state & T == 0 {
+            shows!(["BSDE-5", "BSDE-25"], entry.state & T, 0);
+        } else {
+            shows!(["BSDE-5", "BSDE-26"], entry.state & T, T);
+        }
+        if state & P == 0 {
+            shows!("BSDE-7", entry.state & P, 0);
+        } else {
+            shows!("BSDE-7", entry.state & P, P);
         }
     }
-    holds("  nearly all of them in the loop", count + 2 >= stored);
+    shows!("BSDE-24", count + 2 >= stored);
     check(
         "  the block is not full",
         sampling::trailer(0, 0) & sampling::FULL,
         0,
     );
-    check(
-        "  the next block is untouched",
+    shows!(
+        "STEP-3",
         sampling::trailer(1, 0) | sampling::trailer(1, 1),
         0,
     );

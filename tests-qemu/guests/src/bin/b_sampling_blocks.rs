@@ -8,6 +8,7 @@ use guests::check::{check, fact, holds};
 use guests::insn::clock::stcke;
 use guests::insn::measurement::{lsctl, qsi};
 use guests::sampling::{self, ENTRIES, EXTENDED_TIMESTAMP, FULL, busy};
+use guests::shows;
 
 guests::clause!(
     "SA23-2260, Sample-Data-Block Update Process; Trailer Entries",
@@ -30,7 +31,10 @@ fn extended() -> (u64, u64) {
 
 fn run() {
     let request = sampling::prepare(USED, INTERVAL);
+    // The reserved bits of the trailer hold something that is to stay.
+    const RESERVED: u64 = 0x1FA5_5AA5 << 32;
     for n in 0..USED {
+        sampling::set_trailer(n, 0, RESERVED);
         for doubleword in [4, 6, 7] {
             sampling::set_trailer(n, doubleword, 0xAAAA_0000 + doubleword as u64);
         }
@@ -43,29 +47,29 @@ fn run() {
     let after = extended();
     let mut last = before;
     for n in 0..USED {
-        check("block: entries", sampling::stored(n), ENTRIES);
+        shows!(["SDB-1", "SREG-8"], sampling::stored(n), ENTRIES);
         let flags = sampling::trailer(n, 0);
-        check(
-            "  full, no alert, extended timestamp",
+        shows!(
+            ["TRAILER-1", "TRAILER-5"],
             flags >> 61,
             (FULL | EXTENDED_TIMESTAMP) >> 61,
         );
-        check("  reserved bits", flags >> 32 & 0x1FFF_FFFF, 0);
-        check("  basic-sampling-data-entry size", flags >> 16 & 0xFFFF, 32);
-        check(
-            "  diagnostic size as QUERY SAMPLING INFORMATION says",
+        shows!("TRAILER-6", flags & (0x1FFF_FFFF << 32), RESERVED);
+        shows!("TRAILER-7", flags >> 16 & 0xFFFF, 32);
+        shows!(
+            "TRAILER-8",
             u64::from(flags as u16 == qsi().diagnostic_entry_size),
             1,
         );
         let stamp = (sampling::trailer(n, 2), sampling::trailer(n, 3));
-        holds(
-            "  the timestamp lies between the ones before and behind",
+        shows!(
+            ["TRAILER-10", "TRAILER-11", "STEP-5"],
             last < stamp && stamp < after,
         );
         last = stamp;
         for doubleword in [4, 6, 7] {
-            check(
-                "  what is reserved or the program's remains",
+            shows!(
+                ["TRAILER-13", "TRAILER-14"],
                 sampling::trailer(n, doubleword),
                 0xAAAA_0000 + doubleword as u64,
             );
@@ -75,10 +79,7 @@ fn run() {
         "TEAR is back at the first entry of the table",
         tear == sampling::table(),
     );
-    holds(
-        "overflow count: the samples that were lost",
-        (48..=52).contains(&lost),
-    );
+    shows!(["TRAILER-9", "STEP-2"], (48..=52).contains(&lost),);
     check(
         "other overflow counts",
         sampling::trailer(1, 1) | sampling::trailer(2, 1),
@@ -95,10 +96,7 @@ fn run() {
     let dear = qsi().dear;
     check("disable", sampling::stop(), 0);
     let again = (dear - sampling::block(0)) / 32;
-    holds(
-        "the freed block takes samples from its first entry on",
-        (19..=25).contains(&again),
-    );
+    shows!("TRAILER-15", (19..=25).contains(&again),);
     holds(
         "the first entry is another one",
         sampling::entry(0, 0) != old || sampling::entry(0, 1).format == 1,

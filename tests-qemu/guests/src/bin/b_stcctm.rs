@@ -8,6 +8,7 @@ use guests::attempt;
 use guests::attempt::suppressed;
 use guests::check::check;
 use guests::insn::measurement::{controls, lcctl, qctri, scctr, set, stcctm};
+use guests::shows;
 
 guests::clause!("SA23-2260, STORE CPU COUNTER MULTIPLE", native = false);
 guests::guest!(run);
@@ -21,8 +22,8 @@ fn changed(list: &[u64]) -> usize {
 
 fn run() {
     let mut list = [UNCHANGED; 16];
-    check("disabled", stcctm::<1>(6, &mut list), 3);
-    check("nothing stored", changed(&list), 0);
+    shows!("STCCTM-17", stcctm::<1>(6, &mut list), 3);
+    shows!("STCCTM-17", changed(&list), 0);
     check(
         "LCCTL",
         lcctl(controls(set::BASIC | set::PROBLEM_STATE, 0)),
@@ -40,55 +41,49 @@ fn run() {
         (0, 3, 0),
     ] {
         list = [UNCHANGED; 16];
-        check(
-            "basic: condition code",
-            count << 8 | u64::from(stcctm::<1>(count, &mut list)),
-            count << 8 | cc,
-        );
-        check("  doublewords stored", changed(&list), stored);
+        let outcome = (u64::from(stcctm::<1>(count, &mut list)), changed(&list));
+        match cc {
+            0 => shows!(["STCCTM-12", "STCCTM-2"], outcome, (0, stored)),
+            1 => shows!(["STCCTM-13", "STCCTM-2"], outcome, (1, stored)),
+            2 => shows!(["STCCTM-14", "STCCTM-11"], outcome, (2, stored)),
+            _ => shows!("STCCTM-15", outcome, (3, stored)),
+        }
         for (n, value) in list.iter().take(stored).enumerate() {
-            check("  counter", *value, 100 + n as u64);
+            shows!(["STCCTM-1", "STCCTM-6"], *value, 100 + n as u64);
         }
     }
     let problem = if qctri().first_version == 1 { 6 } else { 2 };
     list = [UNCHANGED; 16];
-    check("problem-state set, all", stcctm::<2>(problem, &mut list), 0);
+    shows!("STCCTM-7", stcctm::<2>(problem, &mut list), 0);
     check("  doublewords stored", changed(&list), problem as usize);
     list = [UNCHANGED; 16];
-    check("extended set, not authorized", stcctm::<0>(4, &mut list), 3);
-    check(
-        "crypto-activity set, not authorized",
-        stcctm::<3>(4, &mut list),
-        3,
-    );
-    check("MT-diagnostic set, disabled", stcctm::<5>(4, &mut list), 3);
-    check(
-        "MT-diagnostic set with clearing",
-        stcctm::<9>(4, &mut list),
-        3,
-    );
-    check("nothing stored", changed(&list), 0);
+    let authorized = qctri().authorization;
+    if authorized & set::EXTENDED == 0 {
+        shows!("STCCTM-18", stcctm::<0>(4, &mut list), 3);
+    }
+    if authorized & set::CRYPTO == 0 {
+        shows!("STCCTM-18", stcctm::<3>(4, &mut list), 3);
+    }
+    shows!("STCCTM-17", stcctm::<5>(4, &mut list), 3);
+    shows!(["STCCTM-17", "STCCTM-10"], stcctm::<9>(4, &mut list), 3);
+    shows!(["STCCTM-17", "STCCTM-18"], changed(&list), 0);
     let a = list.as_mut_ptr() as u64;
     macro_rules! reserved {
         ($($code:literal),*) => {
             $(let outcome = attempt!(
                 concat!(".insn rsy,0xeb0000000017,{n},", $code, ",0({a})"), n = in(reg) 6_u64, a = in(reg_addr) a);
-            check("a reserved code", $code << 40 | outcome.number(), $code << 40 | suppressed(6, 6));)*
+            shows!("STCCTM-4", $code << 40 | outcome.number(), $code << 40 | suppressed(6, 6));)*
         };
     }
-    reserved!(6, 7, 10, 11, 12, 13, 14, 15);
+    reserved!(4, 6, 7, 8, 10, 11, 12, 13, 14, 15);
     let outcome =
         attempt!(".insn rsy,0xeb0000000017,{n},1,4({a})", n = in(reg) 6_u64, a = in(reg_addr) a);
-    check("on a word boundary", outcome.number(), suppressed(6, 6));
+    shows!("STCCTM-20", outcome.number(), suppressed(6, 6));
     let outcome = attempt!(".insn rsy,0xeb0000000017,{n},1,0({a})", n = in(reg) 0x1_0000_u64, a = in(reg_addr) a);
-    check(
-        "a number of counters beyond 16 bits",
-        outcome.number(),
-        suppressed(6, 6),
-    );
+    shows!("STCCTM-3", outcome.number(), suppressed(6, 6),);
     let far = 0x7000_0000_u64;
     let outcome =
         attempt!(".insn rsy,0xeb0000000017,{n},1,0({a})", n = in(reg) 6_u64, a = in(reg_addr) far);
-    check("beyond storage", outcome.code(), 5);
+    shows!("STCCTM-26", outcome.code(), 5);
     lcctl(0);
 }

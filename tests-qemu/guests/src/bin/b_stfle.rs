@@ -10,6 +10,7 @@ use guests::attempt;
 use guests::attempt::suppressed;
 use guests::check::{check, fact, holds};
 use guests::insn::cpu::{facility, stfle};
+use guests::shows;
 
 guests::clause!("SA23-2260, Facility Indication", native = false);
 guests::guest!(run);
@@ -25,6 +26,12 @@ fn run() {
             *value,
         );
     }
+    shows!("FACILITY-2", facility(40));
+    shows!("FACILITY-6", facility(67));
+    shows!("FACILITY-7", facility(68));
+    shows!("FACILITY-8", facility(142));
+    shows!("FACILITY-4", facility(40) || !facility(68));
+    shows!("FACILITY-9", facility(67) || !facility(142));
     for bit in [0, 1, 2, 7, 21, 40, 67, 68, 142] {
         check(
             "facility bit is one",

@@ -1,0 +1,33 @@
+//! LOAD PROGRAM PARAMETER does nothing while no sampling function is enabled at this level or the one
+//! below: the machine's own sampling is off.
+#![no_std]
+#![no_main]
+
+use guests::insn::measurement::{lpp, lsctl};
+use guests::sampling::{self, busy};
+use guests::shows;
+
+guests::clause!(
+    "SA23-2260, LOAD PROGRAM PARAMETER (configuration levels)",
+    native = false,
+    options = "--no-sampling"
+);
+guests::guest!(run);
+
+const INTERVAL: u64 = 10_000;
+
+/// The program parameter as a sample shows it.
+fn parameter() -> u64 {
+    lsctl(&sampling::prepare(4, INTERVAL));
+    busy(4 * INTERVAL);
+    sampling::stop();
+    sampling::entry(0, 1).guest_parameter
+}
+
+fn run() {
+    lsctl(&sampling::prepare(4, INTERVAL));
+    lpp(1);
+    sampling::stop();
+    lpp(2);
+    shows!("LPP-9", parameter(), 1);
+}
