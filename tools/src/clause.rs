@@ -122,8 +122,7 @@ impl Clause {
     }
 
     fn run(&self, guest: &str, line: &str) -> Result<ClauseRun> {
-        let cpus = self.cpus.to_string();
-        let words = ["clause", guest, "--cpus", &cpus];
+        let words = ["clause", guest];
         let arguments = Line::try_parse_from(words.into_iter().chain(line.split_whitespace()))
             .map_err(|error| anyhow::anyhow!("{guest}: the options {line}: {error}"))?;
         let mut options = arguments.run.options();
@@ -148,24 +147,18 @@ mod tests {
         assert!(clause.native);
         let runs = clause.runs("b_x").unwrap();
         assert_eq!((runs.len(), &runs[0].name[..]), (1, "b_x"));
-        assert_eq!(
-            (&runs[0].options.guest[..], runs[0].options.cpus),
-            ("b_x", 1)
-        );
+        assert_eq!(runs[0].options.guest, "b_x");
     }
 
     #[test]
     fn a_guest_names_the_options_of_each_run_and_what_the_operator_says() {
-        let text = "clause=Here\nnative=false\ncpus=2\noptions=--no-sampling; --interval 5000\n\
+        let text = "clause=Here\nnative=false\noptions=--no-sampling; --interval 5000\n\
                     operator=help;registers 0\n";
         let runs = Clause::parse(text).unwrap().runs("b_x").unwrap();
         assert_eq!(runs[0].name, "b_x --no-sampling");
         assert_eq!(runs[0].options.sampling, Sampling::Off);
         assert_eq!(runs[1].options.sampling, Sampling::Every(5000));
-        assert!(
-            runs.iter()
-                .all(|run| run.options.cpus == 2 && run.options.script.len() == 2)
-        );
+        assert!(runs.iter().all(|run| run.options.script.len() == 2));
     }
 
     #[test]

@@ -37,8 +37,8 @@ pub fn text(conformance: &Conformance) -> Result<String> {
         .map(|found| {
             let (status, test, reason) = match &found.status {
                 Status::Shown(runs) => ("shown", Some(runs.join(", ")), None),
-                Status::NotApplicable(reason) => ("not applicable", None, Some(&reason[..])),
-                Status::NotShown(why) => ("not shown", None, Some(&why[..])),
+                Status::NotApplicable(reason) => ("not_applicable", None, Some(&reason[..])),
+                Status::NotShown(why) => ("not_shown", None, Some(&why[..])),
             };
             Row {
                 id: &found.statement.id,
@@ -93,7 +93,7 @@ mod tests {
                 "shown": 1, "not_applicable": 0, "not_shown": 1,
                 "statements": [
                     {"id": "A-1", "section": "Here", "text": "one", "status": "shown", "test": "b_x"},
-                    {"id": "A-2", "section": "Here", "text": "two", "status": "not shown",
+                    {"id": "A-2", "section": "Here", "text": "two", "status": "not_shown",
                      "test": null, "reason": "no assertion names it"},
                 ],
             })
