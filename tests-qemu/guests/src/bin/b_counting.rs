@@ -7,7 +7,7 @@ use guests::attempt_in_problem_state;
 use guests::externals;
 use guests::insn::clock::{MICROSECOND, sckc, stck};
 use guests::insn::control::{lctlg_0, stctg_0, wait};
-use guests::insn::measurement::{controls, ecctr, lcctl, qctri, scctr, set};
+use guests::insn::measurement::{controls, ecctr, lcctl, qctri, scctr, set, stcctm};
 use guests::psw;
 use guests::sampling::busy;
 use guests::shows;
@@ -21,8 +21,19 @@ guests::guest!(run);
 const SETS: u16 = set::BASIC | set::PROBLEM_STATE;
 const TURNS: u64 = 100_000;
 
+/// Cycles and instructions of each set, at one moment.
 fn counters() -> [u64; 4] {
-    [0, 1, 32, 33].map(|number| ecctr(number).1)
+    let (mut basic, mut problem) = ([0; 2], [0; 2]);
+    stcctm::<1>(2, &mut basic);
+    stcctm::<2>(2, &mut problem);
+    // SAFETY: stored by the instructions.
+    let (basic, problem) = unsafe {
+        (
+            core::ptr::read_volatile(&raw const basic),
+            core::ptr::read_volatile(&raw const problem),
+        )
+    };
+    [basic[0], basic[1], problem[0], problem[1]]
 }
 
 /// What the four counters counted meanwhile.

@@ -81,6 +81,7 @@ fn run() {
     lcctl(controls(set::BASIC | set::PROBLEM_STATE, set::BASIC));
     scctr(33, 7777);
     let mine = state();
+    shows!("QCTRI-6", qctri().maximum_cpu_address, smp::count() - 1);
     smp::start(1, other);
     until(1);
     let theirs = FACILITIES.load(Ordering::SeqCst);

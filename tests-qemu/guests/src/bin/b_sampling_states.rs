@@ -72,6 +72,7 @@ fn run() {
     }
     // Disabled and inactive: nothing is stored.
     for (state, is_enabled) in [(DISABLED, false), (INACTIVE, true)] {
+        sampling::stop();
         let request = sampling::prepare(4, INTERVAL);
         lsctl(&SamplingRequest { state, ..request });
         busy(10 * INTERVAL);

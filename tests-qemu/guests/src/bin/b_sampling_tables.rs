@@ -205,9 +205,10 @@ fn protection() {
         ..request
     });
     busy(2 * INTERVAL);
+    // The handler stores where the protection applies to it.
+    lctlg_0(cr0);
     shows!("UPDATE-6", alerts(), (1, 0x8000_0000));
     sampling::stop();
-    lctlg_0(cr0);
     // A storage key that the PSW key does not match.
     let request = sampling::prepare(1, INTERVAL);
     // SAFETY: a guest owns its storage keys.
