@@ -67,6 +67,9 @@ pub struct Found {
     pub status: Status,
 }
 
+/// What one run said, and how it ended if that is not what its guest declares.
+type Heard = (Evidence, Option<String>);
+
 /// What came of all runs.
 #[derive(Clone, Debug, Default)]
 pub struct Conformance {
@@ -127,7 +130,7 @@ pub fn measure(qemu: Option<PathBuf>, progress: &Progress) -> Result<Conformance
     let runs = runs(progress)?;
     let step = Mutex::new(progress.step(&format!("running {} behaviour guests", runs.len())));
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let heard: Mutex<Vec<(usize, Result<(Evidence, Option<String>)>)>> = Mutex::new(Vec::new());
+    let heard: Mutex<Vec<(usize, Result<Heard>)>> = Mutex::new(Vec::new());
     let work = || {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
@@ -173,12 +176,8 @@ pub fn measure(qemu: Option<PathBuf>, progress: &Progress) -> Result<Conformance
     Ok(conformance)
 }
 
-/// One run: what it said, and how it ended if that is not what the guest declares.
-fn hear(
-    run: &ClauseRun,
-    end: MeantEnd,
-    qemu: Option<&PathBuf>,
-) -> Result<(Evidence, Option<String>)> {
+/// One run.
+fn hear(run: &ClauseRun, end: MeantEnd, qemu: Option<&PathBuf>) -> Result<Heard> {
     let directory = TempDir::new().context("cannot create a directory for the run")?;
     let mut options = run.options.clone();
     options.rtc = DATE.parse().unwrap_or(Rtc::Now);
