@@ -45,8 +45,8 @@ pub struct Clause {
     pub end: MeantEnd,
     /// The options of each run that it needs, as a command line has them.
     pub options: Vec<String>,
-    /// What the operator says.
-    pub operator: Vec<String>,
+    /// What the operator says each time that every CPU waits.
+    pub when_waiting: Vec<String>,
 }
 
 /// One run of a guest as its clause asks for it.
@@ -89,7 +89,7 @@ impl Clause {
             cpus: 1,
             end: MeantEnd::Success,
             options: vec![String::new()],
-            operator: Vec::new(),
+            when_waiting: Vec::new(),
         };
         let parts = |text: &str| text.split(';').map(|part| part.trim().to_owned()).collect();
         for line in text.lines() {
@@ -103,7 +103,7 @@ impl Clause {
                 "end" if value == "success" => clause.end = MeantEnd::Success,
                 "end" if value == "failure" => clause.end = MeantEnd::Failure,
                 "options" => clause.options = parts(value),
-                "operator" => clause.operator = parts(value),
+                "when_waiting" => clause.when_waiting = parts(value),
                 _ => bail!("{line} is not known"),
             }
         }
@@ -123,10 +123,12 @@ impl Clause {
 
     fn run(&self, guest: &str, line: &str) -> Result<ClauseRun> {
         let words = ["clause", guest];
-        let arguments = Line::try_parse_from(words.into_iter().chain(line.split_whitespace()))
+        let arguments = Line::try_parse_from(words.into_iter().chain(words_of(line)))
             .map_err(|error| anyhow::anyhow!("{guest}: the options {line}: {error}"))?;
         let mut options = arguments.run.options();
-        options.script = self.operator.iter().cloned().map(Input::Operator).collect();
+        options
+            .script
+            .extend(self.when_waiting.iter().cloned().map(Input::Operator));
         let name = if line.is_empty() {
             guest.to_owned()
         } else {
@@ -134,6 +136,19 @@ impl Clause {
         };
         Ok(ClauseRun { name, options })
     }
+}
+
+/// The words of a line: what stands between apostrophes is one word.
+fn words_of(line: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    for (number, part) in line.split('\'').enumerate() {
+        if number % 2 == 1 {
+            words.push(part);
+        } else {
+            words.extend(part.split_whitespace());
+        }
+    }
+    words
 }
 
 #[cfg(test)]
@@ -153,12 +168,18 @@ mod tests {
     #[test]
     fn a_guest_names_the_options_of_each_run_and_what_the_operator_says() {
         let text = "clause=Here\nnative=false\noptions=--no-sampling; --interval 5000\n\
-                    operator=help;registers 0\n";
+                    when_waiting=help;registers 0\n";
         let runs = Clause::parse(text).unwrap().runs("b_x").unwrap();
         assert_eq!(runs[0].name, "b_x --no-sampling");
         assert_eq!(runs[0].options.sampling, Sampling::Off);
         assert_eq!(runs[1].options.sampling, Sampling::Every(5000));
         assert!(runs.iter().all(|run| run.options.script.len() == 2));
+    }
+
+    #[test]
+    fn what_stands_between_apostrophes_is_one_word() {
+        assert_eq!(words_of("--a 'b c'  --d 'e'"), ["--a", "b c", "--d", "e"]);
+        assert!(words_of("").is_empty());
     }
 
     #[test]

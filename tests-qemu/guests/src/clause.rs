@@ -9,17 +9,17 @@
 //! | `native` | `true` when the guest also runs on a machine without Millimeter; a behaviour guest (its name begins with `b_`) then prints the same text there |
 //! | `cpus` | how many CPUs the guest needs (1 unless given) |
 //! | `options` | the options of `cargo measure run` that it needs; several runs are parted by a semicolon |
-//! | `operator` | what the operator says, a command each time that every CPU waits; parted by semicolons |
+//! | `when_waiting` | what the operator says, a command each time that every CPU waits; parted by semicolons |
 //! | `end` | `success` (unless given), or `failure`: the guest ends in a disabled wait other than FFF |
 
 /// Declares the clause a guest checks: `clause!("SA23-2260, LOAD SAMPLING CONTROLS", native = false)`,
 /// optionally followed by `cpus = N`, `end = failure` and `options = "--no-sampling"` and
-/// `operator = "…"`, in this order.
+/// `when_waiting = "…"`, in this order.
 #[macro_export]
 macro_rules! clause {
     ($clause:literal, native = $native:literal
      $(, cpus = $cpus:literal)? $(, end = $end:ident)? $(, options = $options:literal)?
-     $(, operator = $operator:literal)? $(,)?) => {
+     $(, when_waiting = $when_waiting:literal)? $(,)?) => {
         core::arch::global_asm!(
             ".pushsection .clause,\"\",@progbits",
             concat!(
@@ -31,7 +31,7 @@ macro_rules! clause {
                 $("cpus=", $cpus, "\\n",)?
                 $("end=", stringify!($end), "\\n",)?
                 $("options=", $options, "\\n",)?
-                $("operator=", $operator, "\\n",)?
+                $("when_waiting=", $when_waiting, "\\n",)?
                 "\""
             ),
             ".popsection",

@@ -6,6 +6,7 @@
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use crate::insn::clock::{sckc, spt};
+use crate::insn::control::{lctlg_0, stctg_0, stnsm, stosm, wait};
 use crate::interruption::{self, Class, Registers, old_psw, set_old_psw};
 use crate::lowcore;
 use crate::psw::{self, Psw};
@@ -20,6 +21,8 @@ pub const CLOCK_COMPARATOR: u64 = psw::bit(52);
 pub const CPU_TIMER: u64 = psw::bit(53);
 /// Subclass mask of the service signal.
 pub const SERVICE_SIGNAL: u64 = psw::bit(54);
+/// Subclass mask of the interrupt key.
+pub const INTERRUPT_KEY: u64 = psw::bit(57);
 /// Subclass mask of the measurement alert.
 pub const MEASUREMENT_ALERT: u64 = psw::bit(58);
 
@@ -72,6 +75,39 @@ extern "C" fn handler(_: &mut Registers) {
         COUNT.store(n + 1, Ordering::Release);
     }
     ALL.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Waits until the operator presses the interrupt key. Nothing else ends the wait, and what was recorded
+/// before is forgotten.
+pub fn wait_for_the_operator() {
+    record();
+    let cr0 = stctg_0();
+    lctlg_0(INTERRUPT_KEY);
+    wait(psw::EXTERNAL);
+    lctlg_0(cr0);
+    take_codes();
+}
+
+/// Opens the mask of external interruptions for a moment: how many measurement alerts came, and the
+/// parameter of the first.
+pub fn alerts() -> (usize, u32) {
+    record();
+    take_codes();
+    stosm::<0x01>();
+    crate::sampling::busy(1000);
+    stnsm::<0xFE>();
+    take_recorded()
+}
+
+/// How many measurement alerts are recorded and the parameter of the first; the record is emptied.
+fn take_recorded() -> (usize, u32) {
+    let mut alerts = (0..recorded())
+        .map(get)
+        .filter(|external| external.code == 0x1407);
+    let first = alerts.next().map_or(0, |external| external.parameter);
+    let count = usize::from(first != 0) + alerts.count();
+    take_codes();
+    (count, first)
 }
 
 /// How many are recorded and not yet taken.

@@ -3,8 +3,8 @@
 #![no_std]
 #![no_main]
 
-use guests::externals;
-use guests::insn::control::{lctlg_0, stctg_0, stnsm, stosm};
+use guests::externals::alerts;
+use guests::insn::control::{lctlg_0, stctg_0};
 use guests::insn::measurement::{SamplingRequest, lsctl, qsi};
 use guests::psw::bit;
 use guests::sampling::{self, ENTRIES, FULL, TRAILER, busy};
@@ -103,19 +103,7 @@ fn chain() {
     sampling::stop();
 }
 
-/// Takes what is pending: how many interruptions, and the parameter of the first.
-fn alerts() -> (usize, u32) {
-    externals::take_codes();
-    stosm::<0x01>();
-    busy(1000);
-    stnsm::<0xFE>();
-    let found = (externals::recorded(), externals::get(0).parameter);
-    externals::take_codes();
-    found
-}
-
 fn last_entries() {
-    externals::record();
     // The last entry of the page is a block-link entry, although another table follows at once.
     let request = sampling::prepare(1, INTERVAL);
     sampling::set_table_entry(510, sampling::block(0));

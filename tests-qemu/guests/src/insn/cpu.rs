@@ -122,6 +122,8 @@ pub enum Order {
     ConditionalEmergencySignal = 0x13,
     /// Sense running status.
     SenseRunningStatus = 0x15,
+    /// Set multithreading.
+    SetMultithreading = 0x16,
     /// An order that no machine assigns.
     Unassigned = 0xFE,
 }

@@ -15,6 +15,8 @@ pub mod set {
     pub const CRYPTO: u16 = 0x0008;
     /// MT-diagnostic counter set.
     pub const MT_DIAGNOSTIC: u16 = 0x0020;
+    /// Coprocessor-group counter sets.
+    pub const COPROCESSOR_GROUP: u16 = 0x8000;
 }
 
 /// LOAD PROGRAM PARAMETER.
@@ -162,6 +164,12 @@ pub struct SamplingRequest {
     pub ignored: [u64; 4],
 }
 
+/// Maximum-buffer-size indicator, bit 0 of a request: blocks and tables of 1 MiB.
+pub const LARGE_BLOCKS: u64 = 1 << 63;
+/// Diagnostic-sampling enable control, bit 55 of a request.
+pub const ENABLE_DIAGNOSTIC: u64 = 1 << (63 - 55);
+/// Diagnostic-sampling activation control, bit 63 of a request.
+pub const ACTIVATE_DIAGNOSTIC: u64 = 1;
 /// Basic-sampling enable control, bit 54 of a request.
 pub const ENABLE_BASIC: u64 = 1 << (63 - 54);
 /// Basic-sampling activation control, bit 62 of a request.
@@ -175,4 +183,46 @@ pub fn lsctl(request: &SamplingRequest) -> u8 {
         asm!(".insn s,0xb2870000,0({a})", "ipm {c}", a = in(reg_addr) &raw const *request, c = out(reg) cc)
     };
     (cc >> 28) as u8 & 3
+}
+
+/// LOAD PERIPHERAL-COUNTER-SET CONTROLS: condition code 0 set, 3 not set.
+pub fn lpctl(controls: u64) -> u8 {
+    let cc: u64;
+    // SAFETY: reads eight bytes of a local.
+    unsafe {
+        asm!(".insn s,0xb2850000,0({a})", "ipm {c}", a = in(reg_addr) &raw const controls, c = out(reg) cc)
+    };
+    (cc >> 28) as u8 & 3
+}
+
+/// EXTRACT PERIPHERAL COUNTER: condition code 0 and the counter, or 3 and `before`.
+#[must_use]
+pub fn epctr(place: u64, before: u64) -> (u8, u64) {
+    let (cc, value): (u64, u64);
+    // SAFETY: reads a counter.
+    unsafe {
+        asm!(".insn rre,0xb2e50000,{v},{n}", "ipm {c}", v = inout(reg) before => value, n = in(reg) place, c = out(reg) cc)
+    };
+    ((cc >> 28) as u8 & 3, value)
+}
+
+/// SET PERIPHERAL COUNTER: condition code 0 set, 3 counter not available.
+pub fn spctr(place: u64, value: u64) -> u8 {
+    let cc: u64;
+    // SAFETY: sets a counter.
+    unsafe {
+        asm!(".insn rre,0xb2e10000,{v},{n}", "ipm {c}", v = in(reg) value, n = in(reg) place, c = out(reg) cc)
+    };
+    (cc >> 28) as u8 & 3
+}
+
+/// EXTRACT COPROCESSOR-GROUP ADDRESS: condition code 0 and the register, or 3 and `before`.
+#[must_use]
+pub fn ecpga(cpu: u64, before: u64) -> (u8, u64) {
+    let (cc, value): (u64, u64);
+    // SAFETY: reads an address.
+    unsafe {
+        asm!(".insn rre,0xb2ed0000,{v},{n}", "ipm {c}", v = inout(reg) before => value, n = in(reg) cpu, c = out(reg) cc)
+    };
+    ((cc >> 28) as u8 & 3, value)
 }
