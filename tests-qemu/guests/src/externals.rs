@@ -84,6 +84,8 @@ pub fn wait_for_the_operator() {
     let cr0 = stctg_0();
     lctlg_0(INTERRUPT_KEY);
     wait(psw::EXTERNAL);
+    // What else is pending stays so.
+    stnsm::<0xFE>();
     lctlg_0(cr0);
     take_codes();
 }

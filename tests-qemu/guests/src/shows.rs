@@ -51,7 +51,7 @@ impl Site {
         } else {
             self.failed(
                 statements,
-                format_args!("got {got:#x?}, expected {expected:#x?}"),
+                format_args!("got {got:x?}, expected {expected:x?}"),
             );
         }
     }
