@@ -5,10 +5,13 @@
 
 use crate::arch::address::{Absolute, PAGE};
 use crate::arch::facility::FacilityList;
+use crate::cpumf::counters::CoprocessorGroups;
 use crate::guest::account::{Charges, Mode};
+use crate::guest::external_means::{Change, MOST_CHANGES};
 use crate::guest::scanner::Pages;
 use crate::guest::shadow::SharedShadow;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use spin::{Mutex, MutexGuard};
 
 /// The most CPUs that a configuration has.
 pub const MAXIMUM_CPUS: usize = 4;
@@ -31,6 +34,10 @@ pub mod order {
     pub const SET_PREFIX: u32 = 0x40;
     /// Store the status at the address in the parameter.
     pub const STORE_STATUS_AT_ADDRESS: u32 = 0x80;
+    /// Clear reset, which leaves storage alone.
+    pub const CLEAR_RESET: u32 = 0x100;
+    /// The operator's changes wait: no order of another CPU, but the CPU is as busy as with one.
+    pub const CHANGE: u32 = 0x200;
 }
 
 /// What other CPUs, and the machine, have sent to a CPU.
@@ -44,6 +51,8 @@ pub struct Mailbox {
     pub orders: AtomicU32,
     /// The parameter of the order that has one.
     pub parameter: AtomicU64,
+    /// What the operator asks for, in order; [`order::CHANGE`] says that there is something.
+    pub changes: Mutex<heapless::Deque<Change, MOST_CHANGES>>,
     /// The CPU's state as others may sense it ([`crate::guest::vcpu::CpuState`] as u8).
     pub state: AtomicU8,
     /// Whether the CPU's PSW is an enabled wait or the CPU is not operating.
@@ -83,6 +92,8 @@ pub struct Configuration {
     pub service_signal: AtomicU32,
     /// The event mask by which the control program takes SERVC events (receive mask).
     pub event_mask: AtomicU32,
+    /// The coprocessor groups and the controls of their counter sets.
+    groups: Mutex<CoprocessorGroups>,
 }
 
 impl Configuration {
@@ -111,6 +122,7 @@ impl Configuration {
             mailboxes: Default::default(),
             service_signal: AtomicU32::new(0),
             event_mask: AtomicU32::new(0),
+            groups: Mutex::new(CoprocessorGroups::none()),
         }
     }
 
@@ -131,6 +143,12 @@ impl Configuration {
     #[must_use]
     pub const fn has_cpu(&self, address: u16) -> bool {
         address < self.cpus
+    }
+
+    /// The coprocessor groups, for a few instructions: whoever asks holds a lock. A configuration has
+    /// none until they are put here.
+    pub fn groups(&self) -> MutexGuard<'_, CoprocessorGroups> {
+        self.groups.lock()
     }
 
     /// Takes all orders out of CPU `address`'s mailbox.

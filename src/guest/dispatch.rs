@@ -384,6 +384,8 @@ fn resolve<H: Hardware>(
     }
     if let Some((_, asce)) = space {
         shadow::fill(cpu, configuration, hardware, asce, at, &translation, access);
+        let cycles = cpu.account.ticks(cpu.account.entered, hardware.clock());
+        cpu.fills.add(executing, cycles);
     }
     Ok(())
 }

@@ -18,6 +18,8 @@ pub mod delivery;
 pub mod dispatch;
 pub mod due;
 pub mod epoch;
+pub mod extended;
+pub mod external_means;
 pub mod hardware;
 pub mod millicode;
 pub mod scanner;

@@ -6,10 +6,10 @@
 //! an emulated instruction merely because it was slow, and the sampling interval is exact on
 //! average: each sample is due one interval after the last one was due.
 
-use crate::arch::address::Absolute;
+use crate::arch::address::{Absolute, PAGE};
 use crate::arch::psw::Psw;
 use crate::arch::tod::{TodExtended, UNITS_PER_MICROSECOND, units};
-use crate::cpumf::{Diagnosis, SampleStorage, Sampled, Snapshot};
+use crate::cpumf::{Diagnosis, Facility, SampleStorage, Sampled, Snapshot};
 use crate::guest::account::Mode;
 use crate::guest::configuration::Configuration;
 use crate::guest::due::Due;
@@ -92,6 +92,12 @@ impl<H: Hardware> SampleStorage for GuestBlocks<'_, H> {
     #[inline]
     fn store(&mut self, at: Absolute, bytes: &[u8]) {
         scanner::store_into(self.configuration, self.hardware, at);
+        // In a block of 1 MiB an entry may cross into another page.
+        let beyond = at.byte_index() + bytes.len() as u64;
+        if beyond > PAGE {
+            let next = at.page().offset(PAGE);
+            scanner::store_into(self.configuration, self.hardware, next);
+        }
         self.hardware.store(at, bytes);
     }
 
@@ -130,20 +136,39 @@ fn diagnosis(psw: Psw, control: &[u64; 16], general: &[u64; 16], traps: u64) -> 
     }
 }
 
+/// When the next sample of a facility is due, after its sampling controls may have changed: as
+/// before while it stays active, and one interval from here when it becomes active.
+fn renewed(facility: &Facility, due: u64, total: u64) -> u64 {
+    match facility.active_interval() {
+        None => NEVER,
+        Some(interval) if due == NEVER => total + interval,
+        Some(_) => due,
+    }
+}
+
 /// Computes the due times anew after sampling controls changed at either level.
 #[cold]
 fn renew(cpu: &mut Vcpu) {
     let total = cpu.account.total();
-    cpu.sampling.own = cpu
-        .own
-        .active_interval()
-        .map_or(NEVER, |interval| total + interval);
-    if cpu.sampling.machine == NEVER || cpu.machine.active_interval().is_none() {
-        cpu.sampling.machine = cpu
-            .machine
-            .active_interval()
-            .map_or(NEVER, |interval| total + interval);
-    }
+    cpu.sampling.own = renewed(&cpu.own, cpu.sampling.own, total);
+    cpu.sampling.machine = renewed(&cpu.machine, cpu.sampling.machine, total);
+}
+
+/// Takes the sample of one level that was due, and says when the next one is.
+#[inline(always)]
+fn take<S: SampleStorage>(
+    facility: &mut Facility,
+    due: &mut u64,
+    snapshot: &Snapshot,
+    diagnosis: impl FnOnce() -> Diagnosis,
+    blocks: &mut S,
+) -> Sampled {
+    let sampled = facility.sample(snapshot, diagnosis, blocks);
+    *due = match facility.active_interval() {
+        Some(interval) => *due + interval,
+        None => NEVER,
+    };
+    sampled
 }
 
 /// The clock comparator interrupted: takes the samples that are due.
@@ -158,10 +183,11 @@ pub fn take_due_samples<H: Hardware, S: SampleStorage>(
 ) {
     let total = cpu.account.total();
     cpu.due |= Due::CLOCK;
+    let snapshot = snapshot(cpu);
+    let diagnosis = || diagnosis(cpu.psw, &cpu.control, &cpu.general, cpu.account.traps);
     if cpu.sampling.machine <= total {
-        let snapshot = snapshot(cpu);
-        let diagnosis = || diagnosis(cpu.psw, &cpu.control, &cpu.general, cpu.account.traps);
-        match cpu.machine.sample(&snapshot, diagnosis, machine_blocks) {
+        let due = &mut cpu.sampling.machine;
+        match take(&mut cpu.machine, due, &snapshot, diagnosis, machine_blocks) {
             Sampled::Stored => cpu.sampling.taken += 1,
             Sampled::StoredInNextBlock => {
                 cpu.sampling.taken += 1;
@@ -169,24 +195,17 @@ pub fn take_due_samples<H: Hardware, S: SampleStorage>(
             }
             Sampled::Discarded | Sampled::Stopped | Sampled::NotActive => cpu.sampling.lost += 1,
         }
-        cpu.sampling.machine = if cpu.machine.sampling().active() {
-            cpu.sampling.machine + cpu.machine.sampling().interval()
-        } else {
-            NEVER
-        };
     }
     if cpu.sampling.own <= total {
-        let snapshot = snapshot(cpu);
         let mut blocks = GuestBlocks {
             configuration,
             hardware,
         };
-        let diagnosis = || diagnosis(cpu.psw, &cpu.control, &cpu.general, cpu.account.traps);
-        if cpu.own.sample(&snapshot, diagnosis, &mut blocks) != Sampled::Stored {
+        let due = &mut cpu.sampling.own;
+        let sampled = take(&mut cpu.own, due, &snapshot, diagnosis, &mut blocks);
+        if sampled != Sampled::Stored {
             cpu.due |= Due::ATTENTION;
         }
-        let interval = cpu.own.active_interval();
-        cpu.sampling.own = interval.map_or(NEVER, |interval| cpu.sampling.own + interval);
     }
 }
 

@@ -463,6 +463,7 @@ pub fn fill<H: Hardware>(
                     hardware.hsa_store(new.offset(entry * 8), PTE_INVALID);
                 }
                 hardware.hsa_store(slot, new.0);
+                cpu.fills.segments += 1;
                 new
             };
             let index = (at.0 >> 12) & 0xFF;

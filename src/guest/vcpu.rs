@@ -10,6 +10,7 @@ use crate::arch::psw::{DAT, EXTERNAL, PROBLEM, Psw};
 use crate::cpumf::{Facility, Reset};
 use crate::guest::account::{Account, Mode};
 use crate::guest::due::Due;
+use crate::guest::extended::{self, Fills};
 use crate::guest::schedule::Schedule;
 use crate::guest::shadow::Shadow;
 use crate::guest::watch::Watch;
@@ -39,6 +40,8 @@ pub struct Pending {
     pub clock_comparator: bool,
     /// The CPU timer is negative.
     pub cpu_timer: bool,
+    /// The operator has pressed the interrupt key.
+    pub interrupt_key: bool,
 }
 
 /// What the hardware stored when it entered the firmware.
@@ -179,6 +182,10 @@ pub struct Vcpu {
     pub real_mask: u64,
     /// The page that is executed under watch.
     pub watch: Watch,
+    /// What the shadow has done so far.
+    pub fills: Fills,
+    /// The same as far as the extended counters have counted it.
+    pub counted: Fills,
 }
 
 impl Vcpu {
@@ -207,6 +214,8 @@ impl Vcpu {
             sampling: Schedule::default(),
             real_mask: MACHINE,
             watch: Watch::default(),
+            fills: Fills::NONE,
+            counted: Fills::NONE,
         };
         cpu.reset_controls();
         cpu
@@ -221,6 +230,7 @@ impl Vcpu {
 
     /// CPU reset: pending external conditions and activation controls go, registers stay.
     pub fn cpu_reset(&mut self) {
+        extended::settle(self);
         self.pending = Pending::default();
         self.own.reset(Reset::Cpu, &self.account.activity());
         self.state = CpuState::Stopped;
@@ -237,6 +247,14 @@ impl Vcpu {
         self.tod_programmable = 0;
         self.own.reset(Reset::Initial, &self.account.activity());
         self.reset_controls();
+    }
+
+    /// Clear reset, as far as it concerns the CPU: initial CPU reset, and zeros in the general
+    /// registers. The other registers that it clears stay in the hardware, which this room does not
+    /// reach.
+    pub fn clear_reset(&mut self) {
+        self.initial_cpu_reset();
+        self.general = [0; 16];
     }
 
     /// The absolute address of the instruction text at an address, if its page is kept.

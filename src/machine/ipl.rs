@@ -3,7 +3,7 @@
 use crate::arch::address::Absolute;
 use crate::arch::facility::{self, FacilityList};
 use crate::arch::psw::Psw;
-use crate::cpumf::counters::load_cpu_counter_set_controls;
+use crate::cpumf::counters::{CoprocessorGroups, load_cpu_counter_set_controls};
 use crate::cpumf::sampling::load_sampling_controls;
 use crate::cpumf::sampling::request::SamplingRequest;
 use crate::cpumf::{
@@ -80,6 +80,9 @@ const NEEDED: [(u32, &str); 6] = [
 
 /// The minimum sampling interval in cycles.
 const SHORTEST_INTERVAL: u64 = loader::SHORTEST_INTERVAL;
+/// How many CPUs share a group of coprocessors.
+const CPUS_IN_GROUP: u16 = 2;
+
 /// The maximum sampling interval in cycles.
 const LONGEST_INTERVAL: u64 = loader::LONGEST_INTERVAL;
 
@@ -337,6 +340,9 @@ fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: Facili
     configuration.cpu_id = instruction::stidp();
     configuration.mode = mode;
     configuration.charges = charges;
+    if exact {
+        *configuration.groups() = CoprocessorGroups::new(cpus as u16, CPUS_IN_GROUP);
+    }
     configuration.virtual_machine = block.level.get() == loader::level::VIRTUAL_MACHINE;
     build_identity(&configuration, &mut native);
 

@@ -170,6 +170,7 @@ pub fn give(cpu: &mut Cpu, next: Next) {
         wait_in_real_time(cpu);
     }
     mailbox.wake_at.store(NEVER, Ordering::SeqCst);
+    ENDED.fetch_and(!bit, Ordering::SeqCst);
     begin(cpu);
 }
 

@@ -8,6 +8,7 @@
 
 pub mod activity;
 pub mod coprocessor;
+pub mod extended;
 pub mod extract;
 pub mod extract_group_address;
 pub mod extract_peripheral;

@@ -3,7 +3,7 @@
 use super::{interrupt, prefix_area, refuse, refused};
 use crate::arch::control::{
     CR0_CLOCK_COMPARATOR, CR0_CPU_TIMER, CR0_EMERGENCY_SIGNAL, CR0_EXTERNAL_CALL,
-    CR0_MEASUREMENT_ALERT, CR0_SERVICE_SIGNAL,
+    CR0_INTERRUPT_KEY, CR0_MEASUREMENT_ALERT, CR0_SERVICE_SIGNAL,
 };
 use crate::arch::interruption::{Class, external as code};
 use crate::arch::lowcore;
@@ -64,7 +64,8 @@ pub fn any_open(cpu: &Vcpu, configuration: &Configuration) -> bool {
     }
     let open = |subclass: u64| cpu.control[0] & subclass != 0;
     let mailbox = mailbox(cpu, configuration);
-    open(CR0_CLOCK_COMPARATOR) && cpu.pending.clock_comparator
+    open(CR0_INTERRUPT_KEY) && cpu.pending.interrupt_key
+        || open(CR0_CLOCK_COMPARATOR) && cpu.pending.clock_comparator
         || open(CR0_CPU_TIMER) && cpu.pending.cpu_timer
         || open(CR0_EMERGENCY_SIGNAL) && mailbox.emergency.load(Ordering::Acquire) != 0
         || open(CR0_EXTERNAL_CALL) && mailbox.external_call.load(Ordering::Acquire) != 0
@@ -74,10 +75,10 @@ pub fn any_open(cpu: &Vcpu, configuration: &Configuration) -> bool {
 
 /// Delivers what is pending and open, at most one interruption, and says whether there was one.
 ///
-/// In order: the early specification exception of a refused PSW; emergency signal (the lowest
-/// signalling CPU address first, one interruption each), external call, clock comparator, CPU timer,
-/// service signal, measurement alert. Neither an interrupt key nor a malfunction alert has a source
-/// in this machine, and SA23-2260 leaves the order of the last two open. All but the timers are no
+/// In order: the early specification exception of a refused PSW; interrupt key, emergency signal (the
+/// lowest signalling CPU address first, one interruption each), external call, clock comparator, CPU
+/// timer, service signal, measurement alert. A malfunction alert has no source in this machine, and
+/// SA23-2260 leaves the order of the last two open. All but the timers are no
 /// longer pending then; those stay so as long as the clock is past the comparator and the timer is
 /// negative.
 #[inline]
@@ -112,6 +113,10 @@ fn take(cpu: &mut Vcpu, configuration: &Configuration) -> Option<(u16, u16, Opti
     let masks = cpu.control[0];
     let open = |subclass: u64| masks & subclass != 0;
     let mailbox = mailbox(cpu, configuration);
+    if cpu.pending.interrupt_key && open(CR0_INTERRUPT_KEY) {
+        cpu.pending.interrupt_key = false;
+        return Some((code::INTERRUPT_KEY, 0, None));
+    }
     if open(CR0_EMERGENCY_SIGNAL) {
         // Only this CPU takes signals out, so what was there a moment ago still is.
         let signalled = mailbox.emergency.load(Ordering::Acquire);

@@ -3,6 +3,7 @@
 //! What they do is in [`crate::cpumf`]; here their operands are fetched and stored, and the rest of
 //! the firmware learns what has changed: a sampling deadline, or a pending measurement alert.
 
+use crate::arch::condition::ConditionCode;
 use crate::cpumf::counters::extract::extract_cpu_counter;
 use crate::cpumf::counters::global::GlobalCounterControls;
 use crate::cpumf::counters::load_controls::load_cpu_counter_set_controls;
@@ -11,13 +12,15 @@ use crate::cpumf::counters::set::set_cpu_counter;
 use crate::cpumf::counters::store_multiple::store_cpu_counter_multiple;
 use crate::cpumf::sampling::load_controls::load_sampling_controls;
 use crate::cpumf::sampling::query::query_sampling_information;
-use crate::cpumf::{Instruction as Issued, authorize, load_program_parameter};
+use crate::cpumf::{CounterSet, Instruction as Issued, authorize, load_program_parameter};
 use crate::guest::dat::Access;
 use crate::guest::due::Due;
+use crate::guest::extended;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::Execution;
 use crate::guest::millicode::way::Way;
 use crate::guest::millicode::{Outcome, Performed};
+use crate::guest::schedule::NEVER;
 use crate::insn::Operand;
 
 /// The tests before any operand: operation, then privileged operation.
@@ -35,9 +38,10 @@ fn authorized<H: Hardware, W: Way>(
     )?)
 }
 
-/// Tells the machine that the guest's sampling controls are other ones: the next sample is due at
-/// another time, and an alert may have come or gone.
+/// Tells the machine that the guest's sampling controls are other ones: the next sample is due one
+/// interval from here, and an alert may have come or gone.
 fn sampling_changed<H: Hardware>(run: &mut Execution<'_, H>) {
+    run.cpu.sampling.own = NEVER;
     run.cpu.due |= Due::SAMPLING | Due::ATTENTION;
 }
 
@@ -77,6 +81,9 @@ pub(super) fn ecctr<H: Hardware, W: Way>(
     r2: u8,
 ) -> Performed<W::Refusal> {
     let number = run.register(r2);
+    if number >= extended::FIRST_COUNTER {
+        extended::settle(run.cpu);
+    }
     let cpu = &*run.cpu;
     let (activity, problem) = (cpu.account.activity(), cpu.psw.problem_state());
     let (value, code) = extract_cpu_counter(&cpu.own, &activity, problem, cpu.control[0], number)?;
@@ -96,6 +103,7 @@ pub(super) fn ecctr<H: Hardware, W: Way>(
 /// Source: SA23-2260, "SET CPU COUNTER".
 pub(super) fn scctr<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> Performed {
     let (value, number) = (run.register(r1), run.register(r2));
+    extended::settle(run.cpu);
     let (activity, problem) = (run.cpu.account.activity(), run.cpu.psw.problem_state());
     let code = set_cpu_counter(&mut run.cpu.own, &activity, problem, value, number)?;
     run.done(code)
@@ -120,6 +128,9 @@ pub(super) fn stcctm<H: Hardware, W: Way>(
     second: Operand,
 ) -> Performed<W::Refusal> {
     let (count, at) = (run.register(r1), run.address(second));
+    if m3 == CounterSet::Extended.code() {
+        extended::settle(run.cpu);
+    }
     let cpu = &*run.cpu;
     let (activity, problem) = (cpu.account.activity(), cpu.psw.problem_state());
     let multiple = store_cpu_counter_multiple(&cpu.own, problem, cpu.control[0], count, m3, at)?;
@@ -148,7 +159,7 @@ pub(super) fn qctri<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) ->
     authorized(run, Issued::QueryCounterInformation)?;
     let global = GlobalCounterControls {
         maximum_cpu_address: run.configuration.cpus.saturating_sub(1),
-        ..GlobalCounterControls::default()
+        ..run.configuration.groups().controls()
     };
     let block = query_counter_information(&run.cpu.own, &global);
     run.put(run.address(second), &block)?;
@@ -167,6 +178,7 @@ pub(super) fn qctri<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) ->
 pub(super) fn lcctl<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
     authorized(run, Issued::LoadCpuCounterSetControls)?;
     let controls = run.fetch_u64(run.address(second))?;
+    extended::settle(run.cpu);
     let activity = run.cpu.account.activity();
     let code = load_cpu_counter_set_controls(&mut run.cpu.own, &activity, controls)?;
     run.cpu.due |= Due::ATTENTION;
@@ -202,6 +214,8 @@ pub(super) fn lsctl<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) ->
     let mut request = [0; 64];
     run.fetch(run.address(second), &mut request)?;
     let code = load_sampling_controls(&mut run.cpu.own, &request)?;
-    sampling_changed(run);
+    if code == ConditionCode::Zero {
+        sampling_changed(run);
+    }
     run.done(code)
 }

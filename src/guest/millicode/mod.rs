@@ -23,6 +23,7 @@ mod facility;
 mod io;
 mod key;
 mod measurement;
+mod peripheral;
 pub mod plain;
 mod prefix;
 mod psw;
@@ -182,10 +183,10 @@ pub fn perform<H: Hardware>(
         I::Scctr { r1, r2 } => measurement::scctr(run, r1, r2),
         I::Qsi { second } => measurement::qsi(run, second),
         I::Lsctl { second } => measurement::lsctl(run, second),
-        // Privileged before they are anything else; the peripheral counters are not performed yet.
-        I::Lpctl { .. } | I::Spctr { .. } | I::Epctr { .. } | I::Ecpga { .. } => {
-            run.supervisor().map(|()| Outcome::Unknown)
-        }
+        I::Lpctl { second } => peripheral::lpctl(run, second),
+        I::Spctr { r1, r2 } => peripheral::spctr(run, r1, r2),
+        I::Epctr { r1, r2 } => peripheral::epctr(run, r1, r2),
+        I::Ecpga { r1, r2 } => peripheral::ecpga(run, r1, r2),
 
         I::Stsch { second } | I::Tsch { second } => io::store_of_subchannel(run, second),
         I::Msch { second } | I::Ssch { second } => io::request_of_subchannel(run, second),

@@ -11,6 +11,7 @@ use crate::arch::lowcore;
 use crate::guest::configuration::{Configuration, MAXIMUM_CPUS, Mailbox, order};
 use crate::guest::delivery;
 use crate::guest::due::Due;
+use crate::guest::external_means;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::Execution;
 use crate::guest::millicode::prefix::PREFIX;
@@ -51,6 +52,8 @@ mod status {
 
 /// A bit of the mailbox's orders that no order has: the signalling CPU is writing the parameter.
 const CLAIMED: u32 = 1 << 31;
+/// The orders that reset a CPU.
+const RESETS: u32 = order::CLEAR_RESET | order::INITIAL_CPU_RESET | order::CPU_RESET;
 /// The parameter of STORE STATUS AT ADDRESS: a 31-bit address on a 512-byte boundary.
 const STATUS_ADDRESS: u64 = 0x7FFF_FE00;
 /// The length of the store-status save area.
@@ -231,13 +234,11 @@ fn post(mailbox: &Mailbox, order: u32, parameter: u64) -> Answer {
         return Answer::Busy;
     }
     mailbox.parameter.store(parameter, Ordering::Release);
-    if orders
-        .compare_exchange(CLAIMED, order, Ordering::AcqRel, Ordering::Acquire)
-        .is_err()
-    {
-        // A reset came between: it clears what was pending, this order too.
-        orders.fetch_and(!CLAIMED, Ordering::AcqRel);
-    }
+    // A reset that came between clears what was pending, this order too; a change does not.
+    let _ = orders.fetch_update(Ordering::AcqRel, Ordering::Acquire, |now| {
+        let order = if now & RESETS == 0 { order } else { 0 };
+        Some(now & !CLAIMED | order)
+    });
     Answer::Accepted
 }
 
@@ -257,6 +258,9 @@ pub fn take_orders<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, h
         // The parameter first: an empty mailbox may be filled anew at once.
         let parameter = mailbox.parameter.load(Ordering::Acquire);
         let orders = configuration.take_orders(cpu.address);
+        if orders & order::CHANGE != 0 {
+            external_means::make_changes(cpu, configuration);
+        }
         carry_out(cpu, configuration, hardware, mailbox, orders, parameter);
     }
     mailbox.state.store(cpu.state as u8, Ordering::Release);
@@ -272,16 +276,8 @@ fn carry_out<H: Hardware>(
     parameter: u64,
 ) {
     cpu.due |= Due::ATTENTION;
-    if orders & (order::INITIAL_CPU_RESET | order::CPU_RESET) != 0 {
-        mailbox.emergency.store(0, Ordering::Release);
-        mailbox.external_call.store(0, Ordering::Release);
-        if orders & order::INITIAL_CPU_RESET != 0 {
-            cpu.initial_cpu_reset();
-            hardware.set_cpu_timer(0);
-            hardware.set_clock_programmable_field(0);
-        } else {
-            cpu.cpu_reset();
-        }
+    if orders & RESETS != 0 {
+        reset_cpu(cpu, hardware, mailbox, orders);
         return;
     }
     if cpu.state == CpuState::CheckStop {
@@ -310,6 +306,40 @@ fn carry_out<H: Hardware>(
         cpu.state = CpuState::Operating;
         delivery::restart(cpu, configuration, hardware);
     }
+}
+
+/// The resets that were ordered of this CPU: the furthest of them.
+fn reset_cpu<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H, mailbox: &Mailbox, orders: u32) {
+    mailbox.emergency.store(0, Ordering::Release);
+    mailbox.external_call.store(0, Ordering::Release);
+    if orders & order::CLEAR_RESET != 0 {
+        cpu.clear_reset();
+    } else if orders & order::INITIAL_CPU_RESET != 0 {
+        cpu.initial_cpu_reset();
+    } else {
+        cpu.cpu_reset();
+        return;
+    }
+    hardware.set_cpu_timer(0);
+    hardware.set_clock_programmable_field(0);
+}
+
+/// Resets the configuration for a control program that is to be loaded anew: every other CPU by
+/// `others`, this one by `own`, and what is pending for whichever CPU comes first. The coprocessor
+/// groups belong to the machine and not to the configuration: they stay as they are.
+///
+/// The other CPUs carry the reset out themselves before they execute another instruction; until then
+/// they are busy.
+pub(super) fn reset_configuration<H: Hardware>(run: &mut Execution<'_, H>, others: u32, own: u32) {
+    let configuration = run.configuration;
+    for address in (0..configuration.cpus).filter(|&address| address != run.cpu.address) {
+        reset(mailbox(configuration, address), others);
+        run.hardware.wake(address);
+    }
+    configuration.service_signal.store(0, Ordering::Release);
+    configuration.event_mask.store(0, Ordering::Release);
+    let mailbox = mailbox(configuration, run.cpu.address);
+    reset_cpu(run.cpu, run.hardware, mailbox, own);
 }
 
 /// Stores the status of this CPU in the 512 bytes at `area`, laid out as from absolute 1200 on.

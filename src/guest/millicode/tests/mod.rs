@@ -2,7 +2,9 @@
 
 mod anything;
 mod measurement;
+mod peripheral;
 mod plain;
+mod resets;
 mod services;
 mod signals;
 mod spaces;
@@ -252,7 +254,7 @@ fn diagnose_gives_up_the_turn_and_refuses_every_other_function() {
         );
         assert_eq!(yielded, Ok(Outcome::Yield));
     }
-    for function in [0x308, 0x500, 0x258, 0] {
+    for function in [0x30C, 0x500, 0x258, 0] {
         let refused = Instruction::Diag {
             r1: 0,
             r3: 0,

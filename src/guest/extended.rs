@@ -1,0 +1,127 @@
+//! The extended counters: from what the shadow has done to what the counters show.
+//!
+//! Filling the shadow only adds to a few totals ([`Fills`]); no counter is touched then, as hardly
+//! any program looks at one. When something looks at the extended counters of a CPU, or changes their
+//! state, what has been added since the last time is counted first, at both levels ([`settle`]).
+
+use crate::cpumf::counters::extended::Translation;
+use crate::cpumf::{CounterSet, Facility};
+use crate::guest::vcpu::Vcpu;
+
+/// The number of the first extended counter, on every model. Counters of lower numbers need no
+/// [`settle`].
+pub const FIRST_COUNTER: u64 = 128;
+
+/// What the shadow of a CPU has done so far: totals that only grow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fills {
+    /// Entries written for an operand.
+    pub data: u64,
+    /// Cycles that this took.
+    pub data_cycles: u64,
+    /// Entries written for an instruction fetch.
+    pub instruction: u64,
+    /// Cycles that this took.
+    pub instruction_cycles: u64,
+    /// Page tables that the shadow newly holds.
+    pub segments: u64,
+}
+
+impl Fills {
+    /// No fill.
+    pub const NONE: Self = Self {
+        data: 0,
+        data_cycles: 0,
+        instruction: 0,
+        instruction_cycles: 0,
+        segments: 0,
+    };
+
+    /// An entry was written, for an instruction fetch or for an operand, `cycles` after it was missed.
+    #[inline]
+    pub const fn add(&mut self, executing: bool, cycles: u64) {
+        if executing {
+            self.instruction += 1;
+            self.instruction_cycles += cycles;
+        } else {
+            self.data += 1;
+            self.data_cycles += cycles;
+        }
+    }
+
+    /// How much of it a counter counts.
+    const fn of(&self, translation: Translation) -> u64 {
+        match translation {
+            Translation::DataWrite => self.data,
+            Translation::DataMiss => self.data_cycles,
+            Translation::InstructionWrite => self.instruction,
+            Translation::InstructionMiss => self.instruction_cycles,
+            Translation::PageWrite => self.data + self.instruction,
+            Translation::SegmentWrite => self.segments,
+        }
+    }
+}
+
+/// Counts what has happened since the last time, at both levels.
+#[cold]
+#[inline(never)]
+pub fn settle(cpu: &mut Vcpu) {
+    let (before, now) = (cpu.counted, cpu.fills);
+    if before == now {
+        return;
+    }
+    cpu.counted = now;
+    count(&mut cpu.own, &before, &now);
+    count(&mut cpu.machine, &before, &now);
+}
+
+fn count(facility: &mut Facility, before: &Fills, now: &Fills) {
+    if !facility.counters().state(CounterSet::Extended).active() {
+        return;
+    }
+    let model = facility.counters().model();
+    for translation in Translation::ALL {
+        let amount = now.of(translation) - before.of(translation);
+        facility.count_extended(translation.counter(model), amount);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpumf::CounterSets;
+    use crate::cpumf::counters::load_cpu_counter_set_controls;
+    use crate::guest::array::Bench;
+
+    fn load(bench: &mut Bench, controls: u64) {
+        settle(&mut bench.cpu);
+        let activity = bench.cpu.account.activity();
+        load_cpu_counter_set_controls(&mut bench.cpu.own, &activity, controls).unwrap();
+    }
+
+    fn read(bench: &mut Bench, number: u64) -> u64 {
+        settle(&mut bench.cpu);
+        let activity = bench.cpu.account.activity();
+        bench.cpu.own.counters().read(number, &activity).unwrap()
+    }
+
+    #[test]
+    fn only_what_happens_while_the_set_is_active_is_counted() {
+        let mut bench = Bench::new();
+        let activity = bench.cpu.account.activity();
+        let own = &mut bench.cpu.own;
+        own.authorize_counters(CounterSets::EXTENDED, &activity);
+        bench.cpu.fills.add(false, 500);
+        load(&mut bench, 0x0001_0001);
+        bench.cpu.fills.add(false, 300);
+        bench.cpu.fills.add(true, 400);
+        bench.cpu.fills.add(false, 100);
+        bench.cpu.fills.segments += 1;
+        load(&mut bench, 0x0001_0000);
+        bench.cpu.fills.add(true, 1000);
+        // A z15: data writes and miss cycles, instruction writes and miss cycles, pages, segments.
+        let counters = [129, 130, 134, 135, 137, 138].map(|number| read(&mut bench, number));
+        assert_eq!(counters, [2, 400, 1, 400, 3, 1]);
+        assert_eq!(read(&mut bench, 128), 0, "caches are not modelled");
+    }
+}

@@ -1,0 +1,205 @@
+//! The external means: what an operator changes at a CPU of the guest.
+//!
+//! SA23-2260 leaves it to an external means to authorize counter sets and sampling functions; here
+//! that is the operator. A change is left in the CPU's mailbox, and the CPU makes it itself, between
+//! two instructions, before it takes any order of another CPU: no CPU ever touches the registers of
+//! another, and in exact mode the moment depends on the program alone.
+//!
+//! The losses are for tests of programs that must live with them; the machine recognizes them by
+//! itself when it truly loses something.
+
+use crate::cpumf::{CounterSet, CounterSets};
+use crate::guest::configuration::{Configuration, MAXIMUM_CPUS, Mailbox, order};
+use crate::guest::due::Due;
+use crate::guest::extended;
+use crate::guest::vcpu::Vcpu;
+use core::sync::atomic::Ordering;
+
+/// The changes that one CPU can be asked for before it makes the first of them.
+pub const MOST_CHANGES: usize = 16;
+
+/// A change at one CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Gives these counter sets this authorization control; the coprocessor-group sets may be among
+    /// them. Other sets keep theirs.
+    Counters(CounterSets, bool),
+    /// The authorization control of the basic-sampling function.
+    BasicSampling(bool),
+    /// The authorization control of the diagnostic-sampling function.
+    DiagnosticSampling(bool),
+    /// Sample data is lost.
+    LoseSampleData,
+    /// Counter data of a set is lost.
+    LoseCounterData(CounterSet),
+    /// The interrupt key is pressed.
+    InterruptKey,
+}
+
+/// The CPU has been asked for as many changes as it can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooMany;
+
+/// Asks a CPU of the configuration for a change. The caller wakes it.
+///
+/// # Errors
+/// [`TooMany`]: the CPU has not made the changes that it was asked for before.
+pub fn ask(configuration: &Configuration, cpu: u16, change: Change) -> Result<(), TooMany> {
+    let mailbox = mailbox(configuration, cpu);
+    mailbox
+        .changes
+        .lock()
+        .push_back(change)
+        .map_err(|_| TooMany)?;
+    mailbox.orders.fetch_or(order::CHANGE, Ordering::AcqRel);
+    Ok(())
+}
+
+fn mailbox(configuration: &Configuration, cpu: u16) -> &Mailbox {
+    const { assert!(MAXIMUM_CPUS.is_power_of_two()) };
+    &configuration.mailboxes[usize::from(cpu) & (MAXIMUM_CPUS - 1)]
+}
+
+/// Makes the changes that this CPU was asked for, in order.
+#[cold]
+pub fn make_changes(cpu: &mut Vcpu, configuration: &Configuration) {
+    let mailbox = mailbox(configuration, cpu.address);
+    loop {
+        let next = mailbox.changes.lock().pop_front();
+        let Some(change) = next else { break };
+        make(cpu, configuration, change);
+    }
+    cpu.due |= Due::SAMPLING | Due::ATTENTION;
+}
+
+/// Makes one change, at the guest's own level.
+fn make(cpu: &mut Vcpu, configuration: &Configuration, change: Change) {
+    extended::settle(cpu);
+    let activity = cpu.account.activity();
+    let own = &mut cpu.own;
+    match change {
+        Change::Counters(sets, authorized) => {
+            let before = own.counters().authorized();
+            let after = if authorized {
+                before.union(sets)
+            } else {
+                before.without(sets)
+            };
+            if sets.intersection(CounterSets::COPROCESSOR_GROUP) != CounterSets::NONE {
+                own.authorize_coprocessor_groups(authorized, &configuration.groups());
+            }
+            own.authorize_counters(after, &activity);
+        }
+        Change::BasicSampling(authorized) => own.authorize_basic_sampling(authorized),
+        Change::DiagnosticSampling(authorized) => own.authorize_diagnostic_sampling(authorized),
+        Change::LoseSampleData => own.lose_sample_data(),
+        Change::LoseCounterData(set) => own.lose_counter_data(set, &activity),
+        Change::InterruptKey => cpu.pending.interrupt_key = true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpumf::sampling::load_sampling_controls;
+    use crate::cpumf::sampling::request::SamplingRequest;
+    use crate::cpumf::{ControlState, counters::load_cpu_counter_set_controls};
+    use crate::guest::array::Bench;
+    use crate::guest::dispatch::{self, Next};
+    use crate::guest::schedule::NEVER;
+
+    fn change(bench: &mut Bench, change: Change) {
+        ask(&bench.configuration, 0, change).unwrap();
+        bench.cpu.due |= Due::ATTENTION;
+        let next = dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+        assert_eq!(next, Next::Run);
+    }
+
+    #[test]
+    fn the_external_means_authorizes_one_set_and_leaves_the_others_alone() {
+        let mut bench = Bench::new();
+        change(&mut bench, Change::Counters(CounterSets::EXTENDED, true));
+        let authorized = bench.cpu.own.counters().authorized();
+        assert_eq!(authorized, CounterSets::HONEST.union(CounterSets::EXTENDED));
+        change(&mut bench, Change::Counters(CounterSets::BASIC, false));
+        let authorized = bench.cpu.own.counters().authorized();
+        let expected = CounterSets::PROBLEM_STATE.union(CounterSets::EXTENDED);
+        assert_eq!(authorized, expected);
+        assert!(!bench.cpu.own.alerts().any(), "no set was enabled");
+    }
+
+    #[test]
+    fn unauthorizing_what_is_enabled_is_an_alert_and_the_machines_level_does_not_notice() {
+        let mut bench = Bench::new();
+        let activity = bench.cpu.account.activity();
+        for facility in [&mut bench.cpu.own, &mut bench.cpu.machine] {
+            load_cpu_counter_set_controls(facility, &activity, 0x0002_0002).unwrap();
+        }
+        change(&mut bench, Change::Counters(CounterSets::BASIC, false));
+        assert_eq!(bench.cpu.own.alerts().parameter(), 0x80);
+        let machine = &bench.cpu.machine;
+        assert_eq!(machine.counters().active(), CounterSets::BASIC);
+        assert!(!machine.alerts().any());
+    }
+
+    #[test]
+    fn a_sampling_function_that_is_unauthorized_or_loses_data_takes_no_more_samples() {
+        for lost in [Change::BasicSampling(false), Change::LoseSampleData] {
+            let mut bench = Bench::new();
+            let request = SamplingRequest::basic(true, true, 5000, 0x1_0000, 0x2_0000);
+            load_sampling_controls(&mut bench.cpu.own, &zerocopy::transmute!(request)).unwrap();
+            bench.cpu.due |= Due::SAMPLING;
+            dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+            assert_eq!(bench.cpu.sampling.own, 5000);
+            change(&mut bench, lost);
+            assert_eq!(bench.cpu.sampling.own, NEVER, "{lost:?}");
+            assert!(bench.cpu.own.alerts().any());
+        }
+    }
+
+    #[test]
+    fn a_change_of_one_function_does_not_move_the_next_sample_of_the_other() {
+        let mut bench = Bench::new();
+        let request = SamplingRequest::basic(true, true, 5000, 0x1_0000, 0x2_0000);
+        load_sampling_controls(&mut bench.cpu.own, &zerocopy::transmute!(request)).unwrap();
+        bench.cpu.due |= Due::SAMPLING;
+        dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+        bench.cpu.account.cycles[0] += 3000;
+        change(&mut bench, Change::DiagnosticSampling(true));
+        assert_eq!(bench.cpu.sampling.own, 5000);
+        assert_eq!(
+            bench.cpu.own.sampling().diagnostic(),
+            ControlState::Disabled
+        );
+    }
+
+    #[test]
+    fn changes_are_made_in_order_and_one_too_many_is_refused() {
+        let mut bench = Bench::new();
+        for n in 0..MOST_CHANGES {
+            let set = Change::Counters(CounterSets::EXTENDED, n % 2 == 0);
+            ask(&bench.configuration, 0, set).unwrap();
+        }
+        let more = ask(&bench.configuration, 0, Change::InterruptKey);
+        assert_eq!(more, Err(TooMany));
+        make_changes(&mut bench.cpu, &bench.configuration);
+        let authorized = bench.cpu.own.counters().authorized();
+        assert_eq!(authorized, CounterSets::HONEST);
+    }
+
+    #[test]
+    fn the_interrupt_key_is_an_external_interruption_that_bit_57_of_control_register_0_opens() {
+        let mut bench = Bench::new();
+        bench.cpu.psw.mask |= crate::arch::psw::EXTERNAL;
+        bench.set_doublewords(0x1B0, &[0x1_8000_0000, 0x7000]);
+        bench.cpu.control[0] = 0;
+        change(&mut bench, Change::InterruptKey);
+        assert_eq!(bench.cpu.psw.address, 0);
+        bench.cpu.control[0] = crate::arch::control::CR0_INTERRUPT_KEY;
+        bench.cpu.due |= Due::ATTENTION;
+        dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+        assert_eq!(bench.cpu.psw.address, 0x7000);
+        assert_eq!(bench.word(0x84), 0x40);
+        assert!(!bench.cpu.pending.interrupt_key);
+    }
+}

@@ -1,0 +1,96 @@
+//! The instructions on the coprocessor groups.
+
+use super::*;
+use crate::cpumf::counters::{Coprocessor, CoprocessorGroups};
+use Instruction as I;
+use ProgramInterruption as P;
+
+/// Two CPUs in one group and two in another, and this CPU authorized for their counter sets.
+fn grouped() -> Bench {
+    let mut bench = Bench::new();
+    bench.configuration.cpus = 4;
+    *bench.configuration.groups() = CoprocessorGroups::new(4, 2);
+    let groups = bench.configuration.groups();
+    bench.cpu.own.authorize_coprocessor_groups(true, &groups);
+    drop(groups);
+    bench
+}
+
+#[test]
+fn lpctl_takes_an_operand_on_any_boundary_and_qctri_shows_what_it_did() {
+    let mut bench = grouped();
+    bench.set(0x2003, &3_u64.to_be_bytes());
+    assert_eq!(complete(&mut bench, I::Lpctl { second: at(0x2003) }), 0);
+    complete(&mut bench, I::Qctri { second: at(0x3001) });
+    // Versions, authorization, enable, activation, maximum CPU address, version, maximum group address.
+    assert_eq!(
+        bench.hardware.storage[0x3001..0x3010],
+        [0, 3, 0x80, 6, 0x80, 0, 0x80, 0, 0, 3, 0, 6, 0, 1, 0]
+    );
+    bench.set(0x2003, &1_u64.to_be_bytes());
+    assert_eq!(complete(&mut bench, I::Lpctl { second: at(0x2003) }), 3);
+    bench.set(0x2003, &4_u64.to_be_bytes());
+    let reserved = exception(&mut bench, I::Lpctl { second: at(0x2003) });
+    assert_eq!(reserved, P::Specification);
+    let end = bench.configuration.storage_end as i32;
+    let beyond = I::Lpctl {
+        second: at(end - 4),
+    };
+    assert_eq!(exception(&mut bench, beyond), P::Addressing);
+}
+
+#[test]
+fn spctr_sets_and_epctr_extracts_a_counter_of_the_group_that_r2_designates() {
+    let mut bench = grouped();
+    bench.set_doublewords(0x2000, &[3]);
+    complete(&mut bench, I::Lpctl { second: at(0x2000) });
+    (bench.cpu.general[1], bench.cpu.general[2]) = (77, 0x0104);
+    assert_eq!(complete(&mut bench, I::Spctr { r1: 1, r2: 2 }), 0);
+    let issued = bench
+        .configuration
+        .groups()
+        .issue(3, Coprocessor::DeaAes, 0, 9);
+    assert!(issued.is_some());
+    assert_eq!(complete(&mut bench, I::Epctr { r1: 3, r2: 2 }), 0);
+    assert_eq!(bench.cpu.general[3], 78);
+    bench.cpu.general[2] = 0x0204;
+    assert_eq!(complete(&mut bench, I::Epctr { r1: 3, r2: 2 }), 3);
+    assert_eq!(complete(&mut bench, I::Spctr { r1: 3, r2: 2 }), 3);
+    assert_eq!(bench.cpu.general[3], 78, "R1 stays");
+    bench.cpu.general[2] = 1 << 24;
+    for instruction in [I::Epctr { r1: 3, r2: 2 }, I::Spctr { r1: 3, r2: 2 }] {
+        assert_eq!(exception(&mut bench, instruction), P::Specification);
+    }
+}
+
+#[test]
+fn ecpga_gives_the_group_of_any_cpu_and_keeps_the_left_half_of_r1() {
+    let mut bench = grouped();
+    bench.cpu.general[1] = u64::MAX;
+    bench.cpu.general[2] = 3;
+    assert_eq!(complete(&mut bench, I::Ecpga { r1: 1, r2: 2 }), 0);
+    assert_eq!(bench.cpu.general[1], 0xFFFF_FFFF_0000_0100);
+    bench.cpu.general[2] = 4;
+    assert_eq!(complete(&mut bench, I::Ecpga { r1: 1, r2: 2 }), 3);
+    bench.cpu.general[2] = 0x1_0000;
+    let wide = exception(&mut bench, I::Ecpga { r1: 1, r2: 2 });
+    assert_eq!(wide, P::Specification);
+}
+
+#[test]
+fn the_coprocessor_group_instructions_are_privileged_whatever_control_register_0_says() {
+    let mut bench = grouped();
+    bench.cpu.psw.mask |= PROBLEM;
+    bench.cpu.control[0] |= bit64(15);
+    bench.cpu.general[2] = u64::MAX;
+    for instruction in [
+        I::Lpctl {
+            second: at(0x7FFF_FFF1),
+        },
+        I::Spctr { r1: 1, r2: 2 },
+        I::Epctr { r1: 1, r2: 2 },
+        I::Ecpga { r1: 1, r2: 2 },
+    ] {
+        assert_eq!(exception(&mut bench, instruction), P::PrivilegedOperation);
+    }
+}

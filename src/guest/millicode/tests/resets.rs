@@ -1,0 +1,127 @@
+//! Resets by DIAGNOSE 308, and what they leave of the measurement facilities.
+
+use super::*;
+use crate::cpumf::counters::load_cpu_counter_set_controls;
+use crate::cpumf::sampling::load_sampling_controls;
+use crate::cpumf::sampling::request::SamplingRequest;
+use crate::cpumf::{ControlState, CounterSet};
+use crate::guest::configuration::order;
+use crate::guest::external_means::Change;
+use crate::guest::schedule::NEVER;
+use Instruction as I;
+use ProgramInterruption as P;
+use core::sync::atomic::Ordering;
+
+fn diagnose_308(r1: u8) -> I {
+    I::Diag {
+        r1,
+        r3: 1,
+        second: at(0x308),
+    }
+}
+
+/// A bench with two CPUs, whose basic counter set and basic sampling are active, an alert pending, and a
+/// short PSW at 0.
+fn measuring() -> Bench {
+    let mut bench = Bench::new();
+    bench.configuration.cpus = 2;
+    let activity = bench.cpu.account.activity();
+    let own = &mut bench.cpu.own;
+    load_cpu_counter_set_controls(own, &activity, 0x0002_0002).unwrap();
+    let request = SamplingRequest::basic(true, true, 5000, 0x1_0000, 0x2_0000);
+    load_sampling_controls(own, &zerocopy::transmute!(request)).unwrap();
+    own.lose_counter_data(CounterSet::Basic, &activity);
+    load_cpu_counter_set_controls(own, &activity, 0x0002_0002).unwrap();
+    bench.cpu.general[5] = 55;
+    bench.cpu.control[4] = 44;
+    bench.set_doublewords(0, &[0x0008_0000_8000_4000]);
+    bench
+}
+
+#[test]
+fn load_normal_resets_this_cpu_initially_and_the_others_and_goes_on_at_the_psw_at_0() {
+    let mut bench = measuring();
+    bench.cpu.general[1] = 1;
+    assert_eq!(issue(&mut bench, diagnose_308(2)), Ok(Outcome::Jumped));
+    assert_eq!(bench.cpu.psw.address, 0x4000);
+    assert_eq!(bench.cpu.psw.mask, 0x8000_0000, "bit 12 is inverted");
+    assert_eq!((bench.cpu.general[5], bench.cpu.control[4]), (55, 0));
+    let own = &bench.cpu.own;
+    let basic = own.counters().state(CounterSet::Basic);
+    assert_eq!(basic, ControlState::Disabled);
+    assert_eq!(own.sampling().basic(), ControlState::Disabled);
+    assert!(!own.alerts().any());
+    let orders = bench.configuration.mailboxes[1]
+        .orders
+        .load(Ordering::Relaxed);
+    assert_eq!(orders, order::CPU_RESET);
+    assert_eq!(bench.configuration.take_orders(0), 0);
+}
+
+#[test]
+fn clear_reset_clears_the_general_registers_too_and_leaves_storage_and_authorization_alone() {
+    let mut bench = measuring();
+    bench.set_doublewords(0x3000, &[7]);
+    bench.cpu.general[1] = 0;
+    let authorized = bench.cpu.own.counters().authorized();
+    assert_eq!(issue(&mut bench, diagnose_308(2)), Ok(Outcome::Jumped));
+    assert_eq!(bench.cpu.general, [0; 16]);
+    assert_eq!(bench.doubleword(0x3000), 7);
+    assert_eq!(bench.cpu.own.counters().authorized(), authorized);
+    let orders = bench.configuration.mailboxes[1]
+        .orders
+        .load(Ordering::Relaxed);
+    assert_eq!(orders, order::CLEAR_RESET);
+}
+
+#[test]
+fn cpu_reset_leaves_everything_enabled_and_inactive_and_no_sample_is_due() {
+    let mut bench = measuring();
+    bench.cpu.due |= crate::guest::due::Due::SAMPLING;
+    let dear = bench.cpu.own.sampling().dear();
+    bench.configuration.mailboxes[0]
+        .orders
+        .store(order::CPU_RESET, Ordering::Relaxed);
+    super::super::take_orders(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+    crate::guest::schedule::arm(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+    let own = &bench.cpu.own;
+    let basic = own.counters().state(CounterSet::Basic);
+    assert_eq!(basic, ControlState::Inactive);
+    assert_eq!(own.sampling().basic(), ControlState::Inactive);
+    assert_eq!(own.sampling().dear(), dear);
+    assert!(!own.alerts().any());
+    assert_eq!(bench.cpu.sampling.own, NEVER);
+}
+
+#[test]
+fn a_change_by_the_operator_comes_before_the_reset_that_waits_with_it() {
+    let mut bench = measuring();
+    let unauthorize = Change::BasicSampling(false);
+    crate::guest::external_means::ask(&bench.configuration, 0, unauthorize).unwrap();
+    bench.configuration.mailboxes[0]
+        .orders
+        .fetch_or(order::INITIAL_CPU_RESET, Ordering::Relaxed);
+    super::super::take_orders(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+    assert_eq!(bench.cpu.own.sampling().basic(), ControlState::Unauthorized);
+    assert!(!bench.cpu.own.alerts().any(), "the reset has cleared it");
+}
+
+#[test]
+fn there_are_no_load_parameters_to_set_or_store_and_no_load() {
+    let mut bench = Bench::new();
+    bench.cpu.general[2] = 0x3000;
+    for (subcode, response) in [(5, 0x402), (6, 0x102)] {
+        bench.cpu.general[1] = subcode;
+        assert_eq!(issue(&mut bench, diagnose_308(2)), Ok(Outcome::Completed));
+        assert_eq!(bench.cpu.general[3], response);
+        assert_eq!(exception(&mut bench, diagnose_308(3)), P::Specification);
+    }
+    bench.cpu.general[2] = bench.configuration.storage_end;
+    assert_eq!(exception(&mut bench, diagnose_308(2)), P::Addressing);
+    bench.cpu.general[2] = 0x3008;
+    assert_eq!(exception(&mut bench, diagnose_308(2)), P::Specification);
+    for subcode in [2, 3, 4, 7, 0x1_0000_0001] {
+        bench.cpu.general[1] = subcode;
+        assert_eq!(exception(&mut bench, diagnose_308(2)), P::Specification);
+    }
+}
