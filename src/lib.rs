@@ -12,6 +12,7 @@
 #![deny(unsafe_code)]
 
 pub mod arch;
+pub mod command;
 pub mod cpumf;
 pub mod guest;
 pub mod insn;

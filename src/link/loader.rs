@@ -33,6 +33,9 @@ pub const MAGIC: u64 = u64::from_be_bytes(*b"MMLOADR1");
 /// Most segments that a block describes.
 pub const MOST_SEGMENTS: usize = 64;
 
+/// Bytes that a block has for the operator's commands.
+pub const COMMANDS_LENGTH: usize = 1024;
+
 /// Most CPUs that a guest can have.
 pub const MOST_CPUS: u32 = 4;
 
@@ -158,8 +161,10 @@ pub struct LoaderBlock {
     pub reserved_middle: [u8; 64],
     /// The guest's segments; those beyond `segment_count` are zeros.
     pub segments: [Segment; MOST_SEGMENTS],
+    /// What the operator says before the guest starts: lines in UTF-8, zeros behind them.
+    pub commands: [u8; COMMANDS_LENGTH],
     /// Zeros.
-    pub reserved_end: [u8; 1788],
+    pub reserved_end: [u8; 764],
     /// CRC-32 of everything before.
     pub check: U32,
 }
@@ -167,6 +172,7 @@ pub struct LoaderBlock {
 const _: () = assert!(size_of::<LoaderBlock>() == BLOCK_LENGTH as usize);
 const _: () = assert!(core::mem::offset_of!(LoaderBlock, name) == 128);
 const _: () = assert!(core::mem::offset_of!(LoaderBlock, segments) == 256);
+const _: () = assert!(core::mem::offset_of!(LoaderBlock, commands) == 2304);
 const _: () = assert!(core::mem::offset_of!(LoaderBlock, check) == 4092);
 
 /// What is wrong with a block. The host that wrote it is to blame, or whatever overwrote it.
@@ -208,6 +214,8 @@ pub enum LoaderError {
     StagesOverlap(usize, usize),
     /// The name is not UTF-8.
     Name,
+    /// The operator's commands are not UTF-8.
+    Commands,
 }
 
 impl fmt::Display for LoaderError {
@@ -272,6 +280,7 @@ impl fmt::Display for LoaderError {
                 )
             }
             Self::Name => write!(f, "the guest's name is not UTF-8"),
+            Self::Commands => write!(f, "the operator's commands are not UTF-8"),
         }
     }
 }
@@ -299,7 +308,8 @@ impl LoaderBlock {
             name: [0; 64],
             reserved_middle: [0; 64],
             segments: [Segment::default(); MOST_SEGMENTS],
-            reserved_end: [0; 1788],
+            commands: [0; COMMANDS_LENGTH],
+            reserved_end: [0; 764],
             check: 0.into(),
         }
     }
@@ -351,12 +361,27 @@ impl LoaderBlock {
 
     /// The guest's name.
     pub fn name(&self) -> Result<&str, LoaderError> {
-        let end = self
-            .name
-            .iter()
-            .position(|&byte| byte == 0)
-            .unwrap_or(self.name.len());
-        core::str::from_utf8(&self.name[..end]).map_err(|_| LoaderError::Name)
+        text(&self.name).ok_or(LoaderError::Name)
+    }
+
+    /// What the operator says before the guest starts, a command a line.
+    pub fn commands(&self) -> Result<&str, LoaderError> {
+        text(&self.commands).ok_or(LoaderError::Commands)
+    }
+
+    /// Puts a command for the operator behind those that are there. False if there is no room for it:
+    /// the block is unchanged then.
+    #[must_use]
+    pub fn add_command(&mut self, command: &str) -> bool {
+        let used = self.commands.iter().position(|&byte| byte == 0);
+        let used = used.unwrap_or(COMMANDS_LENGTH);
+        let Some(place) = self.commands.get_mut(used..used + command.len() + 1) else {
+            return false;
+        };
+        let (text, end) = place.split_at_mut(command.len());
+        text.copy_from_slice(command.as_bytes());
+        end.fill(b'\n');
+        true
     }
 
     /// Whether all of these bits of [`flags`] are one.
@@ -398,6 +423,7 @@ impl LoaderBlock {
         if self.has(flags::REAL_TIME) != (shift == NO_ICOUNT) {
             return Err(LoaderError::Clock(flags, shift));
         }
+        self.commands()?;
         self.name().map(|_| ())
     }
 
@@ -458,6 +484,12 @@ impl Segment {
             self.destination.get() + self.length.get(),
         )
     }
+}
+
+/// The text of a field that has zeros behind it, if it is UTF-8.
+fn text(field: &[u8]) -> Option<&str> {
+    let end = field.iter().position(|&byte| byte == 0);
+    core::str::from_utf8(&field[..end.unwrap_or(field.len())]).ok()
 }
 
 /// Whether two ranges `(start, end)` share a byte. An empty range shares none.

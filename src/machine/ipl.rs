@@ -46,6 +46,8 @@ impl CpuCell {
 pub struct Machine {
     /// The guest's configuration.
     pub configuration: Configuration,
+    /// The model that the guest finds.
+    pub model: &'static Model,
     /// The plan of the HSA.
     pub plan: Plan,
     /// One cell for each CPU; its own real CPU refers to it while it runs.
@@ -351,6 +353,7 @@ fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: Facili
     let account = Account::new(mode, cpu_speed);
     let machine: &'static Machine = Box::leak(Box::new(Machine {
         configuration,
+        model,
         plan,
         cpus: [const { CpuCell(UnsafeCell::new(MaybeUninit::uninit())) }; MAXIMUM_CPUS],
         sums: integrity::sums(&plan),
@@ -514,6 +517,8 @@ fn begin(machine: &'static Machine, block: &LoaderBlock) -> ! {
     );
     operator::guest_runs(machine);
     turn::start(cpu);
+    // What is asked of a CPU now it does before its first instruction.
+    operator::begin(block.commands().unwrap_or_default());
     trap::go(cpu)
 }
 

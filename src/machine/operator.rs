@@ -4,10 +4,14 @@
 //! is not understood is answered with the list of those that are.
 
 use crate::arch::interruption::external;
+use crate::command::{self, Command, Cpus, HELP};
+use crate::cpumf::CounterSets;
+use crate::guest::account::Mode;
+use crate::guest::external_means::{self, Change, TooMany};
 use crate::guest::vcpu::CpuState;
 use crate::machine::failure::{WaitState, stop};
 use crate::machine::ipl::Machine;
-use crate::machine::{console, input, instruction, run, wait};
+use crate::machine::{console, input, instruction, run, turn, wait};
 use spin::Once;
 
 /// The machine whose guest is running, if one is.
@@ -18,32 +22,74 @@ pub fn guest_runs(machine: &'static Machine) {
     RUNNING.call_once(|| machine);
 }
 
-const HELP: &str = "\
-HELP          this list
-STATUS        what each CPU of the guest is doing
-CLOCK         the TOD clock
-END           end the guest, and the machine in a disabled wait
-";
-
 /// Carries out one line.
 pub fn command(line: &[u8]) {
-    let text = core::str::from_utf8(line).unwrap_or("").trim();
-    let mut words = text.split_ascii_whitespace();
-    let verb = words.next().unwrap_or("");
-    let is = |word: &str| verb.eq_ignore_ascii_case(word);
-    if verb.is_empty() {
-        return;
+    match command::parse(core::str::from_utf8(line).unwrap_or("?")) {
+        Ok(Command::Nothing) => {}
+        Ok(Command::Help) => console::say(format_args!("{HELP}")),
+        Ok(Command::Status) => status(),
+        Ok(Command::Clock) => console::say(format_args!("TOD {:016X}\n", instruction::stckf())),
+        Ok(Command::End) => end(),
+        Ok(Command::Change(cpus, change)) => ask(cpus, change),
+        Err(misunderstood) => console::say(format_args!("{misunderstood}\n")),
     }
-    if is("HELP") {
-        console::say(format_args!("{HELP}"));
-    } else if is("STATUS") {
-        status();
-    } else if is("CLOCK") {
-        console::say(format_args!("TOD {:016X}\n", instruction::stckf()));
-    } else if is("END") {
-        end();
-    } else {
-        console::say(format_args!("{verb} is not understood; these are:\n{HELP}"));
+}
+
+/// Asks CPUs of the guest for a change, or says why that cannot be.
+fn ask(cpus: Cpus, change: Change) {
+    let Some(machine) = RUNNING.get() else {
+        console::say(format_args!("no guest is running\n"));
+        return;
+    };
+    let configuration = &machine.configuration;
+    if let Change::Counters(sets, true) = change {
+        if configuration.mode == Mode::RealTime {
+            console::say(format_args!(
+                "the clock does not count instructions: no counter set has a source, and none is authorized\n"
+            ));
+            return;
+        }
+        let groups = configuration.groups().installed();
+        let known = machine.model.installed();
+        let known = if groups {
+            known.union(CounterSets::COPROCESSOR_GROUP)
+        } else {
+            known
+        };
+        if sets.without(known) != CounterSets::NONE {
+            console::say(format_args!(
+                "a {} has no such counter set\n",
+                machine.model.name
+            ));
+            return;
+        }
+    }
+    let asked = match cpus {
+        Cpus::All => 0..configuration.cpus,
+        Cpus::One(cpu) if cpu < configuration.cpus => cpu..cpu + 1,
+        Cpus::One(cpu) => {
+            console::say(format_args!(
+                "the guest has no CPU {cpu}; its CPUs are 0 to {}\n",
+                configuration.cpus - 1
+            ));
+            return;
+        }
+    };
+    for cpu in asked {
+        match external_means::ask(configuration, cpu, change) {
+            Ok(()) => turn::wake(cpu),
+            Err(TooMany) => console::say(format_args!(
+                "CPU {cpu} has not done what it was asked for before; say it again later\n"
+            )),
+        }
+    }
+}
+
+/// Carries out what the host wrote into the loader block for the operator to say before the guest runs.
+pub fn begin(commands: &str) {
+    for line in commands.lines() {
+        console::say(format_args!("{line}\n"));
+        command(line.as_bytes());
     }
 }
 

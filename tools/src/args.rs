@@ -8,7 +8,7 @@ use millimeter::link::state::Mode;
 use crate::{
     guest::DEFAULT_GUEST,
     image::Form,
-    options::{Rtc, RunOptions, Sampling, Storage},
+    options::{Input, Rtc, RunOptions, Sampling, Storage},
 };
 
 /// Runs a program above Millimeter in QEMU and shows where its time goes.
@@ -125,6 +125,13 @@ pub struct RunArguments {
     /// Write the report as a JSON object to this file as well
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// What the operator says before the guest starts, as 'AUTH CPU ALL SAMPLING DIAGNOSTIC ON'; more
+    /// than once if need be
+    #[arg(long, value_name = "COMMAND")]
+    pub operator: Vec<String>,
+    /// What the operator says when every CPU waits: the next of these each time
+    #[arg(long, value_name = "COMMAND")]
+    pub when_waiting: Vec<String>,
     /// Seconds after which a link that says nothing has failed
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     pub silence: u64,
@@ -158,6 +165,13 @@ impl RunArguments {
             qemu: self.qemu.clone(),
             cpu_model: self.cpu_model.clone(),
             out: self.out.clone(),
+            operator: self.operator.clone(),
+            script: self
+                .when_waiting
+                .iter()
+                .cloned()
+                .map(Input::Operator)
+                .collect(),
             silence: Duration::from_secs(self.silence),
             ..RunOptions::new(self.guest.clone())
         }

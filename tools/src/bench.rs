@@ -36,7 +36,7 @@ pub const TIMER_INTERVAL: u64 = 10_000;
 const TRAP: (&str, u64) = ("trap", 80);
 
 /// Path budgets in instructions, DAT on and warm.
-const BUDGETS: [(&str, u64); 12] = [
+const BUDGETS: [(&str, u64); 15] = [
     ("trap-decode", 160),
     ("ssm", 200),
     ("stnsm", 200),
@@ -48,9 +48,15 @@ const BUDGETS: [(&str, u64); 12] = [
     ("lctlg-1", 300),
     ("svc", 300),
     ("sample", 250),
+    ("sample-1m", 250),
+    ("sample-combined", 450),
+    ("sample-combined-1m", 450),
     // Six counters: 300, and 12 for each.
     ("stcctm-6", 372),
 ];
+
+/// What the operator says, for the samples that need it.
+const DIAGNOSTIC: &str = "AUTH CPU 0 SAMPLING DIAGNOSTIC ON";
 
 /// What the guest prints for a path that this machine does not have.
 const ABSENT: &str = "absent";
@@ -167,6 +173,7 @@ pub fn guest_paths(options: &RunOptions, progress: &Progress) -> Result<Vec<Path
     let directory = tempfile::tempdir()?;
     let mut options = options.clone();
     options.guest = PATHS_GUEST.to_owned();
+    options.operator.push(DIAGNOSTIC.to_owned());
     options.out = Some(directory.path().to_owned());
     let outcome = run(&options, progress)?;
     if outcome.end.exit_code() != 0 {

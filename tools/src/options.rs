@@ -224,6 +224,8 @@ pub struct RunOptions {
     pub silence: Duration,
     /// A run that lasts longer is ended.
     pub limit: Option<Duration>,
+    /// What the operator says before the guest starts.
+    pub operator: Vec<String>,
     /// What the host says: the next of these each time that every CPU waits for it.
     pub script: Vec<Input>,
     /// QEMU's log of what it executes, which makes a run many times slower.
@@ -249,6 +251,7 @@ impl RunOptions {
             slice: 0,
             silence: DEFAULT_SILENCE,
             limit: None,
+            operator: Vec::new(),
             script: Vec::new(),
             execution_log: None,
         }

@@ -11,7 +11,9 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use millimeter::link::{
-    loader::{BLOCK_ADDRESS, LOWEST_STAGE, LoaderBlock, NO_ICOUNT, Segment, flags},
+    loader::{
+        BLOCK_ADDRESS, COMMANDS_LENGTH, LOWEST_STAGE, LoaderBlock, NO_ICOUNT, Segment, flags,
+    },
     state::Mode,
 };
 use tempfile::TempDir;
@@ -65,6 +67,13 @@ pub fn plan(guest: &Guest, options: &RunOptions) -> Result<Plan> {
     block.guest_sets = options.honest_guest_sets().into();
     block.level = options.level.into();
     block.slice = options.slice.into();
+    for command in &options.operator {
+        if command.contains(['\n', '\0']) || !block.add_command(command) {
+            bail!(
+                "the operator cannot say that much before the guest starts: {command}; all commands together have {COMMANDS_LENGTH} bytes"
+            );
+        }
+    }
 
     let storage_end = options.storage.0.min(GUEST_STORAGE_LIMIT) - ROOM_FOR_HSA;
     let too_large = || {

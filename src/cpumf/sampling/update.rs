@@ -92,7 +92,7 @@ const SIZES: u128 = 0xFFFF_FFFF << 64;
 ///
 /// `dsdes` gives the size of the diagnostic-sampling data entry, for the trailer; it is asked only
 /// when a block becomes full.
-#[inline]
+#[inline(always)]
 pub fn update<S: SampleStorage>(
     controls: &mut SamplingControls,
     alerts: &mut PendingAlerts,

@@ -90,7 +90,7 @@ fn reset<H: Hardware>(run: &mut Execution<'_, H>, others: u32, own: u32) -> Perf
 /// Answers a request about parameters of a load.
 fn respond<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, response: u64) -> Performed {
     let at = run.register(r1);
-    if r1 & 1 != 0 || at % PAGE != 0 {
+    if r1 & 1 != 0 || !at.is_multiple_of(PAGE) {
         return fault(ProgramInterruption::Specification);
     }
     if !run.configuration.holds(run.cpu.absolute(Real(at)), PAGE) {

@@ -196,3 +196,20 @@ proptest! {
         prop_assert!(LoaderBlock::parse(&bytes).is_err());
     }
 }
+
+#[test]
+fn the_operators_commands_are_lines_and_one_too_long_leaves_the_others() {
+    let mut block = LoaderBlock::new();
+    assert!(block.add_command("HELP"));
+    assert!(block.add_command("AUTH CPU 0 SAMPLING DIAGNOSTIC ON"));
+    let filling = "x".repeat(COMMANDS_LENGTH);
+    assert!(!block.add_command(&filling));
+    assert!(!block.add_command(&filling[..COMMANDS_LENGTH - 39]));
+    let back = parsed(block).unwrap();
+    let lines: Vec<_> = back.commands().unwrap().lines().collect();
+    assert_eq!(lines, ["HELP", "AUTH CPU 0 SAMPLING DIAGNOSTIC ON"]);
+    assert!(block.add_command(&filling[..COMMANDS_LENGTH - 40]));
+    assert!(!block.add_command(""));
+    block.commands[3] = 0xFF;
+    assert_eq!(parsed(block).unwrap_err(), LoaderError::Commands);
+}

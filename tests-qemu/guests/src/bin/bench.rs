@@ -12,7 +12,10 @@ use core::arch::global_asm;
 
 use guests::dat::{self, WINDOW};
 use guests::insn::cpu::facility;
-use guests::insn::measurement::{SamplingRequest, controls, lcctl, lsctl, qsi, set};
+use guests::insn::measurement::{
+    ACTIVATE_BASIC, ACTIVATE_DIAGNOSTIC, ENABLE_BASIC, ENABLE_DIAGNOSTIC, LARGE_BLOCKS,
+    SamplingRequest, controls, lcctl, lsctl, qsi, set,
+};
 use guests::insn::storage::ptlb;
 use guests::interruption::Class;
 use guests::psw::{self, Psw};
@@ -135,9 +138,20 @@ fn run() {
     lowcore::write(Class::SupervisorCall.new(), before);
     if sampler {
         samples();
+        sample_of("sample-1m", LARGE_BLOCKS | BASIC, 32);
+        let combined = 32 + u64::from(qsi().diagnostic_entry_size);
+        sample_of("sample-combined", BASIC | DIAGNOSTIC, combined);
+        sample_of(
+            "sample-combined-1m",
+            LARGE_BLOCKS | BASIC | DIAGNOSTIC,
+            combined,
+        );
     } else {
         absent("sample");
         absent("sample-block-change");
+        absent("sample-1m");
+        absent("sample-combined");
+        absent("sample-combined-1m");
     }
     if counters && facility(142) {
         // All six counters of the basic set in one instruction.
@@ -188,6 +202,34 @@ fn samples() {
     path("sample", each);
     // As many samples as before, one of them with a block change.
     path("sample-block-change", across.saturating_sub(inside) + each);
+}
+
+/// Where a block of 1 MiB is: in storage that nothing else uses, and that no table of DAT maps.
+const LARGE_BLOCK: u64 = 0x400_0000;
+/// Both controls of the basic-sampling function.
+const BASIC: u64 = ENABLE_BASIC | ACTIVATE_BASIC;
+/// Both controls of the diagnostic-sampling function.
+const DIAGNOSTIC: u64 = ENABLE_DIAGNOSTIC | ACTIVATE_DIAGNOSTIC;
+
+/// One sample of another kind, in a block of another size: its entry has `length` bytes, and none of
+/// the samples changes the block.
+fn sample_of(name: &str, controls: u64, length: u64) {
+    const INTERVAL: u64 = 10_000;
+    const SAMPLES: u64 = 20;
+    let mut request = sampling::prepare(sampling::BLOCKS, INTERVAL);
+    request.state = controls;
+    if controls & LARGE_BLOCKS != 0 {
+        request.dear = LARGE_BLOCK;
+    }
+    let without = instructions(spin_units(SAMPLES * INTERVAL));
+    if lsctl(&request) != 0 {
+        absent(name);
+        return;
+    }
+    let with = instructions(spin_units(SAMPLES * INTERVAL));
+    let samples = (qsi().dear - request.dear) / length;
+    lsctl(&SamplingRequest::default());
+    path(name, with.saturating_sub(without) / samples.max(1));
 }
 
 /// Pages that become reachable only at their first touch after PURGE TLB.

@@ -1,0 +1,299 @@
+//! What the operator types, as words: from a line to a command, or to what would be understood.
+//!
+//! Words are separated by blanks, and their case does not matter. A word that is not understood is
+//! answered with those that are in its place, so a person finds the way from one word to the next.
+
+#![forbid(unsafe_code)]
+
+use crate::cpumf::{CounterSet, CounterSets};
+use crate::guest::external_means::Change;
+use core::fmt;
+
+/// What HELP says.
+pub const HELP: &str = "\
+HELP          this list
+STATUS        what each CPU of the guest is doing
+CLOCK         the TOD clock
+END           end the guest, and the machine in a disabled wait
+AUTH CPU n|ALL COUNTERS BASIC|PROBLEM|CRYPTO|EXTENDED|MT|GROUP ON|OFF
+              authorize a counter set of the guest, or take it away
+AUTH CPU n|ALL SAMPLING BASIC|DIAGNOSTIC ON|OFF
+              the same for a sampling function
+ALERT CPU n|ALL SAMPLES
+              lose sample data of the guest
+ALERT CPU n|ALL COUNTERS BASIC|PROBLEM|CRYPTO|EXTENDED|MT
+              lose counter data of the guest
+INTERRUPT CPU n|ALL
+              press the interrupt key
+";
+
+/// CPUs of the guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cpus {
+    /// The one with this address.
+    One(u16),
+    /// All of them.
+    All,
+}
+
+/// A command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// An empty line.
+    Nothing,
+    /// Which commands there are.
+    Help,
+    /// What each CPU is doing.
+    Status,
+    /// The TOD clock.
+    Clock,
+    /// End the guest.
+    End,
+    /// Change something at CPUs.
+    Change(Cpus, Change),
+}
+
+/// What is understood where another word, or none, was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Misunderstood<'a> {
+    /// The word, unless the line was too short.
+    pub found: Option<&'a str>,
+    /// The words that would do; none, where the line should have ended.
+    pub understood: &'static [&'static str],
+}
+
+impl fmt::Display for Misunderstood<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.found {
+            Some(word) => write!(f, "{word} is not understood here; ")?,
+            None => write!(f, "a word is missing; ")?,
+        }
+        match self.understood {
+            [] => write!(f, "the command ends before it"),
+            [first, rest @ ..] => {
+                write!(f, "these are: {first}")?;
+                rest.iter().try_for_each(|word| write!(f, ", {word}"))
+            }
+        }
+    }
+}
+
+/// The line's words, one after the other.
+struct Words<'a>(core::str::SplitAsciiWhitespace<'a>);
+
+impl<'a> Words<'a> {
+    /// The next word as one of these: its place among them.
+    fn one_of(&mut self, understood: &'static [&'static str]) -> Result<usize, Misunderstood<'a>> {
+        let found = self.0.next();
+        let place = found.and_then(|word| {
+            understood
+                .iter()
+                .position(|known| known.eq_ignore_ascii_case(word))
+        });
+        place.ok_or(Misunderstood { found, understood })
+    }
+
+    /// The next word, as CPU, and the one behind it.
+    fn cpus(&mut self) -> Result<Cpus, Misunderstood<'a>> {
+        self.one_of(&["CPU"])?;
+        let found = self.0.next();
+        match found {
+            Some(word) if word.eq_ignore_ascii_case("ALL") => Ok(Cpus::All),
+            _ => found
+                .and_then(|word| word.parse().ok())
+                .map(Cpus::One)
+                .ok_or(Misunderstood {
+                    found,
+                    understood: &["the address of a CPU", "ALL"],
+                }),
+        }
+    }
+
+    /// The next word, as ON or OFF.
+    fn is_on(&mut self) -> Result<bool, Misunderstood<'a>> {
+        Ok(self.one_of(&["ON", "OFF"])? == 0)
+    }
+
+    /// Nothing more.
+    fn end(&mut self) -> Result<(), Misunderstood<'a>> {
+        match self.0.next() {
+            None => Ok(()),
+            found => Err(Misunderstood {
+                found,
+                understood: &[],
+            }),
+        }
+    }
+}
+
+/// The CPU counter sets in the order of their names here.
+const SETS: [CounterSet; 5] = [
+    CounterSet::Basic,
+    CounterSet::ProblemState,
+    CounterSet::CryptoActivity,
+    CounterSet::Extended,
+    CounterSet::MtDiagnostic,
+];
+
+/// Reads a line.
+///
+/// # Errors
+/// [`Misunderstood`]: the first word that is not understood in its place, and what would be.
+pub fn parse(line: &str) -> Result<Command, Misunderstood<'_>> {
+    if line.trim().is_empty() {
+        return Ok(Command::Nothing);
+    }
+    let mut words = Words(line.split_ascii_whitespace());
+    let command = match words.one_of(&[
+        "HELP",
+        "STATUS",
+        "CLOCK",
+        "END",
+        "AUTH",
+        "ALERT",
+        "INTERRUPT",
+    ])? {
+        0 => Command::Help,
+        1 => Command::Status,
+        2 => Command::Clock,
+        3 => Command::End,
+        4 => authorization(&mut words)?,
+        5 => loss(&mut words)?,
+        _ => Command::Change(words.cpus()?, Change::InterruptKey),
+    };
+    words.end()?;
+    Ok(command)
+}
+
+/// What follows AUTH.
+fn authorization<'a>(words: &mut Words<'a>) -> Result<Command, Misunderstood<'a>> {
+    let cpus = words.cpus()?;
+    let change = if words.one_of(&["COUNTERS", "SAMPLING"])? == 0 {
+        let known = &["BASIC", "PROBLEM", "CRYPTO", "EXTENDED", "MT", "GROUP"];
+        let sets = match SETS.get(words.one_of(known)?) {
+            Some(set) => set.bit(),
+            None => CounterSets::COPROCESSOR_GROUP,
+        };
+        Change::Counters(sets, words.is_on()?)
+    } else if words.one_of(&["BASIC", "DIAGNOSTIC"])? == 0 {
+        Change::BasicSampling(words.is_on()?)
+    } else {
+        Change::DiagnosticSampling(words.is_on()?)
+    };
+    Ok(Command::Change(cpus, change))
+}
+
+/// What follows ALERT.
+fn loss<'a>(words: &mut Words<'a>) -> Result<Command, Misunderstood<'a>> {
+    let cpus = words.cpus()?;
+    let change = if words.one_of(&["SAMPLES", "COUNTERS"])? == 0 {
+        Change::LoseSampleData
+    } else {
+        let place = words.one_of(&["BASIC", "PROBLEM", "CRYPTO", "EXTENDED", "MT"])?;
+        Change::LoseCounterData(SETS[place])
+    };
+    Ok(Command::Change(cpus, change))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(line: &str) -> String {
+        parse(line).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_line_becomes_the_change_that_it_says() {
+        let table = [
+            (
+                "AUTH CPU 0 COUNTERS BASIC OFF",
+                Cpus::One(0),
+                Change::Counters(CounterSets::BASIC, false),
+            ),
+            (
+                "auth cpu all counters problem on",
+                Cpus::All,
+                Change::Counters(CounterSets::PROBLEM_STATE, true),
+            ),
+            (
+                " Auth  CPU 3 Counters\tGroup ON ",
+                Cpus::One(3),
+                Change::Counters(CounterSets::COPROCESSOR_GROUP, true),
+            ),
+            (
+                "AUTH CPU 1 COUNTERS MT ON",
+                Cpus::One(1),
+                Change::Counters(CounterSets::MT_DIAGNOSTIC, true),
+            ),
+            (
+                "AUTH CPU 1 SAMPLING BASIC OFF",
+                Cpus::One(1),
+                Change::BasicSampling(false),
+            ),
+            (
+                "AUTH CPU ALL SAMPLING DIAGNOSTIC ON",
+                Cpus::All,
+                Change::DiagnosticSampling(true),
+            ),
+            ("ALERT CPU 2 SAMPLES", Cpus::One(2), Change::LoseSampleData),
+            (
+                "ALERT CPU ALL COUNTERS CRYPTO",
+                Cpus::All,
+                Change::LoseCounterData(CounterSet::CryptoActivity),
+            ),
+            ("INTERRUPT CPU 0", Cpus::One(0), Change::InterruptKey),
+        ];
+        for (line, cpus, change) in table {
+            assert_eq!(parse(line), Ok(Command::Change(cpus, change)), "{line}");
+        }
+        assert_eq!(parse("  "), Ok(Command::Nothing));
+        assert_eq!(parse("status"), Ok(Command::Status));
+        assert_eq!(parse("end"), Ok(Command::End));
+    }
+
+    #[test]
+    fn a_word_that_is_not_understood_is_answered_with_those_that_are() {
+        assert_eq!(
+            answer("FROB"),
+            "FROB is not understood here; these are: HELP, STATUS, CLOCK, END, AUTH, ALERT, INTERRUPT"
+        );
+        assert_eq!(
+            answer("AUTH CPU 0 COUNTERS CACHE ON"),
+            "CACHE is not understood here; these are: BASIC, PROBLEM, CRYPTO, EXTENDED, MT, GROUP"
+        );
+        assert_eq!(
+            answer("AUTH CPU 0 SAMPLING BASIC"),
+            "a word is missing; these are: ON, OFF"
+        );
+        assert_eq!(
+            answer("AUTH CPU -1 SAMPLING BASIC ON"),
+            "-1 is not understood here; these are: the address of a CPU, ALL"
+        );
+        assert_eq!(
+            answer("ALERT CPU 0 COUNTERS GROUP"),
+            "GROUP is not understood here; these are: BASIC, PROBLEM, CRYPTO, EXTENDED, MT"
+        );
+        assert_eq!(
+            answer("CLOCK now"),
+            "now is not understood here; the command ends before it"
+        );
+    }
+
+    #[test]
+    fn help_names_every_command() {
+        let understood = parse("?").unwrap_err().understood;
+        for word in understood {
+            assert!(HELP.lines().any(|line| line.starts_with(word)), "{word}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_line_is_anything_but_a_command_or_an_answer(line in "\\PC{0,40}") {
+            if let Err(refused) = parse(&line) {
+                proptest::prop_assert!(!refused.to_string().is_empty());
+            }
+        }
+    }
+}
