@@ -55,21 +55,38 @@ pub fn waiting() -> bool {
     !TYPED.lock().is_empty()
 }
 
-/// Reads the console and gives each byte where it belongs; operator lines are carried out.
-pub fn read() {
+/// Reads the console and gives each byte where it belongs; operator lines are carried out. Whether
+/// anything was complete: a line for the operator, or bytes for the guest.
+pub fn read() -> bool {
+    let mut complete = false;
     let mut bytes = [0; 2048];
     let count = sclp::read(&mut bytes);
     for &byte in &bytes[..count] {
-        let line = accept(byte);
-        if let Some(line) = line {
-            operator::command(&line);
+        match accept(byte) {
+            Accepted::Nothing => {}
+            Accepted::Typed => complete = true,
+            Accepted::Line(line) => {
+                complete = true;
+                operator::command(&line);
+            }
         }
     }
     console::flush();
+    complete
 }
 
-/// Takes one byte in; gives the operator's line that it completes.
-fn accept(byte: u8) -> Option<heapless::Vec<u8, 256>> {
+/// What a byte completes.
+enum Accepted {
+    /// Nothing yet.
+    Nothing,
+    /// Bytes that were typed for the guest.
+    Typed,
+    /// The operator's line.
+    Line(heapless::Vec<u8, 256>),
+}
+
+/// Takes one byte in.
+fn accept(byte: u8) -> Accepted {
     let mut incoming = INCOMING.lock();
     let (decoder, line) = &mut *incoming;
     if console::framed() {
@@ -80,22 +97,26 @@ fn accept(byte: u8) -> Option<heapless::Vec<u8, 256>> {
                     for &byte in frame.payload {
                         let _ = typed.push_back(byte);
                     }
+                    return Accepted::Typed;
                 }
-                Channel::Operator => return heapless::Vec::from_slice(frame.payload).ok(),
+                Channel::Operator => {
+                    return heapless::Vec::from_slice(frame.payload)
+                        .map_or(Accepted::Typed, Accepted::Line);
+                }
                 _ => {}
             }
         }
-        return None;
+        return Accepted::Nothing;
     }
     match byte {
-        b'\r' | b'\n' => Some(core::mem::take(line)),
+        b'\r' | b'\n' => Accepted::Line(core::mem::take(line)),
         0x08 | 0x7F => {
             line.pop();
-            None
+            Accepted::Nothing
         }
         _ => {
             let _ = line.push(byte);
-            None
+            Accepted::Nothing
         }
     }
 }

@@ -40,6 +40,9 @@ static EXACT: AtomicBool = AtomicBool::new(false);
 /// Guest cycles in a slice.
 static SLICE: AtomicU64 = AtomicU64::new(NEVER);
 
+/// Whether the host has been told that every CPU waits, and has not said anything since.
+static WAITING: AtomicBool = AtomicBool::new(false);
+
 /// The clock at the last sign of life.
 static LAST_PROGRESS: AtomicU64 = AtomicU64::new(0);
 
@@ -214,6 +217,7 @@ fn give_exact(cpu: &mut Cpu) {
             None => idle(cpu),
         }
     }
+    WAITING.store(false, Ordering::SeqCst);
     READY.fetch_and(!(1 << me), Ordering::SeqCst);
     // The real timer is set again for what is left; in a wait the CPU timer goes on.
     cpu.native.extend_cpu_timer(0);
@@ -252,9 +256,12 @@ fn idle(cpu: &mut Cpu) {
         instruction::sckc(NEVER);
         return;
     }
-    console::state(&Waiting {
-        tod: instruction::stckf().into(),
-    });
+    // Said once: the host answers each time, and what it says may come in pieces.
+    if !WAITING.swap(true, Ordering::SeqCst) {
+        console::state(&Waiting {
+            tod: instruction::stckf().into(),
+        });
+    }
     console::flush();
     wait_with_input(cpu, true);
 }
@@ -269,7 +276,9 @@ fn wait_with_input(cpu: &mut Cpu, admit: bool) {
     };
     match code {
         external::SERVICE_SIGNAL => {
-            input::read();
+            if input::read() {
+                WAITING.store(false, Ordering::SeqCst);
+            }
             ipl::input_arrived(cpu.machine);
         }
         external::CPU_TIMER => cpu.vcpu.pending.cpu_timer = true,
