@@ -36,6 +36,10 @@ pub const MOST_SEGMENTS: usize = 64;
 /// Bytes that a block has for the operator's commands.
 pub const COMMANDS_LENGTH: usize = 1024;
 
+/// What a command begins with that the operator says when every CPU waits and no timer is armed: the
+/// next of these each time.
+pub const WHEN_WAITING: char = '@';
+
 /// Most CPUs that a guest can have.
 pub const MOST_CPUS: u32 = 4;
 

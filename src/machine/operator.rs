@@ -9,13 +9,17 @@ use crate::cpumf::CounterSets;
 use crate::guest::account::Mode;
 use crate::guest::external_means::{self, Change, TooMany};
 use crate::guest::vcpu::CpuState;
+use crate::link::loader::{COMMANDS_LENGTH, WHEN_WAITING};
 use crate::machine::failure::{WaitState, stop};
 use crate::machine::ipl::Machine;
 use crate::machine::{console, input, instruction, run, turn, wait};
-use spin::Once;
+use spin::{Mutex, Once};
 
 /// The machine whose guest is running, if one is.
 static RUNNING: Once<&'static Machine> = Once::new();
+
+/// What is to be said when the guest waits, a command a line.
+static LATER: Mutex<heapless::String<COMMANDS_LENGTH>> = Mutex::new(heapless::String::new());
 
 /// From here on there is a guest to ask about and to end.
 pub fn guest_runs(machine: &'static Machine) {
@@ -85,12 +89,43 @@ fn ask(cpus: Cpus, change: Change) {
     }
 }
 
-/// Carries out what the host wrote into the loader block for the operator to say before the guest runs.
+/// Carries out what the host wrote into the loader block for the operator to say before the guest runs,
+/// and keeps what is to be said when it waits ([`WHEN_WAITING`]).
 pub fn begin(commands: &str) {
     for line in commands.lines() {
-        console::say(format_args!("{line}\n"));
-        command(line.as_bytes());
+        match line.strip_prefix(WHEN_WAITING) {
+            Some(later) => {
+                let mut kept = LATER.lock();
+                // The block is no longer than this.
+                let _ = kept.push_str(later).and_then(|()| kept.push('\n'));
+            }
+            None => say(line),
+        }
     }
+}
+
+/// Carries out a command that was given in advance.
+fn say(line: &str) {
+    console::say(format_args!("// {line}\n"));
+    command(line.as_bytes());
+}
+
+/// Every CPU of the guest waits: carries out the next command that was kept for that. False if there is
+/// none.
+pub fn when_waiting() -> bool {
+    let mut line = heapless::String::<COMMANDS_LENGTH>::new();
+    {
+        let mut later = LATER.lock();
+        let Some((next, rest)) = later.split_once('\n') else {
+            return false;
+        };
+        let _ = line.push_str(next);
+        let mut kept = heapless::String::new();
+        let _ = kept.push_str(rest);
+        *later = kept;
+    }
+    say(&line);
+    true
 }
 
 /// Says what the machine is doing, CPU by CPU.

@@ -19,7 +19,7 @@ use crate::guest::watch;
 use crate::link::state::{Progress, Waiting};
 use crate::machine::cpu::Cpu;
 use crate::machine::wait::Waited;
-use crate::machine::{console, input, instruction, ipl, run, wait};
+use crate::machine::{console, input, instruction, ipl, operator, run, wait};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// SIGNAL PROCESSOR order: emergency signal.
@@ -254,6 +254,9 @@ fn idle(cpu: &mut Cpu) {
         instruction::sckc(first);
         wait_with_input(cpu, input::listening() != 0);
         instruction::sckc(NEVER);
+        return;
+    }
+    if operator::when_waiting() {
         return;
     }
     // Said once: the host answers each time, and what it says may come in pieces.

@@ -8,7 +8,7 @@ use millimeter::link::state::Mode;
 use crate::{
     guest::DEFAULT_GUEST,
     image::Form,
-    options::{Input, Rtc, RunOptions, Sampling, Storage},
+    options::{Rtc, RunOptions, Sampling, Storage},
 };
 
 /// Runs a program above Millimeter in QEMU and shows where its time goes.
@@ -166,12 +166,7 @@ impl RunArguments {
             cpu_model: self.cpu_model.clone(),
             out: self.out.clone(),
             operator: self.operator.clone(),
-            script: self
-                .when_waiting
-                .iter()
-                .cloned()
-                .map(Input::Operator)
-                .collect(),
+            when_waiting: self.when_waiting.clone(),
             silence: Duration::from_secs(self.silence),
             ..RunOptions::new(self.guest.clone())
         }

@@ -6,11 +6,7 @@ use anyhow::{Context, Result, bail};
 use clap::Parser;
 use object::{Object, ObjectSection};
 
-use crate::{
-    args::RunArguments,
-    options::{Input, RunOptions},
-    record::End,
-};
+use crate::{args::RunArguments, options::RunOptions, record::End};
 
 /// How a guest is meant to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,8 +123,8 @@ impl Clause {
             .map_err(|error| anyhow::anyhow!("{guest}: the options {line}: {error}"))?;
         let mut options = arguments.run.options();
         options
-            .script
-            .extend(self.when_waiting.iter().cloned().map(Input::Operator));
+            .when_waiting
+            .extend(self.when_waiting.iter().cloned());
         let name = if line.is_empty() {
             guest.to_owned()
         } else {
@@ -173,7 +169,7 @@ mod tests {
         assert_eq!(runs[0].name, "b_x --no-sampling");
         assert_eq!(runs[0].options.sampling, Sampling::Off);
         assert_eq!(runs[1].options.sampling, Sampling::Every(5000));
-        assert!(runs.iter().all(|run| run.options.script.len() == 2));
+        assert!(runs.iter().all(|run| run.options.when_waiting.len() == 2));
     }
 
     #[test]

@@ -226,6 +226,9 @@ pub struct RunOptions {
     pub limit: Option<Duration>,
     /// What the operator says before the guest starts.
     pub operator: Vec<String>,
+    /// What the operator says when every CPU waits, the next of these each time: given in advance, so
+    /// that it comes at the same moment of every run. It precedes the script.
+    pub when_waiting: Vec<String>,
     /// What the host says: the next of these each time that every CPU waits for it.
     pub script: Vec<Input>,
     /// QEMU's log of what it executes, which makes a run many times slower.
@@ -252,6 +255,7 @@ impl RunOptions {
             silence: DEFAULT_SILENCE,
             limit: None,
             operator: Vec::new(),
+            when_waiting: Vec::new(),
             script: Vec::new(),
             execution_log: None,
         }

@@ -12,7 +12,8 @@ use std::{
 use anyhow::{Context, Result, bail};
 use millimeter::link::{
     loader::{
-        BLOCK_ADDRESS, COMMANDS_LENGTH, LOWEST_STAGE, LoaderBlock, NO_ICOUNT, Segment, flags,
+        BLOCK_ADDRESS, COMMANDS_LENGTH, LOWEST_STAGE, LoaderBlock, NO_ICOUNT, Segment,
+        WHEN_WAITING, flags,
     },
     state::Mode,
 };
@@ -67,8 +68,10 @@ pub fn plan(guest: &Guest, options: &RunOptions) -> Result<Plan> {
     block.guest_sets = options.honest_guest_sets().into();
     block.level = options.level.into();
     block.slice = options.slice.into();
-    for command in &options.operator {
-        if command.contains(['\n', '\0']) || !block.add_command(command) {
+    let later = options.when_waiting.iter();
+    let later = later.map(|command| format!("{WHEN_WAITING}{command}"));
+    for command in options.operator.iter().cloned().chain(later) {
+        if command.contains(['\n', '\0']) || !block.add_command(&command) {
             bail!(
                 "the operator cannot say that much before the guest starts: {command}; all commands together have {COMMANDS_LENGTH} bytes"
             );
