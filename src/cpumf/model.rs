@@ -31,6 +31,8 @@ pub struct Model {
     pub name: &'static str,
     /// The machine types that STORE CPU ID gives, in hexadecimal digits; the first is the default.
     pub types: [u16; 2],
+    /// The model of the first machine type that STORE SYSTEM INFORMATION names: its smallest one.
+    pub hardware: &'static str,
     /// Counter first version number.
     pub cfvn: u16,
     /// Counter second version number.
@@ -97,6 +99,12 @@ impl Model {
         }
     }
 
+    /// Whether a core can have two threads: models with the MT-diagnostic counter set.
+    #[must_use]
+    pub const fn has_threads(&self) -> bool {
+        self.range(CounterSet::MtDiagnostic).count > 0
+    }
+
     /// The data-entry-format code of the diagnostic-sampling data entry: 8001 for the first model, and
     /// the next code for the next model.
     #[must_use]
@@ -117,19 +125,19 @@ impl Model {
 }
 
 /// IBM System z10.
-pub const Z10: Model = model("z10", [0x2097, 0x2098], 1, 1, 64);
+pub const Z10: Model = model("z10", [0x2097, 0x2098], "E12", 1, 1, 64);
 /// IBM zEnterprise 196 and 114.
-pub const Z196: Model = model("z196", [0x2817, 0x2818], 1, 2, 74);
+pub const Z196: Model = model("z196", [0x2817, 0x2818], "M15", 1, 2, 74);
 /// IBM zEnterprise EC12 and BC12.
-pub const ZEC12: Model = model("zEC12", [0x2827, 0x2828], 1, 3, 85);
+pub const ZEC12: Model = model("zEC12", [0x2827, 0x2828], "H20", 1, 3, 85);
 /// IBM z13 and z13s, at their later level (the earlier one had CFVN 1).
-pub const Z13: Model = model("z13", [0x2964, 0x2965], 3, 4, 112);
+pub const Z13: Model = model("z13", [0x2964, 0x2965], "N30", 3, 4, 112);
 /// IBM z14 and z14 ZR1.
-pub const Z14: Model = model("z14", [0x3906, 0x3907], 3, 5, 112);
+pub const Z14: Model = model("z14", [0x3906, 0x3907], "M01", 3, 5, 112);
 /// IBM z15.
-pub const Z15: Model = model("z15", [0x8561, 0x8562], 3, 6, 112);
+pub const Z15: Model = model("z15", [0x8561, 0x8562], "T01", 3, 6, 112);
 /// IBM z16.
-pub const Z16: Model = model("z16", [0x3931, 0x3932], 3, 7, 173);
+pub const Z16: Model = model("z16", [0x3931, 0x3932], "A01", 3, 7, 173);
 
 /// All models, oldest first.
 pub static MODELS: [Model; 7] = [Z10, Z196, ZEC12, Z13, Z14, Z15, Z16];
@@ -137,10 +145,18 @@ pub static MODELS: [Model; 7] = [Z10, Z196, ZEC12, Z13, Z14, Z15, Z16];
 /// The model that a machine is unless told otherwise: what QEMU's CPU says it is.
 pub static DEFAULT: Model = Z15;
 
-const fn model(name: &'static str, types: [u16; 2], cfvn: u16, csvn: u16, dsdes: u16) -> Model {
+const fn model(
+    name: &'static str,
+    types: [u16; 2],
+    hardware: &'static str,
+    cfvn: u16,
+    csvn: u16,
+    dsdes: u16,
+) -> Model {
     Model {
         name,
         types,
+        hardware,
         cfvn,
         csvn,
         dsdes,

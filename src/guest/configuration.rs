@@ -10,6 +10,7 @@ use crate::guest::account::{Charges, Mode};
 use crate::guest::external_means::{Change, MOST_CHANGES};
 use crate::guest::scanner::Pages;
 use crate::guest::shadow::SharedShadow;
+use crate::guest::threads::Threads;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use spin::{Mutex, MutexGuard};
 
@@ -80,6 +81,13 @@ pub struct Configuration {
     pub charges: Charges,
     /// Whether the configuration is at the virtual-machine level (STSI 3) or a logical partition (2).
     pub virtual_machine: bool,
+    /// Whether the guest is a secure one whose samples are limited: bit 49 of its plaintext control
+    /// flags is zero.
+    pub limited: bool,
+    /// Whether the CPUs are dedicated to the guest: sampling goes on while one of them waits.
+    pub dedicated: bool,
+    /// Cores, if the CPUs are threads of such.
+    pub threads: Threads,
     /// What is known of each page frame's instructions.
     pub pages: Pages,
     /// Where the shadow tables that CPUs share stand.
@@ -116,6 +124,9 @@ impl Configuration {
             mode: Mode::RealTime,
             charges: Charges::default(),
             virtual_machine: false,
+            limited: false,
+            dedicated: false,
+            threads: Threads::new(1),
             pages,
             shadow,
             epoch: AtomicU64::new(0),
@@ -139,10 +150,11 @@ impl Configuration {
         self.storage_end / PAGE
     }
 
-    /// Whether CPU `address` is in the configuration.
+    /// The number of the CPU that the program knows by `address`, if there is one.
     #[must_use]
-    pub const fn has_cpu(&self, address: u16) -> bool {
-        address < self.cpus
+    pub fn cpu_at(&self, address: u16) -> Option<u16> {
+        let number = self.threads.number_of(address)?;
+        (number < self.cpus).then_some(number)
     }
 
     /// The coprocessor groups, for a few instructions: whoever asks holds a lock. A configuration has
@@ -151,9 +163,15 @@ impl Configuration {
         self.groups.lock()
     }
 
-    /// Takes all orders out of CPU `address`'s mailbox.
-    pub fn take_orders(&self, address: u16) -> u32 {
-        self.mailboxes[address as usize & (MAXIMUM_CPUS - 1)]
+    /// The highest CPU address at present.
+    #[must_use]
+    pub fn highest_address(&self) -> u16 {
+        self.threads.address_of(self.cpus.saturating_sub(1))
+    }
+
+    /// Takes all orders out of the mailbox of CPU `number`.
+    pub fn take_orders(&self, number: u16) -> u32 {
+        self.mailboxes[number as usize & (MAXIMUM_CPUS - 1)]
             .orders
             .swap(0, Ordering::AcqRel)
     }

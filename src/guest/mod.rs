@@ -26,5 +26,6 @@ pub mod scanner;
 pub mod schedule;
 pub mod shadow;
 pub mod storage;
+pub mod threads;
 pub mod vcpu;
 pub mod watch;

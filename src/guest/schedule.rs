@@ -5,6 +5,9 @@
 //! set again for the rest if the firmware's own time ate into it. Therefore a sample never lands on
 //! an emulated instruction merely because it was slow, and the sampling interval is exact on
 //! average: each sample is due one interval after the last one was due.
+//!
+//! Wait time is not guest time. Only while a dedicated CPU waits does the sampling interval go on, and
+//! its samples have the W bit ([`sample_in_wait`]).
 
 use crate::arch::address::{Absolute, PAGE};
 use crate::arch::psw::Psw;
@@ -115,14 +118,14 @@ impl<H: Hardware> SampleStorage for GuestBlocks<'_, H> {
 
 /// The CPU as a sample shows it.
 #[inline]
-fn snapshot(cpu: &Vcpu) -> Snapshot {
+fn snapshot(cpu: &Vcpu, configuration: &Configuration) -> Snapshot {
     Snapshot {
         psw: cpu.psw,
         cr4: cpu.control[4],
         program_parameter: cpu.own.program_parameter(),
         host_program_parameter: cpu.machine.program_parameter(),
         level: cpu.own.level(),
-        limited: false,
+        limited: configuration.limited,
     }
 }
 
@@ -183,7 +186,7 @@ pub fn take_due_samples<H: Hardware, S: SampleStorage>(
 ) {
     let total = cpu.account.total();
     cpu.due |= Due::CLOCK;
-    let snapshot = snapshot(cpu);
+    let snapshot = snapshot(cpu, configuration);
     let diagnosis = || diagnosis(cpu.psw, &cpu.control, &cpu.general, cpu.account.traps);
     if cpu.sampling.machine <= total {
         let due = &mut cpu.sampling.machine;
@@ -205,6 +208,60 @@ pub fn take_due_samples<H: Hardware, S: SampleStorage>(
         let sampled = take(&mut cpu.own, due, &snapshot, diagnosis, &mut blocks);
         if sampled != Sampled::Stored {
             cpu.due |= Due::ATTENTION;
+        }
+    }
+}
+
+/// A dedicated CPU has waited for `rest` cycles that are not accounted for yet: takes the next sample
+/// that fell due meanwhile. False when there is none; `rest` is zero then.
+///
+/// A wait is accounted for when it ends, so the entries stand in order but the time in a trailer is
+/// that of the end. The guest's own sampling ends the wait when a sample is due ([`wakes_for_sample`]),
+/// so that its alerts interrupt in time.
+pub fn sample_in_wait<H: Hardware, S: SampleStorage>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    machine_blocks: &mut S,
+    rest: &mut u64,
+) -> bool {
+    let total = cpu.account.total();
+    let first = cpu.sampling.own.min(cpu.sampling.machine);
+    let ahead = first.saturating_sub(total);
+    let passed = ahead.min(*rest);
+    *rest -= passed;
+    // What passes brings both samples as much nearer.
+    for due in [&mut cpu.sampling.own, &mut cpu.sampling.machine] {
+        if *due != NEVER {
+            *due = due.saturating_sub(passed);
+        }
+    }
+    cpu.due |= Due::CLOCK;
+    if passed < ahead || first == NEVER {
+        *rest = 0;
+        return false;
+    }
+    take_due_samples(cpu, configuration, hardware, machine_blocks);
+    true
+}
+
+/// The clock at which the guest's own sampling ends the wait of a dedicated CPU; [`NEVER`] if it does
+/// not. Due times are brought up to date first.
+pub fn wakes_for_sample(cpu: &mut Vcpu, configuration: &Configuration, now: u64) -> u64 {
+    if !configuration.dedicated {
+        return NEVER;
+    }
+    if cpu.due.any(Due::SAMPLING) {
+        renew(cpu);
+        cpu.due.clear(Due::SAMPLING);
+    }
+    let rest = cpu.sampling.own.saturating_sub(cpu.account.total());
+    match cpu.account.mode {
+        _ if rest > 1 << 44 => NEVER,
+        Mode::Exact { shift } => now.saturating_add(units(rest << shift)),
+        Mode::RealTime => {
+            let speed = u64::from(cpu.account.cpu_speed.max(1));
+            now.saturating_add(units(rest.wrapping_mul(1000) / speed))
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::guest::due::Due;
 use crate::guest::extended::{self, Fills};
 use crate::guest::schedule::Schedule;
 use crate::guest::shadow::Shadow;
+use crate::guest::threads::Thread;
 use crate::guest::watch::Watch;
 use core::cell::Cell;
 
@@ -153,7 +154,8 @@ pub struct Vcpu {
     pub control: [u64; 16],
     /// The prefix, a multiple of 8192.
     pub prefix: u64,
-    /// CPU address.
+    /// The CPU's number, which is its address while it is not a thread of a core
+    /// ([`crate::guest::threads`]).
     pub address: u16,
     /// Stopped, operating or check-stop.
     pub state: CpuState,
@@ -186,6 +188,8 @@ pub struct Vcpu {
     pub fills: Fills,
     /// The same as far as the extended counters have counted it.
     pub counted: Fills,
+    /// What it knows of its core.
+    pub thread: Thread,
 }
 
 impl Vcpu {
@@ -216,6 +220,7 @@ impl Vcpu {
             watch: Watch::default(),
             fills: Fills::NONE,
             counted: Fills::NONE,
+            thread: Thread::default(),
         };
         cpu.reset_controls();
         cpu

@@ -43,6 +43,9 @@ pub const WHEN_WAITING: char = '@';
 /// Most CPUs that a guest can have.
 pub const MOST_CPUS: u32 = 4;
 
+/// Most threads that a core can have.
+pub const MOST_THREADS: u32 = 2;
+
 /// Shortest sampling interval, in cycles.
 pub const SHORTEST_INTERVAL: u64 = 1_000;
 
@@ -71,8 +74,25 @@ pub mod flags {
     pub const REAL_TIME: u32 = 0x4;
     /// The machine reads the link at any time.
     pub const INTERACTIVE: u32 = 0x8;
+    /// The guest is a secure one; it is then at the virtual-machine level.
+    pub const SECURE: u32 = 0x10;
+    /// Bit 49 of a secure guest's plaintext control flags: samples of it are not limited.
+    pub const FULL_SAMPLES: u32 = 0x20;
+    /// The CPUs are dedicated: sampling goes on while one of them waits.
+    pub const DEDICATED: u32 = 0x40;
+    /// The host indicator of the machine's own sampling is one, and [`host_parameter`] counts.
+    ///
+    /// [`host_parameter`]: super::LoaderBlock::host_parameter
+    pub const HOST_INDICATOR: u32 = 0x80;
     /// Every bit that means something.
-    pub const ALL: u32 = FRAMES | START | REAL_TIME | INTERACTIVE;
+    pub const ALL: u32 = FRAMES
+        | START
+        | REAL_TIME
+        | INTERACTIVE
+        | SECURE
+        | FULL_SAMPLES
+        | DEDICATED
+        | HOST_INDICATOR;
 }
 
 /// Authorization and activation bits of the counter sets, as SA23-2260 numbers them.
@@ -85,10 +105,12 @@ pub mod sets {
     pub const PROBLEM_STATE: u32 = 0x4;
     /// Crypto-activity counter set.
     pub const CRYPTO: u32 = 0x8;
+    /// MT-diagnostic counter set.
+    pub const MT_DIAGNOSTIC: u32 = 0x20;
     /// What a guest is authorized to use when nothing else is asked for.
     pub const DEFAULT: u32 = BASIC | PROBLEM_STATE;
     /// Every set that the facility knows.
-    pub const ALL: u32 = EXTENDED | BASIC | PROBLEM_STATE | CRYPTO;
+    pub const ALL: u32 = EXTENDED | BASIC | PROBLEM_STATE | CRYPTO | MT_DIAGNOSTIC;
 }
 
 /// Values of [`LoaderBlock::level`].
@@ -157,8 +179,14 @@ pub struct LoaderBlock {
     pub icount_shift: U32,
     /// Microseconds of one CPU's turn; 0 for [`DEFAULT_SLICE`].
     pub slice: U64,
+    /// Program parameter of the level below the guest, when [`flags::HOST_INDICATOR`] is one.
+    pub host_parameter: U64,
+    /// Machine type that STORE CPU ID shows, in hexadecimal digits; 0 for that of the machine below.
+    pub machine_type: U32,
+    /// Threads of a core, 1 to [`MOST_THREADS`]; the number of CPUs is a multiple of it.
+    pub threads: U32,
     /// Zeros.
-    pub reserved: [u8; 56],
+    pub reserved: [u8; 40],
     /// The guest's name in UTF-8, zeros behind it.
     pub name: [u8; 64],
     /// Zeros.
@@ -200,6 +228,10 @@ pub enum LoaderError {
     Sets(u32),
     /// A level that does not exist.
     Level(u32),
+    /// Flags that need another flag or the virtual-machine level, and that level.
+    Guest(u32, u32),
+    /// So many threads of a core, with so many CPUs.
+    Threads(u32, u32),
     /// An instruction-count shift that no clock has.
     IcountShift(u32),
     /// The flags say real time and the shift says that instructions are counted, or the reverse.
@@ -247,6 +279,15 @@ impl fmt::Display for LoaderError {
             ),
             Self::Sets(found) => write!(f, "unknown counter sets in {found:08X}"),
             Self::Level(found) => write!(f, "unknown configuration level {found}"),
+            Self::Guest(flags, level) => write!(
+                f,
+                "flags {flags:08X} do not go with configuration level {level}: a secure guest and a host parameter need level {}, and unlimited samples a secure guest",
+                level::VIRTUAL_MACHINE
+            ),
+            Self::Threads(threads, cpus) => write!(
+                f,
+                "{threads} threads of a core with {cpus} CPUs, where 1 to {MOST_THREADS} threads and whole cores are possible"
+            ),
             Self::IcountShift(found) => {
                 write!(f, "no clock has the instruction-count shift {found}")
             }
@@ -308,7 +349,10 @@ impl LoaderBlock {
             level: level::LOGICAL_PARTITION.into(),
             icount_shift: 0.into(),
             slice: 0.into(),
-            reserved: [0; 56],
+            host_parameter: 0.into(),
+            machine_type: 0.into(),
+            threads: 1.into(),
+            reserved: [0; 40],
             name: [0; 64],
             reserved_middle: [0; 64],
             segments: [Segment::default(); MOST_SEGMENTS],
@@ -420,6 +464,16 @@ impl LoaderBlock {
             level::LOGICAL_PARTITION | level::VIRTUAL_MACHINE
         ) {
             return Err(LoaderError::Level(self.level.get()));
+        }
+        let virtual_machine = self.level.get() == level::VIRTUAL_MACHINE;
+        if (self.has(flags::SECURE) || self.has(flags::HOST_INDICATOR)) && !virtual_machine
+            || self.has(flags::FULL_SAMPLES) && !self.has(flags::SECURE)
+        {
+            return Err(LoaderError::Guest(flags, self.level.get()));
+        }
+        let (threads, cpus) = (self.threads.get(), self.cpus.get());
+        if !(1..=MOST_THREADS).contains(&threads) || !cpus.is_multiple_of(threads) {
+            return Err(LoaderError::Threads(threads, cpus));
         }
         if shift != NO_ICOUNT && shift > HIGHEST_SHIFT {
             return Err(LoaderError::IcountShift(shift));

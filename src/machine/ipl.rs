@@ -5,15 +5,17 @@ use crate::arch::facility::{self, FacilityList};
 use crate::arch::psw::Psw;
 use crate::cpumf::counters::{CoprocessorGroups, load_cpu_counter_set_controls};
 use crate::cpumf::sampling::load_sampling_controls;
-use crate::cpumf::sampling::request::SamplingRequest;
+use crate::cpumf::sampling::request::{self, SamplingRequest};
 use crate::cpumf::{
-    ConfigurationLevel, CounterSets, Facility, Installation, Model, SamplingLimits, model,
+    ConfigurationLevel, CounterSets, Facility, Installation, Model, SamplingLimits,
+    load_program_parameter, model,
 };
 use crate::guest::account::{Account, Mode};
 use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
 use crate::guest::hardware::Hardware;
 use crate::guest::scanner::Pages;
 use crate::guest::shadow::{SharedShadow, build_identity};
+use crate::guest::threads::Threads;
 use crate::guest::vcpu::{CpuState, Vcpu};
 use crate::link::loader::{self, LoaderBlock, flags};
 use crate::link::state::{self, Started};
@@ -339,17 +341,21 @@ fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: Facili
         .with(facility::MEASUREMENT_COUNTER)
         .with(facility::MEASUREMENT_SAMPLING)
         .with(facility::STORE_COUNTER_MULTIPLE);
-    configuration.cpu_id = instruction::stidp();
+    configuration.cpu_id = identification(block);
     configuration.mode = mode;
     configuration.charges = charges;
     if exact {
         *configuration.groups() = CoprocessorGroups::new(cpus as u16, CPUS_IN_GROUP);
     }
     configuration.virtual_machine = block.level.get() == loader::level::VIRTUAL_MACHINE;
+    configuration.limited = block.has(flags::SECURE) && !block.has(flags::FULL_SAMPLES);
+    configuration.dedicated = block.has(flags::DEDICATED);
+    configuration.threads = Threads::new(block.threads.get() as u16);
     build_identity(&configuration, &mut native);
 
     let machine_type = (configuration.cpu_id >> 16) as u16;
     let model = model::of_type(machine_type).unwrap_or(&model::DEFAULT);
+    check_threads(block, model);
     let account = Account::new(mode, cpu_speed);
     let machine: &'static Machine = Box::leak(Box::new(Machine {
         configuration,
@@ -391,6 +397,35 @@ fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: Facili
     begin(machine, block)
 }
 
+/// The identification of the machine below, with the machine type that the run asks for.
+fn identification(block: &LoaderBlock) -> u64 {
+    let below = instruction::stidp();
+    match block.machine_type.get() {
+        0 => below,
+        wanted => match model::of_type(wanted as u16) {
+            Some(_) if wanted >> 16 == 0 => below & !0xFFFF_0000 | u64::from(wanted) << 16,
+            _ => refuse(
+                WaitState::LoaderBlock,
+                format_args!("no model that this machine knows has the machine type {wanted:04X}"),
+            ),
+        },
+    }
+}
+
+/// Threads are counted by the MT-diagnostic counter set, so a model that has them has that.
+fn check_threads(block: &LoaderBlock, model: &Model) {
+    let threads = block.threads.get();
+    if threads > 1 && !model.has_threads() {
+        refuse(
+            WaitState::LoaderBlock,
+            format_args!(
+                "{threads} threads of a core are asked for, and a {} has one",
+                model.name
+            ),
+        );
+    }
+}
+
 /// A virtual CPU with its facilities at both levels.
 fn vcpu(
     number: u16,
@@ -421,7 +456,12 @@ fn vcpu(
         // Without an instruction-counting clock the instructions cannot be known, so the sets that
         // show them are not authorized.
         if exact {
-            let sets = CounterSets(block.guest_sets.get() as u16).intersection(CounterSets::HONEST);
+            let honest = if configuration.threads.installed() {
+                CounterSets::HONEST.union(CounterSets::MT_DIAGNOSTIC)
+            } else {
+                CounterSets::HONEST
+            };
+            let sets = CounterSets(block.guest_sets.get() as u16).intersection(honest);
             facility.authorize_counters(sets, &account.activity());
         }
         facility.authorize_basic_sampling(true);
@@ -445,8 +485,14 @@ fn activate(cpu: &mut Cpu, block: &LoaderBlock, exact: bool) {
     let interval = block.interval.get();
     if interval != 0 {
         let table = cpu.blocks.table();
-        let request = SamplingRequest::basic(true, true, interval, table, cpu.blocks.block(0));
+        let host = block.has(flags::HOST_INDICATOR);
+        let indicator = if host { request::HOST_INDICATOR } else { 0 };
+        let controls = request::ENABLE_BASIC | request::ACTIVATE_BASIC | indicator;
+        let request = SamplingRequest::new(controls, interval, table, cpu.blocks.block(0));
         let _ = load_sampling_controls(&mut cpu.vcpu.machine, &zerocopy::transmute!(request));
+        if host {
+            load_program_parameter(&mut cpu.vcpu.machine, block.host_parameter.get(), false);
+        }
     }
 }
 

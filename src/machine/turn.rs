@@ -13,7 +13,8 @@ use crate::guest::dispatch::Next;
 use crate::guest::due::Due;
 use crate::guest::epoch;
 use crate::guest::hardware::Hardware;
-use crate::guest::schedule::NEVER;
+use crate::guest::schedule::{self, NEVER};
+use crate::guest::threads;
 use crate::guest::vcpu::CpuState;
 use crate::guest::watch;
 use crate::link::state::{Progress, Waiting};
@@ -94,6 +95,12 @@ pub fn end(cpu: &mut Cpu) {
 
 /// Begins a slice.
 fn begin(cpu: &mut Cpu) {
+    let configuration = &cpu.machine.configuration;
+    if configuration.threads.enabled() {
+        let busy = threads::sibling(configuration, cpu.vcpu.address)
+            .is_some_and(|other| is_busy(configuration, other));
+        threads::begin_turn(&mut cpu.vcpu, configuration, busy);
+    }
     let slice = SLICE.load(Ordering::Relaxed);
     cpu.vcpu.sampling.turn = cpu.vcpu.account.total().saturating_add(slice);
     cpu.vcpu.due |= Due::CLOCK | Due::ATTENTION;
@@ -105,6 +112,14 @@ pub fn someone_wakes(cpu: &Cpu) -> bool {
     configuration.cpus > 1
         && EXACT.load(Ordering::Relaxed)
         && earliest(configuration) < cpu.vcpu.account.entered
+}
+
+/// Whether CPU `other`, which has no turn, has work: it gave its turn up with work left, was signalled,
+/// or its clock has passed.
+fn is_busy(configuration: &Configuration, other: u16) -> bool {
+    let mailbox = &configuration.mailboxes[usize::from(other) & (MAXIMUM_CPUS - 1)];
+    READY.load(Ordering::SeqCst) & (1 << other) != 0
+        || mailbox.wake_at.load(Ordering::SeqCst) < instruction::stckf()
 }
 
 /// The earliest clock at which a waiting CPU wants to run.
@@ -120,10 +135,15 @@ fn earliest(configuration: &Configuration) -> u64 {
 }
 
 /// When a waiting CPU wants to run again though nobody signals it.
-fn wake_time(cpu: &Cpu) -> u64 {
-    let vcpu = &cpu.vcpu;
-    if vcpu.state != CpuState::Operating || vcpu.psw.mask & psw::EXTERNAL == 0 {
+fn wake_time(cpu: &mut Cpu) -> u64 {
+    if cpu.vcpu.state != CpuState::Operating {
         return NEVER;
+    }
+    let now = instruction::stckf();
+    let sample = schedule::wakes_for_sample(&mut cpu.vcpu, &cpu.machine.configuration, now);
+    let vcpu = &cpu.vcpu;
+    if vcpu.psw.mask & psw::EXTERNAL == 0 {
+        return sample;
     }
     let comparator = if vcpu.control[0] & CR0_CLOCK_COMPARATOR != 0 {
         vcpu.clock_comparator
@@ -140,7 +160,7 @@ fn wake_time(cpu: &Cpu) -> u64 {
     } else {
         NEVER
     };
-    comparator.min(timer)
+    comparator.min(timer).min(sample)
 }
 
 /// Gives the turn up, for the reason in `next`, and comes back with it.
@@ -148,7 +168,9 @@ fn wake_time(cpu: &Cpu) -> u64 {
 #[inline(never)]
 pub fn give(cpu: &mut Cpu, next: Next) {
     let me = cpu.vcpu.address;
-    let configuration = &cpu.machine.configuration;
+    let machine = cpu.machine;
+    let configuration = &machine.configuration;
+    threads::settle(&mut cpu.vcpu, configuration);
     let mailbox = &configuration.mailboxes[usize::from(me) & (MAXIMUM_CPUS - 1)];
     let bit = 1 << me;
     if next == Next::Ended {
@@ -167,14 +189,36 @@ pub fn give(cpu: &mut Cpu, next: Next) {
             READY.fetch_or(bit, Ordering::SeqCst);
         }
     }
+    let stopped_at = instruction::stckf();
     if EXACT.load(Ordering::Relaxed) {
         give_exact(cpu);
     } else if next != Next::Yield {
         wait_in_real_time(cpu);
     }
+    if next == Next::Wait && configuration.dedicated {
+        sample_wait(cpu, stopped_at);
+    }
     mailbox.wake_at.store(NEVER, Ordering::SeqCst);
     ENDED.fetch_and(!bit, Ordering::SeqCst);
     begin(cpu);
+}
+
+/// Samples the wait of a dedicated CPU, which has ended. It lasts until the CPU has its turn again.
+#[cold]
+fn sample_wait(cpu: &mut Cpu, since: u64) {
+    let now = instruction::stckf();
+    let mut rest = cpu.vcpu.account.ticks(since, now);
+    while schedule::sample_in_wait(
+        &mut cpu.vcpu,
+        &cpu.machine.configuration,
+        &mut cpu.native,
+        &mut cpu.blocks,
+        &mut rest,
+    ) {
+        if cpu.vcpu.sampling.block_full {
+            cpu.send_full_blocks();
+        }
+    }
 }
 
 /// Whether no CPU but `me` is operating.

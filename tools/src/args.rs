@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use millimeter::link::state::Mode;
 
 use crate::{
+    configuration::Configuration,
     guest::DEFAULT_GUEST,
     image::Form,
     options::{Rtc, RunOptions, Sampling, Storage},
@@ -107,6 +108,9 @@ pub struct RunArguments {
     /// Take no samples
     #[arg(long, conflicts_with_all = ["freq", "interval"])]
     pub no_sampling: bool,
+    /// What the guest finds.
+    #[command(flatten, next_help_heading = "What the guest finds")]
+    pub configuration: Configuration,
     /// Let the host's clock run instead of counting instructions
     #[arg(long)]
     pub real_time: bool,
@@ -155,6 +159,7 @@ impl RunArguments {
         RunOptions {
             cpus: self.cpus,
             storage: self.storage,
+            configuration: self.configuration.clone(),
             sampling,
             mode: if self.real_time {
                 Mode::RealTime
@@ -176,6 +181,7 @@ impl RunArguments {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::configuration::{Level, Secure};
     use clap::CommandFactory;
 
     fn run(line: &str) -> Result<RunOptions, String> {
@@ -219,6 +225,7 @@ mod tests {
             (options.silence.as_secs(), &options.cpu_model[..]),
             (5, "z14")
         );
+        assert_eq!(options.configuration, Configuration::default());
         assert_eq!(
             run("run --freq 1000").unwrap().sampling,
             Sampling::Every(1_000_000)
@@ -228,9 +235,33 @@ mod tests {
     }
 
     #[test]
+    fn what_the_guest_finds_arrives() {
+        let options = run("run --model ZEC12 --level vm --host-parameter 0xC0FFEE --dedicated");
+        let found = options.unwrap().configuration;
+        assert_eq!(found.model.0.csvn, 3);
+        assert_eq!(found.level(), Level::Vm);
+        assert_eq!(
+            (found.host_parameter, found.dedicated),
+            (Some(0xC0_FFEE), true)
+        );
+        // The name of a guest behind it is no value of --secure.
+        let options = run("run --threads 2 --secure count").unwrap();
+        assert_eq!(options.guest, "count");
+        assert_eq!(options.configuration.secure, Some(Secure::Limited));
+        assert_eq!(options.configuration.threads, 2);
+        let options = run("run --secure=full").unwrap();
+        assert_eq!(options.configuration.secure, Some(Secure::Full));
+    }
+
+    #[test]
     fn what_is_out_of_range_is_refused_with_the_range() {
         for (line, range) in [
             ("run --cpus 5", "1..=4"),
+            ("run --threads 3", "1..=2"),
+            ("run --model z9", "z10, z196, zec12, z13, z14, z15, z16"),
+            ("run --level host", "lpar (a logical partition) or vm"),
+            ("run --secure=no", "--secure=limited or --secure=full"),
+            ("run --host-parameter xyz", "16 hexadecimal digits"),
             ("run --interval 999", "from 1000 to 4294967296"),
             ("run --freq 0", "from 1 to 1000000"),
             ("run --storage 1M", "64M at least"),

@@ -19,6 +19,7 @@ pub mod bench;
 pub mod build;
 pub mod clause;
 pub mod collect;
+pub mod configuration;
 pub mod conformance;
 pub mod console;
 pub mod counters;

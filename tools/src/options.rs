@@ -5,11 +5,12 @@ use std::{fmt, path::PathBuf, str::FromStr, time::Duration};
 use anyhow::{Result, bail};
 use jiff::civil::DateTime;
 use millimeter::link::{
-    loader::{DEFAULT_INTERVAL, LONGEST_INTERVAL, MOST_CPUS, SHORTEST_INTERVAL, level, sets},
+    loader::{DEFAULT_INTERVAL, LONGEST_INTERVAL, MOST_CPUS, SHORTEST_INTERVAL, sets},
     state::Mode,
 };
 
 use crate::{
+    configuration::Configuration,
     guest::{DEFAULT_GUEST, Guest},
     qemu::ExecutionLog,
 };
@@ -212,8 +213,8 @@ pub struct RunOptions {
     pub cpu_model: String,
     /// Where the raw files go; a fresh directory otherwise.
     pub out: Option<PathBuf>,
-    /// A [`level`] of the loader block.
-    pub level: u32,
+    /// What the guest finds.
+    pub configuration: Configuration,
     /// Counter [`sets`] that the machine's own measurement activates.
     pub machine_sets: u32,
     /// Counter [`sets`] that the guest is authorized to use.
@@ -248,7 +249,7 @@ impl RunOptions {
             qemu: None,
             cpu_model: "max".to_owned(),
             out: None,
-            level: level::LOGICAL_PARTITION,
+            configuration: Configuration::default(),
             machine_sets: sets::DEFAULT,
             guest_sets: sets::DEFAULT,
             slice: 0,
@@ -274,18 +275,20 @@ impl RunOptions {
     pub fn honest_guest_sets(&self) -> u32 {
         if self.mode == Mode::RealTime {
             0
+        } else if self.configuration.threads > 1 {
+            self.guest_sets | sets::MT_DIAGNOSTIC
         } else {
             self.guest_sets
         }
     }
 
-    /// The number of CPUs, if it is possible.
+    /// Whether the options are possible, and go together.
     pub fn check(&self) -> Result<()> {
         match self.cpus {
             Some(cpus) if !(1..=MOST_CPUS).contains(&cpus) => {
                 bail!("{cpus} CPUs are not possible; choose from 1 to {MOST_CPUS}")
             }
-            _ => Ok(()),
+            _ => self.configuration.check(self.cpus),
         }
     }
 
@@ -299,7 +302,8 @@ impl RunOptions {
                 guest.cpus
             ),
             Some(cpus) => Ok(cpus),
-            None => Ok(guest.cpus),
+            // Whole cores.
+            None => Ok(guest.cpus.next_multiple_of(self.configuration.threads)),
         }
     }
 }
@@ -381,9 +385,19 @@ mod tests {
             sets::BASIC | sets::PROBLEM_STATE
         );
         options.mode = Mode::RealTime;
+        options.configuration.threads = 2;
         assert_eq!(
             (options.honest_machine_sets(), options.honest_guest_sets()),
             (0, 0)
         );
+    }
+
+    #[test]
+    fn threads_are_counted_where_there_are_any() {
+        let mut options = RunOptions::default();
+        assert_eq!(options.honest_guest_sets() & sets::MT_DIAGNOSTIC, 0);
+        options.configuration.threads = 2;
+        let authorized = options.honest_guest_sets() & sets::MT_DIAGNOSTIC;
+        assert_eq!(authorized, sets::MT_DIAGNOSTIC);
     }
 }

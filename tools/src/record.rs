@@ -32,6 +32,9 @@ pub struct Record {
     pub storage: u64,
     /// Sampling interval in cycles; 0 for no sampling.
     pub interval: u64,
+    /// What the guest found that it does not find by default, in words.
+    #[serde(default)]
+    pub configuration: Vec<String>,
     /// When the clock started, or `now`.
     pub rtc: String,
     /// The QEMU that ran.
@@ -291,6 +294,7 @@ pub(crate) mod tests {
             cpus: 1,
             storage: 512 << 20,
             interval: 1_000_000,
+            configuration: Vec::new(),
             rtc: "now".to_owned(),
             qemu: "QEMU".to_owned(),
             arguments: Vec::new(),

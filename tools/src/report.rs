@@ -26,6 +26,9 @@ pub const WAIT: &str = "(wait)";
 /// Line of the table for addresses that belong to no known routine.
 pub const UNKNOWN: &str = "(unknown address)";
 
+/// Line of the table for samples that tell nothing of a secure guest.
+pub const LIMITED: &str = "(secure guest)";
+
 /// A line of the table of the hottest routines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hot {
@@ -199,7 +202,9 @@ fn optional(path: &Path) -> Result<Option<Vec<u8>>> {
 fn hottest(cpus: &[CpuSamples], symbols: &SymbolTable) -> Vec<Hot> {
     let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
     for entry in cpus.iter().flat_map(|cpu| &cpu.entries) {
-        let line = if entry.wait() {
+        let line = if entry.limited() {
+            (LIMITED, "")
+        } else if entry.wait() {
             (WAIT, "")
         } else {
             match symbols.find(entry.instruction_address.get()) {
@@ -228,7 +233,7 @@ pub(crate) mod tests {
     use crate::{
         counters::tests::payload,
         record::{End, GuestEnd, TotalsRecord, tests::record},
-        samples::tests::{INVALID, WAIT as WAIT_BIT, block},
+        samples::tests::{INVALID, LIMITED as LIMITED_BIT, WAIT as WAIT_BIT, block},
     };
     use millimeter::link::data::Level;
 
@@ -315,6 +320,16 @@ pub(crate) mod tests {
         assert_eq!((report.taken(), report.lost(), report.blocks()), (7, 2, 2));
         assert_eq!(report.doubts, Vec::<String>::new());
         assert!((report.percent(7) - 100.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn limited_samples_have_a_line_of_their_own() {
+        let directory = directory();
+        let samples = block(&[(0, LIMITED_BIT), (0x20_0020, 0), (0, LIMITED_BIT)], 0);
+        fs::write(directory.path().join("sdb-cpu1.bin"), samples).unwrap();
+        let report = Report::read(directory.path()).unwrap();
+        let limited = report.hot.iter().find(|hot| hot.symbol == LIMITED);
+        assert_eq!(limited.map(|hot| hot.samples), Some(2));
     }
 
     #[test]

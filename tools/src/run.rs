@@ -107,6 +107,7 @@ pub fn run_with(
         cpus,
         storage: options.storage.0,
         interval: options.sampling.cycles(),
+        configuration: options.configuration.words(),
         rtc: options.rtc.to_string(),
         qemu: qemu.to_string(),
         arguments: arguments.clone(),

@@ -84,6 +84,7 @@ pub(crate) mod tests {
     }
 
     pub(crate) const WAIT: u64 = 1 << (63 - 27);
+    pub(crate) const LIMITED: u64 = 1 << (63 - 35);
     pub(crate) const INVALID: u64 = 1 << (63 - 31);
 
     #[test]

@@ -66,7 +66,7 @@ pub fn plan(guest: &Guest, options: &RunOptions) -> Result<Plan> {
     block.interval = options.sampling.cycles().into();
     block.machine_sets = options.honest_machine_sets().into();
     block.guest_sets = options.honest_guest_sets().into();
-    block.level = options.level.into();
+    options.configuration.stage(&mut block);
     block.slice = options.slice.into();
     let later = options.when_waiting.iter();
     let later = later.map(|command| format!("{WHEN_WAITING}{command}"));

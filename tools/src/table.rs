@@ -65,12 +65,17 @@ fn heading(report: &Report) -> String {
         0 => "no sampling".to_owned(),
         interval => format!("a sample every {} cycles", grouped(interval)),
     };
-    format!(
+    let mut heading = format!(
         "{}: {} mode, {cpus}, {} of storage, {sampling}",
         record.guest,
         record.mode_found(),
         Storage(record.storage)
-    )
+    );
+    for word in &record.configuration {
+        heading.push_str(", ");
+        heading.push_str(word);
+    }
+    heading
 }
 
 fn sentence(end: &End) -> String {

@@ -15,7 +15,8 @@ use core::sync::atomic::Ordering;
 
 /// An external interruption, whatever the masks.
 ///
-/// `cpu_address` is that of the signalling CPU, and zero for a code that has none. `parameter` is
+/// `cpu_address` is that by which the program knows the signalling CPU, and zero for a code that has
+/// none. `parameter` is
 /// stored at real 80 for a code that has one (bit 5 of the code), which otherwise stays unchanged.
 #[inline]
 pub fn external<H: Hardware>(
@@ -125,13 +126,15 @@ fn take(cpu: &mut Vcpu, configuration: &Configuration) -> Option<(u16, u16, Opti
             mailbox
                 .emergency
                 .fetch_and(!(1 << lowest), Ordering::AcqRel);
-            return Some((code::EMERGENCY_SIGNAL, lowest as u16, None));
+            let signalling = configuration.threads.address_of(lowest as u16);
+            return Some((code::EMERGENCY_SIGNAL, signalling, None));
         }
     }
     if open(CR0_EXTERNAL_CALL) {
         let caller = mailbox.external_call.swap(0, Ordering::AcqRel);
-        if let Some(address) = caller.checked_sub(1) {
-            return Some((code::EXTERNAL_CALL, address as u16, None));
+        if let Some(number) = caller.checked_sub(1) {
+            let calling = configuration.threads.address_of(number as u16);
+            return Some((code::EXTERNAL_CALL, calling, None));
         }
     }
     if open(CR0_CLOCK_COMPARATOR) && cpu.pending.clock_comparator {

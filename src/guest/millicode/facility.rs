@@ -33,7 +33,8 @@ pub(super) fn stap<H: Hardware, W: Way>(
     run.supervisor()?;
     let at = run.address(second);
     run.boundary(at, 2)?;
-    run.put_u16(at, run.cpu.address)?;
+    let address = run.configuration.threads.address_of(run.cpu.address);
+    run.put_u16(at, address)?;
     Ok(Outcome::Completed)
 }
 
@@ -53,7 +54,8 @@ pub(super) fn stidp<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) ->
     run.boundary(at, 8)?;
     let mut identification = run.configuration.cpu_id;
     if identification & FORMAT_1 == 0 {
-        let digit = u64::from(run.cpu.address & 15) << IDENTIFIED_ADDRESS;
+        let address = run.configuration.threads.address_of(run.cpu.address);
+        let digit = u64::from(address & 15) << IDENTIFIED_ADDRESS;
         identification = identification & !(15 << IDENTIFIED_ADDRESS) | digit;
     }
     run.put_u64(at, identification)?;

@@ -21,6 +21,7 @@ use crate::guest::millicode::execution::Execution;
 use crate::guest::millicode::way::Way;
 use crate::guest::millicode::{Outcome, Performed};
 use crate::guest::schedule::NEVER;
+use crate::guest::threads;
 use crate::insn::Operand;
 
 /// The tests before any operand: operation, then privileged operation.
@@ -83,6 +84,9 @@ pub(super) fn ecctr<H: Hardware, W: Way>(
     let number = run.register(r2);
     if number >= extended::FIRST_COUNTER {
         extended::settle(run.cpu);
+        if number >= threads::FIRST_COUNTER {
+            threads::settle(run.cpu, run.configuration);
+        }
     }
     let cpu = &*run.cpu;
     let (activity, problem) = (cpu.account.activity(), cpu.psw.problem_state());
@@ -128,8 +132,10 @@ pub(super) fn stcctm<H: Hardware, W: Way>(
     second: Operand,
 ) -> Performed<W::Refusal> {
     let (count, at) = (run.register(r1), run.address(second));
-    if m3 == CounterSet::Extended.code() {
-        extended::settle(run.cpu);
+    match CounterSet::designated(m3) {
+        Some(CounterSet::Extended) => extended::settle(run.cpu),
+        Some(CounterSet::MtDiagnostic) => threads::settle(run.cpu, run.configuration),
+        _ => {}
     }
     let cpu = &*run.cpu;
     let (activity, problem) = (cpu.account.activity(), cpu.psw.problem_state());
@@ -158,7 +164,7 @@ pub(super) fn stcctm<H: Hardware, W: Way>(
 pub(super) fn qctri<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
     authorized(run, Issued::QueryCounterInformation)?;
     let global = GlobalCounterControls {
-        maximum_cpu_address: run.configuration.cpus.saturating_sub(1),
+        maximum_cpu_address: run.configuration.highest_address(),
         ..run.configuration.groups().controls()
     };
     let block = query_counter_information(&run.cpu.own, &global);

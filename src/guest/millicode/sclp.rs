@@ -98,6 +98,13 @@ pub(super) fn limit_scp_info(configuration: &Configuration, length: usize, block
     const SIZE_LONG: usize = 100;
     const INCREMENTS_LONG: usize = 104;
     const HIGHEST_CPU: usize = 120;
+    /// Bit 0: the multithreading facility is installed; bits 3-7: maximum thread identification.
+    const THREADS: usize = 42;
+    /// Bits 3-7: maximum thread identification of a core of this type.
+    const THREADS_OF_TYPE: usize = 43;
+    /// Bits 3-7: the maximum thread identification that a program last specified.
+    const THREADS_SPECIFIED: usize = 66;
+    const INSTALLED: u8 = 0x80;
 
     let megabytes = configuration.increment >> 20;
     let increments = configuration.storage_end / configuration.increment.max(1);
@@ -117,18 +124,28 @@ pub(super) fn limit_scp_info(configuration: &Configuration, length: usize, block
         INCREMENTS_LONG,
         &if short == 0 { increments } else { 0 }.to_be_bytes(),
     );
-    // The entries stand in the order of the CPU addresses, so fewer of them are the first ones.
-    let cpus = halfword(block, CPUS).min(configuration.cpus);
+    // The entries stand in the order of the CPU addresses, so fewer of them are the first ones. Of CPUs
+    // that are threads of cores the cores are shown, by their addresses.
+    let threads = &configuration.threads;
+    let cores = threads.cores(configuration.cpus);
+    let cpus = halfword(block, CPUS).min(cores);
     put(block, length, CPUS, &cpus.to_be_bytes());
-    let highest = halfword(block, HIGHEST_CPU).min(configuration.cpus.saturating_sub(1));
+    let highest = halfword(block, HIGHEST_CPU).min(cores.saturating_sub(1));
     put(block, length, HIGHEST_CPU, &highest.to_be_bytes());
+    if threads.installed() {
+        let maximum = threads.maximum();
+        put(block, length, THREADS, &[INSTALLED | maximum]);
+        put(block, length, THREADS_OF_TYPE, &[maximum]);
+        put(block, length, THREADS_SPECIFIED, &[threads.specified()]);
+    }
 }
 
 /// READ CPU INFO: leaves the guest's CPUs; there are no standby ones.
 pub(super) fn limit_cpu_info(configuration: &Configuration, length: usize, block: &mut Block) {
     const CONFIGURED: usize = 8;
     const STANDBY: usize = 12;
-    let cpus = halfword(block, CONFIGURED).min(configuration.cpus);
+    let cores = configuration.threads.cores(configuration.cpus);
+    let cpus = halfword(block, CONFIGURED).min(cores);
     put(block, length, CONFIGURED, &cpus.to_be_bytes());
     put(block, length, STANDBY, &0u16.to_be_bytes());
 }

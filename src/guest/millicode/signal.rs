@@ -17,6 +17,7 @@ use crate::guest::millicode::execution::Execution;
 use crate::guest::millicode::prefix::PREFIX;
 use crate::guest::millicode::{Outcome, Performed};
 use crate::guest::storage;
+use crate::guest::threads;
 use crate::guest::vcpu::{CpuState, Vcpu};
 use crate::insn::Operand;
 use core::sync::atomic::Ordering;
@@ -37,6 +38,7 @@ mod code {
     pub const SET_ARCHITECTURE: u8 = 0x12;
     pub const CONDITIONAL_EMERGENCY_SIGNAL: u8 = 0x13;
     pub const SENSE_RUNNING_STATUS: u8 = 0x15;
+    pub const SET_MULTITHREADING: u8 = 0x16;
 }
 
 /// Status bits, as they stand in bits 32-63 of R1.
@@ -59,6 +61,9 @@ const STATUS_ADDRESS: u64 = 0x7FFF_FE00;
 /// The length of the store-status save area.
 const STATUS_LENGTH: u64 = 512;
 
+/// The parameter of SET MULTITHREADING: the program-specified maximum thread identification.
+const MAXIMUM_THREAD: u64 = 0x1F;
+
 /// How the addressed CPU answers.
 enum Answer {
     /// Condition code 0.
@@ -77,7 +82,8 @@ enum Answer {
 ///
 /// Orders: sense, external call, emergency signal, start, stop, restart, stop and store status,
 /// initial CPU reset, CPU reset, set prefix, store status at address, set architecture, conditional
-/// emergency signal, sense running status; any other is an invalid order. The configuration is
+/// emergency signal, sense running status, set multithreading; any other is an invalid order. The
+/// configuration is
 /// always in the z/Architecture mode, so set architecture ends with an invalid parameter. The
 /// conditional emergency signal looks at the PSW of the addressed CPU, which cannot be done from
 /// another one; it is made pending whatever that PSW is, which the order's users allow for.
@@ -93,23 +99,22 @@ pub(super) fn sigp<H: Hardware>(
 ) -> Performed {
     run.supervisor()?;
     let order_code = run.address(second).0 as u8;
-    let target = run.register(r3) as u16;
+    let address = run.register(r3) as u16;
     let parameter = run.register(r1 | 1);
     if order_code == code::SET_ARCHITECTURE {
         run.set_word(r1, status::INVALID_PARAMETER);
         return run.done(ConditionCode::One);
     }
-    if !run.configuration.has_cpu(target) {
-        return run.done(ConditionCode::Three);
+    if order_code == code::SET_MULTITHREADING {
+        let answer = set_multithreading(run, parameter);
+        let condition = conclude(run, r1, answer);
+        return run.done(condition);
     }
-    let condition = match signal(run, order_code, target, parameter) {
-        Answer::Accepted => ConditionCode::Zero,
-        Answer::Status(status) => {
-            run.set_word(r1, status);
-            ConditionCode::One
-        }
-        Answer::Busy => ConditionCode::Two,
+    let Some(target) = run.configuration.cpu_at(address) else {
+        return run.done(ConditionCode::Three);
     };
+    let answer = signal(run, order_code, target, parameter);
+    let condition = conclude(run, r1, answer);
     run.cpu.set_cc(condition);
     if target == run.cpu.address {
         run.cpu.due |= Due::ATTENTION;
@@ -120,6 +125,56 @@ pub(super) fn sigp<H: Hardware>(
     }
     // Who signals another CPU, or asks it something, waits for it.
     Ok(Outcome::Yield)
+}
+
+/// The condition code of an answer; status goes to R1.
+fn conclude<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, answer: Answer) -> ConditionCode {
+    match answer {
+        Answer::Accepted => ConditionCode::Zero,
+        Answer::Status(status) => {
+            run.set_word(r1, status);
+            ConditionCode::One
+        }
+        Answer::Busy => ConditionCode::Two,
+    }
+}
+
+/// Set multithreading, an order for the whole configuration: the CPU address is ignored. Bits 59-63 of
+/// the parameter are the program-specified maximum thread identification; zero is accepted and changes
+/// nothing.
+///
+/// Not accepted, in this order: invalid order, when the multithreading facility is not installed, or
+/// multithreading is enabled already; invalid parameter, when the identification is above the maximum
+/// of the machine or another bit of the parameter is one; busy, when an order waits at another CPU;
+/// incorrect state, when another CPU is not in the stopped or check-stop state.
+///
+/// Only a reset that clears or loads disables multithreading; CPU reset and initial CPU reset do not.
+/// Where the Principles of Operation were not at hand, this follows what control programs expect.
+fn set_multithreading<H: Hardware>(run: &mut Execution<'_, H>, parameter: u64) -> Answer {
+    let configuration = run.configuration;
+    let cores = &configuration.threads;
+    if !cores.installed() || cores.enabled() {
+        return Answer::Status(status::INVALID_ORDER);
+    }
+    let specified = parameter as u32;
+    if u64::from(specified) & !MAXIMUM_THREAD != 0 || specified > u32::from(cores.maximum()) {
+        return Answer::Status(status::INVALID_PARAMETER);
+    }
+    let others = (0..configuration.cpus).filter(|&cpu| cpu != run.cpu.address);
+    for cpu in others {
+        let mailbox = mailbox(configuration, cpu);
+        if mailbox.orders.load(Ordering::Acquire) != 0 {
+            return Answer::Busy;
+        }
+        if mailbox.state.load(Ordering::Acquire) == CpuState::Operating as u8 {
+            return Answer::Status(status::INCORRECT_STATE);
+        }
+    }
+    if specified != 0 {
+        cores.enable();
+        threads::take_note(run.cpu, configuration);
+    }
+    Answer::Accepted
 }
 
 /// The mailbox of a CPU.
@@ -252,6 +307,7 @@ fn reset(mailbox: &Mailbox, order: u32) -> Answer {
 ///
 /// The CPU calls it itself when it has the firmware's attention, in whatever state it is.
 pub fn take_orders<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    threads::take_note(cpu, configuration);
     let mailbox = mailbox(configuration, cpu.address);
     let waiting = mailbox.orders.load(Ordering::Acquire);
     if waiting != 0 && waiting & CLAIMED == 0 {

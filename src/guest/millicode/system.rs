@@ -3,11 +3,15 @@
 //! The machine below is a virtual machine (level 3) and says so. The guest is a logical partition
 //! (level 2) unless the configuration is at the virtual-machine level: levels 1 and, there, 3 are
 //! what the machine below answers, level 2 is made here. The manufacturer is IBM, because programs
-//! tell models apart by manufacturer and machine type together, and the type is that of STORE CPU
-//! ID; the other names stay as the machine below has them.
+//! tell models apart by manufacturer and machine type together; the type is that of STORE CPU ID, and
+//! model and capacity are of that type. The other names stay as the machine below has them.
+//!
+//! The configuration-topology facility is not installed (facility bit 11), so function code 15 is not
+//! available, with threads or without.
 
 use crate::arch::condition::ConditionCode;
 use crate::arch::interruption::ProgramInterruption;
+use crate::cpumf::model;
 use crate::guest::configuration::Configuration;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::Performed;
@@ -20,10 +24,20 @@ mod at {
     pub const MANUFACTURER: usize = 32;
     /// 1.1.1: machine type, 4 bytes.
     pub const TYPE: usize = 48;
+    /// 1.1.1: model-capacity identification, 16 bytes.
+    pub const CAPACITY: usize = 64;
+    /// 1.1.1: model identification, 16 bytes.
+    pub const MODEL: usize = 100;
     /// 1.1.1, 2.2.1: sequence code and plant of manufacture, 20 bytes.
     pub const SEQUENCE: usize = 80;
-    /// 1.2.2, 2.2.2: total, configured, standby and reserved CPUs, a halfword each.
+    /// 1.2.2, 2.2.2, first entry of 3.2.2: total, configured, standby and reserved CPUs, a halfword
+    /// each. Of CPUs that are threads, their cores are counted.
     pub const CPUS: usize = 36;
+    /// 1.2.2: bit 0, multithreading is installed; bits 3-7, maximum thread identification. The next
+    /// byte: that of general-purpose cores.
+    pub const MACHINE_THREADS: usize = 4;
+    /// 2.2.2: the same two bytes, and the maximum thread identification that the program specified.
+    pub const THREADS: usize = 64;
     /// 1.2.1, 2.2.1: CPU address, a halfword.
     pub const CPU_ADDRESS: usize = 102;
     /// 2.2.1: logical-CPU identification, a halfword.
@@ -52,10 +66,14 @@ const IBM: [u8; 16] = {
 /// The name of the logical partition, `GUEST` in EBCDIC.
 const PARTITION_NAME: [u8; 8] = [0xC7, 0xE4, 0xC5, 0xE2, 0xE3, 0x40, 0x40, 0x40];
 
+/// Multithreading is installed.
+const THREADS_INSTALLED: u8 = 0x80;
 /// The number of the logical partition.
 const PARTITION_NUMBER: u16 = 1;
 /// Logical-CPU characteristics, bit 0: the CPUs are dedicated.
 const DEDICATED: u8 = 0x80;
+/// Logical-CPU characteristics, bit 1: the CPUs are shared.
+const SHARED: u8 = 0x40;
 /// The CPU capability is not adjusted.
 const UNADJUSTED: u32 = 1000;
 
@@ -64,6 +82,28 @@ fn put(block: &mut [u8; 4096], offset: usize, bytes: &[u8]) {
     if let Some(place) = block.get_mut(offset..offset + bytes.len()) {
         place.copy_from_slice(bytes);
     }
+}
+
+/// Digits and capital letters in EBCDIC, padded with blanks to 16 bytes.
+fn padded(text: &str) -> [u8; 16] {
+    let mut field = [0x40; 16];
+    for (to, from) in field.iter_mut().zip(text.bytes()) {
+        *to = match from {
+            b'0'..=b'9' => 0xF0 + (from - b'0'),
+            b'A'..=b'I' => 0xC1 + (from - b'A'),
+            b'J'..=b'R' => 0xD1 + (from - b'J'),
+            b'S'..=b'Z' => 0xE2 + (from - b'S'),
+            _ => 0x40,
+        };
+    }
+    field
+}
+
+/// The model-capacity identification of so many general-purpose cores at full speed: 701 is one.
+fn capacity(cores: u16) -> [u8; 16] {
+    let mut field = padded("70");
+    field[2] = digit(cores);
+    field
 }
 
 /// A hexadecimal digit in EBCDIC.
@@ -119,10 +159,7 @@ pub(super) fn stsi<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> 
                 partition(run.configuration, &mut block);
                 true
             }
-            (3, _) => run
-                .hardware
-                .system_information(3, u16::from(selectors.0), selectors.1, &mut block)
-                .is_some(),
+            (3, _) => virtual_machine(run, selectors, &mut block),
             _ => false,
         };
     if !available {
@@ -150,6 +187,11 @@ fn machine<H: Hardware>(
     match selectors {
         (1, _) => {
             let machine_type = (run.configuration.cpu_id >> 16) as u16;
+            if let Some(model) = model::of_type(machine_type) {
+                let cores = run.configuration.threads.cores(run.configuration.cpus);
+                put(block, at::MODEL, &padded(model.hardware));
+                put(block, at::CAPACITY, &capacity(cores));
+            }
             put(block, at::MANUFACTURER, &IBM);
             put(
                 block,
@@ -157,15 +199,32 @@ fn machine<H: Hardware>(
                 &[12, 8, 4, 0].map(|shift| digit(machine_type >> shift)),
             );
         }
-        (_, 1) => put(block, at::CPU_ADDRESS, &run.cpu.address.to_be_bytes()),
-        _ => cpus(run.configuration, block),
+        (_, 1) => {
+            let address = run.configuration.threads.address_of(run.cpu.address);
+            put(block, at::CPU_ADDRESS, &address.to_be_bytes());
+        }
+        _ => {
+            cpus(run.configuration, block);
+            let threads = &run.configuration.threads;
+            if threads.installed() {
+                let maximum = threads.maximum();
+                put(
+                    block,
+                    at::MACHINE_THREADS,
+                    &[THREADS_INSTALLED | maximum, maximum],
+                );
+            }
+        }
     }
     true
 }
 
 /// The numbers of CPUs: all are configured, none is standby or reserved.
 fn cpus(configuration: &Configuration, block: &mut [u8; 4096]) {
-    let count = configuration.cpus.to_be_bytes();
+    let count = configuration
+        .threads
+        .cores(configuration.cpus)
+        .to_be_bytes();
     put(block, at::CPUS, &count);
     put(block, at::CPUS + 2, &count);
     put(block, at::CPUS + 4, &[0; 4]);
@@ -183,18 +242,56 @@ fn logical_cpu<H: Hardware>(run: &mut Execution<'_, H>, block: &mut [u8; 4096]) 
         .enumerate()
         .filter(|(n, _)| !sequence.contains(n))
         .for_each(|(_, b)| *b = 0);
-    let address = run.cpu.address.to_be_bytes();
+    let address = run.configuration.threads.address_of(run.cpu.address);
+    let address = address.to_be_bytes();
     put(block, at::LOGICAL_CPU, &address);
     put(block, at::CPU_ADDRESS, &address);
     true
 }
 
-/// 2.2.2: the logical partition; its CPUs are dedicated, since each has a CPU of the machine below.
+/// 3.2.2: the virtual machines below which the guest runs, as the machine below has them, but for the
+/// numbers of CPUs of the innermost one, which is the guest's.
+fn virtual_machine<H: Hardware>(
+    run: &mut Execution<'_, H>,
+    selectors: (u8, u16),
+    block: &mut [u8; 4096],
+) -> bool {
+    let (first, second) = selectors;
+    let found = run
+        .hardware
+        .system_information(3, u16::from(first), second, block);
+    if found.is_some() && selectors == (2, 2) {
+        cpus(run.configuration, block);
+    }
+    found.is_some()
+}
+
+/// 2.2.2: the logical partition, and whether its CPUs are dedicated to it.
 fn partition(configuration: &Configuration, block: &mut [u8; 4096]) {
     put(block, at::PARTITION, &PARTITION_NUMBER.to_be_bytes());
-    put(block, at::CHARACTERISTICS, &[DEDICATED]);
+    let (characteristics, kind) = if configuration.dedicated {
+        (DEDICATED, at::DEDICATED)
+    } else {
+        (SHARED, at::DEDICATED + 2)
+    };
+    put(block, at::CHARACTERISTICS, &[characteristics]);
     cpus(configuration, block);
     put(block, at::NAME, &PARTITION_NAME);
     put(block, at::ADJUSTMENT, &UNADJUSTED.to_be_bytes());
-    put(block, at::DEDICATED, &configuration.cpus.to_be_bytes());
+    let threads = &configuration.threads;
+    let count = threads.cores(configuration.cpus);
+    put(block, kind, &count.to_be_bytes());
+    if threads.installed() {
+        let maximum = threads.maximum();
+        let specified = if threads.enabled() {
+            threads.specified()
+        } else {
+            0
+        };
+        put(
+            block,
+            at::THREADS,
+            &[THREADS_INSTALLED | maximum, maximum, specified],
+        );
+    }
 }

@@ -51,6 +51,12 @@ fn fields_lie_where_the_layout_says() {
     assert_eq!(bytes[8..12], [0, 0, 16, 0]);
     assert_eq!(bytes[40..48], [1, 2, 3, 4, 5, 6, 7, 8]);
     assert_eq!(bytes[71], 0x99);
+    (block.host_parameter, block.machine_type) = (0x1234.into(), 0x3931.into());
+    let bytes = block.as_bytes();
+    assert_eq!(
+        bytes[72..88],
+        [0, 0, 0, 0, 0, 0, 0x12, 0x34, 0, 0, 0x39, 0x31, 0, 0, 0, 1]
+    );
     assert_eq!(bytes[256 + 31], 3);
 }
 
@@ -86,7 +92,7 @@ fn each_kind_of_damage_has_its_name() {
         change(&mut block);
         parsed(block).unwrap_err()
     };
-    assert_eq!(with(|b| b.flags = 0x10.into()), LoaderError::Flags(0x10));
+    assert_eq!(with(|b| b.flags = 0x100.into()), LoaderError::Flags(0x100));
     assert_eq!(with(|b| b.cpus = 5.into()), LoaderError::Cpus(5));
     assert_eq!(with(|b| b.cpus = 0.into()), LoaderError::Cpus(0));
     assert_eq!(
@@ -115,6 +121,52 @@ fn each_kind_of_damage_has_its_name() {
         LoaderError::Clock(1, NO_ICOUNT)
     );
     assert_eq!(with(|b| b.name[0] = 0xFF), LoaderError::Name);
+}
+
+#[test]
+fn a_secure_guest_is_at_the_virtual_machine_level() {
+    let with = |flags: u32, level: u32| {
+        let mut block = LoaderBlock::new();
+        (block.flags, block.level) = (flags.into(), level.into());
+        parsed(block).err()
+    };
+    let (lpar, vm) = (level::LOGICAL_PARTITION, level::VIRTUAL_MACHINE);
+    // (flags, level, accepted)
+    let table = [
+        (flags::DEDICATED, lpar, true),
+        (flags::DEDICATED, vm, true),
+        (flags::SECURE, lpar, false),
+        (flags::SECURE, vm, true),
+        (flags::SECURE | flags::FULL_SAMPLES, vm, true),
+        (flags::FULL_SAMPLES, vm, false),
+        (flags::HOST_INDICATOR, lpar, false),
+        (flags::HOST_INDICATOR, vm, true),
+    ];
+    for (flags, level, accepted) in table {
+        let expected = (!accepted).then_some(LoaderError::Guest(flags, level));
+        assert_eq!(with(flags, level), expected, "{flags:X} {level}");
+    }
+}
+
+#[test]
+fn a_core_has_one_or_two_threads_and_all_of_them_are_there() {
+    // (threads, CPUs, accepted)
+    let table = [
+        (0, 1, false),
+        (1, 1, true),
+        (1, 3, true),
+        (2, 1, false),
+        (2, 2, true),
+        (2, 3, false),
+        (2, 4, true),
+        (3, 3, false),
+    ];
+    for (threads, cpus, accepted) in table {
+        let mut block = LoaderBlock::new();
+        (block.threads, block.cpus) = (threads.into(), cpus.into());
+        let expected = (!accepted).then_some(LoaderError::Threads(threads, cpus));
+        assert_eq!(parsed(block).err(), expected, "{threads} {cpus}");
+    }
 }
 
 #[test]

@@ -80,18 +80,24 @@ fn stfle_stores_what_there_is_room_for_and_says_how_much_there_is() {
 }
 
 #[test]
-fn stsi_says_that_the_guest_is_a_logical_partition_with_dedicated_cpus() {
+fn stsi_says_that_the_guest_is_a_logical_partition_with_shared_or_dedicated_cpus() {
     let mut bench = Bench::new();
     bench.configuration.cpus = 2;
     assert_eq!(complete(&mut bench, I::Stsi { second: at(0x123) }), 0);
     assert_eq!(bench.cpu.general[0], 0x2000_0000);
     (bench.cpu.general[0], bench.cpu.general[1]) = (0x2000_0002, 2);
     assert_eq!(complete(&mut bench, I::Stsi { second: at(0x2000) }), 0);
-    assert_eq!(bench.word(0x2020), 0x0001_0080);
+    assert_eq!(bench.word(0x2020), 0x0001_0040);
     assert_eq!((bench.word(0x2024), bench.word(0x2028)), (0x0002_0002, 0));
     assert_eq!(
         (bench.word(0x2034), bench.word(0x2048)),
-        (1000, 0x0002_0000)
+        (1000, 0x0000_0002)
+    );
+    bench.configuration.dedicated = true;
+    assert_eq!(complete(&mut bench, I::Stsi { second: at(0x2000) }), 0);
+    assert_eq!(
+        (bench.word(0x2020), bench.word(0x2048)),
+        (0x0001_0080, 0x0002_0000)
     );
     // There is no level 3 below which the partition could know of.
     (bench.cpu.general[0], bench.cpu.general[1]) = (0x3000_0002, 2);
@@ -100,6 +106,81 @@ fn stsi_says_that_the_guest_is_a_logical_partition_with_dedicated_cpus() {
     bench.hardware.systems.insert((3, 2, 2), vec![1; 4096]);
     assert_eq!(complete(&mut bench, I::Stsi { second: at(0x2000) }), 0);
     assert_eq!(bench.word(0x2000), 0x0101_0101);
+    // The innermost virtual machine has the guest's CPUs.
+    assert_eq!((bench.word(0x2024), bench.word(0x2028)), (0x0002_0002, 0));
+}
+
+#[test]
+fn stsi_counts_cores_and_says_how_many_threads_they_have() {
+    let mut bench = Bench::new();
+    bench.configuration.cpus = 4;
+    bench.configuration.threads = crate::guest::threads::Threads::new(2);
+    bench.hardware.systems.insert((1, 2, 2), vec![0; 4096]);
+    (bench.cpu.general[0], bench.cpu.general[1]) = (0x1000_0002, 2);
+    assert_eq!(complete(&mut bench, I::Stsi { second: at(0x2000) }), 0);
+    assert_eq!((bench.word(0x2024), bench.word(0x2028)), (0x0002_0002, 0));
+    assert_eq!(bench.word(0x2004), 0x8101_0000);
+    // Until multithreading is enabled the program has specified nothing.
+    for (enabled, threads) in [(false, 0x8101_0000), (true, 0x8101_0100)] {
+        if enabled {
+            bench.configuration.threads.enable();
+        }
+        (bench.cpu.general[0], bench.cpu.general[1]) = (0x2000_0002, 2);
+        assert_eq!(complete(&mut bench, I::Stsi { second: at(0x2000) }), 0);
+        assert_eq!((bench.word(0x2024), bench.word(0x2028)), (0x0002_0002, 0));
+        assert_eq!((bench.word(0x2040), bench.word(0x2048)), (threads, 2));
+    }
+    (bench.cpu.general[0], bench.cpu.general[1]) = (0xF000_0001, 2);
+    assert_eq!(complete(&mut bench, I::Stsi { second: at(0x2000) }), 3);
+}
+
+#[test]
+fn addresses_of_a_cpu_that_is_a_thread_are_its_cores_until_multithreading_is_enabled() {
+    let mut bench = Bench::new();
+    bench.configuration.cpus = 4;
+    bench.configuration.threads = crate::guest::threads::Threads::new(2);
+    bench.configuration.cpu_id = 0xFF00_0000_8561_0000;
+    bench.hardware.systems.insert((1, 1, 1), vec![0; 4096]);
+    bench.hardware.systems.insert((1, 2, 1), vec![0; 4096]);
+    bench.cpu.address = 2;
+    for (enabled, address) in [(false, 1), (true, 2)] {
+        if enabled {
+            bench.configuration.threads.enable();
+        }
+        complete(&mut bench, I::Stap { second: at(0x2002) });
+        assert_eq!(bench.word(0x2000), address);
+        complete(&mut bench, I::Stidp { second: at(0x2000) });
+        assert_eq!(bench.word(0x2000), 0xFF00_0000 | address << 20);
+        for (function, place) in [(0x1000_0002, 0x2064), (0x2000_0002, 0x2064)] {
+            (bench.cpu.general[0], bench.cpu.general[1]) = (function, 1);
+            assert_eq!(complete(&mut bench, I::Stsi { second: at(0x2000) }), 0);
+            assert_eq!(bench.word(place) & 0xFFFF, address, "{function:X}");
+        }
+        bench.set_doublewords(0x2000, &[0]);
+    }
+}
+
+#[test]
+fn read_scp_info_shows_cores_and_the_multithreading_facility() {
+    let mut bench = Bench::new();
+    let (configuration, block) = (&mut bench.configuration, &mut [0; 4096]);
+    configuration.cpus = 4;
+    block[17] = 4;
+    block[121] = 3;
+    super::super::sclp::limit_scp_info(configuration, 4096, block);
+    assert_eq!((block[17], block[121]), (4, 3));
+    assert_eq!((block[42], block[43], block[66]), (0, 0, 0));
+    configuration.threads = crate::guest::threads::Threads::new(2);
+    super::super::sclp::limit_scp_info(configuration, 4096, block);
+    assert_eq!((block[17], block[121]), (2, 1));
+    assert_eq!((block[42], block[43], block[66]), (0x81, 1, 0));
+    configuration.threads.enable();
+    configuration.threads.disable();
+    super::super::sclp::limit_scp_info(configuration, 4096, block);
+    assert_eq!(block[66], 1);
+    block[9] = 4;
+    super::super::sclp::limit_cpu_info(configuration, 4096, block);
+    assert_eq!(block[9], 2);
 }
 
 #[test]
@@ -118,6 +199,15 @@ fn stsi_shows_a_machine_of_ibm_with_the_type_of_stidp() {
         [0xF8, 0xF5, 0xF6, 0xF1]
     );
     assert_eq!(bench.hardware.storage[0x2034], 0xD8);
+    // 701, one core at full speed, and T01.
+    assert_eq!(
+        bench.hardware.storage[0x2040..0x2044],
+        [0xF7, 0xF0, 0xF1, 0x40]
+    );
+    assert_eq!(
+        bench.hardware.storage[0x2064..0x2068],
+        [0xE3, 0xF0, 0xF1, 0x40]
+    );
     (bench.cpu.general[0], bench.cpu.general[1]) = (0x2000_0002, 1);
     assert_eq!(complete(&mut bench, I::Stsi { second: at(0x2000) }), 0);
     assert_eq!(bench.word(0x2000), 0);

@@ -201,3 +201,81 @@ fn an_idle_cpu_is_not_running() {
         .store(1, Ordering::Relaxed);
     assert_eq!(sigp(&mut bench, 0x15, 1, 0), (1, 0x400));
 }
+
+/// Two cores of two threads; every CPU but 0 is stopped.
+fn cores() -> Bench {
+    let mut bench = Bench::new();
+    bench.configuration.cpus = 4;
+    bench.configuration.threads = crate::guest::threads::Threads::new(2);
+    bench
+}
+
+#[test]
+fn set_multithreading_is_an_invalid_order_where_cores_have_one_thread() {
+    let mut bench = two();
+    assert_eq!(sigp(&mut bench, 0x16, 0, 1), (1, 0x02));
+    // The order is for the configuration: no CPU is looked for.
+    assert_eq!(sigp(&mut bench, 0x16, 77, 1), (1, 0x02));
+}
+
+#[test]
+fn set_multithreading_makes_threads_of_cores() {
+    let mut bench = cores();
+    assert_eq!(sigp(&mut bench, 0x01, 1, 0), (1, 0x40));
+    assert_eq!(sigp(&mut bench, 0x01, 2, 0).0, 3);
+    assert_eq!(sigp(&mut bench, 0x16, 77, 1), (0, 0));
+    assert_eq!(sigp(&mut bench, 0x01, 3, 0), (1, 0x40));
+    assert_eq!(sigp(&mut bench, 0x01, 4, 0).0, 3);
+    // It is no order any more.
+    assert_eq!(sigp(&mut bench, 0x16, 0, 1), (1, 0x02));
+    assert_eq!(sigp(&mut bench, 0x16, 0, 0), (1, 0x02));
+    // CPU resets leave it enabled.
+    assert_eq!(sigp(&mut bench, 0x0B, 3, 0), (0, 0));
+    obey(&mut bench, 3, CpuState::Stopped);
+    assert!(bench.configuration.threads.enabled());
+}
+
+#[test]
+fn set_multithreading_accepts_zero_and_changes_nothing() {
+    let mut bench = cores();
+    assert_eq!(sigp(&mut bench, 0x16, 0, 0), (0, 0));
+    assert!(!bench.configuration.threads.enabled());
+}
+
+#[test]
+fn set_multithreading_refuses_a_wrong_parameter_before_other_cpus_are_looked_at() {
+    let mut bench = cores();
+    let state = &bench.configuration.mailboxes[3].state;
+    state.store(CpuState::Operating as u8, Ordering::Relaxed);
+    for parameter in [2, 31, 33, 0x8000_0001] {
+        let answer = sigp(&mut bench, 0x16, 0, parameter);
+        assert_eq!(answer, (1, 0x100), "{parameter:X}");
+    }
+    assert_eq!(sigp(&mut bench, 0x16, 0, 1), (1, 0x200));
+    let mailbox = &bench.configuration.mailboxes[3];
+    mailbox
+        .state
+        .store(CpuState::CheckStop as u8, Ordering::Relaxed);
+    mailbox.orders.store(1, Ordering::Relaxed);
+    assert_eq!(sigp(&mut bench, 0x16, 0, 1).0, 2);
+    bench.configuration.mailboxes[3]
+        .orders
+        .store(0, Ordering::Relaxed);
+    assert_eq!(sigp(&mut bench, 0x16, 0, 1), (0, 0));
+}
+
+#[test]
+fn orders_and_signals_go_to_the_cpu_that_the_address_stands_for_at_the_time() {
+    let mut bench = cores();
+    // Core 1 is CPU number 2.
+    assert_eq!(sigp(&mut bench, 0x03, 1, 0), (0, 0));
+    assert_eq!(bench.hardware.woken, [2]);
+    let emergency = |bench: &Bench, cpu: usize| {
+        let mailbox = &bench.configuration.mailboxes[cpu];
+        mailbox.emergency.load(Ordering::Relaxed)
+    };
+    assert_eq!((emergency(&bench, 1), emergency(&bench, 2)), (0, 1));
+    assert_eq!(sigp(&mut bench, 0x16, 0, 1), (0, 0));
+    assert_eq!(sigp(&mut bench, 0x03, 1, 0), (0, 0));
+    assert_eq!((emergency(&bench, 1), emergency(&bench, 2)), (1, 1));
+}
