@@ -50,6 +50,8 @@ pub struct Schedule {
     /// Ticks from the last clock reading to the end of a step's one instruction; found by trying,
     /// from below, so that never more than one instruction is executed.
     pub step_lead: u64,
+    /// The clock up to which the wait of a dedicated CPU is sampled, while it has trapped so often.
+    pub waited: (u64, u64),
     /// Samples stored at the machine's level.
     pub taken: u64,
     /// Samples that the machine's level could not store.
@@ -68,6 +70,7 @@ impl Default for Schedule {
             armed_at: 0,
             step: None,
             step_lead: 1,
+            waited: (0, 0),
             taken: 0,
             lost: 0,
             block_full: false,

@@ -203,10 +203,17 @@ pub fn give(cpu: &mut Cpu, next: Next) {
     begin(cpu);
 }
 
-/// Samples the wait of a dedicated CPU, which has ended. It lasts until the CPU has its turn again.
+/// Samples the wait of a dedicated CPU, which has ended. It lasts until the CPU has its turn again; what
+/// the firmware itself takes within a wait that goes on belongs to it.
 #[cold]
-fn sample_wait(cpu: &mut Cpu, since: u64) {
+fn sample_wait(cpu: &mut Cpu, began: u64) {
     let now = instruction::stckf();
+    let traps = cpu.vcpu.account.traps;
+    let since = match cpu.vcpu.sampling.waited {
+        (before, until) if before == traps => until,
+        _ => began,
+    };
+    cpu.vcpu.sampling.waited = (traps, now);
     let mut rest = cpu.vcpu.account.ticks(since, now);
     while schedule::sample_in_wait(
         &mut cpu.vcpu,

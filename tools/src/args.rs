@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use millimeter::link::state::Mode;
 
 use crate::{
-    configuration::Configuration,
+    configuration::{Configuration, ModelName},
     guest::DEFAULT_GUEST,
     image::Form,
     options::{Rtc, RunOptions, Sampling, Storage},
@@ -77,6 +77,12 @@ pub enum Command {
         /// The QEMU to use
         #[arg(long, value_name = "PATH")]
         qemu: Option<PathBuf>,
+    },
+    /// Show every counter of a model, and where its value comes from
+    Counters {
+        /// The model: z10, z196, zec12, z13, z14, z15 or z16
+        #[arg(long, value_name = "MODEL", default_value = "z15")]
+        model: ModelName,
     },
     /// Show what is missing on this computer, and the command that mends it
     Doctor,

@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use measure::{
     args::{Arguments, Command, RunArguments},
-    bench, build, conformance, console, doctor, image, interrupt, json,
+    bench, build, conformance, console, counter_table, doctor, image, interrupt, json,
     options::RunOptions,
     progress::Progress,
     record::End,
@@ -38,6 +38,9 @@ fn main() -> ExitCode {
         Some(Command::Image { form, out }) => write_image(form, &out, &progress),
         Some(Command::Bench { qemu, pairs }) => measure_machine(qemu, pairs, &progress),
         Some(Command::Conformance { json, qemu }) => conform(json.as_deref(), qemu, &progress),
+        Some(Command::Counters { model }) => {
+            say(&format!("{}\n", counter_table::text(model.0))).map(|()| 0)
+        }
         Some(Command::Doctor) => examine(),
     });
     match done {

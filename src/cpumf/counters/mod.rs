@@ -17,6 +17,7 @@ pub mod load_controls;
 pub mod load_peripheral_controls;
 pub mod names;
 pub mod peripheral;
+pub mod provenance;
 pub mod query;
 pub mod set;
 pub mod set_peripheral;

@@ -1,0 +1,96 @@
+//! Where the value of each counter comes from, for whoever must judge what a number means.
+//!
+//! A counter here has a source that means what SA23-2260 says of it, or it is zero by definition: it is
+//! installed, can be set and read, and counts nothing. None is ever estimated.
+
+use super::super::model::Model;
+use super::CounterSet;
+
+/// Where the value of a counter comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Provenance {
+    /// It counts this.
+    Counted(&'static str),
+    /// It counts nothing, because of this.
+    Zero(&'static str),
+    /// It is installed, and reserved.
+    Reserved,
+}
+
+/// Basic and problem-state sets: cycles, instructions, then the level-1 caches.
+static TOTALS: [Provenance; 3] = [
+    Provenance::Counted("guest time at the CPU speed; in exact mode one instruction is one cycle"),
+    Provenance::Counted("instructions completed, told from time by the clock that counts them"),
+    Provenance::Zero("no cache is modelled"),
+];
+
+/// Crypto-activity set: four counters for each kind of function.
+static FUNCTIONS: [Provenance; 4] = [
+    Provenance::Counted("functions that the CPU issued to the coprocessor of its group"),
+    Provenance::Counted("cycles in which the coprocessor performed them"),
+    Provenance::Counted("functions that found the coprocessor busy for another CPU"),
+    Provenance::Counted("cycles in which they waited for it"),
+];
+
+/// MT-diagnostic set.
+static THREADS: [Provenance; 2] = [
+    Provenance::Counted("cycles of the core's threads while the other thread has no work"),
+    Provenance::Counted("cycles of the core's threads while the other thread has work, too"),
+];
+
+/// Where the value of counter `number` comes from, if `model` installs it.
+#[must_use]
+pub fn provenance(model: &Model, number: u16) -> Option<Provenance> {
+    let (set, index) = model.locate(number)?;
+    let index = usize::from(index);
+    Some(match set {
+        CounterSet::Basic | CounterSet::ProblemState => TOTALS[index.min(2)],
+        CounterSet::CryptoActivity => FUNCTIONS[index % 4],
+        CounterSet::Extended => Provenance::Zero("what this model counts here has no like below"),
+        CounterSet::MtDiagnostic => THREADS.get(index).copied().unwrap_or(Provenance::Reserved),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::model::{MODELS, Z10, Z15};
+    use super::super::activity::Source;
+    use super::*;
+
+    #[test]
+    fn every_installed_counter_has_a_source_or_is_zero_by_definition() {
+        for model in &MODELS {
+            for number in 0..512 {
+                let installed = model.locate(number).is_some();
+                let found = provenance(model, number);
+                assert_eq!(found.is_some(), installed, "{} {number}", model.name);
+            }
+        }
+    }
+
+    #[test]
+    fn what_has_a_total_is_said_to_be_counted_and_nothing_else_of_the_same_sets() {
+        for model in &MODELS {
+            for set in [CounterSet::Basic, CounterSet::ProblemState] {
+                let range = model.range(set);
+                for index in 0..range.count {
+                    let total = Source::of(set, index) != Source::Nothing;
+                    let found = provenance(model, range.first + index);
+                    let counted = matches!(found, Some(Provenance::Counted(_)));
+                    assert_eq!(counted, total, "{} {set:?} {index}", model.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn reserved_counters_of_the_mt_diagnostic_set_are_called_so() {
+        assert_eq!(provenance(&Z15, 450), Some(Provenance::Reserved));
+        assert_eq!(provenance(&Z15, 495), Some(Provenance::Reserved));
+        assert!(matches!(
+            provenance(&Z15, 449),
+            Some(Provenance::Counted(_))
+        ));
+        assert_eq!(provenance(&Z10, 448), None);
+    }
+}
