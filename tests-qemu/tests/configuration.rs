@@ -1,0 +1,134 @@
+//! What the guest finds, as the machine's own measurement of it shows it.
+
+use measure::{
+    configuration::{Configuration, Level, Secure},
+    options::{RunOptions, Sampling},
+    report::{LIMITED, WAIT},
+};
+use millimeter::cpumf::sampling::BasicEntry;
+use tests_qemu::{command, ipl};
+
+/// The machine's own samples of a guest.
+fn samples(guest: &str, configuration: Configuration) -> (Vec<BasicEntry>, Vec<(String, u64)>) {
+    let options = RunOptions {
+        sampling: Sampling::Every(10_000),
+        configuration,
+        ..ipl::options(guest)
+    };
+    let report = ipl::above_with_success(&options).unwrap().report;
+    let entries = report.cpus.iter().flat_map(|cpu| cpu.entries.clone());
+    let hot = report.hot.iter();
+    let lines = hot.map(|hot| (hot.symbol.clone(), hot.samples)).collect();
+    (entries.collect(), lines)
+}
+
+/// CL, H, LS and the host program parameter, which all samples share.
+fn head(entries: &[BasicEntry]) -> (u8, bool, bool, u64) {
+    let of = |entry: &BasicEntry| {
+        (
+            entry.configuration_level(),
+            entry.host_indicator(),
+            entry.limited(),
+            entry.host_program_parameter.get(),
+        )
+    };
+    assert!(entries.len() > 10, "only {} samples", entries.len());
+    let first = of(&entries[0]);
+    assert!(entries.iter().all(|entry| of(entry) == first));
+    first
+}
+
+#[test]
+fn samples_of_a_partition_are_at_level_1_without_a_host() {
+    let (entries, _) = samples("b_sampling", Configuration::default());
+    assert_eq!(head(&entries), (1, false, false, 0));
+}
+
+#[test]
+fn samples_of_a_virtual_machine_have_the_host_parameter_that_the_run_chose() {
+    let vm = Configuration {
+        level: Some(Level::Vm),
+        ..Configuration::default()
+    };
+    let (entries, _) = samples("b_level_vm", vm.clone());
+    assert_eq!(head(&entries), (2, false, false, 0));
+    let hosted = Configuration {
+        host_parameter: Some(0xC0_FFEE),
+        ..vm
+    };
+    let (entries, _) = samples("b_level_vm", hosted);
+    assert_eq!(head(&entries), (2, true, false, 0xC0_FFEE));
+    // The guest's own program parameter stands beside it.
+    let named = entries
+        .iter()
+        .filter(|entry| entry.guest_program_parameter.get() == 0x8000_0000_0000_1234);
+    assert!(named.count() > 10);
+}
+
+#[test]
+fn limited_samples_of_a_secure_guest_tell_only_the_hosts_parameter() {
+    let secure = Configuration {
+        secure: Some(Secure::Limited),
+        host_parameter: Some(7),
+        ..Configuration::default()
+    };
+    let (entries, hot) = samples("b_limited_sample", secure);
+    assert_eq!(head(&entries), (2, true, true, 7));
+    let silent = |entry: &BasicEntry| {
+        entry.instruction_address.get() == 0
+            && entry.guest_program_parameter.get() == 0
+            && entry.primary_asn() == 0
+            && !entry.problem_state()
+    };
+    assert!(entries.iter().all(silent));
+    assert_eq!(hot, [(LIMITED.to_owned(), entries.len() as u64)]);
+}
+
+#[test]
+fn only_a_dedicated_cpu_is_sampled_while_it_waits() {
+    for dedicated in [false, true] {
+        let configuration = Configuration {
+            dedicated,
+            ..Configuration::default()
+        };
+        let (entries, hot) = samples("b_sampling_wait", configuration);
+        let waiting = entries.iter().filter(|entry| entry.wait()).count();
+        // The guest waits 1 ms, 100 intervals; dedicated a second time, for 126 × 20 µs.
+        let range = if dedicated { 340..=370 } else { 0..=0 };
+        assert!(range.contains(&waiting), "{dedicated}: {waiting}");
+        assert_eq!(hot.iter().any(|(symbol, _)| symbol == WAIT), dedicated);
+    }
+}
+
+#[test]
+fn what_does_not_go_together_is_refused_with_what_helps() {
+    // (options, words of the refusal)
+    let table: [(&[&str], &[&str]); 8] = [
+        (
+            &["--threads", "2", "--model", "zec12"],
+            &["zec12", "z13 or later"],
+        ),
+        (
+            &["--threads", "2", "--cpus", "3"],
+            &["--cpus 3", "2 or 4 CPUs"],
+        ),
+        (&["--threads", "4"], &["1..=2"]),
+        (
+            &["--model", "z9"],
+            &["z9", "z10, z196, zec12, z13, z14, z15, z16"],
+        ),
+        (&["--level", "host"], &["host", "lpar", "vm"]),
+        (&["--secure", "--level", "lpar"], &["always at level vm"]),
+        (&["--secure=maybe"], &["--secure=limited", "--secure=full"]),
+        (&["--host-parameter", "7"], &["add --level vm"]),
+    ];
+    for (options, words) in table {
+        let mut arguments = vec!["run", "hash"];
+        arguments.extend(options);
+        let said = command::said(command::measure(&arguments).unwrap()).unwrap();
+        assert_eq!(said.code, Some(2), "{options:?}: {said:?}");
+        for word in words {
+            assert!(said.error.contains(word), "{options:?}: {}", said.error);
+        }
+    }
+}
