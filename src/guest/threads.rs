@@ -143,6 +143,7 @@ pub struct Thread {
 pub fn take_note(cpu: &mut Vcpu, configuration: &Configuration) {
     let enabled = configuration.threads.enabled();
     if enabled != cpu.thread.enabled {
+        cpu.known_as = configuration.threads.address_of(cpu.address);
         cpu.thread = Thread {
             enabled,
             booked: cpu.account.total(),

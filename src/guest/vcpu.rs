@@ -157,6 +157,8 @@ pub struct Vcpu {
     /// The CPU's number, which is its address while it is not a thread of a core
     /// ([`crate::guest::threads`]).
     pub address: u16,
+    /// The address by which the program knows the CPU at present.
+    pub known_as: u16,
     /// Stopped, operating or check-stop.
     pub state: CpuState,
     /// Pending external conditions of this CPU.
@@ -205,6 +207,7 @@ impl Vcpu {
             control: [0; 16],
             prefix: 0,
             address,
+            known_as: address,
             state: CpuState::Stopped,
             pending: Pending::default(),
             clock_comparator: 0,

@@ -469,6 +469,7 @@ fn vcpu(
     };
     let mut vcpu = Vcpu::new(number, facility(own), facility(below));
     vcpu.account = account;
+    vcpu.known_as = configuration.threads.address_of(number);
     vcpu
 }
 

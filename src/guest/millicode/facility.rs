@@ -33,8 +33,7 @@ pub(super) fn stap<H: Hardware, W: Way>(
     run.supervisor()?;
     let at = run.address(second);
     run.boundary(at, 2)?;
-    let address = run.configuration.threads.address_of(run.cpu.address);
-    run.put_u16(at, address)?;
+    run.put_u16(at, run.cpu.known_as)?;
     Ok(Outcome::Completed)
 }
 
@@ -54,8 +53,7 @@ pub(super) fn stidp<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) ->
     run.boundary(at, 8)?;
     let mut identification = run.configuration.cpu_id;
     if identification & FORMAT_1 == 0 {
-        let address = run.configuration.threads.address_of(run.cpu.address);
-        let digit = u64::from(address & 15) << IDENTIFIED_ADDRESS;
+        let digit = u64::from(run.cpu.known_as & 15) << IDENTIFIED_ADDRESS;
         identification = identification & !(15 << IDENTIFIED_ADDRESS) | digit;
     }
     run.put_u64(at, identification)?;

@@ -200,8 +200,7 @@ fn machine<H: Hardware>(
             );
         }
         (_, 1) => {
-            let address = run.configuration.threads.address_of(run.cpu.address);
-            put(block, at::CPU_ADDRESS, &address.to_be_bytes());
+            put(block, at::CPU_ADDRESS, &run.cpu.known_as.to_be_bytes());
         }
         _ => {
             cpus(run.configuration, block);
@@ -242,8 +241,7 @@ fn logical_cpu<H: Hardware>(run: &mut Execution<'_, H>, block: &mut [u8; 4096]) 
         .enumerate()
         .filter(|(n, _)| !sequence.contains(n))
         .for_each(|(_, b)| *b = 0);
-    let address = run.configuration.threads.address_of(run.cpu.address);
-    let address = address.to_be_bytes();
+    let address = run.cpu.known_as.to_be_bytes();
     put(block, at::LOGICAL_CPU, &address);
     put(block, at::CPU_ADDRESS, &address);
     true

@@ -23,7 +23,7 @@ fn serve(bench: &mut Bench, command: u64) -> (u8, u16) {
 #[test]
 fn stap_and_stidp_store_address_and_identification_of_the_cpu() {
     let mut bench = Bench::new();
-    bench.cpu.address = 3;
+    (bench.cpu.address, bench.cpu.known_as) = (3, 3);
     bench.configuration.cpu_id = 0xFF12_3456_8561_8000;
     complete(&mut bench, I::Stap { second: at(0x2002) });
     assert_eq!(bench.word(0x2000), 3);
@@ -142,10 +142,11 @@ fn addresses_of_a_cpu_that_is_a_thread_are_its_cores_until_multithreading_is_ena
     bench.configuration.cpu_id = 0xFF00_0000_8561_0000;
     bench.hardware.systems.insert((1, 1, 1), vec![0; 4096]);
     bench.hardware.systems.insert((1, 2, 1), vec![0; 4096]);
-    bench.cpu.address = 2;
+    (bench.cpu.address, bench.cpu.known_as) = (2, 1);
     for (enabled, address) in [(false, 1), (true, 2)] {
         if enabled {
             bench.configuration.threads.enable();
+            crate::guest::threads::take_note(&mut bench.cpu, &bench.configuration);
         }
         complete(&mut bench, I::Stap { second: at(0x2002) });
         assert_eq!(bench.word(0x2000), address);

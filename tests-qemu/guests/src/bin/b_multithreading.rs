@@ -126,7 +126,7 @@ fn before() {
     let mut list = [0; 48];
     check("nor is its set", stcctm::<5>(48, &mut list), 3);
     lcctl(controls(set::MT_DIAGNOSTIC, set::MT_DIAGNOSTIC));
-    shows!("TRANSITION-21", !bits(qctri().enable));
+    holds("LCCTL does not enable it", !bits(qctri().enable));
 }
 
 /// The order, and what it is refused for.
