@@ -114,9 +114,6 @@ pub struct RunArguments {
     /// Take no samples
     #[arg(long, conflicts_with_all = ["freq", "interval"])]
     pub no_sampling: bool,
-    /// What the guest finds.
-    #[command(flatten, next_help_heading = "What the guest finds")]
-    pub configuration: Configuration,
     /// Let the host's clock run instead of counting instructions
     #[arg(long)]
     pub real_time: bool,
@@ -145,6 +142,9 @@ pub struct RunArguments {
     /// Seconds after which a link that says nothing has failed
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     pub silence: u64,
+    /// What the guest finds.
+    #[command(flatten, next_help_heading = "What the guest finds")]
+    pub configuration: Configuration,
 }
 
 fn frequency(text: &str) -> Result<Sampling, String> {
