@@ -330,3 +330,6 @@ pub fn test_clock_comparator<H: Hardware>(cpu: &mut Vcpu, hardware: &H) {
         cpu.due |= Due::CLOCK | Due::ATTENTION;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -317,6 +317,22 @@ fn next_external(bench: &mut Bench) -> (u32, u32) {
 }
 
 #[test]
+fn signals_come_from_cores_until_multithreading_is_enabled_and_from_threads_after_it() {
+    const NONE: u32 = UNTOUCHED as u32;
+    for (enabled, signals) in [(false, [0, 1, 1]), (true, [1, 3, 2])] {
+        let mut bench = everything_pending();
+        bench.configuration.cpus = 4;
+        bench.configuration.threads = crate::guest::threads::Threads::new(2);
+        if enabled {
+            bench.configuration.threads.enable();
+        }
+        for (address, code) in signals.into_iter().zip([0x1201, 0x1201, 0x1202]) {
+            assert_eq!(next_external(&mut bench), (address << 16 | code, NONE));
+        }
+    }
+}
+
+#[test]
 fn external_conditions_are_taken_in_the_architected_order_and_once_each() {
     const NONE: u32 = UNTOUCHED as u32;
     let mut bench = everything_pending();

@@ -1,0 +1,105 @@
+//! Sampling while a CPU waits.
+
+use super::*;
+use crate::arch::psw::WAIT;
+use crate::cpumf::sampling::load_sampling_controls;
+use crate::cpumf::sampling::request::SamplingRequest;
+use crate::guest::account::Account;
+use crate::guest::array::Bench;
+
+const INTERVAL: u64 = 10_000;
+/// Where the table and the block stand.
+const TABLE: u64 = 0x1_0000;
+const BLOCK: u64 = 0x2_0000;
+
+/// The machine's level takes no samples here.
+struct Nowhere;
+
+impl SampleStorage for Nowhere {
+    fn available(&self, _: Absolute, _: u64) -> bool {
+        false
+    }
+    fn load_u64(&self, _: Absolute) -> u64 {
+        0
+    }
+    fn store(&mut self, _: Absolute, _: &[u8]) {}
+    fn compare_and_swap(&mut self, _: Absolute, _: u128, new: u128) -> Result<(), u128> {
+        Err(new)
+    }
+    fn time_of_day(&self) -> TodExtended {
+        TodExtended([0; 16])
+    }
+}
+
+/// A CPU in a wait, whose own sampling has just been activated.
+fn waiting(dedicated: bool) -> Bench {
+    let mut bench = Bench::new();
+    bench.cpu.account = Account::new(Mode::Exact { shift: 0 }, 1000);
+    bench.configuration.dedicated = dedicated;
+    bench.set_doublewords(TABLE, &[BLOCK, TABLE | 1]);
+    let request = SamplingRequest::basic(true, true, INTERVAL, TABLE, BLOCK);
+    let loaded = load_sampling_controls(&mut bench.cpu.own, &zerocopy::transmute!(request));
+    assert!(loaded.is_ok());
+    bench.cpu.due |= Due::SAMPLING;
+    bench.cpu.psw.mask |= WAIT;
+    bench
+}
+
+/// The CPU has waited for so many cycles: how many samples that were.
+fn wait(bench: &mut Bench, cycles: u64) -> u64 {
+    let mut rest = cycles;
+    let mut samples = 0;
+    while sample_in_wait(
+        &mut bench.cpu,
+        &bench.configuration,
+        &mut bench.hardware,
+        &mut Nowhere,
+        &mut rest,
+    ) {
+        samples += 1;
+    }
+    assert_eq!(rest, 0);
+    samples
+}
+
+#[test]
+fn the_interval_goes_on_through_the_waits_of_a_dedicated_cpu() {
+    let mut bench = waiting(true);
+    let wakes = wakes_for_sample(&mut bench.cpu, &bench.configuration, 1 << 40);
+    assert_eq!(wakes, (1 << 40) + units(INTERVAL));
+    assert_eq!(wait(&mut bench, INTERVAL - 1), 0);
+    assert_eq!(wait(&mut bench, 1), 1);
+    assert_eq!(wait(&mut bench, 2 * INTERVAL + INTERVAL / 2), 2);
+    // Half an interval is left, in guest time or in the next wait.
+    let total = bench.cpu.account.total();
+    assert_eq!(bench.cpu.sampling.own, total + INTERVAL / 2);
+    bench.cpu.account.cycles[0] += INTERVAL / 4;
+    assert_eq!(wait(&mut bench, INTERVAL / 4), 1);
+    // Four entries with W, and without an instruction.
+    for n in 0..5 {
+        let head = bench.doubleword(BLOCK + 32 * n);
+        let expected = if n < 4 { 0x0001_0010_4000_0000 } else { 0 };
+        assert_eq!(head, expected, "{n}");
+    }
+}
+
+#[test]
+fn nothing_wakes_a_cpu_that_is_not_dedicated_or_not_sampled() {
+    let mut bench = waiting(false);
+    let wakes = wakes_for_sample(&mut bench.cpu, &bench.configuration, 1 << 40);
+    assert_eq!(wakes, NEVER);
+    let mut bench = waiting(true);
+    bench.cpu.own = Bench::facility();
+    let wakes = wakes_for_sample(&mut bench.cpu, &bench.configuration, 1 << 40);
+    assert_eq!(wakes, NEVER);
+    assert_eq!(wait(&mut bench, u64::MAX / 2), 0);
+}
+
+#[test]
+fn samples_of_a_limited_configuration_are_limited() {
+    let mut bench = waiting(true);
+    bench.configuration.limited = true;
+    let _ = wakes_for_sample(&mut bench.cpu, &bench.configuration, 0);
+    assert_eq!(wait(&mut bench, INTERVAL), 1);
+    assert_eq!(bench.doubleword(BLOCK), 0x0001_0000_5000_0000);
+}
