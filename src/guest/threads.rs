@@ -103,6 +103,12 @@ impl Threads {
         address.checked_mul(self.step())
     }
 
+    /// Whether CPU `number` is the first thread of its core, which it has to itself.
+    #[must_use]
+    pub const fn is_first(&self, number: u16) -> bool {
+        !self.installed() || number.is_multiple_of(self.per_core)
+    }
+
     /// Enables multithreading: the cycles of every core are counted from zero.
     pub fn enable(&self) {
         for cycles in self.cycles.iter().flatten() {

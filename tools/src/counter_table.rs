@@ -5,7 +5,7 @@ use millimeter::cpumf::{
     CounterSet, Model,
     counters::{
         names,
-        provenance::{Provenance, provenance},
+        provenance::{Provenance, provenance, translation},
     },
 };
 
@@ -42,10 +42,14 @@ fn row(model: &Model, number: u16) -> Option<([String; 3], String)> {
         Provenance::Zero(why) => format!("zero by definition: {why}"),
         Provenance::Reserved => "zero: reserved".to_owned(),
     };
-    let name = match names::name(model, number) {
-        Some(name) => name.to_owned(),
-        None if set == CounterSet::Extended => format!("Extended counter {number}"),
-        None => "Reserved".to_owned(),
+    let translation = (set == CounterSet::Extended)
+        .then(|| translation(model, number))
+        .flatten();
+    let name = match (names::name(model, number), translation) {
+        (Some(name), _) => name.to_owned(),
+        (None, Some(translation)) => translation.name(model).to_owned(),
+        (None, None) if set == CounterSet::Extended => format!("Extended counter {number}"),
+        (None, None) => "Reserved".to_owned(),
     };
     let set = set_name(u16::from(set.code()));
     Some(([number.to_string(), set, name], value))
@@ -81,5 +85,7 @@ mod tests {
         assert!(line(&Z10, "34 ").contains("zero by definition: no cache"));
         assert!(line(&Z15, "450 ").contains("reserved"));
         assert!(line(&Z15, "84 ").is_empty());
+        assert!(line(&Z15, "137 ").contains("TLB2_PTE_WRITES"));
+        assert!(line(&Z15, "128 ").contains("zero by definition"));
     }
 }

@@ -60,6 +60,23 @@ impl Translation {
         numbers[self as usize]
     }
 
+    /// What is counted, in words.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::DataWrite => "entries that the shadow tables gained because of an operand",
+            Self::DataMiss => "cycles of the machine's clock while such an entry was missing",
+            Self::InstructionWrite => {
+                "entries that the shadow tables gained because of an instruction fetch"
+            }
+            Self::InstructionMiss => {
+                "cycles of the machine's clock while such an entry was missing"
+            }
+            Self::PageWrite => "page entries that the shadow tables gained",
+            Self::SegmentWrite => "page tables that the shadow newly holds",
+        }
+    }
+
     /// The name that programs give the counter on a model.
     #[must_use]
     pub const fn name(self, model: &Model) -> &'static str {

@@ -5,6 +5,7 @@
 
 use super::super::model::Model;
 use super::CounterSet;
+use super::extended::Translation;
 
 /// Where the value of a counter comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,9 +47,20 @@ pub fn provenance(model: &Model, number: u16) -> Option<Provenance> {
     Some(match set {
         CounterSet::Basic | CounterSet::ProblemState => TOTALS[index.min(2)],
         CounterSet::CryptoActivity => FUNCTIONS[index % 4],
-        CounterSet::Extended => Provenance::Zero("what this model counts here has no like below"),
+        CounterSet::Extended => match translation(model, number) {
+            Some(counted) => Provenance::Counted(counted.meaning()),
+            None => Provenance::Zero("what this model counts here has no like below"),
+        },
         CounterSet::MtDiagnostic => THREADS.get(index).copied().unwrap_or(Provenance::Reserved),
     })
+}
+
+/// What an extended counter counts of the shadow, if it does.
+#[must_use]
+pub fn translation(model: &Model, number: u16) -> Option<Translation> {
+    Translation::ALL
+        .into_iter()
+        .find(|translation| translation.counter(model) == number)
 }
 
 #[cfg(test)]

@@ -64,7 +64,8 @@ pub(super) fn diag<H: Hardware>(
 
 /// DIAGNOSE 308: bits 0-63 of R3 are the subcode; R1 and R1 + 1 are an address and the response code.
 ///
-/// Program exceptions: specification, for a subcode that is not offered, and with subcodes 5 and 6 for
+/// Program exceptions: specification, for a subcode that is not offered, for a reset on a CPU that is
+/// the second thread of its core and would be no CPU afterwards, and with subcodes 5 and 6 for
 /// an odd R1 or an address that is not on a page boundary; addressing, with these, when the page is not
 /// available.
 fn load<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r3: u8) -> Performed {
@@ -79,6 +80,9 @@ fn load<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r3: u8) -> Performed {
 
 /// Resets the configuration and goes on with the PSW at absolute 0.
 fn reset<H: Hardware>(run: &mut Execution<'_, H>, others: u32, own: u32) -> Performed {
+    if !run.configuration.threads.is_first(run.cpu.address) {
+        return fault(ProgramInterruption::Specification);
+    }
     signal::reset_configuration(run, others, own);
     run.cpu.state = CpuState::Operating;
     let short = run.hardware.load_u64(Absolute(0));

@@ -381,8 +381,8 @@ fn reset_cpu<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H, mailbox: &Mailbox, o
 }
 
 /// Resets the configuration for a control program that is to be loaded anew: every other CPU by
-/// `others`, this one by `own`, and what is pending for whichever CPU comes first. The coprocessor
-/// groups belong to the machine and not to the configuration: they stay as they are.
+/// `others`, this one by `own`, and what is pending for whichever CPU comes first. Multithreading is
+/// disabled. The coprocessor groups belong to the machine and not to the configuration: they stay as they are.
 ///
 /// The other CPUs carry the reset out themselves before they execute another instruction; until then
 /// they are busy.
@@ -394,8 +394,11 @@ pub(super) fn reset_configuration<H: Hardware>(run: &mut Execution<'_, H>, other
     }
     configuration.service_signal.store(0, Ordering::Release);
     configuration.event_mask.store(0, Ordering::Release);
+    // Before any CPU goes on: its addresses are those of the cores again.
+    configuration.threads.disable();
     let mailbox = mailbox(configuration, run.cpu.address);
     reset_cpu(run.cpu, run.hardware, mailbox, own);
+    threads::take_note(run.cpu, configuration);
 }
 
 /// Stores the status of this CPU in the 512 bytes at `area`, laid out as from absolute 1200 on.

@@ -55,6 +55,8 @@ fn addresses_are_of_cores_until_multithreading_is_enabled_and_of_threads_after_i
     assert_eq!(known(), [Some(0), Some(2), None, None]);
     assert_eq!(configuration.threads.specified(), 1);
     assert_eq!(configuration.cpu_at(0xFFFF), None);
+    let first = [0, 1, 2, 3].map(|number| configuration.threads.is_first(number));
+    assert_eq!(first, [true, false, true, false]);
 }
 
 #[test]
@@ -64,6 +66,7 @@ fn without_threads_an_address_is_a_number() {
     let known = [0, 1, 2, 3].map(|address| bench.configuration.cpu_at(address));
     assert_eq!(known, [Some(0), Some(1), Some(2), None]);
     assert_eq!(sibling(&bench.configuration, 2), None);
+    assert!(bench.configuration.threads.is_first(1));
 }
 
 #[test]

@@ -7,13 +7,13 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use guests::check::{check, holds};
 use guests::externals::{self, EMERGENCY_SIGNAL, EXTERNAL_CALL};
-use guests::insn::control::{lctlg_0, stctg_0, stnsm, stosm};
+use guests::insn::control::{lctlg_0, lctlg_all, stctg_0, stctg_all, stnsm, stosm};
 use guests::insn::cpu::{Order, Page, sigp, stap, stsi};
 use guests::insn::measurement::{controls, ecctr, lcctl, qctri, scctr, set, stcctm};
 use guests::sampling::busy;
 use guests::sccb::{READ_SCP_INFO, with_block};
 use guests::smp::{self, INCORRECT_STATE, INVALID_ORDER, INVALID_PARAMETER};
-use guests::{attempt_in_problem_state, insn, shows};
+use guests::{attempt_in_problem_state, insn, lowcore, shows};
 
 guests::clause!(
     "SA23-2260, MT-diagnostic Counter Set; Principles of Operation, SIGNAL PROCESSOR, Set Multithreading",
@@ -105,6 +105,7 @@ fn run() {
     shown();
     counting();
     resets();
+    disabled();
 }
 
 /// Cores only.
@@ -282,5 +283,52 @@ fn resets() {
         } else {
             shows!("LOCAL-9", there);
         }
+    }
+}
+
+/// DIAGNOSE 308: a load normal, or a clear reset, that goes on behind it by the PSW at absolute 0.
+fn reset_configuration(subcode: u64) {
+    let control = stctg_all();
+    let before: u64 = lowcore::read(0);
+    // SAFETY: the registers are kept in storage that nothing else uses; the PSW at 0 leads back here.
+    unsafe {
+        core::arch::asm!(
+            "larl %r2, 32f",
+            "iihf %r2, 0x00080000",
+            "oilh %r2, 0x8000",
+            "stg %r2, 0(%r0)",
+            "stmg %r0, %r15, 0xA00(%r0)",
+            "lgr %r1, {s}",
+            "lghi %r2, 0",
+            "diag %r2, %r1, 0x308",
+            "32: sam64",
+            "lmg %r0, %r15, 0xA00(%r0)",
+            s = in(reg) subcode,
+            out("r1") _,
+            out("r2") _,
+        );
+    }
+    lowcore::write(0, before);
+    lctlg_all(&control);
+}
+
+/// What resets the configuration disables multithreading; it can be enabled again.
+fn disabled() {
+    for subcode in [1, 0] {
+        reset_configuration(subcode);
+        check("CPUs after a reset of the configuration", smp::count(), 2);
+        check("address of this CPU", stap(), 0);
+        let information = qctri();
+        shows!(
+            ["MT-6", "LOCAL-11", "TRANSITION-21"],
+            !bits(information.enable) && !bits(information.activation) && ecctr(448).0 == 3
+        );
+        check("maximum CPU address", information.maximum_cpu_address, 1);
+        let (_, _, threads) = scp_info();
+        holds("what was asked for is still known", threads == [0x81, 1, 1]);
+        check("enabled again", set_multithreading(1).0, 0);
+        check("CPUs", smp::count(), 4);
+        let [one, two] = pair();
+        shows!("MT-6", one < 2_000_000 && two == 0);
     }
 }
