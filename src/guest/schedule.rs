@@ -119,16 +119,16 @@ impl<H: Hardware> SampleStorage for GuestBlocks<'_, H> {
     }
 }
 
-/// The CPU as a sample shows it.
+/// The CPU as a sample shows it, or as a limited one does.
 #[inline]
-fn snapshot(cpu: &Vcpu, configuration: &Configuration) -> Snapshot {
+fn snapshot(cpu: &Vcpu, limited: bool) -> Snapshot {
     Snapshot {
         psw: cpu.psw,
         cr4: cpu.control[4],
         program_parameter: cpu.own.program_parameter(),
         host_program_parameter: cpu.machine.program_parameter(),
         level: cpu.own.level(),
-        limited: configuration.limited,
+        limited,
     }
 }
 
@@ -180,8 +180,34 @@ fn take<S: SampleStorage>(
 /// The clock comparator interrupted: takes the samples that are due.
 ///
 /// `machine_blocks` is the storage of the machine's own sample-data blocks.
-#[inline]
+#[inline(always)]
 pub fn take_due_samples<H: Hardware, S: SampleStorage>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    machine_blocks: &mut S,
+) {
+    if configuration.limited {
+        take_due_limited_samples(cpu, configuration, hardware, machine_blocks);
+    } else {
+        take_due::<false, H, S>(cpu, configuration, hardware, machine_blocks);
+    }
+}
+
+/// The same of a secure guest.
+#[cold]
+#[inline(never)]
+fn take_due_limited_samples<H: Hardware, S: SampleStorage>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    machine_blocks: &mut S,
+) {
+    take_due::<true, H, S>(cpu, configuration, hardware, machine_blocks);
+}
+
+#[inline(always)]
+fn take_due<const LIMITED: bool, H: Hardware, S: SampleStorage>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
@@ -189,7 +215,7 @@ pub fn take_due_samples<H: Hardware, S: SampleStorage>(
 ) {
     let total = cpu.account.total();
     cpu.due |= Due::CLOCK;
-    let snapshot = snapshot(cpu, configuration);
+    let snapshot = snapshot(cpu, LIMITED);
     let diagnosis = || diagnosis(cpu.psw, &cpu.control, &cpu.general, cpu.account.traps);
     if cpu.sampling.machine <= total {
         let due = &mut cpu.sampling.machine;
@@ -221,6 +247,8 @@ pub fn take_due_samples<H: Hardware, S: SampleStorage>(
 /// A wait is accounted for when it ends, so the entries stand in order but the time in a trailer is
 /// that of the end. The guest's own sampling ends the wait when a sample is due ([`wakes_for_sample`]),
 /// so that its alerts interrupt in time.
+#[cold]
+#[inline(never)]
 pub fn sample_in_wait<H: Hardware, S: SampleStorage>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
