@@ -9,6 +9,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use guests::attempt;
 use guests::attempt::suppressed;
 use guests::dat;
+use guests::externals::wait_for_the_operator;
 use guests::insn::cpu::Page;
 use guests::insn::measurement::{ecpga, epctr, lpctl, qctri, set, spctr};
 use guests::insn::yield_cpu;
@@ -20,7 +21,9 @@ guests::clause!(
     native = false,
     cpus = 4,
     options =
-        "--operator 'AUTH CPU ALL COUNTERS GROUP ON' --operator 'AUTH CPU 3 COUNTERS GROUP OFF'"
+        "--operator 'AUTH CPU ALL COUNTERS GROUP ON' --operator 'AUTH CPU 3 COUNTERS GROUP OFF'",
+    when_waiting = "AUTH CPU 0 COUNTERS GROUP OFF; INTERRUPT CPU 0; AUTH CPU 0 COUNTERS GROUP ON; INTERRUPT CPU 0;\
+        AUTH CPU 0 COUNTERS GROUP OFF; INTERRUPT CPU 0; AUTH CPU 0 COUNTERS GROUP ON; INTERRUPT CPU 0"
 );
 guests::guest!(run);
 
@@ -265,6 +268,18 @@ fn several_cpus() {
     lpctl(DISABLED);
 }
 
+/// The state that the global controls say is there at once for a CPU that is authorized.
+fn external_means() {
+    for global in [INACTIVE, ACTIVE] {
+        lpctl(global);
+        wait_for_the_operator();
+        shows!(["STATE-14", "GROUP-4"], state(), DISABLED);
+        wait_for_the_operator();
+        shows!(["TRANSITION-3", "STATE-15"], state(), global);
+    }
+    lpctl(DISABLED);
+}
+
 fn run() {
     shows!(
         ["GROUP-7", "GROUP-4"],
@@ -275,4 +290,5 @@ fn run() {
     controls();
     counters();
     several_cpus();
+    external_means();
 }
