@@ -61,6 +61,8 @@ pub struct ArrayMachine {
     pub invalidated: Vec<(Real, Virtual)>,
     /// How often the TLB was purged.
     pub purges: usize,
+    /// The random byte that was given last: each is one more.
+    pub random: u8,
     /// Instructions that nobody performed.
     pub unperformed: Vec<(Virtual, [u8; 6])>,
 }
@@ -85,6 +87,7 @@ impl ArrayMachine {
             systems: BTreeMap::new(),
             invalidated: Vec::new(),
             purges: 0,
+            random: 0,
             unperformed: Vec::new(),
         }
     }
@@ -296,6 +299,13 @@ impl Hardware for ArrayMachine {
 
     fn cpu_id(&self) -> u64 {
         0x0000_0000_8561_8000
+    }
+
+    fn true_random(&mut self, into: &mut [u8]) {
+        for byte in into {
+            self.random = self.random.wrapping_add(1);
+            *byte = self.random;
+        }
     }
 
     fn service_call(&mut self, command: u32, sccb: &mut [u8; 4096]) -> ConditionCode {

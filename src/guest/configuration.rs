@@ -7,6 +7,7 @@ use crate::arch::address::{Absolute, PAGE};
 use crate::arch::facility::FacilityList;
 use crate::cpumf::counters::CoprocessorGroups;
 use crate::guest::account::{Charges, Mode};
+use crate::guest::assist::Assist;
 use crate::guest::external_means::{Change, MOST_CHANGES};
 use crate::guest::scanner::Pages;
 use crate::guest::shadow::SharedShadow;
@@ -94,6 +95,8 @@ pub struct Configuration {
     pub shadow: SharedShadow,
     /// By how many clock units SET CLOCK has set the TOD clock forward, in all.
     pub epoch: AtomicU64,
+    /// The message-security assist.
+    pub assist: Assist,
     /// One mailbox per CPU.
     pub mailboxes: [Mailbox; MAXIMUM_CPUS],
     /// A pending service signal: SCCB address and event indication, or zero.
@@ -130,6 +133,7 @@ impl Configuration {
             pages,
             shadow,
             epoch: AtomicU64::new(0),
+            assist: Assist::default(),
             mailboxes: Default::default(),
             service_signal: AtomicU32::new(0),
             event_mask: AtomicU32::new(0),

@@ -44,6 +44,8 @@ pub enum Next {
     Wait,
     /// The CPU gives its turn away, but has work.
     Yield,
+    /// A coprocessor is busy with the CPU's function: the CPU gives its turn away until then.
+    Occupied,
     /// The CPU is stopped.
     Stopped,
     /// The CPU is in a disabled wait or check-stop: the guest has ended.
@@ -154,10 +156,10 @@ fn instruction<H: Hardware>(
         Err(fault) => (Err(fault), false),
     };
     conclude(cpu, configuration, hardware, performed, problem, executed);
-    if performed == Ok(Outcome::Yield) {
-        Next::Yield
-    } else {
-        Next::Run
+    match performed {
+        Ok(Outcome::Yield) => Next::Yield,
+        Ok(Outcome::Occupied) => Next::Occupied,
+        _ => Next::Run,
     }
 }
 
@@ -178,7 +180,7 @@ fn conclude<H: Hardware>(
         charged += i64::from(configuration.charges.execute);
     }
     let should = match performed {
-        Ok(Outcome::Completed | Outcome::Yield) => {
+        Ok(Outcome::Completed | Outcome::Yield | Outcome::Occupied) => {
             delivery::advance(cpu, cpu.text.length);
             1 + i64::from(executed)
         }

@@ -101,6 +101,9 @@ pub trait Hardware {
     ) -> Option<()>;
     /// STORE CPU ID of the machine below.
     fn cpu_id(&self) -> u64;
+    /// Random bytes from PERFORM RANDOM NUMBER OPERATION of the machine below, which has its TRNG
+    /// function.
+    fn true_random(&mut self, into: &mut [u8]);
     /// SERVICE CALL with a copied SCCB: the machine's own answer to READ SCP INFO and its like.
     fn service_call(&mut self, command: u32, sccb: &mut [u8; 4096]) -> ConditionCode;
     /// Bytes for the guest's console channel.

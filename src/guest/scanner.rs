@@ -5,7 +5,8 @@
 //! no-execute until something in it is executed for the first time; then it is scanned. **Guest
 //! storage is never changed:** a page with a sensitive site is executed from a copy in the HSA in
 //! which the site holds an unassigned opcode of the same length, so that it traps, and the trap
-//! finds the true instruction in the original.
+//! finds the true instruction in the original. The instructions of the message-security assist are
+//! caught in the same way while [`super::assist`] says so.
 //!
 //! What cannot be proved to be an instruction is never replaced. A page with such a candidate is
 //! **watched**: no-execute, except on a CPU that [`super::watch`] has set to be interrupted before
@@ -156,9 +157,10 @@ pub fn make_executable<H: Hardware>(
     pages.scans.fetch_add(1, Ordering::Relaxed);
     let mut text = [0u8; PAGE as usize];
     hardware.load(at, &mut text);
+    let caught = configuration.assist.caught();
     let sites = match &entry {
-        Entry::At(offset) => sensitive::scan(&text, core::slice::from_ref(offset), 0),
-        Entry::Carried(bytes) => sensitive::scan(&text, &[], *bytes),
+        Entry::At(offset) => sensitive::scan(&text, core::slice::from_ref(offset), 0, caught),
+        Entry::Carried(bytes) => sensitive::scan(&text, &[], *bytes, caught),
     };
     let mut state = TEXT;
     if sites.iter().any(|site| site.proved)
@@ -227,7 +229,7 @@ pub fn examine<H: Hardware>(
     }
     let mut text = [0u8; PAGE as usize];
     hardware.load(at, &mut text);
-    let sites = sensitive::scan(&text, entries, 0);
+    let sites = sensitive::scan(&text, entries, 0, configuration.assist.caught());
     // What another entry proved stays proved.
     let copied = |state: u16| state & !WATCHED >= COPIED;
     let mut settled = [false; PAGE as usize / 2];
@@ -302,6 +304,15 @@ pub fn open<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Ab
 #[cold]
 pub fn close<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
     make_data(configuration, hardware, at);
+}
+
+/// Makes every page data again: each is scanned anew when it is next executed, for what is sensitive
+/// by then.
+#[cold]
+pub fn forget_all<H: Hardware>(configuration: &Configuration, hardware: &mut H) {
+    for frame in 0..configuration.frames() {
+        store_into(configuration, hardware, Absolute(frame * PAGE));
+    }
 }
 
 /// Makes a page data again: writable, not executable, its copy dropped.

@@ -192,6 +192,9 @@ pub struct Vcpu {
     pub counted: Fills,
     /// What it knows of its core.
     pub thread: Thread,
+    /// Until when the coprocessor is busy with this CPU's last function, by the clock of
+    /// [`crate::guest::assist`].
+    pub occupied_until: u64,
 }
 
 impl Vcpu {
@@ -224,6 +227,7 @@ impl Vcpu {
             fills: Fills::NONE,
             counted: Fills::NONE,
             thread: Thread::default(),
+            occupied_until: 0,
         };
         cpu.reset_controls();
         cpu

@@ -27,8 +27,11 @@
 //! Under 2, one decode that passes over the candidate inside an instruction refutes it, and so does a
 //! BRAS that steps over it, which is how constants are put into the stream of instructions.
 //!
-//! All four opcodes are whole in their first halfword, so a site at the end of the page needs nothing
+//! All these opcodes are whole in their first halfword, so a site at the end of the page needs nothing
 //! of the next one. An opcode that only EXECUTE's modification makes sensitive is not seen.
+//!
+//! The instructions of the message-security assist are sensitive only while the machine has business
+//! with them ([`Caught`]): otherwise they run below at full speed.
 
 use super::flow::{Next, next};
 use super::offsets::Offsets;
@@ -51,6 +54,15 @@ pub const UNASSIGNED_6: u16 = 0xE5FF;
 /// How many bytes ahead of a candidate the decodes of the third rule start at the earliest.
 const FAR: usize = 96;
 
+/// Which instructions are sensitive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caught {
+    /// Those whose result in the problem state is never the guest's.
+    Always,
+    /// Those of the message-security assist, too.
+    MessageSecurity,
+}
+
 /// A sensitive instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sensitive {
@@ -62,6 +74,9 @@ pub enum Sensitive {
     Tprot,
     /// PERFORM CRYPTOGRAPHIC KEY MANAGEMENT OPERATIONS.
     Pckmo,
+    /// An instruction of the message-security assist that is not privileged, by the second byte of
+    /// its opcode.
+    MessageSecurity(u8),
 }
 
 impl Sensitive {
@@ -74,8 +89,23 @@ impl Sensitive {
             0xB2B0 => Some(Self::Stfle),
             0xE501 => Some(Self::Tprot),
             0xB928 => Some(Self::Pckmo),
+            // KMAC, KMA, KMF, KMO, PCC, KMCTR, KM, KMC, KDSA, PRNO, KIMD, KLMD.
+            0xB91E | 0xB929..=0xB92F | 0xB93A | 0xB93C | 0xB93E | 0xB93F => {
+                Some(Self::MessageSecurity(halfword as u8))
+            }
             _ => None,
         }
+    }
+
+    /// Whether it is sensitive at the moment.
+    const fn is_caught(self, caught: Caught) -> bool {
+        matches!(
+            (self, caught),
+            (
+                Self::Epsw | Self::Stfle | Self::Tprot | Self::Pckmo,
+                Caught::Always
+            ) | (_, Caught::MessageSecurity)
+        )
     }
 
     /// The unassigned halfword of the same length that replaces its first one.
@@ -83,7 +113,7 @@ impl Sensitive {
     pub const fn replacement(self) -> u16 {
         match self {
             Self::Tprot => UNASSIGNED_6,
-            Self::Epsw | Self::Stfle | Self::Pckmo => UNASSIGNED_4,
+            Self::Epsw | Self::Stfle | Self::Pckmo | Self::MessageSecurity(_) => UNASSIGNED_4,
         }
     }
 }
@@ -182,9 +212,14 @@ impl Sites<'_> {
 /// `entries` are the offsets at which the guest is known to begin an instruction: that of the fault, and
 /// others seen before. `carried` is the number of bytes (0, 2 or 4) at the beginning of the page that
 /// belong to an executed instruction of the page before; they are no site, and what follows them is an
-/// entry. Odd offsets and offsets outside the page are no entries.
+/// entry. Odd offsets and offsets outside the page are no entries. `caught` says what is looked for.
 #[must_use]
-pub fn scan<'p>(page: &'p [u8; PAGE], entries: &[usize], carried: usize) -> Sites<'p> {
+pub fn scan<'p>(
+    page: &'p [u8; PAGE],
+    entries: &[usize],
+    carried: usize,
+    caught: Caught,
+) -> Sites<'p> {
     let mut sites = Sites {
         page,
         candidates: Offsets::NONE,
@@ -193,7 +228,8 @@ pub fn scan<'p>(page: &'p [u8; PAGE], entries: &[usize], carried: usize) -> Site
     };
     // Most pages have none: nothing but this loop runs for them.
     for (index, &bytes) in page.as_chunks::<2>().0.iter().enumerate() {
-        if Sensitive::from_halfword(u16::from_be_bytes(bytes)).is_some() {
+        let sensitive = Sensitive::from_halfword(u16::from_be_bytes(bytes));
+        if sensitive.is_some_and(|sensitive| sensitive.is_caught(caught)) {
             sites.candidates.insert(index * 2);
         }
     }

@@ -84,6 +84,8 @@ pub mod flags {
     ///
     /// [`host_parameter`]: super::LoaderBlock::host_parameter
     pub const HOST_INDICATOR: u32 = 0x80;
+    /// The machine supplies the functions of the message-security assist that it can perform.
+    pub const CRYPTOGRAPHY: u32 = 0x100;
     /// Every bit that means something.
     pub const ALL: u32 = FRAMES
         | START
@@ -92,7 +94,8 @@ pub mod flags {
         | SECURE
         | FULL_SAMPLES
         | DEDICATED
-        | HOST_INDICATOR;
+        | HOST_INDICATOR
+        | CRYPTOGRAPHY;
 }
 
 /// Authorization and activation bits of the counter sets, as SA23-2260 numbers them.
@@ -107,10 +110,13 @@ pub mod sets {
     pub const CRYPTO: u32 = 0x8;
     /// MT-diagnostic counter set.
     pub const MT_DIAGNOSTIC: u32 = 0x20;
+    /// Coprocessor-group counter sets, of a guest only.
+    pub const COPROCESSOR_GROUPS: u32 = 0x8000;
     /// What a guest is authorized to use when nothing else is asked for.
     pub const DEFAULT: u32 = BASIC | PROBLEM_STATE;
     /// Every set that the facility knows.
-    pub const ALL: u32 = EXTENDED | BASIC | PROBLEM_STATE | CRYPTO | MT_DIAGNOSTIC;
+    pub const ALL: u32 =
+        EXTENDED | BASIC | PROBLEM_STATE | CRYPTO | MT_DIAGNOSTIC | COPROCESSOR_GROUPS;
 }
 
 /// Values of [`LoaderBlock::level`].

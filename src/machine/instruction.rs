@@ -6,6 +6,7 @@
 
 use crate::arch::condition::ConditionCode;
 use crate::arch::psw::Psw;
+use crate::msa;
 use core::arch::asm;
 use core::mem::MaybeUninit;
 
@@ -113,6 +114,49 @@ pub fn stsi(function: u8, selector1: u16, selector2: u16, block: *mut u8) -> (Co
     }
     zero >>= 28;
     (condition(ipm), zero)
+}
+
+/// The query function of an instruction of the message-security assist, which is installed: what it
+/// stores.
+pub fn assist_query(instruction: msa::Instruction) -> u128 {
+    let mut status = [0u8; 16];
+    // Operands that the query function ignores: R1 = 2, R2 = 4, R3 = 6.
+    macro_rules! query {
+        ($text:literal) => {
+            // SAFETY: function code 0 stores sixteen bytes into a local variable.
+            unsafe {
+                asm!($text, in("r0") 0_u64, in("r1") &raw mut status, out("r2") _, out("r3") _,
+                    out("r4") _, out("r5") _, options(nostack));
+            }
+        };
+    }
+    match instruction {
+        msa::Instruction::Km => query!(".long 0xb92e0024"),
+        msa::Instruction::Kmc => query!(".long 0xb92f0024"),
+        msa::Instruction::Kmf => query!(".long 0xb92a0024"),
+        msa::Instruction::Kmo => query!(".long 0xb92b0024"),
+        msa::Instruction::Kmctr => query!(".long 0xb92d6024"),
+        msa::Instruction::Kma => query!(".long 0xb9296024"),
+        msa::Instruction::Kmac => query!(".long 0xb91e0024"),
+        msa::Instruction::Kimd => query!(".long 0xb93e0024"),
+        msa::Instruction::Klmd => query!(".long 0xb93f0024"),
+        msa::Instruction::Prno => query!(".long 0xb93c0024"),
+        msa::Instruction::Pcc => query!(".long 0xb92c0000"),
+        msa::Instruction::Kdsa => query!(".long 0xb93a0024"),
+        msa::Instruction::Pckmo => query!(".long 0xb9280000"),
+    }
+    u128::from_be_bytes(status)
+}
+
+/// PERFORM RANDOM NUMBER OPERATION, function TRNG, which is installed: raw random bytes.
+pub fn prno_trng(into: &mut [u8]) {
+    const TRNG: u64 = 114;
+    // SAFETY: stores as many bytes as the slice has, until the condition code is no longer 3.
+    unsafe {
+        asm!("0: .long 0xb93c0024", "brc 1, 0b", in("r0") TRNG, in("r1") 0_u64,
+            inout("r2") into.as_mut_ptr() => _, inout("r3") into.len() => _,
+            inout("r4") 0_u64 => _, inout("r5") 0_u64 => _, options(nostack));
+    }
 }
 
 /// SERVICE CALL; the SCCB is at a real address below 2 GiB.

@@ -11,13 +11,14 @@ use crate::cpumf::{
     load_program_parameter, model,
 };
 use crate::guest::account::{Account, Mode};
+use crate::guest::assist::{self, Assist};
 use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
 use crate::guest::hardware::Hardware;
 use crate::guest::scanner::Pages;
 use crate::guest::shadow::{SharedShadow, build_identity};
 use crate::guest::threads::Threads;
 use crate::guest::vcpu::{CpuState, Vcpu};
-use crate::link::loader::{self, LoaderBlock, flags};
+use crate::link::loader::{self, LoaderBlock, flags, sets};
 use crate::link::state::{self, Started};
 use crate::machine::cpu::{Blocks, Cpu};
 use crate::machine::failure::{WaitState, refuse, stop};
@@ -26,6 +27,7 @@ use crate::machine::integrity::{self, Sums};
 use crate::machine::native::Native;
 use crate::machine::sclp::{self, ConsoleKind};
 use crate::machine::{calibrate, console, failure, heap, input, instruction, operator, trap, turn};
+use crate::msa;
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 use core::slice;
@@ -336,7 +338,10 @@ fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: Facili
     );
     let mut configuration =
         Configuration::new(plan.base, plan.increment, cpus as u16, pages, shadow);
-    configuration.facilities = facilities
+    configuration.assist = assist(block, &facilities);
+    configuration.facilities = configuration
+        .assist
+        .facilities(facilities)
         .with(facility::LOAD_PROGRAM_PARAMETER)
         .with(facility::MEASUREMENT_COUNTER)
         .with(facility::MEASUREMENT_SAMPLING)
@@ -426,6 +431,27 @@ fn check_threads(block: &LoaderBlock, model: &Model) {
     }
 }
 
+/// Which counter sets a block asks for, of those that have an honest source.
+fn honest(sets: u32) -> CounterSets {
+    CounterSets(sets as u16).intersection(CounterSets::HONEST.union(CounterSets::CRYPTO_ACTIVITY))
+}
+
+/// The message-security assist. It is supplied when the block says so, and whenever functions can be
+/// counted: a program that counts functions should find some to count.
+fn assist(block: &LoaderBlock, facilities: &FacilityList) -> Assist {
+    let sets = block.guest_sets.get() | block.machine_sets.get();
+    let counted = sets & (sets::CRYPTO | sets::COPROCESSOR_GROUPS) != 0;
+    let below = msa::Instruction::ALL.map(|instruction| {
+        if facilities.has(instruction.facility()) {
+            instruction::assist_query(instruction)
+        } else {
+            0
+        }
+    });
+    let supplied = counted || block.has(flags::CRYPTOGRAPHY);
+    Assist::new(supplied, below)
+}
+
 /// A virtual CPU with its facilities at both levels.
 fn vcpu(
     number: u16,
@@ -456,13 +482,15 @@ fn vcpu(
         // Without an instruction-counting clock the instructions cannot be known, so the sets that
         // show them are not authorized.
         if exact {
-            let honest = if configuration.threads.installed() {
-                CounterSets::HONEST.union(CounterSets::MT_DIAGNOSTIC)
-            } else {
-                CounterSets::HONEST
-            };
-            let sets = CounterSets(block.guest_sets.get() as u16).intersection(honest);
-            facility.authorize_counters(sets, &account.activity());
+            let sets = block.guest_sets.get();
+            let mut authorized = honest(sets);
+            if configuration.threads.installed() {
+                let threads = CounterSets(sets as u16).intersection(CounterSets::MT_DIAGNOSTIC);
+                authorized = authorized.union(threads);
+            }
+            facility.authorize_counters(authorized, &account.activity());
+            let groups = configuration.groups();
+            facility.authorize_coprocessor_groups(sets & sets::COPROCESSOR_GROUPS != 0, &groups);
         }
         facility.authorize_basic_sampling(true);
         facility
@@ -477,12 +505,13 @@ fn vcpu(
 fn activate(cpu: &mut Cpu, block: &LoaderBlock, exact: bool) {
     let activity = cpu.vcpu.account.activity();
     if exact {
-        let sets = u64::from(block.machine_sets.get()) & u64::from(CounterSets::HONEST.0);
+        let sets = u64::from(honest(block.machine_sets.get()).0);
         cpu.vcpu
             .machine
             .authorize_counters(CounterSets(sets as u16), &activity);
         let _ = load_cpu_counter_set_controls(&mut cpu.vcpu.machine, &activity, sets << 16 | sets);
     }
+    assist::counting_changed(&cpu.vcpu, &cpu.machine.configuration, &mut cpu.native);
     let interval = block.interval.get();
     if interval != 0 {
         let table = cpu.blocks.table();

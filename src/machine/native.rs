@@ -313,6 +313,10 @@ impl Hardware for Native {
         instruction::stidp()
     }
 
+    fn true_random(&mut self, into: &mut [u8]) {
+        instruction::prno_trng(into);
+    }
+
     fn service_call(&mut self, command: u32, sccb: &mut [u8; 4096]) -> ConditionCode {
         let mut block = sclp::SCCB.lock();
         block.0.copy_from_slice(sccb);

@@ -286,8 +286,10 @@ fn any_program_interruption(cpu: &mut Cpu) {
     }
     let configuration = &cpu.machine.configuration;
     let next = dispatch::program(&mut cpu.vcpu, configuration, &mut cpu.native);
-    if next == Next::Yield {
-        turn::give(cpu, Next::Yield);
+    match next {
+        Next::Run => {}
+        Next::Occupied => turn::occupied(cpu),
+        next => turn::give(cpu, next),
     }
 }
 

@@ -8,6 +8,7 @@
 use crate::arch::control::{CR0_CLOCK_COMPARATOR, CR0_CPU_TIMER};
 use crate::arch::interruption::external;
 use crate::arch::psw;
+use crate::guest::assist;
 use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
 use crate::guest::dispatch::Next;
 use crate::guest::due::Due;
@@ -228,6 +229,33 @@ fn sample_wait(cpu: &mut Cpu, began: u64) {
     }
 }
 
+/// CPU cycles that are too short to be waited for.
+const SHORTEST_WAIT: u64 = 64;
+
+/// A coprocessor is busy with this CPU's function: gives the turn up until it is done, whatever may
+/// be pending meanwhile.
+#[cold]
+#[inline(never)]
+pub fn occupied(cpu: &mut Cpu) {
+    let me = cpu.vcpu.address;
+    let configuration = &cpu.machine.configuration;
+    let mailbox = &configuration.mailboxes[usize::from(me) & (MAXIMUM_CPUS - 1)];
+    while let Some(until) = assist::waits_until(&cpu.vcpu, configuration, instruction::stckf()) {
+        READY.fetch_and(!(1 << me), Ordering::SeqCst);
+        mailbox.wake_at.store(until, Ordering::SeqCst);
+        let assist = &configuration.assist;
+        let before = assist.now(&cpu.vcpu);
+        give_exact(cpu);
+        if assist.now(&cpu.vcpu) == before {
+            // Nobody had anything to do, and the way to the wait took longer than the wait.
+            let rest = cpu.vcpu.occupied_until.saturating_sub(before);
+            assist.rested(rest.min(SHORTEST_WAIT));
+        }
+    }
+    mailbox.wake_at.store(NEVER, Ordering::SeqCst);
+    begin(cpu);
+}
+
 /// Whether no CPU but `me` is operating.
 fn every_cpu_is_down(configuration: &Configuration, me: u16) -> bool {
     let ended = ENDED.load(Ordering::SeqCst);
@@ -253,6 +281,8 @@ fn pick(configuration: &Configuration, me: u16) -> Option<u16> {
 
 fn give_exact(cpu: &mut Cpu) {
     let me = cpu.vcpu.address;
+    let assist = &cpu.machine.configuration.assist;
+    assist.gives_up(&cpu.vcpu);
     instruction::spt(i64::MAX as u64);
     loop {
         match pick(&cpu.machine.configuration, me) {
@@ -265,7 +295,11 @@ fn give_exact(cpu: &mut Cpu) {
                 wait_for_turn(cpu);
                 break;
             }
-            None => idle(cpu),
+            None => {
+                let before = cpu.vcpu.account.idle;
+                idle(cpu);
+                assist.rested(cpu.vcpu.account.idle - before);
+            }
         }
     }
     WAITING.store(false, Ordering::SeqCst);

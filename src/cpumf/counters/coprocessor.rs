@@ -11,11 +11,13 @@ pub enum Coprocessor {
     Sha,
     /// The DEA/AES coprocessor, which also computes MACs. Counters 4-7.
     DeaAes,
+    /// The ECC coprocessor, for which the group has no counters; each CPU counts its functions.
+    Ecc,
 }
 
 impl Coprocessor {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Sha, Self::DeaAes];
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Sha, Self::DeaAes, Self::Ecc];
 }
 
 /// A kind of function, as the crypto-activity counter set tells them apart (Figures 2-7 and 2-8).

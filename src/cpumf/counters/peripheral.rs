@@ -120,8 +120,8 @@ impl CoprocessorGroups {
         let occupation = self.coprocessors[group][coprocessor as usize].issue(now, cycles);
         if self.state.active() {
             let first = 4 * coprocessor as usize;
-            let counters = &mut self.counters[group][first..first + 4];
-            for (counter, amount) in counters.iter_mut().zip(occupation.counted()) {
+            let counters = self.counters[group].iter_mut().skip(first);
+            for (counter, amount) in counters.zip(occupation.counted()) {
                 *counter = counter.wrapping_add(amount);
             }
         }

@@ -13,6 +13,7 @@ use crate::cpumf::counters::store_multiple::store_cpu_counter_multiple;
 use crate::cpumf::sampling::load_controls::load_sampling_controls;
 use crate::cpumf::sampling::query::query_sampling_information;
 use crate::cpumf::{CounterSet, Instruction as Issued, authorize, load_program_parameter};
+use crate::guest::assist;
 use crate::guest::dat::Access;
 use crate::guest::due::Due;
 use crate::guest::extended;
@@ -188,6 +189,7 @@ pub(super) fn lcctl<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) ->
     let activity = run.cpu.account.activity();
     let code = load_cpu_counter_set_controls(&mut run.cpu.own, &activity, controls)?;
     run.cpu.due |= Due::ATTENTION;
+    assist::counting_changed(run.cpu, run.configuration, run.hardware);
     run.done(code)
 }
 

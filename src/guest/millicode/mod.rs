@@ -17,6 +17,7 @@
 mod clock;
 mod control;
 mod copying;
+mod cryptography;
 mod diagnose;
 mod execution;
 mod facility;
@@ -39,6 +40,7 @@ mod way;
 #[cfg(test)]
 mod tests;
 
+pub use cryptography::performable;
 pub use signal::take_orders;
 
 use crate::guest::configuration::Configuration;
@@ -46,6 +48,8 @@ use crate::guest::dat::Fault;
 use crate::guest::hardware::Hardware;
 use crate::guest::vcpu::Vcpu;
 use crate::insn::Instruction;
+use crate::msa::Instruction as Assist;
+use cryptography::perform as assist;
 use execution::Execution;
 use way::Way;
 
@@ -56,6 +60,8 @@ pub enum Outcome {
     Completed,
     /// It is completed, and the CPU gives up the rest of its turn: another one is waited for.
     Yield,
+    /// It is completed, and a coprocessor is busy with it: the CPU gives its turn up until then.
+    Occupied,
     /// It is completed and has replaced the PSW: the instruction address stays.
     Jumped,
     /// Not performed here: an operation exception, and one line in the log.
@@ -197,8 +203,19 @@ pub fn perform<H: Hardware>(
         I::Stcps { second } => io::stcps(run, second),
         I::Chsc { r1 } => io::chsc(run, r1),
 
-        // Privileged, and installed; performed by no one yet.
-        I::Pckmo {} => run.supervisor().map(|()| Outcome::Unknown),
+        I::Km { r1, r2 } => assist(run, Assist::Km, (r1, r2, 0)),
+        I::Kmc { r1, r2 } => assist(run, Assist::Kmc, (r1, r2, 0)),
+        I::Kmf { r1, r2 } => assist(run, Assist::Kmf, (r1, r2, 0)),
+        I::Kmo { r1, r2 } => assist(run, Assist::Kmo, (r1, r2, 0)),
+        I::Kmctr { r1, r3, r2 } => assist(run, Assist::Kmctr, (r1, r2, r3)),
+        I::Kma { r1, r3, r2 } => assist(run, Assist::Kma, (r1, r2, r3)),
+        I::Kmac { r1, r2 } => assist(run, Assist::Kmac, (r1, r2, 0)),
+        I::Kimd { r1, r2 } => assist(run, Assist::Kimd, (r1, r2, 0)),
+        I::Klmd { r1, r2 } => assist(run, Assist::Klmd, (r1, r2, 0)),
+        I::Prno { r1, r2 } => assist(run, Assist::Prno, (r1, r2, 0)),
+        I::Kdsa { r1, r2 } => assist(run, Assist::Kdsa, (r1, r2, 0)),
+        I::Pcc {} => assist(run, Assist::Pcc, (0, 0, 0)),
+        I::Pckmo {} => assist(run, Assist::Pckmo, (0, 0, 0)),
         _ => Ok(Outcome::Unknown),
     }
 }

@@ -6,6 +6,7 @@ use crate::cpumf::counters::{
     extract_coprocessor_group_address, extract_peripheral_counter,
     load_peripheral_counter_set_controls, set_peripheral_counter,
 };
+use crate::guest::assist;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::Performed;
 use crate::guest::millicode::execution::Execution;
@@ -33,6 +34,7 @@ pub(super) fn lpctl<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) ->
     let mut groups = run.configuration.groups();
     let code = load_peripheral_counter_set_controls(&run.cpu.own, &mut groups, controls)?;
     drop(groups);
+    assist::counting_changed(run.cpu, run.configuration, run.hardware);
     run.done(code)
 }
 

@@ -8,6 +8,7 @@
 use crate::arch::address::{Absolute, PREFIX_AREA};
 use crate::arch::condition::ConditionCode;
 use crate::arch::lowcore;
+use crate::guest::assist;
 use crate::guest::configuration::{Configuration, MAXIMUM_CPUS, Mailbox, order};
 use crate::guest::delivery;
 use crate::guest::due::Due;
@@ -318,6 +319,9 @@ pub fn take_orders<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, h
             external_means::make_changes(cpu, configuration);
         }
         carry_out(cpu, configuration, hardware, mailbox, orders, parameter);
+        if orders & (order::CHANGE | RESETS) != 0 {
+            assist::counting_changed(cpu, configuration, hardware);
+        }
     }
     mailbox.state.store(cpu.state as u8, Ordering::Release);
 }
@@ -399,6 +403,7 @@ pub(super) fn reset_configuration<H: Hardware>(run: &mut Execution<'_, H>, other
     let mailbox = mailbox(configuration, run.cpu.address);
     reset_cpu(run.cpu, run.hardware, mailbox, own);
     threads::take_note(run.cpu, configuration);
+    assist::counting_changed(run.cpu, configuration, run.hardware);
 }
 
 /// Stores the status of this CPU in the 512 bytes at `area`, laid out as from absolute 1200 on.

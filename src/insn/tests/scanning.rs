@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use crate::insn::length;
-use crate::insn::sensitive::{PAGE, Sensitive, Site, UNASSIGNED_4, UNASSIGNED_6, scan};
+use crate::insn::sensitive::{Caught, PAGE, Sensitive, Site, UNASSIGNED_4, UNASSIGNED_6, scan};
 
 /// STMG, LGR, AGHI; EPSW at 0E; RISBG; CLFI of B98D0012 at 18; JNE to 2E; LA of B2B0 at 22; STFLE at 26; IPM;
 /// at 2E BRASL; TPROT at 34; BCR 15,0; PCKMO at 3C; LMG; BR 14 at 46; NOPR; then the constants B98D0012 at 4A
@@ -35,16 +35,37 @@ fn page(parts: &[(usize, &[u8])]) -> [u8; PAGE] {
 }
 
 fn sites(page: &[u8; PAGE], entries: &[usize]) -> Vec<(usize, bool)> {
-    scan(page, entries, 0)
+    scan(page, entries, 0, Caught::Always)
         .iter()
         .map(|site| (site.offset, site.proved))
         .collect()
 }
 
 #[test]
+fn the_message_security_assist_is_seen_only_while_it_is_caught() {
+    const ASSIST: [u8; 12] = [
+        0x1E, 0x29, 0x2A, 0x2B, 0x2C, 0x2D, 0x2E, 0x2F, 0x3A, 0x3C, 0x3E, 0x3F,
+    ];
+    let mut page = page(&[(ASSIST.len() * 4, &BR_14)]);
+    for (at, code) in (0..).step_by(4).zip(ASSIST) {
+        page[at..at + 4].copy_from_slice(&[0xB9, code, 0x40, 0x24]);
+    }
+    assert!(scan(&page, &[0], 0, Caught::Always).is_empty());
+    let found: Vec<Site> = scan(&page, &[0], 0, Caught::MessageSecurity)
+        .iter()
+        .collect();
+    let expected = (0..).step_by(4).zip(ASSIST).map(|(offset, code)| Site {
+        offset,
+        instruction: Sensitive::MessageSecurity(code),
+        proved: true,
+    });
+    assert_eq!(found, expected.collect::<Vec<_>>());
+}
+
+#[test]
 fn a_page_without_the_bits_of_a_sensitive_instruction_has_no_sites() {
     let page = page(&[(0, &LG), (6, &LA), (10, &BR_14)]);
-    let sites = scan(&page, &[0], 0);
+    let sites = scan(&page, &[0], 0, Caught::Always);
     assert!(sites.is_empty() && sites.all_proved());
     assert_eq!(sites.iter().count(), 0);
 }
@@ -57,7 +78,7 @@ fn an_instruction_is_proved_and_the_same_bits_in_an_operand_or_a_constant_are_no
         instruction,
         proved,
     };
-    let found: Vec<Site> = scan(&page, &[0x100], 0).iter().collect();
+    let found: Vec<Site> = scan(&page, &[0x100], 0, Caught::Always).iter().collect();
     let expected = [
         site(0x10E, Sensitive::Epsw, true),
         site(0x11A, Sensitive::Epsw, false),
@@ -74,7 +95,7 @@ fn an_instruction_is_proved_and_the_same_bits_in_an_operand_or_a_constant_are_no
 fn only_proved_sites_are_replaced_and_operands_are_kept() {
     let original = page(&[(0x100, &FUNCTION)]);
     let mut copy = original;
-    scan(&original, &[0x100], 0).replace_in(&mut copy);
+    scan(&original, &[0x100], 0, Caught::Always).replace_in(&mut copy);
     let mut expected = original;
     for (offset, halfword) in [
         (0x10E, UNASSIGNED_4),
@@ -90,8 +111,8 @@ fn only_proved_sites_are_replaced_and_operands_are_kept() {
 #[test]
 fn an_entry_that_is_odd_or_outside_the_page_proves_and_refutes_nothing() {
     let page = page(&[(0x100, &FUNCTION)]);
-    let none: Vec<_> = scan(&page, &[], 0).iter().collect();
-    let odd: Vec<_> = scan(&page, &[1, 0x101, PAGE, usize::MAX], 0)
+    let none: Vec<_> = scan(&page, &[], 0, Caught::Always).iter().collect();
+    let odd: Vec<_> = scan(&page, &[1, 0x101, PAGE, usize::MAX], 0, Caught::Always)
         .iter()
         .collect();
     assert_eq!(none, odd);
@@ -218,7 +239,7 @@ fn code_that_no_entry_reaches_is_proved_by_decodes_that_fall_into_step() {
 #[test]
 fn a_site_whose_operands_are_on_the_next_page_needs_only_its_first_halfword() {
     let page = page(&[(4088, &LG), (4094, &[0xE5, 0x01])]);
-    let found: Vec<Site> = scan(&page, &[4088], 0).iter().collect();
+    let found: Vec<Site> = scan(&page, &[4088], 0, Caught::Always).iter().collect();
     assert_eq!(
         found,
         [Site {
@@ -232,7 +253,7 @@ fn a_site_whose_operands_are_on_the_next_page_needs_only_its_first_halfword() {
 #[test]
 fn bytes_of_an_instruction_that_began_on_the_page_before_are_no_site() {
     let page = page(&[(0, &EPSW[..2]), (2, &EPSW), (6, &BR_14)]);
-    let found: Vec<_> = scan(&page, &[], 2)
+    let found: Vec<_> = scan(&page, &[], 2, Caught::Always)
         .iter()
         .map(|site| (site.offset, site.proved))
         .collect();
@@ -277,7 +298,7 @@ proptest! {
     #[test]
     fn a_random_page_is_classed_and_only_candidates_are_replaced(
         seed in proptest::collection::vec(any::<u16>(), PAGE / 2),
-        planted in proptest::collection::vec((0_usize..PAGE / 2, 0_usize..4), 0..60),
+        planted in proptest::collection::vec((0_usize..PAGE / 2, 0_usize..6), 0..60),
         entries in proptest::collection::vec(0_usize..PAGE + 10, 0..8),
         carried in 0_usize..3,
     ) {
@@ -286,10 +307,10 @@ proptest! {
             *pair = halfword.to_be_bytes();
         }
         for (index, which) in planted {
-            let halfword = [0xB98D_u16, 0xB2B0, 0xE501, 0xB928][which];
+            let halfword = [0xB98D_u16, 0xB2B0, 0xE501, 0xB928, 0xB92E, 0xB93F][which];
             page[index * 2..index * 2 + 2].copy_from_slice(&halfword.to_be_bytes());
         }
-        let scanned = scan(&page, &entries, carried * 2);
+        let scanned = scan(&page, &entries, carried * 2, Caught::MessageSecurity);
         let mut copy = page;
         scanned.replace_in(&mut copy);
         let sites: Vec<Site> = scanned.iter().collect();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use crate::insn::flow::next;
-use crate::insn::sensitive::{PAGE, Sensitive, Stretch, scan};
+use crate::insn::sensitive::{Caught, PAGE, Sensitive, Stretch, scan};
 use crate::insn::{assigned, length};
 
 fn page(parts: &[(usize, &[u8])]) -> [u8; PAGE] {
@@ -17,7 +17,7 @@ fn page(parts: &[(usize, &[u8])]) -> [u8; PAGE] {
 }
 
 fn stretches(page: &[u8; PAGE], entries: &[usize]) -> Vec<(usize, usize)> {
-    scan(page, entries, 0)
+    scan(page, entries, 0, Caught::Always)
         .stretches(|_| false)
         .map(|Stretch { start, end }| (start, end))
         .collect()
@@ -62,13 +62,13 @@ fn two_candidates_with_code_between_them_are_two_stretches_and_without_it_one() 
 fn the_operand_of_an_instruction_that_control_reaches_is_in_no_stretch() {
     let page = page(&[(0x100, &IMMEDIATE), (0x106, &BR_14)]);
     assert_eq!(stretches(&page, &[0x100]), []);
-    assert_eq!(scan(&page, &[0x100], 0).iter().count(), 1);
+    assert_eq!(scan(&page, &[0x100], 0, Caught::Always).iter().count(), 1);
 }
 
 #[test]
 fn a_settled_candidate_is_in_no_stretch() {
     let page = page(&[(0x100, &UNKNOWN), (0x200, &BR_14)]);
-    let sites = scan(&page, &[0x200], 0);
+    let sites = scan(&page, &[0x200], 0, Caught::Always);
     assert_eq!(sites.stretches(|offset| offset == 0x100).count(), 0);
     assert_eq!(sites.stretches(|offset| offset == 0x102).count(), 1);
 }
@@ -134,7 +134,7 @@ proptest! {
         page in pages(),
         entries in proptest::collection::vec((0..PAGE / 2).prop_map(|n| 2 * n), 0..5),
     ) {
-        let sites = scan(&page, &entries, 0);
+        let sites = scan(&page, &entries, 0, Caught::Always);
         let stretches: Vec<Stretch> = sites.stretches(|_| false).collect();
         let (begins, all) = reached(&page, &entries);
         for pair in stretches.windows(2) {
