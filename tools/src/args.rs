@@ -126,6 +126,9 @@ pub struct RunArguments {
     /// QEMU's name of the CPU below the machine
     #[arg(long, value_name = "MODEL", default_value = "max")]
     pub cpu_model: String,
+    /// Supply the cryptographic functions of the message-security assist, and let the guest count them
+    #[arg(long)]
+    pub cryptography: bool,
     /// Where the raw files go [default: a fresh millimeter-GUEST-N]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -176,6 +179,7 @@ impl RunArguments {
             qemu: self.qemu.clone(),
             cpu_model: self.cpu_model.clone(),
             out: self.out.clone(),
+            cryptography: self.cryptography,
             operator: self.operator.clone(),
             when_waiting: self.when_waiting.clone(),
             silence: Duration::from_secs(self.silence),

@@ -225,6 +225,9 @@ pub struct RunOptions {
     pub silence: Duration,
     /// A run that lasts longer is ended.
     pub limit: Option<Duration>,
+    /// Whether the machine supplies the cryptographic functions of the message-security assist, and the
+    /// guest may count them.
+    pub cryptography: bool,
     /// What the operator says before the guest starts.
     pub operator: Vec<String>,
     /// What the operator says when every CPU waits, the next of these each time: given in advance, so
@@ -255,6 +258,7 @@ impl RunOptions {
             slice: 0,
             silence: DEFAULT_SILENCE,
             limit: None,
+            cryptography: false,
             operator: Vec::new(),
             when_waiting: Vec::new(),
             script: Vec::new(),
@@ -278,7 +282,8 @@ impl RunOptions {
         } else if self.configuration.threads > 1 {
             self.guest_sets | sets::MT_DIAGNOSTIC
         } else {
-            self.guest_sets
+            let counted = sets::CRYPTO | sets::COPROCESSOR_GROUPS;
+            self.guest_sets | if self.cryptography { counted } else { 0 }
         }
     }
 

@@ -52,6 +52,11 @@ pub fn plan(guest: &Guest, options: &RunOptions) -> Result<Plan> {
             Mode::Exact => 0,
             Mode::Interactive => flags::INTERACTIVE,
             Mode::RealTime => flags::REAL_TIME,
+        }
+        | if options.cryptography {
+            flags::CRYPTOGRAPHY
+        } else {
+            0
         })
     .into();
     block.icount_shift = if options.mode == Mode::RealTime {

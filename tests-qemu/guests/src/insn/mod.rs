@@ -5,6 +5,7 @@
 
 use core::arch::asm;
 
+pub mod assist;
 pub mod clock;
 pub mod control;
 pub mod cpu;

@@ -70,6 +70,35 @@ fn begin(work: Work) -> ! {
     }
 }
 
+/// The storage that [`with_heap`] gives.
+const OWN_ARENA: usize = 1 << 20;
+static mut OWN: [u8; OWN_ARENA] = [0; OWN_ARENA];
+
+/// Calls `work` without a supervisor, on the first task's stack, so that it can allocate. Once only.
+pub fn with_heap(work: extern "C" fn()) {
+    // SAFETY: no task runs beside this one; the call keeps registers 6 to 15.
+    unsafe {
+        let stack = &raw mut STACKS[0];
+        (*stack).heap.init((&raw mut OWN).cast(), OWN_ARENA);
+        asm!(
+            "lgr %r9, %r15",
+            "lgr %r15, {stack}",
+            "basr %r14, {work}",
+            "lgr %r15, %r9",
+            stack = in(reg_addr) stack as usize + STACK - 160,
+            work = in(reg_addr) work as *const () as usize,
+            out("r9") _,
+            out("r0") _,
+            out("r1") _,
+            out("r2") _,
+            out("r3") _,
+            out("r4") _,
+            out("r5") _,
+            out("r14") _,
+        );
+    }
+}
+
 fn supervisor_call<const CODE: u16>(first: u64, second: u64) -> u64 {
     let result;
     // SAFETY: the supervisor keeps every other register.
