@@ -23,7 +23,7 @@ pub(super) fn cipher<H: Hardware>(run: &mut Execution<'_, H>, issue: &Issue) -> 
     let (function, fields) = (issue.function, issue.fields);
     let block = function.data_block(issue.control) as u64;
     let left = run.length_in(fields.r2 | 1);
-    if left % block != 0 {
+    if !left.is_multiple_of(block) {
         return fault(P::Specification);
     }
     if left == 0 {

@@ -21,7 +21,7 @@ pub(super) fn intermediate<H: Hardware>(run: &mut Execution<'_, H>, issue: &Issu
     let (function, pair) = (issue.function, issue.fields.r2);
     let block = function.data_block(issue.control) as u64;
     let left = run.length_in(pair | 1);
-    if left % block != 0 {
+    if !left.is_multiple_of(block) {
         return fault(P::Specification);
     }
     if left == 0 {
