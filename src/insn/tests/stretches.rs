@@ -87,10 +87,15 @@ fn reached(page: &[u8; PAGE], entries: &[usize]) -> (BTreeSet<usize>, BTreeSet<u
         let whole = text.len() >= length;
         let kept = text.len().min(length);
         padded[..kept].copy_from_slice(&text[..kept]);
-        if !whole || !assigned(&padded) || !begins.insert(at) {
+        // What crosses the end of the page is known by its first halfword; where it leads is not.
+        let known = if whole { &padded[..] } else { &padded[..2] };
+        if !assigned(known) || !begins.insert(at) {
             continue;
         }
-        all.extend((at..at + length).step_by(2));
+        all.extend((at..(at + length).min(PAGE)).step_by(2));
+        if !whole {
+            continue;
+        }
         let next = next(&padded);
         if next.is_sequential() {
             pending.push(at + length);
@@ -158,7 +163,10 @@ proptest! {
         for &at in &begins {
             let mut text = [0; 6];
             let length = length(page[at]);
-            text[..length].copy_from_slice(&page[at..at + length]);
+            let Some(bytes) = page.get(at..at + length) else {
+                continue;
+            };
+            text[..length].copy_from_slice(bytes);
             let next = next(&text);
             let mut successors = Vec::new();
             if next.is_sequential() {
