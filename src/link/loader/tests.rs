@@ -92,7 +92,10 @@ fn each_kind_of_damage_has_its_name() {
         change(&mut block);
         parsed(block).unwrap_err()
     };
-    assert_eq!(with(|b| b.flags = 0x100.into()), LoaderError::Flags(0x100));
+    assert_eq!(
+        with(|b| b.flags = (1 << 31).into()),
+        LoaderError::Flags(1 << 31)
+    );
     assert_eq!(with(|b| b.cpus = 5.into()), LoaderError::Cpus(5));
     assert_eq!(with(|b| b.cpus = 0.into()), LoaderError::Cpus(0));
     assert_eq!(
