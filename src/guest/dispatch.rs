@@ -66,7 +66,6 @@ pub fn enter<H: Hardware>(
     } else {
         cpu.account.enter(&configuration.charges, class, problem);
     }
-    let armed = cpu.sampling.armed_at != 0;
     let live = if cpu.psw.dat() {
         LIVE | psw::ADDRESS_SPACE
     } else {
@@ -77,7 +76,7 @@ pub fn enter<H: Hardware>(
         mask: (cpu.psw.mask & !live) | (old.mask & live),
         address: old.address,
     };
-    if armed {
+    if cpu.sampling.armed_at != 0 {
         cpu.sampling.slack = cpu.account.left.wrapping_sub(cpu.sampling.armed_at);
         cpu.sampling.armed_at = 0;
         // A step was begun by setting the clock comparator.

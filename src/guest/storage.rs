@@ -190,7 +190,7 @@ pub fn kept(
     access: Access,
 ) -> Option<Absolute> {
     let place = cell(cpu, access)?.get().find(cpu.psw.mask, at)?;
-    let inside = at.byte_index() <= PAGE - length.min(PAGE) && length <= PAGE;
+    let inside = length <= PAGE - at.byte_index();
     (inside && (access == Access::Fetch || !shadow::stale(cpu, configuration))).then_some(place)
 }
 

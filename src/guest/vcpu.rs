@@ -299,28 +299,4 @@ impl Vcpu {
     pub const fn set_cc(&mut self, code: ConditionCode) {
         self.psw.set_condition_code(code);
     }
-
-    /// The address in general registers and displacement of a B,D operand, in the current mode.
-    #[must_use]
-    #[inline]
-    pub fn operand_address(&self, base: u8, displacement: i32) -> u64 {
-        self.operand_address_indexed(0, base, displacement)
-    }
-
-    /// The same with an index register.
-    #[must_use]
-    #[inline]
-    pub fn operand_address_indexed(&self, index: u8, base: u8, displacement: i32) -> u64 {
-        let register = |n: u8| {
-            if n == 0 {
-                0
-            } else {
-                self.general[(n & 15) as usize]
-            }
-        };
-        register(base)
-            .wrapping_add(register(index))
-            .wrapping_add(i64::from(displacement) as u64)
-            & self.psw.address_mask()
-    }
 }

@@ -174,6 +174,16 @@ fn has_samples(directory: &Path) -> bool {
     fs::metadata(directory.join("sdb-cpu0.bin")).is_ok_and(|file| file.len() >= 8192)
 }
 
+/// Waits for the first samples of a run into `directory`; gives its QEMU's last argument, by which it is
+/// known among the processes.
+fn staged_once_samples_arrive(directory: &Path) -> String {
+    wait_for("no samples arrive", || has_samples(directory));
+    let record = fs::read_to_string(directory.join("run.json")).unwrap();
+    let record: serde_json::Value = serde_json::from_str(&record).unwrap();
+    let arguments = record["arguments"].as_array().unwrap();
+    arguments.last().unwrap().as_str().unwrap().to_owned()
+}
+
 #[test]
 fn ctrl_c_ends_qemu_and_keeps_what_was_collected() {
     let directory = TempDir::new().unwrap();
@@ -182,17 +192,7 @@ fn ctrl_c_ends_qemu_and_keeps_what_was_collected() {
         .unwrap()
         .spawn()
         .unwrap();
-    wait_for("no samples arrive", || has_samples(directory.path()));
-    let record = fs::read_to_string(directory.path().join("run.json")).unwrap();
-    let record: serde_json::Value = serde_json::from_str(&record).unwrap();
-    let staged = record["arguments"]
-        .as_array()
-        .unwrap()
-        .last()
-        .unwrap()
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let staged = staged_once_samples_arrive(directory.path());
     assert!(is_running(&staged), "QEMU is not there while it runs");
     let sent = Command::new("kill")
         .args(["-INT", &child.id().to_string()])
@@ -217,17 +217,7 @@ fn a_tool_that_is_killed_outright_leaves_no_qemu_and_a_readable_directory() {
         .unwrap()
         .spawn()
         .unwrap();
-    wait_for("no samples arrive", || has_samples(directory.path()));
-    let record = fs::read_to_string(directory.path().join("run.json")).unwrap();
-    let record: serde_json::Value = serde_json::from_str(&record).unwrap();
-    let staged = record["arguments"]
-        .as_array()
-        .unwrap()
-        .last()
-        .unwrap()
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let staged = staged_once_samples_arrive(directory.path());
     child.kill().unwrap();
     child.wait().unwrap();
     wait_for("QEMU stays behind", || !is_running(&staged));

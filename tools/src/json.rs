@@ -78,7 +78,12 @@ pub fn text(report: &Report) -> Result<String> {
 
 /// Writes the object to a file.
 pub fn write(report: &Report, file: &Path) -> Result<()> {
-    fs::write(file, text(report)?).with_context(|| {
+    save(&text(report)?, file)
+}
+
+/// Writes the text to the file that was named with `--json`.
+pub fn save(text: &str, file: &Path) -> Result<()> {
+    fs::write(file, text).with_context(|| {
         format!(
             "cannot write {}; choose another file with --json",
             file.display()

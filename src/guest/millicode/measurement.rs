@@ -27,7 +27,7 @@ use crate::insn::Operand;
 
 /// The tests before any operand: operation, then privileged operation.
 #[inline(always)]
-fn authorized<H: Hardware, W: Way>(
+pub(super) fn authorized<H: Hardware, W: Way>(
     run: &Execution<'_, H, W>,
     instruction: Issued,
 ) -> Result<(), W::Refusal> {

@@ -1,7 +1,6 @@
 //! The instructions of SA23-2260 on the coprocessor groups, which all CPUs share.
 
 use crate::cpumf::Instruction as Issued;
-use crate::cpumf::authorize;
 use crate::cpumf::counters::{
     extract_coprocessor_group_address, extract_peripheral_counter,
     load_peripheral_counter_set_controls, set_peripheral_counter,
@@ -10,6 +9,7 @@ use crate::guest::assist;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::Performed;
 use crate::guest::millicode::execution::Execution;
+use crate::guest::millicode::measurement::authorized;
 use crate::insn::Operand;
 
 /// LOAD PERIPHERAL-COUNTER-SET CONTROLS: the doubleword at the second-operand address, on any
@@ -22,14 +22,7 @@ use crate::insn::Operand;
 ///
 /// Source: SA23-2260, "LOAD PERIPHERAL-COUNTER-SET CONTROLS".
 pub(super) fn lpctl<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
-    let cpu = &*run.cpu;
-    let problem = cpu.psw.problem_state();
-    authorize(
-        &cpu.own,
-        Issued::LoadPeripheralCounterSetControls,
-        problem,
-        0,
-    )?;
+    authorized(run, Issued::LoadPeripheralCounterSetControls)?;
     let controls = run.fetch_u64(run.address(second))?;
     let mut groups = run.configuration.groups();
     let code = load_peripheral_counter_set_controls(&run.cpu.own, &mut groups, controls)?;

@@ -176,3 +176,11 @@ pub fn free_block(n: usize, alert: bool) {
         }
     }
 }
+
+/// Samples at an interval, and gives the program parameter that a sample shows.
+pub fn parameter(interval: u64) -> u64 {
+    lsctl(&prepare(4, interval));
+    busy(4 * interval);
+    stop();
+    entry(0, 1).guest_parameter
+}

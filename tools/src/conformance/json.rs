@@ -1,11 +1,12 @@
 //! The result as one JSON object.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::Serialize;
 
 use super::{Conformance, Status};
+use crate::json;
 
 #[derive(Serialize)]
 struct Object<'a> {
@@ -61,12 +62,7 @@ pub fn text(conformance: &Conformance) -> Result<String> {
 
 /// Writes the object to a file.
 pub fn write(conformance: &Conformance, file: &Path) -> Result<()> {
-    fs::write(file, text(conformance)?).with_context(|| {
-        format!(
-            "cannot write {}; choose another file with --json",
-            file.display()
-        )
-    })
+    json::save(&text(conformance)?, file)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 #![no_main]
 
 use guests::insn::measurement::{ENABLE_BASIC, SamplingRequest, lpp, lsctl};
-use guests::sampling::{self, busy};
+use guests::sampling;
 use guests::shows;
 
 guests::clause!(
@@ -16,25 +16,21 @@ guests::guest!(run);
 
 const INTERVAL: u64 = 10_000;
 
-/// The program parameter as a sample shows it.
-fn parameter() -> u64 {
-    lsctl(&sampling::prepare(4, INTERVAL));
-    busy(4 * INTERVAL);
-    sampling::stop();
-    sampling::entry(0, 1).guest_parameter
-}
-
 fn run() {
     lsctl(&sampling::prepare(4, INTERVAL));
     lpp(1);
-    shows!("LPP-7", parameter(), 1);
+    shows!("LPP-7", sampling::parameter(INTERVAL), 1);
     lsctl(&SamplingRequest {
         state: ENABLE_BASIC,
         ..Default::default()
     });
     lpp(2);
-    shows!(["LPP-7", "LPP-10"], parameter(), 2);
+    shows!(["LPP-7", "LPP-10"], sampling::parameter(INTERVAL), 2);
     // At this level none.
     lpp(0x8000_0000_0000_0003);
-    shows!(["LPP-8", "LPP-1"], parameter(), 0x8000_0000_0000_0003);
+    shows!(
+        ["LPP-8", "LPP-1"],
+        sampling::parameter(INTERVAL),
+        0x8000_0000_0000_0003
+    );
 }

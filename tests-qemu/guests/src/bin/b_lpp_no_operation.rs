@@ -4,7 +4,7 @@
 #![no_main]
 
 use guests::insn::measurement::{lpp, lsctl};
-use guests::sampling::{self, busy};
+use guests::sampling;
 use guests::shows;
 
 guests::clause!(
@@ -16,18 +16,10 @@ guests::guest!(run);
 
 const INTERVAL: u64 = 10_000;
 
-/// The program parameter as a sample shows it.
-fn parameter() -> u64 {
-    lsctl(&sampling::prepare(4, INTERVAL));
-    busy(4 * INTERVAL);
-    sampling::stop();
-    sampling::entry(0, 1).guest_parameter
-}
-
 fn run() {
     lsctl(&sampling::prepare(4, INTERVAL));
     lpp(1);
     sampling::stop();
     lpp(2);
-    shows!("LPP-9", parameter(), 1);
+    shows!("LPP-9", sampling::parameter(INTERVAL), 1);
 }

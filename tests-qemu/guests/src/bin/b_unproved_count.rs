@@ -7,7 +7,6 @@
 #![no_main]
 
 use core::arch::asm;
-use core::ptr::write_volatile;
 
 use guests::check::check;
 use guests::end;
@@ -23,17 +22,8 @@ guests::guest!(run);
 static mut CODE: Page = Page([0; 4096]);
 
 fn put(offset: usize, halfwords: &[u16]) {
-    for (index, &halfword) in halfwords.iter().enumerate() {
-        // SAFETY: inside the page.
-        unsafe {
-            write_volatile(
-                (&raw mut CODE as *mut u8)
-                    .add(offset + 2 * index)
-                    .cast::<u16>(),
-                halfword,
-            );
-        }
-    }
+    // SAFETY: the page is this program's own, and nothing refers to it.
+    unsafe { Page::put(&raw mut CODE, offset, halfwords) }
 }
 
 /// One block, of 7 instructions with its piece:

@@ -75,6 +75,23 @@ pub fn stsi(function: u32, selector_1: u32, selector_2: u32, block: &mut Page) -
 #[repr(C, align(4096))]
 pub struct Page(pub [u8; 4096]);
 
+impl Page {
+    /// Puts halfwords of instruction text at an offset.
+    ///
+    /// # Safety
+    /// Nothing refers to the page.
+    pub unsafe fn put(page: *mut Self, offset: usize, halfwords: &[u16]) {
+        assert!(offset + 2 * halfwords.len() <= size_of::<Self>());
+        for (index, &halfword) in halfwords.iter().enumerate() {
+            // SAFETY: inside the page, which the caller alone uses.
+            unsafe {
+                let at = page.cast::<u8>().add(offset + 2 * index).cast::<u16>();
+                at.write_volatile(halfword);
+            }
+        }
+    }
+}
+
 /// STORE PREFIX.
 #[must_use]
 pub fn stpx() -> u32 {
