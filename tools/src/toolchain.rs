@@ -1,13 +1,14 @@
 //! Finding a Rust toolchain that builds for the bare machine.
 //!
 //! The target `s390x-unknown-none-softfloat` is not on every machine, and neither is a way to
-//! fetch it. Three ways lead there, and the first that is open is taken:
+//! fetch it. Four ways lead there, and the first that is open is taken:
 //!
 //! 1. a toolchain in which the target is installed;
-//! 2. a toolchain with the source of `core`, which is then built along (an unstable option of
-//!    Cargo that a stable toolchain accepts with `RUSTC_BOOTSTRAP=1`);
+//! 2. the active toolchain with the source of `core`, which is then built along (an unstable
+//!    option of Cargo that a stable toolchain accepts with `RUSTC_BOOTSTRAP=1`);
 //! 3. Debian's own Rust with the source package, used the same way. It must be called by its full
-//!    path, because rustup's proxies usually come first in `PATH`.
+//!    path, because rustup's proxies usually come first in `PATH`;
+//! 4. another toolchain with the source, which was installed for something else.
 //!
 //! [`look`] collects the facts, [`decide`] judges them without touching the machine, and
 //! [`find`] does both and installs what is missing when it may.
@@ -119,8 +120,12 @@ pub fn decide(facts: &Facts) -> Decision {
         .find(|sysroot| sysroot.has_target)
         .map(|sysroot| (sysroot, Core::Prebuilt))
         .or_else(|| {
-            candidates()
-                .chain(facts.debian.iter().filter(recent))
+            // The active one is the user's choice. Another was installed for something else, often
+            // a nightly that changes from day to day, so Debian's comes before it.
+            let active = facts.sysroots.iter().take(1);
+            let others = facts.sysroots.iter().skip(1);
+            (active.chain(&facts.debian).chain(others))
+                .filter(recent)
                 .find(|sysroot| sysroot.has_source)
                 .map(|sysroot| (sysroot, Core::FromSource))
         });

@@ -36,13 +36,16 @@ fn used(facts: &Facts) -> (String, Core) {
 }
 
 #[test]
-fn an_installed_target_comes_before_source_and_source_before_debian() {
+fn an_installed_target_comes_first_then_source_of_the_active_toolchain_debians_and_anothers() {
     let mut facts = complete();
     assert_eq!(used(&facts), ("target".to_owned(), Core::Prebuilt));
     facts.sysroots.pop();
-    assert_eq!(used(&facts), ("source".to_owned(), Core::FromSource));
-    facts.sysroots.pop();
     assert_eq!(used(&facts), ("debian".to_owned(), Core::FromSource));
+    facts.sysroots.swap(0, 1);
+    assert_eq!(used(&facts), ("source".to_owned(), Core::FromSource));
+    facts.sysroots.swap(0, 1);
+    facts.debian = None;
+    assert_eq!(used(&facts), ("source".to_owned(), Core::FromSource));
 }
 
 #[test]
