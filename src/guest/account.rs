@@ -7,7 +7,7 @@
 //! taken off.
 
 use crate::arch::interruption::Class;
-use crate::arch::tod::Scale;
+use crate::arch::tod::{Scale, units};
 use crate::cpumf::counters::Activity;
 
 /// How instructions are told from time.
@@ -117,6 +117,16 @@ impl Account {
         self.scale.ticks(to.wrapping_sub(from))
     }
 
+    /// The clock units in which so many ticks pass: the other way round.
+    #[must_use]
+    #[inline(always)]
+    pub fn units(&self, ticks: u64) -> u64 {
+        match self.mode {
+            Mode::Exact { shift } => units(ticks << shift),
+            Mode::RealTime => units(ticks.wrapping_mul(1000) / u64::from(self.cpu_speed.max(1))),
+        }
+    }
+
     /// Books the guest time up to a trap, whose entry stamp is in `entered`, less what a trap of its
     /// class takes itself.
     #[inline]
@@ -217,6 +227,27 @@ mod tests {
             for microseconds in [0, 1, 7, 1 << 32] {
                 let cycles = microseconds * u64::from(cpu_speed);
                 assert_eq!(account.ticks(77, 77 + microseconds * 4096), cycles);
+            }
+        }
+    }
+
+    #[test]
+    fn so_many_ticks_pass_in_so_many_units() {
+        let accounts = [
+            Account::new(Mode::Exact { shift: 0 }, 1000),
+            Account::new(Mode::Exact { shift: 6 }, 15),
+            Account::new(Mode::RealTime, 1000),
+            Account::new(Mode::RealTime, 5200),
+        ];
+        for account in accounts {
+            for ticks in [0, 1, 1000, 1 << 44] {
+                let back = account.ticks(0, account.units(ticks));
+                // A cycle of a fast CPU is less than the nanosecond that is counted with.
+                let error = u64::from(account.cpu_speed) / 1000 + 1;
+                assert!(
+                    back <= ticks && ticks - back <= error,
+                    "{ticks} {account:?}"
+                );
             }
         }
     }

@@ -20,7 +20,6 @@
 //! Without an instruction-counting clock nothing is counted, and nobody waits.
 
 use crate::arch::facility::FacilityList;
-use crate::arch::tod::units;
 use crate::cpumf::CounterSets;
 use crate::guest::account::Mode;
 use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
@@ -167,12 +166,12 @@ pub fn counting_changed<H: Hardware>(cpu: &Vcpu, configuration: &Configuration, 
 /// Until when, by the TOD clock, the CPU waits for a coprocessor; `None` when it waits no more.
 #[must_use]
 pub fn waits_until(cpu: &Vcpu, configuration: &Configuration, clock: u64) -> Option<u64> {
-    let Mode::Exact { shift } = cpu.account.mode else {
+    if cpu.account.mode == Mode::RealTime {
         return None;
-    };
+    }
     let now = configuration.assist.now(cpu);
     let rest = cpu.occupied_until.checked_sub(now)?;
-    (rest > 0).then(|| clock.saturating_add(units(rest << shift)))
+    (rest > 0).then(|| clock.saturating_add(cpu.account.units(rest)))
 }
 
 #[cfg(test)]
@@ -180,6 +179,7 @@ mod tests {
     use super::*;
     use crate::arch::address::Absolute;
     use crate::arch::bits::bit64;
+    use crate::arch::tod::units;
     use crate::cpumf::counters::{
         CoprocessorGroups, load_cpu_counter_set_controls as lcctl,
         load_peripheral_counter_set_controls as lpctl,

@@ -11,7 +11,7 @@
 
 use crate::arch::address::{Absolute, PAGE};
 use crate::arch::psw::Psw;
-use crate::arch::tod::{TodExtended, UNITS_PER_MICROSECOND, units};
+use crate::arch::tod::{TodExtended, UNITS_PER_MICROSECOND};
 use crate::cpumf::{Diagnosis, Facility, SampleStorage, Sampled, Snapshot};
 use crate::guest::account::Mode;
 use crate::guest::configuration::Configuration;
@@ -22,6 +22,10 @@ use crate::guest::vcpu::Vcpu;
 
 /// Never.
 pub const NEVER: u64 = u64::MAX;
+
+/// Ticks beyond anything that is waited for: what is due later is due [`NEVER`], which keeps the
+/// arithmetic inside 64 bits.
+const FARTHEST: u64 = 1 << 44;
 
 /// A way to the guest and back that serves one purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -287,14 +291,10 @@ pub fn wakes_for_sample(cpu: &mut Vcpu, configuration: &Configuration, now: u64)
         cpu.due.clear(Due::SAMPLING);
     }
     let rest = cpu.sampling.own.saturating_sub(cpu.account.total());
-    match cpu.account.mode {
-        _ if rest > 1 << 44 => NEVER,
-        Mode::Exact { shift } => now.saturating_add(units(rest << shift)),
-        Mode::RealTime => {
-            let speed = u64::from(cpu.account.cpu_speed.max(1));
-            now.saturating_add(units(rest.wrapping_mul(1000) / speed))
-        }
+    if rest > FARTHEST {
+        return NEVER;
     }
+    now.saturating_add(cpu.account.units(rest))
 }
 
 /// Sets the real clock comparator for whatever is due first. Last thing on the way out, so that
@@ -314,15 +314,12 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
     let rest = due.saturating_sub(total);
     let now = hardware.clock();
     let ahead = match cpu.account.mode {
-        // Never, or beyond anything that is waited for; keeps the arithmetic inside 64 bits.
-        _ if rest > 1 << 44 => NEVER,
-        Mode::Exact { shift } => {
+        _ if rest > FARTHEST => NEVER,
+        Mode::Exact { .. } => {
             let overhead = configuration.charges.overhead[1];
-            now + units((rest + overhead) << shift) + cpu.sampling.slack
+            now + cpu.account.units(rest + overhead) + cpu.sampling.slack
         }
-        Mode::RealTime => {
-            now + units(rest.wrapping_mul(1000) / u64::from(cpu.account.cpu_speed.max(1)))
-        }
+        Mode::RealTime => now + cpu.account.units(rest),
     };
     let ahead = match (cpu.sampling.step, cpu.account.mode) {
         (None, _) => ahead,
@@ -331,7 +328,7 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
             hardware.set_clock_comparator(NEVER);
             return;
         }
-        (Some(_), Mode::Exact { shift }) => now + units(cpu.sampling.step_lead << shift),
+        (Some(_), Mode::Exact { .. }) => now + cpu.account.units(cpu.sampling.step_lead),
         // Without an instruction-counting clock a step is a microsecond.
         (Some(_), Mode::RealTime) => now + UNITS_PER_MICROSECOND,
     };

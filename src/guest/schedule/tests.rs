@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::arch::psw::WAIT;
+use crate::arch::tod::units;
 use crate::cpumf::sampling::load_sampling_controls;
 use crate::cpumf::sampling::request::SamplingRequest;
 use crate::guest::account::Account;
