@@ -9,9 +9,11 @@
 //! itself when it truly loses something.
 
 use crate::cpumf::{CounterSet, CounterSets};
+use crate::guest::assist;
 use crate::guest::configuration::{Configuration, MAXIMUM_CPUS, Mailbox, order};
 use crate::guest::due::Due;
 use crate::guest::extended;
+use crate::guest::hardware::Hardware;
 use crate::guest::vcpu::Vcpu;
 use core::sync::atomic::Ordering;
 
@@ -62,7 +64,7 @@ fn mailbox(configuration: &Configuration, cpu: u16) -> &Mailbox {
 
 /// Makes the changes that this CPU was asked for, in order.
 #[cold]
-pub fn make_changes(cpu: &mut Vcpu, configuration: &Configuration) {
+pub fn make_changes<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     let mailbox = mailbox(configuration, cpu.address);
     loop {
         let next = mailbox.changes.lock().pop_front();
@@ -70,6 +72,7 @@ pub fn make_changes(cpu: &mut Vcpu, configuration: &Configuration) {
         make(cpu, configuration, change);
     }
     cpu.due |= Due::SAMPLING | Due::ATTENTION;
+    assist::counting_changed(cpu, configuration, hardware);
 }
 
 /// Makes one change, at the guest's own level.
@@ -101,11 +104,13 @@ fn make(cpu: &mut Vcpu, configuration: &Configuration, change: Change) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arch::address::Absolute;
     use crate::cpumf::sampling::load_sampling_controls;
     use crate::cpumf::sampling::request::SamplingRequest;
     use crate::cpumf::{ControlState, counters::load_cpu_counter_set_controls};
     use crate::guest::array::Bench;
     use crate::guest::dispatch::{self, Next};
+    use crate::guest::scanner::{Entry, PageState, make_executable};
     use crate::guest::schedule::NEVER;
 
     fn change(bench: &mut Bench, change: Change) {
@@ -140,6 +145,32 @@ mod tests {
         let machine = &bench.cpu.machine;
         assert_eq!(machine.counters().active(), CounterSets::BASIC);
         assert!(!machine.alerts().any());
+    }
+
+    #[test]
+    fn the_assist_runs_below_again_when_its_counters_are_no_longer_authorized() {
+        let mut bench = Bench::new();
+        // KM, and a branch behind it.
+        bench.set(0x2000, &[0xB9, 0x2E, 0x00, 0x24, 0x07, 0xFE]);
+        let at = Absolute(0x2000);
+        change(
+            &mut bench,
+            Change::Counters(CounterSets::CRYPTO_ACTIVITY, true),
+        );
+        let activity = bench.cpu.account.activity();
+        load_cpu_counter_set_controls(&mut bench.cpu.own, &activity, 0x0008_0000).unwrap();
+        assist::counting_changed(&bench.cpu, &bench.configuration, &mut bench.hardware);
+        let execute = |bench: &mut Bench| {
+            let hardware = &mut bench.hardware;
+            make_executable(&bench.configuration, hardware, at, Entry::At(0))
+        };
+        assert!(matches!(execute(&mut bench), PageState::Copied(_)));
+        change(
+            &mut bench,
+            Change::Counters(CounterSets::CRYPTO_ACTIVITY, false),
+        );
+        assert_eq!(bench.configuration.pages.state(at), PageState::Data);
+        assert_eq!(execute(&mut bench), PageState::Text);
     }
 
     #[test]
@@ -182,7 +213,7 @@ mod tests {
         }
         let more = ask(&bench.configuration, 0, Change::InterruptKey);
         assert_eq!(more, Err(TooMany));
-        make_changes(&mut bench.cpu, &bench.configuration);
+        make_changes(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
         let authorized = bench.cpu.own.counters().authorized();
         assert_eq!(authorized, CounterSets::HONEST);
     }

@@ -316,10 +316,10 @@ pub fn take_orders<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, h
         let parameter = mailbox.parameter.load(Ordering::Acquire);
         let orders = configuration.take_orders(cpu.address);
         if orders & order::CHANGE != 0 {
-            external_means::make_changes(cpu, configuration);
+            external_means::make_changes(cpu, configuration, hardware);
         }
         carry_out(cpu, configuration, hardware, mailbox, orders, parameter);
-        if orders & (order::CHANGE | RESETS) != 0 {
+        if orders & RESETS != 0 {
             assist::counting_changed(cpu, configuration, hardware);
         }
     }
