@@ -26,6 +26,7 @@ pub mod insn;
 pub mod interruption;
 pub mod lowcore;
 pub mod psw;
+pub mod reset;
 pub mod sampling;
 pub mod sccb;
 pub mod shows;

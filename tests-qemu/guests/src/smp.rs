@@ -43,7 +43,8 @@ global_asm!(
 );
 
 unsafe extern "C" {
-    fn cpu_start();
+    /// Begins in the function at [`lowcore::CPU_FUNCTION`] on the stack at [`lowcore::CPU_STACK`].
+    pub(crate) fn cpu_start();
 }
 
 /// SIGNAL PROCESSOR until it is not busy: condition code and status.

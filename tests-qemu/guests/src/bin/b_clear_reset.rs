@@ -3,10 +3,8 @@
 #![no_std]
 #![no_main]
 
-use core::arch::{asm, global_asm};
-
 use guests::insn::measurement::{controls, ecctr, lcctl, lpp, lsctl, qctri, qsi, scctr, set};
-use guests::lowcore;
+use guests::reset::clear_reset;
 use guests::sampling::{self, ALERT, ENTRIES, busy};
 use guests::shows;
 use guests::{end, externals};
@@ -17,26 +15,6 @@ guests::guest!(run);
 const INTERVAL: u64 = 10_000;
 const SETS: u16 = set::BASIC | set::PROBLEM_STATE;
 
-#[repr(C, align(16))]
-struct Stack([u8; 65536]);
-
-#[unsafe(no_mangle)]
-static mut STACK_AFTER_RESET: Stack = Stack([0; 65536]);
-
-global_asm!(
-    ".section .text.again,\"ax\",@progbits",
-    ".globl begin_again",
-    "begin_again:",
-    "larl %r15, STACK_AFTER_RESET",
-    "agfi %r15, 65376",
-    "brasl %r14, after_reset",
-    "j .",
-);
-
-unsafe extern "C" {
-    fn begin_again();
-}
-
 fn run() {
     lcctl(controls(SETS, set::BASIC));
     scctr(33, 3333);
@@ -46,20 +24,9 @@ fn run() {
     lpp(0x1234_5678);
     busy(INTERVAL * (ENTRIES as u64 + 10));
     shows!("SAMPLING-7", qsi().state & 0x303, 0x202);
-    // The short PSW at 0: 64-bit addressing mode, and where to go on.
-    lowcore::write(0, 0x0008_0001_8000_0000 | begin_again as *const () as u64);
-    // SAFETY: it goes on at the PSW's address, on a stack of its own.
-    unsafe {
-        asm!(
-            "lghi %r3, 0",
-            "diag %r2, %r3, 0x308",
-            "j .",
-            options(noreturn)
-        )
-    }
+    clear_reset(after_reset)
 }
 
-#[unsafe(no_mangle)]
 extern "C" fn after_reset() -> ! {
     let (counters, now) = (qctri(), qsi());
     shows!("LOCAL-4", counters.enable | counters.activation, 0);

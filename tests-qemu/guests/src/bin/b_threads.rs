@@ -3,7 +3,6 @@
 #![no_std]
 #![no_main]
 
-use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use guests::attempt_in_problem_state;
@@ -12,7 +11,7 @@ use guests::externals::{alerts, wait_for_the_operator};
 use guests::insn::cpu::Order;
 use guests::insn::measurement::{controls, ecctr, lcctl, qctri, scctr, set, stcctm};
 use guests::insn::yield_cpu;
-use guests::lowcore;
+use guests::reset::clear_reset;
 use guests::sampling::busy;
 use guests::shows;
 use guests::smp;
@@ -201,45 +200,15 @@ fn resets() {
     shows!("LOCAL-10", on(1)[2], 7);
 }
 
-#[repr(C, align(16))]
-struct Stack([u8; 65536]);
-
-#[unsafe(no_mangle)]
-static mut STACK_AFTER_RESET: Stack = Stack([0; 65536]);
-
-global_asm!(
-    ".section .text.again,\"ax\",@progbits",
-    ".globl begin_again",
-    "begin_again:",
-    "larl %r15, STACK_AFTER_RESET",
-    "agfi %r15, 65376",
-    "brasl %r14, after_reset",
-    "j .",
-);
-
-unsafe extern "C" {
-    fn begin_again();
-}
-
 fn run() {
     enabling();
     counting();
     losses();
     resets();
     // Clear reset disables multithreading.
-    lowcore::write(0, 0x0008_0001_8000_0000 | begin_again as *const () as u64);
-    // SAFETY: it goes on at the PSW's address, on a stack of its own.
-    unsafe {
-        asm!(
-            "lghi %r3, 0",
-            "diag %r2, %r3, 0x308",
-            "j .",
-            options(noreturn)
-        )
-    }
+    clear_reset(after_reset)
 }
 
-#[unsafe(no_mangle)]
 extern "C" fn after_reset() -> ! {
     shows!(
         ["LOCAL-11", "MT-6", "TRANSITION-21"],
