@@ -62,6 +62,8 @@ mod xts;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod vectors;
 
 pub use control::Control;
 pub use function::{Engine, Function};

@@ -2,31 +2,6 @@
 
 use super::*;
 
-/// RFC 8032, section 7.1: private key, public key, message, signature.
-const ED25519: [[&str; 4]; 3] = [
-    [
-        "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
-        "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
-        "",
-        "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e06522490155
-         5fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b",
-    ],
-    [
-        "4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb",
-        "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c",
-        "72",
-        "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da
-         085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00",
-    ],
-    [
-        "c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7",
-        "fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025",
-        "af82",
-        "6291d657deec24024827e69c3abe01a30ce548a284743a445e3680d7db5ac3ac
-         18ff9b538d16f290ae67f760984dc6594a7c15e9716ed28dc027beceea1ec40a",
-    ],
-];
-
 /// Each 32 bytes with the highest byte first.
 fn reversed(digits: &str) -> Vec<u8> {
     hex(digits)
@@ -114,23 +89,16 @@ fn kdsa_ed25519_takes_the_message_in_any_pieces_twice_to_sign_and_ends_at_its_ex
 #[test]
 fn pcc_x25519_gives_the_answer_of_rfc_7748() {
     let pcc = function(Instruction::Pcc, 80);
-    let mut scalar = hex("a546e36bf0527c9d3b16154b82465edd62144c0ac1fc5a18506a2244ba449ac4");
+    let mut scalar = hex(X25519_SCALAR);
     // What a program does to the scalar before.
     scalar[0] &= 248;
     scalar[31] = scalar[31] & 127 | 64;
     scalar.reverse();
-    let source = "e6db6867583030db3594c1a424b15f7c726624ec26b3353b10a903a6d0ab1c4c";
-    let mut parameter = [vec![0; 32], reversed(source), scalar].concat();
+    let mut parameter = [vec![0; 32], reversed(X25519_POINT), scalar].concat();
     assert_eq!(pcc.parameter_length(), parameter.len());
     assert_eq!(pcc.compute(&mut parameter), ConditionCode::Zero);
-    let expected = "c3da55379de9c6908e94ea4df28d084f32eccf03491c71f754b4075577a28552";
-    assert_eq!(parameter[pcc.updated()], reversed(expected));
+    assert_eq!(parameter[pcc.updated()], reversed(X25519_PRODUCT));
 }
-
-const BASE_POINT: [&str; 2] = [
-    "216936d3cd6e53fec0a4e231fdd6dc5c692cc7609525a7b2c9562d608f25d51a",
-    "6666666666666666666666666666666666666666666666666666666666666658",
-];
 
 /// PCC-Scalar-Multiply-Ed25519: the condition code and the coordinates of the result.
 fn multiply_on_ed25519(source: &[u8], scalar: &[u8]) -> (ConditionCode, Vec<u8>) {

@@ -12,6 +12,7 @@ mod xts;
 
 use core::convert::Infallible;
 
+use super::vectors::*;
 use super::{Control, Function, Instruction};
 use crate::arch::condition::ConditionCode;
 

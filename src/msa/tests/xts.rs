@@ -15,7 +15,10 @@ fn prepared(code: u8, key: &[u8], tweak: &[u8], block: u128) -> [u8; 16] {
     parameter[pcc.updated()].try_into().unwrap()
 }
 
-fn tested(code: u8, keys: [&str; 2], tweak: &str, plain: &[u8]) -> Vec<u8> {
+fn tested(vector: &Xts, plain: &[u8]) -> Vec<u8> {
+    let Xts {
+        code, keys, tweak, ..
+    } = *vector;
     let mut before = hex(keys[0]);
     before.extend(prepared(code, &hex(keys[1]), &hex(tweak), 0));
     let [encipher, decipher] = directions(code);
@@ -29,52 +32,34 @@ fn tested(code: u8, keys: [&str; 2], tweak: &str, plain: &[u8]) -> Vec<u8> {
 
 #[test]
 fn km_xts_aes_128_gives_vector_2_of_ieee_1619() {
-    let cipher = tested(
-        50,
-        [
-            "11111111111111111111111111111111",
-            "22222222222222222222222222222222",
-        ],
-        "33333333330000000000000000000000",
-        &[0x44; 32],
-    );
-    let expected = "c454185e6a16936e39334038acef838bfb186fff7480adc4289382ecd6d394f0";
-    assert_eq!(cipher, hex(expected));
+    let cipher = tested(&XTS_2, &[0x44; 32]);
+    assert_eq!(cipher, hex(XTS_2.head));
 }
 
 #[test]
 fn km_xts_aes_gives_vectors_4_and_10_of_ieee_1619() {
     let plain: Vec<u8> = (0..512).map(|index| index as u8).collect();
-    let cipher = tested(
-        50,
-        [
+    let vector_4 = Xts {
+        code: 50,
+        keys: [
             "27182818284590452353602874713526",
             "31415926535897932384626433832795",
         ],
-        "00000000000000000000000000000000",
-        &plain,
-    );
-    let head = "27a7479befa1d476489f308cd4cfa6e2a96e4bbe3208ff25287dd3819616e89c";
+        tweak: "00000000000000000000000000000000",
+        head: "27a7479befa1d476489f308cd4cfa6e2a96e4bbe3208ff25287dd3819616e89c",
+    };
+    let cipher = tested(&vector_4, &plain);
     let tail = "eb4a427d1923ce3ff262735779a418f20a282df920147beabe421ee5319d0568";
     assert_eq!(
         (&cipher[..32], &cipher[480..]),
-        (&hex(head)[..], &hex(tail)[..])
+        (&hex(vector_4.head)[..], &hex(tail)[..])
     );
 
-    let cipher = tested(
-        52,
-        [
-            "2718281828459045235360287471352662497757247093699959574966967627",
-            "3141592653589793238462643383279502884197169399375105820974944592",
-        ],
-        "ff000000000000000000000000000000",
-        &plain,
-    );
-    let head = "1c3b3a102f770386e4836c99e370cf9bea00803f5e482357a4ae12d414a3e63b";
+    let cipher = tested(&XTS_10, &plain);
     let tail = "773dad38014bd2092fa755c824bb5e54c4f36ffda9fcea70b9c6e693e148c151";
     assert_eq!(
         (&cipher[..32], &cipher[480..]),
-        (&hex(head)[..], &hex(tail)[..])
+        (&hex(XTS_10.head)[..], &hex(tail)[..])
     );
 }
 
