@@ -1,39 +1,37 @@
 //! What a trap means: sorts the hardware's interruption into the guest's own terms.
 //!
-//! Access exceptions are first put to the guest's own tables: a shadow fill, a first execution or a
-//! store into an executed page is ours, and only what the guest's tables also refuse is reflected.
-//! Operation and privileged-operation exceptions go to decode in both guest states, and the millicode
-//! routine decides with the guest's P bit, controls and facilities. What decode does not know is
-//! reflected as it came.
+//! Access exceptions are first put to the guest's own tables, and only what these also refuse is
+//! reflected. Operation and privileged-operation exceptions go to decode in both guest states, and the
+//! millicode routine decides with the guest's P bit, controls and facilities. What decode does not know
+//! is reflected as it came.
 
-use crate::arch::address::{Real, Virtual};
-use crate::arch::control::asce::REAL_SPACE;
+use crate::arch::address::Virtual;
 use crate::arch::interruption::{
     Class, Ending, ProgramInterruption as Exception, ending, is_access,
 };
 use crate::arch::psw::{self, Psw};
-use crate::arch::table::{TEID_ADDRESS, TEID_EXECUTION_PROTECTION, TEID_LOW_ADDRESS, TEID_STORE};
 use crate::guest::account::Mode;
 use crate::guest::configuration::Configuration;
-use crate::guest::dat::{self, Access, Fault, Space, Translation};
+use crate::guest::dat::{Access, Fault};
 use crate::guest::delivery::{self, Condition, PER_EVENT};
 use crate::guest::due::Due;
 use crate::guest::epoch;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::{self, Outcome, Performed};
-use crate::guest::scanner::{self, Entry, PageState};
-use crate::guest::schedule::{self, Step};
-use crate::guest::shadow;
+use crate::guest::scanner;
+use crate::guest::schedule::Step;
 use crate::guest::storage;
-use crate::guest::vcpu::{CpuState, Text, Vcpu};
+use crate::guest::vcpu::{Text, Vcpu};
 use crate::guest::watch;
 use crate::insn::{self, Instruction};
 
+mod access;
+mod leaving;
+
+pub use leaving::{leave, real_psw};
+
 /// PSW bits that the guest's program changes without the firmware: the hardware's are the truth.
 const LIVE: u64 = psw::CONDITION_CODE | psw::PROGRAM_MASK | psw::ADDRESSING_64;
-
-/// PSW bits of the guest that the hardware runs with.
-const MIRRORED: u64 = LIVE | psw::IO | psw::MACHINE_CHECK;
 
 /// What the machine does next with a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,21 +105,6 @@ fn end_step<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware
     }
 }
 
-/// The real PSW that the guest runs under.
-#[must_use]
-#[inline]
-pub fn real_psw(cpu: &Vcpu) -> Psw {
-    let mirrored = if cpu.psw.dat() {
-        MIRRORED | psw::ADDRESS_SPACE
-    } else {
-        MIRRORED
-    };
-    Psw {
-        mask: (cpu.psw.mask & mirrored) | cpu.real_mask,
-        address: cpu.psw.address,
-    }
-}
-
 /// A program interruption that is not the plain case of a common instruction.
 pub fn program<H: Hardware>(
     cpu: &mut Vcpu,
@@ -130,7 +113,7 @@ pub fn program<H: Hardware>(
 ) -> Next {
     match cpu.interruption.code() {
         0x01 | 0x02 => return instruction(cpu, configuration, hardware),
-        code if is_access(code) => access(cpu, configuration, hardware),
+        code if is_access(code) => access::access(cpu, configuration, hardware),
         // The guest's own program-event recording is off, so an event is the machine's.
         code if code & PER_EVENT != 0 => watch::event(cpu, configuration, hardware),
         _ => reflect(cpu, configuration, hardware),
@@ -288,142 +271,6 @@ fn reflect<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
     cpu.account.correct(should, charged, problem);
 }
 
-/// An access exception: ours, or the guest's?
-fn access<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
-    let length = cpu.interruption.length();
-    let code = cpu.interruption.code();
-    let problem = cpu.psw.problem_state();
-    // Back to the instruction itself: protection and addressing suppress, so the hardware advanced
-    // the address (for an instruction fetch by a made-up length, which is the one it stored).
-    if ending(code) == Ending::Suppression {
-        cpu.psw.address = cpu.psw.address.wrapping_sub(u64::from(length)) & cpu.psw.address_mask();
-    }
-    cpu.account
-        .correct(0, configuration.charges.of(code), problem);
-    if let Err(fault) = resolve(cpu, configuration, hardware) {
-        // A made-up length is no length: an instruction that could not be fetched has none here.
-        delivery::program(cpu, configuration, hardware, fault, length);
-    }
-}
-
-/// Puts an access exception to the guest's own tables: `Ok` when the shadow now allows the access.
-#[inline]
-fn resolve<H: Hardware>(
-    cpu: &mut Vcpu,
-    configuration: &Configuration,
-    hardware: &mut H,
-) -> Result<(), Fault> {
-    let teid = cpu.interruption.identification;
-    let protection = cpu.interruption.code() == Exception::Protection.code();
-    let at = Virtual(teid & TEID_ADDRESS & cpu.psw.address_mask());
-    let kind = teid & (TEID_EXECUTION_PROTECTION | crate::arch::bits::bit64(60));
-    let executing = if protection {
-        kind == TEID_EXECUTION_PROTECTION
-    } else {
-        // A page that holds the instruction itself is missed by the instruction fetch first.
-        at == Virtual(cpu.psw.address).page()
-    };
-    let access = if executing {
-        Access::Execute
-    } else if protection || teid & TEID_STORE != 0 {
-        Access::Store
-    } else {
-        Access::Fetch
-    };
-    let (translation, space) = if cpu.psw.dat() {
-        let space = match teid & 3 {
-            0 => Space::Primary,
-            2 => Space::Secondary,
-            _ => Space::Home,
-        };
-        let asce = space.asce(cpu);
-        if protection && kind == TEID_LOW_ADDRESS {
-            return Err(Fault::low_address_protection(at, space));
-        }
-        let found = dat::translate(cpu, configuration, hardware, asce, space, at, access)?;
-        (found, Some((space, asce)))
-    } else {
-        if protection && kind == TEID_LOW_ADDRESS {
-            return Err(Fault::low_address_protection(at, Space::Primary));
-        }
-        let real = Translation {
-            real: Real(at.0),
-            protected: false,
-            execution_protected: false,
-        };
-        (real, None)
-    };
-    let absolute = cpu.absolute(translation.real);
-    storage::checked_absolute(configuration, absolute.page(), 4096)?;
-    let state = configuration.pages.state(absolute);
-    match (access, state) {
-        (Access::Execute, PageState::Data) => {
-            let entry = entry_of(cpu, configuration, hardware, at);
-            scanner::make_executable(configuration, hardware, absolute, entry);
-        }
-        (Access::Store, PageState::Text | PageState::Copied(_)) => {
-            if cpu.psw.address & !0xFFF == at.0 {
-                // The instruction stores into the page that it stands in.
-                scanner::open(configuration, hardware, absolute);
-                cpu.sampling.step = Some(Step::Open(absolute.page(), cpu.psw.address));
-                cpu.due |= Due::CLOCK;
-            } else {
-                scanner::store_into(configuration, hardware, absolute);
-            }
-            cpu.forget_translations();
-        }
-        _ => {}
-    }
-    if access == Access::Execute && configuration.pages.watched(absolute) {
-        let place = match entry_of(cpu, configuration, hardware, at) {
-            Entry::At(offset) => Some(offset),
-            Entry::Carried(_) => None,
-        };
-        let identity = space.is_none_or(|(_, asce)| asce & REAL_SPACE != 0);
-        let page = absolute.page();
-        watch::enter(cpu, configuration, hardware, at, page, place, identity);
-    }
-    if let Some((_, asce)) = space {
-        shadow::fill(cpu, configuration, hardware, asce, at, &translation, access);
-        let cycles = cpu.account.ticks(cpu.account.entered, hardware.clock());
-        cpu.fills.add(executing, cycles);
-    }
-    Ok(())
-}
-
-/// Where execution enters the page at `at`: at the PSW's address, at the target of an EXECUTE there,
-/// or in the middle of an instruction that began on the page before.
-#[cold]
-fn entry_of<H: Hardware>(
-    cpu: &Vcpu,
-    configuration: &Configuration,
-    hardware: &H,
-    at: Virtual,
-) -> Entry {
-    let here = Virtual(cpu.psw.address);
-    if here.page() == at.page() {
-        return Entry::At(here.byte_index() as usize);
-    }
-    let Ok(text) = storage::text(cpu, configuration, hardware) else {
-        return Entry::Carried(0);
-    };
-    let target = match insn::decode(&text.bytes) {
-        Instruction::Ex { second, .. } => Some(second.address(&cpu.general)),
-        Instruction::Exrl { ri2, .. } => Some(here.0.wrapping_add_signed(ri2.bytes())),
-        _ => None,
-    };
-    match target.map(|target| Virtual(target & cpu.psw.address_mask())) {
-        Some(target) if target.page() == at.page() => Entry::At(target.byte_index() as usize),
-        _ => {
-            let carried = here
-                .offset(u64::from(text.length))
-                .0
-                .wrapping_sub(at.page().0);
-            Entry::Carried(if carried < 6 { carried as usize } else { 0 })
-        }
-    }
-}
-
 /// A supervisor call.
 #[inline]
 pub fn supervisor_call<H: Hardware>(
@@ -436,62 +283,4 @@ pub fn supervisor_call<H: Hardware>(
     let (number, length) = (cpu.interruption.code() as u8, cpu.interruption.length());
     delivery::supervisor_call(cpu, configuration, hardware, number, length);
     cpu.account.correct(1, charged, problem);
-}
-
-/// What is done before the firmware is left: orders, pending interruptions, controls, the clock.
-#[inline(always)]
-pub fn leave<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
-    if shadow::stale(cpu, configuration) || cpu.due.any(Due::ATTENTION | Due::CONTROLS) {
-        return settle(cpu, configuration, hardware);
-    }
-    if !cpu.due.is_empty() {
-        schedule::arm(cpu, configuration, hardware);
-    }
-    Next::Run
-}
-
-/// Does what is due before the firmware is left.
-#[inline(never)]
-fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
-    let mut next = Next::Run;
-    if cpu.due.any(Due::ATTENTION) {
-        next = attend(cpu, configuration, hardware);
-    }
-    if cpu.due.any(Due::CONTROLS) || shadow::stale(cpu, configuration) {
-        cpu.forget_translations();
-        shadow::load_controls(cpu, configuration, hardware);
-    }
-    if next == Next::Run && cpu.due.any(Due::CLOCK | Due::SAMPLING) {
-        schedule::arm(cpu, configuration, hardware);
-    }
-    next
-}
-
-/// Carries out orders and delivers what is pending and open.
-#[cold]
-fn attend<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
-    cpu.due.clear(Due::ATTENTION);
-    millicode::take_orders(cpu, configuration, hardware);
-    match cpu.state {
-        CpuState::Stopped => return Next::Stopped,
-        CpuState::CheckStop => return Next::Ended,
-        CpuState::Operating => {}
-    }
-    // One after the other, each as the new PSW of the last one allows.
-    while delivery::deliver_pending(cpu, configuration, hardware) {}
-    match cpu.state {
-        CpuState::Stopped => return Next::Stopped,
-        CpuState::CheckStop => return Next::Ended,
-        CpuState::Operating => {}
-    }
-    if !cpu.psw.wait() {
-        cpu.due.clear(Due::ATTENTION);
-        return Next::Run;
-    }
-    let open = psw::EXTERNAL | psw::IO | psw::MACHINE_CHECK;
-    if cpu.psw.mask & open == 0 {
-        Next::Ended
-    } else {
-        Next::Wait
-    }
 }

@@ -10,21 +10,25 @@
 //! address is checked against the guest's storage before it becomes an entry, and real 0-1FFF, which
 //! is the machine's own prefix area, is never mapped.
 
-use crate::arch::address::{Absolute, PAGE, PREFIX_AREA, Real, Virtual, apply_prefix};
-use crate::arch::control::{self, asce};
-use crate::arch::table::{
-    PTE_EXECUTION_PROTECTION, PTE_INVALID, PTE_PROTECTION, RTE_INVALID, STE_INVALID,
-};
+use crate::arch::address::{Absolute, PAGE, PREFIX_AREA, Real};
+use crate::arch::control;
+use crate::arch::table::{PTE_EXECUTION_PROTECTION, PTE_INVALID, PTE_PROTECTION};
 use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
-use crate::guest::dat::{Access, Translation};
 use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
 use crate::guest::scanner::PageState;
 use crate::guest::vcpu::Vcpu;
 use core::sync::atomic::{AtomicU64, Ordering};
 
+mod identity;
+mod spaces;
 mod watching;
 
+use identity::{build_private, identity_asce};
+use spaces::{Space, empty, space};
+
+pub use identity::{build_identity, page_changed};
+pub use spaces::fill;
 pub use watching::{
     Watching, allow, forbid, forget_watches, is_allowed, is_allowed_by_identity, is_known,
 };
@@ -130,15 +134,6 @@ impl SharedShadow {
     }
 }
 
-/// One guest address space in a CPU's shadow.
-#[derive(Clone, Copy, Debug, Default)]
-struct Space {
-    /// The guest's address-space-control element.
-    guest: u64,
-    /// The shadow's.
-    shadow: u64,
-}
-
 /// The shadow of one CPU.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shadow {
@@ -193,90 +188,6 @@ fn entry(configuration: &Configuration, cpu: usize, at: Absolute) -> u64 {
     }
 }
 
-/// The identity entry of CPU `cpu` for the guest-real page `real`.
-fn identity_entry(configuration: &Configuration, cpu: usize, real: Real) -> u64 {
-    let at = apply_prefix(real, configuration.shadow.guest_prefix(cpu));
-    let value = entry(configuration, cpu, at);
-    if watching::identity_allows(configuration, cpu, at) {
-        value & !PTE_EXECUTION_PROTECTION
-    } else {
-        value
-    }
-}
-
-/// Builds the shared identity page tables and every CPU's private ones.
-pub fn build_identity<H: Hardware>(configuration: &Configuration, hardware: &mut H) {
-    let shadow = &configuration.shadow;
-    let segments = configuration.storage_end.div_ceil(SEGMENT);
-    for page in 0..segments * 256 {
-        let at = Absolute(page * PAGE);
-        // CPU 0 stands for all: pages 0 and 1, which differ, are only reached by private tables.
-        let value = entry(configuration, 0, at);
-        hardware.hsa_store(shadow.identity.offset(page * 8), value);
-    }
-    for cpu in 0..MAXIMUM_CPUS.min(usize::from(configuration.cpus)) {
-        build_private(configuration, hardware, cpu);
-    }
-}
-
-/// Builds the private identity tables of one CPU for its present prefix.
-fn build_private<H: Hardware>(configuration: &Configuration, hardware: &mut H, cpu: usize) {
-    let shadow = &configuration.shadow;
-    let table = shadow.segment_table(cpu);
-    watching::reset(configuration, cpu);
-    let segments = configuration.storage_end.div_ceil(SEGMENT);
-    let prefix_segment = shadow.guest_prefix(cpu) / SEGMENT;
-    for segment in 0..2048 {
-        let value = if segment == 0 {
-            shadow.low_table(cpu).0
-        } else if segment == prefix_segment {
-            shadow.prefix_table(cpu).0
-        } else if segment < segments {
-            shadow.identity_table(segment).0
-        } else {
-            STE_INVALID
-        };
-        hardware.hsa_store(table.offset(segment * 8), value);
-    }
-    for (segment, table) in [
-        (0, shadow.low_table(cpu)),
-        (prefix_segment, shadow.prefix_table(cpu)),
-    ] {
-        for page in 0..256 {
-            let value = identity_entry(configuration, cpu, Real(segment * SEGMENT + page * PAGE));
-            hardware.hsa_store(table.offset(page * 8), value);
-        }
-    }
-}
-
-/// Replaces the entry of `page` in a page table, wherever its translation may be kept.
-fn replace<H: Hardware>(hardware: &mut H, table: Real, page: u64, value: u64) {
-    hardware.invalidate_page(table, Virtual(page));
-    hardware.hsa_store(table.offset((page / PAGE % 256) * 8), value);
-}
-
-/// Brings every shadow in line with a new state of the absolute page `at`.
-pub fn page_changed<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
-    let shadow = &configuration.shadow;
-    let shared = entry(configuration, 0, at);
-    replace(
-        hardware,
-        shadow.identity_table(at.0 / SEGMENT),
-        at.0,
-        shared,
-    );
-    for cpu in 0..MAXIMUM_CPUS.min(usize::from(configuration.cpus)) {
-        let prefix = shadow.guest_prefix(cpu);
-        // Prefixing is its own inverse: the guest-real page that this CPU sees there.
-        let real = apply_prefix(Real(at.0), prefix).0;
-        if let Some(table) = watching::private_table(configuration, cpu, real) {
-            let value = identity_entry(configuration, cpu, Real(real));
-            replace(hardware, table, real, value);
-        }
-    }
-    shadow.generation.fetch_add(1, Ordering::Relaxed);
-}
-
 /// Empties the DAT-on shadows of all CPUs: what a guest's purge asks for, and more.
 ///
 /// Another CPU notices the generation when it next leaves the firmware.
@@ -286,70 +197,6 @@ pub fn purge_all<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, _ha
         .generation
         .fetch_add(1, Ordering::Relaxed);
     cpu.due |= Due::CONTROLS;
-}
-
-/// The shadow's address-space-control element for the guest's; makes an empty space if need be.
-fn space<H: Hardware>(
-    cpu: &mut Vcpu,
-    configuration: &Configuration,
-    hardware: &mut H,
-    guest: u64,
-) -> u64 {
-    if guest & asce::REAL_SPACE != 0 {
-        return identity_asce(configuration, usize::from(cpu.address));
-    }
-    let count = cpu.shadow.count.min(SPACES);
-    if let Some(found) = cpu.shadow.spaces[..count]
-        .iter()
-        .find(|space| space.guest == guest)
-    {
-        return found.shadow;
-    }
-    if count == SPACES || cpu.shadow.used + 2 * TABLE > configuration.shadow.pool_length {
-        empty(cpu, configuration, hardware);
-    }
-    let root = take(cpu, configuration, TABLE);
-    let level = (guest & asce::DESIGNATION_TYPE) >> 2;
-    clear_table(hardware, root, level);
-    let shadow =
-        root.0 | (guest & (asce::DESIGNATION_TYPE | asce::PRIVATE_SPACE)) | asce::TABLE_LENGTH;
-    if let Some(slot) = cpu.shadow.spaces.get_mut(cpu.shadow.count) {
-        *slot = Space { guest, shadow };
-        cpu.shadow.count += 1;
-    }
-    shadow
-}
-
-/// Fills a region or segment table with invalid entries of its type (3 region first … 0 segment).
-fn clear_table<H: Hardware>(hardware: &mut H, table: Real, level: u64) {
-    let invalid = RTE_INVALID | (level << 2);
-    for index in 0..TABLE / 8 {
-        hardware.hsa_store(table.offset(index * 8), invalid);
-    }
-}
-
-/// Takes a table of `length` bytes out of the CPU's pool, on the boundary that its kind needs; the
-/// caller has made sure that there is room.
-fn take(cpu: &mut Vcpu, configuration: &Configuration, length: u64) -> Real {
-    let shadow = &configuration.shadow;
-    let boundary = length.min(PAGE);
-    let offset = cpu.shadow.used.next_multiple_of(boundary);
-    cpu.shadow.used = offset + length;
-    Real(shadow.pools.0 + u64::from(cpu.address) * shadow.pool_length + offset)
-}
-
-/// Empties this CPU's DAT-on shadow.
-fn empty<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
-    cpu.shadow.count = 0;
-    cpu.shadow.used = 0;
-    cpu.shadow.purges += 1;
-    cpu.shadow.generation = configuration.shadow.generation();
-    cpu.due |= Due::CONTROLS;
-    hardware.purge_tlb();
-}
-
-fn identity_asce(configuration: &Configuration, cpu: usize) -> u64 {
-    configuration.shadow.segment_table(cpu).0 | asce::TABLE_LENGTH
 }
 
 /// Whether any CPU purged the DAT-on shadows, or the state of any page changed, since this CPU last
@@ -412,77 +259,4 @@ pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration,
         }
     }
     cpu.due.clear(Due::CONTROLS);
-}
-
-/// Enters a translation of the guest's into the DAT-on shadow: the shadow fill.
-///
-/// `guest` is the address-space-control element that `at` was translated by.
-pub fn fill<H: Hardware>(
-    cpu: &mut Vcpu,
-    configuration: &Configuration,
-    hardware: &mut H,
-    guest: u64,
-    at: Virtual,
-    translation: &Translation,
-    access: Access,
-) {
-    let frame = cpu.absolute(translation.real);
-    let mut value = entry(configuration, usize::from(cpu.address), frame);
-    // Only who executes sees the copy; every other alias sees the original, until it executes too.
-    if access != Access::Execute && matches!(configuration.pages.state(frame), PageState::Copied(_))
-    {
-        value = hardware.real_of(frame.page()).0 | PTE_PROTECTION | PTE_EXECUTION_PROTECTION;
-    }
-    if access == Access::Execute && is_allowed(cpu, configuration, frame, at) {
-        value &= !PTE_EXECUTION_PROTECTION;
-    }
-    if translation.protected {
-        value |= PTE_PROTECTION;
-    }
-    if translation.execution_protected {
-        value |= PTE_EXECUTION_PROTECTION;
-    }
-    // A root, three tables and a page table at most are made, each on its boundary.
-    if cpu.shadow.used + 5 * TABLE > configuration.shadow.pool_length || stale(cpu, configuration) {
-        empty(cpu, configuration, hardware);
-        load_controls(cpu, configuration, hardware);
-    }
-    let shadow = space(cpu, configuration, hardware, guest);
-    let mut level = (shadow & asce::DESIGNATION_TYPE) >> 2;
-    let mut table = Real(shadow & asce::ORIGIN);
-    loop {
-        let index = (at.0 >> (20 + 11 * level)) & 0x7FF;
-        let slot = table.offset(index * 8);
-        let found = hardware.hsa_load(slot);
-        if level == 0 {
-            let page_table = if found & STE_INVALID == 0 {
-                Real(found & !0x7FF)
-            } else {
-                let new = take(cpu, configuration, PAGE_TABLE);
-                for entry in 0..PAGE_TABLE / 8 {
-                    hardware.hsa_store(new.offset(entry * 8), PTE_INVALID);
-                }
-                hardware.hsa_store(slot, new.0);
-                cpu.fills.segments += 1;
-                new
-            };
-            let index = (at.0 >> 12) & 0xFF;
-            let old = hardware.hsa_load(page_table.offset(index * 8));
-            if old & PTE_INVALID == 0 && old != value {
-                hardware.invalidate_page(page_table, at);
-            }
-            hardware.hsa_store(page_table.offset(index * 8), value);
-            break;
-        }
-        table = if found & RTE_INVALID == 0 {
-            Real(found & !0xFFF)
-        } else {
-            let new = take(cpu, configuration, TABLE);
-            clear_table(hardware, new, level - 1);
-            hardware.hsa_store(slot, new.0 | (level << 2) | 3);
-            new
-        };
-        level -= 1;
-    }
-    cpu.shadow.fills += 1;
 }

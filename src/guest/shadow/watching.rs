@@ -4,7 +4,8 @@
 //! [`crate::guest::watch`] has set for the page has an entry of its own: in its private identity
 //! tables, which gain a page table for the page's segment, or in its DAT-on shadow.
 
-use super::{PAGE_TABLE, SEGMENT, SPACES, identity_entry, replace};
+use super::identity::{identity_entry, replace};
+use super::{PAGE_TABLE, SEGMENT, SPACES};
 use crate::arch::address::{Absolute, PAGE, Real, Virtual, apply_prefix};
 use crate::arch::control::asce;
 use crate::arch::table::RTE_INVALID;

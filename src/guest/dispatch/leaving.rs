@@ -1,0 +1,88 @@
+//! The way out: what is done before the guest goes on.
+
+use crate::arch::psw::{self, Psw};
+use crate::guest::configuration::Configuration;
+use crate::guest::delivery;
+use crate::guest::dispatch::{LIVE, Next};
+use crate::guest::due::Due;
+use crate::guest::hardware::Hardware;
+use crate::guest::millicode;
+use crate::guest::schedule;
+use crate::guest::shadow;
+use crate::guest::vcpu::{CpuState, Vcpu};
+
+/// PSW bits of the guest that the hardware runs with.
+const MIRRORED: u64 = LIVE | psw::IO | psw::MACHINE_CHECK;
+
+/// The real PSW that the guest runs under.
+#[must_use]
+#[inline]
+pub fn real_psw(cpu: &Vcpu) -> Psw {
+    let mirrored = if cpu.psw.dat() {
+        MIRRORED | psw::ADDRESS_SPACE
+    } else {
+        MIRRORED
+    };
+    Psw {
+        mask: (cpu.psw.mask & mirrored) | cpu.real_mask,
+        address: cpu.psw.address,
+    }
+}
+
+/// What is done before the firmware is left: orders, pending interruptions, controls, the clock.
+#[inline(always)]
+pub fn leave<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
+    if shadow::stale(cpu, configuration) || cpu.due.any(Due::ATTENTION | Due::CONTROLS) {
+        return settle(cpu, configuration, hardware);
+    }
+    if !cpu.due.is_empty() {
+        schedule::arm(cpu, configuration, hardware);
+    }
+    Next::Run
+}
+
+/// Does what is due before the firmware is left.
+#[inline(never)]
+fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
+    let mut next = Next::Run;
+    if cpu.due.any(Due::ATTENTION) {
+        next = attend(cpu, configuration, hardware);
+    }
+    if cpu.due.any(Due::CONTROLS) || shadow::stale(cpu, configuration) {
+        cpu.forget_translations();
+        shadow::load_controls(cpu, configuration, hardware);
+    }
+    if next == Next::Run && cpu.due.any(Due::CLOCK | Due::SAMPLING) {
+        schedule::arm(cpu, configuration, hardware);
+    }
+    next
+}
+
+/// Carries out orders and delivers what is pending and open.
+#[cold]
+fn attend<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
+    cpu.due.clear(Due::ATTENTION);
+    millicode::take_orders(cpu, configuration, hardware);
+    match cpu.state {
+        CpuState::Stopped => return Next::Stopped,
+        CpuState::CheckStop => return Next::Ended,
+        CpuState::Operating => {}
+    }
+    // One after the other, each as the new PSW of the last one allows.
+    while delivery::deliver_pending(cpu, configuration, hardware) {}
+    match cpu.state {
+        CpuState::Stopped => return Next::Stopped,
+        CpuState::CheckStop => return Next::Ended,
+        CpuState::Operating => {}
+    }
+    if !cpu.psw.wait() {
+        cpu.due.clear(Due::ATTENTION);
+        return Next::Run;
+    }
+    let open = psw::EXTERNAL | psw::IO | psw::MACHINE_CHECK;
+    if cpu.psw.mask & open == 0 {
+        Next::Ended
+    } else {
+        Next::Wait
+    }
+}
