@@ -47,6 +47,12 @@ pub struct ArrayMachine {
     pub programmable_field: u32,
     /// The real control registers as last loaded.
     pub controls: [u64; 16],
+    /// The floating-point-control register.
+    pub floating_point_control: u32,
+    /// The vector registers; bits 0-63 of the first 16 are the floating-point registers.
+    pub vectors: [u128; 32],
+    /// The access registers.
+    pub access: [u32; 16],
     /// CPUs that were woken, in order.
     pub woken: Vec<u16>,
     /// What the guest wrote to its console.
@@ -80,6 +86,9 @@ impl ArrayMachine {
             comparator: u64::MAX,
             programmable_field: 0,
             controls: [0; 16],
+            floating_point_control: 0,
+            vectors: [0; 32],
+            access: [0; 16],
             woken: Vec::new(),
             console: Vec::new(),
             typed: Vec::new(),
@@ -279,6 +288,15 @@ impl Hardware for ArrayMachine {
 
     fn load_control(&mut self, number: u8, value: u64) {
         self.controls[usize::from(number)] = value;
+    }
+
+    fn clear_floating_point_control(&mut self) {
+        self.floating_point_control = 0;
+    }
+
+    fn clear_program_registers(&mut self) {
+        self.vectors = [0; 32];
+        self.access = [0; 16];
     }
 
     fn wake(&mut self, cpu: u16) {

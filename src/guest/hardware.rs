@@ -89,6 +89,11 @@ pub trait Hardware {
     /// Loads one real control register.
     fn load_control(&mut self, number: u8, value: u64);
 
+    /// Sets the floating-point-control register of this CPU to zeros.
+    fn clear_floating_point_control(&mut self);
+    /// Sets the floating-point, vector and access registers of this CPU to zeros.
+    fn clear_program_registers(&mut self);
+
     /// Makes another real CPU look at its mailbox (SIGNAL PROCESSOR, emergency signal).
     fn wake(&mut self, cpu: u16);
     /// STORE SYSTEM INFORMATION of the machine below into 4 KiB; `None` if not available.

@@ -1,7 +1,7 @@
 //! A virtual CPU: what the Principles of Operation says a CPU holds.
 //!
-//! Floating-point, vector and access registers are not here: they stay in the hardware, which the
-//! firmware never touches (it is soft-float).
+//! Floating-point, vector and access registers are not here: they stay in the hardware, and the
+//! firmware, which is soft-float, never uses them. A reset that concerns them clears them there.
 
 use crate::arch::address::{Absolute, Real, Virtual, apply_prefix};
 use crate::arch::condition::ConditionCode;
@@ -249,8 +249,9 @@ impl Vcpu {
         self.due |= Due::SAMPLING | Due::ATTENTION;
     }
 
-    /// Initial CPU reset: CPU reset, and PSW, prefix, control registers, timers and the
-    /// program parameter take their initial values.
+    /// Initial CPU reset, but for what stays in the hardware (the CPU timer, the TOD programmable field
+    /// and the floating-point-control register): CPU reset, and PSW, prefix, control registers, clock
+    /// comparator and the program parameter take their initial values.
     pub fn initial_cpu_reset(&mut self) {
         self.cpu_reset();
         self.psw = Psw::default();
@@ -261,9 +262,8 @@ impl Vcpu {
         self.reset_controls();
     }
 
-    /// Clear reset, as far as it concerns the CPU: initial CPU reset, and zeros in the general
-    /// registers. The other registers that it clears stay in the hardware, which this room does not
-    /// reach.
+    /// Clear reset of the CPU, but for what stays in the hardware (also the floating-point, vector and
+    /// access registers): initial CPU reset, and zeros in the general registers.
     pub fn clear_reset(&mut self) {
         self.initial_cpu_reset();
         self.general = [0; 16];

@@ -17,6 +17,7 @@ mod ipl;
 mod log;
 mod native;
 mod operator;
+mod registers;
 mod run;
 mod sclp;
 mod trap;

@@ -8,7 +8,7 @@ use crate::arch::condition::ConditionCode;
 use crate::guest::hardware::Hardware;
 use crate::insn;
 use crate::link::frame::Channel;
-use crate::machine::{console, input, instruction, sclp, turn, wait};
+use crate::machine::{console, input, instruction, registers, sclp, turn, wait};
 use core::ptr;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -289,6 +289,14 @@ impl Hardware for Native {
             // SAFETY: the shadow gives only its own tables; DAT is off until the guest runs.
             unsafe { instruction::lctlg(number, value) };
         }
+    }
+
+    fn clear_floating_point_control(&mut self) {
+        registers::clear_floating_point_control();
+    }
+
+    fn clear_program_registers(&mut self) {
+        registers::clear();
     }
 
     fn wake(&mut self, cpu: u16) {

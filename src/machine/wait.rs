@@ -144,15 +144,20 @@ pub fn load_cr0(value: u64) {
     }
 }
 
-/// As [`for_external`], with service signals admitted for this one wait.
-pub fn for_external_or_input() -> Waited {
+/// Works with these bits of real CR0 one, besides those that the firmware last loaded.
+pub fn with_cr0<T>(more: u64, work: impl FnOnce() -> T) -> T {
     // SAFETY: as above.
     unsafe {
         let real =
             core::ptr::read_volatile(core::ptr::without_provenance::<u64>(LOWCORE_CR0 as usize));
-        instruction::lctlg(0, real | CR0_SERVICE_SIGNAL);
-        let waited = for_external();
+        instruction::lctlg(0, real | more);
+        let done = work();
         instruction::lctlg(0, real);
-        waited
+        done
     }
+}
+
+/// As [`for_external`], with service signals admitted for this one wait.
+pub fn for_external_or_input() -> Waited {
+    with_cr0(CR0_SERVICE_SIGNAL, for_external)
 }

@@ -4,10 +4,13 @@
 //! accepted, because a program that spins for another CPU is what they are for, and under one clock
 //! for all CPUs spinning is time that nothing else can use.
 //!
-//! Code 308 resets the configuration: by clear reset (subcode 0, which leaves storage alone) or by load
-//! normal (subcode 1), each of which goes on with the PSW at absolute 0. There is no device to load
-//! from, so no parameters of a load can be set (5) or had (6), and what loads anew (3 and others) is
-//! not offered. That, and any other code, is a specification exception, by which programs probe.
+//! Code 308 resets the configuration: by clear reset (subcode 0) or by load normal (subcode 1), each of
+//! which goes on with the PSW at absolute 0. The clear reset is the modified one: of what the Principles
+//! of Operation has it clear, storage and the storage keys stay, for the program that goes on stands
+//! there (a control program starts its successor in this way). There is no device to load from, so no
+//! parameters of a load can be set (5) or had (6), and what loads anew (3 and others) is not offered: so
+//! nothing asks for the clear reset that clears storage. What is not offered is a specification
+//! exception, by which programs probe.
 
 use crate::arch::address::{Absolute, PAGE, Real};
 use crate::arch::interruption::ProgramInterruption;
@@ -28,7 +31,7 @@ const TIME_SLICE_END_DIRECTED: u16 = 0x9C;
 
 /// Reset and load.
 const LOAD: u16 = 0x308;
-/// Subcode of code 308: clear reset, then the PSW at 0.
+/// Subcode of code 308: modified clear reset of all CPUs, then the PSW at 0.
 const CLEAR_RESET: u64 = 0;
 /// Subcode: CPU reset of all other CPUs, initial CPU reset of this one, then the PSW at 0.
 const LOAD_NORMAL_RESET: u64 = 1;

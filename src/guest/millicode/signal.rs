@@ -369,11 +369,17 @@ fn carry_out<H: Hardware>(
 }
 
 /// The resets that were ordered of this CPU: the furthest of them.
+///
+/// CPU reset leaves all registers of the program as they are. Initial CPU reset clears of them, besides
+/// the control registers, the floating-point-control register; clear reset all.
+///
+/// Source: Principles of Operation, "Resets", the summary of functions performed by resets.
 fn reset_cpu<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H, mailbox: &Mailbox, orders: u32) {
     mailbox.emergency.store(0, Ordering::Release);
     mailbox.external_call.store(0, Ordering::Release);
     if orders & order::CLEAR_RESET != 0 {
         cpu.clear_reset();
+        hardware.clear_program_registers();
     } else if orders & order::INITIAL_CPU_RESET != 0 {
         cpu.initial_cpu_reset();
     } else {
@@ -382,6 +388,7 @@ fn reset_cpu<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H, mailbox: &Mailbox, o
     }
     hardware.set_cpu_timer(0);
     hardware.set_clock_programmable_field(0);
+    hardware.clear_floating_point_control();
 }
 
 /// Resets the configuration for a control program that is to be loaded anew: every other CPU by

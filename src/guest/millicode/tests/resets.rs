@@ -35,7 +35,21 @@ fn measuring() -> Bench {
     bench.cpu.general[5] = 55;
     bench.cpu.control[4] = 44;
     bench.set_doublewords(0, &[0x0008_0000_8000_4000]);
+    bench.hardware.floating_point_control = 0xF800_0000;
+    bench.hardware.vectors = [1 << 127 | 1; 32];
+    bench.hardware.access = [2; 16];
     bench
+}
+
+/// Whether the floating-point-control register, the vector registers with the floating-point registers,
+/// and the access registers are clear.
+fn cleared(bench: &Bench) -> [bool; 3] {
+    let hardware = &bench.hardware;
+    [
+        hardware.floating_point_control == 0,
+        hardware.vectors == [0; 32],
+        hardware.access == [0; 16],
+    ]
 }
 
 #[test]
@@ -46,6 +60,7 @@ fn load_normal_resets_this_cpu_initially_and_the_others_and_goes_on_at_the_psw_a
     assert_eq!(bench.cpu.psw.address, 0x4000);
     assert_eq!(bench.cpu.psw.mask, 0x8000_0000, "bit 12 is inverted");
     assert_eq!((bench.cpu.general[5], bench.cpu.control[4]), (55, 0));
+    assert_eq!(cleared(&bench), [true, false, false]);
     let own = &bench.cpu.own;
     let basic = own.counters().state(CounterSet::Basic);
     assert_eq!(basic, ControlState::Disabled);
@@ -59,13 +74,16 @@ fn load_normal_resets_this_cpu_initially_and_the_others_and_goes_on_at_the_psw_a
 }
 
 #[test]
-fn clear_reset_clears_the_general_registers_too_and_leaves_storage_and_authorization_alone() {
+fn clear_reset_clears_all_registers_and_leaves_storage_keys_and_authorization_alone() {
     let mut bench = measuring();
     bench.set_doublewords(0x3000, &[7]);
+    bench.hardware.keys[3] = 0x34;
     bench.cpu.general[1] = 0;
     let authorized = bench.cpu.own.counters().authorized();
     assert_eq!(issue(&mut bench, diagnose_308(2)), Ok(Outcome::Jumped));
     assert_eq!(bench.cpu.general, [0; 16]);
+    assert_eq!(cleared(&bench), [true; 3]);
+    assert_eq!(bench.hardware.keys[3], 0x34);
     assert_eq!(bench.doubleword(0x3000), 7);
     assert_eq!(bench.cpu.own.counters().authorized(), authorized);
     let orders = bench.configuration.mailboxes[1]
@@ -91,6 +109,7 @@ fn cpu_reset_leaves_everything_enabled_and_inactive_and_no_sample_is_due() {
     assert_eq!(own.sampling().dear(), dear);
     assert!(!own.alerts().any());
     assert_eq!(bench.cpu.sampling.own, NEVER);
+    assert_eq!(cleared(&bench), [false; 3]);
 }
 
 #[test]

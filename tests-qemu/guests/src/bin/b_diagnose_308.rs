@@ -1,5 +1,5 @@
 //! DIAGNOSE 308: load normal (subcode 1) and clear reset (0) reset both CPUs and their measurement facilities,
-//! and go on with the PSW at absolute 0; there are no load parameters (5 and 6), and nothing else is offered.
+//! and go on with the PSW at absolute 0, and clear what registers they should; there are no load parameters (5 and 6), and nothing else is offered.
 #![no_std]
 #![no_main]
 
@@ -7,10 +7,11 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use guests::attempt;
 use guests::attempt::{Outcome, outcome, suppressed};
-use guests::check::check;
+use guests::check::{check, holds};
 use guests::insn::control::{lctlg_all, stctg_all};
 use guests::insn::cpu::{Order, sigp};
 use guests::insn::measurement::{controls, lcctl, lpp, lsctl, qctri, qsi, set};
+use guests::insn::registers::Registers;
 use guests::insn::yield_cpu;
 use guests::{lowcore, sampling, smp};
 
@@ -23,6 +24,14 @@ guests::guest!(run);
 
 const SPECIFICATION: u16 = 6;
 const ADDRESSING: u16 = 5;
+
+/// What the floating-point, vector and access registers hold before a reset.
+const BEFORE: Registers = Registers {
+    vectors: [[0x1111_2222_3333_4444, 0x5555_6666_7777_8888]; 32],
+    access: [0x9999_AAAA; 16],
+    // Inexact, and rounding toward zero.
+    control: 0x0008_0001,
+};
 
 static RUNNING: AtomicU32 = AtomicU32::new(0);
 
@@ -71,7 +80,7 @@ fn reset(subcode: u64) -> (u64, u64) {
     (kept, other)
 }
 
-fn both(name: &str, subcode: u64, registers: (u64, u64)) {
+fn both(name: &str, subcode: u64, registers: (u64, u64), others: Registers) {
     guests::insn::control::lctlg_4(0x4444);
     smp::start(1, other);
     let before = RUNNING.load(Ordering::Relaxed);
@@ -85,9 +94,24 @@ fn both(name: &str, subcode: u64, registers: (u64, u64)) {
     );
     check("sampling active", lsctl(&sampling::prepare(4, 10_000)), 0);
     lpp(0x99);
+    BEFORE.load();
     let found = reset(subcode);
+    let found_of_others = Registers::store();
     check(name, found.0, registers.0);
     check("  another general register", found.1, registers.1);
+    check(
+        "  floating-point control",
+        found_of_others.control,
+        others.control,
+    );
+    holds(
+        "  vector registers, with the floating-point registers",
+        found_of_others.vectors == others.vectors,
+    );
+    holds(
+        "  access registers",
+        found_of_others.access == others.access,
+    );
     let information = qctri();
     check(
         "  authorized",
@@ -162,6 +186,10 @@ fn run() {
             suppressed(SPECIFICATION, 4),
         );
     }
-    both("load normal", 1, (55, 77));
-    both("clear reset", 0, (0, 0));
+    let without_control = Registers {
+        control: 0,
+        ..BEFORE
+    };
+    both("load normal", 1, (55, 77), without_control);
+    both("clear reset", 0, (0, 0), Registers::CLEAR);
 }

@@ -10,6 +10,7 @@ pub mod clock;
 pub mod control;
 pub mod cpu;
 pub mod measurement;
+pub mod registers;
 pub mod storage;
 
 /// DIAGNOSE 44: the program waits for another CPU and gives its turn away. Privileged.

@@ -1,0 +1,61 @@
+//! The registers that the firmware itself does not use: floating-point, vector and access registers.
+//!
+//! They are the guest's all the time and stay in the hardware, on the guest's own CPU. Only a reset
+//! changes them here, by name: the firmware is soft-float, so the compiler never knows of them.
+
+use crate::arch::control::{CR0_AFP, CR0_VECTOR};
+use crate::arch::facility::FacilityList;
+use crate::machine::{instruction, wait};
+use core::arch::asm;
+
+/// The facility bit of the vector facility for z/Architecture.
+const VECTOR_FACILITY: u32 = 129;
+
+/// Sets the floating-point-control register to zeros.
+pub fn clear_floating_point_control() {
+    wait::with_cr0(CR0_AFP, || {
+        // SAFETY: SET FPC changes a register that no compiled code uses.
+        unsafe { asm!(".insn rre,0xb3840000,{},%r0", in(reg) 0_u64, options(nostack, nomem)) };
+    });
+}
+
+/// Sets the floating-point registers, or the vector registers that they are part of where the machine
+/// has such, and the access registers to zeros.
+pub fn clear() {
+    let zeros = [0_u32; 16];
+    // SAFETY: LOAD ACCESS MULTIPLE fetches 64 bytes of a local variable.
+    unsafe { asm!("lam %a0,%a15,0({})", in(reg_addr) &raw const zeros, options(nostack)) };
+    if FacilityList(instruction::stfle()).has(VECTOR_FACILITY) {
+        wait::with_cr0(CR0_AFP | CR0_VECTOR, clear_vectors);
+    } else {
+        wait::with_cr0(CR0_AFP, clear_floating_point);
+    }
+}
+
+/// VECTOR GENERATE BYTE MASK of no byte, 32 times. The numbers of the upper 16 registers have their
+/// leftmost bit in another halfword.
+fn clear_vectors() {
+    // SAFETY: changes registers that no compiled code uses; the vector control is one.
+    unsafe {
+        asm!(
+            ".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15",
+            ".short 0xe700+16*\\n,0,0x0044",
+            ".short 0xe700+16*\\n,0,0x0844",
+            ".endr",
+            options(nostack, nomem)
+        );
+    }
+}
+
+/// LOAD ZERO, long, 16 times.
+fn clear_floating_point() {
+    // SAFETY: changes registers that no compiled code uses; the AFP-register control is one.
+    unsafe {
+        asm!(
+            ".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15",
+            ".long 0xb3750000+16*\\n",
+            ".endr",
+            options(nostack, nomem)
+        );
+    }
+}
