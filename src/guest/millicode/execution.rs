@@ -275,10 +275,15 @@ impl<H: Hardware, W: Way> Execution<'_, H, W> {
         W::otherwise(|| storage::put(self.cpu, self.configuration, self.hardware, at, from))
     }
 
-    /// The absolute address of an operand in the page that was last fetched from, or stored into.
+    /// The absolute address of an operand in the page that was last fetched from, or stored into; the
+    /// whole way looks there itself.
     #[inline(always)]
     pub fn kept(&self, at: Virtual, length: u64, access: Access) -> Option<Absolute> {
-        storage::kept(self.cpu, self.configuration, at, length, access)
+        if W::PLAIN {
+            storage::kept(self.cpu, self.configuration, at, length, access)
+        } else {
+            None
+        }
     }
 
     /// Tests the access to an operand without making it.
