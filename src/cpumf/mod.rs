@@ -25,17 +25,8 @@ pub mod state;
 mod fixtures;
 #[cfg(test)]
 mod model_alert;
-
-/// How many cases a property is tried on: PROPTEST_CASES, or 2000.
 #[cfg(test)]
-fn property_config() -> proptest::prelude::ProptestConfig {
-    let cases = std::env::var("PROPTEST_CASES").map_or(2000, |cases| cases.parse().unwrap());
-    proptest::prelude::ProptestConfig {
-        cases,
-        failure_persistence: None,
-        ..Default::default()
-    }
-}
+mod second_opinion;
 
 pub use alert::{Alert, PendingAlerts};
 pub use authority::{Instruction, authorize};

@@ -8,10 +8,10 @@ use super::counters::{
 use super::facility::{ConfigurationLevel, Facility, Reset};
 use super::fixtures::of_model;
 use super::model::Z15;
-use super::property_config;
 use super::sampling::fixtures::SparseStorage;
 use super::sampling::request::SamplingRequest;
 use super::sampling::{Diagnosis, Snapshot, load_sampling_controls};
+use super::second_opinion::{ALERTS, agree};
 use super::state::ControlState;
 use crate::arch::address::Virtual;
 use crate::arch::condition::ConditionCode;
@@ -285,11 +285,10 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-proptest! {
-    #![proptest_config(property_config())]
-
-    #[test]
-    fn pending_alerts_follow_the_tables(events in proptest::collection::vec(event(), 1..80)) {
+#[test]
+fn pending_alerts_follow_the_tables() {
+    let cases = proptest::collection::vec(event(), 1..80);
+    agree(ALERTS, cases, |events| {
         let (mut cpu, mut book) = (Cpu::new(), Book::default());
         prop_assert_eq!(cpu.facility.alerts().parameter(), 0);
         for event in events {
@@ -302,7 +301,8 @@ proptest! {
             let counters = cpu.facility.counters().state(CounterSet::Basic);
             let states = [
                 counters,
-                cpu.groups.state(cpu.facility.counters().coprocessor_groups_authorized()),
+                cpu.groups
+                    .state(cpu.facility.counters().coprocessor_groups_authorized()),
                 cpu.facility.sampling().basic(),
                 cpu.facility.sampling().diagnostic(),
             ];
@@ -315,5 +315,6 @@ proptest! {
             let (_, code) = extract_cpu_counter(&cpu.facility, &NOW, false, 0, 448).unwrap();
             prop_assert_eq!(code == ConditionCode::Three, book.pending.contains(&16));
         }
-    }
+        Ok(())
+    });
 }

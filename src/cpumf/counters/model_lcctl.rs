@@ -1,9 +1,10 @@
 //! The counter facility against counters that are incremented one activity at a time, with the
 //! states as three halfwords of bits and the figures as tables.
 
+use super::super::Reset;
 use super::super::fixtures::of_model;
 use super::super::model::{MODELS, Model};
-use super::super::{Reset, property_config};
+use super::super::second_opinion::{CPU_COUNTER_SETS, agree};
 use super::{
     Activity, CounterSet, CounterSets, GlobalCounterControls, extract_cpu_counter,
     load_cpu_counter_set_controls, query_counter_information, set_cpu_counter,
@@ -167,88 +168,102 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-proptest! {
-    #![proptest_config(property_config())]
-
-    #[test]
-    fn counters_by_difference_are_counters_by_increment(
-        model in 0..MODELS.len(),
-        authorized in 0_u16..16,
-        events in proptest::collection::vec(event(), 1..30),
-        probes in proptest::collection::vec(number(), 8),
-    ) {
-        let model = &MODELS[model];
-        let mut facility = of_model(model);
-        let mut now = Activity::NONE;
-        facility.authorize_counters(CounterSets(authorized), &now);
-        let mut book = Book { model, a: authorized, e: 0, c: 0, counters: BTreeMap::new() };
-        for event in events {
-            match event {
-                Event::Lcctl(operand) => {
-                    let found = load_cpu_counter_set_controls(&mut facility, &now, operand);
-                    prop_assert_eq!(found, book.lcctl(operand));
+#[test]
+fn counters_by_difference_are_counters_by_increment() {
+    let cases = (
+        0..MODELS.len(),
+        0_u16..16,
+        proptest::collection::vec(event(), 1..30),
+        proptest::collection::vec(number(), 8),
+    );
+    agree(
+        CPU_COUNTER_SETS,
+        cases,
+        |(model, authorized, events, probes)| {
+            let model = &MODELS[model];
+            let mut facility = of_model(model);
+            let mut now = Activity::NONE;
+            facility.authorize_counters(CounterSets(authorized), &now);
+            let mut book = Book {
+                model,
+                a: authorized,
+                e: 0,
+                c: 0,
+                counters: BTreeMap::new(),
+            };
+            for event in events {
+                match event {
+                    Event::Lcctl(operand) => {
+                        let found = load_cpu_counter_set_controls(&mut facility, &now, operand);
+                        prop_assert_eq!(found, book.lcctl(operand));
+                    }
+                    Event::Scctr(number, value) => {
+                        let found = set_cpu_counter(&mut facility, &now, false, value, number);
+                        let expected = if number > 0xFFFF {
+                            Err(ProgramInterruption::Specification)
+                        } else if book.enabled_set_of(number as u16).is_some() {
+                            book.counters.insert(number as u16, value);
+                            Ok(ConditionCode::Zero)
+                        } else {
+                            Ok(ConditionCode::Three)
+                        };
+                        prop_assert_eq!(found, expected);
+                    }
+                    Event::Run(cycles, instructions, problem_cycles, problem_instructions) => {
+                        let by = Activity {
+                            cycles,
+                            instructions,
+                            problem_cycles,
+                            problem_instructions,
+                        };
+                        book.run(&by);
+                        now = Activity {
+                            cycles: now.cycles.wrapping_add(cycles),
+                            instructions: now.instructions.wrapping_add(instructions),
+                            problem_cycles: now.problem_cycles.wrapping_add(problem_cycles),
+                            problem_instructions: now
+                                .problem_instructions
+                                .wrapping_add(problem_instructions),
+                        };
+                    }
+                    Event::Authorize(sets) => {
+                        facility.authorize_counters(CounterSets(sets), &now);
+                        (book.a, book.e, book.c) = (sets, book.e & sets, book.c & sets);
+                    }
+                    Event::Lose(index) => {
+                        let set = CounterSet::LOADED[index];
+                        facility.lose_counter_data(set, &now);
+                        book.c &= !set.bit().0;
+                    }
+                    Event::CpuReset => {
+                        facility.reset(Reset::Cpu, &now);
+                        book.c = 0;
+                    }
+                    Event::InitialReset => {
+                        facility.reset(Reset::Initial, &now);
+                        (book.e, book.c) = (0, 0);
+                    }
                 }
-                Event::Scctr(number, value) => {
-                    let found = set_cpu_counter(&mut facility, &now, false, value, number);
+                book.settle();
+                let block = query_counter_information(&facility, &GlobalCounterControls::default());
+                let halfwords = [model.cfvn, book.a, book.e, book.c, 0, model.csvn];
+                for (index, halfword) in halfwords.into_iter().enumerate() {
+                    prop_assert_eq!(&block[2 * index..2 * index + 2], halfword.to_be_bytes());
+                }
+                for &number in probes.iter().chain(&[0, 1, 32, 33]) {
+                    let found = extract_cpu_counter(&facility, &now, false, 0, number);
                     let expected = if number > 0xFFFF {
                         Err(ProgramInterruption::Specification)
                     } else if book.enabled_set_of(number as u16).is_some() {
-                        book.counters.insert(number as u16, value);
-                        Ok(ConditionCode::Zero)
+                        let value = book.counters.get(&(number as u16)).copied().unwrap_or(0);
+                        Ok((Some(value), ConditionCode::Zero))
                     } else {
-                        Ok(ConditionCode::Three)
+                        Ok((None, ConditionCode::Three))
                     };
-                    prop_assert_eq!(found, expected);
-                }
-                Event::Run(cycles, instructions, problem_cycles, problem_instructions) => {
-                    let by =
-                        Activity { cycles, instructions, problem_cycles, problem_instructions };
-                    book.run(&by);
-                    now = Activity {
-                        cycles: now.cycles.wrapping_add(cycles),
-                        instructions: now.instructions.wrapping_add(instructions),
-                        problem_cycles: now.problem_cycles.wrapping_add(problem_cycles),
-                        problem_instructions: now
-                            .problem_instructions
-                            .wrapping_add(problem_instructions),
-                    };
-                }
-                Event::Authorize(sets) => {
-                    facility.authorize_counters(CounterSets(sets), &now);
-                    (book.a, book.e, book.c) = (sets, book.e & sets, book.c & sets);
-                }
-                Event::Lose(index) => {
-                    let set = CounterSet::LOADED[index];
-                    facility.lose_counter_data(set, &now);
-                    book.c &= !set.bit().0;
-                }
-                Event::CpuReset => {
-                    facility.reset(Reset::Cpu, &now);
-                    book.c = 0;
-                }
-                Event::InitialReset => {
-                    facility.reset(Reset::Initial, &now);
-                    (book.e, book.c) = (0, 0);
+                    prop_assert_eq!(found, expected, "counter {}", number);
                 }
             }
-            book.settle();
-            let block = query_counter_information(&facility, &GlobalCounterControls::default());
-            let halfwords = [model.cfvn, book.a, book.e, book.c, 0, model.csvn];
-            for (index, halfword) in halfwords.into_iter().enumerate() {
-                prop_assert_eq!(&block[2 * index..2 * index + 2], halfword.to_be_bytes());
-            }
-            for &number in probes.iter().chain(&[0, 1, 32, 33]) {
-                let found = extract_cpu_counter(&facility, &now, false, 0, number);
-                let expected = if number > 0xFFFF {
-                    Err(ProgramInterruption::Specification)
-                } else if book.enabled_set_of(number as u16).is_some() {
-                    let value = book.counters.get(&(number as u16)).copied().unwrap_or(0);
-                    Ok((Some(value), ConditionCode::Zero))
-                } else {
-                    Ok((None, ConditionCode::Three))
-                };
-                prop_assert_eq!(found, expected, "counter {}", number);
-            }
-        }
-    }
+            Ok(())
+        },
+    );
 }

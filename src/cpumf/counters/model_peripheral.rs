@@ -1,10 +1,11 @@
 //! The coprocessor groups against a book-keeping of bits, cycles and a map of counters, on several
 //! CPUs that share them.
 
+use super::super::Reset;
 use super::super::facility::Facility;
 use super::super::fixtures::of_model;
 use super::super::model::{MODELS, Model};
-use super::super::{Reset, property_config};
+use super::super::second_opinion::{COPROCESSOR_GROUPS, agree};
 use super::{
     Activity, Coprocessor, CoprocessorGroups, CounterSets, CryptoFunction,
     extract_coprocessor_group_address, extract_cpu_counter, extract_peripheral_counter,
@@ -181,136 +182,149 @@ fn cpus(model: &'static Model) -> [Facility; CPUS] {
     })
 }
 
-proptest! {
-    #![proptest_config(property_config())]
-
-    #[test]
-    fn the_coprocessor_groups_are_what_all_cpus_see_of_them(
-        model in 0..MODELS.len(),
-        shared in 0_u16..5,
-        events in proptest::collection::vec(event(), 1..50),
-        probes in proptest::collection::vec(r2(), 4),
-    ) {
-        let model = &MODELS[model];
-        let mut cpus = cpus(model);
-        // Nothing is installed when no CPU shares; else CPUs share in pairs, in threes and so on.
-        let (mut groups, attached) = match shared {
-            0 => (CoprocessorGroups::none(), [0; CPUS]),
-            _ => {
-                let attached = core::array::from_fn(|cpu| cpu as u64 / u64::from(shared));
-                (CoprocessorGroups::new(CPUS as u16, shared), attached)
-            }
-        };
-        let mut book = Book {
-            model,
-            groups: if shared == 0 { 0 } else { attached[CPUS - 1] + 1 },
-            attached,
-            a: [false; CPUS],
-            e: false,
-            c: false,
-            change: false,
-            counters: BTreeMap::new(),
-            crypto: BTreeMap::new(),
-            busy: BTreeMap::new(),
-            clock: 0,
-            alerted: [false; CPUS],
-        };
-        for event in events {
-            match event {
-                Event::Lpctl(cpu, operand) => {
-                    let found =
-                        load_peripheral_counter_set_controls(&cpus[cpu], &mut groups, operand);
-                    prop_assert_eq!(found, book.lpctl(cpu, operand));
+#[test]
+fn the_coprocessor_groups_are_what_all_cpus_see_of_them() {
+    let cases = (
+        0..MODELS.len(),
+        0_u16..5,
+        proptest::collection::vec(event(), 1..50),
+        proptest::collection::vec(r2(), 4),
+    );
+    agree(
+        COPROCESSOR_GROUPS,
+        cases,
+        |(model, shared, events, probes)| {
+            let model = &MODELS[model];
+            let mut cpus = cpus(model);
+            // Nothing is installed when no CPU shares; else CPUs share in pairs, in threes and so on.
+            let (mut groups, attached) = match shared {
+                0 => (CoprocessorGroups::none(), [0; CPUS]),
+                _ => {
+                    let attached = core::array::from_fn(|cpu| cpu as u64 / u64::from(shared));
+                    (CoprocessorGroups::new(CPUS as u16, shared), attached)
                 }
-                Event::Spctr(cpu, value, r2) => {
-                    let found =
-                        set_peripheral_counter(&cpus[cpu], &mut groups, false, value, r2);
-                    let expected = book.place(cpu, r2).map(|place| match place {
-                        Some(place) => {
-                            book.counters.insert(place, value);
-                            ConditionCode::Zero
+            };
+            let mut book = Book {
+                model,
+                groups: if shared == 0 {
+                    0
+                } else {
+                    attached[CPUS - 1] + 1
+                },
+                attached,
+                a: [false; CPUS],
+                e: false,
+                c: false,
+                change: false,
+                counters: BTreeMap::new(),
+                crypto: BTreeMap::new(),
+                busy: BTreeMap::new(),
+                clock: 0,
+                alerted: [false; CPUS],
+            };
+            for event in events {
+                match event {
+                    Event::Lpctl(cpu, operand) => {
+                        let found =
+                            load_peripheral_counter_set_controls(&cpus[cpu], &mut groups, operand);
+                        prop_assert_eq!(found, book.lpctl(cpu, operand));
+                    }
+                    Event::Spctr(cpu, value, r2) => {
+                        let found =
+                            set_peripheral_counter(&cpus[cpu], &mut groups, false, value, r2);
+                        let expected = book.place(cpu, r2).map(|place| match place {
+                            Some(place) => {
+                                book.counters.insert(place, value);
+                                ConditionCode::Zero
+                            }
+                            None => ConditionCode::Three,
+                        });
+                        prop_assert_eq!(found, expected);
+                    }
+                    Event::Authorize(cpu, on) => {
+                        cpus[cpu].authorize_coprocessor_groups(on, &groups);
+                        book.alerted[cpu] |= book.a[cpu] && book.e && !on;
+                        book.a[cpu] = on;
+                    }
+                    Event::Attach(cpu, group) => {
+                        groups.attach(cpu as u16, group);
+                        if u64::from(group) < book.groups {
+                            book.attached[cpu] = u64::from(group);
                         }
-                        None => ConditionCode::Three,
-                    });
-                    prop_assert_eq!(found, expected);
-                }
-                Event::Authorize(cpu, on) => {
-                    cpus[cpu].authorize_coprocessor_groups(on, &groups);
-                    book.alerted[cpu] |= book.a[cpu] && book.e && !on;
-                    book.a[cpu] = on;
-                }
-                Event::Attach(cpu, group) => {
-                    groups.attach(cpu as u16, group);
-                    if u64::from(group) < book.groups {
-                        book.attached[cpu] = u64::from(group);
+                        book.change |= book.e;
                     }
-                    book.change |= book.e;
-                }
-                Event::Issue(cpu, coprocessor, kind, cycles) => {
-                    let (name, _) = FIGURE_2_10[coprocessor];
-                    let found = groups.issue(cpu as u16, name, book.clock, cycles);
-                    if shared == 0 {
-                        prop_assert_eq!(found, None);
-                        continue;
-                    }
-                    let expected = book.issue(cpu, coprocessor, kind, cycles);
-                    let found = found.unwrap();
-                    prop_assert_eq!((found.busy, found.blocked), expected);
-                    cpus[cpu].count_crypto(FIGURE_2_8[kind].0, found);
-                }
-                Event::Time(cycles) => book.clock += cycles,
-                Event::CpuReset(cpu, initial) => {
-                    let reset = if initial { Reset::Initial } else { Reset::Cpu };
-                    cpus[cpu].reset(reset, &NOW);
-                    book.alerted[cpu] = false;
-                    // What the reset does to the crypto-activity set is another model's business.
-                    book.crypto.retain(|(other, _), _| *other != cpu || !initial);
-                    if CRYPTO_ACTIVE[cpu] {
-                        load_cpu_counter_set_controls(&mut cpus[cpu], &NOW, 0x0008_0008).unwrap();
-                    }
-                }
-                Event::MachineReset => {
-                    groups.reset();
-                    book.disable();
-                }
-            }
-            let controls = groups.controls();
-            for (cpu, facility) in cpus.iter().enumerate() {
-                let block = query_counter_information(facility, &controls);
-                let sees = |control: bool| u8::from(book.a[cpu] && control) << 7;
-                prop_assert_eq!(block[2], sees(true));
-                prop_assert_eq!(block[4], sees(book.e));
-                prop_assert_eq!(block[6], sees(book.c));
-                let last = u16::try_from(book.groups.saturating_sub(1)).unwrap();
-                prop_assert_eq!(&block[12..14], last.to_be_bytes());
-                prop_assert_eq!(block[14], u8::from(book.change) << 7);
-                let alerts = if book.alerted[cpu] { 0x80 } else { 0 };
-                prop_assert_eq!(facility.alerts().parameter(), alerts);
-                for &r2 in probes.iter().chain(&[0, 1, 2, 3, 4, 5, 6, 7, 0x100]) {
-                    let found = extract_peripheral_counter(facility, &groups, false, r2);
-                    let expected = book.place(cpu, r2).map(|place| match place {
-                        Some(place) => {
-                            let value = book.counters.get(&place).copied().unwrap_or(0);
-                            (Some(value), ConditionCode::Zero)
+                    Event::Issue(cpu, coprocessor, kind, cycles) => {
+                        let (name, _) = FIGURE_2_10[coprocessor];
+                        let found = groups.issue(cpu as u16, name, book.clock, cycles);
+                        if shared == 0 {
+                            prop_assert_eq!(found, None);
+                            continue;
                         }
-                        None => (None, ConditionCode::Three),
-                    });
-                    prop_assert_eq!(found, expected);
+                        let expected = book.issue(cpu, coprocessor, kind, cycles);
+                        let found = found.unwrap();
+                        prop_assert_eq!((found.busy, found.blocked), expected);
+                        cpus[cpu].count_crypto(FIGURE_2_8[kind].0, found);
+                    }
+                    Event::Time(cycles) => book.clock += cycles,
+                    Event::CpuReset(cpu, initial) => {
+                        let reset = if initial { Reset::Initial } else { Reset::Cpu };
+                        cpus[cpu].reset(reset, &NOW);
+                        book.alerted[cpu] = false;
+                        // What the reset does to the crypto-activity set is another model's business.
+                        book.crypto
+                            .retain(|(other, _), _| *other != cpu || !initial);
+                        if CRYPTO_ACTIVE[cpu] {
+                            load_cpu_counter_set_controls(&mut cpus[cpu], &NOW, 0x0008_0008)
+                                .unwrap();
+                        }
+                    }
+                    Event::MachineReset => {
+                        groups.reset();
+                        book.disable();
+                    }
                 }
-                let address =
-                    extract_coprocessor_group_address(&cpus[0], &groups, false, !0, cpu as u64);
-                let expected = match shared {
-                    0 => (None, ConditionCode::Three),
-                    _ => (Some(!0 << 32 | book.attached[cpu] << 8), ConditionCode::Zero),
-                };
-                prop_assert_eq!(address, Ok(expected));
-                let last = if model.csvn < 6 { 80 } else { 84 };
-                for number in (64..last).filter(|_| CRYPTO_ACTIVE[cpu]) {
-                    let found = extract_cpu_counter(facility, &NOW, false, 0, number);
-                    let value = book.crypto.get(&(cpu, number)).copied().unwrap_or(0);
-                    prop_assert_eq!(found, Ok((Some(value), ConditionCode::Zero)));
+                let controls = groups.controls();
+                for (cpu, facility) in cpus.iter().enumerate() {
+                    let block = query_counter_information(facility, &controls);
+                    let sees = |control: bool| u8::from(book.a[cpu] && control) << 7;
+                    prop_assert_eq!(block[2], sees(true));
+                    prop_assert_eq!(block[4], sees(book.e));
+                    prop_assert_eq!(block[6], sees(book.c));
+                    let last = u16::try_from(book.groups.saturating_sub(1)).unwrap();
+                    prop_assert_eq!(&block[12..14], last.to_be_bytes());
+                    prop_assert_eq!(block[14], u8::from(book.change) << 7);
+                    let alerts = if book.alerted[cpu] { 0x80 } else { 0 };
+                    prop_assert_eq!(facility.alerts().parameter(), alerts);
+                    for &r2 in probes.iter().chain(&[0, 1, 2, 3, 4, 5, 6, 7, 0x100]) {
+                        let found = extract_peripheral_counter(facility, &groups, false, r2);
+                        let expected = book.place(cpu, r2).map(|place| match place {
+                            Some(place) => {
+                                let value = book.counters.get(&place).copied().unwrap_or(0);
+                                (Some(value), ConditionCode::Zero)
+                            }
+                            None => (None, ConditionCode::Three),
+                        });
+                        prop_assert_eq!(found, expected);
+                    }
+                    let address =
+                        extract_coprocessor_group_address(&cpus[0], &groups, false, !0, cpu as u64);
+                    let expected = match shared {
+                        0 => (None, ConditionCode::Three),
+                        _ => (
+                            Some(!0 << 32 | book.attached[cpu] << 8),
+                            ConditionCode::Zero,
+                        ),
+                    };
+                    prop_assert_eq!(address, Ok(expected));
+                    let last = if model.csvn < 6 { 80 } else { 84 };
+                    for number in (64..last).filter(|_| CRYPTO_ACTIVE[cpu]) {
+                        let found = extract_cpu_counter(facility, &NOW, false, 0, number);
+                        let value = book.crypto.get(&(cpu, number)).copied().unwrap_or(0);
+                        prop_assert_eq!(found, Ok((Some(value), ConditionCode::Zero)));
+                    }
                 }
             }
-        }
-    }
+            Ok(())
+        },
+    );
 }

@@ -6,10 +6,26 @@ use crate::arch::tod::TodExtended;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+/// Bytes with consecutive addresses, and which of them were ever stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Line {
+    bytes: [u8; LINE],
+    stored: u64,
+}
+
+const LINE: usize = 64;
+
+impl Line {
+    const NEW: Self = Self {
+        bytes: [0; LINE],
+        stored: 0,
+    };
+}
+
 /// Storage of which only `ranges` are available; bytes never stored are zeros.
 #[derive(Clone, Debug, Default)]
 pub struct SparseStorage {
-    pub bytes: BTreeMap<u64, u8>,
+    lines: BTreeMap<u64, Line>,
     pub ranges: Vec<Range<u64>>,
     /// What the program puts at the place of a compare and swap just before it, last first.
     pub interference: Vec<u128>,
@@ -33,7 +49,36 @@ impl SparseStorage {
     }
 
     pub fn byte(&self, at: u64) -> u8 {
-        self.bytes.get(&at).copied().unwrap_or(0)
+        let line = self.lines.get(&(at / LINE as u64));
+        line.map_or(0, |line| line.bytes[at as usize % LINE])
+    }
+
+    /// Whether the byte was ever stored.
+    pub fn stored(&self, at: u64) -> bool {
+        let line = self.lines.get(&(at / LINE as u64));
+        line.is_some_and(|line| line.stored >> (at % LINE as u64) & 1 == 1)
+    }
+
+    /// How many bytes were ever stored.
+    pub fn stored_bytes(&self) -> usize {
+        let counts = self.lines.values().map(|line| line.stored.count_ones());
+        counts.sum::<u32>() as usize
+    }
+
+    /// An address at which the contents are not those of `other`.
+    pub fn difference(&self, other: &Self) -> Option<u64> {
+        let contents = |storage: &Self, place: &u64| {
+            let line = storage.lines.get(place);
+            line.map_or(Line::NEW.bytes, |line| line.bytes)
+        };
+        let places = self.lines.keys().chain(other.lines.keys());
+        places.copied().find_map(|place| {
+            let pairs = contents(self, &place)
+                .into_iter()
+                .zip(contents(other, &place));
+            let at = pairs.enumerate().find(|(_, (own, its))| own != its)?.0;
+            Some(place * LINE as u64 + at as u64)
+        })
     }
 
     pub fn bytes_at<const N: usize>(&self, at: u64) -> [u8; N] {
@@ -41,8 +86,16 @@ impl SparseStorage {
     }
 
     pub fn put(&mut self, at: u64, bytes: &[u8]) {
-        for (index, &byte) in bytes.iter().enumerate() {
-            self.bytes.insert(at + index as u64, byte);
+        let (mut at, mut rest) = (at, bytes);
+        while !rest.is_empty() {
+            let line = self.lines.entry(at / LINE as u64).or_insert(Line::NEW);
+            let first = at as usize % LINE;
+            let (here, behind) = rest.split_at(rest.len().min(LINE - first));
+            for (index, &byte) in (first..).zip(here) {
+                line.bytes[index] = byte;
+                line.stored |= 1 << index;
+            }
+            (at, rest) = (at + here.len() as u64, behind);
         }
     }
 

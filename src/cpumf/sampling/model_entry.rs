@@ -4,7 +4,7 @@
 use super::super::facility::{ConfigurationLevel, Facility};
 use super::super::fixtures::{LIMITS, sampling};
 use super::super::model::{MODELS, Model};
-use super::super::property_config;
+use super::super::second_opinion::{DATA_ENTRIES, FULL_BLOCKS, agree};
 use super::super::{Installation, Sampled};
 use super::fixtures::SparseStorage;
 use super::request::{HOST_INDICATOR, MAXIMUM_BUFFER_SIZE, SamplingRequest};
@@ -156,76 +156,90 @@ fn diagnosis() -> impl Strategy<Value = Diagnosis> {
     )
 }
 
-proptest! {
-    #![proptest_config(property_config())]
-
-    #[test]
-    fn a_sample_is_the_entry_of_the_figures_for_the_active_functions(
-        model in 0..MODELS.len(),
-        level in 0_usize..3,
-        functions in 1_usize..4,
-        indicator in any::<bool>(),
-        snapshot in snapshot(),
-        diagnosis in diagnosis(),
-    ) {
-        let level = [
-            ConfigurationLevel::BasicMachine,
-            ConfigurationLevel::LogicalPartition,
-            ConfigurationLevel::VirtualMachine,
-        ][level];
-        let model = &MODELS[model];
-        let mut facility = Facility::new(level, model, Installation::ALL, LIMITS);
-        facility.authorize_basic_sampling(true);
-        facility.authorize_diagnostic_sampling(true);
-        let word = controls(functions) | if indicator { HOST_INDICATOR } else { 0 };
-        let request = SamplingRequest::new(word, 1000, 0x1_0000, 0x2_0000);
-        load_sampling_controls(&mut facility, request.as_bytes().try_into().unwrap()).unwrap();
-        let mut storage = SparseStorage::new(0..0x10_0000);
-        let sampled = facility.sample(&snapshot, || diagnosis, &mut storage);
-        prop_assert_eq!(sampled, Sampled::Stored);
-        let shown = indicator && level == ConfigurationLevel::LogicalPartition;
-        let entry = data_entry(model, functions, &snapshot, &diagnosis, shown);
-        let stored: Vec<u8> = (0..entry.len() as u64).map(|at| storage.byte(0x2_0000 + at)).collect();
-        prop_assert_eq!(stored, entry.clone());
-        prop_assert_eq!(storage.bytes.len(), entry.len());
-        prop_assert_eq!(facility.sampling().dear(), 0x2_0000 + entry.len() as u64);
-    }
-
-    /// A ring of two blocks is filled from its last entries on: an entry is never in two blocks.
-    #[test]
-    fn a_block_becomes_full_when_the_whole_entry_has_no_space(
-        model in 0..MODELS.len(),
-        functions in 1_usize..4,
-        large in any::<bool>(),
-        left in 0_u64..500,
-        snapshot in snapshot(),
-        diagnosis in diagnosis(),
-    ) {
-        let model = &MODELS[model];
-        let size: u64 = if large { 0x10_0000 } else { 0x1000 };
-        let (table, first, second) = (2 * size, 3 * size, 4 * size);
-        let mut storage = SparseStorage::new(0..5 * size);
-        storage.put_u64(table, first);
-        storage.put_u64(table + 8, second);
-        storage.put_u64(table + 16, table | 1);
-        let word = controls(functions) | if large { MAXIMUM_BUFFER_SIZE } else { 0 };
-        let trailer = first + size - 64;
-        let mut facility = sampling(model, word, table, trailer - left);
-        let length = data_entry(model, functions, &snapshot, &diagnosis, false).len() as u64;
-        let entries = left / length;
-        for _ in 0..entries {
+#[test]
+fn a_sample_is_the_entry_of_the_figures_for_the_active_functions() {
+    let cases = (
+        0..MODELS.len(),
+        0_usize..3,
+        1_usize..4,
+        any::<bool>(),
+        snapshot(),
+        diagnosis(),
+    );
+    agree(
+        DATA_ENTRIES,
+        cases,
+        |(model, level, functions, indicator, snapshot, diagnosis)| {
+            let level = [
+                ConfigurationLevel::BasicMachine,
+                ConfigurationLevel::LogicalPartition,
+                ConfigurationLevel::VirtualMachine,
+            ][level];
+            let model = &MODELS[model];
+            let mut facility = Facility::new(level, model, Installation::ALL, LIMITS);
+            facility.authorize_basic_sampling(true);
+            facility.authorize_diagnostic_sampling(true);
+            let word = controls(functions) | if indicator { HOST_INDICATOR } else { 0 };
+            let request = SamplingRequest::new(word, 1000, 0x1_0000, 0x2_0000);
+            load_sampling_controls(&mut facility, request.as_bytes().try_into().unwrap()).unwrap();
+            let mut storage = SparseStorage::new(0..0x10_0000);
             let sampled = facility.sample(&snapshot, || diagnosis, &mut storage);
             prop_assert_eq!(sampled, Sampled::Stored);
-        }
-        prop_assert_eq!(storage.byte(trailer), 0);
-        let sampled = facility.sample(&snapshot, || diagnosis, &mut storage);
-        prop_assert_eq!(sampled, Sampled::StoredInNextBlock);
-        prop_assert_eq!(storage.byte(trailer), 0xA0);
-        let row = DIAGNOSTIC.iter().find(|row| row.0 == model.csvn).unwrap();
-        prop_assert_eq!(storage.bytes_at::<4>(trailer + 4), [0, 32, 0, row.2 as u8]);
-        prop_assert_eq!(facility.sampling().dear(), second + length);
-        // Nothing but entries and the trailer: no byte of the last entry before the trailer.
-        let end = trailer - left + entries * length;
-        prop_assert!((end..trailer).all(|at| !storage.bytes.contains_key(&at)));
-    }
+            let shown = indicator && level == ConfigurationLevel::LogicalPartition;
+            let entry = data_entry(model, functions, &snapshot, &diagnosis, shown);
+            let stored: Vec<u8> = (0..entry.len() as u64)
+                .map(|at| storage.byte(0x2_0000 + at))
+                .collect();
+            prop_assert_eq!(stored, entry.clone());
+            prop_assert_eq!(storage.stored_bytes(), entry.len());
+            prop_assert_eq!(facility.sampling().dear(), 0x2_0000 + entry.len() as u64);
+            Ok(())
+        },
+    );
+}
+
+/// A ring of two blocks is filled from its last entries on: an entry is never in two blocks.
+#[test]
+fn a_block_becomes_full_when_the_whole_entry_has_no_space() {
+    let cases = (
+        0..MODELS.len(),
+        1_usize..4,
+        any::<bool>(),
+        0_u64..500,
+        snapshot(),
+        diagnosis(),
+    );
+    agree(
+        FULL_BLOCKS,
+        cases,
+        |(model, functions, large, left, snapshot, diagnosis)| {
+            let model = &MODELS[model];
+            let size: u64 = if large { 0x10_0000 } else { 0x1000 };
+            let (table, first, second) = (2 * size, 3 * size, 4 * size);
+            let mut storage = SparseStorage::new(0..5 * size);
+            storage.put_u64(table, first);
+            storage.put_u64(table + 8, second);
+            storage.put_u64(table + 16, table | 1);
+            let word = controls(functions) | if large { MAXIMUM_BUFFER_SIZE } else { 0 };
+            let trailer = first + size - 64;
+            let mut facility = sampling(model, word, table, trailer - left);
+            let length = data_entry(model, functions, &snapshot, &diagnosis, false).len() as u64;
+            let entries = left / length;
+            for _ in 0..entries {
+                let sampled = facility.sample(&snapshot, || diagnosis, &mut storage);
+                prop_assert_eq!(sampled, Sampled::Stored);
+            }
+            prop_assert_eq!(storage.byte(trailer), 0);
+            let sampled = facility.sample(&snapshot, || diagnosis, &mut storage);
+            prop_assert_eq!(sampled, Sampled::StoredInNextBlock);
+            prop_assert_eq!(storage.byte(trailer), 0xA0);
+            let row = DIAGNOSTIC.iter().find(|row| row.0 == model.csvn).unwrap();
+            prop_assert_eq!(storage.bytes_at::<4>(trailer + 4), [0, 32, 0, row.2 as u8]);
+            prop_assert_eq!(facility.sampling().dear(), second + length);
+            // Nothing but entries and the trailer: no byte of the last entry before the trailer.
+            let end = trailer - left + entries * length;
+            prop_assert!((end..trailer).all(|at| !storage.stored(at)));
+            Ok(())
+        },
+    );
 }

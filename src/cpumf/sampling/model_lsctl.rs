@@ -2,7 +2,7 @@
 
 use super::super::fixtures::{LIMITS, of_model};
 use super::super::model::{MODELS, Model};
-use super::super::property_config;
+use super::super::second_opinion::{SAMPLING_FUNCTIONS, agree};
 use super::super::{Activity, Reset};
 use super::{load_sampling_controls, query_sampling_information};
 use crate::arch::condition::ConditionCode;
@@ -136,18 +136,20 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-proptest! {
-    #![proptest_config(property_config())]
-
-    #[test]
-    fn lsctl_and_qsi_agree_with_the_figures(
-        model in 0..MODELS.len(),
-        events in proptest::collection::vec(event(), 1..30),
-    ) {
+#[test]
+fn lsctl_and_qsi_agree_with_the_figures() {
+    let cases = (0..MODELS.len(), proptest::collection::vec(event(), 1..30));
+    agree(SAMPLING_FUNCTIONS, cases, |(model, events)| {
         let model = &MODELS[model];
         let mut facility = of_model(model);
         facility.authorize_basic_sampling(true);
-        let mut book = Book { model, aec: [0b100, 0], tear: 0, dear: 0, interval: 0 };
+        let mut book = Book {
+            model,
+            aec: [0b100, 0],
+            tear: 0,
+            dear: 0,
+            interval: 0,
+        };
         for event in events {
             match event {
                 Event::Lsctl(word, interval, tear, dear) => {
@@ -185,5 +187,6 @@ proptest! {
             prop_assert_eq!(query_sampling_information(&facility), book.qsi());
             prop_assert_eq!(facility.sampling().interval(), book.interval);
         }
-    }
+        Ok(())
+    });
 }

@@ -1,0 +1,86 @@
+//! A second opinion on the facilities: they and their models agree in a million cases.
+//!
+//! The models are the files `model_…` beside what they describe. Each is tables of SA23-2260's figures
+//! and registers as plain bits, written from the book and not from the code, and shares with the code
+//! no more than names. A case is a model of machine and a random course of events; after every event
+//! the program's view of the facility and of the book's registers must be the same.
+//!
+//! The cases are the same in every run. `PROPTEST_RNG_SEED` chooses others, and `PROPTEST_CASES` how
+//! many each comparison has. A comparison that fails is told by its shortest course of events.
+
+use proptest::prelude::*;
+use proptest::test_runner::{RngAlgorithm, RngSeed, TestRunner};
+use std::cell::Cell;
+use std::fmt::Debug;
+
+/// The states of CPU counter sets, LCCTL, and what counters count (`counters/model_lcctl.rs`).
+pub const CPU_COUNTER_SETS: u32 = 200_000;
+/// The coprocessor groups, LPCTL, and what several CPUs see of them (`counters/model_peripheral.rs`).
+pub const COPROCESSOR_GROUPS: u32 = 150_000;
+/// The states of the sampling functions and LSCTL (`sampling/model_lsctl.rs`).
+pub const SAMPLING_FUNCTIONS: u32 = 200_000;
+/// The update process over random tables and blocks (`sampling/model_update.rs`).
+pub const UPDATE_PROCESS: u32 = 150_000;
+/// Data entries by level, model and functions (`sampling/model_entry.rs`).
+pub const DATA_ENTRIES: u32 = 100_000;
+/// Blocks that become full (the same file).
+pub const FULL_BLOCKS: u32 = 50_000;
+/// What makes alerts pending and what clears them (`model_alert.rs`).
+pub const ALERTS: u32 = 150_000;
+
+const _: () = assert!(
+    CPU_COUNTER_SETS
+        + COPROCESSOR_GROUPS
+        + SAMPLING_FUNCTIONS
+        + UPDATE_PROCESS
+        + DATA_ENTRIES
+        + FULL_BLOCKS
+        + ALERTS
+        >= 1_000_000
+);
+
+/// Any number would do.
+const SEED: u64 = 0x5A23_2260;
+
+/// As many as an interpreter has patience for.
+const CASES_BY_MIRI: u32 = 4;
+
+fn chosen<T: std::str::FromStr<Err: Debug>>(variable: &str) -> Option<T> {
+    let value = std::env::var(variable).ok()?;
+    Some(value.parse().expect(variable))
+}
+
+/// Compares the code with its model in `cases` cases.
+///
+/// # Panics
+/// When they disagree in one.
+pub fn agree<S: Strategy>(
+    cases: u32,
+    strategy: S,
+    comparison: impl Fn(S::Value) -> Result<(), TestCaseError>,
+) {
+    let usual = if cfg!(miri) { CASES_BY_MIRI } else { cases };
+    let cases = chosen("PROPTEST_CASES").unwrap_or(usual);
+    let seed = chosen("PROPTEST_RNG_SEED").unwrap_or(SEED);
+    let mut runner = TestRunner::new(ProptestConfig {
+        cases,
+        failure_persistence: None,
+        rng_algorithm: RngAlgorithm::XorShift,
+        rng_seed: RngSeed::Fixed(seed),
+        ..Default::default()
+    });
+    let tried = Cell::new(0);
+    let outcome = runner.run(&strategy, |case| {
+        tried.set(tried.get() + 1);
+        comparison(case)
+    });
+    if let Err(disagreement) = outcome {
+        panic!(
+            "after {} of {cases} cases, seed {seed}: {disagreement}",
+            tried.get()
+        );
+    }
+    // None was rejected, and none was left out.
+    assert_eq!(tried.get(), cases);
+    println!("{cases} cases agree");
+}
