@@ -1,7 +1,9 @@
 //! The counter facility against counters that are incremented one activity at a time, with the
-//! states as three halfwords of bits and the figures as tables.
+//! states as three halfwords of bits and the figures as tables: what LCCTL, the external means,
+//! multithreading, errors and resets do to the sets, and which alerts come of it.
 
 use super::super::Reset;
+use super::super::facility::Facility;
 use super::super::fixtures::of_model;
 use super::super::model::{MODELS, Model};
 use super::super::second_opinion::{CPU_COUNTER_SETS, agree};
@@ -12,7 +14,7 @@ use super::{
 use crate::arch::condition::ConditionCode;
 use crate::arch::interruption::ProgramInterruption;
 use proptest::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Figure 2-2, LCCTL only; rows and columns are unauthorized, disabled, inactive, active.
 const FIGURE_2_2: [[bool; 4]; 4] = [
@@ -45,7 +47,7 @@ const NOTE_2: [(u16, u16, u16); 7] = [
     (7, 0xFFD0, 0x0020),
 ];
 
-/// Which counters a set has, by (CFVN, CSVN): Figures 2-3 to 2-8 and the extended counter set.
+/// Which counters a set has, by (CFVN, CSVN): Figures 2-3 to 2-9 and the extended counter set.
 fn numbers(bit: u16, cfvn: u16, csvn: u16) -> std::ops::Range<u16> {
     match bit {
         0x2 => 0..6,
@@ -53,9 +55,23 @@ fn numbers(bit: u16, cfvn: u16, csvn: u16) -> std::ops::Range<u16> {
         0x4 => 32..34,
         0x8 if csvn < 6 => 64..80,
         0x8 => 64..84,
+        0x20 if csvn > 3 => 448..496,
+        0x20 => 448..448,
         _ => 128..[160, 176, 256, 256, 256, 288, 288][usize::from(csvn) - 1],
     }
 }
+
+/// The bits of the sets in the halfwords of controls: those that LCCTL controls, and MT-diagnostic.
+const SETS: [u16; 4] = [0x1, 0x2, 0x4, 0x8];
+const MT: u16 = 0x20;
+
+/// "Measurement Alert": the bits of the interruption parameter that counters have.
+const LOSS_OF_MT_DATA: u32 = 16;
+const AUTHORIZATION_CHANGE: u32 = 24;
+const LOSS_OF_DATA: u32 = 25;
+
+/// What an instruction ends with; nothing for what is no instruction.
+type Answer = Option<Result<ConditionCode, ProgramInterruption>>;
 
 /// The book's CPU: control bits, and counters that exist only while their set is enabled.
 struct Book {
@@ -63,20 +79,41 @@ struct Book {
     a: u16,
     e: u16,
     c: u16,
+    multithreading: bool,
+    pending: BTreeSet<u32>,
     counters: BTreeMap<u16, u64>,
 }
 
-const SETS: [u16; 4] = [0x1, 0x2, 0x4, 0x8];
-
 impl Book {
-    fn enabled_set_of(&self, number: u16) -> Option<u16> {
-        SETS.into_iter().find(|&bit| {
-            numbers(bit, self.model.cfvn, self.model.csvn).contains(&number) && self.e & bit != 0
-        })
+    fn new(model: &'static Model) -> Self {
+        Self {
+            model,
+            a: 0,
+            e: 0,
+            c: 0,
+            multithreading: false,
+            pending: BTreeSet::new(),
+            counters: BTreeMap::new(),
+        }
     }
 
-    /// The contents of all counters in a set that is not enabled are zeros.
+    fn has_counter(&self, bit: u16, number: u16) -> bool {
+        numbers(bit, self.model.cfvn, self.model.csvn).contains(&number)
+    }
+
+    fn enabled_set_of(&self, number: u16) -> Option<u16> {
+        let enabled = SETS.into_iter().chain([MT]).filter(|bit| self.e & bit != 0);
+        enabled
+            .into_iter()
+            .find(|&bit| self.has_counter(bit, number))
+    }
+
+    /// The contents of all counters in a set that is not enabled are zeros, and loss of data is no
+    /// news when only the MT-diagnostic set can be enabled.
     fn settle(&mut self) {
+        if self.e & !MT == 0 {
+            self.pending.remove(&LOSS_OF_DATA);
+        }
         let dead: Vec<u16> = self
             .counters
             .keys()
@@ -106,8 +143,95 @@ impl Book {
                 return Ok(ConditionCode::Three);
             }
         }
-        (self.e, self.c) = (e, c);
+        (self.e, self.c) = (e | self.e & MT, c | self.c & MT);
         Ok(ConditionCode::Zero)
+    }
+
+    /// Which sets a reset of the CPU spares.
+    fn spared(&self) -> u16 {
+        if self.multithreading { MT } else { 0 }
+    }
+
+    fn scctr(&mut self, number: u64, value: u64) -> Result<ConditionCode, ProgramInterruption> {
+        if number > 0xFFFF {
+            return Err(ProgramInterruption::Specification);
+        }
+        match self.enabled_set_of(number as u16) {
+            // Counters of the MT-diagnostic set are not for programs to set.
+            None | Some(MT) => Ok(ConditionCode::Three),
+            Some(_) => {
+                self.counters.insert(number as u16, value);
+                Ok(ConditionCode::Zero)
+            }
+        }
+    }
+
+    fn ecctr(&self, number: u64) -> Result<(Option<u64>, ConditionCode), ProgramInterruption> {
+        if number > 0xFFFF {
+            return Err(ProgramInterruption::Specification);
+        }
+        let number = number as u16;
+        let lost = |set| set == MT && self.pending.contains(&LOSS_OF_MT_DATA);
+        Ok(match self.enabled_set_of(number) {
+            Some(set) if !lost(set) => {
+                let value = self.counters.get(&number).copied().unwrap_or(0);
+                (Some(value), ConditionCode::Zero)
+            }
+            _ => (None, ConditionCode::Three),
+        })
+    }
+
+    fn count(&mut self, bit: u16, number: u16, amount: u64) {
+        if self.c & bit != 0 && self.has_counter(bit, number) {
+            let counter = self.counters.entry(number).or_insert(0);
+            *counter = counter.wrapping_add(amount);
+        }
+    }
+
+    fn meet(&mut self, event: &Event) -> Answer {
+        let mut answer = None;
+        match *event {
+            Event::Lcctl(operand) => answer = Some(self.lcctl(operand)),
+            Event::Scctr(number, value) => answer = Some(self.scctr(number, value)),
+            Event::Run(ref by) => self.run(by),
+            Event::Extended(number, amount) => self.count(0x1, number, amount),
+            // Figure 2-9: 448 with one thread active, 449 with two.
+            Event::Threads(threads @ 1..=2, cycles) => self.count(MT, 447 + threads, cycles),
+            Event::Threads(..) => {}
+            Event::Authorize(sets) => {
+                let installed = if self.model.csvn > 3 { 0x2F } else { 0x0F };
+                self.a = sets & installed;
+                if self.e & !self.a != 0 {
+                    self.pending.insert(AUTHORIZATION_CHANGE);
+                }
+                let begun = self.a & self.spared();
+                (self.e, self.c) = (self.e & self.a | begun, self.c & self.a | begun);
+            }
+            // Figure 2-2, notes 3 and 4.
+            Event::Multithreading(on) => {
+                self.multithreading = on;
+                let begun = self.a & self.spared();
+                (self.e, self.c) = (self.e & !MT | begun, self.c & !MT | begun);
+            }
+            Event::Lose(MT) if self.c & MT != 0 => {
+                self.pending.insert(LOSS_OF_MT_DATA);
+            }
+            Event::Lose(bit) if self.c & bit != 0 => {
+                self.pending.insert(LOSS_OF_DATA);
+                self.c &= !bit;
+            }
+            Event::Lose(_) => {}
+            Event::CpuReset => {
+                self.pending.clear();
+                self.c &= self.spared();
+            }
+            Event::InitialReset => {
+                self.pending.clear();
+                (self.e, self.c) = (self.e & self.spared(), self.c & self.spared());
+            }
+        }
+        self.settle();
+        answer
     }
 
     fn run(&mut self, by: &Activity) {
@@ -118,10 +242,7 @@ impl Book {
             (0x4, 33, by.problem_instructions),
         ];
         for (bit, number, amount) in sources {
-            if self.c & bit != 0 {
-                let counter = self.counters.entry(number).or_insert(0);
-                *counter = counter.wrapping_add(amount);
-            }
+            self.count(bit, number, amount);
         }
     }
 }
@@ -130,9 +251,12 @@ impl Book {
 enum Event {
     Lcctl(u64),
     Scctr(u64, u64),
-    Run(u64, u64, u64, u64),
+    Run(Activity),
+    Extended(u16, u64),
+    Threads(u16, u64),
     Authorize(u16),
-    Lose(usize),
+    Multithreading(bool),
+    Lose(u16),
     CpuReset,
     InitialReset,
 }
@@ -156,114 +280,87 @@ fn number() -> impl Strategy<Value = u64> {
 }
 
 fn event() -> impl Strategy<Value = Event> {
+    let run = any::<[u64; 4]>().prop_map(|[cycles, instructions, of_problem, in_problem]| {
+        Event::Run(Activity {
+            cycles,
+            instructions,
+            problem_cycles: of_problem,
+            problem_instructions: in_problem,
+        })
+    });
+    let bit = proptest::sample::select(vec![0x1, 0x2, 0x4, 0x8, MT]);
     prop_oneof![
         6 => operand().prop_map(Event::Lcctl),
         4 => (number(), any::<u64>()).prop_map(|(number, value)| Event::Scctr(number, value)),
-        6 => (any::<u64>(), any::<u64>(), any::<u64>(), any::<u64>())
-            .prop_map(|(a, b, c, d)| Event::Run(a, b, c, d)),
-        2 => (0_u16..16).prop_map(Event::Authorize),
-        1 => (0_usize..4).prop_map(Event::Lose),
+        6 => run,
+        1 => (120_u16..300, any::<u64>()).prop_map(|(number, by)| Event::Extended(number, by)),
+        1 => (0_u16..4, any::<u64>()).prop_map(|(threads, by)| Event::Threads(threads, by)),
+        2 => (0_u16..0x40).prop_map(|sets| Event::Authorize(sets & 0x2F)),
+        1 => any::<bool>().prop_map(Event::Multithreading),
+        1 => bit.prop_map(Event::Lose),
         1 => Just(Event::CpuReset),
         1 => Just(Event::InitialReset),
     ]
 }
 
+fn perform(facility: &mut Facility, now: &mut Activity, event: &Event) -> Answer {
+    match *event {
+        Event::Lcctl(operand) => {
+            return Some(load_cpu_counter_set_controls(facility, now, operand));
+        }
+        Event::Scctr(number, value) => {
+            return Some(set_cpu_counter(facility, now, false, value, number));
+        }
+        Event::Run(by) => {
+            *now = Activity {
+                cycles: now.cycles.wrapping_add(by.cycles),
+                instructions: now.instructions.wrapping_add(by.instructions),
+                problem_cycles: now.problem_cycles.wrapping_add(by.problem_cycles),
+                problem_instructions: now
+                    .problem_instructions
+                    .wrapping_add(by.problem_instructions),
+            }
+        }
+        Event::Extended(number, amount) => facility.count_extended(number, amount),
+        Event::Threads(threads, cycles) => facility.count_thread_cycles(threads, cycles),
+        Event::Authorize(sets) => facility.authorize_counters(CounterSets(sets), now),
+        Event::Multithreading(on) => facility.multithreading(on, now),
+        Event::Lose(bit) => {
+            let set = CounterSet::ALL.into_iter().find(|set| set.bit().0 == bit);
+            facility.lose_counter_data(set.unwrap(), now);
+        }
+        Event::CpuReset => facility.reset(Reset::Cpu, now),
+        Event::InitialReset => facility.reset(Reset::Initial, now),
+    }
+    None
+}
+
 #[test]
-fn counters_by_difference_are_counters_by_increment() {
+fn counter_sets_and_their_counters_are_what_the_figures_make_of_every_event() {
     let cases = (
         0..MODELS.len(),
-        0_u16..16,
         proptest::collection::vec(event(), 1..30),
         proptest::collection::vec(number(), 8),
     );
-    agree(
-        CPU_COUNTER_SETS,
-        cases,
-        |(model, authorized, events, probes)| {
-            let model = &MODELS[model];
-            let mut facility = of_model(model);
-            let mut now = Activity::NONE;
-            facility.authorize_counters(CounterSets(authorized), &now);
-            let mut book = Book {
-                model,
-                a: authorized,
-                e: 0,
-                c: 0,
-                counters: BTreeMap::new(),
-            };
-            for event in events {
-                match event {
-                    Event::Lcctl(operand) => {
-                        let found = load_cpu_counter_set_controls(&mut facility, &now, operand);
-                        prop_assert_eq!(found, book.lcctl(operand));
-                    }
-                    Event::Scctr(number, value) => {
-                        let found = set_cpu_counter(&mut facility, &now, false, value, number);
-                        let expected = if number > 0xFFFF {
-                            Err(ProgramInterruption::Specification)
-                        } else if book.enabled_set_of(number as u16).is_some() {
-                            book.counters.insert(number as u16, value);
-                            Ok(ConditionCode::Zero)
-                        } else {
-                            Ok(ConditionCode::Three)
-                        };
-                        prop_assert_eq!(found, expected);
-                    }
-                    Event::Run(cycles, instructions, problem_cycles, problem_instructions) => {
-                        let by = Activity {
-                            cycles,
-                            instructions,
-                            problem_cycles,
-                            problem_instructions,
-                        };
-                        book.run(&by);
-                        now = Activity {
-                            cycles: now.cycles.wrapping_add(cycles),
-                            instructions: now.instructions.wrapping_add(instructions),
-                            problem_cycles: now.problem_cycles.wrapping_add(problem_cycles),
-                            problem_instructions: now
-                                .problem_instructions
-                                .wrapping_add(problem_instructions),
-                        };
-                    }
-                    Event::Authorize(sets) => {
-                        facility.authorize_counters(CounterSets(sets), &now);
-                        (book.a, book.e, book.c) = (sets, book.e & sets, book.c & sets);
-                    }
-                    Event::Lose(index) => {
-                        let set = CounterSet::LOADED[index];
-                        facility.lose_counter_data(set, &now);
-                        book.c &= !set.bit().0;
-                    }
-                    Event::CpuReset => {
-                        facility.reset(Reset::Cpu, &now);
-                        book.c = 0;
-                    }
-                    Event::InitialReset => {
-                        facility.reset(Reset::Initial, &now);
-                        (book.e, book.c) = (0, 0);
-                    }
-                }
-                book.settle();
-                let block = query_counter_information(&facility, &GlobalCounterControls::default());
-                let halfwords = [model.cfvn, book.a, book.e, book.c, 0, model.csvn];
-                for (index, halfword) in halfwords.into_iter().enumerate() {
-                    prop_assert_eq!(&block[2 * index..2 * index + 2], halfword.to_be_bytes());
-                }
-                for &number in probes.iter().chain(&[0, 1, 32, 33]) {
-                    let found = extract_cpu_counter(&facility, &now, false, 0, number);
-                    let expected = if number > 0xFFFF {
-                        Err(ProgramInterruption::Specification)
-                    } else if book.enabled_set_of(number as u16).is_some() {
-                        let value = book.counters.get(&(number as u16)).copied().unwrap_or(0);
-                        Ok((Some(value), ConditionCode::Zero))
-                    } else {
-                        Ok((None, ConditionCode::Three))
-                    };
-                    prop_assert_eq!(found, expected, "counter {}", number);
-                }
+    agree(CPU_COUNTER_SETS, cases, |(model, events, probes)| {
+        let model = &MODELS[model];
+        let (mut facility, mut now) = (of_model(model), Activity::NONE);
+        let mut book = Book::new(model);
+        // All sets are authorized to begin with: otherwise little happens.
+        for event in [Event::Authorize(0x2F)].iter().chain(&events) {
+            prop_assert_eq!(perform(&mut facility, &mut now, event), book.meet(event));
+            let block = query_counter_information(&facility, &GlobalCounterControls::default());
+            let halfwords = [model.cfvn, book.a, book.e, book.c, 0, model.csvn];
+            for (index, halfword) in halfwords.into_iter().enumerate() {
+                prop_assert_eq!(&block[2 * index..2 * index + 2], halfword.to_be_bytes());
             }
-            Ok(())
-        },
-    );
+            let pending: u32 = book.pending.iter().map(|bit| 0x8000_0000 >> bit).sum();
+            prop_assert_eq!(facility.alerts().parameter(), pending);
+            for &number in probes.iter().chain(&[0, 1, 32, 33, 448, 449]) {
+                let found = extract_cpu_counter(&facility, &now, false, 0, number);
+                prop_assert_eq!(found, book.ecctr(number), "counter {}", number);
+            }
+        }
+        Ok(())
+    });
 }

@@ -1,6 +1,7 @@
 //! LOAD SAMPLING CONTROLS against the cells of Figure 2-12, observed by QUERY SAMPLING INFORMATION.
 
-use super::super::fixtures::{LIMITS, of_model};
+use super::super::facility::{ConfigurationLevel, Facility, Installation};
+use super::super::fixtures::LIMITS;
 use super::super::model::{MODELS, Model};
 use super::super::second_opinion::{SAMPLING_FUNCTIONS, agree};
 use super::super::{Activity, Reset};
@@ -40,7 +41,10 @@ fn state_of(aec: u32) -> Option<usize> {
 #[derive(Clone, Debug)]
 struct Book {
     model: &'static Model,
+    level: ConfigurationLevel,
     aec: [u32; 2],
+    /// The maximum-buffer-size indicator and the host indicator.
+    indicators: (bool, bool),
     tear: u64,
     dear: u64,
     interval: u64,
@@ -72,8 +76,9 @@ impl Book {
         self.aec = next;
         if next.contains(&0b111) {
             (self.interval, self.tear, self.dear) = (word(8), word(16), word(24));
-        } else if next.iter().all(|aec| aec & 0b10 == 0) {
-            (self.interval, self.tear, self.dear) = (0, 0, 0);
+            // "The host indicator is one bit and is available to CPUs at the logical partition level."
+            let partition = self.level == ConfigurationLevel::LogicalPartition;
+            self.indicators = (bit(0) == 1, partition && bit(1) == 1);
         }
         Ok(ConditionCode::Zero)
     }
@@ -138,14 +143,25 @@ fn event() -> impl Strategy<Value = Event> {
 
 #[test]
 fn lsctl_and_qsi_agree_with_the_figures() {
-    let cases = (0..MODELS.len(), proptest::collection::vec(event(), 1..30));
-    agree(SAMPLING_FUNCTIONS, cases, |(model, events)| {
+    let levels = vec![
+        ConfigurationLevel::BasicMachine,
+        ConfigurationLevel::LogicalPartition,
+        ConfigurationLevel::VirtualMachine,
+    ];
+    let cases = (
+        0..MODELS.len(),
+        proptest::sample::select(levels),
+        proptest::collection::vec(event(), 1..30),
+    );
+    agree(SAMPLING_FUNCTIONS, cases, |(model, level, events)| {
         let model = &MODELS[model];
-        let mut facility = of_model(model);
+        let mut facility = Facility::new(level, model, Installation::ALL, LIMITS);
         facility.authorize_basic_sampling(true);
         let mut book = Book {
             model,
+            level,
             aec: [0b100, 0],
+            indicators: (false, false),
             tear: 0,
             dear: 0,
             interval: 0,
@@ -182,10 +198,15 @@ fn lsctl_and_qsi_agree_with_the_figures() {
                 }
             }
             if book.aec.iter().all(|aec| aec & 0b10 == 0) {
+                // "No sampling control, except for authorization controls, is preserved."
                 (book.interval, book.tear, book.dear) = (0, 0, 0);
+                book.indicators = (false, false);
             }
             prop_assert_eq!(query_sampling_information(&facility), book.qsi());
-            prop_assert_eq!(facility.sampling().interval(), book.interval);
+            let sampling = facility.sampling();
+            prop_assert_eq!(sampling.interval(), book.interval);
+            let indicators = (sampling.maximum_buffer_size(), sampling.host_indicator());
+            prop_assert_eq!(indicators, book.indicators);
         }
         Ok(())
     });

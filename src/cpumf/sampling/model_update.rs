@@ -39,7 +39,16 @@ struct Book {
 
 impl Book {
     fn trailer(&self) -> u64 {
-        self.dear / self.size * self.size + self.size - 64
+        self.dear / self.size * self.size + (self.size - 64)
+    }
+
+    /// The program changes the trailer before the machine does: the inner loop looks again.
+    fn interfered(&mut self) -> bool {
+        let Some(head) = self.storage.interference.pop() else {
+            return false;
+        };
+        self.storage.put(self.trailer(), &head.to_be_bytes());
+        true
     }
 
     fn fetch_table_entry(&mut self) -> bool {
@@ -73,6 +82,7 @@ impl Book {
             Step::InnerLoop if self.storage.byte(self.trailer()) >= 0x80 => Step::Label1,
             Step::InnerLoop if self.dear + length <= self.trailer() => Step::Label2,
             Step::InnerLoop => Step::Label3,
+            Step::Label1 if self.interfered() => Step::InnerLoop,
             Step::Label1 => {
                 let at = self.trailer() + 8;
                 let count = self.storage.u64_at(at);
@@ -87,13 +97,16 @@ impl Book {
                 Step::Completed
             }
             Step::Label3 => {
+                // The timestamp first: whoever sees the block full sees its time.
                 let at = self.trailer();
-                let clock = [self.storage.clock; 16];
+                self.storage.put(at + 16, &[self.storage.clock; 16]);
+                if self.interfered() {
+                    return Step::InnerLoop;
+                }
                 let indicators = self.storage.byte(at);
                 self.storage.put(at, &[indicators | 0xA0]);
                 self.storage.put(at + 4, &32_u16.to_be_bytes());
                 self.storage.put(at + 6, &dsdes.to_be_bytes());
-                self.storage.put(at + 16, &clock);
                 self.alert_request |= indicators & 0x40 != 0;
                 self.tear = self.tear.wrapping_add(8);
                 if !self.fetch_table_entry() {
@@ -143,8 +156,10 @@ enum Program {
     Nothing,
     /// The program empties a block: F and count zeros, A as given.
     Empty(u64, bool),
-    /// The program marks a block full.
-    Fill(u64),
+    /// The program marks a block full; one that has lost no samples, or all that can be counted.
+    Fill(u64, bool),
+    /// The program changes the heads of trailers just before the machine would.
+    Interfere(Vec<u128>),
     /// A load instruction moves the data-entry address, so that blocks need not be filled.
     Move(u64, u64),
 }
@@ -152,6 +167,11 @@ enum Program {
 /// Units (of the block size) that addresses are drawn from; 8 units are available, but for unit 6 and
 /// the first half of unit 5.
 const UNITS: u64 = 9;
+
+/// Where a register points to: seldom to the last unit of all, after whose end addresses begin again.
+fn unit() -> impl Strategy<Value = u64> {
+    prop_oneof![20 => 1..UNITS, 1 => Just(u64::MAX)]
+}
 
 fn link() -> impl Strategy<Value = (u64, u64, u64)> {
     // (unit, low bits, table link to one of the last entries of the unit)
@@ -166,9 +186,15 @@ fn program() -> impl Strategy<Value = Program> {
     prop_oneof![
         3 => Just(Program::Nothing),
         2 => (2..UNITS, any::<bool>()).prop_map(|(unit, request)| Program::Empty(unit, request)),
-        1 => (2..UNITS).prop_map(Program::Fill),
+        1 => (2..UNITS, any::<bool>()).prop_map(|(unit, lost)| Program::Fill(unit, lost)),
+        1 => proptest::collection::vec(head(), 1..4).prop_map(Program::Interfere),
         4 => (1..UNITS, offset()).prop_map(|(unit, from_end)| Program::Move(unit, from_end)),
     ]
+}
+
+/// Bytes 0-15 of a trailer, as a program may put them there: F, A and T, and the overflow count.
+fn head() -> impl Strategy<Value = u128> {
+    (0_u128..8, any::<u64>()).prop_map(|(indicators, count)| indicators << 125 | u128::from(count))
 }
 
 /// Distances of a data entry from the end of its block.
@@ -187,11 +213,11 @@ fn the_update_process_does_what_the_numbered_steps_say() {
         any::<bool>(),
         proptest::collection::vec(link(), 32),
         (
-            1..UNITS,
+            unit(),
             1_u64..9,
             prop_oneof![9 => Just(0_u64), 1 => 1_u64..8],
         ),
-        (1..UNITS, offset()),
+        (unit(), offset()),
         proptest::collection::vec(program(), 1..24),
         prop_oneof![Just(32_usize), Just(96), 1_usize..300],
         any::<u16>(),
@@ -216,8 +242,9 @@ fn the_update_process_does_what_the_numbered_steps_say() {
                 };
                 storage.put_u64(at, entry);
             }
-            let tear = start.0 * size + size - 8 * start.1 + start.2;
-            let dear = data.0 * size + size - 1 - (data.1.max(1) - 1);
+            let end = |unit: u64| unit.wrapping_mul(size).wrapping_add(size);
+            let tear = end(start.0).wrapping_sub(8 * start.1) + start.2;
+            let dear = end(data.0).wrapping_sub(data.1.max(1));
 
             let mut controls = SamplingControls::new(LIMITS);
             controls.authorize_basic(true);
@@ -247,12 +274,17 @@ fn the_update_process_does_what_the_numbered_steps_say() {
             for (index, program) in programs.iter().enumerate() {
                 for storage in [&mut storage, &mut book.storage] {
                     storage.clock = index as u8;
-                    match *program {
-                        Program::Empty(unit, request) => {
+                    match program {
+                        &Program::Empty(unit, request) => {
                             let head = u128::from(request) << 126;
                             storage.put(unit * size + size - 64, &head.to_be_bytes());
                         }
-                        Program::Fill(unit) => storage.put(unit * size + size - 64, &[0xC0]),
+                        &Program::Fill(unit, lost) => {
+                            let count = if lost { u64::MAX } else { 0 };
+                            let head = 0b11 << 126 | u128::from(count);
+                            storage.put(unit * size + size - 64, &head.to_be_bytes());
+                        }
+                        Program::Interfere(heads) => storage.interference.clone_from(heads),
                         Program::Nothing | Program::Move(..) => {}
                     }
                 }
@@ -272,6 +304,9 @@ fn the_update_process_does_what_the_numbered_steps_say() {
                 let stored = matches!(sampled, Sampled::Stored | Sampled::StoredInNextBlock);
                 prop_assert_eq!(stored, book.stored);
                 prop_assert_eq!(storage.difference(&book.storage), None);
+                prop_assert_eq!(&storage.interference, &book.storage.interference);
+                storage.interference.clear();
+                book.storage.interference.clear();
                 if !book.active {
                     break;
                 }
