@@ -5,6 +5,12 @@
 //! r and s, the digest, and then the public key's x and y to verify, or the private key and a
 //! random number to sign. A field is as long as a coordinate, but 80 bytes for P-521, whose 66
 //! bytes stand at the right.
+//!
+//! Sources: OpenSSL `ecp_s390x_nistp.c` (the fields of both instructions; that any condition code but
+//! 0 is a failure); Go `crypto/internal/fips140/ecdsa` (to sign: code 2 asks for another random
+//! number, code 1 is an error that none mends); libica `s390_crypto.h` (a nonce that has no inverse, a
+//! signature that is not good and a public key that is not on the curve all fail). Which code the
+//! last two have, and which a bad point has with PCC, no public source says; here it is 2.
 
 use p256::elliptic_curve::group::Group as _;
 use p256::elliptic_curve::ops::{Invert, MulByGeneratorVartime, Reduce};
@@ -93,13 +99,20 @@ fn is_good<C: CurveArithmetic>(parameter: &[u8]) -> Option<bool> {
 
 /// KDSA-ECDSA-Sign: with `deterministic` the random number is the nonce; else the nonce comes from
 /// the private key, the digest and the random number by SHA-512, so that a poor random number does
-/// no harm. How it is made is the model's own affair.
+/// no harm. How it is made is the model's own affair. Condition code 1 when the private key is zero or
+/// not below the order: no other random number would help.
 pub(super) fn sign<C: CurveArithmetic>(deterministic: bool, parameter: &mut [u8]) -> ConditionCode {
-    condition(signed::<C>(deterministic, parameter))
+    match field::<C>(parameter, PRIVATE_KEY).and_then(in_range::<C>) {
+        None => ConditionCode::One,
+        Some(key) => condition(signed::<C>(deterministic, key, parameter)),
+    }
 }
 
-fn signed<C: CurveArithmetic>(deterministic: bool, parameter: &mut [u8]) -> Option<()> {
-    let key = in_range::<C>(field::<C>(parameter, PRIVATE_KEY)?)?;
+fn signed<C: CurveArithmetic>(
+    deterministic: bool,
+    key: Scalar<C>,
+    parameter: &mut [u8],
+) -> Option<()> {
     let digest = Scalar::<C>::reduce(&field::<C>(parameter, DIGEST)?);
     let (r, s) = if deterministic {
         let nonce = in_range::<C>(field::<C>(parameter, RANDOM_NUMBER)?)?;

@@ -29,6 +29,11 @@ pub struct Function {
     pub(super) algorithm: Algorithm,
 }
 
+/// KDSA-EdDSA-Verify-Ed25519.
+const EDDSA_VERIFY: u8 = 32;
+/// KDSA-EdDSA-Sign-Ed25519.
+pub(super) const EDDSA_SIGN: u8 = 40;
+
 impl Function {
     /// The length of the longest parameter block of all in bytes.
     pub const LONGEST_PARAMETER_BLOCK: usize = 400;
@@ -77,7 +82,7 @@ impl Function {
                 1 | 9 => Some(Algorithm::P256),
                 2 | 10 => Some(Algorithm::P384),
                 3 | 11 => Some(Algorithm::P521),
-                32 | 40 => Some(Algorithm::Ed25519),
+                EDDSA_VERIFY | EDDSA_SIGN => Some(Algorithm::Ed25519),
                 _ => None,
             },
             Instruction::Pckmo => None,
@@ -231,9 +236,22 @@ impl Function {
                 _ => 8 + block..8 + 2 * block,
             },
             Instruction::Kdsa => match self.code {
-                9..=11 | 40 => 0..2 * algorithm.coordinate(),
+                9..=11 | EDDSA_SIGN => 0..2 * algorithm.coordinate(),
                 _ => 0..0,
             },
+        }
+    }
+
+    /// Where the parameter block has the doubleword that is not zero while the function is stopped
+    /// (condition code 3), its state following it; none for a function that keeps no such state.
+    ///
+    /// Behind the key, and to sign behind 16 reserved bytes. Programs provide 4096 bytes for all of it.
+    #[must_use]
+    pub const fn continuation(self) -> Option<usize> {
+        match (self.instruction, self.code) {
+            (Instruction::Kdsa, EDDSA_VERIFY) => Some(96),
+            (Instruction::Kdsa, EDDSA_SIGN) => Some(112),
+            _ => None,
         }
     }
 

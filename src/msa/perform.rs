@@ -11,7 +11,8 @@ use p521::NistP521;
 
 use super::algorithm::Algorithm;
 use super::cipher::Cipher;
-use super::{Control, Function, Instruction};
+use super::function::EDDSA_SIGN;
+use super::{Control, Function, Instruction, Signature};
 use super::{
     ecdsa, eddsa, edwards, ghash, keccak, km, kma, kmac, kmc, kmctr, kmf, kmo, prno, sha, xts,
 };
@@ -181,21 +182,15 @@ impl Function {
         }
     }
 
-    /// PRNO, SHA-512-DRNG generate: fills whole blocks of 64 bytes of the first operand; the
-    /// parameter block counts them, so the request goes on where it stopped.
-    pub fn generate(self, parameter: &mut [u8], output: &mut [u8]) {
+    /// PRNO, SHA-512-DRNG generate: fills the piece of the request that begins `offset` bytes, a
+    /// multiple of 64, behind its beginning. The pieces come from the end of the request to its
+    /// beginning; with that one (`offset` zero) the request is complete and the generator steps on.
+    pub fn generate(self, parameter: &mut [u8], offset: u64, output: &mut [u8]) {
         if self.algorithm == Algorithm::Sha512Drng && self.holds(parameter) {
-            let whole = self.whole(Control::default(), output.len());
-            prno::generate(parameter, &mut output[..whole]);
-        }
-    }
-
-    /// PRNO, SHA-512-DRNG generate: the last piece, of any length and possibly empty; then the
-    /// generator steps on and the request is complete.
-    pub fn generate_last(self, parameter: &mut [u8], output: &mut [u8]) {
-        if self.algorithm == Algorithm::Sha512Drng && self.holds(parameter) {
-            prno::generate(parameter, output);
-            prno::complete(parameter);
+            prno::generate(parameter, offset / 64, output);
+            if offset == 0 {
+                prno::complete(parameter);
+            }
         }
     }
 
@@ -240,38 +235,56 @@ impl Function {
         ConditionCode::Zero
     }
 
-    /// KDSA: signs, or verifies a signature. The ECDSA functions take the digest from the
-    /// parameter block and never touch `message`.
+    /// KDSA with an ECDSA function: signs, or verifies a signature, in the parameter block.
     ///
-    /// The EdDSA functions take the second operand: `message` hands all of it, from the beginning
-    /// and in any pieces, to what it is given, and is called twice to sign and once to verify; its
-    /// error (an access exception) ends the function with the parameter block as it was.
-    ///
-    /// Condition code 0 when the signature is made or good; 2 when it is not good, when the public
-    /// key is no point of the curve, or when the nonce (see [`Control::modifier`]) or the private
-    /// key is out of range.
-    ///
-    /// # Errors
-    ///
-    /// What `message` gave.
-    pub fn authenticate_signature<E>(
-        self,
-        control: Control,
-        parameter: &mut [u8],
-        mut message: impl FnMut(&mut dyn FnMut(&[u8])) -> Result<(), E>,
-    ) -> Result<ConditionCode, E> {
+    /// Condition code 0 when the signature is made or good; 1 when the private key is out of range,
+    /// so that no random number helps; 2 when the signature is not good, the public key is no point of
+    /// the curve, or the random number that was to be the nonce (see [`Control::modifier`]) cannot be.
+    pub fn sign_or_verify(self, control: Control, parameter: &mut [u8]) -> ConditionCode {
         if self.instruction != Instruction::Kdsa || !self.holds(parameter) {
-            return Ok(ConditionCode::Two);
+            return ConditionCode::Two;
         }
         match self.code {
-            1 => Ok(ecdsa::verify::<NistP256>(parameter)),
-            2 => Ok(ecdsa::verify::<NistP384>(parameter)),
-            3 => Ok(ecdsa::verify::<NistP521>(parameter)),
-            9 => Ok(ecdsa::sign::<NistP256>(control.modifier(), parameter)),
-            10 => Ok(ecdsa::sign::<NistP384>(control.modifier(), parameter)),
-            11 => Ok(ecdsa::sign::<NistP521>(control.modifier(), parameter)),
-            32 => eddsa::verify(parameter, &mut message),
-            _ => eddsa::sign(parameter, &mut message),
+            1 => ecdsa::verify::<NistP256>(parameter),
+            2 => ecdsa::verify::<NistP384>(parameter),
+            3 => ecdsa::verify::<NistP521>(parameter),
+            9 => ecdsa::sign::<NistP256>(control.modifier(), parameter),
+            10 => ecdsa::sign::<NistP384>(control.modifier(), parameter),
+            11 => ecdsa::sign::<NistP521>(control.modifier(), parameter),
+            _ => ConditionCode::Two,
+        }
+    }
+
+    /// KDSA with an EdDSA function: begins to sign or to verify the second operand, or goes on from
+    /// the state that an earlier piece left; none when it is no state of this function, or the function
+    /// is another.
+    #[must_use]
+    pub fn signature(
+        self,
+        parameter: &[u8],
+        state: Option<&[u8; Signature::STATE]>,
+    ) -> Option<Signature> {
+        if self.continuation().is_none() || !self.holds(parameter) {
+            return None;
+        }
+        match state {
+            None => Some(Signature::begin(self.code == EDDSA_SIGN, parameter)),
+            Some(state) => Signature::resume(self.code == EDDSA_SIGN, state),
+        }
+    }
+
+    /// All of the message is taken: none when it is to be taken once more from its beginning (to sign
+    /// takes two passes), else the condition code: 0, the signature is made or good; 2, it is not good
+    /// or the public key is no point of the curve.
+    pub fn end_pass(
+        self,
+        signature: &mut Signature,
+        parameter: &mut [u8],
+    ) -> Option<ConditionCode> {
+        if self.holds(parameter) {
+            signature.end_pass(parameter)
+        } else {
+            Some(ConditionCode::Two)
         }
     }
 

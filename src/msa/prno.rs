@@ -7,9 +7,20 @@
 //! |---|---|
 //! | 0-3 | reserved |
 //! | 4-7 | reseed counter: requests since the last seed, and one; zero before the first seed |
-//! | 8-15 | stream bytes: how much of the request that was begun is stored |
+//! | 8-15 | stream bytes: how much was generated since the first seed |
 //! | 16-127 | V, 888 bits at the right |
 //! | 128-239 | C, likewise |
+//!
+//! A request is filled from its end to its beginning. V stays until all of it is filled, so what is
+//! left of its length tells which block is next, and a request that was stopped needs no more than
+//! that.
+//!
+//! Sources: Linux `arch/s390/crypto/prng.c` (the fields, a known answer, and the stream bytes as the
+//! count of all that was generated); libica `s390_drbg_sha512.c` (the first seed finds zeros, a later
+//! one leaves the stream bytes, and one request may be of 64 KiB); Valgrind's extension for s390x (the
+//! operand is filled from right to left, and only the length in the register goes down). No public
+//! source was found for a reseed counter that is at its largest, nor for the ratio of function 112:
+//! Linux only reads that it has one.
 
 use sha2::{Digest, Sha512};
 
@@ -47,12 +58,12 @@ pub(super) fn seed(parameter: &mut [u8], entropy: &[u8]) {
     let v = if is_seeded(parameter) {
         derive(&[&[1], &parameter[V], entropy])
     } else {
+        parameter[STREAM_BYTES].fill(0);
         derive(&[entropy])
     };
     let c = derive(&[&[0], &v]);
     parameter[..RESEED_COUNTER.start].fill(0);
     parameter[RESEED_COUNTER].copy_from_slice(&1_u32.to_be_bytes());
-    parameter[STREAM_BYTES].fill(0);
     parameter[V.start - 1] = 0;
     parameter[V].copy_from_slice(&v);
     parameter[C.start - 1] = 0;
@@ -73,24 +84,19 @@ fn derive(material: &[&[u8]]) -> [u8; VALUE] {
     value
 }
 
-/// The next bytes of the request: Hashgen, from the block that the stream bytes name. All pieces
-/// of a request but the last are whole blocks of 64 bytes.
-pub(super) fn generate(parameter: &mut [u8], output: &mut [u8]) {
-    let stored = u64::from_be_bytes(
-        parameter[STREAM_BYTES]
-            .first_chunk()
-            .copied()
-            .unwrap_or_default(),
-    );
+/// Bytes of the request, from block `first` on: Hashgen.
+pub(super) fn generate(parameter: &mut [u8], first: u64, output: &mut [u8]) {
     let mut data = [0; VALUE];
     data.copy_from_slice(&parameter[V]);
-    add(&mut data, &(stored / 64).to_be_bytes());
+    add(&mut data, &first.to_be_bytes());
     for output in output.chunks_mut(64) {
         output.copy_from_slice(&Sha512::digest(data)[..output.len()]);
         add(&mut data, &[1]);
     }
-    let stored = stored.wrapping_add(output.len() as u64);
-    parameter[STREAM_BYTES].copy_from_slice(&stored.to_be_bytes());
+    let stream = &mut parameter[STREAM_BYTES];
+    let before = u64::from_be_bytes(stream.first_chunk().copied().unwrap_or_default());
+    let after = before.wrapping_add(output.len() as u64);
+    stream.copy_from_slice(&after.to_be_bytes());
 }
 
 /// Ends the request: the generator steps on.
@@ -111,7 +117,6 @@ pub(super) fn complete(parameter: &mut [u8]) {
     // A counter that came round to zero would look like a generator that was never seeded.
     let requests = requests.saturating_add(1);
     parameter[RESEED_COUNTER].copy_from_slice(&requests.to_be_bytes());
-    parameter[STREAM_BYTES].fill(0);
 }
 
 /// The sum modulo 2 to the 888, the numbers aligned at the right.

@@ -91,7 +91,7 @@ fn kdsa_ecdsa_makes_a_nonce_of_its_own_that_the_random_number_changes() {
 }
 
 #[test]
-fn kdsa_ecdsa_refuses_a_nonce_or_a_private_key_out_of_range() {
+fn kdsa_ecdsa_asks_for_another_nonce_but_refuses_a_private_key_out_of_range() {
     for sample in &SAMPLES {
         let length = hex(sample.digest).len();
         for bad in ["00", "ff"].map(|byte| byte.repeat(length)) {
@@ -102,8 +102,10 @@ fn kdsa_ecdsa_refuses_a_nonce_or_a_private_key_out_of_range() {
             assert_eq!(parameter, before);
             let mut parameter = sample.to_sign(sample.nonce);
             parameter[3 * length..4 * length].copy_from_slice(&hex(&bad));
+            let before = parameter.clone();
             let control = Control(sample.sign.into());
-            assert_eq!(kdsa(control, &mut parameter, &[]), ConditionCode::Two);
+            assert_eq!(kdsa(control, &mut parameter, &[]), ConditionCode::One);
+            assert_eq!(parameter, before);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! KDSA and PCC with Ed25519 and X25519: RFC 8032 and RFC 7748.
 
 use super::*;
+use crate::msa::Signature;
 
 /// Each 32 bytes with the highest byte first.
 fn reversed(digits: &str) -> Vec<u8> {
@@ -51,38 +52,64 @@ fn kdsa_ed25519_verifies_that_signature_and_no_other() {
 }
 
 #[test]
-fn kdsa_ed25519_takes_the_message_in_any_pieces_twice_to_sign_and_ends_at_its_exception() {
+fn kdsa_ed25519_takes_the_message_in_any_pieces_and_goes_on_from_its_state() {
     let message: Vec<u8> = (0..300).map(|index| index as u8).collect();
     let private = hex(ED25519[0][0]);
-    let sign = function(Instruction::Kdsa, 40);
     let mut at_once = [vec![0; 64], private.clone()].concat();
     kdsa(Control(40), &mut at_once, &message);
-    for piece in [1, 7, 64, 128, 299] {
-        let mut parameter = [vec![0; 64], private.clone()].concat();
-        let mut times = 0;
-        let Ok(condition) = sign.authenticate_signature(Control(40), &mut parameter, |take| {
-            times += 1;
-            message.chunks(piece).for_each(&mut *take);
-            Ok::<(), Infallible>(())
-        });
-        assert_eq!((condition, times), (ConditionCode::Zero, 2));
-        assert_eq!(parameter, at_once);
+    let verify = [&at_once[..64], &reversed(ED25519[0][1])].concat();
+    for (code, before, after, passes) in [
+        (40, [vec![0; 64], private].concat(), &at_once, 2),
+        (32, verify.clone(), &verify, 1),
+    ] {
+        let function = function(Instruction::Kdsa, code);
+        for piece in [1, 7, 64, 128, 299] {
+            let mut parameter = before.clone();
+            let mut signature = function.signature(&parameter, None).unwrap();
+            let mut taken = 0;
+            let condition = loop {
+                while let part @ [_, ..] = &message[signature.taken() as usize..] {
+                    let part = &part[..part.len().min(piece)];
+                    signature.take(part);
+                    taken += part.len();
+                    let state = signature.state();
+                    assert_ne!(state[..2], [0, 0], "what is stopped shows it");
+                    signature = function.signature(&parameter, Some(&state)).unwrap();
+                }
+                assert_eq!(parameter, before, "nothing is stored before the end");
+                if let Some(condition) = function.end_pass(&mut signature, &mut parameter) {
+                    break condition;
+                }
+            };
+            assert_eq!(condition, ConditionCode::Zero);
+            assert_eq!((taken, &parameter), (passes * message.len(), after));
+        }
     }
-    for passes in 0..2 {
-        let mut parameter = [vec![0; 64], private.clone()].concat();
-        let before = parameter.clone();
-        let mut left = passes;
-        let outcome = sign.authenticate_signature(Control(40), &mut parameter, |take| {
-            take(&message);
-            left -= 1;
-            if left < 0 {
-                Err("access exception")
-            } else {
-                Ok(())
-            }
-        });
-        assert_eq!(outcome, Err("access exception"));
-        assert_eq!(parameter, before);
+}
+
+#[test]
+fn kdsa_ed25519_goes_on_from_no_state_that_it_never_left() {
+    let parameter = [0; 96];
+    let [verify, sign] = [32, 40].map(|code| function(Instruction::Kdsa, code));
+    let [state, first_pass] = [verify, sign].map(|function| {
+        let signature = function.signature(&parameter, None).unwrap();
+        signature.state()
+    });
+    assert!(verify.signature(&parameter, Some(&state)).is_some());
+    assert!(verify.signature(&parameter, Some(&first_pass)).is_none());
+    for pass in [0, 3, 255] {
+        let mut other = state;
+        other[1] = pass;
+        assert!(verify.signature(&parameter, Some(&other)).is_none());
+        assert!(sign.signature(&parameter, Some(&other)).is_none());
+    }
+    // Whatever the buffer holds, it does no harm.
+    let mut other = [0xFF; Signature::STATE];
+    other[1] = 2;
+    if let Some(mut signature) = sign.signature(&parameter, Some(&other)) {
+        signature.take(&[1; 1000]);
+        assert_eq!(signature.taken(), u64::MAX);
+        sign.end_pass(&mut signature, &mut parameter.clone());
     }
 }
 

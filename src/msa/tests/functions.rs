@@ -1,7 +1,7 @@
 //! Which functions there are, and what their parameter blocks and operands are like.
 
 use super::*;
-use crate::msa::{Engine, query};
+use crate::msa::{Engine, Signature, query};
 
 fn supplied(instruction: Instruction) -> Vec<u8> {
     let status = query(instruction);
@@ -179,10 +179,11 @@ fn slices_that_are_too_short_do_no_harm() {
                 function.extend(&mut short, true, &mut output);
                 assert!(!function.is_seeded(&short));
                 function.seed(&mut short, &[0; 1000]);
-                function.generate(&mut short, &mut output);
-                function.generate_last(&mut short, &mut output);
+                function.generate(&mut short, 64, &mut output);
+                function.generate(&mut short, 0, &mut output);
                 function.compute(&mut short);
-                let _ = function.authenticate_signature(control, &mut short, |_| Ok::<(), ()>(()));
+                function.sign_or_verify(control, &mut short);
+                assert!(function.signature(&short, None).is_none());
             }
             // And with the whole parameter block, operands of odd lengths.
             let mut parameter = vec![0; function.parameter_length()];
@@ -192,6 +193,28 @@ fn slices_that_are_too_short_do_no_harm() {
             function.digest(&mut parameter, &[0; 35]);
             function.digest_last(&mut parameter, &[0; 300]);
             function.process_counters(&parameter, &[0; 19], &[0; 35], &mut output);
+            if let Some(mut signature) = function.signature(&parameter, None) {
+                let ended = function.end_pass(&mut signature, &mut []);
+                assert_eq!(ended, Some(ConditionCode::Two));
+            }
         }
     }
+}
+
+#[test]
+fn what_a_stopped_function_keeps_has_room_behind_its_parameter_block() {
+    for instruction in Instruction::ALL {
+        for function in (1..128).filter_map(|code| Function::of(instruction, code)) {
+            let Some(behind) = function.continuation() else {
+                continue;
+            };
+            assert!(behind >= function.parameter_length() && behind.is_multiple_of(8));
+            assert!(behind + Signature::STATE <= 4096);
+        }
+    }
+    // By the lengths of the parameter blocks with the doubleword but without the buffer.
+    let doubleword = |code| function(Instruction::Kdsa, code).continuation();
+    assert_eq!(doubleword(32), Some(104 - 8));
+    assert_eq!(doubleword(40), Some(120 - 8));
+    assert_eq!(doubleword(1), None);
 }

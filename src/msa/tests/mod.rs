@@ -10,8 +10,6 @@ mod functions;
 mod random_numbers;
 mod xts;
 
-use core::convert::Infallible;
-
 use super::vectors::*;
 use super::{Control, Function, Instruction};
 use crate::arch::condition::ConditionCode;
@@ -79,9 +77,14 @@ fn kdsa(control: Control, parameter: &mut [u8], message: &[u8]) -> ConditionCode
     let kdsa = function(Instruction::Kdsa, control.function_code());
     assert!(kdsa.accepts(control));
     assert_eq!(parameter.len(), kdsa.parameter_length());
-    let Ok(condition) = kdsa.authenticate_signature(control, parameter, |take| {
-        take(message);
-        Ok::<(), Infallible>(())
-    });
-    condition
+    if kdsa.continuation().is_none() {
+        return kdsa.sign_or_verify(control, parameter);
+    }
+    let mut signature = kdsa.signature(parameter, None).unwrap();
+    loop {
+        signature.take(message);
+        if let Some(condition) = kdsa.end_pass(&mut signature, parameter) {
+            return condition;
+        }
+    }
 }

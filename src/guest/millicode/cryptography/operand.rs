@@ -170,6 +170,11 @@ pub(super) fn advance<H: Hardware>(run: &mut Execution<'_, H>, register: u8, by:
 /// Takes bytes off the front of the operand that a pair of registers designates.
 pub(super) fn consume<H: Hardware>(run: &mut Execution<'_, H>, pair: u8, by: u64) {
     advance(run, pair, by);
+    shorten(run, pair, by);
+}
+
+/// Takes bytes off the end of the operand that a pair of registers designates.
+pub(super) fn shorten<H: Hardware>(run: &mut Execution<'_, H>, pair: u8, by: u64) {
     let length = run.length_in(pair | 1).wrapping_sub(by);
     set(run, pair | 1, length);
 }

@@ -1,7 +1,7 @@
 //! PERFORM RANDOM NUMBER OPERATION.
 
-use super::Issue;
-use super::operand::{Parameters, Piece, consume, most, reach};
+use super::operand::{Parameters, Piece, consume, most, reach, shorten};
+use super::{Issue, PIECE};
 use crate::arch::address::Virtual;
 use crate::arch::condition::ConditionCode;
 use crate::arch::interruption::ProgramInterruption as P;
@@ -29,7 +29,7 @@ const BLOCK: u64 = 64;
 const RAW: usize = 256;
 
 /// PERFORM RANDOM NUMBER OPERATION. SHA-512-DRNG generates into the first operand (length in R1 + 1),
-/// or is seeded (bit 56 of general register 0) from the second (length in R2 + 1, at most 512; its
+/// from its end to its beginning, so that the length goes down and the address in R1 stays; or is seeded (bit 56 of general register 0) from the second (length in R2 + 1, at most 512; its
 /// registers stay). TRNG fills the first operand with raw entropy of the hardware below and the
 /// second with conditioned entropy. The query of the conditioning ratio stores eight bytes.
 ///
@@ -70,23 +70,21 @@ fn generate<H: Hardware>(run: &mut Execution<'_, H>, issue: &Issue) -> Performed
     if left == 0 {
         return run.done(ConditionCode::Zero);
     }
-    let at = Virtual(run.address_in(pair));
-    let length = reach(run, at, most(left, BLOCK), BLOCK, Access::Store)?;
+    // The piece at the end that begins with a block of the request.
+    let offset = left.saturating_sub(PIECE).next_multiple_of(BLOCK);
+    let (length, mask) = (left - offset, run.cpu.psw.address_mask());
+    let at = Virtual(Virtual(run.address_in(pair)).offset(offset).0 & mask);
+    run.claim(at, length, Access::Store)?;
     let mut output = Piece::new(length);
-    let bytes = output.bytes();
-    let code = if length == left {
-        let last = bytes.len() - bytes.len() % BLOCK as usize;
-        let (whole, rest) = bytes.split_at_mut(last);
-        function.generate(parameters.bytes(), whole);
-        function.generate_last(parameters.bytes(), rest);
-        ConditionCode::Zero
-    } else {
-        function.generate(parameters.bytes(), bytes);
-        ConditionCode::Three
-    };
+    function.generate(parameters.bytes(), offset, output.bytes());
     output.store(run, at)?;
     parameters.store(run)?;
-    consume(run, pair, length);
+    shorten(run, pair, length);
+    let code = if offset == 0 {
+        ConditionCode::Zero
+    } else {
+        ConditionCode::Three
+    };
     issue.complete(run, length + BLOCK, code)
 }
 

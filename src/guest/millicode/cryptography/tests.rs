@@ -1,5 +1,8 @@
 //! The message-security assist, on a machine of arrays.
 
+mod random_numbers;
+mod signatures;
+
 use super::PIECE;
 use crate::arch::address::PAGE;
 use crate::arch::condition::ConditionCode;
@@ -549,59 +552,6 @@ fn kma_takes_the_additional_data_before_it_meets_an_exception_of_the_text() {
     assert_eq!(complete(&mut bench, KMA), 3);
     assert_eq!(bench.cpu.general[7], 0);
     assert_eq!(exception(&mut bench, KMA).interruption, P::Addressing);
-}
-
-#[test]
-fn prno_generates_only_from_what_was_seeded_and_the_same_from_the_same_seed() {
-    let seeded = || {
-        let mut bench = bench(3 | DECIPHER);
-        message(&mut bench, &text(64));
-        assert_eq!(complete(&mut bench, PRNO), 0);
-        assert_eq!(bench.cpu.general[4..6], [SECOND, 64]);
-        bench.cpu.general[0] = 3;
-        bench
-    };
-    let mut never = bench(3);
-    never.cpu.general[3] = 8;
-    assert_eq!(exception(&mut never, PRNO).interruption, P::Specification);
-    let mut once = seeded();
-    once.cpu.general[3] = PIECE + 100;
-    assert_eq!(complete(&mut once, PRNO), 3);
-    assert_eq!(complete(&mut once, PRNO), 0);
-    assert_eq!(once.cpu.general[2..4], [FIRST + PIECE + 100, 0]);
-    let mut again = seeded();
-    again.cpu.general[3] = PIECE + 100;
-    while complete(&mut again, PRNO) == 3 {}
-    let made = bytes(&once, FIRST, PIECE + 100);
-    assert!(made == bytes(&again, FIRST, PIECE + 100));
-    assert_ne!(made[..64], made[64..128]);
-    let mut long = bench(3 | DECIPHER);
-    long.cpu.general[5] = 513;
-    assert_eq!(exception(&mut long, PRNO).interruption, P::Specification);
-}
-
-#[test]
-fn true_random_numbers_are_the_hardwares() {
-    let mut bench = bench(114);
-    bench.cpu.general[3] = 4;
-    bench.cpu.general[5] = 64;
-    assert_eq!(complete(&mut bench, PRNO), 3);
-    assert_eq!(bytes(&bench, FIRST, 4), [1, 2, 3, 4]);
-    assert_eq!(complete(&mut bench, PRNO), 0);
-    assert_ne!(bytes(&bench, SECOND, 64), [0; 64]);
-    assert_eq!(bench.cpu.general[2..6], [FIRST + 4, 0, SECOND + 64, 0]);
-}
-
-#[test]
-fn an_exception_of_the_message_leaves_a_signature_undone() {
-    let mut bench = bench(40);
-    bench.set(PARAMETERS, &text(96));
-    bench.cpu.general[4] = (4 << 20) - 100;
-    bench.cpu.general[5] = 200;
-    assert_eq!(exception(&mut bench, KDSA).interruption, P::Addressing);
-    bench.cpu.general[5] = 100;
-    assert_eq!(complete(&mut bench, KDSA), 0);
-    assert_eq!(bench.cpu.general[5], 0);
 }
 
 /// A bench in exact mode on CPU `cpu`, which counts functions.

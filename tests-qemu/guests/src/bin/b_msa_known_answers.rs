@@ -56,6 +56,14 @@ fn reversed(digits: &str) -> Vec<u8> {
         .collect()
 }
 
+/// A parameter block with zeros behind it: signatures and scalar multiplications have up to 4096 bytes
+/// to keep there what they need to go on.
+fn block(parameter: &[u8]) -> Vec<u8> {
+    let mut block = parameter.to_vec();
+    block.resize(4096, 0);
+    block
+}
+
 /// The functions of one instruction, of which some have been shown.
 struct Shown {
     name: &'static str,
@@ -96,7 +104,7 @@ impl Shown {
 
     /// Takes a message in; the parameter block then begins with `expected`.
     fn digest(&mut self, control: u64, parameter: &[u8], message: &[u8], expected: &[u8]) {
-        let mut parameter = parameter.to_vec();
+        let mut parameter = block(parameter);
         let mut registers = Registers::new(control, &mut parameter).second(message);
         let cc = all(self.instruction, &mut registers);
         self.answer(control, cc == 0 && parameter[..expected.len()] == *expected);
@@ -104,7 +112,7 @@ impl Shown {
 
     /// Computes in the parameter block; `expected` stands at `at` then.
     fn compute(&mut self, control: u64, parameter: &[u8], at: usize, expected: &[u8]) {
-        let mut parameter = parameter.to_vec();
+        let mut parameter = block(parameter);
         let cc = all(
             self.instruction,
             &mut Registers::new(control, &mut parameter),
@@ -310,7 +318,7 @@ fn curves(codes: u128) {
         kdsa.digest(32, &good, &hex(message), &good);
         let mut longer = hex(message);
         longer.push(0);
-        let mut bad = good.clone();
+        let mut bad = block(&good);
         let cc = all(
             kdsa.instruction,
             &mut Registers::new(32, &mut bad).second(&longer),
