@@ -3,6 +3,8 @@
 /// The number of doublewords that the list of facility bits has in this machine.
 pub const FACILITY_DOUBLEWORDS: usize = 4;
 
+/// Bit 11: the configuration-topology facility.
+pub const CONFIGURATION_TOPOLOGY: u32 = 11;
 /// Bit 40: the load-program-parameter facility.
 pub const LOAD_PROGRAM_PARAMETER: u32 = 40;
 /// Bit 67: the CPU-measurement counter facility.
@@ -27,6 +29,16 @@ impl FacilityList {
         self
     }
 
+    /// The list with bit `n` zero.
+    #[must_use]
+    pub const fn without(mut self, n: u32) -> Self {
+        let doubleword = (n / 64) as usize;
+        if doubleword < FACILITY_DOUBLEWORDS {
+            self.0[doubleword] &= !(1 << (63 - n % 64));
+        }
+        self
+    }
+
     /// Whether bit `n` is set.
     #[must_use]
     pub const fn has(&self, n: u32) -> bool {
@@ -47,6 +59,15 @@ impl FacilityList {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bit_is_set_and_cleared_by_itself() {
+        let list = FacilityList([u64::MAX; FACILITY_DOUBLEWORDS]).without(CONFIGURATION_TOPOLOGY);
+        assert!(!list.has(CONFIGURATION_TOPOLOGY) && list.has(10) && list.has(12));
+        assert_eq!(list.0[0], !(1 << 52));
+        assert_eq!(list.with(CONFIGURATION_TOPOLOGY).0[0], u64::MAX);
+        assert_eq!(list.without(4000), list);
+    }
 
     #[test]
     fn facility_bits_are_numbered_from_the_left_across_doublewords() {

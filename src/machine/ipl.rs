@@ -342,6 +342,8 @@ fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: Facili
     configuration.facilities = configuration
         .assist
         .facilities(facilities)
+        // STORE SYSTEM INFORMATION has no function 15 here.
+        .without(facility::CONFIGURATION_TOPOLOGY)
         .with(facility::LOAD_PROGRAM_PARAMETER)
         .with(facility::MEASUREMENT_COUNTER)
         .with(facility::MEASUREMENT_SAMPLING)

@@ -150,7 +150,12 @@ fn conclude<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, answer: Answer) -> 
 /// incorrect state, when another CPU is not in the stopped or check-stop state.
 ///
 /// Only a reset that clears or loads disables multithreading; CPU reset and initial CPU reset do not.
-/// Where the Principles of Operation were not at hand, this follows what control programs expect.
+///
+/// Sources: Linux `arch/s390/kernel/smp.c` gives it as order 16 (hex) with the identification as the
+/// parameter, goes by condition code 0, and after a load gives it with zero and then anew, so zero must
+/// be accepted while multithreading is disabled; QEMU `target/s390x/sigp.c` ends an order that is not
+/// installed as invalid. No public source gives the other refusals their status bits and their order,
+/// nor whether the CPU address counts: those here fit the words of the bits.
 fn set_multithreading<H: Hardware>(run: &mut Execution<'_, H>, parameter: u64) -> Answer {
     let configuration = run.configuration;
     let cores = &configuration.threads;

@@ -6,8 +6,8 @@
 //! tell models apart by manufacturer and machine type together; the type is that of STORE CPU ID, and
 //! model and capacity are of that type. The other names stay as the machine below has them.
 //!
-//! The configuration-topology facility is not installed (facility bit 11), so function code 15 is not
-//! available, with threads or without.
+//! The configuration-topology facility is not installed: facility bit 11 is zero whatever it is below,
+//! and function code 15 is not available, with threads or without.
 
 use crate::arch::condition::ConditionCode;
 use crate::arch::interruption::ProgramInterruption;

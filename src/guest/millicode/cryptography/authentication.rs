@@ -1,4 +1,13 @@
 //! CIPHER MESSAGE WITH AUTHENTICATION: additional data, then text, then the tag.
+//!
+//! The tag is computed, never compared: to decipher, the program compares the tag it finds in the
+//! parameter block with the one it was given.
+//!
+//! Sources: Linux `arch/s390/crypto/aes_s390.c` (parameter block, flags, the comparison of tags);
+//! libzpc `aes_gcm.c` and `aes_ccm.c` (whole blocks without the last-data flags end with condition
+//! code 2, a short rest is left over then, and code 1 is for the encrypted keys that are not supplied
+//! here). No public source was found for the condition code when nothing is given and nothing is to be
+//! completed; here it is 2 as well.
 
 use super::Issue;
 use super::operand::{Parameters, Piece, advance, consume, most, reach};
@@ -19,7 +28,7 @@ const BLOCK: u64 = 16;
 /// processed in whole blocks of 16 bytes. The hash subkey is computed unless bit 53 says that it is
 /// there, and then bit 53 becomes one.
 ///
-/// Condition codes: 0, the tag is complete; 2, what was given is processed but for less than a block,
+/// Condition codes: 0, the tag is complete; 2, partial completion for want of the last data: what was given is processed but for less than a block,
 /// and more must follow; 3, there is more.
 ///
 /// Program exceptions: as at the head of the family.

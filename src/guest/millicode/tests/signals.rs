@@ -243,6 +243,19 @@ fn set_multithreading_accepts_zero_and_changes_nothing() {
 }
 
 #[test]
+fn set_multithreading_is_given_with_zero_and_then_anew_after_a_load() {
+    let mut bench = cores();
+    assert_eq!(sigp(&mut bench, 0x16, 0, 1), (0, 0));
+    // What a load does.
+    bench.configuration.threads.disable();
+    crate::guest::threads::take_note(&mut bench.cpu, &bench.configuration);
+    assert_eq!(sigp(&mut bench, 0x16, 0, 0), (0, 0));
+    assert!(!bench.configuration.threads.enabled());
+    assert_eq!(sigp(&mut bench, 0x16, 0, 1), (0, 0));
+    assert!(bench.configuration.threads.enabled());
+}
+
+#[test]
 fn set_multithreading_refuses_a_wrong_parameter_before_other_cpus_are_looked_at() {
     let mut bench = cores();
     let state = &bench.configuration.mailboxes[3].state;

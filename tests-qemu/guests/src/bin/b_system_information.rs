@@ -4,7 +4,7 @@
 
 use guests::attempt;
 use guests::check::{check, holds};
-use guests::insn::cpu::{Page, stap, stsi};
+use guests::insn::cpu::{Page, stap, stfle, stsi};
 
 guests::clause!(
     "Principles of Operation, STORE SYSTEM INFORMATION; Millimeter: the guest is at the logical-partition level",
@@ -54,6 +54,17 @@ fn run() {
         stsi(1, 9, 1, block).0,
         3,
     );
+    let mut facilities = [0; 1];
+    stfle(&mut facilities);
+    check(
+        "configuration topology, facility bit 11",
+        facilities[0] >> (63 - 11) & 1,
+        0,
+    );
+    for selector in [1, 2, 6] {
+        let (cc, _) = stsi(15, 1, selector, block);
+        check("so there is no 15.1.x, condition code", cc, 3);
+    }
     let page = block.0.as_mut_ptr() as u64;
     let odd = attempt!(
         "lgr %r4, %r0\n lgfi %r0, 0x10000001\n lghi %r1, 1\n stsi 0({a})\n lgr %r0, %r4",
