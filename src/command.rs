@@ -274,6 +274,12 @@ mod tests {
             answer("ALERT CPU 0 COUNTERS GROUP"),
             "GROUP is not understood here; these are: BASIC, PROBLEM, CRYPTO, EXTENDED, MT"
         );
+        for number in ["65536", "99999999999999999999", "0x1", "1.0"] {
+            assert_eq!(
+                answer(&format!("INTERRUPT CPU {number}")),
+                format!("{number} is not understood here; these are: the address of a CPU, ALL")
+            );
+        }
         assert_eq!(
             answer("CLOCK now"),
             "now is not understood here; the command ends before it"

@@ -69,6 +69,10 @@ pub fn read() -> bool {
                 complete = true;
                 operator::command(&line);
             }
+            Accepted::Unusable => {
+                complete = true;
+                operator::refuse_line();
+            }
         }
     }
     console::flush();
@@ -83,6 +87,9 @@ enum Accepted {
     Typed,
     /// The operator's line.
     Line(heapless::Vec<u8, 256>),
+    /// Something that is too long for a line, or did not arrive whole. It is answered like a line: who
+    /// sent it waits for an answer.
+    Unusable,
 }
 
 /// Takes one byte in.
@@ -90,23 +97,22 @@ fn accept(byte: u8) -> Accepted {
     let mut incoming = INCOMING.lock();
     let (decoder, line) = &mut *incoming;
     if console::framed() {
-        if let Received::Frame(frame) = decoder.push(byte) {
-            match frame.channel {
+        return match decoder.push(byte) {
+            Received::Frame(frame) => match frame.channel {
                 Channel::Console => {
                     let mut typed = TYPED.lock();
                     for &byte in frame.payload {
                         let _ = typed.push_back(byte);
                     }
-                    return Accepted::Typed;
+                    Accepted::Typed
                 }
-                Channel::Operator => {
-                    return heapless::Vec::from_slice(frame.payload)
-                        .map_or(Accepted::Typed, Accepted::Line);
-                }
-                _ => {}
-            }
-        }
-        return Accepted::Nothing;
+                Channel::Operator => heapless::Vec::from_slice(frame.payload)
+                    .map_or(Accepted::Unusable, Accepted::Line),
+                _ => Accepted::Unusable,
+            },
+            Received::Bad => Accepted::Unusable,
+            Received::Nothing | Received::Text(_) => Accepted::Nothing,
+        };
     }
     match byte {
         b'\r' | b'\n' => Accepted::Line(core::mem::take(line)),

@@ -39,6 +39,13 @@ pub fn command(line: &[u8]) {
     }
 }
 
+/// Answers something that cannot be a line.
+pub fn refuse_line() {
+    console::say(format_args!(
+        "that is no line of at most 256 bytes; these are understood:\n{HELP}"
+    ));
+}
+
 /// Asks CPUs of the guest for a change, or says why that cannot be.
 fn ask(cpus: Cpus, change: Change) {
     let Some(machine) = RUNNING.get() else {
