@@ -283,7 +283,13 @@ fn give_exact(cpu: &mut Cpu) {
     let me = cpu.vcpu.address;
     let assist = &cpu.machine.configuration.assist;
     assist.gives_up(&cpu.vcpu);
-    instruction::spt(i64::MAX as u64);
+    instruction::sckc(NEVER);
+    // Where input may come at any time, virtual time follows the host's and does not jump.
+    if input::listening() == 0 {
+        wait::stop_cpu_timer();
+    } else {
+        instruction::spt(i64::MAX as u64);
+    }
     loop {
         match pick(&cpu.machine.configuration, me) {
             Some(next) if next == me => break,

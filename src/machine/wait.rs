@@ -4,6 +4,7 @@
 //! with just those subclasses where that matters, exchanges the new PSWs in its lowcore, and waits.
 
 use crate::arch::control::CR0_SERVICE_SIGNAL;
+use crate::arch::interruption::external;
 use crate::arch::lowcore;
 use crate::arch::psw::{self, Psw};
 use crate::machine::instruction;
@@ -100,6 +101,17 @@ pub fn for_external() -> Waited {
         from: lowcore_field(0x2e0),
         to: lowcore_field(0x2e8),
     }
+}
+
+/// Stops the real CPU timer. No other interruption may be open: neither the clock comparator nor another
+/// CPU may have anything to say.
+///
+/// When every CPU waits, QEMU's virtual clock jumps to the timer that goes off first, however far that is:
+/// a machine that waits for its host would be decades ahead when the host takes its time. There is no
+/// value by which SET CPU TIMER turns QEMU's timer off, but once it has gone off it stands still.
+pub fn stop_cpu_timer() {
+    instruction::spt(0);
+    while for_external().code != external::CPU_TIMER {}
 }
 
 /// Whether a service signal that was taken away said that events wait to be read.

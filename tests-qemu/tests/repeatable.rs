@@ -1,6 +1,12 @@
 //! Exact mode: the same input gives the same profile, bit for bit.
 
-use measure::{json, options::Sampling, run::RunOutcome};
+use std::time::Duration;
+
+use measure::{
+    json,
+    options::{Input, Sampling},
+    run::RunOutcome,
+};
 use tests_qemu::ipl;
 
 fn measured(guest: &str, cpus: u32, interval: u64) -> RunOutcome {
@@ -47,6 +53,29 @@ fn two_runs_from_the_same_date_give_the_same_bytes_on_two_cpus() {
 #[test]
 fn two_runs_from_the_same_date_give_the_same_bytes_on_four_cpus() {
     twice_the_same("workload", 4, 100_000);
+}
+
+#[test]
+fn a_guest_that_waits_for_its_host_waits_no_time_however_long_the_host_takes() {
+    let answered_after = |pause| {
+        let mut options = ipl::options("b_losses");
+        let said = ["ALERT CPU 0 SAMPLES", "INTERRUPT CPU 0"].repeat(2);
+        let counters = ["ALERT CPU 0 COUNTERS BASIC", "INTERRUPT CPU 0"].repeat(2);
+        options.script = (said.iter().chain(&counters))
+            .map(|&command| Input::Operator(command.to_owned()))
+            .collect();
+        options.pause = pause;
+        ipl::above_with_success(&options).unwrap()
+    };
+    let at_once = answered_after(Duration::ZERO);
+    let late = answered_after(Duration::from_millis(200));
+    // The firmware does as much as it has to for input that comes while it waits, or before.
+    let of_the_guest = |outcome: &RunOutcome| {
+        let totals = &outcome.report.record.totals[0];
+        (totals.guest_cycles, totals.guest_instructions, totals.traps)
+    };
+    assert_eq!(of_the_guest(&late), of_the_guest(&at_once));
+    assert_eq!(late.console, at_once.console);
 }
 
 #[test]

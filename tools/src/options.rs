@@ -235,6 +235,8 @@ pub struct RunOptions {
     pub when_waiting: Vec<String>,
     /// What the host says: the next of these each time that every CPU waits for it.
     pub script: Vec<Input>,
+    /// How long the host takes before it says the next of these.
+    pub pause: Duration,
     /// QEMU's log of what it executes, which makes a run many times slower.
     pub execution_log: Option<ExecutionLog>,
 }
@@ -262,6 +264,7 @@ impl RunOptions {
             operator: Vec::new(),
             when_waiting: Vec::new(),
             script: Vec::new(),
+            pause: Duration::ZERO,
             execution_log: None,
         }
     }

@@ -139,6 +139,7 @@ pub fn run_with(
     };
     let host = Host {
         script: options.script.iter().cloned().collect(),
+        pause: options.pause,
         live,
         echo,
         silence: options.silence,

@@ -8,6 +8,7 @@ use std::{
     collections::VecDeque,
     io::Write,
     sync::mpsc::{Receiver, TryRecvError},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -35,6 +36,8 @@ const FAREWELL: Duration = Duration::from_secs(5);
 pub struct Host<'a> {
     /// Said one at a time, each time that every CPU waits.
     pub script: VecDeque<Input>,
+    /// How long the host takes for it.
+    pub pause: Duration,
     /// Said as it comes: an interactive run.
     pub live: Option<Receiver<Input>>,
     /// Where the guest's console and the machine's answers are shown.
@@ -223,6 +226,7 @@ impl Session<'_, '_, '_> {
             return Ok(());
         }
         if let Some(input) = self.host.script.pop_front() {
+            thread::sleep(self.host.pause);
             return self.say(&input);
         }
         if self.host.live.is_none() {

@@ -78,6 +78,7 @@ fn play(script: &Script, then: &str, change: impl FnOnce(&mut Host<'_>)) -> (Rec
     .unwrap();
     let mut host = Host {
         script: VecDeque::new(),
+        pause: Duration::ZERO,
         live: None,
         echo: None,
         silence: Duration::from_secs(30),
@@ -303,6 +304,7 @@ fn a_full_disk_ends_the_run_with_the_files_name() {
     .unwrap();
     let host = Host {
         script: VecDeque::new(),
+        pause: Duration::ZERO,
         live: None,
         echo: None,
         silence: Duration::from_secs(30),
