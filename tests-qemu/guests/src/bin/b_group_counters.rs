@@ -51,15 +51,16 @@ fn transition(from: u64, to: u64) -> (u8, u64) {
     (lpctl(to), state())
 }
 
-/// On another CPU: its state, a counter that it extracts, one that it sets, and what LPCTL answers.
+/// On another CPU: its state, a counter that it extracts, one that it sets, and what LPCTL answers to
+/// each operand.
 extern "C" fn other() -> ! {
     OTHER[0].store(state(), Ordering::SeqCst);
     let (cc, value) = epctr(place(0, 0), UNCHANGED);
     OTHER[1].store(cc.into(), Ordering::SeqCst);
     OTHER[2].store(value, Ordering::SeqCst);
     OTHER[3].store(spctr(place(1, 3), 33).into(), Ordering::SeqCst);
-    let ones = u64::from(lpctl(ACTIVE));
-    OTHER[4].store(ones << 8 | u64::from(lpctl(DISABLED)), Ordering::SeqCst);
+    let answers = [1, INACTIVE, ACTIVE, DISABLED].map(lpctl);
+    OTHER[4].store(u32::from_be_bytes(answers).into(), Ordering::SeqCst);
     loop {
         yield_cpu();
     }
@@ -160,6 +161,8 @@ fn controls() {
         shows!("LPCTL-10", (outcome.code(), state()), (0x11, INACTIVE));
     }
     dat::off();
+    let beyond = attempt!(".insn s,0xb2850000,0({a})", a = in(reg_addr) 0x7000_0000_u64);
+    shows!("LPCTL-10", (beyond.code(), state()), (5, INACTIVE));
 }
 
 fn counters() {
@@ -240,7 +243,7 @@ fn several_cpus() {
         shows!(
             ["TRANSITION-23", "GLOBAL-2"],
             (answers, state()),
-            (0, DISABLED)
+            (0x0300_0000, DISABLED)
         );
     }
     lpctl(INACTIVE);
@@ -249,7 +252,7 @@ fn several_cpus() {
     shows!(["STATE-14", "QCTRI-16", "LOCAL-2"], seen, DISABLED);
     shows!("EPCTR-8", (cc, value), (3, UNCHANGED));
     shows!("SPCTR-8", set, 3);
-    shows!(["LPCTL-9", "LPCTL-8"], answers, 3 << 8);
+    shows!(["LPCTL-9", "LPCTL-8"], answers, 0x0303_0300);
     shows!(
         ["GROUP-9", "LPCTL-9"],
         (state(), epctr(place(0, 0), 0)),
