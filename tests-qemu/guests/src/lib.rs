@@ -18,6 +18,7 @@ pub mod attempt;
 pub mod check;
 pub mod clause;
 pub mod console;
+pub mod coprocessor;
 pub mod dat;
 pub mod end;
 pub mod entry;

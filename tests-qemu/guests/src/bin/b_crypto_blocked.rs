@@ -1,18 +1,18 @@
-//! Two CPUs that use one coprocessor block each other, and the blocked functions and cycles are
-//! counted; two CPUs of different groups do not.
+//! Two CPUs that use one coprocessor block each other, and the functions and the cycles are counted by
+//! the CPU that was blocked and by the group; two CPUs of different groups do not block each other.
 #![no_std]
 #![no_main]
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use guests::check::{check, holds};
-use guests::insn::assist::{Registers, km, query};
-use guests::insn::measurement::{controls, ecctr, ecpga, epctr, lcctl, lpctl, qctri, set, stcctm};
+use guests::coprocessor::{Counted, KINDS, Kind, Operands, group_counter};
+use guests::insn::measurement::{controls, ecpga, epctr, lcctl, lpctl, set};
 use guests::insn::yield_cpu;
-use guests::smp;
+use guests::{shows, smp};
 
 guests::clause!(
-    "SA23-2260, Crypto-Activity Counter Set; Coprocessor-Group Counter Set; EXTRACT COPROCESSOR-GROUP ADDRESS",
+    "SA23-2260, Crypto-Activity Counter Set; Coprocessor-Group Counter Set: blocked functions",
     native = false,
     cpus = 4,
     options = "--cryptography"
@@ -20,36 +20,23 @@ guests::clause!(
 guests::guest!(run);
 
 /// Functions that each CPU issues.
-const FUNCTIONS: u64 = 40;
-/// Bytes of each.
-const BYTES: usize = 4096;
+const FUNCTIONS: u64 = 10;
 
 static TURN: AtomicU32 = AtomicU32::new(0);
-static DONE: AtomicU32 = AtomicU32::new(0);
-static mut COUNTED: [[u64; 20]; 4] = [[0; 20]; 4];
+static KIND: AtomicU32 = AtomicU32::new(0);
+static mut COUNTED: [Counted; 4] = [Counted::NOTHING; 4];
 
-/// Counts this CPU's functions, and the counters of its set.
-fn hammer(cpu: usize) {
-    let active = controls(set::CRYPTO, set::CRYPTO);
+/// Issues functions on this CPU, and leaves what it counted.
+fn hammer(cpu: usize, kind: Kind) {
+    let mut operands = Operands::of(kind);
     lcctl(0);
-    let enabled = lcctl(active);
-    let (mut key, text, mut output) = ([cpu as u8; 16], [7; BYTES], [0; BYTES]);
+    lcctl(controls(set::CRYPTO, set::CRYPTO));
     for _ in 0..FUNCTIONS {
-        km(&mut Registers::new(18, &mut key)
-            .first(&mut output)
-            .second(&text));
+        operands.issue(kind);
     }
-    let mut counters = [0; 20];
-    let stored = stcctm::<3>(20, &mut counters);
-    lcctl(0);
-    counters[19] = counters[19].wrapping_add(u64::from(enabled | stored) << 32);
+    let counted = Counted::now();
     // SAFETY: each CPU has a row of its own, read when it is done.
-    unsafe {
-        (&raw mut COUNTED)
-            .cast::<[u64; 20]>()
-            .add(cpu)
-            .write(counters)
-    };
+    unsafe { (&raw mut COUNTED).cast::<Counted>().add(cpu).write(counted) };
 }
 
 /// Waits to be called, and hammers.
@@ -58,9 +45,8 @@ fn serve(cpu: u32) -> ! {
         while TURN.load(Ordering::Acquire) & 1 << cpu == 0 {
             yield_cpu();
         }
-        hammer(cpu as usize);
+        hammer(cpu as usize, KINDS[KIND.load(Ordering::Relaxed) as usize]);
         TURN.fetch_and(!(1 << cpu), Ordering::AcqRel);
-        DONE.fetch_or(1 << cpu, Ordering::AcqRel);
     }
 }
 
@@ -72,118 +58,143 @@ extern "C" fn second() -> ! {
     serve(2)
 }
 
-/// CPU 0 and another one hammer at the same time; the AES counters of both.
-fn together(other: u32) -> [[u64; 4]; 2] {
-    DONE.store(0, Ordering::Release);
+/// CPU 0 and another one issue functions of a kind at the same time; the counters of both.
+fn together(other: u32, kind: Kind) -> [[u64; 4]; 2] {
+    KIND.store(kind as u32, Ordering::Relaxed);
     TURN.fetch_or(1 << other, Ordering::AcqRel);
-    hammer(0);
-    while DONE.load(Ordering::Acquire) & 1 << other == 0 {
+    hammer(0, kind);
+    while TURN.load(Ordering::Acquire) & 1 << other != 0 {
         yield_cpu();
     }
     [0, other as usize].map(|cpu| {
         // SAFETY: that CPU is done.
-        let row = unsafe { (&raw const COUNTED).cast::<[u64; 20]>().add(cpu).read() };
-        check("counting began and ended well", row[19], 0);
-        holds(
-            "no other kind of function is counted",
-            row[..12]
-                .iter()
-                .chain(&row[16..19])
-                .all(|&count| count == 0),
-        );
-        [row[12], row[13], row[14], row[15]]
+        let counted = unsafe { (&raw const COUNTED).cast::<Counted>().add(cpu).read() };
+        holds("no other kind of function is counted", counted.only(kind));
+        counted.of(kind)
     })
 }
 
-/// Condition code and register as one number.
-fn pair((cc, value): (u8, u64)) -> u64 {
-    u64::from(cc) << 60 | value
+/// The four counters of a group for a kind of function; zeros if it has none.
+fn of_group(group: u64, kind: Kind) -> [u64; 4] {
+    let Some(first) = group_counter(kind) else {
+        return [0; 4];
+    };
+    core::array::from_fn(|n| epctr(group << 8 | first + n as u64, 0).1)
+}
+
+/// CPUs of different groups: each has a coprocessor to itself, and its own group counts it.
+fn apart(kind: Kind) {
+    lpctl(0);
+    lpctl(3);
+    let [mine, theirs] = together(2, kind);
+    check("different groups: functions", mine[0], FUNCTIONS);
+    check("  cycles of both", mine[1], theirs[1]);
+    let blocked = [mine, theirs].map(|counted| [counted[2], counted[3]]);
+    match kind {
+        Kind::Prng => shows!(["CRYPTO-5", "CRYPTO-6"], blocked, [[0; 2]; 2]),
+        Kind::Sha => shows!(["CRYPTO-9", "CRYPTO-10"], blocked, [[0; 2]; 2]),
+        Kind::Dea => shows!(["CRYPTO-13", "CRYPTO-14"], blocked, [[0; 2]; 2]),
+        Kind::Aes => shows!(["CRYPTO-17", "CRYPTO-18"], blocked, [[0; 2]; 2]),
+        Kind::Ecc => shows!(["CRYPTO-21", "CRYPTO-22"], blocked, [[0; 2]; 2]),
+    }
+    if group_counter(kind).is_some() {
+        // Seeding a generator of pseudorandom numbers is a function, too.
+        let groups = [0, 1].map(|group| of_group(group, kind)[2..] == [0; 2]);
+        shows!(
+            ["GROUP-12", "GROUP-13", "GROUP-16", "GROUP-17"],
+            groups,
+            [true; 2]
+        );
+    }
+}
+
+/// CPUs of one group: each is blocked by the other, for no longer than the other's functions take.
+fn one_after_the_other(kind: Kind) {
+    lpctl(0);
+    let [mine, theirs] = together(1, kind);
+    lpctl(3);
+    let [mine_too, theirs_too] = together(1, kind);
+    shows!(
+        "CRYPTO-25",
+        [mine[0], theirs[0], mine_too[0], theirs_too[0]],
+        [FUNCTIONS; 4]
+    );
+    let takes = mine[1] / FUNCTIONS;
+    for counted in [mine, theirs, mine_too, theirs_too] {
+        let [_, _, functions, cycles] = counted;
+        let some = (1..=FUNCTIONS).contains(&functions);
+        let long = functions <= cycles && cycles <= functions * takes;
+        match kind {
+            Kind::Prng => {
+                shows!("CRYPTO-5", some);
+                shows!("CRYPTO-6", long);
+            }
+            Kind::Sha => {
+                shows!("CRYPTO-9", some);
+                shows!("CRYPTO-10", long);
+            }
+            Kind::Dea => {
+                shows!("CRYPTO-13", some);
+                shows!("CRYPTO-14", long);
+            }
+            Kind::Aes => {
+                shows!("CRYPTO-17", some);
+                shows!("CRYPTO-18", long);
+            }
+            Kind::Ecc => {
+                shows!("CRYPTO-21", some);
+                shows!("CRYPTO-22", long);
+            }
+        }
+        if !(some && long) {
+            guests::println!("{kind:?}: {counted:?}");
+        }
+    }
+    let both: [u64; 4] = core::array::from_fn(|n| mine_too[n] + theirs_too[n]);
+    let group = of_group(0, kind);
+    match kind {
+        Kind::Sha => {
+            shows!("GROUP-12", group[2], both[2]);
+            shows!("GROUP-13", group[3], both[3]);
+        }
+        Kind::Dea | Kind::Aes => {
+            shows!("GROUP-16", group[2], both[2]);
+            shows!("GROUP-17", group[3], both[3]);
+        }
+        // Seeds are counted by the group before the CPU counts, and curves are not.
+        Kind::Prng | Kind::Ecc => {}
+    }
+    holds("the other group stands still", of_group(1, kind) == [0; 4]);
+}
+
+/// A group's counters by coprocessor: functions of different coprocessors do not block each other.
+fn beside_each_other() {
+    lpctl(0);
+    lpctl(3);
+    TURN.fetch_or(1 << 1, Ordering::AcqRel);
+    KIND.store(Kind::Sha as u32, Ordering::Relaxed);
+    hammer(0, Kind::Aes);
+    while TURN.load(Ordering::Acquire) & 1 << 1 != 0 {
+        yield_cpu();
+    }
+    for kind in [Kind::Sha, Kind::Aes] {
+        let [functions, _, blocked, cycles] = of_group(0, kind);
+        check("two coprocessors: functions", functions, FUNCTIONS);
+        shows!(["GROUP-12", "GROUP-16"], (blocked, cycles), (0, 0));
+    }
 }
 
 fn run() {
-    holds("KM has AES-128", query(km) >> (127 - 18) & 1 == 1);
-    for (cpu, group) in [(0, 0), (1, 0), (2, 1), (3, 1)] {
-        check(
-            "coprocessor group",
-            pair(ecpga(cpu, 0)),
-            pair((0, group << 8)),
-        );
+    for (cpu, group) in [(0, 0), (1, 0), (2, 1)] {
+        check("coprocessor group", ecpga(cpu, 0).1, group << 8);
     }
-    let information = qctri();
-    check(
-        "greatest group address",
-        information.maximum_group_address,
-        1,
-    );
-    check("authorized", information.authorization & 0x8008, 0x8008);
-    check("LPCTL: enable and activate", lpctl(3), 0);
     smp::start(1, first);
     smp::start(2, second);
-    let busy = FUNCTIONS * BYTES as u64;
-    let peripheral = |group: u64, number: u64| epctr(group << 8 | number, 0).1;
-
-    let [mine, theirs] = together(2);
-    check("different groups: functions", mine[0], FUNCTIONS);
-    check("  of the other", theirs[0], FUNCTIONS);
-    check("  cycles", mine[1], busy);
-    check("  blocked functions", mine[2], 0);
-    check("  blocked cycles", mine[3], 0);
-    check("  blocked functions of the other", theirs[2], 0);
-    check("  blocked cycles of the other", theirs[3], 0);
-    for group in 0..2 {
-        check(
-            "group: DEA/AES/MAC functions",
-            peripheral(group, 4),
-            FUNCTIONS,
-        );
-        check("  cycles", peripheral(group, 5), busy);
-        check("  blocked functions", peripheral(group, 6), 0);
-        check("  blocked cycles", peripheral(group, 7), 0);
-        check("  SHA functions", peripheral(group, 0), 0);
+    for kind in KINDS {
+        guests::println!("{kind:?}");
+        apart(kind);
+        one_after_the_other(kind);
     }
-
-    let [mine, theirs] = together(1);
-    check("one group: functions", mine[0], FUNCTIONS);
-    check("  cycles", mine[1], busy);
-    check("  of the other", theirs[0], FUNCTIONS);
-    check("  cycles of the other", theirs[1], busy);
-    holds("  functions were blocked", mine[2] + theirs[2] > 0);
-    holds("  for some cycles", mine[3] + theirs[3] > 0);
-    holds(
-        "  and none for longer than a function takes",
-        mine[3] <= mine[2] * BYTES as u64 && theirs[3] <= theirs[2] * BYTES as u64,
-    );
-    check("group: functions of both", peripheral(0, 4), 3 * FUNCTIONS);
-    check(
-        "  blocked functions of both",
-        peripheral(0, 6),
-        mine[2] + theirs[2],
-    );
-    check(
-        "  blocked cycles of both",
-        peripheral(0, 7),
-        mine[3] + theirs[3],
-    );
-    check("the other group: functions", peripheral(1, 4), FUNCTIONS);
-
-    check("LPCTL: inactive", lpctl(2), 0);
-    check("LCCTL", lcctl(controls(set::CRYPTO, set::CRYPTO)), 0);
-    let (mut key, text, mut output) = ([1; 16], [7; 32], [0; 32]);
-    km(&mut Registers::new(18, &mut key)
-        .first(&mut output)
-        .second(&text));
-    check(
-        "an inactive group counts nothing",
-        peripheral(0, 4),
-        3 * FUNCTIONS,
-    );
-    check("while the CPU counts", ecctr(76).1, 1);
-    check("  cycles", ecctr(77).1, 32);
-    check("LPCTL: disable", lpctl(0), 0);
-    check(
-        "a disabled counter is not available",
-        pair(epctr(4, 9)),
-        pair((3, 9)),
-    );
+    beside_each_other();
     smp::stop_others();
 }

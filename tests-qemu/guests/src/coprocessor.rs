@@ -1,0 +1,116 @@
+//! Functions that occupy a coprocessor, by the kinds that the crypto-activity counter set tells apart.
+
+use crate::insn::assist::{Instruction, MODIFIER, Registers, kimd, km, pcc, prno};
+use crate::insn::measurement::stcctm;
+
+/// A kind of function: its counters are four in a row, the kinds in this order from 64 on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// Pseudorandom numbers.
+    Prng,
+    /// Secure hashes.
+    Sha,
+    /// The data encryption algorithm.
+    Dea,
+    /// The advanced encryption standard, and the Galois-field multiplier.
+    Aes,
+    /// Elliptic curves.
+    Ecc,
+}
+
+/// All kinds, by counter number.
+pub const KINDS: [Kind; 5] = [Kind::Prng, Kind::Sha, Kind::Dea, Kind::Aes, Kind::Ecc];
+
+/// How many counters the crypto-activity counter set has at the most.
+pub const COUNTERS: usize = 4 * KINDS.len();
+
+/// The counters of the crypto-activity counter set; what is not installed is zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted([u64; COUNTERS]);
+
+impl Counted {
+    /// None at all.
+    pub const NOTHING: Self = Self([0; COUNTERS]);
+
+    /// What the active set of this CPU holds now.
+    #[must_use]
+    pub fn now() -> Self {
+        let mut counted = Self::NOTHING;
+        stcctm::<3>(COUNTERS as u64, &mut counted.0);
+        counted
+    }
+
+    /// What was counted since `before`.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        Self(core::array::from_fn(|n| self.0[n] - before.0[n]))
+    }
+
+    /// The functions of a kind, their cycles, and how many were blocked for how many cycles.
+    #[must_use]
+    pub fn of(self, kind: Kind) -> [u64; 4] {
+        let first = 4 * kind as usize;
+        core::array::from_fn(|n| self.0[first + n])
+    }
+
+    /// Whether nothing was counted of any other kind.
+    #[must_use]
+    pub fn only(self, kind: Kind) -> bool {
+        KINDS
+            .into_iter()
+            .all(|other| other == kind || self.of(other) == [0; 4])
+    }
+}
+
+/// The number of the first of the four counters of a coprocessor-group counter set that count functions
+/// of a kind. It has none for elliptic curves; pseudorandom numbers are made of hashes here.
+#[must_use]
+pub const fn group_counter(kind: Kind) -> Option<u64> {
+    match kind {
+        Kind::Prng | Kind::Sha => Some(0),
+        Kind::Dea | Kind::Aes => Some(4),
+        Kind::Ecc => None,
+    }
+}
+
+/// Bytes of the operands of [`Operands::issue`].
+pub const BYTES: usize = 1024;
+
+/// The parameter block and the operands of a function of any kind.
+pub struct Operands {
+    parameter: [u8; 240],
+    input: [u8; BYTES],
+    output: [u8; BYTES],
+}
+
+impl Operands {
+    /// Operands for functions of `kind`. Those of pseudorandom numbers must be seeded, which is such a
+    /// function itself.
+    #[must_use]
+    pub fn of(kind: Kind) -> Self {
+        let mut operands = Self {
+            parameter: [0; 240],
+            input: [9; BYTES],
+            output: [0; BYTES],
+        };
+        if kind == Kind::Prng {
+            let seed = &operands.input[..64];
+            prno(&mut Registers::new(3 | MODIFIER, &mut operands.parameter).second(seed));
+        }
+        operands
+    }
+
+    /// Issues one function of the kind for which the operands were made: the condition code.
+    pub fn issue(&mut self, kind: Kind) -> u8 {
+        let (instruction, control): (Instruction, u64) = match kind {
+            Kind::Prng => (prno, 3),
+            Kind::Sha => (kimd, 2),
+            Kind::Dea => (km, 1),
+            Kind::Aes => (km, 18),
+            Kind::Ecc => (pcc, 80),
+        };
+        let registers = Registers::new(control, &mut self.parameter);
+        instruction(&mut registers.first(&mut self.output).second(&self.input))
+    }
+}
