@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use measure::{
-    build, install,
+    build, doctor, install,
     options::{Rtc, RunOptions},
     progress::Progress,
     qemu::{Qemu, VARIABLE},
@@ -25,11 +25,12 @@ pub const DATE: &str = "2026-01-01T00:00:00";
 /// The QEMUs to test on: the one in the `PATH`, and the one that `MILLIMETER_QEMU` names if it is
 /// another.
 pub fn qemus(progress: &Progress) -> Result<Vec<Qemu>> {
+    provide(progress)?;
     let mut found = Vec::new();
     if let Some(path) = install::in_path("qemu-system-s390x") {
         found.push(Qemu::locate(Some(&path))?);
     }
-    let named = Qemu::find(None, progress)
+    let named = Qemu::locate(None)
         .with_context(|| format!("no QEMU to test on ({VARIABLE} may name one)"))?;
     let same = |a: &Path, b: &Path| fs::canonicalize(a).ok() == fs::canonicalize(b).ok();
     let is_wanted = env::var_os(VARIABLE).is_some() || found.is_empty();
@@ -39,13 +40,37 @@ pub fn qemus(progress: &Progress) -> Result<Vec<Qemu>> {
     Ok(found)
 }
 
+/// Sees to it that there is what the tests need, with one installation or one message. Hercules is
+/// installed along, but what it is missing for is one test only: [`hercules`].
+fn provide(progress: &Progress) -> Result<()> {
+    let look = || {
+        let mut lacks = doctor::lacks(None);
+        if !lacks.is_empty() {
+            lacks.extend(doctor::hercules_lack());
+        }
+        lacks
+    };
+    install::provide(look, progress)
+}
+
+/// Hercules.
+pub fn hercules() -> Result<PathBuf> {
+    install::provide(
+        || doctor::hercules_lack().into_iter().collect(),
+        &Progress::Plain,
+    )?;
+    install::in_path(doctor::HERCULES).context("Hercules is not in the PATH")
+}
+
 /// A bundled guest's file.
 pub fn guest_file(name: &str) -> Result<PathBuf> {
+    provide(&Progress::Plain)?;
     Ok(build::build_guests(&Progress::Plain)?.join(name))
 }
 
 /// The image.
 pub fn image() -> Result<PathBuf> {
+    provide(&Progress::Plain)?;
     build::build_image(&Progress::Plain)
 }
 

@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    path::PathBuf,
     time::{Duration, Instant},
 };
 
@@ -71,24 +70,9 @@ fn the_image_ipls_as_firmware_and_answers_the_operator() {
     reaches_the_prompt(Form::Bios, "-bios");
 }
 
-fn hercules() -> PathBuf {
-    if let Some(program) = install::in_path("hercules") {
-        return program;
-    }
-    if install::has_apt() && install::is_root() {
-        install::packages(&["hercules"], &Progress::Plain).unwrap();
-    }
-    install::in_path("hercules").unwrap_or_else(|| {
-        panic!(
-            "this test needs Hercules: sudo {}",
-            install::command(&["hercules"])
-        )
-    })
-}
-
 #[test]
 fn hercules_ipls_the_list_reaches_the_prompt_and_hears_what_it_lacks() {
-    let program = hercules();
+    let program = ipl::hercules().unwrap();
     let directory = TempDir::new().unwrap();
     let list = image::write(Form::Ins, &ipl::image().unwrap(), directory.path()).unwrap();
     let write = |name: &str, text: String| {

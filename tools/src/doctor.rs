@@ -1,10 +1,26 @@
 //! What is missing on this machine, and the command that mends it.
 
+use std::path::Path;
+
+use anyhow::Result;
+
 use crate::{
-    install,
-    qemu::{DEBIAN_PACKAGE, Qemu},
-    toolchain::{self, Decision},
+    install::{self, Lack, Packages},
+    progress::Progress,
+    qemu::Qemu,
+    toolchain,
 };
+
+/// What a run needs and this computer lacks. `chosen` is the QEMU of the command line.
+pub fn lacks(chosen: Option<&Path>) -> Vec<Lack> {
+    let toolchain = toolchain::decide(&toolchain::look()).err();
+    toolchain.into_iter().chain(Qemu::lack(chosen)).collect()
+}
+
+/// Installs all of that at once, or says all of it at once.
+pub fn provide(chosen: Option<&Path>, progress: &Progress) -> Result<()> {
+    install::provide(|| lacks(chosen), progress)
+}
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,15 +64,11 @@ pub fn is_healthy(findings: &[Finding]) -> bool {
 
 fn toolchain() -> Finding {
     let (text, is_fine) = match toolchain::decide(&toolchain::look()) {
-        Decision::Use(toolchain) => (toolchain.to_string(), true),
-        Decision::Install(packages) => (
-            format!(
-                "the next build installs what is missing, or now: {}",
-                install::command(&packages)
-            ),
-            false,
+        Ok(toolchain) => (
+            format!("{toolchain}, linked by {}", toolchain.linker.display()),
+            true,
         ),
-        Decision::Missing(text) => (text, false),
+        Err(lack) => (remedy(&lack), false),
     };
     Finding {
         what: "Rust for the bare machine",
@@ -66,10 +78,26 @@ fn toolchain() -> Finding {
     }
 }
 
+fn remedy(lack: &Lack) -> String {
+    let here = Packages::look();
+    let itself = match here {
+        Packages::Ours => "the next build or run installs it, or now",
+        Packages::Theirs { .. } => "install it",
+        Packages::Unknown => "on Debian 12",
+    };
+    format!(
+        "{}\n{itself}: {}\nor: {}",
+        lack.what,
+        here.command(&lack.packages),
+        lack.otherwise
+    )
+}
+
 fn qemu() -> Finding {
-    let (text, is_fine) = match Qemu::locate(None) {
-        Ok(qemu) => (qemu.to_string(), true),
-        Err(error) => (format!("{error:#}"), false),
+    let (text, is_fine) = match (Qemu::lack(None), Qemu::locate(None)) {
+        (Some(lack), _) => (remedy(&lack), false),
+        (None, Ok(qemu)) => (qemu.to_string(), true),
+        (None, Err(error)) => (format!("{error:#}"), false),
     };
     Finding {
         what: "QEMU for s390x",
@@ -98,13 +126,25 @@ fn setpriv() -> Finding {
     }
 }
 
+/// The program of Hercules.
+pub const HERCULES: &str = "hercules";
+
+/// Hercules, which the test of the `ins` form needs and nothing else.
+pub fn hercules_lack() -> Option<Lack> {
+    install::in_path(HERCULES).is_none().then(|| Lack {
+        what: "Hercules, for the test of the ins form".to_owned(),
+        packages: vec!["hercules"],
+        otherwise: "do without Hercules; one test fails".to_owned(),
+    })
+}
+
 fn hercules() -> Finding {
-    let (text, is_fine) = match install::in_path("hercules") {
+    let (text, is_fine) = match install::in_path(HERCULES) {
         Some(path) => (path.display().to_string(), true),
         None => (
             format!(
                 "only the test of the ins form needs it; {}",
-                install::command(&["hercules"])
+                install::command(&[HERCULES])
             ),
             false,
         ),
@@ -115,14 +155,6 @@ fn hercules() -> Finding {
         is_fine,
         is_optional: true,
     }
-}
-
-/// Debian's packages of everything that `cargo measure` needs, for messages.
-pub fn debian_packages() -> Vec<&'static str> {
-    toolchain::DEBIAN_PACKAGES
-        .into_iter()
-        .chain([DEBIAN_PACKAGE])
-        .collect()
 }
 
 #[cfg(test)]

@@ -107,6 +107,7 @@ fn measure_machine(
     pairs: usize,
     progress: &Progress,
 ) -> Result<u8> {
+    doctor::provide(qemu.as_deref(), progress)?;
     let options = RunOptions {
         qemu,
         ..RunOptions::default()

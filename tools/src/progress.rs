@@ -48,7 +48,7 @@ impl Progress {
     pub fn step(self, what: &str) -> Step {
         let bar = (self == Self::Terminal).then(|| {
             let bar = ProgressBar::new_spinner();
-            if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} [{elapsed}]") {
+            if let Ok(style) = ProgressStyle::with_template("{spinner} [{elapsed}] {wide_msg}") {
                 bar.set_style(style);
             }
             bar.set_message(what.to_owned());

@@ -18,9 +18,8 @@ use anyhow::{Context, Result, bail};
 use millimeter::link::state::Mode;
 
 use crate::{
-    install,
+    install::{self, Lack},
     options::{Rtc, Storage},
-    progress::Progress,
 };
 
 mod execution;
@@ -37,7 +36,7 @@ pub const VARIABLE: &str = "MILLIMETER_QEMU";
 const OLDEST: (u32, u32) = (7, 2);
 
 /// Debian's package.
-pub const DEBIAN_PACKAGE: &str = "qemu-system-misc";
+const DEBIAN_PACKAGE: &str = "qemu-system-misc";
 
 /// How much of what QEMU says on standard error is kept.
 const KEPT_STDERR: usize = 64 << 10;
@@ -70,12 +69,8 @@ impl Qemu {
                 "{} is not a program; give --qemu the path of {PROGRAM}, or leave it out",
                 path.display()
             ),
-            None => install::in_path(PROGRAM).with_context(|| {
-                format!(
-                    "{PROGRAM} is not in the PATH; install it (on Debian: sudo {}) or name it with --qemu PATH",
-                    install::command(&[DEBIAN_PACKAGE])
-                )
-            })?,
+            None => install::in_path(PROGRAM)
+                .with_context(|| format!("{PROGRAM} is not in the PATH"))?,
         };
         let output = Command::new(&path)
             .arg("--version")
@@ -102,15 +97,15 @@ impl Qemu {
         Ok(Self { path, version })
     }
 
-    /// As [`Self::locate`], but installs QEMU when it is missing and this process may.
-    pub fn find(chosen: Option<&Path>, progress: &Progress) -> Result<Self> {
-        let missing = chosen.is_none()
-            && env::var_os(VARIABLE).is_none()
-            && install::in_path(PROGRAM).is_none();
-        if missing && install::has_apt() && install::is_root() {
-            install::packages(&[DEBIAN_PACKAGE], progress)?;
-        }
-        Self::locate(chosen)
+    /// What there would have to be for [`Self::locate`] to find one; nothing if one is named.
+    pub fn lack(chosen: Option<&Path>) -> Option<Lack> {
+        let is_named = chosen.is_some() || env::var_os(VARIABLE).is_some();
+        let is_there = is_named || install::in_path(PROGRAM).is_some();
+        (!is_there).then(|| Lack {
+            what: format!("{PROGRAM} {}.{} or later", OLDEST.0, OLDEST.1),
+            packages: vec![DEBIAN_PACKAGE],
+            otherwise: format!("name a {PROGRAM} with --qemu PATH or the variable {VARIABLE}"),
+        })
     }
 }
 

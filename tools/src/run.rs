@@ -16,6 +16,7 @@ use anyhow::{Context, Result, bail};
 use crate::{
     build, collect,
     collect::Collector,
+    doctor,
     failure::ImageSymbols,
     guest::Guest,
     interrupt,
@@ -69,7 +70,8 @@ pub fn run_with(
     person: Option<Person<'_>>,
 ) -> Result<RunOutcome> {
     options.check()?;
-    let qemu = Qemu::find(options.qemu.as_deref(), progress)?;
+    doctor::provide(options.qemu.as_deref(), progress)?;
+    let qemu = Qemu::locate(options.qemu.as_deref())?;
     let image = build::build_image(progress)?;
     let guest = Guest::find(&options.guest, progress)?;
     let cpus = options.cpus_for(&guest)?;
@@ -231,7 +233,8 @@ pub struct NativeOutcome {
 
 /// Runs a guest on bare QEMU.
 pub fn run_native(options: &NativeOptions, progress: &Progress) -> Result<NativeOutcome> {
-    let qemu = Qemu::find(options.qemu.as_deref(), progress)?;
+    doctor::provide(options.qemu.as_deref(), progress)?;
+    let qemu = Qemu::locate(options.qemu.as_deref())?;
     let guest = Guest::find(&options.guest, progress)?;
     let mode = if options.icount {
         millimeter::link::state::Mode::Exact

@@ -10,6 +10,9 @@
 //!    path, because rustup's proxies usually come first in `PATH`;
 //! 4. another toolchain with the source, which was installed for something else.
 //!
+//! The linker is LLVM's, the target's own, which rustup ships with every toolchain: GNU ld 2.40 stops
+//! at an assertion of its own over the image's relocations.
+//!
 //! [`look`] collects the facts, [`decide`] judges them without touching the machine, and
 //! [`find`] does both and installs what is missing when it may.
 
@@ -19,9 +22,12 @@ use std::{
     process::Command,
 };
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow};
 
-use crate::{install, progress::Progress};
+use crate::{
+    install::{self, Lack},
+    progress::Progress,
+};
 
 /// The target of the image and of the guests.
 pub const TARGET: &str = "s390x-unknown-none-softfloat";
@@ -29,16 +35,11 @@ pub const TARGET: &str = "s390x-unknown-none-softfloat";
 /// The oldest Rust that builds the image: the workspace's `rust-version`.
 pub const OLDEST_RUST: (u32, u32) = (1, 90);
 
-/// Debian's packages for the third way, the linker included.
-pub const DEBIAN_PACKAGES: [&str; 4] = [
-    "rustc-web",
-    "cargo-web",
-    "rust-web-src",
-    "binutils-s390x-linux-gnu",
-];
+/// Debian's packages for the third way.
+const DEBIAN_RUST: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
 
-/// Debian's package of the linker alone.
-const DEBIAN_LINKER: &str = "binutils-s390x-linux-gnu";
+/// Debian's package of the linker.
+const DEBIAN_LINKER: &str = "rust-web-llvm";
 
 /// A place that holds a `rustc`, and what is there beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,14 +63,8 @@ pub struct Facts {
     pub sysroots: Vec<Sysroot>,
     /// Debian's own Rust.
     pub debian: Option<Sysroot>,
-    /// GNU ld for s390x.
-    pub gnu_ld: Option<PathBuf>,
     /// LLVM's linker as rustup ships it, or Debian beside its Rust.
-    pub rust_lld: Option<PathBuf>,
-    /// Whether packages can be installed by apt-get.
-    pub has_apt: bool,
-    /// Whether this process may install them.
-    pub is_root: bool,
+    pub linker: Option<PathBuf>,
 }
 
 /// How a toolchain comes to the target's `core`.
@@ -81,15 +76,6 @@ pub enum Core {
     FromSource,
 }
 
-/// The linker of the image.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Linker {
-    /// GNU ld for s390x.
-    GnuLd(PathBuf),
-    /// LLVM's linker, with s390x in it.
-    RustLld(PathBuf),
-}
-
 /// A toolchain that builds for the target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Toolchain {
@@ -97,23 +83,12 @@ pub struct Toolchain {
     pub sysroot: Sysroot,
     /// How it comes to `core`.
     pub core: Core,
-    /// What it links with.
-    pub linker: Linker,
+    /// LLVM's linker.
+    pub linker: PathBuf,
 }
 
-/// What [`decide`] says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Decision {
-    /// This toolchain serves.
-    Use(Toolchain),
-    /// None serves, but it would after these Debian packages have been installed.
-    Install(Vec<&'static str>),
-    /// None serves; this text says what would mend it.
-    Missing(String),
-}
-
-/// Judges the facts.
-pub fn decide(facts: &Facts) -> Decision {
+/// Judges the facts: the toolchain that serves, or what there would have to be for one.
+pub fn decide(facts: &Facts) -> Result<Toolchain, Lack> {
     let recent = |sysroot: &&Sysroot| sysroot.version >= OLDEST_RUST;
     let candidates = || facts.sysroots.iter().filter(recent);
     let rust = candidates()
@@ -129,45 +104,37 @@ pub fn decide(facts: &Facts) -> Decision {
                 .find(|sysroot| sysroot.has_source)
                 .map(|sysroot| (sysroot, Core::FromSource))
         });
-    // The target's own default first. GNU ld 2.40 stops at an assertion of its own over the image's
-    // relocations, so it comes last.
-    let linker = (facts.rust_lld.clone().map(Linker::RustLld))
-        .or_else(|| facts.gnu_ld.clone().map(Linker::GnuLd));
-    let missing = match (rust, linker) {
+    let (major, minor) = OLDEST_RUST;
+    let compiler = format!("a Rust that builds for {TARGET} (Rust {major}.{minor} or later)");
+    let linker = format!("LLVM's linker (rust-lld) for {TARGET}");
+    let (what, packages, otherwise) = match (rust, &facts.linker) {
         (Some((sysroot, core)), Some(linker)) => {
-            return Decision::Use(Toolchain {
+            return Ok(Toolchain {
                 sysroot: sysroot.clone(),
                 core,
-                linker,
+                linker: linker.clone(),
             });
         }
-        (Some(_), None) => vec![DEBIAN_LINKER],
-        (None, Some(_)) => DEBIAN_PACKAGES
-            .into_iter()
-            .filter(|package| *package != DEBIAN_LINKER)
-            .collect(),
-        (None, None) => DEBIAN_PACKAGES.to_vec(),
+        (None, Some(_)) => (compiler, DEBIAN_RUST.to_vec(), RUSTUP_TARGET.to_owned()),
+        (Some(_), None) => (linker, vec![DEBIAN_LINKER], RUSTUP_WHOLE.to_owned()),
+        (None, None) => (
+            format!("{compiler}, and its linker (rust-lld)"),
+            DEBIAN_RUST.into_iter().chain([DEBIAN_LINKER]).collect(),
+            format!("{RUSTUP_WHOLE}, and then {RUSTUP_TARGET}"),
+        ),
     };
-    if facts.has_apt && facts.is_root {
-        return Decision::Install(missing);
-    }
-    let mut remedies = vec![format!(
-        "with rustup and network:  rustup target add {TARGET}"
-    )];
-    if facts.has_apt {
-        remedies.push(format!(
-            "on Debian:                sudo {}",
-            install::command(&missing)
-        ));
-    }
-    Decision::Missing(format!(
-        "no Rust toolchain on this machine builds for {TARGET} (Rust {}.{} or later and a linker for s390x).\n\
-         Any of these mends it:\n  {}",
-        OLDEST_RUST.0,
-        OLDEST_RUST.1,
-        remedies.join("\n  ")
-    ))
+    Err(Lack {
+        what,
+        packages,
+        otherwise,
+    })
 }
+
+/// What a toolchain of rustup's lacks.
+const RUSTUP_TARGET: &str = "rustup target add s390x-unknown-none-softfloat";
+
+/// Where a linker comes with the compiler.
+const RUSTUP_WHOLE: &str = "install Rust with rustup, whose toolchains have the linker in them";
 
 /// Looks around on this machine.
 pub fn look() -> Facts {
@@ -177,7 +144,7 @@ pub fn look() -> Facts {
             sysroots.extend(examine(name, path));
         }
     }
-    let rust_lld = sysroots
+    let linker = sysroots
         .iter()
         .find_map(|sysroot| rust_lld(&sysroot.path))
         .or_else(|| install::in_path("rust-lld"))
@@ -187,31 +154,19 @@ pub fn look() -> Facts {
         });
     Facts {
         debian: examine("Debian's Rust".to_owned(), PathBuf::from("/usr")),
-        gnu_ld: install::in_path("s390x-linux-gnu-ld"),
-        rust_lld,
-        has_apt: install::has_apt(),
-        is_root: install::is_root(),
+        linker,
         sysroots,
     }
 }
 
 /// Finds a toolchain, and installs what it lacks if this process may.
 pub fn find(progress: &Progress) -> Result<Toolchain> {
-    match decide(&look()) {
-        Decision::Use(toolchain) => Ok(toolchain),
-        Decision::Install(packages) => {
-            install::packages(&packages, progress)?;
-            match decide(&look()) {
-                Decision::Use(toolchain) => Ok(toolchain),
-                Decision::Install(packages) => bail!(
-                    "{} were installed, and still no toolchain builds for {TARGET}; `cargo measure doctor` lists what was found",
-                    packages.join(", ")
-                ),
-                Decision::Missing(text) => bail!(text),
-            }
-        }
-        Decision::Missing(text) => bail!(text),
-    }
+    let lack = match decide(&look()) {
+        Ok(toolchain) => return Ok(toolchain),
+        Err(lack) => lack,
+    };
+    install::provide(|| decide(&look()).err().into_iter().collect(), progress)?;
+    decide(&look()).map_err(|_| anyhow!("this computer lacks {}", lack.what))
 }
 
 impl Toolchain {
@@ -231,16 +186,10 @@ impl Toolchain {
                 cargo.env("LD_LIBRARY_PATH", kept);
             }
         }
-        let mut flags = match &self.linker {
-            Linker::GnuLd(path) => vec![
-                format!("-Clinker={}", path.display()),
-                "-Clinker-flavor=ld".to_owned(),
-            ],
-            Linker::RustLld(path) => vec![
-                format!("-Clinker={}", path.display()),
-                "-Clinker-flavor=ld.lld".to_owned(),
-            ],
-        };
+        let mut flags = vec![
+            format!("-Clinker={}", self.linker.display()),
+            "-Clinker-flavor=ld.lld".to_owned(),
+        ];
         flags.extend_from_slice(rustc_flags);
         // Unit separators, so that a path with blanks stays one flag.
         cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1F}"));
@@ -262,11 +211,8 @@ impl fmt::Display for Toolchain {
         let (major, minor) = self.sysroot.version;
         write!(f, "{} (Rust {major}.{minor}", self.sysroot.name)?;
         match self.core {
-            Core::Prebuilt => write!(f, ", the target installed")?,
-            Core::FromSource => write!(f, ", core built from source")?,
-        }
-        match &self.linker {
-            Linker::GnuLd(path) | Linker::RustLld(path) => write!(f, ", {})", path.display()),
+            Core::Prebuilt => write!(f, ", the target installed)"),
+            Core::FromSource => write!(f, ", core built from source)"),
         }
     }
 }

@@ -27,7 +27,7 @@ use crate::{
         evidence::Evidence,
         statements::{Statement, Statements},
     },
-    interrupt,
+    doctor, interrupt,
     options::Rtc,
     progress::Progress,
     run,
@@ -126,6 +126,7 @@ pub fn runs(progress: &Progress) -> Result<Vec<(ClauseRun, MeantEnd)>> {
 /// Runs all of them, a few at a time, and judges the statements of the table by what they printed.
 pub fn measure(qemu: Option<PathBuf>, progress: &Progress) -> Result<Conformance> {
     let statements = Statements::read(&directory())?;
+    doctor::provide(qemu.as_deref(), progress)?;
     build::build_image(progress)?;
     let runs = runs(progress)?;
     let step = Mutex::new(progress.step(&format!("running {} behaviour guests", runs.len())));

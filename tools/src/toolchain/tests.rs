@@ -21,18 +21,13 @@ fn complete() -> Facts {
             sysroot("target", (1, 95), true, false),
         ],
         debian: Some(sysroot("debian", (1, 96), false, true)),
-        gnu_ld: Some("/usr/bin/s390x-linux-gnu-ld".into()),
-        rust_lld: Some("/opt/rust-lld".into()),
-        has_apt: true,
-        is_root: false,
+        linker: Some("/opt/rust-lld".into()),
     }
 }
 
 fn used(facts: &Facts) -> (String, Core) {
-    match decide(facts) {
-        Decision::Use(toolchain) => (toolchain.sysroot.name, toolchain.core),
-        other => panic!("{other:?}"),
-    }
+    let toolchain = decide(facts).unwrap();
+    (toolchain.sysroot.name, toolchain.core)
 }
 
 #[test]
@@ -58,55 +53,27 @@ fn a_toolchain_that_is_too_old_is_passed_by() {
 }
 
 #[test]
-fn root_installs_what_is_missing_and_nothing_else() {
+fn what_is_missing_is_named_and_nothing_else() {
     let mut facts = complete();
-    facts.is_root = true;
     facts.debian = None;
     facts.sysroots.truncate(1);
-    assert_eq!(
-        decide(&facts),
-        Decision::Install(DEBIAN_PACKAGES[..3].to_vec())
-    );
-    (facts.gnu_ld, facts.rust_lld) = (None, None);
-    assert_eq!(decide(&facts), Decision::Install(DEBIAN_PACKAGES.to_vec()));
-    let mut no_linker = complete();
-    no_linker.is_root = true;
-    (no_linker.gnu_ld, no_linker.rust_lld) = (None, None);
-    assert_eq!(decide(&no_linker), Decision::Install(vec![DEBIAN_LINKER]));
-}
+    let lack = decide(&facts).unwrap_err();
+    assert_eq!(lack.packages, ["rustc-web", "cargo-web", "rust-web-src"]);
+    assert_eq!(lack.otherwise, format!("rustup target add {TARGET}"));
 
-#[test]
-fn whoever_may_not_install_is_told_the_exact_command() {
-    let mut facts = complete();
-    facts.debian = None;
-    facts.sysroots.truncate(1);
-    let Decision::Missing(text) = decide(&facts) else {
-        panic!()
-    };
+    facts.linker = None;
+    let lack = decide(&facts).unwrap_err();
+    assert_eq!(lack.packages.last(), Some(&"rust-web-llvm"));
+    assert_eq!(lack.packages.len(), 4);
     assert!(
-        text.contains("rustup target add s390x-unknown-none-softfloat"),
-        "{text}"
+        lack.otherwise
+            .contains(&format!("rustup target add {TARGET}"))
     );
-    assert!(text.contains("sudo apt-get install"), "{text}");
-    assert!(text.contains("rustc-web cargo-web rust-web-src"), "{text}");
-    facts.has_apt = false;
-    let Decision::Missing(text) = decide(&facts) else {
-        panic!()
-    };
-    assert!(!text.contains("apt-get"), "{text}");
-}
 
-#[test]
-fn the_targets_own_linker_comes_before_gnu_ld() {
-    let linker = |facts: &Facts| match decide(facts) {
-        Decision::Use(toolchain) => toolchain.linker,
-        other => panic!("{other:?}"),
-    };
-    let mut facts = complete();
-    assert_eq!(linker(&facts), Linker::RustLld("/opt/rust-lld".into()));
-    facts.rust_lld = None;
-    let gnu = PathBuf::from("/usr/bin/s390x-linux-gnu-ld");
-    assert_eq!(linker(&facts), Linker::GnuLd(gnu));
+    let mut no_linker = complete();
+    no_linker.linker = None;
+    let lack = decide(&no_linker).unwrap_err();
+    assert_eq!(lack.packages, ["rust-web-llvm"]);
 }
 
 #[test]

@@ -1,0 +1,64 @@
+//! What is said to whoever must install something.
+
+use super::*;
+
+fn lack(what: &str, packages: &[&'static str]) -> Lack {
+    Lack {
+        what: what.to_owned(),
+        packages: packages.to_vec(),
+        otherwise: format!("{what} by hand"),
+    }
+}
+
+#[test]
+fn everything_that_is_missing_goes_into_one_command() {
+    let lacks = [
+        lack("a linker", &["ld", "core"]),
+        lack("QEMU", &["core", "qemu"]),
+    ];
+    let text = Packages::Theirs { has_sudo: true }.advice(&lacks);
+    assert_eq!(
+        text,
+        "this computer lacks\n  a linker\n  QEMU\nThis installs it:\n  \
+         sudo apt-get update && sudo apt-get install --no-install-recommends ld core qemu\n\
+         Instead of that:\n  a linker by hand\n  QEMU by hand"
+    );
+}
+
+#[test]
+fn the_command_is_one_that_this_user_can_type_here() {
+    let said = |here: Packages| here.command(&["qemu"]);
+    assert!(said(Packages::Ours).starts_with("apt-get update && apt-get install "));
+    assert!(!said(Packages::Ours).contains("sudo"));
+    assert_eq!(
+        said(Packages::Theirs { has_sudo: false }),
+        "su - -c 'apt-get update && apt-get install --no-install-recommends qemu'"
+    );
+    let elsewhere = Packages::Unknown.advice(&[lack("QEMU", &["qemu"])]);
+    assert!(elsewhere.contains("On Debian 12 this installs it:"));
+}
+
+#[test]
+fn nothing_is_said_or_done_where_nothing_is_missing() {
+    provide(Vec::new, &Progress::Silent).unwrap();
+}
+
+#[test]
+fn who_waited_for_another_to_install_looks_again() {
+    let asked = std::cell::Cell::new(0);
+    let look = || {
+        asked.set(asked.get() + 1);
+        match asked.get() {
+            1 => vec![lack("QEMU", &["qemu"])],
+            _ => Vec::new(),
+        }
+    };
+    provide(look, &Progress::Silent).unwrap();
+    assert_eq!(asked.get(), 2);
+}
+
+#[test]
+fn what_apt_get_says_is_told_line_by_line() {
+    let said: Vec<String> = lines("Get:1 lists\n\n  Unpacking qemu \n".as_bytes()).collect();
+    assert_eq!(said, ["Get:1 lists", "Unpacking qemu"]);
+}
