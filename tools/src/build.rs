@@ -120,7 +120,7 @@ fn once(
 
 fn build(product: &Product, progress: &Progress) -> Result<()> {
     let toolchain = toolchain::find(progress)?;
-    let _lock = lock(progress)?;
+    let _lock = lock("measure.lock", "another build of this repository", progress)?;
     let step = progress.step(&format!("building {} with {toolchain}", product.what));
     let root = root()
         .to_str()
@@ -171,15 +171,15 @@ fn last_lines(text: &str, number: usize) -> String {
     lines[lines.len().saturating_sub(number)..].join("\n")
 }
 
-/// Holds the target directory against other processes until the file is dropped.
-fn lock(progress: &Progress) -> Result<File> {
+/// Holds a file of the target directory against everyone else until it is dropped.
+pub(crate) fn lock(name: &str, other: &str, progress: &Progress) -> Result<File> {
     let directory = target_directory();
     fs::create_dir_all(&directory)
         .with_context(|| format!("cannot create {}", directory.display()))?;
-    let path = directory.join("measure.lock");
+    let path = directory.join(name);
     let file = File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
     if file.try_lock().is_err() {
-        progress.note("waiting for another build of this repository");
+        progress.note(&format!("waiting for {other}"));
         file.lock()
             .with_context(|| format!("cannot lock {}", path.display()))?;
     }

@@ -9,13 +9,12 @@ use std::{
     io::{BufRead, BufReader, Read},
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    sync::{Mutex, PoisonError},
     thread,
 };
 
 use anyhow::{Context, Result, bail};
 
-use crate::progress::Progress;
+use crate::{build, progress::Progress};
 
 /// One thing that is not here.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,19 +132,23 @@ fn is_root() -> bool {
 /// Sees to it that nothing is lacking: installs what is, if this process may. `look` is asked
 /// again after that.
 pub fn provide(look: impl Fn() -> Vec<Lack>, progress: &Progress) -> Result<()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    if look().is_empty() {
-        return Ok(());
-    }
-    // Tests run beside one another; who waited here may find everything done.
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    provide_by(Packages::look(), look, progress)
+}
+
+fn provide_by(here: Packages, look: impl Fn() -> Vec<Lack>, progress: &Progress) -> Result<()> {
     let lacks = look();
     if lacks.is_empty() {
         return Ok(());
     }
-    let here = Packages::look();
     if here != Packages::Ours {
         bail!(here.advice(&lacks));
+    }
+    // Tests run beside one another, in processes of their own, too; who waited here may find
+    // everything done. apt-get itself waits for only one of its three locks.
+    let _alone = build::lock("install.lock", "another installation", progress)?;
+    let lacks = look();
+    if lacks.is_empty() {
+        return Ok(());
     }
     let packages = all_packages(&lacks);
     if let Err(error) = install(&packages, progress) {

@@ -53,8 +53,16 @@ fn who_waited_for_another_to_install_looks_again() {
             _ => Vec::new(),
         }
     };
-    provide(look, &Progress::Silent).unwrap();
+    provide_by(Packages::Ours, look, &Progress::Silent).unwrap();
     assert_eq!(asked.get(), 2);
+}
+
+#[test]
+fn who_may_not_install_is_told_and_nothing_is_tried() {
+    let here = Packages::Theirs { has_sudo: false };
+    let look = || vec![lack("QEMU", &["qemu"])];
+    let error = provide_by(here, look, &Progress::Silent).unwrap_err();
+    assert_eq!(error.to_string(), here.advice(&look()));
 }
 
 #[test]
