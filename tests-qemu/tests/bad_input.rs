@@ -194,8 +194,9 @@ fn ctrl_c_ends_qemu_and_keeps_what_was_collected() {
         .unwrap();
     let staged = staged_once_samples_arrive(directory.path());
     assert!(is_running(&staged), "QEMU is not there while it runs");
-    let sent = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
+    // The shell's own: a minimal Debian has no program of that name.
+    let sent = Command::new("sh")
+        .args(["-c", &format!("kill -INT {}", child.id())])
         .status()
         .unwrap();
     assert!(sent.success());
