@@ -38,8 +38,12 @@ pub const OLDEST_RUST: (u32, u32) = (1, 90);
 /// Debian's packages for the third way.
 const DEBIAN_RUST: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
 
-/// Debian's package of the linker.
-const DEBIAN_LINKER: &str = "rust-web-llvm";
+/// Debian's package of the linker: the oldest LLVM that links for s390x, from Debian 12 itself.
+/// `rust-web-llvm` has a `rust-lld` that is a link to a program of yet another package.
+const DEBIAN_LINKER: &str = "lld-19";
+
+/// Names of LLVM's linker in the `PATH`. Debian 12's plain `ld.lld` is too old for s390x.
+const LINKERS: [&str; 3] = ["rust-lld", "ld.lld-22", "ld.lld-19"];
 
 /// A place that holds a `rustc`, and what is there beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +67,7 @@ pub struct Facts {
     pub sysroots: Vec<Sysroot>,
     /// Debian's own Rust.
     pub debian: Option<Sysroot>,
-    /// LLVM's linker as rustup ships it, or Debian beside its Rust.
+    /// LLVM's linker as rustup ships it, or Debian.
     pub linker: Option<PathBuf>,
 }
 
@@ -106,7 +110,7 @@ pub fn decide(facts: &Facts) -> Result<Toolchain, Lack> {
         });
     let (major, minor) = OLDEST_RUST;
     let compiler = format!("a Rust that builds for {TARGET} (Rust {major}.{minor} or later)");
-    let linker = format!("LLVM's linker (rust-lld) for {TARGET}");
+    let linker = format!("LLVM's linker for {TARGET} (rust-lld, or LLVM 19's or later)");
     let (what, packages, otherwise) = match (rust, &facts.linker) {
         (Some((sysroot, core)), Some(linker)) => {
             return Ok(Toolchain {
@@ -118,7 +122,7 @@ pub fn decide(facts: &Facts) -> Result<Toolchain, Lack> {
         (None, Some(_)) => (compiler, DEBIAN_RUST.to_vec(), RUSTUP_TARGET.to_owned()),
         (Some(_), None) => (linker, vec![DEBIAN_LINKER], RUSTUP_WHOLE.to_owned()),
         (None, None) => (
-            format!("{compiler}, and its linker (rust-lld)"),
+            format!("{compiler}, and LLVM's linker for it"),
             DEBIAN_RUST.into_iter().chain([DEBIAN_LINKER]).collect(),
             format!("{RUSTUP_WHOLE}, and then {RUSTUP_TARGET}"),
         ),
@@ -147,11 +151,7 @@ pub fn look() -> Facts {
     let linker = sysroots
         .iter()
         .find_map(|sysroot| rust_lld(&sysroot.path))
-        .or_else(|| install::in_path("rust-lld"))
-        // rustup's directories may hide Debian's in a PATH of their own.
-        .or_else(|| {
-            Some(PathBuf::from("/usr/bin/rust-lld")).filter(|path| install::is_program(path))
-        });
+        .or_else(|| LINKERS.into_iter().find_map(install::in_path));
     Facts {
         debian: examine("Debian's Rust".to_owned(), PathBuf::from("/usr")),
         linker,

@@ -63,7 +63,7 @@ fn what_is_missing_is_named_and_nothing_else() {
 
     facts.linker = None;
     let lack = decide(&facts).unwrap_err();
-    assert_eq!(lack.packages.last(), Some(&"rust-web-llvm"));
+    assert_eq!(lack.packages.last(), Some(&"lld-19"));
     assert_eq!(lack.packages.len(), 4);
     assert!(
         lack.otherwise
@@ -73,7 +73,7 @@ fn what_is_missing_is_named_and_nothing_else() {
     let mut no_linker = complete();
     no_linker.linker = None;
     let lack = decide(&no_linker).unwrap_err();
-    assert_eq!(lack.packages, ["rust-web-llvm"]);
+    assert_eq!(lack.packages, ["lld-19"]);
 }
 
 #[test]
