@@ -30,7 +30,7 @@ use spaces::{Space, empty, space};
 pub use identity::{build_identity, page_changed};
 pub use spaces::fill;
 pub use watching::{
-    Watching, allow, forbid, forget_watches, is_allowed, is_allowed_by_identity, is_known,
+    Role, Watching, allow, forbid, forget_watches, is_allowed, is_allowed_by_identity, is_known,
 };
 
 /// Bytes of a region or segment table with 2048 entries.
@@ -41,7 +41,7 @@ const PAGE_TABLE: u64 = 256 * 8;
 const SEGMENT: u64 = 1 << 20;
 
 /// Bytes of HSA that each CPU's private identity tables take.
-pub const PRIVATE_LENGTH: u64 = TABLE + 2 * PAGE_TABLE + PAGE;
+pub const PRIVATE_LENGTH: u64 = TABLE + 4 * PAGE_TABLE;
 
 /// The most address spaces that a CPU's shadow holds at once.
 const SPACES: usize = 16;
@@ -52,7 +52,7 @@ pub struct SharedShadow {
     /// The identity page tables, 2 KiB for each MiB of the guest's storage.
     pub identity: Real,
     /// Private identity tables, [`PRIVATE_LENGTH`] bytes for each CPU: segment table, page table of
-    /// segment 0, page table of the prefix's segment, page table of the watched page's segment.
+    /// segment 0, page table of the prefix's segment, page tables of the watched pages' segments.
     pub private: Real,
     /// The pools for the tables of DAT-on spaces.
     pub pools: Real,
@@ -125,8 +125,8 @@ impl SharedShadow {
         Real(self.low_table(cpu).0 + PAGE_TABLE)
     }
 
-    const fn watching_table(&self, cpu: usize) -> Real {
-        Real(self.prefix_table(cpu).0 + PAGE_TABLE)
+    const fn watching_table(&self, cpu: usize, role: Role) -> Real {
+        Real(self.prefix_table(cpu).0 + PAGE_TABLE * (1 + role as u64))
     }
 
     const fn identity_table(&self, segment: u64) -> Real {

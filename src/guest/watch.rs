@@ -7,6 +7,9 @@
 //! scanner knows, what follows from it is proved and replaced in the code copy, and the guest goes on.
 //! Data that merely look like an instruction are never reached, so they stay what they are.
 //!
+//! A CPU watches one page at a time. An instruction that stands in it and reaches into another watched
+//! page is let through alone, with the range everything but its own address.
+//!
 //! There is one range of addresses, which may wrap around. Outside the page it spans all stretches;
 //! between two of them it is everything else, so that whoever leaves the gap is seen.
 //!
@@ -53,6 +56,8 @@ pub struct Watch {
     stretches: Stretches,
     /// The real control registers 9 to 11, as last loaded.
     loaded: [u64; 3],
+    /// The other virtual page that the one instruction reaches into which is let through.
+    reached: Option<u64>,
     /// An event that is tried once more, to see what the clock charges for it.
     first: Option<First>,
     /// Events so far.
@@ -82,6 +87,18 @@ impl Watch {
     #[must_use]
     pub const fn page(&self) -> Virtual {
         Virtual(self.page)
+    }
+
+    /// Whether the instruction at an address is in the watched page.
+    #[must_use]
+    pub fn stands_in(&self, address: u64) -> bool {
+        self.on && Virtual(address).page().0 == self.page
+    }
+
+    /// The watched virtual page that the instruction reaches into which is being let through.
+    #[must_use]
+    pub fn reached(&self) -> Option<Virtual> {
+        self.reached.map(Virtual)
     }
 
     /// Learns that an instruction begins at an offset of the page.
@@ -163,7 +180,42 @@ pub fn enter<H: Hardware>(
     set_range(cpu, hardware, range.unwrap_or((here + 1, here - 1)));
     cpu.watch.on = true;
     cpu.real_mask |= PER;
-    shadow::allow(cpu, configuration, hardware, absolute, identity);
+    let role = shadow::Role::Watched;
+    shadow::allow(cpu, configuration, hardware, role, absolute, identity);
+}
+
+/// The instruction at the PSW's address, in the watched page, reaches into another page that is watched:
+/// it crosses the boundary between them, or is an EXECUTE of a target there, at the offset `place`. Just
+/// this one instruction is let through, with both pages.
+#[cold]
+pub fn reach<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    page: Virtual,
+    absolute: Absolute,
+    place: Option<usize>,
+    identity: bool,
+) {
+    if let Some(offset) = place {
+        // A sensitive target is replaced by this.
+        scanner::examine(configuration, hardware, absolute, &[offset]);
+        cpu.forget_translations();
+    }
+    draw_back(cpu, configuration, hardware);
+    cpu.watch.reached = Some(page.0);
+    let role = shadow::Role::Reached;
+    shadow::allow(cpu, configuration, hardware, role, absolute, identity);
+    let here = cpu.psw.address;
+    set_range(cpu, hardware, (here + 1, here - 1));
+}
+
+/// Ends what [`reach`] began.
+fn draw_back<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    if let Some(page) = cpu.watch.reached.take() {
+        let role = shadow::Role::Reached;
+        shadow::forbid(cpu, configuration, hardware, role, Virtual(page));
+    }
 }
 
 /// Loads the real control registers 9 to 11, where they differ.
@@ -186,7 +238,9 @@ pub fn leave<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
     cpu.watch.on = false;
     cpu.watch.first = None;
     cpu.real_mask &= !PER;
-    shadow::forbid(cpu, configuration, hardware);
+    draw_back(cpu, configuration, hardware);
+    let (role, page) = (shadow::Role::Watched, cpu.watch.page());
+    shadow::forbid(cpu, configuration, hardware, role, page);
 }
 
 /// The CPU's turn ends, and the machine has control anyhow: ends the watch if the guest is somewhere else, because recording
@@ -207,6 +261,7 @@ pub fn event<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
         return;
     }
     cpu.watch.events += 1;
+    draw_back(cpu, configuration, hardware);
     let (page, absolute) = (cpu.watch.page(), cpu.watch.absolute);
     if !cpu.watch.on || !shadow::is_allowed(cpu, configuration, absolute, page) {
         leave(cpu, configuration, hardware);

@@ -114,7 +114,12 @@ fn resolve<H: Hardware>(
         };
         let identity = space.is_none_or(|(_, asce)| asce & REAL_SPACE != 0);
         let page = absolute.page();
-        watch::enter(cpu, configuration, hardware, at, page, place, identity);
+        let enter = if cpu.watch.stands_in(cpu.psw.address) && at != cpu.watch.page() {
+            watch::reach
+        } else {
+            watch::enter
+        };
+        enter(cpu, configuration, hardware, at, page, place, identity);
     }
     if let Some((_, asce)) = space {
         shadow::fill(cpu, configuration, hardware, asce, at, &translation, access);

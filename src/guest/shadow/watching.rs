@@ -1,4 +1,5 @@
-//! The one page that a CPU may execute though it is watched.
+//! The pages that a CPU may execute though they are watched: one, and for the time of a single
+//! instruction that reaches into another one, that too.
 //!
 //! What is watched is no-execute in every table that more than one CPU uses. A CPU that
 //! [`crate::guest::watch`] has set for the page has an entry of its own: in its private identity
@@ -21,32 +22,45 @@ const IDENTITY: u64 = 1;
 /// In [`Watching::page`]: the page may not be executed now, but what is known of it still holds.
 const RESTING: u64 = 2;
 
-/// What a CPU watches.
+/// Which of the pages that a CPU may execute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The page that it watches.
+    Watched,
+    /// The page that the instruction reaches into which stands in the watched one.
+    Reached,
+}
+
+/// What a CPU watches; by [`Role`].
 #[derive(Debug)]
 pub struct Watching {
-    /// The absolute page.
-    page: AtomicU64,
-    /// The guest-real segment whose page table is this CPU's own because of it.
-    segment: AtomicU64,
+    /// The absolute pages.
+    pages: [AtomicU64; 2],
+    /// The guest-real segments whose page tables are this CPU's own because of them.
+    segments: [AtomicU64; 2],
 }
 
 impl Default for Watching {
     fn default() -> Self {
         Self {
-            page: AtomicU64::new(NONE),
-            segment: AtomicU64::new(NONE),
+            pages: [const { AtomicU64::new(NONE) }; 2],
+            segments: [const { AtomicU64::new(NONE) }; 2],
         }
     }
 }
 
-fn page_of(configuration: &Configuration, cpu: usize) -> u64 {
+fn page_of(configuration: &Configuration, cpu: usize, role: Role) -> u64 {
     let watching = configuration.shadow.watching.get(cpu);
-    watching.map_or(NONE, |watching| watching.page.load(Ordering::Relaxed))
+    watching.map_or(NONE, |watching| {
+        watching.pages[role as usize].load(Ordering::Relaxed)
+    })
 }
 
 /// Whether a CPU may execute the absolute page at `at` with DAT off though it is watched.
 pub(super) fn identity_allows(configuration: &Configuration, cpu: usize, at: Absolute) -> bool {
-    page_of(configuration, cpu) == at.0 | IDENTITY
+    [Role::Watched, Role::Reached]
+        .into_iter()
+        .any(|role| page_of(configuration, cpu, role) == at.0 | IDENTITY)
 }
 
 /// The page table of a CPU's own, if it has one, for the segment of a guest-real address.
@@ -58,16 +72,21 @@ pub(super) fn private_table(configuration: &Configuration, cpu: usize, real: u64
     } else if segment == shadow.guest_prefix(cpu) / SEGMENT {
         Some(shadow.prefix_table(cpu))
     } else {
-        let own = shadow.watching.get(cpu)?.segment.load(Ordering::Relaxed);
-        (segment == own).then(|| shadow.watching_table(cpu))
+        let own = &shadow.watching.get(cpu)?.segments;
+        let role = [Role::Watched, Role::Reached]
+            .into_iter()
+            .find(|&role| own[role as usize].load(Ordering::Relaxed) == segment)?;
+        Some(shadow.watching_table(cpu, role))
     }
 }
 
 /// A CPU's private tables are built anew: it watches nothing.
 pub(super) fn reset(configuration: &Configuration, cpu: usize) {
     if let Some(watching) = configuration.shadow.watching.get(cpu) {
-        watching.page.store(NONE, Ordering::Relaxed);
-        watching.segment.store(NONE, Ordering::Relaxed);
+        for (page, segment) in watching.pages.iter().zip(&watching.segments) {
+            page.store(NONE, Ordering::Relaxed);
+            segment.store(NONE, Ordering::Relaxed);
+        }
     }
 }
 
@@ -77,6 +96,7 @@ pub fn allow<H: Hardware>(
     cpu: &Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
+    role: Role,
     at: Absolute,
     identity: bool,
 ) {
@@ -86,14 +106,14 @@ pub fn allow<H: Hardware>(
         return;
     };
     let bits = if identity { IDENTITY } else { 0 };
-    watching.page.store(at.0 | bits, Ordering::Relaxed);
+    watching.pages[role as usize].store(at.0 | bits, Ordering::Relaxed);
     if !identity {
         return;
     }
     // Prefixing is its own inverse.
     let real = apply_prefix(Real(at.0), shadow.guest_prefix(number)).0;
     if private_table(configuration, number, real).is_none() {
-        give_table(configuration, hardware, number, real / SEGMENT);
+        give_table(configuration, hardware, number, role, real / SEGMENT);
     }
     bring_in_line(configuration, hardware, number, real);
 }
@@ -103,14 +123,15 @@ fn give_table<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
     cpu: usize,
+    role: Role,
     segment: u64,
 ) {
     let shadow = &configuration.shadow;
     let Some(watching) = shadow.watching.get(cpu) else {
         return;
     };
-    let (segments, table) = (shadow.segment_table(cpu), shadow.watching_table(cpu));
-    let before = watching.segment.swap(segment, Ordering::Relaxed);
+    let (segments, table) = (shadow.segment_table(cpu), shadow.watching_table(cpu, role));
+    let before = watching.segments[role as usize].swap(segment, Ordering::Relaxed);
     if before != NONE {
         let shared = shadow.identity_table(before).0;
         hardware.hsa_store(segments.offset(before * 8), shared);
@@ -137,29 +158,39 @@ fn bring_in_line<H: Hardware>(
     }
 }
 
-/// Takes back what [`allow`] allowed this CPU.
-pub fn forbid<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+/// Takes back what [`allow`] allowed this CPU, of the page at the virtual address `at`.
+pub fn forbid<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    role: Role,
+    at: Virtual,
+) {
     let number = usize::from(cpu.address);
     let shadow = &configuration.shadow;
     let Some(watching) = shadow.watching.get(number) else {
         return;
     };
-    let page = watching.page.load(Ordering::Relaxed);
+    let slot = &watching.pages[role as usize];
+    let page = slot.load(Ordering::Relaxed);
     if page == NONE {
         return;
     }
     let absolute = Absolute(page & !(PAGE - 1));
-    watching.page.store(absolute.0 | RESTING, Ordering::Relaxed);
+    let after = match role {
+        Role::Watched => absolute.0 | RESTING,
+        Role::Reached => NONE,
+    };
+    slot.store(after, Ordering::Relaxed);
     if page & IDENTITY != 0 {
         let real = apply_prefix(Real(absolute.0), shadow.guest_prefix(number)).0;
         bring_in_line(configuration, hardware, number, real);
     }
-    invalidate(cpu, hardware);
+    invalidate(cpu, hardware, at);
 }
 
-/// Makes the watched virtual page invalid in every address space of this CPU's DAT-on shadow.
-fn invalidate<H: Hardware>(cpu: &Vcpu, hardware: &mut H) {
-    let at = cpu.watch.page();
+/// Makes the virtual page at `at` invalid in every address space of this CPU's DAT-on shadow.
+fn invalidate<H: Hardware>(cpu: &Vcpu, hardware: &mut H, at: Virtual) {
     for space in &cpu.shadow.spaces[..cpu.shadow.count.min(SPACES)] {
         let mut level = (space.shadow & asce::DESIGNATION_TYPE) >> 2;
         let mut table = Real(space.shadow & asce::ORIGIN);
@@ -184,9 +215,14 @@ fn invalidate<H: Hardware>(cpu: &Vcpu, hardware: &mut H) {
 
 /// The page at `at` is no longer what any CPU watches: its contents may change.
 pub fn forget_watches(configuration: &Configuration, at: Absolute) {
-    for watching in &configuration.shadow.watching {
-        if watching.page.load(Ordering::Relaxed) & !(PAGE - 1) == at.0 {
-            watching.page.store(NONE, Ordering::Relaxed);
+    for page in configuration
+        .shadow
+        .watching
+        .iter()
+        .flat_map(|watching| &watching.pages)
+    {
+        if page.load(Ordering::Relaxed) & !(PAGE - 1) == at.0 {
+            page.store(NONE, Ordering::Relaxed);
         }
     }
 }
@@ -194,14 +230,22 @@ pub fn forget_watches(configuration: &Configuration, at: Absolute) {
 /// Whether this CPU may execute the absolute page at `frame` by the virtual address `at`.
 #[must_use]
 pub fn is_allowed(cpu: &Vcpu, configuration: &Configuration, frame: Absolute, at: Virtual) -> bool {
-    let page = page_of(configuration, usize::from(cpu.address));
-    page & !IDENTITY == frame.page().0 && cpu.watch.page() == at.page()
+    let allows = |role, page: Virtual| {
+        let allowed = page_of(configuration, usize::from(cpu.address), role);
+        allowed & !IDENTITY == frame.page().0 && page == at.page()
+    };
+    allows(Role::Watched, cpu.watch.page())
+        || cpu
+            .watch
+            .reached()
+            .is_some_and(|page| allows(Role::Reached, page))
 }
 
 /// Whether what this CPU knows of the absolute page at `frame` still holds.
 #[must_use]
 pub fn is_known(cpu: &Vcpu, configuration: &Configuration, frame: Absolute) -> bool {
-    page_of(configuration, usize::from(cpu.address)) & !(PAGE - 1) == frame.page().0
+    let page = page_of(configuration, usize::from(cpu.address), Role::Watched);
+    page & !(PAGE - 1) == frame.page().0
 }
 
 /// Whether this CPU may execute the absolute page at `frame` with DAT off, too.

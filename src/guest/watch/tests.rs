@@ -261,3 +261,33 @@ fn another_cpu_does_not_execute_what_one_cpu_watches() {
         Virtual(PAGE_AT + PAGE)
     ));
 }
+
+#[test]
+fn an_instruction_that_reaches_into_another_watched_page_is_let_through_alone() {
+    let mut bench = bench();
+    let other = PAGE_AT + PAGE;
+    // LGHI across the boundary, and data in doubt behind it.
+    let crossing = other - 2;
+    bench.set(crossing, &[0xA7, 0x29, 0, 7, 0x07, 0xFE]);
+    bench.set(other + 0x180, &[0, 0, 0xB9, 0x8D, 0, 0x23, 0, 0]);
+    executes(&mut bench, CODE);
+    executes(&mut bench, crossing);
+    // The other half of it is missed.
+    bench.cpu.interruption.cause = 2 << 16;
+    bench.cpu.interruption.identification = other | TEID_FETCH | TEID_EXECUTION_PROTECTION;
+    trap(&mut bench, 4, crossing + 2, 0);
+    let executable = |bench: &Bench, page: u64| {
+        let real = bench.configuration.shadow.private;
+        let table = bench.hardware.hsa_load(Real(real.0 + (page >> 20) * 8)) & !0x7FF;
+        let value = bench.hardware.hsa_load(Real(table + page / PAGE % 256 * 8));
+        value & (PTE_INVALID | PTE_EXECUTION_PROTECTION) == 0
+    };
+    assert!(executable(&bench, PAGE_AT) && executable(&bench, other));
+    assert_eq!(loaded(&bench), range(crossing + 1, crossing - 1));
+    // What comes next is in the other page, which is then the one that is watched.
+    event(&mut bench, other + 2, 1, 0);
+    assert!(!executable(&bench, other));
+    executes(&mut bench, other + 2);
+    assert!(!executable(&bench, PAGE_AT) && executable(&bench, other));
+    assert!(recording(&bench));
+}
