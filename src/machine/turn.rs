@@ -283,15 +283,14 @@ fn give_exact(cpu: &mut Cpu) {
     let me = cpu.vcpu.address;
     let assist = &cpu.machine.configuration.assist;
     assist.gives_up(&cpu.vcpu);
-    instruction::sckc(NEVER);
-    // Where input may come at any time, virtual time follows the host's and does not jump.
-    if input::listening() == 0 {
-        wait::stop_cpu_timer();
-    } else {
-        instruction::spt(i64::MAX as u64);
-    }
+    let mut parked = false;
     loop {
-        match pick(&cpu.machine.configuration, me) {
+        let next = pick(&cpu.machine.configuration, me);
+        if next != Some(me) && !parked {
+            park();
+            parked = true;
+        }
+        match next {
             Some(next) if next == me => break,
             Some(next) => {
                 console::flush_if_large();
@@ -312,6 +311,17 @@ fn give_exact(cpu: &mut Cpu) {
     READY.fetch_and(!(1 << me), Ordering::SeqCst);
     // The real timer is set again for what is left; in a wait the CPU timer goes on.
     cpu.native.extend_cpu_timer(0);
+}
+
+/// Silences this CPU's timers before it waits for its turn, for another's timer or for the host.
+fn park() {
+    instruction::sckc(NEVER);
+    // Where input may come at any time, virtual time follows the host's and does not jump.
+    if input::listening() == 0 {
+        wait::stop_cpu_timer();
+    } else {
+        instruction::spt(i64::MAX as u64);
+    }
 }
 
 /// Waits until this CPU has the turn.

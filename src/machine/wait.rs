@@ -3,7 +3,7 @@
 //! The firmware runs disabled. When it must wait it says for what: it loads a real control register 0
 //! with just those subclasses where that matters, exchanges the new PSWs in its lowcore, and waits.
 
-use crate::arch::control::CR0_SERVICE_SIGNAL;
+use crate::arch::control::{CR0_LOW_ADDRESS_PROTECTION, CR0_SERVICE_SIGNAL};
 use crate::arch::interruption::external;
 use crate::arch::lowcore;
 use crate::arch::psw::{self, Psw};
@@ -88,6 +88,32 @@ pub struct Waited {
 
 /// Waits until an external interruption of an enabled subclass was taken.
 pub fn for_external() -> Waited {
+    let real = loaded_cr0();
+    // The new PSWs are in what low-address protection protects, and the guest's applies to the machine.
+    if real & CR0_LOW_ADDRESS_PROTECTION != 0 {
+        return under_cr0(real & !CR0_LOW_ADDRESS_PROTECTION, exchange_and_wait);
+    }
+    exchange_and_wait()
+}
+
+/// Works under another real CR0.
+fn under_cr0<T>(value: u64, work: impl FnOnce() -> T) -> T {
+    let real = loaded_cr0();
+    // SAFETY: while DAT is off, CR0 decides only about interruptions and low-address protection.
+    unsafe { instruction::lctlg(0, value) };
+    let done = work();
+    // SAFETY: as above.
+    unsafe { instruction::lctlg(0, real) };
+    done
+}
+
+/// Real CR0 as the guest runs under it.
+fn loaded_cr0() -> u64 {
+    // SAFETY: offset 240 hex of the lowcore is this module's.
+    unsafe { core::ptr::read_volatile(core::ptr::without_provenance::<u64>(LOWCORE_CR0 as usize)) }
+}
+
+fn exchange_and_wait() -> Waited {
     let psw = Psw {
         mask: psw::EXTERNAL | psw::WAIT | psw::ADDRESSING_64,
         address: 0,
@@ -128,20 +154,15 @@ pub fn absorb_service_signal() {
         mask: psw::EXTERNAL | psw::ADDRESSING_64,
         address: 0,
     };
-    // SAFETY: offset 240 hex of the lowcore is this module's; CR0 decides only about interruptions
-    // while DAT is off, and the window comes back by the new PSWs or behind itself.
-    unsafe {
-        let real =
-            core::ptr::read_volatile(core::ptr::without_provenance::<u64>(LOWCORE_CR0 as usize));
-        instruction::lctlg(0, CR0_WAIT);
+    // SAFETY: the window comes back by the new PSWs or behind itself; the parameter is in the lowcore.
+    under_cr0(CR0_WAIT, || unsafe {
         if firmware_window(&mut psw) != 0 {
             let parameter = core::ptr::read_volatile(core::ptr::without_provenance::<u32>(0x80));
             if parameter & 1 != 0 {
                 EVENTS.store(true, Ordering::Relaxed);
             }
         }
-        instruction::lctlg(0, real);
-    }
+    });
 }
 
 /// Loads real CR0, and remembers it for after a wait.
@@ -158,18 +179,11 @@ pub fn load_cr0(value: u64) {
 
 /// Works with these bits of real CR0 one, besides those that the firmware last loaded.
 pub fn with_cr0<T>(more: u64, work: impl FnOnce() -> T) -> T {
-    // SAFETY: as above.
-    unsafe {
-        let real =
-            core::ptr::read_volatile(core::ptr::without_provenance::<u64>(LOWCORE_CR0 as usize));
-        instruction::lctlg(0, real | more);
-        let done = work();
-        instruction::lctlg(0, real);
-        done
-    }
+    under_cr0(loaded_cr0() | more, work)
 }
 
 /// As [`for_external`], with service signals admitted for this one wait.
 pub fn for_external_or_input() -> Waited {
-    with_cr0(CR0_SERVICE_SIGNAL, for_external)
+    let real = loaded_cr0() & !CR0_LOW_ADDRESS_PROTECTION;
+    under_cr0(real | CR0_SERVICE_SIGNAL, exchange_and_wait)
 }

@@ -59,10 +59,16 @@ extern "C" fn handler(_: &mut Registers) {
         _ => (),
     }
     let old = old_psw(Class::External);
-    set_old_psw(
-        Class::External,
-        Psw::new(old.mask & !psw::WAIT, old.address),
-    );
+    if old.mask & psw::WAIT != 0 {
+        // The old PSW is where low-address protection forbids stores.
+        let cr0 = stctg_0();
+        lctlg_0(cr0 & !psw::bit(35));
+        set_old_psw(
+            Class::External,
+            Psw::new(old.mask & !psw::WAIT, old.address),
+        );
+        lctlg_0(cr0);
+    }
     let n = COUNT.load(Ordering::Relaxed);
     if n < MOST {
         let cpu: u16 = lowcore::read(lowcore::EXTERNAL_CPU_ADDRESS);

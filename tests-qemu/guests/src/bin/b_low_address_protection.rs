@@ -5,9 +5,11 @@
 
 use guests::attempt;
 use guests::check::{check, holds};
-use guests::insn::control::{lctlg_0, stctg_0};
+use guests::externals;
+use guests::insn::clock::{MICROSECOND, sckc, stckf};
+use guests::insn::control::{lctlg_0, stctg_0, wait};
 use guests::insn::storage::tprot;
-use guests::psw::bit;
+use guests::psw::{self, bit};
 
 guests::clause!(
     "Principles of Operation, Low-Address Protection; TEST PROTECTION",
@@ -33,6 +35,13 @@ fn run() {
         store(0x1200),
     ];
     let fetch = attempt!("llgc %r1, 0({a})", a = in(reg_addr) 0x180_u64).code();
+    // What presents an interruption is not subject to it.
+    externals::record();
+    lctlg_0(cr0 | bit(35) | externals::CLOCK_COMPARATOR);
+    sckc(stckf() + 100 * MICROSECOND);
+    wait(psw::EXTERNAL);
+    let woken = externals::take_codes();
+    lctlg_0(cr0 | bit(35));
     let tests = [
         tprot(0x180, 0),
         tprot(0x200, 0),
@@ -48,6 +57,7 @@ fn run() {
         0x440_0440,
     );
     check("on: fetch at 180", fetch, 0);
+    check("on: the clock comparator ends a wait", woken, 0x1004);
     check(
         "TEST PROTECTION of 180 200 1000 1200",
         tests
