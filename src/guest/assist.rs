@@ -157,7 +157,7 @@ pub fn counting_changed<H: Hardware>(cpu: &Vcpu, configuration: &Configuration, 
             .is_empty()
     });
     set(1 << (cpu.address & 15), counts);
-    set(GROUPS, configuration.groups().controls().enable);
+    set(GROUPS, configuration.groups().counting());
     if before != assist.caught() {
         scanner::forget_all(configuration, hardware);
     }

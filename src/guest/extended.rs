@@ -1,8 +1,9 @@
 //! The extended counters: from what the shadow has done to what the counters show.
 //!
 //! Filling the shadow only adds to a few totals ([`Fills`]); no counter is touched then, as hardly
-//! any program looks at one. When something looks at the extended counters of a CPU, or changes their
-//! state, what has been added since the last time is counted first, at both levels ([`settle`]).
+//! any program looks at one. When the program looks at the extended counters of a CPU, or changes their
+//! state, what has been added since the last time is counted first ([`settle`]). The machine's own level
+//! counts by the same totals when it is looked at ([`super::machine_level`]).
 
 use crate::cpumf::counters::extended::Translation;
 use crate::cpumf::{CounterSet, Facility};
@@ -62,7 +63,7 @@ impl Fills {
     }
 }
 
-/// Counts what has happened since the last time, at both levels.
+/// Counts what has happened since the last time, at the program's level.
 #[cold]
 #[inline(never)]
 pub fn settle(cpu: &mut Vcpu) {
@@ -72,10 +73,10 @@ pub fn settle(cpu: &mut Vcpu) {
     }
     cpu.counted = now;
     count(&mut cpu.own, &before, &now);
-    count(&mut cpu.machine, &before, &now);
 }
 
-fn count(facility: &mut Facility, before: &Fills, now: &Fills) {
+/// Counts what happened between `before` and `now`, if the set is active.
+pub(super) fn count(facility: &mut Facility, before: &Fills, now: &Fills) {
     if !facility.counters().state(CounterSet::Extended).active() {
         return;
     }

@@ -22,6 +22,7 @@ pub mod epoch;
 pub mod extended;
 pub mod external_means;
 pub mod hardware;
+pub mod machine_level;
 pub mod millicode;
 pub mod scanner;
 pub mod schedule;

@@ -33,7 +33,10 @@ pub struct Threads {
     enabled: AtomicBool,
     /// The program-specified maximum thread identification that was last accepted.
     specified: AtomicU8,
+    /// The cycles of each core while multithreading was enabled: totals that only grow.
     cycles: [CoreCycles; MAXIMUM_CPUS],
+    /// The same when multithreading was last enabled.
+    before: [CoreCycles; MAXIMUM_CPUS],
 }
 
 impl Threads {
@@ -109,10 +112,15 @@ impl Threads {
         !self.installed() || number.is_multiple_of(self.per_core)
     }
 
-    /// Enables multithreading: the cycles of every core are counted from zero.
+    /// Enables multithreading: a program counts the cycles of every core from now on.
     pub fn enable(&self) {
-        for cycles in self.cycles.iter().flatten() {
-            cycles.store(0, Ordering::Relaxed);
+        for (before, cycles) in self
+            .before
+            .iter()
+            .flatten()
+            .zip(self.cycles.iter().flatten())
+        {
+            before.store(cycles.load(Ordering::Acquire), Ordering::Relaxed);
         }
         self.specified.store(self.maximum(), Ordering::Release);
         self.enabled.store(true, Ordering::Release);
@@ -124,10 +132,19 @@ impl Threads {
         self.enabled.store(false, Ordering::Release);
     }
 
-    fn core(&self, number: u16) -> &CoreCycles {
+    fn core(&self, number: u16) -> usize {
         const { assert!(MAXIMUM_CPUS.is_power_of_two()) };
         let core = number / self.per_core.max(1);
-        &self.cycles[usize::from(core) & (MAXIMUM_CPUS - 1)]
+        usize::from(core) & (MAXIMUM_CPUS - 1)
+    }
+
+    /// The cycles of the core of CPU `number` that are booked, with one thread active and with two.
+    #[must_use]
+    pub fn cycles(&self, number: u16) -> [u64; 2] {
+        let cycles = &self.cycles[self.core(number)];
+        cycles
+            .each_ref()
+            .map(|cycles| cycles.load(Ordering::Acquire))
     }
 }
 
@@ -149,14 +166,24 @@ pub struct Thread {
 pub fn take_note(cpu: &mut Vcpu, configuration: &Configuration) {
     let enabled = configuration.threads.enabled();
     if enabled != cpu.thread.enabled {
-        cpu.known_as = configuration.threads.address_of(cpu.address);
+        settle(cpu, configuration);
+        let threads = &configuration.threads;
+        cpu.known_as = threads.address_of(cpu.address);
+        let before = &threads.before[threads.core(cpu.address)];
         cpu.thread = Thread {
             enabled,
             booked: cpu.account.total(),
+            seen: before
+                .each_ref()
+                .map(|cycles| cycles.load(Ordering::Acquire)),
             ..Thread::default()
         };
         let activity = cpu.account.activity();
         cpu.own.multithreading(enabled, &activity);
+        // A program that loses its counters does not take those of the level below with it.
+        if enabled {
+            cpu.machine.multithreading(true, &activity);
+        }
     }
 }
 
@@ -165,7 +192,7 @@ pub fn settle(cpu: &mut Vcpu, configuration: &Configuration) {
     if !cpu.thread.enabled {
         return;
     }
-    let core = configuration.threads.core(cpu.address);
+    let core = &configuration.threads.cycles[configuration.threads.core(cpu.address)];
     let total = cpu.account.total();
     let since = total.wrapping_sub(cpu.thread.booked);
     cpu.thread.booked = total;

@@ -11,6 +11,7 @@ use crate::cpumf::{Facility, Reset};
 use crate::guest::account::{Account, Mode};
 use crate::guest::due::Due;
 use crate::guest::extended::{self, Fills};
+use crate::guest::machine_level::Counted;
 use crate::guest::schedule::Schedule;
 use crate::guest::shadow::Shadow;
 use crate::guest::threads::Thread;
@@ -190,6 +191,8 @@ pub struct Vcpu {
     pub fills: Fills,
     /// The same as far as the extended counters have counted it.
     pub counted: Fills,
+    /// What the machine's own counters have counted of all that is totalled elsewhere.
+    pub machine_counted: Counted,
     /// What it knows of its core.
     pub thread: Thread,
     /// Until when the coprocessor is busy with this CPU's last function, by the clock of
@@ -226,6 +229,7 @@ impl Vcpu {
             watch: Watch::default(),
             fills: Fills::NONE,
             counted: Fills::NONE,
+            machine_counted: Counted::default(),
             thread: Thread::default(),
             occupied_until: 0,
         };

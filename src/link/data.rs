@@ -49,18 +49,24 @@ pub struct SampleHead {
     pub sequence: U32,
 }
 
+/// [`CounterHead::set`] of a coprocessor-group counter set, which no M3 field names.
+pub const COPROCESSOR_GROUP: u16 = 16;
+
+/// Most counters of one set: what a payload has room for.
+pub const MOST_COUNTERS: usize = 160;
+
 /// Heading of a counter payload; `count` counters of 64 bits follow.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
 )]
 #[repr(C)]
 pub struct CounterHead {
-    /// CPU address.
+    /// CPU address; of a coprocessor-group counter set the address of the group.
     pub cpu: U16,
     /// A [`Level`].
     pub level: U16,
     /// The counter set, as the M3 field of STORE CPU COUNTER MULTIPLE names it: 0 extended,
-    /// 1 basic, 2 problem-state, 3 crypto-activity.
+    /// 1 basic, 2 problem-state, 3 crypto-activity, 5 MT-diagnostic; or [`COPROCESSOR_GROUP`].
     pub set: U16,
     /// Number of the first counter.
     pub first: U16,
@@ -149,6 +155,18 @@ mod tests {
         assert_eq!((*parsed, block), (head, &[0x5A; SAMPLE_DATA_BLOCK]));
         payload.pop();
         assert_eq!(parse_samples(&payload), Err(DataError::Length(4103, 4104)));
+    }
+
+    #[test]
+    fn a_payload_has_room_for_every_set_of_every_model() {
+        for model in &crate::cpumf::model::MODELS {
+            for set in crate::cpumf::CounterSet::ALL {
+                let count = usize::from(model.range(set).count);
+                assert!(count <= MOST_COUNTERS, "{} {set:?}", model.name);
+            }
+        }
+        let payload = size_of::<CounterHead>() + MOST_COUNTERS * size_of::<U64>();
+        assert!(payload <= crate::link::frame::LARGEST_PAYLOAD);
     }
 
     #[test]

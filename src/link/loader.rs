@@ -110,7 +110,7 @@ pub mod sets {
     pub const CRYPTO: u32 = 0x8;
     /// MT-diagnostic counter set.
     pub const MT_DIAGNOSTIC: u32 = 0x20;
-    /// Coprocessor-group counter sets, of a guest only.
+    /// Coprocessor-group counter sets.
     pub const COPROCESSOR_GROUPS: u32 = 0x8000;
     /// What a guest is authorized to use when nothing else is asked for.
     pub const DEFAULT: u32 = BASIC | PROBLEM_STATE;
@@ -175,7 +175,8 @@ pub struct LoaderBlock {
     pub psw_address: U64,
     /// Sampling interval of the machine's own measurement in cycles; 0 for no sampling.
     pub interval: U64,
-    /// Counter sets that the machine's own measurement activates: bits of [`sets`].
+    /// Counter sets that the machine's own measurement activates, as far as they have a source: bits of
+    /// [`sets`].
     pub machine_sets: U32,
     /// Counter sets that the guest is authorized to use: bits of [`sets`].
     pub guest_sets: U32,

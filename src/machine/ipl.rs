@@ -3,7 +3,7 @@
 use crate::arch::address::Absolute;
 use crate::arch::facility::{self, FacilityList};
 use crate::arch::psw::Psw;
-use crate::cpumf::counters::{CoprocessorGroups, load_cpu_counter_set_controls};
+use crate::cpumf::counters::CoprocessorGroups;
 use crate::cpumf::sampling::load_sampling_controls;
 use crate::cpumf::sampling::request::{self, SamplingRequest};
 use crate::cpumf::{
@@ -14,6 +14,7 @@ use crate::guest::account::{Account, Mode};
 use crate::guest::assist::{self, Assist};
 use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
 use crate::guest::hardware::Hardware;
+use crate::guest::machine_level;
 use crate::guest::scanner::Pages;
 use crate::guest::shadow::{SharedShadow, build_identity};
 use crate::guest::threads::Threads;
@@ -379,7 +380,7 @@ fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: Facili
             blocks: Blocks::new(plan.cpus[number], number as u16),
             machine,
         };
-        activate(&mut cpu, block, exact);
+        activate(&mut cpu, block);
         // SAFETY: nobody looks into the cells yet.
         unsafe { (*cell.0.get()).write(cpu) };
         if number != 0 {
@@ -433,16 +434,16 @@ fn check_threads(block: &LoaderBlock, model: &Model) {
     }
 }
 
-/// Which counter sets a block asks for, of those that have an honest source.
+/// Which counter sets a block asks for at the guest's level, of those that have an honest source.
 fn honest(sets: u32) -> CounterSets {
     CounterSets(sets as u16).intersection(CounterSets::HONEST.union(CounterSets::CRYPTO_ACTIVITY))
 }
 
-/// The message-security assist. It is supplied when the block says so, and whenever functions can be
-/// counted: a program that counts functions should find some to count.
+/// The message-security assist. It is supplied when the block says so, and whenever the guest can count
+/// functions: a program that counts them should find some to count. What the machine counts for itself
+/// changes nothing that the guest finds.
 fn assist(block: &LoaderBlock, facilities: &FacilityList) -> Assist {
-    let sets = block.guest_sets.get() | block.machine_sets.get();
-    let counted = sets & (sets::CRYPTO | sets::COPROCESSOR_GROUPS) != 0;
+    let counted = block.guest_sets.get() & (sets::CRYPTO | sets::COPROCESSOR_GROUPS) != 0;
     let below = msa::Instruction::ALL.map(|instruction| {
         if facilities.has(instruction.facility()) {
             instruction::assist_query(instruction)
@@ -504,15 +505,9 @@ fn vcpu(
 }
 
 /// Sets the machine's own facility to work.
-fn activate(cpu: &mut Cpu, block: &LoaderBlock, exact: bool) {
-    let activity = cpu.vcpu.account.activity();
-    if exact {
-        let sets = u64::from(honest(block.machine_sets.get()).0);
-        cpu.vcpu
-            .machine
-            .authorize_counters(CounterSets(sets as u16), &activity);
-        let _ = load_cpu_counter_set_controls(&mut cpu.vcpu.machine, &activity, sets << 16 | sets);
-    }
+fn activate(cpu: &mut Cpu, block: &LoaderBlock) {
+    let wanted = CounterSets(block.machine_sets.get() as u16);
+    machine_level::activate(&mut cpu.vcpu, &cpu.machine.configuration, wanted);
     assist::counting_changed(&cpu.vcpu, &cpu.machine.configuration, &mut cpu.native);
     let interval = block.interval.get();
     if interval != 0 {

@@ -2,9 +2,11 @@
 
 use crate::arch::psw::Psw;
 use crate::cpumf::{CounterSet, Facility};
-use crate::guest::configuration::MAXIMUM_CPUS;
+use crate::guest::account::Mode;
+use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
+use crate::guest::machine_level;
 use crate::guest::vcpu::{CpuState, Vcpu};
-use crate::link::data::{CounterHead, Level};
+use crate::link::data::{COPROCESSOR_GROUP, CounterHead, Level, MOST_COUNTERS};
 use crate::link::state::{End, GuestEnded, Reason, SUCCESS_ADDRESS, Totals};
 use crate::machine::cpu::Cpu;
 use crate::machine::failure::{self, WaitState};
@@ -13,6 +15,9 @@ use crate::machine::{console, instruction, integrity};
 use core::sync::atomic::Ordering;
 use zerocopy::IntoBytes;
 use zerocopy::byteorder::big_endian::U64;
+
+/// The counters of one set.
+type Values = heapless::Vec<U64, MOST_COUNTERS>;
 
 /// The CPUs of a machine, while nobody else runs.
 fn each_cpu(machine: &Machine, mut visit: impl FnMut(&mut Cpu)) {
@@ -113,12 +118,18 @@ pub fn end(machine: &'static Machine, vcpu: &Vcpu, reason: Reason, why: WaitStat
         ));
     }
     log_watches(machine);
+    let configuration = &machine.configuration;
+    each_cpu(machine, |cpu| {
+        machine_level::book(&mut cpu.vcpu, configuration)
+    });
     each_cpu(machine, |cpu| {
         cpu.send_all_blocks();
+        machine_level::settle(&mut cpu.vcpu, configuration);
         send_counters(&cpu.vcpu, Level::Machine);
         send_counters(&cpu.vcpu, Level::Guest);
         send_totals(&cpu.vcpu);
     });
+    send_group_counters(configuration);
     if let Err(what) = integrity::check(machine) {
         failure::fail(
             WaitState::Integrity,
@@ -176,34 +187,59 @@ fn send_totals(vcpu: &Vcpu) {
     });
 }
 
-/// Sends the counter sets of one level that are authorized.
+/// Sends the counter sets of a CPU at one level that are enabled.
 fn send_counters(vcpu: &Vcpu, level: Level) {
     let facility: &Facility = match level {
         Level::Machine => &vcpu.machine,
         Level::Guest => &vcpu.own,
     };
     let now = vcpu.account.activity();
-    for set in [CounterSet::Basic, CounterSet::ProblemState] {
-        let counters = facility.counters();
+    let counters = facility.counters();
+    for set in CounterSet::ALL {
         let range = counters.model().range(set);
-        let mut values = heapless::Vec::<U64, 16>::new();
+        let mut values = Values::new();
         for number in range.first..range.first + range.count {
             let Some(value) = counters.read(number.into(), &now) else {
                 break;
             };
             let _ = values.push(value.into());
         }
-        if values.is_empty() {
-            continue;
-        }
-        let head = CounterHead {
-            cpu: vcpu.address.into(),
-            level: (level as u16).into(),
-            set: u16::from(set.code()).into(),
-            first: range.first.into(),
-            count: (values.len() as u16).into(),
-            authorized: counters.authorized().0.into(),
-        };
-        console::counters(&head, values.as_bytes());
+        send_set(level, vcpu.address, set.code().into(), range.first, &values);
     }
+}
+
+/// Sends the counters of each coprocessor group, at the levels that have them enabled. Without a clock
+/// that counts instructions there is no group.
+fn send_group_counters(configuration: &Configuration) {
+    if configuration.mode == Mode::RealTime {
+        return;
+    }
+    let groups = configuration.groups();
+    let levels = [
+        (Level::Machine, groups.machine_counters()),
+        (Level::Guest, groups.counters()),
+    ];
+    for (level, counters) in levels {
+        for (group, counters) in (0..).zip(counters) {
+            let values = counters.iter().map(|&counter| counter.into()).collect();
+            send_set(level, group, COPROCESSOR_GROUP, 0, &values);
+        }
+    }
+}
+
+/// Sends one counter set of a CPU or of a group, if there are any counters.
+fn send_set(level: Level, whose: u16, set: u16, first: u16, values: &Values) {
+    if values.is_empty() {
+        return;
+    }
+    let head = CounterHead {
+        cpu: whose.into(),
+        level: (level as u16).into(),
+        set: set.into(),
+        first: first.into(),
+        count: (values.len() as u16).into(),
+        // What is enabled is authorized.
+        authorized: 1.into(),
+    };
+    console::counters(&head, values.as_bytes());
 }

@@ -7,6 +7,7 @@ use millimeter::link::state::Mode;
 
 use crate::{
     configuration::{Configuration, ModelName},
+    counter_choice::CounterChoice,
     guest::DEFAULT_GUEST,
     image::Form,
     options::{Rtc, RunOptions, Sampling, Storage},
@@ -129,6 +130,13 @@ pub struct RunArguments {
     /// Supply the cryptographic functions of the message-security assist, and let the guest count them
     #[arg(long)]
     pub cryptography: bool,
+    /// Counter sets of the machine's own measurement: none, or some of basic, problem, crypto, extended,
+    /// mt and group with commas between them [default: all that have a source in the run and cost
+    /// nothing: basic,problem,extended; crypto,group with --cryptography, mt with --threads 2].
+    /// Named without --cryptography, crypto and group count the functions that the CPU below has, and the
+    /// machine then performs them
+    #[arg(long, value_name = "SETS")]
+    pub counters: Option<CounterChoice>,
     /// Where the raw files go [default: a fresh millimeter-GUEST-N]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -180,6 +188,7 @@ impl RunArguments {
             cpu_model: self.cpu_model.clone(),
             out: self.out.clone(),
             cryptography: self.cryptography,
+            counters: self.counters,
             operator: self.operator.clone(),
             when_waiting: self.when_waiting.clone(),
             silence: Duration::from_secs(self.silence),
@@ -241,6 +250,10 @@ mod tests {
             Sampling::Every(1_000_000)
         );
         assert_eq!(run("run --no-sampling").unwrap().sampling, Sampling::Off);
+        assert_eq!(
+            run("run --counters basic,extended").unwrap().counters,
+            Some(CounterChoice(3))
+        );
         assert_eq!(run("run --interval off").unwrap().sampling, Sampling::Off);
     }
 
@@ -275,6 +288,7 @@ mod tests {
             ("run --interval 999", "from 1000 to 4294967296"),
             ("run --freq 0", "from 1 to 1000000"),
             ("run --storage 1M", "64M at least"),
+            ("run --counters cache", "basic, problem, crypto, extended"),
             ("run --rtc tomorrow", "2026-01-01T00:00:00"),
             ("run --interval 5000 --freq 5", "cannot be used with"),
         ] {

@@ -2,14 +2,11 @@
 
 use comfy_table::{Cell, Table, presets};
 use millimeter::cpumf::{
-    CounterSet, Model,
-    counters::{
-        names,
-        provenance::{Provenance, provenance, translation},
-    },
+    Model,
+    counters::provenance::{Provenance, provenance},
 };
 
-use crate::counters::set_name;
+use crate::counters::{counter_name, set_name};
 
 /// The table of a model.
 #[must_use]
@@ -42,23 +39,20 @@ fn row(model: &Model, number: u16) -> Option<([String; 3], String)> {
         Provenance::Zero(why) => format!("zero by definition: {why}"),
         Provenance::Reserved => "zero: reserved".to_owned(),
     };
-    let translation = (set == CounterSet::Extended)
-        .then(|| translation(model, number))
-        .flatten();
-    let name = match (names::name(model, number), translation) {
-        (Some(name), _) => name.to_owned(),
-        (None, Some(translation)) => translation.name(model).to_owned(),
-        (None, None) if set == CounterSet::Extended => format!("Extended counter {number}"),
-        (None, None) => "Reserved".to_owned(),
-    };
     let set = set_name(u16::from(set.code()));
-    Some(([number.to_string(), set, name], value))
+    Some((
+        [number.to_string(), set, counter_name(model, number)],
+        value,
+    ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use millimeter::cpumf::model::{MODELS, Z10, Z15};
+    use millimeter::cpumf::{
+        CounterSet,
+        model::{MODELS, Z10, Z15},
+    };
 
     #[test]
     fn every_counter_of_every_model_has_a_line() {

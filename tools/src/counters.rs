@@ -2,20 +2,26 @@
 
 use millimeter::{
     cpumf::{
-        counters::names,
-        model::{Z10, Z15},
+        CounterSet, Model,
+        counters::{
+            names,
+            provenance::{Provenance, provenance, translation},
+        },
     },
-    link::data::{CounterHead, Level, parse_counters},
+    link::{
+        data::{COPROCESSOR_GROUP, CounterHead, Level, parse_counters},
+        loader::MOST_THREADS,
+    },
 };
 
-/// One counter set of one CPU at one level.
+/// One counter set of one CPU, or of one coprocessor group, at one level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CounterValues {
-    /// CPU address.
+    /// CPU address; of a coprocessor-group counter set the address of the group.
     pub cpu: u16,
     /// Whose measurement it is.
     pub level: Level,
-    /// The set, as the M3 field of STORE CPU COUNTER MULTIPLE names it.
+    /// The set, as the M3 field of STORE CPU COUNTER MULTIPLE names it, or [`COPROCESSOR_GROUP`].
     pub set: u16,
     /// Number of the first counter.
     pub first: u16,
@@ -23,6 +29,20 @@ pub struct CounterValues {
     pub authorized: bool,
     /// The counters.
     pub values: Vec<u64>,
+}
+
+impl CounterValues {
+    /// Whether the set is a group's, and not a CPU's.
+    pub const fn is_of_group(&self) -> bool {
+        self.set == COPROCESSOR_GROUP
+    }
+
+    /// Whether its counters are in the sum over all CPUs. Both threads of a core have the cycles of
+    /// their core, which are counted once.
+    pub fn is_in_sum(&self) -> bool {
+        let shared = u16::from(CounterSet::MtDiagnostic.code());
+        self.set != shared || u32::from(self.cpu).is_multiple_of(MOST_THREADS)
+    }
 }
 
 /// The set's name in reports and in JSON.
@@ -33,17 +53,37 @@ pub fn set_name(set: u16) -> String {
         2 => "problem-state".to_owned(),
         3 => "crypto-activity".to_owned(),
         5 => "mt-diagnostic".to_owned(),
+        COPROCESSOR_GROUP => "coprocessor-group".to_owned(),
         other => format!("set-{other}"),
     }
 }
 
-/// The counter's name. A newer model names fewer counters of the problem-state set and more of the
-/// crypto-activity set; together they name all.
-pub fn counter_name(number: u16) -> String {
-    match names::name(&Z15, number).or_else(|| names::name(&Z10, number)) {
-        Some(name) => name.to_owned(),
-        None => format!("Counter {number}"),
+/// The name of counter `number` of a model.
+pub fn counter_name(model: &Model, number: u16) -> String {
+    let is_extended = model.range(CounterSet::Extended).contains(number);
+    match (names::name(model, number), translation(model, number)) {
+        (Some(name), _) => name.to_owned(),
+        (None, Some(translation)) if is_extended => translation.name(model).to_owned(),
+        (None, _) if is_extended => format!("Extended counter {number}"),
+        (None, _) => match model.locate(number) {
+            Some(_) => "Reserved".to_owned(),
+            None => format!("Counter {number}"),
+        },
     }
+}
+
+/// The name of a counter of a coprocessor group.
+pub fn group_counter_name(number: u16) -> String {
+    match names::COPROCESSOR_GROUP.get(usize::from(number)) {
+        Some(name) => (*name).to_owned(),
+        None => "Reserved".to_owned(),
+    }
+}
+
+/// Whether a counter of a CPU counts anything on this model; one that does not is zero unless it was
+/// set.
+pub fn counts(model: &Model, number: u16) -> bool {
+    matches!(provenance(model, number), Some(Provenance::Counted(_)))
 }
 
 /// Reads payloads that lie one behind the other; each says its own length. A later one of the same
@@ -91,6 +131,7 @@ fn payload_length(bytes: &[u8]) -> Option<usize> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use millimeter::cpumf::model::{Z10, Z15};
     use proptest::prelude::*;
     use zerocopy::IntoBytes;
 
@@ -132,9 +173,15 @@ pub(crate) mod tests {
 
     #[test]
     fn counters_have_the_names_of_the_manual() {
-        assert_eq!(counter_name(1), "Instruction count");
-        assert_eq!(counter_name(33), "Problem-state instruction count");
-        assert_eq!(counter_name(200), "Counter 200");
+        let of_z15 = |number| counter_name(&Z15, number);
+        assert_eq!(of_z15(1), "Instruction count");
+        assert_eq!(of_z15(33), "Problem-state instruction count");
+        assert_eq!(of_z15(137), "TLB2_PTE_WRITES");
+        assert_eq!(of_z15(200), "Extended counter 200");
+        assert_eq!(of_z15(450), "Reserved");
+        assert_eq!(of_z15(300), "Counter 300");
+        assert_eq!(counter_name(&Z10, 139), "DTLB1_WRITES");
+        assert_eq!(group_counter_name(4), "DEA/AES/MAC function count");
         assert_eq!(
             (set_name(1), set_name(2)),
             ("basic".to_owned(), "problem-state".to_owned())

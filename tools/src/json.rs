@@ -16,7 +16,8 @@ struct Object<'a> {
     guest: &'a str,
     mode: &'a str,
     cpus: u32,
-    /// Sums over all CPUs, by set and counter number; of the machine's own measurement.
+    /// Sums over all CPUs, by set and counter number; of the machine's own measurement. The sets of
+    /// each coprocessor group stand by themselves.
     counters: BTreeMap<String, BTreeMap<u16, u64>>,
     samples: Samples,
     hot: Vec<Hot<'a>>,
@@ -46,7 +47,15 @@ pub fn text(report: &Report) -> Result<String> {
         .iter()
         .filter(|set| set.level == Level::Machine && set.authorized)
     {
-        let sums = counters.entry(set_name(set.set)).or_default();
+        let name = set_name(set.set);
+        let name = match set.is_of_group() {
+            true => format!("{name}-{}", set.cpu),
+            false => name,
+        };
+        if !set.is_in_sum() {
+            continue;
+        }
+        let sums = counters.entry(name).or_default();
         for (number, value) in (set.first..).zip(&set.values) {
             let sum = sums.entry(number).or_default();
             *sum = sum.wrapping_add(*value);
@@ -106,6 +115,13 @@ mod tests {
         assert_eq!(value["cpus"], 2);
         assert_eq!(value["counters"]["basic"]["0"], 2001);
         assert_eq!(value["counters"]["problem-state"]["33"], 10);
+        assert_eq!(value["counters"]["crypto-activity"]["76"], 7);
+        assert_eq!(value["counters"]["extended"]["128"], 0);
+        assert_eq!(value["counters"]["extended"]["129"], 14);
+        // Both CPUs are threads of one core, whose cycles count once.
+        assert_eq!(value["counters"]["mt-diagnostic"]["448"], 300);
+        assert_eq!(value["counters"]["coprocessor-group-0"]["4"], 40);
+        assert_eq!(value["counters"]["coprocessor-group-1"]["4"], 41);
         assert_eq!(
             value["samples"],
             serde_json::json!({"taken": 7, "lost": 2, "blocks": 2})

@@ -22,6 +22,7 @@ pub mod collect;
 pub mod configuration;
 pub mod conformance;
 pub mod console;
+pub mod counter_choice;
 pub mod counter_table;
 pub mod counters;
 pub mod doctor;

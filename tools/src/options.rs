@@ -11,6 +11,7 @@ use millimeter::link::{
 
 use crate::{
     configuration::Configuration,
+    counter_choice::{self, CounterChoice},
     guest::{DEFAULT_GUEST, Guest},
     qemu::ExecutionLog,
 };
@@ -215,8 +216,8 @@ pub struct RunOptions {
     pub out: Option<PathBuf>,
     /// What the guest finds.
     pub configuration: Configuration,
-    /// Counter [`sets`] that the machine's own measurement activates.
-    pub machine_sets: u32,
+    /// The counter sets of the machine's own measurement, when the run chooses them.
+    pub counters: Option<CounterChoice>,
     /// Counter [`sets`] that the guest is authorized to use.
     pub guest_sets: u32,
     /// Microseconds of one CPU's turn; 0 for the machine's choice.
@@ -255,7 +256,7 @@ impl RunOptions {
             cpu_model: "max".to_owned(),
             out: None,
             configuration: Configuration::default(),
-            machine_sets: sets::DEFAULT,
+            counters: None,
             guest_sets: sets::DEFAULT,
             slice: 0,
             silence: DEFAULT_SILENCE,
@@ -269,25 +270,19 @@ impl RunOptions {
         }
     }
 
-    /// The counter sets of the machine's own measurement: none where nothing honest counts.
-    pub fn honest_machine_sets(&self) -> u32 {
-        if self.mode == Mode::RealTime {
-            0
-        } else {
-            self.machine_sets
-        }
-    }
-
     /// The counter sets that the guest can be authorized to use.
     pub fn honest_guest_sets(&self) -> u32 {
         if self.mode == Mode::RealTime {
-            0
-        } else if self.configuration.threads > 1 {
-            self.guest_sets | sets::MT_DIAGNOSTIC
-        } else {
-            let counted = sets::CRYPTO | sets::COPROCESSOR_GROUPS;
-            self.guest_sets | if self.cryptography { counted } else { 0 }
+            return 0;
         }
+        let mut authorized = self.guest_sets;
+        if self.configuration.threads > 1 {
+            authorized |= sets::MT_DIAGNOSTIC;
+        }
+        if self.cryptography {
+            authorized |= sets::CRYPTO | sets::COPROCESSOR_GROUPS;
+        }
+        authorized
     }
 
     /// Whether the options are possible, and go together.
@@ -296,8 +291,9 @@ impl RunOptions {
             Some(cpus) if !(1..=MOST_CPUS).contains(&cpus) => {
                 bail!("{cpus} CPUs are not possible; choose from 1 to {MOST_CPUS}")
             }
-            _ => self.configuration.check(self.cpus),
+            _ => self.configuration.check(self.cpus)?,
         }
+        counter_choice::check(self)
     }
 
     /// The number of CPUs for this guest, which would wait for ever for one that it needs and has not.
@@ -386,18 +382,12 @@ mod tests {
     }
 
     #[test]
-    fn real_time_activates_and_authorizes_no_counter_set() {
+    fn real_time_authorizes_no_counter_set() {
         let mut options = RunOptions::default();
-        assert_eq!(
-            options.honest_machine_sets(),
-            sets::BASIC | sets::PROBLEM_STATE
-        );
+        assert_eq!(options.honest_guest_sets(), sets::DEFAULT);
         options.mode = Mode::RealTime;
         options.configuration.threads = 2;
-        assert_eq!(
-            (options.honest_machine_sets(), options.honest_guest_sets()),
-            (0, 0)
-        );
+        assert_eq!(options.honest_guest_sets(), 0);
     }
 
     #[test]

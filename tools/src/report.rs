@@ -10,6 +10,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
+use millimeter::cpumf::{Model, model};
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -49,7 +50,7 @@ pub struct Report {
     pub record: Record,
     /// Samples by CPU.
     pub cpus: Vec<CpuSamples>,
-    /// Counter sets by level, CPU and set.
+    /// Counter sets by level, CPU or coprocessor group, and set.
     pub counters: Vec<CounterValues>,
     /// Routines by samples, the hottest first.
     pub hot: Vec<Hot>,
@@ -132,6 +133,15 @@ impl Report {
     /// Blocks that reached the host.
     pub fn blocks(&self) -> u64 {
         self.cpus.iter().map(|cpu| cpu.blocks).sum()
+    }
+
+    /// The model that the guest found, which says what its counters are.
+    pub fn model(&self) -> &'static Model {
+        let started = self.record.started.as_ref();
+        started
+            .and_then(|started| u16::from_str_radix(&started.machine_type, 16).ok())
+            .and_then(model::of_type)
+            .unwrap_or(&model::DEFAULT)
     }
 
     /// A share of all samples, in percent.
@@ -235,7 +245,7 @@ pub(crate) mod tests {
         record::{End, GuestEnd, TotalsRecord, tests::record},
         samples::tests::{INVALID, LIMITED as LIMITED_BIT, WAIT as WAIT_BIT, block},
     };
-    use millimeter::link::data::Level;
+    use millimeter::link::data::{COPROCESSOR_GROUP, Level};
 
     /// A directory as a run of two CPUs leaves it.
     pub(crate) fn directory() -> tempfile::TempDir {
@@ -294,6 +304,13 @@ pub(crate) mod tests {
             ));
             counters.extend(payload(cpu, Level::Machine, 2, 32, &[10, 5]));
             counters.extend(payload(cpu, Level::Guest, 1, 0, &[77, 88]));
+            let aes = [7 * u64::from(cpu), 9, 0, 0];
+            counters.extend(payload(cpu, Level::Machine, 3, 76, &aes));
+            counters.extend(payload(cpu, Level::Machine, 0, 128, &[0, 7, 70, 0]));
+            counters.extend(payload(cpu, Level::Machine, 5, 448, &[300, 20, 0]));
+            let group = [0, 0, 0, 0, 40 + u64::from(cpu), 9, 0, 0];
+            let set = COPROCESSOR_GROUP;
+            counters.extend(payload(cpu, Level::Machine, set, 0, &group));
         }
         write(COUNTERS, &counters);
         directory

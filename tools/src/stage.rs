@@ -21,6 +21,7 @@ use tempfile::TempDir;
 use zerocopy::IntoBytes;
 
 use crate::{
+    counter_choice,
     guest::Guest,
     options::{GUEST_STORAGE_LIMIT, RunOptions},
 };
@@ -69,7 +70,7 @@ pub fn plan(guest: &Guest, options: &RunOptions) -> Result<Plan> {
     block.psw_mask = guest.psw_mask.into();
     block.psw_address = guest.psw_address.into();
     block.interval = options.sampling.cycles().into();
-    block.machine_sets = options.honest_machine_sets().into();
+    block.machine_sets = counter_choice::of(options).into();
     block.guest_sets = options.honest_guest_sets().into();
     options.configuration.stage(&mut block);
     block.slice = options.slice.into();

@@ -1,5 +1,7 @@
 //! The report as text for a person.
 
+mod counters;
+
 use std::fmt::Write as _;
 
 use comfy_table::{Cell, CellAlignment, Table, presets};
@@ -7,7 +9,6 @@ use millimeter::link::data::Level;
 
 use crate::{
     collect::{CONSOLE, COUNTERS, LOG, OPERATOR, sdb_name},
-    counters::{counter_name, set_name},
     options::Storage,
     record::End,
     report::Report,
@@ -37,7 +38,7 @@ pub fn text(report: &Report) -> String {
         (Level::Machine, "counters"),
         (Level::Guest, "the guest's own counters"),
     ] {
-        let table = counters(report, level);
+        let table = counters::text(report, level);
         if let Some(table) = table {
             let _ = writeln!(text, "\n{title}\n{table}");
         } else if level == Level::Machine {
@@ -162,72 +163,6 @@ fn samples(report: &Report) -> String {
         grouped(report.lost()),
         grouped(report.blocks())
     )
-}
-
-/// Counters of one level: a line for each counter, a column for each CPU, and the sum.
-fn counters(report: &Report, level: Level) -> Option<String> {
-    let sets: Vec<_> = report
-        .counters
-        .iter()
-        .filter(|set| set.level == level && set.authorized)
-        .collect();
-    let mut cpus: Vec<u16> = sets.iter().map(|set| set.cpu).collect();
-    cpus.sort_unstable();
-    cpus.dedup();
-    let mut kinds: Vec<u16> = sets.iter().map(|set| set.set).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    if sets.is_empty() {
-        return None;
-    }
-    let mut header = vec!["set".to_owned(), "no.".to_owned(), "counter".to_owned()];
-    header.extend(cpus.iter().map(|cpu| format!("CPU {cpu}")));
-    if cpus.len() > 1 {
-        header.push("sum".to_owned());
-    }
-    let header: Vec<&str> = header.iter().map(String::as_str).collect();
-    let mut table = plain_table(&header);
-    for kind in kinds {
-        let of_kind: Vec<_> = sets.iter().filter(|set| set.set == kind).collect();
-        let (Some(first), Some(end)) = (
-            of_kind.iter().map(|set| set.first).min(),
-            of_kind
-                .iter()
-                .map(|set| set.first.saturating_add(set.values.len() as u16))
-                .max(),
-        ) else {
-            continue;
-        };
-        for counter in first..end {
-            let value = |cpu: u16| {
-                let set = of_kind.iter().find(|set| set.cpu == cpu)?;
-                set.values
-                    .get(usize::from(counter.checked_sub(set.first)?))
-                    .copied()
-            };
-            let values: Vec<Option<u64>> = cpus.iter().map(|cpu| value(*cpu)).collect();
-            let mut row = vec![
-                Cell::new(set_name(kind)),
-                number(counter),
-                Cell::new(counter_name(counter)),
-            ];
-            row.extend(
-                values
-                    .iter()
-                    .map(|value| number(value.map_or("-".to_owned(), grouped))),
-            );
-            if cpus.len() > 1 {
-                row.push(number(grouped(
-                    values
-                        .iter()
-                        .flatten()
-                        .fold(0u64, |sum, value| sum.wrapping_add(*value)),
-                )));
-            }
-            table.add_row(row);
-        }
-    }
-    Some(trimmed(&table))
 }
 
 fn no_counters(report: &Report) -> &'static str {

@@ -54,6 +54,18 @@ static MT_DIAGNOSTIC: [&str; 2] = [
     "Cycle count with two threads active",
 ];
 
+/// Counters 0-7 of a coprocessor-group counter set (Figure 2-10; 8-63 are reserved).
+pub static COPROCESSOR_GROUP: [&str; 8] = [
+    "SHA function count",
+    "SHA cycle count",
+    "SHA blocked function count",
+    "SHA blocked cycle count",
+    "DEA/AES/MAC function count",
+    "DEA/AES/MAC cycle count",
+    "DEA/AES/MAC blocked function count",
+    "DEA/AES/MAC blocked cycle count",
+];
+
 /// The name of counter `number`, when `model` installs it and SA23-2260 names it.
 #[must_use]
 pub fn name(model: &Model, number: u16) -> Option<&'static str> {

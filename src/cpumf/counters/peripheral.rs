@@ -3,7 +3,8 @@
 //! They belong to the model and not to a CPU, so there is one value of this kind in a machine, and
 //! every CPU is given it: one enable control, one activation control and one address-change
 //! indicator for all groups. What a CPU has to itself is its authorization control, which decides
-//! whether it sees the sets at all.
+//! whether it sees the sets at all. The machine's own measurement, one level below, has counters of its
+//! own for the same groups.
 
 use super::super::state::ControlState;
 use super::GlobalCounterControls;
@@ -15,6 +16,9 @@ pub const MAXIMUM: usize = 16;
 /// The counters of a coprocessor-group counter set (Figure 2-10; numbers 8-63 are reserved).
 pub const COUNTERS: usize = 8;
 
+/// The counters of all groups, by group address and counter number.
+type Counts = [[u64; COUNTERS]; MAXIMUM];
+
 /// The coprocessor groups of a model, and the global counter-set-state control register.
 #[derive(Clone, Debug)]
 pub struct CoprocessorGroups {
@@ -23,7 +27,9 @@ pub struct CoprocessorGroups {
     cpus: u16,
     /// How many groups are installed; their addresses are consecutive from zero.
     groups: u16,
-    counters: [[u64; COUNTERS]; MAXIMUM],
+    counters: Counts,
+    /// The same at the machine's own level, which no program controls; `None` while it counts nothing.
+    machine_counters: Option<Counts>,
     coprocessors: [[Occupancy; Coprocessor::ALL.len()]; MAXIMUM],
     /// The enable and activation controls, as the state that an authorized CPU observes.
     state: ControlState,
@@ -39,6 +45,7 @@ impl CoprocessorGroups {
             cpus: 0,
             groups: 0,
             counters: [[0; COUNTERS]; MAXIMUM],
+            machine_counters: None,
             coprocessors: [[Occupancy::FREE; Coprocessor::ALL.len()]; MAXIMUM],
             state: ControlState::Disabled,
             address_change: false,
@@ -118,14 +125,45 @@ impl CoprocessorGroups {
     ) -> Option<Occupation> {
         let group = usize::from(self.attached(cpu)?);
         let occupation = self.coprocessors[group][coprocessor as usize].issue(now, cycles);
-        if self.state.active() {
+        let own = self.state.active().then_some(&mut self.counters);
+        for counts in own.into_iter().chain(&mut self.machine_counters) {
             let first = 4 * coprocessor as usize;
-            let counters = self.counters[group].iter_mut().skip(first);
+            let counters = counts[group].iter_mut().skip(first);
             for (counter, amount) in counters.zip(occupation.counted()) {
                 *counter = counter.wrapping_add(amount);
             }
         }
         Some(occupation)
+    }
+
+    /// The machine's own level counts from now on, whatever a program does to its controls.
+    pub fn count_for_machine(&mut self) {
+        if self.installed() {
+            self.machine_counters
+                .get_or_insert([[0; COUNTERS]; MAXIMUM]);
+        }
+    }
+
+    /// Whether functions are counted at either level, or may be as soon as the program says so.
+    #[must_use]
+    pub const fn counting(&self) -> bool {
+        self.state.enabled() || self.machine_counters.is_some()
+    }
+
+    /// The counters of each group as the program would extract them; none while they are disabled.
+    #[must_use]
+    pub fn counters(&self) -> &[[u64; COUNTERS]] {
+        let groups = if self.state.enabled() { self.groups } else { 0 };
+        &self.counters[..usize::from(groups).min(MAXIMUM)]
+    }
+
+    /// The counters of each group at the machine's own level; none unless it counts.
+    #[must_use]
+    pub fn machine_counters(&self) -> &[[u64; COUNTERS]] {
+        let counts = self.machine_counters.as_ref();
+        counts.map_or(&[], |counts| {
+            &counts[..usize::from(self.groups).min(MAXIMUM)]
+        })
     }
 
     /// Whether a CPU whose authorization control is `authorized` has this counter: the sets are
@@ -271,6 +309,24 @@ mod tests {
     }
 
     #[test]
+    fn the_machines_level_counts_whatever_the_program_does_to_its_own() {
+        let mut groups = CoprocessorGroups::new(4, 2);
+        assert!(!groups.counting() && groups.machine_counters().is_empty());
+        groups.count_for_machine();
+        assert!(groups.counting() && groups.counters().is_empty());
+        groups.issue(0, Coprocessor::Sha, 0, 100);
+        groups.enter(ControlState::Active);
+        groups.issue(2, Coprocessor::DeaAes, 0, 30);
+        assert_eq!(groups.counters()[1], [0, 0, 0, 0, 1, 30, 0, 0]);
+        assert_eq!(groups.counters()[0], [0; COUNTERS]);
+        groups.reset();
+        groups.issue(1, Coprocessor::Sha, 40, 10);
+        let expected = [[2, 110, 1, 60, 0, 0, 0, 0], [0, 0, 0, 0, 1, 30, 0, 0]];
+        assert_eq!(groups.machine_counters(), expected);
+        assert!(groups.counters().is_empty());
+    }
+
+    #[test]
     fn a_model_without_coprocessors_has_no_group_and_no_attached_cpu() {
         let mut groups = CoprocessorGroups::none();
         assert!(!groups.installed());
@@ -278,5 +334,7 @@ mod tests {
         assert_eq!(groups.attached(0), None);
         assert_eq!(groups.issue(0, Coprocessor::Sha, 0, 1), None);
         assert_eq!(groups.controls(), GlobalCounterControls::default());
+        groups.count_for_machine();
+        assert!(!groups.counting() && groups.machine_counters().is_empty());
     }
 }
