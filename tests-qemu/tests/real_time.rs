@@ -55,3 +55,12 @@ fn real_time_mode_runs_four_cpus_at_once() {
     let outcome = ipl::above_with_success(&options).unwrap();
     assert!(outcome.report.taken() > 100);
 }
+
+#[test]
+fn a_buffer_may_change_while_it_is_sampled_into_on_another_cpu_at_the_same_time() {
+    let options = RunOptions {
+        cpus: Some(2),
+        ..options("b_sampling_changed_while_active")
+    };
+    ipl::above_with_success(&options).unwrap();
+}

@@ -26,6 +26,7 @@ pub mod externals;
 pub mod insn;
 pub mod interruption;
 pub mod lowcore;
+pub mod misdirected;
 pub mod psw;
 pub mod reset;
 pub mod sampling;

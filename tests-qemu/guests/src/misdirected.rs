@@ -1,0 +1,162 @@
+//! Sampling that is pointed where it should not be: one sample, what became of it, and whether storage
+//! that is in nobody's buffer has changed.
+
+use core::ptr::{
+    read_volatile, with_exposed_provenance, with_exposed_provenance_mut, write_volatile,
+};
+
+use crate::externals::alerts;
+use crate::insn::measurement::{SamplingRequest, lsctl, qsi};
+use crate::sampling::{self, TRAILER, busy};
+use crate::sccb::storage_end;
+
+/// The interval of every attempt.
+pub const INTERVAL: u64 = 10_000;
+/// Storage of the whole machine, the hardware system area included, of a run that does not choose.
+pub const MACHINE_END: u64 = 512 << 20;
+
+/// The parameter of an invalid-entry-address alert.
+pub const INVALID: u32 = 0x8000_0000;
+/// The parameter of an incorrect-sample-data-block-table-entry alert.
+pub const INCORRECT: u32 = 0x4000_0000;
+
+/// What can be seen of the sampling function after an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Measurement alerts, and the parameter of the first.
+    pub alerts: (usize, u32),
+    /// Whether the function is active; it is enabled in any case.
+    pub active: bool,
+    /// Table-entry-address register.
+    pub tear: u64,
+    /// Data-entry-address register.
+    pub dear: u64,
+}
+
+impl Ended {
+    /// One alert, and the function is inactive.
+    #[must_use]
+    pub const fn alert(parameter: u32, tear: u64, dear: u64) -> Self {
+        Self {
+            alerts: (1, parameter),
+            active: false,
+            tear,
+            dear,
+        }
+    }
+
+    /// No alert, and the function goes on.
+    #[must_use]
+    pub const fn active(tear: u64, dear: u64) -> Self {
+        Self {
+            alerts: (0, 0),
+            active: true,
+            tear,
+            dear,
+        }
+    }
+}
+
+/// The end of the guest's own storage, which is where the hardware system area begins.
+#[must_use]
+pub fn end() -> u64 {
+    storage_end() as u64
+}
+
+/// Page addresses that are not available in the configuration: the base, the middle and the last page of
+/// the hardware system area, and beyond.
+#[must_use]
+pub fn not_available() -> [u64; 8] {
+    let base = end();
+    [
+        base,
+        (base + (MACHINE_END - base) / 2) & !0xFFF,
+        MACHINE_END - 4096,
+        MACHINE_END,
+        0x7FFF_F000,
+        0x8000_0000,
+        1 << 40,
+        4096_u64.wrapping_neg(),
+    ]
+}
+
+/// DEAR of an attempt that begins with the next block: there is no room in block 0.
+#[must_use]
+pub fn no_room() -> u64 {
+    sampling::block(0) + TRAILER as u64
+}
+
+/// Prepares a buffer of four blocks, and samples for a time with one interval's end in it, with these two
+/// registers: what became of it. The function stays as it is.
+#[must_use]
+pub fn attempt(tear: u64, dear: u64) -> Ended {
+    attempt_with(&[], tear, dear)
+}
+
+/// As [`attempt`]; before sampling begins, these doublewords are stored at their addresses.
+#[must_use]
+pub fn attempt_with(doublewords: &[(u64, u64)], tear: u64, dear: u64) -> Ended {
+    alerts();
+    let request = sampling::prepare(4, INTERVAL);
+    for &(at, value) in doublewords {
+        store(at, value);
+    }
+    lsctl(&SamplingRequest {
+        tear,
+        dear,
+        ..request
+    });
+    busy(INTERVAL + INTERVAL / 2);
+    ended()
+}
+
+/// How things stand now.
+#[must_use]
+pub fn ended() -> Ended {
+    let now = qsi();
+    Ended {
+        alerts: alerts(),
+        active: now.state & 0x303 == 0x202,
+        tear: now.tear,
+        dear: now.dear,
+    }
+}
+
+/// A doubleword of storage.
+#[must_use]
+pub fn load(at: u64) -> u64 {
+    // SAFETY: storage, only read.
+    unsafe { read_volatile(with_exposed_provenance(at as usize)) }
+}
+
+/// Stores a doubleword where only the guest that calls this has anything.
+pub fn store(at: u64, value: u64) {
+    // SAFETY: the caller's storage.
+    unsafe { write_volatile(with_exposed_provenance_mut(at as usize), value) }
+}
+
+unsafe extern "C" {
+    static __image_start: u8;
+    static __constants_end: u8;
+}
+
+/// A sum of storage that no buffer lies in and that the program leaves alone: of the first two pages what
+/// interruptions do not use, what is between them and the image, text and constants, and a piece at the
+/// end of storage without the last page.
+#[must_use]
+pub fn sum_of_the_rest() -> u64 {
+    let end = end();
+    let (image, constants_end) = (
+        &raw const __image_start as u64,
+        &raw const __constants_end as u64,
+    );
+    [
+        (0xE00, 0x1000),
+        (0x1400, 0x2_0000),
+        (image, constants_end & !7),
+        (end - 0x1_0000, end - 0x1000),
+    ]
+    .into_iter()
+    .flat_map(|(from, to)| (from..to).step_by(8))
+    .fold(0, |sum: u64, at| sum.rotate_left(5).wrapping_add(load(at)))
+}
