@@ -10,8 +10,16 @@ use std::{
     time::{Duration, Instant},
 };
 
+use measure::{
+    options::Input,
+    progress::Progress,
+    qemu::{Heard, Running},
+};
 use tempfile::TempDir;
-use tests_qemu::command::{self, Said};
+use tests_qemu::{
+    command::{self, Said},
+    ipl,
+};
 
 fn said(arguments: &[&str]) -> Said {
     command::said(command::measure(arguments).unwrap()).unwrap()
@@ -225,4 +233,130 @@ fn a_tool_that_is_killed_outright_leaves_no_qemu_and_a_readable_directory() {
     let report = said(&["report", &out]);
     assert_eq!(report.code, Some(0), "{report:?}");
     assert!(report.output.contains("guests::workload"), "{report:?}");
+}
+
+/// Lines that no operator means, each with a word of the answer: the commands there are, or what could
+/// stand where the line went wrong.
+fn mistyped() -> Vec<(String, &'static str)> {
+    let commands = "HELP, STATUS, CLOCK, END, AUTH, ALERT, INTERRUPT";
+    let cpu = "the address of a CPU, ALL";
+    let on_every_line = |lines: &[(&str, &'static str)]| -> Vec<(String, &'static str)> {
+        lines
+            .iter()
+            .map(|&(line, answer)| (line.to_owned(), answer))
+            .collect()
+    };
+    let mut lines = on_every_line(&[
+        ("FROB", commands),
+        ("end of the story", "the command ends before it"),
+        ("AUTH", "CPU"),
+        ("AUTH CPU 0 COUNTERS CACHE ON", "BASIC, PROBLEM, CRYPTO"),
+        ("AUTH CPU 0 SAMPLING BASIC MAYBE", "ON, OFF"),
+        ("ALERT CPU 0 COUNTERS GROUP", "BASIC, PROBLEM, CRYPTO"),
+        ("INTERRUPT CPU -1", cpu),
+        ("INTERRUPT CPU 65536", cpu),
+        ("INTERRUPT CPU 99999999999999999999", cpu),
+        ("INTERRUPT CPU 0x0", cpu),
+        ("INTERRUPT CPU 1", "its CPUs are 0 to 0"),
+        ("\0\u{1}\u{1B}[2J\u{FF}\u{10FFFF}", commands),
+    ]);
+    for length in [256, 257, 300, 2000] {
+        let answer = if length > 256 {
+            "AUTH CPU n|ALL SAMPLING BASIC|DIAGNOSTIC ON|OFF"
+        } else {
+            commands
+        };
+        lines.push(("x".repeat(length), answer));
+    }
+    lines
+}
+
+#[test]
+fn what_the_operator_mistypes_is_answered_with_what_is_understood_and_the_run_goes_on() {
+    // What is meant: this guest waits for each of these, and fails if anything else has happened.
+    let counters = "ALERT CPU 0 COUNTERS BASIC";
+    let meant = [
+        "ALERT CPU 0 SAMPLES",
+        "ALERT CPU 0 SAMPLES",
+        counters,
+        counters,
+    ];
+    let wrong = mistyped();
+    let mut said: Vec<&str> = vec!["", " \t "];
+    said.extend(wrong.iter().map(|(line, _)| &line[..]));
+    for line in meant {
+        said.extend(["CLOCK now", line, "", "INTERRUPT CPU 0"]);
+    }
+    let mut options = ipl::options("b_losses");
+    options.script = said
+        .iter()
+        .map(|&line| Input::Operator(line.to_owned()))
+        .collect();
+    let outcome = ipl::above_with_success(&options).unwrap();
+    let mut rest = &outcome.operator[..];
+    for line in &said {
+        let asked = format!("// {line}\n");
+        let at = rest.find(&asked);
+        let at = at.unwrap_or_else(|| panic!("{line:?} was not said:\n{rest}"));
+        rest = &rest[at + asked.len()..];
+        let answer = rest.split("// ").next().unwrap_or("");
+        let wanted = wrong.iter().find(|(wrong, _)| wrong == line);
+        let wanted = match wanted {
+            Some((_, wanted)) => wanted,
+            None if *line == "CLOCK now" => "the command ends before it",
+            // An empty line asks for nothing; what is meant is done without a word.
+            None => {
+                assert_eq!(answer, "", "{line:?}");
+                continue;
+            }
+        };
+        assert!(answer.contains(wanted), "{line:?} was answered: {answer}");
+        assert!(
+            !answer.contains(|c: char| c.is_control() && c != '\n'),
+            "{answer:?}"
+        );
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_are_answered_at_the_prompt_of_a_plain_console() {
+    let image = ipl::image().unwrap();
+    let line = "-nodefaults -nographic -M s390-ccw-virtio -cpu max -m 512M -accel tcg \
+                -chardev stdio,id=c0,signal=off -device sclpconsole,chardev=c0 -kernel";
+    let mut arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+    arguments.push(image.to_string_lossy().into_owned());
+    let qemu = ipl::qemus(&Progress::Silent).unwrap().swap_remove(0);
+    let mut machine = Running::start(&qemu.path, &arguments).unwrap();
+    let mut heard = String::new();
+    let mut answer = |machine: &mut Running, wanted: &str| {
+        let began = Instant::now();
+        while !heard.contains(wanted) || !heard.ends_with("MM> ") {
+            assert!(began.elapsed() < Duration::from_secs(60), "{heard:?}");
+            match machine.hear(Duration::from_millis(100)) {
+                Heard::Bytes(bytes) => heard.push_str(&String::from_utf8_lossy(&bytes)),
+                Heard::Silence => {}
+                Heard::End => panic!("{heard}\n{}", machine.complaints()),
+            }
+        }
+        heard.clear();
+    };
+    answer(&mut machine, "MM> ");
+    let binary: Vec<u8> = (0x80..=0xFF).chain(0..8).chain([b'\r']).collect();
+    let long = format!("{}\r", "CLOCK ".repeat(50));
+    // Trailing blanks beyond what a line may have do not make it a shorter one that would do.
+    let blanks = format!("CLOCK{}\r", " ".repeat(295));
+    let commands = "HELP, STATUS, CLOCK, END, AUTH, ALERT, INTERRUPT";
+    let too_long = "no line of at most 256 bytes";
+    let lines: [(&[u8], &str); 6] = [
+        (&binary, commands),
+        (b"\xC3(\r", commands),
+        (long.as_bytes(), too_long),
+        (blanks.as_bytes(), too_long),
+        (b"INTERRUPT CPU 70000\r", "the address of a CPU, ALL"),
+        (b"status\r", "no guest is running"),
+    ];
+    for (line, wanted) in lines {
+        machine.send(line);
+        answer(&mut machine, wanted);
+    }
 }

@@ -264,7 +264,10 @@ impl Session<'_, '_, '_> {
         }
         let mut out = vec![0; LARGEST_ENCODED];
         // What a person types is cut to what a frame holds; a script's author sees it in the record.
-        for part in payload.chunks(millimeter::link::frame::LARGEST_PAYLOAD) {
+        // An empty line is a frame too, or a machine that waits to hear something would wait for ever.
+        let nothing = payload.is_empty().then_some(payload);
+        let parts = payload.chunks(millimeter::link::frame::LARGEST_PAYLOAD);
+        for part in parts.chain(nothing) {
             if let Ok(length) = encode(channel, &[part], &mut out) {
                 if !self.link_opened {
                     self.link_opened = true;

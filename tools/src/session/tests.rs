@@ -231,25 +231,28 @@ fn each_wait_takes_the_next_word_of_the_script() {
 
 #[test]
 fn what_the_host_says_is_framed_and_opens_the_link() {
-    let script = Script::open().state(&Waiting::default());
-    let heard = tempfile::NamedTempFile::new().unwrap();
-    let shell = format!("exec head -c 12 >'{}'", heard.path().display());
-    play(&script, &shell, |host| {
-        host.script = [Input::Operator("help".to_owned())].into()
-    });
-    let mut decoder: Decoder = Decoder::new();
-    let bytes = fs::read(heard.path()).unwrap();
-    let mut commands = Vec::new();
-    for byte in bytes {
-        if let Received::Frame(Frame {
-            channel: Channel::Operator,
-            payload,
-        }) = decoder.push(byte)
-        {
-            commands.push(payload.to_vec());
+    // An empty line is a frame as well.
+    for (line, length) in [("help", 12), ("", 8)] {
+        let script = Script::open().state(&Waiting::default());
+        let heard = tempfile::NamedTempFile::new().unwrap();
+        let shell = format!("exec head -c {length} >'{}'", heard.path().display());
+        play(&script, &shell, |host| {
+            host.script = [Input::Operator(line.to_owned())].into()
+        });
+        let mut decoder: Decoder = Decoder::new();
+        let bytes = fs::read(heard.path()).unwrap();
+        let mut commands = Vec::new();
+        for byte in bytes {
+            if let Received::Frame(Frame {
+                channel: Channel::Operator,
+                payload,
+            }) = decoder.push(byte)
+            {
+                commands.push(payload.to_vec());
+            }
         }
+        assert_eq!(commands, [line.as_bytes()]);
     }
-    assert_eq!(commands, [b"help"]);
 }
 
 #[test]
