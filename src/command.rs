@@ -7,7 +7,7 @@
 
 use crate::cpumf::{CounterSet, CounterSets};
 use crate::guest::external_means::Change;
-use core::fmt;
+use core::fmt::{self, Write as _};
 
 /// What HELP says.
 pub const HELP: &str = "\
@@ -65,7 +65,12 @@ pub struct Misunderstood<'a> {
 impl fmt::Display for Misunderstood<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.found {
-            Some(word) => write!(f, "{word} is not understood here; ")?,
+            Some(word) => {
+                // What was typed may be no text, and the answer goes to a person's screen.
+                let shown = |c: char| if c.is_control() { '?' } else { c };
+                word.chars().try_for_each(|c| f.write_char(shown(c)))?;
+                f.write_str(" is not understood here; ")?;
+            }
             None => write!(f, "a word is missing; ")?,
         }
         match self.understood {
@@ -283,6 +288,14 @@ mod tests {
         assert_eq!(
             answer("CLOCK now"),
             "now is not understood here; the command ends before it"
+        );
+    }
+
+    #[test]
+    fn an_answer_has_no_control_characters_of_what_was_typed() {
+        assert_eq!(
+            answer("AUTH CPU \u{1B}[2J\0\u{9B}"),
+            "?[2J?? is not understood here; these are: the address of a CPU, ALL"
         );
     }
 

@@ -13,8 +13,12 @@ use spin::Mutex;
 /// Bytes typed for the guest that it has not read yet; more are dropped.
 static TYPED: Mutex<heapless::Deque<u8, 1024>> = Mutex::new(heapless::Deque::new());
 
-/// The frame decoder, and the operator's line so far when there are no frames.
-static INCOMING: Mutex<(Decoder<1024>, heapless::Vec<u8, 256>)> =
+/// The longest line of the operator.
+const LONGEST: usize = 256;
+
+/// The frame decoder, and the operator's line so far when there are no frames: a byte more than a line
+/// may have tells that it is too long.
+static INCOMING: Mutex<(Decoder<1024>, heapless::Vec<u8, { LONGEST + 1 }>)> =
     Mutex::new((Decoder::new(), heapless::Vec::new()));
 
 /// Whether input may interrupt the guest at any time.
@@ -86,7 +90,7 @@ enum Accepted {
     /// Bytes that were typed for the guest.
     Typed,
     /// The operator's line.
-    Line(heapless::Vec<u8, 256>),
+    Line(heapless::Vec<u8, LONGEST>),
     /// Something that is too long for a line, or did not arrive whole. It is answered like a line: who
     /// sent it waits for an answer.
     Unusable,
@@ -115,7 +119,10 @@ fn accept(byte: u8) -> Accepted {
         };
     }
     match byte {
-        b'\r' | b'\n' => Accepted::Line(core::mem::take(line)),
+        b'\r' | b'\n' => {
+            let whole = heapless::Vec::from_slice(&core::mem::take(line));
+            whole.map_or(Accepted::Unusable, Accepted::Line)
+        }
         0x08 | 0x7F => {
             line.pop();
             Accepted::Nothing
