@@ -1,6 +1,7 @@
 //! Sampling that is pointed where it should not be: one sample, what became of it, and whether storage
 //! that is in nobody's buffer has changed.
 
+use core::arch::asm;
 use core::ptr::{
     read_volatile, with_exposed_provenance, with_exposed_provenance_mut, write_volatile,
 };
@@ -133,6 +134,25 @@ pub fn load(at: u64) -> u64 {
 pub fn store(at: u64, value: u64) {
     // SAFETY: the caller's storage.
     unsafe { write_volatile(with_exposed_provenance_mut(at as usize), value) }
+}
+
+/// The text of a loop: BRCTG of general register 2 to itself, and BR 14.
+pub const LOOP: u64 = 0xA727_0000_07FE_0700;
+
+/// Performs the loop at `at`, for four intervals and a half.
+///
+/// # Safety
+/// [`LOOP`] stands there.
+pub unsafe fn perform_loop(at: u64) {
+    // SAFETY: it comes back, and changes no other register.
+    unsafe {
+        asm!(
+            "basr %r14, {at}",
+            at = in(reg_addr) at,
+            inout("r2") 4 * INTERVAL + INTERVAL / 2 => _,
+            out("r14") _,
+        );
+    }
 }
 
 unsafe extern "C" {

@@ -5,12 +5,11 @@
 #![no_std]
 #![no_main]
 
-use core::arch::asm;
-
 use guests::insn::cpu::Page;
 use guests::insn::measurement::{SamplingRequest, lpp, lsctl, qsi};
 use guests::misdirected::{
-    self, Ended, INCORRECT, INTERVAL, INVALID, attempt_with, load, no_room, not_available, store,
+    self, Ended, INCORRECT, INTERVAL, INVALID, LOOP, attempt_with, load, no_room, not_available,
+    store,
 };
 use guests::sampling::{self, ENTRIES, FULL, TRAILER, busy};
 use guests::shows;
@@ -179,9 +178,6 @@ fn block_that_is_a_table() {
 
 static mut CODE: Page = Page([0; 4096]);
 
-/// BRCTG of general register 2 to itself, and BR 14.
-const LOOP: u64 = 0xA727_0000_07FE_0700;
-
 /// The page that is executed is a table, and by its own entry also the next block.
 fn executed_page() {
     const LOOP_AT: u64 = 0x800;
@@ -195,15 +191,8 @@ fn executed_page() {
         dear: no_room(),
         ..request
     });
-    // SAFETY: the page holds a loop that returns; samples go in front of it.
-    unsafe {
-        asm!(
-            "basr %r14, {c}",
-            c = in(reg_addr) page + LOOP_AT,
-            inout("r2") 4 * INTERVAL + INTERVAL / 2 => _,
-            out("r14") _,
-        );
-    }
+    // SAFETY: the page holds the loop there; samples go in front of it.
+    unsafe { misdirected::perform_loop(page + LOOP_AT) };
     let after = qsi();
     shows!(
         ["STEP-11", "STEP-15"],

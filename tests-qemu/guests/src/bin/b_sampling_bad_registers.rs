@@ -4,14 +4,13 @@
 #![no_std]
 #![no_main]
 
-use core::arch::asm;
 use core::ptr::copy_nonoverlapping;
 
 use guests::attempt;
 use guests::insn::cpu::{Page, spx};
 use guests::insn::measurement::{SamplingRequest, lsctl, qsi};
 use guests::misdirected::{
-    self, Ended, INTERVAL, INVALID, attempt, load, no_room, not_available, store,
+    self, Ended, INTERVAL, INVALID, LOOP, attempt, load, no_room, not_available, store,
 };
 use guests::sampling::{self, FULL, TRAILER, busy};
 use guests::shows;
@@ -164,9 +163,6 @@ fn prefix_area() {
 
 static mut CODE: Page = Page([0; 4096]);
 
-/// BRCTG of general register 2 to itself, and BR 14.
-const LOOP: u64 = 0xA727_0000_07FE_0700;
-
 /// Samples go into the page whose instructions they are samples of, and over instructions.
 fn executed_page() {
     const LOOP_AT: u64 = 0x40;
@@ -174,17 +170,8 @@ fn executed_page() {
     let page = &raw mut CODE as u64;
     store(page + LOOP_AT, LOOP);
     store(page + OVERWRITTEN, LOOP);
-    let perform = |offset: u64| {
-        // SAFETY: the page holds a loop that returns.
-        unsafe {
-            asm!(
-                "basr %r14, {c}",
-                c = in(reg_addr) page + offset,
-                inout("r2") 4 * INTERVAL + INTERVAL / 2 => _,
-                out("r14") _,
-            );
-        }
-    };
+    // SAFETY: the page holds the loop there.
+    let perform = |offset: u64| unsafe { misdirected::perform_loop(page + offset) };
     perform(LOOP_AT);
     perform(OVERWRITTEN);
     lsctl(&SamplingRequest {
