@@ -262,6 +262,13 @@ impl Hardware for ArrayMachine {
         self.hsa[index..][..8].copy_from_slice(&value.to_be_bytes());
     }
 
+    fn hsa_fill(&mut self, at: Real, length: u64, value: u64) {
+        assert_eq!(length % 256, 0, "a piece of 256 bytes is not whole");
+        for offset in (0..length).step_by(8) {
+            self.hsa_store(at.offset(offset), value);
+        }
+    }
+
     fn copy_page(&mut self, from: Absolute, to: Real) {
         let index = self.in_hsa(to);
         let page = &self.storage[from.0 as usize..][..PAGE as usize];
@@ -390,6 +397,7 @@ impl Bench {
             Real(copies),
         );
         let shadow = SharedShadow::new(
+            storage,
             Real(identity),
             Real(private),
             Real(pools),

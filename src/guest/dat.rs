@@ -169,6 +169,8 @@ const fn identify(at: Virtual, access: Access, space: Space) -> u64 {
 pub struct Translation {
     /// The real address.
     pub real: Real,
+    /// The real address of the page-table entry that says so; zero if no table does.
+    pub entry: Real,
     /// DAT protection in any table that counts: segment or page.
     pub protected: bool,
     /// Instruction-execution protection, if control register 0 enables it.
@@ -239,6 +241,7 @@ pub fn walk<H: Hardware>(
     if asce & control::REAL_SPACE != 0 {
         return Ok(Translation {
             real: Real(at.0),
+            entry: Real(0),
             protected: false,
             execution_protected: false,
         });
@@ -311,6 +314,7 @@ pub fn walk<H: Hardware>(
     }
     Ok(Translation {
         real: Real(value & PTE_FRAME | at.byte_index()),
+        entry: page,
         protected: entry & STE_PROTECTION != 0 || value & PTE_PROTECTION != 0,
         execution_protected: value & PTE_EXECUTION_PROTECTION != 0
             && cpu.control[0] & CR0_INSTRUCTION_EXECUTION_PROTECTION != 0,

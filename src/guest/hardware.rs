@@ -76,6 +76,8 @@ pub trait Hardware {
     fn hsa_load(&self, at: Real) -> u64;
     /// Stores a doubleword into the HSA.
     fn hsa_store(&mut self, at: Real, value: u64);
+    /// Stores the same doubleword all over `length` bytes of the HSA, a multiple of 256.
+    fn hsa_fill(&mut self, at: Real, length: u64, value: u64);
     /// Copies a page of guest storage into the HSA.
     fn copy_page(&mut self, from: Absolute, to: Real);
     /// The real address by which DAT reaches an absolute page: real 0-1FFF is the machine's own

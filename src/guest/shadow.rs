@@ -6,6 +6,24 @@
 //! hardware misses one, from the guest's own tables, cached by the value of the address-space-control
 //! element, and emptied by what the architecture makes the guest issue.
 //!
+//! **The large TLB is precise.** An entry goes when one of the two things that it was made of changes, and
+//! no other one goes with it:
+//!
+//! | What changes                                        | What goes                                          |
+//! |-----------------------------------------------------|----------------------------------------------------|
+//! | the state of a page frame ([`page_changed`])        | the entries that map the frame                     |
+//! | a guest's page-table entry (IPTE)                   | the entries that were filled from it               |
+//! | a guest's address space (IDTE that clears by ASCE)  | the spaces with this origin                        |
+//! | region- or segment-table entries (IDTE), or CSP(G)  | everything, on all CPUs                            |
+//! | nothing that is told (PTLB, a new prefix)           | everything, on this CPU                            |
+//!
+//! So each page frame leads to the entries that map it, and each of the guest's page tables to the shadow
+//! page tables that were filled from it (`pool`). A CPU changes its own tables alone, and learns from
+//! `requests` what the others did: in exact mode, where one CPU runs at a time, before its guest executes
+//! another instruction. In real-time mode it may be in the guest then, and goes on with what its TLB
+//! has until its next interruption, or be about to fill: then it drops the translation that it found in
+//! the guest's tables.
+//!
 //! No entry ever designates the HSA, code copies aside (and those never for stores): every absolute
 //! address is checked against the guest's storage before it becomes an entry, and real 0-1FFF, which
 //! is the machine's own prefix area, is never mapped.
@@ -21,14 +39,19 @@ use crate::guest::vcpu::Vcpu;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 mod identity;
+mod pool;
+mod requests;
 mod spaces;
 mod watching;
 
 use identity::{build_private, identity_asce};
-use spaces::{Space, empty, space};
+use pool::{Plan, Pool};
+use requests::Requests;
+use spaces::{Spaces, catch_up, space};
 
 pub use identity::{build_identity, page_changed};
-pub use spaces::fill;
+pub use requests::Request;
+pub use spaces::{empty, fill};
 pub use watching::{
     Role, Watching, allow, forbid, forget_watches, is_allowed, is_allowed_by_identity, is_known,
 };
@@ -43,9 +66,6 @@ const SEGMENT: u64 = 1 << 20;
 /// Bytes of HSA that each CPU's private identity tables take.
 pub const PRIVATE_LENGTH: u64 = TABLE + 4 * PAGE_TABLE;
 
-/// The most address spaces that a CPU's shadow holds at once.
-const SPACES: usize = 16;
-
 /// Where the shadow tables stand in the HSA, and what all CPUs must know of one another.
 #[derive(Debug)]
 pub struct SharedShadow {
@@ -58,20 +78,24 @@ pub struct SharedShadow {
     pub pools: Real,
     /// Bytes of one CPU's pool.
     pub pool_length: u64,
+    /// What stands where in a pool.
+    plan: Plan,
     /// The machine's own prefix on each CPU: absolute 0-1FFF is behind it.
     pub machine_prefix: [u64; MAXIMUM_CPUS],
     /// The guest's prefix on each CPU, as its private tables have it.
     guest_prefix: [AtomicU64; MAXIMUM_CPUS],
     /// The page that each CPU watches.
     watching: [Watching; MAXIMUM_CPUS],
-    /// Goes up when DAT-on shadows must be emptied.
-    generation: AtomicU64,
+    /// What DAT-on shadows may no longer hold.
+    requests: Requests,
 }
 
 impl SharedShadow {
-    /// The plan of the shadow tables; [`build_identity`] fills them.
+    /// The plan of the shadow tables for `storage` bytes of guest storage; [`build_identity`] fills
+    /// them.
     #[must_use]
     pub fn new(
+        storage: u64,
         identity: Real,
         private: Real,
         pools: Real,
@@ -83,10 +107,11 @@ impl SharedShadow {
             private,
             pools,
             pool_length,
+            plan: Plan::new(storage, pool_length),
             machine_prefix,
             guest_prefix: Default::default(),
             watching: Default::default(),
-            generation: AtomicU64::new(0),
+            requests: Requests::new(),
         }
     }
 
@@ -96,11 +121,26 @@ impl SharedShadow {
         storage.div_ceil(SEGMENT) * PAGE_TABLE
     }
 
-    /// The generation of the DAT-on shadows.
+    /// Bytes that one CPU's pool should have for `storage` bytes of guest storage: room to map each page
+    /// frame once, as control programs do, and for the page frames' heads, and 1 MiB for the
+    /// address spaces of programs.
+    #[must_use]
+    pub const fn pool_length(storage: u64) -> u64 {
+        ((1 << 20) + storage / 256 + storage / 512).next_multiple_of(PAGE)
+    }
+
+    /// How many requests to drop something were posted so far.
     #[must_use]
     #[inline]
-    pub fn generation(&self) -> u64 {
-        self.generation.load(Ordering::Relaxed)
+    pub fn posted(&self) -> u64 {
+        self.requests.posted()
+    }
+
+    fn pool(&self, cpu: usize) -> Pool {
+        Pool {
+            plan: self.plan,
+            base: self.pools.offset(cpu as u64 * self.pool_length),
+        }
     }
 
     fn machine_prefix(&self, cpu: usize) -> u64 {
@@ -137,21 +177,28 @@ impl SharedShadow {
 /// The shadow of one CPU.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shadow {
-    spaces: [Space; SPACES],
-    /// How many spaces are in use.
-    count: usize,
-    /// Bytes of the pool that are in use.
-    used: u64,
-    /// The generation that the spaces belong to.
-    generation: u64,
+    spaces: Spaces,
+    /// The number of the next request that concerns it.
+    seen: u64,
+    /// Whether the guest had instruction-execution protection on when its entries were filled: the bit
+    /// of control register 0.
+    execution_protection: u64,
     /// Real control registers 0, 1, 7, 13, 6, 8 and 14 as last loaded.
     loaded: [u64; 7],
     /// The guest's prefix as the private tables have it.
     prefix: u64,
     /// Shadow fills so far.
     pub fills: u64,
-    /// Times that the spaces were emptied.
+    /// Times that it was emptied.
     pub purges: u64,
+}
+
+impl Shadow {
+    /// Spaces that were dropped so far, and times that it was emptied, together.
+    #[must_use]
+    pub const fn dropped(&self) -> u64 {
+        self.spaces.drops
+    }
 }
 
 /// The real CR0 bits that the machine needs whatever the guest does: its clock, and its signals.
@@ -188,15 +235,12 @@ fn entry(configuration: &Configuration, cpu: usize, at: Absolute) -> u64 {
     }
 }
 
-/// Empties the DAT-on shadows of all CPUs: what a guest's purge asks for, and more.
+/// Has the DAT-on shadows of all CPUs, this one too, drop what a guest's purge names; the guest's tables
+/// have been changed.
 ///
-/// Another CPU notices the generation when it next leaves the firmware.
-pub fn purge_all<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, _hardware: &mut H) {
-    configuration
-        .shadow
-        .generation
-        .fetch_add(1, Ordering::Relaxed);
-    cpu.due |= Due::CONTROLS;
+/// Another CPU takes notice when it next leaves the firmware.
+pub fn purge(configuration: &Configuration, what: Request) {
+    configuration.shadow.requests.post(what);
 }
 
 /// Whether any CPU purged the DAT-on shadows, or the state of any page changed, since this CPU last
@@ -204,7 +248,7 @@ pub fn purge_all<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, _ha
 #[must_use]
 #[inline]
 pub fn stale(cpu: &Vcpu, configuration: &Configuration) -> bool {
-    cpu.shadow.generation != configuration.shadow.generation()
+    cpu.shadow.seen != configuration.shadow.posted()
 }
 
 /// Loads the real control registers that the guest's state asks for, where they differ.
@@ -221,25 +265,31 @@ pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration,
         build_private(configuration, hardware, number);
         empty(cpu, configuration, hardware);
     }
-    if stale(cpu, configuration) {
+    let protection = cpu.control[0] & control::CR0_INSTRUCTION_EXECUTION_PROTECTION;
+    if cpu.shadow.execution_protection != protection {
+        cpu.shadow.execution_protection = protection;
         empty(cpu, configuration, hardware);
     }
-    let wanted = |cpu: &mut Vcpu, hardware: &mut H| {
-        if cpu.psw.dat() {
+    if stale(cpu, configuration) {
+        catch_up(cpu, configuration, hardware);
+    }
+    let spaces = loop {
+        let drops = cpu.shadow.spaces.drops;
+        let found = if cpu.psw.dat() {
             [1, 7, 13].map(|n: usize| {
                 let guest = cpu.control[n];
                 space(cpu, configuration, hardware, guest)
             })
         } else {
-            [identity_asce(configuration, number); 3]
+            [Some(identity_asce(configuration, number)); 3]
+        };
+        match found {
+            // A space that was dropped to make room may be one that was found before.
+            _ if cpu.shadow.spaces.drops != drops => {}
+            [Some(primary), Some(secondary), Some(home)] => break [primary, secondary, home],
+            _ => empty(cpu, configuration, hardware),
         }
     };
-    let generation = cpu.shadow.purges;
-    let mut spaces = wanted(cpu, hardware);
-    if cpu.shadow.purges != generation {
-        // The pool ran out half way: what was found before is gone.
-        spaces = wanted(cpu, hardware);
-    }
     let zero = CR0_MACHINE | (cpu.control[0] & CR0_MIRRORED);
     for (slot, (register, value)) in [
         (0, zero),
@@ -260,3 +310,6 @@ pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration,
     }
     cpu.due.clear(Due::CONTROLS);
 }
+
+#[cfg(test)]
+mod tests;

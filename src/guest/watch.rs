@@ -212,9 +212,8 @@ pub fn reach<H: Hardware>(
 
 /// Ends what [`reach`] began.
 fn draw_back<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
-    if let Some(page) = cpu.watch.reached.take() {
-        let role = shadow::Role::Reached;
-        shadow::forbid(cpu, configuration, hardware, role, Virtual(page));
+    if cpu.watch.reached.take().is_some() {
+        shadow::forbid(cpu, configuration, hardware, shadow::Role::Reached);
     }
 }
 
@@ -239,8 +238,7 @@ pub fn leave<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
     cpu.watch.first = None;
     cpu.real_mask &= !PER;
     draw_back(cpu, configuration, hardware);
-    let (role, page) = (shadow::Role::Watched, cpu.watch.page());
-    shadow::forbid(cpu, configuration, hardware, role, page);
+    shadow::forbid(cpu, configuration, hardware, shadow::Role::Watched);
 }
 
 /// The CPU's turn ends, and the machine has control anyhow: ends the watch if the guest is somewhere else, because recording

@@ -16,8 +16,6 @@ const STACK: u64 = 60 * 1024;
 const HEAP: u64 = 512 * 1024;
 /// Code copies.
 pub const COPIES: u64 = 128;
-/// Bytes of one CPU's pool of DAT-on shadow tables.
-pub const POOL: u64 = 1024 * 1024;
 /// Machine-level sample-data blocks of one CPU.
 pub const BLOCKS: u64 = 8;
 /// The least storage that is of use: the HSA and something for a guest.
@@ -57,6 +55,8 @@ pub struct Plan {
     pub private: Real,
     /// Pools of DAT-on shadow tables.
     pub pools: Real,
+    /// Bytes of one of them.
+    pub pool_length: u64,
     /// Code copies.
     pub copies: Real,
     /// Page states, two bytes for each page of the guest's storage.
@@ -112,7 +112,8 @@ impl Plan {
         }
         let identity = Real(carver.take(SharedShadow::identity_length(storage), PAGE));
         let private = Real(carver.take(PRIVATE_LENGTH * MAXIMUM_CPUS as u64, PAGE));
-        let pools = Real(carver.take(POOL * MAXIMUM_CPUS as u64, PAGE));
+        let pool_length = SharedShadow::pool_length(storage);
+        let pools = Real(carver.take(pool_length * MAXIMUM_CPUS as u64, PAGE));
         let copies = Real(carver.take(COPIES * PAGE, PAGE));
         let states = carver.take(storage / PAGE * 2, PAGE);
         let owners = carver.take(COPIES * 4, PAGE);
@@ -126,6 +127,7 @@ impl Plan {
             identity,
             private,
             pools,
+            pool_length,
             copies,
             states,
             owners,

@@ -331,10 +331,11 @@ fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: Facili
     );
     let prefixes = plan.cpus.map(|cpu| cpu.prefix);
     let shadow = SharedShadow::new(
+        plan.base,
         plan.identity,
         plan.private,
         plan.pools,
-        crate::machine::hsa::POOL,
+        plan.pool_length,
         prefixes,
     );
     let mut configuration =

@@ -254,6 +254,22 @@ impl Hardware for Native {
         unsafe { ptr::write_volatile(ptr::with_exposed_provenance_mut(at.0 as usize), value) };
     }
 
+    fn hsa_fill(&mut self, at: Real, length: u64, value: u64) {
+        const PIECE: usize = 256 / 8;
+        let first = ptr::with_exposed_provenance_mut::<u64>(at.0 as usize);
+        // SAFETY: shadow tables, which nothing refers to. The first piece, then one MVC for each other.
+        unsafe {
+            for n in 0..PIECE {
+                ptr::write_volatile(first.add(n), value);
+            }
+            let mut next = first.add(PIECE);
+            for _ in 1..length / 256 {
+                ptr::copy_nonoverlapping(first, next, PIECE);
+                next = next.add(PIECE);
+            }
+        }
+    }
+
     fn copy_page(&mut self, from: Absolute, to: Real) {
         // SAFETY: a page of guest storage and a page of the pool of code copies.
         unsafe {

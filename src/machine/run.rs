@@ -118,6 +118,7 @@ pub fn end(machine: &'static Machine, vcpu: &Vcpu, reason: Reason, why: WaitStat
         ));
     }
     log_watches(machine);
+    log_shadow(machine);
     let configuration = &machine.configuration;
     each_cpu(machine, |cpu| {
         machine_level::book(&mut cpu.vcpu, configuration)
@@ -168,6 +169,25 @@ fn log_watches(machine: &Machine) {
         defmt::warn!(
             "{=u64} PER events met the clock comparator: the count may be short by a few instructions each",
             doubtful
+        );
+    }
+}
+
+/// Says what the shadows of guests with DAT on had to do.
+fn log_shadow(machine: &Machine) {
+    let (mut fills, mut drops, mut purges) = (0u64, 0u64, 0u64);
+    each_cpu(machine, |cpu| {
+        fills += cpu.vcpu.shadow.fills;
+        drops += cpu.vcpu.shadow.dropped();
+        purges += cpu.vcpu.shadow.purges;
+    });
+    if fills != 0 {
+        defmt::info!(
+            "{=u64} shadow fills, {=u64} requests, {=u64} spaces dropped, {=u64} times emptied",
+            fills,
+            machine.configuration.shadow.posted(),
+            drops - purges,
+            purges
         );
     }
 }

@@ -80,6 +80,7 @@ fn five_levels_of_tables_lead_to_the_frame_and_keep_the_byte_index() {
         found,
         Translation {
             real,
+            entry: found.entry,
             protected: false,
             execution_protected: false
         }
@@ -322,6 +323,7 @@ fn a_real_space_is_translated_by_no_table_and_protects_nothing() {
         found,
         Translation {
             real,
+            entry: found.entry,
             protected: false,
             execution_protected: false
         }

@@ -81,6 +81,7 @@ fn resolve<H: Hardware>(
         }
         let real = Translation {
             real: Real(at.0),
+            entry: Real(0),
             protected: false,
             execution_protected: false,
         };

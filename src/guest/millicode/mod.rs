@@ -163,7 +163,7 @@ pub fn perform<H: Hardware>(
         I::Tprot { first, .. } => translation::tprot(run, first),
 
         I::Ipte { r1, r2, .. } => purge::ipte(run, r1, r2),
-        I::Idte { r1, r2, .. } => purge::idte(run, r1, r2),
+        I::Idte { r1, r2, r3, .. } => purge::idte(run, r1, r2, r3),
         I::Csp { r1, r2 } => purge::csp(run, r1, r2),
         I::Cspg { r1, r2 } => purge::cspg(run, r1, r2),
         I::Ptlb {} => purge::ptlb(run),

@@ -1,7 +1,8 @@
 //! What a control program does when it has changed a translation: invalidate, and purge.
 //!
-//! The hardware translates by shadow tables, so nothing here purges the hardware itself: the shadows
-//! of all CPUs are emptied, and each CPU purges its TLB when it takes notice.
+//! The hardware translates by shadow tables, so nothing here purges the hardware itself: what the shadows
+//! may no longer hold is posted to all CPUs, and each of them drops it, from its TLB, too, when it takes
+//! notice.
 
 use crate::arch::address::{Absolute, Real, Virtual};
 use crate::arch::condition::ConditionCode;
@@ -12,7 +13,8 @@ use crate::guest::dat::{Access, Fault};
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::{Execution, fault};
 use crate::guest::millicode::{Outcome, Performed};
-use crate::guest::{scanner, shadow, storage};
+use crate::guest::shadow::{self, Request};
+use crate::guest::{scanner, storage};
 
 /// The operand-2 bit of COMPARE AND SWAP AND PURGE that asks for a purged TLB.
 const PURGE: u64 = 1;
@@ -21,18 +23,18 @@ const IDTE_RESERVED: u64 = 0xF_F000;
 /// Bit 52: clearing by ASCE only, without an invalidation.
 const IDTE_CLEARING: u64 = 0x800;
 
-/// Empties every CPU's shadow.
-fn purge<H: Hardware>(run: &mut Execution<'_, H>) -> Performed {
-    shadow::purge_all(run.cpu, run.configuration, run.hardware);
+/// Has every CPU purge its shadow.
+fn purge<H: Hardware>(run: &mut Execution<'_, H>, what: Request) -> Performed {
+    shadow::purge(run.configuration, what);
     Ok(Outcome::Completed)
 }
 
-/// Sets the invalid bit of a table entry, as one interlocked update.
+/// Sets the invalid bit of a table entry, as one interlocked update; gives where it is.
 fn invalidate<H: Hardware>(
     run: &mut Execution<'_, H>,
     entry: Real,
     invalid: u64,
-) -> Result<(), Fault> {
+) -> Result<Absolute, Fault> {
     let at = storage::checked_absolute(run.configuration, run.cpu.absolute(entry), 8)?;
     scanner::store_into(run.configuration, run.hardware, at);
     let mut found = run.hardware.load_u64(at);
@@ -45,7 +47,7 @@ fn invalidate<H: Hardware>(
             Err(other) => found = other,
         }
     }
-    Ok(())
+    Ok(at)
 }
 
 /// INVALIDATE PAGE TABLE ENTRY: R1 is the page-table origin (a real address, bits 53-63 ignored), R2
@@ -61,14 +63,15 @@ pub(super) fn ipte<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> P
     run.supervisor()?;
     let index = run.register(r2) >> 12 & 0xFF;
     let entry = Real((run.register(r1) & STE_ORIGIN).wrapping_add(index * 8));
-    invalidate(run, entry, PTE_INVALID)?;
-    purge(run)
+    let entry = invalidate(run, entry, PTE_INVALID)?;
+    purge(run, Request::Entry(entry))
 }
 
 /// INVALIDATE DAT TABLE ENTRY: unless bit 52 of R2 asks for clearing only, invalidates entries of
 /// the region or segment table that R1 designates: bits 53-63 of R2 are one less than their number,
-/// and the index of its kind in bits 0-43 the first of them. What ASCE (R3) or entries the clearing is
-/// limited to does not matter: everything is purged.
+/// and the index of its kind in bits 0-43 the first of them. Clearing only is limited to the spaces of
+/// the ASCE in R3. What the clearing that goes with an invalidation is limited to does not matter:
+/// everything is purged.
 ///
 /// Condition code: unchanged.
 ///
@@ -76,25 +79,27 @@ pub(super) fn ipte<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> P
 /// addressing (an entry; entries before it are invalid then, as the manual permits).
 ///
 /// Source: Principles of Operation, "INVALIDATE DAT TABLE ENTRY".
-pub(super) fn idte<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> Performed {
+pub(super) fn idte<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8, r3: u8) -> Performed {
     run.supervisor()?;
     let (table, selection) = (run.register(r1), run.register(r2));
     if selection & IDTE_RESERVED != 0 {
         return fault(ProgramInterruption::Specification);
     }
-    if selection & IDTE_CLEARING == 0 {
-        let level = (table & DESIGNATION_TYPE) >> 2;
-        let first = selection >> (20 + 11 * level);
-        for n in 0..=(selection & 0x7FF) {
-            let index = first.wrapping_add(n) & 0x7FF;
-            let entry = Real((table & ORIGIN).wrapping_add(index * 8));
-            if let Err(found) = invalidate(run, entry, RTE_INVALID) {
-                let _ = purge(run);
-                return Err(found);
-            }
+    if selection & IDTE_CLEARING != 0 {
+        let origin = run.register(r3) & ORIGIN;
+        return purge(run, Request::Space(origin));
+    }
+    let level = (table & DESIGNATION_TYPE) >> 2;
+    let first = selection >> (20 + 11 * level);
+    for n in 0..=(selection & 0x7FF) {
+        let index = first.wrapping_add(n) & 0x7FF;
+        let entry = Real((table & ORIGIN).wrapping_add(index * 8));
+        if let Err(found) = invalidate(run, entry, RTE_INVALID) {
+            let _ = purge(run, Request::All);
+            return Err(found);
         }
     }
-    purge(run)
+    purge(run, Request::All)
 }
 
 /// The tests of COMPARE AND SWAP AND PURGE: the even register, and the operand in R2 with the bits
@@ -122,7 +127,7 @@ fn swapped<H: Hardware>(run: &mut Execution<'_, H>, r2: u8, swapped: bool) -> Pe
     }
     run.cpu.set_cc(ConditionCode::Zero);
     if run.register(r2) & PURGE != 0 {
-        return purge(run);
+        return purge(run, Request::All);
     }
     Ok(Outcome::Completed)
 }
@@ -164,14 +169,15 @@ pub(super) fn cspg<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> P
     swapped(run, r2, found.is_ok())
 }
 
-/// PURGE TLB. The manual has it local to this CPU; purging more is permitted.
+/// PURGE TLB, of this CPU.
 ///
 /// Condition code: unchanged. Program exceptions: privileged operation.
 ///
 /// Source: Principles of Operation, "PURGE TLB".
 pub(super) fn ptlb<H: Hardware>(run: &mut Execution<'_, H>) -> Performed {
     run.supervisor()?;
-    purge(run)
+    shadow::empty(run.cpu, run.configuration, run.hardware);
+    Ok(Outcome::Completed)
 }
 
 /// PURGE ALB: there is no ART-lookaside buffer to purge, since the access-register mode is not run.

@@ -3,13 +3,13 @@
 //! It is complete from the beginning. The CPUs share its page tables; only the segment table and the page
 //! tables for absolute 0, the guest's prefix and the page under watch are each CPU's own.
 
+use super::requests::Request;
 use super::{SEGMENT, entry, watching};
 use crate::arch::address::{Absolute, PAGE, Real, Virtual, apply_prefix};
 use crate::arch::control::asce;
 use crate::arch::table::{PTE_EXECUTION_PROTECTION, STE_INVALID};
 use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
 use crate::guest::hardware::Hardware;
-use core::sync::atomic::Ordering;
 
 /// The identity entry of CPU `cpu` for the guest-real page `real`.
 pub(super) fn identity_entry(configuration: &Configuration, cpu: usize, real: Real) -> u64 {
@@ -22,7 +22,7 @@ pub(super) fn identity_entry(configuration: &Configuration, cpu: usize, real: Re
     }
 }
 
-/// Builds the shared identity page tables and every CPU's private ones.
+/// Builds the shared identity page tables and every CPU's private ones; the DAT-on shadows are empty.
 pub fn build_identity<H: Hardware>(configuration: &Configuration, hardware: &mut H) {
     let shadow = &configuration.shadow;
     let segments = configuration.storage_end.div_ceil(SEGMENT);
@@ -34,6 +34,7 @@ pub fn build_identity<H: Hardware>(configuration: &Configuration, hardware: &mut
     }
     for cpu in 0..MAXIMUM_CPUS.min(usize::from(configuration.cpus)) {
         build_private(configuration, hardware, cpu);
+        shadow.pool(cpu).forget(hardware);
     }
 }
 
@@ -96,7 +97,7 @@ pub fn page_changed<H: Hardware>(configuration: &Configuration, hardware: &mut H
             replace(hardware, table, real, value);
         }
     }
-    shadow.generation.fetch_add(1, Ordering::Relaxed);
+    shadow.requests.post(Request::Frame(at));
 }
 
 /// The address-space-control element of the identity shadow of CPU `cpu`.

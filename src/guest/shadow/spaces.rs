@@ -1,9 +1,15 @@
-//! The DAT-on shadow of a CPU: a large TLB, which [`fill`] enters translations into.
+//! The address spaces in a CPU's DAT-on shadow, and how [`fill`] enters translations into them.
+//!
+//! A space is found by the guest's address-space-control element. It has units of the CPU's pool: one for
+//! each of its region and segment tables, and one for every four page tables. When there is no more
+//! room the space goes that was not used for the longest time, with all its units.
 
 use super::identity::identity_asce;
+use super::pool::{Pool, UNIT_LENGTH};
+use super::requests::Request;
 use super::watching::is_allowed;
-use super::{PAGE_TABLE, SPACES, TABLE, entry, load_controls, stale};
-use crate::arch::address::{PAGE, Real, Virtual};
+use super::{entry, stale};
+use crate::arch::address::{Absolute, PAGE, Real, Virtual};
 use crate::arch::control::asce;
 use crate::arch::table::{
     PTE_EXECUTION_PROTECTION, PTE_INVALID, PTE_PROTECTION, RTE_INVALID, STE_INVALID,
@@ -15,78 +21,259 @@ use crate::guest::hardware::Hardware;
 use crate::guest::scanner::PageState;
 use crate::guest::vcpu::Vcpu;
 
+/// Spaces among which one is looked for.
+const WAYS: usize = 4;
+/// The most address spaces that a CPU's shadow holds at once.
+pub(super) const SPACES: usize = 16 * WAYS;
+
 /// One guest address space in a CPU's shadow.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Space {
     /// The guest's address-space-control element.
     guest: u64,
-    /// The shadow's.
-    pub(super) shadow: u64,
+    /// The shadow's; zero if there is no space here.
+    shadow: u64,
+    /// When it was last used, by [`Spaces::uses`].
+    used: u64,
+    /// The first one of its units.
+    units: u64,
+    /// The unit that has page tables left to take; zero if there is none.
+    open: u64,
 }
 
-/// The shadow's address-space-control element for the guest's; makes an empty space if need be.
+/// The spaces of a CPU, and the units that are not theirs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spaces {
+    spaces: [Space; SPACES],
+    /// How often any space was used.
+    uses: u64,
+    /// The first unit that was given back; zero if there is none.
+    free: u64,
+    /// How many units were ever taken since the shadow was last emptied.
+    fresh: u64,
+    /// How many spaces were dropped so far.
+    pub(super) drops: u64,
+}
+
+impl Default for Spaces {
+    fn default() -> Self {
+        Self {
+            spaces: [Space::default(); SPACES],
+            uses: 0,
+            free: 0,
+            fresh: 0,
+            drops: 0,
+        }
+    }
+}
+
+/// The first one of the places in which the space of an address-space-control element may be. Control
+/// programs take their highest tables from storage in 16 KiB, so the rightmost bits tell nothing.
+const fn ways(guest: u64) -> usize {
+    ((guest >> 14 ^ guest >> 18) as usize & (SPACES / WAYS - 1)) * WAYS
+}
+
+fn pool(cpu: &Vcpu, configuration: &Configuration) -> Pool {
+    configuration.shadow.pool(usize::from(cpu.address))
+}
+
+/// The place of the space of the guest's address-space-control element; makes an empty one if need
+/// be. `None`: there is no room left.
+#[inline]
+fn place<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    guest: u64,
+) -> Option<usize> {
+    let spaces = &mut cpu.shadow.spaces;
+    spaces.uses += 1;
+    let ways = ways(guest);
+    let mut oldest = ways;
+    for at in ways..ways + WAYS {
+        let space = &mut spaces.spaces[at];
+        if space.guest == guest && space.shadow != 0 {
+            space.used = spaces.uses;
+            return Some(at);
+        }
+        if space.used < spaces.spaces[oldest].used {
+            oldest = at;
+        }
+    }
+    create(cpu, configuration, hardware, guest, oldest)
+}
+
+/// Makes an empty space in a place.
+#[cold]
+fn create<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    guest: u64,
+    at: usize,
+) -> Option<usize> {
+    let pool = pool(cpu, configuration);
+    drop_space(cpu, pool, hardware, at);
+    let level = (guest & asce::DESIGNATION_TYPE) >> 2;
+    cpu.shadow.spaces.spaces[at].used = cpu.shadow.spaces.uses;
+    let root = take_table(cpu, pool, hardware, at, level)?;
+    let kept = guest & (asce::DESIGNATION_TYPE | asce::PRIVATE_SPACE);
+    let space = &mut cpu.shadow.spaces.spaces[at];
+    space.guest = guest;
+    space.shadow = root.0 | kept | asce::TABLE_LENGTH;
+    Some(at)
+}
+
+/// The shadow's address-space-control element for the guest's. `None`: there is no room left.
 pub(super) fn space<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
     guest: u64,
-) -> u64 {
+) -> Option<u64> {
     if guest & asce::REAL_SPACE != 0 {
-        return identity_asce(configuration, usize::from(cpu.address));
+        return Some(identity_asce(configuration, usize::from(cpu.address)));
     }
-    let count = cpu.shadow.count.min(SPACES);
-    if let Some(found) = cpu.shadow.spaces[..count]
-        .iter()
-        .find(|space| space.guest == guest)
-    {
-        return found.shadow;
-    }
-    if count == SPACES || cpu.shadow.used + 2 * TABLE > configuration.shadow.pool_length {
-        empty(cpu, configuration, hardware);
-    }
-    let root = take(cpu, configuration, TABLE);
-    let level = (guest & asce::DESIGNATION_TYPE) >> 2;
-    clear_table(hardware, root, level);
-    let shadow =
-        root.0 | (guest & (asce::DESIGNATION_TYPE | asce::PRIVATE_SPACE)) | asce::TABLE_LENGTH;
-    if let Some(slot) = cpu.shadow.spaces.get_mut(cpu.shadow.count) {
-        *slot = Space { guest, shadow };
-        cpu.shadow.count += 1;
-    }
-    shadow
+    let at = place(cpu, configuration, hardware, guest)?;
+    Some(cpu.shadow.spaces.spaces[at].shadow)
 }
 
-/// Fills a region or segment table with invalid entries of its type (3 region first … 0 segment).
-fn clear_table<H: Hardware>(hardware: &mut H, table: Real, level: u64) {
-    let invalid = RTE_INVALID | (level << 2);
-    for index in 0..TABLE / 8 {
-        hardware.hsa_store(table.offset(index * 8), invalid);
+/// Drops a space, if there is one in this place: its units are free.
+fn drop_space<H: Hardware>(cpu: &mut Vcpu, pool: Pool, hardware: &mut H, at: usize) {
+    let spaces = &mut cpu.shadow.spaces;
+    let space = core::mem::take(&mut spaces.spaces[at]);
+    let mut unit = space.units;
+    while unit != 0 {
+        let next = pool.next(hardware, unit);
+        pool.release(hardware, unit);
+        pool.set_next(hardware, unit, spaces.free);
+        spaces.free = unit;
+        unit = next;
+    }
+    if space.shadow != 0 {
+        spaces.drops += 1;
+        // It may be one of those that the hardware translates by.
+        cpu.due |= Due::CONTROLS;
+        hardware.purge_tlb();
     }
 }
 
-/// Takes a table of `length` bytes out of the CPU's pool, on the boundary that its kind needs; the
-/// caller has made sure that there is room.
-fn take(cpu: &mut Vcpu, configuration: &Configuration, length: u64) -> Real {
-    let shadow = &configuration.shadow;
-    let boundary = length.min(PAGE);
-    let offset = cpu.shadow.used.next_multiple_of(boundary);
-    cpu.shadow.used = offset + length;
-    Real(shadow.pools.0 + u64::from(cpu.address) * shadow.pool_length + offset)
+/// Takes a unit for the space in a place; another space is dropped if there is none.
+fn take<H: Hardware>(cpu: &mut Vcpu, pool: Pool, hardware: &mut H, at: usize) -> Option<u64> {
+    loop {
+        let spaces = &mut cpu.shadow.spaces;
+        let unit = if spaces.free != 0 {
+            let unit = spaces.free;
+            spaces.free = pool.next(hardware, unit);
+            unit
+        } else if spaces.fresh < pool.plan.units {
+            spaces.fresh += 1;
+            pool.unit(spaces.fresh - 1)
+        } else {
+            let others = spaces.spaces.iter().enumerate();
+            let (oldest, _) = others
+                .filter(|&(other, space)| other != at && space.shadow != 0)
+                .min_by_key(|(_, space)| space.used)?;
+            drop_space(cpu, pool, hardware, oldest);
+            continue;
+        };
+        let space = &mut spaces.spaces[at];
+        pool.set_next(hardware, unit, space.units);
+        pool.start(hardware, unit);
+        space.units = unit;
+        return Some(unit);
+    }
+}
+
+/// Takes a region or segment table (3 region first … 0 segment), all entries invalid.
+fn take_table<H: Hardware>(
+    cpu: &mut Vcpu,
+    pool: Pool,
+    hardware: &mut H,
+    at: usize,
+    level: u64,
+) -> Option<Real> {
+    let table = pool.table(take(cpu, pool, hardware, at)?);
+    hardware.hsa_fill(table, UNIT_LENGTH, RTE_INVALID | (level << 2));
+    Some(table)
+}
+
+/// Takes a page table for the segment of a virtual address.
+fn take_page_table<H: Hardware>(
+    cpu: &mut Vcpu,
+    pool: Pool,
+    hardware: &mut H,
+    at: usize,
+    address: Virtual,
+    origin: Absolute,
+) -> Option<Real> {
+    let open = cpu.shadow.spaces.spaces[at].open;
+    let unit = if open == 0 {
+        take(cpu, pool, hardware, at)?
+    } else {
+        open
+    };
+    let segment = Virtual(address.0 & !(super::SEGMENT - 1));
+    let (table, last) = pool.take_page_table(hardware, unit, segment, origin);
+    cpu.shadow.spaces.spaces[at].open = if last { 0 } else { unit };
+    Some(table)
 }
 
 /// Empties this CPU's DAT-on shadow.
-pub(super) fn empty<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
-    cpu.shadow.count = 0;
-    cpu.shadow.used = 0;
-    cpu.shadow.purges += 1;
-    cpu.shadow.generation = configuration.shadow.generation();
+pub fn empty<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     cpu.due |= Due::CONTROLS;
     hardware.purge_tlb();
+    let spaces = &mut cpu.shadow.spaces;
+    if spaces.fresh != 0 {
+        let drops = spaces.drops + 1;
+        *spaces = Spaces {
+            drops,
+            ..Spaces::default()
+        };
+        cpu.shadow.purges += 1;
+        pool(cpu, configuration).forget(hardware);
+    }
+}
+
+/// Brings this CPU's DAT-on shadow in line with what was posted since it last did. Gives whether any of
+/// it may have changed what a guest's tables say.
+pub(super) fn catch_up<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) -> bool {
+    cpu.forget_translations();
+    let pool = pool(cpu, configuration);
+    let posted = configuration.shadow.requests.posted();
+    let mut purged = false;
+    while cpu.shadow.seen != posted {
+        let request = configuration.shadow.requests.get(cpu.shadow.seen);
+        cpu.shadow.seen += 1;
+        purged |= !matches!(request, Request::Frame(_));
+        match request {
+            Request::Frame(at) => pool.invalidate_frame(hardware, at),
+            Request::Entry(at) => pool.invalidate_entry(hardware, at),
+            Request::Space(origin) => {
+                for at in 0..SPACES {
+                    if cpu.shadow.spaces.spaces[at].guest & asce::ORIGIN == origin {
+                        drop_space(cpu, pool, hardware, at);
+                    }
+                }
+            }
+            Request::All => {
+                cpu.shadow.seen = posted;
+                empty(cpu, configuration, hardware);
+            }
+        }
+    }
+    purged
 }
 
 /// Enters a translation of the guest's into the DAT-on shadow: the shadow fill.
 ///
-/// `guest` is the address-space-control element that `at` was translated by.
+/// `guest` is the address-space-control element that `at` was translated by. If a guest has purged
+/// anything since then the translation may be out of date: it is not entered, and the guest tries
+/// again.
 pub fn fill<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -96,12 +283,22 @@ pub fn fill<H: Hardware>(
     translation: &Translation,
     access: Access,
 ) {
-    let frame = cpu.absolute(translation.real);
+    if guest & asce::REAL_SPACE != 0 {
+        // The identity tables are complete.
+        return;
+    }
+    if stale(cpu, configuration) && catch_up(cpu, configuration, hardware) {
+        return;
+    }
+    let frame = cpu.absolute(translation.real).page();
     let mut value = entry(configuration, usize::from(cpu.address), frame);
+    if value & PTE_INVALID != 0 {
+        return;
+    }
     // Only who executes sees the copy; every other alias sees the original, until it executes too.
     if access != Access::Execute && matches!(configuration.pages.state(frame), PageState::Copied(_))
     {
-        value = hardware.real_of(frame.page()).0 | PTE_PROTECTION | PTE_EXECUTION_PROTECTION;
+        value = hardware.real_of(frame).0 | PTE_PROTECTION | PTE_EXECUTION_PROTECTION;
     }
     if access == Access::Execute && is_allowed(cpu, configuration, frame, at) {
         value &= !PTE_EXECUTION_PROTECTION;
@@ -112,47 +309,102 @@ pub fn fill<H: Hardware>(
     if translation.execution_protected {
         value |= PTE_EXECUTION_PROTECTION;
     }
-    // A root, three tables and a page table at most are made, each on its boundary.
-    if cpu.shadow.used + 5 * TABLE > configuration.shadow.pool_length || stale(cpu, configuration) {
+    let origin = cpu.absolute(translation.entry);
+    // Whoever needs more room than there is gets all of it.
+    while page_table(cpu, configuration, hardware, guest, at, origin)
+        .map(|table| {
+            let entry = table.offset((at.0 >> 12 & 0xFF) * 8);
+            pool(cpu, configuration).enter(hardware, entry, frame, value);
+        })
+        .is_none()
+    {
         empty(cpu, configuration, hardware);
-        load_controls(cpu, configuration, hardware);
     }
-    let shadow = space(cpu, configuration, hardware, guest);
+    cpu.shadow.fills += 1;
+}
+
+/// The shadow page table for a virtual address, whose entry in the guest's own is at `from`.
+#[inline]
+fn page_table<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    guest: u64,
+    address: Virtual,
+    from: Absolute,
+) -> Option<Real> {
+    let pool = pool(cpu, configuration);
+    let origin = Absolute(from.0 & !0x7FF);
+    let at = place(cpu, configuration, hardware, guest)?;
+    let shadow = cpu.shadow.spaces.spaces[at].shadow;
     let mut level = (shadow & asce::DESIGNATION_TYPE) >> 2;
     let mut table = Real(shadow & asce::ORIGIN);
     loop {
-        let index = (at.0 >> (20 + 11 * level)) & 0x7FF;
+        let index = (address.0 >> (20 + 11 * level)) & 0x7FF;
         let slot = table.offset(index * 8);
         let found = hardware.hsa_load(slot);
         if level == 0 {
-            let page_table = if found & STE_INVALID == 0 {
-                Real(found & !0x7FF)
-            } else {
-                let new = take(cpu, configuration, PAGE_TABLE);
-                for entry in 0..PAGE_TABLE / 8 {
-                    hardware.hsa_store(new.offset(entry * 8), PTE_INVALID);
+            if found & STE_INVALID == 0 {
+                let table = Real(found & !0x7FF);
+                if pool.origin(hardware, table) != origin {
+                    pool.set_origin(hardware, table, origin);
+                    hardware.purge_tlb();
                 }
-                hardware.hsa_store(slot, new.0);
-                cpu.fills.segments += 1;
-                new
-            };
-            let index = (at.0 >> 12) & 0xFF;
-            let old = hardware.hsa_load(page_table.offset(index * 8));
-            if old & PTE_INVALID == 0 && old != value {
-                hardware.invalidate_page(page_table, at);
+                return Some(table);
             }
-            hardware.hsa_store(page_table.offset(index * 8), value);
-            break;
+            let new = take_page_table(cpu, pool, hardware, at, address, origin)?;
+            hardware.hsa_store(slot, new.0);
+            cpu.fills.segments += 1;
+            return Some(new);
         }
         table = if found & RTE_INVALID == 0 {
-            Real(found & !0xFFF)
+            Real(found & !(PAGE - 1))
         } else {
-            let new = take(cpu, configuration, TABLE);
-            clear_table(hardware, new, level - 1);
+            let new = take_table(cpu, pool, hardware, at, level - 1)?;
             hardware.hsa_store(slot, new.0 | (level << 2) | 3);
             new
         };
         level -= 1;
     }
-    cpu.shadow.fills += 1;
+}
+
+/// Every valid entry of a CPU's shadow: the guest's address-space-control element, the virtual address,
+/// and the entry.
+#[cfg(test)]
+pub(super) fn valid_entries<H: Hardware>(cpu: &Vcpu, hardware: &H) -> Vec<(u64, Virtual, u64)> {
+    fn walk<H: Hardware>(
+        hardware: &H,
+        level: u64,
+        table: Real,
+        base: u64,
+        found: &mut Vec<(Virtual, u64)>,
+    ) {
+        for index in 0..2048 {
+            let value = hardware.hsa_load(table.offset(index * 8));
+            if value & RTE_INVALID != 0 {
+                continue;
+            }
+            let at = base + (index << (20 + 11 * level));
+            if level != 0 {
+                walk(hardware, level - 1, Real(value & !0xFFF), at, found);
+                continue;
+            }
+            for page in 0..256 {
+                let entry = hardware.hsa_load(Real(value & !0x7FF).offset(page * 8));
+                if entry & PTE_INVALID == 0 {
+                    found.push((Virtual(at + page * PAGE), entry));
+                }
+            }
+        }
+    }
+    let spaces = cpu.shadow.spaces.spaces.iter();
+    let mut all = Vec::new();
+    for space in spaces.filter(|space| space.shadow != 0) {
+        let mut found = Vec::new();
+        let level = (space.shadow & asce::DESIGNATION_TYPE) >> 2;
+        let root = Real(space.shadow & asce::ORIGIN);
+        walk(hardware, level, root, 0, &mut found);
+        all.extend(found.iter().map(|&(at, entry)| (space.guest, at, entry)));
+    }
+    all
 }

@@ -6,10 +6,8 @@
 //! tables, which gain a page table for the page's segment, or in its DAT-on shadow.
 
 use super::identity::{identity_entry, replace};
-use super::{PAGE_TABLE, SEGMENT, SPACES};
+use super::{PAGE_TABLE, SEGMENT};
 use crate::arch::address::{Absolute, PAGE, Real, Virtual, apply_prefix};
-use crate::arch::control::asce;
-use crate::arch::table::RTE_INVALID;
 use crate::guest::configuration::Configuration;
 use crate::guest::hardware::Hardware;
 use crate::guest::vcpu::Vcpu;
@@ -158,13 +156,12 @@ fn bring_in_line<H: Hardware>(
     }
 }
 
-/// Takes back what [`allow`] allowed this CPU, of the page at the virtual address `at`.
+/// Takes back what [`allow`] allowed this CPU.
 pub fn forbid<H: Hardware>(
     cpu: &Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
     role: Role,
-    at: Virtual,
 ) {
     let number = usize::from(cpu.address);
     let shadow = &configuration.shadow;
@@ -186,31 +183,7 @@ pub fn forbid<H: Hardware>(
         let real = apply_prefix(Real(absolute.0), shadow.guest_prefix(number)).0;
         bring_in_line(configuration, hardware, number, real);
     }
-    invalidate(cpu, hardware, at);
-}
-
-/// Makes the virtual page at `at` invalid in every address space of this CPU's DAT-on shadow.
-fn invalidate<H: Hardware>(cpu: &Vcpu, hardware: &mut H, at: Virtual) {
-    for space in &cpu.shadow.spaces[..cpu.shadow.count.min(SPACES)] {
-        let mut level = (space.shadow & asce::DESIGNATION_TYPE) >> 2;
-        let mut table = Real(space.shadow & asce::ORIGIN);
-        let page_table = loop {
-            let index = (at.0 >> (20 + 11 * level)) & 0x7FF;
-            let found = hardware.hsa_load(table.offset(index * 8));
-            // The invalid bits of region- and segment-table entries are the same one.
-            if found & RTE_INVALID != 0 {
-                break None;
-            }
-            if level == 0 {
-                break Some(Real(found & !0x7FF));
-            }
-            table = Real(found & !0xFFF);
-            level -= 1;
-        };
-        if let Some(table) = page_table {
-            hardware.invalidate_page(table, at);
-        }
-    }
+    shadow.pool(number).invalidate_frame(hardware, absolute);
 }
 
 /// The page at `at` is no longer what any CPU watches: its contents may change.

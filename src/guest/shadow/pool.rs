@@ -1,0 +1,307 @@
+//! The pool of one CPU's DAT-on shadow: its tables, and what leads back to their entries.
+//!
+//! Three things stand in it, one behind the other:
+//!
+//! * For each page frame of the guest, a doubleword with the heads of two lists: the shadow entries that
+//!   map the frame (left half), and the shadow page tables that were filled from a guest's page table in
+//!   it (right half).
+//! * For each 4 KiB block of the pool, a header.
+//! * Units of four blocks. A unit is one region or segment table, or four page tables.
+//!
+//! A page table takes a block: 256 entries, and behind these the link of each. A link is a doubleword with
+//! the reference of the member before it (or, of the first one, the number of the frame) and of the
+//! one behind it. An entry has a link exactly while it is valid. An entry's reference is its doubleword in the
+//! pool, that of a table its block; neither is ever zero, as the pool begins with the frames.
+
+use crate::arch::address::{Absolute, PAGE, Real, Virtual};
+use crate::arch::table::PTE_INVALID;
+use crate::guest::hardware::Hardware;
+
+/// Blocks of a unit.
+const UNIT: u64 = 4;
+/// Bytes of a unit, which are those of a region or segment table.
+pub(super) const UNIT_LENGTH: u64 = UNIT * PAGE;
+/// Bytes of a block's header.
+const HEADER: u64 = 64;
+/// From an entry to its link, and from a page table to its links.
+const LINKS: u64 = 2048;
+/// Bytes of a page table.
+const PAGE_TABLE: u64 = 2048;
+
+/// In the left half of a link: the member is the first one of this frame's list.
+const FIRST: u64 = 1 << 31;
+/// The right half of a doubleword.
+const RIGHT: u64 = 0xFFFF_FFFF;
+
+/// What a block's header holds, by its offset.
+mod header {
+    /// Of a page table: the absolute address of the guest's page table that it was filled from.
+    pub const ORIGIN: u64 = 0;
+    /// Of a page table: the virtual address that it begins to translate.
+    pub const ADDRESS: u64 = 8;
+    /// Of a page table: its link.
+    pub const LINK: u64 = 16;
+    /// Of a unit's first block: the next unit of the space, or free one.
+    pub const NEXT: u64 = 24;
+    /// Of a unit's first block: how many page tables have been taken from it.
+    pub const TABLES: u64 = 32;
+}
+
+/// Where things stand in every CPU's pool.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan {
+    /// Bytes of the frames' heads.
+    frames: u64,
+    /// The first unit's reference.
+    first: u64,
+    /// How many units there are.
+    pub(super) units: u64,
+}
+
+impl Plan {
+    /// The plan of a pool of `length` bytes for `storage` bytes of guest storage.
+    pub(super) const fn new(storage: u64, length: u64) -> Self {
+        let frames = (storage / PAGE * 8).next_multiple_of(PAGE);
+        let headers = (length / PAGE * HEADER).next_multiple_of(PAGE);
+        let first = (frames + headers) / PAGE;
+        Self {
+            frames,
+            first,
+            units: (length / PAGE).saturating_sub(first) / UNIT,
+        }
+    }
+}
+
+/// The pool of one CPU.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pool {
+    pub(super) plan: Plan,
+    pub(super) base: Real,
+}
+
+/// One of the two lists of a frame.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum List {
+    Entries,
+    Tables,
+}
+
+impl List {
+    /// By how much the head is to be shifted in the frame's doubleword.
+    const fn shift(self) -> u32 {
+        match self {
+            Self::Entries => 32,
+            Self::Tables => 0,
+        }
+    }
+
+    /// Where the link of a member is.
+    const fn link(self, pool: Pool, member: u64) -> Real {
+        match self {
+            Self::Entries => pool.base.offset(member * 8 + LINKS),
+            Self::Tables => pool.header(member).offset(header::LINK),
+        }
+    }
+
+    fn head<H: Hardware>(self, pool: Pool, hardware: &H, frame: u64) -> u64 {
+        hardware.hsa_load(pool.heads(frame)) >> self.shift() & RIGHT
+    }
+
+    fn set_head<H: Hardware>(self, pool: Pool, hardware: &mut H, frame: u64, head: u64) {
+        let at = pool.heads(frame);
+        let others = hardware.hsa_load(at) & !(RIGHT << self.shift());
+        hardware.hsa_store(at, others | head << self.shift());
+    }
+
+    /// Makes a member the first one of a frame's list.
+    #[inline]
+    fn insert<H: Hardware>(self, pool: Pool, hardware: &mut H, frame: u64, member: u64) {
+        let behind = self.head(pool, hardware, frame);
+        hardware.hsa_store(self.link(pool, member), (FIRST | frame) << 32 | behind);
+        if behind != 0 {
+            self.change(pool, hardware, behind, RIGHT, member << 32);
+        }
+        self.set_head(pool, hardware, frame, member);
+    }
+
+    /// Takes a member out of the list that it is in, if it is in one.
+    fn remove<H: Hardware>(self, pool: Pool, hardware: &mut H, member: u64) {
+        let link = hardware.hsa_load(self.link(pool, member));
+        if link == 0 {
+            return;
+        }
+        hardware.hsa_store(self.link(pool, member), 0);
+        let (before, behind) = (link >> 32, link & RIGHT);
+        if before & FIRST != 0 {
+            self.set_head(pool, hardware, before & !FIRST, behind);
+        } else {
+            self.change(pool, hardware, before, RIGHT << 32, behind);
+        }
+        if behind != 0 {
+            self.change(pool, hardware, behind, RIGHT, before << 32);
+        }
+    }
+
+    /// Keeps the bits `keep` of a member's link and adds others.
+    fn change<H: Hardware>(self, pool: Pool, hardware: &mut H, member: u64, keep: u64, add: u64) {
+        let at = self.link(pool, member);
+        hardware.hsa_store(at, hardware.hsa_load(at) & keep | add);
+    }
+}
+
+impl Pool {
+    /// The heads of a frame's lists.
+    const fn heads(self, frame: u64) -> Real {
+        self.base.offset(frame * 8)
+    }
+
+    /// The header of a block.
+    const fn header(self, block: u64) -> Real {
+        self.base.offset(self.plan.frames + block * HEADER)
+    }
+
+    /// The table in a block.
+    pub(super) const fn table(self, block: u64) -> Real {
+        self.base.offset(block * PAGE)
+    }
+
+    /// The block of a table, or of an entry or link in it.
+    const fn block(self, at: Real) -> u64 {
+        (at.0 - self.base.0) / PAGE
+    }
+
+    const fn reference(self, entry: Real) -> u64 {
+        (entry.0 - self.base.0) / 8
+    }
+
+    /// The unit of a number from 0.
+    pub(super) const fn unit(self, number: u64) -> u64 {
+        self.plan.first + number * UNIT
+    }
+
+    /// The unit behind this one in the list that it is in.
+    pub(super) fn next<H: Hardware>(self, hardware: &H, unit: u64) -> u64 {
+        hardware.hsa_load(self.header(unit).offset(header::NEXT))
+    }
+
+    /// Puts a unit before others.
+    pub(super) fn set_next<H: Hardware>(self, hardware: &mut H, unit: u64, next: u64) {
+        hardware.hsa_store(self.header(unit).offset(header::NEXT), next);
+    }
+
+    /// The unit holds no page tables yet.
+    pub(super) fn start<H: Hardware>(self, hardware: &mut H, unit: u64) {
+        hardware.hsa_store(self.header(unit).offset(header::TABLES), 0);
+    }
+
+    /// Nothing maps anything: all lists are empty.
+    pub(super) fn forget<H: Hardware>(self, hardware: &mut H) {
+        hardware.hsa_fill(self.base, self.plan.frames, 0);
+    }
+
+    /// Takes the next page table of a unit, empty, for translations that begin at `address` and are
+    /// filled from the guest's page table at `origin`; gives it, and whether it was the unit's last.
+    pub(super) fn take_page_table<H: Hardware>(
+        self,
+        hardware: &mut H,
+        unit: u64,
+        address: Virtual,
+        origin: Absolute,
+    ) -> (Real, bool) {
+        let count = self.header(unit).offset(header::TABLES);
+        let taken = hardware.hsa_load(count);
+        hardware.hsa_store(count, taken + 1);
+        let block = unit + taken;
+        let table = self.table(block);
+        hardware.hsa_fill(table, PAGE_TABLE, PTE_INVALID);
+        hardware.hsa_fill(table.offset(LINKS), PAGE_TABLE, 0);
+        let header = self.header(block);
+        hardware.hsa_store(header.offset(header::ADDRESS), address.0);
+        hardware.hsa_store(header.offset(header::ORIGIN), origin.0);
+        List::Tables.insert(self, hardware, origin.0 / PAGE, block);
+        (table, taken + 1 == UNIT)
+    }
+
+    /// The guest's page table that a page table was filled from.
+    pub(super) fn origin<H: Hardware>(self, hardware: &H, table: Real) -> Absolute {
+        Absolute(hardware.hsa_load(self.header(self.block(table)).offset(header::ORIGIN)))
+    }
+
+    /// A page table is filled from another one of the guest's from now on: it is empty.
+    pub(super) fn set_origin<H: Hardware>(self, hardware: &mut H, table: Real, origin: Absolute) {
+        let block = self.block(table);
+        self.clear_page_table(hardware, block);
+        List::Tables.remove(self, hardware, block);
+        hardware.hsa_store(self.header(block).offset(header::ORIGIN), origin.0);
+        List::Tables.insert(self, hardware, origin.0 / PAGE, block);
+    }
+
+    /// Makes every entry of a page table invalid; the caller purges the TLB, or has.
+    fn clear_page_table<H: Hardware>(self, hardware: &mut H, block: u64) {
+        let table = self.table(block);
+        for entry in (0..PAGE_TABLE).step_by(8).map(|n| table.offset(n)) {
+            List::Entries.remove(self, hardware, self.reference(entry));
+        }
+        hardware.hsa_fill(table, PAGE_TABLE, PTE_INVALID);
+    }
+
+    /// Takes the page tables of a unit out of all lists.
+    pub(super) fn release<H: Hardware>(self, hardware: &mut H, unit: u64) {
+        let taken = hardware.hsa_load(self.header(unit).offset(header::TABLES));
+        for block in unit..unit + taken.min(UNIT) {
+            self.clear_page_table(hardware, block);
+            List::Tables.remove(self, hardware, block);
+        }
+    }
+
+    /// Makes an entry valid: `value`, which maps what stands for the guest's frame at `frame`.
+    #[inline]
+    pub(super) fn enter<H: Hardware>(
+        self,
+        hardware: &mut H,
+        entry: Real,
+        frame: Absolute,
+        value: u64,
+    ) {
+        if hardware.hsa_load(entry) & PTE_INVALID == 0 {
+            self.invalidate(hardware, entry);
+        }
+        hardware.hsa_store(entry, value);
+        List::Entries.insert(self, hardware, frame.0 / PAGE, self.reference(entry));
+    }
+
+    /// Makes a valid entry invalid, in the TLB, too.
+    fn invalidate<H: Hardware>(self, hardware: &mut H, entry: Real) {
+        let address = hardware.hsa_load(self.header(self.block(entry)).offset(header::ADDRESS));
+        let index = entry.byte_index() / 8;
+        hardware.invalidate_page(entry.page(), Virtual(address + index * PAGE));
+        List::Entries.remove(self, hardware, self.reference(entry));
+    }
+
+    /// Makes every entry that maps a frame of the guest's invalid.
+    pub(super) fn invalidate_frame<H: Hardware>(self, hardware: &mut H, frame: Absolute) {
+        loop {
+            let first = List::Entries.head(self, hardware, frame.0 / PAGE);
+            if first == 0 {
+                break;
+            }
+            self.invalidate(hardware, self.base.offset(first * 8));
+        }
+    }
+
+    /// Makes every entry that was filled from a page-table entry of the guest's invalid.
+    pub(super) fn invalidate_entry<H: Hardware>(self, hardware: &mut H, from: Absolute) {
+        let origin = from.0 & !(PAGE_TABLE - 1);
+        let mut block = List::Tables.head(self, hardware, from.0 / PAGE);
+        while block != 0 {
+            let header = self.header(block);
+            if hardware.hsa_load(header.offset(header::ORIGIN)) == origin {
+                let entry = self.table(block).offset(from.0 % PAGE_TABLE);
+                if hardware.hsa_load(entry) & PTE_INVALID == 0 {
+                    self.invalidate(hardware, entry);
+                }
+            }
+            block = hardware.hsa_load(header.offset(header::LINK)) & RIGHT;
+        }
+    }
+}

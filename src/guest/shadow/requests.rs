@@ -1,0 +1,131 @@
+//! What has become wrong in the DAT-on shadows, as the CPUs tell one another.
+//!
+//! A shadow belongs to its CPU: no other one touches its tables. Whoever changes what shadows hold (the
+//! state of a page; a guest's table, and then a purge) changes it first and posts what it was
+//! then, and every CPU brings its own shadow in line before it lets its guest go on. A CPU that has
+//! fallen too far behind, or meets a request that is just being written, empties its shadow.
+
+use crate::arch::address::{Absolute, PAGE};
+use core::sync::atomic::{AtomicU64, Ordering, fence};
+
+/// Requests that are kept.
+const KEPT: u64 = 256;
+
+/// What a shadow may no longer hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Entries that map this page frame: its state has changed.
+    Frame(Absolute),
+    /// Entries that were filled from this page-table entry of a guest.
+    Entry(Absolute),
+    /// The spaces whose highest table has this origin.
+    Space(u64),
+    /// Anything.
+    All,
+}
+
+/// The rightmost bits of a request's doubleword: which it is.
+const KIND: u64 = 7;
+
+impl Request {
+    const fn encode(self) -> u64 {
+        match self {
+            Self::Frame(at) => at.page().0,
+            Self::Entry(at) => at.0 & !KIND | 1,
+            Self::Space(origin) => origin & !KIND | 2,
+            Self::All => 3,
+        }
+    }
+
+    const fn decode(value: u64) -> Self {
+        match value & KIND {
+            0 => Self::Frame(Absolute(value)),
+            1 => Self::Entry(Absolute(value & !KIND)),
+            2 => Self::Space(value & !(PAGE - 1)),
+            _ => Self::All,
+        }
+    }
+}
+
+/// One place for a request: the request, and its number plus one while it is whole.
+#[derive(Debug)]
+struct Place {
+    number: AtomicU64,
+    request: AtomicU64,
+}
+
+/// The last requests, in the order of their numbers.
+#[derive(Debug)]
+pub(super) struct Requests {
+    posted: AtomicU64,
+    places: [Place; KEPT as usize],
+}
+
+impl Requests {
+    pub(super) const fn new() -> Self {
+        Self {
+            posted: AtomicU64::new(0),
+            places: [const {
+                Place {
+                    number: AtomicU64::new(0),
+                    request: AtomicU64::new(0),
+                }
+            }; KEPT as usize],
+        }
+    }
+
+    /// How many requests there were so far: the number of the next one.
+    #[inline]
+    pub(super) fn posted(&self) -> u64 {
+        self.posted.load(Ordering::Acquire)
+    }
+
+    /// Posts a request; what it is about has been done.
+    pub(super) fn post(&self, request: Request) {
+        let number = self.posted.fetch_add(1, Ordering::AcqRel);
+        let place = &self.places[(number % KEPT) as usize];
+        place.number.store(0, Ordering::Relaxed);
+        fence(Ordering::Release);
+        place.request.store(request.encode(), Ordering::Relaxed);
+        place.number.store(number + 1, Ordering::Release);
+    }
+
+    /// The request of a number; everything if it is no longer, or not yet, to be read.
+    pub(super) fn get(&self, number: u64) -> Request {
+        let place = &self.places[(number % KEPT) as usize];
+        let before = place.number.load(Ordering::Acquire);
+        let request = place.request.load(Ordering::Relaxed);
+        fence(Ordering::Acquire);
+        let after = place.number.load(Ordering::Relaxed);
+        if before == number + 1 && after == before {
+            Request::decode(request)
+        } else {
+            Request::All
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_reads_as_posted_until_it_is_overwritten() {
+        let requests = Requests::new();
+        let posted = [
+            Request::Frame(Absolute(0x12_3000)),
+            Request::Entry(Absolute(0x45_67F8)),
+            Request::Space(0x7FFF_C000),
+            Request::All,
+        ];
+        for request in posted {
+            requests.post(request);
+        }
+        assert_eq!([0, 1, 2, 3].map(|number| requests.get(number)), posted);
+        assert_eq!(requests.get(4), Request::All, "not posted yet");
+        for _ in 0..KEPT {
+            requests.post(Request::Frame(Absolute(0)));
+        }
+        assert_eq!(requests.get(0), Request::All, "overwritten");
+    }
+}
