@@ -12,6 +12,7 @@ use crate::guest::external_means::{Change, MOST_CHANGES};
 use crate::guest::scanner::Pages;
 use crate::guest::shadow::SharedShadow;
 use crate::guest::threads::Threads;
+use crate::guest::watch::KnownPages;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use spin::{Mutex, MutexGuard};
 
@@ -91,6 +92,8 @@ pub struct Configuration {
     pub threads: Threads,
     /// What is known of each page frame's instructions.
     pub pages: Pages,
+    /// What is known of the pages that are executed under watch.
+    pub watched: KnownPages,
     /// Where the shadow tables that CPUs share stand.
     pub shadow: SharedShadow,
     /// By how many clock units SET CLOCK has set the TOD clock forward, in all.
@@ -131,6 +134,7 @@ impl Configuration {
             dedicated: false,
             threads: Threads::new(1),
             pages,
+            watched: KnownPages::default(),
             shadow,
             epoch: AtomicU64::new(0),
             assist: Assist::default(),

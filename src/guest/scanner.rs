@@ -210,7 +210,7 @@ fn replace_proved<H: Hardware>(
 pub type Stretches = heapless::Vec<Stretch, MOST_STRETCHES>;
 
 /// Stretches that are told apart; more of them are taken together.
-const MOST_STRETCHES: usize = 64;
+pub const MOST_STRETCHES: usize = 64;
 
 /// Scans the watched page at `at` once more, now that the guest is known to begin instructions at
 /// the offsets `entries`, too, and gives what still may not be entered unseen. What has become
@@ -330,5 +330,6 @@ fn make_data<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: A
     }
     pages.set(at, DATA);
     shadow::forget_watches(configuration, at);
+    configuration.watched.forget(at);
     shadow::page_changed(configuration, hardware, at);
 }

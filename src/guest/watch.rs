@@ -38,6 +38,13 @@ use crate::guest::schedule::Step;
 use crate::guest::vcpu::Vcpu;
 use crate::guest::{shadow, storage};
 
+mod known;
+
+pub use known::KnownPages;
+
+/// Where the guest is known to begin instructions in a page.
+type Entries = heapless::Vec<usize, MOST_ENTRIES>;
+
 /// Places in the page at which the guest began an instruction and that are kept.
 const MOST_ENTRIES: usize = 32;
 
@@ -51,7 +58,7 @@ pub struct Watch {
     /// Its absolute address.
     absolute: Absolute,
     /// Where the guest is known to begin instructions in it.
-    entries: heapless::Vec<usize, MOST_ENTRIES>,
+    entries: Entries,
     /// The stretches that are not entered unseen.
     stretches: Stretches,
     /// The real control registers 9 to 11, as last loaded.
@@ -154,14 +161,20 @@ pub fn enter<H: Hardware>(
     let known = cpu.watch.page == page.0
         && cpu.watch.absolute == absolute
         && shadow::is_known(cpu, configuration, absolute);
+    let mut examined = known;
     if !known {
         leave(cpu, configuration, hardware);
         cpu.watch.page = page.0;
         cpu.watch.absolute = absolute;
         cpu.watch.entries.clear();
+        if let Some((entries, stretches)) = configuration.watched.get(absolute) {
+            cpu.watch.entries = entries;
+            cpu.watch.stretches = stretches;
+            examined = true;
+        }
     }
     let seen = place.is_none_or(|offset| !cpu.watch.is_doubtful(offset));
-    if !known || !seen {
+    if !examined || !seen {
         if let Some(offset) = place {
             cpu.watch.learn(offset);
         }
@@ -172,6 +185,10 @@ pub fn enter<H: Hardware>(
             leave(cpu, configuration, hardware);
             return;
         }
+        let (watch, pages) = (&cpu.watch, &configuration.pages);
+        configuration
+            .watched
+            .keep(pages, absolute, &watch.entries, &watch.stretches);
     }
     // More stretches than are told apart: what lies between them is in the range, and control is there.
     // Then just this one instruction is let through.
