@@ -23,7 +23,15 @@ impl Offsets {
 
     /// The offsets in ascending order.
     pub(super) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..PAGE).step_by(2).filter(|&offset| self.contains(offset))
+        // Most sets are empty, or nearly so.
+        self.0.iter().enumerate().flat_map(|(index, &word)| {
+            let mut left = word;
+            core::iter::from_fn(move || {
+                let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
+                left &= left - 1;
+                Some(index * 128 + bit * 2)
+            })
+        })
     }
 
     /// Inserts the halfwords from `first` to `end`, as far as the page goes.

@@ -241,6 +241,29 @@ fn a_cpu_that_is_somewhere_else_rests_and_the_page_is_known_when_it_comes_back()
 }
 
 #[test]
+fn a_page_that_is_watched_again_is_not_scanned_again_until_it_is_stored_into() {
+    const OTHER: u64 = 0x2_0000;
+    let mut bench = bench();
+    let mut page = [0; PAGE as usize];
+    bench.hardware.load(Absolute(PAGE_AT), &mut page);
+    bench.set(OTHER, &page);
+    executes(&mut bench, CODE);
+    event(&mut bench, HIDDEN, 100, 7);
+    let known = loaded(&bench);
+    executes(&mut bench, OTHER + 0x100);
+    assert_ne!(loaded(&bench), known);
+    // A scan would find nothing more to watch the page for.
+    bench.set(DATA + 2, &[0, 0]);
+    executes(&mut bench, HIDDEN + 8);
+    assert!(recording(&bench));
+    assert_eq!(loaded(&bench), known);
+    executes(&mut bench, OTHER + 0x100);
+    scanner::store_into(&bench.configuration, &mut bench.hardware, Absolute(PAGE_AT));
+    executes(&mut bench, HIDDEN + 8);
+    assert_ne!(loaded(&bench), known);
+}
+
+#[test]
 fn another_cpu_does_not_execute_what_one_cpu_watches() {
     let mut bench = bench();
     executes(&mut bench, CODE);

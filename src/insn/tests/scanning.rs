@@ -311,6 +311,12 @@ proptest! {
             page[index * 2..index * 2 + 2].copy_from_slice(&halfword.to_be_bytes());
         }
         let scanned = scan(&page, &entries, carried * 2, Caught::MessageSecurity);
+        let always = scan(&page, &entries, carried * 2, Caught::Always);
+        let expected = scanned
+            .iter()
+            .filter(|site| !matches!(site.instruction, Sensitive::MessageSecurity(_)))
+            .map(|site| site.offset);
+        prop_assert!(always.iter().map(|site| site.offset).eq(expected));
         let mut copy = page;
         scanned.replace_in(&mut copy);
         let sites: Vec<Site> = scanned.iter().collect();
