@@ -55,6 +55,8 @@ pub enum ProgramInterruption {
     TranslationSpecification = 0x12,
     /// 0013
     SpecialOperation = 0x13,
+    /// 0015
+    Operand = 0x15,
     /// 0018
     TransactionConstraint = 0x18,
     /// 0038

@@ -63,6 +63,8 @@ pub struct ArrayMachine {
     pub services: BTreeMap<u32, Vec<u8>>,
     /// Blocks that answer STORE SYSTEM INFORMATION for a function and its selectors.
     pub systems: BTreeMap<(u8, u16, u16), Vec<u8>>,
+    /// Responses to requests of the channel subsystem, by command; any other response is 0004.
+    pub requests: BTreeMap<u16, Vec<u8>>,
     /// Page-table entries that were invalidated, by table and page.
     pub invalidated: Vec<(Real, Virtual)>,
     /// How often the TLB was purged.
@@ -94,6 +96,7 @@ impl ArrayMachine {
             typed: Vec::new(),
             services: BTreeMap::new(),
             systems: BTreeMap::new(),
+            requests: BTreeMap::new(),
             invalidated: Vec::new(),
             purges: 0,
             random: 0,
@@ -338,6 +341,15 @@ impl Hardware for ArrayMachine {
             Some(answer) => sccb[..answer.len()].copy_from_slice(answer),
             None => sccb[6..8].copy_from_slice(&0x01F0_u16.to_be_bytes()),
         }
+        ConditionCode::Zero
+    }
+
+    fn channel_subsystem_call(&mut self, block: &mut [u8; 4096]) -> ConditionCode {
+        let length = usize::from(u16::from_be_bytes([block[0], block[1]]));
+        let command = u16::from_be_bytes([block[2], block[3]]);
+        let none = vec![0, 8, 0, 4, 0, 0, 0, 0];
+        let response = self.requests.get(&command).unwrap_or(&none);
+        block[length..][..response.len()].copy_from_slice(response);
         ConditionCode::Zero
     }
 

@@ -113,6 +113,9 @@ pub trait Hardware {
     fn true_random(&mut self, into: &mut [u8]);
     /// SERVICE CALL with a copied SCCB: the machine's own answer to READ SCP INFO and its like.
     fn service_call(&mut self, command: u32, sccb: &mut [u8; 4096]) -> ConditionCode;
+    /// CHANNEL SUBSYSTEM CALL of the machine below with a copied block: a request, whose length has been
+    /// tested, and behind it the response.
+    fn channel_subsystem_call(&mut self, block: &mut [u8; 4096]) -> ConditionCode;
     /// Bytes for the guest's console channel.
     fn console_write(&mut self, bytes: &[u8]);
     /// Bytes that were typed for the guest; how many were put into `into`.

@@ -173,6 +173,18 @@ pub unsafe fn servc(command: u32, sccb: *mut u8) -> ConditionCode {
     condition(ipm)
 }
 
+/// CHANNEL SUBSYSTEM CALL with a block on its boundary: a request whose length is from 16 to 4080, and
+/// behind it room for the response.
+pub fn chsc(block: &mut [u8; 4096]) -> ConditionCode {
+    let ipm: u64;
+    // SAFETY: the block is the caller's, and request and response stay within it.
+    unsafe {
+        asm!(".insn rre,0xb25f0000,{at},%r0", "ipm {cc}", at = in(reg_addr) block.as_mut_ptr(),
+            cc = lateout(reg) ipm, options(nostack));
+    }
+    condition(ipm)
+}
+
 /// SIGNAL PROCESSOR; gives the condition code and, with code 1, the status.
 ///
 /// # Safety

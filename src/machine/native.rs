@@ -353,6 +353,14 @@ impl Hardware for Native {
         }
     }
 
+    fn channel_subsystem_call(&mut self, request: &mut [u8; 4096]) -> ConditionCode {
+        let mut block = sclp::SCCB.lock();
+        block.0.copy_from_slice(request);
+        let code = instruction::chsc(&mut block.0);
+        request.copy_from_slice(&block.0);
+        code
+    }
+
     fn console_write(&mut self, bytes: &[u8]) {
         console::send(Channel::Console, &[bytes]);
     }

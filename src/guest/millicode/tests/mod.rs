@@ -240,6 +240,36 @@ fn a_channel_subsystem_without_subchannels_is_quiet() {
 }
 
 #[test]
+fn the_channel_subsystem_answers_behind_the_request_and_refuses_what_it_does_not_offer() {
+    let mut bench = Bench::new();
+    let call = Instruction::Chsc { r1: 2 };
+    bench.cpu.general[2] = 0x2000;
+    let characteristics = vec![0, 12, 0, 1, 0, 0, 0, 0, 3, 0, 0, 7];
+    bench.hardware.requests.insert(0x10, characteristics);
+    bench.set(0x2000, &[0xFF; 4096]);
+    bench.set(0x2000, &[0, 16, 0, 0x10, 0, 0, 0, 0]);
+    assert_eq!(complete(&mut bench, call), 0);
+    assert_eq!(bench.doubleword(0x2000), 0x0010_0010_0000_0000);
+    assert_eq!(bench.doubleword(0x2010), 0x000C_0001_0000_0000);
+    assert_eq!(bench.doubleword(0x2018), 0x0300_0007_FFFF_FFFF);
+    // Another command: the machine below does not learn of it, though it would answer.
+    bench.hardware.requests.insert(0x04, vec![0, 8, 0, 1]);
+    bench.set(0x2000, &[0x0F, 0xF0, 0, 0x04]);
+    assert_eq!(complete(&mut bench, call), 0);
+    assert_eq!(bench.doubleword(0x2FF0), 0x0008_0004_0000_0000);
+    for length in [0_u16, 8, 17, 4088, 0xFFF0] {
+        bench.set(0x2000, &length.to_be_bytes());
+        assert_eq!(exception(&mut bench, call), ProgramInterruption::Operand);
+    }
+    bench.cpu.general[2] = 0x2800;
+    let unaligned = exception(&mut bench, call);
+    assert_eq!(unaligned, ProgramInterruption::Specification);
+    bench.cpu.general[2] = bench.configuration.storage_end;
+    let beyond = exception(&mut bench, call);
+    assert_eq!(beyond, ProgramInterruption::Addressing);
+}
+
+#[test]
 fn diagnose_gives_up_the_turn_and_refuses_every_other_function() {
     let mut bench = Bench::new();
     bench.cpu.set_cc(ConditionCode::Two);
