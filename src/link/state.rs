@@ -54,6 +54,8 @@ pub enum Reason {
     CheckStop = 2,
     /// The operator ended it.
     Operator = 3,
+    /// It stopped its CPUs, the last one itself: it has switched the machine off. A success.
+    Stopped = 4,
 }
 
 impl Reason {
@@ -63,6 +65,7 @@ impl Reason {
             1 => Self::DisabledWait,
             2 => Self::CheckStop,
             3 => Self::Operator,
+            4 => Self::Stopped,
             _ => return None,
         })
     }

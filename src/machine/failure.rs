@@ -18,7 +18,7 @@ use zerocopy::byteorder::big_endian::U64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum WaitState {
-    /// The guest ended by a disabled wait at FFF: success.
+    /// The guest ended by a disabled wait at FFF, or stopped all its CPUs: success.
     Success = 0xFFF,
     /// There is too little storage, or the machine does not say how much.
     Storage = 0x101,

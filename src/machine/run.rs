@@ -86,8 +86,25 @@ pub fn end_by_operator(machine: &'static Machine) -> ! {
     end(machine, vcpu, Reason::Operator, WaitState::OperatorEnd)
 }
 
+/// Every CPU is down, `cpu` is the last to have gone, and nothing can start one again.
+///
+/// Those in a disabled wait or in the check-stop state, as one bit each in `ended`, say how it went: this
+/// CPU first. A guest that has only stopped its CPUs has switched its machine off.
+pub fn guest_is_down(cpu: &mut Cpu, ended: u32) -> ! {
+    let machine = cpu.machine;
+    if ended & (1 << cpu.vcpu.address) != 0 {
+        guest_ended(cpu)
+    }
+    if let Some(other) = machine.cpus.get(ended.trailing_zeros() as usize) {
+        // SAFETY: that CPU waits for its turn, which nobody will give it any more; it is not this one,
+        // which is stopped.
+        guest_ended(unsafe { &mut *other.get() });
+    }
+    end(machine, &cpu.vcpu, Reason::Stopped, WaitState::Success)
+}
+
 /// The guest has ended on `cpu` by a disabled wait or the check-stop state.
-pub fn guest_ended(cpu: &mut Cpu) -> ! {
+fn guest_ended(cpu: &mut Cpu) -> ! {
     let psw = cpu.vcpu.psw;
     let (reason, why) = match cpu.vcpu.state {
         CpuState::CheckStop => (Reason::CheckStop, WaitState::GuestCheckStop),

@@ -9,7 +9,7 @@ use crate::arch::control::{CR0_CLOCK_COMPARATOR, CR0_CPU_TIMER};
 use crate::arch::interruption::external;
 use crate::arch::psw;
 use crate::guest::assist;
-use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
+use crate::guest::configuration::{Configuration, MAXIMUM_CPUS, Mailbox};
 use crate::guest::dispatch::Next;
 use crate::guest::due::Due;
 use crate::guest::epoch;
@@ -36,6 +36,9 @@ static READY: AtomicU32 = AtomicU32::new(0);
 /// CPUs whose guest has ended: one bit each, from the right.
 static ENDED: AtomicU32 = AtomicU32::new(0);
 
+/// CPUs that are not in [`give`]: one bit each, from the right.
+static AWAKE: AtomicU32 = AtomicU32::new(0);
+
 /// Whether exact mode's rule holds.
 static EXACT: AtomicBool = AtomicBool::new(false);
 
@@ -51,8 +54,10 @@ static LAST_PROGRESS: AtomicU64 = AtomicU64::new(0);
 /// A sign of life about every tenth of a second of guest time, in clock units.
 const PROGRESS: u64 = 4096 * 100_000;
 
-/// Sets the rule of the run; called before any other CPU is started.
+/// Sets the rule of the run; called on the first CPU before any other is started.
 pub fn set_rule(exact: bool, slice: u64) {
+    // In real time the others come to their first wait while this one still prepares the guest.
+    AWAKE.store(1, Ordering::SeqCst);
     EXACT.store(exact, Ordering::SeqCst);
     SLICE.store(slice, Ordering::SeqCst);
 }
@@ -96,6 +101,7 @@ pub fn end(cpu: &mut Cpu) {
 
 /// Begins a slice.
 fn begin(cpu: &mut Cpu) {
+    AWAKE.fetch_or(1 << cpu.vcpu.address, Ordering::SeqCst);
     let configuration = &cpu.machine.configuration;
     if configuration.threads.enabled() {
         let busy = threads::sibling(configuration, cpu.vcpu.address)
@@ -176,9 +182,6 @@ pub fn give(cpu: &mut Cpu, next: Next) {
     let bit = 1 << me;
     if next == Next::Ended {
         ENDED.fetch_or(bit, Ordering::SeqCst);
-        if every_cpu_is_down(configuration, me) {
-            run::guest_ended(cpu);
-        }
     }
     if next == Next::Yield {
         READY.fetch_or(bit, Ordering::SeqCst);
@@ -189,6 +192,10 @@ pub fn give(cpu: &mut Cpu, next: Next) {
         if mailbox.orders.load(Ordering::SeqCst) != 0 {
             READY.fetch_or(bit, Ordering::SeqCst);
         }
+    }
+    let was_last = AWAKE.fetch_and(!bit, Ordering::SeqCst) == bit;
+    if was_last && matches!(next, Next::Stopped | Next::Ended) && nobody_can_start(configuration) {
+        run::guest_is_down(cpu, ENDED.load(Ordering::SeqCst));
     }
     let stopped_at = instruction::stckf();
     if EXACT.load(Ordering::Relaxed) {
@@ -256,14 +263,22 @@ pub fn occupied(cpu: &mut Cpu) {
     begin(cpu);
 }
 
-/// Whether no CPU but `me` is operating.
-fn every_cpu_is_down(configuration: &Configuration, me: u16) -> bool {
+/// Whether every CPU is down and none has an order to carry out, which might start it.
+///
+/// A CPU takes its orders while it is awake, and shows its new state after that: so the orders are looked
+/// at first.
+fn nobody_can_start(configuration: &Configuration) -> bool {
+    let mailboxes = &configuration.mailboxes[..usize::from(configuration.cpus).min(MAXIMUM_CPUS)];
+    let ordered = |mailbox: &Mailbox| mailbox.orders.load(Ordering::SeqCst) != 0;
+    if mailboxes.iter().any(ordered)
+        || READY.load(Ordering::SeqCst) != 0
+        || AWAKE.load(Ordering::SeqCst) != 0
+    {
+        return false;
+    }
     let ended = ENDED.load(Ordering::SeqCst);
-    (0..configuration.cpus).all(|cpu| {
-        let mailbox = &configuration.mailboxes[usize::from(cpu) & (MAXIMUM_CPUS - 1)];
-        cpu == me
-            || ended & (1 << cpu) != 0
-            || mailbox.state.load(Ordering::SeqCst) != CpuState::Operating as u8
+    mailboxes.iter().enumerate().all(|(cpu, mailbox)| {
+        ended & (1 << cpu) != 0 || mailbox.state.load(Ordering::SeqCst) != CpuState::Operating as u8
     })
 }
 

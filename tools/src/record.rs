@@ -95,7 +95,11 @@ pub struct GuestEnd {
 impl GuestEnd {
     /// Whether the guest says that it succeeded.
     pub fn is_success(&self) -> bool {
-        self.reason == Reason::DisabledWait as u8 && self.psw_address == SUCCESS_ADDRESS
+        match Reason::from_number(self.reason) {
+            Some(Reason::DisabledWait) => self.psw_address == SUCCESS_ADDRESS,
+            Some(Reason::Stopped) => true,
+            _ => false,
+        }
     }
 }
 
@@ -121,6 +125,7 @@ impl End {
                     end.psw_mask, end.psw_address, end.cpu
                 );
                 match Reason::from_number(end.reason) {
+                    Some(Reason::Stopped) => "the guest stopped all its CPUs".to_owned(),
                     _ if end.is_success() => "the guest ended with success".to_owned(),
                     Some(Reason::DisabledWait) => format!("the guest failed: disabled wait, {psw}"),
                     Some(Reason::CheckStop) => {
@@ -327,7 +332,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn only_a_disabled_wait_at_fff_is_success() {
+    fn a_disabled_wait_at_fff_and_stopped_cpus_are_success() {
         let end = |reason: Reason, psw_address| {
             End::Guest(GuestEnd {
                 cpu: 0,
@@ -339,6 +344,7 @@ pub(crate) mod tests {
         assert_eq!(end(Reason::DisabledWait, 0xFFF).exit_code(), 0);
         assert_eq!(end(Reason::DisabledWait, 0xFFE).exit_code(), 3);
         assert_eq!(end(Reason::CheckStop, 0xFFF).exit_code(), 3);
+        assert_eq!(end(Reason::Stopped, 0xBAD).exit_code(), 0);
         assert_eq!(End::Waiting.exit_code(), 3);
         for end in [End::Running, End::Interrupted, End::TimeLimit] {
             assert_eq!(end.exit_code(), 2);
