@@ -1,5 +1,7 @@
 //! The command line.
 
+mod linux;
+
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand};
@@ -12,6 +14,8 @@ use crate::{
     image::Form,
     options::{Rtc, RunOptions, Sampling, Storage},
 };
+
+pub use linux::LinuxArguments;
 
 /// Runs a program above Millimeter in QEMU and shows where its time goes.
 ///
@@ -40,6 +44,12 @@ pub enum Command {
     Run(Box<RunArguments>),
     /// Run a guest with this terminal as its console and the operator's
     Console(Box<RunArguments>),
+    /// Boot Linux and run a command in it
+    ///
+    /// Gets Debian's kernel and tools for s390x with this computer's apt, keeps them in the user's cache
+    /// directory, and shows what the command writes. Exit codes: the command's own; 3 the guest ended
+    /// before the command did, 2 the tool failed.
+    Linux(Box<LinuxArguments>),
     /// Report again from the raw files of a run
     Report {
         /// The directory of the run

@@ -173,8 +173,17 @@ fn last_lines(text: &str, number: usize) -> String {
 
 /// Holds a file of the target directory against everyone else until it is dropped.
 pub(crate) fn lock(name: &str, other: &str, progress: &Progress) -> Result<File> {
-    let directory = target_directory();
-    fs::create_dir_all(&directory)
+    lock_in(&target_directory(), name, other, progress)
+}
+
+/// Holds a file of this directory against everyone else until it is dropped.
+pub(crate) fn lock_in(
+    directory: &Path,
+    name: &str,
+    other: &str,
+    progress: &Progress,
+) -> Result<File> {
+    fs::create_dir_all(directory)
         .with_context(|| format!("cannot create {}", directory.display()))?;
     let path = directory.join(name);
     let file = File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;

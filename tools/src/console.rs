@@ -36,7 +36,7 @@ pub fn run(options: &RunOptions, progress: &Progress) -> Result<RunOutcome> {
         &options,
         progress,
         Some(Person {
-            input: typed(),
+            input: Some(typed()),
             screen: &mut stdout(),
         }),
     )

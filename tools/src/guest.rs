@@ -22,7 +22,7 @@ use crate::{build, progress::Progress, symbols::SymbolTable};
 pub const DEFAULT_GUEST: &str = "workload";
 
 /// PSW bits 31 and 32: 64-bit addressing. An ELF starts disabled, in supervisor state, DAT off.
-const ELF_PSW_MASK: u64 = 0x0000_0001_8000_0000;
+pub const ELF_PSW_MASK: u64 = 0x0000_0001_8000_0000;
 
 /// Bit 12 of a PSW of 64 bits is one; the z/Architecture PSW that it becomes has a zero there.
 const SHORT_PSW_BIT_12: u64 = 0x0008_0000_0000_0000;

@@ -172,10 +172,11 @@ fn install(packages: &[&str], progress: &Progress) -> Result<()> {
     let mut tell = |line: &str| step.update(line);
     // What an update complains of is often why an installation fails: apt-get itself goes on
     // without the lists that it could not fetch. Old lists may still serve, so we do, too.
-    let update = AptGet::run(&["update"], &mut tell)?;
+    let here = Path::new(".");
+    let update = AptGet::run(&["update"], here, &mut tell)?;
     let mut arguments = vec!["install", "--yes", "--no-install-recommends"];
     arguments.extend_from_slice(packages);
-    let install = AptGet::run(&arguments, &mut tell)?;
+    let install = AptGet::run(&arguments, here, &mut tell)?;
     if !install.succeeded {
         let mut complaints = update.complaints.trim_end().to_owned();
         if !complaints.is_empty() {
@@ -189,17 +190,21 @@ fn install(packages: &[&str], progress: &Progress) -> Result<()> {
 }
 
 /// What came of a call of apt-get.
-struct AptGet {
-    succeeded: bool,
-    complaints: String,
+pub(crate) struct AptGet {
+    /// Whether it did what it was called for.
+    pub succeeded: bool,
+    /// What it said on standard error.
+    pub complaints: String,
 }
 
 impl AptGet {
-    fn run(arguments: &[&str], tell: &mut dyn FnMut(&str)) -> Result<Self> {
+    /// Calls it in this directory, and tells what it says meanwhile.
+    pub fn run(arguments: &[&str], directory: &Path, tell: &mut dyn FnMut(&str)) -> Result<Self> {
         let mut child = Command::new("apt-get")
             // A fresh computer updates itself in the background: wait until it has.
             .arg("-oDPkg::Lock::Timeout=300")
             .args(arguments)
+            .current_dir(directory)
             .env("DEBIAN_FRONTEND", "noninteractive")
             .env("LC_ALL", "C.UTF-8")
             .stdin(Stdio::null())

@@ -8,6 +8,7 @@
 //! - [`run`]: a run above the machine ([`run::run`]) and one on bare QEMU ([`run::run_native`]).
 //! - [`session`]: the conversation with the machine; [`collect`] keeps what it says.
 //! - [`report`]: from the raw files to results; [`table`] and [`json`] give them a form.
+//! - [`linux`]: Debian's kernels as guests, and a command in them.
 //! - [`clause`]: what a guest says about itself. [`conformance`]: which statements of the book the
 //!   behaviour guests show.
 //! - [`mod@bench`]: what the machine costs. [`doctor`]: what this computer lacks.
@@ -32,6 +33,7 @@ pub mod image;
 pub mod install;
 pub mod interrupt;
 pub mod json;
+pub mod linux;
 pub mod log;
 pub mod options;
 pub mod progress;

@@ -11,8 +11,8 @@ use std::{
 use anyhow::{Context, Result};
 use clap::Parser;
 use measure::{
-    args::{Arguments, Command, RunArguments},
-    bench, build, conformance, console, counter_table, doctor, image, interrupt, json,
+    args::{Arguments, Command, LinuxArguments, RunArguments},
+    bench, build, conformance, console, counter_table, doctor, image, interrupt, json, linux,
     options::RunOptions,
     progress::Progress,
     record::End,
@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         None => measure(&arguments.run, &progress),
         Some(Command::Run(run)) => measure(&run, &progress),
         Some(Command::Console(run)) => interact(&run, &progress),
+        Some(Command::Linux(linux)) => boot(&linux, &progress),
         Some(Command::Report { dir, json }) => report(&dir, json.as_deref()),
         Some(Command::Image { form, out }) => write_image(form, &out, &progress),
         Some(Command::Bench { qemu, pairs }) => measure_machine(qemu, pairs, &progress),
@@ -67,6 +68,20 @@ fn measure(arguments: &RunArguments, progress: &Progress) -> Result<u8> {
 fn interact(arguments: &RunArguments, progress: &Progress) -> Result<u8> {
     let outcome = console::run(&arguments.options(), progress)?;
     finish(&outcome, arguments.json.as_deref(), progress)
+}
+
+fn boot(arguments: &LinuxArguments, progress: &Progress) -> Result<u8> {
+    let outcome = linux::run(&arguments.options()?, progress, &mut stdout())?;
+    if outcome.run.report.record.interval != 0 {
+        say(&table::text(&outcome.run.report))?;
+    }
+    if let Some(file) = &arguments.json {
+        json::write(&outcome.run.report, file)?;
+    }
+    if let Some(complaint) = outcome.complaint() {
+        progress.note(&format!("error: {complaint}"));
+    }
+    Ok(outcome.exit_code())
 }
 
 fn finish(outcome: &RunOutcome, json: Option<&Path>, progress: &Progress) -> Result<u8> {

@@ -97,6 +97,14 @@ impl Step {
         }
     }
 
+    /// Does what writes to the terminal, with the moving line out of the way.
+    pub fn aside(&self, write: impl FnOnce()) {
+        match &self.bar {
+            Some(bar) => bar.suspend(write),
+            None => write(),
+        }
+    }
+
     /// Ends the step and says what came of it.
     pub fn done(self, outcome: &str) {
         let seconds = self.began.elapsed().as_secs_f64();

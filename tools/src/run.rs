@@ -51,8 +51,8 @@ pub struct RunOutcome {
 
 /// A person at the console.
 pub struct Person<'a> {
-    /// What is typed.
-    pub input: Receiver<Input>,
+    /// What is typed, by one who types.
+    pub input: Option<Receiver<Input>>,
     /// Where the guest's console and the machine's answers are shown.
     pub screen: &'a mut dyn Write,
 }
@@ -71,11 +71,24 @@ pub fn run_with(
 ) -> Result<RunOutcome> {
     options.check()?;
     doctor::provide(options.qemu.as_deref(), progress)?;
-    let qemu = Qemu::locate(options.qemu.as_deref())?;
-    let image = build::build_image(progress)?;
     let guest = Guest::find(&options.guest, progress)?;
-    let cpus = options.cpus_for(&guest)?;
-    let staging = Staging::new(&stage::plan(&guest, options)?)?;
+    run_guest(&guest, options, progress, person)
+}
+
+/// Runs a guest that has been found.
+pub fn run_guest(
+    guest: &Guest,
+    options: &RunOptions,
+    progress: &Progress,
+    person: Option<Person<'_>>,
+) -> Result<RunOutcome> {
+    options.check()?;
+    doctor::provide(options.qemu.as_deref(), progress)?;
+    let qemu = Qemu::locate(options.qemu.as_deref())?;
+    let cpus = options.cpus_for(guest)?;
+    let plan = stage::plan(guest, options)?;
+    let image = build::build_image(progress)?;
+    let staging = Staging::new(&plan)?;
     let elf =
         fs::read(&image).with_context(|| format!("cannot read the image {}", image.display()))?;
     let table = log::table(&image, &elf)?;
@@ -129,16 +142,18 @@ pub fn run_with(
         Sampling::Off => format!("running {}", guest.name),
         Sampling::Every(_) => format!("measuring {}", guest.name),
     };
-    let is_live = person.is_some();
-    let progress = if is_live { &Progress::Silent } else { progress };
+    let (live, echo) = match person {
+        Some(person) => (person.input, Some(person.screen)),
+        None => (None, None),
+    };
+    let progress = match live {
+        Some(_) => &Progress::Silent,
+        None => progress,
+    };
     let mut step = progress.step(&format!(
         "{what} in {qemu}, raw files in {}",
         directory.display()
     ));
-    let (live, echo) = match person {
-        Some(person) => (Some(person.input), Some(person.screen)),
-        None => (None, None),
-    };
     let host = Host {
         script: options.script.iter().cloned().collect(),
         pause: options.pause,

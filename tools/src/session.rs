@@ -283,7 +283,8 @@ impl Session<'_, '_, '_> {
     fn show(&mut self, bytes: &[u8]) {
         if let Some(echo) = &mut self.host.echo {
             // A reader who has gone away must not end the run.
-            let _ = echo.write_all(bytes).and_then(|()| echo.flush());
+            self.step
+                .aside(|| drop(echo.write_all(bytes).and_then(|()| echo.flush())));
         }
     }
 

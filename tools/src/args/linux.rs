@@ -1,0 +1,202 @@
+//! The command line of `linux`.
+
+use std::{path::PathBuf, time::Duration};
+
+use anyhow::{Result, bail};
+use clap::Args;
+
+use crate::{
+    args::frequency,
+    configuration::Configuration,
+    linux::{LinuxOptions, Release},
+    options::{Rtc, RunOptions, Sampling, Storage},
+};
+
+/// Options of `linux`.
+#[derive(Clone, Debug, Args)]
+pub struct LinuxArguments {
+    /// Which of Debian's kernels
+    #[arg(long, value_enum, default_value = "6.1", conflicts_with = "kernel")]
+    pub release: Release,
+    /// A kernel of your own: the bzImage that is installed as /boot/vmlinuz
+    #[arg(long, value_name = "FILE")]
+    pub kernel: Option<PathBuf>,
+    /// An initrd of your own, whose /bin/sh runs the command; without one its own first process runs
+    #[arg(long, value_name = "FILE")]
+    pub initrd: Option<PathBuf>,
+    /// More of the kernel's command line
+    #[arg(long, value_name = "ARGUMENTS", allow_hyphen_values = true)]
+    pub append: Option<String>,
+    /// A script that is run by the guest's /bin/sh; what follows -- is its arguments
+    #[arg(long, value_name = "FILE")]
+    pub script: Option<PathBuf>,
+    /// Show the whole console, the kernel's messages included
+    #[arg(long)]
+    pub verbose: bool,
+    /// CPUs of the guest
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4))]
+    pub cpus: u32,
+    /// Storage of the machine, as 512M or 2G
+    #[arg(long, value_name = "SIZE", default_value = "512M")]
+    pub storage: Storage,
+    /// Profile from below: cycles from one sample to the next, 1000 to 4294967296, or off
+    #[arg(
+        long,
+        value_name = "CYCLES",
+        default_value = "off",
+        conflicts_with = "freq"
+    )]
+    pub interval: Sampling,
+    /// Profile from below: samples per second of guest time
+    #[arg(long, value_name = "HZ", value_parser = frequency)]
+    pub freq: Option<Sampling>,
+    /// Take no samples (what is done if nothing is said)
+    #[arg(long, conflicts_with_all = ["freq", "interval"])]
+    pub no_sampling: bool,
+    /// The date at which the machine's clock starts: now, or UTC as 2026-01-01T00:00:00
+    #[arg(long, value_name = "TIME", default_value = "now")]
+    pub rtc: Rtc,
+    /// The QEMU to use
+    #[arg(long, value_name = "PATH")]
+    pub qemu: Option<PathBuf>,
+    /// QEMU's name of the CPU below the machine
+    #[arg(long, value_name = "MODEL", default_value = "max")]
+    pub cpu_model: String,
+    /// Supply the cryptographic functions of the message-security assist, and let the guest count them
+    #[arg(long)]
+    pub cryptography: bool,
+    /// Where the raw files go [default: a fresh millimeter-linux-N]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Write the report of the machine as a JSON object to this file
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Seconds after which a link that says nothing has failed
+    ///
+    /// It is longer than that of other guests: while Linux changes its own tables a second of the machine is
+    /// hardly any time of the guest, by which its signs of life go.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
+    pub silence: u64,
+    /// Seconds after which a guest that has not ended is ended
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub limit: Option<u64>,
+    /// What the guest finds.
+    #[command(flatten, next_help_heading = "What the guest finds")]
+    pub configuration: Configuration,
+    /// Not there: see [`LinuxArguments::options`].
+    #[arg(long, hide = true)]
+    pub disk: Option<PathBuf>,
+    /// Not there: see [`LinuxArguments::options`].
+    #[arg(long, hide = true)]
+    pub real_time: bool,
+    /// What /bin/sh runs: one word is a line for the shell, several are a program and its arguments
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+}
+
+impl LinuxArguments {
+    /// The options that these arguments are.
+    pub fn options(&self) -> Result<LinuxOptions> {
+        if self.disk.is_some() || self.real_time {
+            bail!(
+                "Linux has no disks here and runs in exact mode only; leave --disk and --real-time out"
+            );
+        }
+        let has_work = self.script.is_some() || !self.command.is_empty();
+        if !has_work && self.initrd.is_none() {
+            bail!(
+                "nothing to run: Linux has no shell to type in here; give a command, as in `cargo measure linux -- 'uname -a'`, or --script FILE"
+            );
+        }
+        let sampling = if self.no_sampling {
+            Sampling::Off
+        } else {
+            self.freq.unwrap_or(self.interval)
+        };
+        Ok(LinuxOptions {
+            release: self.release,
+            kernel: self.kernel.clone(),
+            initrd: self.initrd.clone(),
+            append: self.append.clone(),
+            script: self.script.clone(),
+            command: self.command.clone(),
+            verbose: self.verbose,
+            run: RunOptions {
+                cpus: Some(self.cpus),
+                storage: self.storage,
+                configuration: self.configuration.clone(),
+                sampling,
+                rtc: self.rtc,
+                qemu: self.qemu.clone(),
+                cpu_model: self.cpu_model.clone(),
+                out: self.out.clone(),
+                cryptography: self.cryptography,
+                silence: Duration::from_secs(self.silence),
+                limit: self.limit.map(Duration::from_secs),
+                ..RunOptions::new("linux")
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Arguments, Command};
+    use clap::Parser;
+
+    fn linux(line: &[&str]) -> Result<LinuxOptions, String> {
+        let words = ["measure", "linux"].iter().chain(line);
+        let arguments = Arguments::try_parse_from(words).map_err(|error| error.to_string())?;
+        match arguments.command {
+            Some(Command::Linux(linux)) => linux.options().map_err(|error| error.to_string()),
+            other => Err(format!("{other:?}")),
+        }
+    }
+
+    #[test]
+    fn linux_runs_what_stands_behind_two_hyphens() {
+        let options = linux(&["--", "perf", "stat", "--cpus"]).unwrap();
+        assert_eq!(options.command, ["perf", "stat", "--cpus"]);
+        assert_eq!(options.release, Release::V6_1);
+        assert_eq!(
+            (options.run.sampling, options.run.cpus),
+            (Sampling::Off, Some(1))
+        );
+        let options = linux(&[
+            "--release",
+            "6.12",
+            "--freq",
+            "1000",
+            "--script",
+            "/s",
+            "--",
+            "a",
+        ]);
+        let options = options.unwrap();
+        assert_eq!(options.release, Release::V6_12);
+        assert_eq!(options.run.sampling, Sampling::Every(1_000_000));
+        assert_eq!(options.script, Some("/s".into()));
+        assert!(linux(&["--initrd", "/i"]).unwrap().command.is_empty());
+    }
+
+    #[test]
+    fn linux_says_what_it_does_not_do() {
+        assert!(linux(&[]).unwrap_err().contains("nothing to run"));
+        for line in [
+            &["--disk", "/d", "--", "ls"][..],
+            &["--real-time", "--", "ls"],
+        ] {
+            assert!(
+                linux(line)
+                    .unwrap_err()
+                    .contains("leave --disk and --real-time out")
+            );
+        }
+        assert!(
+            linux(&["--release", "5.10", "--", "ls"])
+                .unwrap_err()
+                .contains("6.1, 6.12")
+        );
+    }
+}

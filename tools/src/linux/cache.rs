@@ -1,0 +1,111 @@
+//! Where what was fetched stays: below the user's cache directory, never in the repository.
+//!
+//! An entry is a directory. It is made under another name and gets its own when it is complete, so what
+//! has its name can be used. Nothing in it is ever changed: whoever wants newer packages removes it.
+
+use std::{
+    env,
+    ffi::OsString,
+    fs::{self, File},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+
+use crate::{build, progress::Progress};
+
+/// The directory of all entries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cache {
+    directory: PathBuf,
+}
+
+impl Cache {
+    /// The user's, by the rules of the XDG base directories.
+    pub fn of_user() -> Result<Self> {
+        let base = base(env::var_os("XDG_CACHE_HOME"), env::var_os("HOME"));
+        let base = base.context(
+            "there is no place to keep Debian's packages; set XDG_CACHE_HOME or HOME to a directory",
+        )?;
+        Ok(Self {
+            directory: base.join("millimeter/linux"),
+        })
+    }
+
+    /// The entry of this name, made now if it is not there. `make` gets an empty directory.
+    pub fn entry(
+        &self,
+        name: &str,
+        progress: &Progress,
+        make: impl FnOnce(&Path) -> Result<()>,
+    ) -> Result<PathBuf> {
+        let entry = self.directory.join(name);
+        if entry.is_dir() {
+            return Ok(entry);
+        }
+        let _alone = self.lock(progress)?;
+        // Whoever waited here may find everything done.
+        if entry.is_dir() {
+            return Ok(entry);
+        }
+        let new = tempfile::Builder::new()
+            .prefix("incomplete-")
+            .tempdir_in(&self.directory)
+            .with_context(|| {
+                format!("cannot create a directory in {}", self.directory.display())
+            })?;
+        let inside = new.path().join("entry");
+        fs::create_dir(&inside).with_context(|| format!("cannot create {}", inside.display()))?;
+        make(&inside)?;
+        fs::rename(&inside, &entry)
+            .with_context(|| format!("cannot create {}", entry.display()))?;
+        Ok(entry)
+    }
+
+    fn lock(&self, progress: &Progress) -> Result<File> {
+        build::lock_in(&self.directory, "lock", "another download", progress)
+    }
+}
+
+/// `XDG_CACHE_HOME` if it is absolute, else `.cache` in the home directory.
+fn base(chosen: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
+    let chosen = chosen.map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = home.map(PathBuf::from).filter(|path| path.is_absolute());
+    chosen.or_else(|| Some(home?.join(".cache")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::bail;
+
+    #[test]
+    fn the_cache_is_where_the_user_wants_it_or_in_the_home_directory() {
+        let path = |text: &str| Some(OsString::from(text));
+        assert_eq!(base(path("/c"), path("/h")), Some("/c".into()));
+        assert_eq!(base(None, path("/h")), Some("/h/.cache".into()));
+        assert_eq!(base(path("c"), path("/h")), Some("/h/.cache".into()));
+        assert_eq!(base(path(""), None), None);
+    }
+
+    #[test]
+    fn an_entry_is_made_once_and_one_that_failed_leaves_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache {
+            directory: directory.path().join("deep/linux"),
+        };
+        let failed = cache.entry("a", &Progress::Silent, |new| {
+            fs::write(new.join("half"), "")?;
+            bail!("no more")
+        });
+        assert_eq!(failed.unwrap_err().to_string(), "no more");
+        assert!(!cache.directory.join("a").exists());
+        let entry = cache.entry("a", &Progress::Silent, |new| {
+            Ok(fs::write(new.join("file"), "whole")?)
+        });
+        assert_eq!(fs::read(entry.unwrap().join("file")).unwrap(), b"whole");
+        let again = cache.entry("a", &Progress::Silent, |_| bail!("made twice"));
+        assert_eq!(again.unwrap(), cache.directory.join("a"));
+        assert_eq!(fs::read_dir(&cache.directory).unwrap().count(), 2);
+    }
+}

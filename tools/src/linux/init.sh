@@ -1,0 +1,23 @@
+#!/bin/sh
+# The first process of the guest: runs the command, and says on the console where its output begins and how
+# it ended. The lines that begin with a record separator are for the host and are not shown.
+export PATH=/bin:/sbin:/usr/bin:/usr/sbin HOME=/root TERM=dumb
+if [ ! -e /bin/mount ] && [ -x /bin/busybox ]; then
+    /bin/busybox --install -s /bin 2>/dev/null
+fi
+mkdir -p /proc /sys /dev /tmp /root
+mount -t proc proc /proc 2>/dev/null
+mount -t sysfs sysfs /sys 2>/dev/null
+mount -t devtmpfs devtmpfs /dev 2>/dev/null
+# Bytes arrive as they are written, and messages of the kernel do not come between them.
+stty -onlcr 2>/dev/null
+[ -e /millimeter/verbose ] || echo 1 >/proc/sys/kernel/printk
+cd /root || exit
+printf '\036millimeter: command\n'
+# As for a program whose output is kept: not a terminal.
+{
+    /bin/sh /millimeter/command </dev/null 2>&1
+    echo $? >/millimeter/code
+} | cat
+printf '\036millimeter: exit %s\n' "$(cat /millimeter/code)"
+poweroff -f

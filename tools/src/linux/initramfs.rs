@@ -1,0 +1,252 @@
+//! The guest's first file system: an archive that the kernel unpacks into storage.
+//!
+//! It has two parts, and the kernel takes one after the other: the programs, or an archive of the user's
+//! own, and the command with the script that runs it. The same files give the same bytes: names in
+//! order, one owner, no times. It is not compressed, because the guest would have to undo that.
+
+use std::{collections::BTreeMap, fs, io::Write, path::Path};
+
+use anyhow::{Context, Result, bail};
+use cpio::newc::{Builder, ModeFileType, trailer};
+
+/// The first process of the guest.
+pub const INIT: &str = "/millimeter/init";
+
+/// An archive's next part begins on such a boundary.
+const ALIGNMENT: usize = 4;
+
+/// What one name in an archive is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Node {
+    Directory,
+    Program(Vec<u8>),
+    File(Vec<u8>),
+    Link(&'static str),
+}
+
+/// What the guest is to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// For `/bin/sh`.
+    pub command: String,
+    /// A script, and what `/millimeter/script` is.
+    pub script: Option<Vec<u8>>,
+    /// Whether the kernel goes on to write on the console.
+    pub verbose: bool,
+}
+
+impl Work {
+    /// The words of a command line: a single one is a line for the shell, several are a program and its
+    /// arguments, each as it stands. With a script they are its arguments.
+    pub fn new(words: &[String], script: Option<Vec<u8>>, verbose: bool) -> Self {
+        let quoted: Vec<String> = words.iter().map(|word| quote(word)).collect();
+        let mut command = match (&script, words) {
+            (Some(_), _) => format!("exec /bin/sh /millimeter/script {}", quoted.join(" ")),
+            (None, [line]) => line.clone(),
+            (None, _) => quoted.join(" "),
+        };
+        command.push('\n');
+        Self {
+            command,
+            script,
+            verbose,
+        }
+    }
+}
+
+/// A word that the shell leaves as it is.
+fn quote(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// The archive of a guest: `base`, and the work on top of it.
+pub fn with_work(mut base: Vec<u8>, work: &Work) -> Result<Vec<u8>> {
+    let mut nodes = BTreeMap::from([
+        ("millimeter".to_owned(), Node::Directory),
+        (
+            INIT.trim_start_matches('/').to_owned(),
+            Node::Program(include_bytes!("init.sh").to_vec()),
+        ),
+        (
+            "millimeter/command".to_owned(),
+            Node::File(work.command.clone().into_bytes()),
+        ),
+    ]);
+    if let Some(script) = &work.script {
+        nodes.insert("millimeter/script".to_owned(), Node::File(script.clone()));
+    }
+    if work.verbose {
+        nodes.insert("millimeter/verbose".to_owned(), Node::File(Vec::new()));
+    }
+    base.resize(base.len().next_multiple_of(ALIGNMENT), 0);
+    base.extend(archive(&nodes)?);
+    Ok(base)
+}
+
+/// An archive of a tree of programs and libraries, with a shell.
+pub fn of_tree(tree: &Path) -> Result<Vec<u8>> {
+    let mut nodes = BTreeMap::from([("bin/sh".to_owned(), Node::Link("busybox"))]);
+    for name in [
+        "sbin", "usr/sbin", "etc", "proc", "sys", "dev", "tmp", "root",
+    ] {
+        nodes.insert(name.to_owned(), Node::Directory);
+    }
+    let mut directories = vec![tree.to_owned()];
+    while let Some(directory) = directories.pop() {
+        let entries = fs::read_dir(&directory)
+            .with_context(|| format!("cannot read {}", directory.display()))?;
+        for entry in entries {
+            let path = entry?.path();
+            let inside = path.strip_prefix(tree)?;
+            let name = inside.to_str().context("a file's name is not UTF-8")?;
+            let node = if path.is_dir() {
+                directories.push(path.clone());
+                Node::Directory
+            } else {
+                let data =
+                    fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+                Node::Program(data)
+            };
+            nodes.insert(name.to_owned(), node);
+        }
+    }
+    archive(&nodes)
+}
+
+/// Whether these bytes can be an archive for a kernel, compressed or not.
+pub fn check(file: &Path, data: &[u8]) -> Result<()> {
+    const BEGINNINGS: [&[u8]; 9] = [
+        b"070701",
+        b"070702",
+        b"\x1F\x8B",
+        b"BZh",
+        b"\xFD7zXZ\0",
+        b"\x5D\0\0",
+        b"\x89LZO",
+        b"\x02\x21\x4C\x18",
+        b"\x28\xB5\x2F\xFD",
+    ];
+    if !BEGINNINGS.iter().any(|begin| data.starts_with(begin)) {
+        bail!(
+            "{} is no initrd: it is neither a cpio archive (newc) nor one that gzip, bzip2, xz, lzma, lzop, lz4 or zstd compressed",
+            file.display()
+        );
+    }
+    Ok(())
+}
+
+fn archive(nodes: &BTreeMap<String, Node>) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    for (number, (name, node)) in (1..).zip(nodes) {
+        let (kind, mode, data) = match node {
+            Node::Directory => (ModeFileType::Directory, 0o755, &[][..]),
+            Node::Program(data) => (ModeFileType::Regular, 0o755, &data[..]),
+            Node::File(data) => (ModeFileType::Regular, 0o644, &data[..]),
+            Node::Link(target) => (ModeFileType::Symlink, 0o777, target.as_bytes()),
+        };
+        let length = u32::try_from(data.len())
+            .with_context(|| format!("{name} is too large for the guest's archive"))?;
+        let entry = Builder::new(name)
+            .ino(number)
+            .mode(mode)
+            .set_mode_file_type(kind);
+        let mut writer = entry.write(out, length);
+        out = writer
+            .write_all(data)
+            .and_then(|()| writer.finish())
+            .with_context(|| format!("cannot archive {name}"))?;
+    }
+    trailer(out).context("cannot end the archive")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names, modes and contents of an archive.
+    fn entries(mut data: &[u8]) -> Vec<(String, u32, Vec<u8>)> {
+        let mut found = Vec::new();
+        loop {
+            let mut reader = cpio::newc::Reader::new(data).unwrap();
+            let entry = reader.entry().clone();
+            if entry.is_trailer() {
+                return found;
+            }
+            assert_eq!((entry.mtime(), entry.uid(), entry.gid()), (0, 0, 0));
+            let mut content = Vec::new();
+            std::io::Read::read_to_end(&mut reader, &mut content).unwrap();
+            found.push((entry.name().to_owned(), entry.mode(), content));
+            data = reader.finish().unwrap();
+        }
+    }
+
+    #[test]
+    fn one_word_is_for_the_shell_and_several_are_a_program_with_arguments() {
+        let command = |words: &[&str], script: Option<&[u8]>| {
+            let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+            Work::new(&words, script.map(<[u8]>::to_vec), false).command
+        };
+        assert_eq!(
+            command(&["echo $HOME; exit 7"], None),
+            "echo $HOME; exit 7\n"
+        );
+        assert_eq!(
+            command(&["echo", "it's", ""], None),
+            "'echo' 'it'\\''s' ''\n"
+        );
+        assert_eq!(
+            command(&["a b"], Some(b"echo $1")),
+            "exec /bin/sh /millimeter/script 'a b'\n"
+        );
+    }
+
+    #[test]
+    fn the_same_tree_gives_the_same_archive_with_everything_in_order() {
+        let tree = tempfile::tempdir().unwrap();
+        fs::create_dir(tree.path().join("bin")).unwrap();
+        fs::write(tree.path().join("bin/busybox"), "ELF").unwrap();
+        let first = of_tree(tree.path()).unwrap();
+        fs::write(tree.path().join("bin/busybox"), "ELF").unwrap();
+        assert_eq!(first, of_tree(tree.path()).unwrap());
+        let entries = entries(&first);
+        assert!(entries.is_sorted_by(|a, b| a.0 < b.0));
+        let of = |name: &str| entries.iter().find(|entry| entry.0 == name).unwrap();
+        assert_eq!((of("bin").1, of("bin/busybox").1), (0o40755, 0o100_755));
+        assert_eq!(of("bin/sh").2, b"busybox");
+    }
+
+    #[test]
+    fn the_work_lies_on_top_of_any_archive() {
+        let words = ["true".to_owned()];
+        let work = Work::new(&words, Some(b"echo".to_vec()), true);
+        let whole = with_work(b"\x1F\x8Bxyz".to_vec(), &work).unwrap();
+        assert_eq!(whole[..8], *b"\x1F\x8Bxyz\0\0\0");
+        let entries = entries(&whole[8..]);
+        let names: Vec<&str> = entries.iter().map(|entry| &entry.0[..]).collect();
+        assert_eq!(
+            names,
+            [
+                "millimeter",
+                "millimeter/command",
+                "millimeter/init",
+                "millimeter/script",
+                "millimeter/verbose"
+            ]
+        );
+        assert_eq!(entries[2].1, 0o100_755);
+    }
+
+    #[test]
+    fn a_file_that_is_no_archive_is_refused_by_name() {
+        let file = Path::new("/tmp/x");
+        assert!(check(file, b"070701000").is_ok());
+        assert!(check(file, b"\x28\xB5\x2F\xFDx").is_ok());
+        assert!(
+            check(file, b"hello")
+                .unwrap_err()
+                .to_string()
+                .contains("/tmp/x is no initrd")
+        );
+        assert!(check(file, b"").is_err());
+    }
+}

@@ -1,0 +1,201 @@
+//! A kernel as a guest: what a loader puts where before Linux starts.
+//!
+//! The image is loaded at 0 and started behind its own loader for IPL devices. Where the initrd lies and
+//! what the command line is it finds in its parameter area.
+
+use std::{fs, path::Path};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{
+    guest::{ELF_PSW_MASK, Guest, Piece},
+    options::{GUEST_STORAGE_LIMIT, Storage},
+    symbols::SymbolTable,
+};
+
+/// Where Linux starts.
+const ENTRY: u64 = 0x1_0000;
+
+/// What stands at [`MAGIC_AT`] in a kernel for s390x.
+const MAGIC: &[u8] = b"S390EP";
+const MAGIC_AT: usize = 0x1_0008;
+
+/// The parameter area: address and length of the initrd, the longest command line, and the line.
+const INITRD_ADDRESS: usize = 0x1_0408;
+const INITRD_LENGTH: usize = 0x1_0410;
+const COMMAND_LINE_LIMIT: usize = 0x1_0430;
+const COMMAND_LINE: usize = 0x1_0480;
+
+/// The longest command line of kernels that do not name a limit.
+const OLD_LIMIT: usize = 896;
+
+/// The initrd lies here, above what the kernel takes for itself while it unpacks itself.
+const INITRD_AT: u64 = 64 << 20;
+
+/// What Linux and the machine below it need beside the initrd.
+const LEAST_REST: u64 = 64 << 20;
+
+/// What is booted.
+#[derive(Clone, Copy, Debug)]
+pub struct Boot<'a> {
+    /// The kernel's file.
+    pub kernel: &'a Path,
+    /// The archive of its first file system.
+    pub initrd: &'a [u8],
+    /// Its command line.
+    pub command_line: &'a str,
+    /// Storage of the machine.
+    pub storage: Storage,
+}
+
+impl Boot<'_> {
+    /// The guest.
+    pub fn guest(&self) -> Result<Guest> {
+        let file = self.kernel.display();
+        let image =
+            fs::read(self.kernel).with_context(|| format!("cannot read the kernel {file}"))?;
+        let image = self
+            .patch(image)
+            .with_context(|| format!("{file} cannot be booted"))?;
+        let length = self.initrd.len() as u64;
+        // It is staged once and copied to its place.
+        let needed = INITRD_AT + 2 * length + LEAST_REST;
+        let storage = self.storage.0.min(GUEST_STORAGE_LIMIT);
+        if needed > storage {
+            bail!(
+                "the initrd of {} MiB is too large for {} of storage: {} MiB are needed; choose more with --storage (a guest can use 2G at most)",
+                length.div_ceil(1 << 20),
+                self.storage,
+                needed.div_ceil(1 << 20)
+            );
+        }
+        let piece = |destination: u64, bytes: Vec<u8>| Piece {
+            destination,
+            length: bytes.len() as u64,
+            bytes,
+        };
+        Ok(Guest {
+            name: "linux".to_owned(),
+            file: self.kernel.to_owned(),
+            psw_mask: ELF_PSW_MASK,
+            psw_address: ENTRY,
+            pieces: vec![piece(0, image), piece(INITRD_AT, self.initrd.to_vec())],
+            symbols: SymbolTable::default(),
+            cpus: 1,
+        })
+    }
+
+    /// The image with its parameters.
+    fn patch(&self, mut image: Vec<u8>) -> Result<Vec<u8>> {
+        if image.get(MAGIC_AT..MAGIC_AT + MAGIC.len()) != Some(MAGIC) {
+            let remedy =
+                "give the file that a kernel for s390x installs as /boot/vmlinuz (bzImage)";
+            if image.starts_with(b"\x7FELF") {
+                bail!("it is an ELF file, not a kernel's image for IPL; {remedy}");
+            }
+            bail!("it is not a kernel for s390x; {remedy}");
+        }
+        if image.len() as u64 > INITRD_AT {
+            bail!(
+                "it has {} bytes and would reach into its initrd at 64 MiB",
+                image.len()
+            );
+        }
+        let limit = match number(&image, COMMAND_LINE_LIMIT) {
+            None | Some(0) => OLD_LIMIT,
+            Some(limit) => limit as usize,
+        };
+        // The line ends with a zero.
+        if self.command_line.len() >= limit || self.command_line.contains('\0') {
+            bail!(
+                "its command line has room for {} bytes, and this has {}: {}",
+                limit - 1,
+                self.command_line.len(),
+                self.command_line
+            );
+        }
+        let mut put = |at: usize, bytes: &[u8]| {
+            let place = image.get_mut(at..at + bytes.len());
+            place
+                .context("it is too short for its own parameters")?
+                .copy_from_slice(bytes);
+            anyhow::Ok(())
+        };
+        put(INITRD_ADDRESS, &INITRD_AT.to_be_bytes())?;
+        put(INITRD_LENGTH, &(self.initrd.len() as u64).to_be_bytes())?;
+        put(COMMAND_LINE, self.command_line.as_bytes())?;
+        put(COMMAND_LINE + self.command_line.len(), &[0])?;
+        Ok(image)
+    }
+}
+
+fn number(image: &[u8], at: usize) -> Option<u64> {
+    let bytes = image.get(at..)?.first_chunk()?;
+    Some(u64::from_be_bytes(*bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn image() -> Vec<u8> {
+        let mut image = vec![0xEE; 0x2_0000];
+        image[MAGIC_AT..MAGIC_AT + 6].copy_from_slice(MAGIC);
+        image[COMMAND_LINE_LIMIT..][..8].copy_from_slice(&64u64.to_be_bytes());
+        image
+    }
+
+    fn boot(image: &[u8], command_line: &str, storage: u64) -> Result<Guest> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), image).unwrap();
+        let boot = Boot {
+            kernel: file.path(),
+            initrd: &[7; 3 << 20],
+            command_line,
+            storage: Storage(storage),
+        };
+        boot.guest()
+    }
+
+    fn refusal(image: &[u8], command_line: &str, storage: u64) -> String {
+        format!("{:#}", boot(image, command_line, storage).unwrap_err())
+    }
+
+    #[test]
+    fn a_kernel_finds_its_initrd_and_its_command_line() {
+        let guest = boot(&image(), "console=x", 512 << 20).unwrap();
+        assert_eq!(
+            (guest.psw_mask, guest.psw_address),
+            (0x1_8000_0000, 0x1_0000)
+        );
+        let kernel = &guest.pieces[0].bytes;
+        assert_eq!(number(kernel, INITRD_ADDRESS), Some(64 << 20));
+        assert_eq!(number(kernel, INITRD_LENGTH), Some(3 << 20));
+        assert_eq!(kernel[COMMAND_LINE..][..11], *b"console=x\0\xEE");
+        assert_eq!(guest.pieces[1].destination, 64 << 20);
+    }
+
+    #[test]
+    fn what_is_no_kernel_is_refused_with_what_is_one() {
+        assert!(refusal(b"hello", "", 512 << 20).contains("not a kernel for s390x; give"));
+        assert!(refusal(b"\x7FELF", "", 512 << 20).contains("an ELF file"));
+        let mut short = image();
+        short.truncate(COMMAND_LINE + 2);
+        assert!(refusal(&short, "console", 512 << 20).contains("too short"));
+    }
+
+    #[test]
+    fn a_command_line_that_is_too_long_is_refused_with_the_limit() {
+        assert!(boot(&image(), &"x".repeat(63), 512 << 20).is_ok());
+        assert!(refusal(&image(), &"x".repeat(64), 512 << 20).contains("room for 63 bytes"));
+    }
+
+    #[test]
+    fn an_initrd_that_does_not_fit_is_refused_with_what_it_needs() {
+        let refusal = refusal(&image(), "", 128 << 20);
+        assert!(
+            refusal.contains("3 MiB is too large for 128M") && refusal.contains("134 MiB"),
+            "{refusal}"
+        );
+    }
+}

@@ -1,0 +1,185 @@
+//! Linux above the machine, and a command in it.
+//!
+//! - [`packages`]: Debian's kernel and tools, by this computer's apt ([`sources`]), kept in the [`cache`].
+//! - [`programs`]: what of them the guest gets; [`initramfs`]: its first file system.
+//! - [`kernel`]: where kernel, initrd and parameters go. No parameter speaks of facilities: the kernel
+//!   finds them as on any machine.
+//! - [`screen`]: what of the console is shown, and how the command ended.
+
+pub mod cache;
+pub mod initramfs;
+pub mod kernel;
+pub mod packages;
+pub mod programs;
+pub mod screen;
+pub mod sources;
+
+use std::{fmt, fs, io::Write, path::PathBuf};
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+
+use crate::{
+    collect,
+    linux::{cache::Cache, initramfs::Work, kernel::Boot, screen::Screen},
+    options::RunOptions,
+    progress::Progress,
+    run::{self, Person, RunOutcome},
+};
+
+/// The console that the machine offers.
+const CONSOLE: &str = "console=ttysclp0";
+
+/// The exit code when the guest ended before its command did.
+const GUEST_FAILED: u8 = 3;
+
+/// How much of the console goes into the message about a guest that failed.
+const TOLD_LINES: usize = 15;
+
+/// A release of Debian's kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Release {
+    /// The one that Debian 12 came with.
+    #[default]
+    #[value(name = "6.1")]
+    V6_1,
+    /// The one of its backports.
+    #[value(name = "6.12")]
+    V6_12,
+}
+
+impl Release {
+    /// Whether it is among Debian's backports.
+    pub fn is_backport(self) -> bool {
+        self == Self::V6_12
+    }
+}
+
+impl fmt::Display for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::V6_1 => "6.1",
+            Self::V6_12 => "6.12",
+        })
+    }
+}
+
+/// Everything that decides a run of Linux.
+#[derive(Clone, Debug, Default)]
+pub struct LinuxOptions {
+    /// Which of Debian's kernels.
+    pub release: Release,
+    /// Another kernel.
+    pub kernel: Option<PathBuf>,
+    /// An archive that takes the place of Debian's tools.
+    pub initrd: Option<PathBuf>,
+    /// More of the command line.
+    pub append: Option<String>,
+    /// A script to be run.
+    pub script: Option<PathBuf>,
+    /// A command to be run, or the script's arguments.
+    pub command: Vec<String>,
+    /// Whether the whole console is shown.
+    pub verbose: bool,
+    /// What decides every run. The guest that it names is not looked at.
+    pub run: RunOptions,
+}
+
+/// What came of a run of Linux.
+#[derive(Clone, Debug)]
+pub struct LinuxOutcome {
+    /// What came of the run.
+    pub run: RunOutcome,
+    /// The exit code of the command, if it came to its end.
+    pub code: Option<u8>,
+    /// Whether there was a command.
+    pub has_work: bool,
+}
+
+impl LinuxOutcome {
+    /// The exit code of the tool: that of the command, if both command and guest came to their ends.
+    pub fn exit_code(&self) -> u8 {
+        match (self.run.end.exit_code(), self.code) {
+            (0, Some(code)) => code,
+            (0, None) if self.has_work => GUEST_FAILED,
+            (end, _) => end,
+        }
+    }
+
+    /// What is to be said about a run that did not go as it should; the exit code of a command is not.
+    pub fn complaint(&self) -> Option<String> {
+        let mut text = match (self.run.end.exit_code(), self.code) {
+            (0, Some(_)) => return None,
+            (0, None) if self.has_work => {
+                "the guest stopped before the command had come to its end".to_owned()
+            }
+            (0, None) => return None,
+            _ => self.run.end.sentence(),
+        };
+        let lines: Vec<&str> = self.run.console.trim_end().lines().collect();
+        if !lines.is_empty() {
+            let told = lines[lines.len().saturating_sub(TOLD_LINES)..].join("\n");
+            text.push_str(&format!(
+                "\nThe last that the guest wrote on its console (all of it is in {}):\n{told}",
+                self.run.report.directory.join(collect::CONSOLE).display()
+            ));
+        }
+        Some(text)
+    }
+}
+
+/// Boots Linux and runs the command in it; `out` shows what it writes. An error means that nothing
+/// could be started.
+pub fn run(
+    options: &LinuxOptions,
+    progress: &Progress,
+    out: &mut dyn Write,
+) -> Result<LinuxOutcome> {
+    options.run.check()?;
+    let script = options.script.as_ref().map(|file| {
+        fs::read(file).with_context(|| format!("cannot read the script {}", file.display()))
+    });
+    let script = script.transpose()?;
+    let has_work = script.is_some() || !options.command.is_empty();
+    let kernel = match &options.kernel {
+        Some(file) => file.clone(),
+        None => packages::kernel(&Cache::of_user()?, options.release, progress)?,
+    };
+    let mut initrd = match &options.initrd {
+        Some(file) => {
+            let data = fs::read(file)
+                .with_context(|| format!("cannot read the initrd {}", file.display()))?;
+            initramfs::check(file, &data)?;
+            data
+        }
+        None => initramfs::of_tree(&packages::programs(&Cache::of_user()?, progress)?)?,
+    };
+    let mut command_line = CONSOLE.to_owned();
+    if has_work {
+        let work = Work::new(&options.command, script, options.verbose);
+        initrd = initramfs::with_work(initrd, &work)?;
+        command_line.push_str(&format!(" rdinit={}", initramfs::INIT));
+    }
+    if let Some(more) = &options.append {
+        command_line.push_str(&format!(" {more}"));
+    }
+    let boot = Boot {
+        kernel: &kernel,
+        initrd: &initrd,
+        command_line: &command_line,
+        storage: options.run.storage,
+    };
+    let guest = boot.guest()?;
+    // An initrd's own first process says nothing to the host.
+    let mut screen = Screen::new(out, options.verbose || !has_work);
+    let person = Person {
+        input: None,
+        screen: &mut screen,
+    };
+    let run = run::run_guest(&guest, &options.run, progress, Some(person))?;
+    Ok(LinuxOutcome {
+        run,
+        code: screen.code(),
+        has_work,
+    })
+}

@@ -1,0 +1,301 @@
+//! Debian's packages for s390x, by this computer's apt in a private root of its own.
+//!
+//! apt has its state, its lists and its archives in directories of the cache, so nothing of the computer's
+//! own packages is read or changed and nobody needs to be root. The archives and their keys are those that the
+//! computer uses; apt checks signatures and checksums as always. What is unpacked is only looked into:
+//! no script of a package runs.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{
+    install::{self, AptGet},
+    linux::{Release, cache::Cache, programs, sources},
+    progress::{Progress, Step},
+};
+
+/// What brings the guest's programs.
+const PROGRAM_PACKAGES: [&str; 3] = ["busybox-static", "linux-perf", "s390-tools"];
+
+/// The packages that an entry of the cache was made of, one a line.
+const CONTENTS: &str = "packages.txt";
+
+/// Debian's kernel of this release: the file to be booted.
+pub fn kernel(cache: &Cache, release: Release, progress: &Progress) -> Result<PathBuf> {
+    let name = format!("kernel-{release}");
+    let entry = cache.entry(&name, progress, |new| {
+        let mut step = progress.step(&format!("getting Debian's kernel {release} for s390x"));
+        let apt = Apt::new(new, release.is_backport(), &mut step)?;
+        let package = newest(&apt.search("^linux-image-")?, release).with_context(|| {
+            format!("Debian's archive has no kernel {release} for s390x; try another --release")
+        })?;
+        let debs = apt.download(&package, &mut step)?;
+        let tree = apt.unpack(&debs, &mut step)?;
+        let file = only_kernel(&tree.join("boot"))?;
+        fs::copy(&file, new.join("vmlinuz"))
+            .with_context(|| format!("cannot keep {}", file.display()))?;
+        apt.finish(&debs)?;
+        step.done(&format!("got {package}"));
+        Ok(())
+    })?;
+    Ok(entry.join("vmlinuz"))
+}
+
+/// The tree of the guest's programs, and of the libraries that they need.
+pub fn programs(cache: &Cache, progress: &Progress) -> Result<PathBuf> {
+    let entry = cache.entry("programs", progress, |new| {
+        let names = PROGRAM_PACKAGES.join(", ");
+        let mut step = progress.step(&format!("getting {names} for s390x"));
+        let apt = Apt::new(new, false, &mut step)?;
+        let debs = apt.download_with_dependencies(&PROGRAM_PACKAGES, &mut step)?;
+        let tree = apt.unpack(&debs, &mut step)?;
+        programs::collect(&tree, &new.join("tree"))?;
+        apt.finish(&debs)?;
+        step.done(&format!("got {names}"));
+        Ok(())
+    })?;
+    Ok(entry.join("tree"))
+}
+
+/// A private apt, in a directory that is removed when it has done its work.
+struct Apt {
+    entry: PathBuf,
+    root: PathBuf,
+    options: Vec<String>,
+}
+
+impl Apt {
+    /// An apt below the directory of a new entry, with fresh lists.
+    fn new(entry: &Path, backports: bool, step: &mut Step) -> Result<Self> {
+        for program in ["apt-get", "apt-cache", "dpkg-deb"] {
+            if install::in_path(program).is_none() {
+                bail!(
+                    "the kernels and the tools are Debian's packages, and there is no {program} here to get them; give a kernel and an initrd of your own with --kernel and --initrd"
+                );
+            }
+        }
+        let sources = sources::of_this_computer(backports)?;
+        let root = entry.join("apt");
+        for directory in [
+            "state",
+            "lists/partial",
+            "archives/partial",
+            "etc/sources",
+            "tree",
+        ] {
+            let path = root.join(directory);
+            fs::create_dir_all(&path)
+                .with_context(|| format!("cannot create {}", path.display()))?;
+        }
+        for (name, text) in [("status", ""), ("etc/sources/debian.sources", &sources)] {
+            let path = root.join(name);
+            fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        let here = root
+            .to_str()
+            .context("the path of the cache is not UTF-8; set XDG_CACHE_HOME")?;
+        let options = [
+            ("Dir::State", here.to_owned() + "/state"),
+            ("Dir::State::status", here.to_owned() + "/status"),
+            ("Dir::State::lists", here.to_owned() + "/lists"),
+            ("Dir::Cache", here.to_owned()),
+            ("Dir::Cache::archives", here.to_owned() + "/archives"),
+            (
+                "Dir::Etc::sourcelist",
+                here.to_owned() + "/etc/sources.list",
+            ),
+            ("Dir::Etc::sourceparts", here.to_owned() + "/etc/sources"),
+            (
+                "Dir::Etc::preferences",
+                here.to_owned() + "/etc/preferences",
+            ),
+            (
+                "Dir::Etc::preferencesparts",
+                here.to_owned() + "/etc/preferences.d",
+            ),
+            ("APT::Architecture", "s390x".to_owned()),
+            ("APT::Architectures::", "s390x".to_owned()),
+            ("APT::Get::AllowUnauthenticated", "false".to_owned()),
+            ("APT::Install-Recommends", "false".to_owned()),
+            // The directory is the user's own: another user, whom root's apt would become, cannot see it.
+            ("APT::Sandbox::User", "root".to_owned()),
+            // A list that cannot be fetched is an error, not a warning.
+            ("APT::Update::Error-Mode", "any".to_owned()),
+            ("Acquire::Retries", "2".to_owned()),
+            ("Acquire::Languages", "none".to_owned()),
+        ];
+        let options = options
+            .iter()
+            .map(|(name, value)| format!("-o{name}={value}"));
+        let apt = Self {
+            entry: entry.to_owned(),
+            options: options.collect(),
+            root,
+        };
+        apt.get(&["update"], "the lists of Debian's packages", step)?;
+        Ok(apt)
+    }
+
+    fn get(&self, arguments: &[&str], what: &str, step: &mut Step) -> Result<()> {
+        let options = self.options.iter().map(String::as_str);
+        let arguments: Vec<&str> = options.chain(arguments.iter().copied()).collect();
+        let archives = self.root.join("archives");
+        let done = AptGet::run(&arguments, &archives, &mut |line| step.update(line))?;
+        if !done.succeeded {
+            bail!(
+                "apt-get could not get {what}:\n{}\nWhat helps: see to it that apt's archives can be reached (`apt-get update` tells), or give a kernel and an initrd of your own with --kernel and --initrd. What was fetched once is kept and needs no network.",
+                done.complaints.trim_end()
+            );
+        }
+        Ok(())
+    }
+
+    /// Names of packages.
+    fn search(&self, pattern: &str) -> Result<Vec<String>> {
+        let output = Command::new("apt-cache")
+            .args(&self.options)
+            .args(["search", "--names-only", pattern])
+            .stdin(Stdio::null())
+            .output()
+            .context("cannot start apt-cache")?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let names = text
+            .lines()
+            .filter_map(|line| line.split_whitespace().next());
+        Ok(names.map(str::to_owned).collect())
+    }
+
+    /// The file of one package.
+    fn download(&self, package: &str, step: &mut Step) -> Result<Vec<PathBuf>> {
+        self.get(&["download", package], package, step)?;
+        self.debs()
+    }
+
+    /// The files of these packages and of all that they depend on.
+    fn download_with_dependencies(
+        &self,
+        packages: &[&str],
+        step: &mut Step,
+    ) -> Result<Vec<PathBuf>> {
+        let mut arguments = vec!["install", "--download-only", "--yes"];
+        arguments.extend_from_slice(packages);
+        self.get(&arguments, &packages.join(", "), step)?;
+        self.debs()
+    }
+
+    fn debs(&self) -> Result<Vec<PathBuf>> {
+        let archives = self.root.join("archives");
+        let entries = fs::read_dir(&archives)
+            .with_context(|| format!("cannot read {}", archives.display()))?;
+        let mut debs: Vec<PathBuf> = entries
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|kind| kind == "deb"))
+            .collect();
+        debs.sort();
+        Ok(debs)
+    }
+
+    /// Unpacks packages into one tree, which ends with this apt.
+    fn unpack(&self, debs: &[PathBuf], step: &mut Step) -> Result<PathBuf> {
+        let tree = self.root.join("tree");
+        for deb in debs {
+            step.update(&format!("unpacking {}", file_name(deb)));
+            let output = Command::new("dpkg-deb")
+                .arg("--extract")
+                .args([deb, &tree])
+                .stdin(Stdio::null())
+                .output()
+                .context("cannot start dpkg-deb")?;
+            if !output.status.success() {
+                bail!(
+                    "dpkg-deb could not unpack {}: {}",
+                    file_name(deb),
+                    String::from_utf8_lossy(&output.stderr).trim_end()
+                );
+            }
+        }
+        Ok(tree)
+    }
+
+    /// Writes what the entry was made of, and removes what only served to make it.
+    fn finish(self, debs: &[PathBuf]) -> Result<()> {
+        let mut text = String::new();
+        for deb in debs {
+            text.push_str(&file_name(deb));
+            text.push('\n');
+        }
+        let contents = self.entry.join(CONTENTS);
+        fs::write(&contents, text)
+            .with_context(|| format!("cannot write {}", contents.display()))?;
+        fs::remove_dir_all(&self.root)
+            .with_context(|| format!("cannot remove {}", self.root.display()))
+    }
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// The kernel in a directory `boot`.
+fn only_kernel(boot: &Path) -> Result<PathBuf> {
+    let entries = fs::read_dir(boot).into_iter().flatten().flatten();
+    let mut kernels = entries
+        .map(|entry| entry.path())
+        .filter(|path| file_name(path).starts_with("vmlinuz-"));
+    kernels
+        .next()
+        .context("the package of the kernel holds no kernel; remove the cache and try again")
+}
+
+/// The package with the newest kernel of a release: `linux-image-RELEASE.…-s390x`, by the numbers in it.
+fn newest(names: &[String], release: Release) -> Option<String> {
+    let numbers = |name: &&String| -> Vec<u64> {
+        let digits = name.split(|c: char| !c.is_ascii_digit());
+        digits.filter_map(|number| number.parse().ok()).collect()
+    };
+    let begin = format!("linux-image-{release}.");
+    let is_kernel = |name: &&String| {
+        let version = name
+            .strip_prefix(&begin)
+            .and_then(|rest| rest.strip_suffix("-s390x"));
+        version.is_some_and(|version| !version.contains("-rt"))
+    };
+    names.iter().filter(is_kernel).max_by_key(numbers).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_kernel_of_a_release_is_taken() {
+        let names = [
+            "linux-image-6.1.0-9-s390x",
+            "linux-image-6.1.0-50-s390x",
+            "linux-image-6.1.0-51-s390x-dbg",
+            "linux-image-6.12.95+deb12-s390x",
+            "linux-image-6.12.9+deb12-s390x",
+            "linux-image-s390x",
+        ]
+        .map(str::to_owned);
+        let newest = |release| newest(&names, release);
+        assert_eq!(
+            newest(Release::V6_1).as_deref(),
+            Some("linux-image-6.1.0-50-s390x")
+        );
+        assert_eq!(
+            newest(Release::V6_12).as_deref(),
+            Some("linux-image-6.12.95+deb12-s390x")
+        );
+        assert_eq!(super::newest(&names[..1], Release::V6_12), None);
+    }
+}

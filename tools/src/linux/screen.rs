@@ -1,0 +1,148 @@
+//! What of the guest's console is shown: the output of the command, and how the command ended.
+//!
+//! The first process of the guest writes two lines that begin with a record separator, one before the
+//! command and one with its exit code. Neither is shown; between them everything is, and with
+//! `--verbose` what is outside, too.
+
+use std::io::{self, Write};
+
+/// What the lines begin with.
+const BEGIN: &[u8] = b"\x1Emillimeter: ";
+
+/// A console on its way to the screen.
+pub struct Screen<'a> {
+    out: &'a mut dyn Write,
+    /// Whether everything is shown.
+    verbose: bool,
+    /// Whether the command runs.
+    running: bool,
+    /// A line that may be ours.
+    held: Vec<u8>,
+    code: Option<u8>,
+}
+
+impl<'a> Screen<'a> {
+    /// A screen that shows nothing yet, or everything.
+    pub fn new(out: &'a mut dyn Write, verbose: bool) -> Self {
+        Self {
+            out,
+            verbose,
+            running: false,
+            held: Vec::new(),
+            code: None,
+        }
+    }
+
+    /// The exit code of the command, if it has come to its end.
+    pub fn code(&self) -> Option<u8> {
+        self.code
+    }
+
+    fn is_shown(&self) -> bool {
+        self.running || self.verbose
+    }
+
+    /// Whether the held bytes are, or may become, one of our lines.
+    fn may_be_ours(&self) -> bool {
+        let length = self.held.len().min(BEGIN.len());
+        self.held[..length] == BEGIN[..length]
+    }
+
+    /// A line that begins like ours: whether it is one.
+    fn understand(&mut self) -> bool {
+        let line = String::from_utf8_lossy(&self.held[BEGIN.len()..]);
+        let line = line.trim_end();
+        if line == "command" {
+            self.running = true;
+            return true;
+        }
+        let code = line
+            .strip_prefix("exit ")
+            .and_then(|code| code.parse().ok());
+        if code.is_some() {
+            self.code = code;
+            self.running = false;
+        }
+        code.is_some()
+    }
+}
+
+impl Write for Screen<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut shown = Vec::new();
+        for &byte in bytes {
+            if self.held.is_empty() && byte != BEGIN[0] {
+                if self.is_shown() {
+                    shown.push(byte);
+                }
+                continue;
+            }
+            if byte == BEGIN[0] && self.is_shown() {
+                // Whatever is held, a line of ours may begin anew.
+                shown.append(&mut self.held);
+            }
+            if byte == BEGIN[0] {
+                self.held.clear();
+            }
+            self.held.push(byte);
+            if !self.may_be_ours() || byte == b'\n' {
+                let ours = self.may_be_ours() && self.held.len() > BEGIN.len() && self.understand();
+                if !ours && self.is_shown() {
+                    shown.append(&mut self.held);
+                }
+                self.held.clear();
+            }
+        }
+        if !shown.is_empty() {
+            self.out.write_all(&shown)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONSOLE: &[u8] =
+        b"[0.1] Booting\r\n\x1Emillimeter: command\nhello\n\x1Emore \x1E\nno newline\x1E\x1Emillimeter: exit 7\nreboot: off\n";
+
+    /// What is shown of a console that comes in pieces of this length, and the exit code.
+    fn seen(console: &[u8], verbose: bool, length: usize) -> (String, Option<u8>) {
+        let mut out = Vec::new();
+        let mut screen = Screen::new(&mut out, verbose);
+        for piece in console.chunks(length) {
+            screen.write_all(piece).unwrap();
+        }
+        let code = screen.code();
+        (String::from_utf8(out).unwrap(), code)
+    }
+
+    #[test]
+    fn the_commands_output_is_shown_and_nothing_else_however_it_arrives() {
+        for length in 1..CONSOLE.len() {
+            let shown = "hello\n\x1Emore \x1E\nno newline\x1E".to_owned();
+            assert_eq!(seen(CONSOLE, false, length), (shown, Some(7)), "{length}");
+        }
+    }
+
+    #[test]
+    fn all_but_our_own_lines_is_shown_if_asked_for() {
+        let (shown, code) = seen(CONSOLE, true, 5);
+        assert_eq!(
+            shown,
+            "[0.1] Booting\r\nhello\n\x1Emore \x1E\nno newline\x1Ereboot: off\n"
+        );
+        assert_eq!(code, Some(7));
+    }
+
+    #[test]
+    fn a_guest_that_dies_first_has_no_exit_code() {
+        assert_eq!(seen(&CONSOLE[..60], false, 60).1, None);
+        assert_eq!(seen(b"\x1Emillimeter: exit x\n", false, 9).1, None);
+    }
+}
