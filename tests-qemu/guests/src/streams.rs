@@ -124,8 +124,9 @@ const PROBLEM: [u32; 24] = [
 ];
 
 /// Opcodes worth looking at in supervisor state: whatever a machine performs for a control program, but
-/// LOAD PSW, SET PREFIX and SIGNAL PROCESSOR, which would rightly end the guest, and EXECUTE, which could
-/// make one of them.
+/// LOAD PSW, SET PREFIX, SIGNAL PROCESSOR and TEST BLOCK (which clears a page, and if the register holds
+/// little the guest's new PSWs), which would rightly end the guest, and EXECUTE, which could make one of
+/// them.
 const SUPERVISOR: [u32; 64] = [
     0xB202_0000,
     0xB204_0000,
@@ -148,7 +149,7 @@ const SUPERVISOR: [u32; 64] = [
     0xB229_0000,
     0xB22A_0000,
     0xB22B_0000,
-    0xB22C_0000,
+    0xB24A_0000,
     0xB246_0000,
     0xB24B_0000,
     0xB250_0000,
@@ -195,11 +196,12 @@ const SUPERVISOR: [u32; 64] = [
 
 /// Halfwords that a stream in this state does without.
 fn left_out(halfword: u16, supervisor: bool) -> bool {
-    // LPSW, SIGP, EXECUTE and EXECUTE RELATIVE LONG by their first byte; SPX and the LPSWEs whole.
+    // LPSW, SIGP, EXECUTE and EXECUTE RELATIVE LONG by their first byte; SPX, TB and the LPSWEs
+    // whole.
     halfword == MOVE_RIGHT_TO_LEFT
         || supervisor
             && (matches!(halfword >> 8, 0x82 | 0xAE | 0x44 | 0xC6)
-                || matches!(halfword, 0xB210 | 0xB2B2 | 0xB271))
+                || matches!(halfword, 0xB210 | 0xB22C | 0xB2B2 | 0xB271))
 }
 
 /// MOVE RIGHT TO LEFT with a great length in register 0 ends QEMU 7.2 itself (an assertion), whoever
