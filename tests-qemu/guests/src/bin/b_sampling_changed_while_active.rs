@@ -24,6 +24,8 @@ guests::guest!(run);
 
 /// How often the sampled CPU gives its turn away.
 const ROUNDS: u64 = 500;
+/// How often at most: in real time it is chance when each kind of alert has come.
+const MOST_ROUNDS: u64 = 100 * ROUNDS;
 /// How often it looks whether there has been a sample; in real time one may come late.
 const LOOKS: u64 = 40;
 /// Entries of both tables that are changed, beginning with the first.
@@ -144,7 +146,9 @@ fn run() {
     let mut random = Random(0xFEDC_BA98_7654_3210);
     let (mut seen, mut moved) = (0, 0_u64);
     let mut next = request;
-    for _ in 0..ROUNDS {
+    let mut round = 0;
+    while round < ROUNDS || seen != ERROR | REQUESTED && round < MOST_ROUNDS {
+        round += 1;
         lsctl(&next);
         let mut looks = 0;
         while looks < LOOKS && (qsi().tear, qsi().dear) == (next.tear, next.dear) {
