@@ -1,0 +1,103 @@
+//! What cannot be booted, and guests that do not come to their end.
+
+use std::fs;
+
+use tempfile::TempDir;
+use tests_qemu::command;
+
+use crate::guest::{boots, said};
+
+#[test]
+fn a_guest_that_panics_is_told_with_its_last_words() {
+    let directory = TempDir::new().unwrap();
+    let said = boots(
+        directory.path(),
+        &["--append", "rdinit=/usr/bin/lscpumf", "--", "true"],
+    );
+    assert_eq!(said.code, Some(3), "{said:?}");
+    assert_eq!(said.output, "");
+    for words in ["disabled wait", "Attempted to kill init", "console.txt"] {
+        assert!(said.error.contains(words), "{words}:\n{}", said.error);
+    }
+}
+
+#[test]
+fn what_cannot_be_booted_is_refused_before_anything_starts() {
+    let directory = TempDir::new().unwrap();
+    let write = |name: &str, bytes: &[u8]| fs::write(directory.path().join(name), bytes).unwrap();
+    write("text", b"no kernel\n");
+    write("initrd", b"070701");
+    let mut kernel = vec![0; 0x2_0000];
+    kernel[0x1_0008..0x1_000E].copy_from_slice(b"S390EP");
+    write("kernel", &kernel);
+    let large = fs::File::create(directory.path().join("large")).unwrap();
+    std::os::unix::fs::FileExt::write_at(&large, b"070701", 0).unwrap();
+    large.set_len(400 << 20).unwrap();
+    let long = "x".repeat(896);
+    for (arguments, words) in [
+        (
+            &["--kernel", "text", "--initrd", "initrd"][..],
+            &["text cannot be booted", "not a kernel for s390x"][..],
+        ),
+        (
+            &["--kernel", "absent", "--initrd", "initrd"],
+            &["cannot read the kernel absent"],
+        ),
+        (
+            &["--kernel", "kernel", "--initrd", "text"],
+            &["text is no initrd", "cpio"],
+        ),
+        (
+            &["--kernel", "kernel", "--initrd", "large"],
+            &["400 MiB is too large for 512M", "--storage"],
+        ),
+        (
+            &[
+                "--kernel", "kernel", "--initrd", "initrd", "--append", &long,
+            ],
+            &["room for 895 bytes"],
+        ),
+        (&["--script", "absent"], &["cannot read the script absent"]),
+        (&[], &["nothing to run"]),
+        (
+            &["--disk", "text", "--", "ls"],
+            &["leave --disk and --real-time out"],
+        ),
+    ] {
+        let said = said(directory.path(), arguments);
+        assert_eq!(said.code, Some(2), "{arguments:?}: {said:?}");
+        for word in words {
+            assert!(
+                said.error.contains(word),
+                "{arguments:?} does not say {word}:\n{}",
+                said.error
+            );
+        }
+    }
+    // Nothing was made for a run.
+    assert!(!directory.path().join("millimeter-linux-1").exists());
+}
+
+#[test]
+fn a_source_that_cannot_be_reached_is_named_with_what_helps() {
+    let directory = TempDir::new().unwrap();
+    let mut command = command::measure(&["linux", "--", "true"]).unwrap();
+    // A proxy that nobody serves, and a cache without anything.
+    command
+        .current_dir(directory.path())
+        .env("XDG_CACHE_HOME", directory.path())
+        .env("http_proxy", "http://127.0.0.1:9")
+        .env("https_proxy", "http://127.0.0.1:9");
+    let said = command::said(command).unwrap();
+    assert_eq!(said.code, Some(2), "{said:?}");
+    for words in [
+        "apt-get could not get",
+        "What helps",
+        "--kernel and --initrd",
+    ] {
+        assert!(said.error.contains(words), "{words}:\n{}", said.error);
+    }
+    let left = fs::read_dir(directory.path().join("millimeter/linux")).unwrap();
+    let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["lock"]);
+}

@@ -1,0 +1,8 @@
+//! Debian's kernel above the machine.
+//!
+//! A boot takes as long as many other tests together, so one boot answers many questions: a script asks
+//! them in the [`guest`], and what it prints is looked at here, section by section.
+
+mod bad_input;
+mod guest;
+mod perf;
