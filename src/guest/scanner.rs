@@ -291,6 +291,25 @@ pub fn store_into<H: Hardware>(configuration: &Configuration, hardware: &mut H, 
     }
 }
 
+/// As [`store_into`], when it is known what will be stored: as many of the rightmost bytes of `value` as
+/// the boundary is wide on which `at` is, at least two.
+///
+/// Control programs change single instructions in pages that are executed. A page that holds nothing sensitive
+/// goes on being executed if what is stored is not sensitive either.
+#[inline]
+pub fn store_value_into<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    at: Absolute,
+    value: u64,
+) {
+    match configuration.pages.raw(at) {
+        DATA => {}
+        TEXT if !sensitive::may_be_sensitive(value, configuration.assist.caught()) => {}
+        _ => make_data(configuration, hardware, at),
+    }
+}
+
 /// Opens a page for an instruction that stands in it and stores into it: it could never complete
 /// otherwise. The caller sees to it that just this instruction is executed, and then [`close`]s it.
 #[cold]

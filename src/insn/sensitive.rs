@@ -222,22 +222,13 @@ pub fn scan<'p>(
 ) -> Sites<'p> {
     let mut sites = Sites {
         page,
-        candidates: Offsets::NONE,
+        candidates: match caught {
+            Caught::Always => candidates::<false>(page),
+            Caught::MessageSecurity => candidates::<true>(page),
+        },
         proved: Offsets::NONE,
         reached: Offsets::NONE,
     };
-    // Most pages have none: nothing but this loop runs for them.
-    for (index, &bytes) in page.as_chunks::<8>().0.iter().enumerate() {
-        if !may_be_sensitive(u64::from_be_bytes(bytes), caught) {
-            continue;
-        }
-        for offset in (index * 8..index * 8 + 8).step_by(2) {
-            let sensitive = Sensitive::from_halfword(halfword(page, offset));
-            if sensitive.is_some_and(|sensitive| sensitive.is_caught(caught)) {
-                sites.candidates.insert(offset);
-            }
-        }
-    }
     if sites.is_empty() {
         return sites;
     }
@@ -278,26 +269,80 @@ pub fn scan<'p>(
     sites
 }
 
-/// Whether any of the four halfwords of a doubleword can be that of a sensitive instruction: all of them
-/// at once, since every page that is ever executed goes through this.
-#[inline]
-const fn may_be_sensitive(doubleword: u64, caught: Caught) -> bool {
-    const EACH: u64 = 0x0001_0001_0001_0001;
-    /// The leftmost bit of some halfword of the result is one exactly if some halfword is zero: only a
-    /// zero, or what a borrow from a zero to its right reaches, gains it by the subtraction.
-    const fn zeros(halfwords: u64) -> u64 {
-        halfwords.wrapping_sub(EACH) & !halfwords
-    }
-    let found = zeros(doubleword ^ (0xB98D * EACH))
-        | zeros(doubleword ^ (0xB2B0 * EACH))
-        | zeros(doubleword ^ (0xE501 * EACH))
-        | zeros(doubleword ^ (0xB928 * EACH));
-    let found = match caught {
-        Caught::Always => found,
-        // B900 to B93F.
-        Caught::MessageSecurity => found | zeros(doubleword & (0xFFC0 * EACH) ^ (0xB900 * EACH)),
+/// Where the bits of a sensitive instruction stand, those of the message-security assist among them if
+/// `ASSIST` says so.
+///
+/// Most pages have none, and every page that is ever executed goes through this: four doublewords are
+/// looked at at once.
+fn candidates<const ASSIST: bool>(page: &[u8; PAGE]) -> Offsets {
+    const BYTES: usize = 32;
+    let caught = if ASSIST {
+        Caught::MessageSecurity
+    } else {
+        Caught::Always
     };
-    found & (EACH << 15) != 0
+    let mut found = Offsets::NONE;
+    for (n, bytes) in page.as_chunks::<BYTES>().0.iter().enumerate() {
+        let all = [0, 8, 16, 24].map(|at| {
+            let doubleword = bytes[at..at + 8].try_into().unwrap_or_default();
+            suspects::<ASSIST>(u64::from_be_bytes(doubleword))
+        });
+        let [a, b, c, d] = all;
+        if (a | b | c | d) & LEFTMOST == 0 {
+            continue;
+        }
+        for (at, suspects) in (n * BYTES..).step_by(8).zip(all) {
+            let mut rest = suspects & LEFTMOST;
+            while rest != 0 {
+                let bit = rest.leading_zeros();
+                rest &= !(1 << 63 >> bit);
+                let offset = at + bit as usize / 8;
+                let sensitive = Sensitive::from_halfword(halfword(page, offset));
+                if sensitive.is_some_and(|sensitive| sensitive.is_caught(caught)) {
+                    found.insert(offset);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// A one in each halfword of a doubleword.
+const EACH: u64 = 0x0001_0001_0001_0001;
+/// The leftmost bit of each halfword.
+const LEFTMOST: u64 = EACH << 15;
+
+/// Has, in the leftmost bit of each halfword, whether it may be that of a sensitive instruction.
+///
+/// No sensitive one is ever missed. Others are taken for one, now and then: B98D, B928 and B2B0 agree in
+/// seven bits, and only these are compared.
+#[inline]
+const fn suspects<const ASSIST: bool>(doubleword: u64) -> u64 {
+    /// Has a one in the leftmost bit of each halfword that is `value` in the bits `mask`, which do not
+    /// include the leftmost one: so no halfword borrows of another.
+    const fn equal(halfwords: u64, mask: u64, value: u64) -> u64 {
+        LEFTMOST - ((halfwords & (mask * EACH)) ^ (value * EACH))
+    }
+    let equal_to_one = equal(doubleword, 0x7442, 0x3000) | equal(doubleword, 0x7FFF, 0x6501);
+    let equal_to_one = if ASSIST {
+        // B900 to B93F.
+        equal_to_one | equal(doubleword, 0x7FC0, 0x3900)
+    } else {
+        equal_to_one
+    };
+    // All of them begin with a one.
+    doubleword & equal_to_one
+}
+
+/// Whether any halfword of a doubleword may be that of a sensitive instruction. None is ever missed.
+#[inline]
+#[must_use]
+pub const fn may_be_sensitive(doubleword: u64, caught: Caught) -> bool {
+    let suspects = match caught {
+        Caught::Always => suspects::<false>(doubleword),
+        Caught::MessageSecurity => suspects::<true>(doubleword),
+    };
+    suspects & LEFTMOST != 0
 }
 
 /// What decodes of a page have made of its halfwords.

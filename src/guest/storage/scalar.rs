@@ -99,7 +99,7 @@ macro_rules! scalar {
                 return Err(Fault::low_address_protection(Virtual(at.0), Space::Primary));
             }
             let at = checked_absolute(configuration, cpu.absolute(at), LENGTH)?;
-            scanner::store_into(configuration, hardware, at);
+            scanner::store_value_into(configuration, hardware, at, value.into());
             hardware.$store(at, value);
             Ok(())
         }
