@@ -113,7 +113,11 @@ pub fn program<H: Hardware>(
 ) -> Next {
     match cpu.interruption.code() {
         0x01 | 0x02 => return instruction(cpu, configuration, hardware),
-        code if is_access(code) => access::access(cpu, configuration, hardware),
+        code if is_access(code) => {
+            if let Some(instruction) = access::access(cpu, configuration, hardware) {
+                return in_place(cpu, configuration, hardware, &instruction);
+            }
+        }
         // The guest's own program-event recording is off, so an event is the machine's.
         code if code & PER_EVENT != 0 => watch::event(cpu, configuration, hardware),
         _ => reflect(cpu, configuration, hardware),
@@ -137,16 +141,30 @@ fn instruction<H: Hardware>(
         }
         Err(fault) => (Err(fault), false),
     };
-    conclude(cpu, configuration, hardware, performed, problem, executed);
-    match performed {
-        Ok(Outcome::Yield) => Next::Yield,
-        Ok(Outcome::Occupied) => Next::Occupied,
-        _ => Next::Run,
+    let mut charged = configuration.charges.of(cpu.interruption.code());
+    if executed {
+        charged += i64::from(configuration.charges.execute);
     }
+    let charged = (charged, executed);
+    conclude(cpu, configuration, hardware, performed, problem, charged)
+}
+
+/// Performs a privileged instruction that the hardware could not fetch, from a page that stays data. The
+/// guest is in the supervisor state, and the text is the CPU's.
+#[inline(never)]
+fn in_place<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    instruction: &Instruction,
+) -> Next {
+    let performed = millicode::perform(cpu, configuration, hardware, instruction);
+    // What the clock charges for the fetch is booked.
+    conclude(cpu, configuration, hardware, performed, false, (0, false))
 }
 
 /// Ends an instruction as its outcome says, and books what it counts: one if it completes, another
-/// one for its EXECUTE, none if it does not complete.
+/// one for its EXECUTE, none if it does not complete. The clock has charged `charged`.
 #[inline]
 fn conclude<H: Hardware>(
     cpu: &mut Vcpu,
@@ -154,13 +172,9 @@ fn conclude<H: Hardware>(
     hardware: &mut H,
     performed: Performed,
     problem: bool,
-    executed: bool,
-) {
+    (charged, executed): (i64, bool),
+) -> Next {
     let (code, length) = (cpu.interruption.code(), cpu.interruption.length());
-    let mut charged = configuration.charges.of(code);
-    if executed {
-        charged += i64::from(configuration.charges.execute);
-    }
     let should = match performed {
         Ok(Outcome::Completed | Outcome::Yield | Outcome::Occupied) => {
             delivery::advance(cpu, cpu.text.length);
@@ -191,6 +205,11 @@ fn conclude<H: Hardware>(
         }
     };
     cpu.account.correct(should, charged, problem);
+    match performed {
+        Ok(Outcome::Yield) => Next::Yield,
+        Ok(Outcome::Occupied) => Next::Occupied,
+        _ => Next::Run,
+    }
 }
 
 /// Fetches and decodes the instruction at the PSW's address, or the target of an EXECUTE there.
@@ -284,3 +303,6 @@ pub fn supervisor_call<H: Hardware>(
     delivery::supervisor_call(cpu, configuration, hardware, number, length);
     cpu.account.correct(1, charged, problem);
 }
+
+#[cfg(test)]
+mod tests;

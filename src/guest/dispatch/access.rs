@@ -3,7 +3,7 @@
 //! Each is first put to the guest's own tables. A translation that the shadow has not had yet, a first
 //! execution and a store into an executed page are ours; what the guest's tables also refuse is its own.
 
-use crate::arch::address::{Real, Virtual};
+use crate::arch::address::{Absolute, PAGE, Real, Virtual};
 use crate::arch::bits::bit64;
 use crate::arch::control::asce::REAL_SPACE;
 use crate::arch::interruption::{Ending, ProgramInterruption as Exception, ending};
@@ -17,12 +17,16 @@ use crate::guest::scanner::{self, Entry, PageState};
 use crate::guest::schedule::Step;
 use crate::guest::shadow;
 use crate::guest::storage;
-use crate::guest::vcpu::Vcpu;
+use crate::guest::vcpu::{Text, Vcpu};
 use crate::guest::watch;
 use crate::insn::{self, Instruction};
 
-/// An access exception.
-pub(super) fn access<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+/// An access exception. Gives an instruction that is to be performed where it stands.
+pub(super) fn access<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) -> Option<Instruction> {
     let length = cpu.interruption.length();
     let code = cpu.interruption.code();
     let problem = cpu.psw.problem_state();
@@ -33,19 +37,24 @@ pub(super) fn access<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration,
     }
     cpu.account
         .correct(0, configuration.charges.of(code), problem);
-    if let Err(fault) = resolve(cpu, configuration, hardware) {
-        // A made-up length is no length: an instruction that could not be fetched has none here.
-        delivery::program(cpu, configuration, hardware, fault, length);
+    match resolve(cpu, configuration, hardware) {
+        Ok(instruction) => instruction,
+        Err(fault) => {
+            // A made-up length is no length: an instruction that could not be fetched has none here.
+            delivery::program(cpu, configuration, hardware, fault, length);
+            None
+        }
     }
 }
 
-/// Puts an access exception to the guest's own tables: `Ok` when the shadow now allows the access.
+/// Puts an access exception to the guest's own tables: `Ok` when the shadow now allows the access, or with
+/// an instruction for which it need not.
 #[inline]
 fn resolve<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
-) -> Result<(), Fault> {
+) -> Result<Option<Instruction>, Fault> {
     let teid = cpu.interruption.identification;
     let protection = cpu.interruption.code() == Exception::Protection.code();
     let at = Virtual(teid & TEID_ADDRESS & cpu.psw.address_mask());
@@ -92,6 +101,9 @@ fn resolve<H: Hardware>(
     let state = configuration.pages.state(absolute);
     match (access, state) {
         (Access::Execute, PageState::Data) => {
+            if let Some(instruction) = privileged(cpu, hardware, at, absolute) {
+                return Ok(Some(instruction));
+            }
             let entry = entry_of(cpu, configuration, hardware, at);
             scanner::make_executable(configuration, hardware, absolute, entry);
         }
@@ -104,7 +116,6 @@ fn resolve<H: Hardware>(
             } else {
                 scanner::store_into(configuration, hardware, absolute);
             }
-            cpu.forget_translations();
         }
         _ => {}
     }
@@ -127,7 +138,42 @@ fn resolve<H: Hardware>(
         let cycles = cpu.account.ticks(cpu.account.entered, hardware.clock());
         cpu.fills.add(executing, cycles);
     }
-    Ok(())
+    Ok(None)
+}
+
+/// The instruction at the PSW's address, which is in the page at `at`, if it would trap anyway, as privileged
+/// ones do. So its page need not be made executable.
+///
+/// Control programs end interruptions by a LOAD PSW EXTENDED in their prefix area, next to what they
+/// store at every interruption: that page would change between text and data for ever.
+#[inline]
+fn privileged<H: Hardware>(
+    cpu: &mut Vcpu,
+    hardware: &H,
+    at: Virtual,
+    page: Absolute,
+) -> Option<Instruction> {
+    let here = Virtual(cpu.psw.address);
+    // It is fetched as a doubleword.
+    if here.page() != at
+        || here.0 & 1 != 0
+        || here.byte_index() > PAGE - 8
+        || cpu.psw.problem_state()
+    {
+        return None;
+    }
+    let place = page.page().offset(here.byte_index());
+    let [bytes @ .., _, _] = hardware.load_u64(place).to_be_bytes();
+    let instruction = insn::decode_common(&bytes)?;
+    let length = insn::length(bytes[0]) as u8;
+    cpu.text = Text {
+        bytes,
+        length,
+        executed: false,
+    };
+    let code = Exception::PrivilegedOperation.code();
+    cpu.interruption.cause = u32::from(length) << 16 | u32::from(code);
+    Some(instruction)
 }
 
 /// Where execution enters the page at `at`: at the PSW's address, at the target of an EXECUTE there,

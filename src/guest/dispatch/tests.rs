@@ -1,0 +1,66 @@
+//! What the hardware could not fetch, and what becomes of its page.
+
+use super::*;
+use crate::arch::address::Absolute;
+use crate::arch::psw::ADDRESSING_64;
+use crate::arch::table::{TEID_EXECUTION_PROTECTION, TEID_FETCH};
+use crate::guest::array::Bench;
+use crate::guest::scanner::PageState;
+
+/// Where the instruction stands: in the prefix area.
+const HERE: u64 = 0x400;
+
+/// The hardware refuses to fetch the instruction at [`HERE`], whose page has not been executed so far.
+fn refused(text: &[u8], mask: u64) -> Bench {
+    let mut bench = Bench::new();
+    bench.set(HERE, text);
+    // LPSWE 410: on with 6000.
+    bench.set_doublewords(HERE + 0x10, &[ADDRESSING_64, 0x6000]);
+    let length = 2;
+    bench.cpu.psw = Psw {
+        mask: mask | ADDRESSING_64,
+        address: HERE + u64::from(length),
+    };
+    let protection = u32::from(Exception::Protection.code());
+    bench.cpu.interruption.cause = length << 16 | protection;
+    bench.cpu.interruption.identification = TEID_EXECUTION_PROTECTION | TEID_FETCH;
+    let Bench {
+        cpu,
+        configuration,
+        hardware,
+    } = &mut bench;
+    assert_eq!(program(cpu, configuration, hardware), Next::Run);
+    bench
+}
+
+#[test]
+fn a_privileged_instruction_is_performed_in_a_page_that_stays_data() {
+    let bench = refused(&[0xB2, 0xB2, 0x04, 0x10], 0);
+    assert_eq!(bench.cpu.psw.address, 0x6000);
+    let pages = &bench.configuration.pages;
+    assert_eq!(pages.state(Absolute(HERE)), PageState::Data);
+    // One that is refused in its turn stands where it stood, with its own length.
+    let bench = refused(&[0xB2, 0xB2, 0x04, 0x11], 0);
+    let specification = 4 << 16 | u64::from(Exception::Specification.code());
+    assert_eq!(
+        bench.hardware.storage[0x8C..0x90],
+        (specification as u32).to_be_bytes()
+    );
+    assert_eq!(
+        bench.hardware.storage[0x158..0x160],
+        (HERE + 4).to_be_bytes()
+    );
+}
+
+#[test]
+fn what_is_not_privileged_or_may_not_be_issued_makes_its_page_text() {
+    for (text, mask) in [
+        (&[0x07, 0x07][..], 0),
+        (&[0xB2, 0xB2, 0x04, 0x10], psw::PROBLEM),
+    ] {
+        let bench = refused(text, mask);
+        assert_eq!(bench.cpu.psw.address, HERE);
+        let pages = &bench.configuration.pages;
+        assert_eq!(pages.state(Absolute(HERE)), PageState::Text);
+    }
+}
