@@ -112,7 +112,11 @@ pub fn program<H: Hardware>(
     hardware: &mut H,
 ) -> Next {
     match cpu.interruption.code() {
-        0x01 | 0x02 => return instruction(cpu, configuration, hardware),
+        0x01 | 0x02 => {
+            if !millicode::plain::perform_in_new_page(cpu, configuration, hardware) {
+                return instruction(cpu, configuration, hardware);
+            }
+        }
         code if is_access(code) => {
             if let Some(instruction) = access::access(cpu, configuration, hardware) {
                 return in_place(cpu, configuration, hardware, &instruction);

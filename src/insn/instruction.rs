@@ -314,6 +314,10 @@ pub fn decode_common(text: &[u8; 6]) -> Option<Instruction> {
             first: format::si::first(text),
             i2,
         },
+        (0xB1, _) => Instruction::Lra {
+            r1: text[1] >> 4,
+            second: format::rx::second(text),
+        },
         (0xB2, 0x09) => Instruction::Stpt {
             second: format::s::second(text),
         },
@@ -327,6 +331,10 @@ pub fn decode_common(text: &[u8; 6]) -> Option<Instruction> {
             second: format::s::second(text),
         },
         (0xB2, 0xE4) => Instruction::Ecctr {
+            r1: text[3] >> 4,
+            r2: text[3] & 15,
+        },
+        (0xB9, 0x25) => Instruction::Sturg {
             r1: text[3] >> 4,
             r2: text[3] & 15,
         },

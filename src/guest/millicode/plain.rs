@@ -47,3 +47,17 @@ pub fn perform<H: Hardware>(
         _ => false,
     }
 }
+
+/// As [`perform`], once more, if all that was missing is the page of the text: it is kept from now on.
+#[inline(never)]
+pub fn perform_in_new_page<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) -> bool {
+    let length = u64::from(cpu.interruption.length());
+    let at = Virtual(cpu.psw.address.wrapping_sub(length));
+    cpu.kept_text(at).is_none()
+        && storage::keep_text(cpu, configuration, hardware, at)
+        && perform(cpu, configuration, hardware)
+}

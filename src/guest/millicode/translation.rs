@@ -6,6 +6,7 @@ use crate::arch::interruption::ProgramInterruption as P;
 use crate::guest::dat::{self, Access, Stop};
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::{Execution, fault};
+use crate::guest::millicode::way::Way;
 use crate::guest::millicode::{Outcome, Performed};
 use crate::guest::storage;
 use crate::insn::Operand;
@@ -22,29 +23,50 @@ enum Found {
 }
 
 /// Translates the second-operand address by the space of the PSW, whether DAT is on or not.
-fn find<H: Hardware>(run: &Execution<'_, H>, second: Operand) -> Result<Found, dat::Fault> {
+#[inline(always)]
+fn find<H: Hardware, W: Way>(
+    run: &Execution<'_, H, W>,
+    second: Operand,
+) -> Result<Found, W::Refusal> {
     run.supervisor()?;
     let at = run.address(second);
     let asce = run.operand_space().asce(run.cpu);
     match dat::walk(run.cpu, run.configuration, run.hardware, asce, at) {
         Ok(found) => Ok(Found::Address(found.real.0, ConditionCode::Zero)),
-        Err(Stop {
-            interruption,
-            entry,
-        }) => match interruption {
-            P::Addressing | P::TranslationSpecification => fault(interruption),
-            P::PageTranslation => Ok(Found::Address(entry.0, ConditionCode::Two)),
-            P::SegmentTranslation if in_table(run, asce, at, entry) => {
-                Ok(Found::Address(entry.0, ConditionCode::One))
-            }
-            _ => Ok(Found::Code(interruption.code())),
-        },
+        Err(stop) => W::otherwise(|| stopped(run, asce, at, stop)),
+    }
+}
+
+/// What LOAD REAL ADDRESS finds where a walk stopped.
+#[inline(never)]
+fn stopped<H: Hardware, W: Way>(
+    run: &Execution<'_, H, W>,
+    asce: u64,
+    at: Virtual,
+    stop: Stop,
+) -> Result<Found, dat::Fault> {
+    let Stop {
+        interruption,
+        entry,
+    } = stop;
+    match interruption {
+        P::Addressing | P::TranslationSpecification => fault(interruption),
+        P::PageTranslation => Ok(Found::Address(entry.0, ConditionCode::Two)),
+        P::SegmentTranslation if in_table(run, asce, at, entry) => {
+            Ok(Found::Address(entry.0, ConditionCode::One))
+        }
+        _ => Ok(Found::Code(interruption.code())),
     }
 }
 
 /// Whether a segment-table entry at which a walk stopped lies inside its table: then it is invalid,
 /// else the table is too short for the address.
-fn in_table<H: Hardware>(run: &Execution<'_, H>, asce: u64, at: Virtual, entry: Real) -> bool {
+fn in_table<H: Hardware, W: Way>(
+    run: &Execution<'_, H, W>,
+    asce: u64,
+    at: Virtual,
+    entry: Real,
+) -> bool {
     use crate::arch::control::asce::{DESIGNATION_TYPE, TABLE_LENGTH};
     use crate::arch::table::{RTE_LENGTH, RTE_OFFSET, STE_INVALID};
     let part = at.0 >> 29 & 3;
@@ -65,7 +87,11 @@ fn in_table<H: Hardware>(run: &Execution<'_, H>, asce: u64, at: Virtual, entry: 
 }
 
 /// The region-third-table entry of an address whose walk has come past it.
-fn region_third<H: Hardware>(run: &Execution<'_, H>, asce: u64, at: Virtual) -> Option<u64> {
+fn region_third<H: Hardware, W: Way>(
+    run: &Execution<'_, H, W>,
+    asce: u64,
+    at: Virtual,
+) -> Option<u64> {
     use crate::arch::control::asce::{DESIGNATION_TYPE, ORIGIN};
     use crate::arch::table::RTE_ORIGIN;
     let mut level = (asce & DESIGNATION_TYPE) >> 2;
@@ -82,7 +108,12 @@ fn region_third<H: Hardware>(run: &Execution<'_, H>, asce: u64, at: Virtual) -> 
 }
 
 /// Ends LOAD REAL ADDRESS with 64 bits of result.
-fn load<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, found: Found) -> Performed {
+#[inline(always)]
+fn load<H: Hardware, W: Way>(
+    run: &mut Execution<'_, H, W>,
+    r1: u8,
+    found: Found,
+) -> Performed<W::Refusal> {
     match found {
         Found::Address(address, code) => {
             run.set_register(r1, address);
@@ -118,9 +149,14 @@ pub(super) fn lrag<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, second: Oper
 /// 31-bit addressing mode.
 ///
 /// Source: Principles of Operation, "LOAD REAL ADDRESS (LRA, LRAY)".
-pub(super) fn lra<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, second: Operand) -> Performed {
+#[inline(always)]
+pub(super) fn lra<H: Hardware, W: Way>(
+    run: &mut Execution<'_, H, W>,
+    r1: u8,
+    second: Operand,
+) -> Performed<W::Refusal> {
     let found = find(run, second)?;
-    if run.extended() {
+    if W::PLAIN || run.extended() {
         return load(run, r1, found);
     }
     let found = match found {
@@ -143,7 +179,11 @@ pub(super) fn lra<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, second: Opera
 
 /// The real address in register R2, which must be on a boundary.
 #[inline]
-fn real<H: Hardware>(run: &Execution<'_, H>, r2: u8, unit: u64) -> Result<Real, dat::Fault> {
+fn real<H: Hardware, W: Way>(
+    run: &Execution<'_, H, W>,
+    r2: u8,
+    unit: u64,
+) -> Result<Real, W::Refusal> {
     run.supervisor()?;
     let at = run.address_in(r2);
     run.boundary(Virtual(at), unit)?;
@@ -197,8 +237,12 @@ pub(super) fn stura<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> 
 /// Condition code: unchanged. Program exceptions: as STURA, on a doubleword boundary.
 ///
 /// Source: Principles of Operation, "STORE USING REAL ADDRESS".
-#[inline]
-pub(super) fn sturg<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> Performed {
+#[inline(always)]
+pub(super) fn sturg<H: Hardware, W: Way>(
+    run: &mut Execution<'_, H, W>,
+    r1: u8,
+    r2: u8,
+) -> Performed<W::Refusal> {
     let at = real(run, r2, 8)?;
     let doubleword = run.register(r1);
     storage::put_real_u64(run.cpu, run.configuration, run.hardware, at, doubleword)?;

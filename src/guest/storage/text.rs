@@ -1,10 +1,10 @@
 //! Instruction text, by the guest's own translation.
 
 use super::resolve;
-use crate::arch::address::{PAGE, Virtual};
+use crate::arch::address::{PAGE, Real, Virtual};
 use crate::arch::interruption::ProgramInterruption;
 use crate::guest::configuration::Configuration;
-use crate::guest::dat::{Access, Fault};
+use crate::guest::dat::{self, Access, Fault, Space};
 use crate::guest::hardware::Hardware;
 use crate::guest::vcpu::{Text, Vcpu};
 use crate::insn;
@@ -13,12 +13,39 @@ use crate::insn;
 /// before the end of the page.
 #[inline(always)]
 pub fn kept_text<H: Hardware>(cpu: &Vcpu, hardware: &H, at: Virtual) -> Option<[u8; 6]> {
-    // It is fetched as a doubleword.
-    if at.byte_index() > PAGE - 8 {
+    // It is fetched as a doubleword; and at an odd address there is no instruction.
+    if at.byte_index() > PAGE - 8 || at.0 & 1 != 0 {
         return None;
     }
     let [text @ .., _, _] = hardware.load_u64(cpu.kept_text(at)?).to_be_bytes();
     Some(text)
+}
+
+/// Translates and keeps the page of an instruction that the hardware has fetched; whether [`kept_text`] has
+/// its text now.
+#[inline(never)]
+pub fn keep_text<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    at: Virtual,
+) -> bool {
+    let real = if cpu.psw.dat() {
+        let space = Space::of(cpu, Access::Execute);
+        let asce = space.asce(cpu);
+        match dat::walk(cpu, configuration, hardware, asce, at) {
+            Ok(found) if !found.execution_protected => found.real,
+            _ => return false,
+        }
+    } else {
+        Real(at.0)
+    };
+    let place = cpu.absolute(real);
+    if !configuration.holds(place.page(), PAGE) {
+        return false;
+    }
+    cpu.keep_text(at, place);
+    kept_text(cpu, hardware, at).is_some()
 }
 
 /// The text of the instruction that the PSW designates.

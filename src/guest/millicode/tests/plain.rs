@@ -4,6 +4,7 @@
 use super::super::plain;
 use super::*;
 use crate::arch::address::{Absolute, Virtual};
+use crate::arch::control::asce::REAL_SPACE;
 use crate::arch::psw::ADDRESSING_64;
 use crate::guest::dispatch;
 use crate::guest::storage;
@@ -117,11 +118,14 @@ fn what_control_programs_issue_all_the_time_goes_the_plain_way() {
         [0xB2, 0xE4, 0x00, 0x12, 0, 0],
         [0xEB, 0x11, 0x50, 0x00, 0, 0x17],
         [0xEB, 0x11, 0x50, 0x00, 0, 0x2F],
+        [0xB1, 0x10, 0x50, 0x00, 0, 0],
+        [0xB9, 0x25, 0x00, 0x15, 0, 0],
     ] {
         let mut bench = Bench::new();
         bench.set(TEXT, &text);
         bench.cpu.general[5] = OPERAND;
         bench.cpu.general[1] = 6;
+        bench.cpu.control[1] = REAL_SPACE;
         let length = crate::insn::length(text[0]) as u64;
         let issue = |bench: &mut Bench, way: &mut dyn FnMut(&mut Bench) -> bool| {
             bench.cpu.psw.mask = ADDRESSING_64;
@@ -142,4 +146,26 @@ fn what_control_programs_issue_all_the_time_goes_the_plain_way() {
         });
         assert!(issue(&mut bench, &mut plain), "{text:x?}");
     }
+}
+
+#[test]
+fn an_odd_instruction_address_never_goes_the_plain_way() {
+    let mut bench = Bench::new();
+    // STAP at an odd address, in a page that is kept.
+    bench.set(TEXT + 1, &[0xB2, 0x12, 0x50, 0x00]);
+    bench.cpu.general[5] = OPERAND;
+    bench.cpu.keep_text(Virtual(TEXT), Absolute(TEXT));
+    bench.cpu.psw.mask = ADDRESSING_64;
+    bench.cpu.psw.address = TEXT + 5;
+    bench.cpu.interruption.cause = 4 << 16 | 2;
+    let Bench {
+        cpu,
+        configuration,
+        hardware,
+    } = &mut bench;
+    storage::put_u64(cpu, configuration, hardware, Virtual(OPERAND), 0).unwrap();
+    assert!(!plain::perform(cpu, configuration, hardware));
+    dispatch::program(cpu, configuration, hardware);
+    let specification = 4 << 16 | u32::from(ProgramInterruption::Specification.code());
+    assert_eq!(hardware.storage[0x8C..0x90], specification.to_be_bytes());
 }
