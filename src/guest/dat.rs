@@ -56,7 +56,14 @@ impl Space {
     #[must_use]
     #[inline]
     pub const fn of(cpu: &Vcpu, access: Access) -> Self {
-        match (cpu.psw.address_space(), access) {
+        Self::in_mode(cpu.psw.address_space(), access)
+    }
+
+    /// As [`Space::of`], in the mode of another PSW.
+    #[must_use]
+    #[inline]
+    pub const fn in_mode(mode: AddressSpace, access: Access) -> Self {
+        match (mode, access) {
             (AddressSpace::Home, _) => Self::Home,
             (AddressSpace::Secondary, Access::Fetch | Access::Store) => Self::Secondary,
             _ => Self::Primary,

@@ -40,18 +40,21 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 mod identity;
 mod pool;
+mod renewal;
 mod requests;
 mod spaces;
 mod watching;
 
 use identity::{build_private, identity_asce};
 use pool::{Plan, Pool};
+use renewal::Recent;
 use requests::Requests;
-use spaces::{Spaces, catch_up, space};
+use spaces::{Spaces, catch_up, empty, space};
 
 pub use identity::{build_identity, page_changed};
+pub use renewal::renew;
 pub use requests::Request;
-pub use spaces::{empty, fill};
+pub use spaces::fill;
 pub use watching::{
     Role, Watching, allow, forbid, forget_watches, is_allowed, is_allowed_by_identity, is_known,
 };
@@ -178,6 +181,7 @@ impl SharedShadow {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shadow {
     spaces: Spaces,
+    recent: Recent,
     /// The number of the next request that concerns it.
     seen: u64,
     /// Whether the guest had instruction-execution protection on when its entries were filled: the bit

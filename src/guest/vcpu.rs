@@ -124,6 +124,23 @@ impl KeptPage {
         at.page().0 | (mask >> 45) & 6 | (mask >> 58) & 1
     }
 
+    /// The page, and bits 5, 16 and 17 of a PSW that it was translated under: DAT mode and
+    /// address-space control.
+    #[must_use]
+    pub const fn translated(&self) -> Option<(Virtual, u64)> {
+        if self.key == u64::MAX {
+            return None;
+        }
+        let mask = (self.key & 6) << 45 | (self.key & 1) << 58;
+        Some((Virtual(self.key).page(), mask))
+    }
+
+    /// The absolute page.
+    #[must_use]
+    pub const fn place(&self) -> Absolute {
+        self.page
+    }
+
     /// The absolute address of a logical one, if this is its page under this PSW.
     #[must_use]
     #[inline(always)]
@@ -289,6 +306,16 @@ impl Vcpu {
     pub fn forget_translations(&mut self) {
         self.text_pages = [KeptPage::NONE; 4];
         self.operand_pages = [const { Cell::new(KeptPage::NONE) }; 2];
+    }
+
+    /// Forgets what was kept of an operand in a page frame whose state has changed: a store must be told to
+    /// the scanner again.
+    pub fn forget_operands_in(&mut self, frame: Absolute) {
+        for page in &mut self.operand_pages {
+            if page.get_mut().place() == frame {
+                *page.get_mut() = KeptPage::NONE;
+            }
+        }
     }
 
     /// The absolute address of a real one of this CPU.

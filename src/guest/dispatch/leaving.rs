@@ -48,8 +48,11 @@ fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
     if cpu.due.any(Due::ATTENTION) {
         next = attend(cpu, configuration, hardware);
     }
-    if cpu.due.any(Due::CONTROLS) || shadow::stale(cpu, configuration) {
+    let controls = cpu.due.any(Due::CONTROLS);
+    if controls {
         cpu.forget_translations();
+    }
+    if controls || shadow::stale(cpu, configuration) {
         shadow::load_controls(cpu, configuration, hardware);
     }
     if next == Next::Run && cpu.due.any(Due::CLOCK | Due::SAMPLING) {

@@ -176,7 +176,7 @@ pub(super) fn cspg<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> P
 /// Source: Principles of Operation, "PURGE TLB".
 pub(super) fn ptlb<H: Hardware>(run: &mut Execution<'_, H>) -> Performed {
     run.supervisor()?;
-    shadow::empty(run.cpu, run.configuration, run.hardware);
+    shadow::renew(run.cpu, run.configuration, run.hardware);
     Ok(Outcome::Completed)
 }
 

@@ -271,7 +271,7 @@ impl Pool {
     }
 
     /// Makes a valid entry invalid, in the TLB, too.
-    fn invalidate<H: Hardware>(self, hardware: &mut H, entry: Real) {
+    pub(super) fn invalidate<H: Hardware>(self, hardware: &mut H, entry: Real) {
         let address = hardware.hsa_load(self.header(self.block(entry)).offset(header::ADDRESS));
         let index = entry.byte_index() / 8;
         hardware.invalidate_page(entry.page(), Virtual(address + index * PAGE));

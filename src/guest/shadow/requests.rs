@@ -20,7 +20,7 @@ pub enum Request {
     Entry(Absolute),
     /// The spaces whose highest table has this origin.
     Space(u64),
-    /// Anything.
+    /// Anything: what the guests' tables do not say any more.
     All,
 }
 
@@ -90,18 +90,14 @@ impl Requests {
         place.number.store(number + 1, Ordering::Release);
     }
 
-    /// The request of a number; everything if it is no longer, or not yet, to be read.
-    pub(super) fn get(&self, number: u64) -> Request {
+    /// The request of a number, unless it is no longer, or not yet, to be read.
+    pub(super) fn get(&self, number: u64) -> Option<Request> {
         let place = &self.places[(number % KEPT) as usize];
         let before = place.number.load(Ordering::Acquire);
         let request = place.request.load(Ordering::Relaxed);
         fence(Ordering::Acquire);
         let after = place.number.load(Ordering::Relaxed);
-        if before == number + 1 && after == before {
-            Request::decode(request)
-        } else {
-            Request::All
-        }
+        (before == number + 1 && after == before).then(|| Request::decode(request))
     }
 }
 
@@ -121,11 +117,14 @@ mod tests {
         for request in posted {
             requests.post(request);
         }
-        assert_eq!([0, 1, 2, 3].map(|number| requests.get(number)), posted);
-        assert_eq!(requests.get(4), Request::All, "not posted yet");
+        assert_eq!(
+            [0, 1, 2, 3].map(|number| requests.get(number)),
+            posted.map(Some)
+        );
+        assert_eq!(requests.get(4), None, "not posted yet");
         for _ in 0..KEPT {
             requests.post(Request::Frame(Absolute(0)));
         }
-        assert_eq!(requests.get(0), Request::All, "overwritten");
+        assert_eq!(requests.get(0), None, "overwritten");
     }
 }

@@ -6,6 +6,7 @@
 
 use super::identity::identity_asce;
 use super::pool::{Pool, UNIT_LENGTH};
+use super::renewal::{Filled, forget_what_has_moved, renew};
 use super::requests::Request;
 use super::watching::is_allowed;
 use super::{entry, stale};
@@ -73,7 +74,7 @@ const fn ways(guest: u64) -> usize {
     ((guest >> 14 ^ guest >> 18) as usize & (SPACES / WAYS - 1)) * WAYS
 }
 
-fn pool(cpu: &Vcpu, configuration: &Configuration) -> Pool {
+pub(super) fn pool(cpu: &Vcpu, configuration: &Configuration) -> Pool {
     configuration.shadow.pool(usize::from(cpu.address))
 }
 
@@ -152,6 +153,7 @@ fn drop_space<H: Hardware>(cpu: &mut Vcpu, pool: Pool, hardware: &mut H, at: usi
     }
     if space.shadow != 0 {
         spaces.drops += 1;
+        cpu.shadow.recent.lose();
         // It may be one of those that the hardware translates by.
         cpu.due |= Due::CONTROLS;
         hardware.purge_tlb();
@@ -230,6 +232,7 @@ pub fn empty<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
             drops,
             ..Spaces::default()
         };
+        cpu.shadow.recent.clear();
         cpu.shadow.purges += 1;
         pool(cpu, configuration).forget(hardware);
     }
@@ -242,28 +245,37 @@ pub(super) fn catch_up<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
 ) -> bool {
-    cpu.forget_translations();
     let pool = pool(cpu, configuration);
     let posted = configuration.shadow.requests.posted();
     let mut purged = false;
     while cpu.shadow.seen != posted {
-        let request = configuration.shadow.requests.get(cpu.shadow.seen);
+        let Some(request) = configuration.shadow.requests.get(cpu.shadow.seen) else {
+            // It has fallen too far behind.
+            cpu.shadow.seen = posted;
+            cpu.forget_translations();
+            empty(cpu, configuration, hardware);
+            return true;
+        };
         cpu.shadow.seen += 1;
         purged |= !matches!(request, Request::Frame(_));
         match request {
-            Request::Frame(at) => pool.invalidate_frame(hardware, at),
-            Request::Entry(at) => pool.invalidate_entry(hardware, at),
+            Request::Frame(at) => {
+                cpu.forget_operands_in(at);
+                pool.invalidate_frame(hardware, at);
+            }
+            Request::Entry(at) => {
+                forget_what_has_moved(cpu, configuration, hardware);
+                pool.invalidate_entry(hardware, at);
+            }
             Request::Space(origin) => {
+                cpu.forget_translations();
                 for at in 0..SPACES {
                     if cpu.shadow.spaces.spaces[at].guest & asce::ORIGIN == origin {
                         drop_space(cpu, pool, hardware, at);
                     }
                 }
             }
-            Request::All => {
-                cpu.shadow.seen = posted;
-                empty(cpu, configuration, hardware);
-            }
+            Request::All => renew(cpu, configuration, hardware),
         }
     }
     purged
@@ -311,15 +323,20 @@ pub fn fill<H: Hardware>(
     }
     let origin = cpu.absolute(translation.entry);
     // Whoever needs more room than there is gets all of it.
-    while page_table(cpu, configuration, hardware, guest, at, origin)
-        .map(|table| {
-            let entry = table.offset((at.0 >> 12 & 0xFF) * 8);
-            pool(cpu, configuration).enter(hardware, entry, frame, value);
-        })
-        .is_none()
-    {
-        empty(cpu, configuration, hardware);
-    }
+    let table = loop {
+        match page_table(cpu, configuration, hardware, guest, at, origin) {
+            Some(table) => break table,
+            None => empty(cpu, configuration, hardware),
+        }
+    };
+    let entry = table.offset((at.0 >> 12 & 0xFF) * 8);
+    pool(cpu, configuration).enter(hardware, entry, frame, value);
+    cpu.shadow.recent.note(Filled {
+        guest,
+        at: at.page(),
+        translation: *translation,
+        entry,
+    });
     cpu.shadow.fills += 1;
 }
 

@@ -9,14 +9,14 @@ use super::*;
 use crate::arch::address::Virtual;
 use crate::arch::control::asce;
 use crate::arch::psw::DAT;
-use crate::arch::table::{PTE_FRAME, STE_INVALID};
+use crate::arch::table::{PTE_FRAME, PTE_INVALID, STE_INVALID};
 use crate::guest::array::{ArrayMachine, Bench};
 use crate::guest::dat::{self, Access, Space as Which, Translation};
 use crate::guest::millicode::perform;
 use crate::guest::scanner::{self, Entry};
 use crate::insn::Instruction;
 use proptest::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const CPUS: usize = 2;
 /// Address spaces: more than the pool of a CPU has room for.
@@ -123,6 +123,8 @@ type Ideal = BTreeMap<(u64, u64), Vec<Translation>>;
 struct Test {
     cpus: [Vcpu; CPUS],
     ideal: [Ideal; CPUS],
+    /// What was purged and may be formed anew, by element and address.
+    anew: [BTreeSet<(u64, u64)>; CPUS],
     configuration: Configuration,
     hardware: ArrayMachine,
 }
@@ -147,6 +149,7 @@ impl Test {
         let mut test = Self {
             cpus,
             ideal: Default::default(),
+            anew: Default::default(),
             configuration,
             hardware,
         };
@@ -178,8 +181,27 @@ impl Test {
         self.hardware.store_u64(Absolute(at), value);
     }
 
+    /// Every translation is purged from the TLBs of these CPUs, which may form the same ones anew.
+    fn purged(&mut self, cpus: core::ops::Range<usize>) {
+        for cpu in cpus {
+            let purged = core::mem::take(&mut self.ideal[cpu]);
+            self.anew[cpu].extend(purged.into_keys());
+        }
+    }
+
+    /// A TLB forms translations anew.
+    fn form_anew(&mut self, cpu: usize) {
+        for (guest, at) in core::mem::take(&mut self.anew[cpu]) {
+            let state = (&self.cpus[cpu], &self.configuration, &self.hardware);
+            if let Ok(found) = dat::walk(state.0, state.1, state.2, guest, Virtual(at)) {
+                self.ideal[cpu].entry((guest, at)).or_default().push(found);
+            }
+        }
+    }
+
     /// The CPU lets its guest go on.
     fn settle(&mut self, cpu: usize) {
+        self.form_anew(cpu);
         let cpu = &mut self.cpus[cpu];
         if stale(cpu, &self.configuration) || cpu.due.any(Due::CONTROLS) {
             load_controls(cpu, &self.configuration, &mut self.hardware);
@@ -306,16 +328,18 @@ impl Test {
             }
             Step::InvalidateSegment(cpu, space, segment) => {
                 self.idte(cpu, segment_table(space), segment * SEGMENT, 0);
-                self.ideal = Default::default();
+                self.purged(0..CPUS);
             }
             Step::Cspg(cpu) => {
                 let cspg = Instruction::Cspg { r1: 2, r2: 4 };
                 self.issue(cpu, cspg, [0, 0, 0x2001]);
-                self.ideal = Default::default();
+                self.purged(0..CPUS);
             }
             Step::Ptlb(cpu) => {
+                // At once, so the tables are as they are now.
                 self.issue(cpu, Instruction::Ptlb {}, [0; 3]);
-                self.ideal[cpu].clear();
+                self.purged(cpu..cpu + 1);
+                self.form_anew(cpu);
             }
             Step::Store(frame, code) => {
                 let epsw = 0xB98D_0023_07FE_0000;
@@ -432,12 +456,29 @@ fn idte_that_clears_by_asce_takes_one_space() {
 }
 
 #[test]
-fn ptlb_empties_its_own_cpu_and_cspg_all() {
+fn ptlb_takes_what_the_tables_no_longer_say_of_its_own_cpu_and_cspg_of_all() {
     let mut test = filled();
+    test.take(Step::SetPage(0, 1, PTE_INVALID));
+    assert_eq!(left(&mut test), [4, 4]);
     test.take(Step::Ptlb(0));
-    assert_eq!(left(&mut test), [0, 4]);
+    assert_eq!(left(&mut test), [2, 4]);
     test.take(Step::Cspg(0));
-    assert_eq!(left(&mut test), [0, 0]);
+    assert_eq!(left(&mut test), [2, 2]);
+}
+
+#[test]
+fn cspg_empties_a_shadow_that_has_more_entries_than_are_looked_at() {
+    let mut test = filled();
+    for _ in 0..3 {
+        // One after the other, and each is forgotten: they are as good as there.
+        for page in [1, 2] {
+            test.take(Step::Ipte(0, 0, page));
+            test.take(Step::SetPage(0, page, FRAMES_AT));
+            assert!(test.access(here(0, 0, page), Access::Fetch, None));
+        }
+    }
+    test.take(Step::Cspg(1));
+    assert_eq!(left(&mut test)[0], 0);
 }
 
 #[test]

@@ -1,0 +1,167 @@
+//! A purge of everything, when there is little to purge.
+//!
+//! COMPARE AND SWAP AND PURGE, INVALIDATE DAT TABLE ENTRY and PURGE TLB name no entry that has changed. A
+//! control program that builds its tables issues the first for every single entry, and an emptied shadow
+//! costs an exception for each page that is touched next: the page of the very instruction, its stack, its
+//! tables. So while only a few entries were filled since the shadow was last empty, each of them is
+//! translated anew, and only what the guest's tables no longer say goes. That is what a TLB may do that
+//! is emptied and at once forms the same entries again.
+
+use super::spaces::{empty, pool};
+use crate::arch::address::{Real, Virtual};
+use crate::arch::psw::Psw;
+use crate::arch::table::PTE_INVALID;
+use crate::guest::configuration::Configuration;
+use crate::guest::dat::{self, Access, Space, Translation};
+use crate::guest::hardware::Hardware;
+use crate::guest::vcpu::{KeptPage, Vcpu};
+
+/// Fills that are remembered.
+const REMEMBERED: usize = 8;
+
+/// What was entered into the shadow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Filled {
+    /// The address-space-control element of the guest's.
+    pub(super) guest: u64,
+    /// The page.
+    pub(super) at: Virtual,
+    /// What the guest's tables said, for the address at which it was found.
+    pub(super) translation: Translation,
+    /// The shadow's entry.
+    pub(super) entry: Real,
+}
+
+/// The fills since the shadow was last empty.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Recent {
+    filled: [Filled; REMEMBERED],
+    /// How many there were; more than are remembered means that there is no telling.
+    count: usize,
+}
+
+impl Default for Recent {
+    fn default() -> Self {
+        let nothing = Filled {
+            guest: 0,
+            at: Virtual(0),
+            translation: Translation {
+                real: Real(0),
+                entry: Real(0),
+                protected: false,
+                execution_protected: false,
+            },
+            entry: Real(0),
+        };
+        Self {
+            filled: [nothing; REMEMBERED],
+            count: 0,
+        }
+    }
+}
+
+impl Recent {
+    /// The shadow has one more entry.
+    #[inline]
+    pub(super) fn note(&mut self, filled: Filled) {
+        if let Some(place) = self.filled.get_mut(self.count) {
+            *place = filled;
+        }
+        self.count += 1;
+    }
+
+    /// The shadow is empty.
+    pub(super) const fn clear(&mut self) {
+        self.count = 0;
+    }
+
+    /// Tables of the shadow have gone, and with them entries that were remembered.
+    pub(super) const fn lose(&mut self) {
+        self.count = REMEMBERED + 1;
+    }
+}
+
+/// Purges this CPU's DAT-on shadow of everything that the guest's tables do not say now.
+pub fn renew<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    if cpu.shadow.recent.count > REMEMBERED {
+        cpu.forget_translations();
+        empty(cpu, configuration, hardware);
+        return;
+    }
+    let pool = pool(cpu, configuration);
+    let mut left = 0;
+    for n in 0..cpu.shadow.recent.count {
+        let filled = cpu.shadow.recent.filled[n];
+        if hardware.hsa_load(filled.entry) & PTE_INVALID != 0 {
+            continue;
+        }
+        let address = Virtual(filled.at.0 | filled.translation.real.byte_index());
+        let found = dat::walk(cpu, configuration, hardware, filled.guest, address);
+        if found != Ok(filled.translation) {
+            pool.invalidate(hardware, filled.entry);
+            continue;
+        }
+        cpu.shadow.recent.filled[left] = filled;
+        left += 1;
+    }
+    cpu.shadow.recent.count = left;
+    forget_what_has_moved(cpu, configuration, hardware);
+}
+
+/// Forgets the translations kept for millicode that the guest's tables do not say any more.
+pub(super) fn forget_what_has_moved<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+) {
+    for n in 0..cpu.text_pages.len() {
+        if has_moved(
+            cpu,
+            configuration,
+            hardware,
+            cpu.text_pages[n],
+            Access::Execute,
+        ) {
+            cpu.text_pages[n] = KeptPage::NONE;
+        }
+    }
+    for (n, access) in [Access::Fetch, Access::Store].into_iter().enumerate() {
+        if has_moved(
+            cpu,
+            configuration,
+            hardware,
+            cpu.operand_pages[n].get(),
+            access,
+        ) {
+            cpu.operand_pages[n].set(KeptPage::NONE);
+        }
+    }
+}
+
+/// Whether a page that is kept for an access may not be accessed there any more.
+fn has_moved<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    kept: KeptPage,
+    access: Access,
+) -> bool {
+    let Some((at, mask)) = kept.translated() else {
+        return false;
+    };
+    let psw = Psw { mask, address: 0 };
+    if !psw.dat() {
+        return false;
+    }
+    let space = Space::in_mode(psw.address_space(), access);
+    let found = dat::translate(
+        cpu,
+        configuration,
+        hardware,
+        space.asce(cpu),
+        space,
+        at,
+        access,
+    );
+    !found.is_ok_and(|found| cpu.absolute(found.real) == kept.place())
+}
