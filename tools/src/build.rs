@@ -49,6 +49,13 @@ const GUESTS: Product = Product {
     ],
 };
 
+const PROGRAMS: Product = Product {
+    what: "the programs for Linux",
+    package: "programs",
+    arguments: &["--features", "linux", "--bins"],
+    flags: &["-Crelocation-model=static"],
+};
+
 /// The log keeps everything: what is too much is left out when it is read.
 const LOG_LEVEL: (&str, &str) = ("DEFMT_LOG", "trace");
 
@@ -84,6 +91,16 @@ pub fn build_guests(progress: &Progress) -> Result<PathBuf> {
     static DONE: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     once(&DONE, || {
         build(&GUESTS, progress)?;
+        Ok(products())
+    })
+}
+
+/// Builds the programs that tests run in Linux and returns the directory that holds them. Once per
+/// process.
+pub fn build_programs(progress: &Progress) -> Result<PathBuf> {
+    static DONE: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    once(&DONE, || {
+        build(&PROGRAMS, progress)?;
         Ok(products())
     })
 }

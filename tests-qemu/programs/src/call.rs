@@ -1,0 +1,77 @@
+//! Calls of the kernel: the number in general register 1, parameters from 2 on, the answer in 2.
+
+use core::arch::asm;
+
+const EXIT: u64 = 1;
+const READ: u64 = 3;
+const WRITE: u64 = 4;
+const OPEN: u64 = 5;
+const IOCTL: u64 = 54;
+
+/// To read and to write.
+const O_RDWR: u64 = 2;
+
+/// What the kernel refused, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused(pub u64);
+
+/// One call.
+///
+/// # Safety
+///
+/// What the parameters designate is storage that this call may use.
+unsafe fn call(number: u64, parameters: [u64; 3]) -> Result<u64, Refused> {
+    let mut answer = parameters[0];
+    // SAFETY: the kernel changes general register 2 and what the caller vouches for.
+    unsafe {
+        asm!(
+            "svc 0",
+            in("r1") number,
+            inout("r2") answer,
+            in("r3") parameters[1],
+            in("r4") parameters[2],
+            options(nostack),
+        );
+    }
+    match answer as i64 {
+        -4095..=-1 => Err(Refused(answer.wrapping_neg())),
+        _ => Ok(answer),
+    }
+}
+
+/// Ends the program.
+pub fn exit(code: u8) -> ! {
+    // SAFETY: designates nothing, and does not come back.
+    let _ = unsafe { call(EXIT, [code.into(), 0, 0]) };
+    loop {
+        core::hint::spin_loop();
+    }
+}
+
+/// Writes bytes on the standard output.
+pub fn write(bytes: &[u8]) -> Result<u64, Refused> {
+    // SAFETY: the bytes are there and are only read.
+    unsafe { call(WRITE, [1, bytes.as_ptr() as u64, bytes.len() as u64]) }
+}
+
+/// Reads bytes from a file.
+pub fn read(file: u64, bytes: &mut [u8]) -> Result<u64, Refused> {
+    // SAFETY: the bytes are there and are this caller's alone.
+    unsafe { call(READ, [file, bytes.as_mut_ptr() as u64, bytes.len() as u64]) }
+}
+
+/// Opens a file to read and to write.
+pub fn open(name: &core::ffi::CStr) -> Result<u64, Refused> {
+    // SAFETY: the name ends with a zero and is only read.
+    unsafe { call(OPEN, [name.as_ptr() as u64, O_RDWR, 0]) }
+}
+
+/// Asks a device for something.
+///
+/// # Safety
+///
+/// The argument is what the device expects of this request.
+pub unsafe fn ioctl(file: u64, request: u32, argument: u64) -> Result<u64, Refused> {
+    // SAFETY: the caller's promise.
+    unsafe { call(IOCTL, [file, request.into(), argument]) }
+}
