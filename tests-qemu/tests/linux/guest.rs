@@ -1,11 +1,23 @@
-//! The guest: how it is started, and what it said.
+//! The guest: what it boots, how it is started, and what it said.
 
-use std::path::Path;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
+use measure::{
+    build,
+    linux::{Release, cache::Cache, initramfs, packages},
+    progress::Progress,
+};
+use tempfile::TempDir;
 use tests_qemu::{
     command::{self, Said},
     ipl,
 };
+
+/// The programs of ours, in the guest's `/usr/bin`.
+const PROGRAMS: [&str; 3] = ["hwctr", "loop", "steps"];
 
 /// What the command says of `linux` with these arguments.
 pub fn said(directory: &Path, arguments: &[&str]) -> Said {
@@ -23,20 +35,92 @@ pub fn boots(directory: &Path, arguments: &[&str]) -> Said {
     said(directory, &line)
 }
 
-/// The section of this name.
+/// The archive of what the command brings, with the programs of ours on top of it.
+pub fn initrd() -> Vec<u8> {
+    let cache = Cache::of_user().unwrap();
+    let debian = packages::programs(&cache, &Progress::Plain).unwrap();
+    let mut archive = initramfs::of_tree(&debian).unwrap();
+    let built = build::build_programs(&Progress::Plain).unwrap();
+    let tree = TempDir::new().unwrap();
+    let programs = tree.path().join("usr/bin");
+    fs::create_dir_all(&programs).unwrap();
+    for name in PROGRAMS {
+        fs::copy(built.join(name), programs.join(name)).unwrap();
+    }
+    // One part of an archive begins on such a boundary.
+    archive.resize(archive.len().next_multiple_of(4), 0);
+    archive.extend(initramfs::of_tree(tree.path()).unwrap());
+    archive
+}
+
+/// A guest, before it is started.
+#[derive(Clone, Copy, Debug)]
+pub struct Guest {
+    pub release: Release,
+    pub cpus: u32,
+}
+
+/// What a guest answered.
+#[derive(Debug)]
+pub struct Answers {
+    /// The whole of it, in sections.
+    pub output: String,
+    /// The report of the run.
+    pub report: String,
+    directory: TempDir,
+}
+
+impl Guest {
+    /// Boots above the machine and asks what this script asks. It must come to its end.
+    pub fn answers(&self, script: &str) -> Answers {
+        let directory = TempDir::new().unwrap();
+        let file = |name: &str, data: &[u8]| {
+            fs::write(directory.path().join(name), data).unwrap();
+        };
+        file("questions", format!("{script}exit 7\n").as_bytes());
+        file("initrd", &initrd());
+        let (release, cpus) = (self.release.to_string(), self.cpus.to_string());
+        let said = boots(
+            directory.path(),
+            &[
+                "--release",
+                &release,
+                "--cpus",
+                &cpus,
+                "--initrd",
+                "initrd",
+                "--script",
+                "questions",
+                "--json",
+                "report",
+            ],
+        );
+        assert_eq!(said.code, Some(7), "{self:?}: {said:?}");
+        Answers {
+            output: said.output,
+            report: fs::read_to_string(directory.path().join("report")).unwrap(),
+            directory,
+        }
+    }
+}
+
+impl Answers {
+    /// The section of this name.
+    pub fn of(&self, name: &str) -> &str {
+        section(&self.output, name)
+    }
+
+    /// The files of the run.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.directory.path().join("run").join(name)
+    }
+}
+
+/// The section of this name: what follows a line `@NAME`.
 pub fn section<'a>(output: &'a str, name: &str) -> &'a str {
     let begin = format!("@{name}\n");
     let (_, rest) = output
         .split_once(&begin)
         .unwrap_or_else(|| panic!("there is no section {name}:\n{output}"));
     rest.split("\n@").next().unwrap_or(rest)
-}
-
-/// The value of an event as `perf stat -x,` prints it.
-pub fn counted(output: &str, event: &str) -> u64 {
-    let line = output
-        .lines()
-        .find(|line| line.split(',').nth(2) == Some(event));
-    let value = line.and_then(|line| line.split(',').next()?.parse().ok());
-    value.unwrap_or_else(|| panic!("{event} was not counted:\n{output}"))
 }

@@ -4,5 +4,12 @@
 //! them in the [`guest`], and what it prints is looked at here, section by section.
 
 mod bad_input;
+mod changes;
+mod facilities;
 mod guest;
+mod messages;
+mod native;
 mod perf;
+mod record;
+mod stat;
+mod suite;

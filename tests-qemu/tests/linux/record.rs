@@ -1,0 +1,191 @@
+//! `perf record`: samples of a program whose shares are known.
+
+use crate::{guest::Answers, stat};
+
+/// Samples that fill a block of 4 KiB: each raises an alert.
+const SAMPLES_OF_A_BLOCK: u64 = 126;
+
+/// What is recorded, how often a second, and whether it is reported.
+const RECORDS: [(&str, u64, &str, bool); 6] = [
+    ("cycles", 100, "record100", false),
+    ("cycles", 1_000, "record1000", true),
+    ("cycles", 4_000, "record4000", true),
+    ("cpum_sf/SF_CYCLES_BASIC/", 100, "named100", false),
+    ("cpum_sf/SF_CYCLES_BASIC/", 1_000, "named1000", false),
+    ("cpum_sf/SF_CYCLES_BASIC/", 4_000, "named4000", true),
+];
+
+/// Cycles in a second.
+const SPEED: u64 = 1_000_000_000;
+
+/// One CPU records each of them.
+pub fn questions() -> String {
+    let mut questions =
+        "echo @steps; perf stat -x, -e cycles,context-switches steps 2>&1\n".to_owned();
+    for (event, hertz, name, is_reported) in RECORDS {
+        questions.push_str(&format!(
+            "echo @{name}; grep CMS /proc/interrupts\n\
+             perf record -q -F {hertz} -e {event} -o data steps 2>&1\n\
+             grep CMS /proc/interrupts; perf report --stats -i data 2>&1\n"
+        ));
+        if is_reported {
+            questions.push_str(&format!(
+                "echo @{name}-report; perf report --stdio -i data --sort dso,sym 2>&1\n"
+            ));
+        }
+    }
+    questions
+}
+
+/// Every CPU has a program.
+pub const QUESTIONS_OF_ALL: &str = r"
+echo @record-all; grep CMS /proc/interrupts
+perf record -q -a -F 4000 -e cycles -o data sh -c 'for i in 1 2 3 4; do steps & done; wait' 2>&1
+grep CMS /proc/interrupts; perf report --stats -i data 2>&1
+echo @record-all-report; perf report --stdio -i data --sort cpu,sym 2>&1
+echo @diagnostic; perf record -q -R -a -e cpum_cf_diag/CF_DIAG/ -o data loop 2>&1; perf report -D -i data 2>&1 | grep -A 12 Counterset:0
+";
+
+/// Samples are where the program is, as many as there must be, and none is lost.
+pub fn check(answers: &Answers) {
+    let of_steps = |event| stat::counted(answers.of("steps"), event);
+    let (cycles, switches) = (of_steps("cycles"), of_steps("context-switches"));
+    // Every other task that had the CPU may have cut one interval short, and there are more of them
+    // while perf writes.
+    let cut = 2 * switches + 2;
+    for (event, hertz, name, is_reported) in RECORDS {
+        let samples = check_stats(answers.of(name), cut);
+        let expected = cycles / (SPEED / hertz);
+        assert!(
+            samples > 0 && samples <= expected + 1 && samples + cut >= expected,
+            "{event} at {hertz} Hz: {samples} samples, not {expected}"
+        );
+        if is_reported {
+            check_report(
+                answers.of(&format!("{name}-report")),
+                samples,
+                SPEED / hertz,
+            );
+        }
+    }
+}
+
+/// 90 instructions of every 100 of the program's are in `hot`, and the kernel has worked for it.
+fn check_report(report: &str, samples: u64, interval: u64) {
+    let lines = percentages(report);
+    let (hottest, words) = &lines[0];
+    assert!(words[..] == ["steps", "[.]", "hot"], "{report}");
+    let of_kernel: f64 = lines
+        .iter()
+        .filter(|(_, words)| words[1] == "[k]")
+        .map(|(percent, _)| percent)
+        .sum();
+    assert!((0.5..20.0).contains(&of_kernel), "{report}");
+    // Three standard deviations of so many samples.
+    let doubt = 3.0 * (0.9 * 0.1 / samples as f64).sqrt();
+    let share = hottest / (100.0 - of_kernel);
+    assert!((share - 0.9).abs() < doubt, "{share}: {report}");
+    assert!(
+        lines
+            .iter()
+            .any(|(_, words)| words[..] == ["steps", "[.]", "warm"]),
+        "{report}"
+    );
+    let count = format!("# Event count (approx.): {}\n", samples * interval);
+    for line in ["# Total Lost Samples: 0\n", &count] {
+        assert!(report.contains(line), "{line}{report}");
+    }
+}
+
+/// All CPUs were sampled, and the counter sets of all were read.
+pub fn check_all(answers: &Answers, cpus: usize) {
+    check_stats(answers.of("record-all"), MANY);
+    let report = answers.of("record-all-report");
+    for cpu in 0..cpus {
+        let cpu = format!("{cpu:03}");
+        let of_cpu = percentages(report)
+            .into_iter()
+            .find(|(_, words)| words[0] == cpu);
+        assert!(of_cpu.is_some(), "nothing of CPU {cpu}:\n{report}");
+    }
+    let of = |symbol: &str| -> f64 {
+        let these = percentages(report).into_iter();
+        let these = these.filter(|(_, words)| words.last() == Some(&symbol));
+        these.map(|(percent, _)| percent).sum()
+    };
+    assert!(of("hot") > 5.0 * of("warm") && of("hot") > 30.0, "{report}");
+
+    let diagnostic = answers.of("diagnostic");
+    assert!(
+        diagnostic.matches("Counterset:0 Counters:6").count() >= cpus,
+        "{diagnostic}"
+    );
+    for line in [
+        "Counter:000 cpu_cycles Value:0x",
+        "Counter:001 instructions Value:0x",
+        "Counterset:1 Counters:2",
+        "Counter:001 problem_state_instructions Value:0x",
+        "Cfvn:3 Csvn:6 Speed:1000",
+        "Type:8561",
+    ] {
+        assert!(diagnostic.contains(line), "{line}:\n{diagnostic}");
+    }
+    // What each CPU counted while the program was recorded is more than the program on one of them.
+    let counted: u64 = diagnostic
+        .lines()
+        .filter_map(|line| line.split_once("problem_state_instructions Value:0x"))
+        .map(|(_, value)| u64::from_str_radix(value.trim(), 16).unwrap())
+        .sum();
+    assert!(counted >= stat::LOOP, "{counted}: {diagnostic}");
+}
+
+/// Pieces of a record of all CPUs: nobody knows how many, but there are not more of them than this.
+pub const MANY: u64 = 4;
+
+/// The samples of a record of which none was lost, with an alert for every full block.
+///
+/// A record is in pieces when perf stopped sampling for a while, as it does for other tasks. What is in
+/// the last block of a piece, and not a full one, is read without an alert.
+pub fn check_stats(section: &str, pieces: u64) -> u64 {
+    let samples: u64 = section
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("SAMPLE events:"))
+        .and_then(|rest| rest.split_whitespace().next()?.parse().ok())
+        .unwrap_or_else(|| panic!("no samples:\n{section}"));
+    for bad in ["LOST", "THROTTLE"] {
+        assert!(!section.contains(bad), "{section}");
+    }
+    let alerts: Vec<Vec<u64>> = section
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("CMS:"))
+        .map(|rest| {
+            rest.split_whitespace()
+                .map_while(|word| word.parse().ok())
+                .collect()
+        })
+        .collect();
+    let [before, after] = &alerts[..] else {
+        panic!("no alerts:\n{section}");
+    };
+    let alerts = after.iter().sum::<u64>() - before.iter().sum::<u64>();
+    let full = samples / SAMPLES_OF_A_BLOCK;
+    let cpus = after.len() as u64;
+    assert!(
+        alerts <= full && alerts + pieces * cpus >= full,
+        "{alerts} alerts for {samples} samples:\n{section}"
+    );
+    samples
+}
+
+/// The lines of a report, hottest first: the share and the words behind it.
+fn percentages(report: &str) -> Vec<(f64, Vec<&str>)> {
+    let lines: Vec<_> = report
+        .lines()
+        .filter_map(|line| {
+            let (percent, words) = line.trim().split_once('%')?;
+            Some((percent.parse().ok()?, words.split_whitespace().collect()))
+        })
+        .collect();
+    assert!(!lines.is_empty(), "no samples:\n{report}");
+    lines
+}

@@ -1,0 +1,58 @@
+//! perf's own tests: what passes on bare QEMU passes above the machine, and more does.
+
+use std::collections::BTreeMap;
+
+use measure::linux::Release;
+
+use crate::{
+    guest::{Guest, section},
+    native,
+};
+
+const QUESTIONS: &str = "echo @suite; perf test 2>&1\n";
+
+/// What passes above the machine only: it needs an event that counts cycles.
+const MORE: [&str; 2] = [
+    "24: Number of exit events of a simple workload",
+    "28: Use a dummy software event to keep tracking",
+];
+
+/// Storage of both guests is about the same, in MiB.
+const STORAGE: u64 = 491;
+
+/// Every test by its number and name, and what came of it.
+fn results(output: &str) -> BTreeMap<String, String> {
+    let tests = section(output, "suite").lines().filter_map(|line| {
+        // A name can have a colon in it, a result has none.
+        let (name, result) = line.trim().rsplit_once(':')?;
+        let numbered = name.starts_with(|c: char| c.is_ascii_digit());
+        let word = result.split_whitespace().next()?;
+        numbered.then(|| (name.trim_end().to_owned(), word.to_owned()))
+    });
+    tests.collect()
+}
+
+#[test]
+fn perfs_own_tests_pass_above_the_machine_where_they_pass_on_bare_qemu_and_two_more() {
+    let guest = Guest {
+        release: Release::V6_1,
+        cpus: 1,
+    };
+    let above = results(&guest.answers(QUESTIONS).output);
+    let natively = results(&native::output(&guest, STORAGE, QUESTIONS));
+    assert!(natively.len() > 80, "{natively:#?}");
+    let passes = |results: &BTreeMap<String, String>| -> Vec<String> {
+        let these = results.iter().filter(|(_, result)| *result == "Ok");
+        these.map(|(name, _)| name.clone()).collect()
+    };
+    let (above_passes, natively_passes) = (passes(&above), passes(&natively));
+    assert!(natively_passes.len() > 50, "{natively:#?}");
+    for name in &natively_passes {
+        assert!(above_passes.contains(name), "{name}: {:?}", above.get(name));
+    }
+    let more: Vec<&String> = above_passes
+        .iter()
+        .filter(|name| !natively_passes.contains(name))
+        .collect();
+    assert_eq!(more, MORE);
+}
