@@ -21,10 +21,16 @@ fn real_time_mode_gives_a_profile_and_authorizes_no_counter_set() {
     let report = &outcome.report;
     assert_eq!(report.record.mode_found(), "real-time");
     assert!(report.taken() > 100, "only {} samples", report.taken());
+    // A host that is very busy makes the guest's own interruption handler hot.
+    let hottest: Vec<&str> = report
+        .hot
+        .iter()
+        .take(2)
+        .map(|of| of.symbol.as_str())
+        .collect();
     assert!(
-        report.hot[0].symbol.contains("hash"),
-        "the hottest is {}",
-        report.hot[0].symbol
+        hottest.iter().any(|symbol| symbol.contains("hash")),
+        "the hottest are {hottest:?}"
     );
     assert!(
         report.counters.iter().all(|set| !set.authorized),
