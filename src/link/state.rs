@@ -223,6 +223,17 @@ payload! {
     }
 }
 
+payload! {
+    /// The guest has read what was typed for it: there is room for as much again.
+    InputRead = 8, 4 bytes {
+        /// Bytes that it has read this time.
+        bytes: U32,
+    }
+}
+
+/// Bytes that the machine keeps of what was typed for the guest and not read by it yet; more are dropped.
+pub const TYPED_AHEAD: usize = 1024;
+
 /// A failure of the machine, with what follows its heading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure<'a> {
@@ -251,6 +262,8 @@ pub enum State<'a> {
     Totals(&'a Totals),
     /// Kind 7.
     End(&'a End),
+    /// Kind 8.
+    InputRead(&'a InputRead),
 }
 
 /// Why a run-state payload is not one.
@@ -314,6 +327,7 @@ impl<'a> State<'a> {
             Waiting::KIND => Self::Waiting(whole(kind, bytes)?),
             Totals::KIND => Self::Totals(whole(kind, bytes)?),
             End::KIND => Self::End(whole(kind, bytes)?),
+            InputRead::KIND => Self::InputRead(whole(kind, bytes)?),
             _ => return Err(StateError::Kind(kind)),
         })
     }
@@ -369,7 +383,7 @@ mod tests {
     #[test]
     fn a_state_that_is_not_one_is_refused_by_name() {
         assert_eq!(State::parse(&[]), Err(StateError::Empty));
-        assert_eq!(State::parse(&[8, 0]), Err(StateError::Kind(8)));
+        assert_eq!(State::parse(&[9, 0]), Err(StateError::Kind(9)));
         assert_eq!(State::parse(&[7, 0]), Err(StateError::Length(7, 1)));
         let mut started = Started::default().pieces().concat();
         assert_eq!(State::parse(&started), Err(StateError::Value(1, 0)));

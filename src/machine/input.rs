@@ -6,12 +6,14 @@
 
 use crate::arch::control::CR0_SERVICE_SIGNAL;
 use crate::link::frame::{Channel, Decoder, Received};
+use crate::link::state::{InputRead, TYPED_AHEAD};
 use crate::machine::{console, operator, sclp};
 use core::sync::atomic::{AtomicBool, Ordering};
 use spin::Mutex;
 
-/// Bytes typed for the guest that it has not read yet; more are dropped.
-static TYPED: Mutex<heapless::Deque<u8, 1024>> = Mutex::new(heapless::Deque::new());
+/// Bytes typed for the guest that it has not read yet; more are dropped. The host does not send more,
+/// because it is told what the guest has read.
+static TYPED: Mutex<heapless::Deque<u8, TYPED_AHEAD>> = Mutex::new(heapless::Deque::new());
 
 /// The longest line of the operator.
 const LONGEST: usize = 256;
@@ -39,7 +41,7 @@ pub fn listening() -> u64 {
     }
 }
 
-/// Takes bytes that were typed for the guest.
+/// Takes bytes that were typed for the guest, and says so to the host.
 pub fn take(into: &mut [u8]) -> usize {
     let mut typed = TYPED.lock();
     let mut count = 0;
@@ -49,6 +51,11 @@ pub fn take(into: &mut [u8]) -> usize {
             None => break,
         }
         count += 1;
+    }
+    drop(typed);
+    if count != 0 {
+        let bytes = (count as u32).into();
+        console::state(&InputRead { bytes });
     }
     count
 }

@@ -151,6 +151,11 @@ pub enum Noted {
     },
     /// Every CPU waits for the host.
     Waiting,
+    /// The guest has read what was typed for it.
+    InputRead {
+        /// So many bytes.
+        bytes: usize,
+    },
     /// The guest has ended; its totals and counters follow.
     GuestEnded,
     /// The machine has failed; nothing follows.
@@ -308,6 +313,9 @@ impl<'t> Collector<'t> {
                 Noted::Failed
             }
             Ok(State::Waiting(_)) => Noted::Waiting,
+            Ok(State::InputRead(read)) => Noted::InputRead {
+                bytes: read.bytes.get() as usize,
+            },
             Ok(State::Totals(totals)) => {
                 record.totals.retain(|known| known.cpu != totals.cpu.get());
                 record.totals.push(TotalsRecord::from(totals));

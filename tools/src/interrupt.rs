@@ -1,4 +1,6 @@
 //! Ctrl-C: a wish to end, answered at the next convenient moment.
+//!
+//! It may come from a person whose terminal sends no signals, too: then by [`wish`].
 
 use std::{
     sync::OnceLock,
@@ -6,6 +8,8 @@ use std::{
 };
 
 use anyhow::{Context, Result};
+
+use crate::terminal;
 
 /// When it was first wished.
 static WISHED: OnceLock<Instant> = OnceLock::new();
@@ -20,10 +24,16 @@ const SAME_WISH: Duration = Duration::from_secs(1);
 pub fn install() -> Result<()> {
     ctrlc::set_handler(|| {
         if WISHED.get_or_init(Instant::now).elapsed() > SAME_WISH {
+            terminal::restore();
             std::process::exit(2);
         }
     })
     .context("cannot catch Ctrl-C")
+}
+
+/// Wishes it as Ctrl-C does.
+pub fn wish() {
+    WISHED.get_or_init(Instant::now);
 }
 
 /// Whether somebody wants the tool to end.

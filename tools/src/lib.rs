@@ -8,7 +8,7 @@
 //! - [`run`]: a run above the machine ([`run::run`]) and one on bare QEMU ([`run::run_native`]).
 //! - [`session`]: the conversation with the machine; [`collect`] keeps what it says.
 //! - [`report`]: from the raw files to results; [`table`] and [`json`] give them a form.
-//! - [`linux`]: Debian's kernels as guests, and a command in them.
+//! - [`linux`]: Debian's kernels as guests, and a command or a shell in them; [`terminal`]: to type in it.
 //! - [`clause`]: what a guest says about itself. [`conformance`]: which statements of the book the
 //!   behaviour guests show.
 //! - [`mod@bench`]: what the machine costs. [`doctor`]: what this computer lacks.
@@ -46,4 +46,5 @@ pub mod session;
 pub mod stage;
 pub mod symbols;
 pub mod table;
+pub mod terminal;
 pub mod toolchain;

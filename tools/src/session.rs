@@ -12,7 +12,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use millimeter::link::frame::{Channel, DELIMITER, Decoder, LARGEST_ENCODED, Received, encode};
+use millimeter::link::{
+    frame::{Channel, DELIMITER, Decoder, LARGEST_ENCODED, LARGEST_PAYLOAD, Received, encode},
+    state::TYPED_AHEAD,
+};
 
 use crate::{
     collect::{Collector, Noted, WriteError},
@@ -28,6 +31,12 @@ const END_COMMAND: &str = "end";
 
 /// How often the loop looks at what is not bytes.
 const PACE: Duration = Duration::from_millis(50);
+
+/// How often it looks at what a person types.
+const LIVE_PACE: Duration = Duration::from_millis(10);
+
+/// What is typed goes to the machine in frames of at most this many bytes.
+const TYPED_AT_ONCE: usize = 512;
 
 /// How long a machine that has nothing more to do may take to end.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -56,6 +65,10 @@ struct Session<'a, 's, 'c> {
     step: &'a mut Step,
     link_opened: bool,
     last_frame: Instant,
+    /// Typed for the guest, and not sent yet.
+    typed: VecDeque<u8>,
+    /// Bytes that were sent for the guest and not read by it yet.
+    unread: usize,
     waiting: bool,
     ending_since: Option<Instant>,
     forced: bool,
@@ -80,6 +93,8 @@ pub fn drive(
         step,
         link_opened: false,
         last_frame: Instant::now(),
+        typed: VecDeque::new(),
+        unread: 0,
         waiting: false,
         ending_since: None,
         forced: false,
@@ -116,7 +131,8 @@ impl Session<'_, '_, '_> {
                 return Ok(Some(End::TimeLimit));
             }
             self.say_what_was_typed()?;
-            match self.machine.hear(PACE) {
+            let pace = self.host.live.as_ref().map_or(PACE, |_| LIVE_PACE);
+            match self.machine.hear(pace) {
                 Heard::Bytes(bytes) => self.bytes(&mut decoder, &bytes)?,
                 Heard::Silence => {}
                 Heard::End => return Ok(self.closed()),
@@ -207,6 +223,10 @@ impl Session<'_, '_, '_> {
                 self.waiting = true;
                 self.answer_the_wait()?;
             }
+            Noted::InputRead { bytes } => {
+                self.unread = self.unread.saturating_sub(bytes);
+                self.send_typed();
+            }
             Noted::GuestEnded => {
                 self.ended.get_or_insert_with(Instant::now);
                 self.ending_since = None;
@@ -254,30 +274,50 @@ impl Session<'_, '_, '_> {
     }
 
     fn say(&mut self, input: &Input) -> Result<(), WriteError> {
-        let (channel, payload) = match input {
-            Input::Operator(command) => (Channel::Operator, command.as_bytes()),
-            Input::Console(bytes) => (Channel::Console, &bytes[..]),
-        };
-        if let Input::Operator(command) = input {
-            self.collector.said(command)?;
-            self.told_to_end |= command.trim().eq_ignore_ascii_case(END_COMMAND);
-        }
-        let mut out = vec![0; LARGEST_ENCODED];
-        // What a person types is cut to what a frame holds; a script's author sees it in the record.
-        // An empty line is a frame too, or a machine that waits to hear something would wait for ever.
-        let nothing = payload.is_empty().then_some(payload);
-        let parts = payload.chunks(millimeter::link::frame::LARGEST_PAYLOAD);
-        for part in parts.chain(nothing) {
-            if let Ok(length) = encode(channel, &[part], &mut out) {
-                if !self.link_opened {
-                    self.link_opened = true;
-                    self.machine.send(&[DELIMITER]);
-                }
-                self.machine.send(&out[..length]);
+        // A machine that has heard something says it again when it waits.
+        self.waiting = false;
+        match input {
+            Input::Operator(command) => {
+                self.collector.said(command)?;
+                self.told_to_end |= command.trim().eq_ignore_ascii_case(END_COMMAND);
+                self.send(Channel::Operator, command.as_bytes());
+            }
+            // Nothing is a frame too, or a machine that waits to hear something would wait for ever.
+            Input::Console(bytes) if bytes.is_empty() => self.send(Channel::Console, &[]),
+            Input::Console(bytes) => {
+                self.typed.extend(bytes);
+                self.send_typed();
             }
         }
-        self.last_frame = Instant::now();
         Ok(())
+    }
+
+    /// Sends what was typed for the guest, as far as the machine has room for it.
+    fn send_typed(&mut self) {
+        loop {
+            let room = TYPED_AHEAD.saturating_sub(self.unread).min(TYPED_AT_ONCE);
+            let part: Vec<u8> = self.typed.drain(..room.min(self.typed.len())).collect();
+            if part.is_empty() {
+                return;
+            }
+            self.unread += part.len();
+            self.send(Channel::Console, &part);
+        }
+    }
+
+    /// Sends a frame.
+    fn send(&mut self, channel: Channel, payload: &[u8]) {
+        let mut out = vec![0; LARGEST_ENCODED];
+        // What is longer is cut, and the machine says that it is too long.
+        let payload = &payload[..payload.len().min(LARGEST_PAYLOAD)];
+        if let Ok(length) = encode(channel, &[payload], &mut out) {
+            if !self.link_opened {
+                self.link_opened = true;
+                self.machine.send(&[DELIMITER]);
+            }
+            self.machine.send(&out[..length]);
+        }
+        self.last_frame = Instant::now();
     }
 
     fn show(&mut self, bytes: &[u8]) {

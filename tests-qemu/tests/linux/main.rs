@@ -10,6 +10,8 @@ mod guest;
 mod messages;
 mod native;
 mod perf;
+mod real_time;
 mod record;
+mod shell;
 mod stat;
 mod suite;

@@ -4,6 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use anyhow::{Result, bail};
 use clap::Args;
+use millimeter::link::state::Mode;
 
 use crate::{
     args::frequency,
@@ -53,6 +54,9 @@ pub struct LinuxArguments {
     /// Take no samples (what is done if nothing is said)
     #[arg(long, conflicts_with_all = ["freq", "interval"])]
     pub no_sampling: bool,
+    /// Let the host's clock run instead of counting instructions: cycles only, and CPUs side by side
+    #[arg(long)]
+    pub real_time: bool,
     /// The date at which the machine's clock starts: now, or UTC as 2026-01-01T00:00:00
     #[arg(long, value_name = "TIME", default_value = "now")]
     pub rtc: Rtc,
@@ -86,10 +90,8 @@ pub struct LinuxArguments {
     /// Not there: see [`LinuxArguments::options`].
     #[arg(long, hide = true)]
     pub disk: Option<PathBuf>,
-    /// Not there: see [`LinuxArguments::options`].
-    #[arg(long, hide = true)]
-    pub real_time: bool,
-    /// What /bin/sh runs: one word is a line for the shell, several are a program and its arguments
+    /// What /bin/sh runs: one word is a line for the shell, several are a program and its arguments; without
+    /// it and without a script or an initrd of your own this terminal is that of a shell in the guest
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }
@@ -97,16 +99,8 @@ pub struct LinuxArguments {
 impl LinuxArguments {
     /// The options that these arguments are.
     pub fn options(&self) -> Result<LinuxOptions> {
-        if self.disk.is_some() || self.real_time {
-            bail!(
-                "Linux has no disks here and runs in exact mode only; leave --disk and --real-time out"
-            );
-        }
-        let has_work = self.script.is_some() || !self.command.is_empty();
-        if !has_work && self.initrd.is_none() {
-            bail!(
-                "nothing to run: Linux has no shell to type in here; give a command, as in `cargo measure linux -- 'uname -a'`, or --script FILE"
-            );
+        if self.disk.is_some() {
+            bail!("Linux has no disks here; leave --disk out");
         }
         let sampling = if self.no_sampling {
             Sampling::Off
@@ -126,6 +120,11 @@ impl LinuxArguments {
                 storage: self.storage,
                 configuration: self.configuration.clone(),
                 sampling,
+                mode: if self.real_time {
+                    Mode::RealTime
+                } else {
+                    Mode::Exact
+                },
                 rtc: self.rtc,
                 qemu: self.qemu.clone(),
                 cpu_model: self.cpu_model.clone(),
@@ -177,22 +176,32 @@ mod tests {
         assert_eq!(options.release, Release::V6_12);
         assert_eq!(options.run.sampling, Sampling::Every(1_000_000));
         assert_eq!(options.script, Some("/s".into()));
-        assert!(linux(&["--initrd", "/i"]).unwrap().command.is_empty());
+    }
+
+    #[test]
+    fn without_anything_to_run_there_is_a_shell() {
+        assert!(linux(&[]).unwrap().wants_shell());
+        assert!(
+            linux(&["--real-time", "--cpus", "2"])
+                .unwrap()
+                .wants_shell()
+        );
+        for line in [&["--initrd", "/i"][..], &["--script", "/s"], &["--", "ls"]] {
+            assert!(!linux(line).unwrap().wants_shell(), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn time_is_counted_in_instructions_unless_the_hosts_is_asked_for() {
+        let mode = |line: &[&str]| linux(line).unwrap().run.mode;
+        assert_eq!(mode(&["--", "ls"]), Mode::Exact);
+        assert_eq!(mode(&["--real-time", "--", "ls"]), Mode::RealTime);
     }
 
     #[test]
     fn linux_says_what_it_does_not_do() {
-        assert!(linux(&[]).unwrap_err().contains("nothing to run"));
-        for line in [
-            &["--disk", "/d", "--", "ls"][..],
-            &["--real-time", "--", "ls"],
-        ] {
-            assert!(
-                linux(line)
-                    .unwrap_err()
-                    .contains("leave --disk and --real-time out")
-            );
-        }
+        let refusal = linux(&["--disk", "/d", "--", "ls"]).unwrap_err();
+        assert!(refusal.contains("leave --disk out"), "{refusal}");
         assert!(
             linux(&["--release", "5.10", "--", "ls"])
                 .unwrap_err()

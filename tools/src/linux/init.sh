@@ -1,6 +1,6 @@
 #!/bin/sh
-# The first process of the guest: runs the command, and says on the console where its output begins and how
-# it ended. The lines that begin with a record separator are for the host and are not shown.
+# The first process of the guest: runs the command or a shell, and says on the console where its output begins
+# and how it ended. The lines that begin with a record separator are for the host and are not shown.
 export PATH=/bin:/sbin:/usr/bin:/usr/sbin HOME=/root TERM=dumb
 if [ ! -e /bin/mount ] && [ -x /bin/busybox ]; then
     /bin/busybox --install -s /bin 2>/dev/null
@@ -9,10 +9,20 @@ mkdir -p /proc /sys /dev /tmp /root
 mount -t proc proc /proc 2>/dev/null
 mount -t sysfs sysfs /sys 2>/dev/null
 mount -t devtmpfs devtmpfs /dev 2>/dev/null
+cd /root || exit
+if [ -e /millimeter/shell ]; then
+    # A terminal for a person: perf shows no screens of its own there, and the kernel only its errors.
+    printf '[tui]\nreport = off\nannotate = off\ntop = off\n' >.perfconfig
+    [ -e /millimeter/verbose ] || echo 4 >/proc/sys/kernel/printk
+    tty=$(cat /sys/class/tty/console/active)
+    printf '\036millimeter: command\n'
+    ENV=/millimeter/command TERM=linux setsid /bin/sh -c "exec /bin/sh -i <'/dev/${tty##* }' >'/dev/${tty##* }' 2>&1"
+    printf '\036millimeter: exit %s\n' "$?"
+    poweroff -f
+fi
 # Bytes arrive as they are written, and messages of the kernel do not come between them.
 stty -onlcr 2>/dev/null
 [ -e /millimeter/verbose ] || echo 1 >/proc/sys/kernel/printk
-cd /root || exit
 printf '\036millimeter: command\n'
 # As for a program whose output is kept: not a terminal.
 {

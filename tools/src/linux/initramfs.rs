@@ -29,6 +29,8 @@ enum Node {
 pub struct Work {
     /// For `/bin/sh`.
     pub command: String,
+    /// Whether a person types in a shell, which does this first.
+    pub is_shell: bool,
     /// A script, and what `/millimeter/script` is.
     pub script: Option<Vec<u8>>,
     /// Whether the kernel goes on to write on the console.
@@ -48,7 +50,22 @@ impl Work {
         command.push('\n');
         Self {
             command,
+            is_shell: false,
             script,
+            verbose,
+        }
+    }
+
+    /// A shell to type in, on a terminal of so many rows and columns.
+    pub fn shell(size: Option<(u16, u16)>, verbose: bool) -> Self {
+        let command = match size {
+            Some((rows, columns)) => format!("stty rows {rows} cols {columns}\n"),
+            None => String::new(),
+        };
+        Self {
+            command,
+            is_shell: true,
+            script: None,
             verbose,
         }
     }
@@ -74,6 +91,9 @@ pub fn with_work(mut base: Vec<u8>, work: &Work) -> Result<Vec<u8>> {
     ]);
     if let Some(script) = &work.script {
         nodes.insert("millimeter/script".to_owned(), Node::File(script.clone()));
+    }
+    if work.is_shell {
+        nodes.insert("millimeter/shell".to_owned(), Node::File(Vec::new()));
     }
     if work.verbose {
         nodes.insert("millimeter/verbose".to_owned(), Node::File(Vec::new()));

@@ -1,4 +1,4 @@
-//! Linux above the machine, and a command in it.
+//! Linux above the machine, and a command or a shell in it.
 //!
 //! - [`packages`]: Debian's kernel and tools, by this computer's apt ([`sources`]), kept in the [`cache`].
 //! - [`programs`]: what of them the guest gets; [`initramfs`]: its first file system.
@@ -14,10 +14,11 @@ pub mod programs;
 pub mod screen;
 pub mod sources;
 
-use std::{fmt, fs, io::Write, path::PathBuf};
+use std::{fmt, fs, io::Write, path::PathBuf, time::Duration};
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
+use millimeter::link::state::Mode;
 
 use crate::{
     collect,
@@ -25,6 +26,7 @@ use crate::{
     options::RunOptions,
     progress::Progress,
     run::{self, Person, RunOutcome},
+    terminal::{self, Raw},
 };
 
 /// The console that the machine offers.
@@ -92,8 +94,17 @@ pub struct LinuxOutcome {
     pub run: RunOutcome,
     /// The exit code of the command, if it came to its end.
     pub code: Option<u8>,
-    /// Whether there was a command.
+    /// Whether there was a command, or a shell.
     pub has_work: bool,
+    /// Whether somebody typed.
+    pub is_interactive: bool,
+}
+
+impl LinuxOptions {
+    /// Whether a person types: nothing else was asked for, and there is a shell to type in.
+    pub fn wants_shell(&self) -> bool {
+        self.script.is_none() && self.command.is_empty() && self.initrd.is_none()
+    }
 }
 
 impl LinuxOutcome {
@@ -117,7 +128,8 @@ impl LinuxOutcome {
             _ => self.run.end.sentence(),
         };
         let lines: Vec<&str> = self.run.console.trim_end().lines().collect();
-        if !lines.is_empty() {
+        // Who types has seen them.
+        if !lines.is_empty() && !self.is_interactive {
             let told = lines[lines.len().saturating_sub(TOLD_LINES)..].join("\n");
             text.push_str(&format!(
                 "\nThe last that the guest wrote on its console (all of it is in {}):\n{told}",
@@ -140,7 +152,9 @@ pub fn run(
         fs::read(file).with_context(|| format!("cannot read the script {}", file.display()))
     });
     let script = script.transpose()?;
-    let has_work = script.is_some() || !options.command.is_empty();
+    let has_command = script.is_some() || !options.command.is_empty();
+    let wants_shell = options.wants_shell();
+    let has_work = has_command || wants_shell;
     let kernel = match &options.kernel {
         Some(file) => file.clone(),
         None => packages::kernel(&Cache::of_user()?, options.release, progress)?,
@@ -156,7 +170,11 @@ pub fn run(
     };
     let mut command_line = CONSOLE.to_owned();
     if has_work {
-        let work = Work::new(&options.command, script, options.verbose);
+        let work = if wants_shell {
+            Work::shell(terminal::size(), options.verbose)
+        } else {
+            Work::new(&options.command, script, options.verbose)
+        };
         initrd = initramfs::with_work(initrd, &work)?;
         command_line.push_str(&format!(" rdinit={}", initramfs::INIT));
     }
@@ -170,16 +188,49 @@ pub fn run(
         storage: options.run.storage,
     };
     let guest = boot.guest()?;
-    // An initrd's own first process says nothing to the host.
-    let mut screen = Screen::new(out, options.verbose || !has_work);
+    // An initrd's own first process says nothing to the host, and who waits for a shell sees the kernel begin.
+    let mut screen = Screen::new(out, options.verbose || !has_command);
+    let mut run_options = options.run.clone();
+    let mut raw = None;
+    let mut input = None;
+    if wants_shell {
+        progress.note(&format!(
+            "{}\n{}",
+            interactive(run_options.mode),
+            terminal::HELP
+        ));
+        if run_options.mode == Mode::Exact {
+            run_options.mode = Mode::Interactive;
+        }
+        raw = Raw::enter();
+        if raw.is_some() {
+            // A person may be silent for as long as they like, and so may a guest that waits for them.
+            run_options.silence = Duration::MAX;
+        }
+        input = Some(terminal::typed());
+    }
     let person = Person {
-        input: None,
+        input,
         screen: &mut screen,
     };
-    let run = run::run_guest(&guest, &options.run, progress, Some(person))?;
+    let run = run::run_guest(&guest, &run_options, progress, Some(person));
+    drop(raw);
     Ok(LinuxOutcome {
-        run,
+        run: run?,
         code: screen.code(),
         has_work,
+        is_interactive: wants_shell,
     })
+}
+
+/// What a run is in which somebody types.
+fn interactive(mode: Mode) -> &'static str {
+    match mode {
+        Mode::RealTime => {
+            "This run is interactive and in real time: it is not repeatable, and instructions cannot be counted."
+        }
+        Mode::Exact | Mode::Interactive => {
+            "This run is interactive: exact in instructions, but not repeatable."
+        }
+    }
 }
