@@ -59,6 +59,8 @@ pub struct ArrayMachine {
     pub console: Vec<u8>,
     /// What was typed for the guest.
     pub typed: Vec<u8>,
+    /// How often the guest's program has been loaded.
+    pub loads: u32,
     /// Service-call control blocks that answer a command; any other command has response 01F0.
     pub services: BTreeMap<u32, Vec<u8>>,
     /// Blocks that answer STORE SYSTEM INFORMATION for a function and its selectors.
@@ -93,6 +95,7 @@ impl ArrayMachine {
             access: [0; 16],
             woken: Vec::new(),
             console: Vec::new(),
+            loads: 0,
             typed: Vec::new(),
             services: BTreeMap::new(),
             systems: BTreeMap::new(),
@@ -363,6 +366,10 @@ impl Hardware for ArrayMachine {
             *to = from;
         }
         count
+    }
+
+    fn loaded(&mut self, times: u32) {
+        self.loads = times;
     }
 
     fn not_performed(&mut self, at: Virtual, text: [u8; 6]) {

@@ -9,11 +9,12 @@ use crate::cpumf::counters::CoprocessorGroups;
 use crate::guest::account::{Charges, Mode};
 use crate::guest::assist::Assist;
 use crate::guest::external_means::{Change, MOST_CHANGES};
+use crate::guest::program::Program;
 use crate::guest::scanner::Pages;
 use crate::guest::shadow::SharedShadow;
 use crate::guest::threads::Threads;
 use crate::guest::watch::KnownPages;
-use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use spin::{Mutex, MutexGuard};
 
 /// The most CPUs that a configuration has.
@@ -100,6 +101,12 @@ pub struct Configuration {
     pub epoch: AtomicU64,
     /// The message-security assist.
     pub assist: Assist,
+    /// What the guest was loaded with.
+    pub program: Program,
+    /// Whether a storage key was ever set: if not, all are zeros.
+    pub keys_were_set: AtomicBool,
+    /// The CPU in whose favour a turn was last given up: its number plus one, or zero.
+    pub favoured: AtomicU16,
     /// One mailbox per CPU.
     pub mailboxes: [Mailbox; MAXIMUM_CPUS],
     /// A pending service signal: SCCB address and event indication, or zero.
@@ -138,6 +145,9 @@ impl Configuration {
             shadow,
             epoch: AtomicU64::new(0),
             assist: Assist::default(),
+            program: Program::default(),
+            keys_were_set: AtomicBool::new(false),
+            favoured: AtomicU16::new(0),
             mailboxes: Default::default(),
             service_signal: AtomicU32::new(0),
             event_mask: AtomicU32::new(0),

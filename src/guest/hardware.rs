@@ -25,8 +25,8 @@ pub trait Hardware {
     fn load_u64(&self, at: Absolute) -> u64;
     /// Stores a doubleword into guest storage, as one access when `at` is on a doubleword boundary.
     fn store_u64(&mut self, at: Absolute, value: u64);
-    /// Stores doublewords into guest storage, one after the other, on a doubleword boundary and
-    /// within a page.
+    /// Stores doublewords into guest storage, one after the other with a store for each, on a doubleword
+    /// boundary and within a page.
     fn store_doublewords(&mut self, at: Absolute, values: impl Iterator<Item = u64>);
     /// Loads a word of guest storage.
     fn load_u32(&self, at: Absolute) -> u32;
@@ -120,6 +120,8 @@ pub trait Hardware {
     fn console_write(&mut self, bytes: &[u8]);
     /// Bytes that were typed for the guest; how many were put into `into`.
     fn console_read(&mut self, into: &mut [u8]) -> usize;
+    /// The guest's program has been loaded, for so many times in all.
+    fn loaded(&mut self, times: u32);
     /// One line for the machine's log: an instruction that is not performed.
     fn not_performed(&mut self, at: Virtual, text: [u8; 6]);
 }

@@ -24,6 +24,7 @@ pub mod external_means;
 pub mod hardware;
 pub mod machine_level;
 pub mod millicode;
+pub mod program;
 pub mod scanner;
 pub mod schedule;
 pub mod shadow;

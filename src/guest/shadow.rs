@@ -49,12 +49,12 @@ use identity::{build_private, identity_asce};
 use pool::{Plan, Pool};
 use renewal::Recent;
 use requests::Requests;
-use spaces::{Spaces, catch_up, empty, space};
+use spaces::{Spaces, catch_up, space};
 
 pub use identity::{build_identity, page_changed};
 pub use renewal::renew;
 pub use requests::Request;
-pub use spaces::fill;
+pub use spaces::{empty, fill};
 pub use watching::{
     Role, Watching, allow, forbid, forget_watches, is_allowed, is_allowed_by_identity, is_known,
 };

@@ -30,6 +30,9 @@ pub const LOWEST_STAGE: u64 = 0x100_0000;
 /// The first eight bytes: "MMLOADR1".
 pub const MAGIC: u64 = u64::from_be_bytes(*b"MMLOADR1");
 
+/// What the machine keeps of a segment begins on this boundary.
+pub const KEPT_ALIGNMENT: u64 = 4096;
+
 /// Most segments that a block describes.
 pub const MOST_SEGMENTS: usize = 64;
 
@@ -412,6 +415,17 @@ impl LoaderBlock {
     pub fn segments(&self) -> &[Segment] {
         let count = (self.segment_count.get() as usize).min(MOST_SEGMENTS);
         &self.segments[..count]
+    }
+
+    /// How many bytes the machine needs to keep what is staged: whole pages for each segment.
+    pub fn kept_length(&self) -> u64 {
+        let lengths = self
+            .segments()
+            .iter()
+            .map(|segment| segment.staged_length.get());
+        lengths
+            .map(|length| length.next_multiple_of(KEPT_ALIGNMENT))
+            .sum()
     }
 
     /// The guest's name.

@@ -231,6 +231,18 @@ payload! {
     }
 }
 
+payload! {
+    /// The guest has had its program loaded anew.
+    Loaded = 9, 16 bytes {
+        /// How often it has been loaded by now, the first time included.
+        times: U32,
+        /// Zero.
+        reserved: U32,
+        /// TOD clock, bits 0-63.
+        tod: U64,
+    }
+}
+
 /// Bytes that the machine keeps of what was typed for the guest and not read by it yet; more are dropped.
 pub const TYPED_AHEAD: usize = 1024;
 
@@ -264,6 +276,8 @@ pub enum State<'a> {
     End(&'a End),
     /// Kind 8.
     InputRead(&'a InputRead),
+    /// Kind 9.
+    Loaded(&'a Loaded),
 }
 
 /// Why a run-state payload is not one.
@@ -328,6 +342,7 @@ impl<'a> State<'a> {
             Totals::KIND => Self::Totals(whole(kind, bytes)?),
             End::KIND => Self::End(whole(kind, bytes)?),
             InputRead::KIND => Self::InputRead(whole(kind, bytes)?),
+            Loaded::KIND => Self::Loaded(whole(kind, bytes)?),
             _ => return Err(StateError::Kind(kind)),
         })
     }
@@ -383,7 +398,7 @@ mod tests {
     #[test]
     fn a_state_that_is_not_one_is_refused_by_name() {
         assert_eq!(State::parse(&[]), Err(StateError::Empty));
-        assert_eq!(State::parse(&[9, 0]), Err(StateError::Kind(9)));
+        assert_eq!(State::parse(&[10, 0]), Err(StateError::Kind(10)));
         assert_eq!(State::parse(&[7, 0]), Err(StateError::Length(7, 1)));
         let mut started = Started::default().pieces().concat();
         assert_eq!(State::parse(&started), Err(StateError::Value(1, 0)));

@@ -63,6 +63,8 @@ pub struct Plan {
     pub states: u64,
     /// Owners of the code copies, four bytes each.
     pub owners: u64,
+    /// The guest's program as it was staged: from here to `unused`.
+    pub kept: u64,
     /// The first byte that nothing uses.
     pub unused: u64,
 }
@@ -81,24 +83,24 @@ impl Carver {
 }
 
 impl Plan {
-    /// The plan for `storage` bytes in increments of `increment` bytes, or `None` if that is too
-    /// little.
+    /// The plan for `storage` bytes in increments of `increment` bytes, with room for `kept` bytes of the
+    /// guest's program, or `None` if that is too little.
     #[must_use]
-    pub fn new(storage: u64, increment: u64) -> Option<Self> {
+    pub fn new(storage: u64, increment: u64, kept: u64) -> Option<Self> {
         let end = storage.min(1 << 31);
         if end < LEAST_STORAGE {
             return None;
         }
         // As if the whole storage were the guest's: a little more than needed.
-        let needed = Self::carve(0, end, increment, end).unused;
+        let needed = Self::carve(0, end, increment, end, kept).unused;
         let base = end.checked_sub(needed)? / increment * increment;
         if base < LEAST_STORAGE / 2 {
             return None;
         }
-        Some(Self::carve(base, end, increment, base))
+        Some(Self::carve(base, end, increment, base, kept))
     }
 
-    fn carve(base: u64, end: u64, increment: u64, storage: u64) -> Self {
+    fn carve(base: u64, end: u64, increment: u64, storage: u64, kept: u64) -> Self {
         let mut carver = Carver { next: base };
         carver.take(IMAGE_ROOM, PAGE);
         let heap = carver.take(HEAP, PAGE);
@@ -117,6 +119,7 @@ impl Plan {
         let copies = Real(carver.take(COPIES * PAGE, PAGE));
         let states = carver.take(storage / PAGE * 2, PAGE);
         let owners = carver.take(COPIES * 4, PAGE);
+        let kept = carver.take(kept, PAGE);
         let unused = carver.take(0, PAGE);
         Self {
             base,
@@ -131,6 +134,7 @@ impl Plan {
             copies,
             states,
             owners,
+            kept,
             unused,
         }
     }

@@ -1,8 +1,8 @@
 //! What in the HSA nothing may change, and whether it has.
 //!
 //! The firmware runs with DAT off, so no hardware guards its own storage from it. Instead the image's
-//! text and constants, the guard pages below the stacks, and what of the HSA is unused are summed
-//! before the guest starts and again when it has ended.
+//! text and constants, the guard pages below the stacks, the guest's program as it is kept, and what of the
+//! HSA is unused are summed before the guest starts and again when it has ended.
 
 use crate::arch::address::PAGE;
 use crate::machine::failure;
@@ -14,6 +14,7 @@ use crate::machine::ipl::Machine;
 pub struct Sums {
     text: u64,
     guards: u64,
+    program: u64,
     unused: u64,
 }
 
@@ -42,6 +43,7 @@ pub fn sums(plan: &Plan) -> Sums {
     Sums {
         text: sum(base, constants_end),
         guards,
+        program: sum(plan.kept, plan.unused),
         unused: sum(plan.unused, plan.end),
     }
 }
@@ -53,6 +55,8 @@ pub fn check(machine: &Machine) -> Result<(), &'static str> {
         Err("image text or constants")
     } else if now.guards != machine.sums.guards {
         Err("a guard page below a stack")
+    } else if now.program != machine.sums.program {
+        Err("the guest's program as it is kept")
     } else if now.unused != machine.sums.unused {
         Err("storage of the HSA that nothing uses")
     } else {

@@ -2,7 +2,6 @@
 
 use crate::arch::address::Absolute;
 use crate::arch::facility::{self, FacilityList};
-use crate::arch::psw::Psw;
 use crate::cpumf::counters::CoprocessorGroups;
 use crate::cpumf::sampling::load_sampling_controls;
 use crate::cpumf::sampling::request::{self, SamplingRequest};
@@ -15,6 +14,7 @@ use crate::guest::assist::{self, Assist};
 use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
 use crate::guest::hardware::Hardware;
 use crate::guest::machine_level;
+use crate::guest::program;
 use crate::guest::scanner::Pages;
 use crate::guest::shadow::{SharedShadow, build_identity};
 use crate::guest::threads::Threads;
@@ -27,7 +27,9 @@ use crate::machine::hsa::{COPIES, Plan};
 use crate::machine::integrity::{self, Sums};
 use crate::machine::native::Native;
 use crate::machine::sclp::{self, ConsoleKind};
-use crate::machine::{calibrate, console, failure, heap, input, instruction, operator, trap, turn};
+use crate::machine::{
+    calibrate, console, failure, heap, input, instruction, operator, staged, trap, turn,
+};
 use crate::msa;
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
@@ -96,7 +98,8 @@ const LONGEST_INTERVAL: u64 = loader::LONGEST_INTERVAL;
 /// Called where the image was loaded: where in the HSA it belongs.
 #[unsafe(no_mangle)]
 extern "C" fn choose_home() -> u64 {
-    let plan = sclp::storage().and_then(|(storage, increment)| Plan::new(storage, increment));
+    let kept = staged::kept_length();
+    let plan = sclp::storage().and_then(|(storage, increment)| Plan::new(storage, increment, kept));
     match plan {
         Some(plan) => plan.base,
         None => stop(WaitState::Storage),
@@ -106,8 +109,9 @@ extern "C" fn choose_home() -> u64 {
 /// Called where the image stands for good; `from` is where it was loaded.
 #[unsafe(no_mangle)]
 extern "C" fn ipl(from: u64) -> ! {
+    let kept = staged::kept_length();
     let Some((plan, storage)) = sclp::storage()
-        .and_then(|(storage, increment)| Some((Plan::new(storage, increment)?, storage)))
+        .and_then(|(storage, increment)| Some((Plan::new(storage, increment, kept)?, storage)))
     else {
         stop(WaitState::Storage)
     };
@@ -201,86 +205,10 @@ fn clear_origin(native: &mut Native, from: u64, plan: &Plan) {
     let (base, _, end) = failure::image();
     let length = end - base;
     if from < plan.base {
-        fill_zero(native, from, length.min(plan.base - from));
+        staged::fill_zero(native, from, length.min(plan.base - from));
     }
     native.store(Absolute(0), &[0; 4096]);
     native.store(Absolute(4096), &[0; 4096]);
-}
-
-fn fill_zero(native: &mut Native, mut at: u64, mut length: u64) {
-    while length != 0 {
-        let part = length.min(4096 - at % 4096);
-        native.store(Absolute(at), &[0; 4096][..part as usize]);
-        at += part;
-        length -= part;
-    }
-}
-
-/// Puts the guest's segments where they belong.
-fn place(block: &LoaderBlock, plan: &Plan, native: &mut Native) {
-    let fits = |at: u64, length: u64| at.checked_add(length).is_some_and(|end| end <= plan.base);
-    for (number, segment) in block.segments().iter().enumerate() {
-        let (staged, staged_length) = (segment.staged.get(), segment.staged_length.get());
-        let (destination, length) = (segment.destination.get(), segment.length.get());
-        if !fits(staged, staged_length) || !fits(destination, length) || staged_length > length {
-            refuse(
-                WaitState::LoaderBlock,
-                format_args!(
-                    "segment {number} of the guest ({staged_length:X} bytes staged at {staged:X}, \
-                     {length:X} at {destination:X}) does not fit below {:X}: give more storage",
-                    plan.base
-                ),
-            );
-        }
-        let mut part = [0; 4096];
-        let mut done = 0;
-        while done < staged_length {
-            let count = (staged_length - done).min(4096) as usize;
-            native.load(Absolute(staged + done), &mut part[..count]);
-            native.store(Absolute(destination + done), &part[..count]);
-            done += count as u64;
-        }
-        fill_zero(native, destination + staged_length, length - staged_length);
-    }
-    for segment in block.segments() {
-        clear_outside(
-            block,
-            native,
-            segment.staged.get(),
-            segment.staged_length.get(),
-        );
-    }
-    clear_outside(
-        block,
-        native,
-        loader::BLOCK_ADDRESS,
-        u64::from(loader::BLOCK_LENGTH),
-    );
-}
-
-/// Clears a range but for what of it is a segment's destination.
-fn clear_outside(block: &LoaderBlock, native: &mut Native, at: u64, length: u64) {
-    let (mut at, end) = (at, at + length);
-    while at < end {
-        let inside = block.segments().iter().find(|segment| {
-            let from = segment.destination.get();
-            (from..from + segment.length.get()).contains(&at)
-        });
-        if let Some(segment) = inside {
-            at = segment.destination.get() + segment.length.get();
-            continue;
-        }
-        let next = block
-            .segments()
-            .iter()
-            .map(|segment| segment.destination.get())
-            .filter(|&from| from > at)
-            .min()
-            .unwrap_or(end)
-            .min(end);
-        fill_zero(native, at, next - at);
-        at = next;
-    }
 }
 
 /// Leaks a zeroed slice of atomics that the plan has room for.
@@ -316,7 +244,7 @@ fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: Facili
     let mode = calibrate::find_mode(&mut native, shift);
     let charges = calibrate::charges(&mut native, mode);
     calibrate::clear(&mut native);
-    place(block, &plan, &mut native);
+    let program = staged::keep(block, &plan, &mut native);
 
     let exact = matches!(mode, Mode::Exact { .. });
     let cpu_speed = match mode {
@@ -360,6 +288,8 @@ fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: Facili
     configuration.limited = block.has(flags::SECURE) && !block.has(flags::FULL_SAMPLES);
     configuration.dedicated = block.has(flags::DEDICATED);
     configuration.threads = Threads::new(block.threads.get() as u16);
+    configuration.program = program;
+    program::load(&configuration, &mut native);
     build_identity(&configuration, &mut native);
 
     let machine_type = (configuration.cpu_id >> 16) as u16;
@@ -580,10 +510,7 @@ fn begin(machine: &'static Machine, block: &LoaderBlock) -> ! {
     while instruction::stckf() < begin {
         crate::machine::wait::for_external();
     }
-    cpu.vcpu.psw = Psw {
-        mask: block.psw_mask.get(),
-        address: block.psw_address.get(),
-    };
+    cpu.vcpu.psw = machine.configuration.program.psw;
     cpu.vcpu.state = CpuState::Operating;
     machine.configuration.mailboxes[0].state.store(
         CpuState::Operating as u8,

@@ -20,6 +20,7 @@ mod operator;
 mod registers;
 mod run;
 mod sclp;
+mod staged;
 mod trap;
 mod turn;
 mod wait;

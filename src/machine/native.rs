@@ -8,6 +8,7 @@ use crate::arch::condition::ConditionCode;
 use crate::guest::hardware::Hardware;
 use crate::insn;
 use crate::link::frame::Channel;
+use crate::link::state::Loaded;
 use crate::machine::{console, input, instruction, registers, sclp, turn, wait};
 use core::ptr;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -134,9 +135,9 @@ impl Hardware for Native {
     fn store_doublewords(&mut self, at: Absolute, values: impl Iterator<Item = u64>) {
         let mut place = self.place(at);
         for value in values {
-            // SAFETY: guest storage, checked by the caller.
+            // SAFETY: guest storage, checked by the caller. One store for each: see `program::load`.
             unsafe {
-                ptr::write(place, value);
+                ptr::write_volatile(place, value);
                 place = place.add(1);
             }
         }
@@ -367,6 +368,15 @@ impl Hardware for Native {
 
     fn console_read(&mut self, into: &mut [u8]) -> usize {
         input::take(into)
+    }
+
+    fn loaded(&mut self, times: u32) {
+        console::state(&Loaded {
+            times: times.into(),
+            reserved: 0.into(),
+            tod: instruction::stckf().into(),
+        });
+        console::flush();
     }
 
     fn not_performed(&mut self, at: Virtual, text: [u8; 6]) {

@@ -282,12 +282,17 @@ fn nobody_can_start(configuration: &Configuration) -> bool {
     })
 }
 
-/// The next CPU in turn that is ready, or wants to run by now; the asking one comes last.
+/// The next CPU in turn that is ready, or wants to run by now; one in whose favour the turn was given up comes
+/// first, the asking one last.
 fn pick(configuration: &Configuration, me: u16) -> Option<u16> {
     let now = instruction::stckf();
     let ready = READY.load(Ordering::SeqCst);
-    (1..=configuration.cpus)
-        .map(|step| (me + step) % configuration.cpus)
+    let favoured = configuration.favoured.swap(0, Ordering::Relaxed);
+    favoured
+        .checked_sub(1)
+        .filter(|&cpu| cpu != me)
+        .into_iter()
+        .chain((1..=configuration.cpus).map(|step| (me + step) % configuration.cpus))
         .find(|&cpu| {
             let mailbox = &configuration.mailboxes[usize::from(cpu) & (MAXIMUM_CPUS - 1)];
             ready & (1 << cpu) != 0 || mailbox.wake_at.load(Ordering::SeqCst) < now

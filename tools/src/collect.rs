@@ -156,6 +156,8 @@ pub enum Noted {
         /// So many bytes.
         bytes: usize,
     },
+    /// The guest has been loaded anew.
+    Loaded,
     /// The guest has ended; its totals and counters follow.
     GuestEnded,
     /// The machine has failed; nothing follows.
@@ -313,6 +315,10 @@ impl<'t> Collector<'t> {
                 Noted::Failed
             }
             Ok(State::Waiting(_)) => Noted::Waiting,
+            Ok(State::Loaded(loaded)) => {
+                record.loads = loaded.times.get();
+                Noted::Loaded
+            }
             Ok(State::InputRead(read)) => Noted::InputRead {
                 bytes: read.bytes.get() as usize,
             },

@@ -97,6 +97,11 @@ impl Step {
         }
     }
 
+    /// Says something about the step that is not how far it has come.
+    pub fn say(&self, what: &str) {
+        self.aside(|| self.kind.note(what));
+    }
+
     /// Does what writes to the terminal, with the moving line out of the way.
     pub fn aside(&self, write: impl FnOnce()) {
         match &self.bar {

@@ -45,6 +45,9 @@ pub struct Record {
     pub started: Option<StartedRecord>,
     /// How the run ended.
     pub end: End,
+    /// How often the guest was loaded.
+    #[serde(default = "once")]
+    pub loads: u32,
     /// What each CPU did.
     pub totals: Vec<TotalsRecord>,
     /// What went over the link.
@@ -77,6 +80,11 @@ pub enum End {
         /// Why, and what helps.
         text: String,
     },
+}
+
+/// A record that does not say otherwise is of a guest that was loaded once.
+fn once() -> u32 {
+    1
 }
 
 /// How a guest ended.
@@ -305,6 +313,7 @@ pub(crate) mod tests {
             arguments: Vec::new(),
             started: None,
             end: End::Running,
+            loads: 1,
             totals: Vec::new(),
             link: LinkRecord::default(),
         }

@@ -5,7 +5,7 @@
 
 use std::{
     fs,
-    io::Write,
+    io::{Stdout, Write},
     path::{Path, PathBuf},
     sync::mpsc::Receiver,
     time::{Duration, Instant},
@@ -49,12 +49,20 @@ pub struct RunOutcome {
     pub wall: Duration,
 }
 
+/// Where a person sees what the guest writes on its console, and what the machine answers.
+pub trait Display: Write {
+    /// The guest has been loaded anew.
+    fn loaded(&mut self) {}
+}
+
+impl Display for Stdout {}
+
 /// A person at the console.
 pub struct Person<'a> {
     /// What is typed, by one who types.
     pub input: Option<Receiver<Input>>,
     /// Where the guest's console and the machine's answers are shown.
-    pub screen: &'a mut dyn Write,
+    pub screen: &'a mut dyn Display,
 }
 
 /// Runs a guest above the machine. An error means that nothing could be started; everything that
@@ -128,6 +136,7 @@ pub fn run_guest(
         arguments: arguments.clone(),
         started: None,
         end: End::Running,
+        loads: 1,
         totals: Vec::new(),
         link: LinkRecord::default(),
     };

@@ -6,7 +6,6 @@
 
 use std::{
     collections::VecDeque,
-    io::Write,
     sync::mpsc::{Receiver, TryRecvError},
     thread,
     time::{Duration, Instant},
@@ -24,6 +23,7 @@ use crate::{
     progress::Step,
     qemu::{self, Heard, Running},
     record::End,
+    run::Display,
 };
 
 /// The operator's command that ends the guest.
@@ -50,7 +50,7 @@ pub struct Host<'a> {
     /// Said as it comes: an interactive run.
     pub live: Option<Receiver<Input>>,
     /// Where the guest's console and the machine's answers are shown.
-    pub echo: Option<&'a mut dyn Write>,
+    pub echo: Option<&'a mut dyn Display>,
     /// A link that says nothing for this long has failed.
     pub silence: Duration,
     /// A run that lasts longer is ended.
@@ -222,6 +222,12 @@ impl Session<'_, '_, '_> {
             Noted::Waiting => {
                 self.waiting = true;
                 self.answer_the_wait()?;
+            }
+            Noted::Loaded => {
+                self.step.say("the guest has been loaded anew");
+                if let Some(echo) = &mut self.host.echo {
+                    echo.loaded();
+                }
             }
             Noted::InputRead { bytes } => {
                 self.unread = self.unread.saturating_sub(bytes);

@@ -12,8 +12,8 @@ use std::{
 use anyhow::{Context, Result, bail};
 use millimeter::link::{
     loader::{
-        BLOCK_ADDRESS, COMMANDS_LENGTH, LOWEST_STAGE, LoaderBlock, NO_ICOUNT, Segment,
-        WHEN_WAITING, flags,
+        BLOCK_ADDRESS, COMMANDS_LENGTH, KEPT_ALIGNMENT, LOWEST_STAGE, LoaderBlock, NO_ICOUNT,
+        Segment, WHEN_WAITING, flags,
     },
     state::Mode,
 };
@@ -84,7 +84,13 @@ pub fn plan(guest: &Guest, options: &RunOptions) -> Result<Plan> {
         }
     }
 
-    let storage_end = options.storage.0.min(GUEST_STORAGE_LIMIT) - ROOM_FOR_HSA;
+    // The machine keeps what is staged, to load it anew.
+    let kept = guest.pieces.iter().map(|piece| piece.bytes.len() as u64);
+    let kept: u64 = kept
+        .map(|length| length.next_multiple_of(KEPT_ALIGNMENT))
+        .sum();
+    let storage = options.storage.0.min(GUEST_STORAGE_LIMIT) - ROOM_FOR_HSA;
+    let storage_end = storage.saturating_sub(kept);
     let too_large = || {
         format!(
             "the guest {} does not fit into {} of storage; choose more with --storage (a guest can use 2G at most)",

@@ -1,28 +1,35 @@
 //! DIAGNOSE: what the machine below offers a control program besides the architecture.
 //!
-//! Two codes give up the CPU for a while: 44 voluntarily, and 9C in favour of another CPU. Both are
-//! accepted, because a program that spins for another CPU is what they are for, and under one clock
-//! for all CPUs spinning is time that nothing else can use.
+//! Two codes give up the CPU for a while: 44 voluntarily, and 9C in favour of another CPU, which is the
+//! next to have a turn if it has anything to do. Both are accepted, because a program that spins for another CPU
+//! is what they are for, and under one clock for all CPUs spinning is time that nothing else can use.
 //!
 //! Code 308 resets the configuration: by clear reset (subcode 0) or by load normal (subcode 1), each of
 //! which goes on with the PSW at absolute 0. The clear reset is the modified one: of what the Principles
 //! of Operation has it clear, storage and the storage keys stay, for the program that goes on stands
-//! there (a control program starts its successor in this way). There is no device to load from, so no
-//! parameters of a load can be set (5) or had (6), and what loads anew (3 and others) is not offered: so
-//! nothing asks for the clear reset that clears storage. What is not offered is a specification
-//! exception, by which programs probe.
+//! there (a control program starts its successor in this way). Or it loads anew: by load clear (subcode 3),
+//! which clears storage and its keys first, or by load normal (subcode 4), which clears nothing. What is
+//! loaded is the program that the guest began with ([`program`]): there is no device to load from, so no
+//! parameters of a load can be set (5) or had (6). A subcode that is not offered is a specification
+//! exception, by which programs probe. What is measured below the guest goes on through all of them.
+//!
+//! Codes that only hypervisors offer (204, 258, 260, and 288 without a watchdog device) are specification
+//! exceptions, too, as they are on QEMU.
 
 use crate::arch::address::{Absolute, PAGE, Real};
 use crate::arch::interruption::ProgramInterruption;
 use crate::arch::psw::Psw;
 use crate::guest::configuration::order;
+use crate::guest::dat::Fault;
 use crate::guest::delivery;
 use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::{Execution, fault};
 use crate::guest::millicode::{Outcome, Performed, signal};
+use crate::guest::program;
 use crate::guest::vcpu::CpuState;
 use crate::insn::Operand;
+use core::sync::atomic::Ordering;
 
 /// Voluntary time-slice end.
 const TIME_SLICE_END: u16 = 0x44;
@@ -35,6 +42,10 @@ const LOAD: u16 = 0x308;
 const CLEAR_RESET: u64 = 0;
 /// Subcode: CPU reset of all other CPUs, initial CPU reset of this one, then the PSW at 0.
 const LOAD_NORMAL_RESET: u64 = 1;
+/// Subcode: load clear.
+const LOAD_CLEAR: u64 = 3;
+/// Subcode: load normal.
+const LOAD_NORMAL: u64 = 4;
 /// Subcode: parameters of a load are set.
 const SET_PARAMETERS: u64 = 5;
 /// Subcode: parameters of the last load are stored.
@@ -59,10 +70,23 @@ pub(super) fn diag<H: Hardware>(
 ) -> Performed {
     run.supervisor()?;
     match run.address(second).0 as u16 {
-        TIME_SLICE_END | TIME_SLICE_END_DIRECTED => Ok(Outcome::Yield),
+        TIME_SLICE_END => Ok(Outcome::Yield),
+        TIME_SLICE_END_DIRECTED => {
+            favour(run, r1);
+            Ok(Outcome::Yield)
+        }
         LOAD => load(run, r1, r3),
         _ => fault(ProgramInterruption::Specification),
     }
+}
+
+/// DIAGNOSE 9C: the CPU whose address is in bits 48-63 of R1 has the next turn. One that there is not, or
+/// this one itself, is nobody in particular.
+fn favour<H: Hardware>(run: &mut Execution<'_, H>, r1: u8) {
+    let address = run.register(r1) as u16;
+    let target = run.configuration.cpu_at(address);
+    let number = target.map_or(0, |target| target + 1);
+    run.configuration.favoured.store(number, Ordering::Relaxed);
 }
 
 /// DIAGNOSE 308: bits 0-63 of R3 are the subcode; R1 and R1 + 1 are an address and the response code.
@@ -75,6 +99,8 @@ fn load<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r3: u8) -> Performed {
     match run.register(r3) {
         CLEAR_RESET => reset(run, order::CLEAR_RESET, order::CLEAR_RESET),
         LOAD_NORMAL_RESET => reset(run, order::CPU_RESET, order::INITIAL_CPU_RESET),
+        LOAD_CLEAR => load_anew(run, order::CLEAR_RESET, order::CLEAR_RESET, true),
+        LOAD_NORMAL => load_anew(run, order::CPU_RESET, order::INITIAL_CPU_RESET, false),
         SET_PARAMETERS => respond(run, r1, RESPONSE_INVALID),
         STORE_PARAMETERS => respond(run, r1, RESPONSE_NONE),
         _ => fault(ProgramInterruption::Specification),
@@ -83,13 +109,43 @@ fn load<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r3: u8) -> Performed {
 
 /// Resets the configuration and goes on with the PSW at absolute 0.
 fn reset<H: Hardware>(run: &mut Execution<'_, H>, others: u32, own: u32) -> Performed {
+    reset_all(run, others, own)?;
+    let short = run.hardware.load_u64(Absolute(0));
+    go_on(run, Psw::from_short(short))
+}
+
+/// Resets the configuration, loads the program anew and goes on with its PSW.
+fn load_anew<H: Hardware>(
+    run: &mut Execution<'_, H>,
+    others: u32,
+    own: u32,
+    clears: bool,
+) -> Performed {
+    if run.configuration.program.is_empty() {
+        return fault(ProgramInterruption::Specification);
+    }
+    reset_all(run, others, own)?;
+    if clears {
+        program::clear_storage(run.configuration, run.hardware);
+    }
+    program::load(run.configuration, run.hardware);
+    run.hardware.loaded(run.configuration.program.loads());
+    go_on(run, run.configuration.program.psw)
+}
+
+/// Resets the configuration, if this CPU will be one afterwards.
+fn reset_all<H: Hardware>(run: &mut Execution<'_, H>, others: u32, own: u32) -> Result<(), Fault> {
     if !run.configuration.threads.is_first(run.cpu.address) {
         return fault(ProgramInterruption::Specification);
     }
     signal::reset_configuration(run, others, own);
+    Ok(())
+}
+
+/// Goes on after a reset.
+fn go_on<H: Hardware>(run: &mut Execution<'_, H>, psw: Psw) -> Performed {
     run.cpu.state = CpuState::Operating;
-    let short = run.hardware.load_u64(Absolute(0));
-    delivery::load_psw(run.cpu, Psw::from_short(short));
+    delivery::load_psw(run.cpu, psw);
     run.cpu.due |= Due::CONTROLS | Due::ATTENTION;
     Ok(Outcome::Jumped)
 }

@@ -11,6 +11,7 @@ use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::Execution;
 use crate::guest::millicode::{Outcome, Performed};
 use crate::guest::storage;
+use core::sync::atomic::Ordering;
 
 /// The block that register R2 designates by real address.
 fn block<H: Hardware>(run: &Execution<'_, H>, r2: u8) -> Result<Absolute, Fault> {
@@ -30,6 +31,9 @@ fn block<H: Hardware>(run: &Execution<'_, H>, r2: u8) -> Result<Absolute, Fault>
 pub(super) fn sske<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> Performed {
     let at = block(run, r2)?;
     let key = run.register(r1) as u8 & 0xFE;
+    run.configuration
+        .keys_were_set
+        .store(true, Ordering::Relaxed);
     run.hardware.set_storage_key(at, key);
     Ok(Outcome::Completed)
 }

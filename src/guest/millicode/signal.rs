@@ -8,6 +8,7 @@
 use crate::arch::address::{Absolute, PREFIX_AREA};
 use crate::arch::condition::ConditionCode;
 use crate::arch::lowcore;
+use crate::guest::account::Mode;
 use crate::guest::assist;
 use crate::guest::configuration::{Configuration, MAXIMUM_CPUS, Mailbox, order};
 use crate::guest::delivery;
@@ -17,9 +18,11 @@ use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::Execution;
 use crate::guest::millicode::prefix::PREFIX;
 use crate::guest::millicode::{Outcome, Performed};
+use crate::guest::shadow;
 use crate::guest::storage;
 use crate::guest::threads;
 use crate::guest::vcpu::{CpuState, Vcpu};
+use crate::guest::watch;
 use crate::insn::Operand;
 use core::sync::atomic::Ordering;
 
@@ -342,7 +345,7 @@ fn carry_out<H: Hardware>(
 ) {
     cpu.due |= Due::ATTENTION;
     if orders & RESETS != 0 {
-        reset_cpu(cpu, hardware, mailbox, orders);
+        reset_cpu(cpu, configuration, hardware, mailbox, orders);
         return;
     }
     if cpu.state == CpuState::CheckStop {
@@ -378,8 +381,19 @@ fn carry_out<H: Hardware>(
 /// CPU reset leaves all registers of the program as they are. Initial CPU reset clears of them, besides
 /// the control registers, the floating-point-control register; clear reset all.
 ///
+/// Every one of them purges the TLB.
+///
 /// Source: Principles of Operation, "Resets", the summary of functions performed by resets.
-fn reset_cpu<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H, mailbox: &Mailbox, orders: u32) {
+fn reset_cpu<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    mailbox: &Mailbox,
+    orders: u32,
+) {
+    shadow::empty(cpu, configuration, hardware);
+    // The page that is watched is not the one in which the CPU goes on, and a watch slows every page.
+    watch::leave(cpu, configuration, hardware);
     mailbox.emergency.store(0, Ordering::Release);
     mailbox.external_call.store(0, Ordering::Release);
     if orders & order::CLEAR_RESET != 0 {
@@ -412,10 +426,36 @@ pub(super) fn reset_configuration<H: Hardware>(run: &mut Execution<'_, H>, other
     configuration.event_mask.store(0, Ordering::Release);
     // Before any CPU goes on: its addresses are those of the cores again.
     configuration.threads.disable();
+    if configuration.mode == Mode::RealTime {
+        wait_for_others(configuration, run.cpu.address);
+    }
     let mailbox = mailbox(configuration, run.cpu.address);
-    reset_cpu(run.cpu, run.hardware, mailbox, own);
+    reset_cpu(run.cpu, configuration, run.hardware, mailbox, own);
     threads::take_note(run.cpu, configuration);
     assist::counting_changed(run.cpu, configuration, run.hardware);
+}
+
+/// How often the other CPUs are looked at before they are no longer waited for.
+const MOST_LOOKS: u32 = 100_000_000;
+
+/// Waits until no other CPU executes instructions of the guest: its storage is about to be changed.
+///
+/// In exact mode this CPU has the turn, and the others take their orders before they have it. In real time
+/// they run on until they are interrupted, which takes them no longer than the way to the firmware. Two CPUs
+/// that reset each other would wait for ever, and one that issues DIAGNOSE at the same time is not in
+/// anybody's way; so the wait has an end.
+#[cold]
+fn wait_for_others(configuration: &Configuration, me: u16) {
+    let executes = |cpu: u16| {
+        let mailbox = mailbox(configuration, cpu);
+        mailbox.orders.load(Ordering::Acquire) != 0
+            || mailbox.state.load(Ordering::Acquire) == CpuState::Operating as u8
+    };
+    let mut looks = 0;
+    while looks < MOST_LOOKS && (0..configuration.cpus).any(|cpu| cpu != me && executes(cpu)) {
+        core::hint::spin_loop();
+        looks += 1;
+    }
 }
 
 /// Stores the status of this CPU in the 512 bytes at `area`, laid out as from absolute 1200 on.

@@ -11,6 +11,7 @@ mod messages;
 mod native;
 mod perf;
 mod real_time;
+mod reboot;
 mod record;
 mod shell;
 mod stat;

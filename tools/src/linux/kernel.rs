@@ -58,8 +58,8 @@ impl Boot<'_> {
             .patch(image)
             .with_context(|| format!("{file} cannot be booted"))?;
         let length = self.initrd.len() as u64;
-        // It is staged once and copied to its place.
-        let needed = INITRD_AT + 2 * length + LEAST_REST;
+        // It is staged, kept for a boot anew, and copied to its place.
+        let needed = INITRD_AT + 3 * length + LEAST_REST;
         let storage = self.storage.0.min(GUEST_STORAGE_LIMIT);
         if needed > storage {
             bail!(
@@ -194,7 +194,7 @@ mod tests {
     fn an_initrd_that_does_not_fit_is_refused_with_what_it_needs() {
         let refusal = refusal(&image(), "", 128 << 20);
         assert!(
-            refusal.contains("3 MiB is too large for 128M") && refusal.contains("134 MiB"),
+            refusal.contains("3 MiB is too large for 128M") && refusal.contains("137 MiB"),
             "{refusal}"
         );
     }

@@ -6,6 +6,8 @@
 
 use std::io::{self, Write};
 
+use crate::run::Display;
+
 /// What the lines begin with.
 const BEGIN: &[u8] = b"\x1Emillimeter: ";
 
@@ -64,6 +66,15 @@ impl<'a> Screen<'a> {
             self.running = false;
         }
         code.is_some()
+    }
+}
+
+impl Display for Screen<'_> {
+    /// The command begins anew with the guest.
+    fn loaded(&mut self) {
+        self.running = false;
+        self.code = None;
+        self.held.clear();
     }
 }
 

@@ -270,6 +270,23 @@ fn the_channel_subsystem_answers_behind_the_request_and_refuses_what_it_does_not
 }
 
 #[test]
+fn a_turn_that_is_given_up_in_favour_of_another_cpu_is_meant_for_that_cpu() {
+    let mut bench = Bench::new();
+    bench.configuration.cpus = 3;
+    for (address, favoured) in [(2, 3), (3, 0), (1, 2)] {
+        bench.cpu.general[4] = address;
+        let directed = Instruction::Diag {
+            r1: 4,
+            r3: 0,
+            second: at(0x9C),
+        };
+        assert_eq!(issue(&mut bench, directed), Ok(Outcome::Yield));
+        let found = *bench.configuration.favoured.get_mut();
+        assert_eq!(found, favoured);
+    }
+}
+
+#[test]
 fn diagnose_gives_up_the_turn_and_refuses_every_other_function() {
     let mut bench = Bench::new();
     bench.cpu.set_cc(ConditionCode::Two);
@@ -284,7 +301,7 @@ fn diagnose_gives_up_the_turn_and_refuses_every_other_function() {
         );
         assert_eq!(yielded, Ok(Outcome::Yield));
     }
-    for function in [0x30C, 0x500, 0x258, 0] {
+    for function in [0x30C, 0x500, 0x204, 0x258, 0x260, 0x288, 0] {
         let refused = Instruction::Diag {
             r1: 0,
             r3: 0,

@@ -1,13 +1,18 @@
 //! Resets by DIAGNOSE 308, and what they leave of the measurement facilities.
 
 use super::*;
+use crate::arch::address::{Absolute, Real};
+use crate::arch::psw::{ADDRESSING_64, Psw};
 use crate::cpumf::counters::load_cpu_counter_set_controls;
 use crate::cpumf::sampling::load_sampling_controls;
 use crate::cpumf::sampling::request::SamplingRequest;
 use crate::cpumf::{ControlState, CounterSet};
 use crate::guest::configuration::order;
 use crate::guest::external_means::Change;
+use crate::guest::hardware::Hardware;
+use crate::guest::program::{Program, Segment};
 use crate::guest::schedule::NEVER;
+use crate::guest::vcpu::CpuState;
 use Instruction as I;
 use ProgramInterruption as P;
 use core::sync::atomic::Ordering;
@@ -126,7 +131,7 @@ fn a_change_by_the_operator_comes_before_the_reset_that_waits_with_it() {
 }
 
 #[test]
-fn there_are_no_load_parameters_to_set_or_store_and_no_load() {
+fn there_are_no_load_parameters_to_set_or_store_and_nothing_to_load_without_a_program() {
     let mut bench = Bench::new();
     bench.cpu.general[2] = 0x3000;
     for (subcode, response) in [(5, 0x402), (6, 0x102)] {
@@ -142,5 +147,74 @@ fn there_are_no_load_parameters_to_set_or_store_and_no_load() {
     for subcode in [2, 3, 4, 7, 0x1_0000_0001] {
         bench.cpu.general[1] = subcode;
         assert_eq!(exception(&mut bench, diagnose_308(2)), P::Specification);
+    }
+}
+
+/// A program of one doubleword at 5000, whose PSW designates it.
+fn loaded(bench: &mut Bench) {
+    let kept = bench.configuration.storage_end + bench.hardware.hsa.len() as u64 - 0x1000;
+    bench.hardware.hsa_store(Real(kept), 0x1122_3344_5566_7788);
+    let mut program = Program::new(Psw {
+        mask: ADDRESSING_64,
+        address: 0x5000,
+    });
+    let segment = Segment {
+        destination: Absolute(0x5000),
+        length: 8,
+        kept: Real(kept),
+        kept_length: 8,
+    };
+    program.add(segment).unwrap();
+    bench.configuration.program = program;
+}
+
+#[test]
+fn a_load_brings_the_program_back_and_load_clear_clears_everything_else() {
+    for (subcode, cleared) in [(3, true), (4, false)] {
+        let mut bench = measuring();
+        loaded(&mut bench);
+        bench.set_doublewords(0x3000, &[7]);
+        bench.set_doublewords(0x5000, &[8]);
+        bench.cpu.prefix = 0x8000;
+        bench.cpu.general[1] = subcode;
+        assert_eq!(issue(&mut bench, diagnose_308(2)), Ok(Outcome::Jumped));
+        assert_eq!(bench.doubleword(0x5000), 0x1122_3344_5566_7788);
+        assert_eq!(bench.doubleword(0x3000), if cleared { 0 } else { 7 });
+        assert_eq!(
+            (bench.cpu.psw.mask, bench.cpu.psw.address),
+            (ADDRESSING_64, 0x5000)
+        );
+        assert_eq!(
+            (bench.cpu.prefix, bench.cpu.state),
+            (0, CpuState::Operating)
+        );
+        assert_eq!(bench.cpu.general[5], if cleared { 0 } else { 55 });
+        let own = &bench.cpu.own;
+        assert_eq!(own.sampling().basic(), ControlState::Disabled);
+        let orders = bench.configuration.take_orders(1);
+        let expected = if cleared {
+            order::CLEAR_RESET
+        } else {
+            order::CPU_RESET
+        };
+        assert_eq!(orders, expected);
+        assert_eq!(bench.hardware.loads, 1);
+    }
+}
+
+#[test]
+fn every_reset_of_a_cpu_purges_its_translations() {
+    for order in [
+        order::CPU_RESET,
+        order::INITIAL_CPU_RESET,
+        order::CLEAR_RESET,
+    ] {
+        let mut bench = measuring();
+        let before = bench.hardware.purges;
+        bench.configuration.mailboxes[0]
+            .orders
+            .store(order, Ordering::Relaxed);
+        super::super::take_orders(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+        assert_eq!(bench.hardware.purges, before + 1, "{order:X}");
     }
 }

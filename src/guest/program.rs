@@ -1,0 +1,160 @@
+//! The program that the guest was loaded with, kept to be loaded anew.
+//!
+//! A load takes its program from a device. Here the host stages it before the machine starts, and the guest
+//! overwrites where it stood. So the machine keeps the staged bytes in the HSA, and to load them anew is its
+//! own affair: the host is not asked, whose answer would come at an arbitrary moment, over a link that may
+//! lose it, and a run with a load in it repeats itself exactly. The price is storage: the guest has as much
+//! less of it as its program has bytes.
+
+use crate::arch::address::{Absolute, PAGE, Real};
+use crate::arch::psw::Psw;
+use crate::guest::configuration::Configuration;
+use crate::guest::hardware::Hardware;
+use crate::guest::scanner;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+/// The most pieces that a program has.
+pub const MOST_SEGMENTS: usize = 64;
+
+/// A piece of a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segment {
+    /// Where it belongs.
+    pub destination: Absolute,
+    /// Its length there; what is not kept of it is zeros.
+    pub length: u64,
+    /// Where in the HSA its bytes are kept, on a doubleword boundary.
+    pub kept: Real,
+    /// How many are.
+    pub kept_length: u64,
+}
+
+/// A program.
+#[derive(Debug, Default)]
+pub struct Program {
+    /// The PSW that it begins with.
+    pub psw: Psw,
+    segments: heapless::Vec<Segment, MOST_SEGMENTS>,
+    loads: AtomicU32,
+}
+
+impl Program {
+    /// A program without any pieces.
+    #[must_use]
+    pub const fn new(psw: Psw) -> Self {
+        Self {
+            psw,
+            segments: heapless::Vec::new(),
+            loads: AtomicU32::new(0),
+        }
+    }
+
+    /// Adds a piece, if there is room for it.
+    pub fn add(&mut self, segment: Segment) -> Result<(), Segment> {
+        self.segments.push(segment)
+    }
+
+    /// Whether there is anything to be loaded.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+
+    /// How often it has been loaded.
+    #[must_use]
+    pub fn loads(&self) -> u32 {
+        self.loads.load(Ordering::Relaxed)
+    }
+}
+
+/// Puts the program of the configuration where it belongs.
+pub fn load<H: Hardware>(configuration: &Configuration, hardware: &mut H) {
+    let program = &configuration.program;
+    for segment in &program.segments {
+        let mut done = 0;
+        while done < segment.length {
+            let at = segment.destination.offset(done);
+            let count = (segment.length - done).min(PAGE - at.byte_index());
+            load_piece(configuration, hardware, segment, done, count);
+            done += count;
+        }
+    }
+    program.loads.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Loads the `count` bytes of a segment from the byte `done` on, which stand in one page.
+fn load_piece<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    segment: &Segment,
+    done: u64,
+    count: u64,
+) {
+    let mut page = [0; PAGE as usize];
+    let piece = page.split_at_mut(count as usize).0;
+    let kept = segment.kept_length.saturating_sub(done).min(count);
+    fetch_kept(
+        hardware,
+        segment.kept.offset(done),
+        piece.split_at_mut(kept as usize).0,
+    );
+    let at = segment.destination.offset(done);
+    // What was loaded once fits.
+    if configuration.holds(at, count) {
+        put(configuration, hardware, at, piece);
+    }
+}
+
+/// Stores bytes within a page of storage that the guest has executed instructions in, maybe: no more
+/// than a doubleword at a time. QEMU 7.2 goes on executing what it translated of instructions that one long
+/// store replaces, and is slow with every store near them.
+fn put<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute, bytes: &[u8]) {
+    scanner::store_into(configuration, hardware, at);
+    let before = (at.0.wrapping_neg() & 7).min(bytes.len() as u64) as usize;
+    let (first, rest) = bytes.split_at(before);
+    let (doublewords, last) = rest.as_chunks::<8>();
+    for (to, &byte) in (0..).zip(first) {
+        hardware.store_u8(at.offset(to), byte);
+    }
+    let at = at.offset(before as u64);
+    let values = doublewords.iter().map(|&bytes| u64::from_be_bytes(bytes));
+    hardware.store_doublewords(at, values);
+    let at = at.offset(8 * doublewords.len() as u64);
+    for (to, &byte) in (0..).zip(last) {
+        hardware.store_u8(at.offset(to), byte);
+    }
+}
+
+/// Fetches kept bytes from any address.
+fn fetch_kept<H: Hardware>(hardware: &H, at: Real, into: &mut [u8]) {
+    let skip = (at.0 & 7) as usize;
+    let mut from = Real(at.0 & !7);
+    let (first, rest) = into.split_at_mut((8 - skip).min(into.len()) % 8);
+    if !first.is_empty() {
+        let bytes = hardware.hsa_load(from).to_be_bytes();
+        first.copy_from_slice(&bytes[skip..skip + first.len()]);
+        from = from.offset(8);
+    }
+    for part in rest.chunks_mut(8) {
+        part.copy_from_slice(&hardware.hsa_load(from).to_be_bytes()[..part.len()]);
+        from = from.offset(8);
+    }
+}
+
+/// Clears storage and the storage keys, as a clear reset does.
+pub fn clear_storage<H: Hardware>(configuration: &Configuration, hardware: &mut H) {
+    let has_keys = configuration.keys_were_set.load(Ordering::Relaxed);
+    for frame in 0..configuration.frames() {
+        let at = Absolute(frame * PAGE);
+        scanner::store_into(configuration, hardware, at);
+        // Stored as a program is, for the same reason.
+        hardware.store_doublewords(at, core::iter::repeat_n(0, PAGE as usize / 8));
+        if has_keys {
+            hardware.set_storage_key(at, 0);
+        }
+    }
+    configuration.keys_were_set.store(false, Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests;

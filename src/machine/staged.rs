@@ -1,0 +1,92 @@
+//! What the host staged: its length decides where the machine moves to, and then it is moved out of the
+//! guest's way, into the HSA, from where it can be loaded more than once.
+
+use crate::arch::address::{Absolute, PAGE, Real};
+use crate::arch::psw::Psw;
+use crate::guest::hardware::Hardware;
+use crate::guest::program::{MOST_SEGMENTS, Program, Segment};
+use crate::link::loader::{self, KEPT_ALIGNMENT, LoaderBlock};
+use crate::machine::failure::{WaitState, refuse};
+use crate::machine::hsa::Plan;
+use crate::machine::native::Native;
+
+const _: () = assert!(loader::MOST_SEGMENTS <= MOST_SEGMENTS);
+
+/// How much room the HSA needs for what is staged: none, if there is no block that is accepted. Asked
+/// while the prefix is zero.
+pub fn kept_length() -> u64 {
+    // SAFETY: storage that the host may have staged a block in; nothing else is there, and any bytes are
+    // bytes of a block to be checked.
+    let bytes = unsafe {
+        &*core::ptr::with_exposed_provenance::<[u8; loader::BLOCK_LENGTH as usize]>(
+            loader::BLOCK_ADDRESS as usize,
+        )
+    };
+    if bytes[..8] != loader::MAGIC.to_be_bytes() {
+        return 0;
+    }
+    LoaderBlock::parse(bytes).map_or(0, LoaderBlock::kept_length)
+}
+
+/// Moves what is staged into the HSA, and gives the program that it is.
+pub fn keep(block: &LoaderBlock, plan: &Plan, native: &mut Native) -> Program {
+    let mut program = Program::new(Psw {
+        mask: block.psw_mask.get(),
+        address: block.psw_address.get(),
+    });
+    let fits = |at: u64, length: u64| at.checked_add(length).is_some_and(|end| end <= plan.base);
+    let mut kept = plan.kept;
+    for (number, segment) in block.segments().iter().enumerate() {
+        let (staged, staged_length) = (segment.staged.get(), segment.staged_length.get());
+        let (destination, length) = (segment.destination.get(), segment.length.get());
+        if !fits(staged, staged_length) || !fits(destination, length) || staged_length > length {
+            refuse(
+                WaitState::LoaderBlock,
+                format_args!(
+                    "segment {number} of the guest ({staged_length:X} bytes staged at {staged:X}, \
+                     {length:X} at {destination:X}) does not fit below {:X}: give more storage",
+                    plan.base
+                ),
+            );
+        }
+        let segment = Segment {
+            destination: Absolute(destination),
+            length,
+            kept: Real(kept),
+            kept_length: staged_length,
+        };
+        copy(native, Absolute(staged), segment.kept, staged_length);
+        fill_zero(native, staged, staged_length);
+        // The block has no more segments than a program has.
+        let _ = program.add(segment);
+        kept += staged_length.next_multiple_of(KEPT_ALIGNMENT);
+    }
+    fill_zero(native, loader::BLOCK_ADDRESS, loader::BLOCK_LENGTH.into());
+    program
+}
+
+/// Copies bytes of guest storage into the HSA, with zeros behind them to the end of the page.
+fn copy(native: &mut Native, from: Absolute, to: Real, length: u64) {
+    let mut done = 0;
+    while done < length {
+        let mut page = [0; PAGE as usize];
+        let count = (length - done).min(PAGE) as usize;
+        native.load(from.offset(done), &mut page[..count]);
+        for (place, bytes) in (0..).step_by(8).zip(page.chunks_exact(8)) {
+            let mut doubleword = [0; 8];
+            doubleword.copy_from_slice(bytes);
+            native.hsa_store(to.offset(done + place), u64::from_be_bytes(doubleword));
+        }
+        done += PAGE;
+    }
+}
+
+/// Stores zeros all over a range of guest storage.
+pub fn fill_zero(native: &mut Native, mut at: u64, mut length: u64) {
+    while length != 0 {
+        let part = length.min(PAGE - at % PAGE);
+        native.store(Absolute(at), &[0; PAGE as usize][..part as usize]);
+        at += part;
+        length -= part;
+    }
+}

@@ -1,0 +1,93 @@
+//! `reboot` in the guest: the guest begins anew, and the machine goes on.
+
+use std::fs;
+
+use tempfile::TempDir;
+
+use crate::guest::{boots, section};
+
+/// Every boot finds the same first file system, and clear storage. What tells the second from the first is the
+/// clock, which a load leaves alone: the first boot lets a minute pass, in no time of the host.
+const SCRIPT: &str = r#"
+if [ "$(date +%s)" -lt 1767225660 ]; then
+    echo the first boot
+    perf record -q -a -e cycles -F 1000 -o data sleep 60
+    reboot -f
+    sleep 1000
+fi
+echo @boot; echo the second boot
+echo @cpus; nproc
+echo @reipl; cat /sys/firmware/reipl/reipl_type
+echo @stat; perf stat -x, -e instructions:u true 2>&1
+echo @dmesg; dmesg
+exit 9
+"#;
+
+#[test]
+fn a_reboot_begins_the_guest_anew_and_the_run_is_repeatable() {
+    let mut runs = Vec::new();
+    for _ in 0..2 {
+        let directory = TempDir::new().unwrap();
+        let script = directory.path().join("script");
+        fs::write(&script, SCRIPT).unwrap();
+        let script = script.to_str().unwrap();
+        let said = boots(
+            directory.path(),
+            &["--cpus", "2", "--interval", "1000000", "--script", script],
+        );
+        // The exit code is that of the last boot, and so is what is shown behind the first one's.
+        assert_eq!(said.code, Some(9), "{said:?}");
+        assert!(
+            said.output.starts_with("the first boot\n"),
+            "{}",
+            said.output
+        );
+        assert!(!said.output.contains("KASLR"), "{}", said.output);
+        assert!(said.error.contains("loaded anew"), "{}", said.error);
+        let of = |name| section(&said.output, name);
+        assert_eq!(of("cpus").trim(), "2");
+        // Nothing of a device is known that could be loaded from.
+        assert_eq!(of("reipl").trim(), "unknown");
+        assert!(!of("stat").contains("not"), "{}", of("stat"));
+        for complaint in ["Oops", "WARNING:", "BUG:"] {
+            assert!(!of("dmesg").contains(complaint), "{}", of("dmesg"));
+        }
+        let read = |name: &str| fs::read(directory.path().join(name)).unwrap();
+        let console = read("run/console.txt");
+        let text = String::from_utf8_lossy(&console).into_owned();
+        assert_eq!(text.matches("millimeter: command").count(), 2, "{text}");
+        let record: serde_json::Value = serde_json::from_slice(&read("run/run.json")).unwrap();
+        runs.push((
+            console,
+            read("run/counters.bin"),
+            read("run/sdb-cpu0.bin"),
+            record,
+        ));
+    }
+    let (first, second) = (&runs[0], &runs[1]);
+    assert!(first.0 == second.0, "the consoles differ");
+    assert!(first.1 == second.1, "the counters differ");
+    assert!(first.2 == second.2, "the samples differ");
+    assert_eq!(first.3["totals"], second.3["totals"]);
+    assert_eq!(first.3["loads"], 2);
+    // What is measured from below goes on through the load: a sample for each million cycles of both boots.
+    let record = &first.3;
+    let number = |value: &serde_json::Value| value.as_u64().unwrap();
+    let cycles: u64 = record["totals"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|cpu| number(&cpu["guest_cycles"]))
+        .sum();
+    let samples: u64 = record["totals"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|cpu| number(&cpu["samples_taken"]))
+        .sum();
+    assert!(cycles > 4_000_000_000, "{cycles}");
+    assert!(
+        samples.abs_diff(cycles / 1_000_000) <= 2,
+        "{samples} for {cycles}"
+    );
+}
