@@ -12,13 +12,18 @@
 //! interrupt for ever: the firmware lets it do so once and then puts the CPU into the check-stop
 //! state, which ends the guest.
 //!
+//! **Program interruptions without an end.** A program new PSW may be good and the instruction that it
+//! designates not: each program interruption then leads to the next, and a CPU does nothing else until
+//! somebody changes storage. After [`MOST_IN_A_ROW`] of them, disabled for all interruptions, the guest is taken
+//! to have failed: the CPU enters the check-stop state, too, and [`Vcpu::in_a_row`] says why.
+//!
 //! The access-register mode cannot be run on the machine below, so a PSW that would enter it is
 //! refused in the same way.
 
 use crate::arch::address::{Absolute, PREFIX_AREA};
 use crate::arch::interruption::{Class, Ending, ProgramInterruption};
 use crate::arch::lowcore;
-use crate::arch::psw::{AddressSpace, DAT, EXTERNAL, Psw, WAIT};
+use crate::arch::psw::{AddressSpace, CONDITION_CODE, DAT, EXTERNAL, IO, MACHINE_CHECK, Psw, WAIT};
 use crate::guest::configuration::Configuration;
 use crate::guest::dat::Fault;
 use crate::guest::due::Due;
@@ -31,6 +36,9 @@ mod machine_check;
 
 pub use external::{any_open, deliver_pending, external, refresh};
 pub use machine_check::{Saved, machine_check};
+
+/// The longest instruction.
+const LONGEST: u64 = 6;
 
 /// The bit of a program-interruption code that says that a PER event is indicated, too.
 pub const PER_EVENT: u16 = 0x80;
@@ -45,6 +53,10 @@ pub struct PerEvent {
     /// PER access identification.
     pub access_id: u8,
 }
+
+/// Program interruptions by the first instruction of their own handler, one after the other, that end a
+/// guest.
+pub const MOST_IN_A_ROW: u32 = 100_000;
 
 /// Everything that a program interruption stores but the PSW.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -273,7 +285,27 @@ pub fn reflect<H: Hardware>(
         area.offset(lowcore::PROGRAM_IDENTIFICATION),
         u32::from(condition.length) << 16 | u32::from(code),
     );
+    let old = cpu.psw;
     interrupt(cpu, configuration, hardware, area, Class::Program);
+    if old.address.wrapping_sub(cpu.psw.address) <= LONGEST {
+        met_again(cpu, &old);
+    } else {
+        cpu.in_a_row = 0;
+    }
+}
+
+/// A program interruption whose old PSW designates the first instruction of the handler, or the one behind it.
+#[cold]
+fn met_again(cpu: &mut Vcpu, old: &Psw) {
+    let closed = EXTERNAL | IO | MACHINE_CHECK;
+    if (old.mask ^ cpu.psw.mask) & !CONDITION_CODE != 0 || old.mask & closed != 0 {
+        cpu.in_a_row = 0;
+        return;
+    }
+    cpu.in_a_row += 1;
+    if cpu.in_a_row >= MOST_IN_A_ROW {
+        check_stop(cpu);
+    }
 }
 
 /// A supervisor-call interruption. The PSW designates the instruction after SUPERVISOR CALL (or

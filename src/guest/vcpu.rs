@@ -200,6 +200,8 @@ pub struct Vcpu {
     pub shadow: Shadow,
     /// When the next samples are due, at both levels.
     pub sampling: Schedule,
+    /// Program interruptions by the first instruction of their own handler, one after the other.
+    pub in_a_row: u32,
     /// PSW bits that the hardware runs this guest with, whatever its own PSW says.
     pub real_mask: u64,
     /// The page that is executed under watch.
@@ -242,6 +244,7 @@ impl Vcpu {
             machine,
             shadow: Shadow::default(),
             sampling: Schedule::default(),
+            in_a_row: 0,
             real_mask: MACHINE,
             watch: Watch::default(),
             fills: Fills::NONE,
@@ -265,6 +268,7 @@ impl Vcpu {
     pub fn cpu_reset(&mut self) {
         extended::settle(self);
         self.pending = Pending::default();
+        self.in_a_row = 0;
         self.own.reset(Reset::Cpu, &self.account.activity());
         self.state = CpuState::Stopped;
         self.due |= Due::SAMPLING | Due::ATTENTION;

@@ -56,6 +56,9 @@ pub enum Reason {
     Operator = 3,
     /// It stopped its CPUs, the last one itself: it has switched the machine off. A success.
     Stopped = 4,
+    /// Its program interruptions lead to nothing but program interruptions: a real CPU would go on with them
+    /// for ever.
+    ProgramLoop = 5,
 }
 
 impl Reason {
@@ -66,6 +69,7 @@ impl Reason {
             2 => Self::CheckStop,
             3 => Self::Operator,
             4 => Self::Stopped,
+            5 => Self::ProgramLoop,
             _ => return None,
         })
     }

@@ -44,6 +44,8 @@ pub enum WaitState {
     GuestCheckStop = 0x302,
     /// The operator ended the guest.
     OperatorEnd = 0x303,
+    /// The guest's program interruptions lead to nothing but program interruptions.
+    GuestLoops = 0x304,
 }
 
 unsafe extern "C" {

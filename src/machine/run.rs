@@ -4,6 +4,7 @@ use crate::arch::psw::Psw;
 use crate::cpumf::{CounterSet, Facility};
 use crate::guest::account::Mode;
 use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
+use crate::guest::delivery::MOST_IN_A_ROW;
 use crate::guest::machine_level;
 use crate::guest::vcpu::{CpuState, Vcpu};
 use crate::link::data::{COPROCESSOR_GROUP, CounterHead, Level, MOST_COUNTERS};
@@ -107,6 +108,9 @@ pub fn guest_is_down(cpu: &mut Cpu, ended: u32) -> ! {
 fn guest_ended(cpu: &mut Cpu) -> ! {
     let psw = cpu.vcpu.psw;
     let (reason, why) = match cpu.vcpu.state {
+        CpuState::CheckStop if cpu.vcpu.in_a_row >= MOST_IN_A_ROW => {
+            (Reason::ProgramLoop, WaitState::GuestLoops)
+        }
         CpuState::CheckStop => (Reason::CheckStop, WaitState::GuestCheckStop),
         _ if psw.address == SUCCESS_ADDRESS => (Reason::DisabledWait, WaitState::Success),
         _ => (Reason::DisabledWait, WaitState::GuestFailed),

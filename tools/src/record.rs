@@ -139,6 +139,9 @@ impl End {
                     Some(Reason::CheckStop) => {
                         format!("the guest failed: its new PSW cannot be loaded, {psw}")
                     }
+                    Some(Reason::ProgramLoop) => format!(
+                        "the guest failed: the first instruction of its program-interruption handler is itself interrupted, for ever, {psw}"
+                    ),
                     Some(Reason::Operator) => format!("the operator ended the guest, {psw}"),
                     None => format!(
                         "the guest ended for the unknown reason {}, {psw}",
@@ -353,6 +356,7 @@ pub(crate) mod tests {
         assert_eq!(end(Reason::DisabledWait, 0xFFF).exit_code(), 0);
         assert_eq!(end(Reason::DisabledWait, 0xFFE).exit_code(), 3);
         assert_eq!(end(Reason::CheckStop, 0xFFF).exit_code(), 3);
+        assert_eq!(end(Reason::ProgramLoop, 0xFFF).exit_code(), 3);
         assert_eq!(end(Reason::Stopped, 0xBAD).exit_code(), 0);
         assert_eq!(End::Waiting.exit_code(), 3);
         for end in [End::Running, End::Interrupted, End::TimeLimit] {

@@ -540,3 +540,38 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_handler_that_is_interrupted_at_its_first_instruction_ends_the_guest_unless_it_can_be_interrupted()
+ {
+    for (mask, ends) in [(ADDRESSING_64, true), (ADDRESSING_64 | EXTERNAL, false)] {
+        let mut bench = Bench::new();
+        bench.set_doublewords(0x1D0, &[mask, 0x4000]);
+        let met = Condition {
+            code: ProgramInterruption::Operation.code(),
+            length: 2,
+            ..Condition::default()
+        };
+        for _ in 0..=MOST_IN_A_ROW {
+            assert_eq!(bench.cpu.state, CpuState::Operating);
+            advance(&mut bench.cpu, 2);
+            reflect(
+                &mut bench.cpu,
+                &bench.configuration,
+                &mut bench.hardware,
+                &met,
+            );
+        }
+        assert_eq!(bench.cpu.state == CpuState::CheckStop, ends);
+        // A handler that comes further is none.
+        bench.cpu.in_a_row = 9;
+        advance(&mut bench.cpu, 8);
+        reflect(
+            &mut bench.cpu,
+            &bench.configuration,
+            &mut bench.hardware,
+            &met,
+        );
+        assert_eq!(bench.cpu.in_a_row, 0);
+    }
+}

@@ -22,6 +22,56 @@ fn a_guest_that_panics_is_told_with_its_last_words() {
 }
 
 #[test]
+fn a_guest_that_loops_is_ended_and_what_it_said_and_its_samples_are_kept() {
+    let directory = TempDir::new().unwrap();
+    let loops = [
+        "linux",
+        "--out",
+        "run",
+        "--limit",
+        "100",
+        "--freq",
+        "1000",
+        "--",
+        "echo begin; while :; do :; done",
+    ];
+    let mut command = command::measure(&loops).unwrap();
+    command.current_dir(directory.path());
+    let said = command::said(command).unwrap();
+    assert_eq!(said.code, Some(2), "{said:?}");
+    for words in ["lasted too long", "millimeter: command", "console.txt"] {
+        assert!(said.error.contains(words), "{words}:\n{}", said.error);
+    }
+    assert!(said.output.starts_with("begin\n"), "{}", said.output);
+    let kept = |name: &str| fs::read(directory.path().join("run").join(name)).unwrap();
+    assert!(String::from_utf8_lossy(&kept("console.txt")).contains("begin"));
+    let samples = kept("sdb-cpu0.bin");
+    assert!(!samples.is_empty() && samples.len().is_multiple_of(4096));
+    let record: serde_json::Value = serde_json::from_slice(&kept("run.json")).unwrap();
+    assert_eq!(record["end"]["how"], "time-limit", "{record}");
+}
+
+#[test]
+fn a_guest_that_double_faults_is_told_so() {
+    let directory = TempDir::new().unwrap();
+    // No instruction where it begins, and a program new PSW that leads to none.
+    let mut kernel = vec![0; 0x2_0000];
+    kernel[0x1_0008..0x1_000E].copy_from_slice(b"S390EP");
+    kernel[0x1D0..0x1D8].copy_from_slice(&0x1_8000_0000_u64.to_be_bytes());
+    kernel[0x1D8..0x1E0].copy_from_slice(&0x1_1000_u64.to_be_bytes());
+    fs::write(directory.path().join("kernel"), &kernel).unwrap();
+    fs::write(directory.path().join("initrd"), b"070701").unwrap();
+    let said = boots(
+        directory.path(),
+        &["--kernel", "kernel", "--initrd", "initrd", "--", "true"],
+    );
+    assert_eq!(said.code, Some(3), "{said:?}");
+    for words in ["program-interruption handler", "0000000000011000"] {
+        assert!(said.error.contains(words), "{words}:\n{}", said.error);
+    }
+}
+
+#[test]
 fn what_cannot_be_booted_is_refused_before_anything_starts() {
     let directory = TempDir::new().unwrap();
     let write = |name: &str, bytes: &[u8]| fs::write(directory.path().join(name), bytes).unwrap();
