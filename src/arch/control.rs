@@ -51,6 +51,8 @@ pub const CR9_NULLIFICATION: u64 = bit64(39);
 /// The CR0 that initial CPU reset leaves: malfunction alert is not set, interrupt key,
 /// measurement alert and timing alert are.
 pub const CR0_INITIAL: u64 = 0xE0;
+/// CR14: a machine check that says that channel reports wait is open.
+pub const CR14_CHANNEL_REPORT: u64 = bit64(35);
 /// The CR14 that initial CPU reset leaves.
 pub const CR14_INITIAL: u64 = 0xC200_0000;
 

@@ -7,6 +7,7 @@
 
 pub mod address;
 pub mod bits;
+pub mod channel;
 pub mod condition;
 pub mod control;
 pub mod facility;

@@ -13,8 +13,10 @@ use crate::cpumf::counters::{Activity, CounterSets};
 use crate::cpumf::facility::{ConfigurationLevel, Facility, Installation};
 use crate::cpumf::model;
 use crate::cpumf::sampling::SamplingLimits;
+use crate::guest::channel::{COPY_LENGTH, Channels, SUBCHANNELS};
 use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
-use crate::guest::hardware::Hardware;
+use crate::guest::delivery::Saved;
+use crate::guest::hardware::{ChannelBlock, ChannelInstruction, Hardware};
 use crate::guest::scanner::Pages;
 use crate::guest::shadow::{PRIVATE_LENGTH, SharedShadow};
 use crate::guest::vcpu::{CpuState, Vcpu};
@@ -28,6 +30,15 @@ const MACHINE_PREFIX_OFFSET: u64 = 0;
 const POOL_LENGTH: u64 = 512 << 10;
 /// Pages of code copies.
 const COPIES: u64 = 16;
+
+/// A subchannel of the machine below, which remembers what it is told.
+#[derive(Clone, Copy, Default)]
+pub struct Subchannel {
+    /// The subchannel-information block.
+    pub schib: [u32; 16],
+    /// The operation-request block with which it was last started.
+    pub orb: [u32; 3],
+}
 
 /// The machine below.
 pub struct ArrayMachine {
@@ -67,6 +78,16 @@ pub struct ArrayMachine {
     pub systems: BTreeMap<(u8, u16, u16), Vec<u8>>,
     /// Responses to requests of the channel subsystem, by command; any other response is 0004.
     pub requests: BTreeMap<u16, Vec<u8>>,
+    /// The subchannels, from number 0 on.
+    pub subchannels: Vec<Subchannel>,
+    /// Instructions that the subchannels were given, in order.
+    pub channel_orders: Vec<ChannelInstruction>,
+    /// The I/O interruption that TEST PENDING INTERRUPTION takes.
+    pub io: Option<[u32; 3]>,
+    /// The channel report that is stored next.
+    pub report: Option<u32>,
+    /// Notifications of devices.
+    pub notified: Vec<[u64; 3]>,
     /// Page-table entries that were invalidated, by table and page.
     pub invalidated: Vec<(Real, Virtual)>,
     /// How often the TLB was purged.
@@ -100,6 +121,11 @@ impl ArrayMachine {
             services: BTreeMap::new(),
             systems: BTreeMap::new(),
             requests: BTreeMap::new(),
+            subchannels: Vec::new(),
+            channel_orders: Vec::new(),
+            io: None,
+            report: None,
+            notified: Vec::new(),
             invalidated: Vec::new(),
             purges: 0,
             random: 0,
@@ -356,6 +382,59 @@ impl Hardware for ArrayMachine {
         ConditionCode::Zero
     }
 
+    fn channel(
+        &mut self,
+        instruction: ChannelInstruction,
+        register: u32,
+        block: &mut ChannelBlock,
+    ) -> Result<ConditionCode, u16> {
+        use ChannelInstruction as I;
+        match instruction {
+            I::Tpi => {
+                return Ok(match self.io.take() {
+                    Some(words) => {
+                        block.0[..3].copy_from_slice(&words);
+                        ConditionCode::One
+                    }
+                    None => ConditionCode::Zero,
+                });
+            }
+            I::Stcrw => {
+                let report = self.report.take();
+                block.0[0] = report.unwrap_or(0);
+                return Ok(ConditionCode::from_bits(u8::from(report.is_none())));
+            }
+            I::Rchp => return Ok(ConditionCode::Three),
+            _ if register & 0x1_0000 == 0 => return Err(0x15),
+            _ => {}
+        }
+        let Some(subchannel) = self.subchannels.get_mut(usize::from(register as u16)) else {
+            return Ok(ConditionCode::Three);
+        };
+        self.channel_orders.push(instruction);
+        match instruction {
+            I::Stsch => block.0 = subchannel.schib,
+            I::Msch => subchannel.schib[..7].copy_from_slice(&block.0[..7]),
+            I::Ssch => subchannel.orb = [block.0[0], block.0[1], block.0[2]],
+            I::Tsch => block.0[..3].copy_from_slice(&subchannel.schib[7..10]),
+            _ => {}
+        }
+        Ok(ConditionCode::Zero)
+    }
+
+    fn notify(&mut self, subsystem: u64, queue: u64, cookie: u64) -> u64 {
+        self.notified.push([subsystem, queue, cookie]);
+        cookie + 1
+    }
+
+    fn saved_registers(&mut self) -> Saved {
+        Saved {
+            floating_point: core::array::from_fn(|n| (self.vectors[n] >> 64) as u64),
+            floating_point_control: self.floating_point_control,
+            access: self.access,
+        }
+    }
+
     fn console_write(&mut self, bytes: &[u8]) {
         self.console.extend_from_slice(bytes);
     }
@@ -403,7 +482,9 @@ impl Bench {
         let private = (identity + SharedShadow::identity_length(storage)).next_multiple_of(PAGE);
         let pools = (private + cpus * PRIVATE_LENGTH).next_multiple_of(PAGE);
         let copies = pools + cpus * POOL_LENGTH;
-        let end = copies + COPIES * PAGE;
+        let programs = copies + COPIES * PAGE;
+        let end = programs + SUBCHANNELS as u64 * COPY_LENGTH;
+        let channels = Channels::new(Real(programs));
         let pages = Pages::new(
             (0..storage / PAGE)
                 .map(|_| AtomicU16::new(0))
@@ -431,7 +512,7 @@ impl Bench {
         };
         Self {
             cpu,
-            configuration: Configuration::new(storage, 1 << 20, 1, pages, shadow),
+            configuration: Configuration::new(storage, 1 << 20, 1, pages, shadow, channels),
             hardware: ArrayMachine::new(storage, end - storage),
         }
     }

@@ -8,6 +8,7 @@ use crate::arch::facility::FacilityList;
 use crate::cpumf::counters::CoprocessorGroups;
 use crate::guest::account::{Charges, Mode};
 use crate::guest::assist::Assist;
+use crate::guest::channel::Channels;
 use crate::guest::external_means::{Change, MOST_CHANGES};
 use crate::guest::program::Program;
 use crate::guest::scanner::Pages;
@@ -63,6 +64,10 @@ pub struct Mailbox {
     pub idle: AtomicU8,
     /// The clock at which a waiting CPU wants to run again; all ones for never.
     pub wake_at: AtomicU64,
+    /// The I/O-interruption subclasses for which a waiting CPU is open: bits 32-39 of control register 6.
+    pub open_subclasses: AtomicU8,
+    /// Whether a waiting CPU is open for a machine check that says that channel reports wait.
+    pub open_reports: AtomicBool,
 }
 
 /// The configuration.
@@ -109,6 +114,8 @@ pub struct Configuration {
     pub favoured: AtomicU16,
     /// One mailbox per CPU.
     pub mailboxes: [Mailbox; MAXIMUM_CPUS],
+    /// The channel subsystem.
+    pub channels: Channels,
     /// A pending service signal: SCCB address and event indication, or zero.
     pub service_signal: AtomicU32,
     /// The event mask by which the control program takes SERVC events (receive mask).
@@ -127,6 +134,7 @@ impl Configuration {
         cpus: u16,
         pages: Pages,
         shadow: SharedShadow,
+        channels: Channels,
     ) -> Self {
         Self {
             storage_end,
@@ -149,6 +157,7 @@ impl Configuration {
             keys_were_set: AtomicBool::new(false),
             favoured: AtomicU16::new(0),
             mailboxes: Default::default(),
+            channels,
             service_signal: AtomicU32::new(0),
             event_mask: AtomicU32::new(0),
             groups: Mutex::new(CoprocessorGroups::none()),

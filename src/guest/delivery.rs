@@ -21,6 +21,7 @@
 //! refused in the same way.
 
 use crate::arch::address::{Absolute, PREFIX_AREA};
+use crate::arch::channel::IoInterruption;
 use crate::arch::interruption::{Class, Ending, ProgramInterruption};
 use crate::arch::lowcore;
 use crate::arch::psw::{AddressSpace, CONDITION_CODE, DAT, EXTERNAL, IO, MACHINE_CHECK, Psw, WAIT};
@@ -98,11 +99,11 @@ impl Condition {
     }
 }
 
-/// Whether the way out must look at a PSW that was just loaded: it opens external interruptions,
-/// waits, or is refused. What is pending behind closed masks can stay so.
+/// Whether the way out must look at a PSW that was just loaded: it opens interruptions, waits, or is
+/// refused. What is pending behind closed masks can stay so.
 #[inline]
 const fn asks_for_attention(psw: &Psw) -> bool {
-    psw.mask & (EXTERNAL | WAIT) != 0 || refused(psw)
+    psw.mask & (EXTERNAL | IO | MACHINE_CHECK | WAIT) != 0 || refused(psw)
 }
 
 /// Whether a PSW is refused as soon as it is current.
@@ -328,24 +329,22 @@ pub fn supervisor_call<H: Hardware>(
     interrupt(cpu, configuration, hardware, area, Class::SupervisorCall);
 }
 
-/// An I/O interruption that the hardware has presented: subsystem-identification word, parameter and
-/// interruption-identification word, at real B8, BC and C0.
+/// An I/O interruption that the hardware has presented, now or to the firmware while a CPU waited:
+/// subsystem-identification word, parameter and interruption-identification word go to real B8, BC and C0.
 #[inline]
 pub fn io<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
-    subsystem: u32,
-    parameter: u32,
-    identification: u32,
+    interruption: IoInterruption,
 ) {
     let Some(area) = prefix_area(cpu, configuration, hardware) else {
         return;
     };
     let at = area.offset(lowcore::SUBSYSTEM_IDENTIFICATION);
-    hardware.store_u32(at, subsystem);
-    hardware.store_u32(at.offset(4), parameter);
-    hardware.store_u32(at.offset(8), identification);
+    hardware.store_u32(at, interruption.subsystem);
+    hardware.store_u32(at.offset(4), interruption.parameter);
+    hardware.store_u32(at.offset(8), interruption.identification);
     interrupt(cpu, configuration, hardware, area, Class::InputOutput);
 }
 

@@ -7,7 +7,68 @@
 //! trusts them, and nothing else may.
 
 use crate::arch::address::{Absolute, Real, Virtual};
+use crate::arch::channel::SCHIB_LENGTH;
 use crate::arch::condition::ConditionCode;
+use crate::guest::delivery::Saved;
+
+/// An instruction for the channel subsystem of the machine below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChannelInstruction {
+    /// STORE SUBCHANNEL: the subchannel-information block is stored.
+    Stsch,
+    /// MODIFY SUBCHANNEL: the subchannel-information block is fetched.
+    Msch,
+    /// START SUBCHANNEL: the operation-request block is fetched.
+    Ssch,
+    /// TEST SUBCHANNEL: the interruption-response block is stored.
+    Tsch,
+    /// CLEAR SUBCHANNEL.
+    Csch,
+    /// HALT SUBCHANNEL.
+    Hsch,
+    /// RESUME SUBCHANNEL.
+    Rsch,
+    /// CANCEL SUBCHANNEL.
+    Xsch,
+    /// RESET CHANNEL PATH.
+    Rchp,
+    /// TEST PENDING INTERRUPTION: the three words of an I/O interruption are stored.
+    Tpi,
+    /// STORE CHANNEL REPORT WORD: the word is stored.
+    Stcrw,
+}
+
+/// The operand of a [`ChannelInstruction`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(8))]
+pub struct ChannelBlock(pub [u32; 16]);
+
+const _: () = assert!(SCHIB_LENGTH <= size_of::<ChannelBlock>());
+
+impl ChannelBlock {
+    /// A block of zeros.
+    pub const ZEROS: Self = Self([0; 16]);
+
+    /// A block that begins with these bytes.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        let mut block = Self::ZEROS;
+        for (word, bytes) in block.0.iter_mut().zip(bytes.as_chunks::<4>().0) {
+            *word = u32::from_be_bytes(*bytes);
+        }
+        block
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn bytes(&self) -> [u8; 64] {
+        let mut bytes = [0; 64];
+        for (bytes, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(self.0) {
+            *bytes = word.to_be_bytes();
+        }
+        bytes
+    }
+}
 
 /// The machine below, as one virtual CPU sees it.
 pub trait Hardware {
@@ -116,6 +177,22 @@ pub trait Hardware {
     /// CHANNEL SUBSYSTEM CALL of the machine below with a copied block: a request, whose length has been
     /// tested, and behind it the response.
     fn channel_subsystem_call(&mut self, block: &mut [u8; 4096]) -> ConditionCode;
+    /// An instruction for the channel subsystem of the machine below, with bits 32-63 of general register
+    /// 1. What a block or a register designates has been checked, or is a copy in the HSA.
+    ///
+    /// # Errors
+    /// The program-interruption code with which the machine below refuses it.
+    fn channel(
+        &mut self,
+        instruction: ChannelInstruction,
+        register: u32,
+        block: &mut ChannelBlock,
+    ) -> Result<ConditionCode, u16>;
+    /// Tells a virtio device of the machine below that there is something in a queue: subsystem
+    /// identification, queue and cookie; gives the new cookie, or a negative number.
+    fn notify(&mut self, subsystem: u64, queue: u64, cookie: u64) -> u64;
+    /// The registers that stay in the hardware, for a machine-check interruption.
+    fn saved_registers(&mut self) -> Saved;
     /// Bytes for the guest's console channel.
     fn console_write(&mut self, bytes: &[u8]);
     /// Bytes that were typed for the guest; how many were put into `into`.

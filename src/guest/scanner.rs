@@ -19,7 +19,7 @@ use crate::arch::address::{Absolute, PAGE, Real};
 use crate::guest::configuration::Configuration;
 use crate::guest::hardware::Hardware;
 use crate::guest::shadow;
-use crate::insn::sensitive::{self, Sites, Stretch};
+use crate::insn::sensitive::{self, Sensitive, Sites, Stretch};
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 /// A page frame whose instructions, if any, are not known: writable, not executable.
@@ -281,6 +281,36 @@ fn patch<H: Hardware>(hardware: &mut H, copy: Real, offset: usize, replacement: 
     let old = hardware.hsa_load(doubleword);
     let new = (old & !(0xFFFF << shift)) | (u64::from(replacement) << shift);
     hardware.hsa_store(doubleword, new);
+}
+
+/// Looks whether a device has stored into a page since it was copied, and makes it data then: a device asks
+/// nobody. What it stores into a page that is executed where it stands needs no such look to be executed,
+/// but is not scanned before the page is next stored into by a program.
+#[cold]
+pub fn look_again<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
+    let PageState::Copied(copy) = configuration.pages.state(at) else {
+        return;
+    };
+    let at = at.page();
+    let same = (0..PAGE).step_by(8).all(|offset| {
+        let original = hardware.load_u64(at.offset(offset));
+        let copied = hardware.hsa_load(copy.offset(offset));
+        original == copied
+            || original
+                .to_be_bytes()
+                .as_chunks::<2>()
+                .0
+                .iter()
+                .zip(copied.to_be_bytes().as_chunks::<2>().0)
+                .all(|(original, copied)| {
+                    let site = Sensitive::from_halfword(u16::from_be_bytes(*original));
+                    let replacement = site.map(|site| site.replacement().to_be_bytes());
+                    original == copied || replacement == Some(*copied)
+                })
+    });
+    if !same {
+        make_data(configuration, hardware, at);
+    }
 }
 
 /// Tells the scanner that the page that holds `at` is about to be stored into.

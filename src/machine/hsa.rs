@@ -5,6 +5,7 @@
 //! machine that ends there.
 
 use crate::arch::address::{PAGE, Real};
+use crate::guest::channel::{COPY_LENGTH, SUBCHANNELS};
 use crate::guest::configuration::MAXIMUM_CPUS;
 use crate::guest::shadow::{PRIVATE_LENGTH, SharedShadow};
 
@@ -59,6 +60,8 @@ pub struct Plan {
     pub pool_length: u64,
     /// Code copies.
     pub copies: Real,
+    /// Copies of channel programs.
+    pub programs: Real,
     /// Page states, two bytes for each page of the guest's storage.
     pub states: u64,
     /// Owners of the code copies, four bytes each.
@@ -117,6 +120,7 @@ impl Plan {
         let pool_length = SharedShadow::pool_length(storage);
         let pools = Real(carver.take(pool_length * MAXIMUM_CPUS as u64, PAGE));
         let copies = Real(carver.take(COPIES * PAGE, PAGE));
+        let programs = Real(carver.take(SUBCHANNELS as u64 * COPY_LENGTH, PAGE));
         let states = carver.take(storage / PAGE * 2, PAGE);
         let owners = carver.take(COPIES * 4, PAGE);
         let kept = carver.take(kept, PAGE);
@@ -132,6 +136,7 @@ impl Plan {
             pools,
             pool_length,
             copies,
+            programs,
             states,
             owners,
             kept,

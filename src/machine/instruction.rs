@@ -231,6 +231,20 @@ pub unsafe fn lctlg(number: u8, value: u64) {
     load!(0, 1, 6, 7, 8, 9, 10, 11, 13, 14);
 }
 
+/// STORE CONTROL of control register 6 or 14, whose masks the firmware changes while it waits.
+pub fn stctg(number: u8) -> u64 {
+    let mut value = 0u64;
+    // SAFETY: stores eight bytes into a local variable.
+    unsafe {
+        if number == 6 {
+            asm!("stctg %c6,%c6,0({})", in(reg_addr) &raw mut value, options(nostack));
+        } else {
+            asm!("stctg %c14,%c14,0({})", in(reg_addr) &raw mut value, options(nostack));
+        }
+    }
+    value
+}
+
 /// PURGE TLB.
 pub fn ptlb() {
     // SAFETY: translations are only cached.

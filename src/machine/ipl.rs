@@ -11,6 +11,7 @@ use crate::cpumf::{
 };
 use crate::guest::account::{Account, Mode};
 use crate::guest::assist::{self, Assist};
+use crate::guest::channel::Channels;
 use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
 use crate::guest::hardware::Hardware;
 use crate::guest::machine_level;
@@ -266,8 +267,15 @@ fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: Facili
         plan.pool_length,
         prefixes,
     );
-    let mut configuration =
-        Configuration::new(plan.base, plan.increment, cpus as u16, pages, shadow);
+    let channels = Channels::new(plan.programs);
+    let mut configuration = Configuration::new(
+        plan.base,
+        plan.increment,
+        cpus as u16,
+        pages,
+        shadow,
+        channels,
+    );
     configuration.assist = assist(block, &facilities);
     configuration.facilities = configuration
         .assist

@@ -5,6 +5,7 @@
 //! it has to wait it says so ([`wait`]).
 
 mod calibrate;
+mod channel;
 mod console;
 mod cpu;
 mod failure;

@@ -5,11 +5,12 @@
 
 use crate::arch::address::{Absolute, PAGE, PREFIX_AREA, Real, Virtual};
 use crate::arch::condition::ConditionCode;
-use crate::guest::hardware::Hardware;
+use crate::guest::delivery::Saved;
+use crate::guest::hardware::{ChannelBlock, ChannelInstruction, Hardware};
 use crate::insn;
 use crate::link::frame::Channel;
 use crate::link::state::Loaded;
-use crate::machine::{console, input, instruction, registers, sclp, turn, wait};
+use crate::machine::{channel, console, input, instruction, registers, sclp, turn, wait};
 use core::ptr;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -360,6 +361,23 @@ impl Hardware for Native {
         let code = instruction::chsc(&mut block.0);
         request.copy_from_slice(&block.0);
         code
+    }
+
+    fn channel(
+        &mut self,
+        instruction: ChannelInstruction,
+        register: u32,
+        block: &mut ChannelBlock,
+    ) -> Result<ConditionCode, u16> {
+        channel::perform(instruction, register, block)
+    }
+
+    fn notify(&mut self, subsystem: u64, queue: u64, cookie: u64) -> u64 {
+        channel::notify(subsystem, queue, cookie)
+    }
+
+    fn saved_registers(&mut self) -> Saved {
+        registers::save()
     }
 
     fn console_write(&mut self, bytes: &[u8]) {

@@ -12,6 +12,7 @@ use crate::guest::vcpu::CpuState;
 use crate::link::loader::{COMMANDS_LENGTH, WHEN_WAITING};
 use crate::machine::failure::{WaitState, stop};
 use crate::machine::ipl::Machine;
+use crate::machine::wait::{Open, Taken};
 use crate::machine::{console, input, instruction, run, turn, wait};
 use spin::{Mutex, Once};
 
@@ -179,9 +180,11 @@ pub fn prompt(lacking: bool) -> ! {
             console::say(format_args!("MM> "));
         }
         console::flush();
-        while !wait::take_events() && wait::for_external_or_input().code != external::SERVICE_SIGNAL
-        {
-        }
+        while !wait::take_events() && !is_input(wait::for_more(true, Open::NOTHING).taken) {}
         input::read();
     }
+}
+
+const fn is_input(taken: Taken) -> bool {
+    matches!(taken, Taken::External(external::SERVICE_SIGNAL))
 }

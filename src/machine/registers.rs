@@ -1,10 +1,12 @@
 //! The registers that the firmware itself does not use: floating-point, vector and access registers.
 //!
 //! They are the guest's all the time and stay in the hardware, on the guest's own CPU. Only a reset
-//! changes them here, by name: the firmware is soft-float, so the compiler never knows of them.
+//! changes them here, by name, and a machine check saves them: the firmware is soft-float, so the
+//! compiler never knows of them.
 
 use crate::arch::control::{CR0_AFP, CR0_VECTOR};
 use crate::arch::facility::FacilityList;
+use crate::guest::delivery::Saved;
 use crate::machine::{instruction, wait};
 use core::arch::asm;
 
@@ -58,4 +60,27 @@ fn clear_floating_point() {
             options(nostack, nomem)
         );
     }
+}
+
+/// The floating-point, floating-point-control and access registers.
+pub fn save() -> Saved {
+    let mut saved = Saved::default();
+    wait::with_cr0(CR0_AFP, || {
+        let registers = &raw mut saved.floating_point;
+        // SAFETY: STORE, long, 16 times, and STORE FPC into fields that are ours.
+        unsafe {
+            asm!(
+                ".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15",
+                ".insn rx,0x60000000,%r\\n,8*\\n({at})",
+                ".endr",
+                ".insn s,0xb29c0000,0({control})",
+                at = in(reg_addr) registers,
+                control = in(reg_addr) &raw mut saved.floating_point_control,
+                options(nostack)
+            );
+        }
+    });
+    // SAFETY: STORE ACCESS MULTIPLE stores 64 bytes into a field that is ours.
+    unsafe { asm!("stam %a0,%a15,0({})", in(reg_addr) &raw mut saved.access, options(nostack)) };
+    saved
 }

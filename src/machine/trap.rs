@@ -6,11 +6,13 @@
 //! IPL ([`super::calibrate`]), so [`probe`] repeats them exactly.
 //!
 //! This machine's own words in its lowcore, all in storage that the architecture leaves to programs:
-//! 200 this CPU's [`Cpu`], 208 a scratch doubleword, 210 the stack's end, 220 the PSW to be loaded,
+//! 200 this CPU's [`Cpu`], 208 a scratch doubleword, 210 the stack's end, 218 where an expected program
+//! interruption goes on ([`super::channel`]), 220 the PSW to be loaded,
 //! 230-258 and 2E0 [`super::wait`] and [`probe`], 260 registers at a failure, 300 and 380 registers of a probe.
 //!
 //! [`Vcpu`]: crate::guest::vcpu::Vcpu
 
+use crate::arch::channel::IoInterruption;
 use crate::arch::interruption::Class;
 use crate::arch::lowcore;
 use crate::arch::psw::{ADDRESSING_64, Psw};
@@ -82,8 +84,16 @@ global_asm!(
     "save_registers 0x160",
     "brasl %r14,machine_check_interruption",
     "j leave_to_guest",
+    // A program interruption that is expected goes on where 218 says.
+    "8: lg %r15,0x218(%r0)",
+    "ltgr %r15,%r15",
+    "jz 7f",
+    "mvc 0x220(8,%r0),0x150(%r0)",
+    "stg %r15,0x228(%r0)",
+    "lg %r15,0x208(%r0)",
+    "lpswe 0x220(%r0)",
     // %r15 = class: keep the registers, go on with a stack of its own.
-    "8: lghi %r15,3",
+    "7: lghi %r15,3",
     "9: stmg %r0,%r14,0x260(%r0)",
     "mvc 0x2d8(8,%r0),0x208(%r0)",
     "lgr %r2,%r15",
@@ -351,6 +361,16 @@ extern "C" fn external_interruption(cpu: &mut Cpu) {
     finish(cpu);
 }
 
+/// What the last I/O interruption stored.
+pub fn io_interruption_code() -> IoInterruption {
+    let [subsystem, parameter, identification] = lowcore_field(lowcore::SUBSYSTEM_IDENTIFICATION);
+    IoInterruption {
+        subsystem,
+        parameter,
+        identification,
+    }
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn io_interruption(cpu: &mut Cpu) {
     let configuration = &cpu.machine.configuration;
@@ -360,16 +380,8 @@ extern "C" fn io_interruption(cpu: &mut Cpu) {
         &mut cpu.native,
         Class::InputOutput,
     );
-    let field = |offset: u64| lowcore_field::<u32>(lowcore::SUBSYSTEM_IDENTIFICATION + offset);
-    let (subsystem, parameter, identification) = (field(0), field(4), field(8));
-    delivery::io(
-        &mut cpu.vcpu,
-        configuration,
-        &mut cpu.native,
-        subsystem,
-        parameter,
-        identification,
-    );
+    let interruption = io_interruption_code();
+    delivery::io(&mut cpu.vcpu, configuration, &mut cpu.native, interruption);
     finish(cpu);
 }
 

@@ -5,7 +5,7 @@
 //! the guest waits or gives its turn up. The firmware never spins for another CPU; it passes the
 //! token. In real-time mode there is no token, and a waiting CPU simply waits.
 
-use crate::arch::control::{CR0_CLOCK_COMPARATOR, CR0_CPU_TIMER};
+use crate::arch::control::{CR0_CLOCK_COMPARATOR, CR0_CPU_TIMER, CR14_CHANNEL_REPORT};
 use crate::arch::interruption::external;
 use crate::arch::psw;
 use crate::guest::assist;
@@ -16,11 +16,11 @@ use crate::guest::epoch;
 use crate::guest::hardware::Hardware;
 use crate::guest::schedule::{self, NEVER};
 use crate::guest::threads;
-use crate::guest::vcpu::CpuState;
+use crate::guest::vcpu::{CpuState, Vcpu};
 use crate::guest::watch;
 use crate::link::state::{Progress, Waiting};
 use crate::machine::cpu::Cpu;
-use crate::machine::wait::Waited;
+use crate::machine::wait::{Open, Taken, Waited};
 use crate::machine::{console, input, instruction, ipl, operator, run, wait};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
@@ -188,6 +188,9 @@ pub fn give(cpu: &mut Cpu, next: Next) {
     } else {
         READY.fetch_and(!bit, Ordering::SeqCst);
         mailbox.wake_at.store(wake_time(cpu), Ordering::SeqCst);
+        if next == Next::Wait {
+            open(&cpu.vcpu, mailbox);
+        }
         // An order that came in between keeps the CPU ready.
         if mailbox.orders.load(Ordering::SeqCst) != 0 {
             READY.fetch_or(bit, Ordering::SeqCst);
@@ -207,8 +210,80 @@ pub fn give(cpu: &mut Cpu, next: Next) {
         sample_wait(cpu, stopped_at);
     }
     mailbox.wake_at.store(NEVER, Ordering::SeqCst);
+    mailbox.open_subclasses.store(0, Ordering::SeqCst);
+    mailbox.open_reports.store(false, Ordering::SeqCst);
     ENDED.fetch_and(!bit, Ordering::SeqCst);
     begin(cpu);
+}
+
+/// Says for which interruptions of the channel subsystem a waiting CPU is open.
+fn open(cpu: &Vcpu, mailbox: &Mailbox) {
+    let subclasses = if cpu.psw.mask & psw::IO == 0 {
+        0
+    } else {
+        (cpu.control[6] >> 24) as u8
+    };
+    let reports =
+        cpu.psw.mask & psw::MACHINE_CHECK != 0 && cpu.control[14] & CR14_CHANNEL_REPORT != 0;
+    mailbox.open_subclasses.store(subclasses, Ordering::SeqCst);
+    mailbox.open_reports.store(reports, Ordering::SeqCst);
+}
+
+/// What these waiting CPUs are open for, if there is a device that may interrupt and room to hold it.
+fn open_to_devices(configuration: &Configuration, mailboxes: &[Mailbox]) -> Open {
+    let channels = &configuration.channels;
+    if !channels.present() || !channels.held.has_room() {
+        return Open::NOTHING;
+    }
+    mailboxes.iter().fold(Open::NOTHING, |open, mailbox| Open {
+        subclasses: open.subclasses | mailbox.open_subclasses.load(Ordering::SeqCst),
+        reports: open.reports | mailbox.open_reports.load(Ordering::SeqCst),
+    })
+}
+
+/// Holds what a device had to say, and wakes the first CPU that is open for it.
+#[cold]
+fn hold(cpu: &Cpu, taken: Taken) {
+    let configuration = &cpu.machine.configuration;
+    let held = &configuration.channels.held;
+    let mask = match taken {
+        Taken::External(_) => return,
+        Taken::Io(interruption) => {
+            held.hold_io(interruption);
+            interruption.mask()
+        }
+        Taken::MachineCheck(code) => {
+            held.hold_machine_check(code);
+            0
+        }
+    };
+    let me = usize::from(cpu.vcpu.address);
+    let is_open = |number: usize| {
+        let mailbox = &configuration.mailboxes[number & (MAXIMUM_CPUS - 1)];
+        match mask {
+            0 => mailbox.open_reports.load(Ordering::SeqCst),
+            mask => mailbox.open_subclasses.load(Ordering::SeqCst) & mask != 0,
+        }
+    };
+    let cpus = usize::from(configuration.cpus);
+    if let Some(first) = (me..cpus).chain(0..me).find(|&number| is_open(number)) {
+        READY.fetch_or(1 << first, Ordering::SeqCst);
+        if first != me && !EXACT.load(Ordering::Relaxed) {
+            // SAFETY: an emergency signal only interrupts.
+            unsafe { instruction::sigp(first as u16, EMERGENCY_SIGNAL, 0) };
+        }
+    }
+}
+
+/// Looks whether a device has something to say to a CPU that waits, before another one goes on.
+fn look_at_devices(cpu: &Cpu) {
+    let configuration = &cpu.machine.configuration;
+    let open = open_to_devices(configuration, &configuration.mailboxes);
+    if open.subclasses != 0
+        && let Some(interruption) = wait::take_io(open.subclasses)
+    {
+        hold(cpu, Taken::Io(interruption));
+    }
 }
 
 /// Samples the wait of a dedicated CPU, which has ended. It lasts until the CPU has its turn again; what
@@ -304,6 +379,9 @@ fn give_exact(cpu: &mut Cpu) {
     let assist = &cpu.machine.configuration.assist;
     assist.gives_up(&cpu.vcpu);
     let mut parked = false;
+    if cpu.machine.configuration.channels.present() {
+        look_at_devices(cpu);
+    }
     loop {
         let next = pick(&cpu.machine.configuration, me);
         if next != Some(me) && !parked {
@@ -354,14 +432,14 @@ fn wait_for_turn(cpu: &mut Cpu) {
 }
 
 /// Waits, and books the wait as the rest that it is: all else on the way is the machine's own.
-fn rest(cpu: &mut Cpu, wait: impl FnOnce() -> Waited) -> u16 {
+fn rest(cpu: &mut Cpu, wait: impl FnOnce() -> Waited) -> Taken {
     cpu.vcpu.account.rested = instruction::stckf();
     let waited = wait();
     // Another CPU may have set the clock meanwhile.
     let forward = epoch::follow(&mut cpu.vcpu, &cpu.machine.configuration, &mut cpu.native);
     let from = waited.from.wrapping_add(forward);
     cpu.vcpu.account.rest(from, waited.to);
-    waited.code
+    waited.taken
 }
 
 /// No CPU is ready: waits for the first clock, or for the host's input if there is none.
@@ -373,40 +451,47 @@ fn idle(cpu: &mut Cpu) {
     console::flush();
     if first != NEVER {
         instruction::sckc(first);
-        wait_with_input(cpu, input::listening() != 0);
+        let configuration = &cpu.machine.configuration;
+        let open = open_to_devices(configuration, &configuration.mailboxes);
+        wait_with_input(cpu, input::listening() != 0, open);
         instruction::sckc(NEVER);
         return;
     }
     if operator::when_waiting() {
         return;
     }
+    // A device may have something to say, and the host cannot know.
+    let configuration = &cpu.machine.configuration;
+    let open = open_to_devices(configuration, &configuration.mailboxes);
     // Said once: the host answers each time, and what it says may come in pieces.
-    if !WAITING.swap(true, Ordering::SeqCst) {
+    if open == Open::NOTHING && !WAITING.swap(true, Ordering::SeqCst) {
         console::state(&Waiting {
             tod: instruction::stckf().into(),
         });
     }
     console::flush();
-    wait_with_input(cpu, true);
+    wait_with_input(cpu, true, open);
 }
 
-/// Waits for an external interruption; input, if it may come, is read and wakes its CPU.
-fn wait_with_input(cpu: &mut Cpu, admit: bool) {
-    let code = match admit {
+/// Waits for an external interruption, and what is open; input, if it may come, is read and wakes its
+/// CPU.
+fn wait_with_input(cpu: &mut Cpu, admit: bool, open: Open) {
+    let taken = if admit && wait::take_events() {
         // Its signal was taken away with the answer to a call.
-        true if wait::take_events() => external::SERVICE_SIGNAL,
-        true => rest(cpu, wait::for_external_or_input),
-        false => rest(cpu, wait::for_external),
+        Taken::External(external::SERVICE_SIGNAL)
+    } else {
+        rest(cpu, || wait::for_more(admit, open))
     };
-    match code {
-        external::SERVICE_SIGNAL => {
+    match taken {
+        Taken::External(external::SERVICE_SIGNAL) => {
             if input::read() {
                 WAITING.store(false, Ordering::SeqCst);
             }
             ipl::input_arrived(cpu.machine);
         }
-        external::CPU_TIMER => cpu.vcpu.pending.cpu_timer = true,
-        _ => {}
+        Taken::External(external::CPU_TIMER) => cpu.vcpu.pending.cpu_timer = true,
+        Taken::External(_) => {}
+        taken => hold(cpu, taken),
     }
 }
 
@@ -419,7 +504,10 @@ fn wait_in_real_time(cpu: &mut Cpu) {
     }
     instruction::sckc(wake_time(cpu));
     let listens = cpu.vcpu.address == 0;
-    wait_with_input(cpu, listens);
+    let configuration = &cpu.machine.configuration;
+    let own = usize::from(cpu.vcpu.address) & (MAXIMUM_CPUS - 1);
+    let open = open_to_devices(configuration, &configuration.mailboxes[own..=own]);
+    wait_with_input(cpu, listens, open);
 }
 
 /// Says how far the guest is, now and then.

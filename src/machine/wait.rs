@@ -1,14 +1,15 @@
 //! The firmware's own enabled waits.
 //!
 //! The firmware runs disabled. When it must wait it says for what: it loads a real control register 0
-//! with just those subclasses where that matters, exchanges the new PSWs in its lowcore, and waits.
+//! with just those subclasses where that matters (and 6 and 14 where a device may interrupt), exchanges the new PSWs in its lowcore, and waits.
 
-use crate::arch::control::{CR0_LOW_ADDRESS_PROTECTION, CR0_SERVICE_SIGNAL};
+use crate::arch::channel::IoInterruption;
+use crate::arch::control::{CR0_LOW_ADDRESS_PROTECTION, CR0_SERVICE_SIGNAL, CR14_CHANNEL_REPORT};
 use crate::arch::interruption::external;
 use crate::arch::lowcore;
 use crate::arch::psw::{self, Psw};
 use crate::machine::instruction;
-use crate::machine::trap::lowcore_field;
+use crate::machine::trap::{io_interruption_code, lowcore_field};
 use core::arch::global_asm;
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,9 +20,11 @@ const CR0_WAIT: u64 = CR0_SERVICE_SIGNAL;
 pub const LOWCORE_CR0: u64 = 0x240;
 
 unsafe extern "C" {
-    /// Loads the PSW, waits, and comes back when an external or I/O interruption was taken.
-    fn firmware_wait(psw: &Psw);
-    /// Opens the masks of the PSW for a moment; 1 if an interruption was taken, 0 if none was pending.
+    /// Loads the PSW, waits, and comes back when an external (0), I/O (1) or machine-check (2)
+    /// interruption was taken.
+    fn firmware_wait(psw: &Psw) -> u64;
+    /// Opens the masks of the PSW for a moment; 1 if an external or I/O interruption was taken, 0 if none
+    /// was pending.
     fn firmware_window(psw: &mut Psw) -> u64;
 }
 
@@ -32,21 +35,38 @@ global_asm!(
     "stg %r15,0x230(%r0)",
     "lg %r6,0x1b8(%r0)",
     "lg %r7,0x1f8(%r0)",
+    "lg %r8,0x1e8(%r0)",
     "stg %r6,0x248(%r0)",
     "stg %r7,0x250(%r0)",
+    "stg %r8,0x258(%r0)",
     "larl %r6,0f",
+    "larl %r7,1f",
+    "larl %r8,2f",
     "stg %r6,0x1b8(%r0)",
-    "stg %r6,0x1f8(%r0)",
+    "stg %r7,0x1f8(%r0)",
+    "stg %r8,0x1e8(%r0)",
     // Nothing but the wait between the two stamps.
     ".insn s,0xb27c0000,0x2e0(%r0)",
     "lpswe 0(%r2)",
     "0:",
     ".insn s,0xb27c0000,0x2e8(%r0)",
+    "lghi %r2,0",
+    "j 3f",
+    "1:",
+    ".insn s,0xb27c0000,0x2e8(%r0)",
+    "lghi %r2,1",
+    "j 3f",
+    "2:",
+    ".insn s,0xb27c0000,0x2e8(%r0)",
+    "lghi %r2,2",
+    "3:",
     "lg %r15,0x230(%r0)",
     "lg %r6,0x248(%r0)",
     "lg %r7,0x250(%r0)",
+    "lg %r8,0x258(%r0)",
     "stg %r6,0x1b8(%r0)",
     "stg %r7,0x1f8(%r0)",
+    "stg %r8,0x1e8(%r0)",
     "lmg %r6,%r15,48(%r15)",
     "br %r14",
     ".globl firmware_window",
@@ -54,9 +74,12 @@ global_asm!(
     "stmg %r6,%r15,48(%r15)",
     "stg %r15,0x230(%r0)",
     "lg %r6,0x1b8(%r0)",
+    "lg %r7,0x1f8(%r0)",
     "stg %r6,0x248(%r0)",
+    "stg %r7,0x250(%r0)",
     "larl %r6,1f",
     "stg %r6,0x1b8(%r0)",
+    "stg %r6,0x1f8(%r0)",
     "larl %r6,0f",
     "stg %r6,8(%r2)",
     "lpswe 0(%r2)",
@@ -70,16 +93,46 @@ global_asm!(
     "2:",
     "lg %r15,0x230(%r0)",
     "lg %r6,0x248(%r0)",
+    "lg %r7,0x250(%r0)",
     "stg %r6,0x1b8(%r0)",
+    "stg %r7,0x1f8(%r0)",
     "lmg %r6,%r15,48(%r15)",
     "br %r14",
 );
 
+/// What a wait may take besides external interruptions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Open {
+    /// I/O-interruption subclasses, as masks: bits 32-39 of control register 6.
+    pub subclasses: u8,
+    /// Machine checks that say that channel reports wait.
+    pub reports: bool,
+}
+
+impl Open {
+    /// Nothing.
+    pub const NOTHING: Self = Self {
+        subclasses: 0,
+        reports: false,
+    };
+}
+
+/// An interruption that the firmware has taken.
+#[derive(Clone, Copy, Debug)]
+pub enum Taken {
+    /// External, with its code.
+    External(u16),
+    /// I/O.
+    Io(IoInterruption),
+    /// Machine check, with its code.
+    MachineCheck(u64),
+}
+
 /// A wait that is over.
 #[derive(Clone, Copy, Debug)]
 pub struct Waited {
-    /// The external-interruption code.
-    pub code: u16,
+    /// What ended it.
+    pub taken: Taken,
     /// The clock when the wait began.
     pub from: u64,
     /// The clock when it was over.
@@ -91,9 +144,9 @@ pub fn for_external() -> Waited {
     let real = loaded_cr0();
     // The new PSWs are in what low-address protection protects, and the guest's applies to the machine.
     if real & CR0_LOW_ADDRESS_PROTECTION != 0 {
-        return under_cr0(real & !CR0_LOW_ADDRESS_PROTECTION, exchange_and_wait);
+        return under_cr0(real & !CR0_LOW_ADDRESS_PROTECTION, || exchange_and_wait(0));
     }
-    exchange_and_wait()
+    exchange_and_wait(0)
 }
 
 /// Works under another real CR0.
@@ -113,17 +166,34 @@ fn loaded_cr0() -> u64 {
     unsafe { core::ptr::read_volatile(core::ptr::without_provenance::<u64>(LOWCORE_CR0 as usize)) }
 }
 
-fn exchange_and_wait() -> Waited {
+/// Works under other masks in control register 6 or 14.
+fn under_control<T>(number: u8, value: u64, work: impl FnOnce() -> T) -> T {
+    let real = instruction::stctg(number);
+    if real == value {
+        return work();
+    }
+    // SAFETY: these registers hold masks of interruptions only.
+    unsafe { instruction::lctlg(number, value) };
+    let done = work();
+    // SAFETY: as above.
+    unsafe { instruction::lctlg(number, real) };
+    done
+}
+
+/// Waits for external interruptions and what else these masks of the PSW open.
+fn exchange_and_wait(more: u64) -> Waited {
     let psw = Psw {
-        mask: psw::EXTERNAL | psw::WAIT | psw::ADDRESSING_64,
+        mask: psw::EXTERNAL | psw::WAIT | psw::ADDRESSING_64 | more,
         address: 0,
     };
     // SAFETY: the lowcore of this CPU holds valid new PSWs, and the wait comes back by them.
-    unsafe {
-        firmware_wait(&psw);
-    }
+    let class = unsafe { firmware_wait(&psw) };
     Waited {
-        code: lowcore_field(lowcore::EXTERNAL_CODE),
+        taken: match class {
+            0 => Taken::External(lowcore_field(lowcore::EXTERNAL_CODE)),
+            1 => Taken::Io(io_interruption_code()),
+            _ => Taken::MachineCheck(lowcore_field(lowcore::MACHINE_CHECK_CODE)),
+        },
         from: lowcore_field(0x2e0),
         to: lowcore_field(0x2e8),
     }
@@ -137,7 +207,7 @@ fn exchange_and_wait() -> Waited {
 /// value by which SET CPU TIMER turns QEMU's timer off, but once it has gone off it stands still.
 pub fn stop_cpu_timer() {
     instruction::spt(0);
-    while for_external().code != external::CPU_TIMER {}
+    while !matches!(for_external().taken, Taken::External(external::CPU_TIMER)) {}
 }
 
 /// Whether a service signal that was taken away said that events wait to be read.
@@ -182,8 +252,41 @@ pub fn with_cr0<T>(more: u64, work: impl FnOnce() -> T) -> T {
     under_cr0(loaded_cr0() | more, work)
 }
 
-/// As [`for_external`], with service signals admitted for this one wait.
-pub fn for_external_or_input() -> Waited {
+/// As [`for_external`], with service signals admitted for this one wait if `input`, and what is open.
+pub fn for_more(input: bool, open: Open) -> Waited {
+    if !input && open == Open::NOTHING {
+        return for_external();
+    }
     let real = loaded_cr0() & !CR0_LOW_ADDRESS_PROTECTION;
-    under_cr0(real | CR0_SERVICE_SIGNAL, exchange_and_wait)
+    let real = if input {
+        real | CR0_SERVICE_SIGNAL
+    } else {
+        real
+    };
+    under_cr0(real, || {
+        if open == Open::NOTHING {
+            return exchange_and_wait(0);
+        }
+        let io = if open.subclasses == 0 { 0 } else { psw::IO };
+        let reports = if open.reports { psw::MACHINE_CHECK } else { 0 };
+        under_control(6, u64::from(open.subclasses) << 24, || {
+            under_control(14, CR14_CHANNEL_REPORT, || exchange_and_wait(io | reports))
+        })
+    })
+}
+
+/// Takes a pending I/O interruption of these subclasses, if there is one, and nothing else.
+pub fn take_io(subclasses: u8) -> Option<IoInterruption> {
+    let mut psw = Psw {
+        mask: psw::IO | psw::ADDRESSING_64,
+        address: 0,
+    };
+    let real = loaded_cr0() & !CR0_LOW_ADDRESS_PROTECTION;
+    // SAFETY: the window comes back by the new PSWs or behind itself.
+    let taken = under_cr0(real, || {
+        under_control(6, u64::from(subclasses) << 24, || unsafe {
+            firmware_window(&mut psw)
+        })
+    });
+    (taken != 0).then(io_interruption_code)
 }

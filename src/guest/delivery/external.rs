@@ -1,13 +1,13 @@
-//! External interruptions: what is pending, and what of it comes first.
+//! What is pending, and what of it comes first: external interruptions, and what is held of the others.
 
-use super::{interrupt, prefix_area, refuse, refused};
+use super::{interrupt, io, machine_check, prefix_area, refuse, refused};
 use crate::arch::control::{
     CR0_CLOCK_COMPARATOR, CR0_CPU_TIMER, CR0_EMERGENCY_SIGNAL, CR0_EXTERNAL_CALL,
-    CR0_INTERRUPT_KEY, CR0_MEASUREMENT_ALERT, CR0_SERVICE_SIGNAL,
+    CR0_INTERRUPT_KEY, CR0_MEASUREMENT_ALERT, CR0_SERVICE_SIGNAL, CR14_CHANNEL_REPORT,
 };
 use crate::arch::interruption::{Class, external as code};
 use crate::arch::lowcore;
-use crate::arch::psw::EXTERNAL;
+use crate::arch::psw::{EXTERNAL, IO, MACHINE_CHECK};
 use crate::guest::configuration::{Configuration, MAXIMUM_CPUS, Mailbox};
 use crate::guest::hardware::Hardware;
 use crate::guest::vcpu::{CpuState, Vcpu};
@@ -76,10 +76,11 @@ pub fn any_open(cpu: &Vcpu, configuration: &Configuration) -> bool {
 
 /// Delivers what is pending and open, at most one interruption, and says whether there was one.
 ///
-/// In order: the early specification exception of a refused PSW; interrupt key, emergency signal (the
+/// In order: the early specification exception of a refused PSW; a machine check that the firmware
+/// holds; interrupt key, emergency signal (the
 /// lowest signalling CPU address first, one interruption each), external call, clock comparator, CPU
 /// timer, service signal, measurement alert. A malfunction alert has no source in this machine, and
-/// SA23-2260 leaves the order of the last two open. All but the timers are no
+/// SA23-2260 leaves the order of the last two open; an I/O interruption that the firmware holds. All but the timers are no
 /// longer pending then; those stay so as long as the clock is past the comparator and the timer is
 /// negative.
 #[inline]
@@ -95,6 +96,48 @@ pub fn deliver_pending<H: Hardware>(
         refuse(cpu, configuration, hardware);
         return true;
     }
+    let holds = configuration.channels.held.any();
+    if holds && deliver_machine_check(cpu, configuration, hardware) {
+        return true;
+    }
+    if deliver_external(cpu, configuration, hardware) {
+        return true;
+    }
+    if holds && cpu.psw.mask & IO != 0 {
+        let masks = (cpu.control[6] >> 24) as u8;
+        if let Some(held) = configuration.channels.held.take_io(masks) {
+            io(cpu, configuration, hardware, held);
+            return true;
+        }
+    }
+    false
+}
+
+/// Delivers a machine check that the firmware holds, if it is open.
+#[cold]
+fn deliver_machine_check<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) -> bool {
+    if cpu.psw.mask & MACHINE_CHECK == 0 || cpu.control[14] & CR14_CHANNEL_REPORT == 0 {
+        return false;
+    }
+    let Some(code) = configuration.channels.held.take_machine_check() else {
+        return false;
+    };
+    let saved = hardware.saved_registers();
+    machine_check(cpu, configuration, hardware, code, &saved);
+    true
+}
+
+/// Delivers the first external interruption that is pending and open.
+#[inline]
+fn deliver_external<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) -> bool {
     if cpu.psw.mask & EXTERNAL == 0 {
         return false;
     }

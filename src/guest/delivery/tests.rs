@@ -231,13 +231,51 @@ fn an_io_interruption_stores_three_words() {
         cpu,
         configuration,
         hardware,
-        0x0001_0003,
-        0x89AB_CDEF,
-        0x3800_0000,
+        IoInterruption {
+            subsystem: 0x0001_0003,
+            parameter: 0x89AB_CDEF,
+            identification: 0x3800_0000,
+        },
     );
     exchanged(&bench, Class::InputOutput);
     assert_eq!(bench.doubleword(PREFIX + 0xB8), 0x0001_0003_89AB_CDEF);
     assert_eq!(bench.word(PREFIX + 0xC0), 0x3800_0000);
+}
+
+#[test]
+fn what_the_firmware_holds_is_delivered_when_the_guest_is_open_for_it() {
+    let mut bench = bench();
+    let interruption = IoInterruption {
+        subsystem: 0x0001_0003,
+        parameter: 0x89AB_CDEF,
+        identification: 0x1800_0000,
+    };
+    bench.configuration.channels.held.hold_io(interruption);
+    bench
+        .configuration
+        .channels
+        .held
+        .hold_machine_check(0x0040_0000_0000_0000);
+    bench.cpu.psw.mask &= !(EXTERNAL | IO | MACHINE_CHECK);
+    bench.cpu.control[6] = 0;
+    bench.cpu.control[14] = 0;
+    assert!(!deliver(&mut bench));
+    bench.cpu.psw.mask |= IO | MACHINE_CHECK;
+    assert!(!deliver(&mut bench));
+    bench.cpu.control[6] = 0x1000_0000;
+    bench.cpu.control[14] = 0x1000_0000;
+    bench.hardware.vectors[3] = 0x0123_4567_89AB_CDEF << 64;
+    bench.hardware.access[2] = 0x1234;
+    // The machine check comes first, with the registers of this CPU.
+    assert!(deliver(&mut bench));
+    assert_eq!(bench.doubleword(PREFIX + 0xE8), 0x0040_0000_0000_0000);
+    assert_eq!(bench.doubleword(PREFIX + 0x1218), 0x0123_4567_89AB_CDEF);
+    assert_eq!(bench.word(PREFIX + 0x1348), 0x1234);
+    bench.cpu.psw.mask |= IO;
+    assert!(deliver(&mut bench));
+    assert_eq!(bench.doubleword(PREFIX + 0xB8), 0x0001_0003_89AB_CDEF);
+    bench.cpu.psw.mask |= IO;
+    assert!(!deliver(&mut bench));
 }
 
 #[test]
@@ -527,7 +565,7 @@ proptest! {
                 reflect(cpu, configuration, hardware, &condition);
             }
             4 => machine_check(cpu, configuration, hardware, word.into(), &Saved::default()),
-            _ => io(cpu, configuration, hardware, word, word, word),
+            _ => io(cpu, configuration, hardware, IoInterruption::default()),
         }
         prop_assert!(!refused(&cpu.psw) || cpu.state == CpuState::CheckStop);
         if prefix < 128 {

@@ -4,6 +4,8 @@
 //! next to have a turn if it has anything to do. Both are accepted, because a program that spins for another CPU
 //! is what they are for, and under one clock for all CPUs spinning is time that nothing else can use.
 //!
+//! Code 500 tells a virtio device of the machine below that a queue has something for it.
+//!
 //! Code 308 resets the configuration: by clear reset (subcode 0) or by load normal (subcode 1), each of
 //! which goes on with the PSW at absolute 0. The clear reset is the modified one: of what the Principles
 //! of Operation has it clear, storage and the storage keys stay, for the program that goes on stands
@@ -38,6 +40,10 @@ const TIME_SLICE_END_DIRECTED: u16 = 0x9C;
 
 /// Reset and load.
 const LOAD: u16 = 0x308;
+/// Calls of a hypervisor.
+const HYPERVISOR: u16 = 0x500;
+/// Function of code 500: a queue of a virtio device has something for it.
+const NOTIFICATION: u64 = 3;
 /// Subcode of code 308: modified clear reset of all CPUs, then the PSW at 0.
 const CLEAR_RESET: u64 = 0;
 /// Subcode: CPU reset of all other CPUs, initial CPU reset of this one, then the PSW at 0.
@@ -76,6 +82,7 @@ pub(super) fn diag<H: Hardware>(
             Ok(Outcome::Yield)
         }
         LOAD => load(run, r1, r3),
+        HYPERVISOR if run.configuration.channels.present() => notify(run),
         _ => fault(ProgramInterruption::Specification),
     }
 }
@@ -87,6 +94,21 @@ fn favour<H: Hardware>(run: &mut Execution<'_, H>, r1: u8) {
     let target = run.configuration.cpu_at(address);
     let number = target.map_or(0, |target| target + 1);
     run.configuration.favoured.store(number, Ordering::Relaxed);
+}
+
+/// DIAGNOSE 500: register 1 is the function. Of the virtio notification, registers 2 to 4 are the
+/// subsystem identification, the queue and a cookie; the new cookie or a negative number goes to
+/// register 2.
+///
+/// Program exceptions: specification, for any other function, and when there is no device.
+fn notify<H: Hardware>(run: &mut Execution<'_, H>) -> Performed {
+    if run.register(1) != NOTIFICATION {
+        return fault(ProgramInterruption::Specification);
+    }
+    let [subsystem, queue, cookie] = [2, 3, 4].map(|n| run.register(n));
+    let answer = run.hardware.notify(subsystem, queue, cookie);
+    run.set_register(2, answer);
+    Ok(Outcome::Completed)
 }
 
 /// DIAGNOSE 308: bits 0-63 of R3 are the subcode; R1 and R1 + 1 are an address and the response code.

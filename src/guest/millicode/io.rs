@@ -1,18 +1,30 @@
-//! The channel subsystem of a configuration without subchannels.
+//! The channel subsystem: what a program says to it is said to the machine's own, with checked addresses.
 //!
-//! Every subchannel is not operational, nothing is pending, no channel report waits. The
-//! subsystem-identification word in general register 1 therefore never designates anything, and its
-//! form is not tested either. What the subsystem as a whole can do, it says on request as the machine
-//! below does.
+//! Bits 32-63 of general register 1 are the subsystem-identification word. The machine below tests its
+//! form, and the form of what it is given, so an operand exception is its own; operands are copied, and their
+//! places are tested before it is asked. Of its subchannels a guest sees the first few
+//! ([`SUBCHANNELS`](crate::guest::channel::SUBCHANNELS)); the others are not operational. A
+//! configuration without devices has none.
 
-use crate::arch::address::Virtual;
+use crate::arch::address::{Real, Virtual};
+use crate::arch::channel::{
+    IRB_LENGTH, IoInterruption, ORB_MODIFIED_INDIRECT, ORB_TRANSPORT, Orb, PMCW_DEVICE_VALID,
+    PMCW_MEASUREMENT_FORMATS, PMCW_MEASUREMENT_MODES, SCHIB_LENGTH, SCHIB_STATUS, SCSW_OCCUPIED,
+};
 use crate::arch::condition::ConditionCode;
 use crate::arch::interruption::ProgramInterruption;
+use crate::arch::lowcore::SUBSYSTEM_IDENTIFICATION;
+use crate::guest::channel::Program;
 use crate::guest::dat::{Access, Fault};
-use crate::guest::hardware::Hardware;
+use crate::guest::hardware::{ChannelBlock, ChannelInstruction, Hardware};
 use crate::guest::millicode::execution::{Execution, fault};
 use crate::guest::millicode::{Outcome, Performed};
+use crate::guest::storage;
 use crate::insn::Operand;
+use spin::MutexGuard;
+
+/// The words of a subchannel-status word in a subchannel-information block.
+const STATUS: usize = SCHIB_STATUS / 4;
 
 /// The operand of an instruction of the channel subsystem, on its boundary.
 fn operand<H: Hardware>(
@@ -26,75 +38,276 @@ fn operand<H: Hardware>(
     Ok(at)
 }
 
-/// STORE SUBCHANNEL, TEST SUBCHANNEL: nothing is stored for a subchannel that is not there.
-///
-/// Condition code: 3, not operational.
-///
-/// Program exceptions: privileged operation; specification, when the operand is not on a word
-/// boundary.
-///
-/// Source: Principles of Operation, "STORE SUBCHANNEL", "TEST SUBCHANNEL".
-pub(super) fn store_of_subchannel<H: Hardware>(
+/// Has the machine below perform an instruction.
+fn ask<H: Hardware>(
     run: &mut Execution<'_, H>,
-    second: Operand,
-) -> Performed {
-    operand(run, second, 4)?;
-    run.done(ConditionCode::Three)
+    instruction: ChannelInstruction,
+    block: &mut ChannelBlock,
+) -> Result<ConditionCode, Fault> {
+    let register = run.register(1) as u32;
+    match run.hardware.channel(instruction, register, block) {
+        Ok(code) => Ok(code),
+        Err(code) if code == ProgramInterruption::Specification.code() => {
+            fault(ProgramInterruption::Specification)
+        }
+        Err(_) => fault(ProgramInterruption::Operand),
+    }
 }
 
-/// MODIFY SUBCHANNEL, START SUBCHANNEL: the word at the beginning of the block is looked at before
-/// the subchannel is.
+/// The subchannel that register 1 designates, or nothing if the guest does not see it: the machine below
+/// still tests the form of the word.
+fn subchannel<'a, H: Hardware>(
+    run: &mut Execution<'a, H>,
+) -> Result<Option<MutexGuard<'a, Program>>, Fault> {
+    let configuration = run.configuration;
+    let found = configuration.channels.program(run.register(1) as u32);
+    if found.is_none() {
+        ask(run, ChannelInstruction::Stsch, &mut { ChannelBlock::ZEROS })?;
+    }
+    Ok(found)
+}
+
+/// Puts the guest's own addresses into a subchannel-status word that begins at a word of a block.
+fn translate(program: &Program, block: &mut ChannelBlock, at: usize) {
+    if let Some(status) = block.0.get_mut(at..).and_then(<[u32]>::first_chunk_mut) {
+        program.translate(status);
+    }
+}
+
+/// STORE SUBCHANNEL: the 52 bytes of the subchannel-information block are stored at the second-operand
+/// address.
 ///
-/// Condition code: 3, not operational.
+/// Condition code: 0, stored; 3, not operational, and nothing is stored.
 ///
 /// Program exceptions: privileged operation; specification, when the operand is not on a word
-/// boundary; access (fetch, operand 2).
+/// boundary; access (store, operand 2); operand, for register 1.
 ///
-/// Source: Principles of Operation, "MODIFY SUBCHANNEL", "START SUBCHANNEL".
-pub(super) fn request_of_subchannel<H: Hardware>(
-    run: &mut Execution<'_, H>,
-    second: Operand,
-) -> Performed {
+/// Source: Principles of Operation, "STORE SUBCHANNEL".
+pub(super) fn stsch<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
     let at = operand(run, second, 4)?;
-    run.claim(at, 4, Access::Fetch)?;
-    run.done(ConditionCode::Three)
+    let claim = run.claim(at, SCHIB_LENGTH as u64, Access::Store)?;
+    let Some(program) = subchannel(run)? else {
+        return run.done(ConditionCode::Three);
+    };
+    let mut block = ChannelBlock::ZEROS;
+    let code = ask(run, ChannelInstruction::Stsch, &mut block)?;
+    if code == ConditionCode::Zero {
+        if block.0[1] & PMCW_DEVICE_VALID != 0 {
+            run.configuration.channels.found();
+        }
+        translate(&program, &mut block, STATUS);
+        let bytes = block.bytes();
+        claim.store(run.configuration, run.hardware, &bytes[..SCHIB_LENGTH]);
+    }
+    run.done(code)
 }
 
-/// CLEAR, HALT, RESUME and CANCEL SUBCHANNEL.
+/// MODIFY SUBCHANNEL: the program's parameters of the subchannel are taken from the
+/// subchannel-information block at the second-operand address. Measurement modes stay off.
 ///
-/// Condition code: 3, not operational. Program exceptions: privileged operation.
+/// Condition code: 0, modified; 1, status pending; 2, busy; 3, not operational.
+///
+/// Program exceptions: privileged operation; specification, when the operand is not on a word
+/// boundary; access (fetch, operand 2); operand, for register 1 and the block.
+///
+/// Source: Principles of Operation, "MODIFY SUBCHANNEL".
+pub(super) fn msch<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
+    let at = operand(run, second, 4)?;
+    let mut bytes = [0; SCHIB_LENGTH];
+    run.fetch(at, &mut bytes)?;
+    if subchannel(run)?.is_none() {
+        return run.done(ConditionCode::Three);
+    }
+    let mut block = ChannelBlock::of(&bytes);
+    block.0[1] &= !PMCW_MEASUREMENT_MODES;
+    block.0[6] &= !PMCW_MEASUREMENT_FORMATS;
+    // The address of a measurement block.
+    block.0[10..12].fill(0);
+    let code = ask(run, ChannelInstruction::Msch, &mut block)?;
+    run.done(code)
+}
+
+/// START SUBCHANNEL: the operation-request block at the second-operand address designates the channel
+/// program, which is copied while its addresses are checked ([`crate::guest::channel`]); what is
+/// wrong with it is a program check of the subchannel.
+///
+/// Condition code: 0, started; 1, status pending; 2, busy; 3, not operational.
+///
+/// Program exceptions: privileged operation; specification, when the operand is not on a word
+/// boundary; access (fetch, operand 2); operand, for register 1 and the block: also when it
+/// designates a transport-command word or allows modified indirect-data-address words, for neither
+/// facility is installed.
+///
+/// Source: Principles of Operation, "START SUBCHANNEL".
+pub(super) fn ssch<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
+    let at = operand(run, second, 4)?;
+    let mut bytes = [0; 12];
+    run.fetch(at, &mut bytes)?;
+    let Some(mut program) = subchannel(run)? else {
+        return run.done(ConditionCode::Three);
+    };
+    let words = ChannelBlock::of(&bytes).0;
+    let orb = Orb {
+        parameter: words[0],
+        controls: words[1],
+        program: words[2],
+    };
+    if orb.controls & (ORB_TRANSPORT | ORB_MODIFIED_INDIRECT) != 0 || orb.program >> 31 != 0 {
+        return fault(ProgramInterruption::Operand);
+    }
+    // A program that may be running is left alone: the machine below will say that it is busy.
+    let mut block = ChannelBlock::ZEROS;
+    let there = ask(run, ChannelInstruction::Stsch, &mut block)?;
+    let copied = if there == ConditionCode::Zero && block.0[STATUS] & SCSW_OCCUPIED == 0 {
+        program.copy(run.configuration, run.hardware, orb)
+    } else {
+        program.designation()
+    };
+    block = ChannelBlock::ZEROS;
+    block.0[..3].copy_from_slice(&[orb.parameter, copied.controls, copied.program]);
+    let code = ask(run, ChannelInstruction::Ssch, &mut block)?;
+    run.done(code)
+}
+
+/// TEST SUBCHANNEL: the 64 bytes of the interruption-response block are stored at the second-operand
+/// address, and what is pending is pending no longer.
+///
+/// Condition code: 0, status was pending; 1, it was not; 3, not operational, and nothing is stored.
+///
+/// Program exceptions: privileged operation; specification, when the operand is not on a word
+/// boundary; access (store, operand 2); operand, for register 1.
+///
+/// Source: Principles of Operation, "TEST SUBCHANNEL".
+pub(super) fn tsch<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
+    let at = operand(run, second, 4)?;
+    let claim = run.claim(at, IRB_LENGTH as u64, Access::Store)?;
+    let Some(program) = subchannel(run)? else {
+        return run.done(ConditionCode::Three);
+    };
+    let mut block = ChannelBlock::ZEROS;
+    let code = ask(run, ChannelInstruction::Tsch, &mut block)?;
+    if code != ConditionCode::Three {
+        translate(&program, &mut block, 0);
+        claim.store(run.configuration, run.hardware, &block.bytes());
+    }
+    if code == ConditionCode::Zero {
+        let held = &run.configuration.channels.held;
+        held.drop_of(run.register(1) as u32);
+    }
+    run.done(code)
+}
+
+/// CLEAR, HALT, RESUME and CANCEL SUBCHANNEL. What follows a suspension is copied and checked when the
+/// program is resumed.
+///
+/// Condition code: as the machine below has it; 3, not operational.
+///
+/// Program exceptions: privileged operation; operand, for register 1.
 ///
 /// Source: Principles of Operation, chapter 14.
-pub(super) fn order_to_subchannel<H: Hardware>(run: &mut Execution<'_, H>) -> Performed {
+pub(super) fn order<H: Hardware>(
+    run: &mut Execution<'_, H>,
+    instruction: ChannelInstruction,
+) -> Performed {
     run.supervisor()?;
-    run.done(ConditionCode::Three)
+    let Some(mut program) = subchannel(run)? else {
+        return run.done(ConditionCode::Three);
+    };
+    if instruction == ChannelInstruction::Rsch {
+        program.resume(run.configuration, run.hardware);
+    }
+    let code = ask(run, instruction, &mut { ChannelBlock::ZEROS })?;
+    if instruction == ChannelInstruction::Csch && code == ConditionCode::Zero {
+        let held = &run.configuration.channels.held;
+        held.drop_of(run.register(1) as u32);
+    }
+    run.done(code)
 }
 
-/// RESET CHANNEL PATH.
+/// RESET CHANNEL PATH: register 1 designates the path.
 ///
-/// Condition code: 3, not operational. Program exceptions: privileged operation.
+/// Condition code: 0, the reset is begun; 2, busy; 3, not operational.
+///
+/// Program exceptions: privileged operation; operand, for register 1.
 ///
 /// Source: Principles of Operation, "RESET CHANNEL PATH".
 pub(super) fn rchp<H: Hardware>(run: &mut Execution<'_, H>) -> Performed {
-    order_to_subchannel(run)
+    run.supervisor()?;
+    let code = ask(run, ChannelInstruction::Rchp, &mut { ChannelBlock::ZEROS })?;
+    run.done(code)
 }
 
-/// TEST PENDING INTERRUPTION: nothing is stored.
+/// SET CHANNEL MONITOR: nothing is monitored here, so whatever is asked for has no effect.
 ///
-/// Condition code: 0, no I/O interruption is pending.
+/// Condition code: unchanged.
+///
+/// Program exceptions: privileged operation; operand, when bits 36-61 of register 1 are not zeros, or
+/// measurement blocks are asked for and register 2 does not designate a 32-byte boundary.
+///
+/// Source: Principles of Operation, "SET CHANNEL MONITOR".
+pub(super) fn schm<H: Hardware>(run: &mut Execution<'_, H>) -> Performed {
+    const RESERVED: u64 = 0x0FFF_FFFC;
+    const BLOCKS: u64 = 2;
+    run.supervisor()?;
+    let controls = run.register(1);
+    let has_no_place = controls & BLOCKS != 0 && !run.register(2).is_multiple_of(32);
+    if controls & RESERVED != 0 || has_no_place {
+        return fault(ProgramInterruption::Operand);
+    }
+    Ok(Outcome::Completed)
+}
+
+/// TEST PENDING INTERRUPTION: the first open I/O interruption is taken; two words of it are stored at the
+/// second-operand address, or three at real B8 if that address is zero.
+///
+/// Condition code: 0, none is pending; 1, stored.
 ///
 /// Program exceptions: privileged operation; specification, when the operand is not on a word
-/// boundary.
+/// boundary; access (store, operand 2, unless its address is zero).
 ///
 /// Source: Principles of Operation, "TEST PENDING INTERRUPTION".
 pub(super) fn tpi<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
-    operand(run, second, 4)?;
-    run.done(ConditionCode::Zero)
+    let at = operand(run, second, 4)?;
+    let configuration = run.configuration;
+    let in_prefix_area = at == Virtual(0);
+    // Low-address protection does not apply to the prefix area here.
+    let area = run.cpu.absolute(Real(SUBSYSTEM_IDENTIFICATION));
+    let claim = if in_prefix_area {
+        storage::Claim::within_a_page(area, 12)
+    } else {
+        run.claim(at, 8, Access::Store)?
+    };
+    let masks = (run.cpu.control[6] >> 24) as u8;
+    let interruption = match configuration.channels.held.take_io(masks) {
+        Some(held) => held,
+        None => {
+            let mut block = ChannelBlock::ZEROS;
+            if ask(run, ChannelInstruction::Tpi, &mut block)? == ConditionCode::Zero {
+                return run.done(ConditionCode::Zero);
+            }
+            let [subsystem, parameter, identification, ..] = block.0;
+            IoInterruption {
+                subsystem,
+                parameter,
+                identification,
+            }
+        }
+    };
+    let mut block = ChannelBlock::ZEROS;
+    block.0[..3].copy_from_slice(&[
+        interruption.subsystem,
+        interruption.parameter,
+        interruption.identification,
+    ]);
+    let length = if in_prefix_area { 12 } else { 8 };
+    claim.store(configuration, run.hardware, &block.bytes()[..length]);
+    run.done(ConditionCode::One)
 }
 
-/// STORE CHANNEL REPORT WORD: a word of zeros is stored at the second-operand address.
+/// STORE CHANNEL REPORT WORD: the first channel report that waits is stored at the second-operand
+/// address, or a word of zeros.
 ///
-/// Condition code: 1, no channel report is pending.
+/// Condition code: 0, a report; 1, zeros.
 ///
 /// Program exceptions: privileged operation; specification, when the operand is not on a word
 /// boundary; access (store, operand 2).
@@ -102,8 +315,11 @@ pub(super) fn tpi<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> P
 /// Source: Principles of Operation, "STORE CHANNEL REPORT WORD".
 pub(super) fn stcrw<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
     let at = operand(run, second, 4)?;
-    run.put_u32(at, 0)?;
-    run.done(ConditionCode::One)
+    let claim = run.claim(at, 4, Access::Store)?;
+    let mut block = ChannelBlock::ZEROS;
+    let code = ask(run, ChannelInstruction::Stcrw, &mut block)?;
+    claim.store(run.configuration, run.hardware, &block.bytes()[..4]);
+    run.done(code)
 }
 
 /// STORE CHANNEL PATH STATUS: 32 bytes of zeros, no channel path active, are stored at the

@@ -45,7 +45,7 @@ pub use signal::take_orders;
 
 use crate::guest::configuration::Configuration;
 use crate::guest::dat::Fault;
-use crate::guest::hardware::Hardware;
+use crate::guest::hardware::{ChannelInstruction, Hardware};
 use crate::guest::vcpu::Vcpu;
 use crate::insn::Instruction;
 use crate::msa::Instruction as Assist;
@@ -195,10 +195,16 @@ pub fn perform<H: Hardware>(
         I::Epctr { r1, r2 } => peripheral::epctr(run, r1, r2),
         I::Ecpga { r1, r2 } => peripheral::ecpga(run, r1, r2),
 
-        I::Stsch { second } | I::Tsch { second } => io::store_of_subchannel(run, second),
-        I::Msch { second } | I::Ssch { second } => io::request_of_subchannel(run, second),
-        I::Csch {} | I::Hsch {} | I::Rsch {} | I::Xsch {} => io::order_to_subchannel(run),
+        I::Stsch { second } => io::stsch(run, second),
+        I::Msch { second } => io::msch(run, second),
+        I::Ssch { second } => io::ssch(run, second),
+        I::Tsch { second } => io::tsch(run, second),
+        I::Csch {} => io::order(run, ChannelInstruction::Csch),
+        I::Hsch {} => io::order(run, ChannelInstruction::Hsch),
+        I::Rsch {} => io::order(run, ChannelInstruction::Rsch),
+        I::Xsch {} => io::order(run, ChannelInstruction::Xsch),
         I::Rchp {} => io::rchp(run),
+        I::Schm {} => io::schm(run),
         I::Tpi { second } => io::tpi(run, second),
         I::Stcrw { second } => io::stcrw(run, second),
         I::Stcps { second } => io::stcps(run, second),

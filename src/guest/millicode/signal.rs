@@ -10,6 +10,7 @@ use crate::arch::condition::ConditionCode;
 use crate::arch::lowcore;
 use crate::guest::account::Mode;
 use crate::guest::assist;
+use crate::guest::channel;
 use crate::guest::configuration::{Configuration, MAXIMUM_CPUS, Mailbox, order};
 use crate::guest::delivery;
 use crate::guest::due::Due;
@@ -422,6 +423,7 @@ pub(super) fn reset_configuration<H: Hardware>(run: &mut Execution<'_, H>, other
         reset(mailbox(configuration, address), others);
         run.hardware.wake(address);
     }
+    channel::reset(configuration, run.hardware);
     configuration.service_signal.store(0, Ordering::Release);
     configuration.event_mask.store(0, Ordering::Release);
     // Before any CPU goes on: its addresses are those of the cores again.

@@ -19,7 +19,7 @@ use crate::guest::configuration::Configuration;
 use crate::guest::dat::{Access, Translation};
 use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
-use crate::guest::scanner::PageState;
+use crate::guest::scanner::{self, PageState};
 use crate::guest::vcpu::Vcpu;
 
 /// Spaces among which one is looked for.
@@ -303,6 +303,9 @@ pub fn fill<H: Hardware>(
         return;
     }
     let frame = cpu.absolute(translation.real).page();
+    if access == Access::Execute && configuration.channels.present() {
+        scanner::look_again(configuration, hardware, frame);
+    }
     let mut value = entry(configuration, usize::from(cpu.address), frame);
     if value & PTE_INVALID != 0 {
         return;

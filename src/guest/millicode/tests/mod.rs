@@ -12,6 +12,7 @@ mod supervisor;
 
 use super::{Outcome, Performed, perform};
 use crate::arch::bits::bit64;
+use crate::arch::channel::IoInterruption;
 use crate::arch::condition::ConditionCode;
 use crate::arch::interruption::ProgramInterruption;
 use crate::arch::psw::{DAT, PROBLEM};
@@ -217,6 +218,7 @@ fn every_privileged_instruction_is_refused_in_the_problem_state_before_anything_
 #[test]
 fn a_channel_subsystem_without_subchannels_is_quiet() {
     let mut bench = Bench::new();
+    bench.cpu.general[1] = 0x1_0000;
     assert_eq!(
         complete(&mut bench, Instruction::Stsch { second: at(0x2000) }),
         3
@@ -237,6 +239,52 @@ fn a_channel_subsystem_without_subchannels_is_quiet() {
     assert_eq!(bench.doubleword(0x2000), 0xFFFF_FFFF);
     let unaligned = exception(&mut bench, Instruction::Tpi { second: at(0x2002) });
     assert_eq!(unaligned, ProgramInterruption::Specification);
+}
+
+#[test]
+fn test_pending_interruption_takes_what_is_held_first_and_stores_two_words_or_three() {
+    let mut bench = Bench::new();
+    let held = IoInterruption {
+        subsystem: 0x1_0002,
+        parameter: 0x1234,
+        identification: 0x1800_0000,
+    };
+    let tpi = |address| Instruction::Tpi {
+        second: at(address),
+    };
+    bench.configuration.channels.held.hold_io(held);
+    bench.set(0x2000, &[0xFF; 16]);
+    assert_eq!(complete(&mut bench, tpi(0x2000)), 0);
+    bench.cpu.control[6] = 0x1000_0000;
+    assert_eq!(complete(&mut bench, tpi(0x2000)), 1);
+    assert_eq!(bench.doubleword(0x2000), 0x0001_0002_0000_1234);
+    assert_eq!(bench.doubleword(0x2008), u64::MAX);
+    bench.cpu.prefix = 0x6000;
+    bench.hardware.io = Some([0x1_0003, 0x5678, 0x8800_0000]);
+    assert_eq!(complete(&mut bench, tpi(0)), 1);
+    assert_eq!(bench.doubleword(0x60B8), 0x0001_0003_0000_5678);
+    assert_eq!(bench.word(0x60C0), 0x8800_0000);
+    assert_eq!(complete(&mut bench, tpi(0)), 0);
+}
+
+#[test]
+fn a_notification_is_passed_on_when_there_is_a_device() {
+    let mut bench = Bench::new();
+    let notification = Instruction::Diag {
+        r1: 0,
+        r3: 0,
+        second: at(0x500),
+    };
+    bench.cpu.general[1..5].copy_from_slice(&[3, 0x1_0000, 2, 9]);
+    let refused = exception(&mut bench, notification);
+    assert_eq!(refused, ProgramInterruption::Specification);
+    bench.configuration.channels.found();
+    complete(&mut bench, notification);
+    assert_eq!(bench.hardware.notified, [[0x1_0000, 2, 9]]);
+    assert_eq!(bench.cpu.general[2], 10);
+    bench.cpu.general[1] = 4;
+    let refused = exception(&mut bench, notification);
+    assert_eq!(refused, ProgramInterruption::Specification);
 }
 
 #[test]

@@ -1,0 +1,457 @@
+//! The copy of a channel program, made while it is checked.
+//!
+//! The copy keeps the order of the channel-command words: what follows one in the original follows it in
+//! the copy, and a transfer in channel leads to the copy of its target. All of it is of format 1,
+//! because the HSA is not below 16 MiB. Lists of indirect-data addresses are copied too, and so are the few
+//! data that are addresses themselves ([`super::virtio`]).
+//!
+//! What a channel would refuse is in the copy a command that every channel refuses, so the machine
+//! below ends the program with a program check where the guest's own machine would: at that
+//! command, with all before it executed. Storage is checked for the whole count of a command, though a device may
+//! transfer less.
+//!
+//! The copy ends at a command before which the program is suspended; the rest is copied when it is resumed.
+
+use super::COPY_LENGTH;
+use super::virtio::{self, LONGEST};
+use crate::arch::address::{Absolute, PAGE, Real};
+use crate::arch::channel::{
+    CHAIN_COMMAND, CHAIN_DATA, Ccw, INDIRECT, MODIFIED_INDIRECT, ORB_FORMAT, ORB_LONG_INDIRECT,
+    ORB_SHORT_BLOCKS, ORB_SUSPEND, Orb, SUSPEND, TRANSFER_IN_CHANNEL,
+};
+use crate::guest::configuration::Configuration;
+use crate::guest::hardware::Hardware;
+use crate::guest::scanner;
+use heapless::Vec;
+
+/// The most channel-command words of a program, with one that is not valid behind each run of them.
+const WORDS: u16 = 128;
+/// Bytes of them.
+const WORDS_LENGTH: u64 = WORDS as u64 * 8;
+/// Doublewords for lists and data.
+const ROOM: u64 = (COPY_LENGTH - WORDS_LENGTH) / 8;
+/// The most runs of adjacent words.
+const RUNS: usize = 16;
+/// The most transfers in channel.
+const TRANSFERS: usize = 32;
+/// The most pieces of one command's storage area: 64 KiB in blocks of 2 KiB, the first one cut.
+const PIECES: usize = 33;
+
+/// Adjacent words of a program.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    /// Where the guest has them.
+    guest: u32,
+    /// The number of the first one in the copy.
+    first: u16,
+    /// How many there are.
+    count: u16,
+}
+
+impl Run {
+    /// The number in the copy of the word that the guest has at an address.
+    fn find(&self, guest: u32) -> Option<u16> {
+        let distance = guest.checked_sub(self.guest)?;
+        let number = distance / 8;
+        (distance.is_multiple_of(8) && number < u32::from(self.count))
+            .then(|| self.first + number as u16)
+    }
+}
+
+/// A piece of storage: address and length.
+type Piece = (u64, u64);
+
+/// The channel program of a subchannel: where its copy stands, and what was copied from where.
+#[derive(Debug)]
+pub struct Program {
+    copy: Real,
+    orb: Orb,
+    runs: Vec<Run, RUNS>,
+    /// Words of the copy that are used.
+    used: u16,
+    /// Doublewords behind them that are used.
+    filled: u64,
+    /// Where the guest has the word before which the program is suspended, and its number.
+    suspended: Option<(u32, u16)>,
+}
+
+impl Program {
+    pub(super) const fn new(copy: Real) -> Self {
+        Self {
+            copy,
+            orb: Orb {
+                parameter: 0,
+                controls: 0,
+                program: 0,
+            },
+            runs: Vec::new(),
+            used: 0,
+            filled: 0,
+            suspended: None,
+        }
+    }
+
+    /// Copies the program that a block designates, and gives the block that designates the copy.
+    pub fn copy<H: Hardware>(
+        &mut self,
+        configuration: &Configuration,
+        hardware: &mut H,
+        orb: Orb,
+    ) -> Orb {
+        *self = Self {
+            orb,
+            ..Self::new(self.copy)
+        };
+        let first = Copying::of(self, configuration, hardware).all(orb.program);
+        debug_assert_eq!(first, Some(0));
+        self.designation()
+    }
+
+    /// Puts one word of the firmware's own in the place of a copy, and gives the block that designates it.
+    pub(super) fn only<H: Hardware>(&mut self, hardware: &mut H, ccw: Ccw, orb: Orb) -> Orb {
+        *self = Self {
+            orb,
+            ..Self::new(self.copy)
+        };
+        hardware.hsa_store(self.copy, ccw.format_1());
+        hardware.hsa_store(self.copy.offset(8), Ccw::INVALID.format_1());
+        self.designation()
+    }
+
+    /// The block that designates the copy as it is.
+    pub fn designation(&self) -> Orb {
+        Orb {
+            controls: self.orb.controls | ORB_FORMAT,
+            program: self.copy.0 as u32,
+            ..self.orb
+        }
+    }
+
+    /// Copies what follows the suspension, if there is one: the program may have changed it.
+    pub fn resume<H: Hardware>(&mut self, configuration: &Configuration, hardware: &mut H) {
+        let Some((guest, number)) = self.suspended.take() else {
+            return;
+        };
+        // What stands behind it was never reached.
+        self.used = number;
+        self.filled = 0;
+        for run in &mut self.runs {
+            run.count = run.count.min(number.saturating_sub(run.first));
+        }
+        self.runs.retain(|run| run.count != 0);
+        let _ = Copying::of(self, configuration, hardware).all(guest);
+    }
+
+    /// Puts into a subchannel-status word, two words of it, what the guest's own program would have left
+    /// there: the format, and the address behind the last command.
+    pub fn translate(&self, status: &mut [u32; 2]) {
+        let [flags, address] = status;
+        if self.used == 0 {
+            return;
+        }
+        *flags = *flags & !ORB_FORMAT | self.orb.controls & ORB_FORMAT;
+        let inside = u64::from(*address).wrapping_sub(self.copy.0);
+        if inside <= WORDS_LENGTH {
+            *address = self.guest_address((inside / 8) as u16);
+        }
+    }
+
+    /// Where the guest has the word with this number, or the end of the one before.
+    fn guest_address(&self, number: u16) -> u32 {
+        let before = number.wrapping_sub(1);
+        let of = |number: u16| {
+            let mut runs = self.runs.iter();
+            runs.find_map(|run| {
+                let distance = number.checked_sub(run.first)?;
+                (distance < run.count).then(|| run.guest + 8 * u32::from(distance))
+            })
+        };
+        of(before)
+            .map(|address| address + 8)
+            .or_else(|| of(number))
+            .unwrap_or(self.orb.program)
+    }
+}
+
+/// A program while it is copied.
+struct Copying<'a, H> {
+    program: &'a mut Program,
+    configuration: &'a Configuration,
+    hardware: &'a mut H,
+    /// Transfers in channel: the number of each, and where the guest has its target.
+    transfers: Vec<(u16, u32), TRANSFERS>,
+}
+
+impl<'a, H: Hardware> Copying<'a, H> {
+    fn of(program: &'a mut Program, configuration: &'a Configuration, hardware: &'a mut H) -> Self {
+        Self {
+            program,
+            configuration,
+            hardware,
+            transfers: Vec::new(),
+        }
+    }
+
+    fn has(&self, control: u32) -> bool {
+        self.program.orb.controls & control != 0
+    }
+
+    fn holds(&self, (at, length): Piece) -> bool {
+        self.configuration.holds(Absolute(at), length)
+    }
+
+    /// Copies everything that can be reached from an address; gives the number of the first word.
+    fn all(&mut self, guest: u32) -> Option<u16> {
+        let first = self.run(guest);
+        let mut next = 0;
+        while let Some(&(number, target)) = self.transfers.get(next) {
+            next += 1;
+            let known = self.program.runs.iter().find_map(|run| run.find(target));
+            let place = known.or_else(|| self.run(target));
+            let word = place.map_or(Ccw::INVALID, |place| Ccw {
+                command: TRANSFER_IN_CHANNEL,
+                address: self.program.copy.0 as u32 + 8 * u32::from(place),
+                ..Ccw::INVALID
+            });
+            self.put(number, word);
+        }
+        first
+    }
+
+    /// Copies adjacent words as far as they can be reached one after the other.
+    fn run(&mut self, guest: u32) -> Option<u16> {
+        let first = self.program.used;
+        if first + 1 >= WORDS {
+            return None;
+        }
+        let count = 0;
+        self.program
+            .runs
+            .push(Run {
+                guest,
+                first,
+                count,
+            })
+            .ok()?;
+        let at = self.program.runs.len() - 1;
+        let mut address = guest;
+        let mut chains_data = false;
+        // The last word is not the program's.
+        while self.program.used + 1 < WORDS {
+            let number = self.program.used;
+            self.program.used += 1;
+            self.program.runs[at].count += 1;
+            let ccw = self.fetch(address);
+            let word = ccw.and_then(|ccw| self.checked(ccw, number, chains_data));
+            self.put(number, word.unwrap_or(Ccw::INVALID));
+            let (Some(ccw), Some(_)) = (ccw, word) else {
+                break;
+            };
+            let goes_on = if ccw.transfers() {
+                // A device may skip the transfer back to its last command.
+                (guest..=address).contains(&ccw.address)
+            } else if self.suspends(ccw) {
+                self.program.suspended = Some((address, number));
+                false
+            } else {
+                ccw.flags & (CHAIN_DATA | CHAIN_COMMAND) != 0
+            };
+            if !goes_on {
+                break;
+            }
+            chains_data = !ccw.transfers() && ccw.flags & CHAIN_DATA != 0;
+            address = address.wrapping_add(8);
+        }
+        self.put(self.program.used, Ccw::INVALID);
+        self.program.used += 1;
+        Some(first)
+    }
+
+    fn suspends(&self, ccw: Ccw) -> bool {
+        ccw.flags & SUSPEND != 0 && self.has(ORB_SUSPEND)
+    }
+
+    /// The word at an address of the guest's, if one can be there.
+    fn fetch(&self, address: u32) -> Option<Ccw> {
+        let limit = if self.has(ORB_FORMAT) {
+            1 << 31
+        } else {
+            1 << 24
+        };
+        if address >= limit || !address.is_multiple_of(8) || !self.holds((address.into(), 8)) {
+            return None;
+        }
+        let word = self.hardware.load_u64(Absolute(address.into()));
+        Some(if self.has(ORB_FORMAT) {
+            Ccw::from_format_1(word)
+        } else {
+            Ccw::from_format_0(word)
+        })
+    }
+
+    fn put(&mut self, number: u16, ccw: Ccw) {
+        let at = self.program.copy.offset(8 * u64::from(number));
+        self.hardware.hsa_store(at, ccw.format_1());
+    }
+
+    /// The word as the channel is to have it, or nothing if it is a program check.
+    fn checked(&mut self, ccw: Ccw, number: u16, chains_data: bool) -> Option<Ccw> {
+        let new = self.has(ORB_FORMAT);
+        if ccw.transfers() {
+            if new && (ccw.command != TRANSFER_IN_CHANNEL || ccw.flags != 0 || ccw.count != 0) {
+                return None;
+            }
+            self.transfers.push((number, ccw.address)).ok()?;
+            return Some(ccw);
+        }
+        let no_command = ccw.command & 0x0F == 0 && !chains_data;
+        let no_count = ccw.count == 0 && (!new || chains_data);
+        if no_command || no_count || ccw.flags & MODIFIED_INDIRECT != 0 {
+            return None;
+        }
+        if ccw.count == 0 {
+            // Nothing is transferred, so the address says nothing but whether there is one.
+            let is_there = self.holds((ccw.address.into(), 1));
+            let address = if is_there { ccw.address } else { 0 };
+            let flags = ccw.flags & !INDIRECT;
+            return Some(Ccw {
+                flags,
+                address,
+                ..ccw
+            });
+        }
+        let pieces = self.pieces(ccw)?;
+        self.is_stored_into(&pieces);
+        if virtio::has_addresses(ccw.command) {
+            self.with_addresses(ccw, &pieces)
+        } else if ccw.flags & INDIRECT != 0 {
+            let address = self.list(&pieces)?;
+            Some(Ccw { address, ..ccw })
+        } else {
+            Some(ccw)
+        }
+    }
+
+    /// The pieces of storage that a command designates, if all of it lies in the guest's storage.
+    fn pieces(&self, ccw: Ccw) -> Option<Vec<Piece, PIECES>> {
+        let mut pieces = Vec::new();
+        let mut rest = u64::from(ccw.count);
+        if ccw.flags & INDIRECT == 0 {
+            let piece = (u64::from(ccw.address), rest);
+            let wide = ccw.address >> 31 != 0;
+            if wide || !self.holds(piece) {
+                return None;
+            }
+            pieces.push(piece).ok()?;
+            return Some(pieces);
+        }
+        let long = self.has(ORB_LONG_INDIRECT);
+        let block = if long && !self.has(ORB_SHORT_BLOCKS) {
+            PAGE
+        } else {
+            PAGE / 2
+        };
+        let unit = if long { 8 } else { 4 };
+        let mut at = u64::from(ccw.address);
+        if !at.is_multiple_of(unit) {
+            return None;
+        }
+        while rest != 0 {
+            if !self.holds((at, unit)) {
+                return None;
+            }
+            let address = if long {
+                self.hardware.load_u64(Absolute(at))
+            } else {
+                u64::from(self.hardware.load_u32(Absolute(at)))
+            };
+            let length = rest.min(block - address % block);
+            let unaligned = !pieces.is_empty() && !address.is_multiple_of(block);
+            let wide = !long && address >> 31 != 0;
+            if unaligned || wide || !self.holds((address, length)) {
+                return None;
+            }
+            pieces.push((address, length)).ok()?;
+            rest -= length;
+            at += unit;
+        }
+        Some(pieces)
+    }
+
+    /// A device may store behind the scanner's back: the pages are data from here on.
+    fn is_stored_into(&mut self, pieces: &[Piece]) {
+        for &(at, length) in pieces {
+            let mut page = Absolute(at);
+            while page.0 < at + length {
+                scanner::store_into(self.configuration, self.hardware, page);
+                page = page.page().offset(PAGE);
+            }
+        }
+    }
+
+    /// Copies a list of indirect-data-address words; gives where the copy stands.
+    fn list(&mut self, pieces: &[Piece]) -> Option<u32> {
+        let mut words = Vec::<u64, PIECES>::new();
+        if self.has(ORB_LONG_INDIRECT) {
+            words.extend(pieces.iter().map(|&(at, _)| at));
+        } else {
+            words.extend(pieces.chunks(2).map(|pair| {
+                let second = pair.get(1).map_or(0, |&(at, _)| at);
+                pair[0].0 << 32 | second
+            }));
+        }
+        self.keep(&words)
+    }
+
+    /// A command whose data are addresses: checked, and copied with the data, which must be in one piece
+    /// of a program.
+    fn with_addresses(&mut self, ccw: Ccw, pieces: &[Piece]) -> Option<Ccw> {
+        let count = usize::from(ccw.count);
+        if ccw.flags & CHAIN_DATA != 0 || count > LONGEST {
+            return None;
+        }
+        let mut data = [0; LONGEST];
+        let mut rest = data.split_at_mut(count).0;
+        for &(at, length) in pieces {
+            let (piece, behind) = rest.split_at_mut(length as usize);
+            self.hardware.load(Absolute(at), piece);
+            rest = behind;
+        }
+        let holds = |at, length| self.holds((at, length));
+        if !virtio::addresses_hold(ccw.command, data.split_at(count).0, holds) {
+            return None;
+        }
+        let words: Vec<u64, { LONGEST / 8 }> = data
+            .as_chunks::<8>()
+            .0
+            .iter()
+            .take(count.div_ceil(8))
+            .map(|word| u64::from_be_bytes(*word))
+            .collect();
+        let address = self.keep(&words)?;
+        let flags = ccw.flags & !INDIRECT;
+        Some(Ccw {
+            flags,
+            address,
+            ..ccw
+        })
+    }
+
+    /// Puts doublewords behind the words of the copy, if there is room.
+    fn keep(&mut self, words: &[u64]) -> Option<u32> {
+        let count = words.len() as u64;
+        let first = self.program.filled;
+        if first + count > ROOM {
+            return None;
+        }
+        self.program.filled += count;
+        let at = self.program.copy.offset(WORDS_LENGTH + 8 * first);
+        for (offset, &word) in (0..).step_by(8).zip(words) {
+            self.hardware.hsa_store(at.offset(offset), word);
+        }
+        Some(at.0 as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+//! Instructions of the channel subsystem, and what a virtio device is told.
+//!
+//! The form of what a guest gives is tested by the machine below: it refuses with a program interruption,
+//! which [`super::trap`] brings back here instead of taking it for a failure of the firmware's own.
+
+use crate::arch::condition::ConditionCode;
+use crate::arch::lowcore::{PROGRAM_IDENTIFICATION, SUBSYSTEM_IDENTIFICATION};
+use crate::guest::hardware::{ChannelBlock, ChannelInstruction};
+use crate::machine::trap::lowcore_field;
+use core::arch::asm;
+
+/// Performs an instruction with bits 32-63 of general register 1.
+pub fn perform(
+    instruction: ChannelInstruction,
+    register: u32,
+    block: &mut ChannelBlock,
+) -> Result<ConditionCode, u16> {
+    use ChannelInstruction as I;
+    let at = block.0.as_mut_ptr();
+    macro_rules! guarded {
+        ($code:literal, $at:expr) => {{
+            let ipm: u64;
+            // SAFETY: the operand is the block, or three words of this CPU's own lowcore. A program
+            // interruption goes on at label 8 (lowcore 218). A channel program is a copy in the HSA
+            // whose addresses are the guest's.
+            unsafe {
+                asm!(
+                    "larl {ipm},8f",
+                    "stg {ipm},0x218(%r0)",
+                    concat!(".insn s,", $code, ",0({at})"),
+                    "ipm {ipm}",
+                    "j 9f",
+                    "8: lghi {ipm},-1",
+                    "9: stg {zero},0x218(%r0)",
+                    ipm = out(reg) ipm, zero = in(reg) 0_u64, at = in(reg_addr) $at,
+                    in("r1") u64::from(register), options(nostack)
+                );
+            }
+            ipm
+        }};
+    }
+    let ipm = match instruction {
+        I::Csch => guarded!("0xb2300000", at),
+        I::Hsch => guarded!("0xb2310000", at),
+        I::Msch => guarded!("0xb2320000", at),
+        I::Ssch => guarded!("0xb2330000", at),
+        I::Stsch => guarded!("0xb2340000", at),
+        I::Tsch => guarded!("0xb2350000", at),
+        I::Tpi => guarded!("0xb2360000", 0_u64),
+        I::Rsch => guarded!("0xb2380000", at),
+        I::Stcrw => guarded!("0xb2390000", at),
+        I::Rchp => guarded!("0xb23b0000", at),
+        I::Xsch => guarded!("0xb2760000", at),
+    };
+    if ipm == u64::MAX {
+        return Err(lowcore_field::<u32>(PROGRAM_IDENTIFICATION) as u16);
+    }
+    if instruction == I::Tpi {
+        block.0[..3].copy_from_slice(&lowcore_field::<[u32; 3]>(SUBSYSTEM_IDENTIFICATION));
+    }
+    Ok(ConditionCode::from_bits((ipm >> 28) as u8))
+}
+
+/// DIAGNOSE 500, function 3: a queue of a virtio device has something for it.
+pub fn notify(subsystem: u64, queue: u64, cookie: u64) -> u64 {
+    const NOTIFICATION: u64 = 3;
+    let answer;
+    // SAFETY: the device looks at its queue, in guest storage.
+    unsafe {
+        asm!(".insn rs,0x83000000,%r2,%r4,0x500(%r0)", in("r1") NOTIFICATION,
+            inout("r2") subsystem => answer, in("r3") queue, in("r4") cookie, options(nostack));
+    }
+    answer
+}
