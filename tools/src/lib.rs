@@ -26,6 +26,7 @@ pub mod console;
 pub mod counter_choice;
 pub mod counter_table;
 pub mod counters;
+pub mod devices;
 pub mod doctor;
 pub mod failure;
 pub mod guest;

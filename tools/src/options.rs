@@ -12,6 +12,7 @@ use millimeter::link::{
 use crate::{
     configuration::Configuration,
     counter_choice::{self, CounterChoice},
+    devices::Devices,
     guest::{DEFAULT_GUEST, Guest},
     qemu::ExecutionLog,
 };
@@ -218,6 +219,8 @@ pub struct RunOptions {
     pub configuration: Configuration,
     /// The counter sets of the machine's own measurement, when the run chooses them.
     pub counters: Option<CounterChoice>,
+    /// Devices of the host. A run with one is not in exact mode.
+    pub devices: Devices,
     /// Counter [`sets`] that the guest is authorized to use.
     pub guest_sets: u32,
     /// Microseconds of one CPU's turn; 0 for the machine's choice.
@@ -257,6 +260,7 @@ impl RunOptions {
             out: None,
             configuration: Configuration::default(),
             counters: None,
+            devices: Devices::default(),
             guest_sets: sets::DEFAULT,
             slice: 0,
             silence: DEFAULT_SILENCE,
@@ -293,6 +297,7 @@ impl RunOptions {
             }
             _ => self.configuration.check(self.cpus)?,
         }
+        self.devices.check()?;
         counter_choice::check(self)
     }
 

@@ -146,6 +146,8 @@ pub struct Setup<'a> {
     pub kernel: &'a Path,
     /// Devices that stage the loader block and the guest.
     pub staging: Vec<String>,
+    /// The host's devices.
+    pub devices: Vec<String>,
     /// The log that QEMU is to write, and the version of that QEMU.
     pub log: Option<(&'a ExecutionLog, (u32, u32, u32))>,
 }
@@ -196,7 +198,7 @@ impl Setup<'_> {
             "sclpconsole,chardev=c0",
         ]);
         add(&["-kernel", &self.kernel.to_string_lossy()]);
-        line.extend(self.staging.iter().cloned());
+        line.extend(self.staging.iter().chain(&self.devices).cloned());
         if let Some((log, version)) = self.log {
             line.extend(log.arguments(version));
         }

@@ -107,6 +107,11 @@ pub fn run_guest(
             Storage(GUEST_STORAGE_LIMIT)
         ));
     }
+    if !options.devices.is_empty() {
+        progress.note(
+            "the devices of the host answer when it lets them: the run is exact in instructions, but not repeatable",
+        );
+    }
     let setup = Setup {
         mode: options.mode,
         cpus,
@@ -115,6 +120,7 @@ pub fn run_guest(
         cpu_model: &options.cpu_model,
         kernel: &image,
         staging: staging.arguments(),
+        devices: options.devices.arguments(),
         log: options
             .execution_log
             .as_ref()
@@ -130,7 +136,7 @@ pub fn run_guest(
         cpus,
         storage: options.storage.0,
         interval: options.sampling.cycles(),
-        configuration: options.configuration.words(),
+        configuration: [options.configuration.words(), options.devices.words()].concat(),
         rtc: options.rtc.to_string(),
         qemu: qemu.to_string(),
         arguments: arguments.clone(),
@@ -273,6 +279,7 @@ pub fn run_native(options: &NativeOptions, progress: &Progress) -> Result<Native
         cpu_model: "max",
         kernel: &guest.file,
         staging: Vec::new(),
+        devices: Vec::new(),
         log: None,
     };
     let began = Instant::now();

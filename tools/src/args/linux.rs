@@ -9,6 +9,7 @@ use millimeter::link::state::Mode;
 use crate::{
     args::frequency,
     configuration::Configuration,
+    devices::{Devices, Disk},
     linux::{LinuxOptions, Release},
     options::{Rtc, RunOptions, Sampling, Storage},
 };
@@ -87,9 +88,13 @@ pub struct LinuxArguments {
     /// What the guest finds.
     #[command(flatten, next_help_heading = "What the guest finds")]
     pub configuration: Configuration,
-    /// Not there: see [`LinuxArguments::options`].
-    #[arg(long, hide = true)]
-    pub disk: Option<PathBuf>,
+    /// A file that is the guest's disk /dev/vda, then /dev/vdb and so on; FILE,ro cannot be written. A
+    /// run with devices of the host is exact in instructions but not repeatable
+    #[arg(long, value_name = "FILE")]
+    pub disk: Vec<Disk>,
+    /// A network card, eth0, with the address 10.0.2.15 in a network in which this computer is 10.0.2.2
+    #[arg(long)]
+    pub net: bool,
     /// What /bin/sh runs: one word is a line for the shell, several are a program and its arguments; without
     /// it and without a script or an initrd of your own this terminal is that of a shell in the guest
     #[arg(last = true, value_name = "COMMAND")]
@@ -99,9 +104,17 @@ pub struct LinuxArguments {
 impl LinuxArguments {
     /// The options that these arguments are.
     pub fn options(&self) -> Result<LinuxOptions> {
-        if self.disk.is_some() {
-            bail!("Linux has no disks here; leave --disk out");
-        }
+        let devices = Devices {
+            disks: self.disk.clone(),
+            network: self.net,
+        };
+        let mode = if self.real_time {
+            Mode::RealTime
+        } else if devices.is_empty() {
+            Mode::Exact
+        } else {
+            Mode::Interactive
+        };
         let sampling = if self.no_sampling {
             Sampling::Off
         } else {
@@ -120,16 +133,13 @@ impl LinuxArguments {
                 storage: self.storage,
                 configuration: self.configuration.clone(),
                 sampling,
-                mode: if self.real_time {
-                    Mode::RealTime
-                } else {
-                    Mode::Exact
-                },
+                mode,
                 rtc: self.rtc,
                 qemu: self.qemu.clone(),
                 cpu_model: self.cpu_model.clone(),
                 out: self.out.clone(),
                 cryptography: self.cryptography,
+                devices,
                 silence: Duration::from_secs(self.silence),
                 limit: self.limit.map(Duration::from_secs),
                 ..RunOptions::new("linux")
@@ -199,9 +209,24 @@ mod tests {
     }
 
     #[test]
+    fn a_guest_with_devices_of_the_host_does_not_run_in_exact_mode() {
+        let options = linux(&["--disk", "/a", "--disk", "/b,ro", "--", "ls"]).unwrap();
+        assert_eq!(options.run.mode, Mode::Interactive);
+        let disks: Vec<String> = options
+            .run
+            .devices
+            .disks
+            .iter()
+            .map(Disk::to_string)
+            .collect();
+        assert_eq!(disks, ["/a", "/b, read only"]);
+        let options = linux(&["--net", "--", "ls"]).unwrap();
+        assert!(options.run.devices.network && options.run.mode == Mode::Interactive);
+        assert_eq!(linux(&["--", "ls"]).unwrap().run.mode, Mode::Exact);
+    }
+
+    #[test]
     fn linux_says_what_it_does_not_do() {
-        let refusal = linux(&["--disk", "/d", "--", "ls"]).unwrap_err();
-        assert!(refusal.contains("leave --disk out"), "{refusal}");
         assert!(
             linux(&["--release", "5.10", "--", "ls"])
                 .unwrap_err()

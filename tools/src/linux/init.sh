@@ -5,10 +5,26 @@ export PATH=/bin:/sbin:/usr/bin:/usr/sbin HOME=/root TERM=dumb
 if [ ! -e /bin/mount ] && [ -x /bin/busybox ]; then
     /bin/busybox --install -s /bin 2>/dev/null
 fi
-mkdir -p /proc /sys /dev /tmp /root
+mkdir -p /proc /sys /dev /tmp /root /mnt
 mount -t proc proc /proc 2>/dev/null
 mount -t sysfs sysfs /sys 2>/dev/null
 mount -t devtmpfs devtmpfs /dev 2>/dev/null
+# Drivers for the devices of the host, and the network card's address in the network of QEMU.
+for module in /millimeter/modules/*.ko*; do
+    [ -e "$module" ] || continue
+    case $module in
+    *.xz)
+        unxz "$module"
+        module=${module%.xz}
+        ;;
+    esac
+    insmod "$module" || echo "the module $module cannot be loaded"
+done
+if [ -e /millimeter/network ]; then
+    ip link set lo up
+    ip addr add 10.0.2.15/24 dev eth0 && ip link set eth0 up && ip route add default via 10.0.2.2
+    echo nameserver 10.0.2.3 >/etc/resolv.conf
+fi
 cd /root || exit
 if [ -e /millimeter/shell ]; then
     # A terminal for a person: perf shows no screens of its own there, and the kernel only its errors.

@@ -35,6 +35,10 @@ pub struct Work {
     pub script: Option<Vec<u8>>,
     /// Whether the kernel goes on to write on the console.
     pub verbose: bool,
+    /// Whether there is a network card.
+    pub network: bool,
+    /// Modules of the kernel, in the order of their names.
+    pub modules: BTreeMap<String, Vec<u8>>,
 }
 
 impl Work {
@@ -53,6 +57,8 @@ impl Work {
             is_shell: false,
             script,
             verbose,
+            network: false,
+            modules: BTreeMap::new(),
         }
     }
 
@@ -67,6 +73,8 @@ impl Work {
             is_shell: true,
             script: None,
             verbose,
+            network: false,
+            modules: BTreeMap::new(),
         }
     }
 }
@@ -92,11 +100,23 @@ pub fn with_work(mut base: Vec<u8>, work: &Work) -> Result<Vec<u8>> {
     if let Some(script) = &work.script {
         nodes.insert("millimeter/script".to_owned(), Node::File(script.clone()));
     }
-    if work.is_shell {
-        nodes.insert("millimeter/shell".to_owned(), Node::File(Vec::new()));
+    for (name, is_there) in [
+        ("shell", work.is_shell),
+        ("verbose", work.verbose),
+        ("network", work.network),
+    ] {
+        if is_there {
+            nodes.insert(format!("millimeter/{name}"), Node::File(Vec::new()));
+        }
     }
-    if work.verbose {
-        nodes.insert("millimeter/verbose".to_owned(), Node::File(Vec::new()));
+    if !work.modules.is_empty() {
+        nodes.insert("millimeter/modules".to_owned(), Node::Directory);
+    }
+    for (name, data) in &work.modules {
+        nodes.insert(
+            format!("millimeter/modules/{name}"),
+            Node::File(data.clone()),
+        );
     }
     base.resize(base.len().next_multiple_of(ALIGNMENT), 0);
     base.extend(archive(&nodes)?);

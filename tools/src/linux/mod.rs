@@ -2,6 +2,7 @@
 //!
 //! - [`packages`]: Debian's kernel and tools, by this computer's apt ([`sources`]), kept in the [`cache`].
 //! - [`programs`]: what of them the guest gets; [`initramfs`]: its first file system.
+//! - [`modules`]: what the kernel loads for the devices of the host.
 //! - [`kernel`]: where kernel, initrd and parameters go. No parameter speaks of facilities: the kernel
 //!   finds them as on any machine.
 //! - [`screen`]: what of the console is shown, and how the command ended.
@@ -9,6 +10,7 @@
 pub mod cache;
 pub mod initramfs;
 pub mod kernel;
+pub mod modules;
 pub mod packages;
 pub mod programs;
 pub mod screen;
@@ -155,9 +157,14 @@ pub fn run(
     let has_command = script.is_some() || !options.command.is_empty();
     let wants_shell = options.wants_shell();
     let has_work = has_command || wants_shell;
-    let kernel = match &options.kernel {
-        Some(file) => file.clone(),
-        None => packages::kernel(&Cache::of_user()?, options.release, progress)?,
+    let devices = &options.run.devices;
+    let (kernel, modules) = match &options.kernel {
+        // What it has of drivers it has built in.
+        Some(file) => (file.clone(), Vec::new()),
+        None => {
+            let kernel = packages::kernel(&Cache::of_user()?, options.release, progress)?;
+            (kernel.image, modules::of(&kernel.modules, devices))
+        }
     };
     let mut initrd = match &options.initrd {
         Some(file) => {
@@ -170,11 +177,17 @@ pub fn run(
     };
     let mut command_line = CONSOLE.to_owned();
     if has_work {
-        let work = if wants_shell {
+        let mut work = if wants_shell {
             Work::shell(terminal::size(), options.verbose)
         } else {
             Work::new(&options.command, script, options.verbose)
         };
+        work.network = devices.network;
+        for (name, file) in modules {
+            let data = fs::read(&file)
+                .with_context(|| format!("cannot read the module {}", file.display()))?;
+            work.modules.insert(name, data);
+        }
         initrd = initramfs::with_work(initrd, &work)?;
         command_line.push_str(&format!(" rdinit={}", initramfs::INIT));
     }

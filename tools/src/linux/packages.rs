@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::{
     install::{self, AptGet},
-    linux::{Release, cache::Cache, programs, sources},
+    linux::{Release, cache::Cache, modules, programs, sources},
     progress::{Progress, Step},
 };
 
@@ -25,9 +25,18 @@ const PROGRAM_PACKAGES: [&str; 3] = ["busybox-static", "linux-perf", "s390-tools
 /// The packages that an entry of the cache was made of, one a line.
 const CONTENTS: &str = "packages.txt";
 
-/// Debian's kernel of this release: the file to be booted.
-pub fn kernel(cache: &Cache, release: Release, progress: &Progress) -> Result<PathBuf> {
-    let name = format!("kernel-{release}");
+/// A kernel of Debian's.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// The file to be booted.
+    pub image: PathBuf,
+    /// The directory of its modules for devices.
+    pub modules: PathBuf,
+}
+
+/// Debian's kernel of this release.
+pub fn kernel(cache: &Cache, release: Release, progress: &Progress) -> Result<Kernel> {
+    let name = format!("kernel-{release}-with-modules");
     let entry = cache.entry(&name, progress, |new| {
         let mut step = progress.step(&format!("getting Debian's kernel {release} for s390x"));
         let apt = Apt::new(new, release.is_backport(), &mut step)?;
@@ -39,11 +48,15 @@ pub fn kernel(cache: &Cache, release: Release, progress: &Progress) -> Result<Pa
         let file = only_kernel(&tree.join("boot"))?;
         fs::copy(&file, new.join("vmlinuz"))
             .with_context(|| format!("cannot keep {}", file.display()))?;
+        modules::collect(&tree, &new.join("modules"))?;
         apt.finish(&debs)?;
         step.done(&format!("got {package}"));
         Ok(())
     })?;
-    Ok(entry.join("vmlinuz"))
+    Ok(Kernel {
+        image: entry.join("vmlinuz"),
+        modules: entry.join("modules"),
+    })
 }
 
 /// The tree of the guest's programs, and of the libraries that they need.

@@ -29,6 +29,7 @@ fn logged_line(mode: Mode, rtc: Rtc, log: Option<(&ExecutionLog, (u32, u32, u32)
         cpu_model: "max",
         kernel: Path::new("/image"),
         staging: vec!["-device".to_owned(), "loader".to_owned()],
+        devices: Vec::new(),
         log,
     };
     setup.arguments().join(" ")

@@ -1,0 +1,228 @@
+//! Devices of the host: disks and a network card, which the guest finds as virtio devices behind subchannels.
+//!
+//! They answer when the host lets them, so a run with one is exact in instructions but not repeatable.
+
+use std::{
+    fmt,
+    fs::OpenOptions,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+use anyhow::{Context, Result, bail};
+
+/// Bytes of a disk's block.
+const BLOCK: u64 = 512;
+
+/// The most devices: the guest sees so many subchannels.
+const MOST: usize = millimeter::guest::channel::SUBCHANNELS;
+
+/// A file that the guest has as a disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Disk {
+    /// Its blocks, as they are.
+    pub file: PathBuf,
+    /// Whether the guest cannot write.
+    pub read_only: bool,
+}
+
+impl FromStr for Disk {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (file, read_only) = match text.strip_suffix(",ro") {
+            Some(file) => (file, true),
+            None => (text, false),
+        };
+        if file.is_empty() {
+            return Err("a disk is a file; write --disk FILE, or --disk FILE,ro".to_owned());
+        }
+        Ok(Self {
+            file: file.into(),
+            read_only,
+        })
+    }
+}
+
+impl fmt::Display for Disk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = if self.read_only { ", read only" } else { "" };
+        write!(f, "{}{what}", self.file.display())
+    }
+}
+
+impl Disk {
+    /// Whether it can be a disk.
+    fn check(&self) -> Result<()> {
+        let file = self.file.display();
+        let opened = OpenOptions::new()
+            .read(true)
+            .write(!self.read_only)
+            .open(&self.file);
+        let opened = opened.with_context(|| {
+            if !self.file.exists() {
+                format!("there is no disk {file}; make one with `truncate -s 1G {file}`")
+            } else if self.read_only {
+                format!("the disk {file} cannot be read")
+            } else {
+                format!("the disk {file} cannot be written; give it as {file},ro if it need not be")
+            }
+        })?;
+        let about = opened
+            .metadata()
+            .with_context(|| format!("cannot look at the disk {file}"))?;
+        if !about.is_file() {
+            bail!("the disk {file} is not a file");
+        }
+        if about.len() == 0 {
+            bail!("the disk {file} is empty; give it a size with `truncate -s 1G {file}`");
+        }
+        if !about.len().is_multiple_of(BLOCK) {
+            bail!(
+                "the disk {file} has {} bytes, which is not a whole number of blocks of {BLOCK}; round it up with `truncate -s %{BLOCK} {file}`",
+                about.len()
+            );
+        }
+        Ok(())
+    }
+}
+
+/// What the guest has of the host.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Devices {
+    /// Disks, in the order in which the guest finds them.
+    pub disks: Vec<Disk>,
+    /// Whether there is a network card.
+    pub network: bool,
+}
+
+impl Devices {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.disks.is_empty() && !self.network
+    }
+
+    /// Whether they are possible.
+    pub fn check(&self) -> Result<()> {
+        if self.disks.len() + usize::from(self.network) > MOST {
+            bail!("the guest can have {MOST} devices at most");
+        }
+        for (number, disk) in self.disks.iter().enumerate() {
+            disk.check()?;
+            let same = |other: &&Disk| {
+                same_file(&other.file, &disk.file) && !(other.read_only && disk.read_only)
+            };
+            if self.disks[..number].iter().find(same).is_some() {
+                bail!(
+                    "{} is given as two disks, and one of them can be written",
+                    disk.file.display()
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// QEMU's arguments.
+    pub fn arguments(&self) -> Vec<String> {
+        let mut line = Vec::new();
+        for (number, disk) in self.disks.iter().enumerate() {
+            // A comma within a value is written twice.
+            let file = disk.file.to_string_lossy().replace(',', ",,");
+            let access = if disk.read_only { ",readonly=on" } else { "" };
+            line.push("-drive".to_owned());
+            line.push(format!(
+                "if=none,id=disk{number},format=raw{access},file={file}"
+            ));
+            line.push("-device".to_owned());
+            line.push(format!(
+                "virtio-blk-ccw,drive=disk{number},devno=fe.0.{number:04x}"
+            ));
+        }
+        if self.network {
+            line.push("-netdev".to_owned());
+            line.push("user,id=net0".to_owned());
+            line.push("-device".to_owned());
+            line.push("virtio-net-ccw,netdev=net0,devno=fe.0.f000".to_owned());
+        }
+        line
+    }
+
+    /// What there is, in words.
+    pub fn words(&self) -> Vec<String> {
+        let disks = self.disks.iter().map(|disk| format!("disk {disk}"));
+        let network = self.network.then(|| "a network card".to_owned());
+        let what = (!self.is_empty()).then(|| "not repeatable".to_owned());
+        disks.chain(network).chain(what).collect()
+    }
+}
+
+fn same_file(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn refusal(disks: &[&str]) -> String {
+        let disks = disks.iter().map(|text| text.parse().unwrap()).collect();
+        let devices = Devices {
+            disks,
+            network: true,
+        };
+        format!("{:#}", devices.check().unwrap_err())
+    }
+
+    #[test]
+    fn what_cannot_be_a_disk_is_refused_with_the_remedy() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name).display().to_string();
+        let (odd, empty, good) = (path("odd"), path("empty"), path("good"));
+        fs::write(&odd, [0; 513]).unwrap();
+        fs::write(&empty, "").unwrap();
+        fs::write(&good, [0; 1024]).unwrap();
+        assert!(refusal(&[&path("none")]).contains("make one with `truncate"));
+        assert!(refusal(&[&odd]).contains("513 bytes"));
+        assert!(refusal(&[&empty]).contains("is empty"));
+        assert!(refusal(&[&(path("") + ",ro")]).contains("is not a file"));
+        assert!(refusal(&[&good, &format!("{good},ro")]).contains("two disks"));
+        let read = format!("{good},ro");
+        assert!(refusal(&[&read[..]; 16]).contains("16 devices at most"));
+        let twice = [&read, &read].map(|text| text.parse().unwrap());
+        let devices = Devices {
+            disks: twice.into(),
+            network: true,
+        };
+        devices.check().unwrap();
+        assert!("".parse::<Disk>().unwrap_err().contains("--disk FILE,ro"));
+    }
+
+    #[test]
+    fn qemu_gets_every_device() {
+        let devices = Devices {
+            disks: vec!["/a,b".parse().unwrap(), "/c,ro".parse().unwrap()],
+            network: true,
+        };
+        let line = devices.arguments().join(" ");
+        assert!(
+            line.contains("id=disk0,format=raw,file=/a,,b -device virtio-blk-ccw,drive=disk0"),
+            "{line}"
+        );
+        assert!(line.contains("format=raw,readonly=on,file=/c "), "{line}");
+        assert!(line.ends_with("virtio-net-ccw,netdev=net0,devno=fe.0.f000"));
+        assert_eq!(
+            devices.words(),
+            [
+                "disk /a,b",
+                "disk /c, read only",
+                "a network card",
+                "not repeatable"
+            ]
+        );
+        assert!(Devices::default().arguments().is_empty() && Devices::default().words().is_empty());
+    }
+}

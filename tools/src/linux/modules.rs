@@ -1,0 +1,93 @@
+//! The kernel's modules for the devices of the host, in the order in which they can be loaded.
+//!
+//! Debian's kernels have the channel subsystem and its virtio transport built in, and what uses them as
+//! modules. What is missing among a kernel's modules is built in.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+
+use crate::devices::Devices;
+
+/// For disks: the disk, and a file system.
+const DISK: [&str; 6] = [
+    "virtio_blk",
+    "crc16",
+    "crc32c_generic",
+    "mbcache",
+    "jbd2",
+    "ext4",
+];
+/// For a network card.
+const NETWORK: [&str; 3] = ["failover", "net_failover", "virtio_net"];
+
+/// What a module's file is called behind its name: plain, or compressed.
+const ENDINGS: [&str; 2] = [".ko", ".ko.xz"];
+
+/// Copies the modules from the tree of an unpacked kernel.
+pub fn collect(tree: &Path, into: &Path) -> Result<()> {
+    fs::create_dir_all(into).with_context(|| format!("cannot create {}", into.display()))?;
+    let mut directories = vec![tree.join("lib/modules"), tree.join("usr/lib/modules")];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                directories.push(path);
+                continue;
+            }
+            let name = entry.file_name();
+            let is_wanted = DISK.iter().chain(&NETWORK).any(|module| {
+                let rest = name.to_str().and_then(|name| name.strip_prefix(module));
+                rest.is_some_and(|ending| ENDINGS.contains(&ending))
+            });
+            if is_wanted {
+                fs::copy(&path, into.join(&name))
+                    .with_context(|| format!("cannot copy {}", path.display()))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The modules for these devices: the name that says when each is loaded, and its file.
+pub fn of(directory: &Path, devices: &Devices) -> Vec<(String, PathBuf)> {
+    let disk = DISK.iter().filter(|_| !devices.disks.is_empty());
+    let network = NETWORK.iter().filter(|_| devices.network);
+    let mut found = Vec::new();
+    for (number, module) in disk.chain(network).enumerate() {
+        for ending in ENDINGS {
+            let file = directory.join(format!("{module}{ending}"));
+            if file.is_file() {
+                found.push((format!("{number:02}-{module}{ending}"), file));
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_are_found_anywhere_and_named_by_their_order() {
+        let tree = tempfile::tempdir().unwrap();
+        let kernel = tree.path().join("lib/modules/6/kernel");
+        fs::create_dir_all(kernel.join("fs/ext4")).unwrap();
+        for name in ["virtio_blk.ko", "virtio_blk_x.ko", "fs/ext4/ext4.ko.xz"] {
+            fs::write(kernel.join(name), name).unwrap();
+        }
+        let into = tree.path().join("modules");
+        collect(tree.path(), &into).unwrap();
+        let devices = Devices {
+            disks: vec!["/d".parse().unwrap()],
+            network: true,
+        };
+        let names: Vec<String> = of(&into, &devices).into_iter().map(|one| one.0).collect();
+        assert_eq!(names, ["00-virtio_blk.ko", "05-ext4.ko.xz"]);
+        assert!(of(&into, &Devices::default()).is_empty());
+    }
+}
