@@ -56,6 +56,8 @@ pub struct Guest {
     pub pieces: Vec<Piece>,
     /// Its routines.
     pub symbols: SymbolTable,
+    /// Whether it is Linux, whose own programs a report tells apart.
+    pub is_linux: bool,
     /// How many CPUs it says that it needs.
     pub cpus: u32,
 }
@@ -177,6 +179,7 @@ impl Guest {
             psw_address: entry,
             pieces,
             symbols: SymbolTable::from_elf(&elf, name),
+            is_linux: false,
             cpus: declared_cpus(&elf),
         })
     }
@@ -211,6 +214,7 @@ impl Guest {
             psw_address: address,
             pieces: vec![piece],
             symbols: SymbolTable::default(),
+            is_linux: false,
             cpus: 1,
         })
     }

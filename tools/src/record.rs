@@ -24,6 +24,9 @@ pub struct Record {
     pub guest: String,
     /// The guest's file.
     pub guest_file: PathBuf,
+    /// Whether it is Linux, whose own programs a report tells apart.
+    #[serde(default)]
+    pub is_linux: bool,
     /// Name of the [`Mode`] that was asked for.
     pub mode: String,
     /// CPUs.
@@ -306,6 +309,7 @@ pub(crate) mod tests {
             version: "0".to_owned(),
             guest: "loop".to_owned(),
             guest_file: "/g/loop".into(),
+            is_linux: false,
             mode: "exact".to_owned(),
             cpus: 1,
             storage: 512 << 20,

@@ -4,18 +4,23 @@
 //! report can be made again at any time, and a run that was cut off has one too.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result};
-use millimeter::cpumf::{Model, model};
+use millimeter::cpumf::{Model, model, sampling::block::BasicEntry};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    collect::{COUNTERS, SYMBOLS, sdb_cpus, sdb_name},
+    collect::{CONSOLE, COUNTERS, SYMBOLS, sdb_cpus, sdb_name},
     counters::{self, CounterValues},
+    linux::{
+        names::{BOOT, KERNEL},
+        profile::Programs,
+    },
     record::Record,
     samples::{self, CpuSamples},
     symbols::SymbolTable,
@@ -95,7 +100,25 @@ impl Report {
         if cut {
             doubts.push(format!("{COUNTERS} ends in the middle of a counter set"));
         }
-        let hot = hottest(&cpus, &symbols);
+        let programs = if record.is_linux && record.interval != 0 {
+            let console = optional(&directory.join(CONSOLE))?.unwrap_or_default();
+            let programs = Programs::new(&symbols, &String::from_utf8_lossy(&console));
+            if !programs.has_kernel() {
+                doubts.push("the kernel's routines have no names".to_owned());
+            } else if !programs.is_placed {
+                doubts.push("the guest did not say where its kernel lies, so it is taken to lie where its image says".to_owned());
+            }
+            Some(programs)
+        } else {
+            None
+        };
+        let hot = hottest(&cpus, |entry| match &programs {
+            Some(programs) => programs.line(entry),
+            None => match symbols.find(entry.instruction_address.get()) {
+                Some(symbol) => ((&symbol.name).into(), (&symbol.module).into()),
+                None => (UNKNOWN.into(), "".into()),
+            },
+        });
         let digest = hash.finalize();
         let sdb_sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         let mut report = Self {
@@ -142,6 +165,32 @@ impl Report {
             .and_then(|started| u16::from_str_radix(&started.machine_type, 16).ok())
             .and_then(model::of_type)
             .unwrap_or(&model::DEFAULT)
+    }
+
+    /// Samples of Linux by program: the kernel and the boot stage as one line each, modules and processes as
+    /// they are in [`Self::hot`]. Of any other guest there are none.
+    pub fn programs(&self) -> Vec<Hot> {
+        let mut programs: Vec<Hot> = Vec::new();
+        for hot in self.hot.iter().filter(|_| self.record.is_linux) {
+            let is_whole = [KERNEL, BOOT].contains(&&hot.module[..]);
+            let program = Hot {
+                symbol: if is_whole { &hot.module } else { &hot.symbol }.clone(),
+                module: if is_whole { "" } else { &hot.module }.to_owned(),
+                samples: 0,
+            };
+            let is_it = |known: &&mut Hot| {
+                (&known.symbol, &known.module) == (&program.symbol, &program.module)
+            };
+            match programs.iter_mut().find(is_it) {
+                Some(known) => known.samples += hot.samples,
+                None => programs.push(Hot {
+                    samples: hot.samples,
+                    ..program
+                }),
+            }
+        }
+        programs.sort_by_key(|line| std::cmp::Reverse(line.samples));
+        programs
     }
 
     /// A share of all samples, in percent.
@@ -207,28 +256,28 @@ fn optional(path: &Path) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// Counts samples by routine. Equal counts are in alphabetical order, so the result depends on
+/// Counts samples by routine, or whatever else has a `line` in the table. Equal counts are in alphabetical order, so the result depends on
 /// nothing but the samples.
-fn hottest(cpus: &[CpuSamples], symbols: &SymbolTable) -> Vec<Hot> {
-    let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+fn hottest<'a>(
+    cpus: &'a [CpuSamples],
+    line: impl Fn(&'a BasicEntry) -> (Cow<'a, str>, Cow<'a, str>),
+) -> Vec<Hot> {
+    let mut counts: BTreeMap<(Cow<'_, str>, Cow<'_, str>), u64> = BTreeMap::new();
     for entry in cpus.iter().flat_map(|cpu| &cpu.entries) {
         let line = if entry.limited() {
-            (LIMITED, "")
+            (LIMITED.into(), "".into())
         } else if entry.wait() {
-            (WAIT, "")
+            (WAIT.into(), "".into())
         } else {
-            match symbols.find(entry.instruction_address.get()) {
-                Some(symbol) => (&symbol.name[..], &symbol.module[..]),
-                None => (UNKNOWN, ""),
-            }
+            line(entry)
         };
         *counts.entry(line).or_default() += 1;
     }
     let mut hot: Vec<Hot> = counts
         .into_iter()
         .map(|((symbol, module), samples)| Hot {
-            symbol: symbol.to_owned(),
-            module: module.to_owned(),
+            symbol: symbol.into_owned(),
+            module: module.into_owned(),
             samples,
         })
         .collect();
@@ -337,6 +386,53 @@ pub(crate) mod tests {
         assert_eq!((report.taken(), report.lost(), report.blocks()), (7, 2, 2));
         assert_eq!(report.doubts, Vec::<String>::new());
         assert!((report.percent(7) - 100.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn samples_of_linux_are_counted_by_program_as_well() {
+        const PROBLEM: u64 = 1 << (63 - 28);
+        let directory = directory();
+        assert_eq!(Report::read(directory.path()).unwrap().programs(), []);
+        let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
+        let mut record = Record::read(directory.path()).unwrap();
+        record.is_linux = true;
+        record.write(directory.path()).unwrap();
+        write(
+            SYMBOLS,
+            "0000000000010000\t0000000000010020\tboot stage\tstartup\n\
+             0000000000200000\t0000000000200010\tkernel\ta\n\
+             0000000000200010\t0000000000200020\tkernel\tb\n",
+        );
+        let samples = block(
+            &[
+                (0x20_0002, 0),
+                (0x20_0012, 0),
+                (0x1_0000, 0),
+                (0x1_0000, PROBLEM),
+            ],
+            0,
+        );
+        fs::write(directory.path().join("sdb-cpu0.bin"), samples).unwrap();
+        fs::remove_file(directory.path().join("sdb-cpu1.bin")).unwrap();
+        let report = Report::read(directory.path()).unwrap();
+        assert!(report.doubts[0].contains("did not say where its kernel lies"));
+        write(CONSOLE, "\x1Emillimeter: kernel 200000\n");
+        let report = Report::read(directory.path()).unwrap();
+        let lines: Vec<(String, u64)> = report
+            .programs()
+            .into_iter()
+            .map(|hot| (hot.symbol, hot.samples))
+            .collect();
+        let line = |name: &str, samples| (name.to_owned(), samples);
+        assert_eq!(
+            lines,
+            [
+                line("kernel", 2),
+                line("(user space)", 1),
+                line("boot stage", 1)
+            ]
+        );
+        assert!(!report.doubts.join("").contains("lies"));
     }
 
     #[test]

@@ -132,6 +132,7 @@ pub fn run_guest(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         guest: guest.name.clone(),
         guest_file: guest.file.clone(),
+        is_linux: guest.is_linux,
         mode: options.mode.name().to_owned(),
         cpus,
         storage: options.storage.0,

@@ -207,6 +207,7 @@ mod tests {
             psw_address: 0x20_0000,
             pieces,
             symbols: SymbolTable::default(),
+            is_linux: false,
             cpus: 1,
         }
     }

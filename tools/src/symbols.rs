@@ -100,6 +100,18 @@ impl SymbolTable {
         Self { symbols }
     }
 
+    /// A table of these routines, in any order. Where two overlap, the first one ends earlier.
+    pub fn of(mut symbols: Vec<Symbol>) -> Self {
+        symbols.sort_by_key(|symbol| symbol.start);
+        for place in 1..symbols.len() {
+            let start = symbols[place].start;
+            let before = &mut symbols[place - 1];
+            before.end = before.end.min(start);
+        }
+        symbols.retain(|symbol| symbol.start < symbol.end);
+        Self { symbols }
+    }
+
     /// The routine that holds this address.
     pub fn find(&self, address: u64) -> Option<&Symbol> {
         let behind = self

@@ -11,7 +11,7 @@ use crate::{
     collect::{CONSOLE, COUNTERS, LOG, OPERATOR, sdb_name},
     options::Storage,
     record::End,
-    report::Report,
+    report::{Hot, Report},
 };
 
 /// Lines of the table of the hottest routines.
@@ -31,7 +31,11 @@ pub fn text(report: &Report) -> String {
         let _ = writeln!(text, "\n{detail}");
     }
     if !report.hot.is_empty() {
-        let _ = writeln!(text, "\n{}", hottest(report));
+        let _ = writeln!(text, "\n{}", hottest(report, "symbol", &report.hot));
+    }
+    let programs = report.programs();
+    if !programs.is_empty() {
+        let _ = writeln!(text, "\n{}", hottest(report, "program", &programs));
     }
     let _ = writeln!(text, "\nsamples: {}", samples(report));
     for (level, title) in [
@@ -108,9 +112,9 @@ fn trimmed(table: &Table) -> String {
         .join("\n")
 }
 
-fn hottest(report: &Report) -> String {
-    let mut table = plain_table(&["symbol", "module", "samples", "percent"]);
-    for hot in report.hot.iter().take(HOTTEST) {
+fn hottest(report: &Report, what: &str, lines: &[Hot]) -> String {
+    let mut table = plain_table(&[what, "module", "samples", "percent"]);
+    for hot in lines.iter().take(HOTTEST) {
         let module = if hot.module.is_empty() {
             "-"
         } else {
@@ -124,9 +128,9 @@ fn hottest(report: &Report) -> String {
         ]);
     }
     let mut text = trimmed(&table);
-    if report.hot.len() > HOTTEST {
-        let rest: u64 = report.hot[HOTTEST..].iter().map(|hot| hot.samples).sum();
-        let lines = report.hot.len() - HOTTEST;
+    if lines.len() > HOTTEST {
+        let rest: u64 = lines[HOTTEST..].iter().map(|hot| hot.samples).sum();
+        let lines = lines.len() - HOTTEST;
         let _ = write!(
             text,
             "\n and {lines} more with {} samples ({:.2} percent)",

@@ -11,6 +11,7 @@ mod guest;
 mod messages;
 mod native;
 mod perf;
+mod profile;
 mod real_time;
 mod reboot;
 mod record;

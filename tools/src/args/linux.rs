@@ -14,6 +14,9 @@ use crate::{
     options::{Rtc, RunOptions, Sampling, Storage},
 };
 
+/// How often a sample is taken from below if nothing is said.
+const PROFILE: Sampling = Sampling::Every(100_000);
+
 /// Options of `linux`.
 #[derive(Clone, Debug, Args)]
 pub struct LinuxArguments {
@@ -41,14 +44,13 @@ pub struct LinuxArguments {
     /// Storage of the machine, as 512M or 2G
     #[arg(long, value_name = "SIZE", default_value = "512M")]
     pub storage: Storage,
-    /// Profile from below: cycles from one sample to the next, 1000 to 4294967296, or off
-    #[arg(
-        long,
-        value_name = "CYCLES",
-        default_value = "off",
-        conflicts_with = "freq"
-    )]
-    pub interval: Sampling,
+    /// Profile the whole boot from below as well, a sample every 100000 cycles, and report
+    #[arg(long, conflicts_with = "no_sampling")]
+    pub profile: bool,
+    /// Profile from below: cycles from one sample to the next, 1000 to 4294967296, or off [default: off, 100000
+    /// with --profile]
+    #[arg(long, value_name = "CYCLES", conflicts_with = "freq")]
+    pub interval: Option<Sampling>,
     /// Profile from below: samples per second of guest time
     #[arg(long, value_name = "HZ", value_parser = frequency)]
     pub freq: Option<Sampling>,
@@ -58,6 +60,10 @@ pub struct LinuxArguments {
     /// Let the host's clock run instead of counting instructions: cycles only, and CPUs side by side
     #[arg(long)]
     pub real_time: bool,
+    /// The symbols of the kernel for a profile, as System.map or /proc/kallsyms has them [default: those that
+    /// the kernel has in it]
+    #[arg(long, value_name = "FILE")]
+    pub symbols: Option<PathBuf>,
     /// The date at which the machine's clock starts: now, or UTC as 2026-01-01T00:00:00
     #[arg(long, value_name = "TIME", default_value = "now")]
     pub rtc: Rtc,
@@ -115,11 +121,11 @@ impl LinuxArguments {
         } else {
             Mode::Interactive
         };
-        let sampling = if self.no_sampling {
-            Sampling::Off
-        } else {
-            self.freq.unwrap_or(self.interval)
-        };
+        let usual = if self.profile { PROFILE } else { Sampling::Off };
+        let sampling = self.freq.or(self.interval).unwrap_or(usual);
+        if sampling == Sampling::Off && (self.profile || self.symbols.is_some()) {
+            bail!("nothing is profiled: leave --interval off and --symbols out, or give --profile");
+        }
         Ok(LinuxOptions {
             release: self.release,
             kernel: self.kernel.clone(),
@@ -128,6 +134,7 @@ impl LinuxArguments {
             script: self.script.clone(),
             command: self.command.clone(),
             verbose: self.verbose,
+            symbols: self.symbols.clone(),
             run: RunOptions {
                 cpus: Some(self.cpus),
                 storage: self.storage,
@@ -223,6 +230,28 @@ mod tests {
         let options = linux(&["--net", "--", "ls"]).unwrap();
         assert!(options.run.devices.network && options.run.mode == Mode::Interactive);
         assert_eq!(linux(&["--", "ls"]).unwrap().run.mode, Mode::Exact);
+    }
+
+    #[test]
+    fn a_profile_from_below_is_taken_if_anything_of_it_is_named() {
+        let sampling = |line: &[&str]| {
+            let line = [line, &["--", "ls"]].concat();
+            linux(&line).map(|options| options.run.sampling)
+        };
+        assert_eq!(sampling(&[]), Ok(Sampling::Off));
+        assert_eq!(sampling(&["--profile"]), Ok(PROFILE));
+        let line = ["--profile", "--interval", "5000"];
+        assert_eq!(sampling(&line), Ok(Sampling::Every(5000)));
+        assert_eq!(sampling(&line[1..]), Ok(Sampling::Every(5000)));
+        assert_eq!(sampling(&["--no-sampling"]), Ok(Sampling::Off));
+        let options = linux(&["--profile", "--symbols", "/m", "--", "ls"]);
+        assert_eq!(options.unwrap().symbols, Some("/m".into()));
+        for line in [
+            &["--symbols", "/m"][..],
+            &["--profile", "--interval", "off"],
+        ] {
+            assert!(sampling(line).unwrap_err().contains("nothing is profiled"));
+        }
     }
 
     #[test]

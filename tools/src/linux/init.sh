@@ -39,6 +39,10 @@ fi
 # Bytes arrive as they are written, and messages of the kernel do not come between them.
 stty -onlcr 2>/dev/null
 [ -e /millimeter/verbose ] || echo 1 >/proc/sys/kernel/printk
+if [ -e /millimeter/profile.sh ]; then
+    . /millimeter/profile.sh
+    profile_begin
+fi
 printf '\036millimeter: command\n'
 # As for a program whose output is kept: not a terminal.
 {
@@ -46,4 +50,5 @@ printf '\036millimeter: command\n'
     echo $? >/millimeter/code
 } | cat
 printf '\036millimeter: exit %s\n' "$(cat /millimeter/code)"
+[ ! -e /millimeter/profile.sh ] || profile_end
 poweroff -f

@@ -39,6 +39,8 @@ pub struct Work {
     pub network: bool,
     /// Modules of the kernel, in the order of their names.
     pub modules: BTreeMap<String, Vec<u8>>,
+    /// Whether the guest is to say whose the samples of a profile from below are.
+    pub profile: bool,
 }
 
 impl Work {
@@ -59,6 +61,7 @@ impl Work {
             verbose,
             network: false,
             modules: BTreeMap::new(),
+            profile: false,
         }
     }
 
@@ -75,6 +78,7 @@ impl Work {
             verbose,
             network: false,
             modules: BTreeMap::new(),
+            profile: false,
         }
     }
 }
@@ -117,6 +121,10 @@ pub fn with_work(mut base: Vec<u8>, work: &Work) -> Result<Vec<u8>> {
             format!("millimeter/modules/{name}"),
             Node::File(data.clone()),
         );
+    }
+    if work.profile {
+        let script = include_bytes!("profile.sh").to_vec();
+        nodes.insert("millimeter/profile.sh".to_owned(), Node::File(script));
     }
     base.resize(base.len().next_multiple_of(ALIGNMENT), 0);
     base.extend(archive(&nodes)?);

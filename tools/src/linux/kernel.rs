@@ -81,6 +81,7 @@ impl Boot<'_> {
             psw_address: ENTRY,
             pieces: vec![piece(0, image), piece(INITRD_AT, self.initrd.to_vec())],
             symbols: SymbolTable::default(),
+            is_linux: true,
             cpus: 1,
         })
     }

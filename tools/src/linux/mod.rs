@@ -5,18 +5,29 @@
 //! - [`modules`]: what the kernel loads for the devices of the host.
 //! - [`kernel`]: where kernel, initrd and parameters go. No parameter speaks of facilities: the kernel
 //!   finds them as on any machine.
-//! - [`screen`]: what of the console is shown, and how the command ended.
+//! - [`screen`]: what of the console is shown, and how the command ended; [`said`]: what the guest says to us.
+//! - [`names`]: the kernel's routines, out of its image ([`unpack`], [`kallsyms`]); [`profile`]: whose a sample is.
 
 pub mod cache;
 pub mod initramfs;
+pub mod kallsyms;
 pub mod kernel;
 pub mod modules;
+pub mod names;
 pub mod packages;
+pub mod profile;
 pub mod programs;
+pub mod said;
 pub mod screen;
 pub mod sources;
+pub mod unpack;
 
-use std::{fmt, fs, io::Write, path::PathBuf, time::Duration};
+use std::{
+    fmt, fs,
+    io::Write,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
@@ -25,9 +36,10 @@ use millimeter::link::state::Mode;
 use crate::{
     collect,
     linux::{cache::Cache, initramfs::Work, kernel::Boot, screen::Screen},
-    options::RunOptions,
+    options::{RunOptions, Sampling},
     progress::Progress,
     run::{self, Person, RunOutcome},
+    symbols::SymbolTable,
     terminal::{self, Raw},
 };
 
@@ -85,6 +97,8 @@ pub struct LinuxOptions {
     pub command: Vec<String>,
     /// Whether the whole console is shown.
     pub verbose: bool,
+    /// The kernel's symbols, when they are not to be those of its image.
+    pub symbols: Option<PathBuf>,
     /// What decides every run. The guest that it names is not looked at.
     pub run: RunOptions,
 }
@@ -183,6 +197,7 @@ pub fn run(
             Work::new(&options.command, script, options.verbose)
         };
         work.network = devices.network;
+        work.profile = options.run.sampling != Sampling::Off;
         for (name, file) in modules {
             let data = fs::read(&file)
                 .with_context(|| format!("cannot read the module {}", file.display()))?;
@@ -200,7 +215,10 @@ pub fn run(
         command_line: &command_line,
         storage: options.run.storage,
     };
-    let guest = boot.guest()?;
+    let mut guest = boot.guest()?;
+    if options.run.sampling != Sampling::Off {
+        guest.symbols = kernel_names(&kernel, options.symbols.as_deref(), progress)?;
+    }
     // An initrd's own first process says nothing to the host, and who waits for a shell sees the kernel begin.
     let mut screen = Screen::new(out, options.verbose || !has_command);
     let mut run_options = options.run.clone();
@@ -245,5 +263,22 @@ fn interactive(mode: Mode) -> &'static str {
         Mode::Exact | Mode::Interactive => {
             "This run is interactive: exact in instructions, but not repeatable."
         }
+    }
+}
+
+/// The kernel's routines. Without names a profile is one all the same; a file of them must be what it is said
+/// to be.
+fn kernel_names(kernel: &Path, file: Option<&Path>, progress: &Progress) -> Result<SymbolTable> {
+    let image =
+        fs::read(kernel).with_context(|| format!("cannot read the kernel {}", kernel.display()))?;
+    match names::of_image(&image, file) {
+        Err(error) if file.is_none() => {
+            progress.note(&format!(
+                "the routines of {} have no names: {error:#}",
+                kernel.display()
+            ));
+            Ok(SymbolTable::default())
+        }
+        names => names,
     }
 }

@@ -1,15 +1,18 @@
 //! What of the guest's console is shown: the output of the command, and how the command ended.
 //!
-//! The first process of the guest writes two lines that begin with a record separator, one before the
-//! command and one with its exit code. Neither is shown; between them everything is, and with
-//! `--verbose` what is outside, too.
+//! The first process of the guest writes lines that begin with a record separator, one of them before the
+//! command and one with its exit code ([`said`]). None is shown; between these two everything is,
+//! and with `--verbose` what is outside, too.
 
 use std::io::{self, Write};
 
-use crate::run::Display;
+use crate::{
+    linux::said::{self, Said},
+    run::Display,
+};
 
 /// What the lines begin with.
-const BEGIN: &[u8] = b"\x1Emillimeter: ";
+const BEGIN: &[u8] = said::BEGIN.as_bytes();
 
 /// A console on its way to the screen.
 pub struct Screen<'a> {
@@ -53,19 +56,17 @@ impl<'a> Screen<'a> {
     /// A line that begins like ours: whether it is one.
     fn understand(&mut self) -> bool {
         let line = String::from_utf8_lossy(&self.held[BEGIN.len()..]);
-        let line = line.trim_end();
-        if line == "command" {
-            self.running = true;
-            return true;
+        match Said::of(&line) {
+            Some(Said::Command) => self.running = true,
+            Some(Said::Exit(code)) => {
+                self.code = Some(code);
+                self.running = false;
+            }
+            // What it says of itself is for the report; the command may write what it likes.
+            Some(_) => return !self.running,
+            None => return false,
         }
-        let code = line
-            .strip_prefix("exit ")
-            .and_then(|code| code.parse().ok());
-        if code.is_some() {
-            self.code = code;
-            self.running = false;
-        }
-        code.is_some()
+        true
     }
 }
 

@@ -1,0 +1,306 @@
+//! The names that a kernel carries within itself, for its own messages.
+//!
+//! A build with CONFIG_KALLSYMS has tables in its read-only data: for each symbol a distance from the lowest
+//! one, and its type and name in one string of tokens. 256 tokens stand for the pieces of text that are most
+//! frequent. Where the tables lie no header says, but their contents are bound to each other so tightly that
+//! they can be found: a token table holds each digit at the number of its character; the token index says
+//! where each of its tokens begins; every 256th name has a marker.
+//!
+//! | kernels | order of the tables |
+//! |---|---|
+//! | to 6.3 | distances, base, number, names, markers, (sequence,) tokens, token index |
+//! | from 6.4 | number, names, markers, tokens, token index, distances, base, sequence |
+//!
+//! All begin on a doubleword. Distances are words, the base is a doubleword, the number a word. A kernel that
+//! can be moved has no use for its base before it has been, and what stands there need not be an address.
+
+/// What the token table holds from the token of the character 0 on.
+const DIGITS: &[u8] = b"0\x001\x002\x003\x004\x005\x006\x007\x008\x009\0";
+
+/// Tokens.
+const TOKENS: usize = 256;
+
+/// So many names go with one marker.
+const MARKED: usize = 256;
+
+/// Numbers of symbols that a kernel may have.
+const PLAUSIBLE: std::ops::RangeInclusive<usize> = 256..=1 << 21;
+
+/// A symbol.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Name {
+    /// Its address. Of a kernel that can be moved the differences alone mean something.
+    pub address: u64,
+    /// What it is, as `nm` says it: T or t for a routine.
+    pub kind: u8,
+    /// The name itself.
+    pub name: String,
+}
+
+/// The symbols of an unpacked kernel in the order of their addresses, if it has any.
+pub fn read(kernel: &[u8]) -> Option<Vec<Name>> {
+    let digits = kernel.windows(DIGITS.len()).enumerate();
+    let mut places = digits.filter_map(|(at, bytes)| (bytes == DIGITS).then_some(at));
+    places.find_map(|at| names(kernel, &Tokens::around(kernel, at)?))
+}
+
+/// The symbols of a text as `/proc/kallsyms` has it, or System.map: address, type and name. Those of modules,
+/// which have a fourth word, are left out. The order is that of their addresses.
+pub fn from_text(text: &str) -> Option<Vec<Name>> {
+    let mut names = Vec::new();
+    for line in text.lines() {
+        let mut words = line.split_whitespace();
+        let (Some(address), Some(kind), Some(name)) = (words.next(), words.next(), words.next())
+        else {
+            return None;
+        };
+        let (address, [kind]) = (u64::from_str_radix(address, 16).ok()?, kind.as_bytes()) else {
+            return None;
+        };
+        if words.next().is_none() {
+            names.push(Name {
+                address,
+                kind: *kind,
+                name: name.to_owned(),
+            });
+        }
+    }
+    names.sort_by_key(|name| name.address);
+    (!names.is_empty()).then_some(names)
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<usize> {
+    let bytes = bytes.get(at..)?.first_chunk()?;
+    Some(u32::from_be_bytes(*bytes) as usize)
+}
+
+/// The token table and its index.
+struct Tokens<'a> {
+    begin: usize,
+    behind_index: usize,
+    tokens: Vec<&'a [u8]>,
+}
+
+impl<'a> Tokens<'a> {
+    /// The table whose digits stand at `digits`.
+    fn around(kernel: &'a [u8], digits: usize) -> Option<Self> {
+        let zero = usize::from(b'0');
+        // The index is behind the last token, and its numbers are those of the tokens' places.
+        let mut distances = Vec::new();
+        let mut at = digits;
+        for _ in zero..TOKENS {
+            distances.push(at - digits);
+            at += kernel.get(at..)?.iter().position(|&byte| byte == 0)? + 1;
+        }
+        let index_at = at.next_multiple_of(8);
+        let behind_index = index_at + 2 * TOKENS;
+        let index = kernel.get(index_at..behind_index)?;
+        let (index, _) = index.as_chunks();
+        let index: Vec<usize> = index
+            .iter()
+            .map(|&bytes| usize::from(u16::from_be_bytes(bytes)))
+            .collect();
+        let begin = digits.checked_sub(index[zero])?;
+        let known = index[zero..].iter().zip(&distances);
+        if index[0] != 0
+            || known
+                .into_iter()
+                .any(|(at, far)| begin + at != digits + far)
+        {
+            return None;
+        }
+        let tokens = index.iter().map(|at| {
+            let token = kernel.get(begin + at..index_at)?;
+            token.split(|&byte| byte == 0).next()
+        });
+        Some(Self {
+            begin,
+            behind_index,
+            tokens: tokens.collect::<Option<_>>()?,
+        })
+    }
+}
+
+/// The tokens of one name, and where the next name begins.
+fn next_name(kernel: &[u8], at: usize) -> Option<(&[u8], usize)> {
+    let first = usize::from(*kernel.get(at)?);
+    // A long name has a length of two bytes, the low one first.
+    let (length, begin) = if first < 0x80 {
+        (first, at + 1)
+    } else {
+        (
+            (first & 0x7F) | usize::from(*kernel.get(at + 1)?) << 7,
+            at + 2,
+        )
+    };
+    let end = begin + length;
+    (length > 0).then_some((kernel.get(begin..end)?, end))
+}
+
+/// All names, when their number stands at `number_at` and they and their markers before the tokens.
+fn names_at<'a>(kernel: &'a [u8], number_at: usize, tokens: &Tokens<'_>) -> Option<Vec<&'a [u8]>> {
+    let number = word(kernel, number_at)?;
+    if !PLAUSIBLE.contains(&number) || word(kernel, number_at + 4)? != 0 {
+        return None;
+    }
+    let begin = number_at + 8;
+    let (mut at, mut names, mut markers) = (begin, Vec::new(), Vec::new());
+    while names.len() < number {
+        if names.len() % MARKED == 0 {
+            markers.push(at - begin);
+        }
+        let (name, next) = next_name(&kernel[..tokens.begin], at)?;
+        names.push(name);
+        at = next;
+    }
+    let markers_at = at.next_multiple_of(8);
+    let mut marked = (markers_at..).step_by(4).zip(&markers);
+    marked
+        .all(|(at, marker)| word(kernel, at) == Some(*marker))
+        .then_some(names)
+}
+
+/// As many distances in ascending order.
+fn distances(kernel: &[u8], at: usize, number: usize) -> Option<Vec<usize>> {
+    let bytes = kernel.get(at..at + 4 * number)?;
+    let (words, _) = bytes.as_chunks();
+    let words: Vec<usize> = words
+        .iter()
+        .map(|&word| u32::from_be_bytes(word) as usize)
+        .collect();
+    words.is_sorted().then_some(words)
+}
+
+fn names(kernel: &[u8], tokens: &Tokens<'_>) -> Option<Vec<Name>> {
+    let last = tokens.begin & !7;
+    let (number_at, names) = (0..last).rev().step_by(8).find_map(|at| {
+        let at = at & !7;
+        Some((at, names_at(kernel, at, tokens)?))
+    })?;
+    let length = 4 * names.len();
+    let before = number_at.checked_sub(8).and_then(|base_at| {
+        let at = base_at.checked_sub(length.next_multiple_of(8))?;
+        Some((distances(kernel, at, names.len())?, base_at))
+    });
+    let (distances, base_at) = before.or_else(|| {
+        let at = tokens.behind_index;
+        let base_at = (at + length).next_multiple_of(8);
+        Some((distances(kernel, at, names.len())?, base_at))
+    })?;
+    let base = u64::from_be_bytes(*kernel.get(base_at..)?.first_chunk()?);
+    let name = |(name, distance): (&[u8], usize)| {
+        let text = name
+            .iter()
+            .flat_map(|&token| tokens.tokens[usize::from(token)]);
+        let text: Vec<u8> = text.copied().collect();
+        let (kind, name) = text.split_first()?;
+        Some(Name {
+            address: base.wrapping_add(distance as u64),
+            kind: *kind,
+            name: String::from_utf8_lossy(name).into_owned(),
+        })
+    };
+    names.into_iter().zip(distances).map(name).collect()
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    fn pad(bytes: &mut Vec<u8>) {
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+    }
+
+    /// A kernel with so many routines, each 16 bytes behind the one before, in the order of 6.1 or of 6.12.
+    pub(crate) fn kernel(number: u32, is_new: bool) -> Vec<u8> {
+        let mut distances = Vec::new();
+        let (mut names, mut markers) = (Vec::new(), Vec::new());
+        for symbol in 0..number {
+            distances.extend((16 * symbol).to_be_bytes());
+            if symbol % 256 == 0 {
+                markers.extend((names.len() as u32).to_be_bytes());
+            }
+            // Token 1 is "Trou", token 2 "tine_"; the rest are characters. One name is long.
+            let mut name = vec![1, 2];
+            name.extend(symbol.to_string().bytes());
+            if symbol == 3 {
+                name.extend([b'x'; 200]);
+                names.extend([(name.len() & 0x7F) as u8 | 0x80, (name.len() >> 7) as u8]);
+            } else {
+                names.push(name.len() as u8);
+            }
+            names.extend(name);
+        }
+        let (mut tokens, mut index) = (Vec::new(), Vec::new());
+        for token in 0..=255u8 {
+            index.extend((tokens.len() as u16).to_be_bytes());
+            match token {
+                1 => tokens.extend(b"Trou"),
+                2 => tokens.extend(b"tine_"),
+                _ if token.is_ascii_graphic() => tokens.push(token),
+                _ => {}
+            }
+            tokens.push(0);
+        }
+        pad(&mut distances);
+        distances.extend(0x10_0000u64.to_be_bytes());
+        let mut number = number.to_be_bytes().to_vec();
+        for table in [&mut number, &mut names, &mut markers, &mut tokens] {
+            pad(table);
+        }
+        let rest = [number, names, markers, tokens, index].concat();
+        let mut kernel = [&[0x5A; 64][..], DIGITS, &[0xA5; 4]].concat();
+        kernel.extend(if is_new {
+            [rest, distances].concat()
+        } else {
+            [distances, rest].concat()
+        });
+        kernel.extend([0xFF; 40]);
+        kernel
+    }
+
+    #[test]
+    fn the_names_of_a_kernel_are_found_in_both_orders_of_its_tables() {
+        for is_new in [false, true] {
+            for number in [256, 257, 1000] {
+                let names = read(&kernel(number, is_new)).unwrap();
+                assert_eq!(names.len(), number as usize);
+                let last = &names[names.len() - 1];
+                assert_eq!(last.address, 0x10_0000 + 16 * (u64::from(number) - 1));
+                assert_eq!(last.name, format!("routine_{}", number - 1));
+                assert_eq!(last.kind, b'T');
+                assert_eq!(names[3].name.len(), "routine_3".len() + 200);
+            }
+        }
+    }
+
+    #[test]
+    fn tables_that_do_not_fit_each_other_are_no_names() {
+        let whole = kernel(300, false);
+        assert_eq!(read(&whole[..whole.len() - 60]), None);
+        assert_eq!(read(b""), None);
+        // The second distance is the longest one.
+        let second = 64 + DIGITS.len() + 4 + 4;
+        let mut other = whole.clone();
+        other[second] = 0xFF;
+        assert_eq!(read(&other), None);
+    }
+
+    #[test]
+    fn a_text_has_an_address_a_type_and_a_name_in_each_line() {
+        let text = "0000000000100040 t b\n0000000000100000 T a\n3ff80000000 t m\t[ext4]\n";
+        let names = from_text(text).unwrap();
+        let words: Vec<(u64, u8, &str)> = names
+            .iter()
+            .map(|name| (name.address, name.kind, &name.name[..]))
+            .collect();
+        assert_eq!(words, [(0x10_0000, b'T', "a"), (0x10_0040, b't', "b")]);
+        for text in [
+            "",
+            "ffff B the system map is in another package\n",
+            "100000 T\n",
+        ] {
+            assert_eq!(from_text(text), None, "{text}");
+        }
+    }
+}

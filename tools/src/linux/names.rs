@@ -1,0 +1,257 @@
+//! The routines of a kernel and of the boot stage before it.
+//!
+//! The boot stage unpacks the kernel and runs at its own addresses; for its backtraces it has a list of its
+//! routines, each a string "address length name". The kernel has [`kallsyms`](super::kallsyms); what it has
+//! there beside routines is left out. A file of the user's own takes the place of that.
+
+use std::{fs, path::Path};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{
+    linux::{
+        kallsyms::{self, Name},
+        unpack,
+    },
+    symbols::{Symbol, SymbolTable},
+};
+
+/// What the routines of the kernel are part of.
+pub const KERNEL: &str = "kernel";
+
+/// What the routines of the boot stage are part of.
+pub const BOOT: &str = "boot stage";
+
+/// The first routine of the boot stage, which is at the entry of every image.
+const BOOT_FIRST: &[u8] = b"\x0010000 ";
+
+/// Where a kernel stands that knows nothing of its own address.
+const KERNEL_AT: u64 = 0x10_0000;
+
+/// Where the kernel's text begins and ends, and that which is needed at its start only.
+const TEXTS: [(&str, &str); 2] = [("_stext", "_etext"), ("_sinittext", "_einittext")];
+
+/// The routines of the kernel in this image; with a file, those that the file names.
+///
+/// # Errors
+///
+/// There are none, or the file is not one of symbols.
+pub fn of_image(image: &[u8], file: Option<&Path>) -> Result<SymbolTable> {
+    let kernel = match file {
+        Some(file) => {
+            let bytes = fs::read(file)
+                .with_context(|| format!("cannot read the symbols {}", file.display()))?;
+            let names = kallsyms::from_text(&String::from_utf8_lossy(&bytes));
+            names
+                .with_context(|| "no line is an address, a type and a name".to_owned())
+                .and_then(|names| routines(&names))
+                .with_context(|| {
+                    format!(
+                        "{} is no list of a kernel's symbols, as System.map is one, or /proc/kallsyms read by root",
+                        file.display()
+                    )
+                })?
+        }
+        None => {
+            let found = unpack::candidates(image).find_map(|kernel| kallsyms::read(&kernel));
+            let names = found.context(
+                "the kernel has no names in it that can be read: it was built without CONFIG_KALLSYMS, or is compressed by something else than gzip, xz and zstd; give its System.map with --symbols FILE",
+            )?;
+            routines(&names)?
+        }
+    };
+    let mut all = boot_routines(image);
+    let first = kernel.first().map_or(0, |symbol| symbol.start);
+    // What is not moved yet does not know where it is.
+    let move_by = if first < KERNEL_AT {
+        KERNEL_AT - first
+    } else {
+        0
+    };
+    all.retain(|symbol| symbol.end <= KERNEL_AT);
+    all.extend(kernel.into_iter().map(|symbol| Symbol {
+        start: symbol.start + move_by,
+        end: symbol.end + move_by,
+        ..symbol
+    }));
+    Ok(SymbolTable::of(all))
+}
+
+/// What decides between names of one address: a routine's is better than that of a place between routines, a
+/// global one better than a local one and that than a weak one, then the one with fewer underscores at its
+/// beginning, then the longer one.
+fn rank(name: &Name) -> impl Ord + use<> {
+    let text = name.name.strip_prefix('_').unwrap_or_default();
+    let is_place = ["text", "text_start", "text_end"]
+        .iter()
+        .any(|end| text.ends_with(end));
+    let kind = match name.kind {
+        b'T' => 2,
+        b't' => 1,
+        _ => 0,
+    };
+    let underscores = name.name.len() - name.name.trim_start_matches('_').len();
+    (
+        !is_place,
+        kind,
+        std::cmp::Reverse(underscores),
+        name.name.len(),
+    )
+}
+
+/// The routines among the symbols of a kernel; each ends where the next one begins.
+fn routines(names: &[Name]) -> Result<Vec<Symbol>> {
+    let place = |wanted: &str| {
+        let found = names.iter().find(|name| name.name == wanted);
+        found.map(|name| name.address)
+    };
+    let mut symbols: Vec<Symbol> = Vec::new();
+    for (first, last) in TEXTS {
+        let (Some(begin), Some(end)) = (place(first), place(last)) else {
+            bail!("{first} and {last} are not among the symbols");
+        };
+        let inside = names
+            .iter()
+            .filter(|name| (begin..end).contains(&name.address) && b"TtWw".contains(&name.kind));
+        let mut best: Vec<&Name> = Vec::new();
+        for name in inside {
+            match best.last_mut() {
+                Some(other) if other.address == name.address => {
+                    if rank(name) > rank(other) {
+                        *other = name;
+                    }
+                }
+                _ => best.push(name),
+            }
+        }
+        let ends = best.iter().skip(1).map(|name| name.address).chain([end]);
+        symbols.extend(best.iter().zip(ends).map(|(name, end)| Symbol {
+            start: name.address,
+            end,
+            module: KERNEL.to_owned(),
+            name: name.name.clone(),
+        }));
+    }
+    if symbols.is_empty() {
+        bail!("the addresses of all symbols are the same, as for a user who may not see them");
+    }
+    Ok(symbols)
+}
+
+/// The routines that the boot stage lists.
+fn boot_routines(image: &[u8]) -> Vec<Symbol> {
+    let mut places = image.windows(BOOT_FIRST.len());
+    let Some(begin) = places.position(|bytes| bytes == BOOT_FIRST) else {
+        return Vec::new();
+    };
+    let entries = image[begin + 1..].split(|&byte| byte == 0);
+    entries
+        .map_while(|entry| {
+            let mut words = std::str::from_utf8(entry).ok()?.split(' ');
+            let mut number = || u64::from_str_radix(words.next()?, 16).ok();
+            let (start, length) = (number()?, number()?);
+            Some(Symbol {
+                start,
+                end: start.checked_add(length)?,
+                module: BOOT.to_owned(),
+                name: words.next()?.to_owned(),
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(address: u64, kind: u8, name: &str) -> Name {
+        Name {
+            address,
+            kind,
+            name: name.to_owned(),
+        }
+    }
+
+    fn kernel() -> Vec<Name> {
+        vec![
+            name(0, b'T', "_stext"),
+            name(0, b'T', "startup_continue"),
+            name(0x40, b'W', "sys_ni"),
+            name(0x40, b't', "__do_it"),
+            name(0x40, b't', "do_it"),
+            name(0x80, b'D', "data"),
+            name(0x100, b'T', "_etext"),
+            name(0x200, b'T', "_sinittext"),
+            name(0x200, b't', "init"),
+            name(0x300, b'T', "_einittext"),
+        ]
+    }
+
+    #[test]
+    fn a_routine_ends_at_the_next_one_and_has_the_name_that_says_most() {
+        let lines: Vec<(u64, u64, String)> = routines(&kernel())
+            .unwrap()
+            .into_iter()
+            .map(|symbol| (symbol.start, symbol.end, symbol.name))
+            .collect();
+        let line = |start, end, name: &str| (start, end, name.to_owned());
+        assert_eq!(
+            lines,
+            [
+                line(0, 0x40, "startup_continue"),
+                line(0x40, 0x100, "do_it"),
+                line(0x200, 0x300, "init")
+            ]
+        );
+        let error = routines(&kernel()[1..]).unwrap_err().to_string();
+        assert!(error.contains("_stext and _etext"), "{error}");
+        let hidden: Vec<Name> = kernel().iter().map(|n| name(0, n.kind, &n.name)).collect();
+        assert!(routines(&hidden).is_err());
+    }
+
+    #[test]
+    fn the_boot_stage_lists_its_routines() {
+        let image = b"x\x0010000 14 startup\x0010020 d4 startup_normal\x0011868 508 startup_kernel\0\0\0\xFD7zXZ";
+        let table = SymbolTable::of(boot_routines(image));
+        let name = |address| table.find(address).map(|symbol| symbol.name.clone());
+        assert_eq!(name(0x1_0000).as_deref(), Some("startup"));
+        assert_eq!(name(0x1_1900).as_deref(), Some("startup_kernel"));
+        assert_eq!(name(0x1_1000), None);
+        assert_eq!(boot_routines(b"nothing"), []);
+    }
+
+    #[test]
+    fn the_symbols_of_a_user_take_the_place_of_the_kernels_own() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let text: String = kernel()
+            .iter()
+            .map(|name| {
+                format!(
+                    "{:016x} {} {}\n",
+                    0x3FFE_0000_0000 + name.address,
+                    name.kind as char,
+                    name.name
+                )
+            })
+            .collect();
+        fs::write(file.path(), text).unwrap();
+        let image = b"\x0010000 14 startup\0";
+        let table = of_image(image, Some(file.path())).unwrap();
+        let name = |address| {
+            table
+                .find(address)
+                .map(|symbol| (&symbol.name[..], &symbol.module[..]))
+        };
+        assert_eq!(name(0x3FFE_0000_0041), Some(("do_it", KERNEL)));
+        assert_eq!(name(0x1_0004), Some(("startup", BOOT)));
+        fs::write(
+            file.path(),
+            "ffffffffffffffff B The real System.map is elsewhere\n",
+        )
+        .unwrap();
+        let error = format!("{:#}", of_image(image, Some(file.path())).unwrap_err());
+        assert!(error.contains("no list of a kernel's symbols"), "{error}");
+        let error = of_image(image, None).unwrap_err().to_string();
+        assert!(error.contains("--symbols FILE"), "{error}");
+    }
+}

@@ -1,0 +1,144 @@
+//! What the guest's first process says to the host.
+//!
+//! It writes lines that begin with a record separator, and nothing else that it writes does. The command
+//! between the first and the last of them may write what it likes, so a line that could be one of these
+//! means something only outside of it, except for the one with the command's exit code.
+//!
+//! | line | when |
+//! |---|---|
+//! | `kernel ADDRESS` | first, if the boot is profiled: where `_stext` lies |
+//! | `command` | before the command |
+//! | `exit CODE` | behind it |
+//! | `process PID NAME` | then, if the boot is profiled: for each process that became something, in that order |
+//! | `module NAME BYTES ADDRESS` | and for each module that is loaded |
+
+/// What the lines begin with.
+pub const BEGIN: &str = "\x1Emillimeter: ";
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// The command begins.
+    Command,
+    /// The command has ended with this code.
+    Exit(u8),
+    /// The kernel's text begins at this address.
+    Kernel(u64),
+    /// A process.
+    Process {
+        /// Its number.
+        pid: u32,
+        /// What it is called.
+        name: String,
+    },
+    /// A module of the kernel.
+    Module {
+        /// What it is called.
+        name: String,
+        /// Bytes that it takes up.
+        length: u64,
+        /// Address of the first one.
+        start: u64,
+    },
+}
+
+impl Said {
+    /// What a line says behind its beginning.
+    pub fn of(line: &str) -> Option<Self> {
+        let line = line.trim_end();
+        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let address = |text: &str| {
+            let digits = text.strip_prefix("0x").unwrap_or(text);
+            u64::from_str_radix(digits, 16).ok()
+        };
+        Some(match word {
+            "command" if rest.is_empty() => Self::Command,
+            "exit" => Self::Exit(rest.parse().ok()?),
+            "kernel" => Self::Kernel(address(rest)?),
+            "process" => {
+                let (pid, name) = rest.split_once(' ')?;
+                Self::Process {
+                    pid: pid.parse().ok()?,
+                    name: name.to_owned(),
+                }
+            }
+            "module" => {
+                let mut words = rest.split(' ');
+                Self::Module {
+                    name: words.next()?.to_owned(),
+                    length: words.next()?.parse().ok()?,
+                    start: address(words.next()?)?,
+                }
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// What a whole console says, what the command wrote left out.
+pub fn of_console(console: &str) -> Vec<Said> {
+    let (mut all, mut is_running) = (Vec::new(), false);
+    for line in console.lines() {
+        // Behind the output of a command that does not end its last line.
+        let Some((_, said)) = line.rsplit_once(BEGIN) else {
+            continue;
+        };
+        match Said::of(said) {
+            Some(Said::Exit(_)) => is_running = false,
+            Some(Said::Command) => is_running = true,
+            Some(said) if !is_running => all.push(said),
+            _ => {}
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_one_thing_or_nothing() {
+        assert_eq!(Said::of("command\r\n"), Some(Said::Command));
+        assert_eq!(Said::of("exit 7\n"), Some(Said::Exit(7)));
+        assert_eq!(
+            Said::of("kernel 000003ffe0100000"),
+            Some(Said::Kernel(0x3FFE_010_0000))
+        );
+        let process = Said::Process {
+            pid: 87,
+            name: "kworker/0:1 x".to_owned(),
+        };
+        assert_eq!(Said::of("process 87 kworker/0:1 x"), Some(process));
+        let module = Said::Module {
+            name: "ext4".to_owned(),
+            length: 8192,
+            start: 0x3FF_8000_0000,
+        };
+        assert_eq!(Said::of("module ext4 8192 0x3ff80000000"), Some(module));
+        for line in [
+            "",
+            "exit",
+            "exit 256",
+            "kernel",
+            "kernel x",
+            "process 1",
+            "module a 1",
+            "more",
+        ] {
+            assert_eq!(Said::of(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_the_command_writes_is_not_taken_for_what_the_first_process_says() {
+        let console = "boot\r\n\x1Emillimeter: kernel 100000\r\n\x1Emillimeter: command\n\
+                       \x1Emillimeter: process 1 forged\nend\x1Emillimeter: exit 0\n\
+                       \x1Emillimeter: process 1 init\noff\n";
+        let process = Said::Process {
+            pid: 1,
+            name: "init".to_owned(),
+        };
+        assert_eq!(of_console(console), [Said::Kernel(0x10_0000), process]);
+    }
+}
