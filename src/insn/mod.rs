@@ -24,7 +24,7 @@ pub mod sensitive;
 mod tests;
 
 pub use instruction::{Instruction, decode, decode_common};
-pub use opcodes::assigned;
+pub use opcodes::{assigned, opcode};
 pub use operand::{Operand, RelativeOffset};
 
 /// The length of an instruction in bytes (2, 4 or 6), which bits 0-1 of its first byte give.

@@ -89,6 +89,8 @@ pub mod flags {
     pub const HOST_INDICATOR: u32 = 0x80;
     /// The machine supplies the functions of the message-security assist that it can perform.
     pub const CRYPTOGRAPHY: u32 = 0x100;
+    /// The machine counts its traps by what caused them, which costs it some instructions more.
+    pub const COUNT_TRAPS: u32 = 0x200;
     /// Every bit that means something.
     pub const ALL: u32 = FRAMES
         | START
@@ -98,7 +100,8 @@ pub mod flags {
         | FULL_SAMPLES
         | DEDICATED
         | HOST_INDICATOR
-        | CRYPTOGRAPHY;
+        | CRYPTOGRAPHY
+        | COUNT_TRAPS;
 }
 
 /// Authorization and activation bits of the counter sets, as SA23-2260 numbers them.

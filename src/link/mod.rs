@@ -15,6 +15,7 @@ pub mod data;
 pub mod frame;
 pub mod loader;
 pub mod state;
+pub mod tally;
 
 use crc::{CRC_32_ISO_HDLC, Crc, Table};
 

@@ -6,6 +6,8 @@
 
 use core::fmt;
 
+use crate::link::tally::Cause;
+
 use zerocopy::{
     FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
     byteorder::big_endian::{U16, U32, U64},
@@ -218,6 +220,26 @@ payload! {
 }
 
 payload! {
+    /// Traps of one cause on one CPU, sent when the guest has ended if the run asked for them.
+    Traps = 10, 24 bytes {
+        /// CPU address.
+        cpu: U16,
+        /// Number of a [`Cause`](crate::link::tally::Cause).
+        cause: u8,
+        /// Zero.
+        reserved: u8,
+        /// Which of its kind: an operation code, or a code of the interruption.
+        number: U16,
+        /// Zero.
+        reserved_half: U16,
+        /// How many there were.
+        traps: U64,
+        /// Instructions that the machine spent for all of them.
+        instructions: U64,
+    }
+}
+
+payload! {
     /// The run is complete; nothing follows.
     End = 7, 8 bytes {
         /// Frames sent, this one included.
@@ -282,6 +304,8 @@ pub enum State<'a> {
     InputRead(&'a InputRead),
     /// Kind 9.
     Loaded(&'a Loaded),
+    /// Kind 10.
+    Traps(&'a Traps),
 }
 
 /// Why a run-state payload is not one.
@@ -347,6 +371,11 @@ impl<'a> State<'a> {
             End::KIND => Self::End(whole(kind, bytes)?),
             InputRead::KIND => Self::InputRead(whole(kind, bytes)?),
             Loaded::KIND => Self::Loaded(whole(kind, bytes)?),
+            Traps::KIND => {
+                let traps: &Traps = whole(kind, bytes)?;
+                Cause::from_number(traps.cause).ok_or(StateError::Value(kind, traps.cause))?;
+                Self::Traps(traps)
+            }
             _ => return Err(StateError::Kind(kind)),
         })
     }
@@ -402,7 +431,7 @@ mod tests {
     #[test]
     fn a_state_that_is_not_one_is_refused_by_name() {
         assert_eq!(State::parse(&[]), Err(StateError::Empty));
-        assert_eq!(State::parse(&[10, 0]), Err(StateError::Kind(10)));
+        assert_eq!(State::parse(&[11, 0]), Err(StateError::Kind(11)));
         assert_eq!(State::parse(&[7, 0]), Err(StateError::Length(7, 1)));
         let mut started = Started::default().pieces().concat();
         assert_eq!(State::parse(&started), Err(StateError::Value(1, 0)));

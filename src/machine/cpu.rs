@@ -6,11 +6,14 @@ use crate::cpumf::SampleStorage;
 use crate::guest::hardware::Hardware;
 use crate::guest::vcpu::Vcpu;
 use crate::link::data::{Level, SampleHead};
+use crate::link::tally::Tally;
 use crate::machine::hsa::{BLOCKS, CpuArea};
 use crate::machine::ipl::Machine;
 use crate::machine::native::Native;
 use crate::machine::{console, instruction, trap, wait};
 use core::ptr;
+extern crate alloc;
+use alloc::boxed::Box;
 
 /// One real CPU. The virtual CPU comes first: trap entry stores the general registers there.
 #[repr(C)]
@@ -23,6 +26,8 @@ pub struct Cpu {
     pub blocks: Blocks,
     /// What all CPUs share.
     pub machine: &'static Machine,
+    /// Its traps by cause, in a run that counts them.
+    pub tally: Option<Box<Tally>>,
 }
 
 impl Cpu {

@@ -29,7 +29,7 @@ use crate::machine::integrity::{self, Sums};
 use crate::machine::native::Native;
 use crate::machine::sclp::{self, ConsoleKind};
 use crate::machine::{
-    calibrate, console, failure, heap, input, instruction, operator, staged, trap, turn,
+    calibrate, console, count, failure, heap, input, instruction, operator, staged, trap, turn,
 };
 use crate::msa;
 use core::cell::UnsafeCell;
@@ -318,6 +318,7 @@ fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: Facili
             native: Native::new(prefixes[number], number == 0),
             blocks: Blocks::new(plan.cpus[number], number as u16),
             machine,
+            tally: None,
         };
         activate(&mut cpu, block);
         // SAFETY: nobody looks into the cells yet.
@@ -327,6 +328,14 @@ fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: Facili
         }
     }
     trap::set_lowcore_field(0, 0x200, machine.cpus[0].get().expose_provenance() as u64);
+    if block.has(flags::COUNT_TRAPS) {
+        for (number, cell) in machine.cpus.iter().enumerate() {
+            // This CPU's own prefix area is at real 0.
+            let prefix = if number == 0 { 0 } else { prefixes[number] };
+            // SAFETY: the cell was filled above, and no other CPU runs yet.
+            count::begin(prefix, unsafe { &mut *cell.get() });
+        }
+    }
     let slice = match block.slice.get() {
         0 => loader::DEFAULT_SLICE,
         slice => slice,

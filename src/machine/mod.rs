@@ -7,6 +7,7 @@
 mod calibrate;
 mod channel;
 mod console;
+mod count;
 mod cpu;
 mod failure;
 mod heap;

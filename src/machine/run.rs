@@ -8,7 +8,7 @@ use crate::guest::delivery::MOST_IN_A_ROW;
 use crate::guest::machine_level;
 use crate::guest::vcpu::{CpuState, Vcpu};
 use crate::link::data::{COPROCESSOR_GROUP, CounterHead, Level, MOST_COUNTERS};
-use crate::link::state::{End, GuestEnded, Reason, SUCCESS_ADDRESS, Totals};
+use crate::link::state::{End, GuestEnded, Reason, SUCCESS_ADDRESS, Totals, Traps};
 use crate::machine::cpu::Cpu;
 use crate::machine::failure::{self, WaitState};
 use crate::machine::ipl::Machine;
@@ -150,6 +150,7 @@ pub fn end(machine: &'static Machine, vcpu: &Vcpu, reason: Reason, why: WaitStat
         send_counters(&cpu.vcpu, Level::Machine);
         send_counters(&cpu.vcpu, Level::Guest);
         send_totals(&cpu.vcpu);
+        send_tally(cpu);
     });
     send_group_counters(configuration);
     if let Err(what) = integrity::check(machine) {
@@ -226,6 +227,21 @@ fn send_totals(vcpu: &Vcpu) {
         samples_taken: vcpu.sampling.taken.into(),
         samples_lost: vcpu.sampling.lost.into(),
     });
+}
+
+/// Sends the traps of a CPU, in a run that counts them.
+fn send_tally(cpu: &Cpu) {
+    for line in cpu.tally.iter().flat_map(|tally| tally.lines()) {
+        console::state(&Traps {
+            cpu: cpu.vcpu.address.into(),
+            cause: line.cause as u8,
+            reserved: 0,
+            number: line.number.into(),
+            reserved_half: 0.into(),
+            traps: line.traps.into(),
+            instructions: line.instructions.into(),
+        });
+    }
 }
 
 /// Sends the counter sets of a CPU at one level that are enabled.

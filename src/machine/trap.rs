@@ -66,6 +66,18 @@ global_asm!(
     "entry trap_supervisor_call, 0x140, supervisor_call_interruption",
     "entry trap_external, 0x130, external_interruption",
     "entry trap_io, 0x170, io_interruption",
+    // The same of a run that counts them: see [`super::count`].
+    ".globl trap_program_counted",
+    "trap_program_counted:",
+    "stg %r15,0x208(%r0)",
+    "tm 0x151(%r0),0x01",
+    "jz 8f",
+    "save_registers 0x150",
+    "brasl %r14,program_interruption_counted",
+    "j leave_to_guest",
+    "entry trap_supervisor_call_counted, 0x140, supervisor_call_interruption_counted",
+    "entry trap_external_counted, 0x130, external_interruption_counted",
+    "entry trap_io_counted, 0x170, io_interruption_counted",
     ".globl trap_restart",
     "trap_restart:",
     "stg %r15,0x208(%r0)",
@@ -152,6 +164,10 @@ unsafe extern "C" {
     fn trap_supervisor_call();
     fn trap_external();
     fn trap_io();
+    fn trap_program_counted();
+    fn trap_supervisor_call_counted();
+    fn trap_external_counted();
+    fn trap_io_counted();
     fn trap_restart();
     fn trap_machine_check();
     fn start_cpu();
@@ -206,6 +222,14 @@ pub fn prepare_lowcore(prefix: u64, cpu: *mut Cpu, stack_end: u64) {
 /// From here on a restart of this CPU is an interruption.
 pub fn admit_restart(prefix: u64) {
     new_psw(prefix, Class::Restart, trap_restart);
+}
+
+/// From here on the traps of the CPU whose prefix area is at `prefix` are counted.
+pub fn admit_counted(prefix: u64) {
+    new_psw(prefix, Class::External, trap_external_counted);
+    new_psw(prefix, Class::SupervisorCall, trap_supervisor_call_counted);
+    new_psw(prefix, Class::Program, trap_program_counted);
+    new_psw(prefix, Class::InputOutput, trap_io_counted);
 }
 
 /// What a probe found: clock stamps around it, and what it was interrupted by.
@@ -270,8 +294,15 @@ extern "C" fn program_interruption(cpu: &mut Cpu) {
         &mut cpu.native,
         Class::Program,
     );
-    // What traps most, and most of that in the plain case; it stores nothing more in the lowcore.
     let refused = matches!(cpu.vcpu.interruption.code(), 0x01 | 0x02);
+    perform_program(cpu, refused);
+}
+
+/// A program interruption that has been booked: `refused` if the hardware refused an instruction.
+#[inline(always)]
+pub fn perform_program(cpu: &mut Cpu, refused: bool) {
+    let configuration = &cpu.machine.configuration;
+    // What traps most, and most of that in the plain case; it stores nothing more in the lowcore.
     if !(refused && millicode::plain::perform(&mut cpu.vcpu, configuration, &mut cpu.native)) {
         any_program_interruption(cpu);
     }
@@ -303,8 +334,9 @@ fn any_program_interruption(cpu: &mut Cpu) {
     }
 }
 
+/// A supervisor call.
 #[unsafe(no_mangle)]
-extern "C" fn supervisor_call_interruption(cpu: &mut Cpu) {
+pub extern "C" fn supervisor_call_interruption(cpu: &mut Cpu) {
     cpu.vcpu.interruption.cause = lowcore_field(lowcore::SVC_IDENTIFICATION);
     let configuration = &cpu.machine.configuration;
     dispatch::enter(
@@ -317,8 +349,9 @@ extern "C" fn supervisor_call_interruption(cpu: &mut Cpu) {
     finish(cpu);
 }
 
+/// An external interruption.
 #[unsafe(no_mangle)]
-extern "C" fn external_interruption(cpu: &mut Cpu) {
+pub extern "C" fn external_interruption(cpu: &mut Cpu) {
     use crate::arch::interruption::external;
     let code: u16 = lowcore_field(lowcore::EXTERNAL_CODE);
     let configuration = &cpu.machine.configuration;
@@ -371,8 +404,9 @@ pub fn io_interruption_code() -> IoInterruption {
     }
 }
 
+/// An I/O interruption.
 #[unsafe(no_mangle)]
-extern "C" fn io_interruption(cpu: &mut Cpu) {
+pub extern "C" fn io_interruption(cpu: &mut Cpu) {
     let configuration = &cpu.machine.configuration;
     dispatch::enter(
         &mut cpu.vcpu,

@@ -21,7 +21,7 @@ use thiserror::Error;
 use crate::{
     failure::ImageSymbols,
     log::LogReader,
-    record::{End, GuestEnd, Record, StartedRecord, TotalsRecord},
+    record::{End, GuestEnd, Record, StartedRecord, TotalsRecord, TrapsRecord},
 };
 
 /// Text before the link was open.
@@ -326,6 +326,10 @@ impl<'t> Collector<'t> {
                 record.totals.retain(|known| known.cpu != totals.cpu.get());
                 record.totals.push(TotalsRecord::from(totals));
                 record.totals.sort_by_key(|totals| totals.cpu);
+                Noted::Data
+            }
+            Ok(State::Traps(traps)) => {
+                record.traps.push(TrapsRecord::from(traps));
                 Noted::Data
             }
             Ok(State::End(end)) => {

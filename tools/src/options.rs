@@ -243,6 +243,8 @@ pub struct RunOptions {
     pub pause: Duration,
     /// QEMU's log of what it executes, which makes a run many times slower.
     pub execution_log: Option<ExecutionLog>,
+    /// Whether the machine counts its traps by what caused them.
+    pub count_traps: bool,
 }
 
 impl RunOptions {
@@ -271,6 +273,7 @@ impl RunOptions {
             script: Vec::new(),
             pause: Duration::ZERO,
             execution_log: None,
+            count_traps: false,
         }
     }
 

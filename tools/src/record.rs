@@ -9,7 +9,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use millimeter::link::state::{GuestEnded, Mode, Reason, SUCCESS_ADDRESS, Started, Totals};
+use millimeter::link::state::{GuestEnded, Mode, Reason, SUCCESS_ADDRESS, Started, Totals, Traps};
 use serde::{Deserialize, Serialize};
 
 /// The file's name.
@@ -53,6 +53,9 @@ pub struct Record {
     pub loads: u32,
     /// What each CPU did.
     pub totals: Vec<TotalsRecord>,
+    /// Its traps by cause, if they were counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub traps: Vec<TrapsRecord>,
     /// What went over the link.
     pub link: LinkRecord,
 }
@@ -251,6 +254,33 @@ impl From<&Totals> for TotalsRecord {
     }
 }
 
+/// [`Traps`] in the host's numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrapsRecord {
+    /// CPU address.
+    pub cpu: u16,
+    /// Number of a [`Cause`](millimeter::link::tally::Cause).
+    pub cause: u8,
+    /// Which of its kind: an operation code, or a code of the interruption.
+    pub number: u16,
+    /// How many there were.
+    pub traps: u64,
+    /// Instructions that the machine spent for all of them.
+    pub instructions: u64,
+}
+
+impl From<&Traps> for TrapsRecord {
+    fn from(traps: &Traps) -> Self {
+        Self {
+            cpu: traps.cpu.get(),
+            cause: traps.cause,
+            number: traps.number.get(),
+            traps: traps.traps.get(),
+            instructions: traps.instructions.get(),
+        }
+    }
+}
+
 /// What went over the link.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkRecord {
@@ -322,6 +352,7 @@ pub(crate) mod tests {
             end: End::Running,
             loads: 1,
             totals: Vec::new(),
+            traps: Vec::new(),
             link: LinkRecord::default(),
         }
     }

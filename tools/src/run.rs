@@ -45,6 +45,8 @@ pub struct RunOutcome {
     pub log: Vec<String>,
     /// What the machine said before the link was open.
     pub boot: String,
+    /// When QEMU began.
+    pub began: Instant,
     /// How long QEMU ran.
     pub wall: Duration,
 }
@@ -145,6 +147,7 @@ pub fn run_guest(
         end: End::Running,
         loads: 1,
         totals: Vec::new(),
+        traps: Vec::new(),
         link: LinkRecord::default(),
     };
     let mut collector = Collector::create(
@@ -188,11 +191,11 @@ pub fn run_guest(
         step.done(&end.sentence());
     }
     drop(collector);
-    outcome(&directory, end, wall)
+    outcome(&directory, end, began, wall)
 }
 
 /// Reads back what a run left.
-fn outcome(directory: &Path, end: End, wall: Duration) -> Result<RunOutcome> {
+fn outcome(directory: &Path, end: End, began: Instant, wall: Duration) -> Result<RunOutcome> {
     let text = |name: &str| {
         let bytes = fs::read(directory.join(name)).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
@@ -214,6 +217,7 @@ fn outcome(directory: &Path, end: End, wall: Duration) -> Result<RunOutcome> {
         operator: text(collect::OPERATOR),
         log: text(collect::LOG).lines().map(str::to_owned).collect(),
         boot: text(collect::BOOT),
+        began,
         wall,
     })
 }

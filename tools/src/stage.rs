@@ -58,6 +58,11 @@ pub fn plan(guest: &Guest, options: &RunOptions) -> Result<Plan> {
             flags::CRYPTOGRAPHY
         } else {
             0
+        }
+        | if options.count_traps {
+            flags::COUNT_TRAPS
+        } else {
+            0
         })
     .into();
     block.icount_shift = if options.mode == Mode::RealTime {

@@ -1,0 +1,175 @@
+//! A tally of traps: how many there were of each cause, and how long they took.
+//!
+//! It is kept when a run asks for it, by entries of their own, so that others pay nothing for it. What it
+//! needs is taken off the lengths that it notes. A fixed table of causes is enough, because there are no more
+//! instructions that trap; if it were ever full, what has no line goes into the last one.
+
+use crate::arch::interruption::Class;
+
+/// What caused a trap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Cause {
+    /// An instruction, by its [operation code](crate::insn::opcode).
+    Instruction = 1,
+    /// A program interruption that no refused instruction caused, by its code.
+    Program = 2,
+    /// A supervisor call.
+    SupervisorCall = 3,
+    /// An external interruption, by its code.
+    External = 4,
+    /// An I/O interruption.
+    InputOutput = 5,
+    /// Anything that has no line of its own.
+    Other = 6,
+}
+
+impl Cause {
+    /// The cause with this number, if there is one.
+    #[must_use]
+    pub const fn from_number(number: u8) -> Option<Self> {
+        Some(match number {
+            1 => Self::Instruction,
+            2 => Self::Program,
+            3 => Self::SupervisorCall,
+            4 => Self::External,
+            5 => Self::InputOutput,
+            6 => Self::Other,
+            _ => return None,
+        })
+    }
+
+    /// The class of the interruptions that it causes.
+    #[must_use]
+    pub const fn class(self) -> Class {
+        match self {
+            Self::Instruction | Self::Program | Self::Other => Class::Program,
+            Self::SupervisorCall => Class::SupervisorCall,
+            Self::External => Class::External,
+            Self::InputOutput => Class::InputOutput,
+        }
+    }
+}
+
+/// The traps of one cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The cause.
+    pub cause: Cause,
+    /// Which of its kind.
+    pub number: u16,
+    /// How many there were.
+    pub traps: u64,
+    /// Instructions of the machine in all of them.
+    pub instructions: u64,
+}
+
+/// Lines of a tally.
+pub const LINES: usize = 256;
+
+/// The traps of one CPU by cause.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    lines: heapless::Vec<Line, LINES>,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Tally {
+    /// An empty one.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            lines: heapless::Vec::new(),
+        }
+    }
+
+    /// Notes a trap of so many instructions.
+    pub fn note(&mut self, cause: Cause, number: u16, instructions: u64) {
+        let is_it = |line: &Line| (line.cause, line.number) == (cause, number);
+        let place = match self.lines.iter().position(is_it) {
+            Some(place) => place,
+            None if self.lines.len() + 1 < LINES => self.add(cause, number),
+            None => match self
+                .lines
+                .iter()
+                .position(|line| line.cause == Cause::Other)
+            {
+                Some(place) => place,
+                None => self.add(Cause::Other, 0),
+            },
+        };
+        if let Some(line) = self.lines.get_mut(place) {
+            line.traps += 1;
+            line.instructions = line.instructions.saturating_add(instructions);
+        }
+    }
+
+    fn add(&mut self, cause: Cause, number: u16) -> usize {
+        let _ = self.lines.push(Line {
+            cause,
+            number,
+            traps: 0,
+            instructions: 0,
+        });
+        self.lines.len() - 1
+    }
+
+    /// The lines, in the order in which the causes first occurred.
+    #[must_use]
+    pub fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn traps_of_a_cause_are_added_up() {
+        let mut tally = Tally::new();
+        tally.note(Cause::Instruction, 0xB220, 100);
+        tally.note(Cause::Program, 0x10, 500);
+        tally.note(Cause::Instruction, 0xB220, 50);
+        let line = |cause, number, traps, instructions| Line {
+            cause,
+            number,
+            traps,
+            instructions,
+        };
+        assert_eq!(
+            tally.lines(),
+            [
+                line(Cause::Instruction, 0xB220, 2, 150),
+                line(Cause::Program, 0x10, 1, 500)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_full_tally_loses_no_trap() {
+        let mut tally = Tally::new();
+        for number in 0..1000 {
+            tally.note(Cause::Instruction, number, 1);
+        }
+        assert_eq!(tally.lines().len(), LINES);
+        let traps: u64 = tally.lines().iter().map(|line| line.traps).sum();
+        assert_eq!(traps, 1000);
+        assert_eq!(tally.lines()[LINES - 1].cause, Cause::Other);
+    }
+
+    #[test]
+    fn every_cause_has_its_number() {
+        for number in 0..=255 {
+            if let Some(cause) = Cause::from_number(number) {
+                assert_eq!(cause as u8, number);
+            }
+        }
+        assert_eq!(Cause::from_number(7), None);
+    }
+}

@@ -1,0 +1,108 @@
+//! Entries that count: what traps cost, by what caused them.
+//!
+//! A run that asks for it has these in its new PSWs in place of those of [`super::trap`], so that no other
+//! run pays for it. They do the same and note how long it took: from the guest's last instruction to its
+//! next one, less what the counting itself took between the two clock stamps, exact to a few instructions.
+
+use crate::arch::address::Virtual;
+use crate::arch::interruption::Class;
+use crate::arch::lowcore;
+use crate::guest::dispatch;
+use crate::guest::storage;
+use crate::insn;
+use crate::link::tally::{Cause, Tally};
+use crate::machine::cpu::Cpu;
+use crate::machine::instruction;
+use crate::machine::trap::{self, lowcore_field};
+extern crate alloc;
+use alloc::boxed::Box;
+
+/// From now on the traps of this CPU, whose prefix area is at `prefix`, are counted. At IPL only.
+pub fn begin(prefix: u64, cpu: &mut Cpu) {
+    cpu.tally = Some(Box::new(Tally::new()));
+    trap::admit_counted(prefix);
+}
+
+/// What is known of a CPU when a trap begins.
+struct Begun {
+    idle: u64,
+    epoch: u64,
+}
+
+impl Begun {
+    fn new(cpu: &Cpu) -> Self {
+        Self {
+            idle: cpu.vcpu.account.idle,
+            epoch: cpu.vcpu.account.epoch,
+        }
+    }
+
+    /// Notes the trap, which is over but for its exit; so many ticks of it were spent here.
+    fn note(&self, cpu: &mut Cpu, cause: Cause, number: u16, aside: u64) {
+        let account = &cpu.vcpu.account;
+        if account.epoch != self.epoch {
+            // The clock was set meanwhile: no two stamps of this trap belong together.
+            return;
+        }
+        let overhead = cpu.machine.configuration.charges.overhead[cause.class() as usize];
+        let span = account.ticks(account.entered, instruction::stckf());
+        let rest = (account.idle - self.idle) + aside;
+        if let Some(tally) = &mut cpu.tally {
+            tally.note(cause, number, (span + overhead).saturating_sub(rest));
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn program_interruption_counted(cpu: &mut Cpu) {
+    let begun = Begun::new(cpu);
+    let code = lowcore_field::<u32>(lowcore::PROGRAM_IDENTIFICATION);
+    cpu.vcpu.interruption.cause = code;
+    let configuration = &cpu.machine.configuration;
+    dispatch::enter(
+        &mut cpu.vcpu,
+        configuration,
+        &mut cpu.native,
+        Class::Program,
+    );
+    let refused = matches!(cpu.vcpu.interruption.code(), 0x01 | 0x02);
+    let before = instruction::stckf();
+    let length = u64::from(cpu.vcpu.interruption.length());
+    let at = Virtual(cpu.vcpu.psw.address.wrapping_sub(length));
+    let kept = if refused {
+        storage::kept_text(&cpu.vcpu, &cpu.native, at)
+    } else {
+        None
+    };
+    let aside = cpu.vcpu.account.ticks(before, instruction::stckf());
+    trap::perform_program(cpu, refused);
+    if refused {
+        // What had to be translated first was kept.
+        let opcode = insn::opcode(&kept.unwrap_or(cpu.vcpu.text.bytes));
+        begun.note(cpu, Cause::Instruction, opcode, aside);
+    } else {
+        begun.note(cpu, Cause::Program, code as u16 & 0xFF, aside);
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn supervisor_call_interruption_counted(cpu: &mut Cpu) {
+    let begun = Begun::new(cpu);
+    trap::supervisor_call_interruption(cpu);
+    begun.note(cpu, Cause::SupervisorCall, 0, 0);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn external_interruption_counted(cpu: &mut Cpu) {
+    let begun = Begun::new(cpu);
+    let code: u16 = lowcore_field(lowcore::EXTERNAL_CODE);
+    trap::external_interruption(cpu);
+    begun.note(cpu, Cause::External, code, 0);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn io_interruption_counted(cpu: &mut Cpu) {
+    let begun = Begun::new(cpu);
+    trap::io_interruption(cpu);
+    begun.note(cpu, Cause::InputOutput, 0, 0);
+}
