@@ -12,6 +12,7 @@ use crate::{
     counter_choice::CounterChoice,
     guest::DEFAULT_GUEST,
     image::Form,
+    linux::Release,
     options::{Rtc, RunOptions, Sampling, Storage},
 };
 
@@ -75,6 +76,13 @@ pub enum Command {
         /// Pairs of runs for each ratio of host times; 0 leaves host time out
         #[arg(long, value_name = "N", default_value_t = 5)]
         pairs: usize,
+        /// What Linux costs instead: host times of a boot, a loop, fork and exec, and system calls; instructions
+        /// of the machine for them; its traps by instruction
+        #[arg(long)]
+        linux: bool,
+        /// Which of Debian's kernels
+        #[arg(long, value_enum, default_value = "6.1", requires = "linux")]
+        release: Release,
     },
     /// Run the behaviour guests and show which statements of SA23-2260 they show
     ///

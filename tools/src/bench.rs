@@ -17,6 +17,7 @@ use crate::{
     run::{NativeOptions, NativeOutcome, RunOutcome, run, run_native},
 };
 
+pub mod linux;
 pub mod trap;
 
 /// The guest that prints path lengths.
@@ -252,7 +253,7 @@ fn machine_time(sampling: Sampling, options: &RunOptions) -> Result<Duration> {
     Ok(wall)
 }
 
-fn table(header: [&str; 4]) -> Table {
+fn table<const COLUMNS: usize>(header: [&str; COLUMNS]) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING).set_header(header);
     table

@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod changes;
+mod cost;
 mod devices;
 mod facilities;
 mod guest;

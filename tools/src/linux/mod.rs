@@ -156,21 +156,27 @@ impl LinuxOutcome {
     }
 }
 
-/// Boots Linux and runs the command in it; `out` shows what it writes. An error means that nothing
-/// could be started.
-pub fn run(
-    options: &LinuxOptions,
-    progress: &Progress,
-    out: &mut dyn Write,
-) -> Result<LinuxOutcome> {
-    options.run.check()?;
+/// What is booted.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// The kernel's file.
+    pub kernel: PathBuf,
+    /// Its first file system.
+    pub initrd: Vec<u8>,
+    /// Its command line.
+    pub command_line: String,
+    /// Whether there is a command, or a shell.
+    pub has_work: bool,
+}
+
+/// Gets and makes what is booted.
+pub fn prepare(options: &LinuxOptions, progress: &Progress) -> Result<Prepared> {
     let script = options.script.as_ref().map(|file| {
         fs::read(file).with_context(|| format!("cannot read the script {}", file.display()))
     });
     let script = script.transpose()?;
-    let has_command = script.is_some() || !options.command.is_empty();
     let wants_shell = options.wants_shell();
-    let has_work = has_command || wants_shell;
+    let has_work = script.is_some() || !options.command.is_empty() || wants_shell;
     let devices = &options.run.devices;
     let (kernel, modules) = match &options.kernel {
         // What it has of drivers it has built in.
@@ -209,6 +215,28 @@ pub fn run(
     if let Some(more) = &options.append {
         command_line.push_str(&format!(" {more}"));
     }
+    Ok(Prepared {
+        kernel,
+        initrd,
+        command_line,
+        has_work,
+    })
+}
+
+/// Boots Linux and runs the command in it; `out` shows what it writes. An error means that nothing
+/// could be started.
+pub fn run(
+    options: &LinuxOptions,
+    progress: &Progress,
+    out: &mut dyn Write,
+) -> Result<LinuxOutcome> {
+    options.run.check()?;
+    let Prepared {
+        kernel,
+        initrd,
+        command_line,
+        has_work,
+    } = prepare(options, progress)?;
     let boot = Boot {
         kernel: &kernel,
         initrd: &initrd,
@@ -219,8 +247,9 @@ pub fn run(
     if options.run.sampling != Sampling::Off {
         guest.symbols = kernel_names(&kernel, options.symbols.as_deref(), progress)?;
     }
+    let wants_shell = options.wants_shell();
     // An initrd's own first process says nothing to the host, and who waits for a shell sees the kernel begin.
-    let mut screen = Screen::new(out, options.verbose || !has_command);
+    let mut screen = Screen::new(out, options.verbose || !has_work || wants_shell);
     let mut run_options = options.run.clone();
     let mut raw = None;
     let mut input = None;

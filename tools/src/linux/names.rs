@@ -63,11 +63,7 @@ pub fn of_image(image: &[u8], file: Option<&Path>) -> Result<SymbolTable> {
     let mut all = boot_routines(image);
     let first = kernel.first().map_or(0, |symbol| symbol.start);
     // What is not moved yet does not know where it is.
-    let move_by = if first < KERNEL_AT {
-        KERNEL_AT - first
-    } else {
-        0
-    };
+    let move_by = KERNEL_AT.saturating_sub(first);
     all.retain(|symbol| symbol.end <= KERNEL_AT);
     all.extend(kernel.into_iter().map(|symbol| Symbol {
         start: symbol.start + move_by,

@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(Said::of("exit 7\n"), Some(Said::Exit(7)));
         assert_eq!(
             Said::of("kernel 000003ffe0100000"),
-            Some(Said::Kernel(0x3FFE_010_0000))
+            Some(Said::Kernel(0x03FF_E010_0000))
         );
         let process = Said::Process {
             pid: 87,

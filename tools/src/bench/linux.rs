@@ -1,0 +1,439 @@
+//! What the machine costs a Linux: host time beside bare QEMU, and instructions.
+//!
+//! Above the machine and on bare QEMU the same kernel, the same first file system and the same script run under
+//! the same clock. The script ([`SCRIPT`]) writes a line before each of its parts, and the host's time is taken when
+//! it arrives, so that one boot times all parts. What takes how many instructions is exact: the machine counts
+//! its own beside the guest's, and a part is what a run with it has more than one without. The traps are counted in
+//! runs of their own, because counting is work as well.
+
+use std::{
+    fs,
+    io::{self, Write},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail};
+use millimeter::link::tally::Cause;
+
+use crate::{
+    bench::Ratio,
+    linux::{self, LinuxOptions, Release},
+    options::{Rtc, RunOptions},
+    progress::Progress,
+    record::TrapsRecord,
+};
+
+mod bare;
+mod text;
+
+pub use text::text;
+
+/// What the guest runs: those of its parts that its arguments name.
+const SCRIPT: &str = include_str!("linux/script.sh");
+
+/// What a line begins with that the script writes before a part.
+const MARK: &str = "@";
+
+/// The mark behind the last part.
+const END: &str = "end";
+
+/// The part that does not leave problem state by itself.
+const LOOP: &str = "loop";
+
+/// A part, and what its host time may be as a ratio to bare QEMU's.
+const PARTS: [(&str, &str, f64); 3] = [
+    (LOOP, "a loop of the shell", 1.05),
+    ("fork", "fork and exec", 1.6),
+    ("calls", "system calls of 4 KiB", 2.0),
+];
+
+/// What a boot may take in host time.
+const BOOT_RATIO: f64 = 1.3;
+
+/// What the machine may take of a boot, and of the loop, in percent of the guest's instructions.
+const BOOT_PERCENT: f64 = 12.0;
+const LOOP_PERCENT: f64 = 1.0;
+
+/// No boot lasts longer.
+const LIMIT: Duration = Duration::from_secs(900);
+
+/// The date of all runs, so that what is counted is the same every time: 1 January 2026.
+const DATE: &str = "2026-01-01T00:00:00";
+
+/// Instructions of the guest, and of the machine for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Share {
+    /// What the guest did.
+    pub what: String,
+    /// Its instructions.
+    pub guest: u64,
+    /// The machine's.
+    pub machine: u64,
+    /// How many of these there may be, in percent.
+    pub budget: Option<f64>,
+}
+
+impl Share {
+    /// The machine's instructions in percent of the guest's.
+    pub fn percent(&self) -> f64 {
+        self.machine as f64 * 100.0 / self.guest as f64
+    }
+
+    /// Whether there are more than there may be. A guest without instructions is over any budget.
+    pub fn is_over(&self) -> bool {
+        let percent = self.percent();
+        self.budget
+            .is_some_and(|budget| percent.is_nan() || percent > budget)
+    }
+}
+
+/// Traps of one cause.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Traps {
+    /// The cause in words.
+    pub cause: String,
+    /// How many there were.
+    pub traps: u64,
+    /// The machine's instructions for all of them.
+    pub instructions: u64,
+}
+
+/// All that was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinuxBench {
+    /// Host time.
+    pub ratios: Vec<Ratio>,
+    /// Instructions.
+    pub shares: Vec<Share>,
+    /// Traps of a boot, and of the parts that trap most, with what they are of.
+    pub traps: Vec<(String, Vec<Traps>)>,
+}
+
+impl LinuxBench {
+    /// Whether a bound that is held in instructions is exceeded. Host times depend on the host.
+    pub fn is_over(&self) -> bool {
+        self.shares.iter().any(Share::is_over)
+    }
+}
+
+/// Measures with as many pairs of boots for the host times.
+pub fn measure(
+    options: &RunOptions,
+    release: Release,
+    pairs: usize,
+    progress: &Progress,
+) -> Result<LinuxBench> {
+    let bench = Bench::new(options, release, progress)?;
+    let mut names: Vec<&str> = PARTS.iter().map(|part| part.0).collect();
+    let mut times = Vec::new();
+    for pair in 1..=pairs {
+        let below = bench.timed(&names, pair, pairs, bare::run)?;
+        times.push((bench.timed(&names, pair, pairs, above)?, below));
+    }
+    let shares = bench.shares(&PARTS)?;
+    let boot = bench.counted(&[], true, "the traps of a boot")?.traps;
+    names.retain(|name| *name != LOOP);
+    let work = bench.counted(&names, true, "the traps of the rest")?.traps;
+    let rest = PARTS.iter().filter(|part| part.0 != LOOP);
+    let rest: Vec<&str> = rest.map(|part| part.1).collect();
+    Ok(LinuxBench {
+        ratios: ratios(&times),
+        shares,
+        traps: vec![
+            ("boot".to_owned(), by_cause(&boot, &[])),
+            (rest.join(", "), by_cause(&work, &boot)),
+        ],
+    })
+}
+
+/// Measures what a boot costs in instructions.
+pub fn boot(options: &RunOptions, release: Release, progress: &Progress) -> Result<Share> {
+    let mut shares = Bench::new(options, release, progress)?.shares(&[])?;
+    Ok(shares.remove(0))
+}
+
+/// The host times of one run: of the boot and of each part.
+type Times = Vec<Duration>;
+
+fn ratios(pairs: &[(Times, Times)]) -> Vec<Ratio> {
+    let parts = PARTS.iter().map(|(_, what, budget)| (*what, *budget));
+    let all = std::iter::once(("boot to the shell", BOOT_RATIO)).chain(parts);
+    let ratio = |place: usize, (what, budget): (&str, f64)| {
+        let of = |(above, below): &(Times, Times)| {
+            above[place].as_secs_f64() / below[place].as_secs_f64()
+        };
+        Ratio {
+            what: format!("{what}, to bare QEMU"),
+            pairs: pairs.iter().map(of).collect(),
+            budget,
+        }
+    };
+    if pairs.is_empty() {
+        return Vec::new();
+    }
+    all.enumerate()
+        .map(|(place, part)| ratio(place, part))
+        .collect()
+}
+
+/// What a run counted.
+struct Counted {
+    share: Share,
+    traps: Vec<TrapsRecord>,
+}
+
+/// What all runs have in common.
+struct Bench<'a> {
+    options: LinuxOptions,
+    progress: &'a Progress,
+}
+
+/// One run: it writes the guest's output and says when QEMU began.
+type Run = fn(&Bench<'_>, &LinuxOptions, &mut Marks) -> Result<Instant>;
+
+impl<'a> Bench<'a> {
+    fn new(run: &RunOptions, release: Release, progress: &'a Progress) -> Result<Self> {
+        let rtc: Rtc = DATE.parse().map_err(|error| anyhow::anyhow!("{error}"))?;
+        let options = LinuxOptions {
+            release,
+            run: RunOptions {
+                rtc,
+                limit: Some(LIMIT),
+                silence: LIMIT,
+                qemu: run.qemu.clone(),
+                sampling: crate::options::Sampling::Off,
+                cpus: Some(1),
+                ..RunOptions::new("linux")
+            },
+            ..LinuxOptions::default()
+        };
+        // What has to be got is got before anything is timed.
+        linux::prepare(&options, progress)?;
+        Ok(Self { options, progress })
+    }
+
+    fn timed(&self, parts: &[&str], pair: usize, pairs: usize, run: Run) -> Result<Times> {
+        let step = self
+            .progress
+            .step(&format!("timing boots, pair {pair} of {pairs}"));
+        let (mut options, _kept) = self.with_script(parts)?;
+        let directory = tempfile::tempdir()?;
+        options.run.out = Some(directory.path().to_owned());
+        let mut marks = Marks::default();
+        let began = run(self, &options, &mut marks)?;
+        let wanted = parts.iter().copied().chain([END]);
+        if !marks.all.iter().map(|mark| &mark.0[..]).eq(wanted) {
+            bail!(
+                "the guest did not come to its end, but wrote:\n{}",
+                marks.text()
+            );
+        }
+        let mut last = began;
+        let times = marks.all.iter().map(|(_, at)| {
+            let time = *at - last;
+            last = *at;
+            time
+        });
+        let times = times.collect();
+        step.done(&format!("timed a boot, pair {pair} of {pairs}"));
+        Ok(times)
+    }
+
+    /// The instructions of a boot and of each of these parts.
+    fn shares(&self, parts: &[(&str, &str, f64)]) -> Result<Vec<Share>> {
+        let boot = self.counted(&[], false, "a boot")?.share;
+        let mut shares = vec![Share {
+            what: "boot".to_owned(),
+            budget: Some(BOOT_PERCENT),
+            ..boot
+        }];
+        for (name, what, _) in parts {
+            let with = self.counted(&[name], false, what)?.share;
+            shares.push(Share {
+                what: (*what).to_owned(),
+                guest: with.guest.saturating_sub(shares[0].guest),
+                machine: with.machine.saturating_sub(shares[0].machine),
+                budget: (*name == LOOP).then_some(LOOP_PERCENT),
+            });
+        }
+        Ok(shares)
+    }
+
+    fn counted(&self, parts: &[&str], with_traps: bool, what: &str) -> Result<Counted> {
+        let step = self.progress.step(&format!("counting {what}"));
+        let (mut options, _kept) = self.with_script(parts)?;
+        let directory = tempfile::tempdir()?;
+        options.run.out = Some(directory.path().to_owned());
+        options.run.count_traps = with_traps;
+        let mut marks = Marks::default();
+        let outcome = linux::run(&options, &Progress::Silent, &mut marks)?;
+        if outcome.exit_code() != 0 {
+            bail!(
+                "{}\n{}",
+                outcome.complaint().unwrap_or_default(),
+                marks.text()
+            );
+        }
+        let record = outcome.run.report.record;
+        let totals = record.totals.iter();
+        let share = Share {
+            what: what.to_owned(),
+            guest: totals.clone().map(|totals| totals.guest_instructions).sum(),
+            machine: totals.map(|totals| totals.firmware_instructions).sum(),
+            budget: None,
+        };
+        step.done(&format!("counted {what}"));
+        Ok(Counted {
+            share,
+            traps: record.traps,
+        })
+    }
+
+    /// The options of a run of these parts, and the script's file.
+    fn with_script(&self, parts: &[&str]) -> Result<(LinuxOptions, tempfile::NamedTempFile)> {
+        let file = tempfile::NamedTempFile::new()?;
+        fs::write(file.path(), SCRIPT).context("cannot write the guest's script")?;
+        let options = LinuxOptions {
+            script: Some(file.path().to_owned()),
+            command: parts.iter().map(|part| (*part).to_owned()).collect(),
+            ..self.options.clone()
+        };
+        Ok((options, file))
+    }
+}
+
+fn above(_: &Bench<'_>, options: &LinuxOptions, marks: &mut Marks) -> Result<Instant> {
+    let outcome = linux::run(options, &Progress::Silent, marks)?;
+    if let Some(complaint) = outcome.complaint() {
+        bail!(complaint);
+    }
+    Ok(outcome.run.began)
+}
+
+/// Takes the time when a line of the script arrives.
+#[derive(Debug, Default)]
+struct Marks {
+    all: Vec<(String, Instant)>,
+    line: Vec<u8>,
+    rest: Vec<u8>,
+}
+
+impl Marks {
+    /// What was no mark.
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.rest).into_owned()
+    }
+}
+
+impl Write for Marks {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let now = Instant::now();
+        for &byte in bytes {
+            self.line.push(byte);
+            if byte != b'\n' {
+                continue;
+            }
+            let line = std::mem::take(&mut self.line);
+            match String::from_utf8_lossy(&line).trim_end().strip_prefix(MARK) {
+                Some(mark) => self.all.push((mark.to_owned(), now)),
+                None => self.rest.extend(line),
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Traps by cause, those of another run taken off; the ones that cost most first.
+fn by_cause(traps: &[TrapsRecord], less: &[TrapsRecord]) -> Vec<Traps> {
+    let key = |traps: &TrapsRecord| (traps.cause, traps.number);
+    let mut all: Vec<Traps> = traps
+        .iter()
+        .map(|line| {
+            let other = less.iter().find(|other| key(other) == key(line));
+            let (traps, instructions) =
+                other.map_or((0, 0), |other| (other.traps, other.instructions));
+            Traps {
+                cause: text::cause(Cause::from_number(line.cause), line.number),
+                traps: line.traps.saturating_sub(traps),
+                instructions: line.instructions.saturating_sub(instructions),
+            }
+        })
+        .collect();
+    all.retain(|line| line.traps > 0);
+    all.sort_by_key(|line| std::cmp::Reverse(line.instructions));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_in_percent_of_the_guests_instructions() {
+        let share = |guest, machine| Share {
+            what: String::new(),
+            guest,
+            machine,
+            budget: Some(12.0),
+        };
+        assert!(!share(1000, 120).is_over());
+        assert!(share(1000, 121).is_over());
+        assert!(share(0, 0).is_over());
+        let free = Share {
+            budget: None,
+            ..share(1, 9)
+        };
+        assert!(!free.is_over());
+    }
+
+    #[test]
+    fn a_mark_is_a_whole_line_however_it_arrives() {
+        let mut marks = Marks::default();
+        for piece in ["text\n@lo", "op\r\n@", "end\n", "more"] {
+            marks.write_all(piece.as_bytes()).unwrap();
+        }
+        let names: Vec<&str> = marks.all.iter().map(|mark| &mark.0[..]).collect();
+        assert_eq!(names, ["loop", "end"]);
+        assert_eq!(marks.text(), "text\n");
+    }
+
+    #[test]
+    fn what_a_boot_traps_is_taken_off_the_rest() {
+        let line = |number, traps, instructions| TrapsRecord {
+            cpu: 0,
+            cause: Cause::Instruction as u8,
+            number,
+            traps,
+            instructions,
+        };
+        let boot = [line(0xB2B2, 10, 1000), line(0xB20D, 5, 50)];
+        let work = [
+            line(0xB20D, 5, 50),
+            line(0xB2B2, 30, 3000),
+            line(0xEB2F, 9, 9000),
+        ];
+        let rest = by_cause(&work, &boot);
+        let words: Vec<(&str, u64, u64)> = rest
+            .iter()
+            .map(|line| (&line.cause[..], line.traps, line.instructions))
+            .collect();
+        assert_eq!(words, [("LCTLG", 9, 9000), ("LPSWE", 20, 2000)]);
+    }
+
+    #[test]
+    fn each_part_is_one_of_the_script_and_has_a_ratio() {
+        for (name, _, _) in PARTS {
+            assert!(SCRIPT.contains(&format!("{name})")), "{name}");
+        }
+        let second = Duration::from_secs(1);
+        let pair = (vec![2 * second; 4], vec![second; 4]);
+        let ratios = ratios(&[pair]);
+        assert_eq!(ratios.len(), 4);
+        assert!((ratios[3].median() - 2.0).abs() < 1e-9 && !ratios[3].is_over());
+        assert!(ratios[0].is_over());
+    }
+}
