@@ -17,13 +17,12 @@ use millimeter::link::tally::Cause;
 
 use crate::{
     bench::Ratio,
-    linux::{self, LinuxOptions, Release},
+    linux::{self, LinuxOptions, Release, bare},
     options::{Rtc, RunOptions},
     progress::Progress,
     record::TrapsRecord,
 };
 
-mod bare;
 mod text;
 
 pub use text::text;
@@ -127,8 +126,8 @@ pub fn measure(
     let mut names: Vec<&str> = PARTS.iter().map(|part| part.0).collect();
     let mut times = Vec::new();
     for pair in 1..=pairs {
-        let below = bench.timed(&names, pair, pairs, bare::run)?;
-        times.push((bench.timed(&names, pair, pairs, above)?, below));
+        let natively = bench.timed(&names, pair, pairs, natively)?;
+        times.push((bench.timed(&names, pair, pairs, above)?, natively));
     }
     let shares = bench.shares(&PARTS)?;
     let boot = bench.counted(&[], true, "the traps of a boot")?.traps;
@@ -308,6 +307,11 @@ fn above(_: &Bench<'_>, options: &LinuxOptions, marks: &mut Marks) -> Result<Ins
         bail!(complaint);
     }
     Ok(outcome.run.began)
+}
+
+fn natively(bench: &Bench<'_>, options: &LinuxOptions, marks: &mut Marks) -> Result<Instant> {
+    bare::run(options, LIMIT, bench.progress, marks)
+        .with_context(|| format!("it wrote:\n{}", marks.text()))
 }
 
 /// Takes the time when a line of the script arrives.

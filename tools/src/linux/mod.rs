@@ -7,7 +7,9 @@
 //!   finds them as on any machine.
 //! - [`screen`]: what of the console is shown, and how the command ended; [`said`]: what the guest says to us.
 //! - [`names`]: the kernel's routines, out of its image ([`unpack`], [`kallsyms`]); [`profile`]: whose a sample is.
+//! - [`bare`]: the same without the machine.
 
+pub mod bare;
 pub mod cache;
 pub mod initramfs;
 pub mod kallsyms;

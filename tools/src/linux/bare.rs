@@ -1,4 +1,4 @@
-//! The same Linux on bare QEMU.
+//! The same Linux on bare QEMU: what the machine above which it runs is compared with.
 
 use std::{
     fs,
@@ -9,19 +9,24 @@ use std::{
 use anyhow::{Result, bail};
 use millimeter::link::state::Mode;
 
-use super::{Bench, LIMIT, Marks};
 use crate::{
     doctor, interrupt,
     linux::{self, LinuxOptions},
+    progress::Progress,
     qemu::{Heard, Qemu, Running, Setup},
 };
 
 /// How long silence lasts before it is looked whether the run goes on.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Boots and runs it; when QEMU began.
-pub fn run(bench: &Bench<'_>, options: &LinuxOptions, marks: &mut Marks) -> Result<Instant> {
-    let progress = bench.progress;
+/// Boots it with these options and runs the command, under the clock of exact mode; `out` is given its console.
+/// It must come to its end within this time. Says when QEMU began.
+pub fn run(
+    options: &LinuxOptions,
+    limit: Duration,
+    progress: &Progress,
+    out: &mut dyn Write,
+) -> Result<Instant> {
     doctor::provide(options.run.qemu.as_deref(), progress)?;
     let qemu = Qemu::locate(options.run.qemu.as_deref())?;
     let prepared = linux::prepare(options, progress)?;
@@ -35,7 +40,7 @@ pub fn run(bench: &Bench<'_>, options: &LinuxOptions, marks: &mut Marks) -> Resu
     ];
     let setup = Setup {
         mode: Mode::Exact,
-        cpus: 1,
+        cpus: options.run.cpus.unwrap_or(1),
         storage: options.run.storage,
         rtc: options.run.rtc,
         cpu_model: &options.run.cpu_model,
@@ -48,17 +53,13 @@ pub fn run(bench: &Bench<'_>, options: &LinuxOptions, marks: &mut Marks) -> Resu
     let mut machine = Running::start(&qemu.path, &setup.arguments())?;
     loop {
         match machine.hear(TICK) {
-            Heard::Bytes(bytes) => marks.write_all(&bytes)?,
+            Heard::Bytes(bytes) => out.write_all(&bytes)?,
             Heard::Silence => {}
-            Heard::End => break,
+            Heard::End => return Ok(began),
         }
-        if began.elapsed() > LIMIT || interrupt::wished() {
+        if began.elapsed() > limit || interrupt::wished() {
             machine.kill();
-            bail!(
-                "Linux on bare QEMU did not come to its end:\n{}",
-                marks.text()
-            );
+            bail!("Linux on bare QEMU did not come to its end");
         }
     }
-    Ok(began)
 }
