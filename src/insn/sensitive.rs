@@ -2,7 +2,8 @@
 //!
 //! EXTRACT PSW shows the real PSW, STORE FACILITY LIST EXTENDED the facilities of the machine below,
 //! and QEMU performs TEST PROTECTION and PERFORM CRYPTOGRAPHIC KEY MANAGEMENT OPERATIONS in the
-//! problem state, the first against the shadow tables. A page that holds one is executed from a copy in
+//! problem state, the first against the shadow tables. MOVE PAGE with its condition-code option tells of a
+//! page that the shadow tables have not yet, instead of an interruption that would fill them. A page that holds one is executed from a copy in
 //! which the first halfword is an unassigned opcode of the same length; the operation exception then
 //! brings it to the firmware, which reads the original.
 //!
@@ -74,6 +75,8 @@ pub enum Sensitive {
     Tprot,
     /// PERFORM CRYPTOGRAPHIC KEY MANAGEMENT OPERATIONS.
     Pckmo,
+    /// MOVE PAGE.
+    Mvpg,
     /// An instruction of the message-security assist that is not privileged, by the second byte of
     /// its opcode.
     MessageSecurity(u8),
@@ -89,6 +92,7 @@ impl Sensitive {
             0xB2B0 => Some(Self::Stfle),
             0xE501 => Some(Self::Tprot),
             0xB928 => Some(Self::Pckmo),
+            0xB254 => Some(Self::Mvpg),
             // KMAC, KMA, KMF, KMO, PCC, KMCTR, KM, KMC, KDSA, PRNO, KIMD, KLMD.
             0xB91E | 0xB929..=0xB92F | 0xB93A | 0xB93C | 0xB93E | 0xB93F => {
                 Some(Self::MessageSecurity(halfword as u8))
@@ -102,7 +106,7 @@ impl Sensitive {
         matches!(
             (self, caught),
             (
-                Self::Epsw | Self::Stfle | Self::Tprot | Self::Pckmo,
+                Self::Epsw | Self::Stfle | Self::Tprot | Self::Pckmo | Self::Mvpg,
                 Caught::Always
             ) | (_, Caught::MessageSecurity)
         )
@@ -113,7 +117,9 @@ impl Sensitive {
     pub const fn replacement(self) -> u16 {
         match self {
             Self::Tprot => UNASSIGNED_6,
-            Self::Epsw | Self::Stfle | Self::Pckmo | Self::MessageSecurity(_) => UNASSIGNED_4,
+            Self::Epsw | Self::Stfle | Self::Pckmo | Self::Mvpg | Self::MessageSecurity(_) => {
+                UNASSIGNED_4
+            }
         }
     }
 }
@@ -314,8 +320,8 @@ const LEFTMOST: u64 = EACH << 15;
 
 /// Has, in the leftmost bit of each halfword, whether it may be that of a sensitive instruction.
 ///
-/// No sensitive one is ever missed. Others are taken for one, now and then: B98D, B928 and B2B0 agree in
-/// seven bits, and only these are compared.
+/// No sensitive one is ever missed. Others are taken for one, now and then: B98D, B928, B254 and B2B0 agree
+/// in six bits, and only these are compared.
 #[inline]
 const fn suspects<const ASSIST: bool>(doubleword: u64) -> u64 {
     /// Has a one in the leftmost bit of each halfword that is `value` in the bits `mask`, which do not
@@ -323,7 +329,7 @@ const fn suspects<const ASSIST: bool>(doubleword: u64) -> u64 {
     const fn equal(halfwords: u64, mask: u64, value: u64) -> u64 {
         LEFTMOST - ((halfwords & (mask * EACH)) ^ (value * EACH))
     }
-    let equal_to_one = equal(doubleword, 0x7442, 0x3000) | equal(doubleword, 0x7FFF, 0x6501);
+    let equal_to_one = equal(doubleword, 0x7402, 0x3000) | equal(doubleword, 0x7FFF, 0x6501);
     let equal_to_one = if ASSIST {
         // B900 to B93F.
         equal_to_one | equal(doubleword, 0x7FC0, 0x3900)
