@@ -79,7 +79,7 @@ pub fn enter<H: Hardware>(
         cpu.sampling.armed_at = 0;
         // A step was begun by setting the clock comparator.
         if cpu.sampling.step.is_some() {
-            end_step(cpu, configuration, hardware);
+            end_step(cpu, configuration, hardware, class);
         }
     }
 }
@@ -87,21 +87,42 @@ pub fn enter<H: Hardware>(
 /// By how many instructions the ways out differ at the most, with room to spare.
 const STEP_BACK: u64 = 16;
 
-/// Ends a step: sets the clock comparator again, closes the page that was open, and tries a little
+/// Ends a step: sets the clock comparator again, closes the pages that were open, and tries a little
 /// longer next time if nothing was executed yet.
+///
+/// An instruction with another access exception is still the one that the pages are open for: they stay
+/// open until that exception is resolved, or turns out to be the guest's.
 #[cold]
-fn end_step<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+fn end_step<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    class: Class,
+) {
     cpu.due |= Due::CLOCK;
-    if let Some(Step::Open(page, from)) = cpu.sampling.step.take() {
-        scanner::close(configuration, hardware, page);
-        // The way out is not always equally long, so the next step begins well before what was
-        // enough for this one: too early costs another try, too late would execute an instruction
-        // that the scanner has not seen.
-        cpu.sampling.step_lead = if cpu.psw.address == from {
-            cpu.sampling.step_lead + 1
-        } else {
-            cpu.sampling.step_lead.saturating_sub(STEP_BACK).max(1)
-        };
+    match cpu.sampling.step {
+        Some(Step::Open(_, from)) if class == Class::Program && access::at(cpu) == Some(from) => {}
+        Some(Step::Open(_, from)) => {
+            close_step(cpu, configuration, hardware);
+            // The way out is not always equally long, so the next step begins well before what was
+            // enough for this one: too early costs another try, too late would execute an instruction
+            // that the scanner has not seen.
+            cpu.sampling.step_lead = if cpu.psw.address == from {
+                cpu.sampling.step_lead + 1
+            } else {
+                cpu.sampling.step_lead.saturating_sub(STEP_BACK).max(1)
+            };
+        }
+        _ => cpu.sampling.step = None,
+    }
+}
+
+/// Closes the pages that a step has open, if it has any.
+fn close_step<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    if let Some(Step::Open(opened, _)) = cpu.sampling.step.take() {
+        for page in opened.pages() {
+            scanner::close(configuration, hardware, page);
+        }
     }
 }
 
@@ -117,6 +138,7 @@ pub fn program<H: Hardware>(
                 return instruction(cpu, configuration, hardware);
             }
         }
+        0x13 => return special_operation(cpu, configuration, hardware),
         code if is_access(code) => {
             if let Some(instruction) = access::access(cpu, configuration, hardware) {
                 return in_place(cpu, configuration, hardware, &instruction);
@@ -165,6 +187,28 @@ fn in_place<H: Hardware>(
     let performed = millicode::perform(cpu, configuration, hardware, instruction);
     // What the clock charges for the fetch is booked.
     conclude(cpu, configuration, hardware, performed, false, (0, false))
+}
+
+/// A special-operation exception. The machine below takes the guest's supervisor state for the problem
+/// state, in which MOVE WITH OPTIONAL SPECIFICATIONS must not store into the home space.
+#[cold]
+fn special_operation<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) -> Next {
+    if !cpu.psw.problem_state() {
+        let next = cpu.psw.address;
+        let length = u64::from(cpu.interruption.length());
+        cpu.psw.address = next.wrapping_sub(length) & cpu.psw.address_mask();
+        let found = text(cpu, configuration, hardware);
+        cpu.psw.address = next;
+        if let Ok((Instruction::Mvcos { .. }, _)) = found {
+            return instruction(cpu, configuration, hardware);
+        }
+    }
+    reflect(cpu, configuration, hardware);
+    Next::Run
 }
 
 /// Ends an instruction as its outcome says, and books what it counts: one if it completes, another

@@ -30,10 +30,29 @@ const FARTHEST: u64 = 1 << 44;
 /// A way to the guest and back that serves one purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// A page is open for one instruction: the page, and where that instruction stands.
-    Open(Absolute, u64),
+    /// Pages are open for one instruction, which stands there.
+    Open(Opened, u64),
     /// An event is tried once more ([`crate::guest::watch`]), and the clock must not cut it short.
     Again,
+}
+
+/// The pages that an instruction has its text in and stores into: its own two at most, and two of the
+/// target of an EXECUTE.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Opened([Option<Absolute>; 4]);
+
+impl Opened {
+    /// Adds a page.
+    pub fn add(&mut self, page: Absolute) {
+        if let Some(free) = self.0.iter_mut().find(|slot| slot.is_none()) {
+            *free = Some(page);
+        }
+    }
+
+    /// The pages.
+    pub fn pages(&self) -> impl Iterator<Item = Absolute> {
+        self.0.iter().flatten().copied()
+    }
 }
 
 /// When the next samples of a CPU are due, in cycles of its account.

@@ -6,7 +6,7 @@
 use crate::arch::address::{Absolute, PAGE, Real, Virtual};
 use crate::arch::bits::bit64;
 use crate::arch::control::asce::REAL_SPACE;
-use crate::arch::interruption::{Ending, ProgramInterruption as Exception, ending};
+use crate::arch::interruption::{Ending, ProgramInterruption as Exception, ending, is_access};
 use crate::arch::table::{TEID_ADDRESS, TEID_EXECUTION_PROTECTION, TEID_LOW_ADDRESS, TEID_STORE};
 use crate::guest::configuration::Configuration;
 use crate::guest::dat::{self, Access, Fault, Space, Translation};
@@ -14,12 +14,28 @@ use crate::guest::delivery;
 use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
 use crate::guest::scanner::{self, Entry, PageState};
-use crate::guest::schedule::Step;
+use crate::guest::schedule::{Opened, Step};
 use crate::guest::shadow;
-use crate::guest::storage;
+use crate::guest::storage::{self, Piece};
 use crate::guest::vcpu::{Text, Vcpu};
 use crate::guest::watch;
 use crate::insn::{self, Instruction};
+
+/// The address of the instruction that has met an access exception; `None` if it was something else.
+///
+/// Protection and addressing suppress, so the hardware advanced the address (for an instruction fetch
+/// by a made-up length, which is the one it stored).
+pub(super) fn at(cpu: &Vcpu) -> Option<u64> {
+    let (code, length) = (cpu.interruption.code(), cpu.interruption.length());
+    if !is_access(code) {
+        return None;
+    }
+    if ending(code) == Ending::Suppression {
+        let at = cpu.psw.address.wrapping_sub(u64::from(length));
+        return Some(at & cpu.psw.address_mask());
+    }
+    Some(cpu.psw.address)
+}
 
 /// An access exception. Gives an instruction that is to be performed where it stands.
 pub(super) fn access<H: Hardware>(
@@ -30,16 +46,15 @@ pub(super) fn access<H: Hardware>(
     let length = cpu.interruption.length();
     let code = cpu.interruption.code();
     let problem = cpu.psw.problem_state();
-    // Back to the instruction itself: protection and addressing suppress, so the hardware advanced
-    // the address (for an instruction fetch by a made-up length, which is the one it stored).
-    if ending(code) == Ending::Suppression {
-        cpu.psw.address = cpu.psw.address.wrapping_sub(u64::from(length)) & cpu.psw.address_mask();
+    if let Some(at) = at(cpu) {
+        cpu.psw.address = at;
     }
     cpu.account
         .correct(0, configuration.charges.of(code), problem);
     match resolve(cpu, configuration, hardware) {
         Ok(instruction) => instruction,
         Err(fault) => {
+            super::close_step(cpu, configuration, hardware);
             // A made-up length is no length: an instruction that could not be fetched has none here.
             delivery::program(cpu, configuration, hardware, fault, length);
             None
@@ -62,8 +77,10 @@ fn resolve<H: Hardware>(
     let executing = if protection {
         kind == TEID_EXECUTION_PROTECTION
     } else {
-        // A page that holds the instruction itself is missed by the instruction fetch first.
+        // A page that holds the instruction itself is missed by the instruction fetch first. In the
+        // secondary-space mode the same address of an operand is that of another page.
         at == Virtual(cpu.psw.address).page()
+            && (!cpu.psw.dat() || teid & 3 == Space::of(cpu, Access::Execute) as u64)
     };
     let access = if executing {
         Access::Execute
@@ -108,10 +125,15 @@ fn resolve<H: Hardware>(
             scanner::make_executable(configuration, hardware, absolute, entry);
         }
         (Access::Store, PageState::Text | PageState::Copied(_)) => {
-            if cpu.psw.address & !0xFFF == at.0 {
-                // The instruction stores into the page that it stands in.
+            if holds_text(cpu, configuration, hardware, absolute.page()) {
+                // The instruction stores into the page that it stands in, by whatever address.
                 scanner::open(configuration, hardware, absolute);
-                cpu.sampling.step = Some(Step::Open(absolute.page(), cpu.psw.address));
+                let mut opened = match cpu.sampling.step {
+                    Some(Step::Open(opened, _)) => opened,
+                    _ => Opened::default(),
+                };
+                opened.add(absolute.page());
+                cpu.sampling.step = Some(Step::Open(opened, cpu.psw.address));
                 cpu.due |= Due::CLOCK;
             } else {
                 scanner::store_into(configuration, hardware, absolute);
@@ -132,6 +154,9 @@ fn resolve<H: Hardware>(
             watch::enter
         };
         enter(cpu, configuration, hardware, at, page, place, identity);
+    } else if access == Access::Execute && at == cpu.watch.page() {
+        // It is another page now, or has changed: nothing in it is to be told.
+        watch::leave(cpu, configuration, hardware);
     }
     if let Some((_, asce)) = space {
         shadow::fill(cpu, configuration, hardware, asce, at, &translation, access);
@@ -176,6 +201,45 @@ fn privileged<H: Hardware>(
     Some(instruction)
 }
 
+/// Whether the instruction at the PSW's address, or the target that it executes, has any of its bytes in
+/// the absolute page.
+#[cold]
+fn holds_text<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    page: Absolute,
+) -> bool {
+    let here = Virtual(cpu.psw.address);
+    let Ok(text) = storage::text(cpu, configuration, hardware) else {
+        return false;
+    };
+    let target = target_of(cpu, &text.bytes)
+        .and_then(|at| Some((at, storage::text_at(cpu, configuration, hardware, at).ok()?)));
+    [Some((here, text)), target]
+        .into_iter()
+        .flatten()
+        .any(|(at, text)| {
+            let length = u64::from(text.length);
+            storage::resolve(cpu, configuration, hardware, at, length, Access::Execute).is_ok_and(
+                |claim| {
+                    let reaches = |piece: Piece| piece.length != 0 && piece.at.page() == page;
+                    reaches(claim.first) || reaches(claim.second)
+                },
+            )
+        })
+}
+
+/// The address of the target, if the instruction at the PSW's address is an EXECUTE.
+fn target_of(cpu: &Vcpu, bytes: &[u8; 6]) -> Option<Virtual> {
+    let target = match insn::decode(bytes) {
+        Instruction::Ex { second, .. } => second.address(&cpu.general),
+        Instruction::Exrl { ri2, .. } => cpu.psw.address.wrapping_add_signed(ri2.bytes()),
+        _ => return None,
+    };
+    Some(Virtual(target & cpu.psw.address_mask()))
+}
+
 /// Where execution enters the page at `at`: at the PSW's address, at the target of an EXECUTE there,
 /// or in the middle of an instruction that began on the page before.
 #[cold]
@@ -192,12 +256,7 @@ fn entry_of<H: Hardware>(
     let Ok(text) = storage::text(cpu, configuration, hardware) else {
         return Entry::Carried(0);
     };
-    let target = match insn::decode(&text.bytes) {
-        Instruction::Ex { second, .. } => Some(second.address(&cpu.general)),
-        Instruction::Exrl { ri2, .. } => Some(here.0.wrapping_add_signed(ri2.bytes())),
-        _ => None,
-    };
-    match target.map(|target| Virtual(target & cpu.psw.address_mask())) {
+    match target_of(cpu, &text.bytes) {
         Some(target) if target.page() == at.page() => Entry::At(target.byte_index() as usize),
         _ => {
             let carried = here
