@@ -251,3 +251,105 @@ fn any_tables_are_walked_as_a_second_walk_walks_them() {
     }
     assert!(seen.borrow()[&None] > 600, "{seen:?}");
 }
+
+/// A generator of numbers (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 20) % n
+    }
+}
+
+/// Where table `n` of a level stands.
+const fn table(level: u64, n: u64) -> u64 {
+    0x4_0000 + (level * 4 + n) * 0x4000
+}
+
+/// Tables of every level that lead to one another, in many ways.
+///
+/// Each level has four tables of 16 KiB from 40000 on, the page tables stand below; four indices of each
+/// are used.
+fn tables(random: &mut Random, bench: &mut Bench) -> [[u64; 4]; 5] {
+    let mut used = [[0, 1, 0, 2047]; 5];
+    used[4] = [0, 1, 0, 255];
+    for (level, used) in used.iter_mut().enumerate() {
+        used[2] = random.below(if level == 4 { 256 } else { 2048 });
+    }
+    bench.hardware.storage.fill(0x20);
+    for (level, n) in (0..4).flat_map(|level| (0..4).map(move |n| (level, n))) {
+        for index in used[level as usize] {
+            let mut value = if level == 0 {
+                (0x2_0000 + random.below(8) * 0x800) | random.below(2) << 9
+            } else {
+                let length = [3, 3, 3, 2, 1, 0][random.below(6) as usize];
+                let offset = [0, 0, 0, 0, 1, 3][random.below(6) as usize];
+                table(level - 1, random.below(4)) | offset << 6 | level << 2 | length
+            };
+            if random.below(12) == 0 {
+                value ^= 1 << random.below(64);
+            }
+            bench.set_doublewords(table(level, n) + index * 8, &[value]);
+        }
+    }
+    for (n, index) in (0..8).flat_map(|n| used[4].map(|index| (n, index))) {
+        let bits = [0, 0, 0, 0x100, 0x200, 0x400, 0x800, 0xFF][random.below(8) as usize];
+        let value = random.below(0x120) << 12 | bits;
+        bench.set_doublewords(0x2_0000 + n * 0x800 + index * 8, &[value]);
+    }
+    used
+}
+
+#[test]
+fn a_million_addresses_are_translated_as_the_second_walk_translates_them() {
+    let mut random = Random(7);
+    let mut bench = Bench::with_storage(1 << 20);
+    bench.cpu.control[0] |= CR0_INSTRUCTION_EXECUTION_PROTECTION;
+    let (mut translated, mut refused) = (0_u32, 0_u32);
+    for world in 0..500 {
+        let used = tables(&mut random, &mut bench);
+        bench.cpu.prefix = random.below(30) * 8192;
+        for step in 0..2_000 {
+            let level = random.below(4);
+            let mut at = used[4][random.below(4) as usize] << 12 | random.below(4096);
+            for (n, used) in used[..=level as usize].iter().enumerate() {
+                at |= used[random.below(4) as usize] << (20 + 11 * n);
+            }
+            let mut asce = table(level, random.below(4)) | level << 2 | 3;
+            if random.below(16) == 0 {
+                asce ^= 1 << random.below(64);
+            }
+            let Bench {
+                cpu,
+                configuration,
+                hardware,
+            } = &bench;
+            let found = walk(cpu, configuration, hardware, asce, Virtual(at))
+                .map(|found| (found.real.0, found.protected, found.execution_protected))
+                .map_err(|stop| stop.interruption.code());
+            let model = Model {
+                storage: &hardware.storage,
+                prefix: cpu.prefix,
+                asce,
+                at,
+            };
+            assert_eq!(
+                found,
+                model.walk(),
+                "world {world}, step {step}: {at:x} by {asce:x}"
+            );
+            if found.is_ok() {
+                translated += 1;
+            } else {
+                refused += 1;
+            }
+        }
+    }
+    assert!(
+        translated > 100_000 && refused > 100_000,
+        "{translated}, {refused}"
+    );
+}
