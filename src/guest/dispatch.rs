@@ -12,7 +12,7 @@ use crate::arch::interruption::{
 use crate::arch::psw::{self, Psw};
 use crate::guest::account::Mode;
 use crate::guest::configuration::Configuration;
-use crate::guest::dat::{Access, Fault};
+use crate::guest::dat::Fault;
 use crate::guest::delivery::{self, Condition, PER_EVENT};
 use crate::guest::due::Due;
 use crate::guest::epoch;
@@ -268,18 +268,10 @@ fn text<H: Hardware>(
     hardware: &H,
 ) -> Result<(Instruction, bool), Fault> {
     let at = Virtual(cpu.psw.address);
-    if let Some(bytes) = storage::kept_text(cpu, hardware, at) {
-        cpu.text = Text {
-            bytes,
-            length: insn::length(bytes[0]) as u8,
-            executed: false,
-        };
-    } else {
-        cpu.text = storage::text(cpu, configuration, hardware)?;
-        // The next trap of this page finds it at once.
-        let first = storage::resolve(cpu, configuration, hardware, at, 1, Access::Execute)?.first;
-        cpu.keep_text(at, first.at);
-    }
+    cpu.text = match storage::kept_text(cpu, hardware, at) {
+        Some(bytes) => Text::of(bytes),
+        None => storage::text(cpu, configuration, hardware)?,
+    };
     match insn::decode(&cpu.text.bytes) {
         Instruction::Ex { r1, second } => {
             let target = second.address(&cpu.general) & cpu.psw.address_mask();

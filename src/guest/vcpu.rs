@@ -16,6 +16,7 @@ use crate::guest::schedule::Schedule;
 use crate::guest::shadow::Shadow;
 use crate::guest::threads::Thread;
 use crate::guest::watch::Watch;
+use crate::insn;
 use core::cell::Cell;
 
 /// Whether a CPU fetches instructions.
@@ -89,6 +90,19 @@ pub struct Text {
     pub length: u8,
     /// Whether the instruction is the target of an EXECUTE.
     pub executed: bool,
+}
+
+impl Text {
+    /// An instruction that is not the target of an EXECUTE.
+    #[must_use]
+    #[inline(always)]
+    pub const fn of(bytes: [u8; 6]) -> Self {
+        Self {
+            bytes,
+            length: insn::length(bytes[0]) as u8,
+            executed: false,
+        }
+    }
 }
 
 /// A page whose translation is kept.

@@ -3,7 +3,7 @@
 //! Each is first put to the guest's own tables. A translation that the shadow has not had yet, a first
 //! execution and a store into an executed page are ours; what the guest's tables also refuse is its own.
 
-use crate::arch::address::{Absolute, PAGE, Real, Virtual};
+use crate::arch::address::{Absolute, Real, Virtual};
 use crate::arch::bits::bit64;
 use crate::arch::control::asce::REAL_SPACE;
 use crate::arch::interruption::{Ending, ProgramInterruption as Exception, ending, is_access};
@@ -179,25 +179,15 @@ fn privileged<H: Hardware>(
     page: Absolute,
 ) -> Option<Instruction> {
     let here = Virtual(cpu.psw.address);
-    // It is fetched as a doubleword.
-    if here.page() != at
-        || here.0 & 1 != 0
-        || here.byte_index() > PAGE - 8
-        || cpu.psw.problem_state()
-    {
+    if here.page() != at || !storage::is_within_a_page(here) || cpu.psw.problem_state() {
         return None;
     }
     let place = page.page().offset(here.byte_index());
-    let [bytes @ .., _, _] = hardware.load_u64(place).to_be_bytes();
+    let bytes = storage::text_within_a_page(hardware, place);
     let instruction = insn::decode_common(&bytes)?;
-    let length = insn::length(bytes[0]) as u8;
-    cpu.text = Text {
-        bytes,
-        length,
-        executed: false,
-    };
+    cpu.text = Text::of(bytes);
     let code = Exception::PrivilegedOperation.code();
-    cpu.interruption.cause = u32::from(length) << 16 | u32::from(code);
+    cpu.interruption.cause = u32::from(cpu.text.length) << 16 | u32::from(code);
     Some(instruction)
 }
 

@@ -1,24 +1,37 @@
 //! Instruction text, by the guest's own translation.
 
 use super::resolve;
-use crate::arch::address::{PAGE, Real, Virtual};
+use crate::arch::address::{Absolute, PAGE, Virtual};
 use crate::arch::interruption::ProgramInterruption;
 use crate::guest::configuration::Configuration;
-use crate::guest::dat::{self, Access, Fault, Space};
+use crate::guest::dat::{Access, Fault};
 use crate::guest::hardware::Hardware;
 use crate::guest::vcpu::{Text, Vcpu};
 use crate::insn;
+
+/// Whether an instruction may stand at an address, and well before the end of its page.
+#[inline(always)]
+pub const fn is_within_a_page(at: Virtual) -> bool {
+    // It is fetched as a doubleword; and at an odd address there is no instruction.
+    at.byte_index() <= PAGE - 8 && at.0 & 1 == 0
+}
+
+/// The text of an instruction, for whose address [`is_within_a_page`] holds, at an absolute address of
+/// the guest's storage.
+#[inline(always)]
+pub fn text_within_a_page<H: Hardware>(hardware: &H, at: Absolute) -> [u8; 6] {
+    let [text @ .., _, _] = hardware.load_u64(at).to_be_bytes();
+    text
+}
 
 /// The text of an instruction that the hardware has fetched, if its page is kept and it stands well
 /// before the end of the page.
 #[inline(always)]
 pub fn kept_text<H: Hardware>(cpu: &Vcpu, hardware: &H, at: Virtual) -> Option<[u8; 6]> {
-    // It is fetched as a doubleword; and at an odd address there is no instruction.
-    if at.byte_index() > PAGE - 8 || at.0 & 1 != 0 {
+    if !is_within_a_page(at) {
         return None;
     }
-    let [text @ .., _, _] = hardware.load_u64(cpu.kept_text(at)?).to_be_bytes();
-    Some(text)
+    Some(text_within_a_page(hardware, cpu.kept_text(at)?))
 }
 
 /// Translates and keeps the page of an instruction that the hardware has fetched; whether [`kept_text`] has
@@ -30,21 +43,9 @@ pub fn keep_text<H: Hardware>(
     hardware: &H,
     at: Virtual,
 ) -> bool {
-    let real = if cpu.psw.dat() {
-        let space = Space::of(cpu, Access::Execute);
-        let asce = space.asce(cpu);
-        match dat::walk(cpu, configuration, hardware, asce, at) {
-            Ok(found) if !found.execution_protected => found.real,
-            _ => return false,
-        }
-    } else {
-        Real(at.0)
-    };
-    let place = cpu.absolute(real);
-    if !configuration.holds(place.page(), PAGE) {
-        return false;
-    }
-    cpu.keep_text(at, place);
+    let found = resolve(cpu, configuration, hardware, at, 1, Access::Execute);
+    let Ok(found) = found else { return false };
+    cpu.keep_text(at, found.first.at);
     kept_text(cpu, hardware, at).is_some()
 }
 
@@ -97,9 +98,5 @@ pub fn text_at<H: Hardware>(
         beyond.load(hardware, &mut bytes[here as usize..usize::from(length)]);
     }
     bytes[usize::from(length)..].fill(0);
-    Ok(Text {
-        bytes,
-        length,
-        executed: false,
-    })
+    Ok(Text::of(bytes))
 }
