@@ -184,6 +184,20 @@ pub struct Translation {
     pub execution_protected: bool,
 }
 
+impl Translation {
+    /// The translation of an address that no table translates: with DAT off, or in a real space.
+    #[must_use]
+    #[inline(always)]
+    pub const fn untranslated(at: Virtual) -> Self {
+        Self {
+            real: Real(at.0),
+            entry: Real(0),
+            protected: false,
+            execution_protected: false,
+        }
+    }
+}
+
 /// Why a walk found no real address, and at which entry it stopped.
 ///
 /// LOAD REAL ADDRESS shows the entry to the program; an access shows only the interruption.
@@ -246,12 +260,7 @@ pub fn walk<H: Hardware>(
 ) -> Result<Translation, Stop> {
     use ProgramInterruption as P;
     if asce & control::REAL_SPACE != 0 {
-        return Ok(Translation {
-            real: Real(at.0),
-            entry: Real(0),
-            protected: false,
-            execution_protected: false,
-        });
+        return Ok(Translation::untranslated(at));
     }
     // One table after the other, each with the part of the address that is its index; `level` is
     // the type of the table (3 region first, 2 second, 1 third, 0 segment).

@@ -171,8 +171,15 @@ fn instruction<H: Hardware>(
     if executed {
         charged += i64::from(configuration.charges.execute);
     }
-    let charged = (charged, executed);
-    conclude(cpu, configuration, hardware, performed, problem, charged)
+    conclude(
+        cpu,
+        configuration,
+        hardware,
+        performed,
+        problem,
+        charged,
+        executed,
+    )
 }
 
 /// Performs a privileged instruction that the hardware could not fetch, from a page that stays data. The
@@ -186,7 +193,7 @@ fn in_place<H: Hardware>(
 ) -> Next {
     let performed = millicode::perform(cpu, configuration, hardware, instruction);
     // What the clock charges for the fetch is booked.
-    conclude(cpu, configuration, hardware, performed, false, (0, false))
+    conclude(cpu, configuration, hardware, performed, false, 0, false)
 }
 
 /// A special-operation exception. The machine below takes the guest's supervisor state for the problem
@@ -220,7 +227,8 @@ fn conclude<H: Hardware>(
     hardware: &mut H,
     performed: Performed,
     problem: bool,
-    (charged, executed): (i64, bool),
+    charged: i64,
+    executed: bool,
 ) -> Next {
     let (code, length) = (cpu.interruption.code(), cpu.interruption.length());
     let should = match performed {

@@ -318,16 +318,7 @@ fn a_real_space_is_translated_by_no_table_and_protects_nothing() {
     let bench = bench();
     let real_space = control::REAL_SPACE | !0xFFF;
     let found = go(&bench, real_space, AT, Access::Store).unwrap();
-    let real = Real(AT.0);
-    assert_eq!(
-        found,
-        Translation {
-            real,
-            entry: found.entry,
-            protected: false,
-            execution_protected: false
-        }
-    );
+    assert_eq!(found, Translation::untranslated(AT));
 }
 
 #[test]

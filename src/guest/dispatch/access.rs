@@ -3,7 +3,7 @@
 //! Each is first put to the guest's own tables. A translation that the shadow has not had yet, a first
 //! execution and a store into an executed page are ours; what the guest's tables also refuse is its own.
 
-use crate::arch::address::{Absolute, Real, Virtual};
+use crate::arch::address::{Absolute, Virtual};
 use crate::arch::bits::bit64;
 use crate::arch::control::asce::REAL_SPACE;
 use crate::arch::interruption::{Ending, ProgramInterruption as Exception, ending, is_access};
@@ -105,13 +105,7 @@ fn resolve<H: Hardware>(
         if protection && kind == TEID_LOW_ADDRESS {
             return Err(Fault::low_address_protection(at, Space::Primary));
         }
-        let real = Translation {
-            real: Real(at.0),
-            entry: Real(0),
-            protected: false,
-            execution_protected: false,
-        };
-        (real, None)
+        (Translation::untranslated(at), None)
     };
     let absolute = cpu.absolute(translation.real);
     storage::checked_absolute(configuration, absolute.page(), 4096)?;
