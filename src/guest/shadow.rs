@@ -14,8 +14,12 @@
 //! | the state of a page frame ([`page_changed`])        | the entries that map the frame                     |
 //! | a guest's page-table entry (IPTE)                   | the entries that were filled from it               |
 //! | a guest's address space (IDTE that clears by ASCE)  | the spaces with this origin                        |
-//! | region- or segment-table entries (IDTE), or CSP(G)  | everything, on all CPUs                            |
-//! | nothing that is told (PTLB, a new prefix)           | everything, on this CPU                            |
+//! | region- or segment-table entries (IDTE), or CSP(G)  | on all CPUs, what the tables say no more           |
+//! | nothing that is told (PTLB)                         | on this CPU, what the tables say no more           |
+//! | the prefix                                          | everything, on this CPU                            |
+//!
+//! What the tables say no more is found by looking while little was filled, and is everything after that
+//! (`renewal`).
 //!
 //! So each page frame leads to the entries that map it, and each of the guest's page tables to the shadow
 //! page tables that were filled from it (`pool`). A CPU changes its own tables alone, and learns from

@@ -45,12 +45,7 @@ impl Default for Recent {
         let nothing = Filled {
             guest: 0,
             at: Virtual(0),
-            translation: Translation {
-                real: Real(0),
-                entry: Real(0),
-                protected: false,
-                execution_protected: false,
-            },
+            translation: Translation::untranslated(Virtual(0)),
             entry: Real(0),
         };
         Self {
@@ -81,8 +76,19 @@ impl Recent {
     }
 }
 
-/// Purges this CPU's DAT-on shadow of everything that the guest's tables do not say now.
+/// Purges this CPU's DAT-on shadow, and what is kept for millicode, of everything that the guest's tables
+/// do not say now.
 pub fn renew<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    renew_entries(cpu, configuration, hardware);
+    forget_what_has_moved(cpu, configuration, hardware);
+}
+
+/// Purges this CPU's DAT-on shadow of everything that the guest's tables do not say now.
+pub(super) fn renew_entries<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) {
     if cpu.shadow.recent.count > REMEMBERED {
         cpu.forget_translations();
         empty(cpu, configuration, hardware);
@@ -105,7 +111,6 @@ pub fn renew<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
         left += 1;
     }
     cpu.shadow.recent.count = left;
-    forget_what_has_moved(cpu, configuration, hardware);
 }
 
 /// Forgets the translations kept for millicode that the guest's tables do not say any more.

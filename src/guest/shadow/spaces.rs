@@ -6,7 +6,7 @@
 
 use super::identity::identity_asce;
 use super::pool::{Pool, UNIT_LENGTH};
-use super::renewal::{Filled, forget_what_has_moved, renew};
+use super::renewal::{Filled, forget_what_has_moved, renew_entries};
 use super::requests::Request;
 use super::watching::is_allowed;
 use super::{entry, stale};
@@ -263,10 +263,7 @@ pub(super) fn catch_up<H: Hardware>(
                 cpu.forget_operands_in(at);
                 pool.invalidate_frame(hardware, at);
             }
-            Request::Entry(at) => {
-                forget_what_has_moved(cpu, configuration, hardware);
-                pool.invalidate_entry(hardware, at);
-            }
+            Request::Entry(at) => pool.invalidate_entry(hardware, at),
             Request::Space(origin) => {
                 cpu.forget_translations();
                 for at in 0..SPACES {
@@ -275,8 +272,11 @@ pub(super) fn catch_up<H: Hardware>(
                     }
                 }
             }
-            Request::All => renew(cpu, configuration, hardware),
+            Request::All => renew_entries(cpu, configuration, hardware),
         }
+    }
+    if purged {
+        forget_what_has_moved(cpu, configuration, hardware);
     }
     purged
 }
