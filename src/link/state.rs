@@ -224,7 +224,7 @@ payload! {
     Traps = 10, 24 bytes {
         /// CPU address.
         cpu: U16,
-        /// Number of a [`Cause`](crate::link::tally::Cause).
+        /// Number of a [`Cause`].
         cause: u8,
         /// Zero.
         reserved: u8,

@@ -1,7 +1,7 @@
 //! What the machine costs a Linux: host time beside bare QEMU, and instructions.
 //!
 //! Above the machine and on bare QEMU the same kernel, the same first file system and the same script run under
-//! the same clock. The script ([`SCRIPT`]) writes a line before each of its parts, and the host's time is taken when
+//! the same clock. The script (`linux/script.sh`) writes a line before each of its parts, and the host's time is taken when
 //! it arrives, so that one boot times all parts. What takes how many instructions is exact: the machine counts
 //! its own beside the guest's, and a part is what a run with it has more than one without. The traps are counted in
 //! runs of their own, because counting is work as well.

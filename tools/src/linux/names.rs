@@ -1,7 +1,7 @@
 //! The routines of a kernel and of the boot stage before it.
 //!
 //! The boot stage unpacks the kernel and runs at its own addresses; for its backtraces it has a list of its
-//! routines, each a string "address length name". The kernel has [`kallsyms`](super::kallsyms); what it has
+//! routines, each a string "address length name". The kernel has [`kallsyms`]; what it has
 //! there beside routines is left out. A file of the user's own takes the place of that.
 
 use std::{fs, path::Path};
