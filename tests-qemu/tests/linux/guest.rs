@@ -39,7 +39,6 @@ pub fn boots(directory: &Path, arguments: &[&str]) -> Said {
 pub fn initrd() -> Vec<u8> {
     let cache = Cache::of_user().unwrap();
     let debian = packages::programs(&cache, &Progress::Plain).unwrap();
-    let mut archive = initramfs::of_tree(&debian).unwrap();
     let built = build::build_programs(&Progress::Plain).unwrap();
     let tree = TempDir::new().unwrap();
     let programs = tree.path().join("usr/bin");
@@ -47,10 +46,8 @@ pub fn initrd() -> Vec<u8> {
     for name in PROGRAMS {
         fs::copy(built.join(name), programs.join(name)).unwrap();
     }
-    // One part of an archive begins on such a boundary.
-    archive.resize(archive.len().next_multiple_of(4), 0);
-    archive.extend(initramfs::of_tree(tree.path()).unwrap());
-    archive
+    let [debian, ours] = [&debian, tree.path()].map(|tree| initramfs::of_tree(tree).unwrap());
+    initramfs::followed(debian, &ours)
 }
 
 /// A guest, before it is started.

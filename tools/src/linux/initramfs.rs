@@ -89,7 +89,7 @@ fn quote(word: &str) -> String {
 }
 
 /// The archive of a guest: `base`, and the work on top of it.
-pub fn with_work(mut base: Vec<u8>, work: &Work) -> Result<Vec<u8>> {
+pub fn with_work(base: Vec<u8>, work: &Work) -> Result<Vec<u8>> {
     let mut nodes = BTreeMap::from([
         ("millimeter".to_owned(), Node::Directory),
         (
@@ -126,9 +126,15 @@ pub fn with_work(mut base: Vec<u8>, work: &Work) -> Result<Vec<u8>> {
         let script = include_bytes!("profile.sh").to_vec();
         nodes.insert("millimeter/profile.sh".to_owned(), Node::File(script));
     }
+    Ok(followed(base, &archive(&nodes)?))
+}
+
+/// An archive with another one on top of it: of files with the same name the other's is there.
+#[must_use]
+pub fn followed(mut base: Vec<u8>, by: &[u8]) -> Vec<u8> {
     base.resize(base.len().next_multiple_of(ALIGNMENT), 0);
-    base.extend(archive(&nodes)?);
-    Ok(base)
+    base.extend_from_slice(by);
+    base
 }
 
 /// An archive of a tree of programs and libraries, with a shell.
