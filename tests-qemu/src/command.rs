@@ -68,6 +68,21 @@ pub struct Said {
     pub error: String,
 }
 
+impl Said {
+    /// Ends the test unless the command ended with this exit code and its errors have all of these words.
+    #[track_caller]
+    pub fn complains(&self, code: i32, words: &[&str]) {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        for word in words {
+            assert!(
+                self.error.contains(word),
+                "it does not say {word}:\n{}",
+                self.error
+            );
+        }
+    }
+}
+
 /// The command with these arguments, not yet started.
 pub fn measure(arguments: &[&str]) -> Result<Command> {
     let mut command = Command::new(program()?);

@@ -26,19 +26,12 @@ fn said(arguments: &[&str]) -> Said {
 }
 
 /// The command must refuse these arguments and say these words.
+#[track_caller]
 fn refuses(arguments: &[&str], words: &[&str]) {
     let directory = TempDir::new().unwrap();
     let mut command = command::measure(arguments).unwrap();
     command.current_dir(directory.path());
-    let said = command::said(command).unwrap();
-    assert_eq!(said.code, Some(2), "{arguments:?}: {said:?}");
-    for word in words {
-        assert!(
-            said.error.contains(word),
-            "{arguments:?} does not say {word}:\n{}",
-            said.error
-        );
-    }
+    command::said(command).unwrap().complains(2, words);
 }
 
 #[test]

@@ -14,11 +14,11 @@ fn a_guest_that_panics_is_told_with_its_last_words() {
         directory.path(),
         &["--append", "rdinit=/usr/bin/lscpumf", "--", "true"],
     );
-    assert_eq!(said.code, Some(3), "{said:?}");
+    said.complains(
+        3,
+        &["disabled wait", "Attempted to kill init", "console.txt"],
+    );
     assert_eq!(said.output, "");
-    for words in ["disabled wait", "Attempted to kill init", "console.txt"] {
-        assert!(said.error.contains(words), "{words}:\n{}", said.error);
-    }
 }
 
 #[test]
@@ -38,10 +38,10 @@ fn a_guest_that_loops_is_ended_and_what_it_said_and_its_samples_are_kept() {
     let mut command = command::measure(&loops).unwrap();
     command.current_dir(directory.path());
     let said = command::said(command).unwrap();
-    assert_eq!(said.code, Some(2), "{said:?}");
-    for words in ["lasted too long", "millimeter: command", "console.txt"] {
-        assert!(said.error.contains(words), "{words}:\n{}", said.error);
-    }
+    said.complains(
+        2,
+        &["lasted too long", "millimeter: command", "console.txt"],
+    );
     assert!(said.output.starts_with("begin\n"), "{}", said.output);
     let kept = |name: &str| fs::read(directory.path().join("run").join(name)).unwrap();
     assert!(String::from_utf8_lossy(&kept("console.txt")).contains("begin"));
@@ -65,10 +65,7 @@ fn a_guest_that_double_faults_is_told_so() {
         directory.path(),
         &["--kernel", "kernel", "--initrd", "initrd", "--", "true"],
     );
-    assert_eq!(said.code, Some(3), "{said:?}");
-    for words in ["program-interruption handler", "0000000000011000"] {
-        assert!(said.error.contains(words), "{words}:\n{}", said.error);
-    }
+    said.complains(3, &["program-interruption handler", "0000000000011000"]);
 }
 
 #[test]
@@ -110,15 +107,7 @@ fn what_cannot_be_booted_is_refused_before_anything_starts() {
         (&["--script", "absent"], &["cannot read the script absent"]),
         (&["--disk", "text", "--", "ls"], &["leave --disk out"]),
     ] {
-        let said = said(directory.path(), arguments);
-        assert_eq!(said.code, Some(2), "{arguments:?}: {said:?}");
-        for word in words {
-            assert!(
-                said.error.contains(word),
-                "{arguments:?} does not say {word}:\n{}",
-                said.error
-            );
-        }
+        said(directory.path(), arguments).complains(2, words);
     }
     // Nothing was made for a run.
     assert!(!directory.path().join("millimeter-linux-1").exists());
@@ -135,14 +124,14 @@ fn a_source_that_cannot_be_reached_is_named_with_what_helps() {
         .env("http_proxy", "http://127.0.0.1:9")
         .env("https_proxy", "http://127.0.0.1:9");
     let said = command::said(command).unwrap();
-    assert_eq!(said.code, Some(2), "{said:?}");
-    for words in [
-        "apt-get could not get",
-        "What helps",
-        "--kernel and --initrd",
-    ] {
-        assert!(said.error.contains(words), "{words}:\n{}", said.error);
-    }
+    said.complains(
+        2,
+        &[
+            "apt-get could not get",
+            "What helps",
+            "--kernel and --initrd",
+        ],
+    );
     let left = fs::read_dir(directory.path().join("millimeter/linux")).unwrap();
     let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["lock"]);
