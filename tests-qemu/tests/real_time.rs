@@ -21,16 +21,13 @@ fn real_time_mode_gives_a_profile_and_authorizes_no_counter_set() {
     let report = &outcome.report;
     assert_eq!(report.record.mode_found(), "real-time");
     assert!(report.taken() > 100, "only {} samples", report.taken());
-    // A host that is very busy makes the guest's own interruption handler hot.
-    let hottest: Vec<&str> = report
-        .hot
-        .iter()
-        .take(2)
-        .map(|of| of.symbol.as_str())
-        .collect();
+    // Which routine is the hottest is the host's affair, too: the busier it is, the more samples the guest's
+    // interruption handler gets. But of its work there is always so much.
+    let hash = report.hot.iter().find(|of| of.symbol.contains("hash"));
     assert!(
-        hottest.iter().any(|symbol| symbol.contains("hash")),
-        "the hottest are {hottest:?}"
+        hash.is_some_and(|hash| hash.samples > 100),
+        "{:?}",
+        report.hot
     );
     assert!(
         report.counters.iter().all(|set| !set.authorized),
