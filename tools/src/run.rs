@@ -79,22 +79,27 @@ pub fn run_with(
     progress: &Progress,
     person: Option<Person<'_>>,
 ) -> Result<RunOutcome> {
+    let qemu = ready(options, progress)?;
+    let guest = Guest::find(&options.guest, progress)?;
+    run_guest(&qemu, &guest, options, progress, person)
+}
+
+/// What comes before everything else, since it may take long in vain: the options go together, this computer
+/// has what a run needs, and its QEMU is one.
+pub fn ready(options: &RunOptions, progress: &Progress) -> Result<Qemu> {
     options.check()?;
     doctor::provide(options.qemu.as_deref(), progress)?;
-    let guest = Guest::find(&options.guest, progress)?;
-    run_guest(&guest, options, progress, person)
+    Qemu::locate(options.qemu.as_deref())
 }
 
 /// Runs a guest that has been found.
 pub fn run_guest(
+    qemu: &Qemu,
     guest: &Guest,
     options: &RunOptions,
     progress: &Progress,
     person: Option<Person<'_>>,
 ) -> Result<RunOutcome> {
-    options.check()?;
-    doctor::provide(options.qemu.as_deref(), progress)?;
-    let qemu = Qemu::locate(options.qemu.as_deref())?;
     let cpus = options.cpus_for(guest)?;
     let plan = stage::plan(guest, options)?;
     let image = build::build_image(progress)?;

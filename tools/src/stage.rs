@@ -44,7 +44,6 @@ pub struct Plan {
 
 /// Decides what lies where.
 pub fn plan(guest: &Guest, options: &RunOptions) -> Result<Plan> {
-    options.check()?;
     let mut block = LoaderBlock::new();
     block.set_name(&guest.name);
     block.flags = (flags::FRAMES

@@ -10,10 +10,11 @@ use anyhow::{Result, bail};
 use millimeter::link::state::Mode;
 
 use crate::{
-    doctor, interrupt,
+    interrupt,
     linux::{self, LinuxOptions},
     progress::Progress,
-    qemu::{Heard, Qemu, Running, Setup},
+    qemu::{Heard, Running, Setup},
+    run,
 };
 
 /// How long silence lasts before it is looked whether the run goes on.
@@ -27,8 +28,7 @@ pub fn run(
     progress: &Progress,
     out: &mut dyn Write,
 ) -> Result<Instant> {
-    doctor::provide(options.run.qemu.as_deref(), progress)?;
-    let qemu = Qemu::locate(options.run.qemu.as_deref())?;
+    let qemu = run::ready(&options.run, progress)?;
     let prepared = linux::prepare(options, progress)?;
     let initrd = tempfile::NamedTempFile::new()?;
     fs::write(initrd.path(), &prepared.initrd)?;

@@ -232,7 +232,7 @@ pub fn run(
     progress: &Progress,
     out: &mut dyn Write,
 ) -> Result<LinuxOutcome> {
-    options.run.check()?;
+    let qemu = run::ready(&options.run, progress)?;
     let Prepared {
         kernel,
         initrd,
@@ -275,7 +275,7 @@ pub fn run(
         input,
         screen: &mut screen,
     };
-    let run = run::run_guest(&guest, &run_options, progress, Some(person));
+    let run = run::run_guest(&qemu, &guest, &run_options, progress, Some(person));
     drop(raw);
     Ok(LinuxOutcome {
         run: run?,
