@@ -180,3 +180,14 @@ pub fn sum_of_the_rest() -> u64 {
     .flat_map(|(from, to)| (from..to).step_by(8))
     .fold(0, |sum: u64, at| sum.rotate_left(5).wrapping_add(load(at)))
 }
+
+/// Performs attempts one after the other. Sampling has stopped after each, and nothing but buffers has
+/// changed.
+pub fn one_by_one(parts: &[fn()]) {
+    let before = sum_of_the_rest();
+    for part in parts {
+        part();
+        sampling::stop();
+        crate::shows!(["UPDATE-7", "UPDATE-8"], sum_of_the_rest(), before);
+    }
+}

@@ -210,8 +210,7 @@ fn executed_page() {
 }
 
 fn run() {
-    let before = misdirected::sum_of_the_rest();
-    for part in [
+    misdirected::one_by_one(&[
         invalid_blocks,
         invalid_tables,
         link_to_itself,
@@ -219,13 +218,5 @@ fn run() {
         tables_in_trailers,
         block_that_is_a_table,
         executed_page,
-    ] {
-        part();
-        sampling::stop();
-        shows!(
-            ["UPDATE-7", "UPDATE-8"],
-            misdirected::sum_of_the_rest(),
-            before
-        );
-    }
+    ]);
 }

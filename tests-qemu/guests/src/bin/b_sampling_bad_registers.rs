@@ -201,20 +201,11 @@ fn executed_page() {
 }
 
 fn run() {
-    let before = misdirected::sum_of_the_rest();
-    for part in [
+    misdirected::one_by_one(&[
         data_entries,
         table_entries,
         last_page,
         prefix_area,
         executed_page,
-    ] {
-        part();
-        sampling::stop();
-        shows!(
-            ["UPDATE-7", "UPDATE-8"],
-            misdirected::sum_of_the_rest(),
-            before
-        );
-    }
+    ]);
 }
