@@ -107,6 +107,23 @@ pub enum Command {
     Doctor,
 }
 
+/// What every run is told of the computer below the machine, and of what it has.
+#[derive(Clone, Debug, Args)]
+pub struct BelowArguments {
+    /// The date at which the machine's clock starts: now, or UTC as 2026-01-01T00:00:00
+    #[arg(long, value_name = "TIME", default_value = "now")]
+    pub rtc: Rtc,
+    /// The QEMU to use
+    #[arg(long, value_name = "PATH")]
+    pub qemu: Option<PathBuf>,
+    /// QEMU's name of the CPU below the machine
+    #[arg(long, value_name = "MODEL", default_value = "max")]
+    pub cpu_model: String,
+    /// Supply the cryptographic functions of the message-security assist, and let the guest count them
+    #[arg(long)]
+    pub cryptography: bool,
+}
+
 /// Options of a run.
 #[derive(Clone, Debug, Args)]
 pub struct RunArguments {
@@ -136,18 +153,9 @@ pub struct RunArguments {
     /// Let the host's clock run instead of counting instructions
     #[arg(long)]
     pub real_time: bool,
-    /// The date at which the machine's clock starts: now, or UTC as 2026-01-01T00:00:00
-    #[arg(long, value_name = "TIME", default_value = "now")]
-    pub rtc: Rtc,
-    /// The QEMU to use
-    #[arg(long, value_name = "PATH")]
-    pub qemu: Option<PathBuf>,
-    /// QEMU's name of the CPU below the machine
-    #[arg(long, value_name = "MODEL", default_value = "max")]
-    pub cpu_model: String,
-    /// Supply the cryptographic functions of the message-security assist, and let the guest count them
-    #[arg(long)]
-    pub cryptography: bool,
+    /// What is below the machine.
+    #[command(flatten)]
+    pub below: BelowArguments,
     /// Counter sets of the machine's own measurement: none, or some of basic, problem, crypto, extended,
     /// mt and group with commas between them [default: all that have a source in the run and cost
     /// nothing: basic,problem,extended; crypto,group with --cryptography, mt with --threads 2].
@@ -201,11 +209,11 @@ impl RunArguments {
             } else {
                 Mode::Exact
             },
-            rtc: self.rtc,
-            qemu: self.qemu.clone(),
-            cpu_model: self.cpu_model.clone(),
+            rtc: self.below.rtc,
+            qemu: self.below.qemu.clone(),
+            cpu_model: self.below.cpu_model.clone(),
             out: self.out.clone(),
-            cryptography: self.cryptography,
+            cryptography: self.below.cryptography,
             counters: self.counters,
             operator: self.operator.clone(),
             when_waiting: self.when_waiting.clone(),

@@ -7,11 +7,11 @@ use clap::Args;
 use millimeter::link::state::Mode;
 
 use crate::{
-    args::frequency,
+    args::{BelowArguments, frequency},
     configuration::Configuration,
     devices::{Devices, Disk},
     linux::{LinuxOptions, Release},
-    options::{Rtc, RunOptions, Sampling, Storage},
+    options::{RunOptions, Sampling, Storage},
 };
 
 /// How often a sample is taken from below if nothing is said.
@@ -64,18 +64,9 @@ pub struct LinuxArguments {
     /// the kernel has in it]
     #[arg(long, value_name = "FILE")]
     pub symbols: Option<PathBuf>,
-    /// The date at which the machine's clock starts: now, or UTC as 2026-01-01T00:00:00
-    #[arg(long, value_name = "TIME", default_value = "now")]
-    pub rtc: Rtc,
-    /// The QEMU to use
-    #[arg(long, value_name = "PATH")]
-    pub qemu: Option<PathBuf>,
-    /// QEMU's name of the CPU below the machine
-    #[arg(long, value_name = "MODEL", default_value = "max")]
-    pub cpu_model: String,
-    /// Supply the cryptographic functions of the message-security assist, and let the guest count them
-    #[arg(long)]
-    pub cryptography: bool,
+    /// What is below the machine.
+    #[command(flatten)]
+    pub below: BelowArguments,
     /// Where the raw files go [default: a fresh millimeter-linux-N]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -141,11 +132,11 @@ impl LinuxArguments {
                 configuration: self.configuration.clone(),
                 sampling,
                 mode,
-                rtc: self.rtc,
-                qemu: self.qemu.clone(),
-                cpu_model: self.cpu_model.clone(),
+                rtc: self.below.rtc,
+                qemu: self.below.qemu.clone(),
+                cpu_model: self.below.cpu_model.clone(),
                 out: self.out.clone(),
-                cryptography: self.cryptography,
+                cryptography: self.below.cryptography,
                 devices,
                 silence: Duration::from_secs(self.silence),
                 limit: self.limit.map(Duration::from_secs),
