@@ -105,7 +105,6 @@ fn what_cannot_be_booted_is_refused_before_anything_starts() {
             &["room for 895 bytes"],
         ),
         (&["--script", "absent"], &["cannot read the script absent"]),
-        (&["--disk", "text", "--", "ls"], &["leave --disk out"]),
     ] {
         said(directory.path(), arguments).complains(2, words);
     }
