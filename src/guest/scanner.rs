@@ -1,7 +1,7 @@
 //! Which page frames hold instructions, and what the sensitive ones among them became.
 //!
 //! A few instructions that the architecture makes privileged, or whose result must be the guest's
-//! and not the hardware's, do not trap: EPSW, STFLE, TPROT, PCKMO and MVPG. So a page is mapped
+//! and not the hardware's, do not trap: EPSW, STFLE, TPROT, PCKMO, MVPG and SACF. So a page is mapped
 //! no-execute until something in it is executed for the first time; then it is scanned. **Guest
 //! storage is never changed:** a page with a sensitive site is executed from a copy in the HSA in
 //! which the site holds an unassigned opcode of the same length, so that it traps, and the trap

@@ -3,7 +3,8 @@
 //! EXTRACT PSW shows the real PSW, STORE FACILITY LIST EXTENDED the facilities of the machine below,
 //! and QEMU performs TEST PROTECTION and PERFORM CRYPTOGRAPHIC KEY MANAGEMENT OPERATIONS in the
 //! problem state, the first against the shadow tables. MOVE PAGE with its condition-code option tells of a
-//! page that the shadow tables have not yet, instead of an interruption that would fill them. A page that holds one is executed from a copy in
+//! page that the shadow tables have not yet, instead of an interruption that would fill them, and SET
+//! ADDRESS SPACE CONTROL FAST completes though the guest has DAT off. A page that holds one is executed from a copy in
 //! which the first halfword is an unassigned opcode of the same length; the operation exception then
 //! brings it to the firmware, which reads the original.
 //!
@@ -77,6 +78,8 @@ pub enum Sensitive {
     Pckmo,
     /// MOVE PAGE.
     Mvpg,
+    /// SET ADDRESS SPACE CONTROL FAST.
+    Sacf,
     /// An instruction of the message-security assist that is not privileged, by the second byte of
     /// its opcode.
     MessageSecurity(u8),
@@ -93,6 +96,7 @@ impl Sensitive {
             0xE501 => Some(Self::Tprot),
             0xB928 => Some(Self::Pckmo),
             0xB254 => Some(Self::Mvpg),
+            0xB279 => Some(Self::Sacf),
             // KMAC, KMA, KMF, KMO, PCC, KMCTR, KM, KMC, KDSA, PRNO, KIMD, KLMD.
             0xB91E | 0xB929..=0xB92F | 0xB93A | 0xB93C | 0xB93E | 0xB93F => {
                 Some(Self::MessageSecurity(halfword as u8))
@@ -106,7 +110,7 @@ impl Sensitive {
         matches!(
             (self, caught),
             (
-                Self::Epsw | Self::Stfle | Self::Tprot | Self::Pckmo | Self::Mvpg,
+                Self::Epsw | Self::Stfle | Self::Tprot | Self::Pckmo | Self::Mvpg | Self::Sacf,
                 Caught::Always
             ) | (_, Caught::MessageSecurity)
         )
@@ -117,9 +121,12 @@ impl Sensitive {
     pub const fn replacement(self) -> u16 {
         match self {
             Self::Tprot => UNASSIGNED_6,
-            Self::Epsw | Self::Stfle | Self::Pckmo | Self::Mvpg | Self::MessageSecurity(_) => {
-                UNASSIGNED_4
-            }
+            Self::Epsw
+            | Self::Stfle
+            | Self::Pckmo
+            | Self::Mvpg
+            | Self::Sacf
+            | Self::MessageSecurity(_) => UNASSIGNED_4,
         }
     }
 }
@@ -320,7 +327,7 @@ const LEFTMOST: u64 = EACH << 15;
 
 /// Has, in the leftmost bit of each halfword, whether it may be that of a sensitive instruction.
 ///
-/// No sensitive one is ever missed. Others are taken for one, now and then: B98D, B928, B254 and B2B0 agree
+/// No sensitive one is ever missed. Others are taken for one, now and then: B98D, B928, B254, B279 and B2B0 agree
 /// in six bits, and only these are compared.
 #[inline]
 const fn suspects<const ASSIST: bool>(doubleword: u64) -> u64 {

@@ -163,6 +163,7 @@ fn the_replacements_are_unassigned_by_their_first_halfword_and_as_long_as_what_t
         Sensitive::Tprot,
         Sensitive::Pckmo,
         Sensitive::Mvpg,
+        Sensitive::Sacf,
         Sensitive::MessageSecurity(0x1E),
         Sensitive::MessageSecurity(0x3F),
     ] {
