@@ -133,7 +133,9 @@ pub(super) fn space<H: Hardware>(
     guest: u64,
 ) -> Option<u64> {
     if guest & asce::REAL_SPACE != 0 {
-        return Some(identity_asce(configuration, usize::from(cpu.address)));
+        // Low-address protection is not in effect in a private space, a real one included.
+        let private = guest & asce::PRIVATE_SPACE;
+        return Some(identity_asce(configuration, usize::from(cpu.address)) | private);
     }
     let at = place(cpu, configuration, hardware, guest)?;
     Some(cpu.shadow.spaces.spaces[at].shadow)

@@ -506,3 +506,18 @@ fn the_space_that_was_not_used_for_the_longest_time_makes_room() {
     assert!(test.entry(here(0, 0, 0)).is_some());
     assert!(test.entry(here(0, SPACES - 1, 0)).is_some());
 }
+
+#[test]
+fn a_private_space_is_private_in_hardware_a_real_one_too() {
+    let mut test = Test::new();
+    for kind in [3, asce::REAL_SPACE] {
+        for private in [0, asce::PRIVATE_SPACE] {
+            let [cpu, ..] = &mut test.cpus;
+            cpu.control[1] = segment_table(2) | kind | private;
+            cpu.psw.mask |= DAT;
+            load_controls(cpu, &test.configuration, &mut test.hardware);
+            let loaded = test.hardware.controls[1];
+            assert_eq!(loaded & asce::PRIVATE_SPACE, private);
+        }
+    }
+}

@@ -1,13 +1,14 @@
 //! Low-address protection: stores to 0-511 and 4096-4607 meet a protection exception while control
-//! register 0 bit 35 is one, fetches and other stores do not.
+//! register 0 bit 35 is one, fetches and other stores do not; nor do any in a private space, a real one included.
 #![no_std]
 #![no_main]
 
 use guests::attempt;
 use guests::check::{check, holds};
+use guests::dat;
 use guests::externals;
 use guests::insn::clock::{MICROSECOND, sckc, stckf};
-use guests::insn::control::{lctlg_0, stctg_0, wait};
+use guests::insn::control::{lctlg_0, lctlg_all, stctg_0, stctg_all, wait};
 use guests::insn::storage::tprot;
 use guests::psw::{self, bit};
 
@@ -16,6 +17,23 @@ guests::clause!(
     native = true
 );
 guests::guest!(run);
+
+/// Of an address-space-control element: a private space, and a real one.
+const PRIVATE: u64 = bit(55);
+const REAL: u64 = bit(58);
+
+/// The codes of stores at 180, 200 and 1180 in the primary space that these bits make.
+fn in_space(element: u64) -> u64 {
+    let mut control = stctg_all();
+    control[1] = element;
+    lctlg_all(&control);
+    dat::on();
+    let codes = [store(0x180), store(0x200), store(0x1180)];
+    dat::off();
+    codes
+        .iter()
+        .fold(0, |all, code| all << 4 | u64::from(*code))
+}
 
 fn store(address: u64) -> u16 {
     attempt!("mvi 0({a}), 0x5A", a = in(reg_addr) address).code()
@@ -65,5 +83,17 @@ fn run() {
             .fold(0_u64, |all, cc| all << 4 | u64::from(*cc)),
         0x1010,
     );
+    dat::prepare();
+    let tables = stctg_all()[1];
+    lctlg_0(cr0 | bit(35));
+    for (name, element, codes) in [
+        ("a space", tables, 0x404),
+        ("a private space", tables | PRIVATE, 0),
+        ("a real space", REAL, 0x404),
+        ("a private real space", REAL | PRIVATE, 0),
+    ] {
+        check(name, in_space(element), codes);
+    }
+    lctlg_0(cr0);
     holds("off again", store(0x1F8) == 0);
 }
