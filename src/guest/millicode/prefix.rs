@@ -1,11 +1,15 @@
 //! The prefix register.
 
 use crate::arch::address::{Absolute, PREFIX_AREA};
+use crate::guest::configuration::Configuration;
 use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::Execution;
 use crate::guest::millicode::{Outcome, Performed};
+use crate::guest::shadow;
 use crate::guest::storage;
+use crate::guest::vcpu::Vcpu;
+use crate::guest::watch;
 use crate::insn::Operand;
 
 /// The bits of a prefix: a 31-bit address on an 8 KiB boundary.
@@ -20,8 +24,7 @@ pub(super) const PREFIX: u64 = 0x7FFF_E000;
 /// boundary; access (fetch, operand 2); addressing, when the new prefix area is not in the
 /// configuration, in which case the prefix stays.
 ///
-/// The TLB of this CPU is purged: every shadow entry of real 0-1FFF and of the two prefix areas
-/// leads elsewhere from now on.
+/// The TLB of this CPU is purged, also by the prefix that it has already ([`set`]).
 ///
 /// Source: Principles of Operation, "SET PREFIX".
 pub(super) fn spx<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
@@ -30,9 +33,27 @@ pub(super) fn spx<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> P
     run.boundary(at, 4)?;
     let prefix = u64::from(run.fetch_u32(at)?) & PREFIX;
     storage::checked_absolute(run.configuration, Absolute(prefix), PREFIX_AREA)?;
-    run.cpu.prefix = prefix;
-    run.cpu.due |= Due::CONTROLS;
+    set(run.cpu, run.configuration, run.hardware, prefix);
     Ok(Outcome::Completed)
+}
+
+/// Gives a CPU its prefix and purges its TLB.
+///
+/// With another prefix every shadow entry of real 0-1FFF and of the two prefix areas leads elsewhere, and the
+/// way out empties the shadow. With the same one nothing moves but what the tables say meanwhile.
+pub(super) fn set<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    prefix: u64,
+) {
+    if cpu.prefix == prefix {
+        shadow::renew(cpu, configuration, hardware);
+        return;
+    }
+    watch::leave(cpu, configuration, hardware);
+    cpu.prefix = prefix;
+    cpu.due |= Due::CONTROLS;
 }
 
 /// STORE PREFIX: the prefix is stored as a word at the second-operand address.

@@ -17,7 +17,7 @@ use crate::guest::due::Due;
 use crate::guest::external_means;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::Execution;
-use crate::guest::millicode::prefix::PREFIX;
+use crate::guest::millicode::prefix::{self, PREFIX};
 use crate::guest::millicode::{Outcome, Performed};
 use crate::guest::shadow;
 use crate::guest::storage;
@@ -365,8 +365,7 @@ fn carry_out<H: Hardware>(
         store_status(cpu, configuration, hardware, Absolute(parameter));
     }
     if orders & order::SET_PREFIX != 0 && cpu.state == CpuState::Stopped {
-        cpu.prefix = parameter & PREFIX;
-        cpu.due |= Due::CONTROLS;
+        prefix::set(cpu, configuration, hardware, parameter & PREFIX);
     }
     if orders & order::START != 0 {
         cpu.state = CpuState::Operating;

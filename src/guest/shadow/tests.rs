@@ -14,7 +14,7 @@ use crate::guest::array::{ArrayMachine, Bench};
 use crate::guest::dat::{self, Access, Space as Which, Translation};
 use crate::guest::millicode::perform;
 use crate::guest::scanner::{self, Entry};
-use crate::insn::Instruction;
+use crate::insn::{Instruction, Operand};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -71,6 +71,8 @@ enum Step {
     InvalidateSegment(usize, u64, u64),
     Cspg(usize),
     Ptlb(usize),
+    /// SET PREFIX of the prefix that the CPU has.
+    Spx(usize),
     /// A store into a page frame by absolute address; and the bits of EPSW in it, or not.
     Store(u64, bool),
 }
@@ -112,6 +114,7 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(cpu, space, segment)| Step::InvalidateSegment(cpu, space, segment)),
         1 => (0..CPUS).prop_map(Step::Cspg),
         1 => (0..CPUS).prop_map(Step::Ptlb),
+        1 => (0..CPUS).prop_map(Step::Spx),
         4 => (0..FRAMES, any::<bool>()).prop_map(|(frame, code)| Step::Store(frame, code)),
     ]
 }
@@ -341,6 +344,16 @@ impl Test {
                 self.purged(cpu..cpu + 1);
                 self.form_anew(cpu);
             }
+            Step::Spx(cpu) => {
+                let zero = Operand {
+                    base: 0,
+                    index: 0,
+                    displacement: 0x800,
+                };
+                self.issue(cpu, Instruction::Spx { second: zero }, [0; 3]);
+                self.purged(cpu..cpu + 1);
+                self.form_anew(cpu);
+            }
             Step::Store(frame, code) => {
                 let epsw = 0xB98D_0023_07FE_0000;
                 self.set(FRAMES_AT + frame * PAGE, if code { epsw } else { 0 });
@@ -464,6 +477,14 @@ fn ptlb_takes_what_the_tables_no_longer_say_of_its_own_cpu_and_cspg_of_all() {
     assert_eq!(left(&mut test), [2, 4]);
     test.take(Step::Cspg(0));
     assert_eq!(left(&mut test), [2, 2]);
+}
+
+#[test]
+fn set_prefix_of_the_same_prefix_purges() {
+    let mut test = filled();
+    test.take(Step::SetPage(0, 1, PTE_INVALID));
+    test.take(Step::Spx(0));
+    assert_eq!(left(&mut test), [2, 4]);
 }
 
 #[test]
