@@ -74,6 +74,10 @@ pub fn enter<H: Hardware>(
         mask: (cpu.psw.mask & !live) | (old.mask & live),
         address: old.address,
     };
+    // The plain case of an instruction is none of the 24- and 31-bit modes, so `program` does it for the rest.
+    if class != Class::Program {
+        wrap(cpu);
+    }
     if cpu.sampling.armed_at != 0 {
         cpu.sampling.slack = cpu.account.left.wrapping_sub(cpu.sampling.armed_at);
         cpu.sampling.armed_at = 0;
@@ -81,6 +85,15 @@ pub fn enter<H: Hardware>(
         if cpu.sampling.step.is_some() {
             end_step(cpu, configuration, hardware, class);
         }
+    }
+}
+
+/// Wraps the instruction address in the 24- and 31-bit addressing modes: the machine below lets it run beyond
+/// the end of the address space, where the next instruction is that at the beginning.
+#[inline(always)]
+const fn wrap(cpu: &mut Vcpu) {
+    if cpu.psw.mask & psw::EXTENDED_ADDRESSING == 0 {
+        cpu.psw.address &= cpu.psw.address_mask();
     }
 }
 
@@ -132,6 +145,7 @@ pub fn program<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
 ) -> Next {
+    wrap(cpu);
     match cpu.interruption.code() {
         0x01 | 0x02 => {
             if !millicode::plain::perform_in_new_page(cpu, configuration, hardware) {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::arch::address::Absolute;
+use crate::arch::lowcore;
 use crate::arch::psw::ADDRESSING_64;
 use crate::arch::table::{TEID_EXECUTION_PROTECTION, TEID_FETCH};
 use crate::guest::array::Bench;
@@ -62,5 +63,33 @@ fn what_is_not_privileged_or_may_not_be_issued_makes_its_page_text() {
         assert_eq!(bench.cpu.psw.address, HERE);
         let pages = &bench.configuration.pages;
         assert_eq!(pages.state(Absolute(HERE)), PageState::Text);
+    }
+}
+
+#[test]
+fn behind_the_end_of_the_address_space_the_instruction_address_is_that_of_its_beginning() {
+    for (mode, beyond, address) in [
+        (0, 0x100_0000, 0),
+        (psw::BASIC_ADDRESSING, 0x8000_0002, 2),
+        (psw::BASIC_ADDRESSING, 0x100_0000, 0x100_0000),
+        (ADDRESSING_64, 0x8000_0002, 0x8000_0002),
+    ] {
+        let Bench {
+            mut cpu,
+            configuration,
+            mut hardware,
+        } = Bench::new();
+        cpu.psw.mask = mode;
+        cpu.interruption.old = Psw {
+            mask: real_psw(&cpu).mask,
+            address: beyond,
+        };
+        cpu.interruption.cause = 2 << 16;
+        let class = Class::SupervisorCall;
+        enter(&mut cpu, &configuration, &mut hardware, class);
+        supervisor_call(&mut cpu, &configuration, &mut hardware);
+        let old = Absolute(lowcore::old_psw(class));
+        assert_eq!(hardware.load_u64(old), mode);
+        assert_eq!(hardware.load_u64(old.offset(8)), address);
     }
 }
