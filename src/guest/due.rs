@@ -22,6 +22,9 @@ impl Due {
     /// The sampling controls changed: the times of the next samples must be computed, and the clock
     /// comparator set.
     pub const SAMPLING: Self = Self(8);
+    /// A page is watched ([`crate::guest::watch`]): whether the guest goes on in its space is to be looked
+    /// at, on every way out.
+    pub const WATCH: Self = Self(16);
 
     /// Whether any of `some` is to be done.
     #[must_use]
@@ -43,6 +46,12 @@ impl Due {
         self.0 &= !some.0;
     }
 
+    /// These, and `others`.
+    #[must_use]
+    pub const fn with(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+
     /// Puts `some` on the list.
     #[inline(always)]
     pub const fn add(&mut self, some: Self) {
@@ -54,7 +63,7 @@ impl BitOr for Due {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
+        self.with(other)
     }
 }
 

@@ -10,6 +10,10 @@
 //! A CPU watches one page at a time. An instruction that stands in it and reaches into another watched
 //! page is let through alone, with the range everything but its own address.
 //!
+//! A page is watched in one address space: recording is off while the guest executes in another one, where the
+//! same addresses are other instructions, and goes on when it is back. Until then the page is executable
+//! in the space that it is watched in, and nowhere else.
+//!
 //! There is one range of addresses, which may wrap around. Outside the page it spans all stretches;
 //! between two of them it is everything else, so that whoever leaves the gap is seen.
 //!
@@ -26,11 +30,12 @@
 //! [`Sites::stretches`]: crate::insn::sensitive::Sites::stretches
 
 use crate::arch::address::{Absolute, PAGE, Virtual};
+use crate::arch::control::asce::REAL_SPACE;
 use crate::arch::control::{CR9_INSTRUCTION_FETCHING, CR9_NULLIFICATION};
 use crate::arch::psw::PER;
 use crate::guest::account::Mode;
 use crate::guest::configuration::Configuration;
-use crate::guest::dat::Access;
+use crate::guest::dat::{Access, Space};
 use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
 use crate::guest::scanner::{self, Stretches};
@@ -51,10 +56,12 @@ const MOST_ENTRIES: usize = 32;
 /// The page that a CPU watches, if any.
 #[derive(Debug, Default)]
 pub struct Watch {
-    /// Whether program-event recording is on.
+    /// Whether a page is watched, and executable.
     on: bool,
     /// The virtual page.
     page: u64,
+    /// The space that it is in ([`space_of`]).
+    space: u64,
     /// Its absolute address.
     absolute: Absolute,
     /// Where the guest is known to begin instructions in it.
@@ -94,12 +101,6 @@ impl Watch {
     #[must_use]
     pub const fn page(&self) -> Virtual {
         Virtual(self.page)
-    }
-
-    /// Whether the instruction at an address is in the watched page.
-    #[must_use]
-    pub fn stands_in(&self, address: u64) -> bool {
-        self.on && Virtual(address).page().0 == self.page
     }
 
     /// The watched virtual page that the instruction reaches into which is being let through.
@@ -144,6 +145,39 @@ impl Watch {
     }
 }
 
+/// The space that a CPU fetches instructions from: its address-space-control element. All that translate
+/// nothing are one.
+fn space_of(cpu: &Vcpu) -> u64 {
+    let element = Space::of(cpu, Access::Execute).asce(cpu);
+    if cpu.psw.dat() && element & REAL_SPACE == 0 {
+        element
+    } else {
+        REAL_SPACE
+    }
+}
+
+/// Whether a page is watched in the space that the CPU fetches instructions from.
+#[must_use]
+pub fn is_present(cpu: &Vcpu) -> bool {
+    cpu.watch.on && cpu.watch.space == space_of(cpu)
+}
+
+/// Whether the instruction at the PSW's address is in the watched page.
+#[must_use]
+pub fn has_control(cpu: &Vcpu) -> bool {
+    is_present(cpu) && Virtual(cpu.psw.address).page() == cpu.watch.page()
+}
+
+/// On the way out, while a page is watched: recording is on in its space and off in every other one.
+#[cold]
+pub fn look(cpu: &mut Vcpu) {
+    if is_present(cpu) {
+        cpu.real_mask |= PER;
+    } else {
+        cpu.real_mask &= !PER;
+    }
+}
+
 /// The guest executes the watched page at `absolute` by the virtual address `page`; `place` is where
 /// in it an instruction is known to begin. Watches the page, or finds that it need not be watched.
 ///
@@ -158,6 +192,11 @@ pub fn enter<H: Hardware>(
     place: Option<usize>,
     identity: bool,
 ) {
+    let space = space_of(cpu);
+    if cpu.watch.space != space {
+        leave(cpu, configuration, hardware);
+        cpu.watch.space = space;
+    }
     let known = cpu.watch.page == page.0
         && cpu.watch.absolute == absolute
         && shadow::is_known(cpu, configuration, absolute);
@@ -196,7 +235,7 @@ pub fn enter<H: Hardware>(
     let range = cpu.watch.range(here);
     set_range(cpu, hardware, range.unwrap_or((here + 1, here - 1)));
     cpu.watch.on = true;
-    cpu.real_mask |= PER;
+    cpu.due |= Due::WATCH;
     let role = shadow::Role::Watched;
     shadow::allow(cpu, configuration, hardware, role, absolute, identity);
 }
@@ -253,6 +292,7 @@ pub fn leave<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
     }
     cpu.watch.on = false;
     cpu.watch.first = None;
+    cpu.due.clear(Due::WATCH);
     cpu.real_mask &= !PER;
     draw_back(cpu, configuration, hardware);
     shadow::forbid(cpu, configuration, hardware, shadow::Role::Watched);

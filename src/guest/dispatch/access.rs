@@ -142,13 +142,13 @@ fn resolve<H: Hardware>(
         };
         let identity = space.is_none_or(|(_, asce)| asce & REAL_SPACE != 0);
         let page = absolute.page();
-        let enter = if cpu.watch.stands_in(cpu.psw.address) && at != cpu.watch.page() {
+        let enter = if watch::has_control(cpu) && at != cpu.watch.page() {
             watch::reach
         } else {
             watch::enter
         };
         enter(cpu, configuration, hardware, at, page, place, identity);
-    } else if access == Access::Execute && at == cpu.watch.page() {
+    } else if access == Access::Execute && at == cpu.watch.page() && watch::is_present(cpu) {
         // It is another page now, or has changed: nothing in it is to be told.
         watch::leave(cpu, configuration, hardware);
     }

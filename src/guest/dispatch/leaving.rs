@@ -10,9 +10,13 @@ use crate::guest::millicode;
 use crate::guest::schedule;
 use crate::guest::shadow;
 use crate::guest::vcpu::{CpuState, Vcpu};
+use crate::guest::watch;
 
 /// PSW bits of the guest that the hardware runs with.
 const MIRRORED: u64 = LIVE | psw::IO | psw::MACHINE_CHECK;
+
+/// What is more to do than to set the clock comparator.
+const SETTLED: Due = Due::ATTENTION.with(Due::CONTROLS).with(Due::WATCH);
 
 /// The real PSW that the guest runs under.
 #[must_use]
@@ -32,7 +36,7 @@ pub fn real_psw(cpu: &Vcpu) -> Psw {
 /// What is done before the firmware is left: orders, pending interruptions, controls, the clock.
 #[inline(always)]
 pub fn leave<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
-    if shadow::stale(cpu, configuration) || cpu.due.any(Due::ATTENTION | Due::CONTROLS) {
+    if shadow::stale(cpu, configuration) || cpu.due.any(SETTLED) {
         return settle(cpu, configuration, hardware);
     }
     if !cpu.due.is_empty() {
@@ -54,6 +58,9 @@ fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
     }
     if controls || shadow::stale(cpu, configuration) {
         shadow::load_controls(cpu, configuration, hardware);
+    }
+    if cpu.due.any(Due::WATCH) {
+        watch::look(cpu);
     }
     if next == Next::Run && cpu.due.any(Due::CLOCK | Due::SAMPLING) {
         schedule::arm(cpu, configuration, hardware);

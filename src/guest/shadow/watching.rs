@@ -11,6 +11,7 @@ use crate::arch::address::{Absolute, PAGE, Real, Virtual, apply_prefix};
 use crate::guest::configuration::Configuration;
 use crate::guest::hardware::Hardware;
 use crate::guest::vcpu::Vcpu;
+use crate::guest::watch;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 /// No page, and no segment.
@@ -200,18 +201,20 @@ pub fn forget_watches(configuration: &Configuration, at: Absolute) {
     }
 }
 
-/// Whether this CPU may execute the absolute page at `frame` by the virtual address `at`.
+/// Whether this CPU may execute the absolute page at `frame` by the virtual address `at`, in the space that it
+/// fetches instructions from.
 #[must_use]
 pub fn is_allowed(cpu: &Vcpu, configuration: &Configuration, frame: Absolute, at: Virtual) -> bool {
     let allows = |role, page: Virtual| {
         let allowed = page_of(configuration, usize::from(cpu.address), role);
         allowed & !IDENTITY == frame.page().0 && page == at.page()
     };
-    allows(Role::Watched, cpu.watch.page())
-        || cpu
-            .watch
-            .reached()
-            .is_some_and(|page| allows(Role::Reached, page))
+    watch::is_present(cpu)
+        && (allows(Role::Watched, cpu.watch.page())
+            || cpu
+                .watch
+                .reached()
+                .is_some_and(|page| allows(Role::Reached, page)))
 }
 
 /// Whether what this CPU knows of the absolute page at `frame` still holds.

@@ -1,8 +1,11 @@
 //! Watching, from the first execution of a page to the proof of what was in doubt.
 
 use crate::arch::address::{Absolute, PAGE, Real, Virtual};
+use crate::arch::control::asce::{PRIVATE_SPACE, REAL_SPACE};
 use crate::arch::interruption::Class;
-use crate::arch::psw::{ADDRESSING_64, CONDITION_CODE, DAT, EXTERNAL, PER, PROBLEM, Psw};
+use crate::arch::psw::{
+    ADDRESS_SPACE, ADDRESSING_64, CONDITION_CODE, DAT, EXTERNAL, PER, PROBLEM, Psw,
+};
 use crate::arch::table::{
     PTE_EXECUTION_PROTECTION, PTE_INVALID, PTE_PROTECTION, TEID_EXECUTION_PROTECTION, TEID_FETCH,
 };
@@ -271,18 +274,54 @@ fn another_cpu_does_not_execute_what_one_cpu_watches() {
     let value = bench.hardware.hsa_load(shared);
     assert_ne!(value & PTE_EXECUTION_PROTECTION, 0);
     bench.cpu.psw.mask |= DAT;
-    assert!(super::shadow::is_allowed(
-        &bench.cpu,
-        &bench.configuration,
-        Absolute(PAGE_AT),
-        Virtual(PAGE_AT)
-    ));
-    assert!(!super::shadow::is_allowed(
-        &bench.cpu,
-        &bench.configuration,
-        Absolute(PAGE_AT),
-        Virtual(PAGE_AT + PAGE)
-    ));
+    let allowed = |bench: &Bench, at| {
+        let frame = Absolute(PAGE_AT);
+        super::shadow::is_allowed(&bench.cpu, &bench.configuration, frame, Virtual(at))
+    };
+    // In a real space an address is the same as with DAT off, and in any other one it is not.
+    bench.cpu.control[1] = REAL_SPACE | PRIVATE_SPACE;
+    assert!(allowed(&bench, PAGE_AT));
+    assert!(!allowed(&bench, PAGE_AT + PAGE));
+    bench.cpu.control[1] = 0x10_0000 | 3;
+    assert!(!allowed(&bench, PAGE_AT));
+}
+
+#[test]
+fn recording_is_off_while_the_guest_executes_in_another_space() {
+    let mut bench = bench();
+    executes(&mut bench, CODE);
+    let goes_on = |bench: &mut Bench, dat| {
+        bench.cpu.psw.mask = bench.cpu.psw.mask & !DAT | dat;
+        dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+        recording(bench)
+    };
+    bench.cpu.control[1] = 0x10_0000 | 3;
+    assert!(!goes_on(&mut bench, DAT));
+    assert!(executable(&bench), "where it is watched");
+    assert!(goes_on(&mut bench, 0));
+    bench.cpu.control[1] = REAL_SPACE;
+    assert!(goes_on(&mut bench, DAT));
+    // The home space has not been the one that instructions come from.
+    bench.cpu.control[1] = 0x10_0000 | 3;
+    bench.cpu.control[13] = REAL_SPACE;
+    assert!(!goes_on(&mut bench, DAT));
+    bench.cpu.psw.mask |= ADDRESS_SPACE;
+    assert!(goes_on(&mut bench, DAT));
+}
+
+#[test]
+fn a_watch_in_another_space_ends_the_one_before() {
+    let mut bench = bench();
+    executes(&mut bench, CODE);
+    let (segments, pages) = (0x10_0000, 0x11_0000);
+    bench.set_doublewords(segments + (PAGE_AT >> 20) * 8, &[pages]);
+    let entry = pages + PAGE_AT / PAGE % 256 * 8;
+    bench.set_doublewords(entry, &[PAGE_AT]);
+    bench.cpu.control[1] = segments | 3;
+    bench.cpu.psw.mask |= DAT;
+    executes(&mut bench, CODE);
+    assert!(recording(&bench));
+    assert!(!executable(&bench), "with DAT off");
 }
 
 #[test]
