@@ -108,7 +108,14 @@ fn resolve<H: Hardware>(
         (Translation::untranslated(at), None)
     };
     let absolute = cpu.absolute(translation.real);
-    storage::checked_absolute(configuration, absolute.page(), 4096)?;
+    if let Err(fault) = storage::checked_absolute(configuration, absolute.page(), 4096) {
+        return Err(match space {
+            Some((space, _)) if access == Access::Fetch && translation.execution_protected => {
+                target_is_protected(cpu, configuration, hardware, at, space).unwrap_or(fault)
+            }
+            _ => fault,
+        });
+    }
     let state = configuration.pages.state(absolute);
     match (access, state) {
         (Access::Execute, PageState::Data) => {
@@ -212,6 +219,24 @@ fn holds_text<H: Hardware>(
                 },
             )
         })
+}
+
+/// The exception of an EXECUTE whose target, in the page at `at`, may not be fetched as an instruction:
+/// the miss of the target's page has not told it from an operand's, and protection comes before addressing.
+#[cold]
+fn target_is_protected<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    at: Virtual,
+    space: Space,
+) -> Option<Fault> {
+    if space != Space::of(cpu, Access::Execute) {
+        return None;
+    }
+    let text = storage::text(cpu, configuration, hardware).ok()?;
+    let target = target_of(cpu, &text.bytes)?;
+    (target.page() == at).then(|| Fault::execution_protection(at, space))
 }
 
 /// The address of the target, if the instruction at the PSW's address is an EXECUTE.
