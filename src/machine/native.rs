@@ -273,10 +273,13 @@ impl Hardware for Native {
     }
 
     fn copy_page(&mut self, from: Absolute, to: Real) {
-        // SAFETY: a page of guest storage and a page of the pool of code copies.
-        unsafe {
-            let to = ptr::with_exposed_provenance_mut::<u8>(to.0 as usize);
-            ptr::copy_nonoverlapping(self.place::<u8>(from.page()), to, PAGE as usize);
+        let from = self.place::<u64>(from.page());
+        let to = ptr::with_exposed_provenance_mut::<u64>(to.0 as usize);
+        // One store for each doubleword: QEMU 7.2 goes on executing what was there before an MVC, but for
+        // the instructions at its first byte, and a copy may have been that of another page.
+        for n in 0..PAGE as usize / 8 {
+            // SAFETY: a page of guest storage and a page of the pool of code copies.
+            unsafe { ptr::write_volatile(to.add(n), from.add(n).read()) };
         }
     }
 
