@@ -40,4 +40,6 @@ pub mod streams;
 #[cfg(feature = "guest")]
 pub mod supervisor;
 #[cfg(feature = "guest")]
+pub mod translations;
+#[cfg(feature = "guest")]
 pub mod workload;

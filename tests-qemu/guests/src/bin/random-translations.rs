@@ -1,0 +1,13 @@
+//! Accesses by random translation tables; what they do is printed for comparison.
+#![no_std]
+#![no_main]
+
+guests::clause!(
+    "Principles of Operation, Dynamic Address Translation: as on bare QEMU, access by access",
+    native = true
+);
+guests::guest!(run);
+
+fn run() {
+    guests::translations::perform_all();
+}

@@ -1,0 +1,91 @@
+//! Random translation tables: every access is as on bare QEMU.
+//!
+//! The same program with the same seed runs on bare QEMU and above the machine, and prints a digest for
+//! each of its blocks of 512 steps (`guests/src/translations`). Where a block differs both run it again
+//! and print every step of it, and the first step that differs is what the test fails with.
+//! `MILLIMETER_SEEDS` names the seeds, parted by spaces.
+
+use std::{env, fs, io::Write};
+
+use anyhow::{Context, Result, bail, ensure};
+use measure::options::Sampling;
+use tempfile::NamedTempFile;
+use tests_qemu::ipl;
+
+const GUEST: &str = "random-translations";
+/// Stands in the guest's file before its parameters.
+const MARK: &[u8] = b"random translations from";
+/// Blocks of a run.
+const BLOCKS: u64 = 60;
+
+/// The guest with parameters: seed, blocks, the block that is traced, whether there are instructions that
+/// the machine replaces, whether purges are no more than the architecture asks for.
+fn guest(parameters: [u64; 5]) -> Result<NamedTempFile> {
+    let mut bytes = fs::read(ipl::guest_file(GUEST)?)?;
+    let at = bytes
+        .windows(MARK.len())
+        .position(|window| window == MARK)
+        .context("the guest's file has no mark")?
+        + MARK.len();
+    for (place, value) in bytes[at..].chunks_exact_mut(8).zip(parameters) {
+        place.copy_from_slice(&value.to_be_bytes());
+    }
+    let mut file = NamedTempFile::new()?;
+    file.write_all(&bytes)?;
+    Ok(file)
+}
+
+/// What the guest prints on bare QEMU and above the machine.
+fn both(seed: u64, blocks: u64, traced: u64) -> Result<[String; 2]> {
+    let file = guest([seed, blocks, traced, 0, 0])?;
+    let native = ipl::natively(file.path().to_str().context("no path")?, 1, None)?;
+    ensure!(
+        native.exit_code == Some(0),
+        "on bare QEMU: {}",
+        native.console
+    );
+    let file = guest([seed, blocks, traced, 0, 1])?;
+    let mut options = ipl::options(file.path().to_str().context("no path")?);
+    options.sampling = Sampling::Off;
+    let above = ipl::above_with_success(&options)?;
+    Ok([native.console, above.console])
+}
+
+/// The number of the first line that differs.
+fn first_difference([native, above]: &[String; 2]) -> Option<usize> {
+    let lines = native.lines().count().max(above.lines().count());
+    (0..lines).find(|&n| native.lines().nth(n) != above.lines().nth(n))
+}
+
+fn compare(seed: u64) -> Result<()> {
+    let texts = both(seed, BLOCKS, 0)?;
+    let Some(line) = first_difference(&texts) else {
+        println!(
+            "seed {seed}: {}",
+            texts[0].lines().last().unwrap_or_default()
+        );
+        return Ok(());
+    };
+    // The first line is the header.
+    let block = line as u64;
+    let texts = both(seed, block, block)?;
+    let Some(line) = first_difference(&texts) else {
+        bail!("seed {seed}: block {block} differs, but not when its steps are printed");
+    };
+    let [native, above] = &texts;
+    let before: Vec<&str> = native.lines().take(line).collect();
+    bail!(
+        "seed {seed}, block {block}:\n{}\non bare QEMU:      {}\nabove the machine: {}",
+        before[before.len().saturating_sub(4)..].join("\n"),
+        native.lines().nth(line).unwrap_or_default(),
+        above.lines().nth(line).unwrap_or_default()
+    );
+}
+
+#[test]
+fn every_access_by_random_tables_is_as_on_bare_qemu() {
+    let seeds = env::var("MILLIMETER_SEEDS").unwrap_or_else(|_| "1 2 3 4".to_owned());
+    for seed in seeds.split_whitespace() {
+        compare(seed.parse().expect("a seed is a number")).unwrap();
+    }
+}
