@@ -12,6 +12,7 @@ use crate::guest::dat::{Access, Fault, Space};
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::Performed;
 use crate::guest::millicode::execution::{Execution, fault};
+use crate::guest::millicode::psw::KEY;
 use crate::guest::scanner;
 use crate::guest::storage::{self, Claim, Piece};
 use crate::insn::Operand;
@@ -123,8 +124,8 @@ impl AccessControls {
 /// Program exceptions: special operation, when DAT is off, when the first operand is specified to be
 /// in the home space in the problem state, when an operand is in the secondary space and the
 /// secondary-space control is zero, or for the access-register mode; privileged operation, in the
-/// problem state when the PSW-key mask has a zero for a key; access (fetch, operand 2; store,
-/// operand 1).
+/// problem state when the PSW-key mask has a zero for a key, specified or of the PSW; access (fetch,
+/// operand 2; store, operand 1).
 ///
 /// Source: Principles of Operation, "MOVE WITH OPTIONAL SPECIFICATIONS".
 pub(super) fn mvcos<H: Hardware>(
@@ -148,11 +149,12 @@ pub(super) fn mvcos<H: Hardware>(
     if target == Space::Secondary || source == Space::Secondary {
         run.secondary_space()?;
     }
-    // The PSW key needs no authority: it is the program's already.
+    // The PSW key needs authority like any other here: a program without any has no business with
+    // another space, whose pages may well have the key that it runs with.
+    let own = (run.cpu.psw.mask >> KEY) as u8 & 15;
     if [to, from]
         .iter()
-        .filter_map(|controls| controls.key())
-        .any(|key| !run.may_use_key(key))
+        .any(|controls| !run.may_use_key(controls.key().unwrap_or(own)))
     {
         return fault(P::PrivilegedOperation);
     }

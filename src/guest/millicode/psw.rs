@@ -16,7 +16,7 @@ use crate::insn::Operand;
 /// Where the system mask stands in the left half of the PSW: bits 0-7.
 const SYSTEM_MASK: u32 = 56;
 /// Where the key stands: bits 8-11.
-const KEY: u32 = 52;
+pub(super) const KEY: u32 = 52;
 /// Bit 12 of the operand of LOAD PSW: one in every PSW of that format.
 const SHORT_PSW: u64 = 1 << 51;
 

@@ -307,11 +307,38 @@ fn mvcos_in_the_problem_state_may_not_use_the_home_space_or_a_key_that_is_not_it
     assert_eq!(exception(&mut bench, mvcos), P::SpecialOperation);
     bench.cpu.general[0] = 0x3002;
     assert_eq!(exception(&mut bench, mvcos), P::PrivilegedOperation);
+    // The key of the other operand is the PSW's.
     bench.cpu.control[3] = bit64(32 + 3);
+    assert_eq!(exception(&mut bench, mvcos), P::PrivilegedOperation);
+    bench.cpu.control[3] |= bit64(32);
     assert_eq!(complete(&mut bench, mvcos), 0);
     bench.cpu.general[0] = 0;
     bench.cpu.psw.mask &= !DAT;
     assert_eq!(exception(&mut bench, mvcos), P::SpecialOperation);
+}
+
+#[test]
+fn mvcos_of_a_program_without_a_key_reaches_no_space_at_all() {
+    let mut bench = translating();
+    bench.cpu.psw.mask |= PROBLEM;
+    bench.cpu.control[13] = bench.cpu.control[7];
+    bench.set(0x10_3000, &[9; 8]);
+    bench.cpu.general[3] = 8;
+    let mvcos = I::Mvcos {
+        first: at(0x4000),
+        second: at(0x3000),
+        r3: 3,
+    };
+    // The second operand in no other space, in the secondary, and in the home space.
+    for controls in [0, 0x81, 0xC1] {
+        bench.cpu.general[0] = controls;
+        assert_eq!(exception(&mut bench, mvcos), P::PrivilegedOperation);
+    }
+    assert_eq!(bench.hardware.storage[0x4000..][..8], [0; 8]);
+    // With the key there is no rule that keeps the home space from being fetched from.
+    bench.cpu.control[3] = bit64(32);
+    assert_eq!(complete(&mut bench, mvcos), 0);
+    assert_eq!(bench.hardware.storage[0x4000..][..8], [9; 8]);
 }
 
 #[test]
