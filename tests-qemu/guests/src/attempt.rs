@@ -165,3 +165,34 @@ macro_rules! attempt_in_problem_state {
         $crate::attempt::outcome(ipm)
     }};
 }
+
+/// As [`attempt!`], with general registers 0 and 2 to 5 as the five doublewords have them; what the
+/// registers are afterwards is there then. For instructions whose operands are pairs of registers.
+#[macro_export]
+macro_rules! attempt_on_registers {
+    ($text:expr, $registers:expr) => {{
+        let ipm: u64;
+        let [r0, r2, r3, r4, r5]: &mut [u64; 5] = $registers;
+        #[allow(unused_unsafe)]
+        // SAFETY: as `attempt!`.
+        unsafe {
+            core::arch::asm!(
+                "larl %r1, 32f",
+                "stg %r1, 0x720(%r0)",
+                "mvghi 0x708(%r0), 0",
+                "larl %r1, 33f",
+                "stg %r1, 0x700(%r0)",
+                "32:",
+                $text,
+                "33: ipm %r1",
+                inout("r0") *r0,
+                inout("r2") *r2,
+                inout("r3") *r3,
+                inout("r4") *r4,
+                inout("r5") *r5,
+                out("r1") ipm,
+            );
+        }
+        $crate::attempt::outcome(ipm)
+    }};
+}

@@ -1,6 +1,7 @@
 //! An instruction stores into the page that it stands in, or that its EXECUTE target stands in, by another
-//! address; MOVE PAGE with the condition-code option tells of invalid pages alone; MOVE WITH OPTIONAL
-//! SPECIFICATIONS stores into the home space.
+//! address; an operand in the secondary space has the address of the instruction itself; MOVE PAGE with
+//! the condition-code option tells of invalid pages alone; MOVE WITH OPTIONAL SPECIFICATIONS stores into the
+//! home space.
 #![no_std]
 #![no_main]
 
@@ -9,7 +10,10 @@ use core::arch::asm;
 use guests::attempt::{Outcome, outcome};
 use guests::check::check;
 use guests::dat::{self, INVALID, WINDOW};
+use guests::insn::control::{lctlg_all, stctg_all};
 use guests::insn::cpu::Page;
+use guests::insn::storage::ptlb;
+use guests::misdirected::store;
 
 guests::clause!(
     "Principles of Operation, Conceptual Sequence; EXECUTE; MOVE PAGE; MOVE WITH OPTIONAL SPECIFICATIONS",
@@ -22,6 +26,15 @@ const OPTION: u64 = 0x100;
 
 static mut TEXT: Page = Page([0; 4096]);
 static mut OTHER: Page = Page([0; 4096]);
+
+/// Tables of the secondary space: of 512 segments, and of the window's.
+static mut SECONDARY: Page = Page([0; 4096]);
+static mut SECONDARY_PAGES: Page = Page([0; 4096]);
+/// The secondary-space control of control register 0.
+const SECONDARY_SPACE: u64 = 1 << (63 - 37);
+/// The instruction-execution-protection control of control register 0, and the bit of a page-table entry.
+const EXECUTION_PROTECTION: u64 = 1 << (63 - 43);
+const NOT_EXECUTED: u64 = 0x100;
 
 /// Attempts an instruction with operands at the addresses in registers 2 and 3, with controls in register
 /// 0 and a length in register 5.
@@ -97,5 +110,63 @@ fn run() {
     // SAFETY: a doubleword of the page.
     let moved = unsafe { ((WINDOW + 0x5800) as *const u64).read_volatile() };
     check("  what it moved", moved, 6);
+    secondary();
     dat::off();
+}
+
+/// In the secondary-space mode an instruction in the primary space fetches and stores at its own address,
+/// which is another page there: one with the bits of EXTRACT PSW in it, and then one that must not be
+/// executed.
+fn secondary() {
+    let (text, other) = (&raw mut TEXT, &raw mut OTHER);
+    let (segments, pages) = (&raw mut SECONDARY as u64, &raw mut SECONDARY_PAGES as u64);
+    store(segments + 8 * dat::WINDOW_SEGMENT as u64, pages);
+    store(other as u64 + 0x308, 0x1234);
+    // SACF 0x100; LG 3,0x404(2); LG 4,0x308(2); AGSI 0x308(2),1; SACF 0; BR 14.
+    let instructions = [
+        0xB279, 0x0100, 0xE330, 0x2404, 0x0004, 0xE340, 0x2308, 0x0004, 0xEB01, 0x2308, 0x007A,
+        0xB279, 0, 0x07FE,
+    ];
+    // SAFETY: pages of the guest's. EPSW 2,3 and BR 14 stand where LG has its address.
+    unsafe {
+        Page::put(text, 0x400, &instructions);
+        Page::put(other, 0x404, &[0xB98D, 0x0023, 0x07FE, 0]);
+    }
+    dat::set_window(1, text as u64);
+    let before = stctg_all();
+    let mut registers = before;
+    registers[0] |= SECONDARY_SPACE | EXECUTION_PROTECTION;
+    registers[7] = segments;
+    lctlg_all(&registers);
+    for (n, more) in [(0, 0), (1, 0), (2, NOT_EXECUTED), (3, NOT_EXECUTED)] {
+        store(pages + 8, other as u64 | more);
+        ptlb();
+        let page = WINDOW + 0x1000;
+        let (at_it, fetched): (u64, u64);
+        // SAFETY: the text above comes back.
+        unsafe {
+            asm!(
+                "basr %r14, {c}",
+                c = in(reg_addr) page + 0x400,
+                in("r2") page,
+                out("r3") at_it,
+                out("r4") fetched,
+                out("r14") _,
+            );
+        }
+        check(
+            "fetched at the instruction's address",
+            at_it,
+            0xB98D_0023_07FE_0000,
+        );
+        check("fetched from the same page", fetched, 0x1234 + n);
+    }
+    // SAFETY: doublewords of the pages.
+    let (own, there) = unsafe {
+        let at = |page: *mut Page| page.cast::<u64>().add(0x308 / 8).read_volatile();
+        (at(text), at(other))
+    };
+    check("the instruction's own page", own, 0);
+    check("the page in the secondary space", there, 0x1238);
+    lctlg_all(&before);
 }

@@ -1,7 +1,7 @@
 //! Code that nothing leads to but an address in a register, behind data and before data: an EXTRACT PSW,
 //! a STORE FACILITY LIST EXTENDED and a TEST PROTECTION there act like any other the first time they are
 //! reached, with the condition code that stands before them; and data with the same bits beside them are
-//! what the program stored.
+//! what the program stored. When the page is stored into and has none of them left, it is code like any other.
 #![no_std]
 #![no_main]
 
@@ -153,9 +153,44 @@ fn pieces(system_mask: u64) {
     }
 }
 
+/// The page after what could not be proved in it has been replaced: a condition code that is set before
+/// the place is seen behind it.
+fn rewritten() {
+    build();
+    let before = perform(0x200, -7);
+    // CHI 6,0; LGR 8,8 over and over; IPM 5; BR 14.
+    put(0x140, &[0xA76E, 0]);
+    for at in (0x144..0x6F0).step_by(4) {
+        put(at, &[0xB904, 0x0088]);
+    }
+    put(0x6F0, &IPM_5);
+    put(0x6F4, &[0x07FE]);
+    put(0xFE0, &[0; 9]);
+    // Nothing is printed in between, for the machine would have control.
+    let after = [-1_i32, 1, 0].map(|six| {
+        let after: u64;
+        // SAFETY: the piece keeps to these registers and comes back by register 14.
+        unsafe {
+            asm!(
+                "basr %r14, {c}",
+                c = in(reg_addr) &raw const CODE as u64 + 0x140,
+                in("r6") six,
+                inout("r5") 0_u64 => after,
+                out("r14") _,
+            );
+        }
+        after >> 28 & 3
+    });
+    check("condition code before EPSW", condition_code(before), 1);
+    for (after, code) in after.into_iter().zip([1, 2, 0]) {
+        check("condition code where other code was", after, code);
+    }
+}
+
 fn run() {
     build();
     pieces(0);
+    rewritten();
     ssm(0x02);
     build();
     pieces(2);
@@ -167,6 +202,10 @@ fn run() {
     pieces(4);
     put(0x400, &IPM_5);
     pieces(4);
+    rewritten();
+    build();
+    pieces(4);
     lpswe_mask(psw::INITIAL);
     pieces(0);
+    rewritten();
 }
