@@ -20,16 +20,21 @@ pub struct Refused(pub u64);
 /// # Safety
 ///
 /// What the parameters designate is storage that this call may use.
-unsafe fn call(number: u64, parameters: [u64; 3]) -> Result<u64, Refused> {
-    let mut answer = parameters[0];
+pub(crate) unsafe fn call<const N: usize>(
+    number: u64,
+    parameters: [u64; N],
+) -> Result<u64, Refused> {
+    let parameter = |n: usize| parameters.get(n).copied().unwrap_or_default();
+    let mut answer = parameter(0);
     // SAFETY: the kernel changes general register 2 and what the caller vouches for.
     unsafe {
         asm!(
             "svc 0",
             in("r1") number,
             inout("r2") answer,
-            in("r3") parameters[1],
-            in("r4") parameters[2],
+            in("r3") parameter(1),
+            in("r4") parameter(2),
+            in("r5") parameter(3),
             options(nostack),
         );
     }

@@ -8,6 +8,7 @@
 #![no_std]
 #![cfg(target_arch = "s390x")]
 
+pub mod attempt;
 pub mod call;
 pub mod entry;
 pub mod steps;

@@ -17,7 +17,7 @@ use tests_qemu::{
 };
 
 /// The programs of ours, in the guest's `/usr/bin`.
-const PROGRAMS: [&str; 3] = ["hwctr", "loop", "steps"];
+const PROGRAMS: [&str; 4] = ["hwctr", "intruder", "loop", "steps"];
 
 /// What the command says of `linux` with these arguments.
 pub fn said(directory: &Path, arguments: &[&str]) -> Said {
@@ -37,6 +37,11 @@ pub fn boots(directory: &Path, arguments: &[&str]) -> Said {
 
 /// The archive of what the command brings, with the programs of ours on top of it.
 pub fn initrd() -> Vec<u8> {
+    initrd_with("usr", &[])
+}
+
+/// As [`initrd`], with more files in a directory of the guest.
+pub fn initrd_with(place: &str, more: &[(String, PathBuf)]) -> Vec<u8> {
     let cache = Cache::of_user().unwrap();
     let debian = packages::programs(&cache, &Progress::Plain).unwrap();
     let built = build::build_programs(&Progress::Plain).unwrap();
@@ -45,6 +50,11 @@ pub fn initrd() -> Vec<u8> {
     fs::create_dir_all(&programs).unwrap();
     for name in PROGRAMS {
         fs::copy(built.join(name), programs.join(name)).unwrap();
+    }
+    let place = tree.path().join(place);
+    fs::create_dir_all(&place).unwrap();
+    for (name, file) in more {
+        fs::copy(file, place.join(name)).unwrap();
     }
     let [debian, ours] = [&debian, tree.path()].map(|tree| initramfs::of_tree(tree).unwrap());
     initramfs::followed(debian, &ours)
@@ -70,28 +80,23 @@ pub struct Answers {
 impl Guest {
     /// Boots above the machine and asks what this script asks. It must come to its end.
     pub fn answers(&self, script: &str) -> Answers {
+        self.answers_with(script, &initrd(), &[])
+    }
+
+    /// As [`Guest::answers`], with an archive of its own and more options of the command.
+    pub fn answers_with(&self, script: &str, initrd: &[u8], more: &[&str]) -> Answers {
         let directory = TempDir::new().unwrap();
         let file = |name: &str, data: &[u8]| {
             fs::write(directory.path().join(name), data).unwrap();
         };
         file("questions", format!("{script}exit 7\n").as_bytes());
-        file("initrd", &initrd());
+        file("initrd", initrd);
         let (release, cpus) = (self.release.to_string(), self.cpus.to_string());
-        let said = boots(
-            directory.path(),
-            &[
-                "--release",
-                &release,
-                "--cpus",
-                &cpus,
-                "--initrd",
-                "initrd",
-                "--script",
-                "questions",
-                "--json",
-                "report",
-            ],
-        );
+        let mut arguments = vec!["--release", &release, "--cpus", &cpus];
+        arguments.extend(["--initrd", "initrd", "--script", "questions"]);
+        arguments.extend(["--json", "report"]);
+        arguments.extend(more);
+        let said = boots(directory.path(), &arguments);
         assert_eq!(said.code, Some(7), "{self:?}: {said:?}");
         Answers {
             output: said.output,

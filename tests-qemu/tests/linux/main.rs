@@ -6,9 +6,11 @@
 mod bad_input;
 mod changes;
 mod cost;
+mod cryptography;
 mod devices;
 mod facilities;
 mod guest;
+mod isolation;
 mod messages;
 mod native;
 mod perf;

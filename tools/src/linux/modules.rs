@@ -1,4 +1,5 @@
-//! The kernel's modules for the devices of the host, in the order in which they can be loaded.
+//! The kernel's modules for the devices of the host, and its drivers of the cryptographic functions, in the
+//! order in which they can be loaded.
 //!
 //! Debian's kernels have the channel subsystem and its virtio transport built in, and what uses them as
 //! modules. What is missing among a kernel's modules is built in.
@@ -23,6 +24,22 @@ const DISK: [&str; 6] = [
 ];
 /// For a network card.
 const NETWORK: [&str; 3] = ["failover", "net_failover", "virtio_net"];
+/// For the cryptographic functions of the CPU. What comes before the drivers serves those keys that they leave
+/// to others.
+const CRYPTOGRAPHY: [&str; 12] = [
+    "ecb",
+    "ctr",
+    "xts",
+    "libdes",
+    "libchacha",
+    "sha_common",
+    "sha1_s390",
+    "sha256_s390",
+    "sha512_s390",
+    "aes_s390",
+    "des_s390",
+    "chacha_s390",
+];
 
 /// What a module's file is called behind its name: plain, or compressed.
 const ENDINGS: [&str; 2] = [".ko", ".ko.xz"];
@@ -39,7 +56,8 @@ pub fn collect(tree: &Path, into: &Path) -> Result<()> {
                 continue;
             }
             let name = entry.file_name();
-            let is_wanted = DISK.iter().chain(&NETWORK).any(|module| {
+            let mut wanted = DISK.iter().chain(&NETWORK).chain(&CRYPTOGRAPHY);
+            let is_wanted = wanted.any(|module| {
                 let rest = name.to_str().and_then(|name| name.strip_prefix(module));
                 rest.is_some_and(|ending| ENDINGS.contains(&ending))
             });
@@ -56,8 +74,21 @@ pub fn collect(tree: &Path, into: &Path) -> Result<()> {
 pub fn of(directory: &Path, devices: &Devices) -> Vec<(String, PathBuf)> {
     let disk = DISK.iter().filter(|_| !devices.disks.is_empty());
     let network = NETWORK.iter().filter(|_| devices.network);
+    numbered(directory, disk.chain(network))
+}
+
+/// The drivers of the cryptographic functions, which the kernel tests when they are loaded: as [`of`].
+pub fn of_cryptography(directory: &Path) -> Vec<(String, PathBuf)> {
+    numbered(directory, CRYPTOGRAPHY.iter())
+}
+
+/// Those of the modules that there are.
+fn numbered<'a>(
+    directory: &Path,
+    modules: impl Iterator<Item = &'a &'a str>,
+) -> Vec<(String, PathBuf)> {
     let mut found = Vec::new();
-    for (number, module) in disk.chain(network).enumerate() {
+    for (number, module) in modules.enumerate() {
         for ending in ENDINGS {
             let file = directory.join(format!("{module}{ending}"));
             if file.is_file() {
@@ -77,7 +108,12 @@ mod tests {
         let tree = tempfile::tempdir().unwrap();
         let kernel = tree.path().join("lib/modules/6/kernel");
         fs::create_dir_all(kernel.join("fs/ext4")).unwrap();
-        for name in ["virtio_blk.ko", "virtio_blk_x.ko", "fs/ext4/ext4.ko.xz"] {
+        for name in [
+            "virtio_blk.ko",
+            "virtio_blk_x.ko",
+            "fs/ext4/ext4.ko.xz",
+            "xts.ko",
+        ] {
             fs::write(kernel.join(name), name).unwrap();
         }
         let into = tree.path().join("modules");
@@ -89,5 +125,6 @@ mod tests {
         let names: Vec<String> = of(&into, &devices).into_iter().map(|one| one.0).collect();
         assert_eq!(names, ["00-virtio_blk.ko", "05-ext4.ko.xz"]);
         assert!(of(&into, &Devices::default()).is_empty());
+        assert_eq!(of_cryptography(&into)[0].0, "02-xts.ko");
     }
 }

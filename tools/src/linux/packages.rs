@@ -30,13 +30,13 @@ const CONTENTS: &str = "packages.txt";
 pub struct Kernel {
     /// The file to be booted.
     pub image: PathBuf,
-    /// The directory of its modules for devices.
+    /// The directory of its modules for devices and for cryptographic functions.
     pub modules: PathBuf,
 }
 
 /// Debian's kernel of this release.
 pub fn kernel(cache: &Cache, release: Release, progress: &Progress) -> Result<Kernel> {
-    let name = format!("kernel-{release}-with-modules");
+    let name = format!("kernel-{release}-with-drivers");
     let entry = cache.entry(&name, progress, |new| {
         let mut step = progress.step(&format!("getting Debian's kernel {release} for s390x"));
         let apt = Apt::new(new, release.is_backport(), &mut step)?;
