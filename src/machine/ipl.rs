@@ -540,9 +540,11 @@ fn begin(machine: &'static Machine, block: &LoaderBlock) -> ! {
     trap::go(cpu)
 }
 
-/// Input for the guest arrived: a service signal, if the guest takes events.
-pub fn input_arrived(machine: &Machine) {
+/// Reads what the host sent; what is for the guest is a service signal, if it takes events. Whether
+/// anything was complete ([`input::read`]).
+pub fn read_input(machine: &Machine) -> bool {
     use core::sync::atomic::Ordering;
+    let complete = input::read();
     let configuration = &machine.configuration;
     if input::waiting() && configuration.event_mask.load(Ordering::Relaxed) != 0 {
         // Bit 31: events are pending.
@@ -551,4 +553,5 @@ pub fn input_arrived(machine: &Machine) {
             turn::wake(cpu);
         }
     }
+    complete
 }

@@ -22,7 +22,7 @@ use crate::guest::due::Due;
 use crate::guest::vcpu::{Interruption, Vcpu};
 use crate::guest::{delivery, millicode, schedule};
 use crate::machine::cpu::Cpu;
-use crate::machine::{input, instruction, turn};
+use crate::machine::{instruction, ipl, turn};
 use core::arch::global_asm;
 use core::mem::offset_of;
 
@@ -386,7 +386,7 @@ pub extern "C" fn external_interruption(cpu: &mut Cpu) {
             cpu.vcpu.due |= Due::ATTENTION;
         }
         external::SERVICE_SIGNAL => {
-            input::read();
+            ipl::read_input(cpu.machine);
             cpu.vcpu.due |= Due::ATTENTION;
         }
         _ => cpu.vcpu.due |= Due::ATTENTION,

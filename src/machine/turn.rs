@@ -484,10 +484,9 @@ fn wait_with_input(cpu: &mut Cpu, admit: bool, open: Open) {
     };
     match taken {
         Taken::External(external::SERVICE_SIGNAL) => {
-            if input::read() {
+            if ipl::read_input(cpu.machine) {
                 WAITING.store(false, Ordering::SeqCst);
             }
-            ipl::input_arrived(cpu.machine);
         }
         Taken::External(external::CPU_TIMER) => cpu.vcpu.pending.cpu_timer = true,
         Taken::External(_) => {}
