@@ -35,7 +35,7 @@ use crate::guest::vcpu::{CpuState, Interruption, Vcpu};
 mod external;
 mod machine_check;
 
-pub use external::{any_open, deliver_pending, external, refresh};
+pub use external::{any_open, any_pending, deliver_pending, external, refresh};
 pub use machine_check::{Saved, machine_check};
 
 /// The longest instruction.
@@ -99,11 +99,17 @@ impl Condition {
     }
 }
 
-/// Whether the way out must look at a PSW that was just loaded: it opens interruptions, waits, or is
-/// refused. What is pending behind closed masks can stay so.
+/// What the way out must do about a PSW that was just loaded: whether it waits or is refused, or opens
+/// interruptions. What is pending behind closed masks can stay so.
 #[inline]
-const fn asks_for_attention(psw: &Psw) -> bool {
-    psw.mask & (EXTERNAL | IO | MACHINE_CHECK | WAIT) != 0 || refused(psw)
+const fn asked_for(psw: &Psw) -> Due {
+    if psw.mask & WAIT != 0 || refused(psw) {
+        Due::ATTENTION
+    } else if psw.mask & (EXTERNAL | IO | MACHINE_CHECK) != 0 {
+        Due::OPENED
+    } else {
+        Due::NOTHING
+    }
 }
 
 /// Whether a PSW is refused as soon as it is current.
@@ -132,9 +138,7 @@ pub const fn load_psw(cpu: &mut Vcpu, psw: Psw) {
     if changed & DAT != 0 {
         cpu.due.add(Due::CONTROLS);
     }
-    if asks_for_attention(&cpu.psw) {
-        cpu.due.add(Due::ATTENTION);
-    }
+    cpu.due.add(asked_for(&cpu.psw));
 }
 
 /// Puts the CPU into the check-stop state.

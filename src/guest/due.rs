@@ -25,6 +25,9 @@ impl Due {
     /// A page is watched ([`crate::guest::watch`]): whether the guest goes on in its space is to be looked
     /// at, on every way out.
     pub const WATCH: Self = Self(16);
+    /// The PSW or a control register may have opened masks: what arose behind them, which is nearly always
+    /// nothing, may be delivered now.
+    pub const OPENED: Self = Self(32);
 
     /// Whether any of `some` is to be done.
     #[must_use]

@@ -10,7 +10,7 @@ use crate::arch::lowcore;
 use crate::arch::psw::{EXTERNAL, IO, MACHINE_CHECK};
 use crate::guest::configuration::{Configuration, MAXIMUM_CPUS, Mailbox};
 use crate::guest::hardware::Hardware;
-use crate::guest::vcpu::{CpuState, Vcpu};
+use crate::guest::vcpu::{CpuState, Pending, Vcpu};
 use core::sync::atomic::Ordering;
 
 /// An external interruption, whatever the masks.
@@ -53,6 +53,21 @@ fn mailbox<'a>(cpu: &Vcpu, configuration: &'a Configuration) -> &'a Mailbox {
 pub fn refresh<H: Hardware>(cpu: &mut Vcpu, hardware: &H) {
     cpu.pending.clock_comparator = hardware.clock() > cpu.clock_comparator;
     cpu.pending.cpu_timer = hardware.cpu_timer() >> 63 != 0;
+}
+
+/// Whether anything is pending, open or not, by what is known without asking the hardware. Both timers
+/// interrupt the firmware whatever the guest's masks are, so what is known of them is true but for
+/// those that a reset made pending again, and that the CPU looks at when it has its attention.
+#[must_use]
+#[inline]
+pub fn any_pending(cpu: &Vcpu, configuration: &Configuration) -> bool {
+    let mailbox = mailbox(cpu, configuration);
+    cpu.pending != Pending::default()
+        || mailbox.emergency.load(Ordering::Acquire) != 0
+        || mailbox.external_call.load(Ordering::Acquire) != 0
+        || configuration.service_signal.load(Ordering::Acquire) != 0
+        || configuration.channels.held.any()
+        || cpu.own.alerts().any()
 }
 
 /// Whether an external interruption is pending and open, by what is known without asking the

@@ -16,7 +16,10 @@ use crate::guest::watch;
 const MIRRORED: u64 = LIVE | psw::IO | psw::MACHINE_CHECK;
 
 /// What is more to do than to set the clock comparator.
-const SETTLED: Due = Due::ATTENTION.with(Due::CONTROLS).with(Due::WATCH);
+const SETTLED: Due = Due::ATTENTION
+    .with(Due::CONTROLS)
+    .with(Due::WATCH)
+    .with(Due::OPENED);
 
 /// The real PSW that the guest runs under.
 #[must_use]
@@ -36,36 +39,57 @@ pub fn real_psw(cpu: &Vcpu) -> Psw {
 /// What is done before the firmware is left: orders, pending interruptions, controls, the clock.
 #[inline(always)]
 pub fn leave<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
-    if shadow::stale(cpu, configuration) || cpu.due.any(SETTLED) {
-        return settle(cpu, configuration, hardware);
+    if !shadow::stale(cpu, configuration) {
+        if !cpu.due.any(SETTLED) {
+            if cpu.due.is_empty() {
+                return Next::Run;
+            }
+            schedule::arm(cpu, configuration, hardware);
+            // The clock may have passed the guest's comparator meanwhile.
+            if cpu.due.is_empty() {
+                return Next::Run;
+            }
+        } else if cpu.due == Due::OPENED && !delivery::any_pending(cpu, configuration) {
+            cpu.due = Due::NOTHING;
+            return Next::Run;
+        }
     }
-    if !cpu.due.is_empty() {
-        schedule::arm(cpu, configuration, hardware);
-    }
-    Next::Run
+    settle(cpu, configuration, hardware)
 }
 
 /// Does what is due before the firmware is left.
 #[inline(never)]
 fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
-    let mut next = Next::Run;
-    if cpu.due.any(Due::ATTENTION) {
-        next = attend(cpu, configuration, hardware);
+    loop {
+        let mut next = Next::Run;
+        if cpu.due.any(Due::OPENED) {
+            cpu.due.clear(Due::OPENED);
+            if delivery::any_pending(cpu, configuration) {
+                cpu.due |= Due::ATTENTION;
+            }
+        }
+        if cpu.due.any(Due::ATTENTION) {
+            next = attend(cpu, configuration, hardware);
+        }
+        let controls = cpu.due.any(Due::CONTROLS);
+        if controls {
+            cpu.forget_translations();
+        }
+        if controls || shadow::stale(cpu, configuration) {
+            shadow::load_controls(cpu, configuration, hardware);
+        }
+        if cpu.due.any(Due::WATCH) {
+            watch::look(cpu);
+        }
+        if next == Next::Run && cpu.due.any(Due::CLOCK | Due::SAMPLING) {
+            schedule::arm(cpu, configuration, hardware);
+            if cpu.due.any(Due::ATTENTION) {
+                // The clock has passed the guest's comparator meanwhile.
+                continue;
+            }
+        }
+        return next;
     }
-    let controls = cpu.due.any(Due::CONTROLS);
-    if controls {
-        cpu.forget_translations();
-    }
-    if controls || shadow::stale(cpu, configuration) {
-        shadow::load_controls(cpu, configuration, hardware);
-    }
-    if cpu.due.any(Due::WATCH) {
-        watch::look(cpu);
-    }
-    if next == Next::Run && cpu.due.any(Due::CLOCK | Due::SAMPLING) {
-        schedule::arm(cpu, configuration, hardware);
-    }
-    next
 }
 
 /// Carries out orders and delivers what is pending and open.
@@ -76,7 +100,7 @@ fn attend<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
     match cpu.state {
         CpuState::Stopped => return Next::Stopped,
         CpuState::CheckStop => return Next::Ended,
-        CpuState::Operating => {}
+        CpuState::Operating => delivery::refresh(cpu, hardware),
     }
     // One after the other, each as the new PSW of the last one allows.
     while delivery::deliver_pending(cpu, configuration, hardware) {}
@@ -86,7 +110,7 @@ fn attend<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
         CpuState::Operating => {}
     }
     if !cpu.psw.wait() {
-        cpu.due.clear(Due::ATTENTION);
+        cpu.due.clear(Due::ATTENTION | Due::OPENED);
         return Next::Run;
     }
     let open = psw::EXTERNAL | psw::IO | psw::MACHINE_CHECK;

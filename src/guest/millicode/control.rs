@@ -16,6 +16,9 @@ const fn count(r1: u8, r3: u8) -> usize {
     (r3.wrapping_sub(r1) & 15) as usize + 1
 }
 
+/// The control registers with subclass masks: of external and I/O interruptions, and machine checks.
+const WITH_MASKS: u16 = 1 << 0 | 1 << 6 | 1 << 14;
+
 /// Loads one control register, and tells the way out if that changes anything: what is mirrored in
 /// the hardware and what selects an address space must follow, and a subclass mask may have opened.
 #[inline(always)]
@@ -23,7 +26,10 @@ fn load<H: Hardware, W: Way>(run: &mut Execution<'_, H, W>, number: u8, value: u
     let register = &mut run.cpu.control[usize::from(number & 15)];
     if *register != value {
         *register = value;
-        run.cpu.due |= Due::CONTROLS | Due::ATTENTION;
+        run.cpu.due |= Due::CONTROLS;
+        if WITH_MASKS >> (number & 15) & 1 != 0 {
+            run.cpu.due |= Due::OPENED;
+        }
     }
 }
 

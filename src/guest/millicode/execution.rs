@@ -314,7 +314,7 @@ impl<H: Hardware, W: Way> Execution<'_, H, W> {
         let changed = self.cpu.psw.mask ^ mask;
         self.cpu.psw.mask = mask;
         if mask & changed & MASKS != 0 {
-            self.cpu.due |= Due::ATTENTION;
+            self.cpu.due |= Due::OPENED;
         }
         if changed & DAT != 0 {
             self.cpu.due |= Due::CONTROLS;

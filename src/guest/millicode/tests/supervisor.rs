@@ -7,13 +7,13 @@ use Instruction as I;
 use ProgramInterruption as P;
 
 #[test]
-fn ssm_replaces_the_system_mask_and_calls_attention_to_an_opened_mask() {
+fn ssm_replaces_the_system_mask_and_says_that_it_opened_a_mask() {
     let mut bench = Bench::new();
     bench.cpu.due.clear(Due::ATTENTION);
     bench.set(0x2001, &[0x03]);
     complete(&mut bench, I::Ssm { second: at(0x2001) });
     assert_eq!(bench.cpu.psw.mask, ADDRESSING_64 | 0x0300_0000_0000_0000);
-    assert!(bench.cpu.due.any(Due::ATTENTION));
+    assert!(bench.cpu.due.any(Due::OPENED));
 }
 
 #[test]
