@@ -149,6 +149,14 @@ impl Account {
         }
     }
 
+    /// Books an instruction that was performed in the trap of the one before it: the clock has charged
+    /// nothing for it.
+    #[inline(always)]
+    pub fn complete_another(&mut self, problem: bool) {
+        let cycles = &mut self.cycles[usize::from(problem)];
+        *cycles = cycles.wrapping_add(1);
+    }
+
     /// Guest cycles in both states.
     #[must_use]
     #[inline]

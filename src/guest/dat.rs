@@ -288,15 +288,14 @@ pub fn walk<H: Hardware>(
         let value = load(cpu, configuration, hardware, entry)?;
         // The invalid bit is in the same place in region- and segment-table entries.
         const { assert!(RTE_INVALID == STE_INVALID) };
-        if value & RTE_INVALID != 0 {
+        if value & (RTE_INVALID | TABLE_TYPE) != level << 2 {
+            let interruption = if value & RTE_INVALID != 0 {
+                translation_exception(level)
+            } else {
+                P::TranslationSpecification
+            };
             return Err(Stop {
-                interruption: translation_exception(level),
-                entry,
-            });
-        }
-        if value & TABLE_TYPE != level << 2 {
-            return Err(Stop {
-                interruption: P::TranslationSpecification,
+                interruption,
                 entry,
             });
         }
@@ -357,7 +356,8 @@ fn load<H: Hardware>(
     entry: Real,
 ) -> Result<u64, Stop> {
     let at = cpu.absolute(entry);
-    if configuration.holds(at, 8) {
+    // It is on its boundary, and so is the end of storage.
+    if at.0 < configuration.storage_end {
         Ok(hardware.load_u64(at))
     } else {
         Err(Stop {

@@ -29,7 +29,9 @@ pub use scalar::{
     fetch_u8, fetch_u16, fetch_u32, fetch_u64, put_real_u32, put_real_u64, put_u8, put_u32,
     put_u64, real_u32, real_u64,
 };
-pub use text::{is_within_a_page, keep_text, kept_text, text, text_at, text_within_a_page};
+pub use text::{
+    is_within_a_page, keep_text, kept_doubleword, kept_text, text, text_at, text_within_a_page,
+};
 
 /// The bytes at the beginning of each of the first two pages that low-address protection covers.
 const LOW_ADDRESSES: u64 = 512;

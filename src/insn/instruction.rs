@@ -314,10 +314,6 @@ pub fn decode_common(text: &[u8; 6]) -> Option<Instruction> {
             first: format::si::first(text),
             i2,
         },
-        (0xB1, _) => Instruction::Lra {
-            r1: text[1] >> 4,
-            second: format::rx::second(text),
-        },
         (0xB2, 0x09) => Instruction::Stpt {
             second: format::s::second(text),
         },
@@ -334,10 +330,6 @@ pub fn decode_common(text: &[u8; 6]) -> Option<Instruction> {
             r1: text[3] >> 4,
             r2: text[3] & 15,
         },
-        (0xB9, 0x25) => Instruction::Sturg {
-            r1: text[3] >> 4,
-            r2: text[3] & 15,
-        },
         (0xEB, _) if text[5] == 0x17 => Instruction::Stcctm {
             r1: text[1] >> 4,
             m3: text[1] & 15,
@@ -347,6 +339,24 @@ pub fn decode_common(text: &[u8; 6]) -> Option<Instruction> {
             r1: text[1] >> 4,
             r3: text[1] & 15,
             second: format::rsy::second(text),
+        },
+        _ => return None,
+    })
+}
+
+/// Decodes the two instructions by which a control program changes its own text, which it issues as often as
+/// [`decode_common`]'s, but seldom.
+#[inline]
+#[must_use]
+pub fn decode_real(text: &[u8; 6]) -> Option<Instruction> {
+    Some(match (text[0], text[1]) {
+        (0xB1, _) => Instruction::Lra {
+            r1: text[1] >> 4,
+            second: format::rx::second(text),
+        },
+        (0xB9, 0x25) => Instruction::Sturg {
+            r1: text[3] >> 4,
+            r2: text[3] & 15,
         },
         _ => return None,
     })

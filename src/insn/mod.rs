@@ -23,7 +23,7 @@ pub mod sensitive;
 #[cfg(test)]
 mod tests;
 
-pub use instruction::{Instruction, decode, decode_common};
+pub use instruction::{Instruction, decode, decode_common, decode_real};
 pub use opcodes::{assigned, opcode};
 pub use operand::{Operand, RelativeOffset};
 

@@ -185,7 +185,7 @@ fn privileged<H: Hardware>(
     }
     let place = page.page().offset(here.byte_index());
     let bytes = storage::text_within_a_page(hardware, place);
-    let instruction = insn::decode_common(&bytes)?;
+    let instruction = insn::decode_common(&bytes).or_else(|| insn::decode_real(&bytes))?;
     cpu.text = Text::of(bytes);
     let code = Exception::PrivilegedOperation.code();
     cpu.interruption.cause = u32::from(cpu.text.length) << 16 | u32::from(code);

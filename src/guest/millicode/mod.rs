@@ -91,8 +91,6 @@ fn common<H: Hardware, W: Way>(
         I::Ecctr { r1, r2 } => measurement::ecctr(run, r1, r2),
         I::Stcctm { r1, m3, second } => measurement::stcctm(run, r1, m3, second),
         I::Lctlg { r1, r3, second } => control::lctlg(run, r1, r3, second),
-        I::Lra { r1, second } => translation::lra(run, r1, second),
-        I::Sturg { r1, r2 } => translation::sturg(run, r1, r2),
         _ => return None,
     })
 }
@@ -155,11 +153,12 @@ pub fn perform<H: Hardware>(
         I::Ivsk { r1, r2 } => key::ivsk(run, r1, r2),
         I::Tb { r2, .. } => key::tb(run, r2),
 
-        I::Lray { r1, second } => translation::lra(run, r1, second),
+        I::Lra { r1, second } | I::Lray { r1, second } => translation::lra(run, r1, second),
         I::Lrag { r1, second } => translation::lrag(run, r1, second),
         I::Lura { r1, r2 } => translation::lura(run, r1, r2),
         I::Lurag { r1, r2 } => translation::lurag(run, r1, r2),
         I::Stura { r1, r2 } => translation::stura(run, r1, r2),
+        I::Sturg { r1, r2 } => translation::sturg(run, r1, r2),
         I::Strag { first, second } => translation::strag(run, first, second),
         I::Tprot { first, .. } => translation::tprot(run, first),
 

@@ -6,14 +6,15 @@
 //! whole way ([`super::perform`]).
 
 use super::execution::Execution;
-use super::{Outcome, common};
+use super::{Outcome, common, translation};
 use crate::arch::address::Virtual;
 use crate::arch::psw::EXTENDED_ADDRESSING;
 use crate::guest::configuration::Configuration;
+use crate::guest::delivery;
 use crate::guest::hardware::Hardware;
 use crate::guest::storage;
 use crate::guest::vcpu::Vcpu;
-use crate::insn;
+use crate::insn::{self, Instruction};
 
 /// Performs and books the instruction that the hardware has just refused, if its case is plain.
 ///
@@ -30,11 +31,12 @@ pub fn perform<H: Hardware>(
     if mask & EXTENDED_ADDRESSING == 0 {
         return false;
     }
-    let Some(text) = storage::kept_text(cpu, hardware, at) else {
+    let Some(doubleword) = storage::kept_doubleword(cpu, hardware, at) else {
         return false;
     };
+    let [text @ .., _, _] = doubleword.to_be_bytes();
     let Some(instruction) = insn::decode_common(&text) else {
-        return false;
+        return by_real_address(cpu, configuration, hardware, doubleword);
     };
     let charged = configuration.charges.of(cpu.interruption.code());
     let problem = cpu.psw.problem_state();
@@ -46,6 +48,44 @@ pub fn perform<H: Hardware>(
         }
         _ => false,
     }
+}
+
+/// The two instructions for real addresses, if one stands first in `text`: LOAD REAL ADDRESS with the STORE
+/// USING REAL ADDRESS behind it, if there is one and its case is plain, too; or such a store alone.
+///
+/// A control program that changes its own text issues them together, and one trap is shorter than two.
+/// Nothing that the first one does can ask for an interruption between them.
+#[inline(never)]
+fn by_real_address<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    text: u64,
+) -> bool {
+    let charged = configuration.charges.of(cpu.interruption.code());
+    let run = &mut Execution::plain(cpu, configuration, hardware);
+    let [a, b, c, d, behind @ ..] = text.to_be_bytes();
+    let decode = |[a, b, c, d]: [u8; 4]| insn::decode_real(&[a, b, c, d, 0, 0]);
+    let both = match decode([a, b, c, d]) {
+        Some(Instruction::Lra { r1, second }) => {
+            if translation::lra(run, r1, second).is_err() {
+                return false;
+            }
+            match decode(behind) {
+                Some(Instruction::Sturg { r1, r2 }) => translation::sturg(run, r1, r2).is_ok(),
+                _ => false,
+            }
+        }
+        Some(Instruction::Sturg { r1, r2 }) if translation::sturg(run, r1, r2).is_ok() => false,
+        _ => return false,
+    };
+    // Both are for the supervisor state only.
+    cpu.account.correct(1, charged, false);
+    if both {
+        delivery::advance(cpu, 4);
+        cpu.account.complete_another(false);
+    }
+    true
 }
 
 /// As [`perform`], once more, if all that was missing is the page of the text: it is kept from now on.

@@ -12,8 +12,9 @@ use crate::insn;
 /// Whether an instruction may stand at an address, and well before the end of its page.
 #[inline(always)]
 pub const fn is_within_a_page(at: Virtual) -> bool {
-    // It is fetched as a doubleword; and at an odd address there is no instruction.
-    at.byte_index() <= PAGE - 8 && at.0 & 1 == 0
+    // It is fetched as a doubleword. In halfwords; and at an odd address there is no instruction: it becomes a
+    // very large number.
+    at.byte_index().rotate_right(1) <= (PAGE - 8) / 2
 }
 
 /// The text of an instruction, for whose address [`is_within_a_page`] holds, at an absolute address of
@@ -28,10 +29,17 @@ pub fn text_within_a_page<H: Hardware>(hardware: &H, at: Absolute) -> [u8; 6] {
 /// before the end of the page.
 #[inline(always)]
 pub fn kept_text<H: Hardware>(cpu: &Vcpu, hardware: &H, at: Virtual) -> Option<[u8; 6]> {
+    let [text @ .., _, _] = kept_doubleword(cpu, hardware, at)?.to_be_bytes();
+    Some(text)
+}
+
+/// The same, and what stands behind it in the doubleword that begins with it.
+#[inline(always)]
+pub fn kept_doubleword<H: Hardware>(cpu: &Vcpu, hardware: &H, at: Virtual) -> Option<u64> {
     if !is_within_a_page(at) {
         return None;
     }
-    Some(text_within_a_page(hardware, cpu.kept_text(at)?))
+    Some(hardware.load_u64(cpu.kept_text(at)?))
 }
 
 /// Translates and keeps the page of an instruction that the hardware has fetched; whether [`kept_text`] has

@@ -169,3 +169,42 @@ fn an_odd_instruction_address_never_goes_the_plain_way() {
     let specification = 4 << 16 | u32::from(ProgramInterruption::Specification.code());
     assert_eq!(hardware.storage[0x8C..0x90], specification.to_be_bytes());
 }
+
+#[test]
+fn a_store_by_the_real_address_that_was_just_loaded_is_performed_in_the_same_trap() {
+    // LRA 1,0(5) and STURG 7,1.
+    let text = [0xB1, 0x10, 0x50, 0x00, 0xB9, 0x25, 0x00, 0x71];
+    let refused = || {
+        let mut bench = Bench::new();
+        bench.set(TEXT, &text);
+        bench.cpu.general[5] = OPERAND;
+        bench.cpu.general[7] = 0x0123_4567_89AB_CDEF;
+        bench.cpu.control[1] = REAL_SPACE;
+        bench.cpu.psw.mask = ADDRESSING_64;
+        bench.cpu.psw.address = TEXT + 4;
+        bench.cpu.interruption.cause = 4 << 16 | 2;
+        bench.cpu.keep_text(Virtual(TEXT), Absolute(TEXT));
+        bench
+    };
+    let (mut one, mut other) = (refused(), refused());
+    let Bench {
+        cpu,
+        configuration,
+        hardware,
+    } = &mut one;
+    assert!(plain::perform(cpu, configuration, hardware));
+    assert_eq!(one.cpu.account.total(), 2);
+    other.cpu.forget_translations();
+    for text in [[0xB1, 0x10, 0x50, 0, 0, 0], [0xB9, 0x25, 0, 0x71, 0, 0]] {
+        complete(&mut other, crate::insn::decode(&text));
+    }
+    assert_eq!(one.cpu.psw.address, TEXT + 8);
+    assert_eq!(one.cpu.psw.mask, other.cpu.psw.mask);
+    assert_eq!(one.cpu.general, other.cpu.general);
+    assert!(one.hardware.storage == other.hardware.storage);
+    let at = OPERAND as usize;
+    assert_eq!(
+        one.hardware.storage[at..at + 8],
+        one.cpu.general[7].to_be_bytes()
+    );
+}
