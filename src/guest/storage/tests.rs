@@ -271,7 +271,7 @@ fn every_store_makes_the_pages_it_touches_data_again() {
     } = &mut bench;
     // Of a store by real address it is known what is stored, and nothing of it is sensitive.
     put_real_u32(cpu, configuration, hardware, Real(0x2_1000), 1).unwrap();
-    put_real_u64(cpu, configuration, hardware, Real(0x2_1008), 0xB903_B202).unwrap();
+    put_real_u64(cpu, configuration, hardware, Real(0x2_1008), 0xB903_B203).unwrap();
     assert_eq!(states(&bench), [PageState::Text; 2]);
     let Bench {
         cpu,
