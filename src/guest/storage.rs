@@ -156,9 +156,7 @@ pub fn resolve<H: Hardware>(
         None
     };
     let claim = resolve_by(cpu, configuration, hardware, space, at, length, access)?;
-    // Low-address protection forbids stores into parts of pages 0 and 1: these are not kept.
-    if let Some(cell) = cell(cpu, access)
-        && (access == Access::Fetch || at.page().0 > PAGE)
+    if let Some(cell) = cell(cpu, at, access)
         && claim.first.length == length
         && length != 0
     {
@@ -167,13 +165,14 @@ pub fn resolve<H: Hardware>(
     Ok(claim)
 }
 
-/// Where the page of the last operand is kept. Instruction text has pages of its own: it may be in
-/// another space.
+/// Where the page of an operand is kept. Instruction text has pages of its own: it may be in another
+/// space. So have stores into the first two pages, parts of which may be protected.
 #[inline(always)]
-fn cell(cpu: &Vcpu, access: Access) -> Option<&Cell<KeptPage>> {
+fn cell(cpu: &Vcpu, at: Virtual, access: Access) -> Option<&Cell<KeptPage>> {
     match access {
-        Access::Fetch => Some(&cpu.operand_pages[0]),
-        Access::Store => Some(&cpu.operand_pages[1]),
+        Access::Fetch => Some(&cpu.kept.operands[0]),
+        Access::Store if at.page().0 > PAGE => Some(&cpu.kept.operands[1]),
+        Access::Store => Some(&cpu.kept.operands[2]),
         Access::Execute => None,
     }
 }
@@ -191,9 +190,26 @@ pub fn kept(
     length: u64,
     access: Access,
 ) -> Option<Absolute> {
-    let place = cell(cpu, access)?.get().find(cpu.psw.mask, at)?;
+    let find = |n: usize| cpu.kept.operands[n].get().find(cpu.psw.mask, at);
+    let place = match access {
+        Access::Fetch => find(0)?,
+        Access::Store => match find(1) {
+            Some(place) => place,
+            None => kept_low(cpu, at)?,
+        },
+        Access::Execute => return None,
+    };
     let inside = length <= PAGE - at.byte_index();
     (inside && (access == Access::Fetch || !shadow::stale(cpu, configuration))).then_some(place)
+}
+
+/// The same of a store into one of the first two pages: none where low-address protection may forbid it.
+#[inline(never)]
+fn kept_low(cpu: &Vcpu, at: Virtual) -> Option<Absolute> {
+    if protectable(at) {
+        return None;
+    }
+    cpu.kept.operands[2].get().find(cpu.psw.mask, at)
 }
 
 /// Tests an operand in an address space that the instruction names (MOVE WITH OPTIONAL
@@ -288,10 +304,16 @@ fn piece<H: Hardware>(
     Ok(Piece { at, length })
 }
 
+/// Whether low-address protection may cover an effective address.
+#[inline(always)]
+const fn protectable(at: Virtual) -> bool {
+    at.0 & !PAGE < LOW_ADDRESSES
+}
+
 /// Whether low-address protection covers an effective address.
 #[inline]
 const fn low(cpu: &Vcpu, at: u64) -> bool {
-    cpu.control[0] & CR0_LOW_ADDRESS_PROTECTION != 0 && at & !PAGE < LOW_ADDRESSES
+    cpu.control[0] & CR0_LOW_ADDRESS_PROTECTION != 0 && protectable(Virtual(at))
 }
 
 /// Fetches an operand of at most 4096 bytes.

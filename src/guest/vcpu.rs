@@ -163,6 +163,51 @@ impl KeptPage {
     }
 }
 
+/// Pages of instruction text that are kept; a power of two.
+const TEXT_PAGES: usize = 8;
+
+/// Pages whose translations are kept.
+#[derive(Debug)]
+pub struct KeptPages {
+    /// What they were translated under besides the PSW: control registers 0, 1, 7 and 13, and the prefix.
+    under: [u64; 5],
+    /// Pages of instruction text as last translated, by the rightmost bits of the page number:
+    /// a control program masks interruptions in many places.
+    pub text: [KeptPage; TEXT_PAGES],
+    /// The pages of the operand that was last fetched, and last stored, and of the one that was last stored
+    /// into the first two pages.
+    pub operands: [Cell<KeptPage>; 3],
+}
+
+impl KeptPages {
+    /// No pages.
+    const fn none() -> Self {
+        Self {
+            under: [0; 5],
+            text: [KeptPage::NONE; TEXT_PAGES],
+            operands: [const { Cell::new(KeptPage::NONE) }; 3],
+        }
+    }
+
+    /// Where the page of instruction text at an address is kept.
+    #[inline(always)]
+    pub const fn text_mut(&mut self, at: Virtual) -> &mut KeptPage {
+        &mut self.text[(at.0 >> 12) as usize % TEXT_PAGES]
+    }
+
+    /// Forgets all pages of instruction text, and gives the one that was kept for an address.
+    pub fn take_text(&mut self, at: Virtual) -> KeptPage {
+        let kept = *self.text_mut(at);
+        self.text = Self::none().text;
+        kept
+    }
+
+    fn forget(&mut self) {
+        self.text = Self::none().text;
+        self.operands = Self::none().operands;
+    }
+}
+
 /// PSW bits that the hardware always runs a guest with: its own clock must reach a guest that runs
 /// disabled, or no sample would ever fall into disabled code.
 const MACHINE: u64 = DAT | EXTERNAL | PROBLEM;
@@ -177,11 +222,10 @@ pub struct Vcpu {
     pub psw: Psw,
     /// What is to be done before the firmware is left.
     pub due: Due,
-    /// Pages of instruction text as last translated, by the rightmost two bits of the page number:
-    /// a program and its interruption handlers are rarely in one page.
-    pub text_pages: [KeptPage; 4],
-    /// The pages of the operand that was last fetched, and last stored.
-    pub operand_pages: [Cell<KeptPage>; 2],
+    /// The translations that are kept for millicode.
+    pub kept: KeptPages,
+    /// Those that were put aside when the controls that they were made under last changed.
+    aside: KeptPages,
     /// Control registers as the guest loaded them.
     pub control: [u64; 16],
     /// The prefix, a multiple of 8192.
@@ -241,8 +285,8 @@ impl Vcpu {
             general: [0; 16],
             psw: Psw::default(),
             due: Due::ATTENTION | Due::CONTROLS | Due::CLOCK | Due::SAMPLING,
-            text_pages: [KeptPage::NONE; 4],
-            operand_pages: [const { Cell::new(KeptPage::NONE) }; 2],
+            kept: KeptPages::none(),
+            aside: KeptPages::none(),
             control: [0; 16],
             prefix: 0,
             address,
@@ -281,6 +325,7 @@ impl Vcpu {
     /// CPU reset: pending external conditions and activation controls go, registers stay.
     pub fn cpu_reset(&mut self) {
         extended::settle(self);
+        self.forget_translations();
         self.pending = Pending::default();
         self.in_a_row = 0;
         self.own.reset(Reset::Cpu, &self.account.activity());
@@ -312,24 +357,50 @@ impl Vcpu {
     #[must_use]
     #[inline(always)]
     pub fn kept_text(&self, at: Virtual) -> Option<Absolute> {
-        self.text_pages[(at.0 >> 12) as usize & 3].find(self.psw.mask, at)
+        self.kept.text[(at.0 >> 12) as usize % TEXT_PAGES].find(self.psw.mask, at)
     }
 
     /// Keeps a page of instruction text.
     pub fn keep_text(&mut self, at: Virtual, place: Absolute) {
-        self.text_pages[(at.0 >> 12) as usize & 3] = KeptPage::new(self.psw.mask, at, place);
+        *self.kept.text_mut(at) = KeptPage::new(self.psw.mask, at, place);
     }
 
-    /// Forgets translations that were kept: controls changed, or tables may have.
+    /// Forgets all translations that were kept: tables may have changed.
     pub fn forget_translations(&mut self) {
-        self.text_pages = [KeptPage::NONE; 4];
-        self.operand_pages = [const { Cell::new(KeptPage::NONE) }; 2];
+        self.kept.forget();
+        self.forget_what_is_aside();
+    }
+
+    /// Forgets what was put aside.
+    pub fn forget_what_is_aside(&mut self) {
+        self.aside.forget();
+    }
+
+    /// Controls may have changed: what was kept is put aside, and what was put aside before comes back if
+    /// it was made under the same controls. Control programs go to and fro between the space of a program
+    /// and their own at each of its calls.
+    pub fn change_translations(&mut self) {
+        let control = &self.control;
+        let under = [control[0], control[1], control[7], control[13], self.prefix];
+        if self.kept.under == under {
+            return;
+        }
+        core::mem::swap(&mut self.kept, &mut self.aside);
+        if self.kept.under != under {
+            self.kept.forget();
+            self.kept.under = under;
+        }
     }
 
     /// Forgets what was kept of an operand in a page frame whose state has changed: a store must be told to
     /// the scanner again.
     pub fn forget_operands_in(&mut self, frame: Absolute) {
-        for page in &mut self.operand_pages {
+        for page in self
+            .kept
+            .operands
+            .iter_mut()
+            .chain(&mut self.aside.operands)
+        {
             if page.get_mut().place() == frame {
                 *page.get_mut() = KeptPage::NONE;
             }

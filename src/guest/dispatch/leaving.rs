@@ -73,7 +73,7 @@ fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
         }
         let controls = cpu.due.any(Due::CONTROLS);
         if controls {
-            cpu.forget_translations();
+            cpu.change_translations();
         }
         if controls || shadow::stale(cpu, configuration) {
             shadow::load_controls(cpu, configuration, hardware);

@@ -90,7 +90,6 @@ pub(super) fn renew_entries<H: Hardware>(
     hardware: &mut H,
 ) {
     if cpu.shadow.recent.count > REMEMBERED {
-        cpu.forget_translations();
         empty(cpu, configuration, hardware);
         return;
     }
@@ -119,26 +118,25 @@ pub(super) fn forget_what_has_moved<H: Hardware>(
     configuration: &Configuration,
     hardware: &H,
 ) {
-    for n in 0..cpu.text_pages.len() {
-        if has_moved(
-            cpu,
-            configuration,
-            hardware,
-            cpu.text_pages[n],
-            Access::Execute,
-        ) {
-            cpu.text_pages[n] = KeptPage::NONE;
-        }
+    cpu.forget_what_is_aside();
+    // Of the pages of text only that of the instruction which purges is sure to be needed again.
+    let here = Virtual(cpu.psw.address);
+    let kept = cpu.kept.take_text(here);
+    if !has_moved(cpu, configuration, hardware, kept, Access::Execute) {
+        *cpu.kept.text_mut(here) = kept;
     }
-    for (n, access) in [Access::Fetch, Access::Store].into_iter().enumerate() {
+    for (n, access) in [Access::Fetch, Access::Store, Access::Store]
+        .into_iter()
+        .enumerate()
+    {
         if has_moved(
             cpu,
             configuration,
             hardware,
-            cpu.operand_pages[n].get(),
+            cpu.kept.operands[n].get(),
             access,
         ) {
-            cpu.operand_pages[n].set(KeptPage::NONE);
+            cpu.kept.operands[n].set(KeptPage::NONE);
         }
     }
 }

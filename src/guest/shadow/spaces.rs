@@ -223,9 +223,10 @@ fn take_page_table<H: Hardware>(
     Some(table)
 }
 
-/// Empties this CPU's DAT-on shadow.
+/// Empties this CPU's DAT-on shadow, and forgets the translations kept for millicode.
 pub fn empty<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     cpu.due |= Due::CONTROLS;
+    cpu.forget_translations();
     hardware.purge_tlb();
     let spaces = &mut cpu.shadow.spaces;
     if spaces.fresh != 0 {
@@ -254,7 +255,6 @@ pub(super) fn catch_up<H: Hardware>(
         let Some(request) = configuration.shadow.requests.get(cpu.shadow.seen) else {
             // It has fallen too far behind.
             cpu.shadow.seen = posted;
-            cpu.forget_translations();
             empty(cpu, configuration, hardware);
             return true;
         };

@@ -8,7 +8,7 @@ use crate::arch::control::asce::REAL_SPACE;
 use crate::arch::psw::ADDRESSING_64;
 use crate::guest::dispatch;
 use crate::guest::storage;
-use crate::guest::vcpu::Text;
+use crate::guest::vcpu::{Text, Vcpu};
 use proptest::prelude::*;
 
 /// Where the instruction stands.
@@ -207,4 +207,34 @@ fn a_store_by_the_real_address_that_was_just_loaded_is_performed_in_the_same_tra
         one.hardware.storage[at..at + 8],
         one.cpu.general[7].to_be_bytes()
     );
+}
+
+#[test]
+fn what_is_kept_for_a_space_is_there_again_when_control_returns_to_it_but_not_behind_a_purge() {
+    let mut bench = Bench::new();
+    let cpu = &mut bench.cpu;
+    let kept = |cpu: &Vcpu| cpu.kept_text(Virtual(TEXT)).is_some();
+    let go_to = |cpu: &mut Vcpu, space: u64| {
+        cpu.control[1] = space;
+        cpu.change_translations();
+    };
+    go_to(cpu, 0x1000);
+    cpu.keep_text(Virtual(TEXT), Absolute(TEXT));
+    go_to(cpu, 0x2000);
+    assert!(!kept(cpu), "it is another space");
+    go_to(cpu, 0x1000);
+    assert!(kept(cpu));
+    go_to(cpu, 0x2000);
+    cpu.forget_translations();
+    go_to(cpu, 0x1000);
+    assert!(!kept(cpu), "it was purged");
+    cpu.keep_text(Virtual(TEXT), Absolute(TEXT));
+    go_to(cpu, 0x2000);
+    go_to(cpu, 0x3000);
+    go_to(cpu, 0x1000);
+    assert!(!kept(cpu), "only one space is put aside");
+    cpu.keep_text(Virtual(TEXT), Absolute(TEXT));
+    cpu.prefix = 0x8000;
+    cpu.change_translations();
+    assert!(!kept(cpu), "real addresses mean something else now");
 }
