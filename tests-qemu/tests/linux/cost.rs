@@ -2,14 +2,25 @@
 
 use measure::{bench::linux, linux::Release, options::RunOptions, progress::Progress};
 
+fn costs_no_more_than_it_may(release: Release) {
+    let shares = linux::budgeted(&RunOptions::default(), release, &Progress::Silent).unwrap();
+    println!("{shares:?}");
+    let [boot, compute] = &shares[..] else {
+        panic!("a boot and a loop have budgets: {shares:?}");
+    };
+    for share in [boot, compute] {
+        assert!(share.budget.is_some() && !share.is_over(), "{share:?}");
+    }
+    assert!(boot.guest > 1_000_000_000, "{boot:?}");
+    assert!(compute.guest > 100_000_000, "{compute:?}");
+}
+
 #[test]
-fn a_boot_costs_no_more_instructions_than_it_may() {
-    let share = linux::boot(
-        &RunOptions::default(),
-        Release::default(),
-        &Progress::Silent,
-    );
-    let share = share.unwrap();
-    assert!(share.budget.is_some() && !share.is_over(), "{share:?}");
-    assert!(share.guest > 1_000_000_000, "{share:?}");
+fn a_boot_and_a_loop_cost_no_more_instructions_than_they_may() {
+    costs_no_more_than_it_may(Release::V6_1);
+}
+
+#[test]
+fn a_boot_and_a_loop_of_the_later_kernel_cost_no_more_instructions_than_they_may() {
+    costs_no_more_than_it_may(Release::V6_12);
 }

@@ -3,8 +3,9 @@
 //! Above the machine and on bare QEMU the same kernel, the same first file system and the same script run under
 //! the same clock. The script (`linux/script.sh`) writes a line before each of its parts, and the host's time is taken when
 //! it arrives, so that one boot times all parts. What takes how many instructions is exact: the machine counts
-//! its own beside the guest's, and a part is what a run with it has more than one without. The traps are counted in
-//! runs of their own, because counting is work as well.
+//! its own beside the guest's. A boot ends where the shell begins; a part is what a run of the script with it has
+//! more than one with a part that does nothing, for the kernel has work of its own left (its self-tests) that the
+//! script waits for. The traps are counted in runs of their own, because counting is work as well.
 
 use std::{
     fs,
@@ -38,6 +39,12 @@ const END: &str = "end";
 
 /// The part that does not leave problem state by itself.
 const LOOP: &str = "loop";
+
+/// A part that does nothing.
+const NOTHING: &str = "nothing";
+
+/// What a boot runs that ends where the shell begins.
+const SHELL_ONLY: &str = "true";
 
 /// A part, and what its host time may be as a ratio to bare QEMU's.
 const PARTS: [(&str, &str, f64); 3] = [
@@ -104,7 +111,7 @@ pub struct LinuxBench {
     pub ratios: Vec<Ratio>,
     /// Instructions.
     pub shares: Vec<Share>,
-    /// Traps of a boot, and of the parts that trap most, with what they are of.
+    /// Traps of a boot, and of each part, with what they are of.
     pub traps: Vec<(String, Vec<Traps>)>,
 }
 
@@ -123,7 +130,7 @@ pub fn measure(
     progress: &Progress,
 ) -> Result<LinuxBench> {
     let bench = Bench::new(options, release, progress)?;
-    let mut names: Vec<&str> = PARTS.iter().map(|part| part.0).collect();
+    let names: Vec<&str> = PARTS.iter().map(|part| part.0).collect();
     let mut times = Vec::new();
     for pair in 1..=pairs {
         let natively = bench.timed(&names, pair, pairs, natively)?;
@@ -131,24 +138,22 @@ pub fn measure(
     }
     let shares = bench.shares(&PARTS)?;
     let boot = bench.counted(&[], true, "the traps of a boot")?.traps;
-    names.retain(|name| *name != LOOP);
-    let work = bench.counted(&names, true, "the traps of the rest")?.traps;
-    let rest = PARTS.iter().filter(|part| part.0 != LOOP);
-    let rest: Vec<&str> = rest.map(|part| part.1).collect();
+    let nothing = bench.counted(&[NOTHING], true, "the traps of nothing")?;
+    let mut traps = vec![("boot".to_owned(), by_cause(&boot, &[]))];
+    for (name, what, _) in PARTS {
+        let part = bench.counted(&[name], true, &format!("the traps of {what}"))?;
+        traps.push((what.to_owned(), by_cause(&part.traps, &nothing.traps)));
+    }
     Ok(LinuxBench {
         ratios: ratios(&times),
         shares,
-        traps: vec![
-            ("boot".to_owned(), by_cause(&boot, &[])),
-            (rest.join(", "), by_cause(&work, &boot)),
-        ],
+        traps,
     })
 }
 
-/// Measures what a boot costs in instructions.
-pub fn boot(options: &RunOptions, release: Release, progress: &Progress) -> Result<Share> {
-    let mut shares = Bench::new(options, release, progress)?.shares(&[])?;
-    Ok(shares.remove(0))
+/// Measures what has a budget in instructions: a boot and the loop.
+pub fn budgeted(options: &RunOptions, release: Release, progress: &Progress) -> Result<Vec<Share>> {
+    Bench::new(options, release, progress)?.shares(&PARTS[..1])
 }
 
 /// The host times of one run: of the boot and of each part.
@@ -246,21 +251,27 @@ impl<'a> Bench<'a> {
             budget: Some(BOOT_PERCENT),
             ..boot
         }];
+        let nothing = self.counted(&[NOTHING], false, NOTHING)?.share;
         for (name, what, _) in parts {
             let with = self.counted(&[name], false, what)?.share;
             shares.push(Share {
                 what: (*what).to_owned(),
-                guest: with.guest.saturating_sub(shares[0].guest),
-                machine: with.machine.saturating_sub(shares[0].machine),
+                guest: with.guest.saturating_sub(nothing.guest),
+                machine: with.machine.saturating_sub(nothing.machine),
                 budget: (*name == LOOP).then_some(LOOP_PERCENT),
             });
         }
         Ok(shares)
     }
 
+    /// Counts a run of the script with these parts; without any, a boot.
     fn counted(&self, parts: &[&str], with_traps: bool, what: &str) -> Result<Counted> {
         let step = self.progress.step(&format!("counting {what}"));
         let (mut options, _kept) = self.with_script(parts)?;
+        if parts.is_empty() {
+            options.script = None;
+            options.command = vec![SHELL_ONLY.to_owned()];
+        }
         let directory = tempfile::tempdir()?;
         options.run.out = Some(directory.path().to_owned());
         options.run.count_traps = with_traps;
