@@ -22,6 +22,7 @@ mod operator;
 mod registers;
 mod run;
 mod sclp;
+mod settle;
 mod staged;
 mod trap;
 mod turn;

@@ -9,6 +9,7 @@ use crate::arch::interruption::external;
 use crate::arch::lowcore;
 use crate::arch::psw::{self, Psw};
 use crate::machine::instruction;
+use crate::machine::settle::settle;
 use crate::machine::trap::{io_interruption_code, lowcore_field};
 use core::arch::global_asm;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -188,15 +189,16 @@ fn exchange_and_wait(more: u64) -> Waited {
     };
     // SAFETY: the lowcore of this CPU holds valid new PSWs, and the wait comes back by them.
     let class = unsafe { firmware_wait(&psw) };
-    Waited {
-        taken: match class {
-            0 => Taken::External(lowcore_field(lowcore::EXTERNAL_CODE)),
-            1 => Taken::Io(io_interruption_code()),
-            _ => Taken::MachineCheck(lowcore_field(lowcore::MACHINE_CHECK_CODE)),
-        },
-        from: lowcore_field(0x2e0),
-        to: lowcore_field(0x2e8),
+    let taken = match class {
+        0 => Taken::External(lowcore_field(lowcore::EXTERNAL_CODE)),
+        1 => Taken::Io(io_interruption_code()),
+        _ => Taken::MachineCheck(lowcore_field(lowcore::MACHINE_CHECK_CODE)),
+    };
+    let (from, mut to) = (lowcore_field(0x2e0), lowcore_field(0x2e8));
+    if matches!(taken, Taken::External(external::CLOCK_COMPARATOR)) {
+        to = settle(from, to);
     }
+    Waited { taken, from, to }
 }
 
 /// Stops the real CPU timer. No other interruption may be open: neither the clock comparator nor another

@@ -126,3 +126,13 @@ pub fn section<'a>(output: &'a str, name: &str) -> &'a str {
         .unwrap_or_else(|| panic!("there is no section {name}:\n{output}"));
     rest.split("\n@").next().unwrap_or(rest)
 }
+
+/// Two runs that must be the same have written the same; else the first line that differs is shown.
+pub fn assert_same_console(first: &[u8], second: &[u8]) {
+    let texts = [first, second].map(String::from_utf8_lossy);
+    let [first, second] = [&texts[0], &texts[1]].map(|text| text.lines().enumerate());
+    for (line, again) in first.zip(second) {
+        assert_eq!(line, again, "the consoles differ");
+    }
+    assert_eq!(texts[0].len(), texts[1].len(), "one console is longer");
+}

@@ -4,7 +4,7 @@ use std::fs;
 
 use tempfile::TempDir;
 
-use crate::guest::{boots, section};
+use crate::guest::{assert_same_console, boots, section};
 
 /// Every boot finds the same first file system, and clear storage. What tells the second from the first is the
 /// clock, which a load leaves alone: the first boot lets a minute pass, in no time of the host.
@@ -65,7 +65,7 @@ fn a_reboot_begins_the_guest_anew_and_the_run_is_repeatable() {
         ));
     }
     let (first, second) = (&runs[0], &runs[1]);
-    assert!(first.0 == second.0, "the consoles differ");
+    assert_same_console(&first.0, &second.0);
     assert!(first.1 == second.1, "the counters differ");
     assert!(first.2 == second.2, "the samples differ");
     assert_eq!(first.3["totals"], second.3["totals"]);
