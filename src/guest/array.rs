@@ -447,6 +447,10 @@ impl Hardware for ArrayMachine {
         count
     }
 
+    fn console_waits(&self) -> bool {
+        !self.typed.is_empty()
+    }
+
     fn loaded(&mut self, times: u32) {
         self.loads = times;
     }

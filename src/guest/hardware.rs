@@ -197,6 +197,8 @@ pub trait Hardware {
     fn console_write(&mut self, bytes: &[u8]);
     /// Bytes that were typed for the guest; how many were put into `into`.
     fn console_read(&mut self, into: &mut [u8]) -> usize;
+    /// Whether bytes that were typed for the guest wait to be read.
+    fn console_waits(&self) -> bool;
     /// The guest's program has been loaded, for so many times in all.
     fn loaded(&mut self, times: u32);
     /// One line for the machine's log: an instruction that is not performed.

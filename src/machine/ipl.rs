@@ -15,6 +15,7 @@ use crate::guest::channel::Channels;
 use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
 use crate::guest::hardware::Hardware;
 use crate::guest::machine_level;
+use crate::guest::millicode;
 use crate::guest::program;
 use crate::guest::scanner::Pages;
 use crate::guest::shadow::{SharedShadow, build_identity};
@@ -543,12 +544,9 @@ fn begin(machine: &'static Machine, block: &LoaderBlock) -> ! {
 /// Reads what the host sent; what is for the guest is a service signal, if it takes events. Whether
 /// anything was complete ([`input::read`]).
 pub fn read_input(machine: &Machine) -> bool {
-    use core::sync::atomic::Ordering;
     let complete = input::read();
     let configuration = &machine.configuration;
-    if input::waiting() && configuration.event_mask.load(Ordering::Relaxed) != 0 {
-        // Bit 31: events are pending.
-        configuration.service_signal.fetch_or(1, Ordering::SeqCst);
+    if input::waiting() && millicode::announce_input(configuration) {
         for cpu in 0..configuration.cpus {
             turn::wake(cpu);
         }

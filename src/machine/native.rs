@@ -391,6 +391,10 @@ impl Hardware for Native {
         input::take(into)
     }
 
+    fn console_waits(&self) -> bool {
+        input::waiting()
+    }
+
     fn loaded(&mut self, times: u32) {
         console::state(&Loaded {
             times: times.into(),

@@ -92,6 +92,10 @@ pub fn start(cpu: &mut Cpu) {
 pub fn end(cpu: &mut Cpu) {
     report_progress(cpu);
     watch::rest(&mut cpu.vcpu, &cpu.machine.configuration, &mut cpu.native);
+    if listens(cpu) && wait::take_events() {
+        // Its signal was taken away with the answer to a call, and the guest may never wait.
+        ipl::read_input(cpu.machine);
+    }
     if EXACT.load(Ordering::Relaxed) && cpu.machine.configuration.cpus > 1 {
         give(cpu, Next::Yield);
     } else {
@@ -453,7 +457,7 @@ fn idle(cpu: &mut Cpu) {
         instruction::sckc(first);
         let configuration = &cpu.machine.configuration;
         let open = open_to_devices(configuration, &configuration.mailboxes);
-        wait_with_input(cpu, input::listening() != 0, open);
+        wait_with_input(cpu, listens(cpu), open);
         instruction::sckc(NEVER);
         return;
     }
@@ -471,6 +475,12 @@ fn idle(cpu: &mut Cpu) {
     }
     console::flush();
     wait_with_input(cpu, true, open);
+}
+
+/// Whether this CPU reads what comes while the guest executes: where turns are taken the one that has the
+/// turn, else CPU 0.
+fn listens(cpu: &Cpu) -> bool {
+    input::listening() != 0 && (EXACT.load(Ordering::Relaxed) || cpu.vcpu.address == 0)
 }
 
 /// Waits for an external interruption, and what is open; input, if it may come, is read and wakes its
@@ -502,11 +512,10 @@ fn wait_in_real_time(cpu: &mut Cpu) {
         return;
     }
     instruction::sckc(wake_time(cpu));
-    let listens = cpu.vcpu.address == 0;
     let configuration = &cpu.machine.configuration;
     let own = usize::from(cpu.vcpu.address) & (MAXIMUM_CPUS - 1);
     let open = open_to_devices(configuration, &configuration.mailboxes[own..=own]);
-    wait_with_input(cpu, listens, open);
+    wait_with_input(cpu, listens(cpu), open);
 }
 
 /// Says how far the guest is, now and then.

@@ -140,12 +140,14 @@ pub struct Waited {
     pub to: u64,
 }
 
-/// Waits until an external interruption of an enabled subclass was taken.
+/// Waits until an external interruption of an enabled subclass was taken; no service signal, which would
+/// be lost here.
 pub fn for_external() -> Waited {
     let real = loaded_cr0();
     // The new PSWs are in what low-address protection protects, and the guest's applies to the machine.
-    if real & CR0_LOW_ADDRESS_PROTECTION != 0 {
-        return under_cr0(real & !CR0_LOW_ADDRESS_PROTECTION, || exchange_and_wait(0));
+    let closed = CR0_LOW_ADDRESS_PROTECTION | CR0_SERVICE_SIGNAL;
+    if real & closed != 0 {
+        return under_cr0(real & !closed, || exchange_and_wait(0));
     }
     exchange_and_wait(0)
 }

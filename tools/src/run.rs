@@ -55,6 +55,11 @@ pub struct RunOutcome {
 pub trait Display: Write {
     /// The guest has been loaded anew.
     fn loaded(&mut self) {}
+
+    /// Whether the guest would hear what is typed by now. Until then it is kept.
+    fn is_heard(&self) -> bool {
+        true
+    }
 }
 
 impl Display for Stdout {}

@@ -207,7 +207,10 @@ impl Session<'_, '_, '_> {
         self.waiting = false;
         match noted {
             Noted::Data => {}
-            Noted::Console(bytes) => self.show(&bytes),
+            Noted::Console(bytes) => {
+                self.show(&bytes);
+                self.send_typed();
+            }
             Noted::Answer(text) => {
                 for line in text.lines() {
                     self.show(format!("// {line}\n").as_bytes());
@@ -298,8 +301,12 @@ impl Session<'_, '_, '_> {
         Ok(())
     }
 
-    /// Sends what was typed for the guest, as far as the machine has room for it.
+    /// Sends what was typed for the guest, as far as the machine has room for it, once it is heard.
     fn send_typed(&mut self) {
+        let echo = self.host.echo.as_ref();
+        if echo.is_some_and(|echo| !echo.is_heard()) {
+            return;
+        }
         loop {
             let room = TYPED_AHEAD.saturating_sub(self.unread).min(TYPED_AT_ONCE);
             let part: Vec<u8> = self.typed.drain(..room.min(self.typed.len())).collect();

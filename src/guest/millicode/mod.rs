@@ -51,6 +51,7 @@ use crate::insn::Instruction;
 use crate::msa::Instruction as Assist;
 use cryptography::perform as assist;
 use execution::Execution;
+pub use service::announce_input;
 use way::Way;
 
 /// How the performance of an instruction ended.

@@ -208,6 +208,11 @@ pub(super) fn write_event_data<H: Hardware>(hardware: &mut H, length: usize, blo
     respond(block, response::NORMAL);
 }
 
+/// Whether the control program receives what is typed.
+pub(super) fn takes_input(configuration: &Configuration) -> bool {
+    configuration.event_mask.load(Ordering::Acquire) & CONSOLE_MASK != 0
+}
+
 /// READ EVENT DATA: gives the bytes that were typed, in one event buffer, as many as there is room
 /// for. A byte of zero before them says that they are data, not the beginning or end of a session.
 pub(super) fn read_event_data<H: Hardware>(

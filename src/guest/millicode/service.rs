@@ -32,6 +32,20 @@ const WRITE_EVENT_MASK: u32 = 0x0078_0005;
 /// The bits that an SCCB address may have: 31 bits, on a doubleword boundary.
 const ADDRESS: u64 = 0x7FFF_FFF8;
 
+/// The bit of a service signal's parameter that says that events are pending.
+const EVENTS_PENDING: u32 = 1;
+
+/// Input for the guest waits to be read: a service signal, if the guest takes it. Whether it does.
+pub fn announce_input(configuration: &Configuration) -> bool {
+    let taken = sclp::takes_input(configuration);
+    if taken {
+        configuration
+            .service_signal
+            .fetch_or(EVENTS_PENDING, Ordering::SeqCst);
+    }
+    taken
+}
+
 /// SERVICE CALL: bits 32-63 of R1 are the command word, R2 the absolute address of the SCCB, whose
 /// first halfword is its length. The response code goes to its bytes 6-7; a service-signal external
 /// interruption with the address of the SCCB as parameter becomes pending.
@@ -74,10 +88,16 @@ pub(super) fn servc<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> 
         }
         put(run, at, block.split_at(length).0)?;
     }
-    // The address of the last call stands; an indication of pending events stays beside it.
+    // The address of the last call stands; an indication of pending events stays beside it, and what
+    // was typed before the program asked for events is pending since it did.
+    let events = if sclp::takes_input(configuration) && run.hardware.console_waits() {
+        EVENTS_PENDING
+    } else {
+        0
+    };
     let signal = &configuration.service_signal;
     signal.fetch_and(!(ADDRESS as u32), Ordering::AcqRel);
-    signal.fetch_or(at.0 as u32, Ordering::AcqRel);
+    signal.fetch_or(at.0 as u32 | events, Ordering::AcqRel);
     run.cpu.due |= Due::ATTENTION;
     run.done(ConditionCode::Zero)
 }

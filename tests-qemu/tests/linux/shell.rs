@@ -103,7 +103,7 @@ fn keys_are_the_guests_and_the_terminal_is_given_back() {
     let directory = TempDir::new().unwrap();
     let measure = command::program().unwrap();
     let line = format!(
-        "stty rows 33 cols 77; '{}' linux --out run --limit 900; echo code=$?; stty -a",
+        "stty rows 33 cols 77; '{}' linux --cpus 2 --out run --limit 900; echo code=$?; stty -a",
         measure.display()
     );
     let mut terminal = Terminal::start(&directory, &line);
@@ -113,6 +113,12 @@ fn keys_are_the_guests_and_the_terminal_is_given_back() {
     // Ctrl-C interrupts a program in the guest, and nothing outside of it.
     terminal.strike("sleep 100000; echo interrupted\r");
     terminal.wait_for("echo interrupted");
+    std::thread::sleep(Duration::from_secs(2));
+    terminal.strike("\x03");
+    terminal.wait_for("root #");
+    // Also one that never waits.
+    terminal.strike("echo busy; while :; do :; done\r");
+    terminal.wait_for("busy\r\n");
     std::thread::sleep(Duration::from_secs(2));
     terminal.strike("\x03");
     terminal.wait_for("root #");

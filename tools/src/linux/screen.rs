@@ -77,6 +77,12 @@ impl Display for Screen<'_> {
         self.code = None;
         self.held.clear();
     }
+
+    /// The kernel takes what is typed as soon as it has its console, and keeps it from a shell that opens the
+    /// terminal later, until the next key.
+    fn is_heard(&self) -> bool {
+        self.running
+    }
 }
 
 impl Write for Screen<'_> {
@@ -139,6 +145,21 @@ mod tests {
         for length in 1..CONSOLE.len() {
             let shown = "hello\n\x1Emore \x1E\nno newline\x1E".to_owned();
             assert_eq!(seen(CONSOLE, false, length), (shown, Some(7)), "{length}");
+        }
+    }
+
+    #[test]
+    fn what_is_typed_is_heard_between_the_shells_beginning_and_its_end() {
+        let mut out = Vec::new();
+        let mut screen = Screen::new(&mut out, true);
+        for (piece, heard) in [
+            ("booting\n", false),
+            ("\x1Emillimeter: command\n", true),
+            ("# ", true),
+            ("\x1Emillimeter: exit 0\n", false),
+        ] {
+            screen.write_all(piece.as_bytes()).unwrap();
+            assert_eq!(screen.is_heard(), heard, "{piece}");
         }
     }
 

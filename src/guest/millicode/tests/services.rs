@@ -283,6 +283,30 @@ fn servc_signals_its_end_beside_pending_events_and_is_never_busy() {
 }
 
 #[test]
+fn a_service_signal_says_that_events_are_pending_as_soon_as_the_guest_takes_them() {
+    let mut bench = Bench::new();
+    bench.hardware.typed = b"ab".to_vec();
+    (bench.cpu.general[1], bench.cpu.general[2]) = (0x0044_0001, SCCB);
+    let signal = |bench: &mut Bench| {
+        complete(bench, I::Servc { r1: 1, r2: 2 });
+        let signal = &bench.configuration.service_signal;
+        signal.swap(0, Ordering::Relaxed)
+    };
+    bench.set(SCCB, &[0, 8]);
+    assert_eq!(signal(&mut bench), SCCB as u32);
+    // Operator commands (event 1) are not what is typed.
+    for (mask, pending) in [(1 << 31, 0), (1 << (32 - 0x1A), 1)] {
+        bench
+            .configuration
+            .event_mask
+            .store(mask, Ordering::Relaxed);
+        assert_eq!(signal(&mut bench), SCCB as u32 | pending);
+    }
+    bench.hardware.typed.clear();
+    assert_eq!(signal(&mut bench), SCCB as u32);
+}
+
+#[test]
 fn a_block_that_crosses_a_page_boundary_is_answered_with_0100() {
     let mut bench = Bench::new();
     bench.set(SCCB + 8, &[0x10, 0x00]);
