@@ -74,6 +74,8 @@ pub struct Watch {
     reached: Option<u64>,
     /// An event that is tried once more, to see what the clock charges for it.
     first: Option<First>,
+    /// The account when the page was last entered.
+    since: u64,
     /// Events so far.
     pub events: u64,
     /// Events whose first charge the clock comparator may have cut short: the account may then be short
@@ -168,10 +170,35 @@ pub fn has_control(cpu: &Vcpu) -> bool {
     is_present(cpu) && Virtual(cpu.psw.address).page() == cpu.watch.page()
 }
 
-/// On the way out, while a page is watched: recording is on in its space and off in every other one.
+/// Cycles for which a page stays watched though control is elsewhere. Recording slows everything that is
+/// executed, and to begin it anew costs an exception: both must be little of what is executed meanwhile.
+const PATIENCE: u64 = 20_000;
+
+/// Whether the watch may end: control has been elsewhere for long. It may be elsewhere from the beginning: an
+/// EXECUTE in another page is let through to its target by the watch.
+#[inline]
+fn may_end(cpu: &Vcpu) -> bool {
+    let elsewhere = Virtual(cpu.psw.address).page() != cpu.watch.page();
+    let passed = cpu.account.total().wrapping_sub(cpu.watch.since);
+    // An event is tried once more at once.
+    elsewhere && passed >= PATIENCE && cpu.watch.first.is_none()
+}
+
+/// Whether [`look`] would find nothing to do.
+#[must_use]
+#[inline]
+pub fn goes_on(cpu: &Vcpu) -> bool {
+    let is_recording = cpu.real_mask & PER != 0;
+    is_recording == is_present(cpu) && !may_end(cpu)
+}
+
+/// On the way out, while a page is watched: recording is on in its space and off in every other one, and the
+/// watch ends when it is no more worth it.
 #[cold]
-pub fn look(cpu: &mut Vcpu) {
-    if is_present(cpu) {
+pub fn look<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    if may_end(cpu) {
+        leave(cpu, configuration, hardware);
+    } else if is_present(cpu) {
         cpu.real_mask |= PER;
     } else {
         cpu.real_mask &= !PER;
@@ -235,6 +262,7 @@ pub fn enter<H: Hardware>(
     let range = cpu.watch.range(here);
     set_range(cpu, hardware, range.unwrap_or((here + 1, here - 1)));
     cpu.watch.on = true;
+    cpu.watch.since = cpu.account.total();
     cpu.due |= Due::WATCH;
     let role = shadow::Role::Watched;
     shadow::allow(cpu, configuration, hardware, role, absolute, identity);
@@ -296,15 +324,6 @@ pub fn leave<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
     cpu.real_mask &= !PER;
     draw_back(cpu, configuration, hardware);
     shadow::forbid(cpu, configuration, hardware, shadow::Role::Watched);
-}
-
-/// The CPU's turn ends, and the machine has control anyhow: ends the watch if the guest is somewhere else, because recording
-/// slows everything that is executed.
-#[inline]
-pub fn rest<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
-    if cpu.watch.on && Virtual(cpu.psw.address).page() != cpu.watch.page() {
-        leave(cpu, configuration, hardware);
-    }
 }
 
 /// An instruction-fetching event: the instruction at the PSW's address has not been executed.

@@ -17,7 +17,6 @@ use crate::guest::hardware::Hardware;
 use crate::guest::schedule::{self, NEVER};
 use crate::guest::threads;
 use crate::guest::vcpu::{CpuState, Vcpu};
-use crate::guest::watch;
 use crate::link::state::{Progress, Waiting};
 use crate::machine::cpu::Cpu;
 use crate::machine::wait::{Open, Taken, Waited};
@@ -91,7 +90,6 @@ pub fn start(cpu: &mut Cpu) {
 /// The CPU's slice has ended, or another CPU's clock has: give the turn to whoever is ready.
 pub fn end(cpu: &mut Cpu) {
     report_progress(cpu);
-    watch::rest(&mut cpu.vcpu, &cpu.machine.configuration, &mut cpu.native);
     if listens(cpu) && wait::take_events() {
         // Its signal was taken away with the answer to a call, and the guest may never wait.
         ipl::read_input(cpu.machine);

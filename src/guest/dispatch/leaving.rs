@@ -49,12 +49,22 @@ pub fn leave<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
             if cpu.due.is_empty() {
                 return Next::Run;
             }
-        } else if cpu.due == Due::OPENED && !delivery::any_pending(cpu, configuration) {
-            cpu.due = Due::NOTHING;
+        } else if is_settled(cpu, configuration) {
+            cpu.due.clear(Due::OPENED);
             return Next::Run;
         }
     }
     settle(cpu, configuration, hardware)
+}
+
+/// Whether all that is due turns out to be nothing: nothing waits behind the masks that were opened, and the
+/// watch goes on as it is.
+#[inline]
+fn is_settled(cpu: &Vcpu, configuration: &Configuration) -> bool {
+    let mut due = cpu.due;
+    due.clear(Due::WATCH);
+    (due.is_empty() || due == Due::OPENED && !delivery::any_pending(cpu, configuration))
+        && (due == cpu.due || watch::goes_on(cpu))
 }
 
 /// Does what is due before the firmware is left.
@@ -79,7 +89,7 @@ fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
             shadow::load_controls(cpu, configuration, hardware);
         }
         if cpu.due.any(Due::WATCH) {
-            watch::look(cpu);
+            watch::look(cpu, configuration, hardware);
         }
         if next == Next::Run && cpu.due.any(Due::CLOCK | Due::SAMPLING) {
             schedule::arm(cpu, configuration, hardware);

@@ -16,6 +16,7 @@ use crate::guest::dispatch;
 use crate::guest::hardware::Hardware;
 use crate::guest::scanner::{self, PageState};
 use crate::guest::schedule::NEVER;
+use crate::guest::watch::PATIENCE;
 
 /// The page: BR 14 at 100; data with the bits of EPSW at 180; at 200 INSERT PROGRAM MASK, EPSW at
 /// 204, and a way back that no decode can follow.
@@ -229,18 +230,55 @@ fn a_store_into_the_page_ends_the_watch_and_what_is_known_of_it() {
     assert!(!recording(&bench) && executable(&bench));
 }
 
+/// The way out, with control at another page.
+fn leaves_elsewhere(bench: &mut Bench) {
+    bench.cpu.psw.address = 0x9_0000;
+    dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+}
+
 #[test]
-fn a_cpu_that_is_somewhere_else_rests_and_the_page_is_known_when_it_comes_back() {
+fn a_cpu_that_is_somewhere_else_for_long_rests_and_the_page_is_known_when_it_comes_back() {
     let mut bench = bench();
     executes(&mut bench, CODE);
     event(&mut bench, HIDDEN, 5, 5);
     let known = loaded(&bench);
-    bench.cpu.psw.address = 0x9_0000;
-    super::rest(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+    leaves_elsewhere(&mut bench);
+    assert!(
+        recording(&bench) && executable(&bench),
+        "it may be back soon"
+    );
+    bench.cpu.account.correct(0, -(PATIENCE as i64), false);
+    leaves_elsewhere(&mut bench);
     assert!(!recording(&bench) && !executable(&bench));
     executes(&mut bench, HIDDEN);
     assert!(recording(&bench) && executable(&bench));
     assert_eq!(loaded(&bench), known);
+}
+
+#[test]
+fn an_execute_in_any_page_finds_its_target_in_a_watched_one_executable() {
+    const EXECUTE: u64 = 0x9_0000;
+    for state in [0, PROBLEM] {
+        let mut bench = bench();
+        bench.cpu.psw.mask |= state;
+        let mut text = [0xC6, 0, 0, 0, 0, 0];
+        let distance = (CODE as i64 - EXECUTE as i64) / 2;
+        text[2..].copy_from_slice(&(distance as i32).to_be_bytes());
+        bench.set(EXECUTE, &text);
+        bench.cpu.interruption.cause = 6 << 16;
+        bench.cpu.interruption.identification = PAGE_AT | TEID_FETCH | TEID_EXECUTION_PROTECTION;
+        trap(&mut bench, 4, EXECUTE + 6, 0);
+        assert!(executable(&bench), "{state:x}");
+    }
+}
+
+#[test]
+fn a_watch_does_not_end_before_an_event_is_tried_once_more() {
+    let mut bench = bench();
+    executes(&mut bench, CODE);
+    trap(&mut bench, 0x80, HIDDEN, PATIENCE);
+    leaves_elsewhere(&mut bench);
+    assert!(recording(&bench));
 }
 
 #[test]
