@@ -177,6 +177,8 @@ pub struct KeptPages {
     /// The pages of the operand that was last fetched, and last stored, and of the one that was last stored
     /// into the first two pages.
     pub operands: [Cell<KeptPage>; 3],
+    /// The two pages whose real addresses were loaded last, with these in place of absolute ones.
+    pub real: [KeptPage; 2],
 }
 
 impl KeptPages {
@@ -186,6 +188,7 @@ impl KeptPages {
             under: [0; 5],
             text: [KeptPage::NONE; TEXT_PAGES],
             operands: [const { Cell::new(KeptPage::NONE) }; 3],
+            real: [KeptPage::NONE; 2],
         }
     }
 
@@ -193,6 +196,18 @@ impl KeptPages {
     #[inline(always)]
     pub const fn text_mut(&mut self, at: Virtual) -> &mut KeptPage {
         &mut self.text[(at.0 >> 12) as usize % TEXT_PAGES]
+    }
+
+    /// The real address of a page that is kept.
+    #[inline(always)]
+    pub fn find_real(&self, mask: u64, at: Virtual) -> Option<Absolute> {
+        let [last, before] = &self.real;
+        last.find(mask, at).or_else(|| before.find(mask, at))
+    }
+
+    /// Keeps a page whose real address was loaded.
+    pub const fn keep_real(&mut self, page: KeptPage) {
+        self.real = [page, self.real[0]];
     }
 
     /// Forgets all pages of instruction text, and gives the one that was kept for an address.
@@ -205,6 +220,7 @@ impl KeptPages {
     fn forget(&mut self) {
         self.text = Self::none().text;
         self.operands = Self::none().operands;
+        self.real = Self::none().real;
     }
 }
 

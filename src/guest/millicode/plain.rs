@@ -6,15 +6,17 @@
 //! whole way ([`super::perform`]).
 
 use super::execution::Execution;
+use super::way::Plain;
 use super::{Outcome, common, translation};
-use crate::arch::address::Virtual;
-use crate::arch::psw::EXTENDED_ADDRESSING;
+use crate::arch::address::{Absolute, Virtual};
+use crate::arch::condition::ConditionCode;
+use crate::arch::psw::{EXTENDED_ADDRESSING, PROBLEM};
 use crate::guest::configuration::Configuration;
 use crate::guest::delivery;
 use crate::guest::hardware::Hardware;
-use crate::guest::storage;
-use crate::guest::vcpu::Vcpu;
-use crate::insn::{self, Instruction};
+use crate::guest::vcpu::{KeptPage, Vcpu};
+use crate::guest::{shadow, storage};
+use crate::insn::{self, Instruction, Operand};
 
 /// Performs and books the instruction that the hardware has just refused, if its case is plain.
 ///
@@ -68,7 +70,7 @@ fn by_real_address<H: Hardware>(
     let decode = |[a, b, c, d]: [u8; 4]| insn::decode_real(&[a, b, c, d, 0, 0]);
     let both = match decode([a, b, c, d]) {
         Some(Instruction::Lra { r1, second }) => {
-            if translation::lra(run, r1, second).is_err() {
+            if !load_real_address(run, r1, second) {
                 return false;
             }
             match decode(behind) {
@@ -84,6 +86,35 @@ fn by_real_address<H: Hardware>(
     if both {
         delivery::advance(cpu, 4);
         cpu.account.complete_another(false);
+    }
+    true
+}
+
+/// LOAD REAL ADDRESS, whether its case is plain. A page that is looked up again, as each page is that a control
+/// program changes, is kept like those of operands: until the guest purges, as a translation-lookaside
+/// buffer would have it.
+#[inline(always)]
+fn load_real_address<H: Hardware>(
+    run: &mut Execution<'_, H, Plain>,
+    r1: u8,
+    second: Operand,
+) -> bool {
+    let at = run.address(second);
+    let mask = run.cpu.psw.mask;
+    if let Some(real) = run.cpu.kept.find_real(mask, at)
+        && mask & PROBLEM == 0
+        && !shadow::stale(run.cpu, run.configuration)
+    {
+        run.set_register(r1, real.0);
+        run.cpu.set_cc(ConditionCode::Zero);
+        return true;
+    }
+    if translation::lra(run, r1, second).is_err() {
+        return false;
+    }
+    if run.cpu.psw.condition_code() == ConditionCode::Zero {
+        let real = Absolute(run.register(r1));
+        run.cpu.kept.keep_real(KeptPage::new(mask, at, real));
     }
     true
 }

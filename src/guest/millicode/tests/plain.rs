@@ -5,10 +5,10 @@ use super::super::plain;
 use super::*;
 use crate::arch::address::{Absolute, Virtual};
 use crate::arch::control::asce::REAL_SPACE;
-use crate::arch::psw::ADDRESSING_64;
+use crate::arch::psw::{ADDRESSING_64, PROBLEM};
 use crate::guest::dispatch;
 use crate::guest::storage;
-use crate::guest::vcpu::{Text, Vcpu};
+use crate::guest::vcpu::{KeptPage, Text, Vcpu};
 use proptest::prelude::*;
 
 /// Where the instruction stands.
@@ -237,4 +237,46 @@ fn what_is_kept_for_a_space_is_there_again_when_control_returns_to_it_but_not_be
     cpu.prefix = 0x8000;
     cpu.change_translations();
     assert!(!kept(cpu), "real addresses mean something else now");
+}
+
+#[test]
+fn a_page_whose_real_address_was_loaded_is_kept_until_the_guest_purges() {
+    const ELSEWHERE: u64 = 0x7000;
+    let mut bench = Bench::new();
+    // LRA 1,8(5).
+    bench.set(TEXT, &[0xB1, 0x10, 0x50, 0x08, 0, 0, 0, 0]);
+    bench.cpu.general[5] = OPERAND;
+    bench.cpu.control[1] = REAL_SPACE;
+    let loaded = |bench: &mut Bench, problem: u64| {
+        bench.cpu.psw.mask = ADDRESSING_64 | problem;
+        bench.cpu.psw.address = TEXT + 4;
+        bench.cpu.interruption.cause = 4 << 16 | 2;
+        bench.cpu.keep_text(Virtual(TEXT), Absolute(TEXT));
+        let Bench {
+            cpu,
+            configuration,
+            hardware,
+        } = bench;
+        plain::perform(cpu, configuration, hardware).then_some(cpu.general[1])
+    };
+    assert_eq!(loaded(&mut bench, 0), Some(OPERAND + 8));
+    // What is kept is what is loaded.
+    let page = Absolute(ELSEWHERE);
+    bench
+        .cpu
+        .kept
+        .keep_real(KeptPage::new(ADDRESSING_64, Virtual(OPERAND), page));
+    assert_eq!(loaded(&mut bench, 0), Some(ELSEWHERE + 8));
+    bench.cpu.general[5] = OPERAND + 0x1000;
+    assert_eq!(loaded(&mut bench, 0), Some(OPERAND + 0x1008));
+    bench.cpu.general[5] = OPERAND;
+    bench
+        .cpu
+        .kept
+        .keep_real(KeptPage::new(ADDRESSING_64, Virtual(OPERAND), page));
+    assert_eq!(loaded(&mut bench, PROBLEM), None);
+    bench.cpu.psw.mask = ADDRESSING_64;
+    complete(&mut bench, Instruction::Ptlb {});
+    dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+    assert_eq!(loaded(&mut bench, 0), Some(OPERAND + 8));
 }
