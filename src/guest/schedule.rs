@@ -352,11 +352,11 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
         (Some(_), Mode::RealTime) => now + UNITS_PER_MICROSECOND,
     };
     // A comparator that the clock has passed is a pending condition, and interrupts no more.
-    if now > cpu.clock_comparator && !cpu.pending.clock_comparator {
+    let guest = if cpu.pending.clock_comparator {
+        NEVER
+    } else if now > cpu.clock_comparator {
         cpu.pending.clock_comparator = true;
         cpu.due |= Due::ATTENTION;
-    }
-    let guest = if cpu.pending.clock_comparator {
         NEVER
     } else {
         cpu.clock_comparator
