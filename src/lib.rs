@@ -4,9 +4,9 @@
 //! system area (HSA), runs the guest deprivileged, and performs the instructions of IBM's
 //! load-program-parameter and CPU-measurement facilities (SA23-2260) that the machine below lacks.
 //!
-//! Calls go one way: `machine` → [`guest`] → {[`insn`], [`cpumf`], [`msa`]} → [`arch`]. Everything but
-//! `machine` compiles and is tested on the host; `machine` is the only room that touches hardware
-//! and the only one with unsafe code.
+//! Calls go one way: `machine` → [`guest`] → {[`insn`], [`cpumf`], [`msa`]} → [`arch`]; [`record`] has
+//! the forms in which measurements leave the machine. Everything but `machine` compiles and is tested
+//! on the host; `machine` is the only room that touches hardware and the only one with unsafe code.
 
 #![cfg_attr(not(test), no_std)]
 #![deny(unsafe_code)]
@@ -18,6 +18,7 @@ pub mod guest;
 pub mod insn;
 pub mod link;
 pub mod msa;
+pub mod record;
 
 // Above another system, as tests for a big-endian target are, there is no hardware to touch.
 #[cfg(all(target_arch = "s390x", target_os = "none"))]

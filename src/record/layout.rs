@@ -1,0 +1,295 @@
+//! Layouts: structures whose fields have the manual's names, and what can be wrong with one.
+
+use core::fmt;
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use super::counters::Counters;
+
+/// What the bytes of a field mean.
+#[derive(Clone, Copy, Debug)]
+pub enum Form {
+    /// An unsigned number.
+    Number,
+    /// Bits without a meaning of their own.
+    Hexadecimal,
+    /// Indications: bit number, counted from the left of the field, and name.
+    Bits(&'static [(u32, &'static str)]),
+    /// A number that stands for something.
+    Code(&'static [(u64, &'static str)]),
+    /// A TOD-clock value, bits 0-63.
+    Tod,
+    /// Hundredths of a second since midnight.
+    Hundredths,
+    /// A date as 0cyydddF, packed: century from 1900, year, day of the year.
+    PackedDate,
+    /// EBCDIC characters.
+    Text,
+    /// Nothing.
+    Reserved,
+}
+
+/// A field of a layout.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// Its name in the manual.
+    pub name: &'static str,
+    /// Where it begins in its section, in bytes.
+    pub offset: usize,
+    /// Its length in bytes.
+    pub length: usize,
+    /// What its bytes mean.
+    pub form: Form,
+}
+
+/// A structure with named fields, as it stands in a record.
+pub trait Layout:
+    Copy + FromBytes + IntoBytes + Immutable + KnownLayout + Unaligned + 'static
+{
+    /// What the section is.
+    const TITLE: &'static str;
+    /// The fields in the order in which they stand.
+    const FIELDS: &'static [Field];
+
+    /// The offset and the name of the first field that a section of so many bytes does not have whole.
+    fn first_missing(length: usize) -> Option<&'static Field> {
+        Self::FIELDS
+            .iter()
+            .find(|field| field.offset + field.length > length)
+    }
+
+    /// The structure at `at`, of which the bytes up to `end` are there. Of what a shorter section does
+    /// not have, zeros.
+    ///
+    /// # Errors
+    /// Names the first field that is missing of the `least` bytes that there must be.
+    fn read(bytes: &[u8], at: usize, end: usize, least: usize) -> Result<Self, Malformed> {
+        let there = bytes.get(at..end.min(bytes.len())).unwrap_or_default();
+        if there.len() < least {
+            let field = Self::first_missing(there.len());
+            return Err(Malformed {
+                offset: at.saturating_add(field.map_or(0, |field| field.offset)),
+                field: field.map_or(Self::TITLE, |field| field.name),
+                problem: Problem::Missing,
+            });
+        }
+        let mut whole = Self::new_zeroed();
+        let length = there.len().min(size_of::<Self>());
+        whole.as_mut_bytes()[..length].copy_from_slice(&there[..length]);
+        Ok(whole)
+    }
+
+    /// Stores the structure at `at`, if there is room; who writes a record has seen to that.
+    fn put(&self, bytes: &mut [u8], at: usize) {
+        if let Some(place) = bytes.get_mut(at..at + size_of::<Self>()) {
+            place.copy_from_slice(self.as_bytes());
+        }
+    }
+}
+
+/// Gives a big-endian structure its [`Layout`].
+macro_rules! layout {
+    ($(#[$meta:meta])* $name:ident = $title:literal, $size:literal bytes {
+        $($(#[$field_meta:meta])* $field:ident: $type:ty = $manual:literal, $form:expr;)*
+    }) => {
+        $(#[$meta])*
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq,
+            zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::Immutable, zerocopy::KnownLayout,
+            zerocopy::Unaligned,
+        )]
+        #[repr(C)]
+        pub struct $name {
+            $($(#[$field_meta])* pub $field: $type,)*
+        }
+
+        impl $crate::record::layout::Layout for $name {
+            const TITLE: &'static str = $title;
+            const FIELDS: &'static [$crate::record::layout::Field] = &[
+                $($crate::record::layout::Field {
+                    name: $manual,
+                    offset: core::mem::offset_of!($name, $field),
+                    length: size_of::<$type>(),
+                    form: $form,
+                }),*
+            ];
+        }
+
+        const _: () = assert!(size_of::<$name>() == $size);
+    };
+}
+pub(super) use layout;
+
+/// A piece of a record that has been found to be all right, as a decoder comes by it.
+#[derive(Clone, Copy, Debug)]
+pub enum Part<'a> {
+    /// A section with fields.
+    Section {
+        /// What it is.
+        title: &'static str,
+        /// Its offset in the record.
+        at: usize,
+        /// Its bytes: those of all fields, or fewer if it is a shorter one, or more.
+        bytes: &'a [u8],
+        /// Its fields.
+        fields: &'static [Field],
+    },
+    /// Bits that show which counters there are.
+    Bitmap {
+        /// Its name in the manual.
+        name: &'static str,
+        /// Its offset in the record.
+        at: usize,
+        /// Its bytes.
+        bytes: &'a [u8],
+    },
+    /// Counters of one set, or of several if nothing in the record tells them apart.
+    Counters {
+        /// Their name in the manual.
+        name: &'static str,
+        /// Their offset in the record.
+        at: usize,
+        /// The type of the set, as the record has it; none if nothing tells.
+        set: Option<u16>,
+        /// The counters.
+        counters: Counters<'a>,
+    },
+}
+
+impl<'a> Part<'a> {
+    /// The section of a layout.
+    pub(super) const fn section<T: Layout>(at: usize, bytes: &'a [u8]) -> Self {
+        Self::Section {
+            title: T::TITLE,
+            at,
+            bytes,
+            fields: T::FIELDS,
+        }
+    }
+}
+
+/// Who is shown the parts of a record while it is decoded.
+pub type Visitor<'v> = dyn FnMut(Part<'_>) + 'v;
+
+/// The first thing that is wrong with a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Malformed {
+    /// Where the field is, in bytes from the beginning of what was decoded.
+    pub offset: usize,
+    /// The field's name in the manual.
+    pub field: &'static str,
+    /// What is wrong.
+    pub problem: Problem,
+}
+
+/// What is wrong with a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// The data end before it or within it.
+    Missing,
+    /// It is the length of something, of which less is there.
+    Truncated {
+        /// Bytes by the field.
+        says: u64,
+        /// Bytes that are there.
+        there: u64,
+    },
+    /// It is the length of something that must be longer.
+    TooShort {
+        /// Bytes by the field.
+        says: u64,
+        /// The fewest bytes that such a thing has.
+        least: u64,
+    },
+    /// It designates something that does not lie in the record.
+    Beyond {
+        /// Where that would end.
+        end: u64,
+        /// Where the record ends.
+        limit: u64,
+    },
+    /// Its value cannot be.
+    Value {
+        /// The value.
+        found: u64,
+        /// What can be.
+        expected: &'static str,
+    },
+    /// It is a text of another form.
+    Form {
+        /// What it should be.
+        expected: &'static str,
+    },
+}
+
+impl Malformed {
+    /// The same in a file in which the record begins `base` bytes behind the beginning.
+    #[must_use]
+    pub const fn at(self, base: u64) -> u64 {
+        base.saturating_add(self.offset as u64)
+    }
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "offset {}, field {}: {}",
+            self.offset, self.field, self.problem
+        )
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Missing => write!(f, "the data end before it is complete"),
+            Self::Truncated { says, there } => {
+                write!(f, "says {says} bytes, and {there} are there")
+            }
+            Self::TooShort { says, least } => {
+                write!(f, "says {says} bytes, and at least {least} are needed")
+            }
+            Self::Beyond { end, limit } => {
+                write!(f, "leads to offset {end}, and the record ends at {limit}")
+            }
+            Self::Value { found, expected } => {
+                write!(
+                    f,
+                    "is {found} ({found:X} hexadecimal), and must be {expected}"
+                )
+            }
+            Self::Form { expected } => write!(f, "must be {expected}"),
+        }
+    }
+}
+
+impl core::error::Error for Malformed {}
+
+/// Why something cannot be written as a record. The fault is the caller's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CannotEncode {
+    /// The buffer is too short for even one counter set, or for the record's fixed part.
+    NoRoom {
+        /// Bytes that are needed.
+        needs: usize,
+    },
+    /// A set has more counters than a record can hold.
+    TooManyCounters,
+    /// The record has no place for sets of this type.
+    NoSuchSet(u16),
+}
+
+impl fmt::Display for CannotEncode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoRoom { needs } => {
+                write!(f, "the buffer is too short: {needs} bytes are needed")
+            }
+            Self::TooManyCounters => write!(f, "a set has more counters than a record can hold"),
+            Self::NoSuchSet(set) => write!(f, "the record has no counter sets of type {set}"),
+        }
+    }
+}
+
+impl core::error::Error for CannotEncode {}

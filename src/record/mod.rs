@@ -1,0 +1,26 @@
+//! Records: the forms in which measurements leave the machine for others to read.
+//!
+//! SMF type 113 with its two subtypes ([`smf`]). A .SMP file is nothing but sample-data blocks, which
+//! [`crate::cpumf::sampling::block`] describes. There is one description of each, for the machine that
+//! writes it and the host that reads it, so neither can drift from the other.
+//!
+//! An encoder writes into a buffer of its caller and allocates nothing. A decoder believes nothing: each
+//! length and each offset is a claim until it has been checked against the bytes that are there, and what
+//! does not hold is a [`Malformed`], which names the field and where it is. What a decoder does not know
+//! it passes by: longer sections, sections in another order, bits that have no meaning yet.
+
+#![forbid(unsafe_code)]
+
+pub mod counters;
+pub mod ebcdic;
+pub mod layout;
+pub mod moment;
+pub mod smf;
+
+#[cfg(test)]
+mod fixtures;
+
+pub use counters::{CounterValues, Counters, SetType};
+pub use ebcdic::Ebcdic;
+pub use layout::{Malformed, Problem};
+pub use moment::Moment;

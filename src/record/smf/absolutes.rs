@@ -1,0 +1,333 @@
+//! Subtype 2: where the counters of a CPU stand.
+//!
+//! A run has one record of each CPU at its beginning, at each interval and at its end; a change of the
+//! state has two. All counters of a record stand one behind the other, 8 bytes each, and each counter set
+//! has a section that says how many of them are its own, and by a bitmap which. There is no set in which a
+//! counter is missing, so a bitmap is ones as many as there are counters, and zeros.
+
+use zerocopy::byteorder::big_endian::{U16, U32, U64};
+
+use super::{
+    Triplet,
+    deltas::{CLASSES, SETS},
+};
+use crate::record::{
+    CounterValues, Counters, Ebcdic, Malformed, Problem, SetType,
+    counters::Width,
+    layout::{Form, Layout, Part, Visitor, layout},
+};
+
+layout! {
+    /// The data section of subtype 2.
+    DataSection = "data section, subtype 2", 84 bytes {
+        /// When the run began: TOD clock, bits 0-63.
+        run_start: U64 = "SMF113_2_CTS", Form::Tod;
+        /// When the record was made: TOD clock, bits 0-63.
+        written: U64 = "SMF113_2_CTM", Form::Tod;
+        /// CPU address, of which only bits 8-15 have room: SMF113_2_CpuId has it whole.
+        cpu_number: u8 = "SMF113_2_CPU#", Form::Number;
+        /// Processor class.
+        class: u8 = "SMF113_2_CpuProcClass", CLASSES;
+        /// Bits 0-2: first, intermediate, final record; bit 4: counter data were lost.
+        flags: U16 = "SMF113_2_CF", Form::Bits(&[
+            (0, "first"), (1, "intermediate"), (2, "final"), (3, "non-standard hardware"),
+            (4, "lost counter data"),
+        ]);
+        /// Counter first version number.
+        version_1: U16 = "SMF113_2_CTRVN1", Form::Number;
+        /// Counter second version number.
+        version_2: U16 = "SMF113_2_CTRVN2", Form::Number;
+        /// Offset of the counter-set sections.
+        sets_offset: U32 = "SMF113_2_CSOF", Form::Number;
+        /// Length of each.
+        set_length: U16 = "SMF113_2_CSLN", Form::Number;
+        /// How many there are.
+        sets_number: U16 = "SMF113_2_CSON", Form::Number;
+        /// Offset of the counter data sections.
+        counters_offset: U32 = "SMF113_2_CDOF", Form::Number;
+        /// Length of each.
+        counter_length: U16 = "SMF113_2_CDLN", Form::Number;
+        /// How many there are, of all sets together.
+        counters_number: U16 = "SMF113_2_CDON", Form::Number;
+        /// Cycles per microsecond.
+        speed: U32 = "SMF113_2_CPSP", Form::Number;
+        /// Machine type.
+        machine_type: Ebcdic<4> = "SMF113_2_MachType", Form::Text;
+        /// Model.
+        model: Ebcdic<16> = "SMF113_2_MachModel", Form::Text;
+        /// CPU address.
+        cpu: U16 = "SMF113_2_CpuId", Form::Number;
+        /// Reserved.
+        reserved: U16 = "*", Form::Reserved;
+        /// Sequence code of the machine.
+        sequence_code: Ebcdic<16> = "SMF113_2_MachSeqCode", Form::Text;
+    }
+}
+
+/// The fewest bytes of a data section: what follows the counters' place was added later.
+pub(super) const LEAST: usize = core::mem::offset_of!(DataSection, speed);
+
+layout! {
+    /// What a counter-set section of subtype 2 begins with.
+    SetHead = "counter-set section", 2 bytes {
+        /// Type of the set.
+        set: U16 = "SMF113_2_CST", SETS;
+    }
+}
+
+layout! {
+    /// What a counter-set section of subtype 2 ends with.
+    SetTail = "counter-set section, its end", 2 bytes {
+        /// How many counters there are.
+        number: U16 = "SMF113_2_CSN", Form::Number;
+    }
+}
+
+/// Length of the bitmaps that are written here. No source tells it: 256 bits are enough for the largest
+/// set. Who reads a section takes what lies between its first and its last halfword.
+pub const BITMAP: usize = 32;
+
+/// Length of a counter-set section that is written here.
+pub(super) const SET_SECTION: usize = size_of::<SetHead>() + BITMAP + size_of::<SetTail>();
+
+const FIRST: u16 = 0x8000;
+const INTERMEDIATE: u16 = 0x4000;
+const FINAL: u16 = 0x2000;
+const LOST: u16 = 0x0800;
+
+/// Which record of a run it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The first: initial values.
+    First,
+    /// One at an interval, or at a change of the state.
+    Intermediate,
+    /// The last: final values.
+    Final,
+    /// None of these, or several: the bits as they are.
+    Other(u16),
+}
+
+impl Place {
+    const BITS: u16 = FIRST | INTERMEDIATE | FINAL;
+
+    const fn bits(self) -> u16 {
+        match self {
+            Self::First => FIRST,
+            Self::Intermediate => INTERMEDIATE,
+            Self::Final => FINAL,
+            Self::Other(bits) => bits & Self::BITS,
+        }
+    }
+
+    const fn from_bits(bits: u16) -> Self {
+        match bits & Self::BITS {
+            FIRST => Self::First,
+            INTERMEDIATE => Self::Intermediate,
+            FINAL => Self::Final,
+            other => Self::Other(other),
+        }
+    }
+}
+
+/// What a record of subtype 2 says about a CPU, its counters aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Absolutes {
+    /// When the run began: TOD clock, bits 0-63.
+    pub run_start: u64,
+    /// When the record was made: TOD clock, bits 0-63.
+    pub written: u64,
+    /// CPU address.
+    pub cpu: u16,
+    /// Processor class: 0 CP, 2 zAAP, 4 zIIP.
+    pub class: u8,
+    /// Which record of the run it is.
+    pub place: Place,
+    /// Counter data were lost in the interval.
+    pub lost: bool,
+    /// Counter first and second version number.
+    pub versions: [u16; 2],
+    /// Cycles per microsecond.
+    pub speed: u32,
+    /// Machine type.
+    pub machine_type: Ebcdic<4>,
+    /// Model.
+    pub model: Ebcdic<16>,
+    /// Sequence code of the machine.
+    pub sequence_code: Ebcdic<16>,
+}
+
+/// A decoded data section of subtype 2 with its counters.
+#[derive(Clone, Copy, Debug)]
+pub struct Decoded<'a> {
+    /// What it says.
+    pub data: Absolutes,
+    sections: &'a [u8],
+    section_length: usize,
+    counters: &'a [u8],
+    stride: usize,
+}
+
+impl<'a> Decoded<'a> {
+    /// The counter sets, in the order of their sections.
+    pub fn sets(&self) -> impl Iterator<Item = CounterValues<'a>> + use<'a> {
+        let mut rest = self.counters;
+        let stride = self.stride;
+        let sections = self.sections.chunks_exact(self.section_length.max(1));
+        sections.map_while(move |section| {
+            let (set, number) = ends(section)?;
+            let (own, behind) = rest.split_at_checked(number * stride)?;
+            rest = behind;
+            Some(CounterValues {
+                set: SetType(set),
+                counters: Counters::sections(own, stride, Width::Long),
+            })
+        })
+    }
+}
+
+/// The type of a counter-set section, and how many counters it has.
+fn ends(section: &[u8]) -> Option<(u16, usize)> {
+    let [first, second] = *section.first_chunk()?;
+    let number = u16::from_be_bytes(*section.last_chunk()?);
+    Some((u16::from_be_bytes([first, second]), number.into()))
+}
+
+/// Decodes the data section, which is at `at` in the record.
+pub(super) fn decode<'a>(
+    record: &'a [u8],
+    at: usize,
+    section: &'a [u8],
+    visit: &mut Visitor<'_>,
+) -> Result<Decoded<'a>, Malformed> {
+    let mut whole = DataSection::read(section, 0, section.len(), LEAST)?;
+    visit(Part::section::<DataSection>(at, section));
+    if section.len() < core::mem::offset_of!(DataSection, cpu) + size_of::<U16>() {
+        whole.cpu = U16::new(whole.cpu_number.into());
+    }
+    let sets = Triplet {
+        offset: whole.sets_offset.get(),
+        length: whole.set_length.get(),
+        number: whole.sets_number.get(),
+        at: [at + 24, at + 28, at + 30],
+        names: ["SMF113_2_CSOF", "SMF113_2_CSLN", "SMF113_2_CSON"],
+    };
+    let all = Triplet {
+        offset: whole.counters_offset.get(),
+        length: whole.counter_length.get(),
+        number: whole.counters_number.get(),
+        at: [at + 32, at + 36, at + 38],
+        names: ["SMF113_2_CDOF", "SMF113_2_CDLN", "SMF113_2_CDON"],
+    };
+    let least = size_of::<SetHead>() + 1 + size_of::<SetTail>();
+    let (sets_at, sections) = sets.sections(record, least)?;
+    let (counters_at, counters) = all.sections(record, Width::Long.bytes())?;
+    let (length, stride) = (usize::from(sets.length), usize::from(all.length));
+    let mut used = 0;
+    for (index, section) in sections.chunks_exact(length.max(1)).enumerate() {
+        let at = sets_at + index * length;
+        let Some((set, number)) = ends(section) else {
+            break;
+        };
+        let tail = length - size_of::<SetTail>();
+        let (front, end) = section.split_at(tail);
+        let (head, bitmap) = front.split_at(size_of::<SetHead>());
+        visit(Part::section::<SetHead>(at, head));
+        visit(Part::Bitmap {
+            name: "SMF113_2_CSP",
+            at: at + head.len(),
+            bytes: bitmap,
+        });
+        let Some(own) = counters.get(used..used + number * stride) else {
+            // So many counters are left for this set and those behind it.
+            let found = number as u64;
+            let expected = "no more than SMF113_2_CDON leaves";
+            return Err(Malformed {
+                offset: at + tail,
+                field: "SMF113_2_CSN",
+                problem: Problem::Value { found, expected },
+            });
+        };
+        visit(Part::section::<SetTail>(at + tail, end));
+        visit(Part::Counters {
+            name: "SMF113_2_CDS",
+            at: counters_at + used,
+            set: Some(set),
+            counters: Counters::sections(own, stride, Width::Long),
+        });
+        used += number * stride;
+    }
+    if used != counters.len() {
+        let found = u64::from(all.number);
+        let expected = "the sum of all SMF113_2_CSN";
+        return Err(all.wrong(2, Problem::Value { found, expected }));
+    }
+    Ok(Decoded {
+        data: whole.into(),
+        sections,
+        section_length: length,
+        counters,
+        stride,
+    })
+}
+
+impl From<DataSection> for Absolutes {
+    fn from(section: DataSection) -> Self {
+        let flags = section.flags.get();
+        Self {
+            run_start: section.run_start.get(),
+            written: section.written.get(),
+            cpu: section.cpu.get(),
+            class: section.class,
+            place: Place::from_bits(flags),
+            lost: flags & LOST != 0,
+            versions: [section.version_1, section.version_2].map(U16::get),
+            speed: section.speed.get(),
+            machine_type: section.machine_type,
+            model: section.model,
+            sequence_code: section.sequence_code,
+        }
+    }
+}
+
+impl Absolutes {
+    /// The data section of a record with so many counter sets and counters.
+    pub(super) fn section(&self, sets: (u32, u16), counters: (u32, u16)) -> DataSection {
+        let [version_1, version_2] = self.versions.map(U16::new);
+        let flags = self.place.bits() | if self.lost { LOST } else { 0 };
+        DataSection {
+            run_start: U64::new(self.run_start),
+            written: U64::new(self.written),
+            cpu_number: self.cpu as u8,
+            class: self.class,
+            flags: U16::new(flags),
+            version_1,
+            version_2,
+            sets_offset: U32::new(sets.0),
+            set_length: U16::new(SET_SECTION as u16),
+            sets_number: U16::new(sets.1),
+            counters_offset: U32::new(counters.0),
+            counter_length: U16::new(Width::Long.bytes() as u16),
+            counters_number: U16::new(counters.1),
+            speed: U32::new(self.speed),
+            machine_type: self.machine_type,
+            model: self.model,
+            cpu: U16::new(self.cpu),
+            reserved: U16::ZERO,
+            sequence_code: self.sequence_code,
+        }
+    }
+}
+
+/// The section of a set: its type, a one in the bitmap for each counter, and how many there are.
+pub(super) fn set_section(set: SetType, number: u16) -> [u8; SET_SECTION] {
+    let mut section = [0; SET_SECTION];
+    let (head, rest) = section.split_at_mut(size_of::<SetHead>());
+    let (bitmap, tail) = rest.split_at_mut(BITMAP);
+    head.copy_from_slice(&set.0.to_be_bytes());
+    tail.copy_from_slice(&number.to_be_bytes());
+    for bit in 0..usize::from(number).min(8 * BITMAP) {
+        bitmap[bit / 8] |= 0x80 >> (bit % 8);
+    }
+    section
+}

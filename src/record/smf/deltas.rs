@@ -1,0 +1,298 @@
+//! Subtype 1: how far the counters of a CPU have come since the record before.
+//!
+//! The first record of a run is that of the first interval. Each counter set has a section that says
+//! where its counters are, and whether they have 4 bytes or 8.
+
+use zerocopy::byteorder::big_endian::{U16, U32, U64};
+
+use super::Triplet;
+use crate::record::{
+    CounterValues, Counters, Ebcdic, Malformed, Problem, SetType,
+    counters::Width,
+    layout::{Form, Layout, Part, Visitor, layout},
+};
+
+/// Processor classes, of both subtypes.
+pub(super) const CLASSES: Form = Form::Code(&[(0, "CP"), (2, "zAAP"), (4, "zIIP")]);
+
+/// Types of counter sets.
+pub(super) const SETS: Form = Form::Code(&[
+    (1, "BASIC"),
+    (2, "PROBLEM-STATE"),
+    (3, "CRYPTO-ACTIVITY"),
+    (4, "EXTENDED"),
+    (5, "ZOS"),
+    (6, "MT-DIAGNOSTIC"),
+]);
+
+layout! {
+    /// The data section of subtype 1.
+    DataSection = "data section, subtype 1", 78 bytes {
+        /// When the run began: TOD clock, bits 0-63.
+        run_start: U64 = "SMF113_1_CTS", Form::Tod;
+        /// When the record was made: TOD clock, bits 0-63.
+        written: U64 = "SMF113_1_CTM", Form::Tod;
+        /// CPU address.
+        cpu: U16 = "SMF113_1_CpuId", Form::Number;
+        /// Processor class.
+        class: u8 = "SMF113_1_CpuProcClass", CLASSES;
+        /// Reserved.
+        reserved: u8 = "*", Form::Reserved;
+        /// Cycles per microsecond.
+        speed: U32 = "SMF113_1_CpuSpeed", Form::Number;
+        /// Machine type.
+        machine_type: Ebcdic<4> = "SMF113_1_MachType", Form::Text;
+        /// Model.
+        model: Ebcdic<16> = "SMF113_1_MachModel", Form::Text;
+        /// Version number of the z/OS counters.
+        version_0: U16 = "SMF113_1_CtrVersion0", Form::Number;
+        /// Counter first version number.
+        version_1: U16 = "SMF113_1_CtrVersion1", Form::Number;
+        /// Counter second version number.
+        version_2: U16 = "SMF113_1_CtrVersion2", Form::Number;
+        /// Bit 0: counter data were lost; bit 1: MT counter data were.
+        flags: U16 = "SMF113_1_Flags", Form::Bits(&[
+            (0, "lost counter data"), (1, "lost MT counter data"),
+        ]);
+        /// Offset of the counter-set sections.
+        sets_offset: U32 = "SMF113_1_CSOF", Form::Number;
+        /// Length of each.
+        set_length: U16 = "SMF113_1_CSLN", Form::Number;
+        /// How many there are.
+        sets_number: U16 = "SMF113_1_CSON", Form::Number;
+        /// Sequence code of the machine.
+        sequence_code: Ebcdic<16> = "SMF113_1_MachSeqCode", Form::Text;
+        /// Core.
+        core: U16 = "SMF113_1_CoreId", Form::Number;
+    }
+}
+
+/// The fewest bytes of a data section: sequence code and core were added later.
+pub(super) const LEAST: usize = core::mem::offset_of!(DataSection, sequence_code);
+
+layout! {
+    /// A counter-set section of subtype 1. Its length is derived: its fields are known, and so is their
+    /// order.
+    SetSection = "counter-set section", 12 bytes {
+        /// Type of the set.
+        set: U16 = "SMF113_1_CSType", SETS;
+        /// Bit 0: the counters have 8 bytes.
+        flags: U16 = "SMF113_1_CSFlags", Form::Bits(&[(0, "SMF113_1_CSUseLCDS")]);
+        /// Offset of the counter data sections.
+        offset: U32 = "SMF113_1_CDOF", Form::Number;
+        /// Length of each.
+        length: U16 = "SMF113_1_CDLN", Form::Number;
+        /// How many there are.
+        number: U16 = "SMF113_1_CDON", Form::Number;
+    }
+}
+
+const USE_LONG: u16 = 0x8000;
+const LOST: u16 = 0x8000;
+const LOST_MT: u16 = 0x4000;
+
+/// What a record of subtype 1 says about a CPU, its counters aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deltas {
+    /// When the run began: TOD clock, bits 0-63.
+    pub run_start: u64,
+    /// When the record was made: TOD clock, bits 0-63.
+    pub written: u64,
+    /// CPU address.
+    pub cpu: u16,
+    /// Processor class: 0 CP, 2 zAAP, 4 zIIP.
+    pub class: u8,
+    /// Cycles per microsecond.
+    pub speed: u32,
+    /// Machine type.
+    pub machine_type: Ebcdic<4>,
+    /// Model.
+    pub model: Ebcdic<16>,
+    /// Version numbers: of the z/OS counters, counter first, counter second.
+    pub versions: [u16; 3],
+    /// Counter data were lost in the interval.
+    pub lost: bool,
+    /// MT counter data were lost in the interval.
+    pub lost_mt: bool,
+    /// Sequence code of the machine.
+    pub sequence_code: Ebcdic<16>,
+    /// Core.
+    pub core: u16,
+}
+
+/// A decoded data section of subtype 1 with its counters.
+#[derive(Clone, Copy, Debug)]
+pub struct Decoded<'a> {
+    /// What it says.
+    pub data: Deltas,
+    record: &'a [u8],
+    sections: Sections<'a>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Sections<'a> {
+    at: usize,
+    bytes: &'a [u8],
+    length: usize,
+}
+
+impl Sections<'_> {
+    fn count(&self) -> usize {
+        self.bytes.len() / self.length.max(1)
+    }
+}
+
+impl<'a> Decoded<'a> {
+    /// The counter sets, in the order of their sections.
+    pub fn sets(&self) -> impl Iterator<Item = CounterValues<'a>> + use<'a> {
+        let Self {
+            record, sections, ..
+        } = *self;
+        (0..sections.count())
+            .map_while(move |index| set(record, &sections, index, &mut |_| {}).ok())
+    }
+}
+
+/// Set `index` of a record.
+fn set<'a>(
+    record: &'a [u8],
+    sections: &Sections<'a>,
+    index: usize,
+    visit: &mut Visitor<'_>,
+) -> Result<CounterValues<'a>, Malformed> {
+    let start = index * sections.length;
+    let at = sections.at + start;
+    let bytes = sections.bytes.get(start..).unwrap_or_default();
+    let bytes = bytes.get(..sections.length).unwrap_or(bytes);
+    let section = SetSection::read(bytes, 0, bytes.len(), size_of::<SetSection>())?;
+    visit(Part::section::<SetSection>(at, bytes));
+    let width = if section.flags.get() & USE_LONG != 0 {
+        Width::Long
+    } else {
+        Width::Short
+    };
+    let triplet = Triplet {
+        offset: section.offset.get(),
+        length: section.length.get(),
+        number: section.number.get(),
+        at: [at + 4, at + 8, at + 10],
+        names: ["SMF113_1_CDOF", "SMF113_1_CDLN", "SMF113_1_CDON"],
+    };
+    let (at, bytes) = triplet.sections(record, width.bytes())?;
+    let counters = Counters::sections(bytes, triplet.length.into(), width);
+    visit(Part::Counters {
+        name: match width {
+            Width::Short => "SMF113_1_SCDS",
+            Width::Long => "SMF113_1_LCDS",
+        },
+        at,
+        set: Some(section.set.get()),
+        counters,
+    });
+    Ok(CounterValues {
+        set: SetType(section.set.get()),
+        counters,
+    })
+}
+
+/// Decodes the data section, which is at `at` in the record.
+pub(super) fn decode<'a>(
+    record: &'a [u8],
+    at: usize,
+    section: &'a [u8],
+    visit: &mut Visitor<'_>,
+) -> Result<Decoded<'a>, Malformed> {
+    let whole = DataSection::read(section, 0, section.len(), LEAST)?;
+    visit(Part::section::<DataSection>(at, section));
+    let triplet = Triplet {
+        offset: whole.sets_offset.get(),
+        length: whole.set_length.get(),
+        number: whole.sets_number.get(),
+        at: [at + 52, at + 56, at + 58],
+        names: ["SMF113_1_CSOF", "SMF113_1_CSLN", "SMF113_1_CSON"],
+    };
+    let (sets_at, bytes) = triplet.sections(record, size_of::<SetSection>())?;
+    let sections = Sections {
+        at: sets_at,
+        bytes,
+        length: triplet.length.into(),
+    };
+    let mut total = 0;
+    for index in 0..sections.count() {
+        let found = set(record, &sections, index, visit)?.counters;
+        // A few bytes that stand for the counters of many sets would be millions of counters.
+        total += found.len() * found.stride();
+        if total > record.len() {
+            return Err(Malformed {
+                offset: sections.at + index * sections.length + 10,
+                field: "SMF113_1_CDON",
+                problem: Problem::Value {
+                    found: found.len() as u64,
+                    expected: "as few that all sets together have room in the record",
+                },
+            });
+        }
+    }
+    Ok(Decoded {
+        data: whole.into(),
+        record,
+        sections,
+    })
+}
+
+impl From<DataSection> for Deltas {
+    fn from(section: DataSection) -> Self {
+        Self {
+            run_start: section.run_start.get(),
+            written: section.written.get(),
+            cpu: section.cpu.get(),
+            class: section.class,
+            speed: section.speed.get(),
+            machine_type: section.machine_type,
+            model: section.model,
+            versions: [section.version_0, section.version_1, section.version_2].map(U16::get),
+            lost: section.flags.get() & LOST != 0,
+            lost_mt: section.flags.get() & LOST_MT != 0,
+            sequence_code: section.sequence_code,
+            core: section.core.get(),
+        }
+    }
+}
+
+impl Deltas {
+    /// The data section of a record with so many counter sets.
+    pub(super) fn section(&self, sets_offset: u32, sets_number: u16) -> DataSection {
+        let [version_0, version_1, version_2] = self.versions.map(U16::new);
+        let flags = if self.lost { LOST } else { 0 } | if self.lost_mt { LOST_MT } else { 0 };
+        DataSection {
+            run_start: U64::new(self.run_start),
+            written: U64::new(self.written),
+            cpu: U16::new(self.cpu),
+            class: self.class,
+            reserved: 0,
+            speed: U32::new(self.speed),
+            machine_type: self.machine_type,
+            model: self.model,
+            version_0,
+            version_1,
+            version_2,
+            flags: U16::new(flags),
+            sets_offset: U32::new(sets_offset),
+            set_length: U16::new(size_of::<SetSection>() as u16),
+            sets_number: U16::new(sets_number),
+            sequence_code: self.sequence_code,
+            core: U16::new(self.core),
+        }
+    }
+}
+
+/// The section of a set whose counters begin at `offset`.
+pub(super) fn set_section(set: SetType, width: Width, number: u16, offset: u32) -> SetSection {
+    SetSection {
+        set: U16::new(set.0),
+        flags: U16::new(if width == Width::Long { USE_LONG } else { 0 }),
+        offset: U32::new(offset),
+        length: U16::new(width.bytes() as u16),
+        number: U16::new(number),
+    }
+}
