@@ -1,6 +1,7 @@
 //! Records: the forms in which measurements leave the machine for others to read.
 //!
-//! SMF type 113 with its two subtypes ([`smf`]). A .SMP file is nothing but sample-data blocks, which
+//! SMF type 113 with its two subtypes ([`smf`]), and z/VM's monitor record with the counters
+//! ([`monitor`]). A .SMP file is nothing but sample-data blocks, which
 //! [`crate::cpumf::sampling::block`] describes. There is one description of each, for the machine that
 //! writes it and the host that reads it, so neither can drift from the other.
 //!
@@ -15,6 +16,7 @@ pub mod counters;
 pub mod ebcdic;
 pub mod layout;
 pub mod moment;
+pub mod monitor;
 pub mod smf;
 
 #[cfg(test)]

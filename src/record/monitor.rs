@@ -1,0 +1,333 @@
+//! z/VM's monitor records, and the one with the counters of a CPU: MRPRCMFC, domain 5 record 13.
+//!
+//! A record begins with a header that says how long it is and what it is about. MRPRCMFC has an
+//! introductory section behind it and then the counters of all sets that are active, one behind the other.
+//! When they do not fit into a record, it is partial: its P bit is one, and the next record goes on with the
+//! counters, everything else being the same. A set may be divided anywhere between two counters.
+//!
+//! Nothing in the record says which counters are whose. Here the sets stand in the order of their
+//! counters' numbers: basic, problem-state, crypto-activity, extended; how many counters each has follows from
+//! the two version numbers.
+
+use zerocopy::{
+    FromBytes,
+    byteorder::big_endian::{U16, U32, U64},
+};
+
+use super::{
+    Counters, Malformed, Problem, SetType,
+    counters::Width,
+    layout::{Form, Layout, Part, Visitor, layout},
+};
+
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use write::Records;
+
+layout! {
+    /// MRRECHDR, the header of every monitor record.
+    Header = "record header", 20 bytes {
+        /// Length of the record, header included.
+        length: U16 = "MRHDRLEN", Form::Number;
+        /// Zeros.
+        zeros: U16 = "MRHDRZER", Form::Number;
+        /// Domain.
+        domain: u8 = "MRHDRDM", Form::Number;
+        /// Reserved.
+        reserved: u8 = "*", Form::Reserved;
+        /// Number of the record in its domain.
+        record: U16 = "MRHDRRC", Form::Number;
+        /// When the record was made: TOD clock, bits 0-63.
+        tod: U64 = "MRHDRTOD", Form::Tod;
+        /// Reserved.
+        reserved_16: U32 = "*", Form::Reserved;
+    }
+}
+
+/// The domain of processors.
+pub const PROCESSOR_DOMAIN: u8 = 5;
+/// The number of MRPRCMFC in it.
+pub const COUNTERS_RECORD: u16 = 13;
+/// The longest record that is written: a page. The format itself has room for 65,535 bytes.
+pub const LONGEST: usize = 4096;
+
+layout! {
+    /// The introductory section of MRPRCMFC.
+    Introduction = "introductory section", 44 bytes {
+        /// Length of this section.
+        length: U16 = "PRCMFC_INTLEN", Form::Number;
+        /// CPU address.
+        cpu: U16 = "PRCMFC_PFXCPUAD", Form::Number;
+        /// The active counter sets. The source has the field end behind its first byte and gives names to
+        /// bits of the second; here it is both.
+        active: U16 = "PRCMFC_CCFCMFAC", Form::Bits(&[
+            (0, "PRCMFC_COPROC"), (12, "PRCMFC_CRYPTO"), (13, "PRCMFC_PROB"), (14, "PRCMFC_BASIC"),
+            (15, "PRCMFC_EXT"),
+        ]);
+        /// Reserved for IBM use.
+        reserved_26: u8 = "*", Form::Reserved;
+        /// Bit 0 is P: the next record goes on.
+        flags: u8 = "PRCMFC_FLAGS", Form::Bits(&[(0, "PRCMFC_P")]);
+        /// How often a measurement alert has said so far that counter data were lost.
+        lost: U32 = "PRCMFC_CCFCTLCD", Form::Number;
+        /// Counter lifetime: another number when the counters have begun anew.
+        lifetime: U32 = "PRCMFC_RCCLFTIM", Form::Number;
+        /// Cycles per microsecond.
+        speed: U32 = "PRCMFC_CCFCPUSP", Form::Number;
+        /// First version number of the data's format.
+        cfvn: U16 = "PRCMFC_CFVN", Form::Number;
+        /// Second version number of the data's format.
+        csvn: U16 = "PRCMFC_CSVN", Form::Number;
+        /// Counter first version number of the hardware.
+        hardware_cfvn: U16 = "PRCMFC_CCFCFVN", Form::Number;
+        /// Counter second version number of the hardware.
+        hardware_csvn: U16 = "PRCMFC_CCFCSVN", Form::Number;
+        /// When the counters were harvested: TOD clock, bits 0-63.
+        harvested: U64 = "PRCMFC_CCFTOD", Form::Tod;
+        /// Offset of the counters in the record.
+        counters_offset: U16 = "PRCMFC_HWCOFF", Form::Number;
+        /// Length of all counters in it.
+        counters_length: U16 = "PRCMFC_HWCLEN", Form::Number;
+        /// Reserved for IBM use.
+        reserved_60: u8 = "*", Form::Reserved;
+        /// Thread.
+        thread: u8 = "PRCMFC_TID", Form::Number;
+        /// Core.
+        core: U16 = "PRCMFC_CORID", Form::Number;
+    }
+}
+
+const INTRODUCTION_AT: usize = size_of::<Header>();
+const COUNTERS_AT: usize = INTRODUCTION_AT + size_of::<Introduction>();
+/// Thread and core were added later; without them a section ends in front of their word.
+const LEAST: usize = core::mem::offset_of!(Introduction, reserved_60);
+
+const COPROCESSOR: u16 = 0x8000;
+const PARTIAL: u8 = 0x80;
+
+/// The sets of a record in the order of their counters, with their bits.
+const SETS: [(SetType, u16); 4] = [
+    (SetType::BASIC, 0x0002),
+    (SetType::PROBLEM_STATE, 0x0004),
+    (SetType::CRYPTO_ACTIVITY, 0x0008),
+    (SetType::EXTENDED, 0x0001),
+];
+
+/// What the records of a CPU say, counters aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessorCounters {
+    /// When the records were made: TOD clock, bits 0-63.
+    pub written: u64,
+    /// CPU address.
+    pub cpu: u16,
+    /// The coprocessor-group counter set is active. It has no counters in the record.
+    pub coprocessor_group: bool,
+    /// How often a measurement alert has said so far that counter data were lost.
+    pub lost: u32,
+    /// Counter lifetime: another number when the counters have begun anew.
+    pub lifetime: u32,
+    /// Cycles per microsecond.
+    pub speed: u32,
+    /// First and second version number of the data's format.
+    pub versions: [u16; 2],
+    /// Counter first and second version number of the hardware.
+    pub hardware_versions: [u16; 2],
+    /// When the counters were harvested: TOD clock, bits 0-63.
+    pub harvested: u64,
+    /// Thread.
+    pub thread: u8,
+    /// Core.
+    pub core: u16,
+}
+
+/// A decoded monitor record.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    /// The header.
+    pub header: Header,
+    /// Its length in bytes.
+    pub length: usize,
+    /// The counters of a CPU, if it is a record of these.
+    pub counters: Option<Decoded<'a>>,
+}
+
+/// A decoded record with the counters of a CPU, or with some of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Decoded<'a> {
+    /// What it says.
+    pub data: ProcessorCounters,
+    /// Which sets are active in all records that belong together: the bits of PRCMFC_CCFCMFAC.
+    pub active: u16,
+    /// P: the next record goes on.
+    pub is_partial: bool,
+    /// The counters of this record, whatever their sets.
+    pub counters: Counters<'a>,
+}
+
+impl Decoded<'_> {
+    /// The active sets in the order of their counters.
+    pub fn sets(&self) -> impl Iterator<Item = SetType> + use<> {
+        let active = self.active;
+        let sets = SETS.into_iter();
+        sets.filter_map(move |(set, bit)| (active & bit != 0).then_some(set))
+    }
+
+    /// Whether `next` goes on where this record ends. It must be the next record.
+    #[must_use]
+    pub fn goes_on_in(&self, next: &Self) -> bool {
+        // MRHDRTOD may be another: the source has the fields of this record only in mind.
+        let written = self.data.written;
+        let same = ProcessorCounters {
+            written,
+            ..next.data
+        };
+        self.is_partial && self.data == same && self.active == next.active
+    }
+}
+
+/// Decodes the record that `bytes` begin with; what lies behind it is left alone.
+///
+/// # Errors
+/// The first thing that is wrong, with its offset in `bytes`.
+pub fn decode(bytes: &[u8]) -> Result<Record<'_>, Malformed> {
+    decode_with(bytes, &mut |_| {})
+}
+
+/// Decodes a record as [`decode`] does, and shows its parts on the way.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_with<'a>(bytes: &'a [u8], visit: &mut Visitor<'_>) -> Result<Record<'a>, Malformed> {
+    let header = Header::read(bytes, 0, bytes.len(), size_of::<Header>())?;
+    let wrong = |offset, field, problem| Malformed {
+        offset,
+        field,
+        problem,
+    };
+    let (says, there) = (u64::from(header.length.get()), bytes.len() as u64);
+    let least = size_of::<Header>() as u64;
+    if says < least {
+        return Err(wrong(0, "MRHDRLEN", Problem::TooShort { says, least }));
+    }
+    if says > there {
+        return Err(wrong(0, "MRHDRLEN", Problem::Truncated { says, there }));
+    }
+    if header.zeros.get() != 0 {
+        let (found, expected) = (u64::from(header.zeros.get()), "0");
+        return Err(wrong(2, "MRHDRZER", Problem::Value { found, expected }));
+    }
+    let length = says as usize;
+    let record = bytes.get(..length).unwrap_or(bytes);
+    let (own, _) = record.split_at(size_of::<Header>());
+    visit(Part::section::<Header>(0, own));
+    let kind = (header.domain, header.record.get());
+    let counters = if kind == (PROCESSOR_DOMAIN, COUNTERS_RECORD) {
+        Some(counters(record, &header, visit)?)
+    } else {
+        None
+    };
+    Ok(Record {
+        header,
+        length,
+        counters,
+    })
+}
+
+/// The introductory section and the counters of a record.
+fn counters<'a>(
+    record: &'a [u8],
+    header: &Header,
+    visit: &mut Visitor<'_>,
+) -> Result<Decoded<'a>, Malformed> {
+    let wrong = |offset, field, problem| Malformed {
+        offset: INTRODUCTION_AT + offset,
+        field,
+        problem,
+    };
+    let first = Introduction::read(record, INTRODUCTION_AT, record.len(), 2)?;
+    let (says, limit) = (usize::from(first.length.get()), record.len() as u64);
+    if says < LEAST {
+        let (says, least) = (says as u64, LEAST as u64);
+        return Err(wrong(0, "PRCMFC_INTLEN", Problem::TooShort { says, least }));
+    }
+    let end = INTRODUCTION_AT + says;
+    let Some(section) = record.get(INTRODUCTION_AT..end) else {
+        let end = end as u64;
+        return Err(wrong(0, "PRCMFC_INTLEN", Problem::Beyond { end, limit }));
+    };
+    let whole = Introduction::read(record, INTRODUCTION_AT, end, LEAST)?;
+    visit(Part::section::<Introduction>(INTRODUCTION_AT, section));
+    let (offset, length) = (whole.counters_offset.get(), whole.counters_length.get());
+    if length != 0 && usize::from(offset) < end {
+        let (found, expected) = (
+            u64::from(offset),
+            "an offset behind the introductory section",
+        );
+        return Err(wrong(
+            36,
+            "PRCMFC_HWCOFF",
+            Problem::Value { found, expected },
+        ));
+    }
+    if !usize::from(length).is_multiple_of(Width::Long.bytes()) {
+        let (found, expected) = (
+            u64::from(length),
+            "a multiple of 8, the length of a counter",
+        );
+        return Err(wrong(
+            38,
+            "PRCMFC_HWCLEN",
+            Problem::Value { found, expected },
+        ));
+    }
+    let start = usize::from(offset);
+    let bytes = match length {
+        0 => &[],
+        _ => {
+            let end = start + usize::from(length);
+            let bytes = record.get(start..end);
+            let end = end as u64;
+            bytes.ok_or(wrong(38, "PRCMFC_HWCLEN", Problem::Beyond { end, limit }))?
+        }
+    };
+    let counters = Counters::sections(bytes, Width::Long.bytes(), Width::Long);
+    visit(Part::Counters {
+        name: "PRCMFC_COUNTERS",
+        at: start,
+        set: None,
+        counters,
+    });
+    Ok(Decoded {
+        data: ProcessorCounters {
+            written: header.tod.get(),
+            cpu: whole.cpu.get(),
+            coprocessor_group: whole.active.get() & COPROCESSOR != 0,
+            lost: whole.lost.get(),
+            lifetime: whole.lifetime.get(),
+            speed: whole.speed.get(),
+            versions: [whole.cfvn, whole.csvn].map(U16::get),
+            hardware_versions: [whole.hardware_cfvn, whole.hardware_csvn].map(U16::get),
+            harvested: whole.harvested.get(),
+            thread: whole.thread,
+            core: whole.core.get(),
+        },
+        active: whole.active.get(),
+        is_partial: whole.flags & PARTIAL != 0,
+        counters,
+    })
+}
+
+/// Whether bytes could be the beginning of a monitor record: its zeros, and a domain that there is. For
+/// telling monitor records from other files.
+#[must_use]
+pub fn looks_like_a_header(bytes: &[u8]) -> bool {
+    Header::read_from_prefix(bytes).is_ok_and(|(header, _)| {
+        usize::from(header.length.get()) >= size_of::<Header>()
+            && header.zeros.get() == 0
+            && header.domain <= 31
+            && header.reserved == 0
+            && header.record.get() != 0
+    })
+}
