@@ -1,7 +1,8 @@
 //! Records: the forms in which measurements leave the machine for others to read.
 //!
-//! SMF type 113 with its two subtypes ([`smf`]), and z/VM's monitor record with the counters
-//! ([`monitor`]). A .SMP file is nothing but sample-data blocks, which
+//! SMF type 113 with its two subtypes ([`smf`]), z/VM's monitor record with the counters ([`monitor`]),
+//! and the texts that the z/OS hardware instrumentation services write: the counters of a run ([`cnt`])
+//! and the map of what was in storage ([`map`]). A .SMP file is nothing but sample-data blocks, which
 //! [`crate::cpumf::sampling::block`] describes. There is one description of each, for the machine that
 //! writes it and the host that reads it, so neither can drift from the other.
 //!
@@ -12,12 +13,15 @@
 
 #![forbid(unsafe_code)]
 
+pub mod cnt;
 pub mod counters;
 pub mod ebcdic;
 pub mod layout;
+pub mod map;
 pub mod moment;
 pub mod monitor;
 pub mod smf;
+pub mod text;
 
 #[cfg(test)]
 mod fixtures;

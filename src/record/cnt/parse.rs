@@ -1,0 +1,302 @@
+//! Reading a .CNT file, line by line.
+//!
+//! A [`Parser`] is given one line after the other, so a file of any length is read in the room of a line.
+//! It remembers what has come, because values mean nothing without the CPU whose they are.
+
+use super::{SampleLoss, VALUES};
+use crate::record::{Malformed, SetType, text::Scan};
+
+/// A line of the file. Texts are without the blanks around them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Line<'a> {
+    /// The message's heading: its version.
+    Heading(u32),
+    /// The file's own name.
+    FileName(&'a str),
+    /// The command that began the run.
+    Command(&'a str),
+    /// What was lost of the samples.
+    SampleLoss(SampleLoss),
+    /// Whether counter data were lost.
+    CounterLoss(bool),
+    /// Whether the file ends with a change of the state.
+    StateChange(bool),
+    /// Machine type and model, and the sequence code if there is one.
+    Model(&'a str, Option<&'a str>),
+    /// Counter first and second version number.
+    Versions([u16; 2]),
+    /// A counter set.
+    Set(SetType),
+    /// The names of its counters follow.
+    Identifiers,
+    /// There are none.
+    NoIdentifiers,
+    /// Number and name of a counter.
+    Identifier(u16, &'a str),
+    /// Beginning of the run: date and time, and the TOD clock.
+    Start(&'a str, u64),
+    /// End of the run, if it is known.
+    End(Option<(&'a str, u64)>),
+    /// The counters of a CPU follow.
+    Cpu {
+        /// CPU address.
+        cpu: u16,
+        /// Cycles per microsecond.
+        speed: u32,
+        /// They are those of the z/OS set.
+        software: bool,
+    },
+    /// Counters.
+    Values {
+        /// Number of the first.
+        first: u16,
+        /// How many there are.
+        count: usize,
+        /// The values, zeros behind them.
+        values: [u64; VALUES],
+    },
+    /// Nothing.
+    Blank,
+}
+
+/// Reads the lines of a file.
+#[derive(Clone, Debug, Default)]
+pub struct Parser {
+    begun: bool,
+    /// A set has been named.
+    sets: bool,
+    /// The beginning of the run has been said.
+    started: bool,
+    /// Number of the lowest counter that may come, if the counters of a CPU come.
+    next: Option<u32>,
+}
+
+impl Parser {
+    /// A parser for a new file.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads the next line.
+    ///
+    /// # Errors
+    /// What is wrong, with its offset in the line.
+    pub fn line<'a>(&mut self, line: &'a [u8]) -> Result<Line<'a>, Malformed> {
+        let mut scan = Scan::new(line)?;
+        if !self.begun {
+            scan.expect("HIS019I")?;
+            scan.expect("EVENT COUNTERS INFORMATION VERSION")?;
+            scan.take(":");
+            let version = scan.number("VERSION", 10, u64::from(u32::MAX))? as u32;
+            scan.end("VERSION")?;
+            self.begun = true;
+            return Ok(Line::Heading(version));
+        }
+        if scan.rest().trim().is_empty() {
+            return Ok(Line::Blank);
+        }
+        if let Some(line) = self.heading(&mut scan)? {
+            return Ok(line);
+        }
+        if let Some(line) = self.body(&mut scan)? {
+            return Ok(line);
+        }
+        scan.blanks();
+        Err(scan.wrong("line", "one of those of HIS019I"))
+    }
+
+    /// What stands in front of the counters.
+    fn heading<'a>(&mut self, scan: &mut Scan<'a>) -> Result<Option<Line<'a>>, Malformed> {
+        Ok(Some(if scan.take("FILE NAME:") {
+            Line::FileName(scan.until("")?)
+        } else if scan.take("COMMAND:") {
+            Line::Command(scan.until("")?)
+        } else if scan.take("LOSS OF SAMPLE DATA ALERT:") {
+            let alert = answer(scan, "LOSS OF SAMPLE DATA ALERT")?;
+            scan.expect("SAMPLE BUFFER OVERFLOW COUNT")?;
+            scan.take(":");
+            let overflow = scan.number("SAMPLE BUFFER OVERFLOW COUNT", 10, u64::MAX)?;
+            scan.end("SAMPLE BUFFER OVERFLOW COUNT")?;
+            Line::SampleLoss(SampleLoss { alert, overflow })
+        } else if scan.take("LOSS OF COUNTER DATA ALERT:") {
+            Line::CounterLoss(last_answer(scan, "LOSS OF COUNTER DATA ALERT")?)
+        } else if scan.take("STATE CHANGE:") {
+            Line::StateChange(last_answer(scan, "STATE CHANGE")?)
+        } else if scan.take("MODEL:") {
+            if scan.rest().contains("SEQCODE:") {
+                let model = scan.until("SEQCODE:")?;
+                scan.take("SEQCODE:");
+                Line::Model(model, Some(scan.until("")?))
+            } else {
+                Line::Model(scan.until("")?, None)
+            }
+        } else if scan.take("COUNTER VERSION NUMBER 1:") {
+            let first = scan.number("COUNTER VERSION NUMBER 1", 10, 0xFFFF)? as u16;
+            scan.expect("COUNTER VERSION NUMBER 2:")?;
+            let second = scan.number("COUNTER VERSION NUMBER 2", 10, 0xFFFF)? as u16;
+            scan.end("COUNTER VERSION NUMBER 2")?;
+            Line::Versions([first, second])
+        } else if scan.take("COUNTER SET=") {
+            scan.blanks();
+            let here = *scan;
+            let name = scan.until("")?;
+            let set = SetType::from_name(name)
+                .or_else(|| name.parse().ok().map(SetType))
+                .ok_or(here.wrong("COUNTER SET", "the name of a counter set"))?;
+            self.sets = true;
+            self.next = None;
+            Line::Set(set)
+        } else if scan.take("COUNTER IDENTIFIERS:") {
+            scan.end("COUNTER IDENTIFIERS")?;
+            Line::Identifiers
+        } else if scan.take("SOFTWARE COUNTER INFORMATION NOT AVAILABLE") {
+            Line::NoIdentifiers
+        } else {
+            return Ok(None);
+        }))
+    }
+
+    /// The names of counters, and their values.
+    fn body<'a>(&mut self, scan: &mut Scan<'a>) -> Result<Option<Line<'a>>, Malformed> {
+        Ok(Some(if scan.take("START TIME:") {
+            let time = time(scan, "START TIME")?;
+            scan.expect("START TOD:")?;
+            let tod = scan.number("START TOD", 16, u64::MAX)?;
+            scan.end("START TOD")?;
+            (self.started, self.next) = (true, None);
+            Line::Start(time, tod)
+        } else if scan.take("END TIME:") {
+            if !scan.rest().contains("END TOD:") {
+                return Ok(Some(Line::End(None)));
+            }
+            let time = time(scan, "END TIME")?;
+            scan.expect("END TOD:")?;
+            let tod = scan.number("END TOD", 16, u64::MAX)?;
+            scan.end("END TOD")?;
+            Line::End(Some((time, tod)))
+        } else if scan.take("COUNTER VALUES") {
+            self.cpu(scan, false)?
+        } else if scan.take("EVENT COUNTERS") {
+            self.cpu(scan, true)?
+        } else if scan
+            .rest()
+            .trim_start()
+            .starts_with(|c: char| c.is_ascii_digit())
+        {
+            scan.blanks();
+            let here = *scan;
+            let first = scan.number("counter", 10, 0xFFFF)? as u16;
+            if scan.take(":") && self.next.is_none() {
+                if !self.sets {
+                    return Err(here.wrong("counter", "behind COUNTER SET="));
+                }
+                Line::Identifier(first, scan.until("")?)
+            } else {
+                self.values(scan, here, first)?
+            }
+        } else {
+            return Ok(None);
+        }))
+    }
+
+    fn cpu<'a>(&mut self, scan: &mut Scan<'a>, software: bool) -> Result<Line<'a>, Malformed> {
+        if !self.started {
+            return Err(scan.wrong("COUNTER VALUES", "behind START TIME"));
+        }
+        scan.expect("(HEXADECIMAL)")?;
+        scan.expect("FOR")?;
+        // Counters of a core are told by one of its CPUs.
+        if !scan.take("CPU") && !scan.take("CORE") {
+            return Err(scan.wrong("FOR", "CPU or CORE"));
+        }
+        let cpu = scan.number("CPU", 16, 0xFFFF)? as u16;
+        scan.expect("(CPU SPEED =")?;
+        let speed = scan.number("CPU SPEED", 10, u64::from(u32::MAX))? as u32;
+        scan.expect("CYCLES/MIC)")?;
+        scan.take(":");
+        scan.end("CPU SPEED")?;
+        self.next = Some(0);
+        Ok(Line::Cpu {
+            cpu,
+            speed,
+            software,
+        })
+    }
+
+    /// A line of values, whose first number has been read.
+    fn values<'a>(
+        &mut self,
+        scan: &mut Scan<'a>,
+        here: Scan<'a>,
+        first: u16,
+    ) -> Result<Line<'a>, Malformed> {
+        let Some(next) = self.next else {
+            return Err(here.wrong("counter", "behind COUNTER VALUES"));
+        };
+        if u32::from(first) < next {
+            return Err(here.wrong("counter", "a higher number than those before"));
+        }
+        scan.expect("-")?;
+        scan.blanks();
+        let there = *scan;
+        let last = scan.number("counter", 10, 0xFFFF)? as u16;
+        if last < first || usize::from(last - first) >= VALUES {
+            return Err(there.wrong("counter", "at most three more than the number before"));
+        }
+        scan.take(":");
+        let mut values = [0; VALUES];
+        let most = usize::from(last - first) + 1;
+        let mut count = 0;
+        // A line may have fewer values than its numbers say, if a set ends in it.
+        while count < most && !scan.rest().trim().is_empty() {
+            values[count] = scan.number("value", 16, u64::MAX)?;
+            count += 1;
+        }
+        if count == 0 {
+            return Err(scan.wrong("value", "there"));
+        }
+        scan.end("value")?;
+        self.next = Some(u32::from(last) + 1);
+        Ok(Line::Values {
+            first,
+            count,
+            values,
+        })
+    }
+}
+
+fn answer(scan: &mut Scan<'_>, field: &'static str) -> Result<bool, Malformed> {
+    scan.blanks();
+    let here = *scan;
+    match scan.word() {
+        "YES" => Ok(true),
+        "NO" => Ok(false),
+        _ => Err(here.wrong(field, "YES or NO")),
+    }
+}
+
+fn last_answer(scan: &mut Scan<'_>, field: &'static str) -> Result<bool, Malformed> {
+    let answer = answer(scan, field)?;
+    scan.end(field)?;
+    Ok(answer)
+}
+
+/// A date and a time of day, yyyy/mm/dd hh:mm:ss.
+fn time<'a>(scan: &mut Scan<'a>, field: &'static str) -> Result<&'a str, Malformed> {
+    const FORM: &[u8; 19] = b"0000/00/00 00:00:00";
+    scan.blanks();
+    let rest = scan.rest();
+    let expected = "a date and a time as yyyy/mm/dd hh:mm:ss";
+    let text = rest.get(..FORM.len()).ok_or(scan.wrong(field, expected))?;
+    let fits = |(byte, form): (u8, u8)| match form {
+        b'0' => byte.is_ascii_digit(),
+        _ => byte == form,
+    };
+    if !text.bytes().zip(*FORM).all(fits) {
+        return Err(scan.wrong(field, expected));
+    }
+    scan.word();
+    scan.word();
+    Ok(text)
+}
