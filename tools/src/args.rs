@@ -103,9 +103,38 @@ pub enum Command {
         #[arg(long, value_name = "MODEL", default_value = "z15")]
         model: ModelName,
     },
+    /// Show what is in a file of samples, counters or monitor records, field by field
+    ///
+    /// What the file is, is told by its content: .SMP (and sdb-cpuN.bin of a run), .CNT and .MAP as the z/OS
+    /// hardware instrumentation services write them (also in EBCDIC), SMF records of type 113 (each with its
+    /// RDW, with or without BDWs around them; of other types the header is shown), and z/VM monitor records
+    /// (of MRPRCMFC all, of others the header). Fields have the names of the manuals and their offset in the
+    /// file. At the first thing that is wrong the dump ends, and offset and field of that are said; what
+    /// comes before has been shown.
+    ///
+    /// Exit codes: 0 the whole file was read, 2 something in it is wrong, or it cannot be read or recognised.
+    #[command(after_help = DUMP_EXAMPLES)]
+    Dump {
+        /// The file
+        file: PathBuf,
+        /// Write a JSON object for each record, on a line of its own: kind, offset, and fields with section,
+        /// offset, name, value and meaning
+        #[arg(long, conflicts_with = "csv")]
+        json: bool,
+        /// Write a line for each field: number and kind of the record, section, offset, name, value, meaning
+        #[arg(long)]
+        csv: bool,
+    },
     /// Show what is missing on this computer, and the command that mends it
     Doctor,
 }
+
+/// Examples of `dump`.
+const DUMP_EXAMPLES: &str = "\
+Examples:
+  cargo measure dump millimeter-workload-1/sdb-cpu0.bin | less
+  cargo measure dump --json run.SMF | jq -r '.fields[] | select(.name == \"SMF113_1_CpuId\") | .value'
+  cargo measure dump --csv run.MON > run.csv";
 
 /// What every run is told of the computer below the machine, and of what it has.
 #[derive(Clone, Debug, Args)]

@@ -8,6 +8,7 @@
 //! - [`run`]: a run above the machine ([`run::run`]) and one on bare QEMU ([`run::run_native`]).
 //! - [`session`]: the conversation with the machine; [`collect`] keeps what it says.
 //! - [`report`]: from the raw files to results; [`table`] and [`json`] give them a form.
+//! - [`mod@dump`]: what is in a file of samples, counters or monitor records.
 //! - [`linux`]: Debian's kernels as guests, and a command or a shell in them; [`terminal`]: to type in it.
 //! - [`clause`]: what a guest says about itself. [`conformance`]: which statements of the book the
 //!   behaviour guests show.
@@ -28,6 +29,7 @@ pub mod counter_table;
 pub mod counters;
 pub mod devices;
 pub mod doctor;
+pub mod dump;
 pub mod failure;
 pub mod guest;
 pub mod image;

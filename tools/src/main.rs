@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use measure::{
     args::{Arguments, Command, LinuxArguments, RunArguments},
-    bench, build, conformance, console, counter_table, doctor, image, interrupt, json, linux,
+    bench, build, conformance, console, counter_table, doctor, dump, image, interrupt, json, linux,
     options::RunOptions,
     progress::Progress,
     record::End,
@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         Some(Command::Counters { model }) => {
             say(&format!("{}\n", counter_table::text(model.0))).map(|()| 0)
         }
+        Some(Command::Dump { file, json, csv }) => show(&file, json, csv),
         Some(Command::Doctor) => examine(),
     });
     match done {
@@ -175,6 +176,16 @@ fn conform(
     } else {
         NOT_ALL_SHOWN
     })
+}
+
+fn show(file: &Path, json: bool, csv: bool) -> Result<u8> {
+    let form = match (json, csv) {
+        (true, _) => dump::Form::Json,
+        (_, true) => dump::Form::Csv,
+        _ => dump::Form::Text,
+    };
+    dump::dump(file, form, &mut stdout().lock())?;
+    Ok(0)
 }
 
 fn examine() -> Result<u8> {

@@ -1,0 +1,199 @@
+//! What a file is, by its first bytes.
+
+use std::{
+    fs::File,
+    io::{Read, Seek, SeekFrom},
+};
+
+use anyhow::{Context, Result, bail};
+use millimeter::{
+    cpumf::sampling::block::{BASIC_FORMAT, Trailer},
+    link::data::SAMPLE_DATA_BLOCK,
+    record::{ebcdic, map, monitor},
+};
+use zerocopy::FromBytes;
+
+/// The larger size of sample-data blocks.
+pub const LARGE_BLOCK: usize = 1 << 20;
+
+/// The longest block of records that is looked at as a whole.
+const LONGEST_BLOCK: usize = 1 << 16;
+
+/// How the characters of a text are coded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// ASCII, or UTF-8, with lines that end with a line feed.
+    Ascii,
+    /// EBCDIC, with lines that end with a new line (15).
+    Ebcdic,
+}
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Sample-data blocks of this size.
+    Samples {
+        /// Bytes of a block.
+        block: usize,
+    },
+    /// The counters of a run, message HIS019I.
+    Counters(Encoding),
+    /// A map of storage.
+    Map(Encoding),
+    /// SMF records.
+    Smf {
+        /// They stand in blocks with block-descriptor words.
+        blocks: bool,
+    },
+    /// z/VM monitor records.
+    Monitor,
+}
+
+/// What the file is.
+pub fn recognise(file: &mut File, length: u64) -> Result<Kind> {
+    if length == 0 {
+        bail!("the file is empty");
+    }
+    let mut front = Vec::new();
+    file.take(LONGEST_BLOCK as u64)
+        .read_to_end(&mut front)
+        .context("cannot read it")?;
+    let mut trailer = Vec::new();
+    let at = (LARGE_BLOCK - size_of::<Trailer>()) as u64;
+    if length >= LARGE_BLOCK as u64 {
+        file.seek(SeekFrom::Start(at))
+            .and_then(|_| {
+                file.take(size_of::<Trailer>() as u64)
+                    .read_to_end(&mut trailer)
+            })
+            .context("cannot read it")?;
+    }
+    kind(&front, &trailer).context(
+        "the file is none that is known here: .SMP or sdb-cpuN.bin, .CNT, .MAP, SMF records, z/VM monitor \
+         records",
+    )
+}
+
+/// What a file is that begins with `front` (all of it, or 64 KiB), and at the end of whose first megabyte is
+/// `trailer`, if it is that long.
+pub fn kind(front: &[u8], trailer: &[u8]) -> Option<Kind> {
+    let ebcdic: Vec<u8> = "HIS019I".chars().map(ebcdic::code).collect();
+    if front.starts_with(b"HIS019I") {
+        return Some(Kind::Counters(Encoding::Ascii));
+    }
+    if front.starts_with(&ebcdic) {
+        return Some(Kind::Counters(Encoding::Ebcdic));
+    }
+    if let Some(block) = samples(front, trailer) {
+        return Some(Kind::Samples { block });
+    }
+    if in_blocks(front) {
+        return Some(Kind::Smf { blocks: true });
+    }
+    if smf(front) {
+        return Some(Kind::Smf { blocks: false });
+    }
+    if monitor::looks_like_a_header(front) {
+        return Some(Kind::Monitor);
+    }
+    let line = front.split(|byte| *byte == b'\n').next()?;
+    if map::Record::parse(line).is_ok() {
+        return Some(Kind::Map(Encoding::Ascii));
+    }
+    let line = front.split(|byte| *byte == NEW_LINE).next()?;
+    let line: String = line
+        .iter()
+        .filter_map(|code| ebcdic::character(*code))
+        .collect();
+    let is_map = map::Record::parse(line.as_bytes()).is_ok();
+    is_map.then_some(Kind::Map(Encoding::Ebcdic))
+}
+
+/// NEW LINE, which ends a line of EBCDIC text.
+pub const NEW_LINE: u8 = 0x15;
+
+/// The size of sample-data blocks, if these are some: a data entry in front (or none at all) and a trailer.
+fn samples(front: &[u8], trailer: &[u8]) -> Option<usize> {
+    let format = u16::from_be_bytes(*front.first_chunk()?);
+    let diagnostic = 0x8001..=0x80FF;
+    let is_entry = format == BASIC_FORMAT || diagnostic.contains(&format);
+    let block = front.get(..SAMPLE_DATA_BLOCK).unwrap_or(front);
+    let is_unused = block.iter().take(32).all(|byte| *byte == 0);
+    if !is_entry && !is_unused {
+        return None;
+    }
+    let is_trailer = |bytes: &[u8]| {
+        Trailer::read_from_bytes(bytes).is_ok_and(|trailer| {
+            let size = trailer.bsdes.get();
+            trailer.flags & 0x1F == 0
+                && trailer.reserved_1 == [0; 3]
+                && (size == 32 || size == 0 && !trailer.full())
+        })
+    };
+    let at = SAMPLE_DATA_BLOCK - size_of::<Trailer>();
+    let small = front.get(at..SAMPLE_DATA_BLOCK);
+    if small.is_some_and(is_trailer) {
+        Some(SAMPLE_DATA_BLOCK)
+    } else if is_trailer(trailer) {
+        Some(LARGE_BLOCK)
+    } else {
+        // A file that was cut off in its first block; the dump says so.
+        (is_entry && small.is_none() && front.len() >= 32).then_some(SAMPLE_DATA_BLOCK)
+    }
+}
+
+/// The length of the record or block that a descriptor word begins, if it is one.
+fn described(bytes: &[u8]) -> Option<usize> {
+    let [length, next, segment, zero] = *bytes.first_chunk()?;
+    (segment <= 3 && zero == 0).then_some(usize::from(u16::from_be_bytes([length, next])))
+}
+
+/// Whether a block-descriptor word comes first: the records behind it fill its block.
+fn in_blocks(front: &[u8]) -> bool {
+    let Some(head) = front.first_chunk() else {
+        return false;
+    };
+    let word = u32::from_be_bytes(*head);
+    let (length, is_plain) = match word >> 31 {
+        1 => ((word & 0x7FFF_FFFF) as usize, true),
+        _ => ((word >> 16) as usize, word & 0xFFFF == 0),
+    };
+    if !is_plain || length < 4 + super::smf::SHORTEST {
+        return false;
+    }
+    let mut at = 4;
+    while at < length {
+        let Some(rest) = front.get(at..).filter(|rest| rest.len() >= 4) else {
+            // The rest was not looked at, or is not there. One record at least was.
+            return at > 4;
+        };
+        match described(rest) {
+            Some(record) if record >= super::smf::SHORTEST && at + record <= length => at += record,
+            _ => return false,
+        }
+    }
+    at == length
+}
+
+/// Whether a record-descriptor word and an SMF header come first.
+fn smf(front: &[u8]) -> bool {
+    let Some(length) = described(front).filter(|length| *length >= super::smf::SHORTEST) else {
+        return false;
+    };
+    // Monitor records have their domain where SMF has its flags, zeros where it has the type, and a small
+    // number behind that.
+    if front.get(5) != Some(&113) && monitor::looks_like_a_header(front) {
+        return false;
+    }
+    // A header has a packed date, 0cyydddF.
+    let has_date = front
+        .get(10..14)
+        .and_then(|date| date.try_into().ok())
+        .map(u32::from_be_bytes)
+        .is_some_and(|date| millimeter::record::Moment::unpack_date(date).is_some());
+    let is_followed = match front.get(length..) {
+        Some(next) if next.len() >= 4 => described(next).is_some(),
+        _ => true,
+    };
+    has_date && is_followed || front.get(5) == Some(&113)
+}

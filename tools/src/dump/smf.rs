@@ -1,0 +1,168 @@
+//! SMF records, with and without block-descriptor words around them.
+
+use std::io::Read;
+
+use anyhow::{Result, anyhow};
+use millimeter::record::{Malformed, Problem, smf};
+
+use super::{
+    fill,
+    parts::Parts,
+    print::{Printer, Shown, Value},
+    wrong,
+};
+
+/// The fewest bytes of an SMF record: a header without subtypes, as far as the system identifier.
+pub const SHORTEST: usize = 18;
+
+/// Reads records.
+struct Reader<'r> {
+    file: &'r mut dyn Read,
+    /// Where the next byte is in the file.
+    at: u64,
+    /// Bytes that are left in the block; none if there are no blocks.
+    block: Option<u64>,
+}
+
+impl Reader<'_> {
+    /// Puts the next record into `bytes`, as much as there is of it. False at the end of the file.
+    fn next(&mut self, bytes: &mut Vec<u8>) -> Result<bool> {
+        bytes.clear();
+        if self.block == Some(0) && !self.begin_block(bytes)? {
+            return Ok(false);
+        }
+        let read = fill(self.file, bytes, 4)?;
+        self.at += read as u64;
+        let start = self.at - read as u64;
+        let malformed = |field, problem| {
+            let malformed = Malformed {
+                offset: 0,
+                field,
+                problem,
+            };
+            Err(wrong(start, malformed))
+        };
+        if read == 0 && self.block.is_none() {
+            return Ok(false);
+        }
+        let Some([high, low, ..]) = bytes.first_chunk::<4>() else {
+            return malformed("RDW", Problem::Missing);
+        };
+        let says = u64::from(u16::from_be_bytes([*high, *low]));
+        let least = SHORTEST as u64;
+        if says < least {
+            return malformed("RDW", Problem::TooShort { says, least });
+        }
+        if let Some(left) = &mut self.block {
+            if says > *left {
+                let (end, limit) = (start + says, start + *left);
+                return malformed("RDW", Problem::Beyond { end, limit });
+            }
+            *left -= says;
+        }
+        let more = fill(self.file, bytes, says as usize - 4)?;
+        self.at += more as u64;
+        let there = (more + 4) as u64;
+        if there < says {
+            return malformed("RDW", Problem::Truncated { says, there });
+        }
+        Ok(true)
+    }
+
+    fn begin_block(&mut self, bytes: &mut Vec<u8>) -> Result<bool> {
+        let start = self.at;
+        let read = fill(self.file, bytes, 4)?;
+        self.at += read as u64;
+        let malformed = |problem| {
+            let malformed = Malformed {
+                offset: 0,
+                field: "BDW",
+                problem,
+            };
+            Err(wrong(start, malformed))
+        };
+        if read == 0 {
+            return Ok(false);
+        }
+        let Some(word) = bytes.first_chunk().copied().map(u32::from_be_bytes) else {
+            return malformed(Problem::Missing);
+        };
+        let (says, found) = match word >> 31 {
+            1 => (word & 0x7FFF_FFFF, 0),
+            _ => (word >> 16, word & 0xFFFF),
+        };
+        if found != 0 {
+            let (found, expected) = (found.into(), "zeros behind the length");
+            return malformed(Problem::Value { found, expected });
+        }
+        let (says, least) = (u64::from(says), (4 + SHORTEST) as u64);
+        if says < least {
+            return malformed(Problem::TooShort { says, least });
+        }
+        self.block = Some(says - 4);
+        bytes.clear();
+        Ok(true)
+    }
+}
+
+/// Prints the records.
+pub fn print(file: &mut dyn Read, blocks: bool, printer: &mut Printer<'_>) -> Result<()> {
+    let mut reader = Reader {
+        file,
+        at: 0,
+        block: blocks.then_some(0),
+    };
+    let mut bytes = Vec::new();
+    while !printer.is_stuck() && reader.next(&mut bytes)? {
+        let base = reader.at - bytes.len() as u64;
+        if bytes.get(5) == Some(&smf::TYPE) {
+            let subtype = bytes
+                .get(22..24)
+                .map_or(0, |bytes| u16::from_be_bytes([bytes[0], bytes[1]]));
+            printer.record(base, &format!("SMF type 113 subtype {subtype}"));
+            let mut parts = Parts::new(printer, base, 0);
+            smf::decode_with(&bytes, &mut |part| parts.show(part))
+                .map_err(|malformed| wrong(base, malformed))?;
+        } else {
+            other(&bytes, base, printer)?;
+        }
+    }
+    Ok(())
+}
+
+/// A record of another type: what every SMF record has.
+fn other(bytes: &[u8], base: u64, printer: &mut Printer<'_>) -> Result<()> {
+    let [length, next, segment, _, flags, record_type, ..] = *bytes else {
+        return Err(anyhow!("offset {base}, field RDW: {}", Problem::Missing));
+    };
+    if segment != 0 {
+        let malformed = Malformed {
+            offset: 2,
+            field: "RDW",
+            problem: Problem::Value {
+                found: segment.into(),
+                expected: "0: a record that is not spanned",
+            },
+        };
+        return Err(wrong(base, malformed));
+    }
+    printer.record(base, &format!("SMF type {record_type}, not described here"));
+    let fields = [
+        (
+            "LEN",
+            0,
+            Value::Number(u16::from_be_bytes([length, next]).into()),
+        ),
+        ("FLG", 4, Value::Hexadecimal(flags.into(), 2)),
+        ("RTY", 5, Value::Number(record_type.into())),
+    ];
+    for (name, at, value) in fields {
+        printer.field(&Shown {
+            offset: base + at,
+            name,
+            value,
+            meaning: "",
+        });
+    }
+    Ok(())
+}
