@@ -4,8 +4,8 @@
 //! system area (HSA), runs the guest deprivileged, and performs the instructions of IBM's
 //! load-program-parameter and CPU-measurement facilities (SA23-2260) that the machine below lacks.
 //!
-//! Calls go one way: `machine` → [`guest`] → {[`insn`], [`cpumf`], [`msa`]} → [`arch`]; [`record`] has
-//! the forms in which measurements leave the machine. Everything but `machine` compiles and is tested
+//! Calls go one way: `machine` → [`guest`] → {[`insn`], [`cpumf`], [`msa`], [`his`]} → [`arch`]; [`record`]
+//! has the forms in which measurements leave the machine. Everything but `machine` compiles and is tested
 //! on the host; `machine` is the only room that touches hardware and the only one with unsafe code.
 
 #![cfg_attr(not(test), no_std)]
@@ -15,6 +15,7 @@ pub mod arch;
 pub mod command;
 pub mod cpumf;
 pub mod guest;
+pub mod his;
 pub mod insn;
 pub mod link;
 pub mod msa;

@@ -1,0 +1,237 @@
+//! What commands mean, and how wrong ones are answered.
+
+use super::*;
+use crate::his::event::{Events, SampleTypes};
+use crate::his::sampling::Setting;
+
+fn begin(line: &str) -> Begin {
+    match parse(line) {
+        Ok(Command::Begin(begin)) => begin,
+        other => panic!("{line}: {other:?}"),
+    }
+}
+
+fn answer(line: &str) -> String {
+    parse(line).unwrap_err().to_string()
+}
+
+#[test]
+fn begin_without_operands_has_every_default() {
+    for line in ["F HIS,B", "modify his,begin", " F  HIS , BEGIN "] {
+        assert_eq!(begin(line), Begin::default(), "{line}");
+    }
+    let begin = Begin::default();
+    assert_eq!(begin.sampling, SamplingParameters::default());
+    assert!(begin.samples && begin.counters && begin.counter_file && begin.map);
+    assert_eq!(begin.interval, Interval::Minutes(15));
+    assert_eq!(begin.path, ".");
+}
+
+#[test]
+fn begin_takes_every_keyword() {
+    let begin = begin(
+        "F HIS,B,TT='It''s, a run',PATH='/his/',CTR=COMPLETE,CNT=YES,SI=SYNC,CNTFILE=NO,SMP=YES,\
+         SAMPTYPE=(BASIC,DIAG),SAMPFREQ=PERSIST,BUFCNT=64,DURATION=10,DATALOSS=STOP,\
+         STATECHANGE=STOP,MAP=YES,MAPASID=(1,2A),MAPJOB=(init)",
+    );
+    assert_eq!(begin.title, "It's, a run");
+    assert_eq!(begin.path, "/his/");
+    assert_eq!(begin.counter_sets.events, Events::COMPLETE);
+    assert_eq!(begin.interval, Interval::Synchronous);
+    assert!(!begin.counter_file);
+    let both = SampleTypes::BASIC.union(SampleTypes::DIAGNOSTIC);
+    assert_eq!(begin.sampling.types, Setting::Value(both));
+    assert_eq!(begin.sampling.frequency, Setting::Persist);
+    assert_eq!(begin.sampling.buffers, Setting::Value(64));
+    assert_eq!(begin.duration, Some(10));
+    assert_eq!(begin.data_loss, DataLoss::Stop);
+    assert_eq!(begin.state_change, OnStateChange::Stop);
+    assert_eq!(begin.map_address_spaces, [1, 0x2A]);
+    assert_eq!(begin.map_jobs, ["INIT"]);
+}
+
+#[test]
+fn ctronly_leaves_neither_samples_nor_a_map_and_excludes_asking_for_them() {
+    let begin = begin("F HIS,B,CTRONLY,CTR=ALL,SAMPFREQ=PERSIST");
+    assert!(begin.counters && !begin.samples && !begin.map);
+    for (other, named) in [
+        ("SMP=YES", "SMP=YES"),
+        ("MAP=YES", "MAP=YES"),
+        ("CNT=NO", "CNT=NO"),
+        ("MAPASID=ALL", "MAPASID"),
+        ("MAPJOB=A", "MAPJOB"),
+    ] {
+        assert_eq!(
+            answer(&format!("F HIS,B,CTRONLY,{other}")),
+            format!("MMH005E {named} is not allowed with CTRONLY; allowed: one of them")
+        );
+    }
+    assert!(parse("F HIS,B,CTRONLY,SMP=NO,MAP=NO,CNT=YES").is_ok());
+}
+
+#[test]
+fn what_is_not_collected_has_no_parameters() {
+    for (line, one, other) in [
+        ("CNT=NO,CTR=ALL", "CTRSET", "CNT=NO"),
+        ("CNT=NO,SI=5", "CNTINTVAL", "CNT=NO"),
+        ("CNT=NO,CNTFILE=YES", "CNTFILE=YES", "CNT=NO"),
+        ("MAP=NO,MAPJOB=A", "MAPJOB", "MAP=NO"),
+    ] {
+        let refused = parse(&format!("F HIS,B,{line}")).map_err(|refused| refused.to_string());
+        let expected = Refused::Excluded(one, other).to_string();
+        assert_eq!(refused, Err(expected), "{line}");
+    }
+    assert!(!begin("F HIS,B,CNT=NO").counter_file);
+    assert!(answer("F HIS,B,CNT=NO,SMP=NO,MAP=NO").starts_with("MMH006E"));
+}
+
+#[test]
+fn service_sets_sampling_controls_or_refreshes_but_not_both() {
+    let service = parse("F HIS,SERVICE,SAMPFREQ=60000,SAMPTYPE=PERSIST");
+    let sampling = SamplingParameters {
+        types: Setting::Persist,
+        frequency: Setting::Value(60_000),
+        buffers: Setting::Default,
+    };
+    let dd_name = None;
+    assert_eq!(service, Ok(Command::Service { sampling, dd_name }));
+    assert_eq!(parse("F HIS,SERVICE,REFRESH"), Ok(Command::Refresh));
+    for other in ["SAMPTYPE=BASIC", "SAMPFREQ=1", "BUFCNT=PERSIST", "DDNAME=X"] {
+        let refused = answer(&format!("F HIS,SERVICE,REFRESH,{other}"));
+        let keyword = other.split('=').next().unwrap();
+        assert!(refused.contains(&format!("{keyword} is not allowed with REFRESH")));
+    }
+    assert_eq!(
+        answer("F HIS,SERVICE,CTRSET=ALL"),
+        "MMH002E CTRSET is no keyword of this command; allowed: SAMPTYPE, SAMPFREQ, BUFCNT, DDNAME, REFRESH"
+    );
+}
+
+#[test]
+fn a_wrong_value_is_answered_with_the_keyword_the_value_and_what_is_allowed() {
+    for (operand, expected) in [
+        (
+            "SAMPFREQ=0",
+            "MMH003E SAMPFREQ=0 is not allowed; allowed: 1 to 999999999 samples a minute, PERSIST",
+        ),
+        (
+            "BUFCNT=10000",
+            "MMH003E BUFCNT=10000 is not allowed; allowed: 1 to 9999 pages for each processor, PERSIST",
+        ),
+        (
+            "SI=61",
+            "MMH003E CNTINTVAL=61 is not allowed; allowed: 1 to 60 minutes, SYNC",
+        ),
+        (
+            "CTRSET=(ALL,ZOS)",
+            "MMH003E CTRSET=(ALL,ZOS) is not allowed; allowed: ALL, HARDWARE, SOFTWARE, COMPLETE, or \
+             a list of BASIC, PROBLEM, CRYPTO, EXTENDED, ZOS, MTDIAG in parentheses",
+        ),
+        (
+            "CTRSET=PERSIST",
+            "MMH003E CTRSET=PERSIST is not allowed; allowed: ALL, HARDWARE, SOFTWARE, COMPLETE, or \
+             a list of BASIC, PROBLEM, CRYPTO, EXTENDED, ZOS, MTDIAG in parentheses",
+        ),
+        (
+            "DURATION",
+            "MMH003E DURATION has no value; allowed: 1 to 1440 minutes",
+        ),
+        (
+            "CTRONLY=YES",
+            "MMH003E CTRONLY=YES is not allowed; allowed: CTRONLY without a value",
+        ),
+        (
+            "TT=run",
+            "MMH003E TITLE=run is not allowed; allowed: 1 to 64 characters in apostrophes",
+        ),
+        (
+            "SI=5,CNTINTVAL=5",
+            "MMH004E CNTINTVAL is given twice; allowed: once",
+        ),
+        ("PATH='/his", "MMH007E a ' is missing"),
+        ("CTR=(BASIC", "MMH007E a ) is missing"),
+    ] {
+        assert_eq!(answer(&format!("F HIS,B,{operand}")), expected);
+    }
+}
+
+#[test]
+fn a_wrong_word_is_answered_with_those_that_may_stand_there() {
+    let known = "allowed: BEGIN, B, END, SERVICE";
+    assert_eq!(
+        answer("F HIS,START"),
+        format!("MMH001E START is not understood here; {known}")
+    );
+    assert_eq!(
+        answer("F HIS"),
+        format!("MMH001E a word is missing; {known}")
+    );
+    assert_eq!(
+        answer("F RMF,B"),
+        "MMH001E RMF is not understood here; allowed: HIS"
+    );
+    assert_eq!(
+        answer("S HIS"),
+        "MMH001E S is not understood here; allowed: MODIFY, F, DISPLAY, D"
+    );
+    assert_eq!(
+        answer("F HIS,END,SMP=NO"),
+        "MMH002E SMP is no keyword of this command; allowed: nothing more"
+    );
+    assert_eq!(
+        answer("D HIS,B"),
+        "MMH001E B is not understood here; allowed: L=area"
+    );
+    assert!(answer("F HIS,B,\u{1B}[2J").contains("?[2J"));
+}
+
+#[test]
+fn display_and_end_have_no_operands_but_the_display_area() {
+    assert_eq!(parse("F HIS,END"), Ok(Command::End));
+    for line in ["D HIS", "display his", "D HIS,L=A", "D HIS,L=CON1-A"] {
+        assert_eq!(parse(line), Ok(Command::Display), "{line}");
+    }
+}
+
+#[test]
+fn the_command_goes_before_its_parameter_file() {
+    let file = "* sampling for all runs\nSAMPTYPE=DIAG,\n\nSAMPFREQ=60000, BUFCNT=32\n";
+    let line = "F HIS,SERVICE,DDNAME=SAMP,SAMPFREQ=PERSIST";
+    assert_eq!(parse(line).unwrap().dd_name().unwrap(), "SAMP");
+    let Ok(Command::Service { sampling, .. }) = parse_with_file(line, file) else {
+        panic!()
+    };
+    assert_eq!(sampling.types, Setting::Value(SampleTypes::DIAGNOSTIC));
+    assert_eq!(sampling.frequency, Setting::Persist);
+    assert_eq!(sampling.buffers, Setting::Value(32));
+    let Ok(Command::Begin(begin)) = parse_with_file("F HIS,B,DDNAME=A,CNT=YES", "CNT=NO\nSMP=NO")
+    else {
+        panic!()
+    };
+    assert!(begin.counters && !begin.samples);
+}
+
+#[test]
+fn a_parameter_file_of_service_holds_sampling_parameters_only() {
+    for wrong in ["CTRSET=ALL", "REFRESH", "DDNAME=B", "TITLE='x'"] {
+        let refused = parse_with_file("F HIS,SERVICE,DDNAME=A", wrong).unwrap_err();
+        assert!(matches!(refused, Refused::Keyword { .. }), "{wrong}");
+    }
+    let refused = parse_with_file("F HIS,B,DDNAME=A", "CTRONLY")
+        .and_then(|_| parse_with_file("F HIS,B,DDNAME=A,SMP=YES", "CTRONLY"));
+    assert_eq!(refused, Err(Refused::Excluded("SMP=YES", "CTRONLY")));
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_line_and_no_file_is_anything_but_a_command_or_an_answer(
+        line in "(F|D) HIS,(B|END|SERVICE)?[,A-Z='() 0-9]{0,40}",
+        file in "\\PC{0,60}",
+    ) {
+        for result in [parse(&line), parse_with_file(&line, &file)] {
+            if let Err(refused) = result {
+                proptest::prop_assert!(refused.to_string().starts_with("MMH0"));
+            }
+        }
+    }
+}

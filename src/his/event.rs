@@ -1,0 +1,240 @@
+//! Event types and sample types: what a profiler can ask for.
+//!
+//! An event type is a counter set: those of the CPU-measurement counter facility, and the ZOS set,
+//! which the enhanced-monitor facility counts. A sample type is a sampling function. The service names
+//! both by masks of one bit each (HisEvnTyp and HisSmpTyp). The published text does not say which bits
+//! they are; these are the project's own, from the left in the order in which DISPLAY HIS names them,
+//! and MT-diagnostic, which is younger, behind them.
+
+use crate::arch::bits::bit32;
+use crate::cpumf::{CounterSet, CounterSets};
+use core::fmt;
+
+/// One event type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The basic counter set.
+    Basic,
+    /// The problem-state counter set.
+    ProblemState,
+    /// The crypto-activity counter set.
+    Crypto,
+    /// The extended counter set.
+    Extended,
+    /// The ZOS counter set: counters of the enhanced-monitor facility.
+    Zos,
+    /// The MT-diagnostic counter set.
+    MtDiagnostic,
+}
+
+impl Event {
+    /// All event types, in the order of their bits.
+    pub const ALL: [Self; 6] = [
+        Self::Basic,
+        Self::ProblemState,
+        Self::Crypto,
+        Self::Extended,
+        Self::Zos,
+        Self::MtDiagnostic,
+    ];
+
+    /// The bit of the event type.
+    #[must_use]
+    pub const fn bit(self) -> Events {
+        Events(bit32(self as u32))
+    }
+
+    /// Its name as DISPLAY HIS gives it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Basic => "BASIC",
+            Self::ProblemState => "PROBLEM-STATE",
+            Self::Crypto => "CRYPTO",
+            Self::Extended => "EXTENDED",
+            Self::Zos => "ZOS",
+            Self::MtDiagnostic => "MT-DIAGNOSTIC",
+        }
+    }
+
+    /// The counter set of the CPU-measurement counter facility; none for the ZOS set.
+    #[must_use]
+    pub const fn counter_set(self) -> Option<CounterSet> {
+        Some(match self {
+            Self::Basic => CounterSet::Basic,
+            Self::ProblemState => CounterSet::ProblemState,
+            Self::Crypto => CounterSet::CryptoActivity,
+            Self::Extended => CounterSet::Extended,
+            Self::MtDiagnostic => CounterSet::MtDiagnostic,
+            Self::Zos => return None,
+        })
+    }
+}
+
+/// A mask of event types, 32 bits: BASIC 80000000, PROBLEM-STATE 40000000, CRYPTO 20000000, EXTENDED
+/// 10000000, ZOS 08000000, MT-DIAGNOSTIC 04000000.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Events(pub u32);
+
+impl Events {
+    /// None.
+    pub const NONE: Self = Self(0);
+    /// What hardware counts.
+    pub const HARDWARE: Self = Self::COMPLETE.without(Self::SOFTWARE);
+    /// What software counts by MONITOR CALL.
+    pub const SOFTWARE: Self = Event::Zos.bit();
+    /// All of them.
+    pub const COMPLETE: Self = Self(0xFC00_0000);
+
+    /// The event types of both.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// The event types that are in both.
+    #[must_use]
+    pub const fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// The event types of this mask that are not in `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// Whether the event type is among them.
+    #[must_use]
+    pub const fn has(self, event: Event) -> bool {
+        self.0 & event.bit().0 != 0
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The event types, in the order of their bits.
+    pub fn iter(self) -> impl Iterator<Item = Event> {
+        Event::ALL.into_iter().filter(move |&event| self.has(event))
+    }
+
+    /// The event types of these counter sets.
+    #[must_use]
+    pub fn of_counter_sets(sets: CounterSets) -> Self {
+        Event::ALL
+            .into_iter()
+            .filter(|event| event.counter_set().is_some_and(|set| sets.has(set)))
+            .fold(Self::NONE, |events, event| events.union(event.bit()))
+    }
+
+    /// The counter sets of these event types; the ZOS set is none of them.
+    #[must_use]
+    pub fn counter_sets(self) -> CounterSets {
+        self.iter()
+            .filter_map(Event::counter_set)
+            .fold(CounterSets::NONE, |sets, set| sets.union(set.bit()))
+    }
+}
+
+/// The names, separated by commas; NONE if there is none.
+impl fmt::Display for Events {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        list(f, self.iter().map(Event::name))
+    }
+}
+
+/// A mask of sample types, 32 bits: BASIC 80000000, DIAG 40000000.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SampleTypes(pub u32);
+
+impl SampleTypes {
+    /// None.
+    pub const NONE: Self = Self(0);
+    /// The basic-sampling function.
+    pub const BASIC: Self = Self(bit32(0));
+    /// The diagnostic-sampling function.
+    pub const DIAGNOSTIC: Self = Self(bit32(1));
+
+    /// The sample types of both.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// The sample types that are in both.
+    #[must_use]
+    pub const fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// The sample types of this mask that are not in `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// The names, separated by commas; NONE if there is none.
+impl fmt::Display for SampleTypes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = [(Self::BASIC, "BASIC"), (Self::DIAGNOSTIC, "DIAG")];
+        let among = names
+            .into_iter()
+            .filter(|&(kind, _)| !self.intersection(kind).is_empty());
+        list(f, among.map(|(_, name)| name))
+    }
+}
+
+fn list(f: &mut fmt::Formatter<'_>, names: impl Iterator<Item = &'static str>) -> fmt::Result {
+    let mut any = false;
+    for name in names {
+        if any {
+            f.write_str(",")?;
+        }
+        f.write_str(name)?;
+        any = true;
+    }
+    if any { Ok(()) } else { f.write_str("NONE") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_event_type_has_a_bit_of_its_own_and_complete_is_all_of_them() {
+        let bits = Event::ALL.map(|event| event.bit().0);
+        assert_eq!(bits.iter().fold(0, |all, bit| all | bit), 0xFC00_0000);
+        assert_eq!(bits.iter().map(|bit| bit.count_ones()).sum::<u32>(), 6);
+        assert_eq!(Events::COMPLETE.0, 0xFC00_0000);
+        assert!(!Events::HARDWARE.has(Event::Zos));
+        assert_eq!(Events::HARDWARE.union(Events::SOFTWARE), Events::COMPLETE);
+    }
+
+    #[test]
+    fn the_zos_set_is_no_counter_set_of_the_cpu_measurement_facility() {
+        let sets = CounterSets::BASIC.union(CounterSets::EXTENDED);
+        let events = Events::of_counter_sets(sets);
+        assert_eq!(events, Events(0x9000_0000));
+        assert_eq!(events.union(Events::SOFTWARE).counter_sets(), sets);
+        assert_eq!(Events::SOFTWARE.counter_sets(), CounterSets::NONE);
+    }
+
+    #[test]
+    fn a_mask_is_shown_as_the_names_in_it_or_none() {
+        assert_eq!(Events::NONE.to_string(), "NONE");
+        assert_eq!(Events(0x4800_0000).to_string(), "PROBLEM-STATE,ZOS");
+        let both = SampleTypes::BASIC.union(SampleTypes::DIAGNOSTIC);
+        assert_eq!(both.to_string(), "BASIC,DIAG");
+        assert_eq!(SampleTypes::NONE.to_string(), "NONE");
+    }
+}
