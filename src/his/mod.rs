@@ -3,11 +3,34 @@
 //! Everything in this room is pure: it knows what was asked for and decides what is to be done; the
 //! machine does it.
 //!
+//! * [`Service`] is HISSERV: profilers, each with its exit, their requests and what they are told;
 //! * [`command`]: the operator's MODIFY HIS and DISPLAY HIS, from a line to what it asks for;
-//! * [`event`] and [`sampling`]: what can be asked for, and the controls that are the same for all.
+//! * [`event`] and [`sampling`]: what can be asked for, and the controls that are the same for all;
+//! * [`machine`]: what all of it needs of the machine.
 
 #![forbid(unsafe_code)]
 
+pub mod answer;
 pub mod command;
 pub mod event;
+pub mod exit;
+pub mod machine;
+pub mod query;
+pub mod reason;
+pub mod registry;
 pub mod sampling;
+pub mod service;
+
+#[cfg(test)]
+mod bench;
+#[cfg(test)]
+mod query_tests;
+#[cfg(test)]
+mod service_tests;
+
+pub use exit::{Call, Exit, Handling, Inside};
+pub use machine::Machine;
+pub use query::Query;
+pub use reason::Reason;
+pub use registry::{Registration, Token};
+pub use service::Service;

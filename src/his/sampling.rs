@@ -36,16 +36,15 @@ impl SamplingControls {
     };
 
     /// The sampling interval in cycles that gives this frequency, rounded to the nearest, if the
-    /// machine can sample in it.
+    /// frequency is one of [`frequencies`].
     #[must_use]
     pub fn interval(&self, limits: &SamplingLimits) -> Option<u64> {
-        let interval = interval(self.frequency, limits.cpu_speed);
-        (limits.minimum..=limits.maximum)
-            .contains(&interval)
-            .then_some(interval)
+        let (least, most) = frequencies(limits);
+        let possible = (least..=most).contains(&self.frequency);
+        possible.then(|| self.nearest_interval(limits))
     }
 
-    /// The same, or the machine's interval that comes nearest.
+    /// The sampling interval of the machine that comes nearest to this frequency, in cycles.
     #[must_use]
     pub fn nearest_interval(&self, limits: &SamplingLimits) -> u64 {
         interval(self.frequency, limits.cpu_speed)

@@ -1,0 +1,277 @@
+//! Who profiles, what they asked for, and what is in effect because of it.
+
+use super::command::{Name, name};
+use super::event::{Events, SampleTypes};
+use super::exit::WINDOW;
+use super::machine::{Machine, SamplingOrder};
+use super::reason::Reason;
+use super::sampling::SamplingControls;
+use crate::arch::tod::{Tod, UNITS_PER_MICROSECOND};
+use heapless::Deque;
+
+/// The most profilers at once: the project's own bound.
+pub const MOST_PROFILERS: usize = 8;
+
+/// What identifies a profiler in its requests. No two profilers ever have the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token(pub u64);
+
+/// What a profiler says of itself when it starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Registration {
+    /// NAME: by which others see it; not necessarily unlike others.
+    pub name: Name,
+    /// EVENT: the event types that it is going to query; may be none.
+    pub events: Events,
+    /// SAMPLE: whether it wants the samples that are collected.
+    pub samples: bool,
+}
+
+impl Registration {
+    /// A registration under a name of 1 to 8 letters, digits and national characters; blanks behind
+    /// them are dropped.
+    ///
+    /// # Errors
+    /// [`Reason::Name`] and [`Reason::Events`].
+    pub fn new(named: &str, events: Events, samples: bool) -> Result<Self, Reason> {
+        let name = name(named.trim_end_matches(' '), true).ok_or(Reason::Name)?;
+        if !events.without(Events::COMPLETE).is_empty() {
+            return Err(Reason::Events);
+        }
+        Ok(Self {
+            name,
+            events,
+            samples,
+        })
+    }
+}
+
+/// A profiler.
+#[derive(Clone, Debug)]
+pub struct Profiler {
+    /// Its token.
+    pub token: Token,
+    /// What it said of itself.
+    pub registration: Registration,
+    /// When it started.
+    pub started: Tod,
+    /// Its EVENTDATA queries.
+    pub queries: u64,
+    first_query: Tod,
+    last_query: Tod,
+    /// Blocks that it has handled.
+    pub blocks: u64,
+    /// TOD units that it took for them.
+    handling: u64,
+    /// When it was given those that it has not handled yet.
+    pub(super) pending: Deque<Tod, WINDOW>,
+    /// Samples that passed it by.
+    pub missed: u64,
+    /// Those of them that it has not been told the number of.
+    pub(super) untold: u64,
+    /// It has been told that there are some.
+    pub(super) loss_told: bool,
+}
+
+impl Profiler {
+    /// The average time between its queries in microseconds; 0 before the second.
+    #[must_use]
+    pub fn between_queries(&self) -> u64 {
+        let span = self.last_query.0.wrapping_sub(self.first_query.0);
+        let spans = self.queries.saturating_sub(1);
+        span.checked_div(spans).unwrap_or(0) / UNITS_PER_MICROSECOND
+    }
+
+    /// The average time in microseconds that it took for a block; 0 before the first.
+    #[must_use]
+    pub fn per_block(&self) -> u64 {
+        self.handling.checked_div(self.blocks).unwrap_or(0) / UNITS_PER_MICROSECOND
+    }
+
+    /// Notes a query at this time.
+    pub(super) fn note_query(&mut self, now: Tod) {
+        if self.queries == 0 {
+            self.first_query = now;
+        }
+        self.last_query = now;
+        self.queries += 1;
+    }
+
+    /// Notes a block that was handled from one time to another.
+    pub(super) fn note_block(&mut self, from: Tod, to: Tod) {
+        self.handling = self.handling.saturating_add(to.0.saturating_sub(from.0));
+        self.blocks += 1;
+    }
+}
+
+/// The profilers and what is in effect; everything of the service but the exits.
+#[derive(Clone, Debug)]
+pub struct Registry {
+    pub(super) enabled: bool,
+    pub(super) profilers: [Option<Profiler>; MOST_PROFILERS],
+    pub(super) controls: SamplingControls,
+    /// The event types that the service can use: those that were authorized when it last looked.
+    pub(super) usable: Events,
+    /// The same for sample types.
+    pub(super) usable_types: SampleTypes,
+    /// What the machine counts for the service.
+    pub(super) counting: Events,
+    /// How it samples for the service.
+    pub(super) sampling: Option<SamplingOrder>,
+    last_token: u64,
+}
+
+impl Registry {
+    pub(super) const fn new() -> Self {
+        Self {
+            enabled: false,
+            profilers: [const { None }; MOST_PROFILERS],
+            controls: SamplingControls::DEFAULT,
+            usable: Events::NONE,
+            usable_types: SampleTypes::NONE,
+            counting: Events::NONE,
+            sampling: None,
+            last_token: 0,
+        }
+    }
+
+    /// Whether requests can be made.
+    #[must_use]
+    pub const fn enabled(&self) -> bool {
+        self.enabled
+    }
+
+    /// The sampling controls that are set.
+    #[must_use]
+    pub const fn controls(&self) -> SamplingControls {
+        self.controls
+    }
+
+    /// The event types that can be used.
+    #[must_use]
+    pub const fn usable(&self) -> Events {
+        self.usable
+    }
+
+    /// The sample types that can be used.
+    #[must_use]
+    pub const fn usable_types(&self) -> SampleTypes {
+        self.usable_types
+    }
+
+    /// The event types that are counted.
+    #[must_use]
+    pub const fn counting(&self) -> Events {
+        self.counting
+    }
+
+    /// The sample types that are collected.
+    #[must_use]
+    pub fn sampled(&self) -> SampleTypes {
+        let order = self.sampling;
+        order.map_or(SampleTypes::NONE, |order| order.types)
+    }
+
+    /// The profilers, in the order of their places.
+    pub fn profilers(&self) -> impl Iterator<Item = &Profiler> {
+        self.profilers.iter().flatten()
+    }
+
+    pub(super) fn profiling(&self) -> bool {
+        self.profilers().next().is_some()
+    }
+
+    /// The token of the profiler in a place.
+    pub(super) fn token(&self, place: usize) -> Option<Token> {
+        Some(self.profilers[place].as_ref()?.token)
+    }
+
+    /// The place of the profiler with this token.
+    pub(super) fn place(&self, token: Token) -> Result<usize, Reason> {
+        if !self.enabled {
+            return Err(Reason::NotEnabled);
+        }
+        let has = |profiler: &Option<Profiler>| {
+            profiler
+                .as_ref()
+                .is_some_and(|profiler| profiler.token == token)
+        };
+        self.profilers.iter().position(has).ok_or(Reason::Token)
+    }
+
+    /// Registers a profiler: its place and its token.
+    pub(super) fn register(
+        &mut self,
+        registration: &Registration,
+        now: Tod,
+    ) -> Result<(usize, Token), Reason> {
+        if !self.enabled {
+            return Err(Reason::NotEnabled);
+        }
+        let mut places = self.profilers.iter();
+        let place = places
+            .position(Option::is_none)
+            .ok_or(Reason::TooManyProfilers)?;
+        self.last_token += 1;
+        let token = Token(self.last_token);
+        self.profilers[place] = Some(Profiler {
+            token,
+            registration: registration.clone(),
+            started: now,
+            queries: 0,
+            first_query: now,
+            last_query: now,
+            blocks: 0,
+            handling: 0,
+            pending: Deque::new(),
+            missed: 0,
+            untold: 0,
+            loss_told: false,
+        });
+        Ok((place, token))
+    }
+
+    /// What the profilers want of what can be used: the event types, and how to sample if one of them
+    /// wants samples.
+    pub(super) fn wanted(&self, machine: &dyn Machine) -> (Events, Option<SamplingOrder>) {
+        let events = self
+            .profilers()
+            .fold(Events::NONE, |events, profiler| {
+                events.union(profiler.registration.events)
+            })
+            .intersection(self.usable);
+        let types = self.controls.types.intersection(self.usable_types);
+        let samples = self
+            .profilers()
+            .any(|profiler| profiler.registration.samples);
+        if !samples || types.is_empty() {
+            return (events, None);
+        }
+        let limits = machine.sampling().limits;
+        // The controls were possible when they were set; a speed that has changed since moves them.
+        let interval = self.controls.nearest_interval(&limits);
+        let buffers = self.controls.buffers;
+        let order = SamplingOrder {
+            types,
+            interval,
+            buffers,
+        };
+        (events, Some(order))
+    }
+
+    /// Makes the machine do what the profilers want, where it does not yet. Sampling that must change has
+    /// been stopped before.
+    pub(super) fn put_into_effect(&mut self, machine: &mut dyn Machine) {
+        let (events, sampling) = self.wanted(machine);
+        if events != self.counting {
+            self.counting = events;
+            machine.enable(events);
+        }
+        if sampling != self.sampling {
+            if let Some(order) = &sampling {
+                machine.start_sampling(order);
+            }
+            self.sampling = sampling;
+        }
+    }
+}
