@@ -181,6 +181,11 @@ impl Registry {
         self.profilers().next().is_some()
     }
 
+    /// Whether one more profiler can be registered.
+    pub(super) fn has_room(&self) -> bool {
+        self.profilers.iter().any(Option::is_none)
+    }
+
     /// The token of the profiler in a place.
     pub(super) fn token(&self, place: usize) -> Option<Token> {
         Some(self.profilers[place].as_ref()?.token)

@@ -37,6 +37,14 @@ pub struct Started {
     pub warning: Option<Reason>,
 }
 
+/// What is left of a profiler that has stopped.
+pub(super) struct Stopped<E> {
+    /// Its exit.
+    pub exit: Option<E>,
+    /// Samples that passed it by.
+    pub missed: u64,
+}
+
 /// The service, with the exits of its profilers.
 pub struct Service<E> {
     registry: Registry,
@@ -146,15 +154,30 @@ impl<E: Exit> Service<E> {
     /// # Errors
     /// [`Reason::NotEnabled`], [`Reason::Token`].
     pub fn stop(&mut self, machine: &mut dyn Machine, token: Token) -> Result<E, Reason> {
+        let stopped = self.stop_after(machine, token, None)?;
+        stopped.exit.ok_or(Reason::Token)
+    }
+
+    /// The same, with a last call of the exit when it has all its samples.
+    pub(super) fn stop_after(
+        &mut self,
+        machine: &mut dyn Machine,
+        token: Token,
+        last: Option<&Call<'_>>,
+    ) -> Result<Stopped<E>, Reason> {
         let place = self.registry.place(token)?;
         self.drain(machine, place);
-        self.registry.profilers[place] = None;
+        if let Some(call) = last {
+            self.call_exit(machine, place, call);
+        }
+        let profiler = self.registry.profilers[place].take();
         let exit = self.exits[place].take();
         self.registry.put_into_effect(machine);
         if !self.registry.profiling() {
             self.tell_status(machine, Status::Stopped);
         }
-        exit.ok_or(Reason::Token)
+        let missed = profiler.map_or(0, |profiler| profiler.missed);
+        Ok(Stopped { exit, missed })
     }
 
     /// REQUEST=QUERY.
@@ -168,6 +191,13 @@ impl<E: Exit> Service<E> {
         area: &mut [u8],
     ) -> Result<Answered, Reason> {
         self.registry.query(machine, query, area)
+    }
+
+    /// Calls the exit of one profiler.
+    pub(super) fn call(&mut self, machine: &mut dyn Machine, token: Token, call: &Call<'_>) {
+        if let Ok(place) = self.registry.place(token) {
+            self.call_exit(machine, place, call);
+        }
     }
 
     /// A CPU has full blocks: each profiler that wants samples is called with each of them.

@@ -4,8 +4,8 @@ use super::keyword::{Given, Keyword, Keyword as K};
 use super::operands::Operand;
 use super::refused::Refused;
 use super::value::{self, CounterChoice, DataLoss, Interval, MOST_LISTED, Name, OnStateChange};
-use crate::his::event::Events;
-use crate::his::sampling::SamplingParameters;
+use crate::his::event::{Events, SampleTypes};
+use crate::his::sampling::{SamplingParameters, Setting};
 use heapless::{String, Vec};
 
 /// The longest title, in bytes: the project's own bound.
@@ -27,7 +27,7 @@ pub struct Begin {
     pub dd_name: Option<Name>,
     /// CTRONLY: counters alone, neither samples nor a map.
     pub counters_only: bool,
-    /// SMP: whether samples are written. Default YES.
+    /// SMP: whether samples are written. Default YES, but NO with SAMPTYPE=NONE.
     pub samples: bool,
     /// SAMPTYPE, SAMPFREQ and BUFCNT, which are the service's, for all profilers.
     pub sampling: SamplingParameters,
@@ -136,6 +136,12 @@ impl Begin {
 
     /// Tests the parameters against each other, and draws the conclusions from CTRONLY.
     pub(super) fn settle<'a>(mut self, given: Given) -> Result<Self, Refused<'a>> {
+        if self.sampling.types == Setting::Value(SampleTypes::NONE) {
+            if given.has(K::Smp) && self.samples {
+                return Err(Refused::Excluded("SAMPTYPE=NONE", "SMP=YES"));
+            }
+            self.samples = false;
+        }
         let map_named = [(K::MapAsid, "MAPASID"), (K::MapJob, "MAPJOB")]
             .into_iter()
             .find(|&(keyword, _)| given.has(keyword))

@@ -86,6 +86,16 @@ fn what_is_not_collected_has_no_parameters() {
 }
 
 #[test]
+fn a_run_without_sample_types_writes_no_samples() {
+    assert!(!begin("F HIS,B,SAMPTYPE=NONE").samples);
+    assert_eq!(
+        answer("F HIS,B,SAMPTYPE=NONE,SMP=YES"),
+        "MMH005E SAMPTYPE=NONE is not allowed with SMP=YES; allowed: one of them"
+    );
+    assert!(answer("F HIS,B,SAMPTYPE=NONE,CNT=NO,MAP=NO").starts_with("MMH006E"));
+}
+
+#[test]
 fn service_sets_sampling_controls_or_refreshes_but_not_both() {
     let service = parse("F HIS,SERVICE,SAMPFREQ=60000,SAMPTYPE=PERSIST");
     let sampling = SamplingParameters {

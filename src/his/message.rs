@@ -1,0 +1,142 @@
+//! What the operator is told.
+//!
+//! The identifiers beginning with MMH are the project's own. HIS025I is the published message, and only
+//! with the published failure texts.
+
+use super::calendar::Calendar;
+use super::command::{Name, Refused};
+use super::event::{Events, SampleTypes};
+use super::reason::Reason;
+use super::run::{Cause, Completion, Run};
+use super::sampling::SamplingControls;
+use crate::arch::tod::Tod;
+use core::fmt;
+
+/// A message.
+#[derive(Clone, Debug)]
+pub enum Message<'a> {
+    /// The command was not understood; with the DD name if it or its parameter file is to blame.
+    Refused(Refused<'a>, Option<Name>),
+    /// MMH101E: a run goes on, since then.
+    RunGoesOn(Tod),
+    /// MMH102E: no run goes on.
+    NoRun,
+    /// MMH103E: there is no such parameter file.
+    NoFile(Name),
+    /// MMH104E: event types that cannot be used, and those that can.
+    Events {
+        /// What was asked for.
+        asked: Events,
+        /// What can be used.
+        usable: Events,
+    },
+    /// MMH105E: a sample type that cannot be used, and those that can.
+    SampleTypes {
+        /// What was asked for.
+        asked: SampleTypes,
+        /// What can be used.
+        usable: SampleTypes,
+    },
+    /// MMH106E: the frequency that the machine does not have, and its least and largest.
+    Frequency(u32, u32, u32),
+    /// MMH107E: the buffers that a CPU does not have, and the most that it has.
+    Buffers(u16, u16),
+    /// MMH108E: the service cannot be used, or has refused.
+    Service(Reason),
+    /// MMH110I: the run has begun.
+    Begun(&'a Run),
+    /// MMH111I: the run has ended.
+    Ended(&'a Run),
+    /// HIS025I or MMH112I: the run is ended early.
+    Early(Cause),
+    /// MMH113I: the run goes on with the next set of files.
+    NextFiles(&'a Run),
+    /// MMH114I: the sampling controls are these.
+    Controls(SamplingControls),
+    /// MMH115I: the service has been refreshed, and these can be used.
+    Refreshed(Events, SampleTypes),
+}
+
+impl fmt::Display for Message<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(refused, None) => write!(f, "{refused}"),
+            Self::Refused(refused, Some(name)) => {
+                write!(f, "{refused} (with the parameters of DDNAME={name})")
+            }
+            Self::RunGoesOn(since) => write!(
+                f,
+                "MMH101E a collection run goes on since {}; allowed: END, SERVICE",
+                Calendar::of(*since)
+            ),
+            Self::NoRun => {
+                f.write_str("MMH102E no collection run goes on; allowed: BEGIN, SERVICE")
+            }
+            Self::NoFile(name) => write!(
+                f,
+                "MMH103E DDNAME={name} cannot be read; allowed: a parameter file of at most {} bytes",
+                super::machine::LONGEST_FILE
+            ),
+            Self::Events { asked, usable } => write!(
+                f,
+                "MMH104E CTRSET={asked} is not authorized; allowed: {usable}"
+            ),
+            Self::SampleTypes { asked, usable } if asked.is_empty() => write!(
+                f,
+                "MMH105E SAMPTYPE=NONE, which persists, gives no samples; allowed: {usable}, SMP=NO"
+            ),
+            Self::SampleTypes { asked, usable } => write!(
+                f,
+                "MMH105E SAMPTYPE={asked} is not authorized; allowed: {usable}"
+            ),
+            Self::Frequency(asked, least, most) => write!(
+                f,
+                "MMH106E SAMPFREQ={asked} is not possible on this machine; allowed: {least} to {most} samples a minute"
+            ),
+            Self::Buffers(asked, most) => write!(
+                f,
+                "MMH107E BUFCNT={asked} is not possible on this machine; allowed: 1 to {most} pages for each processor"
+            ),
+            Self::Service(reason) => {
+                write!(f, "MMH108E {reason}, reason code {:04X}", reason.code())
+            }
+            Self::Begun(run) => write!(
+                f,
+                "MMH110I a collection run has begun, its files are {}*",
+                run.file_prefix()
+            ),
+            Self::Ended(run) => {
+                let why = match run.completion {
+                    Completion::Elapsed => ", DURATION has passed",
+                    _ => "",
+                };
+                write!(
+                    f,
+                    "MMH111I the collection run has ended{why}, {} samples were lost",
+                    run.lost_samples
+                )
+            }
+            Self::Early(cause) => match cause.his025i() {
+                Some(text) => write!(f, "HIS025I DATA COLLECTION IS PREMATURELY ENDING. {text}"),
+                None => write!(f, "MMH112I the collection run ends early: {cause}"),
+            },
+            Self::NextFiles(run) => write!(
+                f,
+                "MMH113I the state has changed, the files are now {}{:03}.*",
+                run.file_prefix(),
+                run.files
+            ),
+            Self::Controls(controls) => write!(
+                f,
+                "MMH114I SAMPTYPE={} SAMPFREQ={} BUFCNT={}",
+                controls.types, controls.frequency, controls.buffers
+            ),
+            Self::Refreshed(events, types) => {
+                write!(
+                    f,
+                    "MMH115I refreshed, counter sets: {events}, sample types: {types}"
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! HIS itself: what the machine holds, and what the operator's commands do.
+//!
+//! The machine tells it what happens (a command, full blocks, an authorization, a loss, the passage of
+//! time), and it leads the service and the collection run. What a run writes is the business of
+//! HISPROF's exit, which is called for every step of it.
+
+use super::command::{Begin, Command, parse, parse_with_file};
+use super::display::Display;
+use super::event::{Events, SampleTypes};
+use super::exit::{Call, Exit, Step};
+use super::machine::{File, Machine};
+use super::message::Message;
+use super::reason::Reason;
+use super::registry::Registration;
+use super::run::{Completion, HISPROF, Run};
+use super::sampling::{SamplingControls, SamplingParameters, Setting, frequencies};
+use super::service::Service;
+
+/// The service and the collection run.
+pub struct His<E> {
+    /// HISSERV.
+    pub service: Service<E>,
+    pub(super) run: Option<Run>,
+}
+
+impl<E: Exit> Default for His<E> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<E: Exit> His<E> {
+    /// HIS before it comes up.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            service: Service::new(),
+            run: None,
+        }
+    }
+
+    /// The latest run, whether it goes on or not.
+    #[must_use]
+    pub const fn run(&self) -> Option<&Run> {
+        self.run.as_ref()
+    }
+
+    /// Carries out a line for which [`is_command`](super::command::is_command) holds, and says the
+    /// answer. `hisprof` makes the exit of HISPROF for a run that begins.
+    pub fn command(
+        &mut self,
+        machine: &mut dyn Machine,
+        line: &str,
+        hisprof: impl FnOnce(&Run) -> E,
+    ) {
+        let mut file = File::new();
+        let command = match Self::read(machine, line, &mut file) {
+            Ok(command) => command,
+            Err(message) => return say(machine, &message),
+        };
+        let done = match command {
+            Command::Begin(begin) => self.begin(machine, line, begin, hisprof),
+            Command::End => self.end(machine),
+            Command::Service { sampling, .. } => self.set_sampling(machine, &sampling),
+            Command::Refresh => self.refresh(machine),
+            Command::Display => {
+                let now = machine.tod();
+                let display = Display::of(now, &*machine, self.service.registry(), self.run());
+                machine.say(format_args!("{display}"));
+                Ok(())
+            }
+        };
+        if let Err(message) = done {
+            say(machine, &message);
+        }
+    }
+
+    /// Reads a command with its parameter file.
+    fn read<'a>(
+        machine: &mut dyn Machine,
+        line: &'a str,
+        file: &'a mut File,
+    ) -> Result<Command, Message<'a>> {
+        let command = parse(line).map_err(|refused| Message::Refused(refused, None))?;
+        let Some(name) = command.dd_name().cloned() else {
+            return Ok(command);
+        };
+        match machine.file(&name) {
+            Some(text) => *file = text,
+            None => return Err(Message::NoFile(name)),
+        }
+        parse_with_file(line, file).map_err(|refused| Message::Refused(refused, Some(name)))
+    }
+
+    /// BEGIN.
+    fn begin(
+        &mut self,
+        machine: &mut dyn Machine,
+        line: &str,
+        begin: Begin,
+        hisprof: impl FnOnce(&Run) -> E,
+    ) -> Result<(), Message<'static>> {
+        if let Some((run, _)) = self.running() {
+            return Err(Message::RunGoesOn(run.started));
+        }
+        self.must_be_enabled()?;
+        let events = self.events_of(&begin)?;
+        let controls = self.controls(machine, &begin.sampling)?;
+        if begin.samples {
+            let usable = self.service.registry().usable_types();
+            if controls.types.intersection(usable).is_empty() {
+                let asked = controls.types;
+                return Err(Message::SampleTypes { asked, usable });
+            }
+        }
+        if !self.service.registry().has_room() {
+            return Err(Message::Service(Reason::TooManyProfilers));
+        }
+        let registration =
+            Registration::new(HISPROF, events, begin.samples).map_err(Message::Service)?;
+        self.service.set_controls(machine, controls);
+        let now = machine.tod();
+        let mut run = Run::new(line, begin, events, now);
+        let exit = hisprof(&run);
+        let started = self
+            .service
+            .start(machine, &registration, exit)
+            .map_err(Message::Service)?;
+        run.token = Some(started.token);
+        run.types = self.types_of(&run);
+        say(machine, &Message::Begun(&run));
+        self.run = Some(run);
+        let begin = Call::Step(Step::Begin);
+        self.service.call(machine, started.token, &begin);
+        Ok(())
+    }
+
+    /// The event types of a run: all that were named, or what there is of a group.
+    fn events_of(&self, begin: &Begin) -> Result<Events, Message<'static>> {
+        if !begin.counters {
+            return Ok(Events::NONE);
+        }
+        let usable = self.service.registry().usable();
+        let choice = begin.counter_sets;
+        let events = choice.events.intersection(usable);
+        let missing = choice.events.without(usable);
+        let nothing = events.is_empty() && !begin.samples;
+        if nothing || choice.named && !missing.is_empty() {
+            let asked = missing;
+            return Err(Message::Events { asked, usable });
+        }
+        Ok(events)
+    }
+
+    /// END.
+    fn end(&mut self, machine: &mut dyn Machine) -> Result<(), Message<'static>> {
+        self.running().ok_or(Message::NoRun)?;
+        self.finish(machine, Completion::Ended);
+        Ok(())
+    }
+
+    /// SERVICE with sampling parameters.
+    fn set_sampling(
+        &mut self,
+        machine: &mut dyn Machine,
+        sampling: &SamplingParameters,
+    ) -> Result<(), Message<'static>> {
+        self.must_be_enabled()?;
+        let controls = self.controls(machine, sampling)?;
+        let changed = controls != self.service.registry().controls();
+        self.service.set_controls(machine, controls);
+        say(machine, &Message::Controls(controls));
+        if let Some((run, _)) = self.running() {
+            let types = self.types_of(run);
+            if let Some(run) = &mut self.run {
+                run.types = types;
+            }
+        }
+        self.count_missed(machine);
+        let samples = self
+            .running()
+            .is_some_and(|(run, _)| run.parameters.samples);
+        if changed && samples {
+            self.state_changed(machine);
+        }
+        Ok(())
+    }
+
+    /// SERVICE,REFRESH. A run goes on with what it began with.
+    fn refresh(&mut self, machine: &mut dyn Machine) -> Result<(), Message<'static>> {
+        self.must_be_enabled()?;
+        self.service.refresh(machine);
+        self.authorization_lost(machine);
+        self.count_missed(machine);
+        let message = Message::Refreshed(
+            self.service.registry().usable(),
+            self.service.registry().usable_types(),
+        );
+        say(machine, &message);
+        Ok(())
+    }
+
+    /// The sample types that a run writes now.
+    fn types_of(&self, run: &Run) -> SampleTypes {
+        if run.parameters.samples {
+            self.service.registry().sampled()
+        } else {
+            SampleTypes::NONE
+        }
+    }
+
+    fn must_be_enabled(&self) -> Result<(), Message<'static>> {
+        if self.service.registry().enabled() {
+            Ok(())
+        } else {
+            Err(Message::Service(Reason::NotEnabled))
+        }
+    }
+
+    /// The sampling controls after a command, if the machine has them.
+    fn controls(
+        &self,
+        machine: &dyn Machine,
+        sampling: &SamplingParameters,
+    ) -> Result<SamplingControls, Message<'static>> {
+        let state = machine.sampling();
+        let controls = sampling.over(&self.service.registry().controls());
+        if controls.interval(&state.limits).is_none() {
+            let (least, most) = frequencies(&state.limits);
+            return Err(Message::Frequency(controls.frequency, least, most));
+        }
+        if controls.buffers > state.most_buffers {
+            return Err(Message::Buffers(controls.buffers, state.most_buffers));
+        }
+        if let Setting::Value(asked) = sampling.types {
+            let usable = self.service.registry().usable_types();
+            let asked = asked.without(usable);
+            if !asked.is_empty() {
+                return Err(Message::SampleTypes { asked, usable });
+            }
+        }
+        Ok(controls)
+    }
+}
+
+pub(super) fn say(machine: &mut dyn Machine, message: &Message<'_>) {
+    machine.say(format_args!("{message}\n"));
+}

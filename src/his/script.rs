@@ -1,0 +1,360 @@
+//! Collection runs from BEGIN to END, as an operator leads them.
+
+use super::bench::{Bench, Called, NEW_YEAR, shown};
+use super::event::{Event, Events, SampleTypes};
+use super::exit::Handling::{self, Done, Pending};
+use super::exit::{Call, Step, WINDOW};
+use super::operator::His;
+use super::query::Query;
+use super::registry::{Registration, Token};
+use super::run::{Cause, Completion};
+use crate::arch::tod::Tod;
+use std::rc::Rc;
+
+const MINUTE: u64 = 60_000_000;
+
+struct Operator {
+    bench: Bench,
+    his: His<Called>,
+}
+
+impl Operator {
+    fn new() -> Self {
+        let mut bench = Bench::new();
+        let mut his = His::new();
+        his.service.enable(&mut bench);
+        Self { bench, his }
+    }
+
+    /// Types a line: what was answered.
+    fn says(&mut self, line: &str) -> String {
+        let heard = Rc::clone(&self.bench.heard);
+        self.his.command(&mut self.bench, line, |_| {
+            Called::new(move |call, _| {
+                heard.borrow_mut().push(format!("H {}", shown(call)));
+                Done
+            })
+        });
+        core::mem::take(&mut self.bench.said).join("\n")
+    }
+
+    fn profiler(&mut self, name: &'static str, events: Events, handling: Handling) -> Token {
+        let registration = Registration::new(name, events, true).unwrap();
+        let exit = Called::listening(name, &self.bench, handling);
+        let service = &mut self.his.service;
+        let started = service.start(&mut self.bench, &registration, exit);
+        started.unwrap().token
+    }
+
+    fn passes(&self, microseconds: u64) {
+        let clock = &self.bench.clock;
+        clock.set(clock.get() + microseconds);
+    }
+
+    fn completion(&self) -> Completion {
+        self.his.run().unwrap().completion
+    }
+}
+
+#[test]
+fn a_run_goes_from_begin_over_a_state_change_and_a_new_frequency_to_end() {
+    let mut operator = Operator::new();
+    let said = operator.says("F HIS,B,TT='First run',CTR=COMPLETE,SAMPFREQ=60000");
+    assert_eq!(
+        said,
+        "MMH110I a collection run has begun, its files are SYSHIS20260101.000000.*"
+    );
+    assert_eq!(
+        operator.bench.happened(),
+        [
+            "enable BASIC,PROBLEM-STATE",
+            "sample BASIC 1000000 4",
+            "H Begin"
+        ]
+    );
+    operator.bench.full.extend([(0, 126), (1, 126)]);
+    operator.his.blocks_ready(&mut operator.bench);
+    operator.bench.filling = [10, 0];
+    operator.bench.limits.cpu_speed = 2_000;
+    operator.his.speed_changed(&mut operator.bench);
+    assert_eq!(
+        operator.bench.happened(),
+        [
+            "H cpu0 126",
+            "H cpu1 126",
+            "sample no more",
+            "H cpu0 10",
+            "H UpdateStart 08000000",
+            "sample BASIC 2000000 4",
+            "H UpdateDone 00000000",
+            "H NextFiles(1)"
+        ]
+    );
+    let said = operator.says("F HIS,SERVICE,SAMPFREQ=120000,BUFCNT=8");
+    assert_eq!(
+        said,
+        "MMH113I the state has changed, the files are now SYSHIS20260101.000000.001.*\n\
+         MMH114I SAMPTYPE=BASIC SAMPFREQ=120000 BUFCNT=8\n\
+         MMH113I the state has changed, the files are now SYSHIS20260101.000000.002.*"
+    );
+    assert_eq!(
+        operator.bench.happened(),
+        [
+            "sample no more",
+            "H UpdateStart 04000000",
+            "sample BASIC 1000000 8",
+            "H UpdateDone 00000000",
+            "H NextFiles(2)"
+        ]
+    );
+    operator.bench.filling = [0, 3];
+    operator.passes(MINUTE);
+    assert_eq!(
+        operator.says("F HIS,END"),
+        "MMH111I the collection run has ended, 0 samples were lost"
+    );
+    assert_eq!(
+        operator.bench.happened(),
+        ["sample no more", "H cpu1 3", "H End", "enable NONE"]
+    );
+    assert_eq!(operator.completion(), Completion::Ended);
+    assert_eq!(operator.his.service.registry().profilers().count(), 0);
+}
+
+#[test]
+fn three_profilers_run_at_once_and_only_the_slow_one_misses_samples() {
+    let mut operator = Operator::new();
+    operator.says("F HIS,B,CTR=(BASIC)");
+    let host = operator.profiler("HOST", Event::ProblemState.bit(), Pending);
+    let guest = operator.profiler("GUEST", Event::Basic.bit(), Done);
+    assert_eq!(operator.bench.enabled, Events(0xC000_0000));
+    operator.bench.happened();
+    operator.bench.full.extend([(0, 126); WINDOW + 3]);
+    operator.his.blocks_ready(&mut operator.bench);
+    let happened = operator.bench.happened();
+    let heard = |name| {
+        happened
+            .iter()
+            .filter(|line| line.starts_with(name))
+            .count()
+    };
+    assert_eq!(
+        (heard("H cpu0"), heard("GUEST cpu0"), heard("HOST cpu0")),
+        (WINDOW + 3, WINDOW + 3, WINDOW)
+    );
+    operator.his.done(&mut operator.bench, host);
+    assert_eq!(operator.bench.happened(), ["HOST None 10000000"]);
+    let service = &operator.his.service;
+    let missed = |token| service.profiler(token).unwrap().missed;
+    assert_eq!((missed(host), missed(guest)), (3 * 126, 0));
+    operator.says("F HIS,END");
+    assert_eq!(operator.his.run().unwrap().lost_samples, 0);
+    // The run has gone, and the others go on with what they asked for.
+    assert_eq!(operator.bench.enabled, Events(0xC000_0000));
+    assert!(operator.bench.order.is_some());
+}
+
+#[test]
+fn begin_twice_and_end_without_begin_are_refused() {
+    let mut operator = Operator::new();
+    assert_eq!(
+        operator.says("F HIS,END"),
+        "MMH102E no collection run goes on; allowed: BEGIN, SERVICE"
+    );
+    operator.says("F HIS,B,CTRONLY");
+    operator.bench.happened();
+    assert_eq!(
+        operator.says("F HIS,B"),
+        "MMH101E a collection run goes on since 2026/01/01 00:00:00; allowed: END, SERVICE"
+    );
+    assert_eq!(operator.bench.happened(), [""; 0]);
+    operator.says("F HIS,END");
+    assert!(operator.says("F HIS,END").starts_with("MMH102E"));
+    assert!(operator.says("F HIS,B").starts_with("MMH110I"));
+}
+
+#[test]
+fn what_the_machine_does_not_have_is_refused_before_anything_is_done() {
+    let mut operator = Operator::new();
+    for (line, answer) in [
+        (
+            "F HIS,B,CTR=(BASIC,CRYPTO)",
+            "MMH104E CTRSET=CRYPTO is not authorized; allowed: BASIC,PROBLEM-STATE",
+        ),
+        (
+            "F HIS,B,CTRONLY,CTR=SOFTWARE",
+            "MMH104E CTRSET=ZOS is not authorized; allowed: BASIC,PROBLEM-STATE",
+        ),
+        (
+            "F HIS,B,SAMPTYPE=(BASIC,DIAG)",
+            "MMH105E SAMPTYPE=DIAG is not authorized; allowed: BASIC",
+        ),
+        (
+            "F HIS,SERVICE,SAMPFREQ=60000001",
+            "MMH106E SAMPFREQ=60000001 is not possible on this machine; \
+             allowed: 14 to 60000000 samples a minute",
+        ),
+        (
+            "F HIS,SERVICE,BUFCNT=65",
+            "MMH107E BUFCNT=65 is not possible on this machine; \
+             allowed: 1 to 64 pages for each processor",
+        ),
+        (
+            "F HIS,SERVICE,DDNAME=GONE",
+            "MMH103E DDNAME=GONE cannot be read; allowed: a parameter file of at most 1024 bytes",
+        ),
+    ] {
+        assert_eq!(operator.says(line), answer);
+        assert_eq!(operator.bench.happened(), [""; 0], "{line}");
+    }
+    operator.bench.file = Some("SAMPFREQ=0");
+    let answer = operator.says("F HIS,SERVICE,DDNAME=SAMP");
+    assert!(answer.starts_with("MMH003E SAMPFREQ=0 is not allowed;"));
+    assert!(answer.ends_with("(with the parameters of DDNAME=SAMP)"));
+    operator.says("F HIS,SERVICE,SAMPTYPE=NONE");
+    assert_eq!(
+        operator.says("F HIS,B,SAMPTYPE=PERSIST"),
+        "MMH105E SAMPTYPE=NONE, which persists, gives no samples; allowed: BASIC, SMP=NO"
+    );
+    operator.his.disable(&mut operator.bench);
+    assert_eq!(
+        operator.says("F HIS,B"),
+        "MMH108E the service is not enabled, reason code 0C01"
+    );
+}
+
+#[test]
+fn a_parameter_that_persists_is_that_of_the_run_before() {
+    let mut operator = Operator::new();
+    operator.bench.file = Some("SAMPFREQ=60000,BUFCNT=16");
+    operator.says("F HIS,B,DDNAME=SAMP");
+    operator.says("F HIS,END");
+    operator.says("F HIS,B,SAMPFREQ=PERSIST");
+    let controls = operator.his.service.registry().controls();
+    assert_eq!((controls.frequency, controls.buffers), (60_000, 4));
+    operator.says("F HIS,END");
+    operator.says("F HIS,B,CTRONLY");
+    let controls = operator.his.service.registry().controls();
+    assert_eq!(controls.frequency, 800_000, "it was not given");
+}
+
+#[test]
+fn a_run_that_may_not_lose_data_ends_when_it_does() {
+    for (line, ends) in [
+        ("F HIS,B,DATALOSS=STOP", true),
+        ("F HIS,B,DATALOSS=IGNORE", false),
+        ("F HIS,B,CTRONLY,DATALOSS=STOP", false),
+    ] {
+        let mut operator = Operator::new();
+        operator.says(line);
+        operator.his.sample_data_lost(&mut operator.bench, 40);
+        let ended = operator.completion() == Completion::Early(Cause::SampleDataLost);
+        assert_eq!(ended, ends, "{line}");
+        assert_eq!(
+            operator.bench.said.iter().any(|line| line
+                == "HIS025I DATA COLLECTION IS PREMATURELY ENDING. SAMPLING BUFFER OVERFLOW OCCURRED"),
+            ends
+        );
+    }
+    let mut operator = Operator::new();
+    operator.says("F HIS,B,CTRONLY,DATALOSS=STOP");
+    operator.his.counter_data_lost(&mut operator.bench);
+    let early = Completion::Early(Cause::CounterDataLost);
+    assert_eq!(operator.completion(), early);
+}
+
+#[test]
+fn a_run_ends_when_what_it_collects_is_deauthorized_whatever_statechange_says() {
+    let mut operator = Operator::new();
+    operator.says("F HIS,B,STATECHANGE=IGNORE");
+    operator.bench.types = SampleTypes::NONE;
+    operator.his.authorization_changed(&mut operator.bench);
+    let early = Completion::Early(Cause::SamplingDeauthorized);
+    assert_eq!(operator.completion(), early);
+    let mut operator = Operator::new();
+    operator.says("F HIS,B,CTR=BASIC,STATECHANGE=IGNORE");
+    operator.bench.authorized = Event::Basic.bit();
+    operator.his.authorization_changed(&mut operator.bench);
+    assert_eq!(operator.completion(), Completion::Running, "it is not its");
+    operator.bench.authorized = Events::NONE;
+    operator.his.authorization_changed(&mut operator.bench);
+    let early = Completion::Early(Cause::CountersDeauthorized);
+    assert_eq!(operator.completion(), early);
+}
+
+#[test]
+fn a_state_change_saves_stops_or_is_ignored() {
+    for (action, files, completion) in [
+        ("SAVE", 1, Completion::Running),
+        ("STOP", 0, Completion::Early(Cause::StateChanged)),
+        ("IGNORE", 0, Completion::Running),
+    ] {
+        let mut operator = Operator::new();
+        operator.says(&format!("F HIS,B,CTRONLY,STATECHANGE={action}"));
+        operator.says("F HIS,SERVICE,SAMPFREQ=60000");
+        let run = operator.his.run().unwrap();
+        assert_eq!(run.files, 0, "a run without samples does not stand on it");
+        operator.his.speed_changed(&mut operator.bench);
+        let run = operator.his.run().unwrap();
+        assert_eq!((run.files, run.completion), (files, completion), "{action}");
+    }
+}
+
+#[test]
+fn intervals_are_recorded_when_they_are_due_and_the_duration_ends_the_run() {
+    let mut operator = Operator::new();
+    operator.says("F HIS,B,CTRONLY,SI=2,DURATION=5");
+    operator.bench.happened();
+    let due = |operator: &Operator| {
+        let Tod(due) = operator.his.due()?;
+        Some((due / 4096 - NEW_YEAR) / MINUTE)
+    };
+    assert_eq!(due(&operator), Some(2));
+    operator.his.tick(&mut operator.bench);
+    assert_eq!(operator.bench.happened(), [""; 0]);
+    operator.passes(2 * MINUTE);
+    operator.his.tick(&mut operator.bench);
+    assert_eq!(operator.bench.happened(), ["H Interval"]);
+    operator.passes(2 * MINUTE);
+    operator.his.tick(&mut operator.bench);
+    assert_eq!(operator.bench.happened(), ["H Interval"]);
+    assert_eq!(due(&operator), Some(5));
+    operator.passes(MINUTE);
+    operator.his.tick(&mut operator.bench);
+    assert_eq!(operator.bench.happened(), ["H End", "enable NONE"]);
+    assert_eq!(operator.completion(), Completion::Elapsed);
+    assert_eq!(due(&operator), None);
+    operator.passes(7 * MINUTE);
+    operator.says("F HIS,B,CTRONLY,SI=SYNC");
+    assert_eq!(due(&operator), Some(15), "the quarter of the hour");
+}
+
+#[test]
+fn hisprof_reads_its_counters_within_a_step() {
+    let mut operator = Operator::new();
+    operator.bench.counted = 5;
+    let heard = Rc::clone(&operator.bench.heard);
+    operator
+        .his
+        .command(&mut operator.bench, "F HIS,B,CTRONLY,CTR=BASIC", |_| {
+            Called::new(move |call, service| {
+                if let Call::Step(Step::Begin | Step::End) = call {
+                    let (token, cpus) = (service.token().unwrap(), None);
+                    let mut area = [0; 200];
+                    let query = Query::EventData { token, cpus };
+                    let answered = service.query(&query, &mut area).unwrap();
+                    let cycles = area[16 + 24 + 8 + 7];
+                    let note = format!("{call:?}: {} bytes, {cycles}", answered.stored);
+                    heard.borrow_mut().push(note);
+                }
+                Done
+            })
+        });
+    operator.bench.happened();
+    operator.bench.counted = 9;
+    operator.says("F HIS,END");
+    assert_eq!(
+        operator.bench.happened(),
+        ["Step(End): 176 bytes, 9", "enable NONE"]
+    );
+}
