@@ -30,6 +30,8 @@ pub mod sampling;
 pub mod service;
 
 #[cfg(test)]
+mod any_order;
+#[cfg(test)]
 mod bench;
 #[cfg(test)]
 mod display_tests;

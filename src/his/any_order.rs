@@ -1,0 +1,135 @@
+//! Whatever is typed and whatever happens, in any order: a run begins once and ends once.
+
+use super::bench::{Bench, Called, shown};
+use super::event::{Event, Events, SampleTypes};
+use super::exit::Handling::{Done, Pending};
+use super::exit::WINDOW;
+use super::operator::His;
+use super::registry::MOST_PROFILERS;
+use super::run::{HISPROF, Run};
+use proptest::prelude::*;
+use std::cell::Cell;
+use std::rc::Rc;
+
+const LINES: [&str; 14] = [
+    "F HIS,B",
+    "F HIS,B,CTRONLY,STATECHANGE=STOP",
+    "F HIS,B,SAMPFREQ=60000,DATALOSS=STOP,SI=1",
+    "F HIS,B,CTR=(BASIC,CRYPTO),DURATION=3",
+    "F HIS,B,CNT=NO,STATECHANGE=IGNORE",
+    "F HIS,B,SAMPTYPE=PERSIST,SAMPFREQ=PERSIST,BUFCNT=PERSIST",
+    "F HIS,END",
+    "F HIS,SERVICE",
+    "F HIS,SERVICE,SAMPFREQ=120000,BUFCNT=PERSIST",
+    "F HIS,SERVICE,SAMPTYPE=NONE",
+    "F HIS,SERVICE,BUFCNT=9999",
+    "F HIS,SERVICE,REFRESH",
+    "D HIS",
+    "F HIS,B,SAMPTYPE=(BASIC,DIAG),CTR=COMPLETE",
+];
+
+#[derive(Clone, Copy, Debug)]
+enum Happens {
+    Typed(usize),
+    Authorized(u32, bool),
+    Speed(u32),
+    SamplesLost,
+    CountersLost,
+    Blocks(usize),
+    Filling(u32),
+    Minutes(u64),
+}
+
+fn happens() -> impl Strategy<Value = Happens> {
+    prop_oneof![
+        4 => (0..LINES.len()).prop_map(Happens::Typed),
+        1 => (0u32..64, any::<bool>()).prop_map(|(sets, samples)| Happens::Authorized(sets, samples)),
+        1 => (500u32..2_000).prop_map(Happens::Speed),
+        1 => Just(Happens::SamplesLost),
+        1 => Just(Happens::CountersLost),
+        2 => (0..=WINDOW + 1).prop_map(Happens::Blocks),
+        1 => (1u32..126).prop_map(Happens::Filling),
+        2 => (0u64..3).prop_map(Happens::Minutes),
+    ]
+}
+
+fn happen(his: &mut His<Called>, bench: &mut Bench, runs: &Rc<Cell<u32>>, what: Happens) {
+    match what {
+        Happens::Typed(line) => {
+            let heard = Rc::clone(&bench.heard);
+            his.command(bench, LINES[line], |_| {
+                runs.set(runs.get() + 1);
+                let run = runs.get();
+                Called::new(move |call, _| {
+                    heard.borrow_mut().push(format!("{run} {}", shown(call)));
+                    if run.is_multiple_of(2) { Pending } else { Done }
+                })
+            });
+        }
+        Happens::Authorized(sets, samples) => {
+            bench.authorized = Events(sets << 26);
+            bench.types = if samples {
+                SampleTypes::BASIC
+            } else {
+                SampleTypes::NONE
+            };
+            his.authorization_changed(bench);
+        }
+        Happens::Speed(cycles) => {
+            bench.limits.cpu_speed = cycles;
+            his.speed_changed(bench);
+        }
+        Happens::SamplesLost => his.sample_data_lost(bench, 1),
+        Happens::CountersLost => his.counter_data_lost(bench),
+        Happens::Blocks(blocks) => {
+            bench.full.extend(vec![(1, 126); blocks]);
+            his.blocks_ready(bench);
+        }
+        Happens::Filling(samples) => bench.filling = [samples, 0],
+        Happens::Minutes(minutes) => {
+            bench.clock.set(bench.clock.get() + minutes * 60_000_000);
+            his.tick(bench);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_run_begins_once_and_ends_once_and_hisprof_is_there_in_between(
+        story in prop::collection::vec(happens(), 1..60),
+    ) {
+        let mut bench = Bench::new();
+        let mut his: His<Called> = His::new();
+        his.service.enable(&mut bench);
+        let runs = Rc::new(Cell::new(0));
+        let mut heard = Vec::new();
+        for what in story {
+            happen(&mut his, &mut bench, &runs, what);
+            heard.extend(bench.happened());
+            let running = his.run().is_some_and(Run::running);
+            let registry = his.service.registry();
+            let there = registry.profilers().any(|one| one.registration.name == HISPROF);
+            prop_assert_eq!(running, there);
+            prop_assert!(registry.profilers().count() <= MOST_PROFILERS);
+            prop_assert_eq!(his.due().is_some(), running && {
+                let begin = &his.run().unwrap().parameters;
+                begin.counters || begin.duration.is_some()
+            });
+            prop_assert_eq!(bench.enabled.without(bench.authorized), Events::NONE);
+            prop_assert!(running || bench.order.is_none());
+        }
+        his.disable(&mut bench);
+        heard.extend(bench.happened());
+        prop_assert_eq!(bench.enabled.has(Event::Basic), false);
+        for run in 1..=runs.get() {
+            let begins = format!("{run} ");
+            let mine: Vec<&str> = heard.iter().filter_map(|line| line.strip_prefix(&begins)).collect();
+            prop_assert_eq!(mine.first(), Some(&"Begin"));
+            prop_assert_eq!(mine.last(), Some(&"End"));
+            prop_assert_eq!(mine.iter().filter(|line| **line == "Begin" || **line == "End").count(), 2);
+            let starts = mine.iter().filter(|line| line.starts_with("UpdateStart")).count();
+            let dones = mine.iter().filter(|line| line.starts_with("UpdateDone")).count();
+            prop_assert_eq!(starts, dones);
+        }
+    }
+}
