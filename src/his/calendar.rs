@@ -3,6 +3,7 @@
 //! The clock is taken to show UTC from 1900 on, without leap seconds, and local time is UTC.
 
 use crate::arch::tod::{Tod, UNITS_PER_MICROSECOND};
+use crate::record::Moment;
 use core::fmt;
 
 /// TOD units in a minute.
@@ -10,128 +11,57 @@ pub const MINUTE: u64 = 60_000_000 * UNITS_PER_MICROSECOND;
 
 /// Date and time of day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Calendar {
-    /// The year, from 1900.
-    pub year: u16,
-    /// The month, 1 to 12.
-    pub month: u8,
-    /// The day of the month, from 1.
-    pub day: u8,
-    /// 0 to 23.
-    pub hour: u8,
-    /// 0 to 59.
-    pub minute: u8,
-    /// 0 to 59.
-    pub second: u8,
-}
-
-const fn is_leap(year: u16) -> bool {
-    year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-}
-
-const fn days_of(year: u16, month: u8) -> u64 {
-    match month {
-        2 if is_leap(year) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
+pub struct Calendar(Moment);
 
 impl Calendar {
-    /// Of a TOD-clock value. The clock wraps in 2042, so the loops are short.
+    /// Of a TOD-clock value.
     #[must_use]
-    pub fn of(tod: Tod) -> Self {
-        let seconds = tod.0 / (1_000_000 * UNITS_PER_MICROSECOND);
-        let mut days = seconds / 86_400;
-        let mut year = 1900;
-        loop {
-            let length = if is_leap(year) { 366 } else { 365 };
-            if days < length {
-                break;
-            }
-            days -= length;
-            year += 1;
-        }
-        let mut month = 1;
-        while days >= days_of(year, month) {
-            days -= days_of(year, month);
-            month += 1;
-        }
-        Self {
-            year,
-            month,
-            day: days as u8 + 1,
-            hour: (seconds / 3600 % 24) as u8,
-            minute: (seconds / 60 % 60) as u8,
-            second: (seconds % 60) as u8,
-        }
+    pub const fn of(tod: Tod) -> Self {
+        Self(Moment::from_tod(tod.0))
     }
 
     /// The time of day alone.
     #[must_use]
     pub const fn time_of_day(&self) -> TimeOfDay {
-        TimeOfDay(*self)
+        TimeOfDay(self.0)
     }
 
     /// What the names of a run's files begin with: SYSHISyyyymmdd.hhmmss.
     #[must_use]
-    pub fn file_prefix(&self) -> FilePrefix {
-        FilePrefix(*self)
+    pub const fn file_prefix(&self) -> FilePrefix {
+        FilePrefix(self.0)
     }
 }
 
 /// yyyy/mm/dd hh:mm:ss.
 impl fmt::Display for Calendar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            year,
-            month,
-            day,
-            hour,
-            minute,
-            second,
-        } = self;
-        write!(
-            f,
-            "{year:04}/{month:02}/{day:02} {hour:02}:{minute:02}:{second:02}"
-        )
+        self.0.fmt(f)
     }
 }
 
 /// hh.mm.ss, as messages begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TimeOfDay(Calendar);
+pub struct TimeOfDay(Moment);
 
 impl fmt::Display for TimeOfDay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Calendar {
-            hour,
-            minute,
-            second,
-            ..
-        } = self.0;
+        let (hour, minute, second) = self.0.time();
         write!(f, "{hour:02}.{minute:02}.{second:02}")
     }
 }
 
 /// What the names of a run's files begin with, the period behind it included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FilePrefix(Calendar);
+pub struct FilePrefix(Moment);
 
 impl fmt::Display for FilePrefix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Calendar {
-            year,
-            month,
-            day,
-            hour,
-            minute,
-            second,
-        } = self.0;
+        let ((month, day), (hour, minute, second)) = (self.0.month_and_day(), self.0.time());
         write!(
             f,
-            "SYSHIS{year:04}{month:02}{day:02}.{hour:02}{minute:02}{second:02}."
+            "SYSHIS{:04}{month:02}{day:02}.{hour:02}{minute:02}{second:02}.",
+            self.0.year
         )
     }
 }
