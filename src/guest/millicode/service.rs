@@ -90,14 +90,12 @@ pub(super) fn servc<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> 
     }
     // The address of the last call stands; an indication of pending events stays beside it, and what
     // was typed before the program asked for events is pending since it did.
-    let events = if sclp::takes_input(configuration) && run.hardware.console_waits() {
-        EVENTS_PENDING
-    } else {
-        0
-    };
+    if run.hardware.console_waits() {
+        announce_input(configuration);
+    }
     let signal = &configuration.service_signal;
     signal.fetch_and(!(ADDRESS as u32), Ordering::AcqRel);
-    signal.fetch_or(at.0 as u32 | events, Ordering::AcqRel);
+    signal.fetch_or(at.0 as u32, Ordering::AcqRel);
     run.cpu.due |= Due::ATTENTION;
     run.done(ConditionCode::Zero)
 }
