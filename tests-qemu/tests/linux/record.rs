@@ -21,7 +21,7 @@ const SPEED: u64 = 1_000_000_000;
 /// One CPU records each of them.
 pub fn questions() -> String {
     let mut questions =
-        "echo @steps; perf stat -x, -e cycles,context-switches steps 2>&1\n".to_owned();
+        "echo @steps; perf stat -x, -e cycles,cycles:u,context-switches steps 2>&1\n".to_owned();
     for (event, hertz, name, is_reported) in RECORDS {
         questions.push_str(&format!(
             "echo @{name}; grep CMS /proc/interrupts\n\
@@ -50,6 +50,7 @@ echo @diagnostic; perf record -q -R -a -e cpum_cf_diag/CF_DIAG/ -o data loop 2>&
 pub fn check(answers: &Answers) {
     let of_steps = |event| stat::counted(answers.of("steps"), event);
     let (cycles, switches) = (of_steps("cycles"), of_steps("context-switches"));
+    let of_kernel = 1.0 - of_steps("cycles:u") as f64 / cycles as f64;
     // Every other task that had the CPU may have cut one interval short, and there are more of them
     // while perf writes.
     let cut = 2 * switches + 2;
@@ -65,13 +66,14 @@ pub fn check(answers: &Answers) {
                 answers.of(&format!("{name}-report")),
                 samples,
                 SPEED / hertz,
+                of_kernel,
             );
         }
     }
 }
 
-/// 90 instructions of every 100 of the program's are in `hot`, and the kernel has worked for it.
-fn check_report(report: &str, samples: u64, interval: u64) {
+/// 90 instructions of every 100 of the program's are in `hot`, and the kernel's share is what was counted.
+fn check_report(report: &str, samples: u64, interval: u64, kernel: f64) {
     let lines = percentages(report);
     let (hottest, words) = &lines[0];
     assert!(words[..] == ["steps", "[.]", "hot"], "{report}");
@@ -80,11 +82,12 @@ fn check_report(report: &str, samples: u64, interval: u64) {
         .filter(|(_, words)| words[1] == "[k]")
         .map(|(percent, _)| percent)
         .sum();
-    assert!((0.5..20.0).contains(&of_kernel), "{report}");
     // Three standard deviations of so many samples.
-    let doubt = 3.0 * (0.9 * 0.1 / samples as f64).sqrt();
+    let doubt = |share: f64| 3.0 * (share * (1.0 - share) / samples as f64).sqrt();
+    let share = of_kernel / 100.0;
+    assert!((share - kernel).abs() < doubt(kernel), "{kernel}: {report}");
     let share = hottest / (100.0 - of_kernel);
-    assert!((share - 0.9).abs() < doubt, "{share}: {report}");
+    assert!((share - 0.9).abs() < doubt(0.9), "{share}: {report}");
     assert!(
         lines
             .iter()
