@@ -43,11 +43,6 @@ pub const CR0_INTERRUPT_KEY: u64 = bit64(57);
 /// CR0 bit 58: measurement-alert subclass mask (SA23-2260).
 pub const CR0_MEASUREMENT_ALERT: u64 = bit64(58);
 
-/// CR9: PER instruction-fetching-event mask.
-pub const CR9_INSTRUCTION_FETCHING: u64 = bit64(33);
-/// CR9: PER instruction-fetching-nullification-event mask.
-pub const CR9_NULLIFICATION: u64 = bit64(39);
-
 /// The CR0 that initial CPU reset leaves: malfunction alert is not set, interrupt key,
 /// measurement alert and timing alert are.
 pub const CR0_INITIAL: u64 = 0xE0;

@@ -14,7 +14,6 @@ use crate::guest::program::Program;
 use crate::guest::scanner::Pages;
 use crate::guest::shadow::SharedShadow;
 use crate::guest::threads::Threads;
-use crate::guest::watch::KnownPages;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use spin::{Mutex, MutexGuard};
 
@@ -98,8 +97,6 @@ pub struct Configuration {
     pub threads: Threads,
     /// What is known of each page frame's instructions.
     pub pages: Pages,
-    /// What is known of the pages that are executed under watch.
-    pub watched: KnownPages,
     /// Where the shadow tables that CPUs share stand.
     pub shadow: SharedShadow,
     /// By how many clock units SET CLOCK has set the TOD clock forward, in all.
@@ -149,7 +146,6 @@ impl Configuration {
             dedicated: false,
             threads: Threads::new(1),
             pages,
-            watched: KnownPages::default(),
             shadow,
             epoch: AtomicU64::new(0),
             assist: Assist::default(),

@@ -24,7 +24,9 @@ use crate::arch::address::{Absolute, PREFIX_AREA};
 use crate::arch::channel::IoInterruption;
 use crate::arch::interruption::{Class, Ending, ProgramInterruption};
 use crate::arch::lowcore;
-use crate::arch::psw::{AddressSpace, CONDITION_CODE, DAT, EXTERNAL, IO, MACHINE_CHECK, Psw, WAIT};
+use crate::arch::psw::{
+    ADDRESS_SPACE, AddressSpace, CONDITION_CODE, DAT, EXTERNAL, IO, MACHINE_CHECK, Psw, WAIT,
+};
 use crate::guest::configuration::Configuration;
 use crate::guest::dat::Fault;
 use crate::guest::due::Due;
@@ -135,7 +137,7 @@ pub const fn advance(cpu: &mut Vcpu, length: u8) {
 pub const fn load_psw(cpu: &mut Vcpu, psw: Psw) {
     let changed = cpu.psw.mask ^ psw.mask;
     cpu.psw = psw;
-    if changed & DAT != 0 {
+    if changed & (DAT | ADDRESS_SPACE) != 0 {
         cpu.due.add(Due::CONTROLS);
     }
     cpu.due.add(asked_for(&cpu.psw));

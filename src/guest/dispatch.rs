@@ -13,7 +13,7 @@ use crate::arch::psw::{self, Psw};
 use crate::guest::account::Mode;
 use crate::guest::configuration::Configuration;
 use crate::guest::dat::Fault;
-use crate::guest::delivery::{self, Condition, PER_EVENT};
+use crate::guest::delivery::{self, Condition};
 use crate::guest::due::Due;
 use crate::guest::epoch;
 use crate::guest::hardware::Hardware;
@@ -22,7 +22,6 @@ use crate::guest::scanner;
 use crate::guest::schedule::Step;
 use crate::guest::storage;
 use crate::guest::vcpu::{Text, Vcpu};
-use crate::guest::watch;
 use crate::insn::{self, Instruction};
 
 mod access;
@@ -64,14 +63,9 @@ pub fn enter<H: Hardware>(
     } else {
         cpu.account.enter(&configuration.charges, class, problem);
     }
-    let live = if cpu.psw.dat() {
-        LIVE | psw::ADDRESS_SPACE
-    } else {
-        LIVE
-    };
     let old = cpu.interruption.old;
     cpu.psw = Psw {
-        mask: (cpu.psw.mask & !live) | (old.mask & live),
+        mask: (cpu.psw.mask & !LIVE) | (old.mask & LIVE),
         address: old.address,
     };
     // The plain case of an instruction is none of the 24- and 31-bit modes, so `program` does it for the rest.
@@ -114,8 +108,8 @@ fn end_step<H: Hardware>(
 ) {
     cpu.due |= Due::CLOCK;
     match cpu.sampling.step {
-        Some(Step::Open(_, from)) if class == Class::Program && access::at(cpu) == Some(from) => {}
-        Some(Step::Open(_, from)) => {
+        Some(Step { at, .. }) if class == Class::Program && access::at(cpu) == Some(at) => {}
+        Some(Step { at: from, .. }) => {
             close_step(cpu, configuration, hardware);
             // The way out is not always equally long, so the next step begins well before what was
             // enough for this one: too early costs another try, too late would execute an instruction
@@ -132,7 +126,7 @@ fn end_step<H: Hardware>(
 
 /// Closes the pages that a step has open, if it has any.
 fn close_step<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
-    if let Some(Step::Open(opened, _)) = cpu.sampling.step.take() {
+    if let Some(Step { opened, .. }) = cpu.sampling.step.take() {
         for page in opened.pages() {
             scanner::close(configuration, hardware, page);
         }
@@ -158,8 +152,6 @@ pub fn program<H: Hardware>(
                 return in_place(cpu, configuration, hardware, &instruction);
             }
         }
-        // The guest's own program-event recording is off, so an event is the machine's.
-        code if code & PER_EVENT != 0 => watch::event(cpu, configuration, hardware),
         _ => reflect(cpu, configuration, hardware),
     }
     Next::Run
@@ -174,14 +166,20 @@ fn instruction<H: Hardware>(
     let length = u64::from(cpu.interruption.length());
     cpu.psw.address = cpu.psw.address.wrapping_sub(length) & cpu.psw.address_mask();
     let problem = cpu.psw.problem_state();
+    let code = cpu.interruption.code();
     let (performed, executed) = match text(cpu, configuration, hardware) {
+        // An EXECUTE may be covered itself, and then the clock has charged no target.
+        Ok((_, true)) if is_uncovered(cpu, configuration, hardware) => return Next::Run,
         Ok((instruction, executed)) => {
             let performed = millicode::perform(cpu, configuration, hardware, &instruction);
             (performed, executed)
         }
         Err(fault) => (Err(fault), false),
     };
-    let mut charged = configuration.charges.of(cpu.interruption.code());
+    if performed == Ok(Outcome::Unknown) && is_uncovered(cpu, configuration, hardware) {
+        return Next::Run;
+    }
+    let mut charged = configuration.charges.of(code);
     if executed {
         charged += i64::from(configuration.charges.execute);
     }
@@ -194,6 +192,24 @@ fn instruction<H: Hardware>(
         charged,
         executed,
     )
+}
+
+/// Whether all that was wrong with the instruction at the PSW's address is that it was covered: it is no more, and
+/// the guest goes on with it.
+#[cold]
+fn is_uncovered<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) -> bool {
+    let code = cpu.interruption.code();
+    if code != Exception::Operation.code() || !access::uncover(cpu, configuration, hardware) {
+        return false;
+    }
+    let problem = cpu.psw.problem_state();
+    cpu.account
+        .correct(0, configuration.charges.of(code), problem);
+    true
 }
 
 /// Performs a privileged instruction that the hardware could not fetch, from a page that stays data. The

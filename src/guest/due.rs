@@ -22,12 +22,9 @@ impl Due {
     /// The sampling controls changed: the times of the next samples must be computed, and the clock
     /// comparator set.
     pub const SAMPLING: Self = Self(8);
-    /// A page is watched ([`crate::guest::watch`]): whether the guest goes on in its space is to be looked
-    /// at, on every way out.
-    pub const WATCH: Self = Self(16);
     /// The PSW or a control register may have opened masks: what arose behind them, which is nearly always
     /// nothing, may be delivered now.
-    pub const OPENED: Self = Self(32);
+    pub const OPENED: Self = Self(16);
 
     /// Whether any of `some` is to be done.
     #[must_use]

@@ -32,4 +32,3 @@ pub mod shadow;
 pub mod storage;
 pub mod threads;
 pub mod vcpu;
-pub mod watch;

@@ -1,16 +1,20 @@
 //! Which page frames hold instructions, and what the sensitive ones among them became.
 //!
 //! A few instructions that the architecture makes privileged, or whose result must be the guest's
-//! and not the hardware's, do not trap: EPSW, STFLE, TPROT, PCKMO, MVPG and SACF. So a page is mapped
-//! no-execute until something in it is executed for the first time; then it is scanned. **Guest
-//! storage is never changed:** a page with a sensitive site is executed from a copy in the HSA in
-//! which the site holds an unassigned opcode of the same length, so that it traps, and the trap
-//! finds the true instruction in the original. The instructions of the message-security assist are
-//! caught in the same way while [`super::assist`] says so.
+//! and not the hardware's, do not trap: EPSW, STFLE, TPROT, PCKMO, MVPG and SACF. So no instruction is fetched
+//! from a page until something in it is executed for the first time; then it is scanned. **Guest
+//! storage is never changed:** from a page with the bits of a sensitive instruction, instructions are fetched
+//! from a copy in the HSA, in which what must not be executed is replaced by an unassigned opcode of the same
+//! length ([`sensitive`] says what that is), so that it traps, and the trap finds the true instruction in the
+//! original. The instructions of the message-security assist are caught in the same way while
+//! [`super::assist`] says so.
 //!
-//! What cannot be proved to be an instruction is never replaced. A page with such a candidate is
-//! **watched**: no-execute, except on a CPU that [`super::watch`] has set to be interrupted before
-//! control can reach the candidate.
+//! **No operand is ever accessed in a copy.** The shadow has each of the guest's spaces twice, one for
+//! instructions and one for operands ([`shadow::Side`]), and only the first one has copies. So data that look
+//! like an instruction are what they are, whatever becomes of them in the copy.
+//!
+//! When control comes to a place that is covered for want of knowing better, it is uncovered, with all that
+//! follows from it ([`uncover`]).
 //!
 //! A page that is executed is not stored into: the shadow maps it read-only, and a store makes it
 //! data again. What is known of a page belongs to its absolute frame, so every alias agrees.
@@ -19,19 +23,19 @@ use crate::arch::address::{Absolute, PAGE, Real};
 use crate::guest::configuration::Configuration;
 use crate::guest::hardware::Hardware;
 use crate::guest::shadow;
-use crate::insn::sensitive::{self, Sensitive, Sites, Stretch};
+use crate::insn::Offsets;
+use crate::insn::sensitive::{self, Sensitive};
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
+use spin::Mutex;
 
 /// A page frame whose instructions, if any, are not known: writable, not executable.
 const DATA: u16 = 0;
-/// A page frame that was scanned and holds no sensitive site: executable, not writable.
+/// A page frame that was scanned and holds nothing sensitive: executable, not writable.
 const TEXT: u16 = 1;
 /// A page frame that is executed and stored into by the same instruction, open for that one step.
 const OPEN: u16 = 2;
 /// From here on: executed from code copy number `state - COPIED`, not writable.
 const COPIED: u16 = 3;
-/// Added to [`TEXT`] and [`COPIED`]: there is a candidate that is not proved.
-const WATCHED: u16 = 0x8000;
 
 /// The state of a page frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +62,12 @@ pub struct Pages {
     next: AtomicU32,
     /// Pages scanned so far.
     pub scans: AtomicU64,
-    /// Pages that had to be watched when they were scanned.
-    pub watches: AtomicU64,
+    /// Pages that had to be copied.
+    pub copied: AtomicU64,
+    /// Places that were uncovered so far.
+    pub uncovered: AtomicU64,
+    /// One CPU at a time uncovers: what it finds covered must be so until it is done.
+    uncovering: Mutex<()>,
 }
 
 impl Pages {
@@ -77,7 +85,9 @@ impl Pages {
             copies,
             next: AtomicU32::new(0),
             scans: AtomicU64::new(0),
-            watches: AtomicU64::new(0),
+            copied: AtomicU64::new(0),
+            uncovered: AtomicU64::new(0),
+            uncovering: Mutex::new(()),
         }
     }
 
@@ -85,7 +95,7 @@ impl Pages {
     #[must_use]
     #[inline]
     pub fn state(&self, at: Absolute) -> PageState {
-        match self.raw(at) & !WATCHED {
+        match self.raw(at) {
             DATA => PageState::Data,
             TEXT => PageState::Text,
             OPEN => PageState::Open,
@@ -95,15 +105,7 @@ impl Pages {
 
     /// The code copy of a state that has one.
     const fn copy(&self, state: u16) -> Real {
-        let number = (state & !WATCHED) - COPIED;
-        self.copies.offset(number as u64 * PAGE)
-    }
-
-    /// Whether the frame at `at` is executed under watch only.
-    #[must_use]
-    #[inline]
-    pub fn watched(&self, at: Absolute) -> bool {
-        self.raw(at) & WATCHED != 0
+        self.copies.offset((state - COPIED) as u64 * PAGE)
     }
 
     #[inline]
@@ -121,7 +123,7 @@ impl Pages {
 
     /// Takes a code copy for the page at `at`; gives its number and the page it was taken from.
     fn take_copy(&self, at: Absolute) -> Option<(u16, Option<Absolute>)> {
-        let count = self.owners.len().min((WATCHED - COPIED) as usize) as u32;
+        let count = self.owners.len().min((u16::MAX - COPIED) as usize) as u32;
         if count == 0 {
             return None;
         }
@@ -142,7 +144,7 @@ pub enum Entry {
     Carried(usize),
 }
 
-/// Makes the page at `at` executable: scans it, and copies and patches it if it must be.
+/// Makes the page at `at` executable: scans it, and copies it if it must be.
 pub fn make_executable<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
@@ -157,21 +159,24 @@ pub fn make_executable<H: Hardware>(
     pages.scans.fetch_add(1, Ordering::Relaxed);
     let mut text = [0u8; PAGE as usize];
     hardware.load(at, &mut text);
-    let caught = configuration.assist.caught();
-    let sites = match &entry {
-        Entry::At(offset) => sensitive::scan(&text, core::slice::from_ref(offset), 0, caught),
-        Entry::Carried(bytes) => sensitive::scan(&text, &[], *bytes, caught),
+    let (first, carried) = match entry {
+        Entry::At(offset) => (Some(offset), 0),
+        Entry::Carried(bytes) => (None, bytes),
     };
+    let replaced = sensitive::scan(&text, first, carried, configuration.assist.caught());
     let mut state = TEXT;
-    if sites.iter().any(|site| site.proved)
+    if !replaced.is_empty()
         && let Some(number) = copy_of(configuration, hardware, at)
     {
         state = COPIED + number;
-        replace_proved(configuration, hardware, state, &sites);
-    }
-    if sites.stretches(|_| false).next().is_some() {
-        state |= WATCHED;
-        pages.watches.fetch_add(1, Ordering::Relaxed);
+        pages.copied.fetch_add(1, Ordering::Relaxed);
+        replace(
+            hardware,
+            pages.copy(state),
+            &text,
+            &Offsets::NONE,
+            &replaced,
+        );
     }
     pages.set(at, state);
     shadow::page_changed(configuration, hardware, at);
@@ -193,94 +198,66 @@ fn copy_of<H: Hardware>(
     Some(number)
 }
 
-/// Replaces the proved sites in the code copy of `state`.
-fn replace_proved<H: Hardware>(
-    configuration: &Configuration,
+/// Brings a code copy, in which the halfwords `before` are replaced, in line with `replaced`. Of what changes the
+/// last comes first: where another CPU finds the beginning of an instruction, it finds the rest of it, too.
+fn replace<H: Hardware>(
     hardware: &mut H,
-    state: u16,
-    sites: &Sites<'_>,
+    copy: Real,
+    text: &[u8; PAGE as usize],
+    before: &Offsets,
+    replaced: &Offsets,
 ) {
-    let copy = configuration.pages.copy(state);
-    for site in sites.iter().filter(|site| site.proved) {
-        patch(hardware, copy, site.offset, site.instruction.replacement());
+    for (offset, which) in replaced.changes(before) {
+        let value = sensitive::replace(doubleword(text, offset), which);
+        hardware.hsa_store(copy.offset(offset as u64), value);
     }
 }
 
-/// The stretches of a watched page that are left, in ascending order.
-pub type Stretches = heapless::Vec<Stretch, MOST_STRETCHES>;
+/// The doubleword at an offset of a page.
+fn doubleword(text: &[u8; PAGE as usize], offset: usize) -> u64 {
+    text[offset..offset + 8]
+        .try_into()
+        .map_or(0, u64::from_be_bytes)
+}
 
-/// Stretches that are told apart; more of them are taken together.
-pub const MOST_STRETCHES: usize = 64;
-
-/// Scans the watched page at `at` once more, now that the guest is known to begin instructions at
-/// the offsets `entries`, too, and gives what still may not be entered unseen. What has become
-/// proved is replaced, and the page is no longer watched if nothing is left.
-pub fn examine<H: Hardware>(
-    configuration: &Configuration,
-    hardware: &mut H,
-    at: Absolute,
-    entries: &[usize],
-) -> Stretches {
+/// Control has come to `at`, where an instruction does not trap of its own. `true` if it does in the copy, and
+/// does no more: that, and all that is known to follow from it, is as it is in the page.
+#[cold]
+pub fn uncover<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) -> bool {
     let pages = &configuration.pages;
-    let mut stretches = Stretches::new();
-    let old = pages.raw(at);
-    if old & WATCHED == 0 {
-        return stretches;
+    let _alone = pages.uncovering.lock();
+    let PageState::Copied(copy) = pages.state(at) else {
+        return false;
+    };
+    let offset = at.byte_index() as usize;
+    let caught = configuration.assist.caught();
+    let around = hardware.load_u64(Absolute(at.0 & !7));
+    let halfword = (around >> (48 - 8 * (offset & 6))) as u16;
+    if Sensitive::from_halfword(halfword).is_some_and(|sensitive| sensitive.is_caught(caught)) {
+        return false;
     }
     let mut text = [0u8; PAGE as usize];
-    hardware.load(at, &mut text);
-    let sites = sensitive::scan(&text, entries, 0, configuration.assist.caught());
-    // What another entry proved stays proved.
-    let copied = |state: u16| state & !WATCHED >= COPIED;
-    let mut settled = [false; PAGE as usize / 2];
-    for site in sites.iter().filter(|_| copied(old)) {
-        settled[site.offset / 2] = is_patched(hardware, pages.copy(old), site.offset, &text);
-    }
-    let more = sites
-        .iter()
-        .any(|site| site.proved && !settled[site.offset / 2]);
-    let mut state = old;
-    if more {
-        if !copied(old)
-            && let Some(number) = copy_of(configuration, hardware, at)
-        {
-            state = WATCHED | (COPIED + number);
+    hardware.load(at.page(), &mut text);
+    let before = Offsets::by_doublewords(|at| {
+        let (original, copied) = (
+            doubleword(&text, at),
+            hardware.hsa_load(copy.offset(at as u64)),
+        );
+        if original == copied {
+            return 0;
         }
-        if copied(state) {
-            replace_proved(configuration, hardware, state, &sites);
-        }
+        sensitive::differing(original, copied)
+    });
+    if !before.contains(offset) {
+        return false;
     }
-    for stretch in sites.stretches(|offset| settled[offset / 2]) {
-        if stretches.push(stretch).is_err()
-            && let Some(last) = stretches.last_mut()
-        {
-            last.end = stretch.end;
-        }
+    let after = sensitive::scan_again(&text, &before, offset, caught);
+    if after.contains(offset) {
+        return false;
     }
-    if stretches.is_empty() {
-        state &= !WATCHED;
-    }
-    if state != old {
-        pages.set(at, state);
-        shadow::page_changed(configuration, hardware, at);
-    }
-    stretches
-}
-
-/// Whether the halfword at `offset` of a code copy is not that of the page.
-fn is_patched<H: Hardware>(hardware: &H, copy: Real, offset: usize, text: &[u8]) -> bool {
-    let doubleword = hardware.hsa_load(copy.offset((offset as u64) & !7));
-    let halfword = (doubleword >> (48 - 8 * (offset as u32 & 6))) as u16;
-    halfword.to_be_bytes() != text[offset..offset + 2]
-}
-
-/// Puts the halfword `replacement` at `offset` of a code copy.
-fn patch<H: Hardware>(hardware: &mut H, copy: Real, offset: usize, replacement: u16) {
-    let doubleword = copy.offset((offset as u64) & !7);
-    let shift = 48 - 8 * (offset as u32 & 6);
-    let old = hardware.hsa_load(doubleword);
-    let new = (old & !(0xFFFF << shift)) | (u64::from(replacement) << shift);
-    hardware.hsa_store(doubleword, new);
+    replace(hardware, copy, &text, &before, &after);
+    pages.uncovered.fetch_add(1, Ordering::Release);
+    true
 }
 
 /// Looks whether a device has stored into a page since it was copied, and makes it data then: a device asks
@@ -295,18 +272,9 @@ pub fn look_again<H: Hardware>(configuration: &Configuration, hardware: &mut H, 
     let same = (0..PAGE).step_by(8).all(|offset| {
         let original = hardware.load_u64(at.offset(offset));
         let copied = hardware.hsa_load(copy.offset(offset));
-        original == copied
-            || original
-                .to_be_bytes()
-                .as_chunks::<2>()
-                .0
-                .iter()
-                .zip(copied.to_be_bytes().as_chunks::<2>().0)
-                .all(|(original, copied)| {
-                    let site = Sensitive::from_halfword(u16::from_be_bytes(*original));
-                    let replacement = site.map(|site| site.replacement().to_be_bytes());
-                    original == copied || replacement == Some(*copied)
-                })
+        // What differs is just what would stand there if it were replaced.
+        let replaced = sensitive::differing(original, copied);
+        sensitive::replace(original, replaced) == copied
     });
     if !same {
         make_data(configuration, hardware, at);
@@ -370,7 +338,7 @@ fn make_data<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: A
     let pages = &configuration.pages;
     let at = at.page();
     let state = pages.raw(at);
-    if let Some(owner) = (state & !WATCHED)
+    if let Some(owner) = state
         .checked_sub(COPIED)
         .and_then(|n| pages.owners.get(usize::from(n)))
     {
@@ -378,7 +346,8 @@ fn make_data<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: A
         let _ = owner.compare_exchange(page, 0, Ordering::Relaxed, Ordering::Relaxed);
     }
     pages.set(at, DATA);
-    shadow::forget_watches(configuration, at);
-    configuration.watched.forget(at);
     shadow::page_changed(configuration, hardware, at);
 }
+
+#[cfg(test)]
+mod tests;

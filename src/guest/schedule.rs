@@ -27,13 +27,13 @@ pub const NEVER: u64 = u64::MAX;
 /// arithmetic inside 64 bits.
 const FARTHEST: u64 = 1 << 44;
 
-/// A way to the guest and back that serves one purpose.
+/// A way to the guest and back that is to execute one instruction only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// Pages are open for one instruction, which stands there.
-    Open(Opened, u64),
-    /// An event is tried once more ([`crate::guest::watch`]), and the clock must not cut it short.
-    Again,
+pub struct Step {
+    /// The pages that are open for it.
+    pub opened: Opened,
+    /// Its address.
+    pub at: u64,
 }
 
 /// The pages that an instruction has its text in and stores into: its own two at most, and two of the
@@ -342,11 +342,6 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
     };
     let ahead = match (cpu.sampling.step, cpu.account.mode) {
         (None, _) => ahead,
-        (Some(Step::Again), _) => {
-            cpu.sampling.armed_at = now;
-            hardware.set_clock_comparator(NEVER);
-            return;
-        }
         (Some(_), Mode::Exact { .. }) => now + cpu.account.units(cpu.sampling.step_lead),
         // Without an instruction-counting clock a step is a microsecond.
         (Some(_), Mode::RealTime) => now + UNITS_PER_MICROSECOND,

@@ -6,6 +6,14 @@
 //! hardware misses one, from the guest's own tables, cached by the value of the address-space-control
 //! element, and emptied by what the architecture makes the guest issue.
 //!
+//! **Every space is there twice** ([`Side`]): once for instructions, and once for operands. The hardware always
+//! runs in the secondary-space mode, in which it fetches instructions from the primary space and accesses
+//! operands in the secondary one, whatever the guest's own mode is: control register 1 has the
+//! side for instructions of the space that the guest fetches them from, and control register 7 the side for operands
+//! of the one that it accesses. So instructions can be fetched from a copy that no operand is ever found
+//! in, an access exception tells by itself which of the two met it, and home spaces and guests with DAT off are
+//! nothing special.
+//!
 //! **The large TLB is precise.** An entry goes when one of the two things that it was made of changes, and
 //! no other one goes with it:
 //!
@@ -34,8 +42,9 @@
 
 use crate::arch::address::{Absolute, PAGE, PREFIX_AREA, Real};
 use crate::arch::control;
-use crate::arch::table::{PTE_EXECUTION_PROTECTION, PTE_INVALID, PTE_PROTECTION};
+use crate::arch::table::{PTE_INVALID, PTE_PROTECTION};
 use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
+use crate::guest::dat::{Access, Space};
 use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
 use crate::guest::scanner::PageState;
@@ -47,7 +56,6 @@ mod pool;
 mod renewal;
 mod requests;
 mod spaces;
-mod watching;
 
 use identity::{build_private, identity_asce};
 use pool::{Plan, Pool};
@@ -59,9 +67,6 @@ pub use identity::{build_identity, page_changed};
 pub use renewal::renew;
 pub use requests::Request;
 pub use spaces::{empty, fill};
-pub use watching::{
-    Role, Watching, allow, forbid, forget_watches, is_allowed, is_allowed_by_identity, is_known,
-};
 
 /// Bytes of a region or segment table with 2048 entries.
 const TABLE: u64 = 2048 * 8;
@@ -71,15 +76,39 @@ const PAGE_TABLE: u64 = 256 * 8;
 const SEGMENT: u64 = 1 << 20;
 
 /// Bytes of HSA that each CPU's private identity tables take.
-pub const PRIVATE_LENGTH: u64 = TABLE + 4 * PAGE_TABLE;
+pub const PRIVATE_LENGTH: u64 = 2 * PRIVATE_SIDE;
+/// Bytes of those of one side.
+const PRIVATE_SIDE: u64 = TABLE + 2 * PAGE_TABLE;
+
+/// One of the two tables that translate a space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// By which instructions are fetched, those in code copies among them: real control register 1.
+    Instructions,
+    /// By which operands are accessed: real control register 7.
+    Operands,
+}
+
+impl Side {
+    /// Both.
+    const BOTH: [Self; 2] = [Self::Instructions, Self::Operands];
+
+    /// The side that an access goes by.
+    const fn of(access: Access) -> Self {
+        match access {
+            Access::Execute => Self::Instructions,
+            Access::Fetch | Access::Store => Self::Operands,
+        }
+    }
+}
 
 /// Where the shadow tables stand in the HSA, and what all CPUs must know of one another.
 #[derive(Debug)]
 pub struct SharedShadow {
-    /// The identity page tables, 2 KiB for each MiB of the guest's storage.
+    /// The identity page tables, for each side 2 KiB for each MiB of the guest's storage.
     pub identity: Real,
-    /// Private identity tables, [`PRIVATE_LENGTH`] bytes for each CPU: segment table, page table of
-    /// segment 0, page table of the prefix's segment, page tables of the watched pages' segments.
+    /// Private identity tables, [`PRIVATE_LENGTH`] bytes for each CPU, for each side: segment table, page table
+    /// of segment 0, page table of the prefix's segment.
     pub private: Real,
     /// The pools for the tables of DAT-on spaces.
     pub pools: Real,
@@ -91,8 +120,8 @@ pub struct SharedShadow {
     pub machine_prefix: [u64; MAXIMUM_CPUS],
     /// The guest's prefix on each CPU, as its private tables have it.
     guest_prefix: [AtomicU64; MAXIMUM_CPUS],
-    /// The page that each CPU watches.
-    watching: [Watching; MAXIMUM_CPUS],
+    /// Bytes of the identity page tables of one side.
+    identity_side: u64,
     /// What DAT-on shadows may no longer hold.
     requests: Requests,
 }
@@ -117,7 +146,7 @@ impl SharedShadow {
             plan: Plan::new(storage, pool_length),
             machine_prefix,
             guest_prefix: Default::default(),
-            watching: Default::default(),
+            identity_side: Self::identity_length(storage) / 2,
             requests: Requests::new(),
         }
     }
@@ -125,15 +154,15 @@ impl SharedShadow {
     /// Bytes of identity page tables that `storage` bytes of guest storage need.
     #[must_use]
     pub const fn identity_length(storage: u64) -> u64 {
-        storage.div_ceil(SEGMENT) * PAGE_TABLE
+        2 * storage.div_ceil(SEGMENT) * PAGE_TABLE
     }
 
     /// Bytes that one CPU's pool should have for `storage` bytes of guest storage: room to map each page
-    /// frame once, as control programs do, and for the page frames' heads, and 1 MiB for the
+    /// frame once, as control programs do, and for the page frames' heads, and 2 MiB for the
     /// address spaces of programs.
     #[must_use]
     pub const fn pool_length(storage: u64) -> u64 {
-        ((1 << 20) + storage / 256 + storage / 512).next_multiple_of(PAGE)
+        ((2 << 20) + storage / 256 + storage / 512).next_multiple_of(PAGE)
     }
 
     /// How many requests to drop something were posted so far.
@@ -160,24 +189,20 @@ impl SharedShadow {
             .map_or(0, |prefix| prefix.load(Ordering::Relaxed))
     }
 
-    const fn segment_table(&self, cpu: usize) -> Real {
-        Real(self.private.0 + cpu as u64 * PRIVATE_LENGTH)
+    const fn segment_table(&self, cpu: usize, side: Side) -> Real {
+        Real(self.private.0 + cpu as u64 * PRIVATE_LENGTH + side as u64 * PRIVATE_SIDE)
     }
 
-    const fn low_table(&self, cpu: usize) -> Real {
-        Real(self.segment_table(cpu).0 + TABLE)
+    const fn low_table(&self, cpu: usize, side: Side) -> Real {
+        Real(self.segment_table(cpu, side).0 + TABLE)
     }
 
-    const fn prefix_table(&self, cpu: usize) -> Real {
-        Real(self.low_table(cpu).0 + PAGE_TABLE)
+    const fn prefix_table(&self, cpu: usize, side: Side) -> Real {
+        Real(self.low_table(cpu, side).0 + PAGE_TABLE)
     }
 
-    const fn watching_table(&self, cpu: usize, role: Role) -> Real {
-        Real(self.prefix_table(cpu).0 + PAGE_TABLE * (1 + role as u64))
-    }
-
-    const fn identity_table(&self, segment: u64) -> Real {
-        Real(self.identity.0 + segment * PAGE_TABLE)
+    const fn identity_table(&self, segment: u64, side: Side) -> Real {
+        Real(self.identity.0 + side as u64 * self.identity_side + segment * PAGE_TABLE)
     }
 }
 
@@ -193,6 +218,9 @@ pub struct Shadow {
     execution_protection: u64,
     /// Real control registers 0, 1, 7, 13, 6, 8 and 14 as last loaded.
     loaded: [u64; 7],
+    /// The guest's address-space-control elements that registers 1 and 7 were loaded for, and the spaces
+    /// dropped by then; with DAT off all ones.
+    loaded_for: [u64; 3],
     /// The guest's prefix as the private tables have it.
     prefix: u64,
     /// Shadow fills so far.
@@ -209,19 +237,18 @@ impl Shadow {
     }
 }
 
-/// The real CR0 bits that the machine needs whatever the guest does: its clock, and its signals.
+/// The real CR0 bits that the machine needs whatever the guest does: its clock, and its signals; and
+/// instructions that access two spaces go on to the test of their keys, which none passes in the problem state.
 const CR0_MACHINE: u64 = control::CR0_CLOCK_COMPARATOR
     | control::CR0_EMERGENCY_SIGNAL
     | control::CR0_CPU_TIMER
-    | control::CR0_INSTRUCTION_EXECUTION_PROTECTION;
+    | control::CR0_SECONDARY_SPACE;
 /// The CR0 bits that change what the guest's program can do, and so are mirrored in hardware.
-const CR0_MIRRORED: u64 = control::CR0_LOW_ADDRESS_PROTECTION
-    | control::CR0_SECONDARY_SPACE
-    | control::CR0_AFP
-    | control::CR0_VECTOR;
+const CR0_MIRRORED: u64 =
+    control::CR0_LOW_ADDRESS_PROTECTION | control::CR0_AFP | control::CR0_VECTOR;
 
-/// The entry by which CPU `cpu` maps the absolute page `at`, without what a guest's table adds.
-fn entry(configuration: &Configuration, cpu: usize, at: Absolute) -> u64 {
+/// The entry by which CPU `cpu` maps the absolute page `at` on a side, without what a guest's table adds.
+fn entry(configuration: &Configuration, cpu: usize, side: Side, at: Absolute) -> u64 {
     if !configuration.holds(at, PAGE) {
         return PTE_INVALID;
     }
@@ -230,16 +257,11 @@ fn entry(configuration: &Configuration, cpu: usize, at: Absolute) -> u64 {
     } else {
         at.0
     };
-    let watched = if configuration.pages.watched(at) {
-        PTE_EXECUTION_PROTECTION
-    } else {
-        0
-    };
-    match configuration.pages.state(at) {
-        PageState::Data => frame | PTE_EXECUTION_PROTECTION,
-        PageState::Text => frame | PTE_PROTECTION | watched,
-        PageState::Open => frame,
-        PageState::Copied(copy) => copy.0 | PTE_PROTECTION | watched,
+    match (side, configuration.pages.state(at)) {
+        (Side::Instructions, PageState::Data) => PTE_INVALID,
+        (Side::Instructions, PageState::Copied(copy)) => copy.0 | PTE_PROTECTION,
+        (_, PageState::Text | PageState::Copied(_)) => frame | PTE_PROTECTION,
+        (_, PageState::Data | PageState::Open) => frame,
     }
 }
 
@@ -281,29 +303,14 @@ pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration,
     if stale(cpu, configuration) {
         catch_up(cpu, configuration, hardware);
     }
-    let spaces = loop {
-        let drops = cpu.shadow.spaces.drops;
-        let found = if cpu.psw.dat() {
-            [1, 7, 13].map(|n: usize| {
-                let guest = cpu.control[n];
-                space(cpu, configuration, hardware, guest)
-            })
-        } else {
-            [Some(identity_asce(configuration, number)); 3]
-        };
-        match found {
-            // A space that was dropped to make room may be one that was found before.
-            _ if cpu.shadow.spaces.drops != drops => {}
-            [Some(primary), Some(secondary), Some(home)] => break [primary, secondary, home],
-            _ => empty(cpu, configuration, hardware),
-        }
-    };
+    let [instructions, operands] = sides(cpu, configuration, hardware);
     let zero = CR0_MACHINE | (cpu.control[0] & CR0_MIRRORED);
     for (slot, (register, value)) in [
         (0, zero),
-        (1, spaces[0]),
-        (7, spaces[1]),
-        (13, spaces[2]),
+        (1, instructions),
+        (7, operands),
+        // No home space is translated by; whoever got there would find nothing else.
+        (13, operands),
         (6, cpu.control[6]),
         (8, cpu.control[8]),
         (14, cpu.control[14]),
@@ -317,6 +324,36 @@ pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration,
         }
     }
     cpu.due.clear(Due::CONTROLS);
+}
+
+/// The address-space-control elements of the sides that the hardware translates by.
+#[inline]
+fn sides<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> [u64; 2] {
+    if !cpu.psw.dat() {
+        cpu.shadow.loaded_for = [u64::MAX; 3];
+        let number = usize::from(cpu.address);
+        return Side::BOTH.map(|side| identity_asce(configuration, number, side));
+    }
+    let [from, of] =
+        [Access::Execute, Access::Fetch].map(|access| Space::of(cpu, access).asce(cpu));
+    loop {
+        let wanted = [from, of, cpu.shadow.spaces.drops];
+        if cpu.shadow.loaded_for == wanted {
+            return [cpu.shadow.loaded[1], cpu.shadow.loaded[2]];
+        }
+        let found = [(from, Side::Instructions), (of, Side::Operands)]
+            .map(|(guest, side)| space(cpu, configuration, hardware, guest, side));
+        // A space that was dropped to make room may be one that was found before.
+        if let ([Some(instructions), Some(operands)], true) =
+            (found, cpu.shadow.spaces.drops == wanted[2])
+        {
+            cpu.shadow.loaded_for = wanted;
+            return [instructions, operands];
+        }
+        if found.contains(&None) {
+            empty(cpu, configuration, hardware);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use crate::arch::address::{Absolute, Real, Virtual, apply_prefix};
 use crate::arch::condition::ConditionCode;
 use crate::arch::control::{CR0_INITIAL, CR14_INITIAL};
-use crate::arch::psw::{DAT, EXTERNAL, PROBLEM, Psw};
+use crate::arch::psw::Psw;
 use crate::cpumf::{Facility, Reset};
 use crate::guest::account::{Account, Mode};
 use crate::guest::due::Due;
@@ -15,7 +15,6 @@ use crate::guest::machine_level::Counted;
 use crate::guest::schedule::Schedule;
 use crate::guest::shadow::Shadow;
 use crate::guest::threads::Thread;
-use crate::guest::watch::Watch;
 use crate::insn;
 use core::cell::Cell;
 
@@ -224,10 +223,6 @@ impl KeptPages {
     }
 }
 
-/// PSW bits that the hardware always runs a guest with: its own clock must reach a guest that runs
-/// disabled, or no sample would ever fall into disabled code.
-const MACHINE: u64 = DAT | EXTERNAL | PROBLEM;
-
 /// A virtual CPU.
 #[derive(Debug)]
 #[repr(C)]
@@ -276,10 +271,8 @@ pub struct Vcpu {
     pub sampling: Schedule,
     /// Program interruptions by the first instruction of their own handler, one after the other.
     pub in_a_row: u32,
-    /// PSW bits that the hardware runs this guest with, whatever its own PSW says.
-    pub real_mask: u64,
-    /// The page that is executed under watch.
-    pub watch: Watch,
+    /// Places that had been uncovered when it last asked.
+    pub uncovered: u64,
     /// What the shadow has done so far.
     pub fills: Fills,
     /// The same as far as the extended counters have counted it.
@@ -319,8 +312,7 @@ impl Vcpu {
             shadow: Shadow::default(),
             sampling: Schedule::default(),
             in_a_row: 0,
-            real_mask: MACHINE,
-            watch: Watch::default(),
+            uncovered: 0,
             fills: Fills::NONE,
             counted: Fills::NONE,
             machine_counted: Counted::default(),

@@ -14,11 +14,8 @@ pub enum Next {
     /// The next sequential instruction and the one at this distance in bytes: a conditional relative
     /// branch, or a relative call.
     SequentialOr(i64),
-    /// The instruction at this distance in bytes: an unconditional relative branch.
+    /// The instruction at this distance in bytes: an unconditional relative branch, or a BRAS forward.
     Only(i64),
-    /// The instruction at this distance in bytes, by a BRAS forward: compilers and programmers use it to
-    /// step over the constants that they put behind it.
-    Over(i64),
     /// Somewhere that the text does not say; what stands behind it need not be an instruction.
     Elsewhere,
 }
@@ -34,9 +31,7 @@ impl Next {
     #[must_use]
     pub const fn distance(self) -> Option<i64> {
         match self {
-            Self::SequentialOr(distance) | Self::Only(distance) | Self::Over(distance) => {
-                Some(distance)
-            }
+            Self::SequentialOr(distance) | Self::Only(distance) => Some(distance),
             Self::Sequential | Self::Elsewhere => None,
         }
     }
@@ -63,7 +58,8 @@ pub fn next(text: &[u8; 6]) -> Next {
         // BRC, BRCL.
         0xA704 => branch(mask, short),
         0xC004 => branch(mask, long),
-        0xA705 if short > 4 => Next::Over(short),
+        // BRAS forward: compilers and programmers use it to step over the constants that they put behind it.
+        0xA705 if short > 4 => Next::Only(short),
         // BRAS, BRCT, BRCTG, BRXH, BRXLE, BRXHG, BRXLG.
         0xA705..=0xA707 | 0x8400 | 0x8500 | 0xEC44 | 0xEC45 => Next::SequentialOr(short),
         // CGRJ, CLGRJ, CRJ, CLRJ and CGIJ, CLGIJ, CIJ, CLIJ.

@@ -24,6 +24,7 @@ pub mod sensitive;
 mod tests;
 
 pub use instruction::{Instruction, decode, decode_common, decode_real};
+pub use offsets::Offsets;
 pub use opcodes::{assigned, opcode};
 pub use operand::{Operand, RelativeOffset};
 

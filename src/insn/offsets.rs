@@ -1,28 +1,36 @@
-//! A set of places in a page: what a decode knows of its halfwords.
+//! A set of places in a page: what is known of its halfwords.
 
 use super::sensitive::PAGE;
 
 /// A set of even offsets into a page: one bit for each halfword.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Offsets([u64; PAGE / 2 / 64]);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offsets([u64; PAGE / 2 / 64]);
 
 impl Offsets {
-    pub(super) const NONE: Self = Self([0; PAGE / 2 / 64]);
+    /// None.
+    pub const NONE: Self = Self([0; PAGE / 2 / 64]);
+    /// Every halfword of the page.
+    pub(super) const ALL: Self = Self([u64::MAX; PAGE / 2 / 64]);
 
-    pub(super) fn is_empty(&self) -> bool {
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.0.iter().all(|&word| word == 0)
     }
 
-    pub(super) fn contains(&self, offset: usize) -> bool {
+    /// Whether the halfword at an offset is one of them.
+    #[must_use]
+    pub fn contains(&self, offset: usize) -> bool {
         self.0[offset / 128] >> (offset / 2 % 64) & 1 != 0
     }
 
+    /// Inserts an offset.
     pub(super) fn insert(&mut self, offset: usize) {
         self.0[offset / 128] |= 1 << (offset / 2 % 64);
     }
 
     /// The offsets in ascending order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         // Most sets are empty, or nearly so.
         self.0.iter().enumerate().flat_map(|(index, &word)| {
             let mut left = word;
@@ -36,9 +44,42 @@ impl Offsets {
 
     /// Inserts the halfwords from `first` to `end`, as far as the page goes.
     pub(super) fn insert_range(&mut self, first: usize, end: usize) {
-        for offset in (first..end.min(PAGE)).step_by(2) {
-            self.insert(offset);
+        let (mut at, end) = (first / 2, end.min(PAGE) / 2);
+        while at < end {
+            let count = (64 - at % 64).min(end - at);
+            self.0[at / 64] |= u64::MAX >> (64 - count) << (at % 64);
+            at += count;
         }
+    }
+
+    /// The first halfword of those up to and with the one at an offset, which is in the set, that all are.
+    pub(super) fn begin(&self, offset: usize) -> usize {
+        let mut at = offset / 2;
+        loop {
+            let ones = (self.0[at / 64] << (63 - at % 64)).leading_ones() as usize;
+            if ones <= at % 64 || at < 64 {
+                return (at + 1 - ones) * 2;
+            }
+            // The whole beginning of this word is in the set.
+            at = at / 64 * 64 - 1;
+            if self.0[at / 64] >> 63 == 0 {
+                return (at + 1) * 2;
+            }
+        }
+    }
+
+    /// The first offset from one on that is not in the set: the end of the page if there is none.
+    pub(super) fn end(&self, offset: usize) -> usize {
+        let mut at = offset / 2;
+        while at < PAGE / 2 {
+            let word = !(self.0[at / 64] >> (at % 64));
+            let ones = (word.trailing_zeros() as usize).min(64 - at % 64);
+            at += ones;
+            if !at.is_multiple_of(64) || ones == 0 {
+                break;
+            }
+        }
+        at * 2
     }
 
     /// Inserts every offset of another set.
@@ -48,8 +89,42 @@ impl Offsets {
         }
     }
 
-    pub(super) fn remove(&mut self, offset: usize) {
-        self.0[offset / 128] &= !(1 << (offset / 2 % 64));
+    /// Removes every offset of another set.
+    pub(super) fn remove_all(&mut self, other: &Self) {
+        for (word, less) in self.0.iter_mut().zip(&other.0) {
+            *word &= !less;
+        }
+    }
+
+    /// Those of which `which` says, for the offset of a doubleword, that they are in the set; the rightmost bit is the
+    /// first of its halfwords.
+    pub fn by_doublewords(mut which: impl FnMut(usize) -> u8) -> Self {
+        let mut set = Self::NONE;
+        for (n, word) in set.0.iter_mut().enumerate() {
+            for doubleword in (0..16).rev() {
+                *word = *word << 4 | u64::from(which(n * 128 + doubleword * 8) & 15);
+            }
+        }
+        set
+    }
+
+    /// The doublewords of which this set and another one do not have the same halfwords, the last one first: the
+    /// offset, and the halfwords that this one has, as [`Offsets::by_doublewords`] has them.
+    pub fn changes(&self, other: &Self) -> impl Iterator<Item = (usize, u8)> {
+        let words = self.0.iter().zip(&other.0).enumerate().rev();
+        words
+            .filter(|(_, (new, old))| new != old)
+            .flat_map(|(n, (&new, &old))| {
+                let four =
+                    move |word: u64, doubleword: usize| (word >> (4 * doubleword)) as u8 & 15;
+                let doublewords = (0..16).rev().filter(move |&d| four(new, d) != four(old, d));
+                doublewords.map(move |d| (n * 128 + d * 8, four(new, d)))
+            })
+    }
+
+    /// Whether any halfword of the 128 bytes that an offset is in is in it.
+    pub(super) const fn is_near(&self, offset: usize) -> bool {
+        self.0[offset / 128] != 0
     }
 
     /// Removes the lowest offset.
@@ -62,5 +137,34 @@ impl Offsets {
         let bit = word.trailing_zeros() as usize;
         *word &= *word - 1;
         Some(index * 128 + bit * 2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn ranges_and_runs_are_those_of_the_single_offsets(
+            ranges in proptest::collection::vec((0..PAGE / 2, 0..PAGE / 2 + 9), 1..12),
+            at in 0..PAGE / 2,
+        ) {
+            let (mut whole, mut single) = (Offsets::NONE, Offsets::NONE);
+            for (first, end) in ranges {
+                whole.insert_range(first * 2, end * 2);
+                for offset in (first..end.min(PAGE / 2)).map(|n| n * 2) {
+                    single.insert(offset);
+                }
+            }
+            prop_assert_eq!(whole, single);
+            let end = (at..PAGE / 2).map(|n| n * 2).find(|&offset| !single.contains(offset));
+            prop_assert_eq!(whole.end(at * 2), end.unwrap_or(PAGE));
+            if single.contains(at * 2) {
+                let gap = (0..at).rev().map(|n| n * 2).find(|&offset| !single.contains(offset));
+                prop_assert_eq!(whole.begin(at * 2), gap.map_or(0, |gap| gap + 2));
+            }
+        }
     }
 }

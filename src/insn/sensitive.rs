@@ -4,57 +4,58 @@
 //! and QEMU performs TEST PROTECTION and PERFORM CRYPTOGRAPHIC KEY MANAGEMENT OPERATIONS in the
 //! problem state, the first against the shadow tables. MOVE PAGE with its condition-code option tells of a
 //! page that the shadow tables have not yet, instead of an interruption that would fill them, and SET
-//! ADDRESS SPACE CONTROL FAST completes though the guest has DAT off. A page that holds one is executed from a copy in
-//! which the first halfword is an unassigned opcode of the same length; the operation exception then
-//! brings it to the firmware, which reads the original.
+//! ADDRESS SPACE CONTROL FAST would change the space that the hardware accesses. A page that has the bits of
+//! one is executed from a copy, which nothing but the instruction fetch ever sees. In the copy a halfword
+//! that must not be executed is **replaced** by an unassigned opcode of the length that it tells itself;
+//! the operation exception then brings what stands there to the firmware, which reads the original.
 //!
-//! The guest reads that copy as data, too. To replace a halfword that is no opcode (B2B0 is also a base
-//! and displacement, B98D may be half of an immediate value or a constant) would corrupt what the guest
-//! computes; to miss one would show it the wrong PSW. So a candidate counts as **proved** only on
-//! evidence, and one that is not proved is for the caller to single-step:
+//! No halfword may be replaced that is inside an instruction which the guest executes, and every candidate must
+//! be that is an instruction. So it counts what control is known to reach: from the places at which the guest is
+//! known to execute, everything that follows sequentially and every relative branch target is an
+//! instruction; nothing is assumed behind an unconditional branch. A candidate at which such an instruction
+//! begins is replaced alone, and one that is inside such an instruction is none. The same holds where the decodes
+//! of what stands before it leave no doubt (`Evidence`). For any other the whole stretch around it is **covered**, every halfword of it, as far to both sides as nothing is known to be
+//! executed. Whoever gets there by a branch in a register or an interruption traps at the first halfword,
+//! wherever in the stretch that is, and this place is one more from which control is known to go on
+//! ([`scan_again`]). So data that merely look like an instruction cost nothing at all, and code that control has
+//! not been seen to reach costs one trap.
 //!
-//! 1. Control reaches it. From the entries at which the guest is known to execute, everything that
-//!    follows sequentially and every relative branch target is an instruction; nothing is assumed
-//!    behind an unconditional branch. What this finds is contradicted only by itself, when two such
-//!    paths overlap.
-//! 2. A straight decode from where control is reaches it across unconditional branches, with every
-//!    opcode assigned. What stands behind a branch may be a constant, so the decode must also go on, without an
-//!    unassigned opcode, from the candidate to the next unconditional branch or the end of the page, as
-//!    that of real code does.
-//! 3. No such decode covers it, but decodes synchronise on it. Started in the wrong place, a
-//!    decode of s390 code soon meets an unassigned opcode or falls into step. Every halfword of a
-//!    stretch ahead of the candidate is tried; of the decodes that survive no more may pass over it
-//!    than end at it, and the decode must go on behind it as in 2.
+//! Control may also come from the page before, in the middle of an instruction or behind it, and no fetch
+//! tells. What such instructions could be, one after the other from each of the first three halfwords, is never
+//! covered; a candidate among them is replaced if more of the three begin an instruction there than pass over it.
 //!
-//! Under 2, one decode that passes over the candidate inside an instruction refutes it, and so does a
-//! BRAS that steps over it, which is how constants are put into the stream of instructions.
-//!
-//! All these opcodes are whole in their first halfword, so a site at the end of the page needs nothing
+//! All these opcodes are whole in their first halfword, so a candidate at the end of the page needs nothing
 //! of the next one. An opcode that only EXECUTE's modification makes sensitive is not seen.
 //!
 //! The instructions of the message-security assist are sensitive only while the machine has business
 //! with them ([`Caught`]): otherwise they run below at full speed.
 
-use super::flow::{Next, next};
+use super::flow::next;
 use super::offsets::Offsets;
-use super::{Instruction, assigned, decode, length};
+use super::{Instruction, assigned, decode, length, opcode};
 
 /// The size of a page in bytes.
 pub const PAGE: usize = 4096;
 
-/// The halfword that replaces the first one of a sensitive instruction of four bytes.
+/// What replaces a halfword that tells a length of four bytes.
 ///
 /// B9F3 is unassigned and gives an operation exception with an instruction-length code of 2.
-pub const UNASSIGNED_4: u16 = 0xB9F3;
+const UNASSIGNED_4: u64 = 0xB9F3;
 
-/// The halfword that replaces the first one of a sensitive instruction of six bytes.
+/// What replaces a halfword that tells a length of six bytes.
 ///
 /// E5FF is unassigned, whatever the other four bytes are, and gives an operation exception with an
 /// instruction-length code of 3.
-pub const UNASSIGNED_6: u16 = 0xE5FF;
+const UNASSIGNED_6: u64 = 0xE5FF;
 
-/// How many bytes ahead of a candidate the decodes of the third rule start at the earliest.
+/// How many bytes ahead of a candidate the decodes of [`Evidence`] begin at the earliest.
 const FAR: usize = 96;
+
+/// How many instructions in a row it takes to be sure that they are.
+const ENOUGH: u8 = 8;
+
+/// The opcode of EXECUTE RELATIVE LONG.
+const EXECUTE_RELATIVE_LONG: u16 = 0xC600;
 
 /// Which instructions are sensitive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +107,8 @@ impl Sensitive {
     }
 
     /// Whether it is sensitive at the moment.
-    const fn is_caught(self, caught: Caught) -> bool {
+    #[must_use]
+    pub const fn is_caught(self, caught: Caught) -> bool {
         matches!(
             (self, caught),
             (
@@ -115,171 +117,138 @@ impl Sensitive {
             ) | (_, Caught::MessageSecurity)
         )
     }
-
-    /// The unassigned halfword of the same length that replaces its first one.
-    #[must_use]
-    pub const fn replacement(self) -> u16 {
-        match self {
-            Self::Tprot => UNASSIGNED_6,
-            Self::Epsw
-            | Self::Stfle
-            | Self::Pckmo
-            | Self::Mvpg
-            | Self::Sacf
-            | Self::MessageSecurity(_) => UNASSIGNED_4,
-        }
-    }
 }
 
-/// A place in the page where the bits of a sensitive instruction stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Site {
-    /// The offset of its first byte in the page, even.
-    pub offset: usize,
-    /// What it is, if it is an instruction.
-    pub instruction: Sensitive,
-    /// Whether it is.
-    pub proved: bool,
-}
-
-/// A part of a page: from `start` up to, but not including, `end`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stretch {
-    /// The offset of its first byte, even.
-    pub start: usize,
-    /// The offset behind its last byte, even.
-    pub end: usize,
-}
-
-/// The sites of one page; any number of them fits.
-pub struct Sites<'p> {
-    page: &'p [u8; PAGE],
-    candidates: Offsets,
-    proved: Offsets,
-    /// Halfwords of instructions that control reaches from an entry.
-    reached: Offsets,
-}
-
-impl Sites<'_> {
-    /// Whether the page can be mapped as it is.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.candidates.is_empty()
-    }
-
-    /// Whether a copy of the page with its sites replaced is safe to execute.
-    #[must_use]
-    pub fn all_proved(&self) -> bool {
-        self.candidates == self.proved
-    }
-
-    /// The sites, in ascending order.
-    pub fn iter(&self) -> impl Iterator<Item = Site> + '_ {
-        self.candidates.iter().filter_map(|offset| {
-            let instruction = Sensitive::from_halfword(halfword(self.page, offset))?;
-            Some(Site {
-                offset,
-                instruction,
-                proved: self.proved.contains(offset),
-            })
-        })
-    }
-
-    /// The stretches, in ascending order, that control would have to enter before it could reach a
-    /// candidate that is neither proved nor inside an instruction that control reaches: from such a
-    /// candidate as far to both sides as nothing is known to be executed. `settled` candidates do not
-    /// count.
-    ///
-    /// What control reaches never runs on into a stretch, or the stretch would be reached itself: it is
-    /// entered by a branch, an interruption or a PSW that is loaded, or from the page before.
-    pub fn stretches(&self, settled: impl Fn(usize) -> bool) -> impl Iterator<Item = Stretch> + '_ {
-        let mut doubtful = self.candidates;
-        for offset in self.candidates.iter() {
-            if self.proved.contains(offset) || self.reached.contains(offset) || settled(offset) {
-                doubtful.remove(offset);
-            }
-        }
-        let free = |offset: usize| !self.reached.contains(offset);
-        let mut beyond = 0;
-        core::iter::from_fn(move || {
-            let candidate = doubtful.iter().find(|&offset| offset >= beyond)?;
-            let start = (beyond..candidate).step_by(2).rev();
-            let start = start.take_while(|&at| free(at)).last().unwrap_or(candidate);
-            let end = (candidate..PAGE).step_by(2).find(|&at| !free(at));
-            beyond = end.unwrap_or(PAGE);
-            Some(Stretch { start, end: beyond })
-        })
-    }
-
-    /// Replaces the proved sites in a copy of the page; the others stay.
-    pub fn replace_in(&self, copy: &mut [u8; PAGE]) {
-        for site in self.iter().filter(|site| site.proved) {
-            let replacement = site.instruction.replacement().to_be_bytes();
-            copy[site.offset..site.offset + 2].copy_from_slice(&replacement);
-        }
-    }
-}
-
-/// Finds the sites of a page and classes them.
+/// A doubleword as it stands in the copy. `which` of its halfwords are replaced: the rightmost bit is the first of
+/// them.
 ///
-/// `entries` are the offsets at which the guest is known to begin an instruction: that of the fault, and
-/// others seen before. `carried` is the number of bytes (0, 2 or 4) at the beginning of the page that
-/// belong to an executed instruction of the page before; they are no site, and what follows them is an
-/// entry. Odd offsets and offsets outside the page are no entries. `caught` says what is looked for.
+/// What replaces a halfword that tells a length of two bytes is 0000, which is never assigned.
 #[must_use]
-pub fn scan<'p>(
-    page: &'p [u8; PAGE],
-    entries: &[usize],
-    carried: usize,
-    caught: Caught,
-) -> Sites<'p> {
-    let mut sites = Sites {
-        page,
-        candidates: match caught {
-            Caught::Always => candidates::<false>(page),
-            Caught::MessageSecurity => candidates::<true>(page),
-        },
-        proved: Offsets::NONE,
-        reached: Offsets::NONE,
-    };
-    if sites.is_empty() {
-        return sites;
-    }
+pub const fn replace(doubleword: u64, which: u8) -> u64 {
+    // The leftmost two bits of a halfword tell the length: 00 two bytes, 11 six.
+    let (left, right) = (doubleword >> 15 & EACH, doubleword >> 14 & EACH);
+    let unassigned = ((left & right) * UNASSIGNED_6) | ((left ^ right) * UNASSIGNED_4);
+    let bits = which as u64;
+    let ones = (bits & 1) << 48 | (bits & 2) << 31 | (bits & 4) << 14 | (bits & 8) >> 3;
+    let mask = ones * 0xFFFF;
+    doubleword & !mask | unassigned & mask
+}
 
-    let mut reached = Decoded {
-        begins: Offsets::NONE,
-        inside: Offsets::NONE,
-        stepped_over: Offsets::NONE,
-    };
+/// Which halfwords of two doublewords differ, as [`replace`] has them.
+#[must_use]
+pub const fn differing(one: u64, other: u64) -> u8 {
+    // What is not zero in the other bits of a halfword carries into its leftmost one.
+    let changed = one ^ other;
+    let ones = (((changed & !LEFTMOST) + !LEFTMOST) | changed) >> 15 & EACH;
+    (ones >> 48 & 1 | ones >> 31 & 2 | ones >> 14 & 4 | ones << 3 & 8) as u8
+}
+
+/// Which halfwords of a page are replaced when it is first executed.
+///
+/// `entry` is the offset at which the guest is known to begin an instruction; an odd one or one outside the page is
+/// none. `carried` is the number of bytes (0, 2 or 4) at the beginning of the page that belong to an executed
+/// instruction of the page before; what follows them is an entry. `caught` says what is looked for.
+#[must_use]
+pub fn scan(page: &[u8; PAGE], entry: Option<usize>, carried: usize, caught: Caught) -> Offsets {
+    let candidates = candidates_of(page, caught);
+    if candidates.is_empty() {
+        return candidates;
+    }
+    let mut reached = Decoded::NOTHING;
     reached.inside.insert_range(0, carried);
-    let mut swept = reached;
     let carried_to = (carried > 0).then_some(carried);
-    for entry in entries.iter().copied().chain(carried_to) {
-        if entry < PAGE && entry % 2 == 0 {
-            reached.follow(page, entry);
-        }
+    for entry in entry.into_iter().chain(carried_to) {
+        reached.follow(page, entry, &Offsets::ALL);
     }
-    for offset in reached.begins.iter() {
-        swept.sweep(page, offset);
+    // Control may also come from the page before.
+    let before = [0, 2, 4].map(|first| Decoded::sequential(page, first, &reached));
+    let (mut begins, mut left) = (reached.begins, Offsets::ALL);
+    for decoded in &before {
+        left.remove_all(&decoded.begins);
+        left.remove_all(&decoded.inside);
     }
-
-    sites.reached = reached.begins;
-    sites.reached.insert_all(&reached.inside);
-    for offset in sites.candidates.iter() {
-        let proved = if reached.inside.contains(offset) {
-            false
-        } else if reached.begins.contains(offset) {
-            true
-        } else if swept.inside.contains(offset) || reached.stepped_over.contains(offset) {
-            false
-        } else {
-            (swept.begins.contains(offset) || synchronises(page, offset)) && goes_on(page, offset)
+    for candidate in candidates.iter() {
+        let count = |of: fn(&Decoded) -> &Offsets| {
+            let found = before
+                .iter()
+                .filter(|decoded| of(decoded).contains(candidate));
+            found.count()
         };
-        if proved {
-            sites.proved.insert(offset);
+        if count(|decoded| &decoded.begins) > count(|decoded| &decoded.inside) {
+            begins.insert(candidate);
         }
     }
-    sites
+    settle(page, &candidates, &begins, &reached, left)
+}
+
+/// The same, when control has come to a halfword that is replaced: `before` are those that are, and `entry` is
+/// its offset.
+#[must_use]
+pub fn scan_again(page: &[u8; PAGE], before: &Offsets, entry: usize, caught: Caught) -> Offsets {
+    // What is not replaced is known, and so is what follows from it.
+    let mut reached = Decoded::NOTHING;
+    reached.follow(page, entry, before);
+    // What was replaced by itself cannot be told. Where all that is near was, no instruction reaches into
+    // anything else.
+    let same = Offsets::by_doublewords(|at| {
+        if !before.is_near(at) {
+            return 0;
+        }
+        let doubleword = page[at..at + 8].try_into().map_or(0, u64::from_be_bytes);
+        !differing(doubleword, replace(doubleword, 15))
+    });
+    let mut left = *before;
+    left.insert_all(&same);
+    let mut candidates = Offsets::NONE;
+    for at in before.iter() {
+        let sensitive = Sensitive::from_halfword(halfword(page, at));
+        if sensitive.is_some_and(|sensitive| sensitive.is_caught(caught)) {
+            candidates.insert(at);
+        }
+    }
+    settle(page, &candidates, &reached.begins, &reached, left)
+}
+
+/// Which halfwords are replaced: candidates at which an instruction begins, and of those that are `left` and not
+/// reached the stretches with a candidate in doubt.
+fn settle(
+    page: &[u8; PAGE],
+    candidates: &Offsets,
+    begins: &Offsets,
+    reached: &Decoded,
+    mut left: Offsets,
+) -> Offsets {
+    left.remove_all(&reached.begins);
+    left.remove_all(&reached.inside);
+    let mut replaced = Offsets::NONE;
+    let mut end = 0;
+    for candidate in candidates.iter() {
+        if begins.contains(candidate) && !reached.inside.contains(candidate) {
+            replaced.insert(candidate);
+        }
+        if candidate < end || !left.contains(candidate) {
+            continue;
+        }
+        match evidence(page, candidate) {
+            Evidence::Begins => {
+                replaced.insert(candidate);
+                continue;
+            }
+            Evidence::Inside => continue,
+            Evidence::None => {}
+        }
+        end = left.end(candidate);
+        replaced.insert_range(left.begin(candidate), end);
+    }
+    replaced
+}
+
+/// Where the bits of a sensitive instruction stand that is caught.
+fn candidates_of(page: &[u8; PAGE], caught: Caught) -> Offsets {
+    match caught {
+        Caught::Always => candidates::<false>(page),
+        Caught::MessageSecurity => candidates::<true>(page),
+    }
 }
 
 /// Where the bits of a sensitive instruction stand, those of the message-security assist among them if
@@ -369,11 +338,14 @@ struct Decoded {
     begins: Offsets,
     /// The other halfwords of instructions.
     inside: Offsets,
-    /// Halfwords between a BRAS and what it branches forward to.
-    stepped_over: Offsets,
 }
 
 impl Decoded {
+    const NOTHING: Self = Self {
+        begins: Offsets::NONE,
+        inside: Offsets::NONE,
+    };
+
     /// Enters the instruction at `offset`; tells its text, unless this decode ends here: at an opcode
     /// that is not assigned, at the end of the page, or where it was before.
     fn enter(&mut self, page: &[u8; PAGE], offset: usize) -> Option<[u8; 6]> {
@@ -390,13 +362,20 @@ impl Decoded {
         whole
     }
 
-    /// Follows control from an entry to everything that its instructions say they lead to.
-    fn follow(&mut self, page: &[u8; PAGE], entry: usize) {
+    /// Follows control from an entry to everything that its instructions say they lead to, as long as it
+    /// stays `within`.
+    fn follow(&mut self, page: &[u8; PAGE], entry: usize, within: &Offsets) {
+        if entry >= PAGE || !entry.is_multiple_of(2) {
+            return;
+        }
         let mut pending = Offsets::NONE;
         pending.insert(entry);
         while let Some(start) = pending.pop() {
             let mut offset = start;
-            while let Some(text) = (offset < PAGE).then(|| self.enter(page, offset)).flatten() {
+            while offset < PAGE && within.contains(offset) {
+                let Some(text) = self.enter(page, offset) else {
+                    break;
+                };
                 let next = next(&text);
                 let target = next
                     .distance()
@@ -407,14 +386,11 @@ impl Decoded {
                     pending.insert(target);
                 }
                 // The target of EXECUTE RELATIVE LONG is an instruction, wherever it stands.
-                if let Instruction::Exrl { ri2, .. } = decode(&text)
+                if opcode(&text) == EXECUTE_RELATIVE_LONG
+                    && let Instruction::Exrl { ri2, .. } = decode(&text)
                     && let Some(target) = at_distance(offset, ri2.bytes())
                 {
                     self.enter(page, target);
-                }
-                if let (Next::Over(_), target) = (next, target.unwrap_or(PAGE)) {
-                    self.stepped_over
-                        .insert_range(offset + length(text[0]), target);
                 }
                 if !next.is_sequential() {
                     break;
@@ -424,50 +400,70 @@ impl Decoded {
         }
     }
 
-    /// Decodes straight on from an entry, across every branch.
-    fn sweep(&mut self, page: &[u8; PAGE], entry: usize) {
-        let mut offset = entry;
-        while offset < PAGE && self.enter(page, offset).is_some() {
-            offset += length(page[offset]);
-        }
-    }
-}
-
-/// Whether a decode from `offset` meets an unconditional branch or the end of the page before it meets
-/// an opcode that is not assigned.
-fn goes_on(page: &[u8; PAGE], mut offset: usize) -> bool {
-    while let Some(text) = text(page, offset) {
-        if !assigned(&text) {
-            return false;
-        }
-        if !next(&text).is_sequential() {
-            return true;
-        }
-        offset += length(text[0]);
-    }
-    true
-}
-
-/// Whether decodes that begin anywhere in a stretch ahead of `site` show that an instruction begins
-/// there: no more of them may pass over it than end at it. Where none survives (what stands ahead is
-/// no code), nothing speaks against it.
-fn synchronises(page: &[u8; PAGE], site: usize) -> bool {
-    let (mut at, mut over) = (0, 0);
-    for start in (site.saturating_sub(FAR)..site).step_by(2) {
-        let mut offset = start;
-        while let Some(text) = (offset < site).then(|| text(page, offset)).flatten() {
-            if !assigned(&text) {
+    /// Decodes sequentially from an offset, up to what is known to be reached.
+    fn sequential(page: &[u8; PAGE], mut offset: usize, reached: &Self) -> Self {
+        let mut decoded = Self::NOTHING;
+        while offset < PAGE && !reached.begins.contains(offset) {
+            let Some(text) = decoded.enter(page, offset) else {
+                break;
+            };
+            if !next(&text).is_sequential() {
                 break;
             }
             offset += length(text[0]);
         }
-        match offset.cmp(&site) {
-            core::cmp::Ordering::Less => {}
-            core::cmp::Ordering::Equal => at += 1,
-            core::cmp::Ordering::Greater => over += 1,
-        }
+        decoded
     }
-    at >= over
+}
+
+/// What decodes say of a candidate that control is not known to reach.
+///
+/// Started in the wrong place, a decode of s390 code soon meets an unassigned opcode or falls into step. So of those that
+/// begin at each halfword ahead of a candidate, all that are left when they come to it agree, if what stands there is
+/// code. Data are behind an unconditional branch: no decode goes on there, and one must have come a long way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Evidence {
+    /// All of them end there: it is an instruction.
+    Begins,
+    /// All of them pass over it: it is inside of one.
+    Inside,
+    /// They disagree, or none has come far enough.
+    None,
+}
+
+/// What decodes say of the candidate at an offset.
+fn evidence(page: &[u8; PAGE], candidate: usize) -> Evidence {
+    let first = candidate.saturating_sub(FAR);
+    // Where the decode from each offset comes to, and how many instructions that takes; zero if it ends before.
+    let mut decodes = [(0, 0); FAR / 2];
+    // The longest that ends at the candidate, and the longest that passes over it.
+    let (mut at, mut over) = (0, 0);
+    for offset in (first..candidate).step_by(2).rev() {
+        let decode = match text(page, offset) {
+            Some(text) if assigned(&text) && next(&text).is_sequential() => {
+                let end = offset + length(text[0]);
+                if end < candidate {
+                    let (end, count) = decodes[(end - first) / 2];
+                    (end, if count == 0 { 0 } else { count + 1 })
+                } else {
+                    (end, 1)
+                }
+            }
+            _ => (offset, 0),
+        };
+        decodes[(offset - first) / 2] = decode;
+        let longest = if decode.0 == candidate {
+            &mut at
+        } else {
+            &mut over
+        };
+        *longest = decode.1.max(*longest);
+    }
+    match (at, over) {
+        (ENOUGH.., 0) => Evidence::Begins,
+        (0, ENOUGH..) => Evidence::Inside,
+        _ => Evidence::None,
+    }
 }
 
 /// The offset at a distance from another, if it is in the page.

@@ -138,7 +138,7 @@ pub fn end(machine: &'static Machine, vcpu: &Vcpu, reason: Reason, why: WaitStat
             psw.mask, psw.address
         ));
     }
-    log_watches(machine);
+    log_copies(machine);
     log_shadow(machine);
     let configuration = &machine.configuration;
     each_cpu(machine, |cpu| {
@@ -169,28 +169,17 @@ pub fn end(machine: &'static Machine, vcpu: &Vcpu, reason: Reason, why: WaitStat
     failure::stop(why)
 }
 
-/// Says how often pages had to be watched, and whether that left any count in doubt.
-fn log_watches(machine: &Machine) {
+/// Says how many pages are executed from copies, and how often control came to what was covered in them.
+fn log_copies(machine: &Machine) {
     let pages = &machine.configuration.pages;
-    let (mut events, mut doubtful) = (0u64, 0u64);
-    each_cpu(machine, |cpu| {
-        events += cpu.vcpu.watch.events;
-        doubtful += cpu.vcpu.watch.doubtful;
-    });
-    let watches = pages.watches.load(Ordering::Relaxed);
-    if watches != 0 {
-        let scans = pages.scans.load(Ordering::Relaxed);
+    let [scans, copied, uncovered] =
+        [&pages.scans, &pages.copied, &pages.uncovered].map(|count| count.load(Ordering::Relaxed));
+    if copied != 0 {
         defmt::info!(
-            "{=u64} of {=u64} scanned pages were watched, {=u64} events",
-            watches,
+            "{=u64} of {=u64} scanned pages were copied, {=u64} places uncovered",
+            copied,
             scans,
-            events
-        );
-    }
-    if doubtful != 0 {
-        defmt::warn!(
-            "{=u64} PER events met the clock comparator: the count may be short by a few instructions each",
-            doubtful
+            uncovered
         );
     }
 }

@@ -4,10 +4,8 @@
 //! execution and a store into an executed page are ours; what the guest's tables also refuse is its own.
 
 use crate::arch::address::{Absolute, Virtual};
-use crate::arch::bits::bit64;
-use crate::arch::control::asce::REAL_SPACE;
 use crate::arch::interruption::{Ending, ProgramInterruption as Exception, ending, is_access};
-use crate::arch::table::{TEID_ADDRESS, TEID_EXECUTION_PROTECTION, TEID_LOW_ADDRESS, TEID_STORE};
+use crate::arch::table::{TEID_ADDRESS, TEID_LOW_ADDRESS, TEID_PROTECTION, TEID_SPACE, TEID_STORE};
 use crate::guest::configuration::Configuration;
 use crate::guest::dat::{self, Access, Fault, Space, Translation};
 use crate::guest::delivery;
@@ -18,8 +16,8 @@ use crate::guest::schedule::{Opened, Step};
 use crate::guest::shadow;
 use crate::guest::storage::{self, Piece};
 use crate::guest::vcpu::{Text, Vcpu};
-use crate::guest::watch;
 use crate::insn::{self, Instruction};
+use core::sync::atomic::Ordering;
 
 /// The address of the instruction that has met an access exception; `None` if it was something else.
 ///
@@ -73,49 +71,28 @@ fn resolve<H: Hardware>(
     let teid = cpu.interruption.identification;
     let protection = cpu.interruption.code() == Exception::Protection.code();
     let at = Virtual(teid & TEID_ADDRESS & cpu.psw.address_mask());
-    let kind = teid & (TEID_EXECUTION_PROTECTION | bit64(60));
-    let executing = if protection {
-        kind == TEID_EXECUTION_PROTECTION
-    } else {
-        // A page that holds the instruction itself is missed by the instruction fetch first. In the
-        // secondary-space mode the same address of an operand is that of another page.
-        at == Virtual(cpu.psw.address).page()
-            && (!cpu.psw.dat() || teid & 3 == Space::of(cpu, Access::Execute) as u64)
-    };
-    let access = if executing {
+    // The hardware fetches instructions from the primary space, and accesses operands in the secondary one.
+    let access = if teid & TEID_SPACE == Space::Primary as u64 {
         Access::Execute
     } else if protection || teid & TEID_STORE != 0 {
         Access::Store
     } else {
         Access::Fetch
     };
-    let (translation, space) = if cpu.psw.dat() {
-        let space = match teid & 3 {
-            0 => Space::Primary,
-            2 => Space::Secondary,
-            _ => Space::Home,
-        };
+    let space = Space::of(cpu, access);
+    if protection && teid & TEID_PROTECTION == TEID_LOW_ADDRESS {
+        let space = if cpu.psw.dat() { space } else { Space::Primary };
+        return Err(Fault::low_address_protection(at, space));
+    }
+    let (translation, asce) = if cpu.psw.dat() {
         let asce = space.asce(cpu);
-        if protection && kind == TEID_LOW_ADDRESS {
-            return Err(Fault::low_address_protection(at, space));
-        }
         let found = dat::translate(cpu, configuration, hardware, asce, space, at, access)?;
-        (found, Some((space, asce)))
+        (found, Some(asce))
     } else {
-        if protection && kind == TEID_LOW_ADDRESS {
-            return Err(Fault::low_address_protection(at, Space::Primary));
-        }
         (Translation::untranslated(at), None)
     };
     let absolute = cpu.absolute(translation.real);
-    if let Err(fault) = storage::checked_absolute(configuration, absolute.page(), 4096) {
-        return Err(match space {
-            Some((space, _)) if access == Access::Fetch && translation.execution_protected => {
-                target_is_protected(cpu, configuration, hardware, at, space).unwrap_or(fault)
-            }
-            _ => fault,
-        });
-    }
+    storage::checked_absolute(configuration, absolute.page(), 4096)?;
     let state = configuration.pages.state(absolute);
     match (access, state) {
         (Access::Execute, PageState::Data) => {
@@ -129,12 +106,13 @@ fn resolve<H: Hardware>(
             if holds_text(cpu, configuration, hardware, absolute.page()) {
                 // The instruction stores into the page that it stands in, by whatever address.
                 scanner::open(configuration, hardware, absolute);
-                let mut opened = match cpu.sampling.step {
-                    Some(Step::Open(opened, _)) => opened,
-                    _ => Opened::default(),
-                };
+                let mut opened = cpu
+                    .sampling
+                    .step
+                    .map_or_else(Opened::default, |step| step.opened);
                 opened.add(absolute.page());
-                cpu.sampling.step = Some(Step::Open(opened, cpu.psw.address));
+                let at = cpu.psw.address;
+                cpu.sampling.step = Some(Step { opened, at });
                 cpu.due |= Due::CLOCK;
             } else {
                 scanner::store_into(configuration, hardware, absolute);
@@ -142,27 +120,10 @@ fn resolve<H: Hardware>(
         }
         _ => {}
     }
-    if access == Access::Execute && configuration.pages.watched(absolute) {
-        let place = match entry_of(cpu, configuration, hardware, at) {
-            Entry::At(offset) => Some(offset),
-            Entry::Carried(_) => None,
-        };
-        let identity = space.is_none_or(|(_, asce)| asce & REAL_SPACE != 0);
-        let page = absolute.page();
-        let enter = if watch::has_control(cpu) && at != cpu.watch.page() {
-            watch::reach
-        } else {
-            watch::enter
-        };
-        enter(cpu, configuration, hardware, at, page, place, identity);
-    } else if access == Access::Execute && at == cpu.watch.page() && watch::is_present(cpu) {
-        // It is another page now, or has changed: nothing in it is to be told.
-        watch::leave(cpu, configuration, hardware);
-    }
-    if let Some((_, asce)) = space {
+    if let Some(asce) = asce {
         shadow::fill(cpu, configuration, hardware, asce, at, &translation, access);
         let cycles = cpu.account.ticks(cpu.account.entered, hardware.clock());
-        cpu.fills.add(executing, cycles);
+        cpu.fills.add(access == Access::Execute, cycles);
     }
     Ok(None)
 }
@@ -221,22 +182,32 @@ fn holds_text<H: Hardware>(
         })
 }
 
-/// The exception of an EXECUTE whose target, in the page at `at`, may not be fetched as an instruction:
-/// the miss of the target's page has not told it from an operand's, and protection comes before addressing.
+/// Whether the instruction at the PSW's address, or the target that it executes, was covered: it is no more.
+///
+/// Another CPU may have uncovered it, or the page may have become another one, since this CPU met it. So whenever any
+/// of that has happened to any page the instruction is tried once more.
 #[cold]
-fn target_is_protected<H: Hardware>(
-    cpu: &Vcpu,
+pub(super) fn uncover<H: Hardware>(
+    cpu: &mut Vcpu,
     configuration: &Configuration,
-    hardware: &H,
-    at: Virtual,
-    space: Space,
-) -> Option<Fault> {
-    if space != Space::of(cpu, Access::Execute) {
-        return None;
+    hardware: &mut H,
+) -> bool {
+    let uncovered = configuration.pages.uncovered.load(Ordering::Acquire);
+    if core::mem::replace(&mut cpu.uncovered, uncovered) != uncovered
+        || shadow::stale(cpu, configuration)
+    {
+        return true;
     }
-    let text = storage::text(cpu, configuration, hardware).ok()?;
-    let target = target_of(cpu, &text.bytes)?;
-    (target.page() == at).then(|| Fault::execution_protection(at, space))
+    let here = Virtual(cpu.psw.address);
+    let target = storage::text(cpu, configuration, hardware);
+    let target = target.ok().and_then(|text| target_of(cpu, &text.bytes));
+    let mut places = [Some(here), target].into_iter().flatten();
+    let found = places.any(|at| {
+        let found = storage::resolve(cpu, configuration, hardware, at, 2, Access::Execute);
+        found.is_ok_and(|claim| scanner::uncover(configuration, hardware, claim.first.at))
+    });
+    cpu.uncovered = cpu.uncovered.wrapping_add(found.into());
+    found
 }
 
 /// The address of the target, if the instruction at the PSW's address is an EXECUTE.

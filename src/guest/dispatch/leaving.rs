@@ -10,28 +10,24 @@ use crate::guest::millicode;
 use crate::guest::schedule;
 use crate::guest::shadow;
 use crate::guest::vcpu::{CpuState, Vcpu};
-use crate::guest::watch;
 
 /// PSW bits of the guest that the hardware runs with.
 const MIRRORED: u64 = LIVE | psw::IO | psw::MACHINE_CHECK;
 
 /// What is more to do than to set the clock comparator.
-const SETTLED: Due = Due::ATTENTION
-    .with(Due::CONTROLS)
-    .with(Due::WATCH)
-    .with(Due::OPENED);
+const SETTLED: Due = Due::ATTENTION.with(Due::CONTROLS).with(Due::OPENED);
+
+/// PSW bits that the hardware always runs a guest with: its own clock must reach a guest that runs
+/// disabled, or no sample would ever fall into disabled code; and instructions and operands are in
+/// spaces of their own ([`shadow::Side`]).
+const MACHINE: u64 = psw::DAT | psw::EXTERNAL | psw::PROBLEM | psw::SECONDARY_SPACE;
 
 /// The real PSW that the guest runs under.
 #[must_use]
 #[inline]
 pub fn real_psw(cpu: &Vcpu) -> Psw {
-    let mirrored = if cpu.psw.dat() {
-        MIRRORED | psw::ADDRESS_SPACE
-    } else {
-        MIRRORED
-    };
     Psw {
-        mask: (cpu.psw.mask & mirrored) | cpu.real_mask,
+        mask: (cpu.psw.mask & MIRRORED) | MACHINE,
         address: cpu.psw.address,
     }
 }
@@ -49,22 +45,13 @@ pub fn leave<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
             if cpu.due.is_empty() {
                 return Next::Run;
             }
-        } else if is_settled(cpu, configuration) {
+        } else if cpu.due == Due::OPENED && !delivery::any_pending(cpu, configuration) {
+            // Nothing waits behind the masks that were opened.
             cpu.due.clear(Due::OPENED);
             return Next::Run;
         }
     }
     settle(cpu, configuration, hardware)
-}
-
-/// Whether all that is due turns out to be nothing: nothing waits behind the masks that were opened, and the
-/// watch goes on as it is.
-#[inline]
-fn is_settled(cpu: &Vcpu, configuration: &Configuration) -> bool {
-    let mut due = cpu.due;
-    due.clear(Due::WATCH);
-    (due.is_empty() || due == Due::OPENED && !delivery::any_pending(cpu, configuration))
-        && (due == cpu.due || watch::goes_on(cpu))
 }
 
 /// Does what is due before the firmware is left.
@@ -87,9 +74,6 @@ fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
         }
         if controls || shadow::stale(cpu, configuration) {
             shadow::load_controls(cpu, configuration, hardware);
-        }
-        if cpu.due.any(Due::WATCH) {
-            watch::look(cpu, configuration, hardware);
         }
         if next == Next::Run && cpu.due.any(Due::CLOCK | Due::SAMPLING) {
             schedule::arm(cpu, configuration, hardware);

@@ -9,7 +9,6 @@ use crate::guest::millicode::{Outcome, Performed};
 use crate::guest::shadow;
 use crate::guest::storage;
 use crate::guest::vcpu::Vcpu;
-use crate::guest::watch;
 use crate::insn::Operand;
 
 /// The bits of a prefix: a 31-bit address on an 8 KiB boundary.
@@ -51,7 +50,6 @@ pub(super) fn set<H: Hardware>(
         shadow::renew(cpu, configuration, hardware);
         return;
     }
-    watch::leave(cpu, configuration, hardware);
     cpu.prefix = prefix;
     cpu.due |= Due::CONTROLS;
 }

@@ -23,7 +23,6 @@ use crate::guest::shadow;
 use crate::guest::storage;
 use crate::guest::threads;
 use crate::guest::vcpu::{CpuState, Vcpu};
-use crate::guest::watch;
 use crate::insn::Operand;
 use core::sync::atomic::Ordering;
 
@@ -392,8 +391,6 @@ fn reset_cpu<H: Hardware>(
     orders: u32,
 ) {
     shadow::empty(cpu, configuration, hardware);
-    // The page that is watched is not the one in which the CPU goes on, and a watch slows every page.
-    watch::leave(cpu, configuration, hardware);
     mailbox.emergency.store(0, Ordering::Release);
     mailbox.external_call.store(0, Ordering::Release);
     if orders & order::CLEAR_RESET != 0 {

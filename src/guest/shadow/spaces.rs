@@ -1,25 +1,22 @@
 //! The address spaces in a CPU's DAT-on shadow, and how [`fill`] enters translations into them.
 //!
-//! A space is found by the guest's address-space-control element. It has units of the CPU's pool: one for
-//! each of its region and segment tables, and one for every four page tables. When there is no more
+//! A space is found by the guest's address-space-control element, and has two sides. It has units of the CPU's
+//! pool: one for each of its region and segment tables, and one for every four page tables. When there is no more
 //! room the space goes that was not used for the longest time, with all its units.
 
 use super::identity::identity_asce;
 use super::pool::{Pool, UNIT_LENGTH};
 use super::renewal::{Filled, forget_what_has_moved, renew_entries};
 use super::requests::Request;
-use super::watching::is_allowed;
-use super::{entry, stale};
+use super::{Side, entry, stale};
 use crate::arch::address::{Absolute, PAGE, Real, Virtual};
 use crate::arch::control::asce;
-use crate::arch::table::{
-    PTE_EXECUTION_PROTECTION, PTE_INVALID, PTE_PROTECTION, RTE_INVALID, STE_INVALID,
-};
+use crate::arch::table::{PTE_INVALID, PTE_PROTECTION, RTE_INVALID, STE_INVALID};
 use crate::guest::configuration::Configuration;
 use crate::guest::dat::{Access, Translation};
 use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
-use crate::guest::scanner::{self, PageState};
+use crate::guest::scanner;
 use crate::guest::vcpu::Vcpu;
 
 /// Spaces among which one is looked for.
@@ -32,8 +29,8 @@ pub(super) const SPACES: usize = 16 * WAYS;
 pub(super) struct Space {
     /// The guest's address-space-control element.
     guest: u64,
-    /// The shadow's; zero if there is no space here.
-    shadow: u64,
+    /// The shadow's, by [`Side`]; zeros if there is no space here.
+    shadow: [u64; 2],
     /// When it was last used, by [`Spaces::uses`].
     used: u64,
     /// The first one of its units.
@@ -93,7 +90,7 @@ fn place<H: Hardware>(
     let mut oldest = ways;
     for at in ways..ways + WAYS {
         let space = &mut spaces.spaces[at];
-        if space.guest == guest && space.shadow != 0 {
+        if space.guest == guest && space.shadow[0] != 0 {
             space.used = spaces.uses;
             return Some(at);
         }
@@ -117,28 +114,33 @@ fn create<H: Hardware>(
     drop_space(cpu, pool, hardware, at);
     let level = (guest & asce::DESIGNATION_TYPE) >> 2;
     cpu.shadow.spaces.spaces[at].used = cpu.shadow.spaces.uses;
-    let root = take_table(cpu, pool, hardware, at, level)?;
-    let kept = guest & (asce::DESIGNATION_TYPE | asce::PRIVATE_SPACE);
+    let kept = guest & (asce::DESIGNATION_TYPE | asce::PRIVATE_SPACE) | asce::TABLE_LENGTH;
+    let mut roots = [0; 2];
+    for root in &mut roots {
+        *root = take_table(cpu, pool, hardware, at, level)?.0 | kept;
+    }
     let space = &mut cpu.shadow.spaces.spaces[at];
     space.guest = guest;
-    space.shadow = root.0 | kept | asce::TABLE_LENGTH;
+    space.shadow = roots;
     Some(at)
 }
 
-/// The shadow's address-space-control element for the guest's. `None`: there is no room left.
+/// The shadow's address-space-control element for a side of the guest's. `None`: there is no room left.
 pub(super) fn space<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
     guest: u64,
+    side: Side,
 ) -> Option<u64> {
     if guest & asce::REAL_SPACE != 0 {
         // Low-address protection is not in effect in a private space, a real one included.
         let private = guest & asce::PRIVATE_SPACE;
-        return Some(identity_asce(configuration, usize::from(cpu.address)) | private);
+        let number = usize::from(cpu.address);
+        return Some(identity_asce(configuration, number, side) | private);
     }
     let at = place(cpu, configuration, hardware, guest)?;
-    Some(cpu.shadow.spaces.spaces[at].shadow)
+    Some(cpu.shadow.spaces.spaces[at].shadow[side as usize])
 }
 
 /// Drops a space, if there is one in this place: its units are free.
@@ -153,7 +155,7 @@ fn drop_space<H: Hardware>(cpu: &mut Vcpu, pool: Pool, hardware: &mut H, at: usi
         spaces.free = unit;
         unit = next;
     }
-    if space.shadow != 0 {
+    if space.shadow[0] != 0 {
         spaces.drops += 1;
         cpu.shadow.recent.lose();
         // It may be one of those that the hardware translates by.
@@ -176,7 +178,7 @@ fn take<H: Hardware>(cpu: &mut Vcpu, pool: Pool, hardware: &mut H, at: usize) ->
         } else {
             let others = spaces.spaces.iter().enumerate();
             let (oldest, _) = others
-                .filter(|&(other, space)| other != at && space.shadow != 0)
+                .filter(|&(other, space)| other != at && space.shadow[0] != 0)
                 .min_by_key(|(_, space)| space.used)?;
             drop_space(cpu, pool, hardware, oldest);
             continue;
@@ -308,28 +310,18 @@ pub fn fill<H: Hardware>(
     if access == Access::Execute && configuration.channels.present() {
         scanner::look_again(configuration, hardware, frame);
     }
-    let mut value = entry(configuration, usize::from(cpu.address), frame);
+    let side = Side::of(access);
+    let mut value = entry(configuration, usize::from(cpu.address), side, frame);
     if value & PTE_INVALID != 0 {
         return;
-    }
-    // Only who executes sees the copy; every other alias sees the original, until it executes too.
-    if access != Access::Execute && matches!(configuration.pages.state(frame), PageState::Copied(_))
-    {
-        value = hardware.real_of(frame).0 | PTE_PROTECTION | PTE_EXECUTION_PROTECTION;
-    }
-    if access == Access::Execute && is_allowed(cpu, configuration, frame, at) {
-        value &= !PTE_EXECUTION_PROTECTION;
     }
     if translation.protected {
         value |= PTE_PROTECTION;
     }
-    if translation.execution_protected {
-        value |= PTE_EXECUTION_PROTECTION;
-    }
     let origin = cpu.absolute(translation.entry);
     // Whoever needs more room than there is gets all of it.
     let table = loop {
-        match page_table(cpu, configuration, hardware, guest, at, origin) {
+        match page_table(cpu, configuration, hardware, guest, side, at, origin) {
             Some(table) => break table,
             None => empty(cpu, configuration, hardware),
         }
@@ -352,13 +344,14 @@ fn page_table<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
     guest: u64,
+    side: Side,
     address: Virtual,
     from: Absolute,
 ) -> Option<Real> {
     let pool = pool(cpu, configuration);
     let origin = Absolute(from.0 & !0x7FF);
     let at = place(cpu, configuration, hardware, guest)?;
-    let shadow = cpu.shadow.spaces.spaces[at].shadow;
+    let shadow = cpu.shadow.spaces.spaces[at].shadow[side as usize];
     let mut level = (shadow & asce::DESIGNATION_TYPE) >> 2;
     let mut table = Real(shadow & asce::ORIGIN);
     loop {
@@ -390,10 +383,13 @@ fn page_table<H: Hardware>(
     }
 }
 
-/// Every valid entry of a CPU's shadow: the guest's address-space-control element, the virtual address,
-/// and the entry.
+/// Every valid entry of a CPU's shadow: the guest's address-space-control element, the side, the virtual
+/// address, and the entry.
 #[cfg(test)]
-pub(super) fn valid_entries<H: Hardware>(cpu: &Vcpu, hardware: &H) -> Vec<(u64, Virtual, u64)> {
+pub(super) fn valid_entries<H: Hardware>(
+    cpu: &Vcpu,
+    hardware: &H,
+) -> Vec<(u64, Side, Virtual, u64)> {
     fn walk<H: Hardware>(
         hardware: &H,
         level: u64,
@@ -421,12 +417,16 @@ pub(super) fn valid_entries<H: Hardware>(cpu: &Vcpu, hardware: &H) -> Vec<(u64, 
     }
     let spaces = cpu.shadow.spaces.spaces.iter();
     let mut all = Vec::new();
-    for space in spaces.filter(|space| space.shadow != 0) {
-        let mut found = Vec::new();
-        let level = (space.shadow & asce::DESIGNATION_TYPE) >> 2;
-        let root = Real(space.shadow & asce::ORIGIN);
-        walk(hardware, level, root, 0, &mut found);
-        all.extend(found.iter().map(|&(at, entry)| (space.guest, at, entry)));
+    for space in spaces.filter(|space| space.shadow[0] != 0) {
+        for side in Side::BOTH {
+            let mut found = Vec::new();
+            let shadow = space.shadow[side as usize];
+            let level = (shadow & asce::DESIGNATION_TYPE) >> 2;
+            let root = Real(shadow & asce::ORIGIN);
+            walk(hardware, level, root, 0, &mut found);
+            let found = found.into_iter();
+            all.extend(found.map(|(at, entry)| (space.guest, side, at, entry)));
+        }
     }
     all
 }

@@ -1,7 +1,7 @@
 //! The opcode maps, against instructions that were assembled by name.
 
 use crate::insn::opcodes::opcode;
-use crate::insn::sensitive::{Sensitive, UNASSIGNED_4, UNASSIGNED_6};
+use crate::insn::sensitive::{differing, replace};
 use crate::insn::{assigned, length};
 
 /// One instruction of about every kind and column, as GNU as assembles it; the name is the one that the
@@ -156,29 +156,35 @@ fn text_shorter_than_its_opcode_is_not_assigned() {
 }
 
 #[test]
-fn the_replacements_are_unassigned_by_their_first_halfword_and_as_long_as_what_they_replace() {
-    for instruction in [
-        Sensitive::Epsw,
-        Sensitive::Stfle,
-        Sensitive::Tprot,
-        Sensitive::Pckmo,
-        Sensitive::Mvpg,
-        Sensitive::Sacf,
-        Sensitive::MessageSecurity(0x1E),
-        Sensitive::MessageSecurity(0x3F),
-    ] {
-        let original = (0..=u16::MAX)
-            .find(|&halfword| Sensitive::from_halfword(halfword) == Some(instruction));
-        let original = original.expect("each has a halfword").to_be_bytes();
-        let replacement = instruction.replacement().to_be_bytes();
-        assert_eq!(length(original[0]), length(replacement[0]));
-        assert!(assigned(&original));
+fn what_replaces_a_halfword_is_unassigned_by_itself_and_as_long_as_what_it_replaces() {
+    for original in 0..=u16::MAX {
+        let replacement = replace(original.into(), 8) as u16;
+        let [a, b] = replacement.to_be_bytes();
+        assert_eq!(length(original.to_be_bytes()[0]), length(a));
         for operands in [[0x00; 4], [0xFF; 4], [0x10, 0x10, 0x20, 0x20]] {
-            let [a, b, c, d] = operands;
-            assert!(!assigned(&[replacement[0], replacement[1], a, b, c, d]));
+            let [c, d, e, f] = operands;
+            assert!(!assigned(&[a, b, c, d, e, f]), "{original:04X}");
         }
     }
-    assert_ne!(UNASSIGNED_4, UNASSIGNED_6);
+}
+
+#[test]
+fn each_halfword_of_a_doubleword_is_replaced_by_itself() {
+    const DOUBLEWORD: u64 = 0x07FE_B98D_E501_4100;
+    for which in 0..16 {
+        let copied = replace(DOUBLEWORD, which);
+        assert_eq!(differing(DOUBLEWORD, copied), which);
+        for (n, unassigned) in [0x0000, 0xB9F3, 0xE5FF, 0xB9F3].into_iter().enumerate() {
+            let of = |doubleword: u64| doubleword >> (48 - 16 * n) & 0xFFFF;
+            let expected = if which >> n & 1 == 0 {
+                of(DOUBLEWORD)
+            } else {
+                unassigned
+            };
+            assert_eq!(of(copied), expected, "{which:04b}");
+        }
+    }
+    assert_eq!(differing(0x8000_0001_7FFF_0000, 0), 0b0111);
 }
 
 #[test]

@@ -3,7 +3,6 @@
 mod assignment;
 mod decoding;
 mod scanning;
-mod stretches;
 
 /// Text of up to six bytes, padded with zeros.
 fn padded(bytes: &[u8]) -> [u8; 6] {

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use crate::insn::length;
-use crate::insn::sensitive::{Caught, PAGE, Sensitive, Site, UNASSIGNED_4, UNASSIGNED_6, scan};
+use crate::insn::sensitive::{Caught, PAGE, Sensitive, replace, scan, scan_again};
+use crate::insn::{Offsets, assigned, length};
 
 /// STMG, LGR, AGHI; EPSW at 0E; RISBG; CLFI of B98D0012 at 18; JNE to 2E; LA of B2B0 at 22; STFLE at 26; IPM;
 /// at 2E BRASL; TPROT at 34; BCR 15,0; PCKMO at 3C; LMG; BR 14 at 46; NOPR; then the constants B98D0012 at 4A
@@ -19,10 +19,11 @@ const FUNCTION: [u8; 0x56] = [
 
 const EPSW: [u8; 4] = [0xB9, 0x8D, 0x00, 0x10];
 const NOPR: [u8; 2] = [0x07, 0x00];
-const LR: [u8; 2] = [0x18, 0x12];
 const LA: [u8; 4] = [0x41, 0x20, 0xF0, 0xA0];
 const LG: [u8; 6] = [0xE3, 0x10, 0xF0, 0xA0, 0x00, 0x04];
 const BR_14: [u8; 2] = [0x07, 0xFE];
+/// LA whose second halfword is no opcode.
+const LA_SIMPLE: [u8; 4] = [0x41, 0x20, 0x00, 0xA0];
 
 /// A page of zeros, which no instruction begins with, with `parts` at their offsets.
 fn page(parts: &[(usize, &[u8])]) -> [u8; PAGE] {
@@ -34,11 +35,20 @@ fn page(parts: &[(usize, &[u8])]) -> [u8; PAGE] {
     page
 }
 
-fn sites(page: &[u8; PAGE], entries: &[usize]) -> Vec<(usize, bool)> {
-    scan(page, entries, 0, Caught::Always)
-        .iter()
-        .map(|site| (site.offset, site.proved))
-        .collect()
+/// The stretches that are replaced when the page is entered at an offset.
+fn replaced(page: &[u8; PAGE], entry: usize) -> Vec<(usize, usize)> {
+    stretches(&scan(page, Some(entry), 0, Caught::Always))
+}
+
+fn stretches(offsets: &Offsets) -> Vec<(usize, usize)> {
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    for offset in offsets.iter() {
+        match found.last_mut() {
+            Some(last) if last.1 == offset => last.1 += 2,
+            _ => found.push((offset, offset + 2)),
+        }
+    }
+    found
 }
 
 #[test]
@@ -50,301 +60,346 @@ fn the_message_security_assist_is_seen_only_while_it_is_caught() {
     for (at, code) in (0..).step_by(4).zip(ASSIST) {
         page[at..at + 4].copy_from_slice(&[0xB9, code, 0x40, 0x24]);
     }
-    assert!(scan(&page, &[0], 0, Caught::Always).is_empty());
-    let found: Vec<Site> = scan(&page, &[0], 0, Caught::MessageSecurity)
-        .iter()
-        .collect();
-    let expected = (0..).step_by(4).zip(ASSIST).map(|(offset, code)| Site {
-        offset,
-        instruction: Sensitive::MessageSecurity(code),
-        proved: true,
-    });
-    assert_eq!(found, expected.collect::<Vec<_>>());
+    assert!(scan(&page, Some(0), 0, Caught::Always).is_empty());
+    let found = scan(&page, Some(0), 0, Caught::MessageSecurity);
+    let expected = (0..ASSIST.len() * 4).step_by(4);
+    assert!(found.iter().eq(expected));
 }
 
 #[test]
-fn a_page_without_the_bits_of_a_sensitive_instruction_has_no_sites() {
+fn a_page_without_the_bits_of_a_sensitive_instruction_is_as_it_is() {
     let page = page(&[(0, &LG), (6, &LA), (10, &BR_14)]);
-    let sites = scan(&page, &[0], 0, Caught::Always);
-    assert!(sites.is_empty() && sites.all_proved());
-    assert_eq!(sites.iter().count(), 0);
+    assert!(scan(&page, Some(0), 0, Caught::Always).is_empty());
 }
 
 #[test]
-fn an_instruction_is_proved_and_the_same_bits_in_an_operand_or_a_constant_are_not() {
+fn an_instruction_that_is_reached_is_replaced_alone_and_the_same_bits_in_an_operand_are_not() {
     let page = page(&[(0x100, &FUNCTION)]);
-    let site = |offset, instruction, proved| Site {
-        offset,
-        instruction,
-        proved,
-    };
-    let found: Vec<Site> = scan(&page, &[0x100], 0, Caught::Always).iter().collect();
+    let alone = |at| (at, at + 2);
     let expected = [
-        site(0x10E, Sensitive::Epsw, true),
-        site(0x11A, Sensitive::Epsw, false),
-        site(0x124, Sensitive::Stfle, false),
-        site(0x126, Sensitive::Stfle, true),
-        site(0x134, Sensitive::Tprot, true),
-        site(0x13C, Sensitive::Pckmo, true),
-        site(0x14A, Sensitive::Epsw, false),
+        alone(0x10E),
+        alone(0x126),
+        alone(0x134),
+        alone(0x13C),
+        // Behind the way back: with the constant in it, to the end of the page.
+        (0x148, PAGE),
     ];
-    assert_eq!(found, expected);
+    assert_eq!(replaced(&page, 0x100), expected);
 }
 
 #[test]
-fn only_proved_sites_are_replaced_and_operands_are_kept() {
-    let original = page(&[(0x100, &FUNCTION)]);
-    let mut copy = original;
-    scan(&original, &[0x100], 0, Caught::Always).replace_in(&mut copy);
-    let mut expected = original;
-    for (offset, halfword) in [
-        (0x10E, UNASSIGNED_4),
-        (0x126, UNASSIGNED_4),
-        (0x134, UNASSIGNED_6),
-        (0x13C, UNASSIGNED_4),
-    ] {
-        expected[offset..offset + 2].copy_from_slice(&halfword.to_be_bytes());
-    }
-    assert_eq!(copy, expected);
-}
-
-#[test]
-fn an_entry_that_is_odd_or_outside_the_page_proves_and_refutes_nothing() {
-    let page = page(&[(0x100, &FUNCTION)]);
-    let none: Vec<_> = scan(&page, &[], 0, Caught::Always).iter().collect();
-    let odd: Vec<_> = scan(&page, &[1, 0x101, PAGE, usize::MAX], 0, Caught::Always)
-        .iter()
-        .collect();
-    assert_eq!(none, odd);
-}
-
-#[test]
-fn a_candidate_is_refuted_when_more_decodes_pass_over_it_than_end_at_it() {
-    // LLILF with EPSW's bits as its immediate value, again and again; control is somewhere else.
+fn code_that_nobody_is_known_to_come_to_is_told_from_its_operands_if_there_is_enough_of_it() {
+    let function = |instructions: &[&[u8]], last: &[u8]| {
+        let mut page = [0; PAGE];
+        page[0x100..0x102].copy_from_slice(&BR_14);
+        let code = [&instructions.concat(), last, &BR_14].concat();
+        page[0x200..0x200 + code.len()].copy_from_slice(&code);
+        replaced(&page, 0x100)
+    };
+    let eight: [&[u8]; 8] = [&LA_SIMPLE; 8];
+    assert_eq!(function(&eight, &EPSW), [(0x220, 0x222)]);
     let immediate = [0xC0, 0x0F, 0xB9, 0x8D, 0x00, 0x23];
-    let parts: Vec<(usize, &[u8])> = (0..40).map(|n| (0x200 + 6 * n, &immediate[..])).collect();
-    let page = page(&parts);
-    let last = sites(&page, &[]).last().copied();
-    assert_eq!(last, Some((0x200 + 6 * 39 + 2, false)));
+    assert_eq!(function(&eight, &immediate), []);
+    // Less of it, or data behind a branch, tells nothing.
+    let covered = [(0, 0x100), (0x102, PAGE)];
+    assert_eq!(function(&eight[..7], &EPSW), covered[1..]);
+    let branch: [&[u8]; 9] = core::array::from_fn(|n| if n == 5 { &BR_14[..] } else { &LA_SIMPLE });
+    assert_eq!(function(&branch, &immediate), covered[1..]);
 }
 
 #[test]
-fn a_branch_backward_proves_what_stands_before_the_entry() {
-    // EPSW, BR 14 at 100; entry at 200: JNE -100, BR 14.
-    let jne = [0xA7, 0x74, 0xFF, 0x80];
+fn a_stretch_is_covered_as_far_to_both_sides_as_nothing_is_known_to_be_executed() {
     let page = page(&[
-        (0x100, &EPSW),
-        (0x104, &BR_14),
-        (0x200, &jne),
+        (0x100, &NOPR),
+        (0x102, &BR_14),
+        (0x200, &EPSW),
         (0x204, &BR_14),
+        (0x300, &NOPR),
+        (0x302, &BR_14),
     ]);
-    assert_eq!(sites(&page, &[0x200]), [(0x100, true)]);
-    // JNOP, the same with a mask of zero, leads nowhere.
-    let mut never = page;
-    never[0x201] = 0x04;
-    // Nothing speaks against it then, and the decode goes on behind it.
-    assert_eq!(sites(&never, &[0x200]), [(0x100, true)]);
-    // It does not where no return follows.
-    never[0x104..0x106].fill(0);
-    assert_eq!(sites(&never, &[0x200]), [(0x100, false)]);
+    assert_eq!(replaced(&page, 0x100), [(0x104, PAGE)]);
+    assert_eq!(replaced(&page, 0x300), [(0, 0x300)]);
+    assert_eq!(replaced(&page, 0x200), [(0x200, 0x202)]);
+    // A branch tells where else control goes: JNE 300 at 100.
+    let mut branch = page;
+    branch[0x100..0x106].copy_from_slice(&[0xA7, 0x74, 0x01, 0x00, 0x07, 0xFE]);
+    assert_eq!(replaced(&branch, 0x100), [(0x106, 0x300)]);
 }
 
 #[test]
-fn constants_that_bras_steps_over_are_not_instructions() {
-    // BRAS 13,*+8; B98D0010; LG; EPSW; BR 14: the constant goes on as code does, and yet is none.
+fn nothing_is_assumed_behind_an_unconditional_branch_and_behind_a_bras_that_goes_forward() {
+    // BRAS 13,*+8; B98D0010; LG; EPSW; BR 14.
     let bras = [0xA7, 0xD5, 0x00, 0x04];
     let code: [&[u8]; 5] = [&bras, &EPSW, &LG, &EPSW, &BR_14];
-    let stepped_over = page(&[(0, &code.concat())]);
-    assert_eq!(sites(&stepped_over, &[0]), [(4, false), (14, true)]);
+    let page = page(&[(0x10, &code.concat())]);
+    assert_eq!(replaced(&page, 0x10), [(0x14, 0x18), (0x1E, 0x20)]);
     // Unless something else branches there: JNE *-4 in the place of the first four bytes of LG.
-    let mut reached = stepped_over;
-    reached[8..14].copy_from_slice(&[0xA7, 0x74, 0xFF, 0xFE, 0x18, 0x12]);
-    assert_eq!(sites(&reached, &[0]), [(4, true), (14, true)]);
+    let mut reached = page;
+    reached[0x18..0x1E].copy_from_slice(&[0xA7, 0x74, 0xFF, 0xFE, 0x18, 0x12]);
+    assert_eq!(replaced(&reached, 0x10), [(0x14, 0x16), (0x1E, 0x20)]);
 }
 
 #[test]
-fn two_entries_that_disagree_leave_a_candidate_unproved() {
-    // CLFI 0,B98D0012 entered at its beginning, and two bytes further by a jump into it.
-    let clfi = [0xC2, 0x0F, 0xB9, 0x8D, 0x00, 0x12];
-    let page = page(&[(0x10, &clfi), (0x16, &BR_14)]);
-    assert_eq!(sites(&page, &[0x10]), [(0x12, false)]);
-    assert_eq!(sites(&page, &[0x12]), [(0x12, true)]);
-    assert_eq!(sites(&page, &[0x10, 0x12]), [(0x12, false)]);
-    assert_eq!(sites(&page, &[0x12, 0x10]), [(0x12, false)]);
+fn an_unassigned_opcode_ends_what_is_reached() {
+    let page = page(&[(0x10, &LG), (0x16, &[0xB9, 0xF3, 0, 0]), (0x1A, &EPSW)]);
+    assert_eq!(replaced(&page, 0x10), [(0x16, PAGE)]);
 }
 
 #[test]
-fn the_next_function_is_proved_when_its_code_goes_on_and_a_constant_is_not() {
-    let function = page(&[(0, &BR_14), (2, &NOPR), (4, &EPSW), (8, &LG), (14, &BR_14)]);
-    assert_eq!(sites(&function, &[0]), [(4, true)]);
-    let constant = page(&[(0, &BR_14), (2, &NOPR), (4, &EPSW), (8, &[0; 8])]);
-    assert_eq!(sites(&constant, &[0]), [(4, false)]);
-}
-
-#[test]
-fn an_unassigned_opcode_ends_what_an_entry_proves() {
-    let page = page(&[
-        (0, &LG),
-        (6, &[0xB9, 0xF3, 0, 0]),
-        (10, &EPSW),
-        (14, &[0; 8]),
-    ]);
-    assert_eq!(sites(&page, &[0]), [(10, false)]);
-}
-
-#[test]
-fn code_that_no_entry_reaches_is_proved_by_decodes_that_fall_into_step() {
-    // A function of 140 bytes before EPSW; the entry is far behind it and leads nowhere near.
-    let mut code = Vec::new();
-    while code.len() < 140 {
-        for instruction in [
-            &LG[..],
-            &LR,
-            &LA,
-            &[0xB9, 0x04, 0x00, 0x23],
-            &LG,
-            &[0xA7, 0x19, 0x00, 0x01],
-        ] {
-            code.extend_from_slice(instruction);
-        }
+fn an_entry_that_is_odd_or_outside_the_page_tells_nothing() {
+    let page = page(&[(0x100, &FUNCTION)]);
+    let none = scan(&page, None, 0, Caught::Always);
+    for entry in [1, 0x101, PAGE, usize::MAX] {
+        assert_eq!(scan(&page, Some(entry), 0, Caught::Always), none);
     }
-    let site = 0x200 + code.len();
-    let whole = page(&[
-        (0x200, &code),
-        (site, &EPSW),
-        (site + 4, &LG),
-        (site + 10, &BR_14),
-        (0x800, &BR_14),
-    ]);
-    assert_eq!(sites(&whole, &[0x800]), [(site, true)]);
-    // Less code than the rule asks for.
-    let less = 0x200 + 40;
-    let short = page(&[
-        (0x200, &code[..40]),
-        (less, &EPSW),
-        (less + 4, &BR_14),
-        (0x800, &BR_14),
-    ]);
-    assert_eq!(sites(&short, &[0x800]), [(less, false)]);
-    // The same bits as the immediate value of CLFI: every decode passes over them.
-    let clfi = page(&[
-        (0x200, &code),
-        (site, &[0xC2, 0x0F]),
-        (site + 2, &EPSW),
-        (site + 6, &BR_14),
-    ]);
-    assert_eq!(sites(&clfi, &[0x800]), [(site + 2, false)]);
 }
 
 #[test]
-fn a_site_whose_operands_are_on_the_next_page_needs_only_its_first_halfword() {
+fn an_instruction_whose_operands_are_on_the_next_page_needs_only_its_first_halfword() {
     let page = page(&[(4088, &LG), (4094, &[0xE5, 0x01])]);
-    let found: Vec<Site> = scan(&page, &[4088], 0, Caught::Always).iter().collect();
-    assert_eq!(
-        found,
-        [Site {
-            offset: 4094,
-            instruction: Sensitive::Tprot,
-            proved: true
-        }]
-    );
+    assert_eq!(replaced(&page, 4088), [(4094, 4096)]);
 }
 
 #[test]
-fn bytes_of_an_instruction_that_began_on_the_page_before_are_no_site() {
+fn bytes_of_an_instruction_that_began_on_the_page_before_are_not_replaced() {
     let page = page(&[(0, &EPSW[..2]), (2, &EPSW), (6, &BR_14)]);
-    let found: Vec<_> = scan(&page, &[], 2, Caught::Always)
-        .iter()
-        .map(|site| (site.offset, site.proved))
-        .collect();
-    assert_eq!(found, [(0, false), (2, true)]);
+    let found = scan(&page, None, 2, Caught::Always);
+    assert_eq!(stretches(&found), [(2, 4)]);
 }
 
 #[test]
-fn a_page_full_of_candidates_is_classed_without_losing_one() {
+fn what_could_follow_from_the_page_before_is_not_covered_but_its_sensitive_instructions_are_caught()
+{
+    // LG, LA, EPSW, BR 14; and behind it what nobody is known to come to.
+    let page = page(&[
+        (0, &[0xE3, 0x10, 0x00, 0xA0, 0x00, 0x04]),
+        (6, &LA_SIMPLE),
+        (10, &EPSW),
+        (14, &BR_14),
+        (0x20, &EPSW),
+        (0x100, &BR_14),
+    ]);
+    assert_eq!(replaced(&page, 0x100), [(10, 12), (16, 0x100)]);
+    // The immediate value of LLILF, which one of the three takes for an instruction.
+    let immediate = page_of_immediates();
+    let found = replaced(&immediate, 0x100);
+    assert!(found.iter().all(|stretch| stretch.0 >= 6), "{found:x?}");
+}
+
+/// LLILF with EPSW's bits as its immediate value, and BR 14.
+fn page_of_immediates() -> [u8; PAGE] {
+    page(&[
+        (0, &[0xC0, 0x0F, 0xB9, 0x8D, 0x00, 0x23]),
+        (6, &BR_14),
+        (0x100, &BR_14),
+    ])
+}
+
+#[test]
+fn a_page_full_of_candidates_is_told_apart_from_its_operands() {
     let mut page = [0; PAGE];
     for pair in page.as_chunks_mut::<2>().0 {
         *pair = [0xB9, 0x28];
     }
     // PCKMO with the same bits as its operand: every second halfword is an instruction.
-    let found = sites(&page, &[0]);
-    assert_eq!(found.len(), PAGE / 2);
-    assert!(
-        found
-            .iter()
-            .all(|&(offset, proved)| proved == (offset % 4 == 0))
-    );
+    let found = scan(&page, Some(0), 0, Caught::Always);
+    assert!(found.iter().eq((0..PAGE).step_by(4)));
 }
 
-/// A run of instructions with their lengths as the architecture gives them, drawn from a few opcodes.
-fn instructions() -> impl Strategy<Value = Vec<Vec<u8>>> {
-    let register = 0_u8..16;
-    let one = (0_usize..5, register, any::<u16>()).prop_map(|(kind, register, operand)| {
+#[test]
+fn what_follows_from_a_place_that_was_covered_is_as_it_is_and_the_rest_of_the_stretch_is_not() {
+    // BR 14 at 100; two functions with EPSW at 200 and 300, and data between them.
+    let page = page(&[
+        (0x100, &BR_14),
+        (0x200, &EPSW),
+        (0x204, &BR_14),
+        (0x280, &EPSW),
+        (0x300, &LG),
+        (0x306, &EPSW),
+        (0x30A, &BR_14),
+    ]);
+    let first = scan(&page, Some(0x100), 0, Caught::Always);
+    assert_eq!(stretches(&first), [(0x102, PAGE)]);
+    let second = scan_again(&page, &first, 0x300, Caught::Always);
+    // Behind 30C there is nothing to cover.
+    assert_eq!(stretches(&second), [(0x102, 0x300), (0x306, 0x308)]);
+    let third = scan_again(&page, &second, 0x200, Caught::Always);
+    let expected = [(0x200, 0x202), (0x206, 0x300), (0x306, 0x308)];
+    assert_eq!(stretches(&third), expected);
+}
+
+/// A piece of a page of real code: an instruction, or data behind an unconditional branch.
+#[derive(Clone, Debug)]
+enum Piece {
+    Instruction(Vec<u8>),
+    /// A conditional or unconditional relative branch to a piece of this number.
+    Branch(bool, usize),
+    /// BR 14, and data behind it.
+    Return(Vec<u16>),
+}
+
+fn piece() -> impl Strategy<Value = Piece> {
+    let halfword = || {
+        prop_oneof![
+            Just(0xB98D_u16),
+            Just(0xB2B0),
+            Just(0xE501),
+            Just(0xC00F),
+            any::<u16>()
+        ]
+    };
+    let instruction = (0_usize..8, 0_u8..16, halfword()).prop_map(|(kind, register, operand)| {
         let [high, low] = operand.to_be_bytes();
-        match kind {
+        Piece::Instruction(match kind {
             0 => vec![0x18, register],
             1 => vec![0x41, register, high, low],
-            2 => vec![0xC2, 0x0F, high, low, low, high],
-            3 => vec![0xE3, register, high, low, 0x00, 0x04],
+            2 => vec![0xC0, 0x0F, high, low, low, high],
+            3 => vec![0xC0, 0x0F, low, high, high, low],
+            4 => vec![0xE3, register, high, low, 0x00, 0x04],
+            5 => vec![0xE5, 0x01, high, low, low, high],
+            6 => vec![0xB2, 0xB0, high, low],
             _ => vec![0xB9, 0x8D, 0x00, register],
-        }
+        })
     });
-    proptest::collection::vec(one, 1..1200)
+    prop_oneof![
+        6 => instruction,
+        1 => (any::<bool>(), any::<usize>()).prop_map(|(always, to)| Piece::Branch(always, to)),
+        1 => proptest::collection::vec(halfword(), 0..12).prop_map(Piece::Return),
+    ]
+}
+
+/// A page of such code, and where its instructions begin. It begins with the end of an instruction of the page
+/// before, and plain code.
+fn laid_out(carried: usize, pieces: &[Piece]) -> ([u8; PAGE], Vec<usize>) {
+    let mut page = [0; PAGE];
+    let mut at = carried;
+    page[..carried].fill(0x41);
+    for _ in 0..4 {
+        page[at..at + 4].copy_from_slice(&LA);
+        at += 4;
+    }
+    let mut begins: Vec<usize> = (carried..at).step_by(4).collect();
+    let mut branches = Vec::new();
+    for piece in pieces {
+        if at + 40 > PAGE {
+            break;
+        }
+        begins.push(at);
+        match piece {
+            Piece::Instruction(bytes) => {
+                page[at..at + bytes.len()].copy_from_slice(bytes);
+                at += bytes.len();
+            }
+            Piece::Branch(always, to) => {
+                page[at..at + 2].copy_from_slice(&[0xA7, if *always { 0xF4 } else { 0x74 }]);
+                branches.push((at, *to));
+                at += 4;
+            }
+            Piece::Return(data) => {
+                page[at..at + 2].copy_from_slice(&BR_14);
+                at += 2;
+                for halfword in data {
+                    page[at..at + 2].copy_from_slice(&halfword.to_be_bytes());
+                    at += 2;
+                }
+            }
+        }
+    }
+    begins.push(at);
+    page[at..at + 2].copy_from_slice(&BR_14);
+    for (at, to) in branches {
+        let distance = (begins[to % begins.len()] as i64 - at as i64) / 2;
+        page[at + 2..at + 4].copy_from_slice(&(distance as i16).to_be_bytes());
+    }
+    (page, begins)
+}
+
+/// Executes from an offset on until control leaves the page or is lost, and learns as the machine does.
+fn execute(page: &[u8; PAGE], replaced: &mut Offsets, mut at: usize, taken: &[bool]) {
+    for &taken in taken {
+        let length = length(page[at]);
+        let halfword = u16::from_be_bytes([page[at], page[at + 1]]);
+        let sensitive = Sensitive::from_halfword(halfword).is_some();
+        if replaced.contains(at) {
+            if !sensitive {
+                *replaced = scan_again(page, replaced, at, Caught::Always);
+                assert!(!replaced.contains(at), "{at:X} stays covered");
+            }
+        } else {
+            assert!(!sensitive, "{at:X} is executed");
+        }
+        if !sensitive {
+            let whole = (at..at + length).step_by(2);
+            let spoilt = whole.filter(|&at| {
+                let halfword = u64::from_be_bytes([0, 0, 0, 0, 0, 0, page[at], page[at + 1]]);
+                replaced.contains(at) && replace(halfword, 8) != halfword
+            });
+            let spoilt = spoilt.count();
+            assert_eq!(
+                spoilt, 0,
+                "the instruction at {at:X} is not what stands there"
+            );
+        }
+        let branch = page[at] == 0xA7;
+        at = match halfword {
+            0x07FE => return,
+            0xA7F4 | 0xA774 if branch && (taken || halfword == 0xA7F4) => {
+                let distance = i16::from_be_bytes([page[at + 2], page[at + 3]]);
+                (at as i64 + 2 * i64::from(distance)) as usize
+            }
+            _ => at + length,
+        };
+    }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 256 }))]
 
     #[test]
-    fn a_random_page_is_classed_and_only_candidates_are_replaced(
-        seed in proptest::collection::vec(any::<u16>(), PAGE / 2),
+    fn code_is_executed_as_it_stands_but_for_what_is_sensitive_however_control_comes_to_it(
+        carried in 0_usize..3,
+        pieces in proptest::collection::vec(piece(), 1..900),
+        entries in proptest::collection::vec((any::<usize>(), proptest::collection::vec(any::<bool>(), 40)), 1..40),
+    ) {
+        let (page, begins) = laid_out(2 * carried, &pieces);
+        let mut replaced = None;
+        for (entry, taken) in entries {
+            // Every third time it comes from the page before.
+            let at = begins[if entry % 3 == 0 { 0 } else { entry % begins.len() }];
+            let replaced = replaced.get_or_insert_with(|| scan(&page, Some(at), 0, Caught::Always));
+            execute(&page, replaced, at, &taken);
+        }
+    }
+
+    #[test]
+    fn every_candidate_of_a_random_page_is_replaced_or_inside_what_may_be_executed(
+        halfwords in proptest::collection::vec(any::<u16>(), PAGE / 2),
         planted in proptest::collection::vec((0_usize..PAGE / 2, 0_usize..6), 0..60),
-        entries in proptest::collection::vec(0_usize..PAGE + 10, 0..8),
+        entry in proptest::option::of(0_usize..PAGE + 10),
         carried in 0_usize..3,
     ) {
         let mut page = [0; PAGE];
-        for (pair, halfword) in page.as_chunks_mut::<2>().0.iter_mut().zip(seed) {
+        for (pair, halfword) in page.as_chunks_mut::<2>().0.iter_mut().zip(halfwords) {
             *pair = halfword.to_be_bytes();
         }
         for (index, which) in planted {
             let halfword = [0xB98D_u16, 0xB2B0, 0xE501, 0xB928, 0xB92E, 0xB93F][which];
             page[index * 2..index * 2 + 2].copy_from_slice(&halfword.to_be_bytes());
         }
-        let scanned = scan(&page, &entries, carried * 2, Caught::MessageSecurity);
-        let always = scan(&page, &entries, carried * 2, Caught::Always);
-        let expected = scanned
-            .iter()
-            .filter(|site| !matches!(site.instruction, Sensitive::MessageSecurity(_)))
-            .map(|site| site.offset);
-        prop_assert!(always.iter().map(|site| site.offset).eq(expected));
-        let mut copy = page;
-        scanned.replace_in(&mut copy);
-        let sites: Vec<Site> = scanned.iter().collect();
+        let found = scan(&page, entry, carried * 2, Caught::MessageSecurity);
         for offset in (0..PAGE).step_by(2) {
-            let halfword = u16::from_be_bytes([page[offset], page[offset + 1]]);
-            let site = sites.iter().find(|site| site.offset == offset);
-            prop_assert_eq!(site.map(|site| site.instruction), Sensitive::from_halfword(halfword));
-            let changed = copy[offset..offset + 2] != page[offset..offset + 2];
-            prop_assert_eq!(changed, site.is_some_and(|site| site.proved));
-        }
-    }
-
-    #[test]
-    fn straight_code_is_told_apart_from_its_operands_without_an_error(code in instructions()) {
-        let mut page = [0; PAGE];
-        let mut begins = Vec::new();
-        let mut offset = 0;
-        for instruction in code {
-            assert_eq!(length(instruction[0]), instruction.len());
-            let end = PAGE.min(offset + instruction.len());
-            if offset < end {
-                page[offset..end].copy_from_slice(&instruction[..end - offset]);
-                begins.push(offset);
+            let sensitive = Sensitive::from_halfword(u16::from_be_bytes([page[offset], page[offset + 1]]));
+            if sensitive.is_none() || found.contains(offset) {
+                continue;
             }
-            offset += instruction.len();
-        }
-        for (offset, proved) in sites(&page, &[0]) {
-            prop_assert_eq!(proved, begins.contains(&offset), "at {:04X}", offset);
+            // An instruction that begins before it, or the page before, has it.
+            let inside = offset < 4 || [2, 4].into_iter().any(|back| {
+                let before = offset - back;
+                let halfword = u16::from_be_bytes([page[before], page[before + 1]]);
+                let executed = !found.contains(before) || Sensitive::from_halfword(halfword).is_some();
+                length(page[before]) > back && executed && assigned(&page[before..])
+            });
+            prop_assert!(inside, "{offset:X}");
         }
     }
 }

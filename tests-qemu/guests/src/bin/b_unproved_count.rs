@@ -1,5 +1,5 @@
 //! Code whose sensitive instructions cannot be known beforehand, with data of the same bits between its
-//! parts, has as many instructions as it performs: the machine that watches it does not count itself.
+//! parts, has as many instructions as it performs: what the machine does to find out is not counted.
 //!
 //! Sixteen blocks of a page: each calls a piece by an address in a register, and the piece holds an
 //! EXTRACT PSW. The sixteenth block begins the next round.
