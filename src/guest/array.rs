@@ -315,6 +315,10 @@ impl Hardware for ArrayMachine {
         }
     }
 
+    fn end_of_text(&mut self, _at: Absolute) {
+        // Nothing here is kept of instructions.
+    }
+
     fn invalidate_page(&mut self, table: Real, page: Virtual) {
         let entry = table.offset((page.0 >> 12 & 0xFF) * 8);
         self.hsa_store(entry, self.hsa_load(entry) | PTE_INVALID);

@@ -144,6 +144,8 @@ pub trait Hardware {
     /// The real address by which DAT reaches an absolute page: real 0-1FFF is the machine's own
     /// prefix area, so absolute 0-1FFF lies behind the machine's prefix.
     fn real_of(&self, at: Absolute) -> Real;
+    /// The page at `at`, from which instructions were fetched, is about to be stored into.
+    fn end_of_text(&mut self, at: Absolute);
     /// INVALIDATE PAGE TABLE ENTRY: sets the invalid bit of the entry of `page` in the page table
     /// at `table` and purges the translation on every CPU.
     fn invalidate_page(&mut self, table: Real, page: Virtual);

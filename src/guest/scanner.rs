@@ -345,6 +345,9 @@ fn make_data<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: A
         let page = (at.0 / PAGE) as u32 + 1;
         let _ = owner.compare_exchange(page, 0, Ordering::Relaxed, Ordering::Relaxed);
     }
+    if state == TEXT {
+        hardware.end_of_text(at);
+    }
     pages.set(at, DATA);
     shadow::page_changed(configuration, hardware, at);
 }

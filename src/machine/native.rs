@@ -292,6 +292,19 @@ impl Hardware for Native {
         }
     }
 
+    /// QEMU keeps what it has translated of a page until its bytes are stored into, and every store into the page
+    /// is slow as long as there is any of it. QEMU 7.2 does not notice when a long MOVE stores more than the first
+    /// byte of it, as when a control program clears the page for somebody else. So each doubleword is stored once, as it
+    /// is.
+    fn end_of_text(&mut self, at: Absolute) {
+        for offset in (0..PAGE).step_by(8) {
+            let at = at.offset(offset);
+            let value = self.load_u64(at);
+            // A device that stores something else at this moment has stored.
+            let _ = self.compare_and_swap_u64(at, value, value);
+        }
+    }
+
     fn invalidate_page(&mut self, table: Real, page: Virtual) {
         // SAFETY: the shadow gives only origins of its own page tables.
         unsafe { instruction::ipte(table.0, page.0) };
