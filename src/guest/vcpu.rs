@@ -137,6 +137,11 @@ impl KeptPage {
         at.page().0 | (mask >> 45) & 6 | (mask >> 58) & 1
     }
 
+    /// Whether it was translated with DAT on, in another space than the home space.
+    const fn is_of_program(&self) -> bool {
+        self.key & 1 != 0 && self.key & 6 != 6
+    }
+
     /// The page, and bits 5, 16 and 17 of a PSW that it was translated under: DAT mode and
     /// address-space control.
     #[must_use]
@@ -168,8 +173,10 @@ const TEXT_PAGES: usize = 8;
 /// Pages whose translations are kept.
 #[derive(Debug)]
 pub struct KeptPages {
-    /// What they were translated under besides the PSW: control registers 0, 1, 7 and 13, and the prefix.
-    under: [u64; 5],
+    /// What all of them were translated under besides the PSW: control registers 0 and 13, and the prefix.
+    under: [u64; 3],
+    /// What those of the primary and the secondary space were: control registers 1 and 7.
+    programs: [u64; 2],
     /// Pages of instruction text as last translated, by the rightmost bits of the page number:
     /// a control program masks interruptions in many places.
     pub text: [KeptPage; TEXT_PAGES],
@@ -184,7 +191,8 @@ impl KeptPages {
     /// No pages.
     const fn none() -> Self {
         Self {
-            under: [0; 5],
+            under: [0; 3],
+            programs: [0; 2],
             text: [KeptPage::NONE; TEXT_PAGES],
             operands: [const { Cell::new(KeptPage::NONE) }; 3],
             real: [KeptPage::NONE; 2],
@@ -216,6 +224,16 @@ impl KeptPages {
         kept
     }
 
+    /// Forgets the pages of the primary and the secondary space.
+    fn forget_programs(&mut self) {
+        let operands = self.operands.iter_mut().map(Cell::get_mut);
+        for page in self.text.iter_mut().chain(&mut self.real).chain(operands) {
+            if page.is_of_program() {
+                page.key = u64::MAX;
+            }
+        }
+    }
+
     fn forget(&mut self) {
         self.text = Self::none().text;
         self.operands = Self::none().operands;
@@ -235,8 +253,6 @@ pub struct Vcpu {
     pub due: Due,
     /// The translations that are kept for millicode.
     pub kept: KeptPages,
-    /// Those that were put aside when the controls that they were made under last changed.
-    aside: KeptPages,
     /// Control registers as the guest loaded them.
     pub control: [u64; 16],
     /// The prefix, a multiple of 8192.
@@ -295,7 +311,6 @@ impl Vcpu {
             psw: Psw::default(),
             due: Due::ATTENTION | Due::CONTROLS | Due::CLOCK | Due::SAMPLING,
             kept: KeptPages::none(),
-            aside: KeptPages::none(),
             control: [0; 16],
             prefix: 0,
             address,
@@ -376,39 +391,28 @@ impl Vcpu {
     /// Forgets all translations that were kept: tables may have changed.
     pub fn forget_translations(&mut self) {
         self.kept.forget();
-        self.forget_what_is_aside();
     }
 
-    /// Forgets what was put aside.
-    pub fn forget_what_is_aside(&mut self) {
-        self.aside.forget();
-    }
-
-    /// Controls may have changed: what was kept is put aside, and what was put aside before comes back if
-    /// it was made under the same controls. Control programs go to and fro between the space of a program
-    /// and their own at each of its calls.
+    /// Controls may have changed: forgets what was translated under others. Control programs that execute in the home
+    /// space go to and fro between the spaces of programs, at each of their calls.
     pub fn change_translations(&mut self) {
         let control = &self.control;
-        let under = [control[0], control[1], control[7], control[13], self.prefix];
-        if self.kept.under == under {
-            return;
-        }
-        core::mem::swap(&mut self.kept, &mut self.aside);
-        if self.kept.under != under {
+        let [zero, home, prefix] = self.kept.under;
+        if (zero ^ control[0]) | (home ^ control[13]) | (prefix ^ self.prefix) != 0 {
             self.kept.forget();
-            self.kept.under = under;
+            self.kept.under = [control[0], control[13], self.prefix];
+        }
+        let [primary, secondary] = self.kept.programs;
+        if (primary ^ control[1]) | (secondary ^ control[7]) != 0 {
+            self.kept.forget_programs();
+            self.kept.programs = [control[1], control[7]];
         }
     }
 
     /// Forgets what was kept of an operand in a page frame whose state has changed: a store must be told to
     /// the scanner again.
     pub fn forget_operands_in(&mut self, frame: Absolute) {
-        for page in self
-            .kept
-            .operands
-            .iter_mut()
-            .chain(&mut self.aside.operands)
-        {
+        for page in &mut self.kept.operands {
             if page.get_mut().place() == frame {
                 *page.get_mut() = KeptPage::NONE;
             }

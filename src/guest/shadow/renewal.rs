@@ -118,7 +118,6 @@ pub(super) fn forget_what_has_moved<H: Hardware>(
     configuration: &Configuration,
     hardware: &H,
 ) {
-    cpu.forget_what_is_aside();
     cpu.kept.real = [KeptPage::NONE; 2];
     // Of the pages of text only that of the instruction which purges is sure to be needed again.
     let here = Virtual(cpu.psw.address);

@@ -3,9 +3,9 @@
 
 use super::super::plain;
 use super::*;
-use crate::arch::address::{Absolute, Virtual};
+use crate::arch::address::{Absolute, PAGE, Virtual};
 use crate::arch::control::asce::REAL_SPACE;
-use crate::arch::psw::{ADDRESSING_64, PROBLEM};
+use crate::arch::psw::{ADDRESS_SPACE, ADDRESSING_64, DAT, PROBLEM, SECONDARY_SPACE};
 use crate::guest::dispatch;
 use crate::guest::storage;
 use crate::guest::vcpu::{KeptPage, Text, Vcpu};
@@ -210,33 +210,43 @@ fn a_store_by_the_real_address_that_was_just_loaded_is_performed_in_the_same_tra
 }
 
 #[test]
-fn what_is_kept_for_a_space_is_there_again_when_control_returns_to_it_but_not_behind_a_purge() {
+fn what_is_kept_of_the_home_space_outlives_a_change_of_the_program_and_nothing_else_does() {
     let mut bench = Bench::new();
     let cpu = &mut bench.cpu;
-    let kept = |cpu: &Vcpu| cpu.kept_text(Virtual(TEXT)).is_some();
-    let go_to = |cpu: &mut Vcpu, space: u64| {
-        cpu.control[1] = space;
-        cpu.change_translations();
+    let modes = [0, DAT, DAT | SECONDARY_SPACE, DAT | ADDRESS_SPACE];
+    let keep = |cpu: &mut Vcpu| {
+        for (mode, page) in modes.into_iter().zip(0..) {
+            cpu.psw.mask = mode;
+            cpu.keep_text(Virtual(TEXT + page * PAGE), Absolute(TEXT));
+        }
     };
-    go_to(cpu, 0x1000);
-    cpu.keep_text(Virtual(TEXT), Absolute(TEXT));
-    go_to(cpu, 0x2000);
-    assert!(!kept(cpu), "it is another space");
-    go_to(cpu, 0x1000);
-    assert!(kept(cpu));
-    go_to(cpu, 0x2000);
-    cpu.forget_translations();
-    go_to(cpu, 0x1000);
-    assert!(!kept(cpu), "it was purged");
-    cpu.keep_text(Virtual(TEXT), Absolute(TEXT));
-    go_to(cpu, 0x2000);
-    go_to(cpu, 0x3000);
-    go_to(cpu, 0x1000);
-    assert!(!kept(cpu), "only one space is put aside");
-    cpu.keep_text(Virtual(TEXT), Absolute(TEXT));
-    cpu.prefix = 0x8000;
+    let kept = |cpu: &mut Vcpu| {
+        cpu.change_translations();
+        let mut page = 0;
+        modes.map(|mode| {
+            cpu.psw.mask = mode;
+            page += 1;
+            cpu.kept_text(Virtual(TEXT + (page - 1) * PAGE)).is_some()
+        })
+    };
     cpu.change_translations();
-    assert!(!kept(cpu), "real addresses mean something else now");
+    keep(cpu);
+    assert_eq!(kept(cpu), [true; 4]);
+    cpu.control[1] = 0x2000;
+    assert_eq!(kept(cpu), [true, false, false, true]);
+    keep(cpu);
+    cpu.control[7] = 0x3000;
+    assert_eq!(kept(cpu), [true, false, false, true]);
+    keep(cpu);
+    cpu.control[13] = 0x4000;
+    assert_eq!(kept(cpu), [false; 4]);
+    keep(cpu);
+    cpu.prefix = 0x8000;
+    assert_eq!(
+        kept(cpu),
+        [false; 4],
+        "real addresses mean something else now"
+    );
 }
 
 #[test]
