@@ -333,6 +333,10 @@ impl Hardware for ArrayMachine {
         self.controls[usize::from(number)] = value;
     }
 
+    fn load_spaces(&mut self, values: [u64; 7]) {
+        self.controls[1..8].copy_from_slice(&values);
+    }
+
     fn clear_floating_point_control(&mut self) {
         self.floating_point_control = 0;
     }

@@ -153,6 +153,8 @@ pub trait Hardware {
     fn purge_tlb(&mut self);
     /// Loads one real control register.
     fn load_control(&mut self, number: u8, value: u64);
+    /// Loads the real control registers 1 to 7.
+    fn load_spaces(&mut self, values: [u64; 7]);
 
     /// Sets the floating-point-control register of this CPU to zeros.
     fn clear_floating_point_control(&mut self);

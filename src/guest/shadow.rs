@@ -216,8 +216,10 @@ pub struct Shadow {
     /// Whether the guest had instruction-execution protection on when its entries were filled: the bit
     /// of control register 0.
     execution_protection: u64,
-    /// Real control registers 0, 1, 7, 13, 6, 8 and 14 as last loaded.
-    loaded: [u64; 7],
+    /// Real control registers 1 to 7 as last loaded.
+    spaces_loaded: [u64; 7],
+    /// Real control registers 0, 8, 13 and 14 as last loaded.
+    loaded: [u64; 4],
     /// The guest's address-space-control elements that registers 1 and 7 were loaded for, and the spaces
     /// dropped by then; with DAT off all ones.
     loaded_for: [u64; 3],
@@ -283,7 +285,7 @@ pub fn stale(cpu: &Vcpu, configuration: &Configuration) -> bool {
 
 /// Loads the real control registers that the guest's state asks for, where they differ.
 ///
-/// Every real LCTLG empties the whole TLB of QEMU, so nothing is loaded twice.
+/// Every real LCTLG empties the whole TLB of QEMU, so nothing is loaded twice, and the spaces at once.
 pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     cpu.due.clear(Due::CONTROLS);
     let number = usize::from(cpu.address);
@@ -304,22 +306,23 @@ pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration,
         catch_up(cpu, configuration, hardware);
     }
     let [instructions, operands] = sides(cpu, configuration, hardware);
+    let spaces = [instructions, 0, 0, 0, 0, cpu.control[6], operands];
+    if cpu.shadow.spaces_loaded != spaces {
+        cpu.shadow.spaces_loaded = spaces;
+        hardware.load_spaces(spaces);
+    }
     let zero = CR0_MACHINE | (cpu.control[0] & CR0_MIRRORED);
-    for (slot, (register, value)) in [
+    // No home space is translated by. Whoever got there would find guest storage, and nothing else.
+    let home = identity_asce(configuration, number, Side::Operands);
+    let others = [
         (0, zero),
-        (1, instructions),
-        (7, operands),
-        // No home space is translated by; whoever got there would find nothing else.
-        (13, operands),
-        (6, cpu.control[6]),
         (8, cpu.control[8]),
+        (13, home),
         (14, cpu.control[14]),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        if cpu.shadow.loaded[slot] != value {
-            cpu.shadow.loaded[slot] = value;
+    ];
+    for ((register, value), loaded) in others.into_iter().zip(&mut cpu.shadow.loaded) {
+        if *loaded != value {
+            *loaded = value;
             hardware.load_control(register, value);
         }
     }
@@ -339,7 +342,7 @@ fn sides<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &
     loop {
         let wanted = [from, of, cpu.shadow.spaces.drops];
         if cpu.shadow.loaded_for == wanted {
-            return [cpu.shadow.loaded[1], cpu.shadow.loaded[2]];
+            return [cpu.shadow.spaces_loaded[0], cpu.shadow.spaces_loaded[6]];
         }
         let found = [(from, Side::Instructions), (of, Side::Operands)]
             .map(|(guest, side)| space(cpu, configuration, hardware, guest, side));

@@ -211,6 +211,17 @@ pub unsafe fn spx(prefix: u32) {
     unsafe { asm!(".insn s,0xb2100000,0({})", in(reg_addr) &raw const prefix, options(nostack)) };
 }
 
+/// LOAD CONTROL of registers 1 to 7.
+///
+/// # Safety
+/// Control registers decide what storage an address means once DAT is on.
+pub unsafe fn lctlg_1_to_7(values: &[u64; 7]) {
+    // SAFETY: by contract.
+    unsafe {
+        asm!("lctlg %c1,%c7,0({})", in(reg_addr) values.as_ptr(), options(nostack, readonly));
+    }
+}
+
 /// LOAD CONTROL of one register.
 ///
 /// # Safety

@@ -325,6 +325,11 @@ impl Hardware for Native {
         }
     }
 
+    fn load_spaces(&mut self, values: [u64; 7]) {
+        // SAFETY: the shadow gives only its own tables; DAT is off until the guest runs.
+        unsafe { instruction::lctlg_1_to_7(&values) };
+    }
+
     fn clear_floating_point_control(&mut self) {
         registers::clear_floating_point_control();
     }
