@@ -22,6 +22,8 @@ pub const WAIT: u64 = bit64(14);
 pub const PROBLEM: u64 = bit64(15);
 /// PSW bits 16-17: address-space control.
 pub const ADDRESS_SPACE: u64 = bit64(16) | bit64(17);
+/// The address-space control of the home-space mode.
+pub const HOME_SPACE: u64 = ADDRESS_SPACE;
 /// The address-space control of the secondary-space mode.
 pub const SECONDARY_SPACE: u64 = bit64(16);
 /// PSW bits 18-19: condition code.

@@ -25,7 +25,8 @@ use crate::arch::channel::IoInterruption;
 use crate::arch::interruption::{Class, Ending, ProgramInterruption};
 use crate::arch::lowcore;
 use crate::arch::psw::{
-    ADDRESS_SPACE, AddressSpace, CONDITION_CODE, DAT, EXTERNAL, IO, MACHINE_CHECK, Psw, WAIT,
+    ADDRESS_SPACE, AddressSpace, CONDITION_CODE, DAT, EXTERNAL, IO, MACHINE_CHECK, PROBLEM, Psw,
+    WAIT,
 };
 use crate::guest::configuration::Configuration;
 use crate::guest::dat::Fault;
@@ -137,7 +138,7 @@ pub const fn advance(cpu: &mut Vcpu, length: u8) {
 pub const fn load_psw(cpu: &mut Vcpu, psw: Psw) {
     let changed = cpu.psw.mask ^ psw.mask;
     cpu.psw = psw;
-    if changed & (DAT | ADDRESS_SPACE) != 0 {
+    if changed & (DAT | ADDRESS_SPACE | PROBLEM) != 0 {
         cpu.due.add(Due::CONTROLS);
     }
     cpu.due.add(asked_for(&cpu.psw));

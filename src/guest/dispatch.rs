@@ -226,23 +226,25 @@ fn in_place<H: Hardware>(
     conclude(cpu, configuration, hardware, performed, false, 0, false)
 }
 
-/// A special-operation exception. The machine below takes the guest's supervisor state for the problem
-/// state, in which MOVE WITH OPTIONAL SPECIFICATIONS must not store into the home space.
+/// A special-operation exception. The machine below is in another mode than the guest, and in the problem state, for
+/// which some instructions that access two spaces meet one.
 #[cold]
 fn special_operation<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
 ) -> Next {
-    if !cpu.psw.problem_state() {
-        let next = cpu.psw.address;
-        let length = u64::from(cpu.interruption.length());
-        cpu.psw.address = next.wrapping_sub(length) & cpu.psw.address_mask();
-        let found = text(cpu, configuration, hardware);
-        cpu.psw.address = next;
-        if let Ok((Instruction::Mvcos { .. }, _)) = found {
-            return instruction(cpu, configuration, hardware);
-        }
+    let next = cpu.psw.address;
+    let length = u64::from(cpu.interruption.length());
+    cpu.psw.address = next.wrapping_sub(length) & cpu.psw.address_mask();
+    let found = text(cpu, configuration, hardware);
+    cpu.psw.address = next;
+    if let Ok((
+        Instruction::Mvcos { .. } | Instruction::Mvcp { .. } | Instruction::Mvcs { .. },
+        _,
+    )) = found
+    {
+        return instruction(cpu, configuration, hardware);
     }
     reflect(cpu, configuration, hardware);
     Next::Run

@@ -14,6 +14,11 @@
 //! in, an access exception tells by itself which of the two met it, and home spaces and guests with DAT off are
 //! nothing special.
 //!
+//! Two registers are loaded for that whenever the guest goes to another space, and QEMU then translates everything anew.
+//! So a program, which is in the problem state and the primary-space mode, has one table instead for both
+//! ([`Side::Whole`]), control register 13, and the hardware runs it in the home-space mode. In this table no copy can
+//! stand. A program that executes a page with a copy is given two sides, once and for all.
+//!
 //! **The large TLB is precise.** An entry goes when one of the two things that it was made of changes, and
 //! no other one goes with it:
 //!
@@ -42,7 +47,8 @@
 
 use crate::arch::address::{Absolute, PAGE, PREFIX_AREA, Real};
 use crate::arch::control;
-use crate::arch::table::{PTE_INVALID, PTE_PROTECTION};
+use crate::arch::psw::{AddressSpace, HOME_SPACE, SECONDARY_SPACE};
+use crate::arch::table::{PTE_EXECUTION_PROTECTION, PTE_INVALID, PTE_PROTECTION};
 use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
 use crate::guest::dat::{Access, Space};
 use crate::guest::due::Due;
@@ -61,7 +67,7 @@ use identity::{build_private, identity_asce};
 use pool::{Plan, Pool};
 use renewal::Recent;
 use requests::Requests;
-use spaces::{Spaces, catch_up, space};
+use spaces::{Spaces, catch_up, space, whole};
 
 pub use identity::{build_identity, page_changed};
 pub use renewal::renew;
@@ -87,15 +93,18 @@ pub enum Side {
     Instructions,
     /// By which operands are accessed: real control register 7.
     Operands,
+    /// By which a program that executes no code copies does both: real control register 13.
+    Whole,
 }
 
 impl Side {
-    /// Both.
+    /// The two that a guest with DAT off has.
     const BOTH: [Self; 2] = [Self::Instructions, Self::Operands];
 
-    /// The side that an access goes by.
-    const fn of(access: Access) -> Self {
+    /// The side that an access of the CPU goes by.
+    const fn of(cpu: &Vcpu, access: Access) -> Self {
         match access {
+            _ if cpu.shadow.is_whole => Self::Whole,
             Access::Execute => Self::Instructions,
             Access::Fetch | Access::Store => Self::Operands,
         }
@@ -221,8 +230,12 @@ pub struct Shadow {
     /// Real control registers 0, 8, 13 and 14 as last loaded.
     loaded: [u64; 4],
     /// The guest's address-space-control elements that registers 1 and 7 were loaded for, and the spaces
-    /// dropped by then; with DAT off all ones.
-    loaded_for: [u64; 3],
+    /// dropped by then.
+    loaded_for: Option<[u64; 3]>,
+    /// That of the program that register 13 was loaded for, and the spaces dropped by then.
+    home_for: Option<[u64; 2]>,
+    /// Whether the program has one table for instructions and operands.
+    is_whole: bool,
     /// The guest's prefix as the private tables have it.
     prefix: u64,
     /// Shadow fills so far.
@@ -244,7 +257,8 @@ impl Shadow {
 const CR0_MACHINE: u64 = control::CR0_CLOCK_COMPARATOR
     | control::CR0_EMERGENCY_SIGNAL
     | control::CR0_CPU_TIMER
-    | control::CR0_SECONDARY_SPACE;
+    | control::CR0_SECONDARY_SPACE
+    | control::CR0_INSTRUCTION_EXECUTION_PROTECTION;
 /// The CR0 bits that change what the guest's program can do, and so are mirrored in hardware.
 const CR0_MIRRORED: u64 =
     control::CR0_LOW_ADDRESS_PROTECTION | control::CR0_AFP | control::CR0_VECTOR;
@@ -262,6 +276,8 @@ fn entry(configuration: &Configuration, cpu: usize, side: Side, at: Absolute) ->
     match (side, configuration.pages.state(at)) {
         (Side::Instructions, PageState::Data) => PTE_INVALID,
         (Side::Instructions, PageState::Copied(copy)) => copy.0 | PTE_PROTECTION,
+        (Side::Whole, PageState::Copied(_)) => frame | PTE_PROTECTION | PTE_EXECUTION_PROTECTION,
+        (Side::Whole, PageState::Data) => frame | PTE_EXECUTION_PROTECTION,
         (_, PageState::Text | PageState::Copied(_)) => frame | PTE_PROTECTION,
         (_, PageState::Data | PageState::Open) => frame,
     }
@@ -305,15 +321,19 @@ pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration,
     if stale(cpu, configuration) {
         catch_up(cpu, configuration, hardware);
     }
-    let [instructions, operands] = sides(cpu, configuration, hardware);
-    let spaces = [instructions, 0, 0, 0, 0, cpu.control[6], operands];
+    let (spaces, home) = tables(cpu, configuration, hardware);
+    let mode = if cpu.shadow.is_whole {
+        HOME_SPACE
+    } else {
+        SECONDARY_SPACE
+    };
+    cpu.real_space = mode;
+    let spaces = [spaces[0], 0, 0, 0, 0, cpu.control[6], spaces[1]];
     if cpu.shadow.spaces_loaded != spaces {
         cpu.shadow.spaces_loaded = spaces;
         hardware.load_spaces(spaces);
     }
     let zero = CR0_MACHINE | (cpu.control[0] & CR0_MIRRORED);
-    // No home space is translated by. Whoever got there would find guest storage, and nothing else.
-    let home = identity_asce(configuration, number, Side::Operands);
     let others = [
         (0, zero),
         (8, cpu.control[8]),
@@ -329,19 +349,91 @@ pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration,
     cpu.due.clear(Due::CONTROLS);
 }
 
-/// The address-space-control elements of the sides that the hardware translates by.
+/// What real control registers 1 and 7, and 13, are to be. Those that the mode does not use stay as they are, unless
+/// the table that they designate may have gone: nothing but storage of the guest is ever found by any of them.
+#[inline]
+fn tables<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) -> ([u64; 2], u64) {
+    let number = usize::from(cpu.address);
+    let identity = |side| identity_asce(configuration, number, side);
+    cpu.shadow.is_whole = false;
+    let mut home = cpu.shadow.loaded[2];
+    let mut spaces = [cpu.shadow.spaces_loaded[0], cpu.shadow.spaces_loaded[6]];
+    if !cpu.psw.dat() {
+        cpu.shadow.loaded_for = None;
+        spaces = Side::BOTH.map(identity);
+    } else if let Some(program) = program(cpu, configuration, hardware) {
+        cpu.shadow.is_whole = true;
+        home = program;
+        let drops = cpu.shadow.spaces.drops;
+        if cpu
+            .shadow
+            .loaded_for
+            .is_none_or(|[_, _, then]| then != drops)
+        {
+            cpu.shadow.loaded_for = None;
+            spaces = Side::BOTH.map(identity);
+        }
+    } else {
+        spaces = sides(cpu, configuration, hardware);
+    }
+    let drops = cpu.shadow.spaces.drops;
+    if !cpu.shadow.is_whole && cpu.shadow.home_for.is_none_or(|[_, then]| then != drops) {
+        cpu.shadow.home_for = None;
+        home = identity(Side::Operands);
+    }
+    (spaces, home)
+}
+
+/// The one table of the program that the guest executes, if it has one.
+#[inline]
+fn program<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) -> Option<u64> {
+    let guest = cpu.control[1];
+    if !cpu.psw.problem_state()
+        || !matches!(cpu.psw.address_space(), AddressSpace::Primary)
+        || guest & control::asce::REAL_SPACE != 0
+    {
+        return None;
+    }
+    if cpu.shadow.home_for == Some([guest, cpu.shadow.spaces.drops]) {
+        return Some(cpu.shadow.loaded[2]);
+    }
+    let found = whole(cpu, configuration, hardware, guest)?;
+    cpu.shadow.home_for = Some([guest, cpu.shadow.spaces.drops]);
+    Some(found)
+}
+
+/// The program that the guest executes executes a page that has a copy: it has two sides from now on.
+#[cold]
+pub fn split<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    let guest = cpu.control[1];
+    spaces::split(cpu, configuration, hardware, guest);
+    cpu.shadow.home_for = None;
+    cpu.due |= Due::CONTROLS;
+}
+
+/// Whether the program that the guest executes has one table for instructions and operands.
+#[must_use]
+#[inline]
+pub const fn is_whole(cpu: &Vcpu) -> bool {
+    cpu.shadow.is_whole
+}
+
+/// The sides of the spaces that the guest fetches instructions from and accesses operands in.
 #[inline]
 fn sides<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> [u64; 2] {
-    if !cpu.psw.dat() {
-        cpu.shadow.loaded_for = [u64::MAX; 3];
-        let number = usize::from(cpu.address);
-        return Side::BOTH.map(|side| identity_asce(configuration, number, side));
-    }
     let [from, of] =
         [Access::Execute, Access::Fetch].map(|access| Space::of(cpu, access).asce(cpu));
     loop {
         let wanted = [from, of, cpu.shadow.spaces.drops];
-        if cpu.shadow.loaded_for == wanted {
+        if cpu.shadow.loaded_for == Some(wanted) {
             return [cpu.shadow.spaces_loaded[0], cpu.shadow.spaces_loaded[6]];
         }
         let found = [(from, Side::Instructions), (of, Side::Operands)]
@@ -350,7 +442,7 @@ fn sides<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &
         if let ([Some(instructions), Some(operands)], true) =
             (found, cpu.shadow.spaces.drops == wanted[2])
         {
-            cpu.shadow.loaded_for = wanted;
+            cpu.shadow.loaded_for = Some(wanted);
             return [instructions, operands];
         }
         if found.contains(&None) {

@@ -6,7 +6,7 @@
 use crate::arch::address::{Absolute, Real, Virtual, apply_prefix};
 use crate::arch::condition::ConditionCode;
 use crate::arch::control::{CR0_INITIAL, CR14_INITIAL};
-use crate::arch::psw::Psw;
+use crate::arch::psw::{Psw, SECONDARY_SPACE};
 use crate::cpumf::{Facility, Reset};
 use crate::guest::account::{Account, Mode};
 use crate::guest::due::Due;
@@ -287,6 +287,8 @@ pub struct Vcpu {
     pub sampling: Schedule,
     /// Program interruptions by the first instruction of their own handler, one after the other.
     pub in_a_row: u32,
+    /// The address-space control that the hardware runs it with.
+    pub real_space: u64,
     /// Places that had been uncovered when it last asked.
     pub uncovered: u64,
     /// What the shadow has done so far.
@@ -327,6 +329,7 @@ impl Vcpu {
             shadow: Shadow::default(),
             sampling: Schedule::default(),
             in_a_row: 0,
+            real_space: SECONDARY_SPACE,
             uncovered: 0,
             fills: Fills::NONE,
             counted: Fills::NONE,

@@ -5,7 +5,10 @@
 
 use crate::arch::address::{Absolute, Virtual};
 use crate::arch::interruption::{Ending, ProgramInterruption as Exception, ending, is_access};
-use crate::arch::table::{TEID_ADDRESS, TEID_LOW_ADDRESS, TEID_PROTECTION, TEID_SPACE, TEID_STORE};
+use crate::arch::table::{
+    TEID_ADDRESS, TEID_EXECUTION_PROTECTION, TEID_LOW_ADDRESS, TEID_PROTECTION, TEID_SPACE,
+    TEID_STORE,
+};
 use crate::guest::configuration::Configuration;
 use crate::guest::dat::{self, Access, Fault, Space, Translation};
 use crate::guest::delivery;
@@ -71,8 +74,17 @@ fn resolve<H: Hardware>(
     let teid = cpu.interruption.identification;
     let protection = cpu.interruption.code() == Exception::Protection.code();
     let at = Virtual(teid & TEID_ADDRESS & cpu.psw.address_mask());
-    // The hardware fetches instructions from the primary space, and accesses operands in the secondary one.
-    let access = if teid & TEID_SPACE == Space::Primary as u64 {
+    let kind = teid & TEID_PROTECTION;
+    let executing = if !shadow::is_whole(cpu) {
+        // The hardware fetches instructions from the primary space, and accesses operands in the secondary one.
+        teid & TEID_SPACE == Space::Primary as u64
+    } else if protection {
+        kind == TEID_EXECUTION_PROTECTION
+    } else {
+        // A page that holds the instruction itself is missed by the instruction fetch first.
+        at == Virtual(cpu.psw.address).page()
+    };
+    let access = if executing {
         Access::Execute
     } else if protection || teid & TEID_STORE != 0 {
         Access::Store
@@ -80,7 +92,7 @@ fn resolve<H: Hardware>(
         Access::Fetch
     };
     let space = Space::of(cpu, access);
-    if protection && teid & TEID_PROTECTION == TEID_LOW_ADDRESS {
+    if protection && kind == TEID_LOW_ADDRESS {
         let space = if cpu.psw.dat() { space } else { Space::Primary };
         return Err(Fault::low_address_protection(at, space));
     }
@@ -92,7 +104,13 @@ fn resolve<H: Hardware>(
         (Translation::untranslated(at), None)
     };
     let absolute = cpu.absolute(translation.real);
-    storage::checked_absolute(configuration, absolute.page(), 4096)?;
+    if let Err(fault) = storage::checked_absolute(configuration, absolute.page(), 4096) {
+        let of_target = access == Access::Fetch && translation.execution_protected;
+        let of_target = of_target
+            .then(|| target_is_protected(cpu, configuration, hardware, at, space))
+            .flatten();
+        return Err(of_target.unwrap_or(fault));
+    }
     let state = configuration.pages.state(absolute);
     match (access, state) {
         (Access::Execute, PageState::Data) => {
@@ -120,7 +138,12 @@ fn resolve<H: Hardware>(
         }
         _ => {}
     }
-    if let Some(asce) = asce {
+    if access == Access::Execute
+        && shadow::is_whole(cpu)
+        && matches!(configuration.pages.state(absolute), PageState::Copied(_))
+    {
+        shadow::split(cpu, configuration, hardware);
+    } else if let Some(asce) = asce {
         shadow::fill(cpu, configuration, hardware, asce, at, &translation, access);
         let cycles = cpu.account.ticks(cpu.account.entered, hardware.clock());
         cpu.fills.add(access == Access::Execute, cycles);
@@ -180,6 +203,25 @@ fn holds_text<H: Hardware>(
                 },
             )
         })
+}
+
+/// The exception of an EXECUTE whose target, in the page at `at`, may not be fetched as an instruction: where
+/// instructions and operands have one table the miss of the target's page has not told it from an operand's, and
+/// protection comes before addressing.
+#[cold]
+fn target_is_protected<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    at: Virtual,
+    space: Space,
+) -> Option<Fault> {
+    if !shadow::is_whole(cpu) {
+        return None;
+    }
+    let text = storage::text(cpu, configuration, hardware).ok()?;
+    let target = target_of(cpu, &text.bytes)?;
+    (target.page() == at).then(|| Fault::execution_protection(at, space))
 }
 
 /// Whether the instruction at the PSW's address, or the target that it executes, was covered: it is no more.

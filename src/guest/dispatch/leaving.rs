@@ -18,16 +18,16 @@ const MIRRORED: u64 = LIVE | psw::IO | psw::MACHINE_CHECK;
 const SETTLED: Due = Due::ATTENTION.with(Due::CONTROLS).with(Due::OPENED);
 
 /// PSW bits that the hardware always runs a guest with: its own clock must reach a guest that runs
-/// disabled, or no sample would ever fall into disabled code; and instructions and operands are in
-/// spaces of their own ([`shadow::Side`]).
-const MACHINE: u64 = psw::DAT | psw::EXTERNAL | psw::PROBLEM | psw::SECONDARY_SPACE;
+/// disabled, or no sample would ever fall into disabled code. Its address-space control is what
+/// [`shadow::load_controls`] says.
+const MACHINE: u64 = psw::DAT | psw::EXTERNAL | psw::PROBLEM;
 
 /// The real PSW that the guest runs under.
 #[must_use]
 #[inline]
 pub fn real_psw(cpu: &Vcpu) -> Psw {
     Psw {
-        mask: (cpu.psw.mask & MIRRORED) | MACHINE,
+        mask: (cpu.psw.mask & MIRRORED) | MACHINE | cpu.real_space,
         address: cpu.psw.address,
     }
 }

@@ -2,12 +2,16 @@
 
 use crate::arch::address::{Absolute, PAGE, Real};
 use crate::arch::interruption::Class;
-use crate::arch::psw::{PROBLEM, Psw, SECONDARY_SPACE};
-use crate::arch::table::{PTE_FRAME, PTE_INVALID, PTE_PROTECTION, TEID_FETCH};
+use crate::arch::psw::{DAT, HOME_SPACE, PROBLEM, Psw, SECONDARY_SPACE};
+use crate::arch::table::{
+    PTE_EXECUTION_PROTECTION, PTE_FRAME, PTE_INVALID, PTE_PROTECTION, STE_INVALID, TEID_FETCH,
+};
 use crate::arch::tod::units;
 use crate::guest::account::Mode;
 use crate::guest::array::Bench;
+use crate::guest::delivery;
 use crate::guest::dispatch;
+use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
 use crate::guest::scanner::{self, PageState};
 use crate::guest::schedule::NEVER;
@@ -97,7 +101,7 @@ fn fetched(bench: &Bench, at: u64) -> u16 {
 #[test]
 fn instructions_come_from_the_copy_and_operands_from_the_page() {
     let mut bench = bench();
-    bench.cpu.due.add(crate::guest::due::Due::CONTROLS);
+    bench.cpu.due.add(Due::CONTROLS);
     unassigned(&mut bench, 2, 0x9_0000);
     assert_eq!(entry(&bench, Side::Instructions), PTE_INVALID);
     assert_eq!(entry(&bench, Side::Operands), PAGE_AT);
@@ -222,4 +226,128 @@ fn a_device_that_stored_into_a_page_is_noticed_and_what_is_covered_is_not_taken_
     assert!(matches!(look(&mut bench), PageState::Copied(_)));
     bench.set(CODE, &[0x07, 0xF8]);
     assert_eq!(look(&mut bench), PageState::Data);
+}
+
+/// Another page, with BR 14 alone.
+const PLAIN: u64 = 0x6_0000;
+/// The program's segment table and its page table.
+const SEGMENT_TABLE: u64 = 0x8_0000;
+const PAGE_TABLE: u64 = 0x8_4000;
+
+/// A program, with DAT on: each address of the first megabyte is what it is without.
+fn program() -> Bench {
+    let mut bench = bench();
+    bench.set(PLAIN, &[0x07, 0xFE]);
+    for entry in 0..2048 {
+        let value = if entry == 0 { PAGE_TABLE } else { STE_INVALID };
+        bench.set_doublewords(SEGMENT_TABLE + 8 * entry, &[value]);
+    }
+    for page in 0..256 {
+        bench.set_doublewords(PAGE_TABLE + 8 * page, &[page * PAGE]);
+    }
+    bench.cpu.control[1] = SEGMENT_TABLE | 3;
+    bench.cpu.control[13] = SEGMENT_TABLE | 3;
+    bench.cpu.psw.mask |= DAT | PROBLEM;
+    bench.cpu.due.add(Due::CONTROLS);
+    bench
+}
+
+/// The guest goes on with another PSW.
+fn goes_on(bench: &mut Bench, mask: u64) {
+    let Bench {
+        cpu,
+        configuration,
+        hardware,
+    } = bench;
+    let address = cpu.psw.address;
+    delivery::load_psw(cpu, Psw { mask, address });
+    dispatch::leave(cpu, configuration, hardware);
+}
+
+/// The address-space control that the hardware runs the guest with.
+fn mode(bench: &Bench) -> u64 {
+    dispatch::real_psw(&bench.cpu).mask & HOME_SPACE
+}
+
+/// What the hardware translates a page of the program with, by a control register.
+fn translated(bench: &Bench, register: usize, at: u64) -> u64 {
+    let table = Real(bench.hardware.controls[register] & !0xFFF);
+    let segment = bench.hardware.hsa_load(table);
+    if segment & STE_INVALID != 0 {
+        return PTE_INVALID;
+    }
+    let index = at / PAGE % 256;
+    bench
+        .hardware
+        .hsa_load(Real(segment & !0x7FF).offset(index * 8))
+}
+
+#[test]
+fn a_program_has_one_table_until_it_executes_a_page_that_has_a_copy() {
+    let mut bench = program();
+    executes(&mut bench, PLAIN);
+    executes(&mut bench, PLAIN);
+    assert_eq!(mode(&bench), HOME_SPACE);
+    assert_eq!(translated(&bench, 13, PLAIN), PLAIN | PTE_PROTECTION);
+    let spaces = [1, 7].map(|register: usize| bench.hardware.controls[register]);
+    // The control program is in a space of its own, and the program's table stays where it is.
+    let program = bench.hardware.controls[13];
+    let supervisor = bench.cpu.psw.mask & !PROBLEM | HOME_SPACE;
+    goes_on(&mut bench, supervisor);
+    executes(&mut bench, PLAIN);
+    assert_eq!(
+        (mode(&bench), bench.hardware.controls[13]),
+        (SECONDARY_SPACE, program)
+    );
+    assert_eq!(translated(&bench, 1, PLAIN), PLAIN | PTE_PROTECTION);
+    assert_ne!(
+        [1, 7].map(|register: usize| bench.hardware.controls[register]),
+        spaces
+    );
+    let spaces = [1, 7].map(|register: usize| bench.hardware.controls[register]);
+    let problem = bench.cpu.psw.mask & !HOME_SPACE | PROBLEM;
+    goes_on(&mut bench, problem);
+    // A copy: the program has two sides from now on. No other space finds the copy.
+    executes(&mut bench, CODE);
+    assert_eq!(translated(&bench, 13, CODE) & PTE_FRAME, PAGE_AT);
+    assert_eq!(mode(&bench), SECONDARY_SPACE);
+    assert_eq!(
+        [1, 7].map(|register: usize| bench.hardware.controls[register]),
+        spaces,
+        "it is the same space here"
+    );
+    executes(&mut bench, CODE);
+    assert_eq!(translated(&bench, 1, CODE) & PTE_FRAME, copy(&bench).0);
+}
+
+#[test]
+fn an_operand_in_a_page_that_has_a_copy_is_not_executed_by_a_program() {
+    let mut bench = program();
+    // Somebody else executes it.
+    let entry = scanner::Entry::At((CODE - PAGE_AT) as usize);
+    scanner::make_executable(
+        &bench.configuration,
+        &mut bench.hardware,
+        Absolute(PAGE_AT),
+        entry,
+    );
+    executes(&mut bench, PLAIN);
+    bench.cpu.interruption.identification = PAGE_AT | TEID_FETCH;
+    trap(&mut bench, 0x11, 4, PLAIN);
+    let expected = PAGE_AT | PTE_PROTECTION | PTE_EXECUTION_PROTECTION;
+    assert_eq!(translated(&bench, 13, PAGE_AT), expected);
+    assert_eq!(mode(&bench), HOME_SPACE);
+}
+
+#[test]
+fn a_cpu_that_begins_with_dat_on_and_zeros_in_its_controls_is_never_run_by_them() {
+    for mask in [DAT, DAT | HOME_SPACE, DAT | PROBLEM] {
+        let mut bench = bench();
+        goes_on(&mut bench, mask);
+        let controls = bench.hardware.controls;
+        assert!(
+            [1, 7, 13].iter().all(|&n: &usize| controls[n] != 0),
+            "{mask:x}: {controls:x?}"
+        );
+    }
 }

@@ -11,7 +11,9 @@ use super::requests::Request;
 use super::{Side, entry, stale};
 use crate::arch::address::{Absolute, PAGE, Real, Virtual};
 use crate::arch::control::asce;
-use crate::arch::table::{PTE_INVALID, PTE_PROTECTION, RTE_INVALID, STE_INVALID};
+use crate::arch::table::{
+    PTE_EXECUTION_PROTECTION, PTE_INVALID, PTE_PROTECTION, RTE_INVALID, STE_INVALID,
+};
 use crate::guest::configuration::Configuration;
 use crate::guest::dat::{Access, Translation};
 use crate::guest::due::Due;
@@ -29,8 +31,12 @@ pub(super) const SPACES: usize = 16 * WAYS;
 pub(super) struct Space {
     /// The guest's address-space-control element.
     guest: u64,
-    /// The shadow's, by [`Side`]; zeros if there is no space here.
-    shadow: [u64; 2],
+    /// The shadow's, by [`Side`]; zero where there is none yet.
+    shadow: [u64; 3],
+    /// Whether it is there.
+    is_there: bool,
+    /// Whether its program executes pages that have copies.
+    is_split: bool,
     /// When it was last used, by [`Spaces::uses`].
     used: u64,
     /// The first one of its units.
@@ -75,24 +81,23 @@ pub(super) fn pool(cpu: &Vcpu, configuration: &Configuration) -> Pool {
     configuration.shadow.pool(usize::from(cpu.address))
 }
 
-/// The place of the space of the guest's address-space-control element; makes an empty one if need
-/// be. `None`: there is no room left.
+/// The place of the space of the guest's address-space-control element; makes an empty one if need be.
 #[inline]
 fn place<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
     guest: u64,
-) -> Option<usize> {
+) -> usize {
     let spaces = &mut cpu.shadow.spaces;
     spaces.uses += 1;
     let ways = ways(guest);
     let mut oldest = ways;
     for at in ways..ways + WAYS {
         let space = &mut spaces.spaces[at];
-        if space.guest == guest && space.shadow[0] != 0 {
+        if space.guest == guest && space.is_there {
             space.used = spaces.uses;
-            return Some(at);
+            return at;
         }
         if space.used < spaces.spaces[oldest].used {
             oldest = at;
@@ -109,20 +114,41 @@ fn create<H: Hardware>(
     hardware: &mut H,
     guest: u64,
     at: usize,
-) -> Option<usize> {
+) -> usize {
     let pool = pool(cpu, configuration);
     drop_space(cpu, pool, hardware, at);
-    let level = (guest & asce::DESIGNATION_TYPE) >> 2;
-    cpu.shadow.spaces.spaces[at].used = cpu.shadow.spaces.uses;
-    let kept = guest & (asce::DESIGNATION_TYPE | asce::PRIVATE_SPACE) | asce::TABLE_LENGTH;
-    let mut roots = [0; 2];
-    for root in &mut roots {
-        *root = take_table(cpu, pool, hardware, at, level)?.0 | kept;
+    let used = cpu.shadow.spaces.uses;
+    cpu.shadow.spaces.spaces[at] = Space {
+        guest,
+        used,
+        is_there: true,
+        ..Space::default()
+    };
+    at
+}
+
+/// The shadow's address-space-control element for a side of the space in a place. `None`: there is no room left.
+#[inline]
+fn root<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    at: usize,
+    side: Side,
+) -> Option<u64> {
+    let space = &cpu.shadow.spaces.spaces[at];
+    let found = space.shadow[side as usize];
+    if found != 0 {
+        return Some(found);
     }
-    let space = &mut cpu.shadow.spaces.spaces[at];
-    space.guest = guest;
-    space.shadow = roots;
-    Some(at)
+    let guest = space.guest;
+    let level = (guest & asce::DESIGNATION_TYPE) >> 2;
+    let pool = pool(cpu, configuration);
+    let table = take_table(cpu, pool, hardware, at, level)?;
+    let kept = guest & (asce::DESIGNATION_TYPE | asce::PRIVATE_SPACE);
+    let root = table.0 | kept | asce::TABLE_LENGTH;
+    cpu.shadow.spaces.spaces[at].shadow[side as usize] = root;
+    Some(root)
 }
 
 /// The shadow's address-space-control element for a side of the guest's. `None`: there is no room left.
@@ -139,8 +165,38 @@ pub(super) fn space<H: Hardware>(
         let number = usize::from(cpu.address);
         return Some(identity_asce(configuration, number, side) | private);
     }
-    let at = place(cpu, configuration, hardware, guest)?;
-    Some(cpu.shadow.spaces.spaces[at].shadow[side as usize])
+    let at = place(cpu, configuration, hardware, guest);
+    root(cpu, configuration, hardware, at, side)
+}
+
+/// The one table of a program's space, unless it has two sides.
+pub(super) fn whole<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    guest: u64,
+) -> Option<u64> {
+    loop {
+        let at = place(cpu, configuration, hardware, guest);
+        if cpu.shadow.spaces.spaces[at].is_split {
+            return None;
+        }
+        match root(cpu, configuration, hardware, at, Side::Whole) {
+            Some(found) => return Some(found),
+            None => empty(cpu, configuration, hardware),
+        }
+    }
+}
+
+/// A program's space has two sides from now on.
+pub(super) fn split<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    guest: u64,
+) {
+    let at = place(cpu, configuration, hardware, guest);
+    cpu.shadow.spaces.spaces[at].is_split = true;
 }
 
 /// Drops a space, if there is one in this place: its units are free.
@@ -155,7 +211,7 @@ fn drop_space<H: Hardware>(cpu: &mut Vcpu, pool: Pool, hardware: &mut H, at: usi
         spaces.free = unit;
         unit = next;
     }
-    if space.shadow[0] != 0 {
+    if space.is_there {
         spaces.drops += 1;
         cpu.shadow.recent.lose();
         // It may be one of those that the hardware translates by.
@@ -178,7 +234,7 @@ fn take<H: Hardware>(cpu: &mut Vcpu, pool: Pool, hardware: &mut H, at: usize) ->
         } else {
             let others = spaces.spaces.iter().enumerate();
             let (oldest, _) = others
-                .filter(|&(other, space)| other != at && space.shadow[0] != 0)
+                .filter(|&(other, space)| other != at && space.is_there)
                 .min_by_key(|(_, space)| space.used)?;
             drop_space(cpu, pool, hardware, oldest);
             continue;
@@ -310,13 +366,16 @@ pub fn fill<H: Hardware>(
     if access == Access::Execute && configuration.channels.present() {
         scanner::look_again(configuration, hardware, frame);
     }
-    let side = Side::of(access);
+    let side = Side::of(cpu, access);
     let mut value = entry(configuration, usize::from(cpu.address), side, frame);
     if value & PTE_INVALID != 0 {
         return;
     }
     if translation.protected {
         value |= PTE_PROTECTION;
+    }
+    if translation.execution_protected {
+        value |= PTE_EXECUTION_PROTECTION;
     }
     let origin = cpu.absolute(translation.entry);
     // Whoever needs more room than there is gets all of it.
@@ -350,8 +409,8 @@ fn page_table<H: Hardware>(
 ) -> Option<Real> {
     let pool = pool(cpu, configuration);
     let origin = Absolute(from.0 & !0x7FF);
-    let at = place(cpu, configuration, hardware, guest)?;
-    let shadow = cpu.shadow.spaces.spaces[at].shadow[side as usize];
+    let at = place(cpu, configuration, hardware, guest);
+    let shadow = root(cpu, configuration, hardware, at, side)?;
     let mut level = (shadow & asce::DESIGNATION_TYPE) >> 2;
     let mut table = Real(shadow & asce::ORIGIN);
     loop {
@@ -417,10 +476,13 @@ pub(super) fn valid_entries<H: Hardware>(
     }
     let spaces = cpu.shadow.spaces.spaces.iter();
     let mut all = Vec::new();
-    for space in spaces.filter(|space| space.shadow[0] != 0) {
-        for side in Side::BOTH {
+    for space in spaces {
+        for side in [Side::Instructions, Side::Operands, Side::Whole] {
             let mut found = Vec::new();
             let shadow = space.shadow[side as usize];
+            if shadow == 0 {
+                continue;
+            }
             let level = (shadow & asce::DESIGNATION_TYPE) >> 2;
             let root = Real(shadow & asce::ORIGIN);
             walk(hardware, level, root, 0, &mut found);

@@ -301,7 +301,7 @@ impl Test {
         match step {
             Step::Access(place, access) => {
                 if self.access(place, access, None) {
-                    let entry = self.entry(place, Side::of(access));
+                    let entry = self.entry(place, Side::of(&self.cpus[place.cpu], access));
                     let entry = entry.expect("what was filled is there");
                     assert!(access != Access::Store || entry & PTE_PROTECTION == 0);
                 }
