@@ -25,6 +25,10 @@ ALERT CPU n|ALL COUNTERS BASIC|PROBLEM|CRYPTO|EXTENDED|MT
               lose counter data of the guest
 INTERRUPT CPU n|ALL
               press the interrupt key
+F HIS,BEGIN|END|SERVICE,...
+              begin or end a collection run of HIS, or change how it samples
+D HIS         show HIS and its collection run
+DD NAME TEXT  add a line to the parameter file NAME of HIS (DDNAME=NAME); DD NAME empties it
 ";
 
 /// CPUs of the guest.

@@ -26,9 +26,59 @@ pub const fn bit8(n: u32) -> u8 {
 
 /// Bits `first` to `last` (both included, 0 is leftmost) of a 64-bit field, right-aligned.
 #[must_use]
+#[inline]
 pub const fn field64(value: u64, first: u32, last: u32) -> u64 {
     (value >> (63 - last)) & (u64::MAX >> (63 - (last - first)))
 }
+
+/// Gives a mask type the operations of a set. With the type of its elements, which know their own `bit()`, it tells
+/// whether one of them is in it.
+macro_rules! set_operations {
+    ($set:ident of $element:ty) => {
+        $crate::arch::bits::set_operations!($set);
+
+        impl $set {
+            /// Whether it is among them.
+            #[must_use]
+            #[inline]
+            pub const fn has(self, element: $element) -> bool {
+                self.0 & element.bit().0 != 0
+            }
+        }
+    };
+    ($set:ident) => {
+        impl $set {
+            /// None.
+            pub const NONE: Self = Self(0);
+
+            /// What is in either.
+            #[must_use]
+            pub const fn union(self, other: Self) -> Self {
+                Self(self.0 | other.0)
+            }
+
+            /// What is in both.
+            #[must_use]
+            pub const fn intersection(self, other: Self) -> Self {
+                Self(self.0 & other.0)
+            }
+
+            /// What is in this one and not in `other`.
+            #[must_use]
+            pub const fn without(self, other: Self) -> Self {
+                Self(self.0 & !other.0)
+            }
+
+            /// Whether there is none.
+            #[must_use]
+            pub const fn is_empty(self) -> bool {
+                self.0 == 0
+            }
+        }
+    };
+}
+
+pub(crate) use set_operations;
 
 #[cfg(test)]
 mod tests {

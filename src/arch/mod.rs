@@ -10,6 +10,7 @@ pub mod bits;
 pub mod channel;
 pub mod condition;
 pub mod control;
+pub mod ebcdic;
 pub mod facility;
 pub mod interruption;
 pub mod lowcore;

@@ -22,6 +22,17 @@ pub enum Mode {
     RealTime,
 }
 
+impl Mode {
+    /// Cycles per microsecond.
+    #[must_use]
+    pub const fn cpu_speed(self) -> u32 {
+        match self {
+            Self::Exact { shift } => 1000 >> shift,
+            Self::RealTime => 1000,
+        }
+    }
+}
+
 /// How many ticks a trap itself takes, and which traps charge the instruction that caused them.
 ///
 /// Measured at IPL by timing known sequences, for each class and program-interruption code: what an

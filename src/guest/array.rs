@@ -276,10 +276,6 @@ impl Hardware for ArrayMachine {
         self.timer = value;
     }
 
-    fn clock_comparator(&self) -> u64 {
-        self.comparator
-    }
-
     fn set_clock_comparator(&mut self, value: u64) {
         self.comparator = value;
     }

@@ -85,7 +85,7 @@ pub struct Condition {
 
 impl Condition {
     /// The condition that the hardware met. Of a monitor event, `parameter` holds the class and
-    /// `identification` the code; the machine's own PER events are not the guest's.
+    /// `identification` the code.
     #[must_use]
     #[inline]
     pub const fn of(met: &Interruption) -> Self {

@@ -128,8 +128,6 @@ pub trait Hardware {
     /// SET CPU TIMER.
     fn set_cpu_timer(&mut self, value: u64);
 
-    /// STORE CLOCK COMPARATOR: what was set last.
-    fn clock_comparator(&self) -> u64;
     /// SET CLOCK COMPARATOR: when the machine wants control next.
     fn set_clock_comparator(&mut self, value: u64);
 

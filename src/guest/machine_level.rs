@@ -1,8 +1,8 @@
 //! The counters of the machine's own level, one below the program's.
 //!
-//! The machine decides at IPL which counter sets it counts, and they stay active until it stops: no
-//! instruction of the program, no reset and no external means changes them. What a program does to its
-//! own sets changes nothing here, and nothing here shows in the program's.
+//! The machine decides at IPL which counter sets it counts, and they stay active until it stops; HIS has others
+//! counted besides while it collects. No instruction of the program, no reset and no external means changes them.
+//! What a program does to its own sets changes nothing here, and nothing here shows in the program's.
 //!
 //! Cycles and instructions are totals of the account, and functions of the message-security assist are
 //! counted as they are issued. What the shadow and the threads do is totalled elsewhere; it is brought
@@ -12,8 +12,8 @@
 //! A set is authorized only if it has a source. In real-time mode none has. The MT-diagnostic set has
 //! one where cores have threads, and is active from when the program first enables multithreading.
 
-use crate::cpumf::CounterSets;
 use crate::cpumf::counters::{CounterSet, load_cpu_counter_set_controls};
+use crate::cpumf::{CounterSets, Model};
 use crate::guest::account::Mode;
 use crate::guest::configuration::Configuration;
 use crate::guest::extended::{self, Fills};
@@ -32,23 +32,45 @@ pub fn activate(cpu: &mut Vcpu, configuration: &Configuration, wanted: CounterSe
     if cpu.account.mode == Mode::RealTime {
         return;
     }
-    let counters = cpu.machine.counters();
-    let installed = counters.model().installed();
-    let mut authorized = wanted.intersection(installed);
-    if !configuration.threads.installed() {
-        authorized = authorized.without(CounterSets::MT_DIAGNOSTIC);
-    }
-    let loaded = CounterSet::LOADED
-        .into_iter()
-        .filter(|&set| authorized.has(set))
-        .fold(0, |sets, set| sets | u64::from(set.bit().0));
-    let activity = cpu.account.activity();
-    cpu.machine.authorize_counters(authorized, &activity);
-    // What is authorized can be enabled and activated.
-    let _ = load_cpu_counter_set_controls(&mut cpu.machine, &activity, loaded << 16 | loaded);
+    let sources = sources(cpu.machine.counters().model(), configuration);
+    cpu.machine_sets = wanted.intersection(sources);
+    load(cpu, cpu.machine_sets);
     if wanted.intersection(CounterSets::COPROCESSOR_GROUP) != CounterSets::NONE {
         configuration.groups().count_for_machine();
     }
+}
+
+/// The counter sets that have a source where the clock counts instructions.
+#[must_use]
+pub fn sources(model: &Model, configuration: &Configuration) -> CounterSets {
+    let installed = model.installed();
+    if configuration.threads.installed() {
+        installed
+    } else {
+        installed.without(CounterSets::MT_DIAGNOSTIC)
+    }
+}
+
+/// Counts these sets, which have a source, besides those that were activated at IPL. Sets that count already go
+/// on; the counters of the others begin at zero.
+pub fn count_besides(cpu: &mut Vcpu, configuration: &Configuration, sets: CounterSets) {
+    settle(cpu, configuration);
+    load(cpu, cpu.machine_sets.union(sets));
+}
+
+/// Authorizes, enables and activates these sets, and no others.
+fn load(cpu: &mut Vcpu, sets: CounterSets) {
+    let loaded = CounterSet::LOADED
+        .into_iter()
+        .filter(|&set| sets.has(set))
+        .fold(0, |sets, set| sets | u64::from(set.bit().0));
+    let activity = cpu.account.activity();
+    let before = cpu.machine.counters().authorized();
+    // What is authorized can be enabled and activated; what is disabled can be deauthorized.
+    cpu.machine
+        .authorize_counters(before.union(sets), &activity);
+    let _ = load_cpu_counter_set_controls(&mut cpu.machine, &activity, loaded << 16 | loaded);
+    cpu.machine.authorize_counters(sets, &activity);
 }
 
 /// Books what the CPU did for its core. Each CPU of a core must have done this before either of them

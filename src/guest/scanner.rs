@@ -24,7 +24,7 @@ use crate::guest::configuration::Configuration;
 use crate::guest::hardware::Hardware;
 use crate::guest::shadow;
 use crate::insn::Offsets;
-use crate::insn::sensitive::{self, Sensitive};
+use crate::insn::sensitive;
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 use spin::Mutex;
 
@@ -208,16 +208,9 @@ fn replace<H: Hardware>(
     replaced: &Offsets,
 ) {
     for (offset, which) in replaced.changes(before) {
-        let value = sensitive::replace(doubleword(text, offset), which);
+        let value = sensitive::replace(sensitive::doubleword(text, offset), which);
         hardware.hsa_store(copy.offset(offset as u64), value);
     }
-}
-
-/// The doubleword at an offset of a page.
-fn doubleword(text: &[u8; PAGE as usize], offset: usize) -> u64 {
-    text[offset..offset + 8]
-        .try_into()
-        .map_or(0, u64::from_be_bytes)
 }
 
 /// Control has come to `at`, where an instruction does not trap of its own. `true` if it does in the copy, and
@@ -233,14 +226,14 @@ pub fn uncover<H: Hardware>(configuration: &Configuration, hardware: &mut H, at:
     let caught = configuration.assist.caught();
     let around = hardware.load_u64(Absolute(at.0 & !7));
     let halfword = (around >> (48 - 8 * (offset & 6))) as u16;
-    if Sensitive::from_halfword(halfword).is_some_and(|sensitive| sensitive.is_caught(caught)) {
+    if sensitive::is_caught(halfword, caught) {
         return false;
     }
     let mut text = [0u8; PAGE as usize];
     hardware.load(at.page(), &mut text);
     let before = Offsets::by_doublewords(|at| {
         let (original, copied) = (
-            doubleword(&text, at),
+            sensitive::doubleword(&text, at),
             hardware.hsa_load(copy.offset(at as u64)),
         );
         if original == copied {

@@ -248,7 +248,11 @@ fn take_due<const LIMITED: bool, H: Hardware, S: SampleStorage>(
                 cpu.sampling.taken += 1;
                 cpu.sampling.block_full = true;
             }
-            Sampled::Discarded | Sampled::Stopped | Sampled::NotActive => cpu.sampling.lost += 1,
+            Sampled::Discarded | Sampled::Stopped | Sampled::NotActive => {
+                cpu.sampling.lost += 1;
+                // There is room when the full ones have been sent.
+                cpu.sampling.block_full = true;
+            }
         }
     }
     if cpu.sampling.own <= total {

@@ -104,7 +104,7 @@ impl Side {
     /// The side that an access of the CPU goes by.
     const fn of(cpu: &Vcpu, access: Access) -> Self {
         match access {
-            _ if cpu.shadow.is_whole => Self::Whole,
+            _ if is_whole(cpu) => Self::Whole,
             Access::Execute => Self::Instructions,
             Access::Fetch | Access::Store => Self::Operands,
         }
@@ -234,8 +234,6 @@ pub struct Shadow {
     loaded_for: Option<[u64; 3]>,
     /// That of the program that register 13 was loaded for, and the spaces dropped by then.
     home_for: Option<[u64; 2]>,
-    /// Whether the program has one table for instructions and operands.
-    is_whole: bool,
     /// The guest's prefix as the private tables have it.
     prefix: u64,
     /// Shadow fills so far.
@@ -322,12 +320,6 @@ pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration,
         catch_up(cpu, configuration, hardware);
     }
     let (spaces, home) = tables(cpu, configuration, hardware);
-    let mode = if cpu.shadow.is_whole {
-        HOME_SPACE
-    } else {
-        SECONDARY_SPACE
-    };
-    cpu.real_space = mode;
     let spaces = [spaces[0], 0, 0, 0, 0, cpu.control[6], spaces[1]];
     if cpu.shadow.spaces_loaded != spaces {
         cpu.shadow.spaces_loaded = spaces;
@@ -349,7 +341,7 @@ pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration,
     cpu.due.clear(Due::CONTROLS);
 }
 
-/// What real control registers 1 and 7, and 13, are to be. Those that the mode does not use stay as they are, unless
+/// The real address-space control, and what real control registers 1 and 7, and 13, are to be. Those that the mode does not use stay as they are, unless
 /// the table that they designate may have gone: nothing but storage of the guest is ever found by any of them.
 #[inline]
 fn tables<H: Hardware>(
@@ -359,14 +351,14 @@ fn tables<H: Hardware>(
 ) -> ([u64; 2], u64) {
     let number = usize::from(cpu.address);
     let identity = |side| identity_asce(configuration, number, side);
-    cpu.shadow.is_whole = false;
+    cpu.real_space = SECONDARY_SPACE;
     let mut home = cpu.shadow.loaded[2];
     let mut spaces = [cpu.shadow.spaces_loaded[0], cpu.shadow.spaces_loaded[6]];
     if !cpu.psw.dat() {
         cpu.shadow.loaded_for = None;
         spaces = Side::BOTH.map(identity);
     } else if let Some(program) = program(cpu, configuration, hardware) {
-        cpu.shadow.is_whole = true;
+        cpu.real_space = HOME_SPACE;
         home = program;
         let drops = cpu.shadow.spaces.drops;
         if cpu
@@ -381,7 +373,7 @@ fn tables<H: Hardware>(
         spaces = sides(cpu, configuration, hardware);
     }
     let drops = cpu.shadow.spaces.drops;
-    if !cpu.shadow.is_whole && cpu.shadow.home_for.is_none_or(|[_, then]| then != drops) {
+    if !is_whole(cpu) && cpu.shadow.home_for.is_none_or(|[_, then]| then != drops) {
         cpu.shadow.home_for = None;
         home = identity(Side::Operands);
     }
@@ -423,7 +415,7 @@ pub fn split<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
 #[must_use]
 #[inline]
 pub const fn is_whole(cpu: &Vcpu) -> bool {
-    cpu.shadow.is_whole
+    cpu.real_space == HOME_SPACE
 }
 
 /// The sides of the spaces that the guest fetches instructions from and accesses operands in.

@@ -7,7 +7,7 @@ use crate::arch::address::{Absolute, Real, Virtual, apply_prefix};
 use crate::arch::condition::ConditionCode;
 use crate::arch::control::{CR0_INITIAL, CR14_INITIAL};
 use crate::arch::psw::{Psw, SECONDARY_SPACE};
-use crate::cpumf::{Facility, Reset};
+use crate::cpumf::{CounterSets, Facility, Reset};
 use crate::guest::account::{Account, Mode};
 use crate::guest::due::Due;
 use crate::guest::extended::{self, Fills};
@@ -297,6 +297,8 @@ pub struct Vcpu {
     pub counted: Fills,
     /// What the machine's own counters have counted of all that is totalled elsewhere.
     pub machine_counted: Counted,
+    /// The counter sets that the machine's own level counts from IPL on.
+    pub machine_sets: CounterSets,
     /// What it knows of its core.
     pub thread: Thread,
     /// Until when the coprocessor is busy with this CPU's last function, by the clock of
@@ -334,6 +336,7 @@ impl Vcpu {
             fills: Fills::NONE,
             counted: Fills::NONE,
             machine_counted: Counted::default(),
+            machine_sets: CounterSets::NONE,
             thread: Thread::default(),
             occupied_until: 0,
         };

@@ -6,7 +6,7 @@
 //! they are; these are the project's own, from the left in the order in which DISPLAY HIS names them,
 //! and MT-diagnostic, which is younger, behind them.
 
-use crate::arch::bits::bit32;
+use crate::arch::bits::{bit32, set_operations};
 use crate::cpumf::{CounterSet, CounterSets};
 use core::fmt;
 
@@ -76,45 +76,15 @@ impl Event {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Events(pub u32);
 
+set_operations!(Events of Event);
+
 impl Events {
-    /// None.
-    pub const NONE: Self = Self(0);
     /// What hardware counts.
     pub const HARDWARE: Self = Self::COMPLETE.without(Self::SOFTWARE);
     /// What software counts by MONITOR CALL.
     pub const SOFTWARE: Self = Event::Zos.bit();
     /// All of them.
     pub const COMPLETE: Self = Self(0xFC00_0000);
-
-    /// The event types of both.
-    #[must_use]
-    pub const fn union(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// The event types that are in both.
-    #[must_use]
-    pub const fn intersection(self, other: Self) -> Self {
-        Self(self.0 & other.0)
-    }
-
-    /// The event types of this mask that are not in `other`.
-    #[must_use]
-    pub const fn without(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
-    }
-
-    /// Whether the event type is among them.
-    #[must_use]
-    pub const fn has(self, event: Event) -> bool {
-        self.0 & event.bit().0 != 0
-    }
-
-    /// Whether there is none.
-    #[must_use]
-    pub const fn is_empty(self) -> bool {
-        self.0 == 0
-    }
 
     /// The event types, in the order of their bits.
     pub fn iter(self) -> impl Iterator<Item = Event> {
@@ -150,36 +120,18 @@ impl fmt::Display for Events {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SampleTypes(pub u32);
 
+set_operations!(SampleTypes);
+
 impl SampleTypes {
-    /// None.
-    pub const NONE: Self = Self(0);
     /// The basic-sampling function.
     pub const BASIC: Self = Self(bit32(0));
     /// The diagnostic-sampling function.
     pub const DIAGNOSTIC: Self = Self(bit32(1));
 
-    /// The sample types of both.
+    /// Whether this sample type is among them.
     #[must_use]
-    pub const fn union(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// The sample types that are in both.
-    #[must_use]
-    pub const fn intersection(self, other: Self) -> Self {
-        Self(self.0 & other.0)
-    }
-
-    /// The sample types of this mask that are not in `other`.
-    #[must_use]
-    pub const fn without(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
-    }
-
-    /// Whether there is none.
-    #[must_use]
-    pub const fn is_empty(self) -> bool {
-        self.0 == 0
+    pub const fn has(self, kind: Self) -> bool {
+        self.0 & kind.0 != 0
     }
 }
 
@@ -187,9 +139,7 @@ impl SampleTypes {
 impl fmt::Display for SampleTypes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = [(Self::BASIC, "BASIC"), (Self::DIAGNOSTIC, "DIAG")];
-        let among = names
-            .into_iter()
-            .filter(|&(kind, _)| !self.intersection(kind).is_empty());
+        let among = names.into_iter().filter(|&(kind, _)| self.has(kind));
         list(f, among.map(|(_, name)| name))
     }
 }

@@ -13,7 +13,7 @@
 //! does: the guest takes no sample on this CPU, and the others have the blocks that BUFCNT gives them.
 //! How long it took is recorded, and shown.
 
-use super::event::Event;
+use super::event::{Event, Events};
 use super::machine::{Block, Machine};
 use super::query::{Answered, Query};
 use super::reason::Reason;
@@ -194,6 +194,22 @@ impl Inside<'_> {
     #[must_use]
     pub fn counters(&self, event: Event) -> CounterRange {
         self.machine.counters(event)
+    }
+
+    /// The CPUs that are there: bit 0 (the leftmost) is CPU 0.
+    #[must_use]
+    pub fn cpus(&self) -> u64 {
+        self.machine.cpus()
+    }
+
+    /// Reads the counters of a CPU, as [`Machine::read`] does.
+    pub fn read(
+        &mut self,
+        cpu: u16,
+        events: Events,
+        counter: &mut dyn FnMut(Event, u64),
+    ) -> Option<Tod> {
+        self.machine.read(cpu, events, counter)
     }
 
     /// The profilers, and what is in effect.

@@ -7,6 +7,8 @@
 //!   behind BEGIN; it is what the machine holds;
 //! * [`Service`] is HISSERV: profilers, each with its exit, their requests and what they are told;
 //! * [`command`]: the operator's MODIFY HIS and DISPLAY HIS, from a line to what it asks for;
+//! * [`parameters`]: the parameter files that they name;
+//! * [`hisprof`]: what a collection run writes;
 //! * [`event`] and [`sampling`]: what can be asked for, and the controls that are the same for all;
 //! * [`machine`]: what all of it needs of the machine.
 
@@ -19,9 +21,11 @@ pub mod command;
 pub mod display;
 pub mod event;
 pub mod exit;
+pub mod hisprof;
 pub mod machine;
 pub mod message;
 pub mod operator;
+pub mod parameters;
 pub mod query;
 pub mod reason;
 pub mod registry;

@@ -119,6 +119,13 @@ impl Sensitive {
     }
 }
 
+/// Whether the instruction whose text begins with this halfword is sensitive at the moment.
+#[must_use]
+#[inline]
+pub fn is_caught(halfword: u16, caught: Caught) -> bool {
+    Sensitive::from_halfword(halfword).is_some_and(|sensitive| sensitive.is_caught(caught))
+}
+
 /// A doubleword as it stands in the copy. `which` of its halfwords are replaced: the rightmost bit is the first of
 /// them.
 ///
@@ -194,15 +201,14 @@ pub fn scan_again(page: &[u8; PAGE], before: &Offsets, entry: usize, caught: Cau
         if !before.is_near(at) {
             return 0;
         }
-        let doubleword = page[at..at + 8].try_into().map_or(0, u64::from_be_bytes);
+        let doubleword = doubleword(page, at);
         !differing(doubleword, replace(doubleword, 15))
     });
     let mut left = *before;
     left.insert_all(&same);
     let mut candidates = Offsets::NONE;
     for at in before.iter() {
-        let sensitive = Sensitive::from_halfword(halfword(page, at));
-        if sensitive.is_some_and(|sensitive| sensitive.is_caught(caught)) {
+        if is_caught(halfword(page, at), caught) {
             candidates.insert(at);
         }
     }
@@ -279,8 +285,7 @@ fn candidates<const ASSIST: bool>(page: &[u8; PAGE]) -> Offsets {
                 let bit = rest.leading_zeros();
                 rest &= !(1 << 63 >> bit);
                 let offset = at + bit as usize / 8;
-                let sensitive = Sensitive::from_halfword(halfword(page, offset));
-                if sensitive.is_some_and(|sensitive| sensitive.is_caught(caught)) {
+                if is_caught(halfword(page, offset), caught) {
                     found.insert(offset);
                 }
             }
@@ -472,6 +477,15 @@ fn at_distance(offset: usize, distance: i64) -> Option<usize> {
     offset
         .checked_add_signed(distance)
         .filter(|&target| target < PAGE)
+}
+
+/// The doubleword at an offset of a page.
+#[must_use]
+#[inline]
+pub fn doubleword(page: &[u8; PAGE], offset: usize) -> u64 {
+    page[offset..offset + 8]
+        .try_into()
+        .map_or(0, u64::from_be_bytes)
 }
 
 /// The halfword at an even offset.

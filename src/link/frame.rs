@@ -50,6 +50,8 @@ pub enum Channel {
     SampleData = 4,
     /// Counter sets: [`super::data::CounterHead`]. Machine to host only.
     Counters = 5,
+    /// What a collection run writes: [`super::files::FileHead`]; from the host that it cannot be written.
+    Files = 6,
 }
 
 impl Channel {
@@ -62,6 +64,7 @@ impl Channel {
             3 => Self::Operator,
             4 => Self::SampleData,
             5 => Self::Counters,
+            6 => Self::Files,
             _ => return None,
         })
     }

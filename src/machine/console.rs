@@ -146,6 +146,15 @@ impl Operator {
         Self(heapless::Vec::new())
     }
 
+    /// Sends the whole lines of what is gathered, so that none is torn; all of it if there is no end of a line.
+    fn send_lines(&mut self) {
+        let lines = self.0.iter().rposition(|&byte| byte == b'\n');
+        let count = lines.map_or(self.0.len(), |end| end + 1);
+        send(Channel::Operator, &[&self.0[..count]]);
+        self.0.rotate_left(count);
+        self.0.truncate(self.0.len() - count);
+    }
+
     /// Sends what is gathered.
     pub fn send(&mut self) {
         if !self.0.is_empty() {
@@ -159,7 +168,7 @@ impl fmt::Write for Operator {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         for &byte in text.as_bytes() {
             if self.0.is_full() {
-                self.send();
+                self.send_lines();
             }
             let _ = self.0.push(byte);
         }

@@ -3,14 +3,20 @@
 use crate::arch::address::{Absolute, PAGE};
 use crate::arch::tod::TodExtended;
 use crate::cpumf::SampleStorage;
+use crate::cpumf::model::BSDES;
+use crate::cpumf::sampling::block::Trailer;
+use crate::cpumf::sampling::load_sampling_controls;
+use crate::cpumf::sampling::request::SamplingRequest;
+use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
+use crate::guest::schedule::NEVER;
 use crate::guest::vcpu::Vcpu;
-use crate::link::data::{Level, SampleHead};
+use crate::link::data::{Level, SAMPLE_DATA_BLOCK, SampleHead};
 use crate::link::tally::Tally;
 use crate::machine::hsa::{BLOCKS, CpuArea};
 use crate::machine::ipl::Machine;
 use crate::machine::native::Native;
-use crate::machine::{console, instruction, trap, wait};
+use crate::machine::{console, his, instruction, trap, wait};
 use core::ptr;
 extern crate alloc;
 use alloc::boxed::Box;
@@ -40,9 +46,12 @@ impl Cpu {
         self.native.set_cpu_timer(0);
     }
 
-    /// Sends the machine-level blocks that have become full, and gives them back.
+    /// Sends the machine-level blocks that have become full, and gives them back. Those of HIS go its way.
     #[cold]
     pub fn send_full_blocks(&mut self) {
+        if his::samples() {
+            return his::work(self);
+        }
         self.vcpu.sampling.block_full = false;
         let Some(current) = self.current_block() else {
             return;
@@ -53,6 +62,39 @@ impl Cpu {
             block = (block + 1) % BLOCKS;
         }
         self.blocks.oldest = block;
+    }
+
+    /// Begins to sample at the machine's level as these controls say, into so many blocks; a sample has
+    /// `entry` bytes.
+    pub fn begin_sampling(&mut self, controls: u64, interval: u64, blocks: u64, entry: u64) {
+        self.blocks.begin(blocks, entry);
+        self.load_sampling_controls(controls, interval);
+    }
+
+    /// Samples no more at the machine's level. What was sampled stays in the blocks.
+    pub fn end_sampling(&mut self) {
+        self.blocks.end = self.vcpu.machine.sampling().dear();
+        self.load_sampling_controls(0, 0);
+    }
+
+    /// Loads the sampling controls of the machine's level, with the blocks from the first one on.
+    pub fn load_sampling_controls(&mut self, controls: u64, interval: u64) {
+        let (table, block) = (self.blocks.table(), self.blocks.block(0));
+        let request = SamplingRequest::new(controls, interval, table, block);
+        let loaded = load_sampling_controls(&mut self.vcpu.machine, &zerocopy::transmute!(request));
+        if loaded.is_err() {
+            defmt::error!("the machine's sampling controls are refused");
+        }
+        // The next sample is one interval from here.
+        self.vcpu.sampling.machine = NEVER;
+        self.vcpu.due |= Due::SAMPLING | Due::ATTENTION;
+    }
+
+    /// Copies the oldest machine-level block that is full, or when no more samples are taken the last one, and
+    /// clears it. How many samples are in it.
+    pub fn take_block(&mut self, into: &mut [u8; SAMPLE_DATA_BLOCK]) -> Option<u32> {
+        self.vcpu.sampling.block_full = false;
+        self.blocks.take(into)
     }
 
     /// Sends whatever the machine-level blocks hold, full or not. At the end of a run.
@@ -81,24 +123,68 @@ pub struct Blocks {
     sequence: u32,
     /// The block that is to be sent next.
     oldest: u64,
+    /// How many of them there are in the ring.
+    count: u64,
+    /// Bytes of a sample.
+    entry: u64,
+    /// Where the next sample would have gone when no more were taken.
+    end: u64,
 }
 
 impl Blocks {
     /// The blocks of an area, empty, and their table: block links and a table link to itself.
     #[must_use]
     pub fn new(area: CpuArea, cpu: u16) -> Self {
-        let blocks = Self {
+        let mut blocks = Self {
             area,
             cpu,
             sequence: 0,
             oldest: 0,
+            count: BLOCKS,
+            entry: BSDES.into(),
+            end: 0,
         };
-        for block in 0..BLOCKS {
-            blocks.write(area.block_table + block * 8, blocks.block(block));
-            blocks.clear(block);
-        }
-        blocks.write(area.block_table + BLOCKS * 8, area.block_table | 1);
+        blocks.begin(BLOCKS, BSDES.into());
         blocks
+    }
+
+    /// Makes a ring of `count` empty blocks, for samples of `entry` bytes.
+    fn begin(&mut self, count: u64, entry: u64) {
+        let count = count.clamp(1, BLOCKS);
+        let table = self.area.block_table;
+        for block in 0..count {
+            self.write(table + block * 8, self.block(block));
+            self.clear(block);
+        }
+        self.write(table + count * 8, table | 1);
+        (self.oldest, self.count, self.entry, self.end) = (0, count, entry, 0);
+    }
+
+    /// Copies the oldest block if it is full, or the last one, and clears it.
+    fn take(&mut self, into: &mut [u8; SAMPLE_DATA_BLOCK]) -> Option<u32> {
+        let number = self.oldest;
+        let begin = self.block(number);
+        let trailer = PAGE - size_of::<Trailer>() as u64;
+        let is_full = self.load_u64(Absolute(begin + trailer)) >> 63 != 0;
+        let used = if is_full {
+            trailer
+        } else {
+            // Zero while samples are taken.
+            let used = self
+                .end
+                .checked_sub(begin)
+                .filter(|&used| used <= trailer)?;
+            self.end = 0;
+            used
+        };
+        let samples = used / self.entry.max(1);
+        if samples == 0 {
+            return None;
+        }
+        into.copy_from_slice(self.bytes(number));
+        self.clear(number);
+        self.oldest = (number + 1) % self.count;
+        Some(samples as u32)
     }
 
     /// The table's origin: what goes into the table-entry-address register.
@@ -126,19 +212,20 @@ impl Blocks {
         }
     }
 
+    /// A block, while nothing stores into it.
+    fn bytes(&self, number: u64) -> &[u8; SAMPLE_DATA_BLOCK] {
+        let at = ptr::with_exposed_provenance(self.block(number) as usize);
+        // SAFETY: a block of this CPU's, and only the update process, which has these borrowed, stores into it.
+        unsafe { &*at }
+    }
+
     fn send(&mut self, number: u64) {
         let head = SampleHead {
             cpu: self.cpu.into(),
             level: (Level::Machine as u16).into(),
             sequence: self.sequence.into(),
         };
-        // SAFETY: a block of this CPU's; nothing stores into it while it is sent.
-        let bytes = unsafe {
-            let at =
-                ptr::with_exposed_provenance::<[u8; PAGE as usize]>(self.block(number) as usize);
-            &*at
-        };
-        console::sample_data(&head, bytes);
+        console::sample_data(&head, self.bytes(number));
         self.sequence += 1;
         self.clear(number);
     }

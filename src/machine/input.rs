@@ -7,7 +7,7 @@
 use crate::arch::control::CR0_SERVICE_SIGNAL;
 use crate::link::frame::{Channel, Decoder, Received};
 use crate::link::state::{InputRead, TYPED_AHEAD};
-use crate::machine::{console, operator, sclp};
+use crate::machine::{console, his, operator, sclp};
 use core::sync::atomic::{AtomicBool, Ordering};
 use spin::Mutex;
 
@@ -115,6 +115,10 @@ fn accept(byte: u8) -> Accepted {
                     for &byte in frame.payload {
                         let _ = typed.push_back(byte);
                     }
+                    Accepted::Typed
+                }
+                Channel::Files => {
+                    his::not_written();
                     Accepted::Typed
                 }
                 Channel::Operator => heapless::Vec::from_slice(frame.payload)

@@ -55,6 +55,14 @@ pub fn sckpf(value: u32) {
     unsafe { asm!(".insn e,0x0107", in("r0") u64::from(value), options(nostack, nomem)) };
 }
 
+/// No instruction: what `place` refers to may have been read or changed by another CPU here, so nothing of it is
+/// kept in registers over this.
+#[inline]
+pub fn share<T>(place: &mut T) {
+    // SAFETY: executes nothing.
+    unsafe { asm!("/* {} */", in(reg) place, options(nostack, preserves_flags)) };
+}
+
 /// SET CLOCK COMPARATOR.
 #[inline]
 pub fn sckc(value: u64) {

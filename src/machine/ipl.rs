@@ -3,8 +3,7 @@
 use crate::arch::address::Absolute;
 use crate::arch::facility::{self, FacilityList};
 use crate::cpumf::counters::CoprocessorGroups;
-use crate::cpumf::sampling::load_sampling_controls;
-use crate::cpumf::sampling::request::{self, SamplingRequest};
+use crate::cpumf::sampling::request;
 use crate::cpumf::{
     ConfigurationLevel, CounterSets, Facility, Installation, Model, SamplingLimits,
     load_program_parameter, model,
@@ -30,7 +29,7 @@ use crate::machine::integrity::{self, Sums};
 use crate::machine::native::Native;
 use crate::machine::sclp::{self, ConsoleKind};
 use crate::machine::{
-    calibrate, console, count, failure, heap, input, instruction, operator, staged, trap, turn,
+    calibrate, console, count, failure, heap, his, input, instruction, operator, staged, trap, turn,
 };
 use crate::msa;
 use core::cell::UnsafeCell;
@@ -63,6 +62,8 @@ pub struct Machine {
     pub cpus: [CpuCell; MAXIMUM_CPUS],
     /// The sums of what must not change.
     pub sums: Sums,
+    /// Whether the machine's sampling function is the host's, for its own profile.
+    pub samples_for_host: bool,
 }
 
 // SAFETY: the cells are taken by the one CPU that each belongs to, and by the last CPU that runs when
@@ -249,10 +250,7 @@ fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: Facili
     let program = staged::keep(block, &plan, &mut native);
 
     let exact = matches!(mode, Mode::Exact { .. });
-    let cpu_speed = match mode {
-        Mode::Exact { shift } => 1000 >> shift,
-        Mode::RealTime => 1000,
-    };
+    let cpu_speed = mode.cpu_speed();
     let frames = plan.base / 4096;
     let pages = Pages::new(
         zeroed::<AtomicU16>(plan.states, frames),
@@ -311,6 +309,7 @@ fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: Facili
         plan,
         cpus: [const { CpuCell(UnsafeCell::new(MaybeUninit::uninit())) }; MAXIMUM_CPUS],
         sums: integrity::sums(&plan),
+        samples_for_host: block.interval.get() != 0,
     }));
     for (number, cell) in machine.cpus.iter().enumerate() {
         let configuration = &machine.configuration;
@@ -404,6 +403,16 @@ fn assist(block: &LoaderBlock, facilities: &FacilityList) -> Assist {
     Assist::new(supplied, below)
 }
 
+/// The sampling intervals that the machine has.
+#[must_use]
+pub const fn sampling_limits(cpu_speed: u32) -> SamplingLimits {
+    SamplingLimits {
+        minimum: SHORTEST_INTERVAL,
+        maximum: LONGEST_INTERVAL,
+        cpu_speed,
+    }
+}
+
 /// A virtual CPU with its facilities at both levels.
 fn vcpu(
     number: u16,
@@ -413,11 +422,7 @@ fn vcpu(
     account: Account,
     exact: bool,
 ) -> Vcpu {
-    let limits = SamplingLimits {
-        minimum: SHORTEST_INTERVAL,
-        maximum: LONGEST_INTERVAL,
-        cpu_speed: account.cpu_speed,
-    };
+    let limits = sampling_limits(account.cpu_speed);
     let (own, below) = if configuration.virtual_machine {
         (
             ConfigurationLevel::VirtualMachine,
@@ -447,7 +452,10 @@ fn vcpu(
         facility.authorize_basic_sampling(true);
         facility
     };
-    let mut vcpu = Vcpu::new(number, facility(own), facility(below));
+    let mut below = facility(below);
+    // HIS may use both.
+    below.authorize_diagnostic_sampling(true);
+    let mut vcpu = Vcpu::new(number, facility(own), below);
     vcpu.account = account;
     vcpu.known_as = configuration.threads.address_of(number);
     vcpu
@@ -460,12 +468,10 @@ fn activate(cpu: &mut Cpu, block: &LoaderBlock) {
     assist::counting_changed(&cpu.vcpu, &cpu.machine.configuration, &mut cpu.native);
     let interval = block.interval.get();
     if interval != 0 {
-        let table = cpu.blocks.table();
         let host = block.has(flags::HOST_INDICATOR);
         let indicator = if host { request::HOST_INDICATOR } else { 0 };
         let controls = request::ENABLE_BASIC | request::ACTIVATE_BASIC | indicator;
-        let request = SamplingRequest::new(controls, interval, table, cpu.blocks.block(0));
-        let _ = load_sampling_controls(&mut cpu.vcpu.machine, &zerocopy::transmute!(request));
+        cpu.load_sampling_controls(controls, interval);
         if host {
             load_program_parameter(&mut cpu.vcpu.machine, block.host_parameter.get(), false);
         }
@@ -538,6 +544,7 @@ fn begin(machine: &'static Machine, block: &LoaderBlock) -> ! {
     turn::start(cpu);
     // What is asked of a CPU now it does before its first instruction.
     operator::begin(block.commands().unwrap_or_default());
+    his::work(cpu);
     trap::go(cpu)
 }
 

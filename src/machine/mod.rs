@@ -11,6 +11,7 @@ mod count;
 mod cpu;
 mod failure;
 mod heap;
+mod his;
 mod hsa;
 mod input;
 mod instruction;

@@ -235,10 +235,6 @@ impl Hardware for Native {
         });
     }
 
-    fn clock_comparator(&self) -> u64 {
-        instruction::stckc()
-    }
-
     #[inline(always)]
     fn set_clock_comparator(&mut self, value: u64) {
         instruction::sckc(value);

@@ -9,11 +9,12 @@ use crate::cpumf::CounterSets;
 use crate::guest::account::Mode;
 use crate::guest::external_means::{self, Change, TooMany};
 use crate::guest::vcpu::CpuState;
+use crate::his::parameters;
 use crate::link::loader::{COMMANDS_LENGTH, WHEN_WAITING};
 use crate::machine::failure::{WaitState, stop};
 use crate::machine::ipl::Machine;
 use crate::machine::wait::{Open, Taken};
-use crate::machine::{console, input, instruction, run, turn, wait};
+use crate::machine::{console, his, input, instruction, run, turn, wait};
 use spin::{Mutex, Once};
 
 /// The machine whose guest is running, if one is.
@@ -29,7 +30,19 @@ pub fn guest_runs(machine: &'static Machine) {
 
 /// Carries out one line.
 pub fn command(line: &[u8]) {
-    match command::parse(core::str::from_utf8(line).unwrap_or("?")) {
+    let line = core::str::from_utf8(line).unwrap_or("?");
+    if parameters::is_definition(line) {
+        his::define(line);
+        return;
+    }
+    if crate::his::command::is_command(line) {
+        match RUNNING.get() {
+            Some(_) => his::ask(line),
+            None => console::say(format_args!("no guest is running\n")),
+        }
+        return;
+    }
+    match command::parse(line) {
         Ok(Command::Nothing) => {}
         Ok(Command::Help) => console::say(format_args!("{HELP}")),
         Ok(Command::Status) => status(),

@@ -12,7 +12,7 @@ use crate::link::state::{End, GuestEnded, Reason, SUCCESS_ADDRESS, Totals, Traps
 use crate::machine::cpu::Cpu;
 use crate::machine::failure::{self, WaitState};
 use crate::machine::ipl::Machine;
-use crate::machine::{console, instruction, integrity};
+use crate::machine::{console, his, instruction, integrity};
 use core::sync::atomic::Ordering;
 use zerocopy::IntoBytes;
 use zerocopy::byteorder::big_endian::U64;
@@ -138,6 +138,7 @@ pub fn end(machine: &'static Machine, vcpu: &Vcpu, reason: Reason, why: WaitStat
             psw.mask, psw.address
         ));
     }
+    his::go_down(machine);
     log_copies(machine);
     log_shadow(machine);
     let configuration = &machine.configuration;

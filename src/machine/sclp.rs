@@ -1,6 +1,7 @@
 //! The service-call logical processor of the machine below: its facts, and its console.
 
 use crate::arch::condition::ConditionCode;
+use crate::arch::ebcdic;
 use crate::machine::instruction;
 use crate::machine::wait;
 use spin::Mutex;
@@ -217,7 +218,7 @@ pub fn write_line(line: &[u8]) {
     put(&mut sccb, 84, &4u16.to_be_bytes());
     put(&mut sccb, 86, &0x1000u16.to_be_bytes());
     for (to, &from) in sccb.0[92..].iter_mut().zip(line) {
-        *to = ebcdic(from);
+        *to = ebcdic::code(from).unwrap_or(0x4B);
     }
     let _ = sccb.call(WRITE_EVENT_DATA, true);
 }
@@ -254,7 +255,7 @@ fn read_command(event: &[u8], into: &mut [u8]) -> usize {
             let text = &event[at + 2..at + length];
             let mut count = 0;
             for (to, &from) in into.iter_mut().zip(text.iter()) {
-                *to = ascii(from);
+                *to = ebcdic::character(from).map_or(b'?', |character| character as u8);
                 count += 1;
             }
             if let Some(end) = into.get_mut(count) {
@@ -265,29 +266,4 @@ fn read_command(event: &[u8], into: &mut [u8]) -> usize {
         }
     }
     0
-}
-
-/// Code page 037 for the characters that this machine's own texts use.
-const EBCDIC: [u8; 95] = [
-    0x40, 0x5A, 0x7F, 0x7B, 0x5B, 0x6C, 0x50, 0x7D, 0x4D, 0x5D, 0x5C, 0x4E, 0x6B, 0x60, 0x4B, 0x61,
-    0xF0, 0xF1, 0xF2, 0xF3, 0xF4, 0xF5, 0xF6, 0xF7, 0xF8, 0xF9, 0x7A, 0x5E, 0x4C, 0x7E, 0x6E, 0x6F,
-    0x7C, 0xC1, 0xC2, 0xC3, 0xC4, 0xC5, 0xC6, 0xC7, 0xC8, 0xC9, 0xD1, 0xD2, 0xD3, 0xD4, 0xD5, 0xD6,
-    0xD7, 0xD8, 0xD9, 0xE2, 0xE3, 0xE4, 0xE5, 0xE6, 0xE7, 0xE8, 0xE9, 0xBA, 0xE0, 0xBB, 0xB0, 0x6D,
-    0x79, 0x81, 0x82, 0x83, 0x84, 0x85, 0x86, 0x87, 0x88, 0x89, 0x91, 0x92, 0x93, 0x94, 0x95, 0x96,
-    0x97, 0x98, 0x99, 0xA2, 0xA3, 0xA4, 0xA5, 0xA6, 0xA7, 0xA8, 0xA9, 0xC0, 0x4F, 0xD0, 0xA1,
-];
-
-fn ebcdic(ascii: u8) -> u8 {
-    ascii
-        .checked_sub(0x20)
-        .and_then(|index| EBCDIC.get(usize::from(index)))
-        .copied()
-        .unwrap_or(0x4B)
-}
-
-fn ascii(ebcdic: u8) -> u8 {
-    EBCDIC
-        .iter()
-        .position(|&code| code == ebcdic)
-        .map_or(b'?', |index| index as u8 + 0x20)
 }

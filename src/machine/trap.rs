@@ -22,7 +22,7 @@ use crate::guest::due::Due;
 use crate::guest::vcpu::{Interruption, Vcpu};
 use crate::guest::{delivery, millicode, schedule};
 use crate::machine::cpu::Cpu;
-use crate::machine::{instruction, ipl, turn};
+use crate::machine::{his, instruction, ipl, turn};
 use core::arch::global_asm;
 use core::mem::offset_of;
 
@@ -387,6 +387,9 @@ pub extern "C" fn external_interruption(cpu: &mut Cpu) {
         }
         external::SERVICE_SIGNAL => {
             ipl::read_input(cpu.machine);
+            if his::wants(cpu.vcpu.account.entered) {
+                his::work(cpu);
+            }
             cpu.vcpu.due |= Due::ATTENTION;
         }
         _ => cpu.vcpu.due |= Due::ATTENTION,

@@ -20,7 +20,7 @@ use crate::guest::vcpu::{CpuState, Vcpu};
 use crate::link::state::{Progress, Waiting};
 use crate::machine::cpu::Cpu;
 use crate::machine::wait::{Open, Taken, Waited};
-use crate::machine::{console, input, instruction, ipl, operator, run, wait};
+use crate::machine::{console, his, input, instruction, ipl, operator, run, wait};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// SIGNAL PROCESSOR order: emergency signal.
@@ -93,6 +93,9 @@ pub fn end(cpu: &mut Cpu) {
     if listens(cpu) && wait::take_events() {
         // Its signal was taken away with the answer to a call, and the guest may never wait.
         ipl::read_input(cpu.machine);
+    }
+    if his::wants(cpu.vcpu.account.entered) {
+        his::work(cpu);
     }
     if EXACT.load(Ordering::Relaxed) && cpu.machine.configuration.cpus > 1 {
         give(cpu, Next::Yield);
@@ -403,6 +406,9 @@ fn give_exact(cpu: &mut Cpu) {
             None => {
                 let before = cpu.vcpu.account.idle;
                 idle(cpu);
+                if his::wants(instruction::stckf()) {
+                    his::work(cpu);
+                }
                 assist.rested(cpu.vcpu.account.idle - before);
             }
         }
@@ -428,8 +434,11 @@ fn park() {
 fn wait_for_turn(cpu: &mut Cpu) {
     instruction::sckc(NEVER);
     let me = u32::from(cpu.vcpu.address);
+    instruction::share(cpu);
     while HOLDER.load(Ordering::SeqCst) != me {
         rest(cpu, wait::for_external);
+        // Who has the turn may have done something on this CPU's behalf.
+        instruction::share(cpu);
     }
 }
 
@@ -452,7 +461,7 @@ fn idle(cpu: &mut Cpu) {
     let first = earliest(&cpu.machine.configuration);
     console::flush();
     if first != NEVER {
-        instruction::sckc(first);
+        instruction::sckc(first.min(his::due()));
         let configuration = &cpu.machine.configuration;
         let open = open_to_devices(configuration, &configuration.mailboxes);
         wait_with_input(cpu, listens(cpu), open);

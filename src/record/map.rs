@@ -147,7 +147,12 @@ impl<'a> Record<'a> {
             let is_whole = digits.len() == place.2 && digits.bytes().all(|b| b.is_ascii_hexdigit());
             match u64::from_str_radix(digits, 16) {
                 Ok(address) if is_whole => Ok(Some(address)),
-                _ => Err(wrong(place.1, place.0, "16 hexadecimal digits")),
+                // A line may end in front of the column.
+                _ => Err(wrong(
+                    place.1.min(text.len()),
+                    place.0,
+                    "16 hexadecimal digits",
+                )),
             }
         };
         let (area, _) = field(AREA)?;
@@ -290,6 +295,14 @@ mod tests {
                 ..place(Kind::EntryPoint, 'N', "", "long_nam", Some(0x20_0004), None)
             },
         ]
+    }
+
+    #[test]
+    fn a_field_that_a_line_does_not_have_is_wrong_at_the_end_of_the_line() {
+        for (line, offset) in [("MNSTER*", 7), ("EN    start   00000000", 14)] {
+            let wrong = Record::parse(line.as_bytes()).unwrap_err();
+            assert_eq!((wrong.offset, wrong.field), (offset, START.0), "{line}");
+        }
     }
 
     #[test]

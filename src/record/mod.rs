@@ -3,7 +3,7 @@
 //! SMF type 113 with its two subtypes ([`smf`]), z/VM's monitor record with the counters ([`monitor`]),
 //! and the texts that the z/OS hardware instrumentation services write: the counters of a run ([`cnt`])
 //! and the map of what was in storage ([`map`]). A .SMP file is nothing but sample-data blocks, which
-//! [`crate::cpumf::sampling::block`] describes. There is one description of each, for the machine that
+//! [`crate::cpumf::sampling::block`] describes and [`smp`] reads. There is one description of each, for the machine that
 //! writes it and the host that reads it, so neither can drift from the other.
 //!
 //! An encoder writes into a buffer of its caller and allocates nothing. A decoder believes nothing: each
@@ -21,6 +21,7 @@ pub mod map;
 pub mod moment;
 pub mod monitor;
 pub mod smf;
+pub mod smp;
 pub mod text;
 
 #[cfg(test)]

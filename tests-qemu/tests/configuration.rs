@@ -3,7 +3,7 @@
 use measure::{
     configuration::{Configuration, Level, Secure},
     options::{RunOptions, Sampling},
-    report::{LIMITED, WAIT},
+    profile::names::{LIMITED, WAIT},
 };
 use millimeter::cpumf::sampling::BasicEntry;
 use tests_qemu::{command, ipl};

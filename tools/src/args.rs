@@ -5,6 +5,8 @@ mod linux;
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand};
+use millimeter::his::command;
+use millimeter::his::parameters::ParameterFiles;
 use millimeter::link::state::Mode;
 
 use crate::{
@@ -205,12 +207,52 @@ pub struct RunArguments {
     /// What the operator says when every CPU waits: the next of these each time
     #[arg(long, value_name = "COMMAND")]
     pub when_waiting: Vec<String>,
+    /// What the operator says to HIS before the guest starts, as 'F HIS,B,CTRSET=ALL': MODIFY HIS begins and ends
+    /// collection runs, D HIS shows them. The samples are then HIS's, and there are none for the report
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["freq", "interval", "real_time"], value_parser = his_command)]
+    pub his: Vec<String>,
+    /// A parameter file of HIS: DDNAME=NAME in a command to HIS takes its keywords from FILE. More than once if need be
+    #[arg(long, value_name = "NAME=FILE", requires = "his", value_parser = parameter_file)]
+    pub dd: Vec<ParameterFile>,
     /// Seconds after which a link that says nothing has failed
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     pub silence: u64,
     /// What the guest finds.
     #[command(flatten, next_help_heading = "What the guest finds")]
     pub configuration: Configuration,
+}
+
+/// A parameter file of HIS: what the operator says to define it.
+#[derive(Clone, Debug)]
+pub struct ParameterFile(Vec<String>);
+
+/// All that the operator says of these.
+fn definitions(files: &[ParameterFile]) -> Vec<String> {
+    files.iter().flat_map(|file| file.0.clone()).collect()
+}
+
+fn parameter_file(text: &str) -> Result<ParameterFile, String> {
+    let Some((name, path)) = text.split_once('=') else {
+        return Err("write it as NAME=FILE".to_owned());
+    };
+    let lines = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    let lines = lines.lines().filter(|line| !line.trim().is_empty());
+    let said: Vec<String> = std::iter::once(format!("DD {name}"))
+        .chain(lines.map(|line| format!("DD {name} {}", line.trim())))
+        .collect();
+    let mut files = ParameterFiles::new();
+    for line in &said {
+        files.define(line).map_err(|wrong| wrong.to_string())?;
+    }
+    Ok(ParameterFile(said))
+}
+
+fn his_command(text: &str) -> Result<String, String> {
+    match command::is_command(text).then(|| command::parse(text)) {
+        Some(Ok(_)) => Ok(text.to_owned()),
+        Some(Err(refused)) => Err(refused.to_string()),
+        None => Err("it begins with F or MODIFY, or with D or DISPLAY".to_owned()),
+    }
 }
 
 fn frequency(text: &str) -> Result<Sampling, String> {
@@ -223,16 +265,11 @@ fn frequency(text: &str) -> Result<Sampling, String> {
 impl RunArguments {
     /// The options that these arguments are.
     pub fn options(&self) -> RunOptions {
-        let sampling = if self.no_sampling {
-            Sampling::Off
-        } else {
-            self.freq.unwrap_or(self.interval)
-        };
-        RunOptions {
+        let mut options = RunOptions {
             cpus: self.cpus,
             storage: self.storage,
             configuration: self.configuration.clone(),
-            sampling,
+            sampling: self.freq.unwrap_or(self.interval),
             mode: if self.real_time {
                 Mode::RealTime
             } else {
@@ -244,11 +281,20 @@ impl RunArguments {
             out: self.out.clone(),
             cryptography: self.below.cryptography,
             counters: self.counters,
-            operator: self.operator.clone(),
+            operator: [
+                self.operator.clone(),
+                definitions(&self.dd),
+                self.his.clone(),
+            ]
+            .concat(),
             when_waiting: self.when_waiting.clone(),
             silence: Duration::from_secs(self.silence),
             ..RunOptions::new(self.guest.clone())
+        };
+        if self.no_sampling || options.asks_his() {
+            options.sampling = Sampling::Off;
         }
+        options
     }
 }
 

@@ -115,6 +115,16 @@ impl Ratio {
         }
     }
 
+    /// The lowest ratio. Far from the median, it says that the host was not quiet.
+    pub fn lowest(&self) -> f64 {
+        self.pairs.iter().copied().fold(f64::NAN, f64::min)
+    }
+
+    /// The highest ratio.
+    pub fn highest(&self) -> f64 {
+        self.pairs.iter().copied().fold(f64::NAN, f64::max)
+    }
+
     /// Whether the median is over the budget. No pairs at all are over it.
     pub fn is_over(&self) -> bool {
         let median = self.median();
@@ -288,11 +298,13 @@ pub fn paths_text(paths: &[PathLength]) -> String {
 
 /// Ratios beside their budgets.
 pub fn ratios_text(ratios: &[Ratio]) -> String {
-    let mut table = table(["host time", "median", "budget", ""]);
+    let mut table = table(["host time", "median", "lowest", "highest", "budget", ""]);
     for ratio in ratios {
         table.add_row(vec![
             Cell::new(&ratio.what),
             right(format!("{:.3}", ratio.median())),
+            right(format!("{:.3}", ratio.lowest())),
+            right(format!("{:.3}", ratio.highest())),
             right(format!("{:.2}", ratio.budget)),
             verdict(ratio.is_over()),
         ]);

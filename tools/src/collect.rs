@@ -20,8 +20,10 @@ use thiserror::Error;
 
 use crate::{
     failure::ImageSymbols,
+    his::{HisFiles, Taken},
     log::LogReader,
     record::{End, GuestEnd, Record, StartedRecord, TotalsRecord, TrapsRecord},
+    symbols::SymbolTable,
 };
 
 /// Text before the link was open.
@@ -160,6 +162,13 @@ pub enum Noted {
     Loaded,
     /// The guest has ended; its totals and counters follow.
     GuestEnded,
+    /// What a collection run of HIS collects cannot be written.
+    NotWritten {
+        /// What tells the machine so, on the files channel.
+        answer: Vec<u8>,
+        /// Why, for a person.
+        why: String,
+    },
     /// The machine has failed; nothing follows.
     Failed,
     /// The run is complete.
@@ -180,6 +189,7 @@ pub struct Collector<'t> {
     operator: Output,
     counters: Output,
     blocks: BTreeMap<u16, (Output, u32)>,
+    his: HisFiles,
     /// The end of the text before the link was open, for messages.
     pub boot_tail: Vec<u8>,
 }
@@ -198,6 +208,11 @@ impl<'t> Collector<'t> {
     ) -> Result<Self, WriteError> {
         let open = |name| Output::create(directory, name);
         open(SYMBOLS)?.write(symbols.as_bytes())?;
+        // Linux says only at its end where its kernel lies, and no map is better than a wrong one.
+        let mapped = match record.is_linux {
+            true => SymbolTable::default(),
+            false => SymbolTable::from_text(symbols).unwrap_or_default(),
+        };
         let collector = Self {
             boot: open(BOOT)?,
             console: open(CONSOLE)?,
@@ -205,6 +220,7 @@ impl<'t> Collector<'t> {
             log: open(LOG)?,
             operator: open(OPERATOR)?,
             counters: open(COUNTERS)?,
+            his: HisFiles::new(directory, mapped),
             directory: directory.to_owned(),
             record,
             image,
@@ -265,6 +281,21 @@ impl<'t> Collector<'t> {
                 Ok(Noted::Data)
             }
             Channel::SampleData => self.block(payload),
+            Channel::Files => Ok(match self.his.take(payload) {
+                Taken::Begun(prefix) => {
+                    self.record.collections.push(prefix);
+                    Noted::Data
+                }
+                Taken::Written => Noted::Data,
+                Taken::Bad => {
+                    self.record.link.bad_payloads += 1;
+                    Noted::Data
+                }
+                Taken::NotWritten { answer, why } => {
+                    self.operator.write(format!("// {why}\n").as_bytes())?;
+                    Noted::NotWritten { answer, why }
+                }
+            }),
             Channel::Counters => {
                 match parse_counters(payload) {
                     Ok(_) => self.counters.write(payload)?,

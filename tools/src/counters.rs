@@ -1,5 +1,7 @@
 //! Counter sets as they arrived, and their names.
 
+use std::collections::BTreeMap;
+
 use millimeter::{
     cpumf::{
         CounterSet, Model,
@@ -86,11 +88,9 @@ pub fn counts(model: &Model, number: u16) -> bool {
     matches!(provenance(model, number), Some(Provenance::Counted(_)))
 }
 
-/// Reads payloads that lie one behind the other; each says its own length. A later one of the same
-/// CPU, level and set replaces an earlier one. Gives the sets in ascending order of level, CPU and
-/// set, and whether the bytes ended in the middle of one.
-pub fn read(mut bytes: &[u8]) -> (Vec<CounterValues>, bool) {
-    let mut sets: Vec<CounterValues> = Vec::new();
+/// Gives the payloads that lie one behind the other to `take`; each says its own length. True if the bytes
+/// ended in the middle of one.
+pub fn each(mut bytes: &[u8], mut take: impl FnMut(CounterValues)) -> bool {
     while !bytes.is_empty() {
         let length = payload_length(bytes);
         let Some(Ok((head, values))) = length
@@ -102,20 +102,27 @@ pub fn read(mut bytes: &[u8]) -> (Vec<CounterValues>, bool) {
         let Some(level) = Level::from_number(head.level.get()) else {
             break;
         };
-        let found = CounterValues {
+        take(CounterValues {
             cpu: head.cpu.get(),
             level,
             set: head.set.get(),
             first: head.first.get(),
             authorized: head.authorized.get() != 0,
             values: values.iter().map(|value| value.get()).collect(),
-        };
-        sets.retain(|known| key(known) != key(&found));
-        sets.push(found);
+        });
         bytes = &bytes[length.unwrap_or(bytes.len())..];
     }
-    sets.sort_by_key(key);
-    (sets, !bytes.is_empty())
+    !bytes.is_empty()
+}
+
+/// Reads payloads. A later one of the same CPU, level and set replaces an earlier one. Gives the sets in
+/// ascending order of level, CPU and set, and whether the bytes ended in the middle of one.
+pub fn read(bytes: &[u8]) -> (Vec<CounterValues>, bool) {
+    let mut sets = BTreeMap::new();
+    let cut = each(bytes, |found| {
+        sets.insert(key(&found), found);
+    });
+    (sets.into_values().collect(), cut)
 }
 
 fn key(set: &CounterValues) -> (Level, u16, u16) {

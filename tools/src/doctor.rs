@@ -37,7 +37,7 @@ pub struct Finding {
 
 /// Looks at everything.
 pub fn examine() -> Vec<Finding> {
-    vec![toolchain(), qemu(), setpriv(), hercules()]
+    vec![toolchain(), qemu(), setpriv(), hercules(), chromium()]
 }
 
 /// The findings as text.
@@ -151,6 +151,37 @@ fn hercules() -> Finding {
     };
     Finding {
         what: "Hercules",
+        text,
+        is_fine,
+        is_optional: true,
+    }
+}
+
+/// The program of Chromium.
+pub const CHROMIUM: &str = "chromium";
+
+/// Chromium, which the test of the page of a report needs and nothing else.
+pub fn chromium_lack() -> Option<Lack> {
+    install::in_path(CHROMIUM).is_none().then(|| Lack {
+        what: "Chromium, for the test of the page of a report".to_owned(),
+        packages: vec![CHROMIUM],
+        otherwise: "do without Chromium; the test of the page fails".to_owned(),
+    })
+}
+
+fn chromium() -> Finding {
+    let (text, is_fine) = match install::in_path(CHROMIUM) {
+        Some(path) => (path.display().to_string(), true),
+        None => (
+            format!(
+                "only the test of the page of a report needs it; {}",
+                install::command(&[CHROMIUM])
+            ),
+            false,
+        ),
+    };
+    Finding {
+        what: "Chromium",
         text,
         is_fine,
         is_optional: true,

@@ -7,7 +7,9 @@
 //! - [`build`]: the image and the bundled guests, by whatever [`toolchain`] there is.
 //! - [`run`]: a run above the machine ([`run::run`]) and one on bare QEMU ([`run::run_native`]).
 //! - [`session`]: the conversation with the machine; [`collect`] keeps what it says.
+//! - [`his`]: the files of HIS's collection runs.
 //! - [`report`]: from the raw files to results; [`table`] and [`json`] give them a form.
+//! - [`profile`]: the samples of a run or of a collection as a stream, each with its name.
 //! - [`mod@dump`]: what is in a file of samples, counters or monitor records.
 //! - [`linux`]: Debian's kernels as guests, and a command or a shell in them; [`terminal`]: to type in it.
 //! - [`clause`]: what a guest says about itself. [`conformance`]: which statements of the book the
@@ -32,6 +34,7 @@ pub mod doctor;
 pub mod dump;
 pub mod failure;
 pub mod guest;
+pub mod his;
 pub mod image;
 pub mod install;
 pub mod interrupt;
@@ -39,6 +42,7 @@ pub mod json;
 pub mod linux;
 pub mod log;
 pub mod options;
+pub mod profile;
 pub mod progress;
 pub mod qemu;
 pub mod record;

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use std::{
-    io::{Write, stdout},
+    io::{IsTerminal, Write, stdout},
     path::Path,
     process::ExitCode,
 };
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
         Some(Command::Counters { model }) => {
             say(&format!("{}\n", counter_table::text(model.0))).map(|()| 0)
         }
-        Some(Command::Dump { file, json, csv }) => show(&file, json, csv),
+        Some(Command::Dump { file, json, csv }) => show(&file, json, csv, &progress),
         Some(Command::Doctor) => examine(),
     });
     match done {
@@ -111,10 +111,14 @@ fn report(directory: &Path, json: Option<&Path>) -> Result<u8> {
     if let Some(file) = json {
         json::write(&report, file)?;
     }
-    Ok(match &report.record.end {
-        end @ (End::Guest(_) | End::Waiting) => end.exit_code(),
+    Ok(exit_code(&report.record.end))
+}
+
+fn exit_code(end: &End) -> u8 {
+    match end {
+        End::Guest(_) | End::Waiting => end.exit_code(),
         _ => 0,
-    })
+    }
 }
 
 fn write_image(form: image::Form, directory: &Path, progress: &Progress) -> Result<u8> {
@@ -178,13 +182,18 @@ fn conform(
     })
 }
 
-fn show(file: &Path, json: bool, csv: bool) -> Result<u8> {
+fn show(file: &Path, json: bool, csv: bool, progress: &Progress) -> Result<u8> {
     let form = match (json, csv) {
         (true, _) => dump::Form::Json,
         (_, true) => dump::Form::Csv,
         _ => dump::Form::Text,
     };
-    dump::dump(file, form, &mut stdout().lock())?;
+    // Nothing moves on a terminal where the dump itself goes.
+    let progress = match stdout().is_terminal() {
+        true => Progress::Silent,
+        false => *progress,
+    };
+    dump::dump(file, form, progress, &mut stdout().lock())?;
     Ok(0)
 }
 

@@ -292,6 +292,17 @@ impl RunOptions {
         authorized
     }
 
+    /// Whether samples are taken from below: for the report, or by HIS as far as the operator was told in advance.
+    pub fn takes_samples(&self) -> bool {
+        self.sampling != Sampling::Off || self.asks_his()
+    }
+
+    /// Whether the operator says anything to HIS in advance.
+    pub fn asks_his(&self) -> bool {
+        let mut said = self.operator.iter().chain(&self.when_waiting);
+        said.any(|line| millimeter::his::command::is_command(line))
+    }
+
     /// Whether the options are possible, and go together.
     pub fn check(&self) -> Result<()> {
         match self.cpus {

@@ -56,6 +56,9 @@ pub struct Record {
     /// Its traps by cause, if they were counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traps: Vec<TrapsRecord>,
+    /// What the files of HIS's collection runs are called: their names up to the number of the set.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub collections: Vec<String>,
     /// What went over the link.
     pub link: LinkRecord,
 }
@@ -297,6 +300,11 @@ pub struct LinkRecord {
 }
 
 impl Record {
+    /// Whether samples were taken from below: for the report, or by HIS.
+    pub fn has_samples(&self) -> bool {
+        self.interval != 0 || !self.collections.is_empty()
+    }
+
     /// The mode of the run: what the machine found its clock to be, once it has said so.
     pub fn mode_found(&self) -> &str {
         self.started
@@ -353,6 +361,7 @@ pub(crate) mod tests {
             loads: 1,
             totals: Vec::new(),
             traps: Vec::new(),
+            collections: Vec::new(),
             link: LinkRecord::default(),
         }
     }

@@ -4,41 +4,28 @@
 //! report can be made again at any time, and a run that was cut off has one too.
 
 use std::{
-    borrow::Cow,
     collections::BTreeMap,
-    fs, io,
+    fs,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result};
-use millimeter::cpumf::{Model, model, sampling::block::BasicEntry};
+use millimeter::cpumf::{Model, model};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    collect::{CONSOLE, COUNTERS, SYMBOLS, sdb_cpus, sdb_name},
+    collect::{COUNTERS, sdb_cpus, sdb_name},
     counters::{self, CounterValues},
-    linux::{
-        names::{BOOT, KERNEL},
-        profile::Programs,
-    },
+    linux::names::{BOOT, KERNEL},
+    profile::{Line, Names, names::optional},
     record::Record,
     samples::{self, CpuSamples},
-    symbols::SymbolTable,
 };
-
-/// Line of the table for samples taken in the wait state.
-pub const WAIT: &str = "(wait)";
-
-/// Line of the table for addresses that belong to no known routine.
-pub const UNKNOWN: &str = "(unknown address)";
-
-/// Line of the table for samples that tell nothing of a secure guest.
-pub const LIMITED: &str = "(secure guest)";
 
 /// A line of the table of the hottest routines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hot {
-    /// The routine, or [`WAIT`] or [`UNKNOWN`].
+    /// The routine, or one of the lines in parentheses.
     pub symbol: String,
     /// The program that it is part of; empty where there is none.
     pub module: String,
@@ -69,21 +56,7 @@ impl Report {
     /// Reads the files of a run.
     pub fn read(directory: &Path) -> Result<Self> {
         let record = Record::read(directory)?;
-        let mut doubts = Vec::new();
-        let symbols = match optional(&directory.join(SYMBOLS))? {
-            Some(bytes) => {
-                SymbolTable::from_text(&String::from_utf8_lossy(&bytes)).unwrap_or_else(|error| {
-                    doubts.push(format!(
-                        "{SYMBOLS} is damaged ({error:#}): no address has a name"
-                    ));
-                    SymbolTable::default()
-                })
-            }
-            None => {
-                doubts.push(format!("{SYMBOLS} is missing: no address has a name"));
-                SymbolTable::default()
-            }
-        };
+        let (names, mut doubts) = Names::of_run(directory, &record)?;
         let mut hash = Sha256::new();
         let mut cpus = Vec::new();
         for cpu in
@@ -100,25 +73,7 @@ impl Report {
         if cut {
             doubts.push(format!("{COUNTERS} ends in the middle of a counter set"));
         }
-        let programs = if record.is_linux && record.interval != 0 {
-            let console = optional(&directory.join(CONSOLE))?.unwrap_or_default();
-            let programs = Programs::new(&symbols, &String::from_utf8_lossy(&console));
-            if !programs.has_kernel() {
-                doubts.push("the kernel's routines have no names".to_owned());
-            } else if !programs.is_placed {
-                doubts.push("the guest did not say where its kernel lies, so it is taken to lie where its image says".to_owned());
-            }
-            Some(programs)
-        } else {
-            None
-        };
-        let hot = hottest(&cpus, |entry| match &programs {
-            Some(programs) => programs.line(entry),
-            None => match symbols.find(entry.instruction_address.get()) {
-                Some(symbol) => ((&symbol.name).into(), (&symbol.module).into()),
-                None => (UNKNOWN.into(), "".into()),
-            },
-        });
+        let hot = hottest(&cpus, &names);
         let digest = hash.finalize();
         let sdb_sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         let mut report = Self {
@@ -238,7 +193,9 @@ impl Report {
                 self.record.mode_found()
             ));
         }
-        if !self.record.totals.is_empty() && said != arrived {
+        // The samples of a collection run are in its own files.
+        let are_his = self.record.interval == 0 && !self.record.collections.is_empty();
+        if !self.record.totals.is_empty() && said != arrived && !are_his {
             doubts.push(format!(
                 "the machine stored {said} samples, and {arrived} arrived"
             ));
@@ -247,37 +204,18 @@ impl Report {
     }
 }
 
-/// A file that a run need not have written.
-fn optional(path: &Path) -> Result<Option<Vec<u8>>> {
-    match fs::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
-    }
-}
-
-/// Counts samples by routine, or whatever else has a `line` in the table. Equal counts are in alphabetical order, so the result depends on
+/// Counts samples by their names. Equal counts are in alphabetical order, so the result depends on
 /// nothing but the samples.
-fn hottest<'a>(
-    cpus: &'a [CpuSamples],
-    line: impl Fn(&'a BasicEntry) -> (Cow<'a, str>, Cow<'a, str>),
-) -> Vec<Hot> {
-    let mut counts: BTreeMap<(Cow<'_, str>, Cow<'_, str>), u64> = BTreeMap::new();
+fn hottest(cpus: &[CpuSamples], names: &Names) -> Vec<Hot> {
+    let mut counts: BTreeMap<Line<'_>, u64> = BTreeMap::new();
     for entry in cpus.iter().flat_map(|cpu| &cpu.entries) {
-        let line = if entry.limited() {
-            (LIMITED.into(), "".into())
-        } else if entry.wait() {
-            (WAIT.into(), "".into())
-        } else {
-            line(entry)
-        };
-        *counts.entry(line).or_default() += 1;
+        *counts.entry(names.line(entry)).or_default() += 1;
     }
     let mut hot: Vec<Hot> = counts
         .into_iter()
-        .map(|((symbol, module), samples)| Hot {
-            symbol: symbol.into_owned(),
-            module: module.into_owned(),
+        .map(|(line, samples)| Hot {
+            symbol: line.symbol.into_owned(),
+            module: line.module.into_owned(),
             samples,
         })
         .collect();
@@ -290,7 +228,9 @@ fn hottest<'a>(
 pub(crate) mod tests {
     use super::*;
     use crate::{
+        collect::{CONSOLE, SYMBOLS},
         counters::tests::payload,
+        profile::names::{LIMITED, UNKNOWN, WAIT},
         record::{End, GuestEnd, TotalsRecord, tests::record},
         samples::tests::{INVALID, LIMITED as LIMITED_BIT, WAIT as WAIT_BIT, block},
     };

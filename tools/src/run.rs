@@ -158,6 +158,7 @@ pub fn run_guest(
         loads: 1,
         totals: Vec::new(),
         traps: Vec::new(),
+        collections: Vec::new(),
         link: LinkRecord::default(),
     };
     let mut collector = Collector::create(

@@ -1,14 +1,213 @@
-//! Reading sample-data blocks.
+//! Reading sample-data blocks from files.
 //!
-//! The bytes are the machine's own: the same structures that the firmware fills are read here. A
-//! raw file can be cut off anywhere (a full disk, a run that was ended), so everything that is not
-//! a whole block of the expected form is counted and passed by.
+//! The bytes are the machine's own: the same structures that the firmware fills are read here
+//! ([`millimeter::record::smp`]). [`Blocks`] goes through a file of any length in one buffer; whoever wants
+//! samples takes them from there, entry by entry, and nothing is kept that he does not keep.
+//!
+//! A raw file can be cut off anywhere (a full disk, a run that was ended), so for a report everything that is
+//! not a whole block of the expected form is counted and passed by.
+
+use std::io::{self, Read};
 
 use millimeter::{
-    cpumf::sampling::block::{BASIC_FORMAT, BasicEntry, SampleDataBlock},
+    cpumf::sampling::block::{BasicEntry, Trailer},
     link::data::SAMPLE_DATA_BLOCK,
+    record::{
+        Malformed,
+        smp::{Block, Entry, Sizes},
+    },
 };
-use zerocopy::FromBytes;
+use zerocopy::IntoBytes;
+
+/// How much of a file of small blocks is read at a time.
+const AT_A_TIME: usize = 1 << 18;
+
+/// Reads the blocks of a file, one behind the other.
+pub struct Blocks<R> {
+    file: R,
+    size: usize,
+    buffer: Vec<u8>,
+    /// Bytes of the buffer that are filled, and where the next block is in it.
+    filled: usize,
+    next: usize,
+    /// Where the buffer's first byte is in the file.
+    base: u64,
+}
+
+impl<R: Read> Blocks<R> {
+    /// A reader of blocks of `size` bytes.
+    pub fn new(file: R, size: usize) -> Self {
+        let size = size.max(size_of::<Trailer>());
+        Self {
+            file,
+            size,
+            buffer: vec![0; size.max(AT_A_TIME / size * size)],
+            filled: 0,
+            next: 0,
+            base: 0,
+        }
+    }
+
+    /// The next block and its offset in the file. The last one of a file that was cut off is shorter than
+    /// a block; behind it there is none.
+    pub fn next_block(&mut self) -> io::Result<Option<(u64, &[u8])>> {
+        if self.next == self.filled {
+            self.base += self.filled as u64;
+            (self.next, self.filled) = (0, 0);
+            while self.filled < self.buffer.len() {
+                match self.file.read(&mut self.buffer[self.filled..]) {
+                    Ok(0) => break,
+                    Ok(read) => self.filled += read,
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        let start = self.next;
+        self.next = self.filled.min(start + self.size);
+        let offset = self.base + start as u64;
+        Ok((start < self.next).then(|| (offset, &self.buffer[start..self.next])))
+    }
+
+    /// Shows every block that is one and all of its entries, and counts what was passed by: blocks that
+    /// are none, blocks that go wrong after some entries, and bytes behind the last whole block.
+    pub fn read(mut self, mut visit: impl FnMut(Found<'_>)) -> io::Result<u64> {
+        let size = self.size;
+        let (mut sizes, mut malformed) = (Sizes::default(), 0);
+        while let Some((_, bytes)) = self.next_block()? {
+            let is_read = bytes.len() == size && show(&mut sizes, bytes, &mut visit).is_ok();
+            malformed += u64::from(!is_read);
+        }
+        Ok(malformed)
+    }
+}
+
+/// What is found in a file of blocks.
+#[derive(Clone, Copy, Debug)]
+pub enum Found<'a> {
+    /// A block: its trailer. Its entries follow.
+    Block(&'a Trailer),
+    /// A data entry.
+    Entry(Entry<'a>),
+}
+
+#[inline]
+fn show(
+    sizes: &mut Sizes,
+    bytes: &[u8],
+    visit: &mut impl FnMut(Found<'_>),
+) -> Result<(), Malformed> {
+    let block: Block<'_> = sizes.block(bytes)?;
+    visit(Found::Block(block.trailer));
+    for entry in block.entries() {
+        let (_, entry) = entry?;
+        visit(Found::Entry(entry));
+    }
+    Ok(())
+}
+
+/// How much of what is in blocks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Whole blocks.
+    pub blocks: u64,
+    /// Blocks that are full.
+    pub full: u64,
+    /// Blocks that are none, and bytes behind the last whole one.
+    pub malformed: u64,
+    /// Basic-sampling data entries.
+    pub basic: u64,
+    /// Diagnostic-sampling data entries.
+    pub diagnostic: u64,
+    /// Samples that found no room, by the trailers.
+    pub overflow: u64,
+    /// Entries whose I bit says that they are invalid. The states below are those of the others.
+    pub invalid: u64,
+    /// Limited samples of a secure guest (LS).
+    pub limited: u64,
+    /// Samples in the wait state (W).
+    pub wait: u64,
+    /// Samples in the problem state (P), wait state aside.
+    pub problem: u64,
+    /// Samples in the supervisor state, wait state aside.
+    pub supervisor: u64,
+    /// Samples with DAT (T), by address-space control.
+    pub spaces: [u64; 4],
+    /// Samples by the code of their configuration level.
+    pub levels: [u64; 4],
+    /// Samples with the host indicator (H).
+    pub host: u64,
+    /// Unique instructions at the sampling points (U).
+    pub instructions: u64,
+    /// The doublewords of all entries and trailers, added: another one if any bit of them is another.
+    pub sum: u64,
+}
+
+impl Tally {
+    /// Counts what is in blocks of `size` bytes. This is as fast as reading can be: what does more with
+    /// every sample is slower.
+    pub fn of(file: impl Read, size: usize) -> io::Result<Self> {
+        let mut tally = Self::default();
+        tally.malformed = Blocks::new(file, size).read(|found| tally.count(&found))?;
+        Ok(tally)
+    }
+
+    /// Counts one more.
+    #[inline]
+    pub fn count(&mut self, found: &Found<'_>) {
+        match found {
+            Found::Entry(Entry::Basic(entry)) => self.basic(entry),
+            Found::Entry(Entry::Diagnostic { bytes, .. }) => {
+                self.diagnostic += 1;
+                self.add(bytes);
+            }
+            Found::Block(trailer) => {
+                self.blocks += 1;
+                self.full += u64::from(trailer.full());
+                self.overflow = self.overflow.saturating_add(trailer.overflow_count.get());
+                self.add(trailer.as_bytes());
+            }
+        }
+    }
+
+    #[inline]
+    fn basic(&mut self, entry: &BasicEntry) {
+        let [guest, host] = [
+            entry.guest_program_parameter.get(),
+            entry.host_program_parameter.get(),
+        ];
+        let address = entry.instruction_address.get();
+        let sum = self.sum.wrapping_add(entry.head.get());
+        self.sum = sum
+            .wrapping_add(address)
+            .wrapping_add(guest)
+            .wrapping_add(host);
+        self.basic += 1;
+        if entry.invalid() {
+            self.invalid += 1;
+            return;
+        }
+        let (wait, problem) = (entry.wait(), entry.problem_state());
+        self.limited += u64::from(entry.limited());
+        self.wait += u64::from(wait);
+        self.problem += u64::from(!wait && problem);
+        self.supervisor += u64::from(!wait && !problem);
+        self.spaces[usize::from(entry.address_space() & 3)] += u64::from(entry.dat());
+        self.levels[usize::from(entry.configuration_level() & 3)] += 1;
+        self.host += u64::from(entry.host_indicator());
+        self.instructions += u64::from(entry.unique_instructions());
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks();
+        for word in words {
+            self.sum = self.sum.wrapping_add(u64::from_be_bytes(*word));
+        }
+        for byte in rest {
+            self.sum = self.sum.wrapping_add((*byte).into());
+        }
+    }
+}
 
 /// What the blocks of one CPU hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,7 +220,7 @@ pub struct CpuSamples {
     pub invalid: u64,
     /// Whole blocks.
     pub blocks: u64,
-    /// Blocks that are none: entries of another size, or bytes behind the last whole block.
+    /// Blocks that are none: entries of another size or of no known form, or bytes behind the last whole block.
     pub malformed: u64,
     /// Samples that found no room, by the trailers.
     pub overflow: u64,
@@ -33,43 +232,28 @@ pub fn read(cpu: u16, bytes: &[u8]) -> CpuSamples {
         cpu,
         ..CpuSamples::default()
     };
-    let (blocks, rest) = bytes.as_chunks::<SAMPLE_DATA_BLOCK>();
-    samples.malformed += u64::from(!rest.is_empty());
-    for block in blocks {
-        let Ok(block) = SampleDataBlock::ref_from_bytes(block) else {
-            continue;
-        };
-        let trailer = &block.trailer;
-        // The facility stores the size of its entries with the F bit, when a block becomes full.
-        let size = usize::from(trailer.bsdes.get());
-        if size != size_of::<BasicEntry>() && (size != 0 || trailer.full()) {
-            samples.malformed += 1;
-            continue;
+    let blocks = Blocks::new(bytes, SAMPLE_DATA_BLOCK);
+    let malformed = blocks.read(|found| match found {
+        Found::Block(trailer) => {
+            let lost = trailer.overflow_count.get();
+            samples.blocks += 1;
+            samples.overflow = samples.overflow.saturating_add(lost);
         }
-        samples.blocks += 1;
-        samples.overflow = samples
-            .overflow
-            .saturating_add(trailer.overflow_count.get());
-        for entry in block
-            .entries
-            .iter()
-            .take_while(|entry| entry.format() == BASIC_FORMAT)
-        {
-            if entry.invalid() {
-                samples.invalid += 1;
-            } else {
-                samples.entries.push(*entry);
-            }
-        }
-    }
+        Found::Entry(Entry::Basic(entry)) if entry.invalid() => samples.invalid += 1,
+        Found::Entry(Entry::Basic(entry)) => samples.entries.push(*entry),
+        Found::Entry(Entry::Diagnostic { .. }) => {}
+    });
+    // Bytes in storage are always read.
+    samples.malformed = malformed.unwrap_or_default();
     samples
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use millimeter::cpumf::sampling::block::{BASIC_FORMAT, SampleDataBlock};
     use proptest::prelude::*;
-    use zerocopy::{FromZeros, IntoBytes};
+    use zerocopy::FromZeros;
 
     /// A block with samples at these addresses; bit 27 of an entry is W, bit 31 is I.
     pub(crate) fn block(addresses: &[(u64, u64)], overflow: u64) -> Vec<u8> {
@@ -135,6 +319,81 @@ pub(crate) mod tests {
         );
         bytes[4032] = 0x80;
         assert_eq!(read(0, &bytes).malformed, 1);
+    }
+
+    #[test]
+    fn blocks_come_with_their_offsets_however_the_file_gives_its_bytes() {
+        /// Gives few bytes at a time.
+        struct Slow<'b>(&'b [u8]);
+        impl Read for Slow<'_> {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                let few = buffer.len().min(1000);
+                self.0.read(&mut buffer[..few])
+            }
+        }
+        let mut bytes: Vec<u8> = (0..100).flat_map(|at| block(&[(at, 0)], 0)).collect();
+        bytes.extend([0; 9]);
+        let mut blocks = Blocks::new(Slow(&bytes), SAMPLE_DATA_BLOCK);
+        let mut offsets = Vec::new();
+        while let Some((offset, block)) = blocks.next_block().unwrap() {
+            let at = offset as usize;
+            assert_eq!(block, &bytes[at..(at + 4096).min(bytes.len())]);
+            offsets.push(offset);
+        }
+        assert_eq!(offsets, (0..101).map(|at| at * 4096).collect::<Vec<u64>>());
+    }
+
+    #[test]
+    fn a_tally_counts_every_entry_by_its_state_and_sums_every_field() {
+        let state = |bits: &[u32]| bits.iter().fold(0, |state, bit| state | 1 << (63 - bit));
+        let entries = [
+            (1, state(&[23, 26, 28])),
+            (2, state(&[23, 26, 29, 33])),
+            (3, WAIT),
+            (4, INVALID),
+            (5, LIMITED | state(&[32, 34])),
+        ];
+        let mut bytes = block(&entries, 3);
+        bytes.extend(block(&[(6, 0)], 4));
+        bytes[4096 + 32..4096 + 36].copy_from_slice(&[0x80, 6, 0, 0]);
+        bytes.extend([1, 2]);
+        let tally = Tally::of(&bytes[..], SAMPLE_DATA_BLOCK).unwrap();
+        let expected = Tally {
+            blocks: 2,
+            malformed: 1,
+            basic: 6,
+            diagnostic: 1,
+            overflow: 7,
+            invalid: 1,
+            limited: 1,
+            wait: 1,
+            problem: 1,
+            supervisor: 3,
+            spaces: [1, 0, 1, 0],
+            levels: [3, 1, 1, 0],
+            host: 1,
+            instructions: 2,
+            sum: tally.sum,
+            ..Tally::default()
+        };
+        assert_eq!(tally, expected);
+        // Any bit of an entry or a trailer makes another sum.
+        for at in [2, 9, 17, 25, 4032 + 9, 4032 + 40, 4096 + 40] {
+            let mut other = bytes.clone();
+            other[at] ^= 4;
+            let other = Tally::of(&other[..], SAMPLE_DATA_BLOCK).unwrap();
+            assert_ne!(other.sum, tally.sum, "{at}");
+        }
+    }
+
+    #[test]
+    fn samples_behind_a_diagnostic_entry_are_read() {
+        let mut bytes = block(&[(1, 0), (2, 0)], 0);
+        bytes.copy_within(32..64, 32 + 85);
+        bytes[32..36].copy_from_slice(&[0x80, 1, 0, 0]);
+        bytes[4032 + 7] = 85;
+        let samples = read(0, &bytes);
+        assert_eq!((samples.entries.len(), samples.malformed), (2, 0));
     }
 
     #[test]

@@ -240,6 +240,10 @@ impl Session<'_, '_, '_> {
                 self.ended.get_or_insert_with(Instant::now);
                 self.ending_since = None;
             }
+            Noted::NotWritten { answer, why } => {
+                self.step.say(&why);
+                self.send(Channel::Files, &answer);
+            }
             Noted::Failed => {
                 self.failed = true;
                 self.ending_since = Some(Instant::now());

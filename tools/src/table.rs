@@ -92,19 +92,19 @@ fn sentence(end: &End) -> String {
     }
 }
 
-fn plain_table(header: &[&str]) -> Table {
+pub(crate) fn plain_table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING);
     table.set_header(header.iter().map(Cell::new));
     table
 }
 
-fn number(text: impl ToString) -> Cell {
+pub(crate) fn number(text: impl ToString) -> Cell {
     Cell::new(text).set_alignment(CellAlignment::Right)
 }
 
 /// A table without the blanks at the ends of its lines.
-fn trimmed(table: &Table) -> String {
+pub(crate) fn trimmed(table: &Table) -> String {
     let text = table.to_string();
     text.lines()
         .map(str::trim_end)
@@ -141,7 +141,7 @@ fn hottest(report: &Report, what: &str, lines: &[Hot]) -> String {
     text
 }
 
-fn shortened(name: &str) -> String {
+pub(crate) fn shortened(name: &str) -> String {
     if name.chars().count() <= LONGEST_NAME {
         return name.to_owned();
     }
@@ -150,7 +150,11 @@ fn shortened(name: &str) -> String {
 
 fn samples(report: &Report) -> String {
     if report.record.interval == 0 {
-        return "none, sampling was off".to_owned();
+        return if report.record.collections.is_empty() {
+            "none, sampling was off".to_owned()
+        } else {
+            "those of the collection runs of HIS, in their files".to_owned()
+        };
     }
     let by_cpu = report
         .cpus
@@ -222,6 +226,12 @@ fn files(report: &Report) -> String {
         {
             let _ = writeln!(text, "  {name:<14} {what}");
         }
+    }
+    for prefix in &report.record.collections {
+        let _ = writeln!(
+            text,
+            "  {prefix}* what a collection run of HIS wrote; measure dump FILE shows it"
+        );
     }
     text
 }

@@ -44,7 +44,7 @@ pub use set_peripheral::set_peripheral_counter;
 pub use state::CounterFacility;
 pub use store_multiple::{CounterMultiple, store_cpu_counter_multiple};
 
-use crate::arch::bits::bit16;
+use crate::arch::bits::{bit16, set_operations};
 
 /// A CPU counter set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,9 +124,9 @@ impl CounterSet {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CounterSets(pub u16);
 
+set_operations!(CounterSets of CounterSet);
+
 impl CounterSets {
-    /// No set.
-    pub const NONE: Self = Self(0);
     /// The coprocessor-group counter sets (bit 0).
     pub const COPROCESSOR_GROUP: Self = Self(bit16(0));
     /// The MT-diagnostic counter set (bit 10).
@@ -143,37 +143,6 @@ impl CounterSets {
     pub const EXTENDED: Self = Self(bit16(15));
     /// The sets that have an honest source here: basic and problem-state.
     pub const HONEST: Self = Self::BASIC.union(Self::PROBLEM_STATE);
-
-    /// The sets of both.
-    #[must_use]
-    pub const fn union(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// The sets that are in both.
-    #[must_use]
-    pub const fn intersection(self, other: Self) -> Self {
-        Self(self.0 & other.0)
-    }
-
-    /// The sets of this one that are not in `other`.
-    #[must_use]
-    pub const fn without(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
-    }
-
-    /// Whether the set is among them.
-    #[must_use]
-    #[inline]
-    pub const fn has(self, set: CounterSet) -> bool {
-        self.0 & set.bit().0 != 0
-    }
-
-    /// Whether there is none.
-    #[must_use]
-    pub const fn is_empty(self) -> bool {
-        self.0 == 0
-    }
 }
 
 #[cfg(test)]

@@ -39,72 +39,84 @@ const _: () = assert!(size_of::<BasicEntry>() == 32);
 
 impl BasicEntry {
     /// Bits `first` to `last` of the entry's first doubleword.
+    #[inline]
     const fn field(&self, first: u32, last: u32) -> u64 {
         crate::arch::bits::field64(self.head.get(), first, last)
     }
 
     /// The data-entry-format code; anything but 0001 is no basic-sampling data entry.
     #[must_use]
+    #[inline]
     pub const fn format(&self) -> u16 {
         self.field(0, 15) as u16
     }
 
     /// U: the number of unique instructions at the sampling point.
     #[must_use]
+    #[inline]
     pub const fn unique_instructions(&self) -> u8 {
         self.field(20, 23) as u8
     }
 
     /// T: the DAT mode.
     #[must_use]
+    #[inline]
     pub const fn dat(&self) -> bool {
         self.field(26, 26) != 0
     }
 
     /// W: the wait state.
     #[must_use]
+    #[inline]
     pub const fn wait(&self) -> bool {
         self.field(27, 27) != 0
     }
 
     /// P: the problem state.
     #[must_use]
+    #[inline]
     pub const fn problem_state(&self) -> bool {
         self.field(28, 28) != 0
     }
 
     /// AS: the address-space control.
     #[must_use]
+    #[inline]
     pub const fn address_space(&self) -> u8 {
         self.field(29, 30) as u8
     }
 
     /// I: the entry is invalid.
     #[must_use]
+    #[inline]
     pub const fn invalid(&self) -> bool {
         self.field(31, 31) != 0
     }
 
     /// CL: the configuration level, as a code.
     #[must_use]
+    #[inline]
     pub const fn configuration_level(&self) -> u8 {
         self.field(32, 33) as u8
     }
 
     /// H: the host indicator.
     #[must_use]
+    #[inline]
     pub const fn host_indicator(&self) -> bool {
         self.field(34, 34) != 0
     }
 
     /// LS: a limited sample of a secure guest.
     #[must_use]
+    #[inline]
     pub const fn limited(&self) -> bool {
         self.field(35, 35) != 0
     }
 
     /// The primary ASN.
     #[must_use]
+    #[inline]
     pub const fn primary_asn(&self) -> u16 {
         self.field(48, 63) as u16
     }

@@ -7,7 +7,7 @@ use clap::Args;
 use millimeter::link::state::Mode;
 
 use crate::{
-    args::{BelowArguments, frequency},
+    args::{BelowArguments, ParameterFile, definitions, frequency, his_command, parameter_file},
     configuration::Configuration,
     devices::{Devices, Disk},
     linux::{LinuxOptions, Release},
@@ -57,6 +57,12 @@ pub struct LinuxArguments {
     /// Take no samples (what is done if nothing is said)
     #[arg(long, conflicts_with_all = ["freq", "interval"])]
     pub no_sampling: bool,
+    /// What the operator says to HIS before the guest starts, as 'F HIS,B,CTRSET=ALL'
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["freq", "interval", "profile", "real_time"], value_parser = his_command)]
+    pub his: Vec<String>,
+    /// A parameter file of HIS: DDNAME=NAME in a command to HIS takes its keywords from FILE
+    #[arg(long, value_name = "NAME=FILE", requires = "his", value_parser = parameter_file)]
+    pub dd: Vec<ParameterFile>,
     /// Let the host's clock run instead of counting instructions: cycles only, and CPUs side by side
     #[arg(long)]
     pub real_time: bool,
@@ -137,6 +143,7 @@ impl LinuxArguments {
                 cpu_model: self.below.cpu_model.clone(),
                 out: self.out.clone(),
                 cryptography: self.below.cryptography,
+                operator: [definitions(&self.dd), self.his.clone()].concat(),
                 devices,
                 silence: Duration::from_secs(self.silence),
                 limit: self.limit.map(Duration::from_secs),

@@ -1,11 +1,11 @@
 //! What the machine costs a Linux: host time beside bare QEMU, and instructions.
 //!
 //! Above the machine and on bare QEMU the same kernel, the same first file system and the same script run under
-//! the same clock. The script (`linux/script.sh`) writes a line before each of its parts, and the host's time is taken when
-//! it arrives, so that one boot times all parts. What takes how many instructions is exact: the machine counts
-//! its own beside the guest's. A boot ends where the shell begins; a part is what a run of the script with it has
-//! more than one with a part that does nothing, for the kernel has work of its own left (its self-tests) that the
-//! script waits for. The traps are counted in runs of their own, because counting is work as well.
+//! the same clock. A part of the script (`linux/script.sh`) is what a run with it has more than one with a part
+//! that does nothing; for the host's time that is the boot, and the instructions of a boot end where the shell
+//! begins, for the kernel has work of its own left (its self-tests) that the script waits for. What takes how many
+//! instructions is exact: the machine counts its own beside the guest's. The traps are counted in runs of their own,
+//! because counting is work as well.
 
 use std::{
     fs,
@@ -133,8 +133,12 @@ pub fn measure(
     let mut times = Vec::new();
     for pair in 1..=pairs {
         let step = progress.step(&format!("timing pair {pair} of {pairs}"));
-        times.push(bench.pair()?);
-        step.done(&format!("timed pair {pair} of {pairs}"));
+        let (above, natively) = bench.pair()?;
+        step.done(&format!(
+            "timed pair {pair} of {pairs}: {}",
+            seconds(&above, &natively)
+        ));
+        times.push((above, natively));
     }
     let shares = bench.shares(&PARTS)?;
     let boot = bench.counted(&[], true, "the traps of a boot")?.traps;
@@ -159,9 +163,28 @@ pub fn budgeted(options: &RunOptions, release: Release, progress: &Progress) -> 
 /// The host times of one side of a pair: of the boot and of each part.
 type Times = Vec<Duration>;
 
-fn ratios(pairs: &[(Times, Times)]) -> Vec<Ratio> {
+/// What was timed, with its budget, in the order of the times.
+fn timed_parts() -> impl Iterator<Item = (&'static str, f64)> {
     let parts = PARTS.iter().map(|(_, what, budget)| (*what, *budget));
-    let all = std::iter::once(("boot to the shell", BOOT_RATIO)).chain(parts);
+    std::iter::once(("boot to the shell", BOOT_RATIO)).chain(parts)
+}
+
+/// The times of a pair in words.
+fn seconds(above: &Times, natively: &Times) -> String {
+    let words =
+        timed_parts()
+            .zip(above.iter().zip(natively))
+            .map(|((what, _), (above, natively))| {
+                format!(
+                    "{what} {:.1} s and {:.1} s natively",
+                    above.as_secs_f64(),
+                    natively.as_secs_f64()
+                )
+            });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+fn ratios(pairs: &[(Times, Times)]) -> Vec<Ratio> {
     let ratio = |place: usize, (what, budget): (&str, f64)| {
         let of = |(above, below): &(Times, Times)| {
             above[place].as_secs_f64() / below[place].as_secs_f64()
@@ -175,7 +198,8 @@ fn ratios(pairs: &[(Times, Times)]) -> Vec<Ratio> {
     if pairs.is_empty() {
         return Vec::new();
     }
-    all.enumerate()
+    timed_parts()
+        .enumerate()
         .map(|(place, part)| ratio(place, part))
         .collect()
 }

@@ -10,14 +10,20 @@ use millimeter::record::{
 use tempfile::TempDir;
 
 use super::Form;
+use crate::progress::Progress;
 
 /// What a dump of these bytes prints, and the error that ends it, if one does.
 pub(super) fn dump(bytes: &[u8], form: Form) -> (String, Option<String>) {
+    dump_named("file", bytes, form)
+}
+
+/// The same for a file with a name.
+pub(super) fn dump_named(name: &str, bytes: &[u8], form: Form) -> (String, Option<String>) {
     let directory = TempDir::new().unwrap();
-    let file: PathBuf = directory.path().join("file");
+    let file: PathBuf = directory.path().join(name);
     fs::write(&file, bytes).unwrap();
     let mut out = Vec::new();
-    let error = super::dump(&file, form, &mut out).err();
+    let error = super::dump(&file, form, Progress::Silent, &mut out).err();
     let text = String::from_utf8(out).unwrap();
     // Without the file's name, which is another each time.
     let message = error.map(|error| {

@@ -6,14 +6,15 @@ use std::{
 };
 
 use anyhow::{Context, Result};
+use millimeter::arch::ebcdic;
 use millimeter::record::{
     Malformed, Problem,
     cnt::{Line, Parser},
-    ebcdic, map,
+    map,
 };
 
 use super::{
-    print::{Printer, Shown, Value},
+    print::{Printer, Value},
     recognise::{Encoding, NEW_LINE},
     wrong,
 };
@@ -25,7 +26,7 @@ const LONGEST_LINE: usize = 1 << 14;
 const LONGEST_NAME: usize = 80;
 
 /// Reads lines.
-struct Lines<'r> {
+pub(crate) struct Lines<'r> {
     file: &'r mut dyn BufRead,
     encoding: Encoding,
     /// Where the line begins in the file.
@@ -36,7 +37,7 @@ struct Lines<'r> {
 }
 
 impl<'r> Lines<'r> {
-    fn new(file: &'r mut dyn BufRead, encoding: Encoding) -> Self {
+    pub(crate) fn new(file: &'r mut dyn BufRead, encoding: Encoding) -> Self {
         Self {
             file,
             encoding,
@@ -47,7 +48,7 @@ impl<'r> Lines<'r> {
     }
 
     /// The next line, in ASCII and without what ends it.
-    fn next(&mut self) -> Result<Option<&[u8]>> {
+    pub(crate) fn next(&mut self) -> Result<Option<&[u8]>> {
         let end = match self.encoding {
             Encoding::Ascii => b'\n',
             Encoding::Ebcdic => NEW_LINE,
@@ -124,14 +125,11 @@ fn print_line(
     let answer = |yes: bool| text(if yes { "YES" } else { "NO" });
     let mut show = |kind: &str, fields: &[(&str, Value, &str)]| {
         printer.record(at, kind);
-        for (name, value, meaning) in fields {
-            printer.field(&Shown {
-                offset: at,
-                name,
-                value: value.clone(),
-                meaning,
-            });
-        }
+        let fields = fields.iter();
+        printer.fields(
+            at,
+            fields.map(|(name, value, meaning)| (*name, 0, value.clone(), *meaning)),
+        );
     };
     let heading = "HIS019I heading";
     match line {
@@ -280,15 +278,12 @@ pub fn print_map(
             (further, 46, text(record.further), ""),
         ];
         // What a record does not have is not shown.
-        for (name, column, value, meaning) in fields {
-            let Some(value) = value else { continue };
-            printer.field(&Shown {
-                offset: at + column,
-                name,
-                value,
-                meaning,
+        let there = fields
+            .into_iter()
+            .filter_map(|(name, column, value, meaning)| {
+                value.map(|value| (name, column, value, meaning))
             });
-        }
+        printer.fields(at, there);
         at = lines.next;
     }
     Ok(())

@@ -1,5 +1,7 @@
 //! The parts of a binary record, field by field, with the names of counters.
 
+use std::fmt::Write as _;
+
 use millimeter::{
     cpumf::model::{MODELS, Model},
     record::{
@@ -192,7 +194,12 @@ fn number(bytes: &[u8]) -> Option<u64> {
 
 /// Bytes as hexadecimal digits.
 pub fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02X}")).collect()
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        // Writing to a string does not fail.
+        let _ = write!(text, "{byte:02X}");
+    }
+    text
 }
 
 /// A TOD-clock value as a date and a time.

@@ -165,6 +165,22 @@ impl<'w> Printer<'w> {
         self.fields = true;
     }
 
+    /// Prints fields, each with its name, its offset behind `at`, its value and what that means.
+    pub fn fields<'f>(
+        &mut self,
+        at: u64,
+        fields: impl IntoIterator<Item = (&'f str, u64, Value, &'f str)>,
+    ) {
+        for (name, offset, value, meaning) in fields {
+            self.field(&Shown {
+                offset: at + offset,
+                name,
+                value,
+                meaning,
+            });
+        }
+    }
+
     fn close(&mut self) {
         if self.open && self.form == Form::Json {
             self.put(format_args!("]}}\n"));
@@ -198,7 +214,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// A text as a cell of CSV.
-fn cell(text: &str) -> String {
+pub(crate) fn cell(text: &str) -> String {
     if text.contains(['"', ',', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {

@@ -1,20 +1,22 @@
 //! What a file is, by its first bytes.
 
 use std::{
-    fs::File,
     io::{Read, Seek, SeekFrom},
+    path::Path,
 };
 
 use anyhow::{Context, Result, bail};
 use millimeter::{
+    arch::ebcdic,
     cpumf::sampling::block::{BASIC_FORMAT, Trailer},
-    link::data::SAMPLE_DATA_BLOCK,
-    record::{ebcdic, map, monitor},
+    record::{
+        map, monitor,
+        smp::{LARGE_BLOCK, SMALL_BLOCK},
+    },
 };
 use zerocopy::FromBytes;
 
-/// The larger size of sample-data blocks.
-pub const LARGE_BLOCK: usize = 1 << 20;
+mod endian;
 
 /// The longest block of records that is looked at as a whole.
 const LONGEST_BLOCK: usize = 1 << 16;
@@ -49,13 +51,19 @@ pub enum Kind {
     Monitor,
 }
 
-/// What the file is.
-pub fn recognise(file: &mut File, length: u64) -> Result<Kind> {
+/// What is said of a file that is none of these.
+pub const UNKNOWN: &str = "the file is none that is known here: .SMP or sdb-cpuN.bin, .CNT, .MAP, SMF records, \
+    z/VM monitor records";
+
+/// What the file is, if its content tells.
+pub fn recognise(file: &mut (impl Read + Seek), length: u64) -> Result<Option<Kind>> {
     if length == 0 {
         bail!("the file is empty");
     }
     let mut front = Vec::new();
-    file.take(LONGEST_BLOCK as u64)
+    let limit = LONGEST_BLOCK as u64;
+    file.by_ref()
+        .take(limit)
         .read_to_end(&mut front)
         .context("cannot read it")?;
     let mut trailer = Vec::new();
@@ -63,21 +71,43 @@ pub fn recognise(file: &mut File, length: u64) -> Result<Kind> {
     if length >= LARGE_BLOCK as u64 {
         file.seek(SeekFrom::Start(at))
             .and_then(|_| {
-                file.take(size_of::<Trailer>() as u64)
+                file.by_ref()
+                    .take(size_of::<Trailer>() as u64)
                     .read_to_end(&mut trailer)
             })
             .context("cannot read it")?;
     }
-    kind(&front, &trailer).context(
-        "the file is none that is known here: .SMP or sdb-cpuN.bin, .CNT, .MAP, SMF records, z/VM monitor \
-         records",
-    )
+    if let Some(field) = endian::looks_little(&front, &trailer) {
+        bail!(
+            "offset 0 (0 hexadecimal), field {field}: looks little-endian, with the lowest byte of a number \
+             first; these files are big-endian, so write it again without exchanging bytes"
+        );
+    }
+    Ok(kind(&front, &trailer))
+}
+
+/// What a file is by its name: for one whose content does not tell, as its first bytes are damaged.
+pub fn named(path: &Path) -> Option<Kind> {
+    let name = path.file_name()?.to_str()?.to_ascii_uppercase();
+    let ends = |end: &str| name.ends_with(end);
+    let block = SMALL_BLOCK;
+    if name.contains(".SMP") || name.starts_with("SDB-CPU") {
+        Some(Kind::Samples { block })
+    } else if ends(".CNT") {
+        Some(Kind::Counters(Encoding::Ascii))
+    } else if ends(".MAP") {
+        Some(Kind::Map(Encoding::Ascii))
+    } else if ends(".SMF") {
+        Some(Kind::Smf { blocks: false })
+    } else {
+        ends(".MON").then_some(Kind::Monitor)
+    }
 }
 
 /// What a file is that begins with `front` (all of it, or 64 KiB), and at the end of whose first megabyte is
 /// `trailer`, if it is that long.
 pub fn kind(front: &[u8], trailer: &[u8]) -> Option<Kind> {
-    let ebcdic: Vec<u8> = "HIS019I".chars().map(ebcdic::code).collect();
+    let ebcdic: Vec<u8> = "HIS019I".bytes().filter_map(ebcdic::code).collect();
     if front.starts_with(b"HIS019I") {
         return Some(Kind::Counters(Encoding::Ascii));
     }
@@ -117,7 +147,7 @@ fn samples(front: &[u8], trailer: &[u8]) -> Option<usize> {
     let format = u16::from_be_bytes(*front.first_chunk()?);
     let diagnostic = 0x8001..=0x80FF;
     let is_entry = format == BASIC_FORMAT || diagnostic.contains(&format);
-    let block = front.get(..SAMPLE_DATA_BLOCK).unwrap_or(front);
+    let block = front.get(..SMALL_BLOCK).unwrap_or(front);
     let is_unused = block.iter().take(32).all(|byte| *byte == 0);
     if !is_entry && !is_unused {
         return None;
@@ -130,15 +160,15 @@ fn samples(front: &[u8], trailer: &[u8]) -> Option<usize> {
                 && (size == 32 || size == 0 && !trailer.full())
         })
     };
-    let at = SAMPLE_DATA_BLOCK - size_of::<Trailer>();
-    let small = front.get(at..SAMPLE_DATA_BLOCK);
+    let at = SMALL_BLOCK - size_of::<Trailer>();
+    let small = front.get(at..SMALL_BLOCK);
     if small.is_some_and(is_trailer) {
-        Some(SAMPLE_DATA_BLOCK)
+        Some(SMALL_BLOCK)
     } else if is_trailer(trailer) {
         Some(LARGE_BLOCK)
     } else {
         // A file that was cut off in its first block; the dump says so.
-        (is_entry && small.is_none() && front.len() >= 32).then_some(SAMPLE_DATA_BLOCK)
+        (is_entry && small.is_none() && front.len() >= 32).then_some(SMALL_BLOCK)
     }
 }
 

@@ -2,116 +2,62 @@
 
 use std::io::Read;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use millimeter::{
     arch::tod::UNITS_PER_MICROSECOND,
-    cpumf::{
-        model::MODELS,
-        sampling::block::{BASIC_FORMAT, BasicEntry, Trailer},
+    cpumf::sampling::block::{BasicEntry, Trailer},
+    record::{
+        Malformed, Problem,
+        smp::{Entry, Sizes},
     },
-    record::{Malformed, Problem},
 };
-use zerocopy::FromBytes;
 
 use super::{
-    fill,
     parts::{hexadecimal, moment},
-    print::{Printer, Shown, Value},
+    print::{Printer, Value},
     wrong,
 };
-
-/// What is wrong in a block, with its offset there.
-const fn malformed(offset: usize, field: &'static str, problem: Problem) -> Malformed {
-    Malformed {
-        offset,
-        field,
-        problem,
-    }
-}
+use crate::samples::Blocks;
 
 /// Prints blocks of `length` bytes.
 pub fn print(file: &mut dyn Read, length: usize, printer: &mut Printer<'_>) -> Result<()> {
-    let (mut base, mut block) = (0, Vec::new());
-    // Only a block that became full says how large its entries are.
-    let mut diagnostic_size = None;
-    while !printer.is_stuck() {
-        block.clear();
-        let read = fill(file, &mut block, length)?;
-        if read == 0 {
-            break;
-        }
-        if read < length {
-            let (says, there) = (length as u64, read as u64);
-            let problem = Problem::Truncated { says, there };
-            return Err(wrong(base, malformed(0, "sample-data block", problem)));
-        }
-        let (entries, trailer) = block.split_at(length - size_of::<Trailer>());
-        if let Ok(trailer) = Trailer::read_from_bytes(trailer) {
-            print_block(base, entries, &trailer, &mut diagnostic_size, printer)
-                .map_err(|malformed| wrong(base, malformed))?;
-        }
-        base += length as u64;
+    let mut blocks = Blocks::new(file, length);
+    let mut sizes = Sizes::default();
+    while !printer.is_stuck()
+        && let Some((base, bytes)) = blocks.next_block().context("cannot read on")?
+    {
+        let done = if bytes.len() == length {
+            print_block(base, bytes, &mut sizes, printer)
+        } else {
+            let (says, there) = (length as u64, bytes.len() as u64);
+            Err(Malformed {
+                offset: 0,
+                field: "sample-data block",
+                problem: Problem::Truncated { says, there },
+            })
+        };
+        done.map_err(|malformed| wrong(base, malformed))?;
     }
     Ok(())
 }
 
 fn print_block(
     base: u64,
-    entries: &[u8],
-    trailer: &Trailer,
-    diagnostic_size: &mut Option<usize>,
+    bytes: &[u8],
+    sizes: &mut Sizes,
     printer: &mut Printer<'_>,
 ) -> Result<(), Malformed> {
-    let (basic_size, size) = (trailer.bsdes.get(), usize::from(trailer.dsdes.get()));
-    if trailer.full() && usize::from(basic_size) != size_of::<BasicEntry>() {
-        let (found, expected) = (
-            basic_size.into(),
-            "32, the size of a basic-sampling data entry",
-        );
-        let problem = Problem::Value { found, expected };
-        return Err(malformed(entries.len() + 4, "BSDES", problem));
-    }
-    if size >= 4 {
-        *diagnostic_size = Some(size);
-    }
-    let mut at = 0;
-    while let Some(rest) = entries.get(at..)
-        && let Some(format) = rest.first_chunk().copied().map(u16::from_be_bytes)
-    {
-        let size = match format {
-            // Not yet used; nor is anything behind it.
-            0 => break,
-            BASIC_FORMAT => size_of::<BasicEntry>(),
-            0x8001..=0x80FF => diagnostic_size.unwrap_or_else(|| size_of_model(format)),
-            other => {
-                let found = other.into();
-                let expected = "0, 1, or that of a diagnostic-sampling data entry";
-                let problem = Problem::Value { found, expected };
-                return Err(malformed(at, "data-entry-format code", problem));
-            }
-        };
-        // What is left of a block that an entry does not divide is not used.
-        let Some(entry) = rest.get(..size) else {
-            break;
-        };
+    let block = sizes.block(bytes)?;
+    for entry in block.entries() {
+        let (at, entry) = entry?;
         let offset = base + at as u64;
-        match BasicEntry::ref_from_bytes(entry) {
-            Ok(entry) if format == BASIC_FORMAT => basic(offset, entry, printer),
-            _ => diagnostic(offset, format, entry, printer),
+        match entry {
+            Entry::Basic(entry) => basic(offset, entry, printer),
+            Entry::Diagnostic { format, bytes } => diagnostic(offset, format, bytes, printer),
         }
-        at += size;
     }
-    print_trailer(base + entries.len() as u64, trailer, printer);
+    print_trailer(base + block.trailer_at() as u64, block.trailer, printer);
     Ok(())
-}
-
-/// The size of the diagnostic-sampling data entries of the model whose code this is. With a code that no
-/// model has there is no telling, and the entry is taken for the rest of the block.
-fn size_of_model(format: u16) -> usize {
-    let is_it = MODELS
-        .iter()
-        .find(|model| model.diagnostic_format() == format);
-    is_it.map_or(usize::MAX, |model| model.dsdes.into())
 }
 
 /// A basic-sampling data entry.
@@ -178,14 +124,7 @@ fn basic(at: u64, entry: &BasicEntry, printer: &mut Printer<'_>) {
             "",
         ),
     ];
-    for (name, offset, value, meaning) in fields {
-        printer.field(&Shown {
-            offset: at + offset,
-            name,
-            value,
-            meaning,
-        });
-    }
+    printer.fields(at, fields);
 }
 
 /// A diagnostic-sampling data entry: what it says is each model's own.
@@ -203,14 +142,7 @@ fn diagnostic(at: u64, format: u16, entry: &[u8], printer: &mut Printer<'_>) {
         ("I", 3, Value::Number(invalid.into()), "invalid"),
         ("model-dependent", 4, Value::Text(hexadecimal(model)), ""),
     ];
-    for (name, offset, value, meaning) in fields {
-        printer.field(&Shown {
-            offset: at + offset,
-            name,
-            value,
-            meaning,
-        });
-    }
+    printer.fields(at, fields);
 }
 
 fn print_trailer(at: u64, trailer: &Trailer, printer: &mut Printer<'_>) {
@@ -236,14 +168,7 @@ fn print_trailer(at: u64, trailer: &Trailer, printer: &mut Printer<'_>) {
         ),
         ("timestamp", 16, Value::Text(tod), &meaning[..]),
     ];
-    for (name, offset, value, meaning) in fields {
-        printer.field(&Shown {
-            offset: at + offset,
-            name,
-            value,
-            meaning,
-        });
-    }
+    printer.fields(at, fields);
 }
 
 /// The timestamp's digits, and the moment that it is.

@@ -8,7 +8,7 @@ use millimeter::record::{Malformed, Problem, smf};
 use super::{
     fill,
     parts::Parts,
-    print::{Printer, Shown, Value},
+    print::{Printer, Value},
     wrong,
 };
 
@@ -152,17 +152,11 @@ fn other(bytes: &[u8], base: u64, printer: &mut Printer<'_>) -> Result<()> {
             "LEN",
             0,
             Value::Number(u16::from_be_bytes([length, next]).into()),
+            "",
         ),
-        ("FLG", 4, Value::Hexadecimal(flags.into(), 2)),
-        ("RTY", 5, Value::Number(record_type.into())),
+        ("FLG", 4, Value::Hexadecimal(flags.into(), 2), ""),
+        ("RTY", 5, Value::Number(record_type.into()), ""),
     ];
-    for (name, at, value) in fields {
-        printer.field(&Shown {
-            offset: base + at,
-            name,
-            value,
-            meaning: "",
-        });
-    }
+    printer.fields(base, fields);
     Ok(())
 }

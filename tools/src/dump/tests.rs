@@ -2,16 +2,21 @@
 
 use std::fs;
 
-use millimeter::record::{ebcdic, map};
+use millimeter::{
+    arch::ebcdic,
+    record::{map, smp::LARGE_BLOCK},
+};
 use proptest::{collection::vec, prelude::*};
 use tempfile::TempDir;
 
 use super::{
     Form,
-    fixtures::{COUNTERS, MAP, dump, has, in_block, monitor_records, other_record, smf_record},
-    recognise::{Encoding, Kind, LARGE_BLOCK, kind},
+    fixtures::{
+        COUNTERS, MAP, dump, dump_named, has, in_block, monitor_records, other_record, smf_record,
+    },
+    recognise::{Encoding, Kind, kind},
 };
-use crate::samples::tests::block;
+use crate::{progress::Progress, samples::tests::block};
 
 #[test]
 fn smf_records_are_shown_field_by_field_with_the_names_of_their_counters() {
@@ -168,8 +173,6 @@ fn every_sample_and_every_trailer_is_shown() {
 #[test]
 fn a_combined_entry_is_shown_as_its_two() {
     let mut bytes = block(&[(0x20_0000, 0)], 0);
-    // A full block of z15's entries, of which one is there.
-    bytes[4032] = 0x80;
     bytes[4032 + 7] = 112;
     bytes[32..36].copy_from_slice(&[0x80, 0x06, 0, 1]);
     bytes[36..40].copy_from_slice(&[0xDE, 0xAD, 0xBE, 0xEF]);
@@ -217,7 +220,7 @@ fn texts_are_shown_in_ascii_and_in_ebcdic() {
             if character == '\n' {
                 0x15
             } else {
-                ebcdic::code(character)
+                ebcdic::code(character as u8).unwrap()
             }
         };
         text.chars().map(code).collect()
@@ -284,10 +287,15 @@ fn what_is_none_of_these_is_refused() {
         assert_eq!(text, "");
     }
     let directory = TempDir::new().unwrap();
-    let refusal = super::dump(directory.path(), Form::Text, &mut Vec::new());
+    let refusal = super::dump(
+        directory.path(),
+        Form::Text,
+        Progress::Silent,
+        &mut Vec::new(),
+    );
     assert!(refusal.unwrap_err().to_string().contains("is no file"));
     let missing = directory.path().join("missing");
-    let refusal = super::dump(&missing, Form::Text, &mut Vec::new());
+    let refusal = super::dump(&missing, Form::Text, Progress::Silent, &mut Vec::new());
     assert!(refusal.unwrap_err().to_string().starts_with("cannot open "));
 }
 
@@ -331,6 +339,128 @@ fn a_file_is_recognised_by_its_content() {
     assert_eq!(dump(&extended, Form::Text).1, None);
 }
 
+/// Every field of two bytes or more in the other order: where they are, and how long.
+fn exchanged(bytes: &[u8], fields: &[(usize, usize)]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for (at, length) in fields {
+        bytes[*at..at + length].reverse();
+    }
+    bytes
+}
+
+#[test]
+fn a_file_that_is_little_endian_is_called_so() {
+    let says = |bytes: &[u8], field: &str| {
+        let (text, error) = dump(bytes, Form::Text);
+        let expected = format!("offset 0 (0 hexadecimal), field {field}: looks little-endian, ");
+        assert!(error.as_ref().unwrap().starts_with(&expected), "{error:?}");
+        assert_eq!(text, "");
+    };
+    let samples = block(&[(0x20_0000, 0), (0x20_0004, 0)], 0);
+    let by_fields = exchanged(&samples, &[(0, 2), (32, 2), (4036, 2)]);
+    says(&by_fields, "data-entry-format code");
+    for width in [4, 8] {
+        let words = samples.chunks_exact(width);
+        let all: Vec<u8> = words.flat_map(|word| word.iter().rev().copied()).collect();
+        says(&all, "data-entry-format code");
+    }
+    let record = exchanged(&smf_record(0), &[(0, 2), (6, 4), (22, 2), (26, 2)]);
+    says(&record.repeat(3), "RDW");
+    let mut blocked = vec![(record.len() + 4) as u8, 0, 0, 0];
+    blocked.extend(&record);
+    says(&blocked, "BDW");
+    // Two records of a CPU: the first has five counters, the second four.
+    let monitor = exchanged(&monitor_records(0), &[(0, 2), (6, 2), (104, 2), (110, 2)]);
+    says(&monitor, "MRHDRLEN");
+    // A block that is little-endian behind one that is not: its trailer is read first.
+    let (_, error) = dump(&[samples, by_fields].concat(), Form::Text);
+    let error = error.unwrap();
+    let expected = "offset 8132 (1FC4 hexadecimal), field BSDES: is 8192 ";
+    assert!(error.starts_with(expected), "{error}");
+    assert!(error.contains("looks little-endian"), "{error}");
+}
+
+#[test]
+fn what_is_read_in_both_orders_is_big_endian() {
+    // 257 bytes: the same in both.
+    let mut record = other_record();
+    record.resize(257, 0x40);
+    record[..2].copy_from_slice(&[1, 1]);
+    record[5] = 113;
+    let (_, error) = dump(&record, Form::Text);
+    assert!(
+        error
+            .unwrap()
+            .starts_with("offset 26 (1A hexadecimal), field SMF113SDL")
+    );
+    // All zeros: blocks that nobody used.
+    assert_eq!(dump(&[0; 8192], Form::Text).1, None);
+}
+
+#[test]
+fn a_damaged_beginning_is_named_if_the_name_says_what_the_file_is() {
+    let mut samples = block(&[(1, 0), (2, 0)], 0);
+    samples[1] = 9;
+    let mut smf = smf_record(0);
+    smf[1] = 3;
+    for (name, bytes, expected) in [
+        (
+            "SYSHIS20261121.100000.000.SMP.00",
+            &samples[..],
+            "offset 0 (0 hexadecimal), field data-entry-format code: is 9 ",
+        ),
+        (
+            "sdb-cpu0.bin",
+            &samples,
+            "offset 0 (0 hexadecimal), field data-entry-format code: is 9 ",
+        ),
+        (
+            "x.CNT",
+            b"HIS018I EVENT",
+            "offset 0 (0 hexadecimal), field HIS019I: must be this word",
+        ),
+        (
+            "x.map",
+            b"X\n",
+            "offset 0 (0 hexadecimal), field MapRecordType: must be ",
+        ),
+        (
+            "x.SMF",
+            &smf,
+            "offset 0 (0 hexadecimal), field RDW: says 3 bytes",
+        ),
+        (
+            "x.MON",
+            &[0, 3, 0, 0],
+            "offset 4 (4 hexadecimal), field MRHDRDM: ",
+        ),
+    ] {
+        let (_, error) = dump_named(name, bytes, Form::Text);
+        let error = error.unwrap();
+        assert!(error.starts_with(expected), "{name}: {error}");
+        assert!(
+            dump(bytes, Form::Text)
+                .1
+                .unwrap()
+                .starts_with("the file is none"),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn an_entry_that_is_missing_in_a_full_block_is_named() {
+    let mut samples = block(&[(1, 0); 126], 0);
+    samples[4032] = 0x80;
+    assert_eq!(dump(&samples, Form::Text).1, None);
+    // One bit: the format code of an entry is zero.
+    samples[320 + 1] ^= 1;
+    let (text, error) = dump(&samples, Form::Text);
+    let expected = "offset 320 (140 hexadecimal), field data-entry-format code: is 0 ";
+    assert!(error.unwrap().starts_with(expected));
+    assert!(has(&text, "basic-sampling data entry, offset 288"));
+}
+
 #[test]
 fn a_map_that_was_written_is_recognised() {
     let mut text = String::new();
@@ -354,7 +484,7 @@ fn a_reader_that_goes_away_has_seen_what_it_wanted() {
     let directory = TempDir::new().unwrap();
     let file = directory.path().join("file");
     fs::write(&file, block(&[(1, 0); 126], 0).repeat(100)).unwrap();
-    assert!(super::dump(&file, Form::Text, &mut Gone).is_ok());
+    assert!(super::dump(&file, Form::Text, Progress::Silent, &mut Gone).is_ok());
 }
 
 proptest! {

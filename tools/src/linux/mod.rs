@@ -38,7 +38,7 @@ use millimeter::link::state::Mode;
 use crate::{
     collect,
     linux::{cache::Cache, initramfs::Work, kernel::Boot, screen::Screen},
-    options::{RunOptions, Sampling},
+    options::RunOptions,
     progress::Progress,
     run::{self, Person, RunOutcome},
     symbols::SymbolTable,
@@ -205,7 +205,7 @@ pub fn prepare(options: &LinuxOptions, progress: &Progress) -> Result<Prepared> 
             Work::new(&options.command, script, options.verbose)
         };
         work.network = devices.network;
-        work.profile = options.run.sampling != Sampling::Off;
+        work.profile = options.run.takes_samples();
         for (name, file) in modules {
             let data = fs::read(&file)
                 .with_context(|| format!("cannot read the module {}", file.display()))?;
@@ -246,7 +246,7 @@ pub fn run(
         storage: options.run.storage,
     };
     let mut guest = boot.guest()?;
-    if options.run.sampling != Sampling::Off {
+    if options.run.takes_samples() {
         guest.symbols = kernel_names(&kernel, options.symbols.as_deref(), progress)?;
     }
     let wants_shell = options.wants_shell();

@@ -13,7 +13,7 @@ use crate::{
         names::{BOOT, KERNEL},
         said::{self, Said},
     },
-    report::UNKNOWN,
+    profile::names::UNKNOWN,
     symbols::{Symbol, SymbolTable},
 };
 
@@ -115,6 +115,36 @@ impl Programs {
             Some(symbol) => routine(symbol),
             None => (UNKNOWN.into(), KERNEL.into()),
         }
+    }
+
+    /// The number and the name of what Linux ran; before it had processes, and where it does not say, that is
+    /// the kernel with the number 0.
+    pub fn owner(&self, parameter: u64) -> (u32, Cow<'_, str>) {
+        match parameter as u32 {
+            pid if parameter >> 32 == PROGRAM && pid != 0 => {
+                let name = self.processes.get(&pid);
+                (pid, name.map_or(USER.into(), |name| name.into()))
+            }
+            _ => (0, KERNEL.into()),
+        }
+    }
+
+    /// Every routine where the guest had it, and each module as one.
+    pub fn placed(&self) -> Vec<Symbol> {
+        let mut placed = self.boot.symbols().to_vec();
+        let kernel = self.kernel.symbols().iter().cloned();
+        placed.extend(kernel.map(|symbol| Symbol {
+            start: symbol.start.wrapping_add(self.moved),
+            end: symbol.end.wrapping_add(self.moved),
+            ..symbol
+        }));
+        placed.extend(self.modules.iter().map(|(range, name)| Symbol {
+            start: range.start,
+            end: range.end,
+            module: name.clone(),
+            name: name.clone(),
+        }));
+        placed
     }
 
     fn process(&self, parameter: u64) -> (Cow<'_, str>, Cow<'_, str>) {

@@ -1,0 +1,617 @@
+//! HISPROF, the profiler behind BEGIN: what a collection run writes.
+//!
+//! At each step of a run the counters of every CPU are read once, and everything that is written at the
+//! step is made of that one reading: so the deltas of subtype 1, the differences of subtype 2, the values
+//! of the .CNT file and the differences of the monitor records agree in each counter.
+//!
+//! * When the run begins, and at its end, at each interval and at each change of the state: of each CPU a record
+//!   of subtype 2 and one of MRPRCMFC.
+//! * At each of these but the first: of each CPU a record of subtype 1, with how far the counters came since
+//!   the last.
+//! * At a change of the state and at the end: the .CNT file of what was collected up to then. After a change of
+//!   the state subtype 2 has another record of each CPU, with which the new state begins.
+//! * Sample-data blocks as they come.
+//!
+//! Counters and samples go into one set of files after another, numbered from 0; SMF and monitor records of the
+//! whole run go into one file each.
+
+use super::calendar::Calendar;
+use super::event::{Event, Events};
+use super::exit::{Action, Call, Exit, Handling, Inside, Reasons, Samples, Step};
+use super::run::Run;
+use crate::arch::bits::bit64;
+use crate::arch::tod::Tod;
+use crate::cpumf::counters::names;
+use crate::cpumf::model::Model;
+use crate::cpumf::sampling::block::SampleDataBlock;
+use crate::guest::configuration::MAXIMUM_CPUS;
+use crate::record::cnt::{CounterFile, CpuCounters, SampleLoss, SetNames};
+use crate::record::layout::CannotEncode;
+use crate::record::smf::absolutes::Place;
+use crate::record::smf::{self, Absolutes, Deltas, Envelope, Identification, Subsystem};
+use crate::record::{CounterValues, Ebcdic, Moment, SetType, monitor};
+use core::fmt::{self, Write as _};
+use heapless::{String, Vec};
+use zerocopy::FromBytes;
+
+/// The most counters of a CPU, of all event types together.
+pub const MOST_VALUES: usize = 320;
+
+/// The longest file name: SYSHISyyyymmdd.hhmmss.xxx.CNT.
+const LONGEST_NAME: usize = 40;
+
+/// A file of a collection run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum File {
+    /// .SMP of this CPU: sample-data blocks.
+    Samples(u16),
+    /// .CNT: counters as text.
+    Counters,
+    /// .SMF: SMF records of type 113.
+    Smf,
+    /// .MON: monitor records.
+    Monitor,
+}
+
+/// Where a collection run is written.
+pub trait Files {
+    /// Appends to a file of the set with this number: a whole record, a whole block, or a piece of a text.
+    fn write(&mut self, set: u16, file: File, bytes: &[u8]);
+
+    /// A record could not be made.
+    fn failed(&mut self, file: File, why: CannotEncode);
+
+    /// The run with this set of files has ended: a map of the guest's programs may be written.
+    fn end(&mut self, set: u16, map: bool);
+}
+
+/// What the records say about the machine.
+#[derive(Clone, Copy, Debug)]
+pub struct System {
+    /// The model.
+    pub model: &'static Model,
+    /// Machine type, as hexadecimal digits.
+    pub machine_type: u16,
+    /// Sequence code: of the identification of CPU 0.
+    pub sequence: u64,
+    /// Cycles per microsecond.
+    pub speed: u32,
+}
+
+/// The counters of a CPU as they were at one moment.
+#[derive(Clone, Debug)]
+struct Reading {
+    /// When: TOD clock, bits 0-63. None if the CPU was not there.
+    at: Option<Tod>,
+    values: Vec<u64, MOST_VALUES>,
+}
+
+impl Reading {
+    const NOTHING: Self = Self {
+        at: None,
+        values: Vec::new(),
+    };
+
+    fn clear(&mut self) {
+        self.at = None;
+        self.values.clear();
+    }
+}
+
+/// Puts into `into` how far the counters have come between two readings, if there are both; gives their times.
+fn change(from: &Reading, to: &Reading, into: &mut Vec<u64, MOST_VALUES>) -> Option<(Tod, Tod)> {
+    let (begin, end) = (from.at?, to.at?);
+    into.clear();
+    for (from, to) in from.values.iter().zip(&to.values) {
+        // There is as much room.
+        let _ = into.push(to.wrapping_sub(*from));
+    }
+    Some((begin, end))
+}
+
+/// What is known of a CPU.
+#[derive(Clone, Debug)]
+struct Cpu {
+    /// When this set of files began.
+    first: Reading,
+    /// At the last record.
+    last: Reading,
+    /// Now.
+    now: Reading,
+    /// How far the counters came between two of these. It stands here because a stack has no room for those of
+    /// all CPUs.
+    change: Vec<u64, MOST_VALUES>,
+}
+
+impl Cpu {
+    const NEW: Self = Self {
+        first: Reading::NOTHING,
+        last: Reading::NOTHING,
+        now: Reading::NOTHING,
+        change: Vec::new(),
+    };
+
+    /// Forgets all readings.
+    fn clear(&mut self) {
+        for reading in [&mut self.first, &mut self.last, &mut self.now] {
+            reading.clear();
+        }
+    }
+}
+
+/// The run that is collected.
+#[derive(Clone, Debug)]
+struct Collected {
+    system: System,
+    command: String<{ super::run::LONGEST_COMMAND }>,
+    started: Tod,
+    events: Events,
+    /// How many counters there are of each event type.
+    counts: [u16; Event::ALL.len()],
+    samples: bool,
+    counter_file: bool,
+    map: bool,
+    /// The number of the set of files.
+    set: u16,
+    /// Counter data were lost since the last record.
+    lost: bool,
+    /// The same, since this set of files began.
+    lost_in_set: bool,
+    /// How often in the whole run.
+    losses: u32,
+    /// Sample data were lost since this set of files began, and how many samples found no room.
+    sample_loss: SampleLoss,
+}
+
+/// HISPROF's exit. There is one run at a time, and one of these.
+#[derive(Debug)]
+pub struct Hisprof<F> {
+    /// Where it writes.
+    pub files: F,
+    collected: Option<Collected>,
+    cpus: [Cpu; MAXIMUM_CPUS],
+    names: Vec<&'static str, MOST_VALUES>,
+    record: [u8; smf::LONGEST],
+}
+
+impl<F: Files> Hisprof<F> {
+    /// Without a run.
+    #[must_use]
+    pub const fn new(files: F) -> Self {
+        Self {
+            files,
+            collected: None,
+            cpus: [const { Cpu::NEW }; MAXIMUM_CPUS],
+            names: Vec::new(),
+            record: [0; smf::LONGEST],
+        }
+    }
+
+    /// A run begins; its first step follows.
+    pub fn begin(&mut self, run: &Run, system: System) {
+        self.cpus.iter_mut().for_each(Cpu::clear);
+        self.collected = Some(Collected {
+            system,
+            command: run.command.clone(),
+            started: run.started,
+            events: run.events,
+            counts: [0; Event::ALL.len()],
+            samples: run.parameters.samples,
+            counter_file: run.parameters.counters && run.parameters.counter_file,
+            map: run.parameters.map,
+            set: 0,
+            lost: false,
+            lost_in_set: false,
+            losses: 0,
+            sample_loss: NO_LOSS,
+        });
+    }
+
+    fn step(&mut self, step: Step, service: &mut Inside<'_>) {
+        match step {
+            Step::Begin => {
+                self.harvest(service);
+                self.absolutes(Place::First);
+                for cpu in &mut self.cpus {
+                    cpu.first.clone_from(&cpu.now);
+                }
+            }
+            Step::Interval => {
+                self.harvest(service);
+                self.deltas();
+                self.absolutes(Place::Intermediate);
+            }
+            Step::NextFiles(set) => {
+                self.harvest(service);
+                self.deltas();
+                self.absolutes(Place::Intermediate);
+                self.counter_file(true);
+                self.next_set(set);
+                // The new state begins where the old one ends.
+                self.absolutes(Place::Intermediate);
+            }
+            Step::End => {
+                self.harvest(service);
+                self.deltas();
+                self.absolutes(Place::Final);
+                self.counter_file(false);
+                if let Some(run) = self.collected.take() {
+                    self.files.end(run.set, run.map);
+                }
+            }
+        }
+        for cpu in &mut self.cpus {
+            cpu.last.clone_from(&cpu.now);
+        }
+        if let Some(run) = &mut self.collected {
+            run.lost = false;
+        }
+    }
+
+    fn next_set(&mut self, set: u16) {
+        for cpu in &mut self.cpus {
+            cpu.first.clone_from(&cpu.now);
+        }
+        if let Some(run) = &mut self.collected {
+            run.set = set;
+            run.lost_in_set = false;
+            run.sample_loss = NO_LOSS;
+        }
+    }
+
+    /// Reads the counters of every CPU.
+    fn harvest(&mut self, service: &mut Inside<'_>) {
+        let Some(run) = &mut self.collected else {
+            return;
+        };
+        for (event, count) in Event::ALL.into_iter().zip(&mut run.counts) {
+            *count = if run.events.has(event) {
+                service.counters(event).count
+            } else {
+                0
+            };
+        }
+        let there = service.cpus();
+        for (number, cpu) in (0..).zip(&mut self.cpus) {
+            cpu.now.clear();
+            if there & bit64(u32::from(number)) == 0 {
+                continue;
+            }
+            let values = &mut cpu.now.values;
+            // No model has more counters than there is room for: a test counts them.
+            cpu.now.at = service.read(number, run.events, &mut |_, value| {
+                let _ = values.push(value);
+            });
+        }
+    }
+
+    /// A record of subtype 1 of each CPU that was there at the last record.
+    fn deltas(&mut self) {
+        let Some(run) = &self.collected else { return };
+        if run.events.is_empty() {
+            return;
+        }
+        for (number, cpu) in (0..).zip(&mut self.cpus) {
+            let Some((from, to)) = change(&cpu.last, &cpu.now, &mut cpu.change) else {
+                continue;
+            };
+            let sets = run.sets(&cpu.change);
+            let data = Deltas {
+                run_start: run.started.0,
+                written: to.0,
+                cpu: number,
+                class: 0,
+                speed: run.system.speed,
+                machine_type: run.machine_type(),
+                model: Ebcdic::new(run.system.model.hardware),
+                versions: [0, run.system.model.cfvn, run.system.model.csvn],
+                lost: run.lost,
+                lost_mt: false,
+                sequence_code: run.sequence_code(),
+                core: number,
+            };
+            let envelope = run.envelope(from, to);
+            let mut records = smf::Records::deltas(&envelope, &data, &sets);
+            write_all(&mut self.files, File::Smf, &mut self.record, |out| {
+                records.write(out)
+            });
+        }
+    }
+
+    /// A record of subtype 2, and one of MRPRCMFC, of each CPU.
+    fn absolutes(&mut self, place: Place) {
+        let Some(run) = &self.collected else { return };
+        if run.events.is_empty() {
+            return;
+        }
+        for (number, cpu) in (0..).zip(&self.cpus) {
+            let Some(at) = cpu.now.at else { continue };
+            let all = run.sets(&cpu.now.values);
+            // Neither record has a place for the sets that came later.
+            let sets: Vec<CounterValues<'_>, { Event::ALL.len() }> = all
+                .iter()
+                .filter(|set| set.set.0 <= SetType::EXTENDED.0)
+                .copied()
+                .collect();
+            let system = &run.system;
+            let versions = [system.model.cfvn, system.model.csvn];
+            let data = Absolutes {
+                run_start: run.started.0,
+                written: at.0,
+                cpu: number,
+                class: 0,
+                place,
+                lost: run.lost,
+                versions,
+                speed: system.speed,
+                machine_type: run.machine_type(),
+                model: Ebcdic::new(system.model.hardware),
+                sequence_code: run.sequence_code(),
+            };
+            let envelope = run.envelope(cpu.last.at.unwrap_or(at), at);
+            let mut records = smf::Records::absolutes(&envelope, &data, &sets);
+            write_all(&mut self.files, File::Smf, &mut self.record, |out| {
+                records.write(out)
+            });
+            let data = monitor::ProcessorCounters {
+                written: at.0,
+                cpu: number,
+                coprocessor_group: false,
+                lost: run.losses,
+                lifetime: 1,
+                speed: system.speed,
+                versions,
+                hardware_versions: versions,
+                harvested: at.0,
+                thread: 0,
+                core: number,
+            };
+            let mut records = monitor::Records::new(&data, &sets);
+            write_all(&mut self.files, File::Monitor, &mut self.record, |out| {
+                records.write(out)
+            });
+        }
+    }
+
+    /// The .CNT file of the present set of files.
+    fn counter_file(&mut self, state_change: bool) {
+        let Some(run) = &self.collected else { return };
+        if !run.counter_file {
+            return;
+        }
+        let times = self
+            .cpus
+            .each_mut()
+            .map(|cpu| change(&cpu.first, &cpu.now, &mut cpu.change));
+        let sets = self.cpus.each_ref().map(|cpu| run.sets(&cpu.change));
+        let mut cpus = Vec::<CpuCounters<'_>, MAXIMUM_CPUS>::new();
+        for ((number, times), sets) in (0..).zip(times).zip(&sets) {
+            if let Some((from, to)) = times {
+                // There is room for all.
+                let _ = cpus.push(CpuCounters {
+                    cpu: number,
+                    speed: run.system.speed,
+                    start: from.0,
+                    end: Some(to.0),
+                    sets,
+                });
+            }
+        }
+        run.name(&mut self.names);
+        let names = run.named(&self.names);
+        let mut file_name = String::<LONGEST_NAME>::new();
+        let prefix = Calendar::of(run.started).file_prefix();
+        // There is room for it.
+        let _ = write!(file_name, "{prefix}{:03}.CNT", run.set);
+        let mut model = String::<32>::new();
+        let system = &run.system;
+        let _ = write!(
+            model,
+            "{:04X}-{}",
+            system.machine_type, system.model.hardware
+        );
+        let mut sequence = String::<16>::new();
+        let _ = write!(sequence, "{:016X}", system.sequence);
+        let file = CounterFile {
+            file_name: &file_name,
+            command: &run.command,
+            sample_loss: run.samples.then_some(run.sample_loss),
+            counter_loss: run.lost_in_set,
+            state_change,
+            model: &model,
+            sequence_code: &sequence,
+            versions: [system.model.cfvn, system.model.csvn],
+            local: 0,
+            sets: &names,
+            cpus: &cpus,
+        };
+        let mut text = Text {
+            files: &mut self.files,
+            set: run.set,
+            buffer: &mut self.record,
+            length: 0,
+        };
+        // The text takes everything.
+        let _ = file.write(&mut text);
+        text.flush();
+    }
+
+    fn samples(&mut self, samples: &Samples<'_>) {
+        let Some(run) = &mut self.collected else {
+            return;
+        };
+        run.sample_loss.overflow = run.sample_loss.overflow.saturating_add(samples.missed);
+        if let Ok(block) = SampleDataBlock::ref_from_bytes(samples.block) {
+            let overflow = block.trailer.overflow_count.get();
+            run.sample_loss.overflow = run.sample_loss.overflow.saturating_add(overflow);
+        }
+        let file = File::Samples(samples.cpu);
+        self.files.write(run.set, file, samples.block);
+    }
+
+    fn state(&mut self, action: Action, reasons: Reasons) {
+        let Some(run) = &mut self.collected else {
+            return;
+        };
+        if matches!(action, Action::None) && reasons.any_of(Reasons::COUNTER_DATA_LOST) {
+            run.lost = true;
+            run.lost_in_set = true;
+            run.losses = run.losses.saturating_add(1);
+        }
+        if reasons.any_of(Reasons::SAMPLE_DATA_LOST) {
+            run.sample_loss.alert = true;
+        }
+    }
+}
+
+const NO_LOSS: SampleLoss = SampleLoss {
+    alert: false,
+    overflow: 0,
+};
+
+impl Collected {
+    /// The values of a CPU by counter sets.
+    fn sets<'a>(&self, values: &'a [u64]) -> Vec<CounterValues<'a>, { Event::ALL.len() }> {
+        let mut rest = values;
+        let mut sets = Vec::new();
+        for (event, count) in Event::ALL.into_iter().zip(self.counts) {
+            let (own, behind) = rest.split_at(usize::from(count).min(rest.len()));
+            rest = behind;
+            if !own.is_empty() {
+                // There is room for one of each.
+                let _ = sets.push(CounterValues::new(set_type(event), own));
+            }
+        }
+        sets
+    }
+
+    /// Puts the names of all counters into `names`.
+    fn name(&self, names: &mut Vec<&'static str, MOST_VALUES>) {
+        names.clear();
+        for (event, count) in Event::ALL.into_iter().zip(self.counts) {
+            let Some(set) = event.counter_set() else {
+                continue;
+            };
+            let model = self.system.model;
+            let first = model.range(set).first;
+            for number in first..first + count {
+                // As many as there are values. No public source names all of them.
+                let _ = names.push(names::name(model, number).unwrap_or("UNNAMED"));
+            }
+        }
+    }
+
+    /// These names by counter sets.
+    fn named<'a>(&self, names: &'a [&'static str]) -> Vec<SetNames<'a>, { Event::ALL.len() }> {
+        let mut rest = names;
+        let mut sets = Vec::new();
+        for (event, count) in Event::ALL.into_iter().zip(self.counts) {
+            if event.counter_set().is_none() || count == 0 {
+                continue;
+            }
+            let (names, behind) = rest.split_at(usize::from(count).min(rest.len()));
+            rest = behind;
+            let set = set_type(event);
+            // There is room for one of each.
+            let _ = sets.push(SetNames { set, names });
+        }
+        sets
+    }
+
+    fn machine_type(&self) -> Ebcdic<4> {
+        let mut text = String::<4>::new();
+        let _ = write!(text, "{:04X}", self.system.machine_type);
+        Ebcdic::new(&text)
+    }
+
+    fn sequence_code(&self) -> Ebcdic<16> {
+        let mut text = String::<16>::new();
+        let _ = write!(text, "{:016X}", self.system.sequence);
+        Ebcdic::new(&text)
+    }
+
+    /// What stands in front of the data of an SMF record about the time between these.
+    fn envelope(&self, from: Tod, to: Tod) -> Envelope {
+        let started = Moment::from_tod(self.started.0);
+        Envelope {
+            product: Some(Subsystem {
+                version: Ebcdic::new("01"),
+                product: Ebcdic::new("MMTR"),
+                level: Ebcdic::new(env!("CARGO_PKG_VERSION")),
+            }),
+            identification: Some(Identification {
+                job: Ebcdic::new("HIS"),
+                reader_time: started.hundredths.into(),
+                reader_date: started.packed_date(),
+                step: Ebcdic::new("HIS"),
+                interval_start: from.0.into(),
+                interval_end: to.0.into(),
+            }),
+            ..Envelope::new(Ebcdic::new("MMTR"), Moment::from_tod(to.0))
+        }
+    }
+}
+
+fn set_type(event: Event) -> SetType {
+    event.counter_set().map_or(SetType::ZOS, SetType::from)
+}
+
+/// Writes records until there are no more. They go into the run's one file.
+fn write_all<F: Files>(
+    files: &mut F,
+    file: File,
+    record: &mut [u8],
+    mut next: impl FnMut(&mut [u8]) -> Result<Option<usize>, CannotEncode>,
+) {
+    loop {
+        match next(record) {
+            Ok(Some(length)) => files.write(0, file, &record[..length]),
+            Ok(None) => return,
+            Err(why) => return files.failed(file, why),
+        }
+    }
+}
+
+/// The text of a .CNT file on its way out.
+struct Text<'a, F: Files> {
+    files: &'a mut F,
+    set: u16,
+    buffer: &'a mut [u8],
+    length: usize,
+}
+
+impl<F: Files> Text<'_, F> {
+    fn flush(&mut self) {
+        let text = &self.buffer[..self.length];
+        self.files.write(self.set, File::Counters, text);
+        self.length = 0;
+    }
+}
+
+impl<F: Files> fmt::Write for Text<'_, F> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for &byte in text.as_bytes() {
+            if self.length == self.buffer.len() {
+                self.flush();
+            }
+            self.buffer[self.length] = byte;
+            self.length += 1;
+        }
+        Ok(())
+    }
+}
+
+impl<F: Files> Exit for Hisprof<F> {
+    fn call(&mut self, call: &Call<'_>, service: &mut Inside<'_>) -> Handling {
+        match call {
+            Call::Step(step) => self.step(*step, service),
+            Call::Samples(samples) => self.samples(samples),
+            Call::State(change) => self.state(change.action, change.reasons),
+            Call::Status(_) => {}
+        }
+        Handling::Done
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,170 @@
+use super::*;
+use crate::cpumf::model::{MODELS, Z15};
+use crate::his::bench::{Bench, value};
+use crate::his::operator::His;
+use crate::record::smf::Data;
+use std::boxed::Box;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Files in memory, by set and kind.
+#[derive(Clone, Default)]
+struct Memory(Rc<RefCell<Kept>>);
+
+#[derive(Default)]
+struct Kept {
+    files: BTreeMap<std::string::String, std::vec::Vec<u8>>,
+    ended: Option<(u16, bool)>,
+}
+
+impl Files for Memory {
+    fn write(&mut self, set: u16, file: File, bytes: &[u8]) {
+        let mut kept = self.0.borrow_mut();
+        let file = kept.files.entry(format!("{set} {file:?}")).or_default();
+        file.extend_from_slice(bytes);
+    }
+
+    fn failed(&mut self, file: File, why: CannotEncode) {
+        panic!("{file:?}: {why}");
+    }
+
+    fn end(&mut self, set: u16, map: bool) {
+        self.0.borrow_mut().ended = Some((set, map));
+    }
+}
+
+#[test]
+fn the_counters_of_every_model_find_room() {
+    for model in &MODELS {
+        let counts = Event::ALL.map(|event| {
+            event
+                .counter_set()
+                .map_or(0, |set| usize::from(model.range(set).count))
+        });
+        let sum: usize = counts.iter().sum();
+        assert!(sum <= MOST_VALUES, "{}: {sum}", model.name);
+    }
+}
+
+/// In a place of its own: it is large.
+struct Boxed(Box<Hisprof<Memory>>);
+
+impl Exit for Boxed {
+    fn call(&mut self, call: &Call<'_>, service: &mut Inside<'_>) -> Handling {
+        self.0.call(call, service)
+    }
+}
+
+struct Operator {
+    bench: Bench,
+    his: His<Boxed>,
+    memory: Memory,
+}
+
+impl Operator {
+    fn new() -> Self {
+        let mut bench = Bench::new();
+        let mut his = His::new();
+        his.service.enable(&mut bench);
+        let memory = Memory::default();
+        Self { bench, his, memory }
+    }
+
+    fn says(&mut self, line: &str) {
+        let files = self.memory.clone();
+        self.his.command(&mut self.bench, line, |run| {
+            let mut hisprof = Box::new(Hisprof::new(files));
+            let system = System {
+                model: &Z15,
+                machine_type: 0x8561,
+                sequence: 0x1_2345,
+                speed: 1000,
+            };
+            hisprof.begin(run, system);
+            Boxed(hisprof)
+        });
+    }
+
+    fn file(&self, name: &str) -> std::vec::Vec<u8> {
+        let kept = self.memory.0.borrow();
+        kept.files.get(name).cloned().unwrap_or_default()
+    }
+}
+
+/// What SMF records say: subtype, CPU, number of the instruction counter's set, its value.
+fn instructions(mut bytes: &[u8]) -> std::vec::Vec<(u16, u16, u64)> {
+    let mut found = std::vec::Vec::new();
+    while !bytes.is_empty() {
+        let record = smf::decode(bytes).unwrap();
+        let (cpu, first) = match &record.data {
+            Data::Deltas(data) => (data.data.cpu, data.sets().next()),
+            Data::Absolutes(data) => (data.data.cpu, data.sets().next()),
+        };
+        let counter = first.unwrap().counters.get(1).unwrap();
+        found.push((record.header.subtype.get(), cpu, counter));
+        bytes = &bytes[usize::from(record.header.length.get())..];
+    }
+    found
+}
+
+#[test]
+fn each_step_writes_deltas_and_values_of_one_reading_and_a_new_state_begins_with_its_own_values() {
+    let mut operator = Operator::new();
+    operator.bench.cpus = bit64(1);
+    operator.bench.counted = 10;
+    operator.says("F HIS,B,SMP=NO,CTRSET=BASIC,CNTINTVAL=1");
+    operator.bench.counted = 30;
+    operator
+        .bench
+        .clock
+        .set(operator.bench.clock.get() + 60_000_000);
+    operator.his.tick(&mut operator.bench);
+    operator.bench.counted = 100;
+    operator.his.speed_changed(&mut operator.bench);
+    operator.bench.counted = 101;
+    operator.says("F HIS,END");
+    let at = |counted| value(1, 1, counted);
+    let step = |counted, more| [(1, 1, more), (2, 1, at(counted))];
+    let mut expected = vec![(2, 1, at(10))];
+    expected.extend(step(30, at(30) - at(10)));
+    expected.extend(step(100, at(100) - at(30)));
+    expected.push((2, 1, at(100)));
+    expected.extend(step(101, at(101) - at(100)));
+    assert_eq!(instructions(&operator.file("0 Smf")), expected);
+    let text = |name| std::string::String::from_utf8(operator.file(name)).unwrap();
+    for (name, state_change, instructions) in [
+        ("0 Counters", "STATE CHANGE: YES", at(100) - at(10)),
+        ("1 Counters", "STATE CHANGE: NO", at(101) - at(100)),
+    ] {
+        let text = text(name);
+        assert!(text.contains(state_change), "{text}");
+        assert!(text.contains(&format!(" {instructions:016X}")), "{text}");
+    }
+    assert_eq!(operator.memory.0.borrow().ended, Some((1, true)));
+}
+
+#[test]
+fn lost_counter_data_are_said_in_the_next_records_and_no_more_after_them() {
+    let mut operator = Operator::new();
+    operator.bench.cpus = bit64(0);
+    operator.says("F HIS,B,SMP=NO,CTRSET=BASIC,MAP=NO,CNTFILE=NO");
+    operator.his.counter_data_lost(&mut operator.bench);
+    operator.his.speed_changed(&mut operator.bench);
+    operator.says("F HIS,END");
+    let bytes = operator.file("0 Smf");
+    let mut rest = &bytes[..];
+    let mut lost = std::vec::Vec::new();
+    while !rest.is_empty() {
+        let record = smf::decode(rest).unwrap();
+        lost.push(match record.data {
+            Data::Deltas(data) => data.data.lost,
+            Data::Absolutes(data) => data.data.lost,
+        });
+        rest = &rest[usize::from(record.header.length.get())..];
+    }
+    // First; deltas and values of the change, values of the new state; deltas and values of the end.
+    assert_eq!(lost, [false, true, true, true, false, false]);
+    assert_eq!(operator.file("0 Counters"), []);
+    assert_eq!(operator.memory.0.borrow().ended, Some((1, false)));
+}

@@ -1,0 +1,380 @@
+//! Collection runs of HIS on the machine: what the operator is answered, and what is in the files.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
+
+use measure::{
+    options::{Input, RunOptions, Sampling},
+    progress::Progress,
+    run::RunOutcome,
+};
+use millimeter::record::{
+    SetType, cnt, monitor,
+    smf::{self, Data},
+};
+use tempfile::TempDir;
+use tests_qemu::ipl;
+
+const BEGIN: &str =
+    "F HIS,B,TT='Four phases',CTRSET=COMPLETE,SAMPTYPE=(BASIC,DIAG),SAMPFREQ=6000000,CNTINTVAL=1";
+
+/// What the operator says when all CPUs wait: at the end of each of the guest's phases.
+const PHASES: [&str; 8] = [
+    "F HIS,SERVICE,SAMPFREQ=3000000",
+    "INTERRUPT CPU 0",
+    "D HIS",
+    "INTERRUPT CPU 0",
+    "F HIS,END",
+    "INTERRUPT CPU 0",
+    "D HIS",
+    "INTERRUPT CPU 0",
+];
+
+/// CPU, set and number of a counter.
+type Counter = (u16, u16, usize);
+
+/// Sums or values by counter.
+type Values = BTreeMap<Counter, u64>;
+
+fn options(directory: &Path, begin: &str, later: &[&str]) -> RunOptions {
+    RunOptions {
+        sampling: Sampling::Off,
+        out: Some(directory.to_owned()),
+        operator: vec![begin.to_owned()],
+        when_waiting: later.iter().map(|line| (*line).to_owned()).collect(),
+        ..ipl::options("phases")
+    }
+}
+
+fn collect(directory: &Path, begin: &str, later: &[&str]) -> RunOutcome {
+    let options = options(directory, begin, later);
+    let outcome = measure::run::run(&options, &Progress::Silent).unwrap();
+    assert_eq!(outcome.end.exit_code(), 0, "{}", ipl::story(&outcome));
+    assert_eq!(outcome.report.doubts, Vec::<String>::new());
+    outcome
+}
+
+/// The files of the one collection run in a directory, by what stands behind the prefix in their names.
+fn files(directory: &Path, outcome: &RunOutcome) -> BTreeMap<String, Vec<u8>> {
+    let [prefix] = &outcome.report.record.collections[..] else {
+        panic!("{:?}", outcome.report.record.collections);
+    };
+    let entries = fs::read_dir(directory).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let named = paths.filter_map(|path| {
+        let name = path.file_name()?.to_str()?.strip_prefix(prefix.as_str())?;
+        Some((name.to_owned(), fs::read(&path).unwrap()))
+    });
+    named.collect()
+}
+
+/// SMF: the sums of the deltas, and the difference of the last and the first values.
+fn smf(mut bytes: &[u8]) -> (Values, Values) {
+    let (mut sums, mut first, mut last) = (Values::new(), Values::new(), Values::new());
+    let mut again = vec![0; smf::LONGEST];
+    while !bytes.is_empty() {
+        let record = smf::decode(bytes).unwrap();
+        let length = usize::from(record.header.length.get());
+        let written = match &record.data {
+            Data::Deltas(deltas) => {
+                let sets: Vec<_> = deltas.sets().collect();
+                for set in &sets {
+                    for (number, value) in set.counters.iter().enumerate() {
+                        *sums
+                            .entry((deltas.data.cpu, set.set.0, number))
+                            .or_default() += value;
+                    }
+                }
+                let mut records = smf::Records::deltas(&record.envelope, &deltas.data, &sets);
+                records.write(&mut again).unwrap()
+            }
+            Data::Absolutes(absolutes) => {
+                let sets: Vec<_> = absolutes.sets().collect();
+                for set in &sets {
+                    for (number, value) in set.counters.iter().enumerate() {
+                        let counter = (absolutes.data.cpu, set.set.0, number);
+                        first.entry(counter).or_insert(value);
+                        last.insert(counter, value);
+                    }
+                }
+                let mut records = smf::Records::absolutes(&record.envelope, &absolutes.data, &sets);
+                records.write(&mut again).unwrap()
+            }
+        };
+        assert_eq!(written, Some(length));
+        assert_eq!(
+            again[..length],
+            bytes[..length],
+            "written again it is another"
+        );
+        bytes = &bytes[length..];
+    }
+    (sums, difference(&first, &last))
+}
+
+fn difference(first: &Values, last: &Values) -> Values {
+    let pairs = last
+        .iter()
+        .map(|(counter, last)| (*counter, last - first[counter]));
+    pairs.collect()
+}
+
+/// Monitor records: the difference of the last and the first values.
+fn monitor(mut bytes: &[u8], counts: &BTreeMap<u16, usize>) -> Values {
+    let (mut first, mut last) = (Values::new(), Values::new());
+    while !bytes.is_empty() {
+        let record = monitor::decode(bytes).unwrap();
+        let counters = record.counters.unwrap();
+        assert!(!counters.is_partial);
+        let all: Vec<u64> = counters.counters.iter().collect();
+        let mut rest = &all[..];
+        let sets: Vec<SetType> = counters.sets().collect();
+        let mut values = Vec::new();
+        for set in sets {
+            let (own, behind) = rest.split_at(counts[&set.0]);
+            rest = behind;
+            for (number, &value) in own.iter().enumerate() {
+                let counter = (counters.data.cpu, set.0, number);
+                first.entry(counter).or_insert(value);
+                last.insert(counter, value);
+            }
+            values.push(millimeter::record::CounterValues::new(set, own));
+        }
+        assert!(rest.is_empty());
+        let mut again = vec![0; monitor::LONGEST];
+        let mut records = monitor::Records::new(&counters.data, &values);
+        assert_eq!(records.write(&mut again).unwrap(), Some(record.length));
+        assert_eq!(again[..record.length], bytes[..record.length]);
+        bytes = &bytes[record.length..];
+    }
+    difference(&first, &last)
+}
+
+/// .CNT files: the sums of their values.
+fn counter_files<'a>(texts: impl Iterator<Item = &'a [u8]>) -> Values {
+    let mut sums = Values::new();
+    for text in texts {
+        let mut parser = cnt::Parser::new();
+        let mut cpu = None;
+        for line in text.split(|&byte| byte == b'\n') {
+            match parser.line(line).unwrap() {
+                cnt::Line::Cpu { cpu: number, .. } => cpu = Some(number),
+                cnt::Line::Values {
+                    first,
+                    count,
+                    values,
+                } => {
+                    for (number, value) in (first..).zip(&values[..count]) {
+                        let (set, start) = set_of(number);
+                        let counter = (cpu.unwrap(), set.0, usize::from(number - start));
+                        *sums.entry(counter).or_default() += value;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    sums
+}
+
+/// The set of a counter, and the number of its first one.
+fn set_of(number: u16) -> (SetType, u16) {
+    let sets = SetType::ALL.into_iter().filter(|&set| set != SetType::ZOS);
+    let begins = sets.filter_map(|set| Some((set, set.first_counter()?)));
+    let of = begins.filter(|&(_, first)| first <= number);
+    of.max_by_key(|&(_, first)| first).unwrap()
+}
+
+/// The samples of a .SMP file whose samples have so many bytes, and those that found no room.
+fn samples(bytes: &[u8], entry: u64) -> (u64, u64) {
+    let (blocks, rest) = bytes.as_chunks::<4096>();
+    assert!(rest.is_empty(), "a block is torn");
+    let (mut taken, mut lost) = (0, 0);
+    for block in blocks {
+        // The trailer begins with the F bit; the overflow count is its second doubleword.
+        let overflow = block[4040..4048].try_into().unwrap();
+        lost += u64::from_be_bytes(overflow);
+        taken += if block[4032] & 0x80 != 0 {
+            4032 / entry
+        } else {
+            // Samples stand from the front and are not zeros.
+            let size = usize::try_from(entry).unwrap();
+            let used = block[..4032].chunks_exact(size);
+            used.take_while(|sample| sample[..2] != [0, 0]).count() as u64
+        };
+    }
+    (taken, lost)
+}
+
+#[test]
+fn all_files_of_a_run_agree_in_every_counter_and_no_sample_is_missing() {
+    let directory = TempDir::new().unwrap();
+    let outcome = collect(directory.path(), BEGIN, &PHASES);
+    let files = files(directory.path(), &outcome);
+    let names: BTreeSet<&str> = files.keys().map(String::as_str).collect();
+    let expected = [
+        "000.CNT",
+        "000.MON",
+        "000.SMF",
+        "000.SMP.00",
+        "000.SMP.01",
+        "001.CNT",
+        "001.MAP",
+        "001.SMP.00",
+        "001.SMP.01",
+    ];
+    assert_eq!(names, BTreeSet::from(expected));
+
+    let (sums, values) = smf(&files["000.SMF"]);
+    let counted: u64 = [0, 1]
+        .map(|cpu| sums[&(cpu, SetType::BASIC.0, 1)])
+        .iter()
+        .sum();
+    let totals = &outcome.report.record.totals;
+    let executed: u64 = totals.iter().map(|totals| totals.guest_instructions).sum();
+    // The last of the four phases is behind the end.
+    assert!(
+        counted > executed / 2 && counted < executed,
+        "{counted} of {executed}"
+    );
+    assert_eq!(sums, values, "subtype 1 and subtype 2");
+    let texts = ["000.CNT", "001.CNT"].map(|name| &files[name][..]);
+    assert_eq!(counter_files(texts.into_iter()), sums, ".CNT and subtype 1");
+    let mut counts = BTreeMap::<u16, usize>::new();
+    for (cpu, set, _) in sums.keys() {
+        *counts.entry(*set).or_default() += usize::from(*cpu == 0);
+    }
+    assert_eq!(
+        monitor(&files["000.MON"], &counts),
+        sums,
+        "MRPRCMFC and subtype 1"
+    );
+
+    // Both functions in the first set of files, one in the second.
+    let dsdes = u64::from(outcome.report.model().dsdes);
+    for (set, entry) in [("000", 32 + dsdes), ("001", 32)] {
+        for cpu in ["00", "01"] {
+            let (taken, lost) = samples(&files[&format!("{set}.SMP.{cpu}")], entry);
+            assert!(taken > 50 && lost == 0, "{set} {cpu}: {taken}, {lost} lost");
+        }
+    }
+    let all = files.iter().filter_map(|(name, bytes)| {
+        let entry = if name.starts_with("000") {
+            32 + dsdes
+        } else {
+            32
+        };
+        name.contains("SMP").then(|| samples(bytes, entry).0)
+    });
+    let taken: u64 = totals.iter().map(|totals| totals.samples_taken).sum();
+    assert_eq!(all.sum::<u64>(), taken);
+}
+
+#[test]
+fn two_collection_runs_write_the_same_bytes() {
+    let bytes = || {
+        let directory = TempDir::new().unwrap();
+        let outcome = collect(directory.path(), BEGIN, &PHASES);
+        (files(directory.path(), &outcome), outcome.operator)
+    };
+    let (one, said) = bytes();
+    assert!(one == bytes().0, "the files differ");
+    assert!(
+        said.contains("MMH113I") && said.contains("HIS015I"),
+        "{said}"
+    );
+}
+
+#[test]
+fn with_one_buffer_samples_are_lost_while_it_is_full_and_each_is_counted() {
+    let directory = TempDir::new().unwrap();
+    let begin = "F HIS,B,CNT=NO,SAMPFREQ=6000000,BUFCNT=1";
+    let outcome = collect(directory.path(), begin, &["INTERRUPT CPU 0"; 4]);
+    let files = files(directory.path(), &outcome);
+    let of = |name: &str| samples(&files[name], 32);
+    let (taken, lost) = ["000.SMP.00", "000.SMP.01"]
+        .map(of)
+        .iter()
+        .fold((0, 0), |(taken, lost), more| {
+            (taken + more.0, lost + more.1)
+        });
+    let totals = &outcome.report.record.totals;
+    let sum =
+        |field: fn(&measure::record::TotalsRecord) -> u64| totals.iter().map(field).sum::<u64>();
+    assert_eq!(
+        (taken, lost),
+        (
+            sum(|totals| totals.samples_taken),
+            sum(|totals| totals.samples_lost)
+        )
+    );
+    assert!(lost > 0);
+    let text = format!("MMH111I the collection run has ended, {lost} samples were lost");
+    assert!(outcome.operator.contains(&text), "{}", outcome.operator);
+}
+
+#[test]
+fn a_path_that_cannot_be_written_ends_the_run_with_a_message() {
+    let directory = TempDir::new().unwrap();
+    let key = Input::Operator("INTERRUPT CPU 0".to_owned());
+    let options = RunOptions {
+        // What the host says of the files ends a wait as well.
+        script: vec![key; 6],
+        ..options(
+            directory.path(),
+            "F HIS,B,SMP=NO,PATH='console.txt/below'",
+            &[],
+        )
+    };
+    let outcome = measure::run::run(&options, &Progress::Silent).unwrap();
+    assert_eq!(outcome.end.exit_code(), 0, "{}", ipl::story(&outcome));
+    for said in [
+        "cannot write",
+        "console.txt/below",
+        "MMH112I the collection run ends early: the output could not be written",
+    ] {
+        assert!(
+            outcome.operator.contains(said),
+            "{said}: {}",
+            outcome.operator
+        );
+    }
+}
+
+#[test]
+fn a_parameter_file_says_what_the_command_does_not() {
+    let directory = TempDir::new().unwrap();
+    let mut options = options(
+        directory.path(),
+        "DD PARMS CTRSET=BASIC,SMP=NO",
+        &["INTERRUPT CPU 0"; 4],
+    );
+    options.operator.push("DD PARMS MAP=NO".to_owned());
+    options.operator.push("F HIS,B,DDNAME=PARMS".to_owned());
+    let outcome = measure::run::run(&options, &Progress::Silent).unwrap();
+    assert_eq!(outcome.end.exit_code(), 0, "{}", ipl::story(&outcome));
+    let files = files(directory.path(), &outcome);
+    let names: Vec<&str> = files.keys().map(String::as_str).collect();
+    assert_eq!(names, ["000.CNT", "000.MON", "000.SMF"]);
+    let (sums, _) = smf(&files["000.SMF"]);
+    assert!(sums.keys().all(|(_, set, _)| *set == SetType::BASIC.0));
+}
+
+#[test]
+fn what_his_does_not_do_is_said_in_one_line() {
+    for (begin, answer) in [
+        ("F HIS,END", "MMH102E"),
+        ("F HIS,B,CTRSET=ZOS", "MMH104E"),
+        ("F HIS,B,DDNAME=PARMS", "MMH103E"),
+        ("F HIS,B,BUFCNT=99", "BUFCNT"),
+        ("F HIS,B,NOSUCH=1", "NOSUCH"),
+    ] {
+        let directory = TempDir::new().unwrap();
+        let outcome = collect(directory.path(), begin, &["INTERRUPT CPU 0"; 4]);
+        assert!(outcome.operator.contains(answer), "{}", outcome.operator);
+        assert_eq!(outcome.report.record.collections, Vec::<String>::new());
+    }
+}

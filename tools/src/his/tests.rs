@@ -1,0 +1,79 @@
+use super::*;
+
+/// 2026-01-01 00:00:00.
+const NEW_YEAR: u64 = 46_021 * 86_400_000_000 * 4096;
+
+fn payload(kind: Kind, set: u16, more: u8, bytes: &[u8]) -> Vec<u8> {
+    let head = FileHead {
+        kind: kind as u8,
+        more,
+        set: set.into(),
+        cpu: 3.into(),
+        reserved: 0.into(),
+        run: NEW_YEAR.into(),
+    };
+    [head.as_bytes(), bytes].concat()
+}
+
+fn files(directory: &Path) -> HisFiles {
+    HisFiles::new(directory, SymbolTable::default())
+}
+
+#[test]
+fn files_have_the_names_of_his_and_a_record_is_written_when_it_is_whole() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut his = files(directory.path());
+    let take = |his: &mut HisFiles, kind, set, more, bytes| {
+        assert_eq!(his.take(&payload(kind, set, more, bytes)), Taken::Written);
+    };
+    let prefix = "SYSHIS20260101.000000.".to_owned();
+    let begun = his.take(&payload(Kind::Begin, 0, 0, b"sub"));
+    assert_eq!(begun, Taken::Begun(prefix));
+    take(&mut his, Kind::Samples, 1, 0, &b"block"[..]);
+    take(&mut his, Kind::Smf, 0, 1, b"one ");
+    let path = directory.path().join("sub");
+    let smf = path.join("SYSHIS20260101.000000.000.SMF");
+    assert!(!smf.exists(), "the record is not whole");
+    take(&mut his, Kind::Smf, 0, 0, b"record");
+    take(&mut his, Kind::Smf, 0, 0, b", another");
+    take(&mut his, Kind::EndWithMap, 1, 0, b"");
+    assert_eq!(fs::read(&smf).unwrap(), b"one record, another");
+    let samples = path.join("SYSHIS20260101.000000.001.SMP.03");
+    assert_eq!(fs::read(samples).unwrap(), b"block");
+    assert!(path.join("SYSHIS20260101.000000.001.MAP").exists());
+}
+
+#[test]
+fn a_payload_that_makes_no_sense_is_bad_and_changes_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut his = files(directory.path());
+    assert_eq!(his.take(b"short"), Taken::Bad);
+    assert_eq!(his.take(&payload(Kind::Smf, 0, 0, b"x")), Taken::Bad);
+    let begun = his.take(&payload(Kind::Begin, 0, 0, b"."));
+    assert!(matches!(begun, Taken::Begun(_)));
+    assert_eq!(his.take(&payload(Kind::Begin, 0, 0, b"/")), Taken::Bad);
+    assert_eq!(his.take(&payload(Kind::NotWritten, 0, 0, b"")), Taken::Bad);
+    for _ in 0..16 {
+        his.take(&payload(Kind::Monitor, 0, 1, &[0; 8000]));
+    }
+    assert_eq!(
+        his.take(&payload(Kind::Monitor, 0, 1, &[0; 8000])),
+        Taken::Bad,
+        "a record without an end"
+    );
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_path_that_cannot_be_written_gives_the_run_up_and_says_so_once() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("file"), b"").unwrap();
+    let mut his = files(directory.path());
+    let taken = his.take(&payload(Kind::Begin, 0, 0, b"file/below"));
+    let Taken::NotWritten { answer, why } = taken else {
+        panic!("{taken:?}");
+    };
+    assert_eq!(parse(&answer).unwrap().1, Kind::NotWritten);
+    assert!(why.contains("file/below") && why.contains("PATH"), "{why}");
+    assert_eq!(his.take(&payload(Kind::Smf, 0, 0, b"x")), Taken::Written);
+}

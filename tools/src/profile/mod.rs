@@ -1,0 +1,204 @@
+//! A profile: the samples of a run or of a collection, read as a stream, each with its name.
+//!
+//! Two kinds of folders hold one. A run of this tool leaves `run.json` and a file of blocks for each CPU; a
+//! collection of the hardware instrumentation services leaves `SYSHISyyyymmdd.hhmmss.xxx.SMP.cpu` with the
+//! map of storage and the counters beside them. Whatever is made from samples is made from a [`Profile`], so
+//! that both can be reported, exported and compared in the same way, and a sample has the same name
+//! everywhere.
+//!
+//! A collection may be longer than storage. Samples are therefore read block by block ([`samples`]), and
+//! nothing here keeps more of a file than one block.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use millimeter::{
+    cpumf::{Model, model},
+    link::data::SAMPLE_DATA_BLOCK,
+};
+
+use crate::{
+    collect::{COUNTERS, sdb_cpus, sdb_name},
+    counters::{self, CounterValues},
+    record::{FILE, Record},
+};
+
+pub mod blocks;
+pub mod collection;
+pub mod map;
+pub mod names;
+pub mod objects;
+pub mod samples;
+
+use collection::Collection;
+pub use names::{Line, Names};
+pub use samples::{ByTime, Sample, Samples};
+
+/// A file of sample-data blocks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockFile {
+    /// The CPU whose samples it has.
+    pub cpu: u16,
+    /// Where it is.
+    pub path: PathBuf,
+    /// Bytes of a block.
+    pub block: usize,
+}
+
+/// What is known of the time between samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pace {
+    /// Cycles from one sample to the next; 0 if there is no telling.
+    pub interval: u64,
+    /// Cycles per microsecond; 0 if there is no telling.
+    pub speed: u32,
+    /// TOD clock, bits 0-63, when the first sample can have been taken; 0 if there is no telling.
+    pub start: u64,
+}
+
+impl Pace {
+    /// From one sample to the next in TOD units, 4096 a microsecond; 0 if there is no telling.
+    pub fn units(&self) -> u64 {
+        let units = u128::from(self.interval) * 4096;
+        let units = units.checked_div(self.speed.into()).unwrap_or(0);
+        u64::try_from(units).unwrap_or(u64::MAX)
+    }
+
+    /// From one sample to the next in nanoseconds; 0 if there is no telling.
+    pub fn nanoseconds(&self) -> u64 {
+        let nanoseconds = u128::from(self.interval) * 1000;
+        let nanoseconds = nanoseconds.checked_div(self.speed.into()).unwrap_or(0);
+        u64::try_from(nanoseconds).unwrap_or(u64::MAX)
+    }
+}
+
+/// The samples of a folder, and what is known about them.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// The folder.
+    pub directory: PathBuf,
+    /// What was measured: the name of the guest, or what the names of the collection's files begin with.
+    pub title: String,
+    /// Whether it is a guest that is Linux.
+    pub is_linux: bool,
+    /// How the run was; none of a collection.
+    pub record: Option<Record>,
+    /// Machine type, four hexadecimal digits; empty if there is no telling.
+    pub machine_type: String,
+    /// The time between samples.
+    pub pace: Pace,
+    /// Where the names of samples come from.
+    pub names: Names,
+    /// Counter sets by level, CPU or coprocessor group, and set.
+    pub counters: Vec<CounterValues>,
+    /// What is missing or damaged, in sentences. What is wrong in the blocks is known only when they have been
+    /// read: [`Samples::found`].
+    pub doubts: Vec<String>,
+    /// The files of blocks, by CPU; those of one CPU in the order in which they were written.
+    pub files: Vec<BlockFile>,
+}
+
+impl Profile {
+    /// Opens the folder of a run or of a collection. A folder may hold several collections: one of them is
+    /// named as `FOLDER/SYSHISyyyymmdd.hhmmss`. Samples are not read yet.
+    pub fn open(path: &Path) -> Result<Self> {
+        if path.join(FILE).exists() {
+            let run = Self::of_run(path)?;
+            return match collection::find(path)? {
+                Some(found) if run.pace.interval == 0 => run.with_collection(&found),
+                _ => Ok(run),
+            };
+        }
+        if let Some(found) = collection::find(path)? {
+            return collection::open(&found);
+        }
+        // The error of a run names what is missing; a collection is the other remedy.
+        Self::of_run(path).with_context(|| {
+            format!(
+                "{} holds neither a run nor a collection (files SYSHISyyyymmdd.hhmmss.xxx.SMP.cpu)",
+                path.display()
+            )
+        })
+    }
+
+    fn of_run(directory: &Path) -> Result<Self> {
+        let record = Record::read(directory)?;
+        let (names, mut doubts) = Names::of_run(directory, &record)?;
+        let bytes = names::optional(&directory.join(COUNTERS))?.unwrap_or_default();
+        let (counters, cut) = counters::read(&bytes);
+        if cut {
+            doubts.push(format!("{COUNTERS} ends in the middle of a counter set"));
+        }
+        let cpus =
+            sdb_cpus(directory).with_context(|| format!("cannot read {}", directory.display()))?;
+        let files = cpus.into_iter().map(|cpu| BlockFile {
+            cpu,
+            path: directory.join(sdb_name(cpu)),
+            block: SAMPLE_DATA_BLOCK,
+        });
+        let started = record.started.as_ref();
+        Ok(Self {
+            directory: directory.to_owned(),
+            title: record.guest.clone(),
+            is_linux: record.is_linux,
+            machine_type: started.map_or(String::new(), |started| started.machine_type.clone()),
+            pace: Pace {
+                interval: record.interval,
+                speed: started.map_or(0, |started| started.cpu_speed),
+                start: started.map_or(0, |started| started.tod),
+            },
+            names,
+            counters,
+            doubts,
+            files: files.collect(),
+            record: Some(record),
+        })
+    }
+
+    /// The samples that HIS took in a run that took none of its own. What the run knows of names and counters is
+    /// more than a collection says.
+    fn with_collection(self, found: &Collection) -> Result<Self> {
+        let collection = collection::open(found)?;
+        Ok(Self {
+            pace: collection.pace,
+            files: collection.files,
+            ..self
+        })
+    }
+
+    /// The CPUs that have files of blocks, in ascending order.
+    pub fn cpus(&self) -> Vec<u16> {
+        let mut cpus: Vec<u16> = self.files.iter().map(|file| file.cpu).collect();
+        cpus.dedup();
+        cpus
+    }
+
+    /// The model of the machine, which says what its counters are.
+    pub fn model(&self) -> &'static Model {
+        u16::from_str_radix(&self.machine_type, 16)
+            .ok()
+            .and_then(model::of_type)
+            .unwrap_or(&model::DEFAULT)
+    }
+
+    /// All samples, CPU after CPU, without those that are marked invalid.
+    pub fn samples(&self) -> Samples<'_> {
+        Samples::new(&self.files, self.pace)
+    }
+
+    /// The samples of one CPU.
+    pub fn samples_of(&self, cpu: u16) -> Samples<'_> {
+        let first = self.files.partition_point(|file| file.cpu < cpu);
+        let behind = self.files.partition_point(|file| file.cpu <= cpu);
+        Samples::new(&self.files[first..behind], self.pace)
+    }
+
+    /// All samples by their time, those of the lower CPU first where that is the same.
+    pub fn by_time(&self) -> ByTime<'_> {
+        let cpus = self.cpus();
+        ByTime::new(cpus.into_iter().map(|cpu| self.samples_of(cpu)).collect())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

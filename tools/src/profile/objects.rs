@@ -1,0 +1,130 @@
+//! What samples belong to, for forms that keep address and program and not only a name.
+//!
+//! Names are given by routine; such a form wants to know which stretches of storage have routines of which
+//! program, and whose a sample is. Both are told here by the same knowledge that gives the names.
+
+use std::{borrow::Cow, collections::HashMap, ops::Range};
+
+use millimeter::cpumf::sampling::block::BasicEntry;
+
+use super::{
+    Names,
+    names::{LIMITED, WAIT},
+};
+use crate::{
+    linux::profile::USER,
+    symbols::{Symbol, SymbolTable},
+};
+
+/// A stretch of storage with routines of one program and of no other between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// The program; with a number behind it if it has several stretches.
+    pub name: String,
+    /// The address space whose private area it is in; none for what all share.
+    pub space: Option<u16>,
+    /// The routines in ascending order; there is one at least.
+    pub symbols: Vec<Symbol>,
+}
+
+impl Object {
+    /// From its first byte to the one behind its last.
+    pub fn range(&self) -> Range<u64> {
+        let first = self.symbols.first().map_or(0, |symbol| symbol.start);
+        first..self.symbols.last().map_or(first, |symbol| symbol.end)
+    }
+}
+
+/// Whose a sample is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner<'n> {
+    /// A number for it: a process of Linux, an address space, or one of the numbers here.
+    pub number: u32,
+    /// What it is called.
+    pub name: Cow<'n, str>,
+    /// Whether its addresses are the kernel's.
+    pub is_kernel: bool,
+    /// The one line that all its addresses have, if they have no routines.
+    pub whole: Option<&'static str>,
+}
+
+/// A guest that is one program.
+pub const GUEST: u32 = 1;
+
+/// The wait state; Linux gives no process so high a number.
+pub const IN_WAIT: u32 = (1 << 22) + 1;
+
+/// What tells nothing of a secure guest.
+pub const IN_SECRET: u32 = (1 << 22) + 2;
+
+/// The address space with the number 0, which is no number of a program.
+pub const SPACE_0: u32 = 1 << 16;
+
+impl Names {
+    /// Whose a sample is. `title` is what was measured.
+    pub fn owner<'n>(&'n self, entry: &BasicEntry, title: &'n str) -> Owner<'n> {
+        let owner = |number, name, is_kernel, whole| Owner {
+            number,
+            name,
+            is_kernel,
+            whole,
+        };
+        if entry.limited() {
+            return owner(IN_SECRET, LIMITED.into(), false, Some(LIMITED));
+        }
+        if entry.wait() {
+            return owner(IN_WAIT, WAIT.into(), false, Some(WAIT));
+        }
+        match self {
+            Self::Routines(_) => owner(GUEST, title.into(), false, None),
+            Self::Linux(programs) => {
+                let (number, name) = programs.owner(entry.guest_program_parameter.get());
+                let is_kernel = !entry.problem_state();
+                owner(number, name, is_kernel, (!is_kernel).then_some(USER))
+            }
+            Self::Map(map) => {
+                let space = entry.primary_asn();
+                let name = map.spaces.get(&space).map_or(title, String::as_str);
+                let number = if space == 0 { SPACE_0 } else { space.into() };
+                owner(number, name.into(), false, None)
+            }
+        }
+    }
+
+    /// The stretches of storage that have routines, where the guest had them: those of no address space first.
+    pub fn objects(&self) -> Vec<Object> {
+        let mut objects = Vec::new();
+        match self {
+            Self::Routines(symbols) => cut(symbols.symbols(), None, &mut objects),
+            Self::Linux(programs) => {
+                let placed = SymbolTable::of(programs.placed());
+                cut(placed.symbols(), None, &mut objects);
+            }
+            Self::Map(map) => {
+                for (space, table) in map.tables() {
+                    cut(table.symbols(), space, &mut objects);
+                }
+            }
+        }
+        let mut stretches: HashMap<String, usize> = HashMap::new();
+        for object in &mut objects {
+            let number = stretches.entry(object.name.clone()).or_default();
+            *number += 1;
+            if *number > 1 {
+                object.name = format!("{}.{number}", object.name);
+            }
+        }
+        objects
+    }
+}
+
+/// Cuts a table where another program begins.
+fn cut(symbols: &[Symbol], space: Option<u16>, objects: &mut Vec<Object>) {
+    for run in symbols.chunk_by(|one, next| one.module == next.module) {
+        objects.push(Object {
+            name: run[0].module.clone(),
+            space,
+            symbols: run.to_vec(),
+        });
+    }
+}

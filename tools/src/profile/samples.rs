@@ -1,0 +1,219 @@
+//! Samples as a stream, each with its CPU and its time.
+//!
+//! A data entry has no time; its block has one, which is when it became full. The samples of a block are
+//! taken to be spread evenly from the time of the block before it to its own. What has no block before it
+//! begins an interval a sample earlier, but not before the run; what is in a block that never became full goes
+//! on in that pace. Where neither clock nor interval is known a sample is a microsecond, so that at least their
+//! order holds.
+
+use std::{fs::File, slice};
+
+use anyhow::{Context, Result};
+use millimeter::{arch::tod::UNITS_PER_MICROSECOND, cpumf::sampling::block::BasicEntry};
+
+use super::{
+    BlockFile, Pace,
+    blocks::{Blocks, Found},
+};
+
+/// A sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// CPU address.
+    pub cpu: u16,
+    /// About when it was taken: TOD clock, bits 0-63. It never goes back on one CPU.
+    pub tod: u64,
+    /// The data entry.
+    pub entry: BasicEntry,
+}
+
+/// The samples of some files, one file after the other.
+pub struct Samples<'p> {
+    files: slice::Iter<'p, BlockFile>,
+    pace: Pace,
+    open: Option<(&'p BlockFile, Blocks<File>)>,
+    /// Entries of the block that have been given.
+    given: usize,
+    /// The time of the block before, and of this one.
+    span: (u64, u64),
+    /// The last file's CPU.
+    cpu: Option<u16>,
+    with_invalid: bool,
+    found: Found,
+    failed: bool,
+}
+
+impl<'p> Samples<'p> {
+    /// Of these files, which are in ascending order of their CPUs.
+    pub(super) fn new(files: &'p [BlockFile], pace: Pace) -> Self {
+        Self {
+            files: files.iter(),
+            pace,
+            open: None,
+            given: 0,
+            span: (0, 0),
+            cpu: None,
+            with_invalid: false,
+            found: Found::default(),
+            failed: false,
+        }
+    }
+
+    /// Those that are marked invalid as well.
+    #[must_use]
+    pub fn with_invalid(mut self) -> Self {
+        self.with_invalid = true;
+        self
+    }
+
+    /// What was found in the blocks that have been read.
+    pub fn found(&self) -> Found {
+        let mut found = self.found;
+        if let Some((_, blocks)) = &self.open {
+            found.add(&blocks.found);
+        }
+        found
+    }
+
+    fn advance(&mut self) -> Result<Option<Sample>> {
+        loop {
+            if let Some((file, blocks)) = &mut self.open {
+                if let Some(entry) = blocks.entries.get(self.given).copied() {
+                    self.given += 1;
+                    if entry.invalid() && !self.with_invalid {
+                        continue;
+                    }
+                    self.found.samples += u64::from(!entry.invalid());
+                    let (before, now) = self.span;
+                    let part = u128::from(now.saturating_sub(before)) * self.given as u128
+                        / blocks.entries.len() as u128;
+                    let sample = Sample {
+                        cpu: file.cpu,
+                        // Not more than the span.
+                        tod: before.saturating_add(part as u64),
+                        entry,
+                    };
+                    return Ok(Some(sample));
+                }
+                let is_one = blocks
+                    .advance()
+                    .with_context(|| format!("cannot read {}", file.path.display()))?;
+                self.given = 0;
+                if is_one {
+                    let (full_at, count) = (blocks.full_at, blocks.entries.len() as u64);
+                    self.span = self.next_span(full_at, count);
+                    continue;
+                }
+                let found = blocks.found;
+                self.found.add(&found);
+                self.open = None;
+            }
+            let Some(file) = self.files.next() else {
+                return Ok(None);
+            };
+            let opened = File::open(&file.path)
+                .with_context(|| format!("cannot open {}", file.path.display()))?;
+            self.open = Some((file, Blocks::new(opened, file.block)));
+            if self.cpu != Some(file.cpu) {
+                self.cpu = Some(file.cpu);
+                self.span = (0, 0);
+            }
+            self.given = 0;
+        }
+    }
+
+    /// From when to when the samples of a block were taken that became full at that time, if it did.
+    fn next_span(&self, full_at: Option<u64>, count: u64) -> (u64, u64) {
+        let before = self.span.1;
+        let a_sample = match self.pace.units() {
+            0 => UNITS_PER_MICROSECOND,
+            units => units,
+        };
+        let all = a_sample.saturating_mul(count);
+        match full_at {
+            Some(now) if before == 0 => {
+                let first = now.saturating_sub(all).max(self.pace.start.min(now));
+                (first, now)
+            }
+            Some(now) => (before, now.max(before)),
+            None => {
+                let before = before.max(self.pace.start);
+                (before, before.saturating_add(all))
+            }
+        }
+    }
+}
+
+impl Iterator for Samples<'_> {
+    type Item = Result<Sample>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed {
+            return None;
+        }
+        let next = self.advance().transpose();
+        self.failed = matches!(next, Some(Err(_)));
+        next
+    }
+}
+
+/// The samples of several CPUs by their time.
+pub struct ByTime<'p> {
+    cpus: Vec<Samples<'p>>,
+    /// The next sample of each.
+    next: Vec<Option<Sample>>,
+    has_begun: bool,
+    failed: bool,
+}
+
+impl<'p> ByTime<'p> {
+    /// Of these, each of one CPU.
+    pub(super) fn new(cpus: Vec<Samples<'p>>) -> Self {
+        Self {
+            next: vec![None; cpus.len()],
+            cpus,
+            has_begun: false,
+            failed: false,
+        }
+    }
+
+    /// What was found in the blocks that have been read.
+    pub fn found(&self) -> Found {
+        let mut sum = Found::default();
+        for found in self.cpus.iter().map(Samples::found) {
+            sum.add(&found);
+        }
+        sum
+    }
+
+    fn advance(&mut self) -> Result<Option<Sample>> {
+        if !self.has_begun {
+            self.has_begun = true;
+            for (next, samples) in self.next.iter_mut().zip(&mut self.cpus) {
+                *next = samples.next().transpose()?;
+            }
+        }
+        let waiting = self.next.iter().enumerate();
+        let first = waiting
+            .filter_map(|(place, sample)| Some((place, (*sample)?)))
+            .min_by_key(|(place, sample)| (sample.tod, *place));
+        let Some((place, sample)) = first else {
+            return Ok(None);
+        };
+        self.next[place] = self.cpus[place].next().transpose()?;
+        Ok(Some(sample))
+    }
+}
+
+impl Iterator for ByTime<'_> {
+    type Item = Result<Sample>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed {
+            return None;
+        }
+        let next = self.advance().transpose();
+        self.failed = matches!(next, Some(Err(_)));
+        next
+    }
+}
