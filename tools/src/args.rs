@@ -12,6 +12,7 @@ use millimeter::link::state::Mode;
 use crate::{
     configuration::{Configuration, ModelName},
     counter_choice::CounterChoice,
+    export::To,
     guest::DEFAULT_GUEST,
     image::Form,
     linux::Release,
@@ -127,6 +128,42 @@ pub enum Command {
         #[arg(long)]
         csv: bool,
     },
+    /// Write the samples of a run or of a collection in the form of another tool
+    ///
+    /// DIR is a directory that a run wrote, or one with the files SYSHISyyyymmdd.hhmmss.xxx.SMP.cpu of a
+    /// collection, beside which are its .MAP for the names and its .CNT for the clock; if there are several
+    /// collections in it, DIR/SYSHISyyyymmdd.hhmmss. Names are those of the report. Samples have no call stacks;
+    /// where a form has them, the routine stands on its program.
+    ///
+    /// Samples are read block by block and their number does not matter, except to firefox, for which all of them
+    /// are in storage at once.
+    #[command(after_help = EXPORT_EXAMPLES)]
+    Export {
+        /// The directory
+        dir: PathBuf,
+        /// The form
+        #[arg(long, value_enum, value_name = "FORM")]
+        to: To,
+        /// Where to write it; - is standard output [default: a file in DIR]
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+    /// Show where the samples and the counters of two runs or collections differ
+    ///
+    /// A and B are directories as for `export`. Each routine has its share of all samples in A and in B, the
+    /// difference in percentage points, and its samples; those that differ most come first. Counters have the
+    /// ratio of B to A. If the two had other intervals, machines, modes or guests, that is said.
+    Diff {
+        /// The one
+        #[arg(value_name = "A")]
+        first: PathBuf,
+        /// The other one
+        #[arg(value_name = "B")]
+        second: PathBuf,
+        /// Write the difference as a JSON object to this file as well
+        #[arg(long, value_name = "FILE")]
+        json: Option<PathBuf>,
+    },
     /// Show what is missing on this computer, and the command that mends it
     Doctor,
 }
@@ -137,6 +174,13 @@ Examples:
   cargo measure dump millimeter-workload-1/sdb-cpu0.bin | less
   cargo measure dump --json run.SMF | jq -r '.fields[] | select(.name == \"SMF113_1_CpuId\") | .value'
   cargo measure dump --csv run.MON > run.csv";
+
+/// Examples of `export`.
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  cargo measure export millimeter-workload-1 --to perf && perf report -i millimeter-workload-1/perf.data
+  cargo measure export millimeter-workload-1 --to folded --out - | flamegraph.pl > workload.svg
+  cargo measure export collections/SYSHIS20260301.161406 --to csv --out samples.csv";
 
 /// What every run is told of the computer below the machine, and of what it has.
 #[derive(Clone, Debug, Args)]

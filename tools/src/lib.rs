@@ -10,6 +10,8 @@
 //! - [`his`]: the files of HIS's collection runs.
 //! - [`report`]: from the raw files to results; [`table`] and [`json`] give them a form.
 //! - [`profile`]: the samples of a run or of a collection as a stream, each with its name.
+//! - [`export`]: these in the forms of other people's tools.
+//! - [`diff`]: where two of them differ.
 //! - [`mod@dump`]: what is in a file of samples, counters or monitor records.
 //! - [`linux`]: Debian's kernels as guests, and a command or a shell in them; [`terminal`]: to type in it.
 //! - [`clause`]: what a guest says about itself. [`conformance`]: which statements of the book the
@@ -30,8 +32,10 @@ pub mod counter_choice;
 pub mod counter_table;
 pub mod counters;
 pub mod devices;
+pub mod diff;
 pub mod doctor;
 pub mod dump;
+pub mod export;
 pub mod failure;
 pub mod guest;
 pub mod his;

@@ -12,7 +12,8 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use measure::{
     args::{Arguments, Command, LinuxArguments, RunArguments},
-    bench, build, conformance, console, counter_table, doctor, dump, image, interrupt, json, linux,
+    bench, build, conformance, console, counter_table, diff, doctor, dump, export, image,
+    interrupt, json, linux,
     options::RunOptions,
     progress::Progress,
     record::End,
@@ -49,6 +50,18 @@ fn main() -> ExitCode {
             say(&format!("{}\n", counter_table::text(model.0))).map(|()| 0)
         }
         Some(Command::Dump { file, json, csv }) => show(&file, json, csv, &progress),
+        Some(Command::Export { dir, to, out }) => {
+            let exported = export::export(&dir, to, out.as_deref(), progress);
+            exported.map(|exported| {
+                exported.notes.iter().for_each(|note| progress.note(note));
+                0
+            })
+        }
+        Some(Command::Diff {
+            first,
+            second,
+            json,
+        }) => differ(&first, &second, json.as_deref(), progress),
         Some(Command::Doctor) => examine(),
     });
     match done {
@@ -194,6 +207,15 @@ fn show(file: &Path, json: bool, csv: bool, progress: &Progress) -> Result<u8> {
         false => *progress,
     };
     dump::dump(file, form, progress, &mut stdout().lock())?;
+    Ok(0)
+}
+
+fn differ(first: &Path, second: &Path, json: Option<&Path>, progress: Progress) -> Result<u8> {
+    let difference = diff::compare(first, second, progress)?;
+    say(&diff::text::text(&difference))?;
+    if let Some(file) = json {
+        json::save(&diff::json::text(&difference)?, file)?;
+    }
     Ok(0)
 }
 
