@@ -8,7 +8,7 @@
 //! - [`run`]: a run above the machine ([`run::run`]) and one on bare QEMU ([`run::run_native`]).
 //! - [`session`]: the conversation with the machine; [`collect`] keeps what it says.
 //! - [`his`]: the files of HIS's collection runs.
-//! - [`report`]: from the raw files to results; [`table`] and [`json`] give them a form.
+//! - [`report`]: from the raw files to results; [`table`], [`json`] and [`html`] give them a form.
 //! - [`profile`]: the samples of a run or of a collection as a stream, each with its name.
 //! - [`export`]: these in the forms of other people's tools.
 //! - [`diff`]: where two of them differ.
@@ -39,6 +39,7 @@ pub mod export;
 pub mod failure;
 pub mod guest;
 pub mod his;
+pub mod html;
 pub mod image;
 pub mod install;
 pub mod interrupt;

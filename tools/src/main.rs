@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use measure::{
     args::{Arguments, Command, LinuxArguments, RunArguments},
-    bench, build, conformance, console, counter_table, diff, doctor, dump, export, image,
+    bench, build, conformance, console, counter_table, diff, doctor, dump, export, html, image,
     interrupt, json, linux,
     options::RunOptions,
     progress::Progress,
@@ -36,7 +36,12 @@ fn main() -> ExitCode {
         Some(Command::Run(run)) => measure(&run, &progress),
         Some(Command::Console(run)) => interact(&run, &progress),
         Some(Command::Linux(linux)) => boot(&linux, &progress),
-        Some(Command::Report { dir, json }) => report(&dir, json.as_deref()),
+        Some(Command::Report {
+            dir,
+            html: Some(file),
+            ..
+        }) => write_page(&dir, &file, &progress),
+        Some(Command::Report { dir, json, .. }) => report(&dir, json.as_deref()),
         Some(Command::Image { form, out }) => write_image(form, &out, &progress),
         Some(Command::Bench {
             qemu,
@@ -132,6 +137,11 @@ fn exit_code(end: &End) -> u8 {
         End::Guest(_) | End::Waiting => end.exit_code(),
         _ => 0,
     }
+}
+
+fn write_page(directory: &Path, file: &Path, progress: &Progress) -> Result<u8> {
+    let end = html::write(directory, file, progress)?;
+    Ok(end.as_ref().map_or(0, exit_code))
 }
 
 fn write_image(form: image::Form, directory: &Path, progress: &Progress) -> Result<u8> {

@@ -1,0 +1,130 @@
+//! The heat map's cells: time divided into a fixed number of columns.
+//!
+//! Times come in any order and their range is known beforehand, from the trailers of the blocks. So a
+//! cell is found by one multiplication, and the map is as large for ten samples as for ten million.
+
+/// Most columns of a map.
+pub const MOST_COLUMNS: usize = 400;
+
+/// As many columns has a map of few samples.
+const LEAST_COLUMNS: usize = 40;
+
+/// Most rows of a map; the last one is for all symbols that have none of their own.
+pub const MOST_ROWS: usize = 40;
+
+/// Most CPUs that have a map.
+pub const MOST_MAPS: usize = 16;
+
+/// A range of time, divided into columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Columns {
+    begin: u64,
+    span: u64,
+    columns: usize,
+}
+
+impl Columns {
+    /// Columns for so many samples with times from `begin` up to and with `end`: no more of them than there are
+    /// times, and fewer where most would have no sample.
+    pub fn of(begin: u64, end: u64, samples: u64) -> Self {
+        let most = usize::try_from(samples / 4)
+            .map_or(MOST_COLUMNS, |most| most.clamp(LEAST_COLUMNS, MOST_COLUMNS));
+        let span = end.saturating_sub(begin).saturating_add(1);
+        Self {
+            begin,
+            span,
+            columns: usize::try_from(span).map_or(most, |span| span.min(most)),
+        }
+    }
+
+    /// How many there are.
+    pub const fn count(&self) -> usize {
+        self.columns
+    }
+
+    /// The column of a time. What lies outside belongs to the first or the last one.
+    pub fn column(&self, time: u64) -> usize {
+        let since = time.saturating_sub(self.begin).min(self.span - 1);
+        let column = u128::from(since) * self.columns as u128 / u128::from(self.span);
+        // Less than `columns`, because `since` is less than `span`.
+        column as usize
+    }
+}
+
+/// Samples by row and column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cells {
+    columns: usize,
+    cells: Vec<u32>,
+}
+
+impl Cells {
+    /// A map without samples.
+    pub fn new(rows: usize, columns: usize) -> Self {
+        Self {
+            columns,
+            cells: vec![0; rows * columns],
+        }
+    }
+
+    /// Counts a sample.
+    pub fn count(&mut self, row: usize, column: usize) {
+        if let Some(cell) = self.cells.get_mut(row * self.columns + column) {
+            *cell = cell.saturating_add(1);
+        }
+    }
+
+    /// The cells, row after row.
+    pub fn into_cells(self) -> Vec<u32> {
+        self.cells
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_first_and_the_last_time_are_in_the_first_and_the_last_column() {
+        let columns = Columns::of(1000, 4999, 1_000_000);
+        assert_eq!(columns.count(), MOST_COLUMNS);
+        assert_eq!((columns.column(1000), columns.column(4999)), (0, 399));
+        assert_eq!((columns.column(1009), columns.column(1010)), (0, 1));
+        assert_eq!((columns.column(0), columns.column(u64::MAX)), (0, 399));
+    }
+
+    #[test]
+    fn a_short_time_has_no_columns_that_nothing_can_be_in() {
+        let columns = Columns::of(7, 9, 1_000_000);
+        assert_eq!(columns.count(), 3);
+        assert_eq!(
+            (7..10).map(|time| columns.column(time)).collect::<Vec<_>>(),
+            [0, 1, 2]
+        );
+        assert_eq!(Columns::of(9, 7, 1_000_000).count(), 1);
+        assert_eq!(Columns::of(0, 9999, 10).count(), LEAST_COLUMNS);
+    }
+
+    #[test]
+    fn a_cell_is_counted_where_it_is() {
+        let mut cells = Cells::new(2, 3);
+        cells.count(1, 2);
+        cells.count(1, 2);
+        cells.count(0, 0);
+        cells.count(5, 0);
+        assert_eq!(cells.into_cells(), [1, 0, 0, 0, 0, 2]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_time_has_a_column_and_later_ones_are_never_before_earlier_ones(
+            begin: u64, end: u64, samples: u64, one: u64, other: u64,
+        ) {
+            let columns = Columns::of(begin, end, samples);
+            let (one, other) = (one.min(other), one.max(other));
+            prop_assert!(columns.column(one) <= columns.column(other));
+            prop_assert!(columns.column(other) < columns.count());
+        }
+    }
+}

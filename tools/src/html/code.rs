@@ -1,0 +1,154 @@
+//! The guest's own file: the bytes of its instructions, and the source lines that they come from.
+//!
+//! The file is another one when the guest has been built again since the run. It then has other routines
+//! as a rule, so it is used only while its routines are those that the run wrote down.
+
+use std::{fs, path::Path};
+
+use addr2line::Context;
+use anyhow::{Context as _, Result, bail};
+use gimli::{BigEndian, EndianSlice};
+use object::{CompressionFormat, Object, ObjectSection, SectionFlags, elf::SHF_EXECINSTR};
+
+use super::visible::visible;
+use crate::symbols::SymbolTable;
+
+/// Directories of a source file that are shown with its name.
+const DIRECTORIES: usize = 3;
+
+/// What is in the path of every source of Rust's own libraries.
+const LIBRARIES: [&str; 3] = ["/library/core/", "/library/alloc/", "/library/std/"];
+
+/// More than this a guest cannot have: a guest and its machine have 2 GiB of storage.
+const LONGEST_FILE: u64 = 4 << 30;
+
+type Slice<'d> = EndianSlice<'d, BigEndian>;
+
+/// Reads the guest's file.
+pub fn read(file: &Path) -> Result<Vec<u8>> {
+    let about = || format!("cannot read the guest's file {}", file.display());
+    let data = fs::metadata(file).with_context(about)?;
+    if !data.is_file() || data.len() > LONGEST_FILE {
+        bail!("the guest's file {} is no ELF file", file.display());
+    }
+    fs::read(file).with_context(about)
+}
+
+/// What the guest's file says.
+pub struct Code<'d> {
+    /// Addresses and bytes of its instructions.
+    sections: Vec<(u64, &'d [u8])>,
+    debug: Option<Context<Slice<'d>>>,
+    /// Why there are no source lines; nothing if there are.
+    pub without_source: Option<String>,
+}
+
+impl<'d> Code<'d> {
+    /// Takes the bytes of the file apart. `symbols` is what the run wrote down of it.
+    pub fn parse(data: &'d [u8], guest: &str, symbols: &SymbolTable) -> Result<Self> {
+        if data.get(..6) != Some(&b"\x7FELF\x02\x02"[..]) {
+            bail!("the guest's file is no ELF file of 64 bits, big-endian");
+        }
+        let elf = object::File::parse(data).context("the guest's ELF file is damaged")?;
+        if elf.architecture() != object::Architecture::S390x {
+            bail!("the guest's ELF file is not for s390x");
+        }
+        if SymbolTable::from_elf(&elf, guest) != *symbols {
+            bail!(
+                "the guest's file has other routines than the guest of this run: it was built again since then"
+            );
+        }
+        let sections = elf.sections().filter_map(|section| {
+            let SectionFlags::Elf { sh_flags } = section.flags() else {
+                return None;
+            };
+            let is_code = sh_flags & u64::from(SHF_EXECINSTR) != 0;
+            let bytes = section
+                .data()
+                .ok()
+                .filter(|bytes| is_code && !bytes.is_empty())?;
+            Some((section.address(), bytes))
+        });
+        let sections = sections.collect();
+        let (debug, without_source) = match debug(&elf) {
+            Ok(debug) => (Some(debug), None),
+            Err(error) => (None, Some(format!("{error:#}"))),
+        };
+        Ok(Self {
+            sections,
+            debug,
+            without_source,
+        })
+    }
+
+    /// The bytes from this address up to `end`, or up to the end of the section.
+    pub fn bytes(&self, start: u64, end: u64) -> &'d [u8] {
+        let found = self.sections.iter().find_map(|(address, bytes)| {
+            let from = usize::try_from(start.checked_sub(*address)?).ok()?;
+            let bytes = bytes.get(from..).filter(|bytes| !bytes.is_empty())?;
+            let length = usize::try_from(end.saturating_sub(start)).unwrap_or(usize::MAX);
+            Some(&bytes[..length.min(bytes.len())])
+        });
+        found.unwrap_or_default()
+    }
+
+    /// The source line that an instruction comes from, as `directory/file:line`. Of one that was inlined it is the
+    /// line in the function that was; if that is a part of Rust's own libraries, the line from where these were
+    /// called, because that is what a reader can change.
+    pub fn source(&self, address: u64) -> Option<String> {
+        let mut frames = self
+            .debug
+            .as_ref()?
+            .find_frames(address)
+            .skip_all_loads()
+            .ok()?;
+        let mut innermost = None;
+        let mut own = None;
+        while let Ok(Some(frame)) = frames.next() {
+            let Some(location) = frame.location.filter(|location| location.file.is_some()) else {
+                continue;
+            };
+            let file = location.file?;
+            if !LIBRARIES.iter().any(|library| file.contains(library)) {
+                own = Some(location);
+                break;
+            }
+            innermost = innermost.or(Some(location));
+        }
+        let location = own.or(innermost)?;
+        let file = shortened(location.file?);
+        Some(match location.line {
+            Some(line) if line > 0 => format!("{file}:{line}"),
+            _ => file,
+        })
+    }
+}
+
+/// The last parts of a path.
+fn shortened(file: &str) -> String {
+    let parts: Vec<&str> = file.split('/').filter(|part| !part.is_empty()).collect();
+    let first = parts.len().saturating_sub(DIRECTORIES + 1);
+    visible(&parts[first..].join("/"))
+}
+
+/// The debug information of the file.
+fn debug<'d>(elf: &object::File<'d>) -> Result<Context<Slice<'d>>> {
+    if elf.section_by_name(".debug_line").is_none() {
+        bail!("the guest's file has no debug information; build it with it (in Rust: debug = 1)");
+    }
+    let load = |id: gimli::SectionId| -> Result<Slice<'d>> {
+        let Some(section) = elf.section_by_name(id.name()) else {
+            return Ok(EndianSlice::new(&[], BigEndian));
+        };
+        let file = section.compressed_data()?;
+        if file.format != CompressionFormat::None {
+            bail!(
+                "the debug information of the guest's file is compressed ({}); link it without --compress-debug-sections",
+                id.name()
+            );
+        }
+        Ok(EndianSlice::new(file.data, BigEndian))
+    };
+    let dwarf = gimli::Dwarf::load(load)?;
+    Context::from_dwarf(dwarf).context("the debug information of the guest's file is damaged")
+}

@@ -1,0 +1,231 @@
+//! What the run was, how it ended, what it lost, and why its results may be in doubt.
+
+use super::{
+    page::{Fact, Page, Warning},
+    visible::visible,
+};
+use crate::{
+    options::Storage,
+    profile::{Profile, blocks::Found},
+    record::Record,
+    table::grouped,
+};
+
+/// Most warnings of each kind; a file that is damaged everywhere could give any number of them.
+const MOST_WARNINGS: usize = 50;
+
+/// Adds all of that to the page.
+pub fn describe(page: &mut Page, profile: &Profile, found: &Found) {
+    let mut warnings = Warnings::default();
+    if let Some(record) = &profile.record {
+        page.end = visible(&capitalized(&record.end.sentence()));
+        page.is_success = record.end.exit_code() == 0;
+        of_run(&mut warnings, record, found);
+    } else {
+        page.end = "A collection, which does not say how it ended".to_owned();
+        page.is_success = true;
+        warnings.loss(
+            found.overflow,
+            "sample found no room",
+            "samples found no room",
+        );
+    }
+    warnings.loss(
+        found.malformed,
+        "sample-data block is damaged or cut off",
+        "sample-data blocks are damaged or cut off",
+    );
+    warnings.loss(
+        found.invalid,
+        "sample is marked invalid",
+        "samples are marked invalid",
+    );
+    for doubt in &profile.doubts {
+        warnings.doubt(doubt);
+    }
+    page.warnings = warnings.list();
+    page.facts = facts(profile, found);
+}
+
+#[derive(Default)]
+struct Warnings {
+    losses: Vec<String>,
+    doubts: Vec<String>,
+}
+
+impl Warnings {
+    /// `what` is one thing, and several of them.
+    fn loss(&mut self, number: u64, one: &str, several: &str) {
+        match number {
+            0 => {}
+            1 => self.losses.push(format!("1 {one}.")),
+            number => self.losses.push(format!("{} {several}.", grouped(number))),
+        }
+    }
+
+    fn doubt(&mut self, text: &str) {
+        self.doubts.push(format!("{}.", capitalized(text)));
+    }
+
+    fn list(self) -> Vec<Warning> {
+        let of_kind = |is_loss: bool, texts: Vec<String>| {
+            let texts = texts.into_iter().take(MOST_WARNINGS);
+            texts.map(move |text| Warning {
+                is_loss,
+                text: visible(&text),
+            })
+        };
+        of_kind(true, self.losses)
+            .chain(of_kind(false, self.doubts))
+            .collect()
+    }
+}
+
+fn of_run(warnings: &mut Warnings, record: &Record, found: &Found) {
+    let lost = match record.totals.is_empty() {
+        // A run that was cut off has no totals, but its blocks have trailers.
+        true => found.overflow,
+        false => sum(record.totals.iter().map(|totals| totals.samples_lost)),
+    };
+    warnings.loss(lost, "sample found no room", "samples found no room");
+    let link = &record.link;
+    warnings.loss(
+        link.blocks_missing,
+        "sample-data block did not arrive",
+        "sample-data blocks did not arrive",
+    );
+    warnings.loss(
+        link.bad_frames,
+        "frame of the link did not check and was dropped",
+        "frames of the link did not check and were dropped",
+    );
+    warnings.loss(
+        link.bad_payloads,
+        "frame of the link means nothing to this tool",
+        "frames of the link mean nothing to this tool",
+    );
+    let said = sum(record.totals.iter().map(|totals| totals.samples_taken));
+    let arrived = found.samples + found.invalid;
+    // The samples of a collection run are in its own files.
+    let are_his = record.interval == 0 && !record.collections.is_empty();
+    if !record.totals.is_empty() && said != arrived && !are_his {
+        warnings.doubt(&format!(
+            "the machine stored {} samples, and {} arrived",
+            grouped(said),
+            grouped(arrived)
+        ));
+    }
+    if record.mode_found() != record.mode {
+        warnings.doubt(&format!(
+            "{} mode was asked for, and the machine found its clock to be {}",
+            record.mode,
+            record.mode_found()
+        ));
+    }
+    if record.totals.is_empty() {
+        warnings.doubt(
+            "the run did not come to its end, so what the machine counted itself is not there",
+        );
+    }
+}
+
+fn sum(numbers: impl Iterator<Item = u64>) -> u64 {
+    numbers.fold(0, u64::saturating_add)
+}
+
+fn facts(profile: &Profile, found: &Found) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    let mut fact = |name: &'static str, value: String| {
+        if !value.is_empty() {
+            let value = visible(&value);
+            facts.push(Fact { name, value });
+        }
+    };
+    let model = profile.model();
+    fact("guest", profile.title.clone());
+    fact(
+        "machine type",
+        match &profile.machine_type[..] {
+            "" => String::new(),
+            machine => format!("{machine} ({})", model.name),
+        },
+    );
+    fact(
+        "sampling interval",
+        match (profile.pace.interval, profile.pace.nanoseconds()) {
+            (0, _) if profile.record.is_some() => "no sampling".to_owned(),
+            (0, _) => String::new(),
+            (cycles, 0) => format!("{} cycles", grouped(cycles)),
+            (cycles, time) => format!("{} cycles ({} µs)", grouped(cycles), time as f64 / 1000.0),
+        },
+    );
+    fact(
+        "CPU speed",
+        match profile.pace.speed {
+            0 => String::new(),
+            speed => format!("{speed} cycles/µs"),
+        },
+    );
+    fact(
+        "samples",
+        format!(
+            "{} in {} blocks",
+            grouped(found.samples),
+            grouped(found.blocks)
+        ),
+    );
+    let Some(record) = &profile.record else {
+        fact("CPUs", profile.cpus().len().to_string());
+        return facts;
+    };
+    fact("mode", record.mode_found().to_owned());
+    fact("CPUs", record.cpus.to_string());
+    fact("storage", Storage(record.storage).to_string());
+    fact("what it found", record.configuration.join(", "));
+    fact("guest's file", record.guest_file.display().to_string());
+    if let Some(started) = &record.started {
+        fact(
+            "versions",
+            format!("CFVN {}, CSVN {}", started.cfvn, started.csvn),
+        );
+    }
+    fact("collections of HIS", record.collections.join(", "));
+    fact("clock from", record.rtc.clone());
+    fact(
+        "loaded",
+        if record.loads > 1 {
+            format!("{} times", record.loads)
+        } else {
+            String::new()
+        },
+    );
+    let totals = || record.totals.iter();
+    if record
+        .totals
+        .iter()
+        .any(|totals| totals.guest_instructions > 0)
+    {
+        let guest = sum(totals().map(|totals| totals.guest_instructions));
+        let machine = sum(totals().map(|totals| totals.firmware_instructions));
+        fact("guest's instructions", grouped(guest));
+        fact(
+            "machine's own",
+            format!(
+                "{} instructions, {} interruptions",
+                grouped(machine),
+                grouped(sum(totals().map(|totals| totals.traps)))
+            ),
+        );
+    }
+    fact("QEMU", record.qemu.clone());
+    fact("written by", format!("measure {}", record.version));
+    facts
+}
+
+fn capitalized(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => String::new(),
+    }
+}
