@@ -95,6 +95,9 @@ pub enum Command {
         /// of the machine for them; its traps by instruction
         #[arg(long)]
         linux: bool,
+        /// What the tool itself costs instead: how fast it decodes .SMP files, beside SHA-256 of the same bytes
+        #[arg(long, conflicts_with_all = ["linux", "qemu"])]
+        host: bool,
         /// Which of Debian's kernels
         #[arg(long, value_enum, default_value = "6.1", requires = "linux")]
         release: Release,

@@ -4,7 +4,7 @@
 //! `path NAME INSTRUCTIONS` for each, except for the one that no guest can see alone: [`mod@trap`].
 //! They are exact and the same every time. Host times are not:
 //! runs are made in interleaved pairs, so that a computer that becomes slower slows both, and the
-//! median of the pairs' ratios is what counts.
+//! median of the pairs' ratios is what counts. What the tool itself costs is in [`host`].
 
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use crate::{
     run::{NativeOptions, NativeOutcome, RunOutcome, run, run_native},
 };
 
+pub mod host;
 pub mod linux;
 pub mod trap;
 

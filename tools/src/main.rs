@@ -44,10 +44,14 @@ fn main() -> ExitCode {
         Some(Command::Report { dir, json, .. }) => report(&dir, json.as_deref()),
         Some(Command::Image { form, out }) => write_image(form, &out, &progress),
         Some(Command::Bench {
+            pairs, host: true, ..
+        }) => measure_host(pairs, &progress),
+        Some(Command::Bench {
             qemu,
             pairs,
             linux: true,
             release,
+            ..
         }) => measure_linux(qemu, release, pairs, &progress),
         Some(Command::Bench { qemu, pairs, .. }) => measure_machine(qemu, pairs, &progress),
         Some(Command::Conformance { json, qemu }) => conform(json.as_deref(), qemu, &progress),
@@ -186,6 +190,12 @@ fn measure_linux(
     let measured = bench::linux::measure(&options, release, pairs, progress)?;
     say(&bench::linux::text(&measured))?;
     Ok(if measured.is_over() { FAILED } else { 0 })
+}
+
+fn measure_host(pairs: usize, progress: &Progress) -> Result<u8> {
+    let decoding = bench::host::decoding(pairs, progress)?;
+    say(&bench::host::text(&decoding))?;
+    Ok(if decoding.ratio.is_over() { FAILED } else { 0 })
 }
 
 fn conform(

@@ -1,0 +1,146 @@
+//! What comes over the link: frames and their payloads, and the loader block on its way to the machine.
+
+use millimeter::link::{
+    data::{self, SAMPLE_DATA_BLOCK, SampleHead},
+    files,
+    frame::{self, Channel, Decoder, LARGEST_ENCODED, LARGEST_PAYLOAD, Received},
+    loader::{BLOCK_LENGTH, LoaderBlock},
+    state::State,
+};
+use zerocopy::IntoBytes;
+
+use super::{about, shape};
+use crate::Target;
+
+pub const ALL: &[Target] = &[
+    Target {
+        name: "frames",
+        what: "the console: frames, and text before them",
+        good: || vec![stream()],
+        read: frames,
+        for_each_byte: 16,
+        at_least: 1 << 20,
+    },
+    Target {
+        name: "payloads",
+        what: "payloads of frames: states, sample-data blocks, counter sets, files, by the input's first byte",
+        good: || {
+            let samples = [&[4][..], &sample_payload()].concat();
+            let states = (0..8).map(|kind| [&[0, kind][..], &[0; 200]].concat());
+            let counters = [
+                5, 0, 1, 0, 2, 0, 2, 0, 32, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7,
+            ]
+            .to_vec();
+            let files = [&[6, 2, 0, 0, 1, 0, 1][..], &[0; 10], &[0x5A; 100]].concat();
+            states.chain([samples, counters, files]).collect()
+        },
+        read: |input| match input.split_first() {
+            Some((channel, payload)) => parsed(*channel, payload),
+            None => "empty".to_owned(),
+        },
+        for_each_byte: 16,
+        at_least: 1 << 20,
+    },
+    Target {
+        name: "loader-block",
+        what: "the block by which the host hands a run to the machine",
+        good: || {
+            let mut block = LoaderBlock::new();
+            block.cpus = 2.into();
+            block.seal();
+            vec![block.as_bytes().to_vec()]
+        },
+        read: |input| {
+            let mut bytes = [0; BLOCK_LENGTH as usize];
+            let length = input.len().min(bytes.len());
+            bytes[..length].copy_from_slice(&input[..length]);
+            // With the check that it should have, what is behind the check is examined.
+            let mut sealed: LoaderBlock = zerocopy::transmute!(bytes);
+            sealed.seal();
+            let sealed = zerocopy::transmute!(sealed);
+            [bytes, sealed]
+                .map(|bytes| match LoaderBlock::parse(&bytes) {
+                    Ok(block) => format!("{} segments", about(block.segments().len())),
+                    Err(error) => shape(&error.to_string()),
+                })
+                .join(" ")
+        },
+        for_each_byte: 16,
+        at_least: 1 << 20,
+    },
+];
+
+/// One payload, as a channel has them.
+fn parsed(channel: u8, payload: &[u8]) -> String {
+    match Channel::from_number(channel) {
+        Some(Channel::RunState) => match State::parse(payload) {
+            Ok(state) => shape(&format!("{state:?}")).chars().take(20).collect(),
+            Err(error) => shape(&error.to_string()),
+        },
+        Some(Channel::SampleData) => match data::parse_samples(payload) {
+            Ok(_) => "samples".to_owned(),
+            Err(error) => shape(&error.to_string()),
+        },
+        Some(Channel::Counters) => match data::parse_counters(payload) {
+            Ok((head, values)) => {
+                assert_eq!(usize::from(head.count.get()), values.len());
+                format!("{} counters", about(values.len()))
+            }
+            Err(error) => shape(&error.to_string()),
+        },
+        Some(Channel::Files) => match files::parse(payload) {
+            Ok((head, kind, bytes)) => format!("{kind:?} {} {}", head.more, about(bytes.len())),
+            Err(error) => shape(&error.to_string()),
+        },
+        _ => String::new(),
+    }
+}
+
+fn frames(input: &[u8]) -> String {
+    let mut decoder = Box::new(Decoder::<LARGEST_ENCODED>::new());
+    let (mut text, mut bad) = (0_usize, 0_u64);
+    let mut answers = String::new();
+    let mut out = vec![0; LARGEST_ENCODED];
+    for byte in input {
+        match decoder.push(*byte) {
+            Received::Nothing => {}
+            Received::Text(_) => text += 1,
+            Received::Bad => bad += 1,
+            Received::Frame(frame) => {
+                assert!(frame.payload.len() <= LARGEST_PAYLOAD.min(input.len()));
+                // What was received can be sent on.
+                frame::encode(frame.channel, &[frame.payload], &mut out).unwrap();
+                if answers.len() < 500 {
+                    answers += &parsed(frame.channel as u8, frame.payload);
+                }
+            }
+        }
+    }
+    assert_eq!(decoder.bad_frames(), bad);
+    format!("{} {} {answers}", about(text), about(bad as usize))
+}
+
+fn sample_payload() -> Vec<u8> {
+    let head = SampleHead {
+        cpu: 1.into(),
+        level: 1.into(),
+        sequence: 2.into(),
+    };
+    [head.as_bytes(), &[0x5A; SAMPLE_DATA_BLOCK]].concat()
+}
+
+fn stream() -> Vec<u8> {
+    let mut bytes = b"text\n\0".to_vec();
+    let samples = sample_payload();
+    for (channel, payload) in [
+        (Channel::Console, &b"hello\n"[..]),
+        (Channel::SampleData, &samples),
+        (Channel::Operator, b""),
+        (Channel::RunState, &[1, 0, 0, 0]),
+    ] {
+        let mut out = vec![0; LARGEST_ENCODED];
+        let length = frame::encode(channel, &[payload], &mut out).unwrap();
+        bytes.extend(&out[..length]);
+    }
+    bytes
+}

@@ -1,0 +1,60 @@
+//! The readers.
+
+use crate::Target;
+
+mod command;
+mod folder;
+mod link;
+mod record;
+
+/// Every reader.
+#[must_use]
+pub fn all() -> Vec<Target> {
+    [record::ALL, folder::ALL, link::ALL, command::ALL].concat()
+}
+
+/// A text without its numbers: what is left is the same for inputs that went the same way.
+///
+/// Only the beginning counts: what the input wrote itself comes behind that, and makes no other way.
+fn shape(text: &str) -> String {
+    let mut shape = String::new();
+    let mut number = false;
+    for character in text.chars().take(90) {
+        let is_digit = character.is_ascii_digit();
+        match (is_digit, number) {
+            (true, true) => {}
+            (true, false) => shape.push('#'),
+            _ => shape.push(character),
+        }
+        number = is_digit;
+    }
+    shape
+}
+
+/// A number as one of few: how many binary digits it has.
+fn about(number: usize) -> u32 {
+    usize::BITS - number.leading_zeros()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shape_has_no_numbers() {
+        assert_eq!(
+            shape("offset 12 (C hexadecimal), is 9"),
+            "offset # (C hexadecimal), is #"
+        );
+        assert_eq!((about(0), about(1), about(255), about(256)), (0, 1, 8, 9));
+    }
+
+    #[test]
+    fn no_two_targets_have_the_same_name() {
+        let mut names: Vec<&str> = all().iter().map(|target| target.name).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+}
