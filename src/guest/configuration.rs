@@ -105,6 +105,8 @@ pub struct Configuration {
     pub assist: Assist,
     /// What the guest was loaded with.
     pub program: Program,
+    /// How often the configuration was reset.
+    pub resets: AtomicU32,
     /// Whether a storage key was ever set: if not, all are zeros.
     pub keys_were_set: AtomicBool,
     /// The CPU in whose favour a turn was last given up: its number plus one, or zero.
@@ -150,6 +152,7 @@ impl Configuration {
             epoch: AtomicU64::new(0),
             assist: Assist::default(),
             program: Program::default(),
+            resets: AtomicU32::new(0),
             keys_were_set: AtomicBool::new(false),
             favoured: AtomicU16::new(0),
             mailboxes: Default::default(),

@@ -43,6 +43,8 @@ pub enum Next {
     Yield,
     /// A coprocessor is busy with the CPU's function: the CPU gives its turn away until then.
     Occupied,
+    /// A profiler in the guest asks HIS for something: it is to be done before the guest goes on.
+    Service,
     /// The CPU is stopped.
     Stopped,
     /// The CPU is in a disabled wait or check-stop: the guest has ended.
@@ -264,7 +266,7 @@ fn conclude<H: Hardware>(
 ) -> Next {
     let (code, length) = (cpu.interruption.code(), cpu.interruption.length());
     let should = match performed {
-        Ok(Outcome::Completed | Outcome::Yield | Outcome::Occupied) => {
+        Ok(Outcome::Completed | Outcome::Yield | Outcome::Occupied | Outcome::Service) => {
             delivery::advance(cpu, cpu.text.length);
             1 + i64::from(executed)
         }
@@ -296,6 +298,7 @@ fn conclude<H: Hardware>(
     match performed {
         Ok(Outcome::Yield) => Next::Yield,
         Ok(Outcome::Occupied) => Next::Occupied,
+        Ok(Outcome::Service) => Next::Service,
         _ => Next::Run,
     }
 }

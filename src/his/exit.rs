@@ -35,6 +35,19 @@ pub enum Action {
     UpdateDone,
 }
 
+impl Action {
+    /// The action with this number (as `u8`), if there is one.
+    #[must_use]
+    pub const fn from_number(number: u8) -> Option<Self> {
+        Some(match number {
+            0 => Self::None,
+            1 => Self::UpdateStart,
+            2 => Self::UpdateDone,
+            _ => return None,
+        })
+    }
+}
+
 /// Why the profilers are notified, a mask of 32 bits. Only None and UpdateDone can be without a bit.
 ///
 /// The published text names the reasons in this order and gives no bits: they are the project's own, from
@@ -104,6 +117,20 @@ pub enum Status {
     Stopped,
     /// It can be used no more: HIS goes down.
     Disabled,
+}
+
+impl Status {
+    /// The status with this number (as `u8`), if there is one.
+    #[must_use]
+    pub const fn from_number(number: u8) -> Option<Self> {
+        Some(match number {
+            0 => Self::Enabled,
+            1 => Self::Started,
+            2 => Self::Stopped,
+            3 => Self::Disabled,
+            _ => return None,
+        })
+    }
 }
 
 /// A step of the collection run, for HISPROF.

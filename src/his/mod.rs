@@ -7,6 +7,7 @@
 //!   behind BEGIN; it is what the machine holds;
 //! * [`Service`] is HISSERV: profilers, each with its exit, their requests and what they are told;
 //! * [`command`]: the operator's MODIFY HIS and DISPLAY HIS, from a line to what it asks for;
+//! * [`request`]: what a profiler outside the machine asks for;
 //! * [`parameters`]: the parameter files that they name;
 //! * [`hisprof`]: what a collection run writes;
 //! * [`event`] and [`sampling`]: what can be asked for, and the controls that are the same for all;
@@ -29,6 +30,7 @@ pub mod parameters;
 pub mod query;
 pub mod reason;
 pub mod registry;
+pub mod request;
 pub mod run;
 pub mod sampling;
 pub mod service;

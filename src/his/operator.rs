@@ -11,7 +11,8 @@ use super::exit::{Call, Exit, Step};
 use super::machine::{File, Machine};
 use super::message::Message;
 use super::reason::Reason;
-use super::registry::Registration;
+use super::registry::{Owner, Registration};
+use super::request::{self, LONGEST_ANSWER, Request};
 use super::run::{Completion, HISPROF, Run};
 use super::sampling::{SamplingControls, SamplingParameters, Setting, frequencies};
 use super::service::Service;
@@ -72,6 +73,29 @@ impl<E: Exit> His<E> {
         };
         if let Err(message) = done {
             say(machine, &message);
+        }
+    }
+
+    /// Does what a profiler asks for that lives outside the machine, as [`request::perform`] has it.
+    pub fn request(
+        &mut self,
+        machine: &mut dyn Machine,
+        owner: Owner,
+        request: &mut Request,
+        exit: impl FnOnce(&Request) -> E,
+        area: &mut [u8; LONGEST_ANSWER],
+    ) -> usize {
+        let stored = request::perform(&mut self.service, machine, owner, request, exit, area);
+        // Samples were handed out if sampling had to stop for it.
+        self.count_missed(machine);
+        stored
+    }
+
+    /// The guest has been reset: its profilers are no more.
+    pub fn guest_was_reset(&mut self, machine: &mut dyn Machine) {
+        for token in self.service.registry().of(Owner::Guest) {
+            // It is there: that was looked up just now.
+            let _ = self.service.stop(machine, token);
         }
     }
 

@@ -28,13 +28,42 @@ pub enum Reason {
     AnswerArea = 0x0805,
     /// 0806: the CPU mask names no CPU that is there.
     Cpus = 0x0806,
+    /// 0807: no request has this number, or no query this type.
+    Request = 0x0807,
+    /// 0808: a profiler in the guest has no exit, and so no samples.
+    NoExit = 0x0808,
     /// 0C01: the service is not enabled.
     NotEnabled = 0x0C01,
     /// 0C02: there are as many profilers as there can be.
     TooManyProfilers = 0x0C02,
+    /// 0C03: as many requests wait as can be kept.
+    TooManyRequests = 0x0C03,
 }
 
 impl Reason {
+    /// Every reason.
+    pub const ALL: [Self; 13] = [
+        Self::AnswerCut,
+        Self::EventsNotAvailable,
+        Self::Token,
+        Self::Name,
+        Self::Events,
+        Self::WithinExit,
+        Self::AnswerArea,
+        Self::Cpus,
+        Self::Request,
+        Self::NoExit,
+        Self::NotEnabled,
+        Self::TooManyProfilers,
+        Self::TooManyRequests,
+    ];
+
+    /// The reason with this code, if there is one.
+    #[must_use]
+    pub fn from_code(code: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.code() == code)
+    }
+
     /// The reason code, for register 0.
     #[must_use]
     pub const fn code(self) -> u32 {
@@ -59,8 +88,11 @@ impl fmt::Display for Reason {
             Self::WithinExit => "an exit cannot issue a PROFILE request",
             Self::AnswerArea => "the answer area has no room for the head of the answer",
             Self::Cpus => "the mask names no CPU that is there",
+            Self::Request => "there is no such request",
+            Self::NoExit => "a profiler in the guest has no exit, and so no samples",
             Self::NotEnabled => "the service is not enabled",
             Self::TooManyProfilers => "there are as many profilers as there can be",
+            Self::TooManyRequests => "as many requests wait as can be kept",
         })
     }
 }

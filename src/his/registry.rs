@@ -7,7 +7,7 @@ use super::machine::{Machine, SamplingOrder};
 use super::reason::Reason;
 use super::sampling::SamplingControls;
 use crate::arch::tod::{Tod, UNITS_PER_MICROSECOND};
-use heapless::Deque;
+use heapless::{Deque, Vec};
 
 /// The most profilers at once: the project's own bound.
 pub const MOST_PROFILERS: usize = 8;
@@ -16,9 +16,22 @@ pub const MOST_PROFILERS: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token(pub u64);
 
+/// Where a profiler lives. Its requests are those of its owner only: a token is a number that anybody can guess.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// In the machine.
+    Machine,
+    /// On the host, behind the link.
+    Host,
+    /// In the guest.
+    Guest,
+}
+
 /// What a profiler says of itself when it starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registration {
+    /// Where it lives.
+    pub owner: Owner,
     /// NAME: by which others see it; not necessarily unlike others.
     pub name: Name,
     /// EVENT: the event types that it is going to query; may be none.
@@ -28,17 +41,26 @@ pub struct Registration {
 }
 
 impl Registration {
-    /// A registration under a name of 1 to 8 letters, digits and national characters; blanks behind
-    /// them are dropped.
+    /// The registration of a profiler in the machine, under a name of 1 to 8 letters, digits and national
+    /// characters; blanks behind them are dropped.
     ///
     /// # Errors
     /// [`Reason::Name`] and [`Reason::Events`].
     pub fn new(named: &str, events: Events, samples: bool) -> Result<Self, Reason> {
+        Self::of(Owner::Machine, named, events, samples)
+    }
+
+    /// The same for a profiler wherever it lives.
+    ///
+    /// # Errors
+    /// As [`Self::new`] has them.
+    pub fn of(owner: Owner, named: &str, events: Events, samples: bool) -> Result<Self, Reason> {
         let name = name(named.trim_end_matches(' '), true).ok_or(Reason::Name)?;
         if !events.without(Events::COMPLETE).is_empty() {
             return Err(Reason::Events);
         }
         Ok(Self {
+            owner,
             name,
             events,
             samples,
@@ -202,6 +224,15 @@ impl Registry {
                 .is_some_and(|profiler| profiler.token == token)
         };
         self.profilers.iter().position(has).ok_or(Reason::Token)
+    }
+
+    /// The tokens of those that live there.
+    pub(super) fn of(&self, owner: Owner) -> Vec<Token, MOST_PROFILERS> {
+        let own = |profiler: &&Profiler| profiler.registration.owner == owner;
+        self.profilers()
+            .filter(own)
+            .map(|profiler| profiler.token)
+            .collect()
     }
 
     /// Registers a profiler: its place and its token.

@@ -52,6 +52,8 @@ pub enum Channel {
     Counters = 5,
     /// What a collection run writes: [`super::files::FileHead`]; from the host that it cannot be written.
     Files = 6,
+    /// Profilers on the host: [`super::service::Request`] to the machine, [`super::service::ServiceHead`] to the host.
+    Service = 7,
 }
 
 impl Channel {
@@ -65,6 +67,7 @@ impl Channel {
             4 => Self::SampleData,
             5 => Self::Counters,
             6 => Self::Files,
+            7 => Self::Service,
             _ => return None,
         })
     }

@@ -17,6 +17,7 @@ use zerocopy::{
 };
 
 use super::CHECK;
+use super::service::{Function, Request};
 
 /// Absolute address at which the host stages the block.
 pub const BLOCK_ADDRESS: u64 = 0x1C_0000;
@@ -42,6 +43,9 @@ pub const COMMANDS_LENGTH: usize = 1024;
 /// What a command begins with that the operator says when every CPU waits and no timer is armed: the
 /// next of these each time.
 pub const WHEN_WAITING: char = '@';
+
+/// Most profilers on the host that a block starts.
+pub const MOST_STAGED: usize = 8;
 
 /// Most CPUs that a guest can have.
 pub const MOST_CPUS: u32 = 4;
@@ -208,8 +212,10 @@ pub struct LoaderBlock {
     pub segments: [Segment; MOST_SEGMENTS],
     /// What the operator says before the guest starts: lines in UTF-8, zeros behind them.
     pub commands: [u8; COMMANDS_LENGTH],
+    /// Profilers on the host that start before the guest does; those behind the last are zeros.
+    pub profilers: [Request; MOST_STAGED],
     /// Zeros.
-    pub reserved_end: [u8; 764],
+    pub reserved_end: [u8; 252],
     /// CRC-32 of everything before.
     pub check: U32,
 }
@@ -218,6 +224,7 @@ const _: () = assert!(size_of::<LoaderBlock>() == BLOCK_LENGTH as usize);
 const _: () = assert!(core::mem::offset_of!(LoaderBlock, name) == 128);
 const _: () = assert!(core::mem::offset_of!(LoaderBlock, segments) == 256);
 const _: () = assert!(core::mem::offset_of!(LoaderBlock, commands) == 2304);
+const _: () = assert!(core::mem::offset_of!(LoaderBlock, profilers) == 3328);
 const _: () = assert!(core::mem::offset_of!(LoaderBlock, check) == 4092);
 
 /// What is wrong with a block. The host that wrote it is to blame, or whatever overwrote it.
@@ -370,7 +377,8 @@ impl LoaderBlock {
             reserved_middle: [0; 64],
             segments: [Segment::default(); MOST_SEGMENTS],
             commands: [0; COMMANDS_LENGTH],
-            reserved_end: [0; 764],
+            profilers: [Request::default(); MOST_STAGED],
+            reserved_end: [0; 252],
             check: 0.into(),
         }
     }
@@ -454,6 +462,20 @@ impl LoaderBlock {
         text.copy_from_slice(command.as_bytes());
         end.fill(b'\n');
         true
+    }
+
+    /// The profilers that start before the guest does.
+    pub fn profilers(&self) -> impl Iterator<Item = &Request> {
+        let starts = |request: &&Request| request.function.get() == Function::Start as u32;
+        self.profilers.iter().filter(starts)
+    }
+
+    /// Adds a profiler that starts before the guest does. False if there is no room for it: the block is unchanged then.
+    #[must_use]
+    pub fn add_profiler(&mut self, request: Request) -> bool {
+        let free = |place: &&mut Request| **place == Request::default();
+        let place = self.profilers.iter_mut().find(free);
+        place.map(|place| *place = request).is_some()
     }
 
     /// Whether all of these bits of [`flags`] are one.

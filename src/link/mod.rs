@@ -1,8 +1,8 @@
 //! The link: everything that crosses the serial console.
 //!
 //! One console carries the guest's own console, the log, the operator's commands and answers, and
-//! the measured data. [`frame`] cuts that byte stream into checked frames, [`state`], [`data`] and
-//! [`files`] give the payloads their layouts, and [`loader`] describes the block by which the host hands a
+//! the measured data. [`frame`] cuts that byte stream into checked frames, [`state`], [`data`],
+//! [`files`] and [`service`] give the payloads their layouts, and [`loader`] describes the block by which the host hands a
 //! run to the machine before it starts. Firmware and host use this one description, so neither can
 //! drift from the other.
 //!
@@ -15,6 +15,7 @@ pub mod data;
 pub mod files;
 pub mod frame;
 pub mod loader;
+pub mod service;
 pub mod state;
 pub mod tally;
 

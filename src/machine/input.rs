@@ -6,10 +6,12 @@
 
 use crate::arch::control::CR0_SERVICE_SIGNAL;
 use crate::link::frame::{Channel, Decoder, Received};
+use crate::link::service::{Function, Request};
 use crate::link::state::{InputRead, TYPED_AHEAD};
 use crate::machine::{console, his, operator, sclp};
 use core::sync::atomic::{AtomicBool, Ordering};
 use spin::Mutex;
+use zerocopy::FromBytes;
 
 /// Bytes typed for the guest that it has not read yet; more are dropped. The host does not send more,
 /// because it is told what the guest has read.
@@ -94,7 +96,7 @@ pub fn read() -> bool {
 enum Accepted {
     /// Nothing yet.
     Nothing,
-    /// Bytes that were typed for the guest.
+    /// Bytes that were typed for the guest, or something for HIS.
     Typed,
     /// The operator's line.
     Line(heapless::Vec<u8, LONGEST>),
@@ -121,6 +123,18 @@ fn accept(byte: u8) -> Accepted {
                     his::not_written();
                     Accepted::Typed
                 }
+                Channel::Service => match Request::read_from_bytes(frame.payload) {
+                    // Nothing is said to this, so the host does not wait for anything.
+                    Ok(request) if request.function.get() == Function::Done as u32 => {
+                        his::ask_for(request);
+                        Accepted::Nothing
+                    }
+                    Ok(request) => {
+                        his::ask_for(request);
+                        Accepted::Typed
+                    }
+                    Err(_) => Accepted::Unusable,
+                },
                 Channel::Operator => heapless::Vec::from_slice(frame.payload)
                     .map_or(Accepted::Unusable, Accepted::Line),
                 _ => Accepted::Unusable,

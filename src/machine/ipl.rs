@@ -543,6 +543,9 @@ fn begin(machine: &'static Machine, block: &LoaderBlock) -> ! {
     operator::guest_runs(machine);
     turn::start(cpu);
     // What is asked of a CPU now it does before its first instruction.
+    for request in block.profilers() {
+        his::ask_for(*request);
+    }
     operator::begin(block.commands().unwrap_or_default());
     his::work(cpu);
     trap::go(cpu)

@@ -330,6 +330,7 @@ fn any_program_interruption(cpu: &mut Cpu) {
     match next {
         Next::Run => {}
         Next::Occupied => turn::occupied(cpu),
+        Next::Service => his::serve(cpu),
         next => turn::give(cpu, next),
     }
 }

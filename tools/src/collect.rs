@@ -169,6 +169,8 @@ pub enum Noted {
         /// Why, for a person.
         why: String,
     },
+    /// Something for the profilers on the host.
+    Service(Vec<u8>),
     /// The machine has failed; nothing follows.
     Failed,
     /// The run is complete.
@@ -250,6 +252,11 @@ impl<'t> Collector<'t> {
         self.boot.write(text)
     }
 
+    /// A payload that was kept as a frame means nothing.
+    pub const fn is_bad_payload(&mut self) {
+        self.record.link.bad_payloads += 1;
+    }
+
     /// Keeps what the operator said.
     pub fn said(&mut self, command: &str) -> Result<(), WriteError> {
         self.operator.write(format!("// {command}\n").as_bytes())
@@ -296,6 +303,7 @@ impl<'t> Collector<'t> {
                     Noted::NotWritten { answer, why }
                 }
             }),
+            Channel::Service => Ok(Noted::Service(payload.to_vec())),
             Channel::Counters => {
                 match parse_counters(payload) {
                     Ok(_) => self.counters.write(payload)?,

@@ -7,7 +7,7 @@
 //! - [`build`]: the image and the bundled guests, by whatever [`toolchain`] there is.
 //! - [`run`]: a run above the machine ([`run::run`]) and one on bare QEMU ([`run::run_native`]).
 //! - [`session`]: the conversation with the machine; [`collect`] keeps what it says.
-//! - [`his`]: the files of HIS's collection runs.
+//! - [`his`]: the files of HIS's collection runs. [`profiler`]: profilers on the host, beside it.
 //! - [`report`]: from the raw files to results; [`table`], [`json`] and [`html`] give them a form.
 //! - [`profile`]: the samples of a run or of a collection as a stream, each with its name.
 //! - [`export`]: these in the forms of other people's tools.
@@ -48,6 +48,7 @@ pub mod linux;
 pub mod log;
 pub mod options;
 pub mod profile;
+pub mod profiler;
 pub mod progress;
 pub mod qemu;
 pub mod record;

@@ -193,8 +193,8 @@ impl Report {
                 self.record.mode_found()
             ));
         }
-        // The samples of a collection run are in its own files.
-        let are_his = self.record.interval == 0 && !self.record.collections.is_empty();
+        // The samples of a collection run are in its own files, and those of a profiler are its own.
+        let are_his = self.record.interval == 0;
         if !self.record.totals.is_empty() && said != arrived && !are_his {
             doubts.push(format!(
                 "the machine stored {said} samples, and {arrived} arrived"

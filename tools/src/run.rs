@@ -22,6 +22,7 @@ use crate::{
     interrupt,
     log::{self, LogReader},
     options::{GUEST_STORAGE_LIMIT, Input, Rtc, RunOptions, Sampling, Storage},
+    profiler::{Profiler, Profilers},
     progress::Progress,
     qemu::{Heard, Qemu, Running, Setup},
     record::{End, LinkRecord, Record},
@@ -86,7 +87,22 @@ pub fn run_with(
 ) -> Result<RunOutcome> {
     let qemu = ready(options, progress)?;
     let guest = Guest::find(&options.guest, progress)?;
-    run_guest(&qemu, &guest, options, progress, person)
+    run_guest(&qemu, &guest, options, progress, person, [])
+}
+
+/// As [`run`], with profilers on the host: what is sampled is for them, and for collection runs of HIS.
+pub fn run_with_profilers<'a>(
+    options: &RunOptions,
+    progress: &Progress,
+    profilers: impl IntoIterator<Item = &'a mut dyn Profiler>,
+) -> Result<RunOutcome> {
+    let options = &RunOptions {
+        sampling: Sampling::Off,
+        ..options.clone()
+    };
+    let qemu = ready(options, progress)?;
+    let guest = Guest::find(&options.guest, progress)?;
+    run_guest(&qemu, &guest, options, progress, None, profilers)
 }
 
 /// What comes before everything else, since it may take long in vain: the options go together, this computer
@@ -98,15 +114,17 @@ pub fn ready(options: &RunOptions, progress: &Progress) -> Result<Qemu> {
 }
 
 /// Runs a guest that has been found.
-pub fn run_guest(
+pub fn run_guest<'a>(
     qemu: &Qemu,
     guest: &Guest,
     options: &RunOptions,
     progress: &Progress,
-    person: Option<Person<'_>>,
+    person: Option<Person<'a>>,
+    profilers: impl IntoIterator<Item = &'a mut dyn Profiler>,
 ) -> Result<RunOutcome> {
     let cpus = options.cpus_for(guest)?;
-    let plan = stage::plan(guest, options)?;
+    let (profilers, staged) = Profilers::new(profilers)?;
+    let plan = stage::plan(guest, options, &staged)?;
     let image = build::build_image(progress)?;
     let staging = Staging::new(&plan)?;
     let elf =
@@ -189,6 +207,7 @@ pub fn run_guest(
         pause: options.pause,
         live,
         echo,
+        profilers,
         silence: options.silence,
         limit: options.limit,
     };

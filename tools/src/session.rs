@@ -15,11 +15,13 @@ use millimeter::link::{
     frame::{Channel, DELIMITER, Decoder, LARGEST_ENCODED, LARGEST_PAYLOAD, Received, encode},
     state::TYPED_AHEAD,
 };
+use zerocopy::IntoBytes;
 
 use crate::{
     collect::{Collector, Noted, WriteError},
     interrupt,
     options::Input,
+    profiler::Profilers,
     progress::Step,
     qemu::{self, Heard, Running},
     record::End,
@@ -51,6 +53,8 @@ pub struct Host<'a> {
     pub live: Option<Receiver<Input>>,
     /// Where the guest's console and the machine's answers are shown.
     pub echo: Option<&'a mut dyn Display>,
+    /// The profilers on the host.
+    pub profilers: Profilers<'a>,
     /// A link that says nothing for this long has failed.
     pub silence: Duration,
     /// A run that lasts longer is ended.
@@ -244,6 +248,12 @@ impl Session<'_, '_, '_> {
                 self.step.say(&why);
                 self.send(Channel::Files, &answer);
             }
+            Noted::Service(payload) => {
+                if !self.host.profilers.take(&payload) {
+                    self.collector.is_bad_payload();
+                }
+                self.send_requests();
+            }
             Noted::Failed => {
                 self.failed = true;
                 self.ending_since = Some(Instant::now());
@@ -256,6 +266,12 @@ impl Session<'_, '_, '_> {
     /// Every CPU waits: the next word of the script, a person's turn, or the end.
     fn answer_the_wait(&mut self) -> Result<(), WriteError> {
         if self.ended.is_some() || self.failed || self.ending_since.is_some() {
+            return Ok(());
+        }
+        // What they ask for is heard in this wait, and the machine says afterwards that it still waits.
+        self.host.profilers.wait();
+        self.send_requests();
+        if !self.host.profilers.are_answered() {
             return Ok(());
         }
         if let Some(input) = self.host.script.pop_front() {
@@ -289,6 +305,7 @@ impl Session<'_, '_, '_> {
     fn say(&mut self, input: &Input) -> Result<(), WriteError> {
         // A machine that has heard something says it again when it waits.
         self.waiting = false;
+        self.host.profilers.go_on();
         match input {
             Input::Operator(command) => {
                 self.collector.said(command)?;
@@ -319,6 +336,13 @@ impl Session<'_, '_, '_> {
             }
             self.unread += part.len();
             self.send(Channel::Console, &part);
+        }
+    }
+
+    /// Sends what the profilers ask for.
+    fn send_requests(&mut self) {
+        for request in self.host.profilers.made() {
+            self.send(Channel::Service, request.as_bytes());
         }
     }
 

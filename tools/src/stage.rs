@@ -9,12 +9,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use millimeter::link::{
     loader::{
-        BLOCK_ADDRESS, COMMANDS_LENGTH, KEPT_ALIGNMENT, LOWEST_STAGE, LoaderBlock, NO_ICOUNT,
-        Segment, WHEN_WAITING, flags,
+        BLOCK_ADDRESS, COMMANDS_LENGTH, KEPT_ALIGNMENT, LOWEST_STAGE, LoaderBlock, MOST_STAGED,
+        NO_ICOUNT, Segment, WHEN_WAITING, flags,
     },
+    service::Request,
     state::Mode,
 };
 use tempfile::TempDir;
@@ -43,8 +44,15 @@ pub struct Plan {
 }
 
 /// Decides what lies where.
-pub fn plan(guest: &Guest, options: &RunOptions) -> Result<Plan> {
+pub fn plan(guest: &Guest, options: &RunOptions, profilers: &[Request]) -> Result<Plan> {
     let mut block = LoaderBlock::new();
+    for request in profilers {
+        ensure!(
+            block.add_profiler(*request),
+            "{} profilers cannot start together; there can be {MOST_STAGED} at once",
+            profilers.len()
+        );
+    }
     block.set_name(&guest.name);
     block.flags = (flags::FRAMES
         | flags::START
@@ -231,7 +239,7 @@ mod tests {
             piece(0x1A0_0000, 0x1000, 0),
             piece(0x1B0_0000, 2, 2),
         ]);
-        let plan = plan(&big, &RunOptions::default()).unwrap();
+        let plan = plan(&big, &RunOptions::default(), &[]).unwrap();
         assert_eq!(plan.staged.len(), 2, "a piece without bytes needs no file");
         assert_eq!(plan.staged[0].0, 0x1B0_1000);
         assert_eq!(plan.staged[1].0, 0x1B0_3000);
@@ -242,7 +250,7 @@ mod tests {
     fn a_guest_that_does_not_fit_is_refused_with_the_option_that_helps() {
         let mut options = RunOptions::new("g");
         options.storage = Storage(64 << 20);
-        let error = plan(&guest(vec![piece(0x20_0000, 40 << 20, 9)]), &options)
+        let error = plan(&guest(vec![piece(0x20_0000, 40 << 20, 9)]), &options, &[])
             .unwrap_err()
             .to_string();
         assert!(
@@ -257,7 +265,10 @@ mod tests {
             piece(0x20_0000, 0x1000, 9),
             piece(0x20_0800, 0x1000, 9),
         ]);
-        let error = format!("{:#}", plan(&twice, &RunOptions::default()).unwrap_err());
+        let error = format!(
+            "{:#}",
+            plan(&twice, &RunOptions::default(), &[]).unwrap_err()
+        );
         assert!(
             error.contains("/tmp/g") && error.contains("overlapping"),
             "{error}"
@@ -275,7 +286,7 @@ mod tests {
             (Mode::RealTime, 7, NO_ICOUNT),
         ] {
             options.mode = mode;
-            let block = plan(&small, &options).unwrap().block;
+            let block = plan(&small, &options, &[]).unwrap().block;
             assert_eq!((block.flags.get(), block.icount_shift.get()), (bits, shift));
             assert_eq!(block.interval.get(), 0);
         }
@@ -283,7 +294,12 @@ mod tests {
 
     #[test]
     fn staged_files_hold_the_bytes_and_vanish() {
-        let plan = plan(&guest(vec![piece(0x20_0000, 4, 4)]), &RunOptions::default()).unwrap();
+        let plan = plan(
+            &guest(vec![piece(0x20_0000, 4, 4)]),
+            &RunOptions::default(),
+            &[],
+        )
+        .unwrap();
         let staging = Staging::new(&plan).unwrap();
         let files = staging.files.clone();
         assert_eq!(fs::read(&files[0].1).unwrap().len(), 4096);

@@ -15,6 +15,8 @@
 //! parameters of a load can be set (5) or had (6). A subcode that is not offered is a specification
 //! exception, by which programs probe. What is measured below the guest goes on through all of them.
 //!
+//! Code 700 is the machine's own: by it a program profiles the machine that it runs in, as HISSERV lets it.
+//!
 //! Codes that only hypervisors offer (204, 258, 260, and 288 without a watchdog device) are specification
 //! exceptions, too, as they are on QEMU.
 
@@ -29,9 +31,12 @@ use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::{Execution, fault};
 use crate::guest::millicode::{Outcome, Performed, signal};
 use crate::guest::program;
+use crate::guest::storage;
 use crate::guest::vcpu::CpuState;
 use crate::insn::Operand;
+use crate::link::service::{Function, LONGEST_ANSWER, Request};
 use core::sync::atomic::Ordering;
+use zerocopy::IntoBytes;
 
 /// Voluntary time-slice end.
 const TIME_SLICE_END: u16 = 0x44;
@@ -42,6 +47,8 @@ const TIME_SLICE_END_DIRECTED: u16 = 0x9C;
 const LOAD: u16 = 0x308;
 /// Calls of a hypervisor.
 const HYPERVISOR: u16 = 0x500;
+/// Requests of a profiler.
+const SERVICE: u16 = 0x700;
 /// Function of code 500: a queue of a virtio device has something for it.
 const NOTIFICATION: u64 = 3;
 /// Subcode of code 308: modified clear reset of all CPUs, then the PSW at 0.
@@ -82,6 +89,7 @@ pub(super) fn diag<H: Hardware>(
             Ok(Outcome::Yield)
         }
         LOAD => load(run, r1, r3),
+        SERVICE => service(run),
         HYPERVISOR if run.configuration.channels.present() => notify(run),
         _ => fault(ProgramInterruption::Specification),
     }
@@ -109,6 +117,34 @@ fn notify<H: Hardware>(run: &mut Execution<'_, H>) -> Performed {
     let answer = run.hardware.notify(subsystem, queue, cookie);
     run.set_register(2, answer);
     Ok(Outcome::Completed)
+}
+
+/// DIAGNOSE 700: general register 2 has the absolute address of a [`Request`] of 64 bytes on a 64-byte boundary, which
+/// is performed for the guest: START without samples (SAMPLE=NO), STOP and QUERY. An answer is stored at the absolute
+/// address that the request has, as far as its length goes and no further than [`LONGEST_ANSWER`] bytes; a whole answer that is longer is
+/// had by CPU. Afterwards the request says what became of it, and bits 32-63 of general register 0 are the reason code
+/// ([`crate::his::Reason`]).
+///
+/// The guest's profilers are no more when the guest is reset. Neither keys nor low-address protection apply.
+///
+/// Condition code: a fourth of the return code. 0, done; 1, done with something to note; 2, the request is wrong; 3, it cannot be
+/// done now.
+///
+/// Program exceptions: specification, when the request is not on a 64-byte boundary; addressing, when it or the
+/// answer area is not available.
+fn service<H: Hardware>(run: &mut Execution<'_, H>) -> Performed {
+    let at = Absolute(run.register(2));
+    if !at.0.is_multiple_of(size_of::<Request>() as u64) {
+        return fault(ProgramInterruption::Specification);
+    }
+    let mut request = Request::default();
+    storage::fetch_absolute(run.configuration, run.hardware, at, request.as_mut_bytes())?;
+    let length = u64::from(request.length.get()).min(LONGEST_ANSWER as u64);
+    if request.function.get() == Function::Query as u32 && length != 0 {
+        let area = Absolute(request.area.get());
+        storage::checked_absolute(run.configuration, area, length)?;
+    }
+    Ok(Outcome::Service)
 }
 
 /// DIAGNOSE 308: bits 0-63 of R3 are the subcode; R1 and R1 + 1 are an address and the response code.

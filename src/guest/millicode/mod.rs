@@ -63,6 +63,9 @@ pub enum Outcome {
     Yield,
     /// It is completed, and a coprocessor is busy with it: the CPU gives its turn up until then.
     Occupied,
+    /// It is completed but for what the machine does with all CPUs: the request of a profiler, designated by
+    /// general register 2.
+    Service,
     /// It is completed and has replaced the PSW: the instruction address stays.
     Jumped,
     /// Not performed here: an operation exception, and one line in the log.

@@ -415,6 +415,7 @@ fn reset_cpu<H: Hardware>(
 /// they are busy.
 pub(super) fn reset_configuration<H: Hardware>(run: &mut Execution<'_, H>, others: u32, own: u32) {
     let configuration = run.configuration;
+    configuration.resets.fetch_add(1, Ordering::Relaxed);
     for address in (0..configuration.cpus).filter(|&address| address != run.cpu.address) {
         reset(mailbox(configuration, address), others);
         run.hardware.wake(address);

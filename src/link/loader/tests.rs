@@ -1,6 +1,7 @@
 //! What a loader block holds once it has been accepted, and what it is refused for.
 
 use super::*;
+use crate::link::service::{Function, Request};
 use proptest::prelude::*;
 
 fn segment(staged: u64, staged_length: u64, destination: u64, length: u64) -> Segment {
@@ -267,4 +268,21 @@ fn the_operators_commands_are_lines_and_one_too_long_leaves_the_others() {
     assert!(!block.add_command(""));
     block.commands[3] = 0xFF;
     assert_eq!(parsed(block).unwrap_err(), LoaderError::Commands);
+}
+
+#[test]
+fn eight_profilers_start_with_the_guest_and_what_is_no_start_is_none() {
+    let mut block = LoaderBlock::new();
+    for number in 0..8 {
+        let request = Request {
+            area: number.into(),
+            ..Request::new(Function::Start)
+        };
+        assert!(block.add_profiler(request));
+    }
+    assert!(!block.add_profiler(Request::new(Function::Start)));
+    block.profilers[3] = Request::new(Function::Stop);
+    let back = parsed(block).unwrap();
+    let numbers: Vec<_> = back.profilers().map(|request| request.area.get()).collect();
+    assert_eq!(numbers, [0, 1, 2, 4, 5, 6, 7]);
 }

@@ -275,7 +275,7 @@ pub fn run(
         input,
         screen: &mut screen,
     };
-    let run = run::run_guest(&qemu, &guest, &run_options, progress, Some(person));
+    let run = run::run_guest(&qemu, &guest, &run_options, progress, Some(person), []);
     drop(raw);
     Ok(LinuxOutcome {
         run: run?,

@@ -1,6 +1,7 @@
 //! A run against a machine that a shell script plays: it sends prepared bytes and ends, or does not.
 
 use super::*;
+use crate::profiler::Profilers;
 use crate::{
     collect::{CONSOLE, OPERATOR},
     failure::ImageSymbols,
@@ -81,6 +82,7 @@ fn play(script: &Script, then: &str, change: impl FnOnce(&mut Host<'_>)) -> (Rec
         pause: Duration::ZERO,
         live: None,
         echo: None,
+        profilers: Profilers::default(),
         silence: Duration::from_secs(30),
         limit: Some(Duration::from_secs(60)),
     };
@@ -310,6 +312,7 @@ fn a_full_disk_ends_the_run_with_the_files_name() {
         pause: Duration::ZERO,
         live: None,
         echo: None,
+        profilers: Profilers::default(),
         silence: Duration::from_secs(30),
         limit: None,
     };

@@ -11,6 +11,7 @@ pub mod control;
 pub mod cpu;
 pub mod measurement;
 pub mod registers;
+pub mod service;
 pub mod storage;
 
 /// DIAGNOSE 44: the program waits for another CPU and gives its turn away. Privileged.

@@ -1,10 +1,13 @@
 //! What comes over the link: frames and their payloads, and the loader block on its way to the machine.
 
+use measure::profiler::Answer;
+use millimeter::his::Reason;
 use millimeter::link::{
     data::{self, SAMPLE_DATA_BLOCK, SampleHead},
     files,
     frame::{self, Channel, Decoder, LARGEST_ENCODED, LARGEST_PAYLOAD, Received},
     loader::{BLOCK_LENGTH, LoaderBlock},
+    service::{self, Said},
     state::State,
 };
 use zerocopy::IntoBytes;
@@ -23,7 +26,7 @@ pub const ALL: &[Target] = &[
     },
     Target {
         name: "payloads",
-        what: "payloads of frames: states, sample-data blocks, counter sets, files, by the input's first byte",
+        what: "payloads of frames: states, sample-data blocks, counter sets, files, the service, by the input's first byte",
         good: || {
             let samples = [&[4][..], &sample_payload()].concat();
             let states = (0..8).map(|kind| [&[0, kind][..], &[0; 200]].concat());
@@ -32,7 +35,11 @@ pub const ALL: &[Target] = &[
             ]
             .to_vec();
             let files = [&[6, 2, 0, 0, 1, 0, 1][..], &[0; 10], &[0x5A; 100]].concat();
-            states.chain([samples, counters, files]).collect()
+            let service = [&[7, 3][..], &[0; 23], &[0x5A; SAMPLE_DATA_BLOCK]].concat();
+            let answer = [&[7, 1][..], &[0; 23], &[1; 100]].concat();
+            states
+                .chain([samples, counters, files, service, answer])
+                .collect()
         },
         read: |input| match input.split_first() {
             Some((channel, payload)) => parsed(*channel, payload),
@@ -90,6 +97,15 @@ fn parsed(channel: u8, payload: &[u8]) -> String {
         },
         Some(Channel::Files) => match files::parse(payload) {
             Ok((head, kind, bytes)) => format!("{kind:?} {} {}", head.more, about(bytes.len())),
+            Err(error) => shape(&error.to_string()),
+        },
+        Some(Channel::Service) => match service::parse(payload) {
+            Ok(Said::Answer(request, area)) => {
+                let reason = Reason::from_code(request.reason.get());
+                let cpus = Answer { reason, area }.cpus();
+                format!("answer {} {}", request.function, about(cpus.len()))
+            }
+            Ok(said) => shape(&format!("{said:?}")).chars().take(10).collect(),
             Err(error) => shape(&error.to_string()),
         },
         _ => String::new(),

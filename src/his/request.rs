@@ -1,0 +1,123 @@
+//! Requests of profilers outside the machine.
+//!
+//! A profiler in the machine calls [`Service`]. One in the guest or on the host has a [`Request`] instead, which it
+//! gives to DIAGNOSE or sends by the link, and which says afterwards what became of it.
+
+pub use crate::link::service::{Function, LONGEST_ANSWER, Request, flags};
+
+use super::answer::Kind;
+use super::event::Events;
+use super::exit::Exit;
+use super::machine::Machine;
+use super::query::Query;
+use super::reason::Reason;
+use super::registry::{Owner, Registration, Token};
+use super::service::Service;
+
+impl Request {
+    /// Whether something was wrong, as a [`Reason`] says.
+    #[must_use]
+    pub fn refused(&self) -> Option<Reason> {
+        Reason::from_code(self.reason.get()).filter(|reason| reason.return_code() > 4)
+    }
+
+    fn registration(&self, owner: Owner) -> Result<Registration, Reason> {
+        let flags = self.flags.get();
+        if flags & !flags::ALL != 0 {
+            return Err(Reason::Request);
+        }
+        if owner == Owner::Guest && flags != 0 {
+            return Err(Reason::NoExit);
+        }
+        let name = core::str::from_utf8(&self.name).map_err(|_| Reason::Name)?;
+        let events = Events(self.events.get());
+        Registration::of(owner, name, events, flags & flags::SAMPLES != 0)
+    }
+
+    fn query(&self) -> Result<Query, Reason> {
+        let is = |kind: Kind| self.kind.get() == kind as u32;
+        Ok(if is(Kind::Event) {
+            Query::Event
+        } else if is(Kind::Sample) {
+            Query::Sample
+        } else if is(Kind::Profilers) {
+            Query::Profilers
+        } else if is(Kind::EventData) {
+            let cpus = self.cpus.get();
+            Query::EventData {
+                token: Token(self.token.get()),
+                cpus: (cpus != u64::MAX).then_some(cpus),
+            }
+        } else {
+            return Err(Reason::Request);
+        })
+    }
+}
+
+/// Does what a profiler asks for that lives outside the machine, and notes in the request what became of it. Gives how
+/// many bytes of `area` are the answer of a query.
+///
+/// `exit` makes the exit of one that starts.
+pub fn perform<E: Exit>(
+    service: &mut Service<E>,
+    machine: &mut dyn Machine,
+    owner: Owner,
+    request: &mut Request,
+    exit: impl FnOnce(&Request) -> E,
+    area: &mut [u8; LONGEST_ANSWER],
+) -> usize {
+    let done = ask(service, machine, owner, request, exit, area);
+    let (stored, reason) = match done {
+        Ok((stored, warning)) => (stored, warning),
+        Err(reason) => (0, Some(reason)),
+    };
+    request.reason = reason.map_or(0, Reason::code).into();
+    stored
+}
+
+fn ask<E: Exit>(
+    service: &mut Service<E>,
+    machine: &mut dyn Machine,
+    owner: Owner,
+    request: &mut Request,
+    exit: impl FnOnce(&Request) -> E,
+    area: &mut [u8],
+) -> Result<(usize, Option<Reason>), Reason> {
+    let token = Token(request.token.get());
+    // Its own are all that it knows of.
+    let is_own = |service: &Service<E>| {
+        let profiler = service.profiler(token);
+        profiler.is_some_and(|profiler| profiler.registration.owner == owner)
+    };
+    match Function::from_number(request.function.get()) {
+        Some(Function::Start) => {
+            let registration = request.registration(owner)?;
+            let started = service.start(machine, &registration, exit(request))?;
+            request.token = started.token.0.into();
+            Ok((0, started.warning))
+        }
+        Some(Function::Stop) if !is_own(service) => Err(Reason::Token),
+        Some(Function::Stop) => {
+            let stopped = service.stop_after(machine, token, None)?;
+            request.missed = stopped.missed.into();
+            Ok((0, None))
+        }
+        Some(Function::Query) => {
+            let query = request.query()?;
+            if matches!(query, Query::EventData { .. }) && !is_own(service) {
+                return Err(Reason::Token);
+            }
+            let length = area.len().min(request.length.get() as usize);
+            let answered = service.query(machine, &query, &mut area[..length])?;
+            Ok((answered.stored, answered.warning))
+        }
+        Some(Function::Done) if owner == Owner::Host && is_own(service) => {
+            service.done(machine, token);
+            Ok((0, None))
+        }
+        Some(Function::Done) | None => Err(Reason::Request),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,279 @@
+//! Payloads of the service channel: profilers on the host, and what HISSERV calls in them.
+//!
+//! A profiler outside the machine has a block of 64 bytes that says what it asks for and takes the answer
+//! ([`Request`]): the host sends it by the link, or stages those that start before the guest does in the loader
+//! block; a program in the guest gives the same block to DIAGNOSE. The published text has a macro and no layout;
+//! this one is the project's own, big-endian throughout.
+//!
+//! What the machine says begins with a [`ServiceHead`].
+
+use super::data::SAMPLE_DATA_BLOCK;
+use super::frame::LARGEST_PAYLOAD;
+use core::fmt;
+use zerocopy::{
+    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
+    byteorder::big_endian::{U16, U32, U64},
+};
+
+/// What is asked for; the numbers are those of [`Request::function`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Function {
+    /// REQUEST=PROFILE,ACTION=START: `flags`, `name`, `events`. Gives `token`.
+    Start = 1,
+    /// REQUEST=PROFILE,ACTION=STOP: `token`. Gives `missed`.
+    Stop = 2,
+    /// REQUEST=QUERY: `kind`, `length`; for EVENTDATA also `token` and `cpus`. Gives the answer area.
+    Query = 3,
+    /// The profiler is done with the oldest block that it has: `token`. From the host only, and not answered.
+    Done = 4,
+}
+
+impl Function {
+    /// The function with this number, if there is one.
+    #[must_use]
+    pub const fn from_number(number: u32) -> Option<Self> {
+        Some(match number {
+            1 => Self::Start,
+            2 => Self::Stop,
+            3 => Self::Query,
+            4 => Self::Done,
+            _ => return None,
+        })
+    }
+}
+
+/// Bits of [`Request::flags`].
+pub mod flags {
+    /// SAMPLE=YES: the profiler wants samples.
+    pub const SAMPLES: u32 = 0x8000_0000;
+    /// The profiler says when it is done with a block ([`super::Function::Done`]). Otherwise it is done when the
+    /// link has carried it.
+    pub const ACKNOWLEDGES: u32 = 0x4000_0000;
+    /// Every bit that means something.
+    pub const ALL: u32 = SAMPLES | ACKNOWLEDGES;
+}
+
+/// A request, and what became of it.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    FromBytes,
+    IntoBytes,
+    Immutable,
+    KnownLayout,
+    Unaligned,
+)]
+#[repr(C)]
+pub struct Request {
+    /// A [`Function`].
+    pub function: U32,
+    /// Bits of [`flags`].
+    pub flags: U32,
+    /// NAME in ASCII, padded with blanks.
+    pub name: [u8; 8],
+    /// EVENT: event types, as a mask of one bit each.
+    pub events: U32,
+    /// TYPE: the number of a kind of answer.
+    pub kind: U32,
+    /// OUTPROFILETKN, PROFILETKN.
+    pub token: U64,
+    /// CPUMASK: bit 0 (the leftmost) is CPU 0. All ones for ALL.
+    pub cpus: U64,
+    /// ANSAREA: the real address of the answer area. For a profiler on the host, by what it knows the request again.
+    pub area: U64,
+    /// ANSLEN: bytes of the answer area.
+    pub length: U32,
+    /// Reason code: zero if all was done.
+    pub reason: U32,
+    /// Samples that passed the profiler by.
+    pub missed: U64,
+}
+
+const _: () = assert!(size_of::<Request>() == 64);
+
+/// The longest answer, in bytes: the project's own bound, by what one payload of the link carries.
+pub const LONGEST_ANSWER: usize = 8064;
+
+const _: () =
+    assert!(size_of::<ServiceHead>() + size_of::<Request>() + LONGEST_ANSWER <= LARGEST_PAYLOAD);
+
+impl Request {
+    /// A request for this, with everything else zero.
+    #[must_use]
+    pub fn new(function: Function) -> Self {
+        Self {
+            function: (function as u32).into(),
+            ..Self::default()
+        }
+    }
+}
+
+/// What a payload of the machine is; the numbers are those of [`ServiceHead::call`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Call {
+    /// A request was done or refused: the [`Request`] follows, with what became of it, and the answer area.
+    Answer = 1,
+    /// The state has changed: `code` is the action, `number` the reasons.
+    State = 2,
+    /// A block is full: it follows. `cpu` filled it with `number` samples, and `missed` passed the profiler by
+    /// since its last block.
+    Samples = 3,
+    /// The service comes or goes: `code` is the status.
+    Status = 4,
+}
+
+/// Heading of what the machine says.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    FromBytes,
+    IntoBytes,
+    Immutable,
+    KnownLayout,
+    Unaligned,
+)]
+#[repr(C)]
+pub struct ServiceHead {
+    /// A [`Call`].
+    pub call: u8,
+    /// What the call has of a number of one byte.
+    pub code: u8,
+    /// CPU address.
+    pub cpu: U16,
+    /// What the call has of a number.
+    pub number: U32,
+    /// The profiler that is called.
+    pub token: U64,
+    /// Samples.
+    pub missed: U64,
+}
+
+const _: () = assert!(size_of::<ServiceHead>() == 24);
+
+/// What the machine says, taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said<'a> {
+    /// [`Call::Answer`]
+    Answer(&'a Request, &'a [u8]),
+    /// [`Call::State`]
+    State(&'a ServiceHead),
+    /// [`Call::Samples`]
+    Samples(&'a ServiceHead, &'a [u8; SAMPLE_DATA_BLOCK]),
+    /// [`Call::Status`]
+    Status(&'a ServiceHead),
+}
+
+/// Why a payload is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServiceError {
+    /// It has fewer or more bytes than the call has.
+    Length(usize),
+    /// No call has this number.
+    Call(u8),
+}
+
+impl fmt::Display for ServiceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Length(length) => write!(f, "{length} bytes are no payload of the service"),
+            Self::Call(call) => write!(f, "no call of the service has number {call}"),
+        }
+    }
+}
+
+impl core::error::Error for ServiceError {}
+
+/// Takes a payload of the machine apart.
+///
+/// # Errors
+/// It has not the length of its call, or its call is none.
+pub fn parse(payload: &[u8]) -> Result<Said<'_>, ServiceError> {
+    let wrong = ServiceError::Length(payload.len());
+    let (head, rest) = ServiceHead::ref_from_prefix(payload).map_err(|_| wrong)?;
+    let nothing = |said| {
+        if rest.is_empty() {
+            Ok(said)
+        } else {
+            Err(wrong)
+        }
+    };
+    match head.call {
+        call if call == Call::Answer as u8 => {
+            let (request, answer) = Request::ref_from_prefix(rest).map_err(|_| wrong)?;
+            Ok(Said::Answer(request, answer))
+        }
+        call if call == Call::State as u8 => nothing(Said::State(head)),
+        call if call == Call::Samples as u8 => {
+            let block = rest.try_into().map_err(|_| wrong)?;
+            Ok(Said::Samples(head, block))
+        }
+        call if call == Call::Status as u8 => nothing(Said::Status(head)),
+        call => Err(ServiceError::Call(call)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn payload(call: u8, more: &[u8]) -> Vec<u8> {
+        let head = ServiceHead {
+            call,
+            token: 7.into(),
+            ..ServiceHead::default()
+        };
+        [head.as_bytes(), more].concat()
+    }
+
+    #[test]
+    fn an_answer_is_the_request_and_its_area() {
+        let request = Request::new(Function::Query);
+        let bytes = payload(1, &[request.as_bytes(), b"area"].concat());
+        assert_eq!(parse(&bytes), Ok(Said::Answer(&request, b"area")));
+        assert_eq!(parse(&bytes[..87]), Err(ServiceError::Length(87)));
+    }
+
+    #[test]
+    fn samples_have_one_block_and_the_other_calls_have_nothing() {
+        let bytes = payload(3, &[0x55; SAMPLE_DATA_BLOCK]);
+        let Ok(Said::Samples(head, block)) = parse(&bytes) else {
+            panic!("no samples");
+        };
+        assert_eq!((head.token.get(), block[0]), (7, 0x55));
+        assert_eq!(parse(&bytes[..4119]), Err(ServiceError::Length(4119)));
+        for call in [2, 4] {
+            assert!(parse(&payload(call, &[])).is_ok());
+            assert_eq!(parse(&payload(call, &[0])), Err(ServiceError::Length(25)));
+        }
+    }
+
+    #[test]
+    fn what_has_no_heading_or_no_call_is_none() {
+        assert_eq!(parse(&[1; 23]), Err(ServiceError::Length(23)));
+        for call in [0, 5, 255] {
+            assert_eq!(parse(&payload(call, &[])), Err(ServiceError::Call(call)));
+        }
+    }
+
+    #[test]
+    fn every_function_has_the_number_that_it_is_found_by() {
+        let known = (0..64).filter_map(|n| Some((n, Function::from_number(n)?)));
+        let known: Vec<_> = known.collect();
+        assert_eq!(known.len(), 4);
+        assert!(
+            known
+                .iter()
+                .all(|&(number, function)| function as u32 == number)
+        );
+    }
+}

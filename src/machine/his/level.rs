@@ -1,0 +1,241 @@
+//! The machine's own level, as HIS sees it: all CPUs at once.
+
+use super::{PARAMETERS, SAMPLES};
+use crate::arch::bits::bit64;
+use crate::arch::tod::Tod;
+use crate::cpumf::model::{BSDES, CounterRange};
+use crate::cpumf::sampling::request;
+use crate::guest::assist;
+use crate::guest::machine_level;
+use crate::his::command::Name;
+use crate::his::event::{Event, Events, SampleTypes};
+use crate::his::hisprof::System;
+use crate::his::machine::{Block, EventState, File, SamplingOrder, SamplingState, TakenBlock};
+use crate::machine::console;
+use crate::machine::cpu::Cpu;
+use crate::machine::hsa::BLOCKS;
+use crate::machine::instruction;
+use crate::machine::ipl::{self, Machine};
+use core::fmt;
+use core::sync::atomic::Ordering;
+
+/// The machine's own level on all CPUs.
+pub(super) struct Level<'a> {
+    pub machine: &'static Machine,
+    /// The CPU that has the turn, unless nobody needs its own any more.
+    pub running: Option<&'a mut Cpu>,
+}
+
+impl<'a> Level<'a> {
+    pub fn of(cpu: &'a mut Cpu) -> Self {
+        Self {
+            machine: cpu.machine,
+            running: Some(cpu),
+        }
+    }
+
+    /// How many CPUs there are.
+    fn count(&self) -> u16 {
+        self.machine.configuration.cpus
+    }
+
+    /// One of them.
+    pub fn cpu(&mut self, number: u16) -> &mut Cpu {
+        if let Some(running) = &mut self.running
+            && running.vcpu.address == number
+        {
+            return running;
+        }
+        let cells = &self.machine.cpus;
+        // SAFETY: that CPU waits for its turn, which only this one gives; where it waits it has said that
+        // others use what is its own. Nobody else has a reference to it: `self` is borrowed.
+        unsafe { &mut *cells[usize::from(number) % cells.len()].get() }
+    }
+
+    /// Samples that the CPUs could not store so far.
+    pub fn lost(&mut self) -> u64 {
+        (0..self.count())
+            .map(|number| self.cpu(number).vcpu.sampling.lost)
+            .sum()
+    }
+
+    /// What records say about the machine.
+    pub fn system(&self) -> System {
+        let identification = self.machine.configuration.cpu_id;
+        System {
+            model: self.machine.model,
+            machine_type: (identification >> 16) as u16,
+            // The version code is no part of it.
+            sequence: identification >> 32 & 0xFF_FFFF,
+            speed: self.speed(),
+        }
+    }
+
+    fn speed(&self) -> u32 {
+        self.machine.configuration.mode.cpu_speed()
+    }
+
+    /// Bytes of a sample of these types.
+    const fn entry_length(&self, types: SampleTypes) -> u64 {
+        let mut length = 0;
+        if types.has(SampleTypes::BASIC) {
+            length += BSDES as u64;
+        }
+        if types.has(SampleTypes::DIAGNOSTIC) {
+            length += self.machine.model.dsdes as u64;
+        }
+        length
+    }
+
+    /// What a CPU counts may have changed. Storage is reached by the CPU that has the turn: real addresses mean
+    /// something else to each.
+    fn counting_changed(&mut self, number: u16) {
+        let configuration = &self.machine.configuration;
+        let own = instruction::stap();
+        if own == number {
+            let cpu = self.cpu(own);
+            assist::counting_changed(&cpu.vcpu, configuration, &mut cpu.native);
+            return;
+        }
+        let other = &raw const self.cpu(number).vcpu;
+        let native = &mut self.cpu(own).native;
+        // SAFETY: the two are not of the same CPU; that one waits for its turn, as in `cpu`.
+        assist::counting_changed(unsafe { &*other }, configuration, native);
+    }
+
+    /// Brings the counters of all CPUs up to date.
+    fn settle(&mut self) {
+        let configuration = &self.machine.configuration;
+        for number in 0..self.count() {
+            machine_level::book(&mut self.cpu(number).vcpu, configuration);
+        }
+        for number in 0..self.count() {
+            machine_level::settle(&mut self.cpu(number).vcpu, configuration);
+        }
+    }
+}
+
+impl crate::his::Machine for Level<'_> {
+    fn tod(&mut self) -> Tod {
+        Tod(instruction::stckf())
+    }
+
+    fn cpus(&self) -> u64 {
+        (0..u32::from(self.count())).fold(0, |cpus, cpu| cpus | bit64(cpu))
+    }
+
+    fn events(&self) -> EventState {
+        let Machine {
+            model,
+            configuration,
+            ..
+        } = self.machine;
+        let sources = machine_level::sources(model, configuration);
+        EventState {
+            authorized: Events::of_counter_sets(sources),
+            cfvn: model.cfvn,
+            csvn: model.csvn,
+        }
+    }
+
+    fn counters(&self, event: Event) -> CounterRange {
+        let nothing = CounterRange { first: 0, count: 0 };
+        event
+            .counter_set()
+            .map_or(nothing, |set| self.machine.model.range(set))
+    }
+
+    fn enable(&mut self, events: Events) {
+        self.settle();
+        let configuration = &self.machine.configuration;
+        for number in 0..self.count() {
+            let sets = events.counter_sets();
+            machine_level::count_besides(&mut self.cpu(number).vcpu, configuration, sets);
+            self.counting_changed(number);
+        }
+    }
+
+    fn read(
+        &mut self,
+        number: u16,
+        events: Events,
+        counter: &mut dyn FnMut(Event, u64),
+    ) -> Option<Tod> {
+        if number >= self.count() {
+            return None;
+        }
+        self.settle();
+        let ranges = Event::ALL.map(|event| self.counters(event));
+        let cpu = self.cpu(number);
+        let now = cpu.vcpu.account.activity();
+        let counters = cpu.vcpu.machine.counters();
+        for (event, range) in Event::ALL.into_iter().zip(ranges) {
+            if !events.has(event) {
+                continue;
+            }
+            for number in range.first..range.first + range.count {
+                // A set that has been deauthorized since counts no more.
+                counter(event, counters.read(number.into(), &now).unwrap_or(0));
+            }
+        }
+        Some(self.tod())
+    }
+
+    fn sampling(&self) -> SamplingState {
+        SamplingState {
+            authorized: if self.machine.samples_for_host {
+                SampleTypes::NONE
+            } else {
+                SampleTypes::BASIC.union(SampleTypes::DIAGNOSTIC)
+            },
+            limits: ipl::sampling_limits(self.speed()),
+            most_buffers: BLOCKS as u16,
+            bsdes: BSDES,
+            dsdes: self.machine.model.dsdes,
+        }
+    }
+
+    fn start_sampling(&mut self, order: &SamplingOrder) {
+        SAMPLES.store(true, Ordering::Relaxed);
+        let mut controls = 0;
+        if order.types.has(SampleTypes::BASIC) {
+            controls |= request::ENABLE_BASIC | request::ACTIVATE_BASIC;
+        }
+        if order.types.has(SampleTypes::DIAGNOSTIC) {
+            controls |= request::ENABLE_DIAGNOSTIC | request::ACTIVATE_DIAGNOSTIC;
+        }
+        for number in 0..self.count() {
+            let entry = self.entry_length(order.types);
+            self.cpu(number)
+                .begin_sampling(controls, order.interval, order.buffers.into(), entry);
+        }
+    }
+
+    fn stop_sampling(&mut self) {
+        for number in 0..self.count() {
+            self.cpu(number).end_sampling();
+        }
+    }
+
+    fn take_block(&mut self, block: &mut Block) -> Option<TakenBlock> {
+        let found = (0..self.count()).find_map(|number| {
+            let samples = self.cpu(number).take_block(block)?;
+            Some(TakenBlock {
+                cpu: number,
+                samples,
+            })
+        });
+        if found.is_none() && self.cpu(0).vcpu.machine.active_interval().is_none() {
+            SAMPLES.store(false, Ordering::Relaxed);
+        }
+        found
+    }
+
+    fn file(&mut self, name: &Name) -> Option<File> {
+        PARAMETERS.lock().get(name).cloned()
+    }
+
+    fn say(&mut self, lines: fmt::Arguments<'_>) {
+        console::say(lines);
+    }
+}

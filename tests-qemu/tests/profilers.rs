@@ -1,0 +1,218 @@
+//! Profilers in the machine, on the host and in the guest, all at once.
+
+use measure::{
+    options::{Input, RunOptions, Sampling},
+    profiler::{Call, Profiler, Registration, Requests},
+    progress::Progress,
+    run::{RunOutcome, run_with_profilers},
+};
+use millimeter::his::{
+    answer::Kind,
+    event::{Event, Events},
+    exit::{Handling, Reasons, Status, WINDOW},
+};
+use tempfile::TempDir;
+use tests_qemu::ipl;
+
+/// Samples that a block of 4 KiB holds.
+const A_BLOCK: u64 = 126;
+
+/// A profiler that takes note of what it hears.
+#[derive(Default)]
+struct Taker {
+    name: &'static str,
+    acknowledges: bool,
+    /// How many of the blocks that it has it is done with each time that the guest waits.
+    pending: usize,
+    samples: u64,
+    blocks: u64,
+    missed: u64,
+    told: usize,
+    stopped: Option<u64>,
+    statuses: Vec<Status>,
+    counted: Vec<u64>,
+}
+
+impl Profiler for Taker {
+    fn registration(&self) -> Registration {
+        Registration {
+            name: self.name.to_owned(),
+            events: Event::Basic.bit(),
+            samples: true,
+            acknowledges: self.acknowledges,
+        }
+    }
+
+    fn call(&mut self, call: &Call<'_>, service: &mut Requests<'_>) -> Handling {
+        match call {
+            Call::Samples(samples) => {
+                self.samples += u64::from(samples.samples);
+                self.blocks += 1;
+                self.missed += samples.missed;
+                self.pending += 1;
+                return Handling::Pending;
+            }
+            Call::State(change) if change.reasons.any_of(Reasons::SAMPLE_DATA_LOST) => {
+                self.told += 1;
+            }
+            Call::Status(status) => self.statuses.push(*status),
+            Call::Waiting => {
+                for _ in 0..std::mem::take(&mut self.pending) {
+                    service.done();
+                }
+                service.query(Kind::EventData, None);
+            }
+            Call::Answer(answer) => {
+                assert_eq!(answer.reason, None);
+                let cpus = answer.cpus();
+                self.counted.push(cpus[0].counter(1).unwrap());
+                // The fourth phase is the last.
+                if self.counted.len() == 4 {
+                    service.stop().unwrap();
+                }
+            }
+            Call::Stopped { missed } => self.stopped = Some(*missed),
+            Call::Started(warning) => assert_eq!(*warning, None),
+            Call::Refused(reason) => panic!("{reason}"),
+            Call::State(_) => {}
+        }
+        Handling::Done
+    }
+}
+
+/// A run with a collection, a profiler in the guest, and these on the host.
+fn profiled(directory: &TempDir, quick: &mut Taker, slow: &mut Taker) -> RunOutcome {
+    let press = Input::Operator("INTERRUPT CPU 0".to_owned());
+    let options = RunOptions {
+        sampling: Sampling::Off,
+        out: Some(directory.path().to_owned()),
+        operator: vec!["F HIS,B,CTRSET=BASIC,SAMPFREQ=30000000".to_owned()],
+        script: vec![press; 4],
+        ..ipl::options("profiles")
+    };
+    let profilers: [&mut dyn Profiler; 2] = [quick, slow];
+    let outcome = run_with_profilers(&options, &Progress::Silent, profilers).unwrap();
+    assert_eq!(outcome.end.exit_code(), 0, "{}", ipl::story(&outcome));
+    assert_eq!(outcome.report.doubts, Vec::<String>::new());
+    outcome
+}
+
+fn takers() -> (Taker, Taker) {
+    let quick = Taker {
+        name: "QUICK",
+        ..Taker::default()
+    };
+    let slow = Taker {
+        name: "SLOW",
+        acknowledges: true,
+        ..Taker::default()
+    };
+    (quick, slow)
+}
+
+#[test]
+fn of_profilers_in_machine_host_and_guest_the_slow_one_loses_samples_and_is_told_and_the_others_lose_none()
+ {
+    let directory = TempDir::new().unwrap();
+    let (mut quick, mut slow) = takers();
+    let outcome = profiled(&directory, &mut quick, &mut slow);
+
+    // HISPROF, in the machine.
+    let [prefix] = &outcome.report.record.collections[..] else {
+        panic!("{:?}", outcome.operator);
+    };
+    let samples = directory.path().join(format!("{prefix}000.SMP.00"));
+    let blocks = std::fs::metadata(samples).unwrap().len() / 4096;
+    assert_eq!(outcome.report.lost(), 0);
+
+    // On the host: one is done with a block when the link has carried it.
+    assert!(quick.blocks > 4 * WINDOW as u64, "{}", quick.blocks);
+    assert_eq!((quick.missed, quick.told, quick.stopped), (0, 0, Some(0)));
+    assert!(quick.blocks <= blocks, "{} of {blocks}", quick.blocks);
+
+    // The other says so when the guest waits, and has no more than the window until then; and the last block when it
+    // stops.
+    assert_eq!(slow.blocks, 4 * WINDOW as u64 + 1);
+    assert!(slow.told >= 3, "{}", slow.told);
+    let missed = slow.stopped.unwrap();
+    assert_eq!(slow.samples + missed, quick.samples);
+    assert!(missed > A_BLOCK && missed >= slow.missed);
+
+    // Both have counted the same, and have heard that the service profiles.
+    assert_eq!(quick.counted, slow.counted);
+    assert!(
+        quick
+            .counted
+            .is_sorted_by(|one, next| one + 3_000_000 <= *next)
+    );
+
+    // In the guest: what it counted by itself lies between its two queries.
+    let console = &outcome.console;
+    let phases: Vec<_> = console.lines().filter_map(phase).collect();
+    assert_eq!(phases.len(), 4, "{console}");
+    for (own, below) in phases {
+        assert!(
+            own >= 3_000_000 && (own..own + 300).contains(&below),
+            "{own}, {below}"
+        );
+    }
+    assert!(console.ends_with("profiled\n"), "{console}");
+}
+
+/// `phase N: M instructions, below K`.
+fn phase(line: &str) -> Option<(u64, u64)> {
+    let (_, numbers) = line.strip_prefix("phase ")?.split_once(": ")?;
+    let (own, below) = numbers.split_once(" instructions, below ")?;
+    Some((own.parse().ok()?, below.parse().ok()?))
+}
+
+#[test]
+fn profilers_on_the_host_hear_the_same_in_every_run() {
+    let heard = || {
+        let directory = TempDir::new().unwrap();
+        let (mut quick, mut slow) = takers();
+        profiled(&directory, &mut quick, &mut slow);
+        let of = |one: Taker| {
+            (
+                one.samples,
+                one.blocks,
+                one.missed,
+                one.stopped,
+                one.counted,
+            )
+        };
+        (of(quick), of(slow))
+    };
+    assert_eq!(heard(), heard());
+}
+
+#[test]
+fn in_real_time_a_profiler_is_refused() {
+    struct Refused(Option<millimeter::his::Reason>);
+    impl Profiler for Refused {
+        fn registration(&self) -> Registration {
+            Registration {
+                name: "LATE".to_owned(),
+                events: Events::NONE,
+                samples: true,
+                acknowledges: false,
+            }
+        }
+        fn call(&mut self, call: &Call<'_>, _: &mut Requests<'_>) -> Handling {
+            if let Call::Refused(reason) = call {
+                self.0 = Some(*reason);
+            }
+            Handling::Done
+        }
+    }
+    let mut late = Refused(None);
+    let directory = TempDir::new().unwrap();
+    let options = RunOptions {
+        out: Some(directory.path().to_owned()),
+        mode: millimeter::link::state::Mode::RealTime,
+        ..ipl::options("b_stfl")
+    };
+    let profilers: [&mut dyn Profiler; 1] = [&mut late];
+    run_with_profilers(&options, &Progress::Silent, profilers).unwrap();
+    assert_eq!(late.0, Some(millimeter::his::Reason::NotEnabled));
+}

@@ -1,0 +1,204 @@
+//! The profilers of a run: what the machine says goes to each of them, and what they ask for goes to the machine.
+
+use anyhow::{Result, ensure};
+use millimeter::{
+    his::{
+        Reason, Token,
+        exit::{Action, Handling, Reasons, Samples, StateChange, Status},
+    },
+    link::{
+        loader::MOST_STAGED,
+        service::{self, Function, Request, Said, ServiceHead, flags},
+    },
+};
+
+use super::{Answer, Call, Profiler, Requests};
+
+/// The profilers.
+#[derive(Default)]
+pub struct Profilers<'a> {
+    all: Vec<Place<'a>>,
+    made: Vec<Request>,
+    /// How many requests are not answered yet.
+    outstanding: usize,
+    /// Whether they have been called for the present wait.
+    called: bool,
+}
+
+struct Place<'a> {
+    profiler: &'a mut dyn Profiler,
+    acknowledges: bool,
+    token: Option<Token>,
+    gone: bool,
+}
+
+impl<'a> Profilers<'a> {
+    /// The profilers of a run, and what the machine is told of them before the guest starts.
+    pub fn new(
+        profilers: impl IntoIterator<Item = &'a mut dyn Profiler>,
+    ) -> Result<(Self, Vec<Request>)> {
+        let mut all = Vec::new();
+        let mut staged = Vec::new();
+        for (number, profiler) in (0_u64..).zip(profilers) {
+            let registration = profiler.registration();
+            let mut name = [b' '; 8];
+            let given = registration.name.as_bytes();
+            ensure!(
+                (1..=name.len()).contains(&given.len()),
+                "the profiler {:?} cannot start: {}",
+                registration.name,
+                Reason::Name
+            );
+            name[..given.len()].copy_from_slice(given);
+            let bit = |is: bool, bit| if is { bit } else { 0 };
+            let flags = bit(registration.samples, flags::SAMPLES)
+                | bit(registration.acknowledges, flags::ACKNOWLEDGES);
+            staged.push(Request {
+                flags: flags.into(),
+                name,
+                events: registration.events.0.into(),
+                area: number.into(),
+                ..Request::new(Function::Start)
+            });
+            all.push(Place {
+                profiler,
+                acknowledges: registration.acknowledges,
+                token: None,
+                gone: false,
+            });
+        }
+        ensure!(
+            all.len() <= MOST_STAGED,
+            "{} profilers cannot start together; there can be {MOST_STAGED} at once",
+            all.len()
+        );
+        let profilers = Self {
+            outstanding: staged.len(),
+            all,
+            ..Self::default()
+        };
+        Ok((profilers, staged))
+    }
+
+    /// Takes a payload of the machine. Whether it is one that somebody here understands.
+    pub fn take(&mut self, payload: &[u8]) -> bool {
+        let Ok(said) = service::parse(payload) else {
+            return false;
+        };
+        match said {
+            Said::Answer(request, area) => self.answer(request, area),
+            Said::State(head) => {
+                let Some(action) = Action::from_number(head.code) else {
+                    return false;
+                };
+                let reasons = Reasons(head.number.get());
+                let change = StateChange { action, reasons };
+                self.called_by(head, &Call::State(change))
+            }
+            Said::Samples(head, block) => self.called_by(
+                head,
+                &Call::Samples(Samples {
+                    cpu: head.cpu.get(),
+                    block,
+                    samples: head.number.get(),
+                    missed: head.missed.get(),
+                }),
+            ),
+            Said::Status(head) => {
+                let Some(status) = Status::from_number(head.code) else {
+                    return false;
+                };
+                for number in 0..self.all.len() {
+                    self.call(number, &Call::Status(status));
+                }
+                true
+            }
+        }
+    }
+
+    /// Every CPU waits: calls each profiler, once for each time that the guest has gone on.
+    pub fn wait(&mut self) {
+        if !std::mem::replace(&mut self.called, true) {
+            for number in 0..self.all.len() {
+                self.call(number, &Call::Waiting);
+            }
+        }
+    }
+
+    /// The guest goes on.
+    pub const fn go_on(&mut self) {
+        self.called = false;
+    }
+
+    /// What is asked of the machine.
+    pub fn made(&mut self) -> Vec<Request> {
+        let is_answered = |request: &&Request| request.function.get() != Function::Done as u32;
+        self.outstanding += self.made.iter().filter(is_answered).count();
+        std::mem::take(&mut self.made)
+    }
+
+    /// Whether the machine is going to answer something. It may say before that it waits, and it says it again afterwards.
+    pub const fn are_answered(&self) -> bool {
+        self.outstanding == 0
+    }
+
+    fn answer(&mut self, request: &Request, area: &[u8]) -> bool {
+        let number = usize::try_from(request.area.get()).unwrap_or(usize::MAX);
+        let Some(place) = self.all.get_mut(number) else {
+            return false;
+        };
+        self.outstanding = self.outstanding.saturating_sub(1);
+        let reason = Reason::from_code(request.reason.get());
+        let refused = request.refused();
+        match Function::from_number(request.function.get()) {
+            Some(Function::Start) => {
+                place.gone = refused.is_some();
+                place.token = refused.is_none().then(|| Token(request.token.get()));
+                let call = refused.map_or(Call::Started(reason), Call::Refused);
+                self.last_or_next(number, &call);
+            }
+            Some(Function::Query) => {
+                self.last_or_next(number, &Call::Answer(Answer { reason, area }))
+            }
+            Some(Function::Stop) => {
+                let missed = request.missed.get();
+                self.last_or_next(number, &Call::Stopped { missed });
+                self.all[number].gone = true;
+            }
+            // It is not answered.
+            Some(Function::Done) | None => return false,
+        }
+        true
+    }
+
+    /// Calls the profiler that the machine calls, if it is there.
+    fn called_by(&mut self, head: &ServiceHead, call: &Call<'_>) -> bool {
+        let token = Some(Token(head.token.get()));
+        let number = self.all.iter().position(|place| place.token == token);
+        if let Some(number) = number {
+            self.call(number, call);
+        }
+        number.is_some()
+    }
+
+    /// Calls a profiler that is registered.
+    fn call(&mut self, number: usize, call: &Call<'_>) {
+        if self.all[number].token.is_some() && !self.all[number].gone {
+            self.last_or_next(number, call);
+        }
+    }
+
+    fn last_or_next(&mut self, number: usize, call: &Call<'_>) {
+        let place = &mut self.all[number];
+        let mut requests = Requests {
+            token: place.token,
+            within_exit: call.is_exit(),
+            number: number as u64,
+            made: &mut self.made,
+        };
+        let handling = place.profiler.call(call, &mut requests);
+        if matches!(call, Call::Samples(_)) && place.acknowledges && handling == Handling::Done {
+            requests.done();
+        }
+    }
+}
