@@ -25,6 +25,8 @@ ALERT CPU n|ALL COUNTERS BASIC|PROBLEM|CRYPTO|EXTENDED|MT
               lose counter data of the guest
 INTERRUPT CPU n|ALL
               press the interrupt key
+AUTH MACHINE ..., ALERT MACHINE ...
+              the same at the machine's own level, where HIS measures
 F HIS,BEGIN|END|SERVICE,...
               begin or end a collection run of HIS, or change how it samples
 D HIS         show HIS and its collection run
@@ -53,8 +55,10 @@ pub enum Command {
     Clock,
     /// End the guest.
     End,
-    /// Change something at CPUs.
+    /// Change something at CPUs of the guest.
     Change(Cpus, Change),
+    /// Change something at the machine's own level, for all CPUs.
+    ChangeBelow(Change),
 }
 
 /// What is understood where another word, or none, was found.
@@ -102,9 +106,22 @@ impl<'a> Words<'a> {
         place.ok_or(Misunderstood { found, understood })
     }
 
+    /// The next word, as MACHINE, or as CPU with the one behind it.
+    fn level(&mut self) -> Result<Option<Cpus>, Misunderstood<'a>> {
+        match self.one_of(&["CPU", "MACHINE"])? {
+            0 => self.addresses().map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// The next word, as CPU, and the one behind it.
     fn cpus(&mut self) -> Result<Cpus, Misunderstood<'a>> {
         self.one_of(&["CPU"])?;
+        self.addresses()
+    }
+
+    /// The next word, as what stands behind CPU.
+    fn addresses(&mut self) -> Result<Cpus, Misunderstood<'a>> {
         let found = self.0.next();
         match found {
             Some(word) if word.eq_ignore_ascii_case("ALL") => Ok(Cpus::All),
@@ -176,7 +193,7 @@ pub fn parse(line: &str) -> Result<Command, Misunderstood<'_>> {
 
 /// What follows AUTH.
 fn authorization<'a>(words: &mut Words<'a>) -> Result<Command, Misunderstood<'a>> {
-    let cpus = words.cpus()?;
+    let level = words.level()?;
     let change = if words.one_of(&["COUNTERS", "SAMPLING"])? == 0 {
         let known = &["BASIC", "PROBLEM", "CRYPTO", "EXTENDED", "MT", "GROUP"];
         let sets = match SETS.get(words.one_of(known)?) {
@@ -189,19 +206,26 @@ fn authorization<'a>(words: &mut Words<'a>) -> Result<Command, Misunderstood<'a>
     } else {
         Change::DiagnosticSampling(words.is_on()?)
     };
-    Ok(Command::Change(cpus, change))
+    Ok(change_at(level, change))
+}
+
+const fn change_at(level: Option<Cpus>, change: Change) -> Command {
+    match level {
+        Some(cpus) => Command::Change(cpus, change),
+        None => Command::ChangeBelow(change),
+    }
 }
 
 /// What follows ALERT.
 fn loss<'a>(words: &mut Words<'a>) -> Result<Command, Misunderstood<'a>> {
-    let cpus = words.cpus()?;
+    let level = words.level()?;
     let change = if words.one_of(&["SAMPLES", "COUNTERS"])? == 0 {
         Change::LoseSampleData
     } else {
         let place = words.one_of(&["BASIC", "PROBLEM", "CRYPTO", "EXTENDED", "MT"])?;
         Change::LoseCounterData(SETS[place])
     };
-    Ok(Command::Change(cpus, change))
+    Ok(change_at(level, change))
 }
 
 #[cfg(test)]
@@ -256,6 +280,17 @@ mod tests {
         for (line, cpus, change) in table {
             assert_eq!(parse(line), Ok(Command::Change(cpus, change)), "{line}");
         }
+        assert_eq!(
+            parse("AUTH MACHINE COUNTERS BASIC OFF"),
+            Ok(Command::ChangeBelow(Change::Counters(
+                CounterSets::BASIC,
+                false
+            )))
+        );
+        assert_eq!(
+            parse("alert machine samples"),
+            Ok(Command::ChangeBelow(Change::LoseSampleData))
+        );
         assert_eq!(parse("  "), Ok(Command::Nothing));
         assert_eq!(parse("status"), Ok(Command::Status));
         assert_eq!(parse("end"), Ok(Command::End));
@@ -282,6 +317,10 @@ mod tests {
         assert_eq!(
             answer("ALERT CPU 0 COUNTERS GROUP"),
             "GROUP is not understood here; these are: BASIC, PROBLEM, CRYPTO, EXTENDED, MT"
+        );
+        assert_eq!(
+            answer("INTERRUPT MACHINE"),
+            "MACHINE is not understood here; these are: CPU"
         );
         for number in ["65536", "99999999999999999999", "0x1", "1.0"] {
             assert_eq!(

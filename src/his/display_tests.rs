@@ -119,6 +119,7 @@ fn the_status_of_a_run_that_ended_is_why() {
             " MAP=NO",
         ]
     );
+    bench.clock.set(bench.clock.get() + MINUTE);
     says(&mut his, &mut bench, "F HIS,B,CNT=NO");
     his.end_early(&mut bench, Cause::NotWritten);
     let shown = says(&mut his, &mut bench, "D HIS");

@@ -43,6 +43,8 @@ pub enum Message<'a> {
     Buffers(u16, u16),
     /// MMH108E: the service cannot be used, or has refused.
     Service(Reason),
+    /// MMH109E: a run began in this second, so its files have the name of this one's.
+    SameSecond(Tod),
     /// MMH110I: the run has begun.
     Begun(&'a Run),
     /// MMH111I: the run has ended.
@@ -100,6 +102,11 @@ impl fmt::Display for Message<'_> {
             Self::Service(reason) => {
                 write!(f, "MMH108E {reason}, reason code {:04X}", reason.code())
             }
+            Self::SameSecond(began) => write!(
+                f,
+                "MMH109E a collection run began in this second, and its files are {}*; allowed: BEGIN in the next second",
+                Calendar::of(*began).file_prefix()
+            ),
             Self::Begun(run) => write!(
                 f,
                 "MMH110I a collection run has begun, its files are {}*",

@@ -16,6 +16,7 @@ use super::request::{self, LONGEST_ANSWER, Request};
 use super::run::{Completion, HISPROF, Run};
 use super::sampling::{SamplingControls, SamplingParameters, Setting, frequencies};
 use super::service::Service;
+use crate::arch::tod::{Tod, UNITS_PER_MICROSECOND};
 
 /// The service and the collection run.
 pub struct His<E> {
@@ -137,13 +138,19 @@ impl<E: Exit> His<E> {
                 return Err(Message::SampleTypes { asked, usable });
             }
         }
+        let now = machine.tod();
+        let second = |tod: Tod| tod.0 / (1_000_000 * UNITS_PER_MICROSECOND);
+        if let Some(run) = &self.run
+            && second(run.started) == second(now)
+        {
+            return Err(Message::SameSecond(run.started));
+        }
         if !self.service.registry().has_room() {
             return Err(Message::Service(Reason::TooManyProfilers));
         }
         let registration =
             Registration::new(HISPROF, events, begin.samples).map_err(Message::Service)?;
         self.service.set_controls(machine, controls);
-        let now = machine.tod();
         let mut run = Run::new(line, begin, events, now);
         let exit = hisprof(&run);
         let started = self

@@ -170,6 +170,19 @@ fn begin_twice_and_end_without_begin_are_refused() {
     assert_eq!(operator.bench.happened(), [""; 0]);
     operator.says("F HIS,END");
     assert!(operator.says("F HIS,END").starts_with("MMH102E"));
+}
+
+#[test]
+fn two_runs_of_one_second_would_have_the_same_files() {
+    let mut operator = Operator::new();
+    operator.says("F HIS,B");
+    operator.says("F HIS,END");
+    operator.passes(999_999);
+    assert_eq!(
+        operator.says("F HIS,B"),
+        "MMH109E a collection run began in this second, and its files are SYSHIS20260101.000000.*; allowed: BEGIN in the next second"
+    );
+    operator.passes(1);
     assert!(operator.says("F HIS,B").starts_with("MMH110I"));
 }
 
@@ -229,10 +242,12 @@ fn a_parameter_that_persists_is_that_of_the_run_before() {
     operator.bench.file = Some("SAMPFREQ=60000,BUFCNT=16");
     operator.says("F HIS,B,DDNAME=SAMP");
     operator.says("F HIS,END");
+    operator.passes(1_000_000);
     operator.says("F HIS,B,SAMPFREQ=PERSIST");
     let controls = operator.his.service.registry().controls();
     assert_eq!((controls.frequency, controls.buffers), (60_000, 4));
     operator.says("F HIS,END");
+    operator.passes(1_000_000);
     operator.says("F HIS,B,CTRONLY");
     let controls = operator.his.service.registry().controls();
     assert_eq!(controls.frequency, 800_000, "it was not given");

@@ -4,11 +4,13 @@
 //! kept until a CPU has come out of its guest and has the turn; it then does what is to be done on all CPUs, for
 //! none of the others executes anything. So HIS needs turns, and with them a clock that counts instructions.
 
+mod authorization;
 mod files;
 mod level;
 mod profilers;
 
 use crate::guest::account::Mode;
+use crate::guest::external_means::Change;
 use crate::guest::schedule::NEVER;
 use crate::his::His;
 use crate::his::parameters::ParameterFiles;
@@ -32,9 +34,18 @@ const MOST_KEPT: usize = 8;
 /// HIS.
 static HIS: Mutex<His<Profiler>> = Mutex::new(His::new());
 
-/// What the operator has said and nobody has done.
-static SAID: Mutex<heapless::Deque<heapless::String<LONGEST>, MOST_KEPT>> =
-    Mutex::new(heapless::Deque::new());
+/// What the operator has asked for.
+// There is nothing to box it with, and there are few.
+#[allow(clippy::large_enum_variant)]
+enum Asked {
+    /// A command to HIS.
+    Command(heapless::String<LONGEST>),
+    /// A change at the machine's level.
+    Change(Change),
+}
+
+/// What the operator has asked for and nobody has done.
+static SAID: Mutex<heapless::Deque<Asked, MOST_KEPT>> = Mutex::new(heapless::Deque::new());
 
 /// The parameter files.
 static PARAMETERS: Mutex<ParameterFiles> = Mutex::new(ParameterFiles::new());
@@ -59,10 +70,17 @@ static RESETS: AtomicU32 = AtomicU32::new(0);
 
 /// Keeps a command until a CPU looks.
 pub fn ask(line: &str) {
-    let kept = heapless::String::try_from(line)
-        .ok()
-        .is_some_and(|line| SAID.lock().push_back(line).is_ok());
-    if !kept {
+    // No line is longer.
+    keep(heapless::String::try_from(line).map(Asked::Command).ok());
+}
+
+/// Keeps a change at the machine's level until a CPU looks.
+pub fn change(change: Change) {
+    keep(Some(Asked::Change(change)));
+}
+
+fn keep(asked: Option<Asked>) {
+    if !asked.is_some_and(|asked| SAID.lock().push_back(asked).is_ok()) {
         console::say(format_args!(
             "HIS has not done what it was asked for before; say it again later\n"
         ));
@@ -140,7 +158,14 @@ fn act(level: &mut Level<'_>) {
     profilers::perform_for_host(&mut his, level);
     loop {
         let next = SAID.lock().pop_front();
-        let Some(line) = next else { break };
+        let line = match next {
+            Some(Asked::Command(line)) => line,
+            Some(Asked::Change(change)) => {
+                authorization::make(&mut his, level, change);
+                continue;
+            }
+            None => break,
+        };
         his.service.enable(level);
         let system = level.system();
         his.command(level, &line, |run| {

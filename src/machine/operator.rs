@@ -49,6 +49,10 @@ pub fn command(line: &[u8]) {
         Ok(Command::Clock) => console::say(format_args!("TOD {:016X}\n", instruction::stckf())),
         Ok(Command::End) => end(),
         Ok(Command::Change(cpus, change)) => ask(cpus, change),
+        Ok(Command::ChangeBelow(change)) => match RUNNING.get() {
+            Some(_) => his::change(change),
+            None => console::say(format_args!("no guest is running\n")),
+        },
         Err(misunderstood) => console::say(format_args!("{misunderstood}\n")),
     }
 }

@@ -378,3 +378,80 @@ fn what_his_does_not_do_is_said_in_one_line() {
         assert_eq!(outcome.report.record.collections, Vec::<String>::new());
     }
 }
+
+/// Runs with these commands, and gives what the operator was answered.
+fn answered(begin: &str, later: &[&str]) -> (RunOutcome, BTreeMap<String, Vec<u8>>) {
+    let directory = TempDir::new().unwrap();
+    let outcome = collect(directory.path(), begin, later);
+    let files = files(directory.path(), &outcome);
+    (outcome, files)
+}
+
+#[test]
+fn a_counter_set_that_is_taken_away_ends_the_run_and_is_used_again_after_a_refresh() {
+    let directory = TempDir::new().unwrap();
+    let begin = "F HIS,B,SMP=NO,MAP=NO,CTRSET=(BASIC,PROBLEM)";
+    let later = [
+        "AUTH MACHINE COUNTERS PROBLEM OFF",
+        begin,
+        "F HIS,B,CTRSET=BASIC",
+        "INTERRUPT CPU 0",
+        "AUTH MACHINE COUNTERS PROBLEM ON",
+        "F HIS,SERVICE,REFRESH",
+        begin,
+        "INTERRUPT CPU 0",
+        "INTERRUPT CPU 0",
+        "INTERRUPT CPU 0",
+    ];
+    let outcome = collect(directory.path(), begin, &later);
+    let said = &outcome.operator;
+    let place = |text: &str| {
+        said.find(text)
+            .unwrap_or_else(|| panic!("{text} in {said}"))
+    };
+    let ended = place("a counter set is no longer authorized");
+    let refused = place("MMH104E CTRSET=PROBLEM-STATE is not authorized");
+    let same_second = place("MMH109E");
+    assert!(ended < refused && refused < same_second && same_second < place("REFRESH"));
+    assert_eq!(outcome.report.record.collections.len(), 2, "{said}");
+}
+
+#[test]
+fn a_sample_type_that_is_taken_away_ends_the_run_that_collects_it() {
+    let (outcome, files) = answered(
+        "F HIS,B,CNT=NO,SAMPTYPE=(BASIC,DIAG),SAMPFREQ=6000000",
+        &[
+            "AUTH MACHINE SAMPLING DIAGNOSTIC OFF",
+            "INTERRUPT CPU 0",
+            "INTERRUPT CPU 0",
+            "INTERRUPT CPU 0",
+            "INTERRUPT CPU 0",
+        ],
+    );
+    let text = "HIS025I DATA COLLECTION IS PREMATURELY ENDING. SAMPLE FUNCTIONS";
+    assert!(outcome.operator.contains(text), "{}", outcome.operator);
+    // What was sampled until then is there.
+    let entry = 32 + u64::from(outcome.report.model().dsdes);
+    assert!(samples(&files["000.SMP.00"], entry).0 > 50);
+}
+
+#[test]
+fn a_loss_is_in_the_files_and_ends_a_run_that_stops_at_it() {
+    let later = [
+        "ALERT MACHINE COUNTERS BASIC",
+        "ALERT MACHINE SAMPLES",
+        "INTERRUPT CPU 0",
+        "INTERRUPT CPU 0",
+        "INTERRUPT CPU 0",
+        "INTERRUPT CPU 0",
+    ];
+    let (_, files) = answered("F HIS,B,CTRSET=BASIC,SAMPFREQ=6000000", &later);
+    let text = String::from_utf8_lossy(&files["000.CNT"]);
+    for alert in ["LOSS OF SAMPLE DATA ALERT", "LOSS OF COUNTER DATA ALERT"] {
+        let line = text.lines().find(|line| line.contains(alert)).unwrap();
+        assert!(line.contains("YES"), "{line}");
+    }
+    let (outcome, _) = answered("F HIS,B,CTRSET=BASIC,SMP=NO,DATALOSS=STOP", &later);
+    let text = "MMH112I the collection run ends early: counter data was lost";
+    assert!(outcome.operator.contains(text), "{}", outcome.operator);
+}

@@ -1,6 +1,6 @@
 //! The machine's own level, as HIS sees it: all CPUs at once.
 
-use super::{PARAMETERS, SAMPLES};
+use super::{PARAMETERS, SAMPLES, authorization};
 use crate::arch::bits::bit64;
 use crate::arch::tod::Tod;
 use crate::cpumf::model::{BSDES, CounterRange};
@@ -132,7 +132,7 @@ impl crate::his::Machine for Level<'_> {
         } = self.machine;
         let sources = machine_level::sources(model, configuration);
         EventState {
-            authorized: Events::of_counter_sets(sources),
+            authorized: Events::of_counter_sets(sources).without(authorization::events_taken()),
             cfvn: model.cfvn,
             csvn: model.csvn,
         }
@@ -186,7 +186,8 @@ impl crate::his::Machine for Level<'_> {
             authorized: if self.machine.samples_for_host {
                 SampleTypes::NONE
             } else {
-                SampleTypes::BASIC.union(SampleTypes::DIAGNOSTIC)
+                let all = SampleTypes::BASIC.union(SampleTypes::DIAGNOSTIC);
+                all.without(authorization::types_taken())
             },
             limits: ipl::sampling_limits(self.speed()),
             most_buffers: BLOCKS as u16,
