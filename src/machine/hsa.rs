@@ -11,8 +11,8 @@ use crate::guest::shadow::{PRIVATE_LENGTH, SharedShadow};
 
 /// Room for the image with its .bss; `linker.ld` holds it to less.
 pub const IMAGE_ROOM: u64 = 0x1C_0000;
-/// Bytes of a CPU's stack. The page below it is a guard page.
-const STACK: u64 = 60 * 1024;
+/// Bytes of a CPU's stack. The page below it is a guard page, and nothing reaches into the last quarter.
+pub const STACK: u64 = 60 * 1024;
 /// Bytes of the heap, which is used at IPL only.
 const HEAP: u64 = 512 * 1024;
 /// Code copies.
