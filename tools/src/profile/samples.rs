@@ -27,6 +27,25 @@ pub struct Sample {
     pub entry: BasicEntry,
 }
 
+/// What gives samples until something cannot be read.
+trait Advance {
+    /// The next sample, if there is one.
+    fn advance(&mut self) -> Result<Option<Sample>>;
+
+    /// Whether something could not be read.
+    fn failed(&mut self) -> &mut bool;
+
+    /// The next sample, or the failure; nothing comes behind that.
+    fn until_failure(&mut self) -> Option<Result<Sample>> {
+        if *self.failed() {
+            return None;
+        }
+        let next = self.advance().transpose();
+        *self.failed() = matches!(next, Some(Err(_)));
+        next
+    }
+}
+
 /// The samples of some files, one file after the other.
 pub struct Samples<'p> {
     files: slice::Iter<'p, BlockFile>,
@@ -75,6 +94,29 @@ impl<'p> Samples<'p> {
         found
     }
 
+    /// From when to when the samples of a block were taken that became full at that time, if it did.
+    fn next_span(&self, full_at: Option<u64>, count: u64) -> (u64, u64) {
+        let before = self.span.1;
+        let a_sample = match self.pace.units() {
+            0 => UNITS_PER_MICROSECOND,
+            units => units,
+        };
+        let all = a_sample.saturating_mul(count);
+        match full_at {
+            Some(now) if before == 0 => {
+                let first = now.saturating_sub(all).max(self.pace.start.min(now));
+                (first, now)
+            }
+            Some(now) => (before, now.max(before)),
+            None => {
+                let before = before.max(self.pace.start);
+                (before, before.saturating_add(all))
+            }
+        }
+    }
+}
+
+impl Advance for Samples<'_> {
     fn advance(&mut self) -> Result<Option<Sample>> {
         loop {
             if let Some((file, blocks)) = &mut self.open {
@@ -122,25 +164,8 @@ impl<'p> Samples<'p> {
         }
     }
 
-    /// From when to when the samples of a block were taken that became full at that time, if it did.
-    fn next_span(&self, full_at: Option<u64>, count: u64) -> (u64, u64) {
-        let before = self.span.1;
-        let a_sample = match self.pace.units() {
-            0 => UNITS_PER_MICROSECOND,
-            units => units,
-        };
-        let all = a_sample.saturating_mul(count);
-        match full_at {
-            Some(now) if before == 0 => {
-                let first = now.saturating_sub(all).max(self.pace.start.min(now));
-                (first, now)
-            }
-            Some(now) => (before, now.max(before)),
-            None => {
-                let before = before.max(self.pace.start);
-                (before, before.saturating_add(all))
-            }
-        }
+    fn failed(&mut self) -> &mut bool {
+        &mut self.failed
     }
 }
 
@@ -148,12 +173,7 @@ impl Iterator for Samples<'_> {
     type Item = Result<Sample>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.failed {
-            return None;
-        }
-        let next = self.advance().transpose();
-        self.failed = matches!(next, Some(Err(_)));
-        next
+        self.until_failure()
     }
 }
 
@@ -185,7 +205,9 @@ impl<'p> ByTime<'p> {
         }
         sum
     }
+}
 
+impl Advance for ByTime<'_> {
     fn advance(&mut self) -> Result<Option<Sample>> {
         if !self.has_begun {
             self.has_begun = true;
@@ -203,17 +225,16 @@ impl<'p> ByTime<'p> {
         self.next[place] = self.cpus[place].next().transpose()?;
         Ok(Some(sample))
     }
+
+    fn failed(&mut self) -> &mut bool {
+        &mut self.failed
+    }
 }
 
 impl Iterator for ByTime<'_> {
     type Item = Result<Sample>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.failed {
-            return None;
-        }
-        let next = self.advance().transpose();
-        self.failed = matches!(next, Some(Err(_)));
-        next
+        self.until_failure()
     }
 }
