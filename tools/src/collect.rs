@@ -20,8 +20,9 @@ use thiserror::Error;
 
 use crate::{
     failure::ImageSymbols,
-    his::{HisFiles, Taken},
+    his::{HisFiles, Taken, map::Contents},
     log::LogReader,
+    profile::Names,
     record::{End, GuestEnd, Record, StartedRecord, TotalsRecord, TrapsRecord},
     symbols::SymbolTable,
 };
@@ -210,11 +211,9 @@ impl<'t> Collector<'t> {
     ) -> Result<Self, WriteError> {
         let open = |name| Output::create(directory, name);
         open(SYMBOLS)?.write(symbols.as_bytes())?;
-        // Linux says only at its end where its kernel lies, and no map is better than a wrong one.
-        let mapped = match record.is_linux {
-            true => SymbolTable::default(),
-            false => SymbolTable::from_text(symbols).unwrap_or_default(),
-        };
+        // Linux says by its end where its programs lie, and no map is better than a wrong one.
+        let mapped =
+            (!record.is_linux).then(|| SymbolTable::from_text(symbols).unwrap_or_default().into());
         let collector = Self {
             boot: open(BOOT)?,
             console: open(CONSOLE)?,
@@ -311,6 +310,31 @@ impl<'t> Collector<'t> {
                 }
                 Ok(Noted::Data)
             }
+        }
+    }
+
+    /// Writes what had to wait until the guest had said everything: the maps of Linux. Gives a line for each that
+    /// is not written.
+    pub fn finish(&mut self) -> Result<Vec<String>, WriteError> {
+        if !self.his.awaits_contents() {
+            return Ok(Vec::new());
+        }
+        let contents = self.told_by_linux();
+        let lines = self
+            .his
+            .settle_maps(contents.as_ref().map_err(|why| &why[..]));
+        for line in &lines {
+            self.operator.write(format!("// {line}\n").as_bytes())?;
+        }
+        Ok(lines)
+    }
+
+    /// What a map says of Linux, or why there is no telling.
+    fn told_by_linux(&self) -> Result<Contents, String> {
+        match Names::of_run(&self.directory, &self.record) {
+            Ok((Names::Linux(programs), _)) => programs.contents().map_err(str::to_owned),
+            Ok(_) => Err("the guest is not Linux".to_owned()),
+            Err(error) => Err(format!("{error:#}")),
         }
     }
 

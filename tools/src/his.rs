@@ -2,6 +2,8 @@
 //!
 //! A record arrives in pieces if it is long, and is appended when it is whole. When a file cannot be written
 //! the run is given up, the machine is told, and what was written before stays as it is.
+//!
+//! The map of a guest that is Linux waits: where its programs lie the guest itself says, the last of it at its end.
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
@@ -17,9 +19,9 @@ use millimeter::{
 };
 use zerocopy::IntoBytes;
 
-use crate::symbols::SymbolTable;
+use map::Contents;
 
-mod map;
+pub mod map;
 
 /// The longest record of a run that is believed: four times what is ever written.
 const LONGEST: usize = 128 * 1024;
@@ -28,7 +30,8 @@ const LONGEST: usize = 128 * 1024;
 #[derive(Debug)]
 pub struct HisFiles {
     directory: PathBuf,
-    symbols: SymbolTable,
+    /// What maps say; none as long as the guest has not said where its programs lie.
+    contents: Option<Contents>,
     runs: BTreeMap<u64, Run>,
 }
 
@@ -39,6 +42,8 @@ struct Run {
     files: BTreeMap<String, File>,
     /// The pieces of a record so far.
     begun: Vec<u8>,
+    /// The number of the set of files whose map waits.
+    awaits_map: Option<u16>,
     /// Whether it was given up.
     failed: bool,
 }
@@ -62,13 +67,43 @@ pub enum Taken {
 }
 
 impl HisFiles {
-    /// The files of runs that do not say where, with the routines of the guest for their maps.
-    pub fn new(directory: &Path, symbols: SymbolTable) -> Self {
+    /// The files of runs that do not say where, with what their maps say, if that is known by now.
+    pub fn new(directory: &Path, contents: Option<Contents>) -> Self {
         Self {
             directory: directory.to_owned(),
-            symbols,
+            contents,
             runs: BTreeMap::new(),
         }
+    }
+
+    /// Whether a map waits for what it says.
+    pub fn awaits_contents(&self) -> bool {
+        self.runs.values().any(|run| run.awaits_map.is_some())
+    }
+
+    /// Writes the maps that wait. Gives a sentence for each that is not written: there is no telling what it says, for
+    /// this reason, or its file cannot be written.
+    pub fn settle_maps(&mut self, contents: Result<&Contents, &str>) -> Vec<String> {
+        let mut sentences = Vec::new();
+        for (&number, run) in &mut self.runs {
+            let Some(set) = run.awaits_map.take() else {
+                continue;
+            };
+            let name = file_name(number, set, "MAP");
+            match contents {
+                Ok(contents) => {
+                    let text = map::text(contents, Tod(number));
+                    if let Err((path, error)) = run.append(name, text.as_bytes()) {
+                        sentences.push(format!(
+                            "cannot write {}: {error}; the other files of the collection run are there",
+                            path.display()
+                        ));
+                    }
+                }
+                Err(why) => sentences.push(format!("{name} is not written: {why}")),
+            }
+        }
+        sentences
     }
 
     /// Takes a payload of the files channel.
@@ -88,7 +123,7 @@ impl HisFiles {
         if run.failed {
             return Taken::Written;
         }
-        match run.take(head, kind, bytes, &self.symbols) {
+        match run.take(head, kind, bytes, self.contents.as_ref()) {
             Ok(true) if kind == Kind::Begin => Taken::Begun(prefix(number)),
             Ok(true) => Taken::Written,
             Ok(false) => Taken::Bad,
@@ -117,6 +152,11 @@ fn prefix(run: u64) -> String {
     Calendar::of(Tod(run)).file_prefix().to_string()
 }
 
+/// The name of a file of a set of a run.
+fn file_name(run: u64, set: u16, what: &str) -> String {
+    format!("{}{set:03}.{what}", prefix(run))
+}
+
 impl Run {
     /// Whether the payload makes sense, or which file cannot be written.
     fn take(
@@ -124,9 +164,10 @@ impl Run {
         head: &FileHead,
         kind: Kind,
         bytes: &[u8],
-        symbols: &SymbolTable,
+        contents: Option<&Contents>,
     ) -> Result<bool, (PathBuf, io::Error)> {
-        let set = format!("{}{:03}.", prefix(head.run.get()), head.set.get());
+        let (run, set) = (head.run.get(), head.set.get());
+        let name = |what: &str| file_name(run, set, what);
         let name = match kind {
             Kind::Begin => {
                 return match fs::create_dir_all(&self.directory) {
@@ -136,16 +177,20 @@ impl Run {
             }
             Kind::End | Kind::EndWithMap => {
                 self.files.clear();
-                if kind == Kind::EndWithMap {
-                    let text = map::text(symbols, Tod(head.run.get()));
-                    self.append(format!("{set}MAP"), text.as_bytes())?;
+                match (kind, contents) {
+                    (Kind::EndWithMap, Some(contents)) => {
+                        let text = map::text(contents, Tod(run));
+                        self.append(name("MAP"), text.as_bytes())?;
+                    }
+                    (Kind::EndWithMap, None) => self.awaits_map = Some(set),
+                    _ => {}
                 }
                 return Ok(true);
             }
-            Kind::Samples => format!("{set}SMP.{:02X}", head.cpu.get()),
-            Kind::Counters => format!("{set}CNT"),
-            Kind::Smf => format!("{set}SMF"),
-            Kind::Monitor => format!("{set}MON"),
+            Kind::Samples => name(&format!("SMP.{:02X}", head.cpu.get())),
+            Kind::Counters => name("CNT"),
+            Kind::Smf => name("SMF"),
+            Kind::Monitor => name("MON"),
             Kind::NotWritten => return Ok(false),
         };
         if self.begun.len() + bytes.len() > LONGEST {

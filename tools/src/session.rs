@@ -116,6 +116,10 @@ pub fn drive(
     if let Some(end) = end {
         collector.record.end = end;
     }
+    match collector.finish() {
+        Ok(lines) => lines.iter().for_each(|line| step.say(line)),
+        Err(error) => step.say(&error.to_string()),
+    }
     // On a full disk the record of the beginning stays, and the caller still has the end.
     let _ = collector.write_record();
 }

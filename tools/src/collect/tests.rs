@@ -4,6 +4,7 @@ use super::*;
 use crate::record::tests::record;
 use millimeter::link::{
     data::SampleHead,
+    files::{FileHead, Kind},
     state::{End as EndState, GuestEnded, Payload, Totals},
 };
 use zerocopy::IntoBytes;
@@ -102,6 +103,43 @@ fn states_become_the_record() {
         ),
         (7, Some(9), 1)
     );
+}
+
+#[test]
+fn a_map_of_linux_is_written_at_the_end_if_the_guest_said_where_its_kernel_lies() {
+    const SYMBOLS: &str = "0000000000100000\t0000000000100040\tkernel\tstartup_continue\n";
+    for said in ["", "\x1Emillimeter: kernel 3ffe0000000\n"] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut linux = record();
+        linux.is_linux = true;
+        let (image, log) = (ImageSymbols::default(), LogReader::new(None));
+        let mut collector =
+            Collector::create(directory.path(), linux, SYMBOLS, image, log).unwrap();
+        for kind in [Kind::Begin, Kind::EndWithMap] {
+            let head = FileHead {
+                kind: kind as u8,
+                ..FileHead::default()
+            };
+            let taken = collector.frame(frame(Channel::Files, head.as_bytes()));
+            assert_eq!(taken.unwrap(), Noted::Data);
+        }
+        // What is said behind the end of the collection run counts as well.
+        let text = frame(Channel::Console, said.as_bytes());
+        collector.frame(text).unwrap();
+        let lines = collector.finish().unwrap();
+        let name = format!("{}000.MAP", collector.record.collections[0]);
+        let map = fs::read_to_string(directory.path().join(&name));
+        if said.is_empty() {
+            assert_eq!(lines.len(), 1);
+            assert!(lines[0].starts_with(&name) && lines[0].contains("where its kernel lies"));
+            assert!(map.is_err());
+            let operator = fs::read_to_string(directory.path().join(OPERATOR)).unwrap();
+            assert_eq!(operator, format!("// {}\n", lines[0]));
+        } else {
+            assert_eq!(lines, [""; 0]);
+            assert!(map.unwrap().contains("000003FFE0000000000003FFE000003F"));
+        }
+    }
 }
 
 #[test]

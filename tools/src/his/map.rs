@@ -1,4 +1,6 @@
-//! The .MAP file of a collection run: the routines of the guest.
+//! The .MAP file of a collection run: the programs of the guest, and their routines.
+
+use std::collections::BTreeMap;
 
 use millimeter::{
     arch::tod::Tod,
@@ -10,8 +12,30 @@ use millimeter::{
 
 use crate::symbols::SymbolTable;
 
-/// The map of these routines, in a run that began then. The guest's routines all count as the nucleus.
-pub fn text(symbols: &SymbolTable, began: Tod) -> String {
+/// What a map says of a guest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contents {
+    /// The name of its system.
+    pub system: &'static str,
+    /// The names of its address spaces by their numbers.
+    pub spaces: BTreeMap<u16, String>,
+    /// Its routines, where it had them. One that has the name of its module is the module as a whole.
+    pub symbols: SymbolTable,
+}
+
+impl From<SymbolTable> for Contents {
+    /// A guest that is one program.
+    fn from(symbols: SymbolTable) -> Self {
+        Self {
+            system: "MMTR",
+            spaces: BTreeMap::new(),
+            symbols,
+        }
+    }
+}
+
+/// The map of a guest, in a run that began then. The guest's routines all count as the nucleus.
+pub fn text(contents: &Contents, began: Tod) -> String {
     let moment = Moment::from_tod(began.0);
     let (hour, minute, second) = moment.time();
     let date = format!("{:02}{:03}", moment.year % 100, moment.day);
@@ -24,19 +48,35 @@ pub fn text(symbols: &SymbolTable, began: Tod) -> String {
         // Writing to a string does not fail.
         let _ = record.write(&mut text);
     };
-    add(&Record::information("SYS", "MMTR"));
+    add(&Record::information("SYS", contents.system));
     add(&Record::information("DATE", &date));
     add(&Record::information("TIME", &time));
-    for symbol in symbols.symbols() {
+    for (space, name) in &contents.spaces {
         add(&Record {
-            kind: Kind::Section,
-            area: 'N',
-            asid_or_type: "",
-            name: &symbol.name,
-            start: Some(symbol.start),
-            end: Some(symbol.end - 1),
-            further: "",
+            kind: Kind::AddressSpace,
+            asid_or_type: &format!("{space:04X}"),
+            ..Record::information("", name)
         });
+    }
+    let symbols = contents.symbols.symbols();
+    for module in symbols.chunk_by(|one, next| one.module == next.module) {
+        let [first, ..] = module else { continue };
+        let mut add = |kind, name, start, end| {
+            add(&Record {
+                kind,
+                area: 'N',
+                asid_or_type: "",
+                name,
+                start: Some(start),
+                end: Some(end - 1),
+                further: "",
+            });
+        };
+        let end = module.last().map_or(first.end, |last| last.end);
+        add(Kind::Module, &first.module, first.start, end);
+        for symbol in module.iter().filter(|symbol| symbol.name != symbol.module) {
+            add(Kind::Section, &symbol.name, symbol.start, symbol.end);
+        }
     }
     text
 }
@@ -46,12 +86,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_routine_is_a_section_with_its_whole_name() {
+    fn every_routine_is_a_section_of_its_module_with_its_whole_name() {
         let symbols = SymbolTable::from_text(
-            "0000000000200000\t0000000000200010\tg\tstart\n0000000000200020\t0000000000200040\tg\ta long name\n",
+            "0000000000200000\t0000000000200010\tg\tstart\n0000000000200020\t0000000000200040\tg\ta long name\n\
+             0000000000300000\t0000000000300010\text4\text4\n",
         )
         .unwrap();
-        let text = text(&symbols, Tod(0));
+        let text = text(&symbols.into(), Tod(0));
         let records: Vec<Record<'_>> = text
             .lines()
             .map(|line| Record::parse(line.as_bytes()).unwrap())
@@ -59,13 +100,31 @@ mod tests {
         assert_eq!((records[1].name, records[2].name), ("00001", "00000000"));
         let found: Vec<_> = records[3..]
             .iter()
-            .map(|record| (record.start, record.end, record.name, record.further))
+            .map(|record| {
+                (
+                    record.kind,
+                    record.start,
+                    record.end,
+                    record.name,
+                    record.further,
+                )
+            })
             .collect();
+        let found_is =
+            |kind, start, end, name, further| (kind, Some(start), Some(end), name, further);
         assert_eq!(
             found,
             [
-                (Some(0x20_0000), Some(0x20_000F), "start", ""),
-                (Some(0x20_0020), Some(0x20_003F), "a long n", "a long name"),
+                found_is(Kind::Module, 0x20_0000, 0x20_003F, "g", ""),
+                found_is(Kind::Section, 0x20_0000, 0x20_000F, "start", ""),
+                found_is(
+                    Kind::Section,
+                    0x20_0020,
+                    0x20_003F,
+                    "a long n",
+                    "a long name"
+                ),
+                found_is(Kind::Module, 0x30_0000, 0x30_000F, "ext4", ""),
             ]
         );
     }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::symbols::SymbolTable;
 
 /// 2026-01-01 00:00:00.
 const NEW_YEAR: u64 = 46_021 * 86_400_000_000 * 4096;
@@ -16,7 +17,7 @@ fn payload(kind: Kind, set: u16, more: u8, bytes: &[u8]) -> Vec<u8> {
 }
 
 fn files(directory: &Path) -> HisFiles {
-    HisFiles::new(directory, SymbolTable::default())
+    HisFiles::new(directory, Some(SymbolTable::default().into()))
 }
 
 #[test]
@@ -76,4 +77,53 @@ fn a_path_that_cannot_be_written_gives_the_run_up_and_says_so_once() {
     assert_eq!(parse(&answer).unwrap().1, Kind::NotWritten);
     assert!(why.contains("file/below") && why.contains("PATH"), "{why}");
     assert_eq!(his.take(&payload(Kind::Smf, 0, 0, b"x")), Taken::Written);
+}
+
+#[test]
+fn a_map_waits_until_the_guest_has_said_where_its_programs_lie() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut his = HisFiles::new(directory.path(), None);
+    his.take(&payload(Kind::Begin, 0, 0, b"."));
+    assert!(!his.awaits_contents());
+    let taken = his.take(&payload(Kind::EndWithMap, 2, 0, b""));
+    assert_eq!(taken, Taken::Written);
+    let map = directory.path().join("SYSHIS20260101.000000.002.MAP");
+    assert!(his.awaits_contents() && !map.exists());
+    let symbols = "0000000000100000\t0000000000100040\tkernel\tdo_it\n";
+    let contents = Contents::from(SymbolTable::from_text(symbols).unwrap());
+    assert_eq!(his.settle_maps(Ok(&contents)), [""; 0]);
+    let text = fs::read_to_string(&map).unwrap();
+    assert!(text.contains("do_it"), "{text}");
+    assert!(!his.awaits_contents());
+    fs::remove_file(&map).unwrap();
+    his.settle_maps(Ok(&contents));
+    assert!(!map.exists(), "it has been written");
+}
+
+#[test]
+fn a_map_that_waits_in_vain_is_not_written_and_one_line_says_why() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut his = HisFiles::new(directory.path(), None);
+    his.take(&payload(Kind::Begin, 0, 0, b"sub"));
+    his.take(&payload(Kind::EndWithMap, 0, 0, b""));
+    let line = "SYSHIS20260101.000000.000.MAP is not written: nobody knows";
+    assert_eq!(his.settle_maps(Err("nobody knows")), [line]);
+    let path = directory.path().join("sub");
+    assert_eq!(fs::read_dir(&path).unwrap().count(), 0);
+    // What cannot be written is named, too.
+    let mut his = HisFiles::new(directory.path(), None);
+    his.take(&payload(Kind::Begin, 0, 0, b"sub"));
+    his.take(&payload(Kind::EndWithMap, 0, 0, b""));
+    fs::create_dir(path.join("SYSHIS20260101.000000.000.MAP")).unwrap();
+    let contents = Contents::from(SymbolTable::default());
+    let lines = his.settle_maps(Ok(&contents));
+    assert!(
+        lines[0].contains("cannot write") && lines[0].contains("000.MAP"),
+        "{lines:?}"
+    );
+    // A run that wants none has none, whatever is known.
+    let mut his = HisFiles::new(directory.path(), None);
+    his.take(&payload(Kind::Begin, 0, 0, b"sub"));
+    his.take(&payload(Kind::End, 0, 0, b""));
+    assert!(!his.awaits_contents());
 }

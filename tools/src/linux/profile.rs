@@ -9,11 +9,12 @@ use std::{borrow::Cow, collections::BTreeMap, ops::Range};
 use millimeter::cpumf::sampling::block::BasicEntry;
 
 use crate::{
+    his::map::Contents,
     linux::{
         names::{BOOT, KERNEL},
         said::{self, Said},
     },
-    profile::names::UNKNOWN,
+    profile::{map::Map, names::UNKNOWN},
     symbols::{Symbol, SymbolTable},
 };
 
@@ -22,6 +23,9 @@ pub const MODULE: &str = "kernel module";
 
 /// What the lines of processes are part of that nobody has named.
 pub const USER: &str = "(user space)";
+
+/// What the map of a collection below Linux calls the system.
+const SYSTEM: &str = "LINUX";
 
 /// What Linux puts into the left half of the program parameter.
 const PROGRAM: u64 = 0x8000_0000;
@@ -88,6 +92,58 @@ impl Programs {
             range.end = range.end.min(next);
         }
         programs
+    }
+
+    /// From the map of a collection below Linux; none of any other.
+    pub fn of_map(map: &Map) -> Option<Self> {
+        let is_system = |(what, name): &(String, String)| what == "SYS" && name == SYSTEM;
+        if !map.information.iter().any(is_system) {
+            return None;
+        }
+        let mut programs = Self {
+            is_placed: true,
+            ..Self::default()
+        };
+        let (mut boot, mut kernel) = (Vec::new(), Vec::new());
+        for symbol in map.tables().flat_map(|(_, table)| table.symbols()) {
+            match &symbol.module[..] {
+                // Between routines the kernel as a whole is found there.
+                BOOT | KERNEL if symbol.name == symbol.module => {}
+                BOOT => boot.push(symbol.clone()),
+                KERNEL => kernel.push(symbol.clone()),
+                name => programs
+                    .modules
+                    .push((symbol.start..symbol.end, name.to_owned())),
+            }
+        }
+        programs.boot = SymbolTable::of(boot);
+        programs.kernel = SymbolTable::of(kernel);
+        let spaces = map.spaces.iter();
+        programs.processes = spaces
+            .map(|(number, name)| (u32::from(*number), name.clone()))
+            .collect();
+        Some(programs)
+    }
+
+    /// What a map says, or why there is none. A process is an address space there, as far as its number goes into
+    /// four digits.
+    pub fn contents(&self) -> Result<Contents, &'static str> {
+        if !self.has_kernel() {
+            return Err("the kernel's routines have no names");
+        }
+        if !self.is_placed {
+            return Err(
+                "the guest did not say where its kernel lies, as it does before it runs a command",
+            );
+        }
+        let processes = self.processes.iter();
+        Ok(Contents {
+            system: SYSTEM,
+            spaces: processes
+                .filter_map(|(pid, name)| Some((u16::try_from(*pid).ok()?, name.clone())))
+                .collect(),
+            symbols: SymbolTable::of(self.placed()),
+        })
     }
 
     /// Where routines of the kernel are missing.
@@ -167,7 +223,8 @@ fn routine(symbol: &Symbol) -> (Cow<'_, str>, Cow<'_, str>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use millimeter::cpumf::sampling::block::BASIC_FORMAT;
+    use crate::{dump::recognise::Encoding, his::map};
+    use millimeter::{arch::tod::Tod, cpumf::sampling::block::BASIC_FORMAT};
     use zerocopy::FromZeros;
 
     /// P of a sample.
@@ -216,9 +273,25 @@ mod tests {
             "(user space), pid 8"
         );
         assert_eq!(line(&programs, PROBLEM, 0x1_0004, 8), "(user space), ");
+        // The map that a collection run leaves of it says the same.
+        let text = map::text(&programs.contents().unwrap(), Tod(0));
+        let map = Map::read(&mut text.as_bytes(), Encoding::Ascii).unwrap();
+        let read = Programs::of_map(&map).unwrap();
+        for (state, address, parameter) in [
+            (0, 0x3FF_E000_0041, pid(7)),
+            (0, 0x1_0004, 0),
+            (0, 0x3FF_8000_0FFF, 0),
+            (0, 0x3FF_8000_1000, 0),
+            (0, 0x3FF_8000_1900, 0),
+            (PROBLEM, 0x3FF_E000_0041, pid(7)),
+            (PROBLEM, 0x1_0004, pid(8)),
+        ] {
+            let expected = line(&programs, state, address, parameter);
+            assert_eq!(line(&read, state, address, parameter), expected);
+        }
         // A guest that has not said so much: the kernel is where its image says.
         let programs = Programs::new(&symbols, "");
-        assert!(!programs.is_placed);
+        assert!(!programs.is_placed && programs.contents().is_err());
         assert_eq!(line(&programs, 0, 0x10_0041, 0), "do_it, kernel");
     }
 }

@@ -20,6 +20,7 @@ use millimeter::{
 use crate::{
     collect::{COUNTERS, sdb_cpus, sdb_name},
     counters::{self, CounterValues},
+    linux::profile::Programs,
     record::{FILE, Record},
 };
 
@@ -110,7 +111,7 @@ impl Profile {
             };
         }
         if let Some(found) = collection::find(path)? {
-            return collection::open(&found);
+            return collection::open(&found).map(Self::with_its_programs);
         }
         // The error of a run names what is missing; a collection is the other remedy.
         Self::of_run(path).with_context(|| {
@@ -164,6 +165,22 @@ impl Profile {
             files: collection.files,
             ..self
         })
+    }
+
+    /// A collection whose map is one of Linux names its samples as a run does.
+    fn with_its_programs(self) -> Self {
+        let programs = match &self.names {
+            Names::Map(map) => Programs::of_map(map),
+            Names::Routines(_) | Names::Linux(_) => None,
+        };
+        match programs {
+            Some(programs) => Self {
+                is_linux: true,
+                names: Names::Linux(programs),
+                ..self
+            },
+            None => self,
+        }
     }
 
     /// The CPUs that have files of blocks, in ascending order.
