@@ -401,18 +401,45 @@ proptest! {
 
     #[test]
     fn a_shadow_holds_only_what_a_tlb_might(steps in prop::collection::vec((step(), 0..CPUS), 1..120)) {
-        let mut test = Test::new();
-        for (step, other) in steps {
-            test.take(step);
-            // Not every CPU takes notice at once.
-            test.settle(other);
-            test.check(other);
-        }
-        for cpu in 0..CPUS {
-            test.settle(cpu);
-            test.check(cpu);
-        }
+        hold_only_what_a_tlb_might(&steps);
     }
+}
+
+/// Takes the steps; behind each the CPU that it is with, and behind all every CPU, is held against the model.
+fn hold_only_what_a_tlb_might(steps: &[(Step, usize)]) {
+    let mut test = Test::new();
+    for &(step, other) in steps {
+        test.take(step);
+        // Not every CPU takes notice at once.
+        test.settle(other);
+        test.check(other);
+    }
+    for cpu in 0..CPUS {
+        test.settle(cpu);
+        test.check(cpu);
+    }
+}
+
+#[test]
+fn idte_of_a_segment_that_nobody_accessed_leaves_only_what_a_tlb_might_hold() {
+    hold_only_what_a_tlb_might(&[
+        (Step::Access(here(0, 0, 0), Access::Fetch), 0),
+        (Step::InvalidateSegment(0, 0, 1), 0),
+    ]);
+}
+
+#[test]
+fn spaces_that_are_filled_behind_idte_of_a_segment_hold_only_what_a_tlb_might() {
+    let second_segment = Place {
+        at: Virtual(SEGMENT + 3 * PAGE),
+        ..here(0, 9, 0)
+    };
+    hold_only_what_a_tlb_might(&[
+        (Step::Access(here(1, 2, 3), Access::Fetch), 0),
+        (Step::InvalidateSegment(0, 0, 0), 0),
+        (Step::Access(second_segment, Access::Execute), 0),
+        (Step::Access(here(0, 0, 0), Access::Fetch), 0),
+    ]);
 }
 
 const fn here(cpu: usize, space: u64, page: u64) -> Place {
