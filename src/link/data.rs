@@ -76,6 +76,35 @@ pub struct CounterHead {
     pub authorized: U16,
 }
 
+/// A counter payload: the counters of a set that is authorized.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counters<'v> {
+    head: CounterHead,
+    values: &'v [U64],
+}
+
+impl<'v> Counters<'v> {
+    /// The counters of a set of a CPU or a coprocessor group from number `first` on; at most [`MOST_COUNTERS`].
+    #[must_use]
+    pub fn new(level: Level, whose: u16, set: u16, first: u16, values: &'v [U64]) -> Self {
+        let head = CounterHead {
+            cpu: whose.into(),
+            level: (level as u16).into(),
+            set: set.into(),
+            first: first.into(),
+            count: (values.len() as u16).into(),
+            authorized: 1.into(),
+        };
+        Self { head, values }
+    }
+
+    /// The pieces of the payload, as [`super::frame::encode`] takes them.
+    #[must_use]
+    pub fn pieces(&self) -> [&[u8]; 2] {
+        [self.head.as_bytes(), self.values.as_bytes()]
+    }
+}
+
 const _: () = assert!(size_of::<SampleHead>() == 8);
 const _: () = assert!(size_of::<CounterHead>() == 12);
 
@@ -171,18 +200,15 @@ mod tests {
 
     #[test]
     fn counters_are_as_many_as_the_heading_says() {
-        let head = CounterHead {
-            cpu: 1.into(),
-            level: 2.into(),
-            set: 2.into(),
-            first: 32.into(),
-            count: 2.into(),
-            authorized: 1.into(),
-        };
-        let mut payload = head.as_bytes().to_vec();
-        payload.extend(7u64.to_be_bytes());
-        assert_eq!(parse_counters(&payload), Err(DataError::Length(20, 28)));
-        payload.extend(8u64.to_be_bytes());
+        let two = [7.into(), 8.into()];
+        let mut payload = Counters::new(Level::Guest, 1, 2, 32, &two)
+            .pieces()
+            .concat();
+        assert_eq!(payload[..12], [0, 1, 0, 2, 0, 2, 0, 32, 0, 2, 0, 1]);
+        assert_eq!(
+            parse_counters(&payload[..20]),
+            Err(DataError::Length(20, 28))
+        );
         let (parsed, values) = parse_counters(&payload).unwrap();
         assert_eq!(
             (parsed.first.get(), values),

@@ -3,7 +3,7 @@
 //! Output is gathered and written in few service calls; [`flush`] is called before the firmware
 //! waits or ends, so nothing that was said stays unsaid.
 
-use crate::link::data::{CounterHead, SampleHead};
+use crate::link::data::{Counters, SampleHead};
 use crate::link::frame::{self, Channel};
 use crate::link::state::Payload;
 use crate::machine::sclp::{self, ConsoleKind, LARGEST_WRITE};
@@ -132,8 +132,8 @@ pub fn sample_data(head: &SampleHead, block: &[u8]) {
 }
 
 /// Sends counters.
-pub fn counters(head: &CounterHead, values: &[u8]) {
-    send(Channel::Counters, &[head.as_bytes(), values]);
+pub fn counters(counters: &Counters<'_>) {
+    send(Channel::Counters, &counters.pieces());
 }
 
 /// The operator's text, as a formatter writes it: gathered line by line into frames.

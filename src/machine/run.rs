@@ -7,14 +7,13 @@ use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
 use crate::guest::delivery::MOST_IN_A_ROW;
 use crate::guest::machine_level;
 use crate::guest::vcpu::{CpuState, Vcpu};
-use crate::link::data::{COPROCESSOR_GROUP, CounterHead, Level, MOST_COUNTERS};
+use crate::link::data::{COPROCESSOR_GROUP, Counters, Level, MOST_COUNTERS};
 use crate::link::state::{End, GuestEnded, Reason, SUCCESS_ADDRESS, Totals, Traps};
 use crate::machine::cpu::Cpu;
 use crate::machine::failure::{self, WaitState};
 use crate::machine::ipl::Machine;
 use crate::machine::{console, his, instruction, integrity};
 use core::sync::atomic::Ordering;
-use zerocopy::IntoBytes;
 use zerocopy::byteorder::big_endian::U64;
 
 /// The counters of one set.
@@ -279,14 +278,6 @@ fn send_set(level: Level, whose: u16, set: u16, first: u16, values: &Values) {
     if values.is_empty() {
         return;
     }
-    let head = CounterHead {
-        cpu: whose.into(),
-        level: (level as u16).into(),
-        set: set.into(),
-        first: first.into(),
-        count: (values.len() as u16).into(),
-        // What is enabled is authorized.
-        authorized: 1.into(),
-    };
-    console::counters(&head, values.as_bytes());
+    // What is enabled is authorized.
+    console::counters(&Counters::new(level, whose, set, first, values));
 }

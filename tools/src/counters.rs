@@ -139,21 +139,14 @@ fn payload_length(bytes: &[u8]) -> Option<usize> {
 pub(crate) mod tests {
     use super::*;
     use millimeter::cpumf::model::{Z10, Z15};
+    use millimeter::link::data::Counters;
     use proptest::prelude::*;
-    use zerocopy::IntoBytes;
 
     pub(crate) fn payload(cpu: u16, level: Level, set: u16, first: u16, values: &[u64]) -> Vec<u8> {
-        let head = CounterHead {
-            cpu: cpu.into(),
-            level: (level as u16).into(),
-            set: set.into(),
-            first: first.into(),
-            count: (values.len() as u16).into(),
-            authorized: 1.into(),
-        };
-        let mut bytes = head.as_bytes().to_vec();
-        bytes.extend(values.iter().flat_map(|value| value.to_be_bytes()));
-        bytes
+        let values: Vec<_> = values.iter().map(|&value| value.into()).collect();
+        Counters::new(level, cpu, set, first, &values)
+            .pieces()
+            .concat()
     }
 
     #[test]

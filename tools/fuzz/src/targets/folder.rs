@@ -1,8 +1,7 @@
 //! The files of a run's folder that a report reads.
 
 use measure::{counters, record::Record, symbols::SymbolTable};
-use millimeter::link::data::{CounterHead, Level};
-use zerocopy::IntoBytes;
+use millimeter::link::data::{Counters, Level};
 
 use super::{about, shape};
 use crate::Target;
@@ -70,21 +69,14 @@ pub const ALL: &[Target] = &[
 fn counter_sets() -> Vec<u8> {
     let mut bytes = Vec::new();
     for (cpu, level, set, first, values) in [
-        (0_u16, Level::Machine, 1_u16, 0_u16, &[5, 6, 0, 0, 0, 0][..]),
+        (0, Level::Machine, 1, 0, &[5_u64, 6, 0, 0, 0, 0][..]),
         (0, Level::Machine, 2, 32, &[7, 8]),
         (1, Level::Guest, 0, 128, &[u64::MAX]),
         (1, Level::Guest, 16, 0, &[]),
     ] {
-        let head = CounterHead {
-            cpu: cpu.into(),
-            level: (level as u16).into(),
-            set: set.into(),
-            first: first.into(),
-            count: (values.len() as u16).into(),
-            authorized: 1.into(),
-        };
-        bytes.extend_from_slice(head.as_bytes());
-        bytes.extend(values.iter().flat_map(|value: &u64| value.to_be_bytes()));
+        let values: Vec<_> = values.iter().map(|&value| value.into()).collect();
+        let counters = Counters::new(level, cpu, set, first, &values);
+        bytes.extend(counters.pieces().concat());
     }
     bytes
 }
