@@ -74,9 +74,27 @@ pub const fn units(nanoseconds: u64) -> u64 {
     (nanoseconds << 9) / 125
 }
 
+/// What [`units`] undoes: the nanoseconds that a clock shows by so many units. A clock that began at a multiple of 512
+/// units, which are 125 nanoseconds, is as exact.
+#[must_use]
+#[inline]
+pub const fn clock_nanoseconds(clock: u64) -> u64 {
+    (clock >> 9) * 125 + ((clock & 511) * 125).div_ceil(512)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_clock_tells_its_nanoseconds_wherever_it_began() {
+        for began in [0, 512, UNIX_EPOCH, 1 << 62] {
+            for ns in (0..10_000).chain([1 << 40, (1 << 40) + 1, 999_999_999_999]) {
+                let clock = clock_nanoseconds(began + units(ns));
+                assert_eq!(clock - clock_nanoseconds(began), ns, "{began:X} {ns}");
+            }
+        }
+    }
 
     #[test]
     fn the_span_between_two_readings_is_exact_whatever_their_phase() {

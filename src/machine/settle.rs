@@ -7,6 +7,7 @@
 //! differ, rarely, by a nanosecond, and soon in everything. Behind a wait that the clock comparator ended
 //! the firmware goes on at a time that it can tell beforehand.
 
+use crate::arch::tod::clock_nanoseconds;
 use crate::machine::instruction;
 use core::arch::{asm, global_asm};
 
@@ -26,17 +27,14 @@ global_asm!(
     "br %r14",
 );
 
-/// A clock in nanoseconds. It is exact: QEMU makes 512 units of 125 nanoseconds and leaves out what is no
-/// whole unit, and the clock at which its virtual clock is zero is a multiple of 512.
-const fn nanoseconds(clock: u64) -> u64 {
-    (clock >> 9) * 125 + ((clock & 511) * 125 + 511 >> 9)
-}
-
 /// Goes on at a time that depends only on the clock comparator and on when the wait began; gives the
 /// clock then. `to` is the clock as the wait had ended.
 pub fn settle(from: u64, to: u64) -> u64 {
-    let due = nanoseconds(instruction::stckc()).max(nanoseconds(from));
-    let rest = (due + BEHIND).saturating_sub(nanoseconds(to)).min(SLED);
+    // The clock at which QEMU's virtual clock is zero is a multiple of 512.
+    let due = clock_nanoseconds(instruction::stckc()).max(clock_nanoseconds(from));
+    let rest = (due + BEHIND)
+        .saturating_sub(clock_nanoseconds(to))
+        .min(SLED);
     // SAFETY: the sled's instructions do nothing, each is two bytes, and there are as many as `rest` at most.
     unsafe {
         asm!(
