@@ -51,6 +51,15 @@ struct Places {
 }
 
 impl<'a> Records<'a> {
+    const fn new(envelope: &'a Envelope, data: Data<'a>, sets: &'a [CounterValues<'a>]) -> Self {
+        Self {
+            envelope,
+            data,
+            sets,
+            begun: false,
+        }
+    }
+
     /// Records of subtype 1.
     #[must_use]
     pub const fn deltas(
@@ -58,13 +67,7 @@ impl<'a> Records<'a> {
         data: &'a Deltas,
         sets: &'a [CounterValues<'a>],
     ) -> Self {
-        let data = Data::Deltas(data);
-        Self {
-            envelope,
-            data,
-            sets,
-            begun: false,
-        }
+        Self::new(envelope, Data::Deltas(data), sets)
     }
 
     /// Records of subtype 2. It has no place for the z/OS and the MT-diagnostic counter set.
@@ -74,13 +77,7 @@ impl<'a> Records<'a> {
         data: &'a Absolutes,
         sets: &'a [CounterValues<'a>],
     ) -> Self {
-        let data = Data::Absolutes(data);
-        Self {
-            envelope,
-            data,
-            sets,
-            begun: false,
-        }
+        Self::new(envelope, Data::Absolutes(data), sets)
     }
 
     /// Writes the next record to the beginning of `out` and returns its length; none when all sets have
