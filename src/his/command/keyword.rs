@@ -54,11 +54,10 @@ const SPELLINGS: [(&str, Keyword); 23] = [
     ("REFRESH", K::Refresh),
 ];
 
-/// What BEGIN takes.
+/// What BEGIN takes: first what its parameter file may hold as well.
 pub const OF_BEGIN: &[Keyword] = &[
     K::Title,
     K::Path,
-    K::DdName,
     K::CtrOnly,
     K::CtrSet,
     K::Cnt,
@@ -74,34 +73,23 @@ pub const OF_BEGIN: &[Keyword] = &[
     K::Map,
     K::MapAsid,
     K::MapJob,
+    K::DdName,
 ];
 
-/// What SERVICE takes.
+/// What SERVICE takes: first what its parameter file may hold as well.
 pub const OF_SERVICE: &[Keyword] = &[K::SampType, K::SampFreq, K::BufCnt, K::DdName, K::Refresh];
 
 /// What a parameter file of SERVICE may hold.
-pub const OF_SERVICE_FILE: &[Keyword] = &[K::SampType, K::SampFreq, K::BufCnt];
+pub const OF_SERVICE_FILE: &[Keyword] = match OF_SERVICE {
+    [of_file @ .., K::DdName, K::Refresh] => of_file,
+    _ => panic!("DDNAME and REFRESH are the last ones"),
+};
 
 /// What a parameter file of BEGIN may hold: all that BEGIN takes, but no other file.
-pub const OF_BEGIN_FILE: &[Keyword] = &[
-    K::Title,
-    K::Path,
-    K::CtrOnly,
-    K::CtrSet,
-    K::Cnt,
-    K::CntIntval,
-    K::CntFile,
-    K::Smp,
-    K::SampType,
-    K::SampFreq,
-    K::BufCnt,
-    K::Duration,
-    K::DataLoss,
-    K::StateChange,
-    K::Map,
-    K::MapAsid,
-    K::MapJob,
-];
+pub const OF_BEGIN_FILE: &[Keyword] = match OF_BEGIN {
+    [of_file @ .., K::DdName] => of_file,
+    _ => panic!("DDNAME is the last one"),
+};
 
 impl Keyword {
     /// The keyword that is spelled so, in whatever case.
