@@ -27,7 +27,8 @@ pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Res
     Ok(samples.found())
 }
 
-/// Program and routine with a semicolon between them, which no name may have.
+/// Program and routine with a semicolon between them, which no name may have, nor may the routine end in what
+/// looks like a number behind a blank: it would be read as the samples of another run, to be compared with.
 fn stack(line: &Line<'_>) -> String {
     let plain = |name: &str| -> String {
         let allowed = |character: char| match character {
@@ -37,8 +38,16 @@ fn stack(line: &Line<'_>) -> String {
         };
         name.chars().map(allowed).collect()
     };
+    let mut routine = plain(&line.symbol);
+    let number = |word: &str| word.chars().all(|c| c.is_ascii_digit() || c == '.');
+    if let Some(blank) = routine.rfind(char::is_whitespace) {
+        let width = routine[blank..].chars().next().map_or(1, char::len_utf8);
+        if number(&routine[blank + width..]) {
+            routine.replace_range(blank..blank + width, "_");
+        }
+    }
     match &line.module[..] {
-        "" => plain(&line.symbol),
-        module => format!("{};{}", plain(module), plain(&line.symbol)),
+        "" => routine,
+        module => format!("{};{routine}", plain(module)),
     }
 }

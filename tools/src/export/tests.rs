@@ -15,6 +15,8 @@ use serde_json::Value;
 use super::*;
 use crate::{profile::tests::collection, report};
 
+mod readers;
+
 fn text(directory: &Path, to: To) -> String {
     let profile = Profile::open(directory).unwrap();
     let mut out = Vec::new();
