@@ -18,6 +18,8 @@ use super::{
 };
 use crate::{progress::Progress, samples::tests::block};
 
+mod golden;
+
 #[test]
 fn smf_records_are_shown_field_by_field_with_the_names_of_their_counters() {
     let (text, error) = dump(&[smf_record(1), other_record()].concat(), Form::Text);
