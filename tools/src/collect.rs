@@ -1,12 +1,11 @@
 //! The raw files of a run, written as the data arrives.
 //!
 //! Nothing is held back: whatever happens to the tool, the machine or the disk, everything that
-//! arrived before is in the directory and can be reported.
+//! arrived before is in the directory and can be reported. No file ends in the middle of what arrived together.
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
-    io::{self, Write},
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -25,6 +24,7 @@ use crate::{
     profile::Names,
     record::{End, GuestEnd, Record, StartedRecord, TotalsRecord, TrapsRecord},
     symbols::SymbolTable,
+    whole::Whole,
 };
 
 /// Text before the link was open.
@@ -118,20 +118,20 @@ pub struct WriteError {
 /// A file of the directory.
 struct Output {
     path: PathBuf,
-    file: File,
+    file: Whole,
 }
 
 impl Output {
     fn create(directory: &Path, name: &str) -> Result<Self, WriteError> {
         let path = directory.join(name);
-        match File::create(&path) {
+        match Whole::create(&path) {
             Ok(file) => Ok(Self { path, file }),
             Err(source) => Err(WriteError { path, source }),
         }
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
-        self.file.write_all(bytes).map_err(|source| WriteError {
+        self.file.append(bytes).map_err(|source| WriteError {
             path: self.path.clone(),
             source,
         })
@@ -298,7 +298,8 @@ impl<'t> Collector<'t> {
                     Noted::Data
                 }
                 Taken::NotWritten { answer, why } => {
-                    self.operator.write(format!("// {why}\n").as_bytes())?;
+                    // On a full disk there may be no room for this either, and the run can still go on.
+                    let _ = self.operator.write(format!("// {why}\n").as_bytes());
                     Noted::NotWritten { answer, why }
                 }
             }),

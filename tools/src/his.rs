@@ -1,14 +1,14 @@
 //! The files of HIS's collection runs: what the machine writes, under the names that HIS gives them.
 //!
 //! A record arrives in pieces if it is long, and is appended when it is whole. When a file cannot be written
-//! the run is given up, the machine is told, and what was written before stays as it is.
+//! the run is given up, the machine is told, and what was written before stays as it is, up to the last whole
+//! block or record.
 //!
 //! The map of a guest that is Linux waits: where its programs lie the guest itself says, the last of it at its end.
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
-    fs::{self, File},
-    io::{self, Write},
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -19,6 +19,7 @@ use millimeter::{
 };
 use zerocopy::IntoBytes;
 
+use crate::whole::Whole;
 use map::Contents;
 
 pub mod map;
@@ -39,7 +40,7 @@ pub struct HisFiles {
 #[derive(Debug, Default)]
 struct Run {
     directory: PathBuf,
-    files: BTreeMap<String, File>,
+    files: BTreeMap<String, Whole>,
     /// The pieces of a record so far.
     begun: Vec<u8>,
     /// The number of the set of files whose map waits.
@@ -210,12 +211,12 @@ impl Run {
         let path = self.directory.join(&name);
         let file = match self.files.entry(name) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(vacant) => match File::create(&path) {
+            Entry::Vacant(vacant) => match Whole::create(&path) {
                 Ok(file) => vacant.insert(file),
                 Err(error) => return Err((path, error)),
             },
         };
-        file.write_all(bytes).map_err(|error| (path, error))
+        file.append(bytes).map_err(|error| (path, error))
     }
 }
 

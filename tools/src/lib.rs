@@ -61,3 +61,4 @@ pub mod symbols;
 pub mod table;
 pub mod terminal;
 pub mod toolchain;
+pub mod whole;

@@ -127,3 +127,49 @@ fn a_map_that_waits_in_vain_is_not_written_and_one_line_says_why() {
     his.take(&payload(Kind::End, 0, 0, b""));
     assert!(!his.awaits_contents());
 }
+
+#[test]
+fn a_disk_that_becomes_full_ends_the_run_with_a_message_and_keeps_the_files_before() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| {
+        directory
+            .path()
+            .join(format!("SYSHIS20260101.000000.{name}"))
+    };
+    std::os::unix::fs::symlink("/dev/full", path("001.SMP.03")).unwrap();
+    let mut his = files(directory.path());
+    let begun = his.take(&payload(Kind::Begin, 0, 0, b"."));
+    assert!(matches!(begun, Taken::Begun(_)));
+    let block = crate::samples::tests::block(&[(0x20_0000, 0), (0x20_0004, 0)], 0);
+    for _ in 0..2 {
+        let taken = his.take(&payload(Kind::Samples, 0, 0, &block));
+        assert_eq!(taken, Taken::Written);
+    }
+    // Half of a record arrives before the disk is full, and half of it after.
+    assert_eq!(his.take(&payload(Kind::Smf, 0, 1, b"one ")), Taken::Written);
+    assert_eq!(his.take(&payload(Kind::Smf, 0, 0, b"half")), Taken::Written);
+    assert_eq!(his.take(&payload(Kind::Smf, 0, 1, b"two ")), Taken::Written);
+    let taken = his.take(&payload(Kind::Samples, 1, 0, &block));
+    let Taken::NotWritten { answer, why } = taken else {
+        panic!("{taken:?}");
+    };
+    let (head, kind, _) = parse(&answer).unwrap();
+    assert_eq!((kind, head.run.get()), (Kind::NotWritten, NEW_YEAR));
+    for words in ["SYSHIS20260101.000000.001.SMP.03: No space left", "PATH"] {
+        assert!(why.contains(words), "{words}: {why}");
+    }
+    for (kind, bytes) in [
+        (Kind::Smf, &b"half"[..]),
+        (Kind::Samples, &block),
+        (Kind::EndWithMap, b""),
+    ] {
+        assert_eq!(his.take(&payload(kind, 0, 0, bytes)), Taken::Written);
+    }
+    assert_eq!(fs::read(path("000.SMF")).unwrap(), b"one half");
+    assert!(!path("000.MAP").exists());
+    let mut out = Vec::new();
+    let (form, progress) = (crate::dump::Form::Csv, crate::progress::Progress::Silent);
+    crate::dump::dump(&path("000.SMP.03"), form, progress, &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert_eq!(text.matches("primary ASN").count(), 4);
+}
