@@ -91,7 +91,11 @@ pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Res
                 }
             };
             let time = at(sample.tod.max(start));
-            processed.add_sample(thread, time, stack, CpuDelta::from_nanos(interval), 1);
+            let busy = match sample.pace.nanoseconds() {
+                0 => interval,
+                nanoseconds => nanoseconds,
+            };
+            processed.add_sample(thread, time, stack, CpuDelta::from_nanos(busy), 1);
         }
         found.add(&samples.found());
     }

@@ -285,7 +285,7 @@ impl<'p, 'f> Records<'p, 'f> {
             u64::from(owner.number) << 32 | u64::from(owner.number),
             time,
             sample.cpu.into(),
-            profile.pace.interval.max(1),
+            sample.pace.interval.max(1),
         ];
         for (place, field) in body.chunks_exact_mut(8).zip(fields) {
             place.copy_from_slice(&field.to_le_bytes());

@@ -172,7 +172,24 @@ impl Strings {
 struct Place<'n> {
     line: Line<'n>,
     address: u64,
-    by_cpu: HashMap<u16, u64>,
+    by_cpu: HashMap<u16, Sum>,
+}
+
+/// Samples, and what they are worth together.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    samples: u64,
+    nanoseconds: u64,
+    cycles: u64,
+}
+
+/// What samples stand for.
+#[derive(Clone, Copy)]
+struct Worth {
+    kind: ValueType,
+    /// That of one sample of the first set of files.
+    period: u64,
+    of: fn(&Sum) -> u64,
 }
 
 /// Writes the profile.
@@ -193,7 +210,10 @@ pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Res
                 address,
                 by_cpu: HashMap::new(),
             });
-        *place.by_cpu.entry(sample.cpu).or_default() += 1;
+        let sum = place.by_cpu.entry(sample.cpu).or_default();
+        sum.samples += 1;
+        sum.nanoseconds = sum.nanoseconds.saturating_add(sample.pace.nanoseconds());
+        sum.cycles = sum.cycles.saturating_add(sample.pace.interval);
     }
     let mut places: Vec<Place<'_>> = places.into_values().collect();
     places.sort_by(|one, other| (one.address, &one.line).cmp(&(other.address, &other.line)));
@@ -219,21 +239,21 @@ fn message(profile: &Profile, places: &[Place<'_>], first: u64, last: u64) -> Pr
     let samples = value("samples", "count");
     let time = value("cpu", "nanoseconds");
     let cycles = value("cycles", "count");
-    // A sample stands for so much.
+    let worth = |kind, period, of| Some(Worth { kind, period, of });
     let worth = match (profile.pace.nanoseconds(), profile.pace.interval) {
         (0, 0) => None,
-        (0, interval) => Some((cycles, interval)),
-        (nanoseconds, _) => Some((time, nanoseconds)),
+        (0, interval) => worth(cycles, interval, |sum: &Sum| sum.cycles),
+        (nanoseconds, _) => worth(time, nanoseconds, |sum: &Sum| sum.nanoseconds),
     };
-    let worth = worth.map(|(kind, worth)| (kind, i64::try_from(worth).unwrap_or(i64::MAX)));
+    let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     let mut whole = ProfileMessage {
         sample_type: std::iter::once(samples)
-            .chain(worth.map(|(kind, _)| kind))
+            .chain(worth.map(|worth| worth.kind))
             .collect(),
         time_nanos: nanoseconds(first.saturating_sub(UNIX_EPOCH)),
         duration_nanos: nanoseconds(last - first),
-        period_type: worth.map(|(kind, _)| kind),
-        period: worth.map_or(0, |(_, worth)| worth),
+        period_type: worth.map(|worth| worth.kind),
+        period: worth.map_or(0, |worth| signed(worth.period)),
         comment: vec![strings.place(&profile.title)],
         ..ProfileMessage::default()
     };
@@ -278,23 +298,20 @@ fn message(profile: &Profile, places: &[Place<'_>], first: u64, last: u64) -> Pr
             address: place.address,
             line: vec![LineMessage { function_id }],
         });
-        let mut by_cpu: Vec<(u16, u64)> = place.by_cpu.iter().map(|(c, n)| (*c, *n)).collect();
-        by_cpu.sort_unstable();
-        whole
-            .sample
-            .extend(by_cpu.into_iter().map(|(number, count)| {
-                let count = i64::try_from(count).unwrap_or(i64::MAX);
-                SampleMessage {
-                    location_id: vec![id],
-                    value: std::iter::once(count)
-                        .chain(worth.map(|(_, worth)| count.saturating_mul(worth)))
-                        .collect(),
-                    label: vec![Label {
-                        key: cpu,
-                        num: number.into(),
-                    }],
-                }
-            }));
+        let mut by_cpu: Vec<(&u16, &Sum)> = place.by_cpu.iter().collect();
+        by_cpu.sort_unstable_by_key(|(number, _)| **number);
+        let samples = by_cpu.into_iter().map(|(number, sum)| SampleMessage {
+            location_id: vec![id],
+            value: std::iter::once(sum.samples)
+                .chain(worth.map(|worth| (worth.of)(sum)))
+                .map(signed)
+                .collect(),
+            label: vec![Label {
+                key: cpu,
+                num: i64::from(*number),
+            }],
+        });
+        whole.sample.extend(samples);
     }
     whole.string_table = strings.table;
     whole

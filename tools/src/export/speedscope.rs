@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use serde_json::json;
 
 use super::Ticker;
-use crate::profile::{Line, Profile, blocks::Found};
+use crate::profile::{Line, Profile, Sample, blocks::Found};
 
 /// Where the format is described.
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
@@ -48,18 +48,26 @@ impl<'n> Frames<'n> {
 /// Writes the profile of each CPU.
 pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Result<Found> {
     let mut frames = Frames::default();
-    let mut counts: HashMap<u16, u64> = HashMap::new();
+    // What the samples of each CPU are worth together.
+    let mut sums: HashMap<u16, u64> = HashMap::new();
     let mut samples = profile.samples();
+    // Where the clock is not known, samples are counted.
+    let is_timed = profile.pace.nanoseconds() > 0;
+    let weight = |sample: &Sample| {
+        if is_timed {
+            sample.pace.nanoseconds()
+        } else {
+            1
+        }
+    };
     for sample in samples.by_ref() {
         let sample = sample?;
         ticker.tick();
-        *counts.entry(sample.cpu).or_default() += 1;
+        let sum = sums.entry(sample.cpu).or_default();
+        *sum = sum.saturating_add(weight(&sample));
         frames.add(profile.names.line(&sample.entry));
     }
-    let (unit, weight) = match profile.pace.nanoseconds() {
-        0 => ("none", 1),
-        nanoseconds => ("nanoseconds", nanoseconds),
-    };
+    let unit = if is_timed { "nanoseconds" } else { "none" };
     let mut put = |text: &str| {
         out.write_all(text.as_bytes())
             .context("cannot write the samples")
@@ -72,29 +80,37 @@ pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Res
     ))?;
     let mut is_first = true;
     for cpu in profile.cpus() {
-        let count = counts.get(&cpu).copied().unwrap_or_default();
+        let end = sums.get(&cpu).copied().unwrap_or_default();
         let comma = if is_first { "" } else { "," };
         is_first = false;
-        let end = count.saturating_mul(weight);
         put(&format!(
             "{comma}\n{{\"type\":\"sampled\",\"name\":\"CPU {cpu}\",\"unit\":\"{unit}\",\"startValue\":0,\
              \"endValue\":{end},\"samples\":["
         ))?;
         let mut comma = "";
+        let mut weights = Vec::new();
         for sample in profile.samples_of(cpu) {
-            let line = profile.names.line(&sample?.entry);
+            let sample = sample?;
+            let weight = weight(&sample);
+            match weights.last_mut() {
+                Some((last, count)) if *last == weight => *count += 1,
+                _ => weights.push((weight, 1_u64)),
+            }
+            let line = profile.names.line(&sample.entry);
             let stack = frames.stacks.get(&line).map_or("[]", String::as_str);
             put(comma)?;
             put(stack)?;
             comma = ",";
         }
         put("],\"weights\":[")?;
-        let weight = weight.to_string();
         let mut comma = "";
-        for _ in 0..count {
-            put(comma)?;
-            put(&weight)?;
-            comma = ",";
+        for (weight, count) in weights {
+            let weight = weight.to_string();
+            for _ in 0..count {
+                put(comma)?;
+                put(&weight)?;
+                comma = ",";
+            }
         }
         put("]}")?;
     }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     options::Storage,
-    profile::{Profile, blocks::Found},
+    profile::{Pace, Profile, blocks::Found},
     record::Record,
     table::grouped,
 };
@@ -152,11 +152,25 @@ fn facts(profile: &Profile, found: &Found) -> Vec<Fact> {
     );
     fact(
         "sampling interval",
-        match (profile.pace.interval, profile.pace.nanoseconds()) {
-            (0, _) if profile.record.is_some() => "no sampling".to_owned(),
-            (0, _) => String::new(),
-            (cycles, 0) => format!("{} cycles", grouped(cycles)),
-            (cycles, time) => format!("{} cycles ({} µs)", grouped(cycles), time as f64 / 1000.0),
+        match &profile.intervals()[..] {
+            [] if profile.record.is_some() => "no sampling".to_owned(),
+            intervals => {
+                let each = intervals.iter().map(|interval| {
+                    let pace = Pace {
+                        interval: *interval,
+                        ..profile.pace
+                    };
+                    match pace.nanoseconds() {
+                        0 => format!("{} cycles", grouped(*interval)),
+                        time => format!(
+                            "{} cycles ({} µs)",
+                            grouped(*interval),
+                            time as f64 / 1000.0
+                        ),
+                    }
+                });
+                each.collect::<Vec<_>>().join(", then ")
+            }
         },
     );
     fact(

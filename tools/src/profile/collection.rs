@@ -13,17 +13,14 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use millimeter::record::cnt::{Line, Parser};
 
-use super::{BlockFile, Names, Pace, Profile, map::Map};
-use crate::{
-    counters::CounterValues,
-    dump::{
-        lines::Lines,
-        recognise::{self, Encoding, Kind},
-    },
+use super::{
+    BlockFile, Names, Pace, Profile,
+    counts::{self, Counts},
+    intervals,
+    map::Map,
 };
-use millimeter::link::data::Level;
+use crate::dump::recognise::{self, Kind};
 
 /// What the name of every file begins with.
 const BEGIN: &str = "SYSHIS";
@@ -139,9 +136,9 @@ pub fn open(collection: &Collection) -> Result<Profile> {
     let mut files = Vec::new();
     let mut map = Map::default();
     let mut has_map = false;
-    let mut counts = Counts::default();
+    let mut counts: BTreeMap<u16, Counts> = BTreeMap::new();
     let mut doubts = Vec::new();
-    for (_, what, path) in &collection.files {
+    for (set, what, path) in &collection.files {
         let Some((mut file, kind)) = recognised(path)? else {
             if *what != What::Map {
                 continue;
@@ -155,13 +152,16 @@ pub fn open(collection: &Collection) -> Result<Profile> {
                 cpu,
                 path: path.clone(),
                 block,
+                set: *set,
+                pace: Pace::default(),
             }),
             (What::Map, Kind::Map(encoding)) => {
                 map = Map::read(&mut file, encoding).with_context(name)?;
                 has_map = true;
             }
             (What::Counters, Kind::Counters(encoding)) => {
-                counts.read(&mut file, encoding).with_context(name)?;
+                let set = counts.entry(*set).or_default();
+                set.read(&mut file, encoding).with_context(name)?;
             }
             _ => bail!(
                 "{} is not what its name says; `measure dump` shows what it is",
@@ -177,7 +177,8 @@ pub fn open(collection: &Collection) -> Result<Profile> {
             collection.prefix
         ));
     }
-    if counts.counter_loss {
+    let (pace, derived) = intervals::put(&mut files, &counts)?;
+    if counts.values().any(|set| set.counter_loss) {
         doubts.push("a measurement alert said that counter data were lost".to_owned());
     }
     Ok(Profile {
@@ -185,11 +186,16 @@ pub fn open(collection: &Collection) -> Result<Profile> {
         title: collection.prefix.clone(),
         is_linux: false,
         record: None,
-        machine_type: counts.machine_type.clone(),
-        pace: counts.pace(),
+        machine_type: counts
+            .values()
+            .map(|set| set.machine_type.clone())
+            .rfind(|machine| !machine.is_empty())
+            .unwrap_or_default(),
+        pace,
         names: Names::Map(map),
-        counters: counts.sets(),
+        counters: counts::summed(&counts),
         doubts,
+        derived,
         files,
     })
 }
@@ -210,112 +216,4 @@ fn recognised(path: &Path) -> Result<Option<(BufReader<File>, Kind)>> {
         .with_context(|| path.display().to_string())?;
     file.rewind().with_context(name)?;
     Ok(Some((BufReader::new(file), kind)))
-}
-
-/// What the files of counters say, summed up over all of them.
-#[derive(Default)]
-struct Counts {
-    machine_type: String,
-    speed: u32,
-    start: u64,
-    /// Samples a minute that were asked for.
-    frequency: u64,
-    counter_loss: bool,
-    /// By CPU and number.
-    values: BTreeMap<(u16, u16), u64>,
-}
-
-/// The M3 code of each set, and the number of its first counter.
-const SETS: [(u16, u16); 5] = [(448, 5), (128, 0), (64, 3), (32, 2), (0, 1)];
-
-impl Counts {
-    fn read(&mut self, file: &mut BufReader<File>, encoding: Encoding) -> Result<()> {
-        let mut lines = Lines::new(file, encoding);
-        let (mut parser, mut number) = (Parser::new(), 0);
-        // Whose values come; those of the z/OS set are not the machine's.
-        let mut whose = None;
-        while let Some(line) = lines.next()? {
-            number += 1;
-            let line = parser.line(line).map_err(|malformed| {
-                let (column, field) = (malformed.offset, malformed.field);
-                let problem = malformed.problem;
-                anyhow::anyhow!("line {number}, column {column}, field {field}: {problem}")
-            })?;
-            match line {
-                Line::Command(command) => {
-                    self.frequency = frequency(command).unwrap_or(self.frequency);
-                }
-                Line::CounterLoss(lost) => self.counter_loss |= lost,
-                Line::Model(model, _) => {
-                    let machine = model.split('-').next().unwrap_or_default();
-                    machine.trim().clone_into(&mut self.machine_type);
-                }
-                Line::Start(_, tod) if self.start == 0 || tod < self.start => self.start = tod,
-                Line::Cpu {
-                    cpu,
-                    speed,
-                    software,
-                } => {
-                    self.speed = speed;
-                    whose = (!software).then_some(cpu);
-                }
-                Line::Values {
-                    first,
-                    count,
-                    values,
-                } => {
-                    let Some(cpu) = whose else { continue };
-                    for (counter, value) in
-                        (first..=u16::MAX).zip(&values[..count.min(values.len())])
-                    {
-                        let sum = self.values.entry((cpu, counter)).or_default();
-                        *sum = sum.wrapping_add(*value);
-                    }
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn pace(&self) -> Pace {
-        let a_minute = u64::from(self.speed) * 60_000_000;
-        Pace {
-            interval: a_minute.checked_div(self.frequency).unwrap_or(0),
-            speed: self.speed,
-            start: self.start,
-        }
-    }
-
-    /// The values as sets; a gap within a set begins another one.
-    fn sets(&self) -> Vec<CounterValues> {
-        let mut sets: Vec<CounterValues> = Vec::new();
-        for ((cpu, counter), value) in &self.values {
-            let known = SETS.iter().find(|(first, _)| counter >= first);
-            let set = known.map_or(1, |(_, code)| *code);
-            let goes_on = |last: &&mut CounterValues| {
-                let next = usize::from(last.first) + last.values.len();
-                (last.cpu, last.set, next) == (*cpu, set, usize::from(*counter))
-            };
-            match sets.last_mut().filter(goes_on) {
-                Some(last) => last.values.push(*value),
-                None => sets.push(CounterValues {
-                    cpu: *cpu,
-                    level: Level::Machine,
-                    set,
-                    first: *counter,
-                    authorized: true,
-                    values: vec![*value],
-                }),
-            }
-        }
-        sets
-    }
-}
-
-/// What a command says behind SAMPFREQ=.
-fn frequency(command: &str) -> Option<u64> {
-    let (_, behind) = command.split_once("SAMPFREQ=")?;
-    let digits = behind.split(|c: char| !c.is_ascii_digit()).next()?;
-    digits.parse().ok()
 }

@@ -26,6 +26,8 @@ use crate::{
 
 pub mod blocks;
 pub mod collection;
+mod counts;
+mod intervals;
 pub mod map;
 pub mod names;
 pub mod objects;
@@ -44,6 +46,10 @@ pub struct BlockFile {
     pub path: PathBuf,
     /// Bytes of a block.
     pub block: usize,
+    /// Which of a collection's sets of files it is part of.
+    pub set: u16,
+    /// The time between its samples.
+    pub pace: Pace,
 }
 
 /// What is known of the time between samples.
@@ -86,7 +92,7 @@ pub struct Profile {
     pub record: Option<Record>,
     /// Machine type, four hexadecimal digits; empty if there is no telling.
     pub machine_type: String,
-    /// The time between samples.
+    /// The time between samples; of a collection that of its first set of files.
     pub pace: Pace,
     /// Where the names of samples come from.
     pub names: Names,
@@ -95,6 +101,9 @@ pub struct Profile {
     /// What is missing or damaged, in sentences. What is wrong in the blocks is known only when they have been
     /// read: [`Samples::found`].
     pub doubts: Vec<String>,
+    /// What the files of a collection do not say, and what it was derived from, in sentences. [`Self::open`] puts it
+    /// among the doubts.
+    pub derived: Vec<String>,
     /// The files of blocks, by CPU; those of one CPU in the order in which they were written.
     pub files: Vec<BlockFile>,
 }
@@ -111,7 +120,9 @@ impl Profile {
             };
         }
         if let Some(found) = collection::find(path)? {
-            return collection::open(&found).map(Self::with_its_programs);
+            let mut profile = collection::open(&found)?.with_its_programs();
+            profile.doubts.append(&mut profile.derived);
+            return Ok(profile);
         }
         // The error of a run names what is missing; a collection is the other remedy.
         Self::of_run(path).with_context(|| {
@@ -132,25 +143,29 @@ impl Profile {
         }
         let cpus =
             sdb_cpus(directory).with_context(|| format!("cannot read {}", directory.display()))?;
+        let started = record.started.as_ref();
+        let pace = Pace {
+            interval: record.interval,
+            speed: started.map_or(0, |started| started.cpu_speed),
+            start: started.map_or(0, |started| started.tod),
+        };
         let files = cpus.into_iter().map(|cpu| BlockFile {
             cpu,
             path: directory.join(sdb_name(cpu)),
             block: SAMPLE_DATA_BLOCK,
+            set: 0,
+            pace,
         });
-        let started = record.started.as_ref();
         Ok(Self {
             directory: directory.to_owned(),
             title: record.guest.clone(),
             is_linux: record.is_linux,
             machine_type: started.map_or(String::new(), |started| started.machine_type.clone()),
-            pace: Pace {
-                interval: record.interval,
-                speed: started.map_or(0, |started| started.cpu_speed),
-                start: started.map_or(0, |started| started.tod),
-            },
+            pace,
             names,
             counters,
             doubts,
+            derived: Vec::new(),
             files: files.collect(),
             record: Some(record),
         })
@@ -158,8 +173,9 @@ impl Profile {
 
     /// The samples that HIS took in a run that took none of its own. What the run knows of names and counters is
     /// more than a collection says.
-    fn with_collection(self, found: &Collection) -> Result<Self> {
+    fn with_collection(mut self, found: &Collection) -> Result<Self> {
         let collection = collection::open(found)?;
+        self.doubts.extend(collection.derived);
         Ok(Self {
             pace: collection.pace,
             files: collection.files,
@@ -190,6 +206,23 @@ impl Profile {
         cpus
     }
 
+    /// Cycles from one sample to the next, as they were in effect one after the other; none where there is no telling.
+    pub fn intervals(&self) -> Vec<u64> {
+        let mut sets: Vec<(u16, u64)> = self
+            .files
+            .iter()
+            .map(|file| (file.set, file.pace.interval))
+            .collect();
+        sets.sort_unstable();
+        let mut intervals: Vec<u64> = sets.into_iter().map(|(_, interval)| interval).collect();
+        intervals.dedup();
+        intervals.retain(|interval| *interval > 0);
+        if intervals.is_empty() && self.pace.interval > 0 {
+            intervals.push(self.pace.interval);
+        }
+        intervals
+    }
+
     /// The model of the machine, which says what its counters are.
     pub fn model(&self) -> &'static Model {
         u16::from_str_radix(&self.machine_type, 16)
@@ -200,14 +233,14 @@ impl Profile {
 
     /// All samples, CPU after CPU, without those that are marked invalid.
     pub fn samples(&self) -> Samples<'_> {
-        Samples::new(&self.files, self.pace)
+        Samples::new(&self.files)
     }
 
     /// The samples of one CPU.
     pub fn samples_of(&self, cpu: u16) -> Samples<'_> {
         let first = self.files.partition_point(|file| file.cpu < cpu);
         let behind = self.files.partition_point(|file| file.cpu <= cpu);
-        Samples::new(&self.files[first..behind], self.pace)
+        Samples::new(&self.files[first..behind])
     }
 
     /// All samples by their time, those of the lower CPU first where that is the same.

@@ -23,6 +23,8 @@ pub struct Sample {
     pub cpu: u16,
     /// About when it was taken: TOD clock, bits 0-63. It never goes back on one CPU.
     pub tod: u64,
+    /// What is known of the time between it and the next.
+    pub pace: Pace,
     /// The data entry.
     pub entry: BasicEntry,
 }
@@ -49,7 +51,6 @@ trait Advance {
 /// The samples of some files, one file after the other.
 pub struct Samples<'p> {
     files: slice::Iter<'p, BlockFile>,
-    pace: Pace,
     open: Option<(&'p BlockFile, Blocks<File>)>,
     /// Entries of the block that have been given.
     given: usize,
@@ -64,10 +65,9 @@ pub struct Samples<'p> {
 
 impl<'p> Samples<'p> {
     /// Of these files, which are in ascending order of their CPUs.
-    pub(super) fn new(files: &'p [BlockFile], pace: Pace) -> Self {
+    pub(super) fn new(files: &'p [BlockFile]) -> Self {
         Self {
             files: files.iter(),
-            pace,
             open: None,
             given: 0,
             span: (0, 0),
@@ -93,27 +93,6 @@ impl<'p> Samples<'p> {
         }
         found
     }
-
-    /// From when to when the samples of a block were taken that became full at that time, if it did.
-    fn next_span(&self, full_at: Option<u64>, count: u64) -> (u64, u64) {
-        let before = self.span.1;
-        let a_sample = match self.pace.units() {
-            0 => UNITS_PER_MICROSECOND,
-            units => units,
-        };
-        let all = a_sample.saturating_mul(count);
-        match full_at {
-            Some(now) if before == 0 => {
-                let first = now.saturating_sub(all).max(self.pace.start.min(now));
-                (first, now)
-            }
-            Some(now) => (before, now.max(before)),
-            None => {
-                let before = before.max(self.pace.start);
-                (before, before.saturating_add(all))
-            }
-        }
-    }
 }
 
 impl Advance for Samples<'_> {
@@ -133,6 +112,7 @@ impl Advance for Samples<'_> {
                         cpu: file.cpu,
                         // Not more than the span.
                         tod: before.saturating_add(part as u64),
+                        pace: file.pace,
                         entry,
                     };
                     return Ok(Some(sample));
@@ -143,7 +123,7 @@ impl Advance for Samples<'_> {
                 self.given = 0;
                 if is_one {
                     let (full_at, count) = (blocks.full_at, blocks.entries.len() as u64);
-                    self.span = self.next_span(full_at, count);
+                    self.span = next_span(self.span.1, file.pace, full_at, count);
                     continue;
                 }
                 let found = blocks.found;
@@ -159,6 +139,9 @@ impl Advance for Samples<'_> {
             if self.cpu != Some(file.cpu) {
                 self.cpu = Some(file.cpu);
                 self.span = (0, 0);
+            } else if self.span.1 > 0 {
+                // The next set of files begins where another pace does.
+                self.span.1 = self.span.1.max(file.pace.start);
             }
             self.given = 0;
         }
@@ -166,6 +149,27 @@ impl Advance for Samples<'_> {
 
     fn failed(&mut self) -> &mut bool {
         &mut self.failed
+    }
+}
+
+/// From when to when the samples of a block were taken that became full at that time, if it did. `before` is when
+/// the block before it ended; 0 if there is none.
+fn next_span(before: u64, pace: Pace, full_at: Option<u64>, count: u64) -> (u64, u64) {
+    let a_sample = match pace.units() {
+        0 => UNITS_PER_MICROSECOND,
+        units => units,
+    };
+    let all = a_sample.saturating_mul(count);
+    match full_at {
+        Some(now) if before == 0 => {
+            let first = now.saturating_sub(all).max(pace.start.min(now));
+            (first, now)
+        }
+        Some(now) => (before, now.max(before)),
+        None => {
+            let before = before.max(pace.start);
+            (before, before.saturating_add(all))
+        }
     }
 }
 

@@ -1,0 +1,139 @@
+//! What the .CNT file of a set of files says.
+
+use std::{collections::BTreeMap, fs::File, io::BufReader};
+
+use anyhow::Result;
+use millimeter::{
+    link::data::Level,
+    record::cnt::{Line, Parser},
+};
+
+use crate::{
+    counters::CounterValues,
+    dump::{lines::Lines, recognise::Encoding},
+};
+
+/// What the counters of one set of files say.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// Machine type, four digits; empty if it is not said.
+    pub machine_type: String,
+    /// Cycles per microsecond; 0 if it is not said.
+    pub speed: u32,
+    /// TOD clock, bits 0-63, when it began; 0 if it is not said.
+    pub start: u64,
+    /// What the command that began the collection said of the frequency.
+    pub frequency: Frequency,
+    /// A measurement alert said that counter data were lost.
+    pub counter_loss: bool,
+    /// By CPU and number: what was counted.
+    pub values: BTreeMap<(u16, u16), u64>,
+}
+
+/// Samples a minute, as a command says them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Frequency {
+    /// There is no telling.
+    #[default]
+    Unknown,
+    /// The command does not say it, so it is the default.
+    Default,
+    /// The command says it.
+    Said(u64),
+}
+
+impl Frequency {
+    /// Of the command that began a collection.
+    fn of(command: &str) -> Self {
+        let Some((_, behind)) = command.split_once("SAMPFREQ=") else {
+            return Self::Default;
+        };
+        let digits = behind.split(|c: char| !c.is_ascii_digit()).next();
+        // PERSIST keeps one that was said before the collection.
+        let number = digits.and_then(|digits| digits.parse().ok());
+        number.map_or(Self::Unknown, Self::Said)
+    }
+}
+
+impl Counts {
+    /// Takes what a file says.
+    pub fn read(&mut self, file: &mut BufReader<File>, encoding: Encoding) -> Result<()> {
+        let mut lines = Lines::new(file, encoding);
+        let (mut parser, mut number) = (Parser::new(), 0);
+        // Whose values come; those of the z/OS set are not the machine's.
+        let mut whose = None;
+        while let Some(line) = lines.next()? {
+            number += 1;
+            let line = parser.line(line).map_err(|malformed| {
+                let (column, field) = (malformed.offset, malformed.field);
+                let problem = malformed.problem;
+                anyhow::anyhow!("line {number}, column {column}, field {field}: {problem}")
+            })?;
+            match line {
+                Line::Command(command) => self.frequency = Frequency::of(command),
+                Line::CounterLoss(lost) => self.counter_loss |= lost,
+                Line::Model(model, _) => {
+                    let machine = model.split('-').next().unwrap_or_default();
+                    machine.trim().clone_into(&mut self.machine_type);
+                }
+                Line::Start(_, tod) if self.start == 0 || tod < self.start => self.start = tod,
+                Line::Cpu {
+                    cpu,
+                    speed,
+                    software,
+                } => {
+                    self.speed = speed;
+                    whose = (!software).then_some(cpu);
+                }
+                Line::Values {
+                    first,
+                    count,
+                    values,
+                } => {
+                    let Some(cpu) = whose else { continue };
+                    for (counter, value) in
+                        (first..=u16::MAX).zip(&values[..count.min(values.len())])
+                    {
+                        let sum = self.values.entry((cpu, counter)).or_default();
+                        *sum = sum.wrapping_add(*value);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The M3 code of each set, and the number of its first counter.
+const SETS: [(u16, u16); 5] = [(448, 5), (128, 0), (64, 3), (32, 2), (0, 1)];
+
+/// The values of all sets of files as counter sets; a gap within a set begins another one.
+pub fn summed(counts: &BTreeMap<u16, Counts>) -> Vec<CounterValues> {
+    let mut values: BTreeMap<(u16, u16), u64> = BTreeMap::new();
+    for (counter, value) in counts.values().flat_map(|set| &set.values) {
+        let sum = values.entry(*counter).or_default();
+        *sum = sum.wrapping_add(*value);
+    }
+    let mut sets: Vec<CounterValues> = Vec::new();
+    for ((cpu, counter), value) in &values {
+        let known = SETS.iter().find(|(first, _)| counter >= first);
+        let set = known.map_or(1, |(_, code)| *code);
+        let goes_on = |last: &&mut CounterValues| {
+            let next = usize::from(last.first) + last.values.len();
+            (last.cpu, last.set, next) == (*cpu, set, usize::from(*counter))
+        };
+        match sets.last_mut().filter(goes_on) {
+            Some(last) => last.values.push(*value),
+            None => sets.push(CounterValues {
+                cpu: *cpu,
+                level: Level::Machine,
+                set,
+                first: *counter,
+                authorized: true,
+                values: vec![*value],
+            }),
+        }
+    }
+    sets
+}
