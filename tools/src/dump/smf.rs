@@ -16,7 +16,7 @@ use super::{
 pub const SHORTEST: usize = 18;
 
 /// Reads records.
-struct Reader<'r> {
+pub(crate) struct Reader<'r> {
     file: &'r mut dyn Read,
     /// Where the next byte is in the file.
     at: u64,
@@ -24,9 +24,18 @@ struct Reader<'r> {
     block: Option<u64>,
 }
 
-impl Reader<'_> {
+impl<'r> Reader<'r> {
+    /// Of a file from its beginning, with or without block-descriptor words.
+    pub(crate) fn new(file: &'r mut dyn Read, blocks: bool) -> Self {
+        Self {
+            file,
+            at: 0,
+            block: blocks.then_some(0),
+        }
+    }
+
     /// Puts the next record into `bytes`, as much as there is of it. False at the end of the file.
-    fn next(&mut self, bytes: &mut Vec<u8>) -> Result<bool> {
+    pub(crate) fn next(&mut self, bytes: &mut Vec<u8>) -> Result<bool> {
         bytes.clear();
         if self.block == Some(0) && !self.begin_block(bytes)? {
             return Ok(false);
@@ -107,11 +116,7 @@ impl Reader<'_> {
 
 /// Prints the records.
 pub fn print(file: &mut dyn Read, blocks: bool, printer: &mut Printer<'_>) -> Result<()> {
-    let mut reader = Reader {
-        file,
-        at: 0,
-        block: blocks.then_some(0),
-    };
+    let mut reader = Reader::new(file, blocks);
     let mut bytes = Vec::new();
     while !printer.is_stuck() && reader.next(&mut bytes)? {
         let base = reader.at - bytes.len() as u64;

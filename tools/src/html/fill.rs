@@ -4,56 +4,32 @@
 //! when the samples are; the second time counts by time for those symbols, and by address for those that
 //! have a text. So the storage needed depends on how many symbols there are, not on how many samples.
 
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, HashMap},
-};
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use anyhow::Result;
 
 use super::{
     bins::{Cells, Columns, MOST_MAPS, MOST_ROWS},
-    code::{self, Code},
-    facts,
-    figures::{self, Measured},
-    listing::{self, Disassembler},
-    names::{Lines, Place},
-    page::{Absent, CounterTable, Hot, HotLine, Listing, Map, Page, Share, TimeLine},
-    readings::Readings,
+    code::Code,
+    counted, facts,
+    hottest::{self, Addresses, HOTTEST, Ranked},
+    names::Lines,
+    page::{Absent, Map, Page, Share, TimeLine, Warning},
     visible::visible,
 };
 use crate::{
-    collect::COUNTERS,
-    counters,
-    profile::{
-        Names, Profile,
-        blocks::Found,
-        names::{UNKNOWN, optional},
-    },
+    profile::{Profile, blocks::Found},
     progress::Step,
-    symbols::SymbolTable,
 };
-
-/// Lines of the table of symbols.
-const HOTTEST: usize = 200;
-
-/// Functions that are shown instruction by instruction.
-const LISTINGS: usize = 10;
 
 /// Addresses of one symbol that are counted one by one.
 const MOST_ADDRESSES: usize = 1 << 16;
-
-/// Addresses of one symbol whose source lines are looked up.
-const MOST_SOURCES: usize = 2000;
 
 /// How often progress is told, in samples.
 const PACE: u64 = 1 << 18;
 
 /// The row of all symbols that have none of their own.
 const OTHERS: &str = "(all other symbols)";
-
-/// Samples of one symbol by address.
-type Addresses = HashMap<u64, u64>;
 
 /// What the first reading of the samples found.
 struct First<'n> {
@@ -70,7 +46,7 @@ pub fn page(profile: &Profile, step: &mut Step) -> Result<Page> {
     let ranked = first.lines.ranked();
     let samples: u64 = first.shares.values().map(Share::samples).sum();
     // The guest's file, as far as it can be used.
-    let file = guest_file(profile);
+    let file = hottest::guest_file(profile);
     let code = file
         .as_ref()
         .map_err(Clone::clone)
@@ -78,8 +54,8 @@ pub fn page(profile: &Profile, step: &mut Step) -> Result<Page> {
             Code::parse(data, guest, table).map_err(|error| format!("{error:#}"))
         });
     let (time_line, addresses) = second(profile, first, &ranked, code.is_ok(), step)?;
-    let (hot, listings) = symbols(&ranked, &addresses, profile, &code);
-    let counted = counted(profile)?;
+    let (hot, listings) = hottest::symbols(&ranked, &addresses, profile, &code);
+    let counted = counted::counted(profile)?;
     let mut page = Page {
         guest: visible(&profile.title),
         tool: env!("CARGO_PKG_VERSION").to_owned(),
@@ -92,14 +68,16 @@ pub fn page(profile: &Profile, step: &mut Step) -> Result<Page> {
         ..Page::default()
     };
     page.shares = shares(time_line.shares);
-    page.figures = counted.0;
-    page.counters = counted.1;
+    page.figures = counted.figures;
+    page.counters = counted.tables;
     facts::describe(&mut page, profile, &time_line.found);
+    let doubts = counted.doubts.iter().map(|doubt| Warning {
+        is_loss: false,
+        text: visible(doubt),
+    });
+    page.warnings.extend(doubts);
     Ok(page)
 }
-
-/// A line of the ranking: which it is, and its samples.
-type Ranked = (Place, String, String, u64);
 
 fn first<'p>(profile: &'p Profile, step: &mut Step) -> Result<First<'p>> {
     let mut first = First {
@@ -322,135 +300,6 @@ fn shares(shares: BTreeMap<u16, Share>) -> Vec<Share> {
 
 /// Most CPUs in the table of states.
 const MOST_SHARES: usize = 256;
-
-/// The bytes of the guest's file, the guest's name in the table of routines, and that table; or why there are
-/// none.
-fn guest_file(profile: &Profile) -> Result<(Vec<u8>, &str, &SymbolTable), String> {
-    let Some(record) = &profile.record else {
-        return Err("a collection does not name a file with the program's text".to_owned());
-    };
-    let Names::Routines(table) = &profile.names else {
-        return Err("the guest is Linux, whose image has no text that could be shown".to_owned());
-    };
-    match code::read(&record.guest_file) {
-        Ok(data) => Ok((data, &record.guest, table)),
-        Err(error) => Err(format!("{error:#}")),
-    }
-}
-
-fn symbols(
-    ranked: &[Ranked],
-    addresses: &[Addresses],
-    profile: &Profile,
-    code: &Result<Code<'_>, String>,
-) -> (Hot, Absent<Vec<Listing>>) {
-    let mut hot = Hot {
-        more: ranked.len().saturating_sub(HOTTEST),
-        more_samples: ranked.iter().skip(HOTTEST).map(|line| line.3).sum(),
-        without_source: match code {
-            Ok(code) => code.without_source.clone(),
-            Err(because) => Some(because.clone()),
-        },
-        ..Hot::default()
-    };
-    hot.without_source = hot.without_source.map(|because| visible(&because));
-    let mut listings = Vec::new();
-    let text = match (code, &profile.names) {
-        (Ok(code), Names::Routines(table)) => Some((code, table)),
-        _ => None,
-    };
-    let disassembler = text.map(|(code, table)| Disassembler::new(code, table));
-    for (rank, (_, symbol, module, samples)) in ranked.iter().take(HOTTEST).enumerate() {
-        let mut line = HotLine {
-            symbol: visible(symbol),
-            module: visible(module),
-            samples: *samples,
-            ..HotLine::default()
-        };
-        if let (Some((code, table)), false) = (text, module.is_empty() || symbol == UNKNOWN) {
-            let own = hottest_function(&addresses[rank], table);
-            line.source = listing::sources(code, &most(&own.1, MOST_SOURCES))
-                .into_iter()
-                .next();
-            if listings.len() < LISTINGS
-                && let Some(Ok(disassembler)) = &disassembler
-                && let Some(function) = own.0.and_then(|start| table.find(start))
-            {
-                line.listing = Some(listings.len());
-                listings.push(disassembler.listing(function, &own.1));
-            }
-        }
-        hot.lines.push(line);
-    }
-    let listings = match (code, &disassembler) {
-        (Err(because), _) => Absent::Because(visible(&sentence("No text", because))),
-        (_, Some(Err(error))) => Absent::Because(sentence("No text", &format!("{error:#}"))),
-        _ => Absent::Present(listings),
-    };
-    (hot, listings)
-}
-
-fn sentence(what: &str, because: &str) -> String {
-    format!("{what}: {because}.")
-}
-
-/// Several functions of a program may have one name: the one with the most samples, and its samples by address.
-fn hottest_function(addresses: &Addresses, table: &SymbolTable) -> (Option<u64>, Addresses) {
-    let mut functions: BTreeMap<u64, (u64, Addresses)> = BTreeMap::new();
-    for (address, count) in addresses {
-        if let Some(symbol) = table.find(*address) {
-            let function = functions.entry(symbol.start).or_default();
-            function.0 += count;
-            function.1.insert(*address, *count);
-        }
-    }
-    let hottest = functions
-        .into_iter()
-        .max_by_key(|(start, (count, _))| (*count, Reverse(*start)));
-    match hottest {
-        Some((start, (_, addresses))) => (Some(start), addresses),
-        None => (None, Addresses::new()),
-    }
-}
-
-/// The addresses with the most samples.
-fn most(addresses: &Addresses, number: usize) -> Addresses {
-    let mut ranked: Vec<(u64, u64)> = addresses
-        .iter()
-        .map(|(address, count)| (*address, *count))
-        .collect();
-    ranked.sort_by_key(|(address, count)| (Reverse(*count), *address));
-    ranked.into_iter().take(number).collect()
-}
-
-type Counted = (Vec<super::page::Figures>, Absent<Vec<CounterTable>>);
-
-fn counted(profile: &Profile) -> Result<Counted> {
-    let mut readings = Readings::default();
-    if profile.record.is_some() {
-        let bytes = optional(&profile.directory.join(COUNTERS))?.unwrap_or_default();
-        counters::each(&bytes, |set| readings.add(&set));
-    }
-    let mode = profile.record.as_ref().map(|record| record.mode_found());
-    let measured = Measured {
-        sets: &profile.counters,
-        readings: &readings,
-        model: profile.model(),
-        speed: profile.pace.speed,
-        is_exact: mode.is_some_and(|mode| mode == "exact"),
-    };
-    let tables = figures::tables(&measured);
-    if tables.is_empty() {
-        let because = match mode {
-            Some("real-time") => {
-                "No counters: in real-time mode instructions cannot be counted, so no set is authorized."
-            }
-            _ => "No counters arrived.",
-        };
-        return Ok((Vec::new(), Absent::Because(because.to_owned())));
-    }
-    Ok((figures::figures(&measured), Absent::Present(tables)))
-}
 
 #[cfg(test)]
 mod tests;

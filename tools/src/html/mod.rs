@@ -13,9 +13,11 @@
 
 pub mod bins;
 pub mod code;
+mod counted;
 pub mod facts;
 pub mod figures;
 pub mod fill;
+mod hottest;
 pub mod listing;
 pub mod names;
 pub mod page;

@@ -1,7 +1,8 @@
 //! Counter sets that were read more than once: what was counted from reading to reading.
 //!
 //! The readings of a set are its values so far, so an interval is a difference. The machine's own counters
-//! begin with the run at zero, and the first reading ends an interval, too; a guest sets its own as it likes.
+//! begin with the run at zero, and the first reading ends an interval, too; a guest sets its own as it likes. The
+//! records of a collection say what was counted in an interval themselves.
 //! A run may have any number of readings; when there are too many intervals for a chart, each two become one.
 
 use std::collections::BTreeMap;
@@ -54,6 +55,11 @@ impl Series {
         });
         let counted: Vec<u64> = counted.collect();
         self.set_back += u64::from(is_set_back);
+        self.push(counted);
+    }
+
+    /// One more interval.
+    fn push(&mut self, counted: Vec<u64>) {
         self.width = self.width.max(1);
         match self.intervals.last_mut() {
             Some(last) if self.filled < self.width => {
@@ -107,6 +113,20 @@ impl Readings {
         }
         series.first = set.first;
         series.add(&set.values, set.level);
+    }
+
+    /// Takes what a set counted in an interval.
+    pub fn counted(&mut self, set: &CounterValues) {
+        let series = self
+            .series
+            .entry((set.level, set.cpu, set.set))
+            .or_default();
+        if series.readings > 0 && series.first != set.first {
+            return;
+        }
+        series.first = set.first;
+        series.readings += 1;
+        series.push(set.values.clone());
     }
 
     /// How many intervals the sets of this level have, of CPUs or of groups; 0 if each was read once.
@@ -236,6 +256,18 @@ mod tests {
                     .all(|interval| *interval == 3 * width)
             );
         }
+    }
+
+    #[test]
+    fn what_was_counted_in_an_interval_is_taken_as_it_is() {
+        let mut readings = Readings::default();
+        for (cpu, values) in [(0, [10, 5]), (1, [1, 1]), (0, [3, 9]), (1, [0, 4])] {
+            readings.counted(&set(Level::Machine, cpu, &values));
+        }
+        assert_eq!(readings.intervals(Level::Machine, false), 2);
+        assert_eq!(readings.counter(Level::Machine, 1, 0, |_| true), [11, 3]);
+        assert_eq!(readings.counter(Level::Machine, 1, 1, |_| true), [6, 13]);
+        assert_eq!(readings.set_back(Level::Machine, false), 0);
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //!
 //! `SYSHISyyyymmdd.hhmmss.xxx.` begins the name of every file of a collection; xxx goes up by one when a change
 //! of the state begins new files. The samples of each CPU are in `SMP.cpu`, with the CPU's address in
-//! hexadecimal digits; the counters are in `CNT` and the map of storage is in `MAP`, which is written at the end
-//! only.
+//! hexadecimal digits; the counters are in `CNT`, what they counted in each interval is in `SMF` if somebody put
+//! the records beside them, and the map of storage is in `MAP`, which is written at the end only.
 
 use std::{
     collections::BTreeMap,
@@ -40,6 +40,7 @@ enum What {
     Samples(u16),
     Map,
     Counters,
+    Records,
 }
 
 impl Name {
@@ -58,6 +59,7 @@ impl Name {
             }
             ("MAP", None) => What::Map,
             ("CNT", None) => What::Counters,
+            ("SMF", None) => What::Records,
             _ => return None,
         };
         let name = Self {
@@ -133,7 +135,7 @@ fn is_of(file: &str, prefix: &str) -> bool {
 
 /// Opens a collection. Of the samples only what their blocks are is read.
 pub fn open(collection: &Collection) -> Result<Profile> {
-    let mut files = Vec::new();
+    let (mut files, mut records) = (Vec::new(), Vec::new());
     let mut map = Map::default();
     let mut has_map = false;
     let mut counts: BTreeMap<u16, Counts> = BTreeMap::new();
@@ -163,6 +165,7 @@ pub fn open(collection: &Collection) -> Result<Profile> {
                 let set = counts.entry(*set).or_default();
                 set.read(&mut file, encoding).with_context(name)?;
             }
+            (What::Records, Kind::Smf { .. }) => records.push(path.clone()),
             _ => bail!(
                 "{} is not what its name says; `measure dump` shows what it is",
                 name()
@@ -197,6 +200,7 @@ pub fn open(collection: &Collection) -> Result<Profile> {
         doubts,
         derived,
         files,
+        records,
     })
 }
 

@@ -106,6 +106,8 @@ pub struct Profile {
     pub derived: Vec<String>,
     /// The files of blocks, by CPU; those of one CPU in the order in which they were written.
     pub files: Vec<BlockFile>,
+    /// The files of SMF records, in the order in which they were written.
+    pub records: Vec<PathBuf>,
 }
 
 impl Profile {
@@ -167,6 +169,7 @@ impl Profile {
             doubts,
             derived: Vec::new(),
             files: files.collect(),
+            records: Vec::new(),
             record: Some(record),
         })
     }
@@ -225,10 +228,7 @@ impl Profile {
 
     /// The model of the machine, which says what its counters are.
     pub fn model(&self) -> &'static Model {
-        u16::from_str_radix(&self.machine_type, 16)
-            .ok()
-            .and_then(model::of_type)
-            .unwrap_or(&model::DEFAULT)
+        model(&self.machine_type)
     }
 
     /// All samples, CPU after CPU, without those that are marked invalid.
@@ -248,6 +248,14 @@ impl Profile {
         let cpus = self.cpus();
         ByTime::new(cpus.into_iter().map(|cpu| self.samples_of(cpu)).collect())
     }
+}
+
+/// The model with this machine type, four hexadecimal digits; the usual one if it is none that is known.
+pub fn model(machine_type: &str) -> &'static Model {
+    u16::from_str_radix(machine_type, 16)
+        .ok()
+        .and_then(model::of_type)
+        .unwrap_or(&model::DEFAULT)
 }
 
 #[cfg(test)]

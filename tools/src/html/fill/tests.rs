@@ -2,7 +2,11 @@ use std::path::Path;
 
 use super::*;
 use crate::{
-    html::page::Figure, profile::tests::collection, progress::Progress, report::tests::directory,
+    collect::COUNTERS,
+    html::page::Figure,
+    profile::{names::UNKNOWN, tests::collection},
+    progress::Progress,
+    report::tests::directory,
 };
 
 fn filled(directory: &Path) -> Page {
@@ -98,15 +102,4 @@ fn a_run_without_samples_and_counters_says_so() {
         .find(|warning| !warning.is_loss)
         .unwrap();
     assert_eq!(doubt.text, "The machine stored 7 samples, and 0 arrived.");
-}
-
-#[test]
-fn of_functions_with_one_name_the_one_with_the_most_samples_has_the_listing() {
-    let table = SymbolTable::from_text("10\t20\tg\tsame\n20\t30\tg\tsame\n").unwrap();
-    let addresses = Addresses::from([(0x10, 3), (0x22, 2), (0x24, 2), (0x99, 50)]);
-    let (start, own) = hottest_function(&addresses, &table);
-    assert_eq!(
-        (start, own),
-        (Some(0x20), Addresses::from([(0x22, 2), (0x24, 2)]))
-    );
 }
