@@ -226,25 +226,32 @@ pub struct CpuSamples {
     pub overflow: u64,
 }
 
+impl CpuSamples {
+    /// Adds what is in blocks of `size` bytes that lie one behind the other.
+    pub fn add(&mut self, bytes: &[u8], size: usize) {
+        let blocks = Blocks::new(bytes, size);
+        let malformed = blocks.read(|found| match found {
+            Found::Block(trailer) => {
+                let lost = trailer.overflow_count.get();
+                self.blocks += 1;
+                self.overflow = self.overflow.saturating_add(lost);
+            }
+            Found::Entry(Entry::Basic(entry)) if entry.invalid() => self.invalid += 1,
+            Found::Entry(Entry::Basic(entry)) => self.entries.push(*entry),
+            Found::Entry(Entry::Diagnostic { .. }) => {}
+        });
+        // Bytes in storage are always read.
+        self.malformed += malformed.unwrap_or_default();
+    }
+}
+
 /// Reads blocks that lie one behind the other.
 pub fn read(cpu: u16, bytes: &[u8]) -> CpuSamples {
     let mut samples = CpuSamples {
         cpu,
         ..CpuSamples::default()
     };
-    let blocks = Blocks::new(bytes, SAMPLE_DATA_BLOCK);
-    let malformed = blocks.read(|found| match found {
-        Found::Block(trailer) => {
-            let lost = trailer.overflow_count.get();
-            samples.blocks += 1;
-            samples.overflow = samples.overflow.saturating_add(lost);
-        }
-        Found::Entry(Entry::Basic(entry)) if entry.invalid() => samples.invalid += 1,
-        Found::Entry(Entry::Basic(entry)) => samples.entries.push(*entry),
-        Found::Entry(Entry::Diagnostic { .. }) => {}
-    });
-    // Bytes in storage are always read.
-    samples.malformed = malformed.unwrap_or_default();
+    samples.add(bytes, SAMPLE_DATA_BLOCK);
     samples
 }
 

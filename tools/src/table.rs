@@ -67,6 +67,7 @@ fn heading(report: &Report) -> String {
         format!("{} CPUs", record.cpus)
     };
     let sampling = match record.interval {
+        0 if report.collected.is_some() => "samples of HIS".to_owned(),
         0 => "no sampling".to_owned(),
         interval => format!("a sample every {} cycles", grouped(interval)),
     };
@@ -149,7 +150,7 @@ pub(crate) fn shortened(name: &str) -> String {
 }
 
 fn samples(report: &Report) -> String {
-    if report.record.interval == 0 {
+    if report.record.interval == 0 && report.collected.is_none() {
         return if report.record.collections.is_empty() {
             "none, sampling was off".to_owned()
         } else {
@@ -165,12 +166,23 @@ fn samples(report: &Report) -> String {
     } else {
         String::new()
     };
-    format!(
+    let mut text = format!(
         "{} taken{by_cpu}, {} lost, in {} blocks",
         grouped(report.taken()),
         grouped(report.lost()),
         grouped(report.blocks())
-    )
+    );
+    if let Some(collected) = &report.collected {
+        let _ = write!(text, ", by HIS in {}", collected.prefix);
+        let intervals = collected.intervals.iter();
+        let each: Vec<String> = intervals
+            .map(|interval| format!("one every {} cycles", grouped(*interval)))
+            .collect();
+        if !each.is_empty() {
+            let _ = write!(text, ", {}", each.join(", then "));
+        }
+    }
+    text
 }
 
 fn no_counters(report: &Report) -> &'static str {
@@ -202,7 +214,8 @@ fn cost(report: &Report) -> Option<String> {
 fn files(report: &Report) -> String {
     let directory = &report.directory;
     let mut text = format!("raw files in {}\n", directory.display());
-    let blocks = report.cpus.iter().map(|cpu| {
+    let own = report.cpus.iter().filter(|_| report.collected.is_none());
+    let blocks = own.map(|cpu| {
         (
             sdb_name(cpu.cpu),
             format!("sample-data blocks of CPU {}", cpu.cpu),

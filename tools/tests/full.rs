@@ -71,7 +71,7 @@ fn dumped(file: &Path, kind: &str) -> usize {
 
 /// Appends the same to a file of a collection run until it is refused, and says how often it was not.
 fn until_refused(directory: &Path, kind: Kind, bytes: &[u8], name: &str) -> usize {
-    let mut his = HisFiles::new(directory, SymbolTable::default());
+    let mut his = HisFiles::new(directory, Some(SymbolTable::default().into()));
     let payload = |kind: Kind, bytes: &[u8]| {
         let head = FileHead {
             kind: kind as u8,
