@@ -7,6 +7,7 @@ use std::{
     collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, bail};
@@ -22,7 +23,7 @@ use crate::{
     his::{HisFiles, Taken, map::Contents},
     log::LogReader,
     profile::Names,
-    record::{End, GuestEnd, Record, StartedRecord, TotalsRecord, TrapsRecord},
+    record::{End, GuestEnd, ProgressRecord, Record, StartedRecord, TotalsRecord, TrapsRecord},
     symbols::SymbolTable,
     whole::Whole,
 };
@@ -193,9 +194,14 @@ pub struct Collector<'t> {
     counters: Output,
     blocks: BTreeMap<u16, (Output, u32)>,
     his: HisFiles,
+    /// When the record was written last.
+    recorded: Instant,
     /// The end of the text before the link was open, for messages.
     pub boot_tail: Vec<u8>,
 }
+
+/// The record is written as the guest goes on, but not more often than this.
+const RECORD_PACE: Duration = Duration::from_millis(500);
 
 /// How much of the text before the link was open goes into a message.
 const BOOT_TAIL: usize = 2048;
@@ -214,7 +220,7 @@ impl<'t> Collector<'t> {
         // Linux says by its end where its programs lie, and no map is better than a wrong one.
         let mapped =
             (!record.is_linux).then(|| SymbolTable::from_text(symbols).unwrap_or_default().into());
-        let collector = Self {
+        let mut collector = Self {
             boot: open(BOOT)?,
             console: open(CONSOLE)?,
             log_raw: open(LOG_RAW)?,
@@ -227,6 +233,7 @@ impl<'t> Collector<'t> {
             image,
             log_reader,
             blocks: BTreeMap::new(),
+            recorded: Instant::now(),
             boot_tail: Vec::new(),
         };
         collector.write_record()?;
@@ -234,13 +241,20 @@ impl<'t> Collector<'t> {
     }
 
     /// Writes the record as it is now.
-    pub fn write_record(&self) -> Result<(), WriteError> {
+    pub fn write_record(&mut self) -> Result<(), WriteError> {
+        self.recorded = Instant::now();
         self.record
             .write(&self.directory)
             .map_err(|source| WriteError {
                 path: self.directory.join(crate::record::FILE),
                 source,
             })
+    }
+
+    /// Writes the record for who looks at a run that goes on. The one that is there is not wrong, so
+    /// without room for another the run goes on, too.
+    fn show_record(&mut self) {
+        let _ = self.write_record();
     }
 
     /// Keeps text that came before the link was open.
@@ -290,6 +304,7 @@ impl<'t> Collector<'t> {
             Channel::Files => Ok(match self.his.take(payload) {
                 Taken::Begun(prefix) => {
                     self.record.collections.push(prefix);
+                    self.show_record();
                     Noted::Data
                 }
                 Taken::Written => Noted::Data,
@@ -362,11 +377,18 @@ impl<'t> Collector<'t> {
         match State::parse(payload) {
             Ok(State::Started(started)) => {
                 record.started = Some(StartedRecord::from(started));
+                self.show_record();
                 Noted::Data
             }
-            Ok(State::Progress(progress)) => Noted::Progress {
-                instructions: progress.instructions.get(),
-            },
+            Ok(State::Progress(progress)) => {
+                record.progress = Some(ProgressRecord::from(progress));
+                if self.recorded.elapsed() >= RECORD_PACE {
+                    self.show_record();
+                }
+                Noted::Progress {
+                    instructions: progress.instructions.get(),
+                }
+            }
             Ok(State::GuestEnded(ended)) => {
                 record.end = End::Guest(GuestEnd::from(ended));
                 Noted::GuestEnded

@@ -1,7 +1,7 @@
 //! `run.json`: what is known about a run beside its measured data.
 //!
-//! It is written when the run begins and again when it has ended, so that a directory always says
-//! what it holds, however the run ended.
+//! It is written when the run begins, again when the machine says what it is or how far the guest has come,
+//! and when the run has ended, so that a directory always says what it holds, however the run ended.
 
 use std::{
     fs, io,
@@ -9,7 +9,9 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use millimeter::link::state::{GuestEnded, Mode, Reason, SUCCESS_ADDRESS, Started, Totals, Traps};
+use millimeter::link::state::{
+    GuestEnded, Mode, Progress, Reason, SUCCESS_ADDRESS, Started, Totals, Traps,
+};
 use serde::{Deserialize, Serialize};
 
 /// The file's name.
@@ -46,6 +48,9 @@ pub struct Record {
     pub arguments: Vec<String>,
     /// What the machine said when it was up.
     pub started: Option<StartedRecord>,
+    /// How far the guest had come when the machine last said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<ProgressRecord>,
     /// How the run ended.
     pub end: End,
     /// How often the guest was loaded.
@@ -224,6 +229,24 @@ impl From<&Started> for StartedRecord {
     }
 }
 
+/// [`Progress`] in the host's numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgressRecord {
+    /// Instructions that the guest has completed on all its CPUs.
+    pub instructions: u64,
+    /// TOD clock.
+    pub tod: u64,
+}
+
+impl From<&Progress> for ProgressRecord {
+    fn from(progress: &Progress) -> Self {
+        Self {
+            instructions: progress.instructions.get(),
+            tod: progress.tod.get(),
+        }
+    }
+}
+
 /// [`Totals`] in the host's numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TotalsRecord {
@@ -357,6 +380,7 @@ pub(crate) mod tests {
             qemu: "QEMU".to_owned(),
             arguments: Vec::new(),
             started: None,
+            progress: None,
             end: End::Running,
             loads: 1,
             totals: Vec::new(),

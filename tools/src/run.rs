@@ -172,6 +172,7 @@ pub fn run_guest<'a>(
         qemu: qemu.to_string(),
         arguments: arguments.clone(),
         started: None,
+        progress: None,
         end: End::Running,
         loads: 1,
         totals: Vec::new(),

@@ -5,7 +5,7 @@ use crate::record::tests::record;
 use millimeter::link::{
     data::SampleHead,
     files::{FileHead, Kind},
-    state::{End as EndState, GuestEnded, Payload, Totals},
+    state::{End as EndState, GuestEnded, Payload, Progress, Started, Totals},
 };
 use zerocopy::IntoBytes;
 
@@ -140,6 +140,61 @@ fn a_map_of_linux_is_written_at_the_end_if_the_guest_said_where_its_kernel_lies(
             assert!(map.unwrap().contains("000003FFE0000000000003FFE000003F"));
         }
     }
+}
+
+#[test]
+fn the_directory_of_a_run_that_goes_on_says_what_it_is_and_how_far_it_has_come() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut collector = collector(directory.path()).unwrap();
+    let written = || Record::read(directory.path()).unwrap();
+    assert_eq!((written().interval, written().cpus), (1_000_000, 1));
+    let started = Started {
+        mode: 1,
+        cpu_speed: 1000.into(),
+        ..Started::default()
+    };
+    let payload = started.pieces().concat();
+    collector.frame(frame(Channel::RunState, &payload)).unwrap();
+    assert_eq!(
+        written().started.map(|started| started.cpu_speed),
+        Some(1000)
+    );
+    let mut come = |instructions: u64| {
+        let progress = Progress {
+            instructions: instructions.into(),
+            tod: 4096.into(),
+        };
+        let payload = progress.pieces().concat();
+        collector.recorded = collector.recorded.checked_sub(RECORD_PACE).unwrap();
+        let noted = collector.frame(frame(Channel::RunState, &payload)).unwrap();
+        assert_eq!(noted, Noted::Progress { instructions });
+    };
+    for instructions in [5, 9] {
+        come(instructions);
+        let expected = ProgressRecord {
+            instructions,
+            tod: 4096,
+        };
+        assert_eq!(written().progress, Some(expected));
+    }
+    assert_eq!(written().end, End::Running);
+}
+
+#[test]
+fn a_run_goes_on_when_its_record_cannot_be_written_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut collector = collector(directory.path()).unwrap();
+    // Where the next record would be written there is a folder.
+    fs::create_dir(directory.path().join("run.json.new")).unwrap();
+    let payload = Started {
+        mode: 1,
+        ..Started::default()
+    };
+    let payload = payload.pieces().concat();
+    let noted = collector.frame(frame(Channel::RunState, &payload));
+    assert_eq!(noted.unwrap(), Noted::Data);
+    assert_eq!(Record::read(directory.path()).unwrap().started, None);
+    assert!(collector.record.started.is_some());
 }
 
 #[test]

@@ -118,6 +118,7 @@ impl Folder {
                 cfvn: 3,
                 csvn: 6,
             }),
+            progress: None,
             end: End::Guest(GuestEnd {
                 cpu: 0,
                 reason: 1,
