@@ -1,6 +1,7 @@
 //! The command line.
 
 mod linux;
+mod top;
 
 use std::{path::PathBuf, time::Duration};
 
@@ -20,6 +21,7 @@ use crate::{
 };
 
 pub use linux::LinuxArguments;
+pub use top::{TopArguments, TopCommand};
 
 /// Runs a program above Millimeter in QEMU and shows where its time goes.
 ///
@@ -74,6 +76,16 @@ pub enum Command {
         #[arg(long, value_name = "FILE", conflicts_with = "json")]
         html: Option<PathBuf>,
     },
+    /// Watch what a run is measuring, live in the terminal
+    ///
+    /// Follows the directory of a run while `run`, `console` or `linux` writes it in another terminal, and shows it
+    /// as well when it has ended. Losses and doubts come first; then the states of the CPUs, the hottest symbols
+    /// and the counters, which the machine sends when the guest has ended. What is `recent` fades by an eighth with
+    /// each refresh that brings samples. Samples come in blocks of up to 126, so a long interval shows late.
+    ///
+    /// Exit codes: 0, 3 if the guest of a run that has ended failed, 2 it could not be shown.
+    #[command(after_help = top::EXAMPLES)]
+    Top(TopArguments),
     /// Write the image in a form that a machine can IPL
     Image {
         /// elf for QEMU's -kernel, bios for QEMU's -bios, ins for an IPL from a list of files

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use crate::terminal;
+use crate::{terminal, top::screen};
 
 /// When it was first wished.
 static WISHED: OnceLock<Instant> = OnceLock::new();
@@ -24,6 +24,7 @@ const SAME_WISH: Duration = Duration::from_secs(1);
 pub fn install() -> Result<()> {
     ctrlc::set_handler(|| {
         if WISHED.get_or_init(Instant::now).elapsed() > SAME_WISH {
+            screen::give_back();
             terminal::restore();
             std::process::exit(2);
         }

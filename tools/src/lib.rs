@@ -11,7 +11,7 @@
 //! - [`report`]: from the raw files to results; [`table`], [`json`] and [`html`] give them a form.
 //! - [`profile`]: the samples of a run or of a collection as a stream, each with its name.
 //! - [`export`]: these in the forms of other people's tools.
-//! - [`diff`]: where two of them differ.
+//! - [`diff`]: where two of them differ. [`top`]: a live view of one that is still measured.
 //! - [`mod@dump`]: what is in a file of samples, counters or monitor records.
 //! - [`linux`]: Debian's kernels as guests, and a command or a shell in them; [`terminal`]: to type in it.
 //! - [`clause`]: what a guest says about itself. [`conformance`]: which statements of the book the
@@ -61,4 +61,5 @@ pub mod symbols;
 pub mod table;
 pub mod terminal;
 pub mod toolchain;
+pub mod top;
 pub mod whole;

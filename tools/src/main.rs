@@ -8,10 +8,10 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Parser;
 use measure::{
-    args::{Arguments, Command, LinuxArguments, RunArguments},
+    args::{Arguments, Command, LinuxArguments, RunArguments, TopArguments, TopCommand},
     bench, build, conformance, console, counter_table, diff, doctor, dump, export, html, image,
     interrupt, json, linux,
     options::RunOptions,
@@ -19,7 +19,7 @@ use measure::{
     record::End,
     report::Report,
     run::{self, RunOutcome},
-    table,
+    table, top,
 };
 
 /// The exit code of a tool that failed.
@@ -42,6 +42,7 @@ fn main() -> ExitCode {
             ..
         }) => write_page(&dir, &file, &progress),
         Some(Command::Report { dir, json, .. }) => report(&dir, json.as_deref()),
+        Some(Command::Top(arguments)) => watch(&arguments, &progress),
         Some(Command::Image { form, out }) => write_image(form, &out, &progress),
         Some(Command::Bench {
             pairs, host: true, ..
@@ -134,6 +135,20 @@ fn report(directory: &Path, json: Option<&Path>) -> Result<u8> {
         json::write(&report, file)?;
     }
     Ok(exit_code(&report.record.end))
+}
+
+fn watch(arguments: &TopArguments, progress: &Progress) -> Result<u8> {
+    if let Some(TopCommand::Run(run)) = &arguments.run {
+        if arguments.dir.is_some() || arguments.once {
+            bail!("`top run` watches the run that it begins: neither DIR nor --once go with it");
+        }
+        let outcome = top::run::measure(&run.options(), arguments.delay, progress)?;
+        return finish(&outcome, run.json.as_deref(), progress);
+    }
+    let directory = arguments.dir.as_deref();
+    let (text, end) = top::top(directory, arguments.once, arguments.delay)?;
+    say(&text.unwrap_or_default())?;
+    Ok(end.as_ref().map_or(0, exit_code))
 }
 
 fn exit_code(end: &End) -> u8 {

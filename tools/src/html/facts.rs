@@ -21,25 +21,16 @@ pub fn describe(page: &mut Page, profile: &Profile, found: &Found) {
         page.end = visible(&capitalized(&record.end.sentence()));
         page.is_success = record.end.exit_code() == 0;
         of_run(&mut warnings, record, found);
+        warnings.of_arrival(record, found);
+        if record.totals.is_empty() {
+            warnings.is_incomplete();
+        }
     } else {
         page.end = "A collection, which does not say how it ended".to_owned();
         page.is_success = true;
-        warnings.loss(
-            found.overflow,
-            "sample found no room",
-            "samples found no room",
-        );
+        warnings.found_no_room(found.overflow);
     }
-    warnings.loss(
-        found.malformed,
-        "sample-data block is damaged or cut off",
-        "sample-data blocks are damaged or cut off",
-    );
-    warnings.loss(
-        found.invalid,
-        "sample is marked invalid",
-        "samples are marked invalid",
-    );
+    warnings.of_blocks(found);
     for doubt in &profile.doubts {
         warnings.doubt(doubt);
     }
@@ -47,8 +38,9 @@ pub fn describe(page: &mut Page, profile: &Profile, found: &Found) {
     page.facts = facts(profile, found);
 }
 
+/// What was lost, and why what is shown may be in doubt.
 #[derive(Default)]
-struct Warnings {
+pub(crate) struct Warnings {
     losses: Vec<String>,
     doubts: Vec<String>,
 }
@@ -63,11 +55,54 @@ impl Warnings {
         }
     }
 
-    fn doubt(&mut self, text: &str) {
+    /// So many samples found no room.
+    pub(crate) fn found_no_room(&mut self, number: u64) {
+        self.loss(number, "sample found no room", "samples found no room");
+    }
+
+    /// What is wrong in blocks.
+    pub(crate) fn of_blocks(&mut self, found: &Found) {
+        self.loss(
+            found.malformed,
+            "sample-data block is damaged or cut off",
+            "sample-data blocks are damaged or cut off",
+        );
+        self.loss(
+            found.invalid,
+            "sample is marked invalid",
+            "samples are marked invalid",
+        );
+    }
+
+    /// Whether all samples arrived that the machine stored, once they have all been read.
+    pub(crate) fn of_arrival(&mut self, record: &Record, found: &Found) {
+        let said = sum(record.totals.iter().map(|totals| totals.samples_taken));
+        let arrived = found.samples + found.invalid;
+        // The samples of a collection run are in its own files.
+        let are_his = record.interval == 0 && !record.collections.is_empty();
+        if !record.totals.is_empty() && said != arrived && !are_his {
+            self.doubt(&format!(
+                "the machine stored {} samples, and {} arrived",
+                grouped(said),
+                grouped(arrived)
+            ));
+        }
+    }
+
+    /// The machine did not say at the end what it had counted.
+    pub(crate) fn is_incomplete(&mut self) {
+        self.doubt(
+            "the run did not come to its end, so what the machine counted itself is not there",
+        );
+    }
+
+    /// A sentence without its full stop.
+    pub(crate) fn doubt(&mut self, text: &str) {
         self.doubts.push(format!("{}.", capitalized(text)));
     }
 
-    fn list(self) -> Vec<Warning> {
+    /// Losses first.
+    pub(crate) fn list(self) -> Vec<Warning> {
         let of_kind = |is_loss: bool, texts: Vec<String>| {
             let texts = texts.into_iter().take(MOST_WARNINGS);
             texts.map(move |text| Warning {
@@ -81,13 +116,11 @@ impl Warnings {
     }
 }
 
-fn of_run(warnings: &mut Warnings, record: &Record, found: &Found) {
-    let lost = match record.totals.is_empty() {
-        // A run that was cut off has no totals, but its blocks have trailers.
-        true => found.overflow,
-        false => sum(record.totals.iter().map(|totals| totals.samples_lost)),
-    };
-    warnings.loss(lost, "sample found no room", "samples found no room");
+/// What a record says of losses, and where it contradicts what arrived.
+pub(crate) fn of_run(warnings: &mut Warnings, record: &Record, found: &Found) {
+    // A run that was cut off has no totals, but its blocks have trailers; neither says more than was lost.
+    let lost = sum(record.totals.iter().map(|totals| totals.samples_lost));
+    warnings.found_no_room(lost.max(found.overflow));
     let link = &record.link;
     warnings.loss(
         link.blocks_missing,
@@ -104,28 +137,12 @@ fn of_run(warnings: &mut Warnings, record: &Record, found: &Found) {
         "frame of the link means nothing to this tool",
         "frames of the link mean nothing to this tool",
     );
-    let said = sum(record.totals.iter().map(|totals| totals.samples_taken));
-    let arrived = found.samples + found.invalid;
-    // The samples of a collection run are in its own files.
-    let are_his = record.interval == 0 && !record.collections.is_empty();
-    if !record.totals.is_empty() && said != arrived && !are_his {
-        warnings.doubt(&format!(
-            "the machine stored {} samples, and {} arrived",
-            grouped(said),
-            grouped(arrived)
-        ));
-    }
     if record.mode_found() != record.mode {
         warnings.doubt(&format!(
             "{} mode was asked for, and the machine found its clock to be {}",
             record.mode,
             record.mode_found()
         ));
-    }
-    if record.totals.is_empty() {
-        warnings.doubt(
-            "the run did not come to its end, so what the machine counted itself is not there",
-        );
     }
 }
 

@@ -128,6 +128,14 @@ pub fn find(path: &Path) -> Result<Option<Collection>> {
     }))
 }
 
+impl Collection {
+    /// Its files in the order of their sets, and whether they have samples.
+    pub fn paths(&self) -> impl Iterator<Item = (&Path, bool)> {
+        let files = self.files.iter();
+        files.map(|(_, what, path)| (path.as_path(), matches!(what, What::Samples(_))))
+    }
+}
+
 /// Whether this is a file of the collection.
 fn is_of(file: &str, prefix: &str) -> bool {
     Name::of(file).is_some_and(|name| name.prefix == prefix)
