@@ -55,7 +55,8 @@ pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Res
     let mut categories: HashMap<String, CategoryHandle> = HashMap::new();
     let mut found = Found::default();
     for cpu in profile.cpus() {
-        let thread = processed.add_thread(process, u32::from(cpu) + 1, at(start), cpu == 0);
+        // A main thread would have the name of its process.
+        let thread = processed.add_thread(process, u32::from(cpu) + 1, at(start), false);
         processed.set_thread_name(thread, &format!("CPU {cpu}"));
         let mut stacks = HashMap::new();
         let mut samples = profile.samples_of(cpu);
