@@ -4,10 +4,12 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::Path,
+    process::Command,
 };
 
 use measure::{
     options::{Input, RunOptions, Sampling},
+    profile::Profile,
     progress::Progress,
     run::RunOutcome,
 };
@@ -16,7 +18,10 @@ use millimeter::record::{
     smf::{self, Data},
 };
 use tempfile::TempDir;
-use tests_qemu::ipl;
+use tests_qemu::{
+    command::{self, Said},
+    ipl,
+};
 
 const BEGIN: &str =
     "F HIS,B,TT='Four phases',CTRSET=COMPLETE,SAMPTYPE=(BASIC,DIAG),SAMPFREQ=6000000,CNTINTVAL=1";
@@ -271,6 +276,67 @@ fn all_files_of_a_run_agree_in_every_counter_and_no_sample_is_missing() {
     });
     let taken: u64 = totals.iter().map(|totals| totals.samples_taken).sum();
     assert_eq!(all.sum::<u64>(), taken);
+    assert_eq!(outcome.report.taken(), taken);
+    assert!(!outcome.report.hot.is_empty());
+
+    // The service halved the frequency, which no file says: it follows from cycles and samples.
+    let profile = Profile::open(directory.path()).unwrap();
+    let a_minute = u64::from(profile.pace.speed) * 60_000_000;
+    let intervals = [a_minute / 6_000_000, a_minute / 3_000_000];
+    assert_eq!(profile.intervals(), intervals);
+    let collected = outcome.report.collected.as_ref().unwrap();
+    assert_eq!(collected.intervals, intervals);
+}
+
+/// Runs `hash` with samples of HIS in a directory; the script ends with what is to be run.
+fn sampled(script: &str, out: &Path) -> Said {
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", script, "sh"])
+        .arg(command::program().unwrap())
+        .args(["run", "hash", "--no-sampling", "--rtc", ipl::DATE])
+        .args(["--his", "F HIS,B,CNT=NO,SAMPFREQ=6000000", "--out"])
+        .arg(out);
+    let said = command::said(command).unwrap();
+    assert_eq!(said.code, Some(0), "{said:?}");
+    said
+}
+
+#[test]
+fn a_file_that_can_grow_no_further_ends_the_collection_run_behind_a_whole_block() {
+    let directory = TempDir::new().unwrap();
+    let file = |out: &Path| {
+        let entries = fs::read_dir(out).unwrap();
+        let mut paths = entries.map(|entry| entry.unwrap().path());
+        let found = paths.find(|path| path.to_string_lossy().ends_with(".000.SMP.00"));
+        fs::read(found.unwrap()).unwrap()
+    };
+    let (all, cut) = (directory.path().join("all"), directory.path().join("cut"));
+    let said = sampled("exec \"$@\"", &all);
+    assert!(said.output.contains("by HIS in SYSHIS"), "{}", said.output);
+    let whole = file(&all);
+    assert!(whole.len() > 2_000_000, "{}", whole.len());
+    // A limit that is no multiple of a block. What is built and staged is built already, or shorter.
+    let said = sampled("trap '' XFSZ; ulimit -f 2001 && exec \"$@\"", &cut);
+    let blocks = file(&cut);
+    assert!(!blocks.is_empty() && blocks.len().is_multiple_of(4096));
+    assert!(blocks.len() < whole.len() && whole.starts_with(&blocks));
+    assert_eq!(samples(&blocks, 32).0, blocks.len() as u64 / 4096 * 126);
+    let operator = fs::read_to_string(cut.join("operator.txt")).unwrap();
+    for words in [
+        "cannot write ",
+        ".000.SMP.00: ",
+        "what was written before is kept",
+    ] {
+        assert!(operator.contains(words), "{words}: {operator}");
+    }
+    // The report has what is there, and says that it is not all.
+    assert!(said.output.contains("by HIS in SYSHIS"), "{}", said.output);
+    assert!(
+        said.output.contains("note: the machine stored "),
+        "{}",
+        said.output
+    );
 }
 
 #[test]

@@ -81,6 +81,7 @@ impl Report {
             Found::None => {}
             Found::Elsewhere => are_elsewhere = true,
             Found::Here(whose, samples) => {
+                are_elsewhere = record.collections.len() > 1;
                 collected = Some(whose);
                 cpus = samples;
             }
@@ -180,7 +181,7 @@ impl Report {
         }
     }
 
-    /// `are_elsewhere`: no samples were to be found here.
+    /// `are_elsewhere`: not all samples were to be found here.
     fn find_doubts(&mut self, are_elsewhere: bool) {
         let link = &self.record.link;
         let malformed: u64 = self.cpus.iter().map(|cpu| cpu.malformed).sum();

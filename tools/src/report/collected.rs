@@ -36,10 +36,11 @@ pub(super) fn read(directory: &Path, record: &Record, mut see: impl FnMut(&[u8])
     if record.interval != 0 {
         return Found::None;
     }
-    if record.collections.is_empty() {
+    // Of several the newest, as the live view has it.
+    let Some(prefix) = record.collections.last() else {
         return Found::Elsewhere;
-    }
-    let opened = collection::find(directory)
+    };
+    let opened = collection::find(&directory.join(prefix))
         .and_then(|found| found.map(|found| collection::open(&found)).transpose());
     let samples = opened.and_then(|profile| {
         let profile = profile.filter(|profile| !profile.files.is_empty());
