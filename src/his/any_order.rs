@@ -3,9 +3,9 @@
 use super::bench::{Bench, Called, shown};
 use super::event::{Event, Events, SampleTypes};
 use super::exit::Handling::{Done, Pending};
-use super::exit::WINDOW;
 use super::operator::His;
 use super::registry::MOST_PROFILERS;
+use super::registry::WINDOW;
 use super::run::{HISPROF, Run};
 use proptest::prelude::*;
 use std::cell::Cell;

@@ -3,9 +3,9 @@
 use super::bench::{Bench, Called};
 use super::event::Event;
 use super::exit::Handling::{self, Done, Pending};
-use super::exit::WINDOW;
 use super::operator::His;
 use super::query::Query;
+use super::registry::WINDOW;
 use super::registry::{Registration, Token};
 use super::run::Cause;
 

@@ -6,7 +6,7 @@
 //!
 //! An exit may hold a block for longer than its call: a profiler on the host has it only when the link
 //! has carried it. Such an exit answers [`Handling::Pending`], and the machine says when it is done. A
-//! profiler can have [`WINDOW`] blocks pending; while it has, blocks pass it by and their samples are
+//! profiler can have [`WINDOW`](super::registry::WINDOW) blocks pending; while it has, blocks pass it by and their samples are
 //! lost to it, and to nobody else. It is told how many.
 //!
 //! An exit that answers [`Handling::Done`] is never passed by. While it runs, nothing else of the machine's
@@ -20,9 +20,6 @@ use super::reason::Reason;
 use super::registry::{Registration, Registry, Token};
 use crate::arch::tod::Tod;
 use crate::cpumf::model::CounterRange;
-
-/// The blocks that a profiler can have pending.
-pub const WINDOW: usize = 4;
 
 /// What the service is doing when it notifies its profilers (HISYEXIT).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,6 @@
 
 use super::command::{Name, name};
 use super::event::{Events, SampleTypes};
-use super::exit::WINDOW;
 use super::machine::{Machine, SamplingOrder};
 use super::reason::Reason;
 use super::sampling::SamplingControls;
@@ -11,6 +10,9 @@ use heapless::{Deque, Vec};
 
 /// The most profilers at once: the project's own bound.
 pub const MOST_PROFILERS: usize = 8;
+
+/// The blocks that a profiler can have pending.
+pub const WINDOW: usize = 4;
 
 /// What identifies a profiler in its requests. No two profilers ever have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

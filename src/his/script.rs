@@ -3,9 +3,10 @@
 use super::bench::{Bench, Called, NEW_YEAR, shown};
 use super::event::{Event, Events, SampleTypes};
 use super::exit::Handling::{self, Done, Pending};
-use super::exit::{Call, Step, WINDOW};
+use super::exit::{Call, Step};
 use super::operator::His;
 use super::query::Query;
+use super::registry::WINDOW;
 use super::registry::{Registration, Token};
 use super::run::{Cause, Completion};
 use crate::arch::tod::Tod;

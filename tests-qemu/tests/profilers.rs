@@ -9,7 +9,8 @@ use measure::{
 use millimeter::his::{
     answer::Kind,
     event::{Event, Events},
-    exit::{Handling, Reasons, Status, WINDOW},
+    exit::{Handling, Reasons, Status},
+    registry::WINDOW,
 };
 use tempfile::TempDir;
 use tests_qemu::ipl;

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::his::exit::Handling::{Done, Pending};
-use crate::his::exit::WINDOW;
 use crate::his::query::Query;
+use crate::his::registry::WINDOW;
 use std::rc::Rc;
 
 #[test]
