@@ -15,8 +15,9 @@
 //! What follows the stored bytes is left as it was.
 
 use super::reason::Reason;
+use crate::link::layout;
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+use zerocopy::{Immutable, IntoBytes};
 
 /// The kind of an answer; the numbers are those of [`AnswerHead::kind`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,20 +35,6 @@ pub enum Kind {
 
 /// The version of the layout.
 pub const VERSION: u8 = 1;
-
-macro_rules! layout {
-    ($(#[$meta:meta])* $name:ident, $length:literal { $($(#[$field_meta:meta])* $field:ident: $type:ty,)* }) => {
-        $(#[$meta])*
-        #[derive(
-            Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
-        )]
-        #[repr(C)]
-        pub struct $name {
-            $($(#[$field_meta])* pub $field: $type,)*
-        }
-        const _: () = assert!(size_of::<$name>() == $length);
-    };
-}
 
 layout! {
     /// What every answer begins with: 16 bytes.

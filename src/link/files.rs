@@ -5,9 +5,10 @@
 //! record is ever torn. When the host cannot write, it says so by the same heading, and the run ends.
 
 use super::frame::LARGEST_PAYLOAD;
+use super::layout;
 use core::fmt;
 use zerocopy::{
-    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
+    FromBytes,
     byteorder::big_endian::{U16, U64},
 };
 
@@ -51,37 +52,23 @@ impl Kind {
     }
 }
 
-/// Heading of a payload; the bytes that are appended follow.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    FromBytes,
-    IntoBytes,
-    Immutable,
-    KnownLayout,
-    Unaligned,
-)]
-#[repr(C)]
-pub struct FileHead {
-    /// A [`Kind`].
-    pub kind: u8,
-    /// Whether more of the same record follows in the next payload (1) or not (0).
-    pub more: u8,
-    /// Number of the set of files.
-    pub set: U16,
-    /// CPU address, for samples.
-    pub cpu: U16,
-    /// Zero.
-    pub reserved: U16,
-    /// When the run began: TOD clock, bits 0-63. It names the run, and its files.
-    pub run: U64,
+layout! {
+    /// Heading of a payload; the bytes that are appended follow.
+    FileHead, 16 {
+        /// A [`Kind`].
+        kind: u8,
+        /// Whether more of the same record follows in the next payload (1) or not (0).
+        more: u8,
+        /// Number of the set of files.
+        set: U16,
+        /// CPU address, for samples.
+        cpu: U16,
+        /// Zero.
+        reserved: U16,
+        /// When the run began: TOD clock, bits 0-63. It names the run, and its files.
+        run: U64,
+    }
 }
-
-const _: () = assert!(size_of::<FileHead>() == 16);
 
 /// The most bytes that one payload carries.
 pub const LARGEST_PIECE: usize = LARGEST_PAYLOAD - size_of::<FileHead>();
@@ -120,6 +107,7 @@ pub fn parse(payload: &[u8]) -> Result<(&FileHead, Kind, &[u8]), FileError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use zerocopy::IntoBytes;
 
     #[test]
     fn a_payload_is_a_heading_and_what_is_appended() {

@@ -14,10 +14,13 @@
 pub mod data;
 pub mod files;
 pub mod frame;
+mod layout;
 pub mod loader;
 pub mod service;
 pub mod state;
 pub mod tally;
+
+pub(crate) use layout::layout;
 
 use crc::{CRC_32_ISO_HDLC, Crc, Table};
 

@@ -9,9 +9,10 @@
 
 use super::data::SAMPLE_DATA_BLOCK;
 use super::frame::LARGEST_PAYLOAD;
+use super::layout;
 use core::fmt;
 use zerocopy::{
-    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
+    FromBytes,
     byteorder::big_endian::{U16, U32, U64},
 };
 
@@ -54,47 +55,33 @@ pub mod flags {
     pub const ALL: u32 = SAMPLES | ACKNOWLEDGES;
 }
 
-/// A request, and what became of it.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    FromBytes,
-    IntoBytes,
-    Immutable,
-    KnownLayout,
-    Unaligned,
-)]
-#[repr(C)]
-pub struct Request {
-    /// A [`Function`].
-    pub function: U32,
-    /// Bits of [`flags`].
-    pub flags: U32,
-    /// NAME in ASCII, padded with blanks.
-    pub name: [u8; 8],
-    /// EVENT: event types, as a mask of one bit each.
-    pub events: U32,
-    /// TYPE: the number of a kind of answer.
-    pub kind: U32,
-    /// OUTPROFILETKN, PROFILETKN.
-    pub token: U64,
-    /// CPUMASK: bit 0 (the leftmost) is CPU 0. All ones for ALL.
-    pub cpus: U64,
-    /// ANSAREA: the real address of the answer area. For a profiler on the host, by what it knows the request again.
-    pub area: U64,
-    /// ANSLEN: bytes of the answer area.
-    pub length: U32,
-    /// Reason code: zero if all was done.
-    pub reason: U32,
-    /// Samples that passed the profiler by.
-    pub missed: U64,
+layout! {
+    /// A request, and what became of it.
+    Request, 64 {
+        /// A [`Function`].
+        function: U32,
+        /// Bits of [`flags`].
+        flags: U32,
+        /// NAME in ASCII, padded with blanks.
+        name: [u8; 8],
+        /// EVENT: event types, as a mask of one bit each.
+        events: U32,
+        /// TYPE: the number of a kind of answer.
+        kind: U32,
+        /// OUTPROFILETKN, PROFILETKN.
+        token: U64,
+        /// CPUMASK: bit 0 (the leftmost) is CPU 0. All ones for ALL.
+        cpus: U64,
+        /// ANSAREA: the real address of the answer area. For a profiler on the host, by what it knows the request again.
+        area: U64,
+        /// ANSLEN: bytes of the answer area.
+        length: U32,
+        /// Reason code: zero if all was done.
+        reason: U32,
+        /// Samples that passed the profiler by.
+        missed: U64,
+    }
 }
-
-const _: () = assert!(size_of::<Request>() == 64);
 
 /// The longest answer, in bytes: the project's own bound, by what one payload of the link carries.
 pub const LONGEST_ANSWER: usize = 8064;
@@ -128,37 +115,23 @@ pub enum Call {
     Status = 4,
 }
 
-/// Heading of what the machine says.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    FromBytes,
-    IntoBytes,
-    Immutable,
-    KnownLayout,
-    Unaligned,
-)]
-#[repr(C)]
-pub struct ServiceHead {
-    /// A [`Call`].
-    pub call: u8,
-    /// What the call has of a number of one byte.
-    pub code: u8,
-    /// CPU address.
-    pub cpu: U16,
-    /// What the call has of a number.
-    pub number: U32,
-    /// The profiler that is called.
-    pub token: U64,
-    /// Samples.
-    pub missed: U64,
+layout! {
+    /// Heading of what the machine says.
+    ServiceHead, 24 {
+        /// A [`Call`].
+        call: u8,
+        /// What the call has of a number of one byte.
+        code: u8,
+        /// CPU address.
+        cpu: U16,
+        /// What the call has of a number.
+        number: U32,
+        /// The profiler that is called.
+        token: U64,
+        /// Samples.
+        missed: U64,
+    }
 }
-
-const _: () = assert!(size_of::<ServiceHead>() == 24);
 
 /// What the machine says, taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -225,6 +198,7 @@ pub fn parse(payload: &[u8]) -> Result<Said<'_>, ServiceError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use zerocopy::IntoBytes;
 
     fn payload(call: u8, more: &[u8]) -> Vec<u8> {
         let head = ServiceHead {

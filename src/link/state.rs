@@ -98,20 +98,16 @@ macro_rules! payload {
     ($(#[$meta:meta])* $name:ident = $kind:literal, $size:literal bytes {
         $($(#[$field_meta:meta])* $field:ident: $type:ty),* $(,)?
     }) => {
-        $(#[$meta])*
-        #[derive(
-            Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
-        )]
-        #[repr(C)]
-        pub struct $name {
-            $($(#[$field_meta])* pub $field: $type,)*
+        super::layout! {
+            $(#[$meta])*
+            $name, $size {
+                $($(#[$field_meta])* $field: $type),*
+            }
         }
 
         impl Payload for $name {
             const KIND: u8 = $kind;
         }
-
-        const _: () = assert!(size_of::<$name>() == $size);
     };
 }
 

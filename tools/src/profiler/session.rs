@@ -28,8 +28,8 @@ pub struct Profilers<'a> {
 struct Place<'a> {
     profiler: &'a mut dyn Profiler,
     acknowledges: bool,
+    /// As long as it is registered.
     token: Option<Token>,
-    gone: bool,
 }
 
 impl<'a> Profilers<'a> {
@@ -64,7 +64,6 @@ impl<'a> Profilers<'a> {
                 profiler,
                 acknowledges: registration.acknowledges,
                 token: None,
-                gone: false,
             });
         }
         ensure!(
@@ -152,7 +151,6 @@ impl<'a> Profilers<'a> {
         let refused = request.refused();
         match Function::from_number(request.function.get()) {
             Some(Function::Start) => {
-                place.gone = refused.is_some();
                 place.token = refused.is_none().then(|| Token(request.token.get()));
                 let call = refused.map_or(Call::Started(reason), Call::Refused);
                 self.last_or_next(number, &call);
@@ -163,7 +161,7 @@ impl<'a> Profilers<'a> {
             Some(Function::Stop) => {
                 let missed = request.missed.get();
                 self.last_or_next(number, &Call::Stopped { missed });
-                self.all[number].gone = true;
+                self.all[number].token = None;
             }
             // It is not answered.
             Some(Function::Done) | None => return false,
@@ -183,7 +181,7 @@ impl<'a> Profilers<'a> {
 
     /// Calls a profiler that is registered.
     fn call(&mut self, number: usize, call: &Call<'_>) {
-        if self.all[number].token.is_some() && !self.all[number].gone {
+        if self.all[number].token.is_some() {
             self.last_or_next(number, call);
         }
     }

@@ -1,0 +1,23 @@
+//! Blocks of bytes that others read: big-endian fields, one behind the other, of a length that is said and checked.
+
+/// Defines such a block, with its length in bytes.
+macro_rules! layout {
+    ($(#[$meta:meta])* $name:ident, $length:literal {
+        $($(#[$field_meta:meta])* $field:ident: $type:ty),* $(,)?
+    }) => {
+        $(#[$meta])*
+        #[derive(
+            Clone, Copy, Debug, Default, PartialEq, Eq,
+            zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::Immutable, zerocopy::KnownLayout,
+            zerocopy::Unaligned,
+        )]
+        #[repr(C)]
+        pub struct $name {
+            $($(#[$field_meta])* pub $field: $type,)*
+        }
+
+        const _: () = assert!(size_of::<$name>() == $length);
+    };
+}
+
+pub(crate) use layout;
