@@ -1,7 +1,7 @@
 //! Decode: instruction text to an enumeration with named fields.
 //!
 //! A millicode routine takes an [`Instruction`] and never sees raw bits; the decoder sees raw bits
-//! and never touches state. Nothing here knows a register's content, a PSW or a facility bit, so
+//! and never touches state. Nothing of it knows a register's content, a PSW or a facility bit, so
 //! whether an instruction is privileged, installed or well-formed is for its routine to say, in the
 //! order of priority that its description gives.
 //!
@@ -11,7 +11,13 @@
 //! - [`sensitive`] finds the few instructions that tell a deprivileged guest too much and do not
 //!   trap, and says which of the places where their bits stand are instructions; [`flow`] is what it
 //!   needs to know of branching.
+//!
+//! One more is given the registers and the PSW along with the text, for the single step that runs an
+//! instruction and has to say what it did; it looks at no storage and changes nothing either.
+//!
+//! - [`branch`] says what a branch instruction does: where it goes and which register it changes.
 
+pub mod branch;
 pub mod flow;
 mod format;
 pub mod instruction;
