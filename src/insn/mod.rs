@@ -12,10 +12,11 @@
 //!   trap, and says which of the places where their bits stand are instructions; [`flow`] is what it
 //!   needs to know of branching.
 //!
-//! One more is given the registers and the PSW along with the text, for the single step that runs an
-//! instruction and has to say what it did; it looks at no storage and changes nothing either.
+//! Two more are given the registers and the PSW along with the text, for the single step that runs an
+//! instruction and has to say what it did; they look at no storage and change nothing either.
 //!
 //! - [`branch`] says what a branch instruction does: where it goes and which register it changes.
+//! - [`references`] says which storage operands an instruction accessed.
 
 pub mod branch;
 pub mod flow;
@@ -24,6 +25,7 @@ pub mod instruction;
 mod offsets;
 pub mod opcodes;
 pub mod operand;
+pub mod references;
 pub mod sensitive;
 
 #[cfg(test)]
