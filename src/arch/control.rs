@@ -46,6 +46,10 @@ pub const CR0_MEASUREMENT_ALERT: u64 = bit64(58);
 /// The CR0 that initial CPU reset leaves: malfunction alert is not set, interrupt key,
 /// measurement alert and timing alert are.
 pub const CR0_INITIAL: u64 = 0xE0;
+/// CR8: the monitor masks, bits 48-63, one for each class.
+pub const CR8_MONITOR: u64 = 0xFFFF;
+/// CR8: the enhanced-monitor masks, bits 16-31, one for each class.
+pub const CR8_ENHANCED_MONITOR: u64 = 0xFFFF << 32;
 /// CR14: a machine check that says that channel reports wait is open.
 pub const CR14_CHANNEL_REPORT: u64 = bit64(35);
 /// The CR14 that initial CPU reset leaves.

@@ -42,7 +42,7 @@ pub struct Charges {
     /// By [`Class`]: ticks from the stamp of leaving to the guest's first instruction, plus those
     /// from its last one to the entry stamp.
     pub overhead: [u64; 6],
-    /// By the rightmost six bits of the program-interruption code: whether the clock charged the
+    /// By the rightmost six bits of the program-interruption code, which are zeros for a monitor event alone: whether the clock charged the
     /// instruction that did not complete (1) or not (0).
     pub program: [u8; 64],
     /// What a supervisor call is charged: it completes, so it should be 1.
@@ -63,6 +63,11 @@ impl Default for Charges {
 }
 
 impl Charges {
+    /// Sets the charge of a program interruption.
+    pub const fn set(&mut self, code: u16, charged: u8) {
+        self.program[(code & 0x3F) as usize] = charged;
+    }
+
     /// The charge of a program interruption.
     #[must_use]
     #[inline]
@@ -290,6 +295,17 @@ mod tests {
         account.rest(at(1_000_200), at(2_000_200));
         account.rest(at(2_000_230), at(3_000_230));
         assert_eq!(account.firmware(), 50 + 50 + 30);
+    }
+
+    #[test]
+    fn a_monitor_event_has_a_charge_of_its_own_with_or_without_a_per_event() {
+        let mut charges = Charges::default();
+        for code in 1..0x40 {
+            charges.set(code, 9);
+        }
+        assert_eq!(charges.of(0x40), 0);
+        charges.set(0x40, 1);
+        assert_eq!((charges.of(0xC0), charges.of(0x3F)), (1, 9));
     }
 
     #[test]
