@@ -5,6 +5,8 @@ pub const FACILITY_DOUBLEWORDS: usize = 4;
 
 /// Bit 11: the configuration-topology facility.
 pub const CONFIGURATION_TOPOLOGY: u32 = 11;
+/// Bit 36: the enhanced-monitor facility.
+pub const ENHANCED_MONITOR: u32 = 36;
 /// Bit 40: the load-program-parameter facility.
 pub const LOAD_PROGRAM_PARAMETER: u32 = 40;
 /// Bit 67: the CPU-measurement counter facility.

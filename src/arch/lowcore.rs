@@ -38,6 +38,12 @@ pub const SUBSYSTEM_IDENTIFICATION: u64 = 0xB8;
 pub const FACILITY_LIST: u64 = 0xC8;
 /// Machine-check interruption code (8 bytes).
 pub const MACHINE_CHECK_CODE: u64 = 0xE8;
+/// Enhanced-monitor counter-array origin (8 bytes); size and exception count follow.
+pub const COUNTER_ARRAY_ORIGIN: u64 = 0x100;
+/// Enhanced-monitor counter-array size (4 bytes): how many counters there are.
+pub const COUNTER_ARRAY_SIZE: u64 = 0x108;
+/// Enhanced-monitor exception count (4 bytes).
+pub const MONITOR_EXCEPTION_COUNT: u64 = 0x10C;
 /// Machine-check floating-point-register save area (16 doublewords).
 pub const SAVED_FLOATING_POINT: u64 = 0x1200;
 /// Machine-check floating-point-control-register save area (4 bytes).

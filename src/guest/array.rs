@@ -169,6 +169,10 @@ impl Hardware for ArrayMachine {
         self.store(at, &[value]);
     }
 
+    fn load_u16(&self, at: Absolute) -> u16 {
+        u16::from_be_bytes(self.read(at))
+    }
+
     fn store_u16(&mut self, at: Absolute, value: u16) {
         self.store(at, &value.to_be_bytes());
     }

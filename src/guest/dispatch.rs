@@ -18,6 +18,7 @@ use crate::guest::due::Due;
 use crate::guest::epoch;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::{self, Outcome, Performed};
+use crate::guest::monitor;
 use crate::guest::scanner;
 use crate::guest::schedule::Step;
 use crate::guest::storage;
@@ -154,6 +155,7 @@ pub fn program<H: Hardware>(
                 return in_place(cpu, configuration, hardware, &instruction);
             }
         }
+        0x40 if monitor::call(cpu, configuration, hardware) => {}
         _ => reflect(cpu, configuration, hardware),
     }
     Next::Run

@@ -80,6 +80,8 @@ pub trait Hardware {
     fn load_u8(&self, at: Absolute) -> u8;
     /// Stores a byte into guest storage.
     fn store_u8(&mut self, at: Absolute, value: u8);
+    /// Loads a halfword of guest storage.
+    fn load_u16(&self, at: Absolute) -> u16;
     /// Stores a halfword into guest storage.
     fn store_u16(&mut self, at: Absolute, value: u16);
     /// Loads a doubleword of guest storage.

@@ -53,6 +53,7 @@ use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
 use crate::guest::dat::{Access, Space};
 use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
+use crate::guest::monitor;
 use crate::guest::scanner::PageState;
 use crate::guest::vcpu::Vcpu;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -328,7 +329,7 @@ pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration,
     let zero = CR0_MACHINE | (cpu.control[0] & CR0_MIRRORED);
     let others = [
         (0, zero),
-        (8, cpu.control[8]),
+        (8, monitor::real_control(cpu)),
         (13, home),
         (14, cpu.control[14]),
     ];

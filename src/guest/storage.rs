@@ -274,9 +274,13 @@ fn resolve_by<H: Hardware>(
     })
 }
 
-/// The claim of bytes within one page.
+/// The claim of bytes within one page, in a space, or by real address if there is none. The addressing mode is not
+/// applied.
+///
+/// # Errors
+/// As [`resolve`].
 #[inline]
-fn piece<H: Hardware>(
+pub fn piece<H: Hardware>(
     cpu: &Vcpu,
     configuration: &Configuration,
     hardware: &H,
@@ -306,7 +310,7 @@ fn piece<H: Hardware>(
 
 /// Whether low-address protection may cover an effective address.
 #[inline(always)]
-const fn protectable(at: Virtual) -> bool {
+pub const fn protectable(at: Virtual) -> bool {
     at.0 & !PAGE < LOW_ADDRESSES
 }
 

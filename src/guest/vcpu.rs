@@ -14,6 +14,7 @@ use crate::guest::extended::{self, Fills};
 use crate::guest::machine_level::Counted;
 use crate::guest::schedule::Schedule;
 use crate::guest::shadow::Shadow;
+use crate::guest::software::SoftwareCounters;
 use crate::guest::threads::Thread;
 use crate::insn;
 use core::cell::Cell;
@@ -183,6 +184,8 @@ pub struct KeptPages {
     /// The pages of the operand that was last fetched, and last stored, and of the one that was last stored
     /// into the first two pages.
     pub operands: [Cell<KeptPage>; 3],
+    /// Pages of the enhanced-monitor counter array, even and odd ones.
+    pub counters: [Cell<KeptPage>; 2],
     /// The two pages whose real addresses were loaded last, with these in place of absolute ones.
     pub real: [KeptPage; 2],
 }
@@ -195,8 +198,20 @@ impl KeptPages {
             programs: [0; 2],
             text: [KeptPage::NONE; TEXT_PAGES],
             operands: [const { Cell::new(KeptPage::NONE) }; 3],
+            counters: [const { Cell::new(KeptPage::NONE) }; 2],
             real: [KeptPage::NONE; 2],
         }
+    }
+
+    /// Where the page of a counter at an address is kept.
+    #[inline(always)]
+    pub const fn counter(&self, at: Virtual) -> &Cell<KeptPage> {
+        &self.counters[(at.0 >> 12) as usize % 2]
+    }
+
+    /// Forgets the pages of the counter array.
+    pub fn forget_counters(&mut self) {
+        self.counters = Self::none().counters;
     }
 
     /// Where the page of instruction text at an address is kept.
@@ -237,6 +252,7 @@ impl KeptPages {
     fn forget(&mut self) {
         self.text = Self::none().text;
         self.operands = Self::none().operands;
+        self.forget_counters();
         self.real = Self::none().real;
     }
 }
@@ -304,6 +320,8 @@ pub struct Vcpu {
     /// Until when the coprocessor is busy with this CPU's last function, by the clock of
     /// [`crate::guest::assist`].
     pub occupied_until: u64,
+    /// The software counters of the machine's own level.
+    pub software: SoftwareCounters,
 }
 
 impl Vcpu {
@@ -339,6 +357,7 @@ impl Vcpu {
             machine_sets: CounterSets::NONE,
             thread: Thread::default(),
             occupied_until: 0,
+            software: SoftwareCounters::NONE,
         };
         cpu.reset_controls();
         cpu
@@ -418,7 +437,8 @@ impl Vcpu {
     /// Forgets what was kept of an operand in a page frame whose state has changed: a store must be told to
     /// the scanner again.
     pub fn forget_operands_in(&mut self, frame: Absolute) {
-        for page in &mut self.kept.operands {
+        let kept = &mut self.kept;
+        for page in kept.operands.iter_mut().chain(&mut kept.counters) {
             if page.get_mut().place() == frame {
                 *page.get_mut() = KeptPage::NONE;
             }

@@ -281,6 +281,7 @@ fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: Facili
         .facilities(facilities)
         // STORE SYSTEM INFORMATION has no function 15 here.
         .without(facility::CONFIGURATION_TOPOLOGY)
+        .with(facility::ENHANCED_MONITOR)
         .with(facility::LOAD_PROGRAM_PARAMETER)
         .with(facility::MEASUREMENT_COUNTER)
         .with(facility::MEASUREMENT_SAMPLING)

@@ -114,6 +114,12 @@ impl Hardware for Native {
     }
 
     #[inline(always)]
+    fn load_u16(&self, at: Absolute) -> u16 {
+        // SAFETY: guest storage, checked by the caller.
+        unsafe { ptr::read_unaligned(self.place(at)) }
+    }
+
+    #[inline(always)]
     fn store_u16(&mut self, at: Absolute, value: u16) {
         // SAFETY: guest storage, checked by the caller.
         unsafe { ptr::write_unaligned(self.place(at), value) };

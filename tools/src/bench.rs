@@ -38,7 +38,7 @@ pub const TIMER_INTERVAL: u64 = 10_000;
 const TRAP: (&str, u64) = ("trap", 80);
 
 /// Path budgets in instructions, DAT on and warm.
-const BUDGETS: [(&str, u64); 15] = [
+const BUDGETS: [(&str, u64); 16] = [
     ("trap-decode", 160),
     ("ssm", 200),
     ("stnsm", 200),
@@ -49,6 +49,7 @@ const BUDGETS: [(&str, u64); 15] = [
     ("lpswe", 300),
     ("lctlg-1", 300),
     ("svc", 300),
+    ("monitor-call", 200),
     ("sample", 250),
     ("sample-1m", 250),
     ("sample-combined", 450),

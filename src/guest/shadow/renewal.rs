@@ -119,6 +119,7 @@ pub(super) fn forget_what_has_moved<H: Hardware>(
     hardware: &H,
 ) {
     cpu.kept.real = [KeptPage::NONE; 2];
+    cpu.kept.forget_counters();
     // Of the pages of text only that of the instruction which purges is sure to be needed again.
     let here = Virtual(cpu.psw.address);
     let kept = cpu.kept.take_text(here);

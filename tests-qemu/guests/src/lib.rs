@@ -27,6 +27,7 @@ pub mod insn;
 pub mod interruption;
 pub mod lowcore;
 pub mod misdirected;
+pub mod monitor;
 pub mod psw;
 pub mod reset;
 pub mod sampling;

@@ -1,4 +1,4 @@
-//! STORE FACILITY LIST EXTENDED shows the load-program-parameter facility (40), the counter facility
+//! STORE FACILITY LIST EXTENDED shows the enhanced-monitor facility (36), the load-program-parameter facility (40), the counter facility
 //! (67), the sampling facility (68) and the store-CPU-counter-multiple facility (142), beside the
 //! machine's own bits; EXECUTE and EXECUTE RELATIVE LONG of it show the same.
 #![no_std]
@@ -32,7 +32,7 @@ fn run() {
     shows!("FACILITY-8", facility(142));
     shows!("FACILITY-4", facility(40) || !facility(68));
     shows!("FACILITY-9", facility(67) || !facility(142));
-    for bit in [0, 1, 2, 7, 21, 40, 67, 68, 142] {
+    for bit in [0, 1, 2, 7, 21, 36, 40, 67, 68, 142] {
         check(
             "facility bit is one",
             (bit as u64) << 4 | u64::from(facility(bit)),

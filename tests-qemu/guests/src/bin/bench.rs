@@ -11,6 +11,7 @@
 use core::arch::global_asm;
 
 use guests::dat::{self, WINDOW};
+use guests::insn::control::lctlg_8;
 use guests::insn::cpu::facility;
 use guests::insn::measurement::{
     ACTIVATE_BASIC, ACTIVATE_DIAGNOSTIC, ENABLE_BASIC, ENABLE_DIAGNOSTIC, LARGE_BLOCKS,
@@ -18,6 +19,7 @@ use guests::insn::measurement::{
 };
 use guests::insn::storage::ptlb;
 use guests::interruption::Class;
+use guests::monitor::{counted, designate};
 use guests::psw::{self, Psw};
 use guests::{lowcore, println, sampling};
 
@@ -120,6 +122,14 @@ fn run() {
     ))
     .saturating_sub(2);
     path("lpswe", lpswe.saturating_sub(1));
+    if facility(36) {
+        designate(a, 8);
+        lctlg_8(counted(1));
+        path("monitor-call", one(units!("mc 5(%r0), 1")));
+        lctlg_8(0);
+    } else {
+        absent("monitor-call");
+    }
     let primary = guests::insn::control::stctg_all()[1];
     let list = [primary];
     path(

@@ -1,0 +1,58 @@
+//! The software counters of the machine's own level: what a program's monitor calls count one level below it.
+//!
+//! While HIS has them counted, the machine enables monitor classes of its own besides those of the program, and a
+//! monitor call of one of these adds one to the counter whose number is its monitor code. The program sees nothing
+//! of that: its monitor masks say what a monitor call is to it, an instruction without effect if they are zero. Each
+//! CPU has its own counters, which all classes share, as those of the enhanced-monitor facility are. A monitor code
+//! that is no counter's number is not counted.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+
+/// The software counters of a CPU.
+#[derive(Clone, Copy, Debug)]
+pub struct SoftwareCounters {
+    /// The classes that are counted, as control register 8 has them in bits 48-63; none unless HIS collects.
+    pub classes: u16,
+    counters: &'static [AtomicU64],
+}
+
+impl SoftwareCounters {
+    /// No counters.
+    pub const NONE: Self = Self::new(&[]);
+
+    /// These counters, which do not count.
+    #[must_use]
+    pub const fn new(counters: &'static [AtomicU64]) -> Self {
+        Self {
+            classes: 0,
+            counters,
+        }
+    }
+
+    /// A monitor call of a class that is counted.
+    #[inline]
+    pub fn count(&self, code: u64) {
+        let counter = usize::try_from(code)
+            .ok()
+            .and_then(|n| self.counters.get(n));
+        if let Some(counter) = counter {
+            // No other CPU counts here.
+            counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        }
+    }
+
+    /// What a counter has counted; zero if there is none with this number.
+    #[must_use]
+    pub fn read(&self, number: u16) -> u64 {
+        self.counters
+            .get(usize::from(number))
+            .map_or(0, |counter| counter.load(Ordering::Relaxed))
+    }
+
+    /// Sets all counters to zero.
+    pub fn clear(&self) {
+        for counter in self.counters {
+            counter.store(0, Ordering::Relaxed);
+        }
+    }
+}
