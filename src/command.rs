@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+use crate::arch::bits::bit16;
 use crate::cpumf::{CounterSet, CounterSets};
 use crate::guest::external_means::Change;
 use core::fmt::{self, Write as _};
@@ -29,6 +30,8 @@ AUTH MACHINE ..., ALERT MACHINE ...
               the same at the machine's own level, where HIS measures
 F HIS,BEGIN|END|SERVICE,...
               begin or end a collection run of HIS, or change how it samples
+CLASSES n[,n...]|ALL
+              monitor classes that the ZOS counter set of HIS counts
 D HIS         show HIS and its collection run
 DD NAME TEXT  add a line to the parameter file NAME of HIS (DDNAME=NAME); DD NAME empties it
 ";
@@ -59,6 +62,8 @@ pub enum Command {
     Change(Cpus, Change),
     /// Change something at the machine's own level, for all CPUs.
     ChangeBelow(Change),
+    /// The ZOS counter set of HIS counts these monitor classes, as control register 8 has them in bits 48-63.
+    Classes(u16),
 }
 
 /// What is understood where another word, or none, was found.
@@ -135,6 +140,27 @@ impl<'a> Words<'a> {
         }
     }
 
+    /// The next word, as monitor classes.
+    fn classes(&mut self) -> Result<u16, Misunderstood<'a>> {
+        let found = self.0.next();
+        let class = |word: &str| {
+            let class = word.parse().ok().filter(|&class| class < 16)?;
+            Some(bit16(class))
+        };
+        found
+            .and_then(|word| {
+                if word.eq_ignore_ascii_case("ALL") {
+                    return Some(u16::MAX);
+                }
+                word.split(',')
+                    .try_fold(0, |classes, word| Some(classes | class(word)?))
+            })
+            .ok_or(Misunderstood {
+                found,
+                understood: &["classes 0 to 15 with commas between them", "ALL"],
+            })
+    }
+
     /// The next word, as ON or OFF.
     fn is_on(&mut self) -> Result<bool, Misunderstood<'a>> {
         Ok(self.one_of(&["ON", "OFF"])? == 0)
@@ -178,6 +204,7 @@ pub fn parse(line: &str) -> Result<Command, Misunderstood<'_>> {
         "AUTH",
         "ALERT",
         "INTERRUPT",
+        "CLASSES",
     ])? {
         0 => Command::Help,
         1 => Command::Status,
@@ -185,7 +212,8 @@ pub fn parse(line: &str) -> Result<Command, Misunderstood<'_>> {
         3 => Command::End,
         4 => authorization(&mut words)?,
         5 => loss(&mut words)?,
-        _ => Command::Change(words.cpus()?, Change::InterruptKey),
+        6 => Command::Change(words.cpus()?, Change::InterruptKey),
+        _ => Command::Classes(words.classes()?),
     };
     words.end()?;
     Ok(command)
@@ -294,13 +322,15 @@ mod tests {
         assert_eq!(parse("  "), Ok(Command::Nothing));
         assert_eq!(parse("status"), Ok(Command::Status));
         assert_eq!(parse("end"), Ok(Command::End));
+        assert_eq!(parse("CLASSES 0,15,3"), Ok(Command::Classes(0x9001)));
+        assert_eq!(parse("classes all"), Ok(Command::Classes(0xFFFF)));
     }
 
     #[test]
     fn a_word_that_is_not_understood_is_answered_with_those_that_are() {
         assert_eq!(
             answer("FROB"),
-            "FROB is not understood here; these are: HELP, STATUS, CLOCK, END, AUTH, ALERT, INTERRUPT"
+            "FROB is not understood here; these are: HELP, STATUS, CLOCK, END, AUTH, ALERT, INTERRUPT, CLASSES"
         );
         assert_eq!(
             answer("AUTH CPU 0 COUNTERS CACHE ON"),
@@ -326,6 +356,13 @@ mod tests {
             assert_eq!(
                 answer(&format!("INTERRUPT CPU {number}")),
                 format!("{number} is not understood here; these are: the address of a CPU, ALL")
+            );
+        }
+        for classes in ["16", "1,", "1,,2", "-1", "5-7"] {
+            let allowed = "classes 0 to 15 with commas between them, ALL";
+            assert_eq!(
+                answer(&format!("CLASSES {classes}")),
+                format!("{classes} is not understood here; these are: {allowed}")
             );
         }
         assert_eq!(

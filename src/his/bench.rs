@@ -1,7 +1,7 @@
 //! A machine for tests: it does what the service asks for and writes down that it did.
 
 use super::command::Name;
-use super::event::{Event, Events, SampleTypes};
+use super::event::{Event, Events, SampleTypes, ZOS_COUNTERS};
 use super::exit::{Call, Exit, Handling, Inside};
 use super::machine::{Block, EventState, File, Machine, SamplingOrder, SamplingState, TakenBlock};
 use crate::arch::bits::bit64;
@@ -15,9 +15,6 @@ use std::rc::Rc;
 
 /// 2026-01-01 00:00:00, in microseconds from 1900.
 pub const NEW_YEAR: u64 = 46_021 * 86_400_000_000;
-
-/// Counters of the ZOS set.
-pub const ZOS_COUNTERS: u16 = 1500;
 
 /// A line of what happened, in the order in which it did.
 pub type Heard = Rc<RefCell<Vec<String>>>;

@@ -10,6 +10,9 @@ use crate::arch::bits::{bit32, set_operations};
 use crate::cpumf::{CounterSet, CounterSets};
 use core::fmt;
 
+/// Counters of the ZOS set.
+pub const ZOS_COUNTERS: u16 = 1500;
+
 /// One event type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {

@@ -5,7 +5,7 @@
 //! of the .CNT file and the differences of the monitor records agree in each counter.
 //!
 //! * When the run begins, and at its end, at each interval and at each change of the state: of each CPU a record
-//!   of subtype 2 and one of MRPRCMFC.
+//!   of subtype 2 and one of MRPRCMFC, if it collects a set that these have a place for. The ZOS set is none.
 //! * At each of these but the first: of each CPU a record of subtype 1, with how far the counters came since
 //!   the last.
 //! * At a change of the state and at the end: the .CNT file of what was collected up to then. After a change of
@@ -16,7 +16,7 @@
 //! whole run go into one file each.
 
 use super::calendar::Calendar;
-use super::event::{Event, Events};
+use super::event::{Event, Events, ZOS_COUNTERS};
 use super::exit::{Action, Call, Exit, Handling, Inside, Reasons, Samples, Step};
 use super::run::Run;
 use crate::arch::bits::bit64;
@@ -32,10 +32,18 @@ use crate::record::smf::{self, Absolutes, Deltas, Envelope, Identification, Subs
 use crate::record::{CounterValues, Ebcdic, Moment, SetType, monitor};
 use core::fmt::{self, Write as _};
 use heapless::{String, Vec};
+use values::{Cpu, change};
 use zerocopy::FromBytes;
 
+mod values;
+
+pub use values::ROOM;
+
+/// The most counters of a CPU that have names: of all event types together but ZOS.
+const MOST_NAMES: usize = 320;
+
 /// The most counters of a CPU, of all event types together.
-pub const MOST_VALUES: usize = 320;
+pub const MOST_VALUES: usize = MOST_NAMES + ZOS_COUNTERS as usize;
 
 /// The longest file name: SYSHISyyyymmdd.hhmmss.xxx.CNT.
 const LONGEST_NAME: usize = 40;
@@ -78,67 +86,6 @@ pub struct System {
     pub speed: u32,
 }
 
-/// The counters of a CPU as they were at one moment.
-#[derive(Clone, Debug)]
-struct Reading {
-    /// When: TOD clock, bits 0-63. None if the CPU was not there.
-    at: Option<Tod>,
-    values: Vec<u64, MOST_VALUES>,
-}
-
-impl Reading {
-    const NOTHING: Self = Self {
-        at: None,
-        values: Vec::new(),
-    };
-
-    fn clear(&mut self) {
-        self.at = None;
-        self.values.clear();
-    }
-}
-
-/// Puts into `into` how far the counters have come between two readings, if there are both; gives their times.
-fn change(from: &Reading, to: &Reading, into: &mut Vec<u64, MOST_VALUES>) -> Option<(Tod, Tod)> {
-    let (begin, end) = (from.at?, to.at?);
-    into.clear();
-    for (from, to) in from.values.iter().zip(&to.values) {
-        // There is as much room.
-        let _ = into.push(to.wrapping_sub(*from));
-    }
-    Some((begin, end))
-}
-
-/// What is known of a CPU.
-#[derive(Clone, Debug)]
-struct Cpu {
-    /// When this set of files began.
-    first: Reading,
-    /// At the last record.
-    last: Reading,
-    /// Now.
-    now: Reading,
-    /// How far the counters came between two of these. It stands here because a stack has no room for those of
-    /// all CPUs.
-    change: Vec<u64, MOST_VALUES>,
-}
-
-impl Cpu {
-    const NEW: Self = Self {
-        first: Reading::NOTHING,
-        last: Reading::NOTHING,
-        now: Reading::NOTHING,
-        change: Vec::new(),
-    };
-
-    /// Forgets all readings.
-    fn clear(&mut self) {
-        for reading in [&mut self.first, &mut self.last, &mut self.now] {
-            reading.clear();
-        }
-    }
-}
-
 /// The run that is collected.
 #[derive(Clone, Debug)]
 struct Collected {
@@ -170,12 +117,12 @@ pub struct Hisprof<F> {
     pub files: F,
     collected: Option<Collected>,
     cpus: [Cpu; MAXIMUM_CPUS],
-    names: Vec<&'static str, MOST_VALUES>,
+    names: Vec<&'static str, MOST_NAMES>,
     record: [u8; smf::LONGEST],
 }
 
 impl<F: Files> Hisprof<F> {
-    /// Without a run.
+    /// Without a run, and without room for one: [`Self::lend`].
     #[must_use]
     pub const fn new(files: F) -> Self {
         Self {
@@ -185,6 +132,12 @@ impl<F: Files> Hisprof<F> {
             names: Vec::new(),
             record: [0; smf::LONGEST],
         }
+    }
+
+    /// Lends it [`ROOM`] for what it reads.
+    pub fn lend(&mut self, room: &'static mut [u64]) {
+        let mut pieces = room.chunks_exact_mut(MOST_VALUES);
+        self.cpus.iter_mut().for_each(|cpu| cpu.take(&mut pieces));
     }
 
     /// A run begins; its first step follows.
@@ -213,7 +166,7 @@ impl<F: Files> Hisprof<F> {
                 self.harvest(service);
                 self.absolutes(Place::First);
                 for cpu in &mut self.cpus {
-                    cpu.first.clone_from(&cpu.now);
+                    cpu.first.copy(&cpu.now);
                 }
             }
             Step::Interval => {
@@ -241,7 +194,7 @@ impl<F: Files> Hisprof<F> {
             }
         }
         for cpu in &mut self.cpus {
-            cpu.last.clone_from(&cpu.now);
+            cpu.last.copy(&cpu.now);
         }
         if let Some(run) = &mut self.collected {
             run.lost = false;
@@ -250,7 +203,7 @@ impl<F: Files> Hisprof<F> {
 
     fn next_set(&mut self, set: u16) {
         for cpu in &mut self.cpus {
-            cpu.first.clone_from(&cpu.now);
+            cpu.first.copy(&cpu.now);
         }
         if let Some(run) = &mut self.collected {
             run.set = set;
@@ -280,7 +233,7 @@ impl<F: Files> Hisprof<F> {
             let values = &mut cpu.now.values;
             // No model has more counters than there is room for: a test counts them.
             cpu.now.at = service.read(number, run.events, &mut |_, value| {
-                let _ = values.push(value);
+                values.push(value);
             });
         }
     }
@@ -295,7 +248,7 @@ impl<F: Files> Hisprof<F> {
             let Some((from, to)) = change(&cpu.last, &cpu.now, &mut cpu.change) else {
                 continue;
             };
-            let sets = run.sets(&cpu.change);
+            let sets = run.sets(cpu.change.all());
             let data = Deltas {
                 run_start: run.started.0,
                 written: to.0,
@@ -326,13 +279,16 @@ impl<F: Files> Hisprof<F> {
         }
         for (number, cpu) in (0..).zip(&self.cpus) {
             let Some(at) = cpu.now.at else { continue };
-            let all = run.sets(&cpu.now.values);
+            let all = run.sets(cpu.now.values.all());
             // Neither record has a place for the sets that came later.
             let sets: Vec<CounterValues<'_>, { Event::ALL.len() }> = all
                 .iter()
                 .filter(|set| set.set.0 <= SetType::EXTENDED.0)
                 .copied()
                 .collect();
+            if sets.is_empty() {
+                continue;
+            }
             let system = &run.system;
             let versions = [system.model.cfvn, system.model.csvn];
             let data = Absolutes {
@@ -383,7 +339,7 @@ impl<F: Files> Hisprof<F> {
             .cpus
             .each_mut()
             .map(|cpu| change(&cpu.first, &cpu.now, &mut cpu.change));
-        let sets = self.cpus.each_ref().map(|cpu| run.sets(&cpu.change));
+        let sets = self.cpus.each_ref().map(|cpu| run.sets(cpu.change.all()));
         let mut cpus = Vec::<CpuCounters<'_>, MAXIMUM_CPUS>::new();
         for ((number, times), sets) in (0..).zip(times).zip(&sets) {
             if let Some((from, to)) = times {
@@ -486,7 +442,7 @@ impl Collected {
     }
 
     /// Puts the names of all counters into `names`.
-    fn name(&self, names: &mut Vec<&'static str, MOST_VALUES>) {
+    fn name(&self, names: &mut Vec<&'static str, MOST_NAMES>) {
         names.clear();
         for (event, count) in Event::ALL.into_iter().zip(self.counts) {
             let Some(set) = event.counter_set() else {
@@ -506,10 +462,12 @@ impl Collected {
         let mut rest = names;
         let mut sets = Vec::new();
         for (event, count) in Event::ALL.into_iter().zip(self.counts) {
-            if event.counter_set().is_none() || count == 0 {
+            if count == 0 {
                 continue;
             }
-            let (names, behind) = rest.split_at(usize::from(count).min(rest.len()));
+            // What software counts has no names.
+            let named = event.counter_set().map_or(0, |_| usize::from(count));
+            let (names, behind) = rest.split_at(named.min(rest.len()));
             rest = behind;
             let set = set_type(event);
             // There is room for one of each.

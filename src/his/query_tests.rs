@@ -3,8 +3,8 @@
 use super::answer::{
     AnswerHead, CpuEntry, EventBody, EventEntry, ProfilerEntry, SampleBody, SetHead,
 };
-use super::bench::{Bench, Called, NEW_YEAR, ZOS_COUNTERS, value};
-use super::event::{Event, Events};
+use super::bench::{Bench, Called, NEW_YEAR, value};
+use super::event::{Event, Events, ZOS_COUNTERS};
 use super::exit::Handling::Done;
 use super::query::{Answered, Query};
 use super::reason::Reason;

@@ -5,14 +5,23 @@
 
 pub use crate::link::service::{Function, LONGEST_ANSWER, Request, flags};
 
-use super::answer::Kind;
-use super::event::Events;
+use super::answer::{AnswerHead, CpuEntry, Kind, SetHead};
+use super::event::{Event, Events};
 use super::exit::Exit;
+use super::hisprof::MOST_VALUES;
 use super::machine::Machine;
 use super::query::Query;
 use super::reason::Reason;
 use super::registry::{Owner, Registration, Token};
 use super::service::Service;
+
+/// What QUERY EVENTDATA says of a CPU at the most: one CPU at a time, everything can be had.
+const ONE_CPU: usize = size_of::<AnswerHead>()
+    + size_of::<CpuEntry>()
+    + Event::ALL.len() * size_of::<SetHead>()
+    + MOST_VALUES * size_of::<u64>();
+
+const _: () = assert!(ONE_CPU <= LONGEST_ANSWER);
 
 impl Request {
     /// Whether something was wrong, as a [`Reason`] says.

@@ -17,7 +17,7 @@ use core::fmt;
 use super::CHECK;
 
 /// The largest frame: channel, payload and check, before byte stuffing.
-pub const LARGEST_FRAME: usize = 8192;
+pub const LARGEST_FRAME: usize = 16_384;
 
 /// Bytes of a frame that are not payload: the channel and the check.
 const AROUND_PAYLOAD: usize = 1 + 4;

@@ -8,11 +8,13 @@ mod authorization;
 mod files;
 mod level;
 mod profilers;
+mod software;
 
 use crate::guest::account::Mode;
 use crate::guest::external_means::Change;
 use crate::guest::schedule::NEVER;
 use crate::his::His;
+use crate::his::hisprof::ROOM;
 use crate::his::parameters::ParameterFiles;
 use crate::his::run::Cause;
 use crate::machine::console;
@@ -24,6 +26,7 @@ use level::Level;
 use profilers::Profiler;
 pub use profilers::{ask_for, serve};
 use spin::Mutex;
+extern crate alloc;
 
 /// The longest command, in bytes: a line of the operator.
 const LONGEST: usize = 256;
@@ -42,6 +45,8 @@ enum Asked {
     Command(heapless::String<LONGEST>),
     /// A change at the machine's level.
     Change(Change),
+    /// Monitor classes that are to be counted.
+    Classes(u16),
 }
 
 /// What the operator has asked for and nobody has done.
@@ -72,6 +77,16 @@ static RESETS: AtomicU32 = AtomicU32::new(0);
 pub fn ask(line: &str) {
     // No line is longer.
     keep(heapless::String::try_from(line).map(Asked::Command).ok());
+}
+
+/// Keeps a choice of monitor classes until a CPU looks.
+pub fn count_classes(classes: u16) {
+    keep(Some(Asked::Classes(classes)));
+}
+
+/// Lends HISPROF the room for its readings. At IPL, when there is a heap.
+pub fn prepare_room() {
+    HISPROF.lock().lend(alloc::vec![0; ROOM].leak());
 }
 
 /// Keeps a change at the machine's level until a CPU looks.
@@ -162,6 +177,11 @@ fn act(level: &mut Level<'_>) {
             Some(Asked::Command(line)) => line,
             Some(Asked::Change(change)) => {
                 authorization::make(&mut his, level, change);
+                continue;
+            }
+            Some(Asked::Classes(classes)) => {
+                software::choose(classes);
+                level.classes_chosen();
                 continue;
             }
             None => break,

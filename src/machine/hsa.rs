@@ -14,7 +14,7 @@ pub const IMAGE_ROOM: u64 = 0x1C_0000;
 /// Bytes of a CPU's stack. The page below it is a guard page, and nothing reaches into the last quarter.
 pub const STACK: u64 = 60 * 1024;
 /// Bytes of the heap, which is used at IPL only.
-const HEAP: u64 = 512 * 1024;
+const HEAP: u64 = 1024 * 1024;
 /// Code copies.
 pub const COPIES: u64 = 128;
 /// Machine-level sample-data blocks of one CPU.

@@ -18,8 +18,10 @@ use crate::guest::millicode;
 use crate::guest::program;
 use crate::guest::scanner::Pages;
 use crate::guest::shadow::{SharedShadow, build_identity};
+use crate::guest::software::SoftwareCounters;
 use crate::guest::threads::Threads;
 use crate::guest::vcpu::{CpuState, Vcpu};
+use crate::his::event::ZOS_COUNTERS;
 use crate::link::loader::{self, LoaderBlock, flags, sets};
 use crate::link::state::{self, Started};
 use crate::machine::cpu::{Blocks, Cpu};
@@ -35,9 +37,10 @@ use crate::msa;
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 use core::slice;
-use core::sync::atomic::{AtomicU16, AtomicU32};
+use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
 extern crate alloc;
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 /// The place of one [`Cpu`], which knows the machine that holds it.
 pub struct CpuCell(UnsafeCell<MaybeUninit<Cpu>>);
@@ -346,6 +349,7 @@ fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: Facili
     if block.has(flags::INTERACTIVE) || !exact {
         input::listen();
     }
+    his::prepare_room();
     heap::seal();
     for number in 1..cpus {
         start_cpu(number as u16, prefixes[number]);
@@ -457,9 +461,16 @@ fn vcpu(
     // HIS may use both.
     below.authorize_diagnostic_sampling(true);
     let mut vcpu = Vcpu::new(number, facility(own), below);
+    vcpu.software = SoftwareCounters::new(software_counters());
     vcpu.account = account;
     vcpu.known_as = configuration.threads.address_of(number);
     vcpu
+}
+
+/// The software counters of a CPU, which live as long as the machine.
+fn software_counters() -> &'static [AtomicU64] {
+    let counters = (0..ZOS_COUNTERS).map(|_| AtomicU64::new(0));
+    counters.collect::<Vec<_>>().leak()
 }
 
 /// Sets the machine's own facility to work.

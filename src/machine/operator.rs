@@ -53,6 +53,10 @@ pub fn command(line: &[u8]) {
             Some(_) => his::change(change),
             None => console::say(format_args!("no guest is running\n")),
         },
+        Ok(Command::Classes(classes)) => match RUNNING.get() {
+            Some(_) => his::count_classes(classes),
+            None => console::say(format_args!("no guest is running\n")),
+        },
         Err(misunderstood) => console::say(format_args!("{misunderstood}\n")),
     }
 }

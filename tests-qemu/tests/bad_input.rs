@@ -231,7 +231,7 @@ fn a_tool_that_is_killed_outright_leaves_no_qemu_and_a_readable_directory() {
 /// Lines that no operator means, each with a word of the answer: the commands there are, or what could
 /// stand where the line went wrong.
 fn mistyped() -> Vec<(String, &'static str)> {
-    let commands = "HELP, STATUS, CLOCK, END, AUTH, ALERT, INTERRUPT";
+    let commands = "HELP, STATUS, CLOCK, END, AUTH, ALERT, INTERRUPT, CLASSES";
     let cpu = "the address of a CPU, ALL";
     let on_every_line = |lines: &[(&str, &'static str)]| -> Vec<(String, &'static str)> {
         lines
@@ -338,7 +338,7 @@ fn bytes_that_are_no_text_are_answered_at_the_prompt_of_a_plain_console() {
     let long = format!("{}\r", "CLOCK ".repeat(50));
     // Trailing blanks beyond what a line may have do not make it a shorter one that would do.
     let blanks = format!("CLOCK{}\r", " ".repeat(295));
-    let commands = "HELP, STATUS, CLOCK, END, AUTH, ALERT, INTERRUPT";
+    let commands = "HELP, STATUS, CLOCK, END, AUTH, ALERT, INTERRUPT, CLASSES";
     let too_long = "no line of at most 256 bytes";
     let lines: [(&[u8], &str); 6] = [
         (&binary, commands),

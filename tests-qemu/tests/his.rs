@@ -163,17 +163,25 @@ fn counter_files<'a>(texts: impl Iterator<Item = &'a [u8]>) -> Values {
     let mut sums = Values::new();
     for text in texts {
         let mut parser = cnt::Parser::new();
-        let mut cpu = None;
+        let (mut cpu, mut is_software) = (None, false);
         for line in text.split(|&byte| byte == b'\n') {
             match parser.line(line).unwrap() {
-                cnt::Line::Cpu { cpu: number, .. } => cpu = Some(number),
+                cnt::Line::Cpu {
+                    cpu: number,
+                    software,
+                    ..
+                } => (cpu, is_software) = (Some(number), software),
                 cnt::Line::Values {
                     first,
                     count,
                     values,
                 } => {
                     for (number, value) in (first..).zip(&values[..count]) {
-                        let (set, start) = set_of(number);
+                        let (set, start) = if is_software {
+                            (SetType::ZOS, 0)
+                        } else {
+                            set_of(number)
+                        };
                         let counter = (cpu.unwrap(), set.0, usize::from(number - start));
                         *sums.entry(counter).or_default() += value;
                     }
@@ -185,7 +193,17 @@ fn counter_files<'a>(texts: impl Iterator<Item = &'a [u8]>) -> Values {
     sums
 }
 
-/// The set of a counter, and the number of its first one.
+/// Those of them that hardware counts.
+fn of_hardware(values: &Values) -> Values {
+    let hardware = values
+        .iter()
+        .filter(|((_, set, _), _)| *set != SetType::ZOS.0);
+    hardware
+        .map(|(counter, value)| (*counter, *value))
+        .collect()
+}
+
+/// The set of a counter that hardware counts, and the number of its first one.
 fn set_of(number: u16) -> (SetType, u16) {
     let sets = SetType::ALL.into_iter().filter(|&set| set != SetType::ZOS);
     let begins = sets.filter_map(|set| Some((set, set.first_counter()?)));
@@ -245,16 +263,18 @@ fn all_files_of_a_run_agree_in_every_counter_and_no_sample_is_missing() {
         counted > executed / 2 && counted < executed,
         "{counted} of {executed}"
     );
-    assert_eq!(sums, values, "subtype 1 and subtype 2");
+    let hardware = of_hardware(&sums);
+    assert_eq!(hardware, values, "subtype 1 and subtype 2");
+    assert_eq!(sums.len(), hardware.len() + 2 * 1500, "and ZOS");
     let texts = ["000.CNT", "001.CNT"].map(|name| &files[name][..]);
     assert_eq!(counter_files(texts.into_iter()), sums, ".CNT and subtype 1");
     let mut counts = BTreeMap::<u16, usize>::new();
-    for (cpu, set, _) in sums.keys() {
+    for (cpu, set, _) in hardware.keys() {
         *counts.entry(*set).or_default() += usize::from(*cpu == 0);
     }
     assert_eq!(
         monitor(&files["000.MON"], &counts),
-        sums,
+        hardware,
         "MRPRCMFC and subtype 1"
     );
 
@@ -430,10 +450,61 @@ fn a_parameter_file_says_what_the_command_does_not() {
 }
 
 #[test]
+fn monitor_calls_of_the_guest_are_in_the_zos_set_of_their_cpus_and_of_the_classes_that_were_chosen()
+{
+    // Of the four phases the first three are collected.
+    let calls = [(0, 40, 6 * 1000), (1, 1499, 6 * 500)];
+    let later = [
+        "INTERRUPT CPU 0",
+        "INTERRUPT CPU 0",
+        "F HIS,END",
+        "INTERRUPT CPU 0",
+        "INTERRUPT CPU 0",
+    ];
+    for (classes, begin, counted) in [
+        ("", "F HIS,B,SMP=NO,MAP=NO,CTRSET=ZOS", &calls[..]),
+        (
+            "CLASSES 2,3",
+            "F HIS,B,SMP=NO,MAP=NO,CTRSET=SOFTWARE",
+            &calls[..1],
+        ),
+        ("CLASSES 1", "F HIS,B,SMP=NO,MAP=NO,CTRSET=ZOS", &[]),
+    ] {
+        let directory = TempDir::new().unwrap();
+        let mut options = options(directory.path(), classes, &later);
+        options.operator.push(begin.to_owned());
+        let outcome = measure::run::run(&options, &Progress::Silent).unwrap();
+        assert_eq!(outcome.end.exit_code(), 0, "{}", ipl::story(&outcome));
+        let files = files(directory.path(), &outcome);
+        let names: Vec<&str> = files.keys().map(String::as_str).collect();
+        assert_eq!(names, ["000.CNT", "000.SMF"], "{}", outcome.operator);
+        let (sums, values) = smf(&files["000.SMF"]);
+        assert_eq!(values, Values::new(), "subtype 2 has no such set");
+        assert_eq!(sums.len(), 2 * 1500);
+        let nonzero = sums.iter().filter(|(_, value)| **value != 0);
+        let found: Vec<_> = nonzero
+            .map(|((cpu, _, number), value)| (*cpu, *number, *value))
+            .collect();
+        assert_eq!(found, counted, "{classes}");
+        let text = &files["000.CNT"];
+        assert_eq!(
+            counter_files([&text[..]].into_iter()),
+            sums,
+            ".CNT and subtype 1"
+        );
+        let text = String::from_utf8_lossy(text);
+        assert!(
+            text.contains("SOFTWARE COUNTER INFORMATION NOT AVAILABLE"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn what_his_does_not_do_is_said_in_one_line() {
     for (begin, answer) in [
         ("F HIS,END", "MMH102E"),
-        ("F HIS,B,CTRSET=ZOS", "MMH104E"),
+        ("F HIS,B,CTRSET=MTDIAG", "MMH104E"),
         ("F HIS,B,DDNAME=PARMS", "MMH103E"),
         ("F HIS,B,BUFCNT=99", "BUFCNT"),
         ("F HIS,B,NOSUCH=1", "NOSUCH"),

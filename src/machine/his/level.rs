@@ -1,14 +1,15 @@
 //! The machine's own level, as HIS sees it: all CPUs at once.
 
-use super::{PARAMETERS, SAMPLES, authorization};
+use super::{PARAMETERS, SAMPLES, authorization, software};
 use crate::arch::bits::bit64;
 use crate::arch::tod::Tod;
 use crate::cpumf::model::{BSDES, CounterRange};
 use crate::cpumf::sampling::request;
 use crate::guest::assist;
+use crate::guest::due::Due;
 use crate::guest::machine_level;
 use crate::his::command::Name;
-use crate::his::event::{Event, Events, SampleTypes};
+use crate::his::event::{Event, Events, SampleTypes, ZOS_COUNTERS};
 use crate::his::hisprof::System;
 use crate::his::machine::{Block, EventState, File, SamplingOrder, SamplingState, TakenBlock};
 use crate::machine::console;
@@ -103,6 +104,28 @@ impl<'a> Level<'a> {
         assist::counting_changed(unsafe { &*other }, configuration, native);
     }
 
+    /// Counts the monitor calls of the classes that the operator has chosen, or none. Counters that count already go on;
+    /// others begin at zero.
+    fn count_software(&mut self, on: bool) {
+        let classes = if on { software::classes() } else { 0 };
+        let begins = !software::set_counting(on) && on;
+        for number in 0..self.count() {
+            let cpu = &mut self.cpu(number).vcpu;
+            if begins {
+                cpu.software.clear();
+            }
+            cpu.software.classes = classes;
+            cpu.due |= Due::CONTROLS;
+        }
+    }
+
+    /// The operator has chosen other classes: they are counted at once, if any are.
+    pub fn classes_chosen(&mut self) {
+        if software::is_counting() {
+            self.count_software(true);
+        }
+    }
+
     /// Brings the counters of all CPUs up to date.
     fn settle(&mut self) {
         let configuration = &self.machine.configuration;
@@ -132,17 +155,22 @@ impl crate::his::Machine for Level<'_> {
         } = self.machine;
         let sources = machine_level::sources(model, configuration);
         EventState {
-            authorized: Events::of_counter_sets(sources).without(authorization::events_taken()),
+            authorized: Events::of_counter_sets(sources)
+                .union(Events::SOFTWARE)
+                .without(authorization::events_taken()),
             cfvn: model.cfvn,
             csvn: model.csvn,
         }
     }
 
     fn counters(&self, event: Event) -> CounterRange {
-        let nothing = CounterRange { first: 0, count: 0 };
+        let software = CounterRange {
+            first: 0,
+            count: ZOS_COUNTERS,
+        };
         event
             .counter_set()
-            .map_or(nothing, |set| self.machine.model.range(set))
+            .map_or(software, |set| self.machine.model.range(set))
     }
 
     fn enable(&mut self, events: Events) {
@@ -153,6 +181,7 @@ impl crate::his::Machine for Level<'_> {
             machine_level::count_besides(&mut self.cpu(number).vcpu, configuration, sets);
             self.counting_changed(number);
         }
+        self.count_software(events.has(Event::Zos));
     }
 
     fn read(
@@ -174,6 +203,10 @@ impl crate::his::Machine for Level<'_> {
                 continue;
             }
             for number in range.first..range.first + range.count {
+                if event == Event::Zos {
+                    counter(event, cpu.vcpu.software.read(number));
+                    continue;
+                }
                 // A set that has been deauthorized since counts no more.
                 counter(event, counters.read(number.into(), &now).unwrap_or(0));
             }

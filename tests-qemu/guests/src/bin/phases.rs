@@ -1,5 +1,6 @@
 //! Work in phases, for collection runs: two CPUs work, then all wait for the operator. In the second phase minutes
-//! pass as well.
+//! pass as well. In phase n CPU 0 issues 1,000 n monitor calls of class 2 and CPU 1 500 n of class 9, which the guest has
+//! not enabled.
 #![no_std]
 #![no_main]
 
@@ -8,6 +9,7 @@ use guests::externals::{self, CLOCK_COMPARATOR, wait_for_the_operator};
 use guests::insn::clock::{MICROSECOND, sckc, stck};
 use guests::insn::control::{lctlg_0, stctg_0, stnsm, wait};
 use guests::insn::yield_cpu;
+use guests::monitor::mc;
 use guests::sampling::busy;
 use guests::{psw, smp};
 
@@ -25,6 +27,10 @@ const TURNS: u64 = 3_000_000;
 static DONE: AtomicU64 = AtomicU64::new(0);
 
 extern "C" fn other() -> ! {
+    let phase = DONE.load(Ordering::Relaxed) + 1;
+    for _ in 0..500 * phase {
+        mc::<9>(1499);
+    }
     busy(TURNS / 2);
     DONE.fetch_add(1, Ordering::Release);
     loop {
@@ -34,6 +40,9 @@ extern "C" fn other() -> ! {
 
 fn work(phase: u64) {
     smp::start(1, other);
+    for _ in 0..1000 * phase {
+        mc::<2>(40);
+    }
     busy(TURNS);
     while DONE.load(Ordering::Acquire) != phase {
         yield_cpu();

@@ -20,6 +20,8 @@ pub const EVENT_DATA: u32 = 4;
 
 /// Event type of the basic counter set.
 pub const BASIC: u32 = 0x8000_0000;
+/// Event type of the ZOS counter set.
+pub const ZOS: u32 = 0x0800_0000;
 
 /// A request.
 #[derive(Clone, Copy, Debug, Default)]

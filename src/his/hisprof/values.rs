@@ -1,0 +1,137 @@
+//! The readings of a collection run, in room that the machine lends.
+//!
+//! Of each CPU four readings are kept, and with the software counters each has many values: too many for the image, which is
+//! small, and the run that needs them must not ask for storage. So the machine sets the room aside when it starts.
+
+use super::MOST_VALUES;
+use crate::arch::tod::Tod;
+use crate::guest::configuration::MAXIMUM_CPUS;
+
+/// Readings that are kept of a CPU.
+const READINGS: usize = 4;
+
+/// The room of all readings, in values.
+pub const ROOM: usize = MAXIMUM_CPUS * READINGS * MOST_VALUES;
+
+/// Values of counters, one after the other.
+#[derive(Debug)]
+pub struct Values {
+    room: Option<&'static mut [u64]>,
+    count: usize,
+}
+
+impl Values {
+    /// No values, and no room for any.
+    const NONE: Self = Self {
+        room: None,
+        count: 0,
+    };
+
+    /// All of them.
+    pub fn all(&self) -> &[u64] {
+        let room = self.room.as_deref().unwrap_or_default();
+        &room[..self.count]
+    }
+
+    pub const fn clear(&mut self) {
+        self.count = 0;
+    }
+
+    /// Adds a value. There is room for as many as a CPU has.
+    pub fn push(&mut self, value: u64) {
+        let place = self
+            .room
+            .as_deref_mut()
+            .and_then(|room| room.get_mut(self.count));
+        if let Some(place) = place {
+            *place = value;
+            self.count += 1;
+        }
+    }
+
+    fn copy(&mut self, from: &Self) {
+        self.clear();
+        from.all().iter().for_each(|&value| self.push(value));
+    }
+}
+
+/// The counters of a CPU as they were at one moment.
+#[derive(Debug)]
+pub struct Reading {
+    /// When: TOD clock, bits 0-63. None if the CPU was not there.
+    pub at: Option<Tod>,
+    pub values: Values,
+}
+
+impl Reading {
+    const NOTHING: Self = Self {
+        at: None,
+        values: Values::NONE,
+    };
+
+    pub const fn clear(&mut self) {
+        self.at = None;
+        self.values.clear();
+    }
+
+    /// Makes it the same as another one.
+    pub fn copy(&mut self, from: &Self) {
+        self.at = from.at;
+        self.values.copy(&from.values);
+    }
+}
+
+/// Puts into `into` how far the counters have come between two readings, if there are both; gives their times.
+pub fn change(from: &Reading, to: &Reading, into: &mut Values) -> Option<(Tod, Tod)> {
+    let (begin, end) = (from.at?, to.at?);
+    into.clear();
+    for (from, to) in from.values.all().iter().zip(to.values.all()) {
+        into.push(to.wrapping_sub(*from));
+    }
+    Some((begin, end))
+}
+
+/// What is known of a CPU.
+#[derive(Debug)]
+pub struct Cpu {
+    /// When this set of files began.
+    pub first: Reading,
+    /// At the last record.
+    pub last: Reading,
+    /// Now.
+    pub now: Reading,
+    /// How far the counters came between two of these.
+    pub change: Values,
+}
+
+impl Cpu {
+    /// Nothing, and no room.
+    pub const NEW: Self = Self {
+        first: Reading::NOTHING,
+        last: Reading::NOTHING,
+        now: Reading::NOTHING,
+        change: Values::NONE,
+    };
+
+    /// Forgets all readings.
+    pub fn clear(&mut self) {
+        for reading in [&mut self.first, &mut self.last, &mut self.now] {
+            reading.clear();
+        }
+    }
+
+    /// Takes room for all readings.
+    pub fn take(&mut self, pieces: &mut impl Iterator<Item = &'static mut [u64]>) {
+        for values in [
+            &mut self.first.values,
+            &mut self.last.values,
+            &mut self.now.values,
+            &mut self.change,
+        ] {
+            *values = Values {
+                room: pieces.next(),
+                count: 0,
+            };
+        }
+    }
+}
