@@ -4,7 +4,7 @@
 //! system area (HSA), runs the guest deprivileged, and performs the instructions of IBM's
 //! load-program-parameter and CPU-measurement facilities (SA23-2260) that the machine below lacks.
 //!
-//! Calls go one way: `machine` → [`guest`] → {[`insn`], [`cpumf`], [`msa`], [`his`]} → [`arch`]; [`record`]
+//! Calls go one way: `machine` → [`guest`] → {[`insn`], [`cpumf`], [`msa`], [`cache`], [`his`]} → [`arch`]; [`record`]
 //! has the forms in which measurements leave the machine. Everything but `machine` compiles and is tested
 //! on the host; `machine` is the only room that touches hardware and the only one with unsafe code.
 
@@ -12,6 +12,7 @@
 #![deny(unsafe_code)]
 
 pub mod arch;
+pub mod cache;
 pub mod command;
 pub mod cpumf;
 pub mod guest;

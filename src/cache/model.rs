@@ -1,0 +1,52 @@
+//! A second cache, by the definition of least recently used and nothing else.
+//!
+//! It keeps all that was ever referred to and no directory. A line is there exactly if fewer other lines of its
+//! set were referred to since the last time that it was than the set has ways.
+
+use super::{Shape, Written};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A cache that remembers everything.
+pub struct Remembered {
+    shape: Shape,
+    /// The lines that were referred to, by their set, the last one last.
+    history: BTreeMap<u64, Vec<u64>>,
+}
+
+impl Remembered {
+    pub fn new(shape: Shape) -> Self {
+        Self {
+            shape,
+            history: BTreeMap::new(),
+        }
+    }
+
+    pub fn purge(&mut self) {
+        self.history.clear();
+    }
+
+    pub fn access(&mut self, at: u64, length: u64) -> Written {
+        let line_length = u64::from(self.shape.line());
+        let sets = u64::from(self.shape.size()) / line_length / self.shape.ways() as u64;
+        let mut lines: Vec<u64> = (0..length).map(|byte| (at + byte) / line_length).collect();
+        lines.dedup();
+        let mut written = Written::default();
+        for line in lines {
+            let history = self.history.entry(line % sets).or_default();
+            if !is_there(history, line, self.shape.ways()) {
+                written.directory_writes += 1;
+                written.penalty_cycles += self.shape.penalty();
+            }
+            history.push(line);
+        }
+        written
+    }
+}
+
+fn is_there(history: &[u64], line: u64, ways: usize) -> bool {
+    let Some(last) = history.iter().rposition(|known| *known == line) else {
+        return false;
+    };
+    let others: BTreeSet<u64> = history[last + 1..].iter().copied().collect();
+    others.len() < ways
+}
