@@ -60,6 +60,9 @@ impl Installation {
     };
 }
 
+/// Where the four counters of the level-1 caches stand in the basic and in the problem-state set.
+const LEVEL_1: u16 = 2;
+
 /// The counter of cycles with one thread active; that with two threads is the next.
 const THREAD_CYCLES: u16 = 448;
 
@@ -269,6 +272,25 @@ impl Facility {
     pub fn count_crypto(&mut self, function: CryptoFunction, occupation: Occupation) {
         for (number, amount) in (function.first_counter()..).zip(occupation.counted()) {
             self.counters.count(number, amount);
+        }
+    }
+
+    /// The level-1 caches of the CPU did something while it was in the problem state, or not: directory writes and
+    /// penalty cycles of the instruction cache, then those of the data cache. The active basic counter
+    /// set counts them, and in the problem state so does the problem-state set, if the model's has
+    /// counters for them (CFVN 1).
+    pub fn count_level_1(&mut self, problem_state: bool, amounts: [u64; 4]) {
+        let sets = [
+            (CounterSet::Basic, true),
+            (CounterSet::ProblemState, problem_state),
+        ];
+        for (set, _) in sets.into_iter().filter(|(_, counts)| *counts) {
+            let range = self.counters.model().range(set);
+            for (number, amount) in (range.first + LEVEL_1..).zip(amounts) {
+                if range.contains(number) {
+                    self.counters.count(number, amount);
+                }
+            }
         }
     }
 

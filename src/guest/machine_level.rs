@@ -4,10 +4,10 @@
 //! counted besides while it collects. No instruction of the program, no reset and no external means changes them.
 //! What a program does to its own sets changes nothing here, and nothing here shows in the program's.
 //!
-//! Cycles and instructions are totals of the account, and functions of the message-security assist are
-//! counted as they are issued. What the shadow and the threads do is totalled elsewhere; it is brought
-//! into the counters only when somebody looks ([`settle`]), which is at the end of a run. So no path of a
-//! program is an instruction longer because the machine counts.
+//! Cycles and instructions are totals of the account; functions of the message-security assist are counted
+//! as they are issued, and lines of modelled caches as they are brought in. What the shadow and the threads
+//! do is totalled elsewhere; it is brought into the counters only when somebody looks ([`settle`]), which
+//! is at the end of a run. So no path of a program is an instruction longer because the machine counts.
 //!
 //! A set is authorized only if it has a source. In real-time mode none has. The MT-diagnostic set has
 //! one where cores have threads, and is active from when the program first enables multithreading.

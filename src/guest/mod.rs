@@ -13,6 +13,7 @@ pub mod account;
 #[cfg(test)]
 pub(crate) mod array;
 pub mod assist;
+pub mod caches;
 pub mod channel;
 pub mod configuration;
 pub mod dat;

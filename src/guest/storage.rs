@@ -238,6 +238,24 @@ pub fn resolve_in<H: Hardware>(
     )
 }
 
+/// Where an operand is, in a space or by real address if there is none, for whoever does not access it. Unlike
+/// [`resolve`] it keeps no page, for the scanner learns of a page that is stored into before the page is kept.
+///
+/// # Errors
+/// As [`resolve`].
+#[inline]
+pub fn locate<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    space: Option<Space>,
+    at: Virtual,
+    length: u64,
+    access: Access,
+) -> Result<Claim, Fault> {
+    resolve_by(cpu, configuration, hardware, space, at, length, access)
+}
+
 /// The claim of an operand in a space, or by real address if there is none.
 #[inline]
 fn resolve_by<H: Hardware>(

@@ -9,6 +9,7 @@ use crate::arch::control::{CR0_INITIAL, CR14_INITIAL};
 use crate::arch::psw::{Psw, SECONDARY_SPACE};
 use crate::cpumf::{CounterSets, Facility, Reset};
 use crate::guest::account::{Account, Mode};
+use crate::guest::caches::CpuCaches;
 use crate::guest::due::Due;
 use crate::guest::extended::{self, Fills};
 use crate::guest::machine_level::Counted;
@@ -322,6 +323,8 @@ pub struct Vcpu {
     pub occupied_until: u64,
     /// The software counters of the machine's own level.
     pub software: SoftwareCounters,
+    /// The model of its caches, in a run that has one.
+    pub caches: Option<CpuCaches>,
 }
 
 impl Vcpu {
@@ -358,6 +361,7 @@ impl Vcpu {
             thread: Thread::default(),
             occupied_until: 0,
             software: SoftwareCounters::NONE,
+            caches: None,
         };
         cpu.reset_controls();
         cpu
@@ -376,6 +380,9 @@ impl Vcpu {
         self.forget_translations();
         self.pending = Pending::default();
         self.in_a_row = 0;
+        if let Some(caches) = &mut self.caches {
+            caches.purge();
+        }
         self.own.reset(Reset::Cpu, &self.account.activity());
         self.state = CpuState::Stopped;
         self.due |= Due::SAMPLING | Due::ATTENTION;

@@ -69,8 +69,9 @@ impl Source {
     /// What counter `index` of `set` counts while the set is active.
     ///
     /// The cache counters of the basic set (numbers 2-5) and of the problem-state set of CFVN 1
-    /// (34-37) count nothing: no cache is modelled, so no directory is written and no penalty paid.
-    /// The counters of the other sets have no total: what they count is counted when it happens.
+    /// (34-37) have no total: where caches are modelled, what they do is counted when it happens
+    /// (`Facility::count_level_1`), and elsewhere no directory is written and no penalty paid. The
+    /// counters of the other sets have none either.
     pub(super) const fn of(set: CounterSet, index: u16) -> Self {
         match (set, index) {
             (CounterSet::Basic, 0) => Self::Cycles,
