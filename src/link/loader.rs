@@ -18,6 +18,11 @@ use zerocopy::{
 
 use super::CHECK;
 use super::service::{Function, Request};
+use crate::cache::{ShapeError, Which};
+
+mod caches;
+
+pub use caches::CacheShape;
 
 /// Absolute address at which the host stages the block.
 pub const BLOCK_ADDRESS: u64 = 0x1C_0000;
@@ -206,8 +211,10 @@ pub struct LoaderBlock {
     pub reserved: [u8; 40],
     /// The guest's name in UTF-8, zeros behind it.
     pub name: [u8; 64],
+    /// The instruction cache and the data cache that the run models for each CPU, or zeros.
+    pub caches: [CacheShape; 2],
     /// Zeros.
-    pub reserved_middle: [u8; 64],
+    pub reserved_middle: [u8; 40],
     /// The guest's segments; those beyond `segment_count` are zeros.
     pub segments: [Segment; MOST_SEGMENTS],
     /// What the operator says before the guest starts: lines in UTF-8, zeros behind them.
@@ -256,6 +263,10 @@ pub enum LoaderError {
     IcountShift(u32),
     /// The flags say real time and the shift says that instructions are counted, or the reverse.
     Clock(u32, u32),
+    /// No such cache can be modelled.
+    Caches(Which, ShapeError),
+    /// Caches are modelled, and the clock does not count instructions.
+    CachesInRealTime,
     /// This segment has more staged bytes than bytes.
     SegmentLength(usize),
     /// This segment leaves the 64-bit address range.
@@ -317,6 +328,13 @@ impl fmt::Display for LoaderError {
                     "flags {flags:08X} and instruction-count shift {shift:08X} contradict each other"
                 )
             }
+            Self::Caches(which, error) => write!(f, "{which}: {error}"),
+            Self::CachesInRealTime => {
+                write!(
+                    f,
+                    "caches are modelled, and the clock does not count instructions"
+                )
+            }
             Self::SegmentLength(index) => {
                 write!(f, "segment {index} has more staged bytes than bytes")
             }
@@ -374,7 +392,8 @@ impl LoaderBlock {
             threads: 1.into(),
             reserved: [0; 40],
             name: [0; 64],
-            reserved_middle: [0; 64],
+            caches: [CacheShape::default(); 2],
+            reserved_middle: [0; 40],
             segments: [Segment::default(); MOST_SEGMENTS],
             commands: [0; COMMANDS_LENGTH],
             profilers: [Request::default(); MOST_STAGED],
@@ -527,6 +546,7 @@ impl LoaderBlock {
         if self.has(flags::REAL_TIME) != (shift == NO_ICOUNT) {
             return Err(LoaderError::Clock(flags, shift));
         }
+        self.geometry()?;
         self.commands()?;
         self.name().map(|_| ())
     }

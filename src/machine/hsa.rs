@@ -22,6 +22,15 @@ pub const BLOCKS: u64 = 8;
 /// The least storage that is of use: the HSA and something for a guest.
 pub const LEAST_STORAGE: u64 = 32 << 20;
 
+/// What a run needs of the HSA besides, in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Needs {
+    /// The directories of the caches that it models.
+    pub caches: u64,
+    /// The guest's program as it was staged.
+    pub kept: u64,
+}
+
 /// One CPU's areas.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CpuArea {
@@ -66,6 +75,8 @@ pub struct Plan {
     pub states: u64,
     /// Owners of the code copies, four bytes each.
     pub owners: u64,
+    /// Directories of the caches that the run models, CPU after CPU: from here to `kept`.
+    pub caches: u64,
     /// The guest's program as it was staged: from here to `unused`.
     pub kept: u64,
     /// The first byte that nothing uses.
@@ -86,24 +97,24 @@ impl Carver {
 }
 
 impl Plan {
-    /// The plan for `storage` bytes in increments of `increment` bytes, with room for `kept` bytes of the
-    /// guest's program, or `None` if that is too little.
+    /// The plan for `storage` bytes in increments of `increment` bytes, with room for what the run needs, or
+    /// `None` if that is too little.
     #[must_use]
-    pub fn new(storage: u64, increment: u64, kept: u64) -> Option<Self> {
+    pub fn new(storage: u64, increment: u64, needs: Needs) -> Option<Self> {
         let end = storage.min(1 << 31);
         if end < LEAST_STORAGE {
             return None;
         }
         // As if the whole storage were the guest's: a little more than needed.
-        let needed = Self::carve(0, end, increment, end, kept).unused;
+        let needed = Self::carve(0, end, increment, end, needs).unused;
         let base = end.checked_sub(needed)? / increment * increment;
         if base < LEAST_STORAGE / 2 {
             return None;
         }
-        Some(Self::carve(base, end, increment, base, kept))
+        Some(Self::carve(base, end, increment, base, needs))
     }
 
-    fn carve(base: u64, end: u64, increment: u64, storage: u64, kept: u64) -> Self {
+    fn carve(base: u64, end: u64, increment: u64, storage: u64, needs: Needs) -> Self {
         let mut carver = Carver { next: base };
         carver.take(IMAGE_ROOM, PAGE);
         let heap = carver.take(HEAP, PAGE);
@@ -123,7 +134,8 @@ impl Plan {
         let programs = Real(carver.take(SUBCHANNELS as u64 * COPY_LENGTH, PAGE));
         let states = carver.take(storage / PAGE * 2, PAGE);
         let owners = carver.take(COPIES * 4, PAGE);
-        let kept = carver.take(kept, PAGE);
+        let caches = carver.take(needs.caches, PAGE);
+        let kept = carver.take(needs.kept, PAGE);
         let unused = carver.take(0, PAGE);
         Self {
             base,
@@ -139,6 +151,7 @@ impl Plan {
             programs,
             states,
             owners,
+            caches,
             kept,
             unused,
         }

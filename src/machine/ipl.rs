@@ -31,7 +31,8 @@ use crate::machine::integrity::{self, Sums};
 use crate::machine::native::Native;
 use crate::machine::sclp::{self, ConsoleKind};
 use crate::machine::{
-    calibrate, console, count, failure, heap, his, input, instruction, operator, staged, trap, turn,
+    caches, calibrate, console, count, failure, heap, his, input, instruction, operator, staged,
+    trap, turn,
 };
 use crate::msa;
 use core::cell::UnsafeCell;
@@ -104,8 +105,9 @@ const LONGEST_INTERVAL: u64 = loader::LONGEST_INTERVAL;
 /// Called where the image was loaded: where in the HSA it belongs.
 #[unsafe(no_mangle)]
 extern "C" fn choose_home() -> u64 {
-    let kept = staged::kept_length();
-    let plan = sclp::storage().and_then(|(storage, increment)| Plan::new(storage, increment, kept));
+    let needs = staged::needs();
+    let plan =
+        sclp::storage().and_then(|(storage, increment)| Plan::new(storage, increment, needs));
     match plan {
         Some(plan) => plan.base,
         None => stop(WaitState::Storage),
@@ -115,9 +117,9 @@ extern "C" fn choose_home() -> u64 {
 /// Called where the image stands for good; `from` is where it was loaded.
 #[unsafe(no_mangle)]
 extern "C" fn ipl(from: u64) -> ! {
-    let kept = staged::kept_length();
+    let needs = staged::needs();
     let Some((plan, storage)) = sclp::storage()
-        .and_then(|(storage, increment)| Some((Plan::new(storage, increment, kept)?, storage)))
+        .and_then(|(storage, increment)| Some((Plan::new(storage, increment, needs)?, storage)))
     else {
         stop(WaitState::Storage)
     };
@@ -324,6 +326,11 @@ fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: Facili
             machine,
             tally: None,
         };
+        if exact && number < cpus {
+            // The block was accepted with what it says of them.
+            let geometry = block.geometry().ok().flatten();
+            cpu.vcpu.caches = geometry.and_then(|geometry| caches::take(&plan, number, geometry));
+        }
         activate(&mut cpu, block);
         // SAFETY: nobody looks into the cells yet.
         unsafe { (*cell.0.get()).write(cpu) };

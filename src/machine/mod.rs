@@ -4,6 +4,7 @@
 //! disabled for interruptions, so that a real address is a pointer and nothing comes in between; when
 //! it has to wait it says so ([`wait`]).
 
+mod caches;
 mod calibrate;
 mod channel;
 mod console;

@@ -7,14 +7,14 @@ use crate::guest::hardware::Hardware;
 use crate::guest::program::{MOST_SEGMENTS, Program, Segment};
 use crate::link::loader::{self, KEPT_ALIGNMENT, LoaderBlock};
 use crate::machine::failure::{WaitState, refuse};
-use crate::machine::hsa::Plan;
+use crate::machine::hsa::{Needs, Plan};
 use crate::machine::native::Native;
 
 const _: () = assert!(loader::MOST_SEGMENTS <= MOST_SEGMENTS);
 
-/// How much room the HSA needs for what is staged: none, if there is no block that is accepted. Asked
-/// while the prefix is zero.
-pub fn kept_length() -> u64 {
+/// How much room the HSA needs for the run: none, if there is no block that is accepted. Asked while the prefix
+/// is zero.
+pub fn needs() -> Needs {
     // SAFETY: storage that the host may have staged a block in; nothing else is there, and any bytes are
     // bytes of a block to be checked.
     let bytes = unsafe {
@@ -23,9 +23,15 @@ pub fn kept_length() -> u64 {
         )
     };
     if bytes[..8] != loader::MAGIC.to_be_bytes() {
-        return 0;
+        return Needs::default();
     }
-    LoaderBlock::parse(bytes).map_or(0, LoaderBlock::kept_length)
+    LoaderBlock::parse(bytes).map_or_else(
+        |_| Needs::default(),
+        |block| Needs {
+            caches: block.caches_length(),
+            kept: block.kept_length(),
+        },
+    )
 }
 
 /// Moves what is staged into the HSA, and gives the program that it is.

@@ -1,6 +1,7 @@
 //! What a loader block holds once it has been accepted, and what it is refused for.
 
 use super::*;
+use crate::cache::Geometry;
 use crate::link::service::{Function, Request};
 use proptest::prelude::*;
 
@@ -171,6 +172,45 @@ fn a_core_has_one_or_two_threads_and_all_of_them_are_there() {
         let expected = (!accepted).then_some(LoaderError::Threads(threads, cpus));
         assert_eq!(parsed(block).err(), expected, "{threads} {cpus}");
     }
+}
+
+#[test]
+fn modelled_caches_are_both_there_and_possible_or_there_are_none() {
+    let geometry = Geometry::parse("i=96K/6/256/12,d=1M/16/4K/65535").unwrap();
+    let mut block = LoaderBlock::new();
+    block.cpus = 3.into();
+    assert_eq!(parsed(block).unwrap().geometry(), Ok(None));
+    assert_eq!(block.caches_length(), 0);
+    block.set_geometry(&geometry);
+    assert_eq!(parsed(block).unwrap().geometry(), Ok(Some(geometry)));
+    // 384 lines and 256.
+    assert_eq!(block.caches_length(), 3 * 640 * 8);
+    assert_eq!(
+        block.as_bytes()[192..216],
+        [
+            0, 1, 0x80, 0, 0, 6, 1, 0, 0, 12, 0, 0, 0, 0x10, 0, 0, 0, 16, 0x10, 0, 0xFF, 0xFF, 0, 0
+        ]
+    );
+    let with = |change: fn(&mut LoaderBlock)| {
+        let mut block = block;
+        change(&mut block);
+        parsed(block).unwrap_err()
+    };
+    assert_eq!(
+        with(|block| block.caches[0] = CacheShape::default()),
+        LoaderError::Caches(Which::Instruction, ShapeError::Line(0))
+    );
+    assert_eq!(
+        with(|block| block.caches[1].ways = 17.into()),
+        LoaderError::Caches(Which::Data, ShapeError::Ways(17))
+    );
+    assert_eq!(
+        with(|block| {
+            block.flags = (block.flags.get() | flags::REAL_TIME).into();
+            block.icount_shift = NO_ICOUNT.into();
+        }),
+        LoaderError::CachesInRealTime
+    );
 }
 
 #[test]
