@@ -6,6 +6,7 @@ mod top;
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand};
+use millimeter::cache::Geometry;
 use millimeter::his::command;
 use millimeter::his::parameters::ParameterFiles;
 use millimeter::link::state::Mode;
@@ -13,6 +14,7 @@ use millimeter::link::state::Mode;
 use crate::{
     configuration::{Configuration, ModelName},
     counter_choice::CounterChoice,
+    exact_caches,
     export::To,
     guest::DEFAULT_GUEST,
     image::Form,
@@ -261,6 +263,14 @@ pub struct RunArguments {
     /// Let the host's clock run instead of counting instructions
     #[arg(long)]
     pub real_time: bool,
+    /// Have every instruction go through a model of first-level caches, which the cache counters of the basic
+    /// set (2-5) and, with --model z10, of the problem-state set (34-37) then count: GEOMETRY is default, or
+    /// i=SIZE/WAYS/LINE/PENALTY for the instruction cache, d= and the same for the data cache, with a
+    /// comma between them, as i=96K/6/256,d=128K/8/256/12. PENALTY is the cycles of a directory write (8 if it is
+    /// left out); they are in no cycle count. What is left out is as by default:
+    /// i=128K/8/256/8,d=128K/8/256/8. Not with --real-time
+    #[arg(long, value_name = "GEOMETRY", value_parser = exact_caches::geometry)]
+    pub exact_caches: Option<Geometry>,
     /// What is below the machine.
     #[command(flatten)]
     pub below: BelowArguments,
@@ -358,6 +368,7 @@ impl RunArguments {
             out: self.out.clone(),
             cryptography: self.below.cryptography,
             counters: self.counters,
+            exact_caches: self.exact_caches,
             operator: [
                 self.operator.clone(),
                 definitions(&self.dd),
@@ -432,6 +443,8 @@ mod tests {
             run("run --counters basic,extended").unwrap().counters,
             Some(CounterChoice(3))
         );
+        let caches = run("run --exact-caches i=96K/6/256").unwrap().exact_caches;
+        assert_eq!(caches.unwrap().to_string(), "i=96K/6/256/8,d=128K/8/256/8");
         assert_eq!(run("run --interval off").unwrap().sampling, Sampling::Off);
     }
 
@@ -467,6 +480,14 @@ mod tests {
             ("run --freq 0", "from 1 to 1000000"),
             ("run --storage 1M", "64M at least"),
             ("run --counters cache", "basic, problem, crypto, extended"),
+            (
+                "run --exact-caches big",
+                "i=128K/8/256,d=128K/8/256/8, or default",
+            ),
+            (
+                "run --exact-caches i=96K/8/256",
+                "a size of 2K times 1, 2, 4",
+            ),
             ("run --rtc tomorrow", "2026-01-01T00:00:00"),
             ("run --interval 5000 --freq 5", "cannot be used with"),
         ] {

@@ -34,7 +34,7 @@ pub fn text(model: &Model) -> String {
 /// Number, set and name, and where the value comes from.
 fn row(model: &Model, number: u16) -> Option<([String; 3], String)> {
     let (set, _) = model.locate(number)?;
-    let value = match provenance(model, number)? {
+    let value = match provenance(model, number, false)? {
         Provenance::Counted(what) => what.to_owned(),
         Provenance::Zero(why) => format!("zero by definition: {why}"),
         Provenance::Reserved => "zero: reserved".to_owned(),

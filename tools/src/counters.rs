@@ -82,10 +82,13 @@ pub fn group_counter_name(number: u16) -> String {
     }
 }
 
-/// Whether a counter of a CPU counts anything on this model; one that does not is zero unless it was
-/// set.
-pub fn counts(model: &Model, number: u16) -> bool {
-    matches!(provenance(model, number), Some(Provenance::Counted(_)))
+/// Whether a counter of a CPU counts anything on this model, in a run that models caches or in one that does
+/// not; one that does not is zero unless it was set.
+pub fn counts(model: &Model, number: u16, caches: bool) -> bool {
+    matches!(
+        provenance(model, number, caches),
+        Some(Provenance::Counted(_))
+    )
 }
 
 /// Gives the payloads that lie one behind the other to `take`; each says its own length. True if the bytes

@@ -16,6 +16,9 @@ struct Object<'a> {
     guest: &'a str,
     mode: &'a str,
     cpus: u32,
+    /// The model that cache counters come from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exact_caches: Option<&'a str>,
     /// Sums over all CPUs, by set and counter number; of the machine's own measurement. The sets of
     /// each coprocessor group stand by themselves.
     counters: BTreeMap<String, BTreeMap<u16, u64>>,
@@ -65,6 +68,7 @@ pub fn text(report: &Report) -> Result<String> {
         guest: &report.record.guest,
         mode: report.record.mode_found(),
         cpus: report.record.cpus,
+        exact_caches: report.record.exact_caches.as_deref(),
         counters,
         samples: Samples {
             taken: report.taken(),

@@ -35,6 +35,7 @@ pub mod devices;
 pub mod diff;
 pub mod doctor;
 pub mod dump;
+pub mod exact_caches;
 pub mod export;
 pub mod failure;
 pub mod guest;

@@ -4,15 +4,19 @@ use std::{fmt, path::PathBuf, str::FromStr, time::Duration};
 
 use anyhow::{Result, bail};
 use jiff::civil::DateTime;
-use millimeter::link::{
-    loader::{DEFAULT_INTERVAL, LONGEST_INTERVAL, MOST_CPUS, SHORTEST_INTERVAL, sets},
-    state::Mode,
+use millimeter::{
+    cache::Geometry,
+    link::{
+        loader::{DEFAULT_INTERVAL, LONGEST_INTERVAL, MOST_CPUS, SHORTEST_INTERVAL, sets},
+        state::Mode,
+    },
 };
 
 use crate::{
     configuration::Configuration,
     counter_choice::{self, CounterChoice},
     devices::Devices,
+    exact_caches,
     guest::{DEFAULT_GUEST, Guest},
     qemu::ExecutionLog,
 };
@@ -219,6 +223,8 @@ pub struct RunOptions {
     pub configuration: Configuration,
     /// The counter sets of the machine's own measurement, when the run chooses them.
     pub counters: Option<CounterChoice>,
+    /// The caches that are modelled for each CPU, if any.
+    pub exact_caches: Option<Geometry>,
     /// Devices of the host. A run with one is not in exact mode.
     pub devices: Devices,
     /// Counter [`sets`] that the guest is authorized to use.
@@ -262,6 +268,7 @@ impl RunOptions {
             out: None,
             configuration: Configuration::default(),
             counters: None,
+            exact_caches: None,
             devices: Devices::default(),
             guest_sets: sets::DEFAULT,
             slice: 0,
@@ -312,6 +319,7 @@ impl RunOptions {
             _ => self.configuration.check(self.cpus)?,
         }
         self.devices.check()?;
+        exact_caches::check(self)?;
         counter_choice::check(self)
     }
 

@@ -40,6 +40,9 @@ pub struct Record {
     /// What the guest found that it does not find by default, in words.
     #[serde(default)]
     pub configuration: Vec<String>,
+    /// The caches that were modelled for each CPU, as `--exact-caches` has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exact_caches: Option<String>,
     /// When the clock started, or `now`.
     pub rtc: String,
     /// The QEMU that ran.
@@ -376,6 +379,7 @@ pub(crate) mod tests {
             storage: 512 << 20,
             interval: 1_000_000,
             configuration: Vec::new(),
+            exact_caches: None,
             rtc: "now".to_owned(),
             qemu: "QEMU".to_owned(),
             arguments: Vec::new(),

@@ -145,6 +145,11 @@ impl Report {
             .unwrap_or(&model::DEFAULT)
     }
 
+    /// Whether caches were modelled, so that their counters count something.
+    pub fn models_caches(&self) -> bool {
+        self.record.exact_caches.is_some()
+    }
+
     /// Samples of Linux by program: the kernel and the boot stage as one line each, modules and processes as
     /// they are in [`Self::hot`]. Of any other guest there are none.
     pub fn programs(&self) -> Vec<Hot> {

@@ -168,6 +168,7 @@ pub fn run_guest<'a>(
         storage: options.storage.0,
         interval: options.sampling.cycles(),
         configuration: [options.configuration.words(), options.devices.words()].concat(),
+        exact_caches: options.exact_caches.map(|geometry| geometry.to_string()),
         rtc: options.rtc.to_string(),
         qemu: qemu.to_string(),
         arguments: arguments.clone(),

@@ -85,6 +85,9 @@ pub fn plan(guest: &Guest, options: &RunOptions, profilers: &[Request]) -> Resul
     block.machine_sets = counter_choice::of(options).into();
     block.guest_sets = options.honest_guest_sets().into();
     options.configuration.stage(&mut block);
+    if let Some(geometry) = &options.exact_caches {
+        block.set_geometry(geometry);
+    }
     block.slice = options.slice.into();
     let later = options.when_waiting.iter();
     let later = later.map(|command| format!("{WHEN_WAITING}{command}"));
@@ -210,6 +213,7 @@ mod tests {
         options::{Sampling, Storage},
         symbols::SymbolTable,
     };
+    use millimeter::cache::Geometry;
 
     fn guest(pieces: Vec<Piece>) -> Guest {
         Guest {
@@ -289,6 +293,18 @@ mod tests {
             let block = plan(&small, &options, &[]).unwrap().block;
             assert_eq!((block.flags.get(), block.icount_shift.get()), (bits, shift));
             assert_eq!(block.interval.get(), 0);
+        }
+    }
+
+    #[test]
+    fn the_block_says_which_caches_are_modelled() {
+        let small = guest(vec![piece(0x20_0000, 4, 4)]);
+        let mut options = RunOptions::new("g");
+        for text in [None, Some("i=96K/6/256/12,d=16K/4/64/1")] {
+            options.exact_caches = text.map(|text| Geometry::parse(text).unwrap());
+            let block = plan(&small, &options, &[]).unwrap().block;
+            let staged = block.geometry().unwrap();
+            assert_eq!(staged.map(|staged| staged.to_string()).as_deref(), text);
         }
     }
 

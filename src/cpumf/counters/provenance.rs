@@ -18,12 +18,20 @@ pub enum Provenance {
     Reserved,
 }
 
-/// Basic and problem-state sets: cycles, instructions, then the level-1 caches.
-static TOTALS: [Provenance; 3] = [
+/// Basic and problem-state sets: cycles and instructions.
+static TOTALS: [Provenance; 2] = [
     Provenance::Counted("guest time at the CPU speed; in exact mode one instruction is one cycle"),
     Provenance::Counted("instructions completed, told from time by the clock that counts them"),
-    Provenance::Zero("no cache is modelled"),
 ];
+
+/// The same sets: directory writes and penalty cycles, in a run that models caches.
+static MODELLED: [Provenance; 2] = [
+    Provenance::Counted("lines that the model of the cache brought in"),
+    Provenance::Counted("what that cost by the model of the cache; no cycle count has it"),
+];
+
+/// The same in any other run.
+const NO_CACHE: Provenance = Provenance::Zero("no cache is modelled (run --exact-caches does)");
 
 /// Crypto-activity set: four counters for each kind of function.
 static FUNCTIONS: [Provenance; 4] = [
@@ -39,13 +47,18 @@ static THREADS: [Provenance; 2] = [
     Provenance::Counted("cycles of the core's threads while the other thread has work, too"),
 ];
 
-/// Where the value of counter `number` comes from, if `model` installs it.
+/// Where the value of counter `number` comes from, if `model` installs it, in a run that models caches or in
+/// one that does not.
 #[must_use]
-pub fn provenance(model: &Model, number: u16) -> Option<Provenance> {
+pub fn provenance(model: &Model, number: u16, caches: bool) -> Option<Provenance> {
     let (set, index) = model.locate(number)?;
     let index = usize::from(index);
     Some(match set {
-        CounterSet::Basic | CounterSet::ProblemState => TOTALS[index.min(2)],
+        CounterSet::Basic | CounterSet::ProblemState => match TOTALS.get(index) {
+            Some(total) => *total,
+            None if caches => MODELLED[index % 2],
+            None => NO_CACHE,
+        },
         CounterSet::CryptoActivity => FUNCTIONS[index % 4],
         CounterSet::Extended => match translation(model, number) {
             Some(counted) => Provenance::Counted(counted.meaning()),
@@ -74,35 +87,48 @@ mod tests {
         for model in &MODELS {
             for number in 0..512 {
                 let installed = model.locate(number).is_some();
-                let found = provenance(model, number);
-                assert_eq!(found.is_some(), installed, "{} {number}", model.name);
-            }
-        }
-    }
-
-    #[test]
-    fn what_has_a_total_is_said_to_be_counted_and_nothing_else_of_the_same_sets() {
-        for model in &MODELS {
-            for set in [CounterSet::Basic, CounterSet::ProblemState] {
-                let range = model.range(set);
-                for index in 0..range.count {
-                    let total = Source::of(set, index) != Source::Nothing;
-                    let found = provenance(model, range.first + index);
-                    let counted = matches!(found, Some(Provenance::Counted(_)));
-                    assert_eq!(counted, total, "{} {set:?} {index}", model.name);
+                for caches in [false, true] {
+                    let found = provenance(model, number, caches);
+                    assert_eq!(found.is_some(), installed, "{} {number}", model.name);
                 }
             }
         }
     }
 
     #[test]
+    fn what_has_a_total_or_a_model_is_said_to_be_counted_and_nothing_else_of_the_same_sets() {
+        for model in &MODELS {
+            for set in [CounterSet::Basic, CounterSet::ProblemState] {
+                let range = model.range(set);
+                for index in 0..range.count {
+                    let total = Source::of(set, index) != Source::Nothing;
+                    for caches in [false, true] {
+                        let found = provenance(model, range.first + index, caches);
+                        let counted = matches!(found, Some(Provenance::Counted(_)));
+                        assert_eq!(counted, total || caches, "{} {set:?} {index}", model.name);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn directory_writes_have_even_numbers_and_penalty_cycles_odd_ones() {
+        let model = |number| provenance(&Z10, number, true);
+        for writes in [2, 4, 34, 36] {
+            assert_eq!(model(writes), Some(MODELLED[0]));
+            assert_eq!(model(writes + 1), Some(MODELLED[1]));
+        }
+    }
+
+    #[test]
     fn reserved_counters_of_the_mt_diagnostic_set_are_called_so() {
-        assert_eq!(provenance(&Z15, 450), Some(Provenance::Reserved));
-        assert_eq!(provenance(&Z15, 495), Some(Provenance::Reserved));
+        assert_eq!(provenance(&Z15, 450, false), Some(Provenance::Reserved));
+        assert_eq!(provenance(&Z15, 495, false), Some(Provenance::Reserved));
         assert!(matches!(
-            provenance(&Z15, 449),
+            provenance(&Z15, 449, false),
             Some(Provenance::Counted(_))
         ));
-        assert_eq!(provenance(&Z10, 448), None);
+        assert_eq!(provenance(&Z10, 448, false), None);
     }
 }

@@ -199,6 +199,13 @@ fn warnings(profiles: &[Profile; 2], found: &[Found; 2]) -> Vec<String> {
         }),
     );
     differ(
+        "the modelled caches are not the same",
+        record(&|record| {
+            let caches = record.exact_caches.as_deref();
+            caches.unwrap_or("none").to_owned()
+        }),
+    );
+    differ(
         "the numbers of CPUs are not the same",
         each(&|profile| match &profile.record {
             Some(record) => record.cpus.to_string(),

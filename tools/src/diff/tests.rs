@@ -92,6 +92,7 @@ fn what_makes_two_hard_to_compare_is_said() {
     let (first, second) = (directory(), collection());
     let mut record = Record::read(first.path()).unwrap();
     record.configuration = vec!["level vm".to_owned()];
+    record.exact_caches = Some("i=1K/1/64/8,d=1K/1/64/8".to_owned());
     record.write(first.path()).unwrap();
     let difference = compare(first.path(), second.path(), Progress::Silent).unwrap();
     let text = text::text(&difference);
@@ -99,6 +100,7 @@ fn what_makes_two_hard_to_compare_is_said() {
         "the machines are not the same: unknown in A, 8561 in B",
         "not the same speed, in cycles per microsecond: unknown in A, 1,000 in B",
         "did not find the same machine: level vm in A, unknown in B",
+        "caches are not the same: i=1K/1/64/8,d=1K/1/64/8 in A, unknown in B",
     ] {
         assert!(text.contains(expected), "{expected}\nin\n{text}");
     }

@@ -48,10 +48,14 @@ pub(super) struct Counted {
 
 /// The counters of a run with those of its collections, or of a collection.
 pub(super) fn counted(profile: &Profile) -> Result<Counted> {
-    let mut all = Tables::default();
-    let mode = profile.record.as_ref().map(|record| record.mode_found());
-    let is_exact = mode.is_some_and(|mode| mode == "exact");
-    if let Some(record) = &profile.record {
+    let record = profile.record.as_ref();
+    let mode = record.map(|record| record.mode_found());
+    let mut all = Tables {
+        is_exact: mode.is_some_and(|mode| mode == "exact"),
+        models_caches: record.is_some_and(|record| record.exact_caches.is_some()),
+        ..Tables::default()
+    };
+    if let Some(record) = record {
         let mut readings = Readings::default();
         let bytes = optional(&profile.directory.join(COUNTERS))?.unwrap_or_default();
         counters::each(&bytes, |set| readings.add(&set));
@@ -60,7 +64,8 @@ pub(super) fn counted(profile: &Profile) -> Result<Counted> {
             readings: &readings,
             model: profile.model(),
             speed: profile.pace.speed,
-            is_exact,
+            is_exact: all.is_exact,
+            models_caches: all.models_caches,
         });
         for prefix in record.collections.iter().take(MOST_COLLECTIONS) {
             let name = prefix.trim_end_matches('.');
@@ -69,7 +74,7 @@ pub(super) fn counted(profile: &Profile) -> Result<Counted> {
             let opened = collection::find(&path)
                 .and_then(|found| found.map(|found| collection::open(&found)).transpose());
             match opened {
-                Ok(Some(collection)) => all.collection(&collection, &format!("{name}: "), is_exact),
+                Ok(Some(collection)) => all.collection(&collection, &format!("{name}: ")),
                 Ok(None) => {}
                 Err(error) => all.doubts.push(format!(
                     "The counters of a collection run are not shown: {error:#}."
@@ -77,7 +82,7 @@ pub(super) fn counted(profile: &Profile) -> Result<Counted> {
             }
         }
     } else {
-        all.collection(profile, "", false);
+        all.collection(profile, "");
     }
     let tables = match all.tables.is_empty() {
         false => Absent::Present(all.tables),
@@ -100,6 +105,10 @@ pub(super) fn counted(profile: &Profile) -> Result<Counted> {
 
 #[derive(Default)]
 struct Tables {
+    /// Whether the clock of the run counted instructions.
+    is_exact: bool,
+    /// Whether the run modelled caches.
+    models_caches: bool,
     figures: Vec<Figures>,
     tables: Vec<CounterTable>,
     doubts: Vec<String>,
@@ -112,7 +121,7 @@ impl Tables {
     }
 
     /// Adds those of a collection, with this in front of their titles.
-    fn collection(&mut self, profile: &Profile, title: &str, is_exact: bool) {
+    fn collection(&mut self, profile: &Profile, title: &str) {
         let mut intervals = Intervals::default();
         for path in &profile.records {
             if let Err(error) = intervals.read(path) {
@@ -136,7 +145,8 @@ impl Tables {
                 0 => intervals.speed,
                 speed => speed,
             },
-            is_exact,
+            is_exact: self.is_exact,
+            models_caches: self.models_caches,
         });
         for figures in &mut self.figures[figures..] {
             figures.title.insert_str(0, title);

@@ -5,6 +5,7 @@ use super::{
     visible::visible,
 };
 use crate::{
+    exact_caches,
     options::Storage,
     profile::{Pace, Profile, blocks::Found},
     record::Record,
@@ -213,6 +214,9 @@ fn facts(profile: &Profile, found: &Found) -> Vec<Fact> {
     fact("CPUs", record.cpus.to_string());
     fact("storage", Storage(record.storage).to_string());
     fact("what it found", record.configuration.join(", "));
+    if let Some(geometry) = &record.exact_caches {
+        fact("cache counters", exact_caches::sentence(geometry));
+    }
     fact("guest's file", record.guest_file.display().to_string());
     if let Some(started) = &record.started {
         fact(

@@ -26,6 +26,8 @@ pub struct Measured<'m> {
     pub speed: u32,
     /// Whether the clock counted instructions.
     pub is_exact: bool,
+    /// Whether the cache counters are those of a model, whose penalty cycles are in no cycle count.
+    pub models_caches: bool,
 }
 
 /// A counter by its number; nothing if it is missing or counts nothing.
@@ -35,7 +37,7 @@ type Counter<'c> = &'c dyn Fn(u16) -> Option<f64>;
 type Formula = fn(Counter<'_>, f64) -> Option<f64>;
 
 /// Name, formula in words, unit, formula.
-static FIGURES: [(&str, &str, &str, Formula); 11] = [
+static FIGURES: [(&str, &str, &str, Formula); 13] = [
     (CPI, "counter 0 ÷ counter 1", "", |of, _| {
         ratio(of(0)?, of(1)?)
     }),
@@ -71,6 +73,18 @@ static FIGURES: [(&str, &str, &str, Formula); 11] = [
         "(counter 3 + counter 5) ÷ counter 0",
         "%",
         |of, _| ratio((of(3)? + of(5)?) * 100.0, of(0)?),
+    ),
+    (
+        CPI_MODELLED,
+        "(counters 0 + 3 + 5) ÷ counter 1",
+        "",
+        |of, _| ratio(of(0)? + of(3)? + of(5)?, of(1)?),
+    ),
+    (
+        CPI_PROBLEM_MODELLED,
+        "(counters 32 + 35 + 37) ÷ counter 33",
+        "",
+        |of, _| ratio(of(32)? + of(35)? + of(37)?, of(33)?),
     ),
     (
         "Cycles in cryptographic functions",
@@ -111,6 +125,11 @@ static FIGURES: [(&str, &str, &str, Formula); 11] = [
 const CPI: &str = "Cycles per instruction";
 const CPI_PROBLEM: &str = "Cycles per instruction in problem state";
 
+/// Figures that are only of a model's caches, because a machine's cycles have the penalties of its caches.
+const MODELLED: [&str; 2] = [CPI_MODELLED, CPI_PROBLEM_MODELLED];
+const CPI_MODELLED: &str = "Cycles per instruction with the model's penalty cycles";
+const CPI_PROBLEM_MODELLED: &str = "The same in problem state";
+
 /// Up to this difference cycles and instructions are the same: what is interrupted counts cycles only.
 const SAME: f64 = 0.001;
 
@@ -148,7 +167,7 @@ fn of_level(measured: &Measured<'_>, level: Level, title: &str) -> Figures {
         let sum = values
             .map(|value| value as f64)
             .reduce(|one, other| one + other);
-        sum.filter(|_| counts(measured.model, number))
+        sum.filter(|_| counts(measured.model, number, measured.models_caches))
     };
     let mut whose: Vec<Option<u16>> = owners.iter().copied().map(Some).collect();
     if owners.len() > 1 {
@@ -164,6 +183,9 @@ fn of_level(measured: &Measured<'_>, level: Level, title: &str) -> Figures {
         ..Figures::default()
     };
     for (name, formula, unit, calculate) in FIGURES {
+        if MODELLED.contains(&name) && !measured.models_caches {
+            continue;
+        }
         let of_owner = |owner: &Option<u16>| calculate(&|number| counter(*owner, number), speed);
         let values: Vec<Option<f64>> = whose.iter().map(of_owner).collect();
         if values.iter().all(Option::is_none) {
@@ -274,7 +296,7 @@ fn table(
         };
         let values: Vec<Option<u64>> = owners.iter().map(of_owner).collect();
         let is_zero = values.iter().flatten().all(|value| *value == 0);
-        if !is_of_group && is_zero && !counts(model, number) {
+        if !is_of_group && is_zero && !counts(model, number, measured.models_caches) {
             table.silent += 1;
             continue;
         }

@@ -8,6 +8,7 @@ use millimeter::link::data::Level;
 use super::{grouped, number, plain_table, trimmed};
 use crate::{
     counters::{CounterValues, counter_name, counts, group_counter_name, set_name},
+    exact_caches,
     report::Report,
 };
 
@@ -22,8 +23,14 @@ pub fn text(report: &Report, level: Level) -> Option<String> {
         .into_iter()
         .filter(|(_, sets)| !sets.is_empty())
         .map(|(owner, sets)| table(report, owner, &sets));
-    let text = tables.collect::<Vec<_>>().join("\n\n");
-    (!text.is_empty()).then_some(text)
+    let mut text = tables.collect::<Vec<_>>().join("\n\n");
+    if text.is_empty() {
+        return None;
+    }
+    if let Some(geometry) = &report.record.exact_caches {
+        text = format!("{text}\n {}", exact_caches::sentence(geometry));
+    }
+    Some(text)
 }
 
 /// A table of sets that CPUs own, or that groups do. Counters that count nothing on the model of the
@@ -50,7 +57,7 @@ fn table(report: &Report, owner: &str, sets: &[&CounterValues]) -> String {
         };
         let values: Vec<Option<u64>> = owners.iter().map(|whose| value(*whose)).collect();
         let is_zero = values.iter().flatten().all(|value| *value == 0);
-        if owner == "CPU" && is_zero && !counts(report.model(), counter) {
+        if owner == "CPU" && is_zero && !counts(report.model(), counter, report.models_caches()) {
             silent += 1;
             continue;
         }
@@ -137,6 +144,27 @@ mod tests {
         assert_eq!(heading[3..], ["group", "0", "group", "1"]);
         let group = line(&text, "DEA/AES/MAC function count");
         assert_eq!(group[group.len() - 2..], ["40", "41"]);
+    }
+
+    #[test]
+    fn cache_counters_have_lines_and_a_sentence_where_caches_are_modelled() {
+        let directory = directory();
+        let mut report = Report::read(directory.path()).unwrap();
+        let basic = report
+            .counters
+            .iter_mut()
+            .filter(|set| (set.level, set.set) == (Level::Machine, 1));
+        for set in basic {
+            set.values.resize(6, 0);
+        }
+        let before = text(&report, Level::Machine).unwrap();
+        assert!(!before.contains("I-cache") && !before.contains("model"));
+        report.record.exact_caches = Some("i=1K/1/64/8,d=1K/1/64/8".to_owned());
+        let text = text(&report, Level::Machine).unwrap();
+        let writes = line(&text, "Level-1 I-cache directory-write count");
+        assert_eq!(writes[..2], ["basic", "2"]);
+        let last = text.lines().last().unwrap();
+        assert!(last.contains("a model (i=1K/1/64/8,d=1K/1/64/8;"), "{text}");
     }
 
     #[test]

@@ -104,6 +104,7 @@ impl Folder {
             storage: 512 << 20,
             interval: 100_000,
             configuration: vec![HOSTILE.to_owned()],
+            exact_caches: None,
             rtc: "now".to_owned(),
             qemu: "none".to_owned(),
             arguments: Vec::new(),

@@ -19,6 +19,7 @@ fn measured<'m>(sets: &'m [CounterValues], readings: &'m Readings, is_exact: boo
         model: &Z15,
         speed: 1000,
         is_exact,
+        models_caches: false,
     }
 }
 
@@ -59,6 +60,30 @@ fn a_figure_without_its_counters_is_not_there() {
     let figures = figures(&measured(&sets, &readings, false));
     let names: Vec<&str> = figures[0].lines.iter().map(|figure| figure.name).collect();
     assert_eq!(names, [CPI, "Instructions per second of guest time"]);
+}
+
+#[test]
+fn modelled_caches_have_figures_and_their_penalties_are_added_to_the_cycles() {
+    let sets = [set(0, 1, 0, &[1000, 1000, 10, 80, 20, 160])];
+    let readings = Readings::default();
+    let without = figures(&measured(&sets, &readings, true));
+    assert!(line(&without, CPI_MODELLED).is_none());
+    let with = figures(&Measured {
+        models_caches: true,
+        ..measured(&sets, &readings, true)
+    });
+    let values = |name| line(&with, name).unwrap().values.clone();
+    assert_eq!(values(CPI_MODELLED), [Some(1.24)]);
+    assert_eq!(
+        values("Level-1 directory writes for 100 instructions"),
+        [Some(3.0)]
+    );
+    assert_eq!(values("Level-1 penalty cycles"), [Some(24.0)]);
+    assert!(
+        line(&with, CPI_PROBLEM_MODELLED).is_none(),
+        "a z15 has none"
+    );
+    assert!(line(&with, CPI).is_none(), "an instruction is a cycle");
 }
 
 #[test]

@@ -22,10 +22,8 @@ use crate::{
 pub fn counters(followed: &Followed) -> (Line<'static>, Vec<Line<'static>>) {
     let sets = followed.sets();
     let folder = &followed.folder;
-    let mode = folder
-        .record
-        .as_ref()
-        .map_or("", |record| record.mode_found());
+    let record = folder.record.as_ref();
+    let mode = record.map_or("", |record| record.mode_found());
     let heading = format!(
         "{:>20} {:>16} {:>5}  counter",
         "counted", "a guest second", "no."
@@ -47,6 +45,7 @@ pub fn counters(followed: &Followed) -> (Line<'static>, Vec<Line<'static>>) {
         model: followed.model(),
         speed: folder.speed(),
         is_exact: mode == "exact",
+        models_caches: record.is_some_and(|record| record.exact_caches.is_some()),
     };
     let mut lines = Vec::new();
     for figures in figures::figures(&measured) {

@@ -1,0 +1,72 @@
+//! `--exact-caches`: a model of first-level caches that every instruction of the guest goes through.
+
+use anyhow::{Result, bail};
+use millimeter::{cache::Geometry, link::state::Mode};
+
+use crate::options::RunOptions;
+
+/// A geometry as a person writes it.
+pub fn geometry(text: &str) -> Result<Geometry, String> {
+    Geometry::parse(text).map_err(|error| error.to_string())
+}
+
+/// Whether caches can be modelled in a run, if it asks for them.
+pub fn check(options: &RunOptions) -> Result<()> {
+    if options.exact_caches.is_none() {
+        return Ok(());
+    }
+    if options.mode == Mode::RealTime {
+        bail!(
+            "--exact-caches has every instruction go through the model, and with --real-time instructions cannot be told from time; leave one of them out"
+        );
+    }
+    not_there_yet()
+}
+
+/// The model needs a machine that steps the guest. When it does, this goes.
+fn not_there_yet() -> Result<()> {
+    bail!("--exact-caches is not there yet: the machine cannot step a guest; leave it out")
+}
+
+/// What a report says of its cache counters.
+#[must_use]
+pub fn sentence(geometry: &str) -> String {
+    format!(
+        "level-1 caches: a model ({geometry}; size, ways, line, penalty cycles of a directory write), not a \
+         measured machine; no cycle count has its penalty cycles"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_without_caches_is_as_it_was() {
+        let mut options = RunOptions::default();
+        assert!(check(&options).is_ok());
+        options.mode = Mode::RealTime;
+        assert!(check(&options).is_ok());
+    }
+
+    #[test]
+    fn real_time_and_caches_do_not_go_together() {
+        let options = RunOptions {
+            mode: Mode::RealTime,
+            exact_caches: Some(Geometry::default()),
+            ..RunOptions::default()
+        };
+        let refusal = check(&options).unwrap_err().to_string();
+        assert!(refusal.contains("--real-time") && refusal.contains("leave one"));
+    }
+
+    #[test]
+    fn caches_are_refused_while_the_machine_cannot_step() {
+        let options = RunOptions {
+            exact_caches: Some(Geometry::default()),
+            ..RunOptions::default()
+        };
+        let refusal = check(&options).unwrap_err().to_string();
+        assert!(refusal.contains("not there yet") && refusal.contains("leave it out"));
+    }
+}
