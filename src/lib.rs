@@ -4,7 +4,7 @@
 //! system area (HSA), runs the guest deprivileged, and performs the instructions of IBM's
 //! load-program-parameter and CPU-measurement facilities (SA23-2260) that the machine below lacks.
 //!
-//! Calls go one way: `machine` → [`guest`] → {[`insn`], [`cpumf`], [`msa`], [`cache`], [`his`]} → [`arch`]; [`record`]
+//! Calls go one way: `machine` → [`guest`] → {[`insn`], [`cpumf`], [`per`], [`msa`], [`cache`], [`his`]} → [`arch`]; [`record`]
 //! has the forms in which measurements leave the machine. Everything but `machine` compiles and is tested
 //! on the host; `machine` is the only room that touches hardware and the only one with unsafe code.
 
@@ -20,6 +20,7 @@ pub mod his;
 pub mod insn;
 pub mod link;
 pub mod msa;
+pub mod per;
 pub mod record;
 
 // Above another system, as tests for a big-endian target are, there is no hardware to touch.

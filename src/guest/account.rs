@@ -45,6 +45,8 @@ pub struct Charges {
     /// By the rightmost six bits of the program-interruption code, which are zeros for a monitor event alone: whether the clock charged the
     /// instruction that did not complete (1) or not (0).
     pub program: [u8; 64],
+    /// What the instruction is charged that a PER event nullifies.
+    pub nullified: u8,
     /// What a supervisor call is charged: it completes, so it should be 1.
     pub supervisor_call: u8,
     /// What an EXECUTE adds when its target traps.
@@ -56,6 +58,7 @@ impl Default for Charges {
         Self {
             overhead: [0; 6],
             program: [0; 64],
+            nullified: 0,
             supervisor_call: 0,
             execute: 0,
         }

@@ -96,6 +96,8 @@ pub struct ArrayMachine {
     pub random: u8,
     /// Instructions that nobody performed.
     pub unperformed: Vec<(Virtual, [u8; 6])>,
+    /// Times that PER events were asked for in vain.
+    pub unrecorded: u32,
 }
 
 impl ArrayMachine {
@@ -130,6 +132,7 @@ impl ArrayMachine {
             purges: 0,
             random: 0,
             unperformed: Vec::new(),
+            unrecorded: 0,
         }
     }
 
@@ -337,6 +340,10 @@ impl Hardware for ArrayMachine {
         self.controls[1..8].copy_from_slice(&values);
     }
 
+    fn load_recording(&mut self, values: [u64; 3]) {
+        self.controls[9..12].copy_from_slice(&values);
+    }
+
     fn clear_floating_point_control(&mut self) {
         self.floating_point_control = 0;
     }
@@ -461,6 +468,10 @@ impl Hardware for ArrayMachine {
 
     fn loaded(&mut self, times: u32) {
         self.loads = times;
+    }
+
+    fn not_recorded(&mut self) {
+        self.unrecorded += 1;
     }
 
     fn not_performed(&mut self, at: Virtual, text: [u8; 6]) {

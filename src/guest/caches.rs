@@ -130,7 +130,7 @@ fn locate<H: Hardware>(
     let is_text = access == Access::Execute && reference.space.is_none();
     let kept = match reference.space {
         Some(_) => None,
-        None if is_text => cpu.kept_text(at),
+        None if is_text => cpu.stepped_text(at),
         None => storage::kept(cpu, configuration, at, length, access),
     };
     if let Some(place) = kept {
@@ -143,7 +143,7 @@ fn locate<H: Hardware>(
     };
     let claim = storage::locate(cpu, configuration, hardware, space, at, length, access).ok()?;
     if is_text {
-        cpu.keep_text(at, claim.first.at);
+        cpu.keep_stepped_text(at, claim.first.at);
     }
     Some(claim)
 }

@@ -10,6 +10,7 @@ use crate::guest::account::{Charges, Mode};
 use crate::guest::assist::Assist;
 use crate::guest::channel::Channels;
 use crate::guest::external_means::{Change, MOST_CHANGES};
+use crate::guest::per::Support;
 use crate::guest::program::Program;
 use crate::guest::scanner::Pages;
 use crate::guest::shadow::SharedShadow;
@@ -103,6 +104,8 @@ pub struct Configuration {
     pub epoch: AtomicU64,
     /// The message-security assist.
     pub assist: Assist,
+    /// Program-event recording.
+    pub per: Support,
     /// What the guest was loaded with.
     pub program: Program,
     /// How often the configuration was reset.
@@ -151,6 +154,7 @@ impl Configuration {
             shadow,
             epoch: AtomicU64::new(0),
             assist: Assist::default(),
+            per: Support::default(),
             program: Program::default(),
             resets: AtomicU32::new(0),
             keys_were_set: AtomicBool::new(false),

@@ -25,15 +25,17 @@ use crate::arch::channel::IoInterruption;
 use crate::arch::interruption::{Class, Ending, ProgramInterruption};
 use crate::arch::lowcore;
 use crate::arch::psw::{
-    ADDRESS_SPACE, AddressSpace, CONDITION_CODE, DAT, EXTERNAL, IO, MACHINE_CHECK, PROBLEM, Psw,
-    WAIT,
+    ADDRESS_SPACE, AddressSpace, CONDITION_CODE, DAT, EXTERNAL, IO, MACHINE_CHECK, PER, PROBLEM,
+    Psw, WAIT,
 };
 use crate::guest::configuration::Configuration;
 use crate::guest::dat::Fault;
 use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
+use crate::guest::per;
 use crate::guest::scanner;
 use crate::guest::vcpu::{CpuState, Interruption, Vcpu};
+use crate::per::{Address, Identification};
 
 mod external;
 mod machine_check;
@@ -46,17 +48,6 @@ const LONGEST: u64 = 6;
 
 /// The bit of a program-interruption code that says that a PER event is indicated, too.
 pub const PER_EVENT: u16 = 0x80;
-
-/// A program-event-recording event, as an interruption stores it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PerEvent {
-    /// PER code and addressing-and-translation-mode identification.
-    pub code: u16,
-    /// PER address.
-    pub address: u64,
-    /// PER access identification.
-    pub access_id: u8,
-}
 
 /// Program interruptions by the first instruction of their own handler, one after the other, that end a
 /// guest.
@@ -79,8 +70,8 @@ pub struct Condition {
     pub monitor_class: u16,
     /// Monitor code, for a monitor event.
     pub monitor_code: u64,
-    /// A PER event.
-    pub per: Option<PerEvent>,
+    /// PER events.
+    pub per: Option<Identification>,
 }
 
 impl Condition {
@@ -138,7 +129,7 @@ pub const fn advance(cpu: &mut Vcpu, length: u8) {
 pub const fn load_psw(cpu: &mut Vcpu, psw: Psw) {
     let changed = cpu.psw.mask ^ psw.mask;
     cpu.psw = psw;
-    if changed & (DAT | ADDRESS_SPACE | PROBLEM) != 0 {
+    if changed & (PER | DAT | ADDRESS_SPACE | PROBLEM) != 0 {
         cpu.due.add(Due::CONTROLS);
     }
     cpu.due.add(asked_for(&cpu.psw));
@@ -283,11 +274,14 @@ pub fn reflect<H: Hardware>(
         }
         _ => {}
     }
-    if let Some(per) = condition.per {
+    let per = if cpu.due.any(Due::PER) {
+        condition.per.or_else(|| per::concurrent(cpu, code))
+    } else {
+        condition.per
+    };
+    if let Some(per) = per {
         code |= PER_EVENT;
-        hardware.store(area.offset(lowcore::PER_CODE), &per.code.to_be_bytes());
-        hardware.store_u64(area.offset(lowcore::PER_ADDRESS), per.address);
-        hardware.store(area.offset(lowcore::PER_ACCESS), &[per.access_id]);
+        identify(hardware, area, &per);
     }
     hardware.store_u32(
         area.offset(lowcore::PROGRAM_IDENTIFICATION),
@@ -299,6 +293,21 @@ pub fn reflect<H: Hardware>(
         met_again(cpu, &old);
     } else {
         cpu.in_a_row = 0;
+    }
+}
+
+/// Stores what identifies PER events.
+#[cold]
+fn identify<H: Hardware>(hardware: &mut H, area: Absolute, per: &Identification) {
+    let (code, address) = per.locations();
+    hardware.store(area.offset(lowcore::PER_CODE), &code);
+    let at = area.offset(lowcore::PER_ADDRESS);
+    match address {
+        Address::Doubleword(address) => {
+            hardware.store_u64(at, address);
+            hardware.store(area.offset(lowcore::PER_ACCESS), &[per.access]);
+        }
+        Address::Word(address) => hardware.store_u32(at, address),
     }
 }
 

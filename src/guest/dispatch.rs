@@ -19,13 +19,14 @@ use crate::guest::epoch;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::{self, Outcome, Performed};
 use crate::guest::monitor;
+use crate::guest::per;
 use crate::guest::scanner;
 use crate::guest::schedule::Step;
 use crate::guest::storage;
 use crate::guest::vcpu::{Text, Vcpu};
 use crate::insn::{self, Instruction};
 
-mod access;
+pub mod access;
 mod leaving;
 
 pub use leaving::{leave, real_psw};
@@ -53,7 +54,7 @@ pub enum Next {
 }
 
 /// Books the guest time of a trap and takes over what the hardware knows of the guest's PSW.
-#[inline]
+#[inline(always)]
 pub fn enter<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -78,8 +79,8 @@ pub fn enter<H: Hardware>(
     if cpu.sampling.armed_at != 0 {
         cpu.sampling.slack = cpu.account.left.wrapping_sub(cpu.sampling.armed_at);
         cpu.sampling.armed_at = 0;
-        // A step was begun by setting the clock comparator.
-        if cpu.sampling.step.is_some() {
+        // A step was begun by setting the clock comparator, or for program-event recording.
+        if cpu.sampling.step.is_some() || cpu.due.any(Due::PER) {
             end_step(cpu, configuration, hardware, class);
         }
     }
@@ -109,6 +110,12 @@ fn end_step<H: Hardware>(
     hardware: &mut H,
     class: Class,
 ) {
+    if cpu.due.any(Due::PER) {
+        per::trapped(cpu, configuration, hardware, class);
+        if cpu.sampling.step.is_none() {
+            return;
+        }
+    }
     cpu.due |= Due::CLOCK;
     match cpu.sampling.step {
         Some(Step { at, .. }) if class == Class::Program && access::at(cpu) == Some(at) => {}
@@ -150,12 +157,20 @@ pub fn program<H: Hardware>(
             }
         }
         0x13 => return special_operation(cpu, configuration, hardware),
+        per::NOTHING => {}
+        delivery::PER_EVENT => {
+            let problem = cpu.psw.problem_state();
+            let charged = configuration.charges.nullified;
+            cpu.account.correct(0, charged.into(), problem);
+        }
         code if is_access(code) => {
             if let Some(instruction) = access::access(cpu, configuration, hardware) {
                 return in_place(cpu, configuration, hardware, &instruction);
             }
         }
-        0x40 if monitor::call(cpu, configuration, hardware) => {}
+        0x40 if monitor::call(cpu, configuration, hardware) => {
+            per::performed(cpu, configuration, hardware)
+        }
         _ => reflect(cpu, configuration, hardware),
     }
     Next::Run
@@ -296,6 +311,9 @@ fn conclude<H: Hardware>(
             0
         }
     };
+    if cpu.due.any(Due::PER) && performed.is_ok_and(|outcome| outcome != Outcome::Unknown) {
+        per::performed(cpu, configuration, hardware);
+    }
     cpu.account.correct(should, charged, problem);
     match performed {
         Ok(Outcome::Yield) => Next::Yield,

@@ -25,6 +25,8 @@ impl Due {
     /// The PSW or a control register may have opened masks: what arose behind them, which is nearly always
     /// nothing, may be delivered now.
     pub const OPENED: Self = Self(16);
+    /// Program-event recording is on: what it needs is done on every way out, for as long as it is.
+    pub const PER: Self = Self(32);
 
     /// Whether any of `some` is to be done.
     #[must_use]

@@ -156,6 +156,9 @@ pub trait Hardware {
     /// Loads the real control registers 1 to 7.
     fn load_spaces(&mut self, values: [u64; 7]);
 
+    /// Loads the real control registers 9 to 11.
+    fn load_recording(&mut self, values: [u64; 3]);
+
     /// Sets the floating-point-control register of this CPU to zeros.
     fn clear_floating_point_control(&mut self);
     /// Sets the floating-point, vector and access registers of this CPU to zeros.
@@ -205,6 +208,9 @@ pub trait Hardware {
     fn console_waits(&self) -> bool;
     /// The guest's program has been loaded, for so many times in all.
     fn loaded(&mut self, times: u32);
+    /// One line for the machine's log: the guest asks for PER events, which the machine below cannot record
+    /// ([`crate::guest::per::Support::exact`]).
+    fn not_recorded(&mut self);
     /// One line for the machine's log: an instruction that is not performed.
     fn not_performed(&mut self, at: Virtual, text: [u8; 6]);
 }

@@ -27,6 +27,7 @@ pub mod hardware;
 pub mod machine_level;
 pub mod millicode;
 pub mod monitor;
+pub mod per;
 pub mod program;
 pub mod scanner;
 pub mod schedule;

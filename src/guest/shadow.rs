@@ -47,7 +47,7 @@
 
 use crate::arch::address::{Absolute, PAGE, PREFIX_AREA, Real};
 use crate::arch::control;
-use crate::arch::psw::{AddressSpace, HOME_SPACE, SECONDARY_SPACE};
+use crate::arch::psw::{ADDRESS_SPACE, AddressSpace, HOME_SPACE, SECONDARY_SPACE};
 use crate::arch::table::{PTE_EXECUTION_PROTECTION, PTE_INVALID, PTE_PROTECTION};
 use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
 use crate::guest::dat::{Access, Space};
@@ -321,7 +321,12 @@ pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration,
         catch_up(cpu, configuration, hardware);
     }
     let (spaces, home) = tables(cpu, configuration, hardware);
-    let spaces = [spaces[0], 0, 0, 0, 0, cpu.control[6], spaces[1]];
+    let [subclasses, reports] = if cpu.per.is_stepping() {
+        [0, cpu.control[14] & !control::CR14_CHANNEL_REPORT]
+    } else {
+        [cpu.control[6], cpu.control[14]]
+    };
+    let spaces = [spaces[0], 0, 0, 0, 0, subclasses, spaces[1]];
     if cpu.shadow.spaces_loaded != spaces {
         cpu.shadow.spaces_loaded = spaces;
         hardware.load_spaces(spaces);
@@ -331,7 +336,7 @@ pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration,
         (0, zero),
         (8, monitor::real_control(cpu)),
         (13, home),
-        (14, cpu.control[14]),
+        (14, reports),
     ];
     for ((register, value), loaded) in others.into_iter().zip(&mut cpu.shadow.loaded) {
         if *loaded != value {
@@ -416,7 +421,7 @@ pub fn split<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
 #[must_use]
 #[inline]
 pub const fn is_whole(cpu: &Vcpu) -> bool {
-    cpu.real_space == HOME_SPACE
+    cpu.real_space & ADDRESS_SPACE == HOME_SPACE
 }
 
 /// The sides of the spaces that the guest fetches instructions from and accesses operands in.

@@ -147,6 +147,9 @@ pub fn resolve<H: Hardware>(
     access: Access,
 ) -> Result<Claim, Fault> {
     let at = Virtual(at.0 & cpu.psw.address_mask());
+    if access != Access::Execute {
+        cpu.per.note(None, at, length, access);
+    }
     if let Some(at) = kept(cpu, configuration, at, length, access) {
         return Ok(Claim::within_a_page(at, length));
     }
@@ -227,6 +230,7 @@ pub fn resolve_in<H: Hardware>(
     length: u64,
     access: Access,
 ) -> Result<Claim, Fault> {
+    cpu.per.note(Some(space), at, length, access);
     resolve_by(
         cpu,
         configuration,

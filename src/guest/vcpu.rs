@@ -13,6 +13,7 @@ use crate::guest::caches::CpuCaches;
 use crate::guest::due::Due;
 use crate::guest::extended::{self, Fills};
 use crate::guest::machine_level::Counted;
+use crate::guest::per::Recording;
 use crate::guest::schedule::Schedule;
 use crate::guest::shadow::Shadow;
 use crate::guest::software::SoftwareCounters;
@@ -172,6 +173,9 @@ impl KeptPage {
 /// Pages of instruction text that are kept; a power of two.
 const TEXT_PAGES: usize = 8;
 
+/// Those that are while instructions are executed one at a time; a power of two.
+const STEPPED_PAGES: usize = 4;
+
 /// Pages whose translations are kept.
 #[derive(Debug)]
 pub struct KeptPages {
@@ -182,6 +186,8 @@ pub struct KeptPages {
     /// Pages of instruction text as last translated, by the rightmost bits of the page number:
     /// a control program masks interruptions in many places.
     pub text: [KeptPage; TEXT_PAGES],
+    /// The same while instructions are executed one at a time: none of the above is kept then.
+    pub stepped: [KeptPage; STEPPED_PAGES],
     /// The pages of the operand that was last fetched, and last stored, and of the one that was last stored
     /// into the first two pages.
     pub operands: [Cell<KeptPage>; 3],
@@ -198,6 +204,7 @@ impl KeptPages {
             under: [0; 3],
             programs: [0; 2],
             text: [KeptPage::NONE; TEXT_PAGES],
+            stepped: [KeptPage::NONE; STEPPED_PAGES],
             operands: [const { Cell::new(KeptPage::NONE) }; 3],
             counters: [const { Cell::new(KeptPage::NONE) }; 2],
             real: [KeptPage::NONE; 2],
@@ -243,7 +250,8 @@ impl KeptPages {
     /// Forgets the pages of the primary and the secondary space.
     fn forget_programs(&mut self) {
         let operands = self.operands.iter_mut().map(Cell::get_mut);
-        for page in self.text.iter_mut().chain(&mut self.real).chain(operands) {
+        let text = self.text.iter_mut().chain(&mut self.stepped);
+        for page in text.chain(&mut self.real).chain(operands) {
             if page.is_of_program() {
                 page.key = u64::MAX;
             }
@@ -252,6 +260,7 @@ impl KeptPages {
 
     fn forget(&mut self) {
         self.text = Self::none().text;
+        self.stepped = Self::none().stepped;
         self.operands = Self::none().operands;
         self.forget_counters();
         self.real = Self::none().real;
@@ -325,6 +334,8 @@ pub struct Vcpu {
     pub software: SoftwareCounters,
     /// The model of its caches, in a run that has one.
     pub caches: Option<CpuCaches>,
+    /// Program-event recording.
+    pub per: Recording,
 }
 
 impl Vcpu {
@@ -362,6 +373,7 @@ impl Vcpu {
             occupied_until: 0,
             software: SoftwareCounters::NONE,
             caches: None,
+            per: Recording::default(),
         };
         cpu.reset_controls();
         cpu
@@ -413,6 +425,19 @@ impl Vcpu {
     #[inline(always)]
     pub fn kept_text(&self, at: Virtual) -> Option<Absolute> {
         self.kept.text[(at.0 >> 12) as usize % TEXT_PAGES].find(self.psw.mask, at)
+    }
+
+    /// The same while instructions are executed one at a time.
+    #[must_use]
+    #[inline]
+    pub fn stepped_text(&self, at: Virtual) -> Option<Absolute> {
+        self.kept.stepped[(at.0 >> 12) as usize % STEPPED_PAGES].find(self.psw.mask, at)
+    }
+
+    /// Keeps a page of instruction text while they are.
+    pub fn keep_stepped_text(&mut self, at: Virtual, place: Absolute) {
+        let page = KeptPage::new(self.psw.mask, at, place);
+        self.kept.stepped[(at.0 >> 12) as usize % STEPPED_PAGES] = page;
     }
 
     /// Keeps a page of instruction text.

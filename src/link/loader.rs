@@ -100,6 +100,8 @@ pub mod flags {
     pub const CRYPTOGRAPHY: u32 = 0x100;
     /// The machine counts its traps by what caused them, which costs it some instructions more.
     pub const COUNT_TRAPS: u32 = 0x200;
+    /// Program-event recording has the form of System/370.
+    pub const EVENTS_OF_S370: u32 = 0x400;
     /// Every bit that means something.
     pub const ALL: u32 = FRAMES
         | START
@@ -110,7 +112,8 @@ pub mod flags {
         | DEDICATED
         | HOST_INDICATOR
         | CRYPTOGRAPHY
-        | COUNT_TRAPS;
+        | COUNT_TRAPS
+        | EVENTS_OF_S370;
 }
 
 /// Authorization and activation bits of the counter sets, as SA23-2260 numbers them.

@@ -8,12 +8,13 @@
 use crate::arch::address::Absolute;
 use crate::arch::control::CR8_MONITOR;
 use crate::arch::interruption::Class;
-use crate::arch::psw::{ADDRESSING_64, PROBLEM, PROGRAM_MASK, Psw};
+use crate::arch::psw::{ADDRESSING_64, PER, PROBLEM, PROGRAM_MASK, Psw};
 use crate::arch::tod::nanoseconds;
 use crate::guest::account::{Charges, Mode};
+use crate::guest::delivery::PER_EVENT;
 use crate::guest::hardware::Hardware;
 use crate::machine::native::Native;
-use crate::machine::trap::{Probed, probe};
+use crate::machine::trap::{Probed, old_program_psw, probe};
 
 /// Where the sequences stand: guest storage that is cleared afterwards.
 const SEQUENCE: u64 = 0x1_0000;
@@ -116,6 +117,53 @@ pub fn charges(native: &mut Native, mode: Mode) -> Charges {
     let (_, executed) = measure(native, &[0x44, 0, 0x20, 0], 0);
     charges.execute = executed.saturating_sub(charges.program[2]);
     charges
+}
+
+/// Whether the machine below can execute one instruction and then tell what is true after it: the next one is
+/// nullified by an instruction-fetching event, and the condition code is the new one. Then measures what such a
+/// trap charges, which must be the same whatever stands behind the instruction.
+///
+/// Unless it is told to translate one instruction at a time, QEMU charges all that it has translated in one piece,
+/// and its older versions store an old condition code.
+pub fn events_are_exact(native: &mut Native, charges: &mut Charges, mode: Mode) -> bool {
+    // LOAD AND TEST of a positive number with nothing behind it but a supervisor call; the same, and a branch over
+    // a halfword, with many behind them that do nothing.
+    let text = [0x12, 0x44, 0x0A, 0, 0x12, 0x44, 0xA7, 0xF4, 0, 3, 0, 0];
+    native.store(Absolute(SEQUENCE), &text);
+    for index in 0..PLAIN {
+        let at = SEQUENCE + text.len() as u64 + index * 2;
+        native.store(Absolute(at), &NO_OPERATION);
+    }
+    let (alone, followed, branch) = (SEQUENCE, SEQUENCE + 4, SEQUENCE + 6);
+    let (first, ticks) = step(native, alone, 0);
+    let (second, ticks_followed) = step(native, followed, 0);
+    let (third, _) = step(native, branch, 1);
+    let exact = first == (PER_EVENT, alone + 2, 2)
+        && second == (PER_EVENT, followed + 2, 2)
+        && third == (PER_EVENT, branch + 6, 1);
+    let Mode::Exact { shift } = mode else {
+        return exact;
+    };
+    let own = charges.overhead[Class::Program as usize] + 1;
+    charges.nullified = (ticks >> shift).saturating_sub(own) as u8;
+    exact && ticks == ticks_followed
+}
+
+/// Executes one instruction in problem state with a condition code; the program-interruption code, the address
+/// and the condition code of the old PSW, and how long it took.
+fn step(native: &mut Native, from: u64, condition_code: u64) -> ((u16, u64, u64), u64) {
+    native.load_recording([0x4100_0000, from.wrapping_add(2), from.wrapping_sub(1)]);
+    let mut registers = [0; 16];
+    registers[4] = 1;
+    let psw = Psw {
+        mask: PER | PROBLEM | ADDRESSING_64 | condition_code << 44,
+        address: from,
+    };
+    let probed = probe(psw, &registers);
+    native.load_recording([0; 3]);
+    let old = old_program_psw();
+    let stored = (probed.code, old.address, old.mask >> 44 & 3);
+    (stored, span(&probed))
 }
 
 /// Clears what the sequences left in guest storage.

@@ -15,6 +15,7 @@ use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
 use crate::guest::hardware::Hardware;
 use crate::guest::machine_level;
 use crate::guest::millicode;
+use crate::guest::per;
 use crate::guest::program;
 use crate::guest::scanner::Pages;
 use crate::guest::shadow::{SharedShadow, build_identity};
@@ -35,6 +36,7 @@ use crate::machine::{
     trap, turn,
 };
 use crate::msa;
+use crate::per::Format;
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 use core::slice;
@@ -250,7 +252,15 @@ fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: Facili
         shift
     };
     let mode = calibrate::find_mode(&mut native, shift);
-    let charges = calibrate::charges(&mut native, mode);
+    let mut charges = calibrate::charges(&mut native, mode);
+    let per = per::Support {
+        format: if block.has(flags::EVENTS_OF_S370) {
+            Format::S370
+        } else {
+            Format::Z
+        },
+        exact: calibrate::events_are_exact(&mut native, &mut charges, mode),
+    };
     calibrate::clear(&mut native);
     let program = staged::keep(block, &plan, &mut native);
 
@@ -294,6 +304,7 @@ fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: Facili
     configuration.cpu_id = identification(block);
     configuration.mode = mode;
     configuration.charges = charges;
+    configuration.per = per;
     if exact {
         *configuration.groups() = CoprocessorGroups::new(cpus as u16, CPUS_IN_GROUP);
     }

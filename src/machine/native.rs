@@ -332,6 +332,11 @@ impl Hardware for Native {
         unsafe { instruction::lctlg_1_to_7(&values) };
     }
 
+    fn load_recording(&mut self, values: [u64; 3]) {
+        // SAFETY: they designate no storage, and nothing is recorded until the guest runs.
+        unsafe { instruction::lctlg_9_to_11(&values) };
+    }
+
     fn clear_floating_point_control(&mut self) {
         registers::clear_floating_point_control();
     }
@@ -422,6 +427,13 @@ impl Hardware for Native {
             tod: instruction::stckf().into(),
         });
         console::flush();
+    }
+
+    fn not_recorded(&mut self) {
+        defmt::warn!(
+            "the guest asks for PER events and gets none: the machine below does not execute one \
+             instruction at a time; start the run with --per"
+        );
     }
 
     fn not_performed(&mut self, at: Virtual, text: [u8; 6]) {

@@ -263,6 +263,11 @@ pub fn probe(psw: Psw, registers: &[u64; 16]) -> Probed {
     }
 }
 
+/// The program old PSW.
+pub fn old_program_psw() -> Psw {
+    lowcore_field(lowcore::old_psw(Class::Program))
+}
+
 /// Goes to the guest for the first time on this CPU.
 pub fn go(cpu: &mut Cpu) -> ! {
     cpu.vcpu.account.start(instruction::stckf());

@@ -19,7 +19,7 @@ use crate::{
     guest::DEFAULT_GUEST,
     image::Form,
     linux::Release,
-    options::{Rtc, RunOptions, Sampling, Storage},
+    options::{EventForm, Events, Rtc, RunOptions, Sampling, Storage},
 };
 
 pub use linux::LinuxArguments;
@@ -232,6 +232,23 @@ pub struct BelowArguments {
     /// Supply the cryptographic functions of the message-security assist, and let the guest count them
     #[arg(long)]
     pub cryptography: bool,
+    /// Record program events (PER) for the guest: QEMU is then told to translate one instruction at a time, which
+    /// makes all of the run some times slower
+    #[arg(long)]
+    pub per: bool,
+    /// In which form the guest has program-event recording; implies --per
+    #[arg(long, value_name = "FORM", value_enum)]
+    pub per_format: Option<EventForm>,
+}
+
+impl BelowArguments {
+    /// Program-event recording.
+    fn events(&self) -> Events {
+        Events {
+            recorded: self.per || self.per_format.is_some(),
+            form: self.per_format.unwrap_or_default(),
+        }
+    }
 }
 
 /// Options of a run.
@@ -367,6 +384,7 @@ impl RunArguments {
             cpu_model: self.below.cpu_model.clone(),
             out: self.out.clone(),
             cryptography: self.below.cryptography,
+            events: self.below.events(),
             counters: self.counters,
             exact_caches: self.exact_caches,
             operator: [

@@ -3,6 +3,7 @@
 use std::{fmt, path::PathBuf, str::FromStr, time::Duration};
 
 use anyhow::{Result, bail};
+use clap::ValueEnum;
 use jiff::civil::DateTime;
 use millimeter::{
     cache::Geometry,
@@ -238,6 +239,8 @@ pub struct RunOptions {
     /// Whether the machine supplies the cryptographic functions of the message-security assist, and the
     /// guest may count them.
     pub cryptography: bool,
+    /// Program-event recording.
+    pub events: Events,
     /// What the operator says before the guest starts.
     pub operator: Vec<String>,
     /// What the operator says when every CPU waits, the next of these each time: given in advance, so
@@ -251,6 +254,25 @@ pub struct RunOptions {
     pub execution_log: Option<ExecutionLog>,
     /// Whether the machine counts its traps by what caused them.
     pub count_traps: bool,
+}
+
+/// Program-event recording, as a run has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Events {
+    /// Whether the QEMU must be able to record them.
+    pub recorded: bool,
+    /// In which form the guest has them.
+    pub form: EventForm,
+}
+
+/// The architecture whose form the guest's controls and interruptions of program-event recording have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum EventForm {
+    /// z/Architecture
+    #[default]
+    Z,
+    /// System/370, extended-control mode: 24-bit addresses, locations 150-155
+    S370,
 }
 
 impl RunOptions {
@@ -275,6 +297,7 @@ impl RunOptions {
             silence: DEFAULT_SILENCE,
             limit: None,
             cryptography: false,
+            events: Events::default(),
             operator: Vec::new(),
             when_waiting: Vec::new(),
             script: Vec::new(),

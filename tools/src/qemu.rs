@@ -23,8 +23,10 @@ use crate::{
 };
 
 mod execution;
+mod singly;
 
 pub use execution::ExecutionLog;
+use singly::Version;
 
 /// The program.
 const PROGRAM: &str = "qemu-system-s390x";
@@ -148,8 +150,12 @@ pub struct Setup<'a> {
     pub staging: Vec<String>,
     /// The host's devices.
     pub devices: Vec<String>,
-    /// The log that QEMU is to write, and the version of that QEMU.
-    pub log: Option<(&'a ExecutionLog, (u32, u32, u32))>,
+    /// The version of the QEMU.
+    pub version: Version,
+    /// Whether program events are recorded.
+    pub events: bool,
+    /// The log that QEMU is to write.
+    pub log: Option<&'a ExecutionLog>,
 }
 
 impl Setup<'_> {
@@ -173,9 +179,13 @@ impl Setup<'_> {
             Mode::Interactive => ("single", Some("shift=0,sleep=on")),
             Mode::RealTime => ("multi", None),
         };
-        let property = self
-            .log
-            .map_or("", |(_, version)| ExecutionLog::property(version));
+        let singly =
+            self.log.is_some() || self.events && singly::for_events(self.version, icount.is_some());
+        let property = if singly {
+            singly::property(self.version)
+        } else {
+            ""
+        };
         add(&["-accel", &format!("tcg,thread={threads}{property}")]);
         if let Some(icount) = icount {
             add(&["-icount", icount]);
@@ -199,8 +209,11 @@ impl Setup<'_> {
         ]);
         add(&["-kernel", &self.kernel.to_string_lossy()]);
         line.extend(self.staging.iter().chain(&self.devices).cloned());
-        if let Some((log, version)) = self.log {
-            line.extend(log.arguments(version));
+        if let Some(log) = self.log {
+            line.extend(log.arguments());
+        }
+        if singly {
+            line.extend(singly::option(self.version).map(str::to_owned));
         }
         line
     }

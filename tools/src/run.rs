@@ -151,10 +151,9 @@ pub fn run_guest<'a>(
         kernel: &image,
         staging: staging.arguments(),
         devices: options.devices.arguments(),
-        log: options
-            .execution_log
-            .as_ref()
-            .map(|log| (log, qemu.version)),
+        version: qemu.version,
+        events: options.events.recorded || options.exact_caches.is_some(),
+        log: options.execution_log.as_ref(),
     };
     let arguments = setup.arguments();
     let directory = collect::directory(options.out.as_deref(), &guest.name)?;
@@ -317,6 +316,8 @@ pub fn run_native(options: &NativeOptions, progress: &Progress) -> Result<Native
         kernel: &guest.file,
         staging: Vec::new(),
         devices: Vec::new(),
+        version: qemu.version,
+        events: false,
         log: None,
     };
     let began = Instant::now();

@@ -24,7 +24,7 @@ use zerocopy::IntoBytes;
 use crate::{
     counter_choice,
     guest::Guest,
-    options::{GUEST_STORAGE_LIMIT, RunOptions},
+    options::{EventForm, GUEST_STORAGE_LIMIT, RunOptions},
 };
 
 /// Room that is left for the HSA when it is checked whether a guest fits. The machine takes what
@@ -65,6 +65,10 @@ pub fn plan(guest: &Guest, options: &RunOptions, profilers: &[Request]) -> Resul
             flags::CRYPTOGRAPHY
         } else {
             0
+        }
+        | match options.events.form {
+            EventForm::Z => 0,
+            EventForm::S370 => flags::EVENTS_OF_S370,
         }
         | if options.count_traps {
             flags::COUNT_TRAPS

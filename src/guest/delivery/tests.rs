@@ -174,10 +174,12 @@ fn a_reflected_condition_stores_what_its_code_calls_for_and_nothing_else() {
     event[0] = 0xEEEE_EEEE_EEEE_4080;
     event[1] = 0x9999;
     event[2] = 0xEE03_EEEE_EEEE_EEEE;
-    let per = PerEvent {
-        code: 0x4080,
+    let per = Identification {
+        events: 0x40,
+        mode: 0x80,
         address: 0x9999,
-        access_id: 3,
+        access: 3,
+        ..Identification::default()
     };
     assert_eq!(run(0, Some(per)), event);
 }
@@ -188,7 +190,7 @@ fn a_per_event_is_a_bit_of_the_program_interruption_code() {
     let condition = Condition {
         code: 0x09,
         length: 2,
-        per: Some(PerEvent::default()),
+        per: Some(Identification::default()),
         ..Condition::default()
     };
     reflect(

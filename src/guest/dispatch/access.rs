@@ -26,7 +26,7 @@ use core::sync::atomic::Ordering;
 ///
 /// Protection and addressing suppress, so the hardware advanced the address (for an instruction fetch
 /// by a made-up length, which is the one it stored).
-pub(super) fn at(cpu: &Vcpu) -> Option<u64> {
+pub fn at(cpu: &Vcpu) -> Option<u64> {
     let (code, length) = (cpu.interruption.code(), cpu.interruption.length());
     if !is_access(code) {
         return None;

@@ -7,6 +7,7 @@ use crate::guest::dispatch::{LIVE, Next};
 use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode;
+use crate::guest::per;
 use crate::guest::schedule;
 use crate::guest::shadow;
 use crate::guest::vcpu::{CpuState, Vcpu};
@@ -15,7 +16,10 @@ use crate::guest::vcpu::{CpuState, Vcpu};
 const MIRRORED: u64 = LIVE | psw::IO | psw::MACHINE_CHECK;
 
 /// What is more to do than to set the clock comparator.
-const SETTLED: Due = Due::ATTENTION.with(Due::CONTROLS).with(Due::OPENED);
+const SETTLED: Due = Due::ATTENTION
+    .with(Due::CONTROLS)
+    .with(Due::OPENED)
+    .with(Due::PER);
 
 /// PSW bits that the hardware always runs a guest with: its own clock must reach a guest that runs
 /// disabled, or no sample would ever fall into disabled code. Its address-space control is what
@@ -59,6 +63,9 @@ pub fn leave<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
 fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
     loop {
         let mut next = Next::Run;
+        if cpu.due.any(Due::PER) {
+            per::deliver(cpu, configuration, hardware);
+        }
         if cpu.due.any(Due::OPENED) {
             cpu.due.clear(Due::OPENED);
             if delivery::any_pending(cpu, configuration) {
@@ -71,9 +78,19 @@ fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
         let controls = cpu.due.any(Due::CONTROLS);
         if controls {
             cpu.change_translations();
+            per::renew(cpu, configuration, hardware);
         }
         if controls || shadow::stale(cpu, configuration) {
             shadow::load_controls(cpu, configuration, hardware);
+        }
+        if cpu.due.any(Due::PER) {
+            let again = match next {
+                Next::Run => per::arm(cpu, configuration, hardware),
+                _ => per::rest(cpu),
+            };
+            if again {
+                continue;
+            }
         }
         if next == Next::Run && cpu.due.any(Due::CLOCK | Due::SAMPLING) {
             schedule::arm(cpu, configuration, hardware);

@@ -9,7 +9,7 @@ use crate::arch::condition::ConditionCode;
 use crate::arch::control::{CR0_EXTRACTION_AUTHORITY, CR0_SECONDARY_SPACE};
 use crate::arch::interruption::ProgramInterruption;
 use crate::arch::psw::{
-    ADDRESS_SPACE, ADDRESSING_64, AddressSpace, DAT, EXTERNAL, IO, MACHINE_CHECK,
+    ADDRESS_SPACE, ADDRESSING_64, AddressSpace, DAT, EXTERNAL, IO, MACHINE_CHECK, PER,
 };
 use crate::guest::configuration::Configuration;
 use crate::guest::dat::{Access, Space};
@@ -318,7 +318,7 @@ impl<H: Hardware, W: Way> Execution<'_, H, W> {
         if mask & changed & MASKS != 0 {
             self.cpu.due |= Due::OPENED;
         }
-        if changed & (DAT | ADDRESS_SPACE) != 0 {
+        if changed & (PER | DAT | ADDRESS_SPACE) != 0 {
             self.cpu.due |= Due::CONTROLS;
         }
     }

@@ -228,6 +228,7 @@ pub(super) fn lurag<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> 
 pub(super) fn stura<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> Performed {
     let at = real(run, r2, 4)?;
     let word = run.register(r1) as u32;
+    run.cpu.per.note_store_real();
     storage::put_real_u32(run.cpu, run.configuration, run.hardware, at, word)?;
     Ok(Outcome::Completed)
 }
@@ -245,6 +246,7 @@ pub(super) fn sturg<H: Hardware, W: Way>(
 ) -> Performed<W::Refusal> {
     let at = real(run, r2, 8)?;
     let doubleword = run.register(r1);
+    run.cpu.per.note_store_real();
     storage::put_real_u64(run.cpu, run.configuration, run.hardware, at, doubleword)?;
     Ok(Outcome::Completed)
 }

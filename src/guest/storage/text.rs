@@ -51,6 +51,9 @@ pub fn keep_text<H: Hardware>(
     hardware: &H,
     at: Virtual,
 ) -> bool {
+    if cpu.per.is_on() {
+        return false;
+    }
     let found = resolve(cpu, configuration, hardware, at, 1, Access::Execute);
     let Ok(found) = found else { return false };
     cpu.keep_text(at, found.first.at);

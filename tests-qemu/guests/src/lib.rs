@@ -29,6 +29,7 @@ pub mod lowcore;
 pub mod misdirected;
 pub mod monitor;
 pub mod psw;
+pub mod recording;
 pub mod reset;
 pub mod sampling;
 pub mod sccb;

@@ -24,6 +24,8 @@ pub const PROGRAM_CODE: usize = 0x8E;
 pub const DATA_EXCEPTION_CODE: usize = 0x90;
 /// Monitor class, a halfword.
 pub const MONITOR_CLASS: usize = 0x94;
+/// PER code and mode, and PER address: ten bytes.
+pub const PER_CODE: usize = 0x96;
 /// Exception-access identification, a byte.
 pub const EXCEPTION_ACCESS: usize = 0xA0;
 /// Translation-exception identification, a doubleword.

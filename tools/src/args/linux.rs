@@ -143,6 +143,7 @@ impl LinuxArguments {
                 cpu_model: self.below.cpu_model.clone(),
                 out: self.out.clone(),
                 cryptography: self.below.cryptography,
+                events: self.below.events(),
                 operator: [definitions(&self.dd), self.his.clone()].concat(),
                 devices,
                 silence: Duration::from_secs(self.silence),

@@ -47,6 +47,8 @@ pub fn run(
         kernel: &prepared.kernel,
         staging: arguments.map(str::to_owned).into(),
         devices: Vec::new(),
+        version: qemu.version,
+        events: false,
         log: None,
     };
     let began = Instant::now();

@@ -1,8 +1,7 @@
 //! QEMU's log of execution: which instructions it executes, a line for each.
 //!
 //! QEMU logs what it has translated in one piece, so it must be told to translate one instruction at a
-//! time. How has changed: version 8.1 made it a property of the accelerator, which later ones know
-//! alone; before it is an option.
+//! time ([`super::singly`]).
 
 use std::{ops::Range, path::PathBuf};
 
@@ -16,34 +15,18 @@ pub struct ExecutionLog {
     pub addresses: Range<u64>,
 }
 
-/// The first version with the property.
-const PROPERTY_SINCE: (u32, u32, u32) = (8, 1, 0);
-
 impl ExecutionLog {
-    /// What follows the accelerator and its other properties.
-    pub fn property(version: (u32, u32, u32)) -> &'static str {
-        if version >= PROPERTY_SINCE {
-            ",one-insn-per-tb=on"
-        } else {
-            ""
-        }
-    }
-
-    /// QEMU's options, with [`Self::property`] beside them.
-    pub fn arguments(&self, version: (u32, u32, u32)) -> Vec<String> {
+    /// QEMU's options.
+    pub fn arguments(&self) -> Vec<String> {
         let Range { start, end } = self.addresses;
         let length = end.saturating_sub(start);
-        let mut line = vec![
+        vec![
             "-d".to_owned(),
             "exec,nochain".to_owned(),
             "-D".to_owned(),
             self.file.to_string_lossy().into_owned(),
             "-dfilter".to_owned(),
             format!("{start:#x}+{length:#x}"),
-        ];
-        if version < PROPERTY_SINCE {
-            line.push("-singlestep".to_owned());
-        }
-        line
+        ]
     }
 }

@@ -17,11 +17,11 @@ fn the_version_is_read_from_what_qemu_says() {
 }
 
 fn line(mode: Mode, rtc: Rtc) -> String {
-    logged_line(mode, rtc, None)
+    setup(mode, rtc).arguments().join(" ")
 }
 
-fn logged_line(mode: Mode, rtc: Rtc, log: Option<(&ExecutionLog, (u32, u32, u32))>) -> String {
-    let setup = Setup {
+fn setup(mode: Mode, rtc: Rtc) -> Setup<'static> {
+    Setup {
         mode,
         cpus: 2,
         storage: Storage(512 << 20),
@@ -30,9 +30,10 @@ fn logged_line(mode: Mode, rtc: Rtc, log: Option<(&ExecutionLog, (u32, u32, u32)
         kernel: Path::new("/image"),
         staging: vec!["-device".to_owned(), "loader".to_owned()],
         devices: Vec::new(),
-        log,
-    };
-    setup.arguments().join(" ")
+        version: (7, 2, 22),
+        events: false,
+        log: None,
+    }
 }
 
 #[test]
@@ -68,7 +69,14 @@ fn every_qemu_is_told_in_its_own_words_to_log_each_instruction() {
         file: "/pipe".into(),
         addresses: 0x1F70_0000..0x1F70_1000,
     };
-    let line = |version| logged_line(Mode::Exact, Rtc::Now, Some((&log, version)));
+    let line = |version| {
+        let setup = Setup {
+            version,
+            log: Some(&log),
+            ..setup(Mode::Exact, Rtc::Now)
+        };
+        setup.arguments().join(" ")
+    };
     let old = line((7, 2, 22));
     assert!(
         old.ends_with("-d exec,nochain -D /pipe -dfilter 0x1f700000+0x1000 -singlestep")
@@ -83,6 +91,27 @@ fn every_qemu_is_told_in_its_own_words_to_log_each_instruction() {
         "{new}"
     );
     assert_eq!(line((10, 0, 2)), new);
+}
+
+#[test]
+fn events_are_recorded_one_instruction_at_a_time_where_several_would_be_charged_or_confused() {
+    let line = |version, mode| {
+        let setup = Setup {
+            version,
+            events: true,
+            ..setup(mode, Rtc::Now)
+        };
+        setup.arguments().join(" ")
+    };
+    assert!(line((7, 2, 22), Mode::Exact).ends_with(" -singlestep"));
+    assert!(line((7, 2, 22), Mode::RealTime).ends_with(" -singlestep"));
+    assert!(line((10, 0, 2), Mode::Exact).contains("one-insn-per-tb=on"));
+    assert!(line((9, 2, 0), Mode::RealTime).contains("one-insn-per-tb=on"));
+    let exact = line((10, 0, 2), Mode::RealTime);
+    assert!(
+        !exact.contains("one-insn") && !exact.contains("singlestep"),
+        "{exact}"
+    );
 }
 
 #[test]

@@ -1,0 +1,463 @@
+//! Program-event recording for a guest: its instructions are executed one at a time.
+//!
+//! The machine below records events of its own, and one of them is exact wherever this runs: an
+//! instruction-fetching event that nullifies. With a range of everything but one halfword, the instruction that
+//! begins there is executed and the next one, wherever it is, is not. So whatever an instruction did can be told from
+//! what was before it and what is after it, events that no machine below has included, and the guest's own
+//! controls never reach the hardware.
+//!
+//! As long as only the fetch of instructions in a range is an event, the guest runs freely until one of them would
+//! begin. All this is done while the guest's PER mask is one and its masks ask for something; before and after that
+//! it costs nothing ([`Due::PER`]).
+//!
+//! A *watched* instruction is one that has been let begin, or that trapped. It ends in one of three ways: it is
+//! completed ([`performed`]), and the interruption waits until the next way out; it meets a program exception, and
+//! is indicated together with it ([`concurrent`]); or it is to begin again, and stays watched.
+//!
+//! While instructions are executed one at a time the real CPU is disabled for I/O and machine checks: an
+//! interruption after an instruction and before its own PER interruption would come in the wrong order. Those of
+//! I/O are asked for from time to time instead.
+
+use crate::arch::address::Virtual;
+use crate::arch::channel::IoInterruption;
+use crate::arch::condition::ConditionCode;
+use crate::arch::interruption::{Class, Ending, ProgramInterruption, ending};
+use crate::arch::psw;
+use crate::guest::caches::Reference;
+use crate::guest::configuration::Configuration;
+use crate::guest::dat::{Access, Space};
+use crate::guest::delivery::{self, Condition, PER_EVENT};
+use crate::guest::dispatch::access;
+use crate::guest::due::Due;
+use crate::guest::hardware::{ChannelBlock, ChannelInstruction, Hardware};
+use crate::guest::vcpu::Vcpu;
+use crate::per::mode_identification;
+use crate::per::{Controls, Format, Identification, Range, event};
+use core::cell::Cell;
+
+mod watched;
+
+use watched::{Noted, Watched, begin, branches, go_through_caches, identify};
+
+/// The event masks of the real control register 9: instruction fetching, which nullifies.
+const NULLIFY: u64 = 0x4100_0000;
+
+/// The program-interruption code of nothing at all: what was met will be met again.
+pub const NOTHING: u16 = 0;
+
+/// After so many instructions a pending I/O interruption is asked for.
+const PATIENCE: u32 = 64;
+
+/// What of program-event recording is the same for all CPUs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Support {
+    /// The form of controls and identification.
+    pub format: Format,
+    /// Whether the machine below executes one instruction and stores what is true after it.
+    pub exact: bool,
+}
+
+/// How a CPU is let run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    /// Nothing is recorded.
+    #[default]
+    Off,
+    /// Freely, up to the first instruction in the range.
+    Range,
+    /// One instruction at a time.
+    Step,
+}
+
+/// Program-event recording of one CPU.
+#[derive(Debug)]
+pub struct Recording {
+    /// What the guest asks for at present.
+    controls: Controls,
+    phase: Phase,
+    /// Whether [`Self::watched`] is.
+    watching: bool,
+    watched: Watched,
+    /// The events of an instruction that is completed, and its length.
+    pending: Option<(Identification, u8)>,
+    /// Whether millicode has stored into the range.
+    stored: Cell<bool>,
+    /// What millicode has referred to.
+    noted: Noted,
+    /// Whether millicode has stored by a real address.
+    stored_real: Cell<bool>,
+    /// Real control registers 9 to 11 as last loaded.
+    loaded: [u64; 3],
+    /// Instructions until a pending I/O interruption is asked for.
+    patience: u32,
+    /// Instructions that were executed one at a time.
+    pub steps: u64,
+    /// That events are asked for and cannot be recorded has been said.
+    refused: bool,
+}
+
+impl Default for Recording {
+    fn default() -> Self {
+        Self {
+            controls: Controls::NONE,
+            phase: Phase::Off,
+            watching: false,
+            watched: Watched::NONE,
+            pending: None,
+            stored: Cell::new(false),
+            noted: Noted::new(),
+            stored_real: Cell::new(false),
+            loaded: [0; 3],
+            patience: 0,
+            steps: 0,
+            refused: false,
+        }
+    }
+}
+
+impl Recording {
+    /// Whether anything is recorded: pages of text are not kept then, so that no instruction is performed
+    /// without being watched.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.phase != Phase::Off
+    }
+
+    /// Whether instructions are executed one at a time: the real CPU is disabled for I/O then.
+    #[must_use]
+    pub fn is_stepping(&self) -> bool {
+        self.phase == Phase::Step
+    }
+
+    /// Millicode refers to an operand of the watched instruction, in the space of the PSW or in another one.
+    #[inline]
+    pub fn note(&self, space: Option<Space>, at: Virtual, length: u64, access: Access) {
+        if self.watching {
+            self.note_watched(space, at, length, access);
+        }
+    }
+
+    #[cold]
+    fn note_watched(&self, space: Option<Space>, at: Virtual, length: u64, access: Access) {
+        if access == Access::Store && self.watched.controls.range.meets(at.0, length) {
+            self.stored.set(true);
+        }
+        self.noted.add(Reference {
+            at,
+            length,
+            access,
+            space,
+        });
+    }
+
+    /// Millicode stores at a real address for the watched instruction.
+    pub fn note_store_real(&self) {
+        self.stored_real.set(true);
+    }
+}
+
+/// Computes anew what is recorded, after the PSW or a control register has changed.
+#[inline]
+pub fn renew<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    if cpu.psw.mask & psw::PER != 0 || cpu.per.is_on() || cpu.caches.is_some() {
+        change(cpu, configuration, hardware);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn change<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    let [.., nine, ten, eleven, _, _, _, _]: [u64; 16] = cpu.control;
+    let mut controls = Controls::NONE;
+    if cpu.psw.mask & psw::PER != 0 {
+        controls = Controls::of(configuration.per.format, [nine, ten, eleven]);
+    }
+    if controls.events != 0 && !configuration.per.exact {
+        if !core::mem::replace(&mut cpu.per.refused, true) {
+            hardware.not_recorded();
+        }
+        controls = Controls::NONE;
+    }
+    cpu.per.controls = controls;
+    if controls.events != 0 || cpu.caches.is_some() {
+        if !cpu.per.is_on() {
+            cpu.forget_translations();
+            cpu.per.phase = Phase::Range;
+        }
+        cpu.due |= Due::PER;
+    } else if cpu.per.is_on() {
+        end(cpu, hardware);
+    }
+}
+
+/// Lets the CPU run as if there were no such facility.
+fn end<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H) {
+    enter_phase(cpu, Phase::Off);
+    cpu.due.clear(Due::PER);
+    cpu.real_space &= !psw::PER;
+    load(cpu, hardware, [0; 3]);
+}
+
+fn enter_phase(cpu: &mut Vcpu, phase: Phase) {
+    if cpu.per.phase != phase {
+        // Real I/O and machine-check masks follow.
+        if Phase::Step == phase || cpu.per.is_stepping() {
+            cpu.due |= Due::CONTROLS;
+        }
+        cpu.per.phase = phase;
+    }
+}
+
+fn load<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H, values: [u64; 3]) {
+    if cpu.per.loaded != values {
+        cpu.per.loaded = values;
+        hardware.load_recording(values);
+    }
+}
+
+/// The CPU is about to wait, or to give its turn away: the real one is to be as if nothing were recorded. True if
+/// that is yet to be seen to.
+pub fn rest(cpu: &mut Vcpu) -> bool {
+    let stepping = cpu.per.is_stepping();
+    enter_phase(cpu, Phase::Range);
+    if stepping {
+        // It still waits.
+        cpu.due |= Due::ATTENTION;
+    }
+    stepping
+}
+
+/// Last but the clock on the way out: lets the hardware execute one instruction, or run up to the first one in
+/// the range. True if something was delivered instead.
+#[inline(never)]
+pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> bool {
+    let at = cpu.psw.address;
+    let controls = cpu.per.controls;
+    let step = controls.everywhere() || cpu.caches.is_some() || controls.range.contains(at);
+    let range = if step {
+        let before = cpu.per.phase;
+        enter_phase(cpu, Phase::Step);
+        if before != Phase::Step {
+            // The masks come first.
+            return true;
+        }
+        if take_io(cpu, configuration, hardware) {
+            return true;
+        }
+        if !(cpu.per.watching && cpu.per.watched.at == at) {
+            begin(cpu, configuration, hardware, at);
+            if controls.nullify(at) && cpu.per.watched.text.length != 0 {
+                cpu.per.watching = false;
+                nullify(cpu, configuration, hardware);
+                return true;
+            }
+        }
+        cpu.per.steps += 1;
+        if cpu.per.watched.to_itself {
+            Range::ALL
+        } else {
+            // An instruction that begins in the middle of this one is another one.
+            Range {
+                start: at.wrapping_add(2),
+                end: at.wrapping_sub(1),
+            }
+        }
+    } else {
+        let before = cpu.per.phase;
+        enter_phase(cpu, Phase::Range);
+        if before == Phase::Step {
+            return true;
+        }
+        cpu.per.watching = false;
+        controls.range
+    };
+    load(cpu, hardware, [NULLIFY, range.start, range.end]);
+    cpu.real_space |= psw::PER;
+    if cpu.sampling.armed_at == 0 {
+        // So that the next trap comes to [`trapped`].
+        cpu.sampling.armed_at = hardware.clock();
+    }
+    false
+}
+
+/// From time to time, while the real CPU is disabled for them: takes a pending I/O interruption for which the
+/// guest is enabled.
+fn take_io<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> bool {
+    if cpu.psw.mask & psw::IO == 0 {
+        return false;
+    }
+    if cpu.per.patience != 0 {
+        cpu.per.patience -= 1;
+        return false;
+    }
+    cpu.per.patience = PATIENCE;
+    hardware.load_control(6, cpu.control[6]);
+    let mut block = ChannelBlock::ZEROS;
+    let taken = hardware.channel(ChannelInstruction::Tpi, 0, &mut block);
+    hardware.load_control(6, 0);
+    if taken != Ok(ConditionCode::One) {
+        return false;
+    }
+    let [subsystem, parameter, identification, ..] = block.0;
+    let interruption = IoInterruption {
+        subsystem,
+        parameter,
+        identification,
+    };
+    delivery::io(cpu, configuration, hardware, interruption);
+    true
+}
+
+/// The hardware has interrupted a CPU that it ran for [`arm`]: what became of the watched instruction.
+#[cold]
+#[inline(never)]
+pub fn trapped<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    class: Class,
+) {
+    if class == Class::Program && cpu.interruption.code() != PER_EVENT {
+        cpu.interruption.cause &= !u32::from(PER_EVENT);
+    }
+    let code = cpu.interruption.code();
+    let here = if class == Class::Program {
+        failing(cpu)
+    } else {
+        cpu.psw.address
+    };
+    if !cpu.per.watching {
+        // One that the hardware refuses, it need not have looked for in the range.
+        if class == Class::Program && code != PER_EVENT && cpu.per.controls.range.contains(here) {
+            begin(cpu, configuration, hardware, here);
+        }
+        return;
+    }
+    let at = cpu.per.watched.at;
+    if class == Class::SupervisorCall {
+        complete(cpu, configuration, hardware);
+    } else if here != at {
+        complete(cpu, configuration, hardware);
+        if cpu.per.pending.is_none() {
+            return;
+        }
+        if class == Class::Program {
+            // What the next instruction met, it will meet again.
+            let problem = cpu.psw.problem_state();
+            let charged = configuration.charges.of(code);
+            cpu.account.correct(0, charged, problem);
+            cpu.psw.address = here;
+            cpu.interruption.cause = NOTHING.into();
+        } else {
+            deliver(cpu, configuration, hardware);
+        }
+    } else if class != Class::Program {
+        // A unit of operation of an interruptible instruction.
+        if cpu.general != cpu.per.watched.general {
+            complete(cpu, configuration, hardware);
+            deliver(cpu, configuration, hardware);
+        }
+    } else if code == PER_EVENT {
+        branch_to_itself(cpu, configuration, hardware);
+    }
+}
+
+/// The address of the instruction that has met a program exception.
+fn failing(cpu: &Vcpu) -> u64 {
+    let code = cpu.interruption.code();
+    if code != PER_EVENT {
+        if let Some(at) = access::at(cpu) {
+            return at;
+        }
+        if ending(code) != Ending::Nullification {
+            let length = u64::from(cpu.interruption.length());
+            return cpu.psw.address.wrapping_sub(length) & cpu.psw.address_mask();
+        }
+    }
+    cpu.psw.address & cpu.psw.address_mask()
+}
+
+/// Performs the watched instruction, which branches to itself: the hardware would do so for ever.
+fn branch_to_itself<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &H) {
+    let Some(branch) = branches(cpu) else {
+        return;
+    };
+    if let Some((register, value)) = branch.changed {
+        cpu.general[usize::from(register & 15)] = value;
+    }
+    let problem = cpu.psw.problem_state();
+    cpu.psw.mask = cpu.psw.mask & !psw::ADDRESSING_64 | branch.addressing;
+    cpu.account.complete_another(problem);
+    if cpu.per.watched.text.executed {
+        cpu.account.complete_another(problem);
+    }
+    complete(cpu, configuration, hardware);
+}
+
+/// Millicode has completed the watched instruction.
+#[inline]
+pub fn performed<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &H) {
+    if cpu.per.watching {
+        complete(cpu, configuration, hardware);
+    }
+}
+
+/// The watched instruction is completed, or a unit of operation of it: its events are pending.
+#[inline(never)]
+fn complete<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &H) {
+    cpu.per.watching = false;
+    cpu.per.pending = identify(cpu, true).map(|events| (events, cpu.per.watched.text.length));
+    if cpu.caches.is_some() {
+        go_through_caches(cpu, configuration, hardware);
+    }
+}
+
+/// The events to indicate with a program exception of `code` that the watched instruction has met.
+#[cold]
+#[inline(never)]
+pub fn concurrent(cpu: &mut Vcpu, code: u16) -> Option<Identification> {
+    if !core::mem::replace(&mut cpu.per.watching, false) || cpu.per.watched.text.length == 0 {
+        return None;
+    }
+    // Compare and trap completes.
+    let trapped = code == ProgramInterruption::Data.code() && cpu.interruption.parameter == 0xFF;
+    let completed = trapped || ending(code) == Ending::CompletionOrTermination;
+    identify(cpu, completed)
+}
+
+/// The interruption of an instruction-fetching event that nullifies.
+fn nullify<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    let watched = &cpu.per.watched;
+    let identification = Identification {
+        format: watched.controls.format,
+        events: event::FETCH | event::NULLIFICATION,
+        mode: mode_identification(watched.mask, false),
+        address: watched.at,
+        access: 0,
+    };
+    cpu.per.pending = Some((identification, watched.text.length));
+    deliver(cpu, configuration, hardware);
+}
+
+/// Delivers the interruption that is pending, if one is: before anything else, since an event cannot be kept.
+///
+/// A PSW that was loaded and is refused is indicated together with it.
+#[cold]
+#[inline(never)]
+pub fn deliver<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    let Some((identification, length)) = cpu.per.pending.take() else {
+        return;
+    };
+    let refused = delivery::refused(&cpu.psw);
+    let condition = Condition {
+        code: if refused {
+            ProgramInterruption::Specification.code()
+        } else {
+            0
+        },
+        length,
+        per: Some(identification),
+        ..Condition::default()
+    };
+    delivery::reflect(cpu, configuration, hardware, &condition);
+}

@@ -1,0 +1,250 @@
+//! The controls of program-event recording, and what they ask of an instruction.
+
+use super::range::Range;
+
+/// The events, as the event masks (bits 32-39 of control register 9) and the PER code have them.
+pub mod event {
+    /// Successful branching.
+    pub const BRANCH: u8 = 0x80;
+    /// Instruction fetching.
+    pub const FETCH: u8 = 0x40;
+    /// Storage alteration.
+    pub const STORE: u8 = 0x20;
+    /// General-register alteration.
+    pub const REGISTERS: u8 = 0x10;
+    /// Store using real address.
+    pub const STORE_REAL: u8 = 0x08;
+    /// The instruction-fetching event nullifies: it is recognized before the instruction begins.
+    pub const NULLIFICATION: u8 = 0x01;
+    /// Those that System/370 has.
+    pub const S370: u8 = BRANCH | FETCH | STORE | REGISTERS;
+    /// All of them.
+    pub const ALL: u8 = S370 | STORE_REAL | NULLIFICATION;
+}
+
+/// Bit 40 of control register 9: a branch is an event only if its target is in the range.
+const BRANCH_ADDRESS: u64 = 1 << 23;
+/// Addresses of System/370.
+const ADDRESS_24: u64 = 0xFF_FFFF;
+
+/// In which architecture's form the controls are given and events are identified.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// z/Architecture: 64-bit addresses. The mask of general-register alteration is bit 35 of control register
+    /// 9, the masks of the registers are bits 48-63, as System/370 had them in its registers of 32 bits.
+    #[default]
+    Z,
+    /// System/370 in the extended-control mode: 24-bit addresses, locations 150-155.
+    S370,
+}
+
+/// What is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Controls {
+    /// The form.
+    pub format: Format,
+    /// The events that are asked for ([`event`]).
+    pub events: u8,
+    /// Whether branches are events only with a target in the range (the branch-address control).
+    pub branch_address: bool,
+    /// The general registers whose alteration is an event: the leftmost bit stands for register 0.
+    pub registers: u16,
+    /// The range for instruction fetching, storage alteration, and the targets of branches.
+    pub range: Range,
+}
+
+impl Controls {
+    /// Nothing is recorded.
+    pub const NONE: Self = Self {
+        format: Format::Z,
+        events: 0,
+        branch_address: false,
+        registers: 0,
+        range: Range::ALL,
+    };
+
+    /// The contents of control registers 9, 10 and 11.
+    #[must_use]
+    pub const fn of(format: Format, [nine, ten, eleven]: [u64; 3]) -> Self {
+        let masks = (nine >> 24) as u8;
+        let (installed, address) = match format {
+            Format::Z => (event::ALL, u64::MAX),
+            Format::S370 => (event::S370, ADDRESS_24),
+        };
+        let mut events = masks & installed;
+        let registers = nine as u16;
+        // What cannot happen is not waited for.
+        if registers == 0 {
+            events &= !event::REGISTERS;
+        }
+        if events & event::FETCH == 0 {
+            events &= !event::NULLIFICATION;
+        }
+        Self {
+            format,
+            events,
+            branch_address: matches!(format, Format::Z) && nine & BRANCH_ADDRESS != 0,
+            registers,
+            range: Range {
+                start: ten & address,
+                end: eleven & address,
+            },
+        }
+    }
+
+    /// Whether any of some events is asked for.
+    #[must_use]
+    #[inline]
+    pub const fn ask_for(&self, events: u8) -> bool {
+        self.events & events != 0
+    }
+
+    /// Whether the instruction at an address is to be nullified.
+    #[must_use]
+    #[inline]
+    pub const fn nullify(&self, at: u64) -> bool {
+        self.ask_for(event::NULLIFICATION) && self.range.contains(at)
+    }
+
+    /// Whether an event other than the fetch of an instruction in the range may happen anywhere.
+    #[must_use]
+    #[inline]
+    pub const fn everywhere(&self) -> bool {
+        self.ask_for(event::ALL & !event::FETCH & !event::NULLIFICATION)
+    }
+
+    /// The events of an instruction that has come as far as `done` says.
+    #[must_use]
+    pub fn events(&self, done: &Done) -> u8 {
+        let mut events = 0;
+        let mut add = |event, happened: bool| {
+            if happened {
+                events |= event;
+            }
+        };
+        let branched = done
+            .branched_to
+            .is_some_and(|target| !self.branch_address || self.range.contains(target));
+        add(event::BRANCH, branched);
+        add(event::FETCH, self.range.contains(done.at));
+        add(event::STORE, done.stored);
+        add(event::REGISTERS, done.altered & self.registers != 0);
+        add(event::STORE_REAL, done.stored_real);
+        events & self.events & !event::NULLIFICATION
+    }
+}
+
+/// What an instruction has done, as far as events go. One that was suppressed or nullified has done nothing
+/// but to be fetched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    /// Its address, or that of the EXECUTE whose target it is.
+    pub at: u64,
+    /// Where it branched to, if it did.
+    pub branched_to: Option<u64>,
+    /// Whether it stored into the range.
+    pub stored: bool,
+    /// The general registers whose contents are others than before: the leftmost bit stands for register 0.
+    pub altered: u16,
+    /// Whether it stored by a real address (STORE USING REAL ADDRESS).
+    pub stored_real: bool,
+}
+
+/// Which of the registers differ: the leftmost bit stands for register 0.
+#[must_use]
+#[inline]
+pub fn altered(before: &[u64; 16], after: &[u64; 16]) -> u16 {
+    before.iter().zip(after).fold(0, |mask, (before, after)| {
+        mask << 1 | u16::from(before != after)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RANGE: Range = Range {
+        start: 0x1000,
+        end: 0x1FFF,
+    };
+
+    fn all() -> Controls {
+        Controls {
+            events: event::ALL,
+            registers: 0xFFFF,
+            range: RANGE,
+            ..Controls::NONE
+        }
+    }
+
+    #[test]
+    fn event_masks_are_bits_32_to_39_and_register_masks_bits_48_to_63() {
+        let controls = Controls::of(Format::Z, [0xF980_8001, 0x1000, 0x1FFF]);
+        assert_eq!(controls.events, 0xF9);
+        assert!(controls.branch_address);
+        assert_eq!((controls.registers, controls.range), (0x8001, RANGE));
+    }
+
+    #[test]
+    fn system_370_has_four_events_and_addresses_of_24_bits() {
+        let controls = Controls::of(Format::S370, [0xFF80_0001, 0xFF00_1000, 0xAB00_1FFF]);
+        assert_eq!((controls.events, controls.branch_address), (0xF0, false));
+        assert_eq!(controls.range, RANGE);
+    }
+
+    #[test]
+    fn what_cannot_happen_is_not_waited_for() {
+        let controls = Controls::of(Format::Z, [0x1100_0000, 0, 0]);
+        assert_eq!(controls.events, 0);
+    }
+
+    #[test]
+    fn all_events_that_happened_and_are_asked_for_are_indicated_together() {
+        let done = Done {
+            at: 0x1000,
+            branched_to: Some(0x4000),
+            stored: true,
+            altered: 0x0001,
+            stored_real: true,
+        };
+        assert_eq!(all().events(&done), 0xF8);
+        let fetched = Done {
+            at: 0x1FFF,
+            ..Done::default()
+        };
+        assert_eq!(all().events(&fetched), event::FETCH);
+        assert_eq!(Controls::NONE.events(&done), 0);
+    }
+
+    #[test]
+    fn with_the_branch_address_control_only_targets_in_the_range_count() {
+        let controls = Controls {
+            branch_address: true,
+            ..all()
+        };
+        let to = |target| Done {
+            branched_to: Some(target),
+            ..Done::default()
+        };
+        assert_eq!(controls.events(&to(0x1800)), event::BRANCH);
+        assert_eq!(controls.events(&to(0x2000)), 0);
+        assert_eq!(all().events(&to(0x2000)), event::BRANCH);
+    }
+
+    #[test]
+    fn a_register_counts_if_its_mask_is_one_and_its_contents_are_others() {
+        let mut after = [7; 16];
+        (after[0], after[15]) = (8, 6);
+        let altered = altered(&[7; 16], &after);
+        assert_eq!(altered, 0x8001);
+        let events = |registers| {
+            let controls = Controls { registers, ..all() };
+            controls.events(&Done {
+                altered,
+                ..Done::default()
+            })
+        };
+        assert_eq!((events(0x8000), events(0x0001)), (0x10, 0x10));
+        assert_eq!(events(0x7FFE), 0);
+    }
+}

@@ -1,0 +1,34 @@
+//! QEMU, told to translate one instruction at a time.
+//!
+//! How has changed: version 8.1 made it a property of the accelerator, which later ones know alone; before
+//! it is an option.
+
+/// A version of QEMU.
+pub type Version = (u32, u32, u32);
+
+/// The first version with the property.
+const PROPERTY_SINCE: Version = (8, 1, 0);
+
+/// The first version whose PER interruptions store what is true after the last instruction, however many it
+/// translates at a time: earlier ones store a condition code that is out of date.
+const EVENTS_SINCE: Version = (10, 0, 0);
+
+/// Whether a version must be told so, for program-event recording. Any version that counts instructions must: at an
+/// event it charges all that it has translated in one piece.
+pub fn for_events(version: Version, counts: bool) -> bool {
+    counts || version < EVENTS_SINCE
+}
+
+/// What follows the accelerator and its other properties.
+pub fn property(version: Version) -> &'static str {
+    if version >= PROPERTY_SINCE {
+        ",one-insn-per-tb=on"
+    } else {
+        ""
+    }
+}
+
+/// The option of a version without the property.
+pub fn option(version: Version) -> Option<&'static str> {
+    (version < PROPERTY_SINCE).then_some("-singlestep")
+}
