@@ -1,0 +1,299 @@
+//! A piece of program text, executed while program events are recorded, and every interruption that they cause.
+//!
+//! The text is put at [`text`], followed by an operation that is not assigned, which ends it: the interruption of
+//! that is the last one. Recording begins with the first instruction, by LOAD PSW EXTENDED.
+
+use core::arch::global_asm;
+use core::fmt::{self, Write};
+
+use crate::insn::control::{lctlg_all, stctg_all};
+use crate::interruption::{self, Class, Handler, Registers, old_psw, set_old_psw};
+use crate::lowcore;
+use crate::psw::{INITIAL, Psw, bit};
+use crate::{check, println};
+
+/// The PER mask of the PSW.
+pub const PER: u64 = bit(1);
+
+/// Successful branching, as an event mask in control register 9.
+pub const BRANCH: u64 = 0x8000_0000;
+/// Instruction fetching.
+pub const FETCH: u64 = 0x4000_0000;
+/// Storage alteration.
+pub const STORE: u64 = 0x2000_0000;
+/// General-register alteration; the masks of the registers are the last two bytes.
+pub const REGISTERS: u64 = 0x1000_0000;
+/// Store using real address.
+pub const STORE_REAL: u64 = 0x0800_0000;
+/// Instruction fetching nullifies.
+pub const NULLIFY: u64 = 0x0100_0000;
+/// Branches with a target in the range only.
+pub const BRANCH_ADDRESS: u64 = 0x0080_0000;
+
+/// The most interruptions that are kept.
+const MOST: usize = 64;
+
+/// What a program interruption stored.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    /// Program-interruption code.
+    pub code: u16,
+    /// Instruction length.
+    pub length: u16,
+    /// Locations 150 to 159.
+    pub stored: [u8; 10],
+    /// The old PSW.
+    pub old: Psw,
+}
+
+/// What stands in locations 150 to 159 before an interruption.
+const UNTOUCHED: [u8; 10] = [0xEE; 10];
+
+const NONE: Event = Event {
+    code: 0,
+    length: 0,
+    stored: [0; 10],
+    old: Psw::new(0, 0),
+};
+
+impl fmt::Display for Event {
+    /// Interruption code, instruction length, PER code and mode, and how far behind the beginning of the text the PER
+    /// address and the old PSW are, all in hexadecimal digits; and the condition code. Without a PER event there
+    /// is `-` for what it stores, or `stored` if anything was.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let offset = |address: u64| address.wrapping_sub(text()) as u16;
+        write!(f, "{:04x} {} ", self.code, self.length)?;
+        let [events, mode, address @ ..] = self.stored;
+        if self.code & 0x80 != 0 {
+            let address = offset(u64::from_be_bytes(address));
+            write!(f, "{events:02x}{mode:02x} {address:04x}")?;
+        } else {
+            f.write_str(if self.stored == UNTOUCHED {
+                "-"
+            } else {
+                "stored"
+            })?;
+        }
+        let condition_code = self.old.condition_code();
+        write!(f, " {:04x} cc{condition_code}", offset(self.old.address))
+    }
+}
+
+/// A line of text on the stack.
+struct Line {
+    bytes: [u8; 64],
+    length: usize,
+}
+
+impl Write for Line {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = self.length + text.len();
+        let into = self.bytes.get_mut(self.length..end).ok_or(fmt::Error)?;
+        into.copy_from_slice(text.as_bytes());
+        self.length = end;
+        Ok(())
+    }
+}
+
+/// Prints interruptions and compares them with what the architecture says they must be.
+pub fn expect(name: &str, got: &[Event], expected: &[&str]) {
+    println!("{name}:");
+    let mut right = got.len() == expected.len();
+    for (number, event) in got.iter().enumerate() {
+        let mut line = Line {
+            bytes: [0; 64],
+            length: 0,
+        };
+        let _ = write!(line, "{event}");
+        let wanted = expected.get(number).copied().unwrap_or("nothing");
+        if line.bytes[..line.length] == *wanted.as_bytes() {
+            println!("  {event}");
+        } else {
+            right = false;
+            println!("  {event}, expected {wanted}");
+        }
+    }
+    if !right {
+        check::fail();
+        println!(
+            "FAILED {name}: {} interruptions, expected {}",
+            got.len(),
+            expected.len()
+        );
+    }
+}
+
+/// How far behind the text the page of its operands begins.
+pub const OPERANDS: u64 = 4096;
+
+/// The text, and a page for its operands.
+#[repr(C, align(4096))]
+struct Pages([u8; 8192]);
+
+static mut PAGES: Pages = Pages([0; 8192]);
+static mut EVENTS: [Event; MOST] = [NONE; MOST];
+static mut COUNT: usize = 0;
+static mut END: u64 = 0;
+/// General registers before, the stack pointer of the caller, and general registers after.
+static mut REGISTERS_IN: Registers = [0; 16];
+static mut REGISTERS_OUT: Registers = [0; 16];
+#[unsafe(no_mangle)]
+static mut RECORDING_PSW: Psw = Psw::new(0, 0);
+#[unsafe(no_mangle)]
+static mut RECORDING_STACK: u64 = 0;
+
+global_asm!(
+    ".section .text.recording,\"ax\",@progbits",
+    ".globl recording_enter",
+    "recording_enter:",
+    "stmg %r6, %r15, 48(%r15)",
+    "larl %r1, RECORDING_STACK",
+    "stg %r15, 0(%r1)",
+    "lgr %r1, %r2",
+    "larl %r2, RECORDING_PSW",
+    "mvc 0x728(8,%r0), 0(%r2)",
+    "mvc 0x730(8,%r0), 8(%r2)",
+    "lmg %r0, %r15, 0(%r1)",
+    "lpswe 0x728(%r0)",
+    ".globl recording_left",
+    "recording_left:",
+    "larl %r1, RECORDING_STACK",
+    "lg %r15, 0(%r1)",
+    "lmg %r6, %r15, 48(%r15)",
+    "br %r14",
+);
+
+unsafe extern "C" {
+    fn recording_enter(registers: *const Registers);
+    fn recording_left();
+}
+
+/// Where the text stands.
+#[must_use]
+pub fn text() -> u64 {
+    (&raw const PAGES) as u64
+}
+
+/// What is recorded, and how the text is executed.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// Control register 9.
+    pub events: u64,
+    /// Control registers 10 and 11.
+    pub range: [u64; 2],
+    /// General registers at the beginning.
+    pub registers: Registers,
+    /// Bits of the PSW beside the PER mask.
+    pub mask: u64,
+}
+
+impl Run {
+    /// These events wherever they are; the registers are zeros, but register 1 designates the
+    /// page of the operands.
+    #[must_use]
+    pub fn of(events: u64) -> Self {
+        let mut registers = [0; 16];
+        registers[1] = text() + OPERANDS;
+        Self {
+            events,
+            range: [0, u64::MAX],
+            registers,
+            mask: INITIAL,
+        }
+    }
+
+    /// The same in a range that is given by its ends' distances from the beginning of the text.
+    #[must_use]
+    pub fn within(mut self, start: i64, end: i64) -> Self {
+        self.range = [start, end].map(|offset| text().wrapping_add_signed(offset));
+        self
+    }
+
+    /// The same with a register.
+    #[must_use]
+    pub fn with(mut self, register: usize, value: u64) -> Self {
+        self.registers[register] = value;
+        self
+    }
+
+    /// Executes a text; its interruptions, and the registers after it.
+    #[must_use]
+    pub fn execute(&self, words: &[u8]) -> (&'static [Event], Registers) {
+        // SAFETY: one CPU, and the handler runs only while the text does.
+        unsafe {
+            COUNT = 0;
+            END = text() + words.len() as u64;
+        }
+        let after = self.execute_with(words, note);
+        // SAFETY: as above.
+        let events = unsafe {
+            let first = (&raw const EVENTS).cast::<Event>();
+            core::slice::from_raw_parts(first, COUNT.min(MOST))
+        };
+        (events, after)
+    }
+
+    /// Executes a text with another handler of its program interruptions, which ends it by [`leave`]; the
+    /// registers after it. Without events the PER mask is zero.
+    #[must_use]
+    pub fn execute_with(&self, words: &[u8], handler: Handler) -> Registers {
+        let saved = stctg_all();
+        let mut values = saved;
+        (values[9], values[10], values[11]) = (self.events, self.range[0], self.range[1]);
+        lctlg_all(&values);
+        let previous: Handler = lowcore::read(lowcore::HANDLERS + 8 * Class::Program as usize);
+        interruption::replace(Class::Program, handler);
+        let recording = if self.events == 0 { 0 } else { PER };
+        // SAFETY: one CPU, and the handler runs only while the text does.
+        let after = unsafe {
+            PAGES.0[..words.len()].copy_from_slice(words);
+            PAGES.0[words.len()..][..2].fill(0);
+            lowcore::write(lowcore::PER_CODE, UNTOUCHED);
+            REGISTERS_IN = self.registers;
+            RECORDING_PSW = Psw::new(self.mask | recording, text());
+            recording_enter(&raw const REGISTERS_IN);
+            REGISTERS_OUT
+        };
+        interruption::replace(Class::Program, previous);
+        lctlg_all(&saved);
+        after
+    }
+}
+
+/// For a handler: the text is at its end, with these registers.
+pub fn leave(registers: &Registers) {
+    // SAFETY: one CPU; interruptions are disabled here.
+    unsafe { REGISTERS_OUT = *registers };
+    let back = recording_left as *const () as u64;
+    set_old_psw(Class::Program, Psw::new(INITIAL, back));
+}
+
+/// Keeps what a program interruption stored; the one of the end goes back to who executed the text.
+extern "C" fn note(registers: &mut Registers) {
+    let event = Event {
+        code: lowcore::read(lowcore::PROGRAM_CODE),
+        length: lowcore::read(lowcore::PROGRAM_LENGTH),
+        stored: lowcore::read(lowcore::PER_CODE),
+        old: old_psw(Class::Program),
+    };
+    // What is stored with the next event is told from what is stored with this one.
+    lowcore::write(lowcore::PER_CODE, UNTOUCHED);
+    // SAFETY: one CPU; interruptions are disabled here.
+    unsafe {
+        if COUNT < MOST {
+            EVENTS[COUNT] = event;
+        }
+        COUNT += 1;
+        if event.code & 0x80 != 0 && event.stored[0] & 1 != 0 {
+            // Otherwise the instruction would be nullified for ever.
+            set_old_psw(
+                Class::Program,
+                Psw::new(event.old.mask & !PER, event.old.address),
+            );
+        }
+        let failed = event.code & 0x7F != 0;
+        if failed && event.old.address == END + 2 || COUNT > 10 * MOST {
+            leave(registers);
+        }
+    }
+}
