@@ -129,6 +129,12 @@ impl Recording {
         self.phase == Phase::Step
     }
 
+    /// A reset: what an instruction did is forgotten.
+    pub const fn reset(&mut self) {
+        self.watching = false;
+        self.pending = None;
+    }
+
     /// Millicode refers to an operand of the watched instruction, in the space of the PSW or in another one.
     #[inline]
     pub fn note(&self, space: Option<Space>, at: Virtual, length: u64, access: Access) {
@@ -193,6 +199,7 @@ fn change<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
 /// Lets the CPU run as if there were no such facility.
 fn end<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H) {
     enter_phase(cpu, Phase::Off);
+    cpu.per.watching = false;
     cpu.due.clear(Due::PER);
     cpu.real_space &= !psw::PER;
     load(cpu, hardware, [0; 3]);
@@ -227,14 +234,19 @@ pub fn rest(cpu: &mut Vcpu) -> bool {
     stepping
 }
 
+/// Whether the instruction at an address is executed on its own.
+fn steps(cpu: &Vcpu, at: u64) -> bool {
+    let controls = &cpu.per.controls;
+    controls.everywhere() || cpu.caches.is_some() || controls.range.contains(at)
+}
+
 /// Last but the clock on the way out: lets the hardware execute one instruction, or run up to the first one in
 /// the range. True if something was delivered instead.
 #[inline(never)]
 pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> bool {
     let at = cpu.psw.address;
     let controls = cpu.per.controls;
-    let step = controls.everywhere() || cpu.caches.is_some() || controls.range.contains(at);
-    let range = if step {
+    let range = if steps(cpu, at) {
         let before = cpu.per.phase;
         enter_phase(cpu, Phase::Step);
         if before != Phase::Step {
@@ -328,7 +340,7 @@ pub fn trapped<H: Hardware>(
     };
     if !cpu.per.watching {
         // One that the hardware refuses, it need not have looked for in the range.
-        if class == Class::Program && code != PER_EVENT && cpu.per.controls.range.contains(here) {
+        if class == Class::Program && code != PER_EVENT && steps(cpu, here) {
             begin(cpu, configuration, hardware, here);
         }
         return;
@@ -338,18 +350,10 @@ pub fn trapped<H: Hardware>(
         complete(cpu, configuration, hardware);
     } else if here != at {
         complete(cpu, configuration, hardware);
-        if cpu.per.pending.is_none() {
-            return;
-        }
-        if class == Class::Program {
-            // What the next instruction met, it will meet again.
-            let problem = cpu.psw.problem_state();
-            let charged = configuration.charges.of(code);
-            cpu.account.correct(0, charged, problem);
-            cpu.psw.address = here;
-            cpu.interruption.cause = NOTHING.into();
-        } else {
+        if class != Class::Program {
             deliver(cpu, configuration, hardware);
+        } else if code != PER_EVENT {
+            next_failed(cpu, configuration, hardware, here);
         }
     } else if class != Class::Program {
         // A unit of operation of an interruptible instruction.
@@ -360,6 +364,26 @@ pub fn trapped<H: Hardware>(
     } else if code == PER_EVENT {
         branch_to_itself(cpu, configuration, hardware);
     }
+}
+
+/// The instruction behind the watched one, at `here`, has met a program exception before the hardware looked for it
+/// in the range.
+fn next_failed<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    here: u64,
+) {
+    if cpu.per.pending.is_none() {
+        begin(cpu, configuration, hardware, here);
+        return;
+    }
+    // The interruption of the watched one comes first. What the next one met, it will meet again.
+    let problem = cpu.psw.problem_state();
+    let charged = configuration.charges.of(cpu.interruption.code());
+    cpu.account.correct(0, charged, problem);
+    cpu.psw.address = here;
+    cpu.interruption.cause = NOTHING.into();
 }
 
 /// The address of the instruction that has met a program exception.

@@ -391,6 +391,7 @@ impl Vcpu {
         extended::settle(self);
         self.forget_translations();
         self.pending = Pending::default();
+        self.per.reset();
         self.in_a_row = 0;
         if let Some(caches) = &mut self.caches {
             caches.purge();

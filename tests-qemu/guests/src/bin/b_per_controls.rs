@@ -128,6 +128,30 @@ fn run() {
             .0,
         &["0080 4 10e0 0000 0004 cc0", "0001 2 - 000a cc0"],
     );
+    // LGHI 3,0 (no change); LPP 0(1), which the machine below does not know; and EPSW 2,3 behind BCR 0,0.
+    expect(
+        "what the machine below does not know is recorded behind an instruction that has no event",
+        Run::of(FETCH)
+            .within(4, 4)
+            .execute(&[0xA7, 0x39, 0, 0, 0xB2, 0x80, 0x10, 0])
+            .0,
+        &["0080 4 40e0 0004 0008 cc0", "0001 2 - 000a cc0"],
+    );
+    expect(
+        "and so is what it alters",
+        Run::of(REGISTERS | 0x3000)
+            .execute(&[0x07, 0x00, 0xB9, 0x8D, 0, 0x23])
+            .0,
+        &["0080 4 10e0 0002 0006 cc0", "0001 2 - 0008 cc0"],
+    );
+    expect(
+        "an operation exception behind an instruction that has no event",
+        &Run::of(FETCH)
+            .within(2, 5)
+            .execute(&[0x07, 0x00, 0xB2, 0xFF, 0, 0, 0x07, 0x00])
+            .0[..1],
+        &["0081 4 40e0 0002 0006 cc0"],
+    );
     // EX of an EX; EXRL 0,* of itself.
     expect(
         "an EXECUTE of an EXECUTE is suppressed",
