@@ -42,8 +42,8 @@ pub struct Charges {
     /// By [`Class`]: ticks from the stamp of leaving to the guest's first instruction, plus those
     /// from its last one to the entry stamp.
     pub overhead: [u64; 6],
-    /// By the rightmost six bits of the program-interruption code, which are zeros for a monitor event alone: whether the clock charged the
-    /// instruction that did not complete (1) or not (0).
+    /// By the rightmost six bits of the program-interruption code, which are zeros for a monitor event alone:
+    /// whether the clock charged the instruction that did not complete (1) or not (0).
     pub program: [u8; 64],
     /// What the instruction is charged that a PER event nullifies.
     pub nullified: u8,

@@ -90,8 +90,6 @@ pub struct Recording {
     loaded: [u64; 3],
     /// Instructions until a pending I/O interruption is asked for.
     patience: u32,
-    /// Instructions that were executed one at a time.
-    pub steps: u64,
     /// That events are asked for and cannot be recorded has been said.
     refused: bool,
 }
@@ -109,7 +107,6 @@ impl Default for Recording {
             stored_real: Cell::new(false),
             loaded: [0; 3],
             patience: 0,
-            steps: 0,
             refused: false,
         }
     }
@@ -264,7 +261,6 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
                 return true;
             }
         }
-        cpu.per.steps += 1;
         if cpu.per.watched.to_itself {
             Range::ALL
         } else {

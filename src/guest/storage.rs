@@ -158,7 +158,7 @@ pub fn resolve<H: Hardware>(
     } else {
         None
     };
-    let claim = resolve_by(cpu, configuration, hardware, space, at, length, access)?;
+    let claim = locate(cpu, configuration, hardware, space, at, length, access)?;
     if let Some(cell) = cell(cpu, at, access)
         && claim.first.length == length
         && length != 0
@@ -231,7 +231,7 @@ pub fn resolve_in<H: Hardware>(
     access: Access,
 ) -> Result<Claim, Fault> {
     cpu.per.note(Some(space), at, length, access);
-    resolve_by(
+    locate(
         cpu,
         configuration,
         hardware,
@@ -242,27 +242,13 @@ pub fn resolve_in<H: Hardware>(
     )
 }
 
-/// Where an operand is, in a space or by real address if there is none, for whoever does not access it. Unlike
-/// [`resolve`] it keeps no page, for the scanner learns of a page that is stored into before the page is kept.
+/// Where an operand is, in a space or by real address if there is none. Unlike [`resolve`] it keeps no page, for the
+/// scanner learns of a page that is stored into before the page is kept, and nothing is noted as accessed.
 ///
 /// # Errors
 /// As [`resolve`].
 #[inline]
 pub fn locate<H: Hardware>(
-    cpu: &Vcpu,
-    configuration: &Configuration,
-    hardware: &H,
-    space: Option<Space>,
-    at: Virtual,
-    length: u64,
-    access: Access,
-) -> Result<Claim, Fault> {
-    resolve_by(cpu, configuration, hardware, space, at, length, access)
-}
-
-/// The claim of an operand in a space, or by real address if there is none.
-#[inline]
-fn resolve_by<H: Hardware>(
     cpu: &Vcpu,
     configuration: &Configuration,
     hardware: &H,
