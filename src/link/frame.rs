@@ -54,6 +54,8 @@ pub enum Channel {
     Files = 6,
     /// Profilers on the host: [`super::service::Request`] to the machine, [`super::service::ServiceHead`] to the host.
     Service = 7,
+    /// Program events that the operator traces: [`super::trace::TraceHead`]. Machine to host only.
+    Trace = 8,
 }
 
 impl Channel {
@@ -68,6 +70,7 @@ impl Channel {
             5 => Self::Counters,
             6 => Self::Files,
             7 => Self::Service,
+            8 => Self::Trace,
             _ => return None,
         })
     }

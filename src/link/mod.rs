@@ -2,8 +2,8 @@
 //!
 //! One console carries the guest's own console, the log, the operator's commands and answers, and
 //! the measured data. [`frame`] cuts that byte stream into checked frames, [`state`], [`data`],
-//! [`files`] and [`service`] give the payloads their layouts, and [`loader`] describes the block by which the host hands a
-//! run to the machine before it starts. Firmware and host use this one description, so neither can
+//! [`files`], [`service`] and [`trace`] give the payloads their layouts, and [`loader`] describes the block by which the
+//! host hands a run to the machine before it starts. Firmware and host use this one description, so neither can
 //! drift from the other.
 //!
 //! Nothing here allocates or touches hardware, and nothing that arrives is believed before it has
@@ -19,6 +19,7 @@ pub mod loader;
 pub mod service;
 pub mod state;
 pub mod tally;
+pub mod trace;
 
 pub(crate) use layout::layout;
 

@@ -192,6 +192,34 @@ payload! {
 }
 
 payload! {
+    /// A trace of the operator has stopped the guest: it goes on when the operator says so.
+    Held = 11, 16 bytes {
+        /// The CPU that had the event.
+        cpu: U16,
+        /// The number of the trace.
+        trace: U16,
+        /// Zero.
+        reserved: U32,
+        /// TOD clock, bits 0-63.
+        tod: U64,
+    }
+}
+
+payload! {
+    /// How many events a trace of the operator had, sent when the guest has ended.
+    Traced = 12, 16 bytes {
+        /// The number of the trace.
+        trace: U16,
+        /// Zero.
+        reserved: U16,
+        /// Zero.
+        reserved_word: U32,
+        /// Events, on all CPUs.
+        events: U64,
+    }
+}
+
+payload! {
     /// What one CPU did, sent when the guest has ended.
     Totals = 6, 56 bytes {
         /// CPU address.
@@ -302,6 +330,10 @@ pub enum State<'a> {
     Loaded(&'a Loaded),
     /// Kind 10.
     Traps(&'a Traps),
+    /// Kind 11.
+    Held(&'a Held),
+    /// Kind 12.
+    Traced(&'a Traced),
 }
 
 /// Why a run-state payload is not one.
@@ -372,6 +404,8 @@ impl<'a> State<'a> {
                 Cause::from_number(traps.cause).ok_or(StateError::Value(kind, traps.cause))?;
                 Self::Traps(traps)
             }
+            Held::KIND => Self::Held(whole(kind, bytes)?),
+            Traced::KIND => Self::Traced(whole(kind, bytes)?),
             _ => return Err(StateError::Kind(kind)),
         })
     }
@@ -427,7 +461,7 @@ mod tests {
     #[test]
     fn a_state_that_is_not_one_is_refused_by_name() {
         assert_eq!(State::parse(&[]), Err(StateError::Empty));
-        assert_eq!(State::parse(&[11, 0]), Err(StateError::Kind(11)));
+        assert_eq!(State::parse(&[13, 0]), Err(StateError::Kind(13)));
         assert_eq!(State::parse(&[7, 0]), Err(StateError::Length(7, 1)));
         let mut started = Started::default().pieces().concat();
         assert_eq!(State::parse(&started), Err(StateError::Value(1, 0)));

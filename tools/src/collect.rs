@@ -319,6 +319,7 @@ impl<'t> Collector<'t> {
                 }
             }),
             Channel::Service => Ok(Noted::Service(payload.to_vec())),
+            Channel::Trace => Ok(Noted::Data),
             Channel::Counters => {
                 match parse_counters(payload) {
                     Ok(_) => self.counters.write(payload)?,
@@ -418,6 +419,7 @@ impl<'t> Collector<'t> {
                 record.traps.push(TrapsRecord::from(traps));
                 Noted::Data
             }
+            Ok(State::Held(_) | State::Traced(_)) => Noted::Data,
             Ok(State::End(end)) => {
                 record.link.frames_sent = Some(end.frames.get());
                 Noted::End

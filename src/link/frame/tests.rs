@@ -101,7 +101,7 @@ fn a_frame_longer_than_the_receivers_buffer_is_one_bad_frame_and_the_next_is_hea
 
 #[test]
 fn a_channel_that_does_not_exist_is_a_bad_frame() {
-    let body = [8u8, 1, 2];
+    let body = [9u8, 1, 2];
     let mut whole = body.to_vec();
     whole.extend(CHECK.checksum(&body).to_be_bytes());
     let mut stream = vec![DELIMITER];
