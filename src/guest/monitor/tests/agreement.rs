@@ -78,6 +78,8 @@ proptest! {
         // Nobody counts in the tables.
         prop_assume!(!(SEGMENTS - 0x4000..0x1_5000).contains(&origin));
         for (class, code) in calls {
+            // Nor in the PSW that the interruption loads.
+            prop_assume!(bench.doubleword(prefix + 0x1D0) == ADDRESSING_64 && bench.doubleword(prefix + 0x1D8) == 0x7000);
             bench.cpu.psw = Psw { mask, address: 0 };
             let seen = model.monitor_call(class, code);
             if let Seen::Event(..) = seen {
