@@ -100,13 +100,14 @@ impl Model {
             return None;
         }
         let low = self.places(origin + 2 * number, 2)?;
-        if self.number(&low) == 0xFFFF {
+        // Fetched once: a page that is mapped twice may have a counter's word where its halfword is.
+        let count = self.number(&low);
+        if count == 0xFFFF {
             let high = self.places(origin + 2 * size + 4 * number, 4)?;
             let carried = self.number(&high) + 1;
             self.set(&high, carried);
         }
-        let counted = self.number(&low) + 1;
-        self.set(&low, counted);
+        self.set(&low, count + 1);
         Some(())
     }
 }
