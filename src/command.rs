@@ -8,7 +8,10 @@
 use crate::arch::bits::bit16;
 use crate::cpumf::{CounterSet, CounterSets};
 use crate::guest::external_means::Change;
+use crate::per::trace::Trace;
 use core::fmt::{self, Write as _};
+
+mod per;
 
 /// What HELP says.
 pub const HELP: &str = "\
@@ -32,6 +35,13 @@ F HIS,BEGIN|END|SERVICE,...
               begin or end a collection run of HIS, or change how it samples
 CLASSES n[,n...]|ALL
               monitor classes that the ZOS counter set of HIS counts
+PER BRANCH|FETCH|STORE [DATA xx]|REG n[,n]|ALL [RANGE a-b] [COUNT|TRACE|STOP]
+              trace events of the guest; addresses are hexadecimal and virtual, a.n is n bytes from a on
+PER OFF n|ALL end the trace with this number, or all
+PER           show the traces, and how many events each has had
+GO            let the guest go on that a trace has stopped
+SHOW PSW|REGISTERS|CONTROLS|STORAGE a[-b]
+              show the CPU that a trace has stopped, and storage as its addresses designate it
 D HIS         show HIS and its collection run
 DD NAME TEXT  add a line to the parameter file NAME of HIS (DDNAME=NAME); DD NAME empties it
 ";
@@ -64,6 +74,29 @@ pub enum Command {
     ChangeBelow(Change),
     /// The ZOS counter set of HIS counts these monitor classes, as control register 8 has them in bits 48-63.
     Classes(u16),
+    /// Begin a trace of the guest's program events.
+    Trace(Trace),
+    /// End the trace with this number, or all.
+    EndTraces(Option<u8>),
+    /// Show the traces.
+    Traces,
+    /// Let the guest go on that a trace has stopped.
+    Go,
+    /// Show what the CPU has that a trace has stopped.
+    Show(Shown),
+}
+
+/// What SHOW shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// The PSW.
+    Psw,
+    /// The general registers.
+    Registers,
+    /// The control registers.
+    Controls,
+    /// Storage from the first of these virtual addresses to the last.
+    Storage(u64, u64),
 }
 
 /// What is understood where another word, or none, was found.
@@ -97,7 +130,7 @@ impl fmt::Display for Misunderstood<'_> {
 }
 
 /// The line's words, one after the other.
-struct Words<'a>(core::str::SplitAsciiWhitespace<'a>);
+struct Words<'a>(core::iter::Peekable<core::str::SplitAsciiWhitespace<'a>>);
 
 impl<'a> Words<'a> {
     /// The next word as one of these: its place among them.
@@ -195,7 +228,7 @@ pub fn parse(line: &str) -> Result<Command, Misunderstood<'_>> {
     if line.trim().is_empty() {
         return Ok(Command::Nothing);
     }
-    let mut words = Words(line.split_ascii_whitespace());
+    let mut words = Words(line.split_ascii_whitespace().peekable());
     let command = match words.one_of(&[
         "HELP",
         "STATUS",
@@ -205,6 +238,9 @@ pub fn parse(line: &str) -> Result<Command, Misunderstood<'_>> {
         "ALERT",
         "INTERRUPT",
         "CLASSES",
+        "PER",
+        "GO",
+        "SHOW",
     ])? {
         0 => Command::Help,
         1 => Command::Status,
@@ -213,7 +249,10 @@ pub fn parse(line: &str) -> Result<Command, Misunderstood<'_>> {
         4 => authorization(&mut words)?,
         5 => loss(&mut words)?,
         6 => Command::Change(words.cpus()?, Change::InterruptKey),
-        _ => Command::Classes(words.classes()?),
+        7 => Command::Classes(words.classes()?),
+        8 => per::events(&mut words)?,
+        9 => Command::Go,
+        _ => Command::Show(per::shown(&mut words)?),
     };
     words.end()?;
     Ok(command)
@@ -330,7 +369,7 @@ mod tests {
     fn a_word_that_is_not_understood_is_answered_with_those_that_are() {
         assert_eq!(
             answer("FROB"),
-            "FROB is not understood here; these are: HELP, STATUS, CLOCK, END, AUTH, ALERT, INTERRUPT, CLASSES"
+            "FROB is not understood here; these are: HELP, STATUS, CLOCK, END, AUTH, ALERT, INTERRUPT, CLASSES, PER, GO, SHOW"
         );
         assert_eq!(
             answer("AUTH CPU 0 COUNTERS CACHE ON"),

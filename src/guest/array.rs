@@ -20,6 +20,7 @@ use crate::guest::hardware::{ChannelBlock, ChannelInstruction, Hardware};
 use crate::guest::scanner::Pages;
 use crate::guest::shadow::{PRIVATE_LENGTH, SharedShadow};
 use crate::guest::vcpu::{CpuState, Vcpu};
+use crate::link::trace::{Event, EventHead};
 use core::sync::atomic::{AtomicU16, AtomicU32};
 use std::collections::BTreeMap;
 
@@ -98,6 +99,8 @@ pub struct ArrayMachine {
     pub unperformed: Vec<(Virtual, [u8; 6])>,
     /// Times that PER events were asked for in vain.
     pub unrecorded: u32,
+    /// What the operator has traced: the event, the registers it altered, and whether the guest stops.
+    pub traced: Vec<(EventHead, Vec<u64>, bool)>,
 }
 
 impl ArrayMachine {
@@ -133,6 +136,7 @@ impl ArrayMachine {
             random: 0,
             unperformed: Vec::new(),
             unrecorded: 0,
+            traced: Vec::new(),
         }
     }
 
@@ -468,6 +472,11 @@ impl Hardware for ArrayMachine {
 
     fn loaded(&mut self, times: u32) {
         self.loads = times;
+    }
+
+    fn traced(&mut self, _cpu: u16, event: &Event<'_>, stops: bool) {
+        let registers = event.registers.iter().map(|value| value.get()).collect();
+        self.traced.push((event.head, registers, stops));
     }
 
     fn not_recorded(&mut self) {

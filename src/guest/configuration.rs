@@ -11,6 +11,7 @@ use crate::guest::assist::Assist;
 use crate::guest::channel::Channels;
 use crate::guest::external_means::{Change, MOST_CHANGES};
 use crate::guest::per::Support;
+use crate::guest::per::traced::Tracing;
 use crate::guest::program::Program;
 use crate::guest::scanner::Pages;
 use crate::guest::shadow::SharedShadow;
@@ -106,6 +107,8 @@ pub struct Configuration {
     pub assist: Assist,
     /// Program-event recording.
     pub per: Support,
+    /// The operator's traces.
+    pub tracing: Tracing,
     /// What the guest was loaded with.
     pub program: Program,
     /// How often the configuration was reset.
@@ -155,6 +158,7 @@ impl Configuration {
             epoch: AtomicU64::new(0),
             assist: Assist::default(),
             per: Support::default(),
+            tracing: Tracing::default(),
             program: Program::default(),
             resets: AtomicU32::new(0),
             keys_were_set: AtomicBool::new(false),

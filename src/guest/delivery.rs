@@ -275,7 +275,9 @@ pub fn reflect<H: Hardware>(
         _ => {}
     }
     let per = if cpu.due.any(Due::PER) {
-        condition.per.or_else(|| per::concurrent(cpu, code))
+        condition
+            .per
+            .or_else(|| per::concurrent(cpu, configuration, hardware, code))
     } else {
         condition.per
     };

@@ -47,6 +47,8 @@ pub enum Next {
     Occupied,
     /// A profiler in the guest asks HIS for something: it is to be done before the guest goes on.
     Service,
+    /// A trace of the operator has stopped the guest ([`per::Recording::held`]).
+    Held,
     /// The CPU is stopped.
     Stopped,
     /// The CPU is in a disabled wait or check-stop: the guest has ended.

@@ -14,6 +14,7 @@ use crate::guest::configuration::{Configuration, MAXIMUM_CPUS, Mailbox, order};
 use crate::guest::due::Due;
 use crate::guest::extended;
 use crate::guest::hardware::Hardware;
+use crate::guest::per::traced;
 use crate::guest::vcpu::Vcpu;
 use core::sync::atomic::Ordering;
 
@@ -36,6 +37,8 @@ pub enum Change {
     LoseCounterData(CounterSet),
     /// The interrupt key is pressed.
     InterruptKey,
+    /// The operator's traces are others.
+    Traces,
 }
 
 /// The CPU has been asked for as many changes as it can be.
@@ -69,14 +72,19 @@ pub fn make_changes<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, 
     loop {
         let next = mailbox.changes.lock().pop_front();
         let Some(change) = next else { break };
-        make(cpu, configuration, change);
+        make(cpu, configuration, hardware, change);
     }
     cpu.due |= Due::SAMPLING | Due::ATTENTION;
     assist::counting_changed(cpu, configuration, hardware);
 }
 
-/// Makes one change, at the guest's own level.
-fn make(cpu: &mut Vcpu, configuration: &Configuration, change: Change) {
+/// Makes one change, at the guest's own level unless it is to what the machine traces.
+fn make<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    change: Change,
+) {
     extended::settle(cpu);
     let activity = cpu.account.activity();
     let own = &mut cpu.own;
@@ -98,6 +106,7 @@ fn make(cpu: &mut Vcpu, configuration: &Configuration, change: Change) {
         Change::LoseSampleData => own.lose_sample_data(),
         Change::LoseCounterData(set) => own.lose_counter_data(set, &activity),
         Change::InterruptKey => cpu.pending.interrupt_key = true,
+        Change::Traces => traced::take_over(cpu, configuration, hardware),
     }
 }
 

@@ -10,6 +10,7 @@ use crate::arch::address::{Absolute, Real, Virtual};
 use crate::arch::channel::SCHIB_LENGTH;
 use crate::arch::condition::ConditionCode;
 use crate::guest::delivery::Saved;
+use crate::link::trace::Event;
 
 /// An instruction for the channel subsystem of the machine below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,6 +209,8 @@ pub trait Hardware {
     fn console_waits(&self) -> bool;
     /// The guest's program has been loaded, for so many times in all.
     fn loaded(&mut self, times: u32);
+    /// An instruction of CPU `cpu` has events that the operator wants to see; with `stops` the guest stops behind it.
+    fn traced(&mut self, cpu: u16, event: &Event<'_>, stops: bool);
     /// One line for the machine's log: the guest asks for PER events, which the machine below cannot record
     /// ([`crate::guest::per::Support::exact`]).
     fn not_recorded(&mut self);

@@ -32,9 +32,11 @@ use crate::guest::due::Due;
 use crate::guest::hardware::{ChannelBlock, ChannelInstruction, Hardware};
 use crate::guest::vcpu::Vcpu;
 use crate::per::mode_identification;
+use crate::per::trace::Traces;
 use crate::per::{Controls, Format, Identification, Range, event};
 use core::cell::Cell;
 
+pub mod traced;
 mod watched;
 
 use watched::{Noted, Watched, begin, branches, go_through_caches, identify};
@@ -90,6 +92,12 @@ pub struct Recording {
     loaded: [u64; 3],
     /// Instructions until a pending I/O interruption is asked for.
     patience: u32,
+    /// What the operator has traced.
+    traces: Traces,
+    /// Whether anything of the machine's own is recorded: the operator's traces, or references for the caches.
+    below: bool,
+    /// The trace that has stopped the guest.
+    pub held: Option<u8>,
     /// That events are asked for and cannot be recorded has been said.
     refused: bool,
 }
@@ -107,6 +115,9 @@ impl Default for Recording {
             stored_real: Cell::new(false),
             loaded: [0; 3],
             patience: 0,
+            traces: Traces::NONE,
+            below: false,
+            held: None,
             refused: false,
         }
     }
@@ -182,7 +193,8 @@ fn change<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
         controls = Controls::NONE;
     }
     cpu.per.controls = controls;
-    if controls.events != 0 || cpu.caches.is_some() {
+    cpu.per.below = cpu.caches.is_some() || !cpu.per.traces.is_empty();
+    if controls.events != 0 || cpu.per.below {
         if !cpu.per.is_on() {
             cpu.forget_translations();
             cpu.per.phase = Phase::Range;
@@ -234,7 +246,16 @@ pub fn rest(cpu: &mut Vcpu) -> bool {
 /// Whether the instruction at an address is executed on its own.
 fn steps(cpu: &Vcpu, at: u64) -> bool {
     let controls = &cpu.per.controls;
-    controls.everywhere() || cpu.caches.is_some() || controls.range.contains(at)
+    controls.everywhere()
+        || cpu.per.below && concerns(cpu, at)
+        || controls.ask_for(event::FETCH) && controls.range.contains(at)
+}
+
+/// Whether the machine itself wants to know of the instruction at an address.
+#[cold]
+#[inline(never)]
+fn concerns(cpu: &Vcpu, at: u64) -> bool {
+    cpu.caches.is_some() || cpu.per.traces.concern(at)
 }
 
 /// Last but the clock on the way out: lets the hardware execute one instruction, or run up to the first one in
@@ -277,7 +298,11 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
             return true;
         }
         cpu.per.watching = false;
-        controls.range
+        if cpu.per.below {
+            around(cpu, at)
+        } else {
+            controls.range
+        }
     };
     load(cpu, hardware, [NULLIFY, range.start, range.end]);
     cpu.real_space |= psw::PER;
@@ -286,6 +311,17 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
         cpu.sampling.armed_at = hardware.clock();
     }
     false
+}
+
+/// Everything but the gap around an address in which neither the guest nor the operator has anything recorded.
+#[cold]
+#[inline(never)]
+fn around(cpu: &Vcpu, at: u64) -> Range {
+    let controls = &cpu.per.controls;
+    let guest = controls.ask_for(event::FETCH).then_some(controls.range);
+    let traces = cpu.per.traces.all().map(|(_, trace)| trace.range);
+    // There is one: nothing is recorded everywhere.
+    Range::around(at, guest.into_iter().chain(traces)).unwrap_or(Range::ALL)
 }
 
 /// From time to time, while the real CPU is disabled for them: takes a pending I/O interruption for which the
@@ -325,8 +361,15 @@ pub fn trapped<H: Hardware>(
     hardware: &mut H,
     class: Class,
 ) {
-    if class == Class::Program && cpu.interruption.code() != PER_EVENT {
-        cpu.interruption.cause &= !u32::from(PER_EVENT);
+    if class == Class::Program {
+        if cpu.interruption.code() == PER_EVENT {
+            // As nearly always: it was executed, and the next one was not.
+            if cpu.per.watching && cpu.psw.address & cpu.psw.address_mask() != cpu.per.watched.at {
+                return complete(cpu, configuration, hardware);
+            }
+        } else {
+            cpu.interruption.cause &= !u32::from(PER_EVENT);
+        }
     }
     let code = cpu.interruption.code();
     let here = if class == Class::Program {
@@ -398,7 +441,7 @@ fn failing(cpu: &Vcpu) -> u64 {
 }
 
 /// Performs the watched instruction, which branches to itself: the hardware would do so for ever.
-fn branch_to_itself<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &H) {
+fn branch_to_itself<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     let Some(branch) = branches(cpu) else {
         return;
     };
@@ -416,7 +459,7 @@ fn branch_to_itself<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, 
 
 /// Millicode has completed the watched instruction.
 #[inline]
-pub fn performed<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &H) {
+pub fn performed<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     if cpu.per.watching {
         complete(cpu, configuration, hardware);
     }
@@ -424,24 +467,35 @@ pub fn performed<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, har
 
 /// The watched instruction is completed, or a unit of operation of it: its events are pending.
 #[inline(never)]
-fn complete<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &H) {
+fn complete<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     cpu.per.watching = false;
     cpu.per.pending = identify(cpu, true).map(|events| (events, cpu.per.watched.text.length));
-    if cpu.caches.is_some() {
-        go_through_caches(cpu, configuration, hardware);
+    if cpu.per.below {
+        traced::report(cpu, configuration, hardware, 0);
+        if cpu.caches.is_some() {
+            go_through_caches(cpu, configuration, hardware);
+        }
     }
 }
 
 /// The events to indicate with a program exception of `code` that the watched instruction has met.
 #[cold]
 #[inline(never)]
-pub fn concurrent(cpu: &mut Vcpu, code: u16) -> Option<Identification> {
+pub fn concurrent<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    code: u16,
+) -> Option<Identification> {
     if !core::mem::replace(&mut cpu.per.watching, false) || cpu.per.watched.text.length == 0 {
         return None;
     }
     // Compare and trap completes.
     let trapped = code == ProgramInterruption::Data.code() && cpu.interruption.parameter == 0xFF;
     let completed = trapped || ending(code) == Ending::CompletionOrTermination;
+    if cpu.per.below {
+        traced::report(cpu, configuration, hardware, code);
+    }
     identify(cpu, completed)
 }
 
@@ -481,3 +535,6 @@ pub fn deliver<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardw
     };
     delivery::reflect(cpu, configuration, hardware, &condition);
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@
 use super::frame::LARGEST_PAYLOAD;
 use super::layout;
 use crate::insn;
+use crate::per::event;
 use core::fmt;
 use zerocopy::{
     FromBytes, IntoBytes,
@@ -90,6 +91,41 @@ impl Event<'_> {
         let mask = self.head.altered.get();
         let numbers = (0..16).filter(move |number| mask << number & 0x8000 != 0);
         numbers.zip(self.registers.iter().map(|value| value.get()))
+    }
+}
+
+/// The events by the names of the operator's commands.
+const NAMES: [(u8, &str); 4] = [
+    (event::BRANCH, "BRANCH"),
+    (event::FETCH, "FETCH"),
+    (event::STORE, "STORE"),
+    (event::REGISTERS, "REG"),
+];
+
+/// One line: address, text, events, what was stored into, the program interruption that it ended with, what was
+/// altered, and where it goes on.
+impl fmt::Display for Event<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let head = &self.head;
+        write!(f, "{:016X} ", head.at.get())?;
+        self.text()
+            .iter()
+            .try_for_each(|byte| write!(f, "{byte:02X}"))?;
+        for (event, name) in NAMES {
+            if head.events & event != 0 {
+                write!(f, " {name}")?;
+            }
+        }
+        if head.stored_length.get() != 0 {
+            write!(f, " {:X}.{:X}", head.stored_at, head.stored_length)?;
+        }
+        if head.code.get() != 0 {
+            write!(f, " program interruption {:04X}", head.code)?;
+        }
+        for (number, value) in self.altered() {
+            write!(f, " R{number}={value:X}")?;
+        }
+        write!(f, " -> {:X}", head.next)
     }
 }
 
@@ -264,6 +300,27 @@ mod tests {
         assert_eq!(seen, [(1, 7), (15, 9)]);
         let parsed = parsed.unwrap();
         assert_eq!((parsed.cpu.get(), parsed.count.get()), (3, 1));
+    }
+
+    #[test]
+    fn a_line_says_what_the_instruction_did() {
+        let head = EventHead {
+            events: 0x30,
+            code: 0x11.into(),
+            stored_at: 0x5000.into(),
+            stored_length: 8.into(),
+            next: 0x1004.into(),
+            ..head(0x4000, 0x1000)
+        };
+        let registers = [0xABC.into()];
+        let line = Event {
+            head,
+            registers: &registers,
+        };
+        assert_eq!(
+            line.to_string(),
+            "0000000000001000 B9040012 STORE REG 5000.8 program interruption 0011 R1=ABC -> 1004"
+        );
     }
 
     #[test]

@@ -121,6 +121,15 @@ pub fn send(channel: Channel, pieces: &[&[u8]]) {
     }
 }
 
+/// Sends bytes by a channel unless another CPU has the console; whether they were sent.
+pub fn try_send(channel: Channel, pieces: &[&[u8]]) -> bool {
+    let Some(mut output) = OUTPUT.try_lock() else {
+        return false;
+    };
+    output.frame(channel, pieces);
+    true
+}
+
 /// Sends a run state.
 pub fn state<P: Payload>(payload: &P) {
     send(Channel::RunState, &payload.pieces());

@@ -26,6 +26,7 @@ mod run;
 mod sclp;
 mod settle;
 mod staged;
+mod traces;
 mod trap;
 mod turn;
 mod wait;

@@ -10,7 +10,8 @@ use crate::guest::hardware::{ChannelBlock, ChannelInstruction, Hardware};
 use crate::insn;
 use crate::link::frame::Channel;
 use crate::link::state::Loaded;
-use crate::machine::{channel, console, input, instruction, registers, sclp, turn, wait};
+use crate::link::trace::Event;
+use crate::machine::{channel, console, input, instruction, registers, sclp, traces, turn, wait};
 use core::ptr;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -427,6 +428,10 @@ impl Hardware for Native {
             tod: instruction::stckf().into(),
         });
         console::flush();
+    }
+
+    fn traced(&mut self, cpu: u16, event: &Event<'_>, stops: bool) {
+        traces::add(cpu, event, stops);
     }
 
     fn not_recorded(&mut self) {

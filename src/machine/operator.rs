@@ -13,6 +13,7 @@ use crate::his::parameters;
 use crate::link::loader::{COMMANDS_LENGTH, WHEN_WAITING};
 use crate::machine::failure::{WaitState, stop};
 use crate::machine::ipl::Machine;
+use crate::machine::traces::{self, Asked};
 use crate::machine::wait::{Open, Taken};
 use crate::machine::{console, his, input, instruction, run, turn, wait};
 use spin::{Mutex, Once};
@@ -36,28 +37,32 @@ pub fn command(line: &[u8]) {
         return;
     }
     if crate::his::command::is_command(line) {
-        match RUNNING.get() {
-            Some(_) => his::ask(line),
-            None => console::say(format_args!("no guest is running\n")),
-        }
+        with_guest(|_| his::ask(line));
         return;
     }
     match command::parse(line) {
         Ok(Command::Nothing) => {}
         Ok(Command::Help) => console::say(format_args!("{HELP}")),
-        Ok(Command::Status) => status(),
+        Ok(Command::Status) => with_guest(|machine| status(machine)),
         Ok(Command::Clock) => console::say(format_args!("TOD {:016X}\n", instruction::stckf())),
         Ok(Command::End) => end(),
-        Ok(Command::Change(cpus, change)) => ask(cpus, change),
-        Ok(Command::ChangeBelow(change)) => match RUNNING.get() {
-            Some(_) => his::change(change),
-            None => console::say(format_args!("no guest is running\n")),
-        },
-        Ok(Command::Classes(classes)) => match RUNNING.get() {
-            Some(_) => his::count_classes(classes),
-            None => console::say(format_args!("no guest is running\n")),
-        },
+        Ok(Command::Change(cpus, change)) => with_guest(|machine| ask(machine, cpus, change)),
+        Ok(Command::ChangeBelow(change)) => with_guest(|_| his::change(change)),
+        Ok(Command::Classes(classes)) => with_guest(|_| his::count_classes(classes)),
+        Ok(Command::Trace(trace)) => with_guest(|machine| traces::begin(machine, trace)),
+        Ok(Command::EndTraces(number)) => with_guest(|machine| traces::end(machine, number)),
+        Ok(Command::Traces) => with_guest(traces::list),
+        Ok(Command::Go) => traces::ask(Asked::Go),
+        Ok(Command::Show(shown)) => traces::ask(Asked::Show(shown)),
         Err(misunderstood) => console::say(format_args!("{misunderstood}\n")),
+    }
+}
+
+/// Does something with the machine whose guest is running, or says that none is.
+fn with_guest(act: impl FnOnce(&'static Machine)) {
+    match RUNNING.get() {
+        Some(machine) => act(machine),
+        None => console::say(format_args!("no guest is running\n")),
     }
 }
 
@@ -69,11 +74,7 @@ pub fn refuse_line() {
 }
 
 /// Asks CPUs of the guest for a change, or says why that cannot be.
-fn ask(cpus: Cpus, change: Change) {
-    let Some(machine) = RUNNING.get() else {
-        console::say(format_args!("no guest is running\n"));
-        return;
-    };
+fn ask(machine: &Machine, cpus: Cpus, change: Change) {
     let configuration = &machine.configuration;
     if let Change::Counters(sets, true) = change {
         if configuration.mode == Mode::RealTime {
@@ -158,11 +159,7 @@ pub fn when_waiting() -> bool {
 }
 
 /// Says what the machine is doing, CPU by CPU.
-fn status() {
-    let Some(machine) = RUNNING.get() else {
-        console::say(format_args!("no guest is running\n"));
-        return;
-    };
+fn status(machine: &Machine) {
     for number in 0..machine.configuration.cpus {
         let seen = run::look(machine, number);
         let state = match seen.state {

@@ -12,7 +12,7 @@ use crate::link::state::{End, GuestEnded, Reason, SUCCESS_ADDRESS, Totals, Traps
 use crate::machine::cpu::Cpu;
 use crate::machine::failure::{self, WaitState};
 use crate::machine::ipl::Machine;
-use crate::machine::{console, his, instruction, integrity};
+use crate::machine::{console, his, instruction, integrity, traces};
 use core::sync::atomic::Ordering;
 use zerocopy::byteorder::big_endian::U64;
 
@@ -153,6 +153,7 @@ pub fn end(machine: &'static Machine, vcpu: &Vcpu, reason: Reason, why: WaitStat
         send_tally(cpu);
     });
     send_group_counters(configuration);
+    traces::finish(machine);
     if let Err(what) = integrity::check(machine) {
         failure::fail(
             WaitState::Integrity,

@@ -281,10 +281,11 @@ pub fn go(cpu: &mut Cpu) -> ! {
 fn finish(cpu: &mut Cpu) {
     loop {
         let next = dispatch::leave(&mut cpu.vcpu, &cpu.machine.configuration, &mut cpu.native);
-        if next == Next::Run {
-            break;
+        match next {
+            Next::Run => break,
+            Next::Held => turn::hold_guest(cpu),
+            next => turn::give(cpu, next),
         }
-        turn::give(cpu, next);
     }
     set_lowcore_field(0, 0x220, dispatch::real_psw(&cpu.vcpu));
 }

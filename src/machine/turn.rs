@@ -17,10 +17,10 @@ use crate::guest::hardware::Hardware;
 use crate::guest::schedule::{self, NEVER};
 use crate::guest::threads;
 use crate::guest::vcpu::{CpuState, Vcpu};
-use crate::link::state::{Progress, Waiting};
+use crate::link::state::{Held, Progress, Waiting};
 use crate::machine::cpu::Cpu;
 use crate::machine::wait::{Open, Taken, Waited};
-use crate::machine::{console, his, input, instruction, ipl, operator, run, wait};
+use crate::machine::{console, his, input, instruction, ipl, operator, run, traces, wait};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// SIGNAL PROCESSOR order: emergency signal.
@@ -417,6 +417,37 @@ fn give_exact(cpu: &mut Cpu) {
     READY.fetch_and(!(1 << me), Ordering::SeqCst);
     // The real timer is set again for what is left; in a wait the CPU timer goes on.
     cpu.native.extend_cpu_timer(0);
+}
+
+/// A trace of the operator has stopped the guest: waits until the operator lets it go on. The other CPUs have no turn
+/// meanwhile, and the CPU's clock stands still for the guest.
+#[cold]
+#[inline(never)]
+pub fn hold_guest(cpu: &mut Cpu) {
+    let began = instruction::stckf();
+    park();
+    let Some(trace) = cpu.vcpu.per.held.take() else {
+        return;
+    };
+    traces::stopped(cpu, trace);
+    while !traces::is_let_go(cpu) {
+        if operator::when_waiting() {
+            continue;
+        }
+        if !WAITING.swap(true, Ordering::SeqCst) {
+            console::state(&Held {
+                cpu: cpu.vcpu.address.into(),
+                trace: u16::from(trace).into(),
+                tod: instruction::stckf().into(),
+                ..Held::default()
+            });
+        }
+        console::flush();
+        wait_with_input(cpu, true, Open::NOTHING);
+    }
+    WAITING.store(false, Ordering::SeqCst);
+    cpu.native.extend_cpu_timer(instruction::stckf() - began);
+    begin(cpu);
 }
 
 /// Silences this CPU's timers before it waits for its turn, for another's timer or for the host.

@@ -32,25 +32,17 @@ impl Range {
         length != 0 && (self.contains(at) || self.start.wrapping_sub(at) < length)
     }
 
-    /// The smallest range with every address of both that goes over the end of the address space only if
-    /// one of them does.
+    /// Every address but those of the gap around `at` in which none of these ranges has one; `None` if there are no
+    /// ranges. None of them has `at` itself.
     #[must_use]
-    pub const fn hull(self, other: Self) -> Self {
-        if self.start > self.end || other.start > other.end {
-            return Self::ALL;
-        }
-        Self {
-            start: if self.start < other.start {
-                self.start
-            } else {
-                other.start
-            },
-            end: if self.end > other.end {
-                self.end
-            } else {
-                other.end
-            },
-        }
+    pub fn around(at: u64, ranges: impl Iterator<Item = Self>) -> Option<Self> {
+        ranges
+            .map(|range| (range.start.wrapping_sub(at), at.wrapping_sub(range.end)))
+            .reduce(|(above, below), (start, end)| (above.min(start), below.min(end)))
+            .map(|(above, below)| Self {
+                start: at.wrapping_add(above),
+                end: at.wrapping_sub(below),
+            })
     }
 }
 
@@ -92,12 +84,28 @@ mod tests {
         }
 
         #[test]
-        fn a_hull_has_all_that_its_two_ranges_have(a: u64, b: u64, c: u64, d: u64, at: u64) {
-            let (one, other) = (Range { start: a, end: b }, Range { start: c, end: d });
-            let hull = one.hull(other);
-            for at in [at, a, b, c, d] {
-                prop_assert!(!one.contains(at) && !other.contains(at) || hull.contains(at));
+        fn what_is_around_an_address_is_all_from_the_next_of_the_ranges_to_the_last(
+            ranges in prop::collection::vec(any::<(u64, u64)>(), 1..5),
+            at: u64,
+            probes: [u64; 4],
+        ) {
+            let ranges: Vec<Range> = ranges.into_iter().map(|(start, end)| Range { start, end }).collect();
+            prop_assume!(!ranges.iter().any(|range| range.contains(at)));
+            let around = Range::around(at, ranges.iter().copied()).unwrap();
+            prop_assert!(!around.contains(at));
+            let ends = ranges.iter().flat_map(|range| [range.start, range.end]);
+            for probe in ends.chain(probes) {
+                let has = ranges.iter().any(|range| range.contains(probe));
+                prop_assert!(!has || around.contains(probe));
+            }
+            for end in [around.start, around.end] {
+                prop_assert!(ranges.iter().any(|range| range.contains(end)), "no smaller one will do");
             }
         }
+    }
+
+    #[test]
+    fn around_an_address_there_is_nothing_if_there_are_no_ranges() {
+        assert_eq!(Range::around(5, std::iter::empty()), None);
     }
 }

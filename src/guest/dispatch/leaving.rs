@@ -84,6 +84,9 @@ fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
             shadow::load_controls(cpu, configuration, hardware);
         }
         if cpu.due.any(Due::PER) {
+            if cpu.per.held.is_some() {
+                return Next::Held;
+            }
             let again = match next {
                 Next::Run => per::arm(cpu, configuration, hardware),
                 _ => per::rest(cpu),

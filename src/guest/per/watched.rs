@@ -77,7 +77,7 @@ impl Noted {
         }
     }
 
-    fn all(&self) -> impl Iterator<Item = caches::Reference> {
+    pub fn all(&self) -> impl Iterator<Item = caches::Reference> {
         self.references.iter().take(self.count.get()).map(Cell::get)
     }
 }
@@ -217,12 +217,6 @@ pub(super) fn go_through_caches<H: Hardware>(
     }
     let (before, after) = states(cpu);
     let known = references::references(text, at, &before, &after, &mut |reference| {
-        let space = match reference.space {
-            references::Space::Current(_) | references::Space::AccessRegister(_) => None,
-            references::Space::Primary => Some(Space::Primary),
-            references::Space::Secondary => Some(Space::Secondary),
-            references::Space::Home => Some(Space::Home),
-        };
         let access = if reference.access.stores() {
             Access::Store
         } else {
@@ -232,7 +226,7 @@ pub(super) fn go_through_caches<H: Hardware>(
             at: Virtual(reference.address),
             length: reference.length,
             access,
-            space,
+            space: named(reference.space),
         });
     });
     if known == Knowledge::Elsewhere {
@@ -244,8 +238,18 @@ pub(super) fn go_through_caches<H: Hardware>(
     cpu.psw.mask = after;
 }
 
+/// The space that an instruction names, if it names one.
+pub(super) const fn named(space: references::Space) -> Option<Space> {
+    match space {
+        references::Space::Current(_) | references::Space::AccessRegister(_) => None,
+        references::Space::Primary => Some(Space::Primary),
+        references::Space::Secondary => Some(Space::Secondary),
+        references::Space::Home => Some(Space::Home),
+    }
+}
+
 /// The registers and the PSW before the watched instruction and after it.
-fn states(cpu: &Vcpu) -> (State<'_>, State<'_>) {
+pub(super) fn states(cpu: &Vcpu) -> (State<'_>, State<'_>) {
     let watched = &cpu.per.watched;
     let before = State {
         general: &watched.general,

@@ -44,7 +44,7 @@ pub(super) fn make(his: &mut His<Profiler>, level: &mut Level<'_>, change: Chang
         Change::LoseSampleData => return his.sample_data_lost(level, 0),
         Change::LoseCounterData(_) => return his.counter_data_lost(level),
         // The operator's words name no key of the machine.
-        Change::InterruptKey => return,
+        Change::InterruptKey | Change::Traces => return,
     }
     his.authorization_changed(level);
 }

@@ -1,0 +1,190 @@
+//! A CPU whose instructions are executed one at a time, by a hand that plays the hardware.
+
+use super::*;
+use crate::arch::psw::{ADDRESSING_64, Psw};
+use crate::guest::array::Bench;
+use crate::guest::dispatch::{self, Next};
+use crate::guest::external_means::{self, Change};
+use crate::per::trace::{Action, Pattern, Trace, What};
+
+/// Where the program stands.
+const TEXT: u64 = 0x2000;
+/// LGHI 2,5; LGHI 3,6; STG 3,8(4); a branch on itself.
+const PROGRAM: [u8; 18] = [
+    0xA7, 0x29, 0, 5, 0xA7, 0x39, 0, 6, 0xE3, 0x30, 0x40, 0x08, 0, 0x24, 0xA7, 0xF4, 0, 0,
+];
+
+fn range(start: u64, end: u64) -> Range {
+    Range { start, end }
+}
+
+fn trace(what: What, range: Range, action: Action) -> Trace {
+    Trace {
+        what,
+        range,
+        action,
+    }
+}
+
+/// A bench before [`PROGRAM`], with these traces of the operator.
+fn bench(traces: &[Trace]) -> Bench {
+    let mut bench = Bench::new();
+    bench.configuration.per.exact = true;
+    bench.hardware.tod = 1;
+    bench.set(TEXT, &PROGRAM);
+    bench.cpu.psw.address = TEXT;
+    for &trace in traces {
+        bench.configuration.tracing.begin(trace).unwrap();
+    }
+    external_means::ask(&bench.configuration, 0, Change::Traces).unwrap();
+    bench.cpu.due |= Due::ATTENTION;
+    bench
+}
+
+fn leave(bench: &mut Bench) -> Next {
+    dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware)
+}
+
+/// The range in which the hardware is to nullify fetches.
+fn armed(bench: &Bench) -> Range {
+    assert_eq!(bench.hardware.controls[9], NULLIFY);
+    range(bench.hardware.controls[10], bench.hardware.controls[11])
+}
+
+/// The guest runs up to the instruction at `to`, which the hardware nullifies, with this effect.
+fn run(bench: &mut Bench, to: u64, effect: impl FnOnce(&mut Bench)) -> Next {
+    let from = bench.cpu.psw.address;
+    assert_eq!(leave(bench), Next::Run);
+    let armed = armed(bench);
+    assert!(!armed.contains(from) && armed.contains(to), "{armed:X?}");
+    effect(bench);
+    bench.cpu.interruption.old = Psw {
+        mask: bench.cpu.psw.mask,
+        address: to,
+    };
+    bench.cpu.interruption.cause = PER_EVENT.into();
+    let (cpu, configuration) = (&mut bench.cpu, &bench.configuration);
+    dispatch::enter(cpu, configuration, &mut bench.hardware, Class::Program);
+    dispatch::program(cpu, configuration, &mut bench.hardware)
+}
+
+#[test]
+fn the_guest_runs_freely_outside_of_what_is_traced() {
+    let fetch = |start, end| trace(What::Fetch, range(start, end), Action::Count);
+    let mut one = bench(&[fetch(0x3000, 0x3FFF)]);
+    assert_eq!(leave(&mut one), Next::Run);
+    assert_eq!(armed(&one), range(0x3000, 0x3FFF));
+    // Between two ranges it is the gap in which it does.
+    let mut two = bench(&[fetch(0x3000, 0x3FFF), fetch(0x1000, 0x10FF)]);
+    assert_eq!(leave(&mut two), Next::Run);
+    assert_eq!(armed(&two), range(0x3000, 0x10FF));
+    assert_eq!(two.hardware.traced.len(), 0);
+}
+
+#[test]
+fn an_instruction_in_the_range_is_an_event_that_the_guest_does_not_see() {
+    let registers = trace(
+        What::Registers(0x1000),
+        range(TEXT, TEXT + 7),
+        Action::Trace,
+    );
+    let mut bench = bench(&[registers]);
+    run(&mut bench, TEXT + 4, |bench| bench.cpu.general[2] = 5);
+    assert_eq!(
+        bench.hardware.traced.len(),
+        0,
+        "register 2 is not asked for"
+    );
+    run(&mut bench, TEXT + 8, |bench| bench.cpu.general[3] = 6);
+    let [(head, altered, false)] = &bench.hardware.traced[..] else {
+        panic!("{:?}", bench.hardware.traced);
+    };
+    assert_eq!((head.at.get(), head.next.get()), (TEXT + 4, TEXT + 8));
+    assert_eq!((head.events, head.traces, head.length), (0x10, 0x80, 4));
+    assert_eq!((head.altered.get(), &altered[..]), (0x1000, &[6][..]));
+    assert_eq!(bench.cpu.psw.address, TEXT + 8);
+    assert_eq!(bench.configuration.tracing.count(0), 1);
+    assert_eq!(bench.word(0x8C), 0, "no interruption is delivered");
+}
+
+#[test]
+fn a_trace_of_stores_is_of_what_they_store_into_and_with_a_pattern_of_what_they_store() {
+    let data = |digits| What::Store(Some(Pattern::from_digits(digits).unwrap()));
+    let at = range(0x500F, 0x500F);
+    let traces = [
+        trace(What::Store(None), at, Action::Trace),
+        trace(data("06"), at, Action::Count),
+        trace(data("05"), at, Action::Count),
+        trace(What::Store(None), range(0x5010, 0x5FFF), Action::Count),
+    ];
+    let mut bench = bench(&traces);
+    run(&mut bench, TEXT + 4, |bench| bench.cpu.general[3] = 6);
+    bench.cpu.psw.address = TEXT + 8;
+    bench.cpu.general[4] = 0x5000;
+    run(&mut bench, TEXT + 14, |bench| {
+        bench.set_doublewords(0x5008, &[6]);
+    });
+    let counts = [0, 1, 2, 3].map(|number| bench.configuration.tracing.count(number));
+    assert_eq!(counts, [1, 1, 0, 0]);
+    let (head, ..) = &bench.hardware.traced[0];
+    assert_eq!((head.traces, head.events), (0xC0, 0x20));
+    assert_eq!(
+        (head.stored_at.get(), head.stored_length.get()),
+        (0x5008, 8)
+    );
+}
+
+#[test]
+fn the_guest_has_its_own_events_beside_those_of_the_operator() {
+    let mut bench = bench(&[trace(What::Fetch, range(TEXT, TEXT + 3), Action::Trace)]);
+    bench.cpu.psw.mask |= psw::PER;
+    bench.cpu.control[9] = 0x4000_0000;
+    bench.cpu.control[10] = TEXT;
+    bench.cpu.control[11] = TEXT;
+    bench.set_doublewords(0x1D0, &[ADDRESSING_64, 0x7000]);
+    bench.cpu.due |= Due::CONTROLS;
+    run(&mut bench, TEXT + 4, |bench| bench.cpu.general[2] = 5);
+    leave(&mut bench);
+    assert_eq!(bench.hardware.traced.len(), 1);
+    assert_eq!(bench.cpu.psw.address, 0x7000);
+    assert_eq!(bench.word(0x8C), 0x0004_0080);
+    assert_eq!(bench.doubleword(0x98), TEXT);
+}
+
+#[test]
+fn a_stop_is_behind_the_instruction_and_before_the_next_one() {
+    let mut bench = bench(&[trace(What::Fetch, range(TEXT, TEXT), Action::Stop)]);
+    run(&mut bench, TEXT + 4, |bench| bench.cpu.general[2] = 5);
+    assert_eq!(leave(&mut bench), Next::Held);
+    assert_eq!(bench.cpu.per.held.take(), Some(0));
+    assert_eq!(leave(&mut bench), Next::Run);
+    assert_eq!(bench.cpu.psw.address, TEXT + 4);
+}
+
+#[test]
+fn a_branch_to_itself_is_an_event_each_time() {
+    let mut bench = bench(&[trace(What::Branch, Range::ALL, Action::Trace)]);
+    bench.cpu.psw.address = TEXT + 14;
+    for turn in 1..=3 {
+        assert_eq!(leave(&mut bench), Next::Run);
+        assert_eq!(armed(&bench), Range::ALL);
+        bench.cpu.interruption.old = bench.cpu.psw;
+        bench.cpu.interruption.cause = PER_EVENT.into();
+        let (cpu, configuration) = (&mut bench.cpu, &bench.configuration);
+        dispatch::enter(cpu, configuration, &mut bench.hardware, Class::Program);
+        dispatch::program(cpu, configuration, &mut bench.hardware);
+        assert_eq!(bench.configuration.tracing.count(0), turn);
+    }
+}
+
+#[test]
+fn when_the_last_trace_has_ended_the_hardware_records_nothing() {
+    let mut bench = bench(&[trace(What::Fetch, Range::ALL, Action::Count)]);
+    run(&mut bench, TEXT + 4, |bench| bench.cpu.general[2] = 5);
+    bench.configuration.tracing.traces.lock().end(None).unwrap();
+    external_means::ask(&bench.configuration, 0, Change::Traces).unwrap();
+    bench.cpu.due |= Due::ATTENTION;
+    assert_eq!(leave(&mut bench), Next::Run);
+    assert_eq!(bench.hardware.controls[9..12], [0; 3]);
+    assert!(!bench.cpu.due.any(Due::PER) && !bench.cpu.per.is_on());
+}
