@@ -384,7 +384,10 @@ pub extern "C" fn external_interruption(cpu: &mut Cpu) {
             {
                 schedule::test_clock_comparator(&mut cpu.vcpu, &cpu.native);
             }
-            if cpu.vcpu.sampling.turn <= cpu.vcpu.account.total() || turn::someone_wakes(cpu) {
+            if cpu.vcpu.sampling.turn <= cpu.vcpu.account.total()
+                || cpu.vcpu.per.is_on()
+                || turn::someone_wakes(cpu)
+            {
                 turn::end(cpu);
             }
         }

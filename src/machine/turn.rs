@@ -14,6 +14,7 @@ use crate::guest::dispatch::Next;
 use crate::guest::due::Due;
 use crate::guest::epoch;
 use crate::guest::hardware::Hardware;
+use crate::guest::per;
 use crate::guest::schedule::{self, NEVER};
 use crate::guest::threads;
 use crate::guest::vcpu::{CpuState, Vcpu};
@@ -113,7 +114,10 @@ fn begin(cpu: &mut Cpu) {
             .is_some_and(|other| is_busy(configuration, other));
         threads::begin_turn(&mut cpu.vcpu, configuration, busy);
     }
-    let slice = SLICE.load(Ordering::Relaxed);
+    let mut slice = SLICE.load(Ordering::Relaxed);
+    if cpu.vcpu.per.is_on() {
+        slice = slice.min(per::LONGEST_TURN);
+    }
     cpu.vcpu.sampling.turn = cpu.vcpu.account.total().saturating_add(slice);
     cpu.vcpu.due |= Due::CLOCK | Due::ATTENTION;
 }

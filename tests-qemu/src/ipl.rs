@@ -2,6 +2,7 @@
 
 use std::{
     env, fs,
+    io::Write,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -14,7 +15,7 @@ use measure::{
     qemu::{Qemu, VARIABLE},
     run::{NativeOptions, NativeOutcome, RunOutcome, run, run_native},
 };
-use tempfile::TempDir;
+use tempfile::{NamedTempFile, TempDir};
 
 /// No run of a test lasts longer; most take a second.
 pub const LIMIT: Duration = Duration::from_secs(300);
@@ -66,6 +67,22 @@ pub fn hercules() -> Result<PathBuf> {
 pub fn guest_file(name: &str) -> Result<PathBuf> {
     provide(&Progress::Plain)?;
     Ok(build::build_guests(&Progress::Plain)?.join(name))
+}
+
+/// A bundled guest whose file has doublewords of parameters behind a mark: a copy with these.
+pub fn with_parameters(name: &str, mark: &[u8], parameters: &[u64]) -> Result<NamedTempFile> {
+    let mut bytes = fs::read(guest_file(name)?)?;
+    let at = bytes
+        .windows(mark.len())
+        .position(|window| window == mark)
+        .context("the guest's file has no mark")?
+        + mark.len();
+    for (place, value) in bytes[at..].chunks_exact_mut(8).zip(parameters) {
+        place.copy_from_slice(&value.to_be_bytes());
+    }
+    let mut file = NamedTempFile::new()?;
+    file.write_all(&bytes)?;
+    Ok(file)
 }
 
 /// The image.

@@ -1,19 +1,40 @@
 //! Instructions are executed one at a time: exactly, and at a price that is known.
 
+use std::time::Duration;
+
 use measure::{json, run::RunOutcome};
 use millimeter::cache::Geometry;
 use tests_qemu::ipl;
+
+/// The longest run: it has only to end.
+const LIMIT: Duration = Duration::from_secs(1800);
 
 /// Above the machine with program events recorded.
 fn recorded(guest: &str) -> RunOutcome {
     let mut options = ipl::options(guest);
     options.events.recorded = true;
+    options.limit = Some(LIMIT);
     ipl::above_with_success(&options).unwrap()
 }
 
+/// So many random instructions from a seed.
+fn random(seed: u64, instructions: u64) {
+    let parameters = [seed, instructions];
+    let file =
+        ipl::with_parameters("random-recording", b"random instructions from", &parameters).unwrap();
+    println!("{}", recorded(file.path().to_str().unwrap()).console);
+}
+
+// Two halves of a million, which a computer with two processors executes side by side.
+
 #[test]
 fn random_instructions_executed_one_at_a_time_alter_what_is_indicated_and_end_as_without_it() {
-    println!("{}", recorded("random-recording").console);
+    random(11, 500_000);
+}
+
+#[test]
+fn so_do_as_many_others() {
+    random(12, 500_000);
 }
 
 #[test]

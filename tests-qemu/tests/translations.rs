@@ -5,7 +5,7 @@
 //! and print every step of it, and the first step that differs is what the test fails with.
 //! `MILLIMETER_SEEDS` names the seeds, parted by spaces.
 
-use std::{env, fs, io::Write};
+use std::env;
 
 use anyhow::{Context, Result, bail, ensure};
 use measure::options::Sampling;
@@ -13,26 +13,13 @@ use tempfile::NamedTempFile;
 use tests_qemu::ipl;
 
 const GUEST: &str = "random-translations";
-/// Stands in the guest's file before its parameters.
-const MARK: &[u8] = b"random translations from";
 /// Blocks of a run.
 const BLOCKS: u64 = 60;
 
 /// The guest with parameters: seed, blocks, the block that is traced, whether there are instructions that
 /// the machine replaces, whether purges are no more than the architecture asks for.
 fn guest(parameters: [u64; 5]) -> Result<NamedTempFile> {
-    let mut bytes = fs::read(ipl::guest_file(GUEST)?)?;
-    let at = bytes
-        .windows(MARK.len())
-        .position(|window| window == MARK)
-        .context("the guest's file has no mark")?
-        + MARK.len();
-    for (place, value) in bytes[at..].chunks_exact_mut(8).zip(parameters) {
-        place.copy_from_slice(&value.to_be_bytes());
-    }
-    let mut file = NamedTempFile::new()?;
-    file.write_all(&bytes)?;
-    Ok(file)
+    ipl::with_parameters(GUEST, b"random translations from", &parameters)
 }
 
 /// What the guest prints on bare QEMU and above the machine.

@@ -1,4 +1,4 @@
-//! A hundred thousand random instructions, each executed on its own because its registers are recorded.
+//! Random instructions, each executed on its own because its registers are recorded.
 //!
 //! A program is a few dozen instructions: arithmetic, loads and stores, branches over the next one, branches to
 //! themselves, EXECUTEs, and some that end with an exception. It is executed twice from the same registers, once with
@@ -23,12 +23,27 @@ guests::clause!(
 );
 guests::guest!(run);
 
-/// Instructions to be executed one at a time.
-const INSTRUCTIONS: u64 = 100_000;
+/// What a test writes into the guest's file before it is IPLed.
+#[repr(C)]
+struct Parameters {
+    /// By which a test finds them.
+    mark: [u8; 24],
+    seed: u64,
+    /// How many instructions are executed one at a time.
+    instructions: u64,
+}
+
+#[used]
+static mut PARAMETERS: Parameters = Parameters {
+    mark: *b"random instructions from",
+    seed: 11,
+    instructions: 100_000,
+};
+
 /// Bytes of a program.
 const LENGTH: usize = 160;
-/// Bytes of its storage.
-const OPERANDS_LENGTH: usize = 512;
+/// Bytes of its storage: the longest operand begins within the first 512.
+const OPERANDS_LENGTH: usize = 512 + 32;
 
 /// What the interruptions of a program have shown.
 struct Seen {
@@ -216,10 +231,14 @@ fn operands() -> &'static mut [u8; OPERANDS_LENGTH] {
 }
 
 fn run() {
-    let mut generator = Generator::new(11);
+    // SAFETY: nobody writes them while the guest runs.
+    let Parameters {
+        seed, instructions, ..
+    } = unsafe { (&raw const PARAMETERS).read_volatile() };
+    let mut generator = Generator::new(seed);
     let mut text = [0; LENGTH];
     let (mut programs, mut steps, mut exceptions, mut wrong, mut different) = (0_u64, 0, 0, 0, 0);
-    while steps < INSTRUCTIONS {
+    while steps < instructions {
         compose(&mut generator, &mut text);
         let mut registers = [0; 16];
         for register in &mut registers {
