@@ -6,6 +6,7 @@ use crate::guest::array::Bench;
 use crate::guest::dispatch::{self, Next};
 use crate::guest::external_means::{self, Change};
 use crate::per::trace::{Action, Pattern, Trace, What};
+use proptest::prelude::*;
 
 /// Where the program stands.
 const TEXT: u64 = 0x2000;
@@ -187,4 +188,56 @@ fn when_the_last_trace_has_ended_the_hardware_records_nothing() {
     assert_eq!(leave(&mut bench), Next::Run);
     assert_eq!(bench.hardware.controls[9..12], [0; 3]);
     assert!(!bench.cpu.due.any(Due::PER) && !bench.cpu.per.is_on());
+}
+
+proptest! {
+    #[test]
+    fn whatever_the_guest_asks_for_the_hardware_lets_the_next_instruction_begin(
+        control in any::<[u64; 3]>(),
+        masks in any::<u8>(),
+        s370 in any::<bool>(),
+        traces in prop::collection::vec(any::<(u8, u16, u64, u64)>(), 0..4),
+        here in prop_oneof![Just(TEXT), Just(TEXT + 4), 0_u64..0x40_0000],
+    ) {
+        let traces = traces.into_iter().map(|(what, mask, start, end)| {
+            let what = match what % 4 {
+                0 => What::Branch,
+                1 => What::Fetch,
+                2 => What::Store(None),
+                _ => What::Registers(mask),
+            };
+            trace(what, range(start, end), Action::Count)
+        });
+        let mut bench = bench(&traces.collect::<Vec<_>>());
+        bench.configuration.per.format = if s370 { Format::S370 } else { Format::Z };
+        let [nine, ten, eleven] = control;
+        // The nullifying event would be delivered for ever, in a handler that is recorded like everything else.
+        let nine = (nine & 0xFF_FFFF | u64::from(masks) << 24) & !0x0100_0000;
+        bench.cpu.control[9..12].copy_from_slice(&[nine, ten, eleven]);
+        bench.cpu.psw.mask |= psw::PER;
+        bench.cpu.psw.address = here & !1;
+        bench.cpu.due |= Due::CONTROLS;
+        prop_assert_eq!(leave(&mut bench), Next::Run);
+        if bench.cpu.per.is_on() {
+            let here = bench.cpu.psw.address;
+            prop_assert!(!armed(&bench).contains(here) || bench.cpu.per.watched.to_itself);
+        } else {
+            prop_assert_eq!(&bench.hardware.controls[9..12], &[0; 3]);
+        }
+    }
+}
+
+#[test]
+fn a_machine_that_cannot_execute_one_instruction_at_a_time_says_so_once_and_records_nothing() {
+    let mut bench = Bench::new();
+    bench.cpu.psw.mask |= psw::PER;
+    bench.cpu.control[9] = 0x4000_0000;
+    bench.cpu.control[11] = u64::MAX;
+    for _ in 0..2 {
+        bench.cpu.due |= Due::CONTROLS;
+        assert_eq!(leave(&mut bench), Next::Run);
+    }
+    assert_eq!(bench.hardware.unrecorded, 1);
+    assert!(!bench.cpu.per.is_on());
+    assert_eq!(bench.hardware.controls[9..12], [0; 3]);
 }
