@@ -13,3 +13,4 @@ pub mod call;
 pub mod entry;
 pub mod steps;
 pub mod text;
+pub mod trace;

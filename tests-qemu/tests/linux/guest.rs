@@ -17,7 +17,7 @@ use tests_qemu::{
 };
 
 /// The programs of ours, in the guest's `/usr/bin`.
-const PROGRAMS: [&str; 4] = ["hwctr", "intruder", "loop", "steps"];
+const PROGRAMS: [&str; 5] = ["hwctr", "intruder", "loop", "steps", "traced"];
 
 /// What the command says of `linux` with these arguments.
 pub fn said(directory: &Path, arguments: &[&str]) -> Said {

@@ -19,5 +19,6 @@ mod real_time;
 mod reboot;
 mod record;
 mod shell;
+mod single_step;
 mod stat;
 mod suite;

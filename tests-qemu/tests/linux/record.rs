@@ -181,7 +181,7 @@ pub fn check_stats(section: &str, pieces: u64) -> u64 {
 }
 
 /// The lines of a report, hottest first: the share and the words behind it.
-fn percentages(report: &str) -> Vec<(f64, Vec<&str>)> {
+pub fn percentages(report: &str) -> Vec<(f64, Vec<&str>)> {
     let lines: Vec<_> = report
         .lines()
         .filter_map(|line| {
