@@ -337,16 +337,13 @@ fn text<H: Hardware>(
         Some(bytes) => Text::of(bytes),
         None => storage::text(cpu, configuration, hardware)?,
     };
-    match insn::decode(&cpu.text.bytes) {
-        Instruction::Ex { r1, second } => {
-            let target = second.address(&cpu.general) & cpu.psw.address_mask();
+    let instruction = insn::decode(&cpu.text.bytes);
+    match insn::target(&instruction, cpu.psw.address, &cpu.general) {
+        Some((target, r1)) => {
+            let target = target & cpu.psw.address_mask();
             executed(cpu, configuration, hardware, r1, target)
         }
-        Instruction::Exrl { r1, ri2 } => {
-            let target = cpu.psw.address.wrapping_add_signed(ri2.bytes()) & cpu.psw.address_mask();
-            executed(cpu, configuration, hardware, r1, target)
-        }
-        instruction => Ok((instruction, false)),
+        None => Ok((instruction, false)),
     }
 }
 
@@ -360,11 +357,9 @@ fn executed<H: Hardware>(
     target: u64,
 ) -> Result<(Instruction, bool), Fault> {
     let length = cpu.text.length;
-    let mut text = storage::text_at(cpu, configuration, hardware, Virtual(target))?;
-    if r1 != 0 {
-        text.bytes = insn::modified_target(text.bytes, cpu.general[usize::from(r1 & 15)] as u8);
-    }
-    let instruction = insn::decode(&text.bytes);
+    let text = storage::text_at(cpu, configuration, hardware, Virtual(target))?;
+    let bytes = insn::modified_target(text.bytes, r1, &cpu.general);
+    let instruction = insn::decode(&bytes);
     if matches!(
         instruction,
         Instruction::Ex { .. } | Instruction::Exrl { .. }
@@ -373,7 +368,7 @@ fn executed<H: Hardware>(
     }
     // The instruction address advances by the length of the EXECUTE.
     cpu.text = Text {
-        bytes: text.bytes,
+        bytes,
         length,
         executed: true,
     };

@@ -47,13 +47,25 @@ pub const fn length(first_byte: u8) -> usize {
     }
 }
 
-/// The target of an EXECUTE whose R1 field is not zero, as it is performed.
-///
-/// Bits 8-15 of the target are ORed with bits 56-63 of general register R1, here `modifier`; the
-/// text in storage stays as it is.
+/// Where the target of an EXECUTE at `at` is, which the addressing mode has yet to wrap, and its R1 field; `None` of any other
+/// instruction.
+#[must_use]
+#[inline(always)]
+pub fn target(instruction: &Instruction, at: u64, general: &[u64; 16]) -> Option<(u64, u8)> {
+    match *instruction {
+        Instruction::Ex { r1, second } => Some((second.address(general), r1)),
+        Instruction::Exrl { r1, ri2 } => Some((at.wrapping_add_signed(ri2.bytes()), r1)),
+        _ => None,
+    }
+}
+
+/// The target of an EXECUTE as it is performed: unless its R1 field is zero, bits 8-15 are ORed with bits 56-63 of general
+/// register R1. The text in storage stays as it is.
 #[must_use]
 #[inline]
-pub const fn modified_target(mut target: [u8; 6], modifier: u8) -> [u8; 6] {
-    target[1] |= modifier;
+pub const fn modified_target(mut target: [u8; 6], r1: u8, general: &[u64; 16]) -> [u8; 6] {
+    if r1 != 0 {
+        target[1] |= general[(r1 & 15) as usize] as u8;
+    }
     target
 }

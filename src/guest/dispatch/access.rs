@@ -254,11 +254,7 @@ pub(super) fn uncover<H: Hardware>(
 
 /// The address of the target, if the instruction at the PSW's address is an EXECUTE.
 fn target_of(cpu: &Vcpu, bytes: &[u8; 6]) -> Option<Virtual> {
-    let target = match insn::decode(bytes) {
-        Instruction::Ex { second, .. } => second.address(&cpu.general),
-        Instruction::Exrl { ri2, .. } => cpu.psw.address.wrapping_add_signed(ri2.bytes()),
-        _ => return None,
-    };
+    let (target, _) = insn::target(&insn::decode(bytes), cpu.psw.address, &cpu.general)?;
     Some(Virtual(target & cpu.psw.address_mask()))
 }
 

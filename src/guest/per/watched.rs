@@ -7,9 +7,9 @@ use crate::guest::dat::{Access, Space};
 use crate::guest::hardware::Hardware;
 use crate::guest::storage;
 use crate::guest::vcpu::{Text, Vcpu};
+use crate::insn;
 use crate::insn::branch::{Branch, Site, Target, branch};
 use crate::insn::references::{self, Knowledge, Reference, State};
-use crate::insn::{self, Instruction};
 use crate::per::mode_identification;
 use crate::per::{Controls, Done, Identification, Range, altered, event};
 use core::cell::Cell;
@@ -129,19 +129,13 @@ fn text<H: Hardware>(
     if !matches!(text.bytes[0], 0x44 | 0xC6) {
         return Some((text, at));
     }
-    let (r1, target) = match insn::decode(&text.bytes) {
-        Instruction::Ex { r1, second } => (r1, second.address(&cpu.general)),
-        Instruction::Exrl { r1, ri2 } => (r1, at.wrapping_add_signed(ri2.bytes())),
-        _ => return Some((text, at)),
+    let Some((target, r1)) = insn::target(&insn::decode(&text.bytes), at, &cpu.general) else {
+        return Some((text, at));
     };
     let target = target & cpu.psw.address_mask();
-    let mut executed = stepped_text(cpu, configuration, hardware, target)?;
-    if r1 != 0 {
-        let modifier = cpu.general[usize::from(r1 & 15)] as u8;
-        executed.bytes = insn::modified_target(executed.bytes, modifier);
-    }
+    let executed = stepped_text(cpu, configuration, hardware, target)?;
     let text = Text {
-        bytes: executed.bytes,
+        bytes: insn::modified_target(executed.bytes, r1, &cpu.general),
         length: text.length,
         executed: true,
     };

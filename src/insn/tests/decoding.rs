@@ -135,7 +135,7 @@ fn register_0_adds_nothing_to_an_address() {
 fn execute_changes_the_second_byte_of_its_target_by_or() {
     let target = text(0x0A01);
     assert_eq!(
-        decode(&modified_target(target, 0x42)),
+        decode(&modified_target(target, 1, &[0x42; 16])),
         Instruction::Svc { i: 0x43 }
     );
 }
