@@ -1,4 +1,4 @@
-//! Every statement of SA23-2260 that applies is shown by an assertion of a guest, in this very run.
+//! Every statement of the books that applies is shown by an assertion of a guest, in this very run.
 
 use measure::{
     conformance::{self, Status},

@@ -116,9 +116,10 @@ pub enum Command {
         #[arg(long, value_enum, default_value = "6.1", requires = "linux")]
         release: Release,
     },
-    /// Run the behaviour guests and show which statements of SA23-2260 they show
+    /// Run the behaviour guests and show which statements of the books they show
     ///
-    /// Every statement of the book is listed with its place, what it says, and the guests whose
+    /// The books are SA23-2260, and the System/370 Principles of Operation where they define program-event
+    /// recording. Every statement is listed with its place, what it says, and the guests whose
     /// assertions name it and held in this run. Exit codes: 0 every applicable statement is shown, 3
     /// one is not, 2 the tool failed.
     Conformance {

@@ -108,7 +108,7 @@ mod tests {
         let mut statements = Statements::default();
         statements
             .add(
-                "[[section]]\nplace='Here'\n[section.statements]\nA-1='a'\nA-2='b'\nA-3='c'\n\
+                "book='GA1-1'\n[[section]]\nplace='Here'\n[section.statements]\nA-1='a'\nA-2='b'\nA-3='c'\n\
                  A-4='d'\n[section.not_applicable]\nA-4='never'\n",
             )
             .unwrap();

@@ -19,6 +19,7 @@ struct Object<'a> {
 #[derive(Serialize)]
 struct Row<'a> {
     id: &'a str,
+    book: &'a str,
     section: &'a str,
     text: &'a str,
     status: &'static str,
@@ -43,6 +44,7 @@ pub fn text(conformance: &Conformance) -> Result<String> {
             };
             Row {
                 id: &found.statement.id,
+                book: &found.statement.book,
                 section: &found.statement.section,
                 text: &found.statement.text,
                 status,
@@ -74,7 +76,7 @@ mod tests {
     fn the_object_has_the_documented_shape() {
         let mut statements = Statements::default();
         statements
-            .add("[[section]]\nplace='Here'\n[section.statements]\nA-1='one'\nA-2='two'\n")
+            .add("book='GA1-1'\n[[section]]\nplace='Here'\n[section.statements]\nA-1='one'\nA-2='two'\n")
             .unwrap();
         let conformance = Conformance {
             found: Evidence::heard("b_x", "shown A-1\n")
@@ -88,8 +90,8 @@ mod tests {
             serde_json::json!({
                 "shown": 1, "not_applicable": 0, "not_shown": 1,
                 "statements": [
-                    {"id": "A-1", "section": "Here", "text": "one", "status": "shown", "test": "b_x"},
-                    {"id": "A-2", "section": "Here", "text": "two", "status": "not_shown",
+                    {"id": "A-1", "book": "GA1-1", "section": "Here", "text": "one", "status": "shown", "test": "b_x"},
+                    {"id": "A-2", "book": "GA1-1", "section": "Here", "text": "two", "status": "not_shown",
                      "test": null, "reason": "no assertion names it"},
                 ],
             })

@@ -1,8 +1,9 @@
-//! Which statements of SA23-2260 the behaviour guests show.
+//! Which statements of the books the behaviour guests show: SA23-2260, and the System/370 Principles of Operation
+//! where they define program-event recording.
 //!
-//! The [`statements`] of the book are a table in the repository; nothing in it says that one holds.
+//! The [`statements`] of the books are a table in the repository; nothing in it says that one holds.
 //! That comes from the guests alone: while one runs, `shows!` prints `shown ID` or `failed ID` for each
-//! assertion that names a statement. Every behaviour guest whose clause cites the book is run, its
+//! assertion that names a statement. Every behaviour guest whose clause cites one of them is run, its
 //! console is heard ([`evidence`]), and a statement is shown when an assertion of this run held and
 //! none failed. [`text`] and [`json`] give the result a form.
 
@@ -38,9 +39,6 @@ pub mod json;
 pub mod statements;
 pub mod text;
 
-/// What a clause says that cites the book.
-const BOOK: &str = "SA23-2260";
-
 /// No guest runs longer.
 const LIMIT: Duration = Duration::from_secs(300);
 
@@ -73,7 +71,7 @@ type Heard = (Evidence, Option<String>);
 /// What came of all runs.
 #[derive(Clone, Debug, Default)]
 pub struct Conformance {
-    /// Every statement, in the order of the book.
+    /// Every statement, in the order of the books.
     pub found: Vec<Found>,
     /// Runs that did not end as their guest declares, and how they ended.
     pub ended_badly: Vec<(String, String)>,
@@ -104,8 +102,8 @@ pub fn directory() -> PathBuf {
     build::root().join("tests-qemu/conformance")
 }
 
-/// The runs of all behaviour guests that cite the book, with the end each declares.
-pub fn runs(progress: &Progress) -> Result<Vec<(ClauseRun, MeantEnd)>> {
+/// The runs of all behaviour guests that cite one of the books, with the end each declares.
+pub fn runs(statements: &Statements, progress: &Progress) -> Result<Vec<(ClauseRun, MeantEnd)>> {
     let guests = build::build_guests(progress)?;
     let mut all = Vec::new();
     for name in build::bundled_guests() {
@@ -113,7 +111,7 @@ pub fn runs(progress: &Progress) -> Result<Vec<(ClauseRun, MeantEnd)>> {
             continue;
         }
         let clause = Clause::read(&guests.join(&name))?;
-        if !clause.text.contains(BOOK) {
+        if !statements.are_cited_by(&clause.text) {
             continue;
         }
         for run in clause.runs(&name)? {
@@ -128,7 +126,7 @@ pub fn measure(qemu: Option<PathBuf>, progress: &Progress) -> Result<Conformance
     let statements = Statements::read(&directory())?;
     doctor::provide(qemu.as_deref(), progress)?;
     build::build_image(progress)?;
-    let runs = runs(progress)?;
+    let runs = runs(&statements, progress)?;
     let step = Mutex::new(progress.step(&format!("running {} behaviour guests", runs.len())));
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let heard: Mutex<Vec<(usize, Result<Heard>)>> = Mutex::new(Vec::new());

@@ -1,4 +1,4 @@
-//! The statements of the book, from `tests-qemu/conformance`.
+//! The statements of the books, from `tests-qemu/conformance`.
 
 use std::{collections::HashMap, fs, path::Path};
 
@@ -10,6 +10,8 @@ use serde::Deserialize;
 pub struct Statement {
     /// `TOPIC-n`.
     pub id: String,
+    /// The book that makes it, as clauses cite it.
+    pub book: String,
     /// Its place in the book.
     pub section: String,
     /// What it says, in one line.
@@ -18,7 +20,7 @@ pub struct Statement {
     pub not_applicable: Option<String>,
 }
 
-/// All statements, in the order of the book.
+/// All statements, in the order of the books.
 #[derive(Clone, Debug, Default)]
 pub struct Statements {
     list: Vec<Statement>,
@@ -28,6 +30,7 @@ pub struct Statements {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
+    book: String,
     section: Vec<Section>,
 }
 
@@ -80,6 +83,7 @@ impl Statements {
                     bail!("{id} is no identifier; write it as TOPIC-1");
                 }
                 let statement = Statement {
+                    book: file.book.clone(),
                     section: section.place.clone(),
                     text: line(&id, text)?,
                     not_applicable: reasons
@@ -107,6 +111,13 @@ impl Statements {
     /// All of them, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Statement> {
         self.list.iter()
+    }
+
+    /// Whether a clause cites one of the books.
+    pub fn are_cited_by(&self, clause: &str) -> bool {
+        self.list
+            .iter()
+            .any(|statement| clause.contains(&statement.book))
     }
 
     /// Whether there is a statement of this identifier.
@@ -142,6 +153,7 @@ mod tests {
     use crate::conformance::directory;
 
     const FILE: &str = "
+book = 'GA1-1'
 [[section]]
 place = 'Here'
 [section.statements]
@@ -167,6 +179,9 @@ LPP-10 = 'a reason'
         assert_eq!((&tenth.section[..], &tenth.text[..]), ("Here", "tenth"));
         assert_eq!(tenth.not_applicable.as_deref(), Some("a reason"));
         assert!(statements.contains("LPP-1") && !statements.contains("LPP-3"));
+        assert_eq!(tenth.book, "GA1-1");
+        assert!(statements.are_cited_by("GA1-1, Here; GA1-2, There"));
+        assert!(!statements.are_cited_by("GA1-2, There"));
     }
 
     #[test]
@@ -188,6 +203,7 @@ LPP-10 = 'a reason'
         assert!(refusal(&FILE.replace("'a reason'", "''")).contains("LPP-10"));
         assert!(refusal(&FILE.replace("'first'", "7")).contains("LPP-1"));
         assert!(refusal(&FILE.replace("place", "plaice")).contains("plaice"));
+        assert!(refusal(&FILE.replace("book", "boot")).contains("boot"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{Conformance, Status};
 
-/// The table: a heading for each place of the book, a line for each statement, the sums at the end.
+/// The table: a heading for each place of a book, a line for each statement, the sums at the end.
 pub fn text(conformance: &Conformance) -> String {
     let mut text = String::new();
     let width = conformance
@@ -13,13 +13,13 @@ pub fn text(conformance: &Conformance) -> String {
         .map(|found| found.statement.id.len())
         .max()
         .unwrap_or(0);
-    let mut section = "";
+    let mut place = ("", "");
     for found in &conformance.found {
         let statement = &found.statement;
         // Writing to a string does not fail.
-        if statement.section != section {
-            section = &statement.section;
-            let _ = writeln!(text, "\n{section}");
+        if (&statement.book[..], &statement.section[..]) != place {
+            place = (&statement.book, &statement.section);
+            let _ = writeln!(text, "\n{}, {}", place.0, place.1);
         }
         let (word, why) = match &found.status {
             Status::Shown(runs) => ("shown", runs.join(", ")),
@@ -54,7 +54,7 @@ mod tests {
         let mut statements = Statements::default();
         statements
             .add(
-                "[[section]]\nplace='Here'\n[section.statements]\nA-1='one'\nA-10='ten'\n\
+                "book='GA1-1'\n[[section]]\nplace='Here'\n[section.statements]\nA-1='one'\nA-10='ten'\n\
                  [[section]]\nplace='There'\n[section.statements]\nB-1='two'\n\
                  [section.not_applicable]\nB-1='never'\n",
             )
@@ -67,8 +67,8 @@ mod tests {
         };
         assert_eq!(
             text(&conformance),
-            "Here\n  A-1   shown           one  [b_x]\n  \
-             A-10  NOT SHOWN       ten  [no assertion names it]\n\nThere\n  \
+            "GA1-1, Here\n  A-1   shown           one  [b_x]\n  \
+             A-10  NOT SHOWN       ten  [no assertion names it]\n\nGA1-1, There\n  \
              B-1   not applicable  two  [never]\n\n\
              3 statements: 1 shown, 1 not applicable, 1 not shown\n\
              note: b_y did not end as it declares: it hung\n"
