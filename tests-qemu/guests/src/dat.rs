@@ -57,6 +57,18 @@ pub fn prepare() {
     control::lctlg_all(&registers);
 }
 
+/// Makes a page of the first 16 MiB invalid, or valid again, and lets the CPU forget translations.
+pub fn set_identity(address: u64, valid: bool) {
+    let (segment, page) = ((address >> 20) as usize, (address >> 12) as usize & 0xFF);
+    let real = address & !0xFFF;
+    let entry = if valid { real } else { real | INVALID };
+    // SAFETY: an entry of an identity table, which the program itself does not use while DAT is off.
+    unsafe {
+        (&raw mut PAGES[segment].0[page]).write_volatile(entry);
+        core::arch::asm!("ptlb");
+    }
+}
+
 /// The page table of the window.
 pub fn window() -> *mut PageTable {
     &raw mut WINDOW_PAGES

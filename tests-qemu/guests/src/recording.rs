@@ -4,13 +4,19 @@
 //! that is the last one. Recording begins with the first instruction, by LOAD PSW EXTENDED.
 
 use core::arch::global_asm;
-use core::fmt::{self, Write};
 
 use crate::insn::control::{lctlg_all, stctg_all};
 use crate::interruption::{self, Class, Handler, Registers, old_psw, set_old_psw};
 use crate::lowcore;
 use crate::psw::{INITIAL, Psw, bit};
-use crate::{check, println};
+
+mod event;
+mod form;
+
+pub use event::{Event, expect};
+pub use form::{Form, form};
+
+use event::{NONE, UNTOUCHED};
 
 /// The PER mask of the PSW.
 pub const PER: u64 = bit(1);
@@ -32,96 +38,6 @@ pub const BRANCH_ADDRESS: u64 = 0x0080_0000;
 
 /// The most interruptions that are kept.
 const MOST: usize = 64;
-
-/// What a program interruption stored.
-#[derive(Clone, Copy, Debug)]
-pub struct Event {
-    /// Program-interruption code.
-    pub code: u16,
-    /// Instruction length.
-    pub length: u16,
-    /// Locations 150 to 159.
-    pub stored: [u8; 10],
-    /// The old PSW.
-    pub old: Psw,
-}
-
-/// What stands in locations 150 to 159 before an interruption.
-const UNTOUCHED: [u8; 10] = [0xEE; 10];
-
-const NONE: Event = Event {
-    code: 0,
-    length: 0,
-    stored: [0; 10],
-    old: Psw::new(0, 0),
-};
-
-impl fmt::Display for Event {
-    /// Interruption code, instruction length, PER code and mode, and how far behind the beginning of the text the PER
-    /// address and the old PSW are, all in hexadecimal digits; and the condition code. Without a PER event there
-    /// is `-` for what it stores, or `stored` if anything was.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let offset = |address: u64| address.wrapping_sub(text()) as u16;
-        write!(f, "{:04x} {} ", self.code, self.length)?;
-        let [events, mode, address @ ..] = self.stored;
-        if self.code & 0x80 != 0 {
-            let address = offset(u64::from_be_bytes(address));
-            write!(f, "{events:02x}{mode:02x} {address:04x}")?;
-        } else {
-            f.write_str(if self.stored == UNTOUCHED {
-                "-"
-            } else {
-                "stored"
-            })?;
-        }
-        let condition_code = self.old.condition_code();
-        write!(f, " {:04x} cc{condition_code}", offset(self.old.address))
-    }
-}
-
-/// A line of text on the stack.
-struct Line {
-    bytes: [u8; 64],
-    length: usize,
-}
-
-impl Write for Line {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let end = self.length + text.len();
-        let into = self.bytes.get_mut(self.length..end).ok_or(fmt::Error)?;
-        into.copy_from_slice(text.as_bytes());
-        self.length = end;
-        Ok(())
-    }
-}
-
-/// Prints interruptions and compares them with what the architecture says they must be.
-pub fn expect(name: &str, got: &[Event], expected: &[&str]) {
-    println!("{name}:");
-    let mut right = got.len() == expected.len();
-    for (number, event) in got.iter().enumerate() {
-        let mut line = Line {
-            bytes: [0; 64],
-            length: 0,
-        };
-        let _ = write!(line, "{event}");
-        let wanted = expected.get(number).copied().unwrap_or("nothing");
-        if line.bytes[..line.length] == *wanted.as_bytes() {
-            println!("  {event}");
-        } else {
-            right = false;
-            println!("  {event}, expected {wanted}");
-        }
-    }
-    if !right {
-        check::fail();
-        println!(
-            "FAILED {name}: {} interruptions, expected {}",
-            got.len(),
-            expected.len()
-        );
-    }
-}
 
 /// How far behind the text the page of its operands begins.
 pub const OPERANDS: u64 = 4096;
@@ -174,6 +90,13 @@ pub fn text() -> u64 {
     (&raw const PAGES) as u64
 }
 
+/// Puts bytes into the page of the operands.
+pub fn put(offset: u64, bytes: &[u8]) {
+    let at = (text() + OPERANDS + offset) as *mut u8;
+    // SAFETY: in the page of the operands, whose length a guest does not go beyond.
+    unsafe { core::ptr::copy(bytes.as_ptr(), at, bytes.len()) };
+}
+
 /// What is recorded, and how the text is executed.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
@@ -188,8 +111,8 @@ pub struct Run {
 }
 
 impl Run {
-    /// These events wherever they are; the registers are zeros, but register 1 designates the
-    /// page of the operands.
+    /// These events wherever they are, in the addressing mode of the form; the registers are zeros, but
+    /// register 1 designates the page of the operands.
     #[must_use]
     pub fn of(events: u64) -> Self {
         let mut registers = [0; 16];
@@ -198,8 +121,15 @@ impl Run {
             events,
             range: [0, u64::MAX],
             registers,
-            mask: INITIAL,
+            mask: form().psw(),
         }
+    }
+
+    /// The same with another PSW, whose PER mask does not matter.
+    #[must_use]
+    pub fn under(mut self, mask: u64) -> Self {
+        self.mask = mask;
+        self
     }
 
     /// The same in a range that is given by its ends' distances from the beginning of the text.
@@ -284,12 +214,13 @@ extern "C" fn note(registers: &mut Registers) {
             EVENTS[COUNT] = event;
         }
         COUNT += 1;
-        if event.code & 0x80 != 0 && event.stored[0] & 1 != 0 {
-            // Otherwise the instruction would be nullified for ever.
-            set_old_psw(
-                Class::Program,
-                Psw::new(event.old.mask & !PER, event.old.address),
-            );
+        // Otherwise the instruction would be nullified for ever.
+        let Psw { mask, address } = event.old;
+        if event.is_translation() {
+            let next = address + u64::from(event.length);
+            set_old_psw(Class::Program, Psw::new(mask, next));
+        } else if event.code & 0x80 != 0 && event.stored[0] & 1 != 0 {
+            set_old_psw(Class::Program, Psw::new(mask & !PER, address));
         }
         let failed = event.code & 0x7F != 0;
         if failed && event.old.address == END + 2 || COUNT > 10 * MOST {

@@ -210,7 +210,8 @@ LPP-10 = 'a reason'
     fn the_table_of_the_repository_can_be_read_and_few_statements_do_not_apply() {
         let statements = Statements::read(&directory()).unwrap();
         let out = statements.iter().filter(|s| s.not_applicable.is_some());
-        assert!(statements.iter().count() > 250);
-        assert!(out.count() <= 6);
+        assert!(statements.iter().count() > 350);
+        // Those of the BC mode, and of exceptions that terminate, are six.
+        assert!(out.count() <= 12);
     }
 }

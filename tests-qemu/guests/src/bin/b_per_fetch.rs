@@ -2,12 +2,13 @@
 #![no_std]
 #![no_main]
 
-use guests::recording::{FETCH, NULLIFY, REGISTERS, Run, expect};
+use guests::recording::{FETCH, Form, NULLIFY, REGISTERS, Run, expect, form};
+use guests::shows_per;
 
 guests::clause!(
     "Principles of Operation, Program-Event Recording, Instruction Fetching; System/370 Principles of Operation, Program-Event Recording",
     native = false,
-    options = "--per"
+    options = "--per; --per-format s370"
 );
 guests::guest!(run);
 
@@ -16,26 +17,32 @@ const TEXT: [u8; 12] = [0xA7, 0x29, 0, 5, 0xA7, 0x2B, 0, 1, 0x12, 0x22, 0x07, 0x
 
 fn run() {
     let fetched = Run::of(FETCH).execute(&TEXT);
-    expect(
-        "an instruction is executed before its event is indicated, and the old PSW designates the next one",
-        fetched.0,
-        &[
-            "0080 4 40e0 0000 0004 cc0",
-            "0080 4 40e0 0004 0008 cc2",
-            "0080 2 40e0 0008 000a cc2",
-            "0080 2 40e0 000a 000c cc2",
-            "0081 2 40e0 000c 000e cc2",
-        ],
+    shows_per!(
+        [1, 4, 7, 18, 20, 35, 41, 43],
+        expect(
+            "an instruction is executed before its event is indicated, and the old PSW designates the next one",
+            fetched.0,
+            &[
+                "0080 4 40 0000 0004 cc0",
+                "0080 4 40 0004 0008 cc2",
+                "0080 2 40 0008 000a cc2",
+                "0080 2 40 000a 000c cc2",
+                "0081 2 40 000c 000e cc2",
+            ],
+        )
     );
     guests::check::check("the registers are as without recording", fetched.1[2], 6);
-    expect(
-        "the ends of the range are in it",
-        Run::of(FETCH).within(4, 8).execute(&TEXT).0,
-        &[
-            "0080 4 40e0 0004 0008 cc2",
-            "0080 2 40e0 0008 000a cc2",
-            "0001 2 - 000e cc2",
-        ],
+    shows_per!(
+        [2, 13, 14],
+        expect(
+            "the ends of the range are in it",
+            Run::of(FETCH).within(4, 8).execute(&TEXT).0,
+            &[
+                "0080 4 40 0004 0008 cc2",
+                "0080 2 40 0008 000a cc2",
+                "0001 2 - 000e cc2",
+            ],
+        )
     );
     expect(
         "what counts is the first byte of an instruction",
@@ -46,28 +53,36 @@ fn run() {
         "a range whose end is below its start goes over the end of storage",
         Run::of(FETCH).within(10, 3).execute(&TEXT).0,
         &[
-            "0080 4 40e0 0000 0004 cc0",
-            "0080 2 40e0 000a 000c cc2",
-            "0081 2 40e0 000c 000e cc2",
+            "0080 4 40 0000 0004 cc0",
+            "0080 2 40 000a 000c cc2",
+            "0081 2 40 000c 000e cc2",
         ],
     );
-    expect(
-        "an event that nullifies is indicated before its instruction begins",
-        Run::of(FETCH | NULLIFY).within(8, 8).execute(&TEXT).0,
-        &["0080 2 41e0 0008 0008 cc2", "0001 2 - 000e cc2"],
+    if form() == Form::Z {
+        expect(
+            "an event that nullifies is indicated before its instruction begins",
+            Run::of(FETCH | NULLIFY).within(8, 8).execute(&TEXT).0,
+            &["0080 2 41 0008 0008 cc2", "0001 2 - 000e cc2"],
+        );
+    }
+    shows_per!(
+        [6, 11, 12],
+        expect(
+            "a register that is not masked is not recorded, and one that keeps its contents is not altered",
+            Run::of(REGISTERS | 0x2000).execute(&TEXT).0,
+            &[
+                "0080 4 10 0000 0004 cc0",
+                "0080 4 10 0004 0008 cc2",
+                "0001 2 - 000e cc2",
+            ],
+        )
     );
-    expect(
-        "a register that is not masked is not recorded, and one that keeps its contents is not altered",
-        Run::of(REGISTERS | 0x2000).execute(&TEXT).0,
-        &[
-            "0080 4 10e0 0000 0004 cc0",
-            "0080 4 10e0 0004 0008 cc2",
-            "0001 2 - 000e cc2",
-        ],
-    );
-    expect(
-        "nothing is recorded without a mask",
-        Run::of(0x0000_FFFF).execute(&TEXT).0,
-        &["0001 2 - 000e cc2"],
+    shows_per!(
+        [8],
+        expect(
+            "nothing is recorded without a mask",
+            Run::of(0x0000_FFFF).execute(&TEXT).0,
+            &["0001 2 - 000e cc2"],
+        )
     );
 }

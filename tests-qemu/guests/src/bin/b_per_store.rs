@@ -3,12 +3,13 @@
 #![no_std]
 #![no_main]
 
-use guests::recording::{FETCH, Run, STORE, STORE_REAL, expect, text};
+use guests::recording::{FETCH, Form, Run, STORE, STORE_REAL, expect, form, text};
+use guests::shows_per;
 
 guests::clause!(
     "Principles of Operation, Program-Event Recording, Storage Alteration and Store Using Real Address; System/370 Principles of Operation, Program-Event Recording",
     native = false,
-    options = "--per"
+    options = "--per; --per-format s370"
 );
 guests::guest!(run);
 
@@ -20,19 +21,22 @@ fn run() {
     const BYTES: [u8; 16] = [
         0x92, 5, 0x10, 0, 0x92, 5, 0x10, 7, 0x92, 5, 0x10, 8, 0x58, 0x20, 0x10, 0,
     ];
-    expect(
-        "storage is altered where the range is, and fetching does not alter it",
-        Run::of(STORE).within(4096, 4103).execute(&BYTES).0,
-        &[
-            "0080 4 20e0 0000 0004 cc0",
-            "0080 4 20e0 0004 0008 cc0",
-            "0001 2 - 0012 cc0",
-        ],
+    shows_per!(
+        [5, 13, 14],
+        expect(
+            "storage is altered where the range is, and fetching does not alter it",
+            Run::of(STORE).within(4096, 4103).execute(&BYTES).0,
+            &[
+                "0080 4 20 0000 0004 cc0",
+                "0080 4 20 0004 0008 cc0",
+                "0001 2 - 0012 cc0",
+            ],
+        )
     );
     expect(
         "the same contents alter it, too",
         Run::of(STORE).within(4096, 4096).execute(&BYTES[..4]).0,
-        &["0080 4 20e0 0000 0004 cc0", "0001 2 - 0006 cc0"],
+        &["0080 4 20 0000 0004 cc0", "0001 2 - 0006 cc0"],
     );
     // MVC 0(8,1),16(1): bytes 4096-4103; the last one, the one behind, and the one before.
     let moved = |at: i64| {
@@ -41,7 +45,7 @@ fn run() {
             .execute(&[0xD2, 7, 0x10, 0, 0x10, 16])
             .0
     };
-    let altered = ["0080 6 20e0 0000 0006 cc0", "0001 2 - 0008 cc0"];
+    let altered = ["0080 6 20 0000 0006 cc0", "0001 2 - 0008 cc0"];
     expect("the first byte of an operand", moved(4096), &altered);
     expect("the last byte of an operand", moved(4103), &altered);
     expect("the byte behind it", moved(4104), &["0001 2 - 0008 cc0"]);
@@ -56,14 +60,17 @@ fn run() {
     executed[..6].copy_from_slice(&[0xC6, 0x40, 0, 0, 0, 5]);
     executed[6..10].copy_from_slice(&[0xA7, 0xF4, 0, 5]);
     executed[10..16].copy_from_slice(&[0xD2, 0, 0x10, 0, 0x10, 16]);
-    expect(
-        "the length that EXECUTE puts in counts",
-        Run::of(STORE)
-            .within(4103, 4103)
-            .with(4, 7)
-            .execute(&executed)
-            .0,
-        &["0080 6 20e0 0000 0006 cc0", "0001 2 - 0012 cc0"],
+    shows_per!(
+        [42, 43],
+        expect(
+            "the length that EXECUTE puts in counts",
+            Run::of(STORE)
+                .within(4103, 4103)
+                .with(4, 7)
+                .execute(&executed)
+                .0,
+            &["0080 6 20 0000 0006 cc0", "0001 2 - 0012 cc0"],
+        )
     );
     // CS 2,3,0(1) with unequal operands, and with equal ones.
     let compared = |value| {
@@ -84,14 +91,17 @@ fn run() {
     expect(
         "COMPARE AND SWAP of equal operands stores",
         compared(word.into()),
-        &["0080 4 20e0 0000 0004 cc0", "0001 2 - 0006 cc0"],
+        &["0080 4 20 0000 0004 cc0", "0001 2 - 0006 cc0"],
     );
     // STCTG 9,9,0(1); STNSM 16(1),FF; STAP 0(1): performed for the program.
     let performed = |words: &[u8]| Run::of(STORE).within(4096, 4103).execute(words).0;
-    expect(
-        "a control instruction that stores into the range",
-        performed(&[0xEB, 0x99, 0x10, 0, 0, 0x25]),
-        &["0080 6 20e0 0000 0006 cc0", "0001 2 - 0008 cc0"],
+    shows_per!(
+        [33, 34],
+        expect(
+            "a control instruction that stores into the range",
+            performed(&[0xEB, 0x99, 0x10, 0, 0, 0x25]),
+            &["0080 6 20 0000 0006 cc0", "0001 2 - 0008 cc0"],
+        )
     );
     expect(
         "a control instruction that stores elsewhere",
@@ -104,20 +114,25 @@ fn run() {
         &[NOTHING],
     );
     // STURG 2,1: by the real address of the range.
-    expect(
-        "a store that uses a real address has an event of its own, and a range is none of its business",
-        Run::of(STORE_REAL | STORE)
-            .within(0, 1)
-            .execute(&[0xB9, 0x25, 0x00, 0x21])
-            .0,
-        &["0080 4 08e0 0000 0004 cc0", "0001 2 - 0006 cc0"],
-    );
-    expect(
-        "all that an instruction does is indicated together",
-        Run::of(STORE | FETCH)
-            .within(0, 4099)
-            .execute(&[0x50, 0x20, 0x10, 0])
-            .0,
-        &["0080 4 60e0 0000 0004 cc0", "0081 2 40e0 0004 0006 cc0"],
+    if form() == Form::Z {
+        expect(
+            "a store that uses a real address has an event of its own, and a range is none of its business",
+            Run::of(STORE_REAL | STORE)
+                .within(0, 1)
+                .execute(&[0xB9, 0x25, 0x00, 0x21])
+                .0,
+            &["0080 4 08 0000 0004 cc0", "0001 2 - 0006 cc0"],
+        );
+    }
+    shows_per!(
+        [40],
+        expect(
+            "all that an instruction does is indicated together",
+            Run::of(STORE | FETCH)
+                .within(0, 4099)
+                .execute(&[0x50, 0x20, 0x10, 0])
+                .0,
+            &["0080 4 60 0000 0004 cc0", "0081 2 40 0004 0006 cc0"],
+        )
     );
 }
