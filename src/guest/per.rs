@@ -397,7 +397,10 @@ pub fn trapped<H: Hardware>(
     if class == Class::SupervisorCall {
         complete(cpu, configuration, hardware);
     } else if here != at {
+        // If the next one has met an exception, the PSW may be behind it.
+        let next = core::mem::replace(&mut cpu.psw.address, here);
         complete(cpu, configuration, hardware);
+        cpu.psw.address = next;
         if class != Class::Program {
             deliver(cpu, configuration, hardware);
         } else if code != PER_EVENT {

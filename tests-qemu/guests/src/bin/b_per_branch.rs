@@ -42,6 +42,15 @@ fn run() {
                 .0,
             &["0080 4 80 0004 000a cc0", "0001 2 - 0010 cc0"],
         );
+        // BRC 15,*+4, behind which the text ends.
+        expect(
+            "a target that meets an exception is in the range, too",
+            Run::of(BRANCH | BRANCH_ADDRESS)
+                .within(4, 4)
+                .execute(&[0xA7, 0xF4, 0, 2])
+                .0,
+            &["0080 4 80 0000 0004 cc0", "0001 2 - 0006 cc0"],
+        );
     }
     expect(
         "without it every branch counts, wherever the range is",
