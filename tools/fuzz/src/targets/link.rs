@@ -9,6 +9,7 @@ use millimeter::link::{
     loader::{BLOCK_LENGTH, LoaderBlock},
     service::{self, Said},
     state::State,
+    trace,
 };
 use zerocopy::IntoBytes;
 
@@ -108,6 +109,15 @@ fn parsed(channel: u8, payload: &[u8]) -> String {
             Ok(said) => shape(&format!("{said:?}")).chars().take(10).collect(),
             Err(error) => shape(&error.to_string()),
         },
+        Some(Channel::Trace) => {
+            let mut text = 0;
+            match trace::parse(payload, |event| {
+                text += event.text().len() + event.altered().count()
+            }) {
+                Ok(_) => format!("events {}", about(text)),
+                Err(error) => shape(&error.to_string()),
+            }
+        }
         _ => String::new(),
     }
 }
