@@ -2,6 +2,7 @@
 
 mod linux;
 mod top;
+mod trace;
 
 use std::{path::PathBuf, time::Duration};
 
@@ -24,6 +25,7 @@ use crate::{
 
 pub use linux::LinuxArguments;
 pub use top::{TopArguments, TopCommand};
+pub use trace::TraceArguments;
 
 /// Runs a program above Millimeter in QEMU and shows where its time goes.
 ///
@@ -58,6 +60,14 @@ pub enum Command {
     /// directory, and shows what the command writes. Exit codes: the command's own; 3 the guest ended
     /// before the command did, 2 the tool failed.
     Linux(Box<LinuxArguments>),
+    /// Run a guest and show its program events: branches, instructions, stores, altered registers
+    ///
+    /// Each event that is traced is a line on standard output as it comes; at the end there are the counts of all
+    /// traces. The guest sees nothing of it, keeps its own PER, and does the same as without. All of the run is some
+    /// times slower, and each instruction in the range of a trace takes some hundred of the machine's. In exact mode
+    /// nothing is lost: the guest waits for the console.
+    #[command(after_help = trace::EXAMPLES)]
+    Trace(Box<TraceArguments>),
     /// Report again from the raw files of a run
     ///
     /// With --html the report is one page that needs nothing else, no network and no other file: losses and
@@ -240,6 +250,10 @@ pub struct BelowArguments {
     /// In which form the guest has program-event recording; implies --per
     #[arg(long, value_name = "FORM", value_enum)]
     pub per_format: Option<EventForm>,
+    /// Let the operator trace program events (PER): as --per it makes all of the run some times slower. It goes without
+    /// saying if the operator does so in advance; the guest sees nothing of it
+    #[arg(long)]
+    pub trace: bool,
 }
 
 impl BelowArguments {
@@ -247,6 +261,7 @@ impl BelowArguments {
     fn events(&self) -> Events {
         Events {
             recorded: self.per || self.per_format.is_some(),
+            traced: self.trace,
             form: self.per_format.unwrap_or_default(),
         }
     }

@@ -11,10 +11,12 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
+use millimeter::command::{self, Command};
 use millimeter::link::{
     data::{parse_counters, parse_samples},
     frame::{Channel, Frame},
     state::State,
+    trace,
 };
 use thiserror::Error;
 
@@ -23,8 +25,12 @@ use crate::{
     his::{HisFiles, Taken, map::Contents},
     log::LogReader,
     profile::Names,
-    record::{End, GuestEnd, ProgressRecord, Record, StartedRecord, TotalsRecord, TrapsRecord},
+    record::{
+        End, GuestEnd, ProgressRecord, Record, StartedRecord, TotalsRecord, TracedRecord,
+        TrapsRecord,
+    },
     symbols::SymbolTable,
+    trace::{file, tally::Tally},
     whole::Whole,
 };
 
@@ -105,7 +111,11 @@ pub fn directory(chosen: Option<&Path>, guest: &str) -> Result<PathBuf> {
         let path = chosen.join(sdb_name(cpu));
         fs::remove_file(&path).with_context(|| format!("cannot replace {}", path.display()))?;
     }
-    Ok(chosen.to_owned())
+    match fs::remove_file(chosen.join(file::FILE)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error)
+            .with_context(|| format!("cannot replace {}", chosen.join(file::FILE).display())),
+        _ => Ok(chosen.to_owned()),
+    }
 }
 
 /// A file that could not be written.
@@ -155,6 +165,13 @@ pub enum Noted {
     },
     /// Every CPU waits for the host.
     Waiting,
+    /// A trace has stopped the guest.
+    Held {
+        /// Its number.
+        trace: u16,
+    },
+    /// Traced events, kept.
+    Traced(Vec<u8>),
     /// The guest has read what was typed for it.
     InputRead {
         /// So many bytes.
@@ -194,6 +211,10 @@ pub struct Collector<'t> {
     counters: Output,
     blocks: BTreeMap<u16, (Output, u32)>,
     his: HisFiles,
+    events: Option<Output>,
+    tally: Tally,
+    /// Of what the traces are, as the machine has said it.
+    traces: BTreeMap<u16, String>,
     /// When the record was written last.
     recorded: Instant,
     /// The end of the text before the link was open, for messages.
@@ -228,6 +249,9 @@ impl<'t> Collector<'t> {
             operator: open(OPERATOR)?,
             counters: open(COUNTERS)?,
             his: HisFiles::new(directory, mapped),
+            events: None,
+            tally: Tally::default(),
+            traces: BTreeMap::new(),
             directory: directory.to_owned(),
             record,
             image,
@@ -275,6 +299,11 @@ impl<'t> Collector<'t> {
         self.operator.write(format!("// {command}\n").as_bytes())
     }
 
+    /// Keeps what the operator was answered on the host.
+    pub fn answered(&mut self, answer: &str) -> Result<(), WriteError> {
+        self.operator.write(format!("{answer}\n").as_bytes())
+    }
+
     /// Keeps a frame and says what it meant.
     pub fn frame(&mut self, frame: Frame<'_>) -> Result<Noted, WriteError> {
         self.record.link.frames += 1;
@@ -290,7 +319,9 @@ impl<'t> Collector<'t> {
                 if !payload.ends_with(b"\n") {
                     self.operator.write(b"\n")?;
                 }
-                Ok(Noted::Answer(String::from_utf8_lossy(payload).into_owned()))
+                let text = String::from_utf8_lossy(payload).into_owned();
+                self.traces.extend(text.lines().filter_map(begun));
+                Ok(Noted::Answer(text))
             }
             Channel::Log => {
                 self.log_raw.write(payload)?;
@@ -319,7 +350,7 @@ impl<'t> Collector<'t> {
                 }
             }),
             Channel::Service => Ok(Noted::Service(payload.to_vec())),
-            Channel::Trace => Ok(Noted::Data),
+            Channel::Trace => self.events(payload),
             Channel::Counters => {
                 match parse_counters(payload) {
                     Ok(_) => self.counters.write(payload)?,
@@ -373,6 +404,24 @@ impl<'t> Collector<'t> {
         Ok(Noted::Data)
     }
 
+    fn events(&mut self, payload: &[u8]) -> Result<Noted, WriteError> {
+        let Ok(head) = trace::parse(payload, |_| ()) else {
+            self.record.link.bad_payloads += 1;
+            return Ok(Noted::Data);
+        };
+        self.tally.note(&head);
+        let tracing = &mut self.record.tracing;
+        tracing.streamed = self.tally.arrived();
+        tracing.lost_in_machine = self.tally.lost_in_machine();
+        tracing.lost_on_link = self.tally.lost_on_link();
+        let output = match &mut self.events {
+            Some(output) => output,
+            none => none.insert(Output::create(&self.directory, file::FILE)?),
+        };
+        output.write(&file::framed(payload))?;
+        Ok(Noted::Traced(payload.to_vec()))
+    }
+
     fn state(&mut self, payload: &[u8]) -> Noted {
         let record = &mut self.record;
         match State::parse(payload) {
@@ -419,7 +468,21 @@ impl<'t> Collector<'t> {
                 record.traps.push(TrapsRecord::from(traps));
                 Noted::Data
             }
-            Ok(State::Held(_) | State::Traced(_)) => Noted::Data,
+            Ok(State::Held(held)) => Noted::Held {
+                trace: held.trace.get(),
+            },
+            Ok(State::Traced(traced)) => {
+                let trace = traced.trace.get();
+                let traces = &mut record.tracing.traces;
+                traces.retain(|known| known.trace != trace);
+                traces.push(TracedRecord {
+                    trace,
+                    what: self.traces.get(&trace).cloned().unwrap_or_default(),
+                    events: traced.events.get(),
+                });
+                traces.sort_by_key(|traced| traced.trace);
+                Noted::Data
+            }
             Ok(State::End(end)) => {
                 record.link.frames_sent = Some(end.frames.get());
                 Noted::End
@@ -430,6 +493,16 @@ impl<'t> Collector<'t> {
             }
         }
     }
+}
+
+/// The trace that begins, if that is what the machine has answered.
+fn begun(answer: &str) -> Option<(u16, String)> {
+    let (number, what) = answer.strip_prefix("trace ")?.split_once(": ")?;
+    let is_one = matches!(
+        command::parse(&format!("PER {what}")),
+        Ok(Command::Trace(_))
+    );
+    Some((number.parse().ok()?, what.trim().to_owned())).filter(|_| is_one)
 }
 
 #[cfg(test)]

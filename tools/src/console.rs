@@ -37,6 +37,7 @@ pub fn run(options: &RunOptions, progress: &Progress) -> Result<RunOutcome> {
         progress,
         Some(Person {
             input: Some(typed()),
+            is_operator: true,
             screen: &mut stdout(),
         }),
     )

@@ -16,7 +16,7 @@ use object::{
     read::elf::{FileHeader, ProgramHeader},
 };
 
-use crate::{build, progress::Progress, symbols::SymbolTable};
+use crate::{build, progress::Progress, symbols::SymbolTable, trace::names::Names};
 
 /// The guest of a run that names none.
 pub const DEFAULT_GUEST: &str = "workload";
@@ -56,6 +56,8 @@ pub struct Guest {
     pub pieces: Vec<Piece>,
     /// Its routines.
     pub symbols: SymbolTable,
+    /// What the operator may name in it.
+    pub names: Names,
     /// Whether it is Linux, whose own programs a report tells apart.
     pub is_linux: bool,
     /// How many CPUs it says that it needs.
@@ -179,6 +181,7 @@ impl Guest {
             psw_address: entry,
             pieces,
             symbols: SymbolTable::from_elf(&elf, name),
+            names: Names::from_elf(&elf),
             is_linux: false,
             cpus: declared_cpus(&elf),
         })
@@ -214,6 +217,7 @@ impl Guest {
             psw_address: address,
             pieces: vec![piece],
             symbols: SymbolTable::default(),
+            names: Names::default(),
             is_linux: false,
             cpus: 1,
         })

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use millimeter::link::data::Level;
 use serde::Serialize;
 
-use crate::{counters::set_name, report::Report};
+use crate::{counters::set_name, record::TracingRecord, report::Report};
 
 #[derive(Serialize)]
 struct Object<'a> {
@@ -23,6 +23,9 @@ struct Object<'a> {
     /// each coprocessor group stand by themselves.
     counters: BTreeMap<String, BTreeMap<u16, u64>>,
     samples: Samples,
+    /// Traces of program events.
+    #[serde(skip_serializing_if = "TracingRecord::is_empty")]
+    tracing: &'a TracingRecord,
     hot: Vec<Hot<'a>>,
     /// Of all blocks, CPU after CPU.
     sdb_sha256: &'a str,
@@ -75,6 +78,7 @@ pub fn text(report: &Report) -> Result<String> {
             lost: report.lost(),
             blocks: report.blocks(),
         },
+        tracing: &report.record.tracing,
         hot: report
             .hot
             .iter()

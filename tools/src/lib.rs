@@ -11,6 +11,7 @@
 //! - [`report`]: from the raw files to results; [`table`], [`json`] and [`html`] give them a form.
 //! - [`profile`]: the samples of a run or of a collection as a stream, each with its name.
 //! - [`export`]: these in the forms of other people's tools.
+//! - [`trace`]: program events of the guest, as the operator has them traced.
 //! - [`diff`]: where two of them differ. [`top`]: a live view of one that is still measured.
 //! - [`mod@dump`]: what is in a file of samples, counters or monitor records.
 //! - [`linux`]: Debian's kernels as guests, and a command or a shell in them; [`terminal`]: to type in it.
@@ -63,4 +64,5 @@ pub mod table;
 pub mod terminal;
 pub mod toolchain;
 pub mod top;
+pub mod trace;
 pub mod whole;

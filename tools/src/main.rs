@@ -11,7 +11,9 @@ use std::{
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use measure::{
-    args::{Arguments, Command, LinuxArguments, RunArguments, TopArguments, TopCommand},
+    args::{
+        Arguments, Command, LinuxArguments, RunArguments, TopArguments, TopCommand, TraceArguments,
+    },
     bench, build, conformance, console, counter_table, diff, doctor, dump, export, html, image,
     interrupt, json, linux,
     options::RunOptions,
@@ -19,7 +21,7 @@ use measure::{
     record::End,
     report::Report,
     run::{self, RunOutcome},
-    table, top,
+    table, top, trace,
 };
 
 /// The exit code of a tool that failed.
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         None => measure(&arguments.run, &progress),
         Some(Command::Run(run)) => measure(&run, &progress),
         Some(Command::Console(run)) => interact(&run, &progress),
+        Some(Command::Trace(arguments)) => follow_events(&arguments, &progress),
         Some(Command::Linux(linux)) => boot(&linux, &progress),
         Some(Command::Report {
             dir,
@@ -114,8 +117,26 @@ fn boot(arguments: &LinuxArguments, progress: &Progress) -> Result<u8> {
     Ok(outcome.exit_code())
 }
 
+fn follow_events(arguments: &TraceArguments, progress: &Progress) -> Result<u8> {
+    if let Some(directory) = &arguments.of {
+        return trace::show(directory, arguments.form, &mut stdout().lock()).map(|()| 0);
+    }
+    let outcome = trace::run(&arguments.options()?, progress, &mut stdout())?;
+    let summary = table::traces::summary(&outcome.report);
+    match arguments.form {
+        // A reader who has seen enough does not make the run a failure.
+        trace::Form::Text => drop(say(&summary)),
+        trace::Form::Json => progress.note(&summary),
+    }
+    conclude(&outcome, arguments.run.json.as_deref(), progress)
+}
+
 fn finish(outcome: &RunOutcome, json: Option<&Path>, progress: &Progress) -> Result<u8> {
     say(&table::text(&outcome.report))?;
+    conclude(outcome, json, progress)
+}
+
+fn conclude(outcome: &RunOutcome, json: Option<&Path>, progress: &Progress) -> Result<u8> {
     if let Some(file) = json {
         json::write(&outcome.report, file)?;
     }

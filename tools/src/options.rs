@@ -20,6 +20,7 @@ use crate::{
     exact_caches,
     guest::{DEFAULT_GUEST, Guest},
     qemu::ExecutionLog,
+    trace::command::begins_trace,
 };
 
 /// Cycles per second that the machine counts when one instruction is one nanosecond.
@@ -261,6 +262,8 @@ pub struct RunOptions {
 pub struct Events {
     /// Whether the QEMU must be able to record them.
     pub recorded: bool,
+    /// Whether the operator may have them traced, whatever the guest has.
+    pub traced: bool,
     /// In which form the guest has them.
     pub form: EventForm,
 }
@@ -331,6 +334,16 @@ impl RunOptions {
     pub fn asks_his(&self) -> bool {
         let mut said = self.operator.iter().chain(&self.when_waiting);
         said.any(|line| millimeter::his::command::is_command(line))
+    }
+
+    /// Whether the operator may trace program events: as the run says, or because it does so in advance.
+    pub fn traces(&self) -> bool {
+        let script = self.script.iter().filter_map(|input| match input {
+            Input::Operator(line) => Some(line),
+            Input::Console(_) => None,
+        });
+        let said = self.operator.iter().chain(&self.when_waiting).chain(script);
+        self.events.traced || said.into_iter().any(|line| begins_trace(line))
     }
 
     /// Whether the options are possible, and go together.

@@ -67,6 +67,9 @@ pub struct Record {
     /// What the files of HIS's collection runs are called: their names up to the number of the set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub collections: Vec<String>,
+    /// Traces of program events.
+    #[serde(default, skip_serializing_if = "TracingRecord::is_empty")]
+    pub tracing: TracingRecord,
     /// What went over the link.
     pub link: LinkRecord,
 }
@@ -310,6 +313,37 @@ impl From<&Traps> for TrapsRecord {
     }
 }
 
+/// The operator's traces of program events.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TracingRecord {
+    /// Those that there were when the guest ended, by number.
+    pub traces: Vec<TracedRecord>,
+    /// Events that arrived.
+    pub streamed: u64,
+    /// Events that found no room in the machine.
+    pub lost_in_machine: u64,
+    /// Events that the machine sent and that did not arrive.
+    pub lost_on_link: u64,
+}
+
+impl TracingRecord {
+    /// Whether nothing was traced.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// One of the operator's traces.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TracedRecord {
+    /// Its number.
+    pub trace: u16,
+    /// Of what it is, as the machine said it; empty if it did not.
+    pub what: String,
+    /// Events on all CPUs.
+    pub events: u64,
+}
+
 /// What went over the link.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkRecord {
@@ -390,6 +424,7 @@ pub(crate) mod tests {
             totals: Vec::new(),
             traps: Vec::new(),
             collections: Vec::new(),
+            tracing: TracingRecord::default(),
             link: LinkRecord::default(),
         }
     }

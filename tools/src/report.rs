@@ -213,6 +213,12 @@ impl Report {
             "frames of the link mean nothing to this tool",
         );
         doubt(link.blocks_missing, "sample-data blocks did not arrive");
+        let tracing = &self.record.tracing;
+        doubt(
+            tracing.lost_in_machine,
+            "traced events found no room in the machine and are lost",
+        );
+        doubt(tracing.lost_on_link, "traced events were lost on the link");
         doubt(malformed, "sample-data blocks are damaged or cut off");
         doubt(invalid, "samples are marked invalid");
         if self.record.mode_found() != self.record.mode {

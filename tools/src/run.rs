@@ -5,7 +5,7 @@
 
 use std::{
     fs,
-    io::{Stdout, Write},
+    io::{self, Stdout, Write},
     path::{Path, PathBuf},
     sync::mpsc::Receiver,
     time::{Duration, Instant},
@@ -25,10 +25,11 @@ use crate::{
     profiler::{Profiler, Profilers},
     progress::Progress,
     qemu::{Heard, Qemu, Running, Setup},
-    record::{End, LinkRecord, Record},
+    record::{End, LinkRecord, Record, TracingRecord},
     report::Report,
     session::{self, Host},
     stage::{self, Staging},
+    trace::{command, names::Names},
 };
 
 /// What came of a run.
@@ -57,6 +58,16 @@ pub trait Display: Write {
     /// The guest has been loaded anew.
     fn loaded(&mut self) {}
 
+    /// The machine has answered, or says something by itself.
+    fn answer(&mut self, line: &str) -> io::Result<()> {
+        self.write_all(format!("// {line}\n").as_bytes())
+    }
+
+    /// Program events that the operator has traced, as a payload that is one.
+    fn traced(&mut self, payload: &[u8]) {
+        let _ = payload;
+    }
+
     /// Whether the guest would hear what is typed by now. Until then it is kept.
     fn is_heard(&self) -> bool {
         true
@@ -69,6 +80,8 @@ impl Display for Stdout {}
 pub struct Person<'a> {
     /// What is typed, by one who types.
     pub input: Option<Receiver<Input>>,
+    /// Whether that may be commands of the operator, too.
+    pub is_operator: bool,
     /// Where the guest's console and the machine's answers are shown.
     pub screen: &'a mut dyn Display,
 }
@@ -113,6 +126,20 @@ pub fn ready(options: &RunOptions, progress: &Progress) -> Result<Qemu> {
     Qemu::locate(options.qemu.as_deref())
 }
 
+/// The options with addresses in the place of names in what the operator says about program events.
+pub fn resolved(options: &RunOptions, names: &Names) -> Result<RunOptions> {
+    let mut options = options.clone();
+    let script = options.script.iter_mut().filter_map(|input| match input {
+        Input::Operator(line) => Some(line),
+        Input::Console(_) => None,
+    });
+    let said = options.operator.iter_mut().chain(&mut options.when_waiting);
+    for line in said.chain(script) {
+        *line = command::resolved(line, names)?.line;
+    }
+    Ok(options)
+}
+
 /// Runs a guest that has been found.
 pub fn run_guest<'a>(
     qemu: &Qemu,
@@ -122,6 +149,7 @@ pub fn run_guest<'a>(
     person: Option<Person<'a>>,
     profilers: impl IntoIterator<Item = &'a mut dyn Profiler>,
 ) -> Result<RunOutcome> {
+    let options = &resolved(options, &guest.names)?;
     let cpus = options.cpus_for(guest)?;
     let (profilers, staged) = Profilers::new(profilers)?;
     let plan = stage::plan(guest, options, &staged)?;
@@ -152,7 +180,7 @@ pub fn run_guest<'a>(
         staging: staging.arguments(),
         devices: options.devices.arguments(),
         version: qemu.version,
-        events: options.events.recorded || options.exact_caches.is_some(),
+        events: options.events.recorded || options.traces() || options.exact_caches.is_some(),
         log: options.execution_log.as_ref(),
     };
     let arguments = setup.arguments();
@@ -178,6 +206,7 @@ pub fn run_guest<'a>(
         totals: Vec::new(),
         traps: Vec::new(),
         collections: Vec::new(),
+        tracing: TracingRecord::default(),
         link: LinkRecord::default(),
     };
     let mut collector = Collector::create(
@@ -191,6 +220,7 @@ pub fn run_guest<'a>(
         Sampling::Off => format!("running {}", guest.name),
         Sampling::Every(_) => format!("measuring {}", guest.name),
     };
+    let has_operator = person.as_ref().is_some_and(|person| person.is_operator);
     let (live, echo) = match person {
         Some(person) => (person.input, Some(person.screen)),
         None => (None, None),
@@ -207,7 +237,9 @@ pub fn run_guest<'a>(
         script: options.script.iter().cloned().collect(),
         pause: options.pause,
         live,
+        has_operator,
         echo,
+        names: &guest.names,
         profilers,
         silence: options.silence,
         limit: options.limit,

@@ -26,10 +26,17 @@ use crate::{
     qemu::{self, Heard, Running},
     record::End,
     run::Display,
+    trace::{
+        command::{self, CommandError},
+        names::Names,
+    },
 };
 
 /// The operator's command that ends the guest.
 const END_COMMAND: &str = "end";
+
+/// The operator's command that lets a guest go on that a trace has stopped.
+const GO_COMMAND: &str = "go";
 
 /// How often the loop looks at what is not bytes.
 const PACE: Duration = Duration::from_millis(50);
@@ -44,15 +51,19 @@ const TYPED_AT_ONCE: usize = 512;
 const FAREWELL: Duration = Duration::from_secs(5);
 
 /// The host's side of the conversation.
-pub struct Host<'a> {
+pub struct Host<'a, 'n> {
     /// Said one at a time, each time that every CPU waits.
     pub script: VecDeque<Input>,
     /// How long the host takes for it.
     pub pause: Duration,
     /// Said as it comes: an interactive run.
     pub live: Option<Receiver<Input>>,
+    /// Whether that may be commands of the operator.
+    pub has_operator: bool,
     /// Where the guest's console and the machine's answers are shown.
     pub echo: Option<&'a mut dyn Display>,
+    /// What a person may name in a command.
+    pub names: &'n Names,
     /// The profilers on the host.
     pub profilers: Profilers<'a>,
     /// A link that says nothing for this long has failed.
@@ -62,10 +73,10 @@ pub struct Host<'a> {
 }
 
 /// A conversation in progress.
-struct Session<'a, 's, 'c> {
+struct Session<'a, 's, 'n, 'c> {
     machine: &'a mut Running,
     collector: &'a mut Collector<'c>,
-    host: Host<'s>,
+    host: Host<'s, 'n>,
     step: &'a mut Step,
     link_opened: bool,
     last_frame: Instant,
@@ -74,6 +85,10 @@ struct Session<'a, 's, 'c> {
     /// Bytes that were sent for the guest and not read by it yet.
     unread: usize,
     waiting: bool,
+    /// The trace that has stopped the guest, until it is told to go on.
+    held: Option<u16>,
+    /// Whether it was said that nobody tells it so.
+    said_go: bool,
     ending_since: Option<Instant>,
     forced: bool,
     told_to_end: bool,
@@ -87,7 +102,7 @@ struct Session<'a, 's, 'c> {
 pub fn drive(
     machine: &mut Running,
     collector: &mut Collector<'_>,
-    host: Host<'_>,
+    host: Host<'_, '_>,
     step: &mut Step,
 ) {
     let mut session = Session {
@@ -100,6 +115,8 @@ pub fn drive(
         typed: VecDeque::new(),
         unread: 0,
         waiting: false,
+        held: None,
+        said_go: false,
         ending_since: None,
         forced: false,
         told_to_end: false,
@@ -124,7 +141,7 @@ pub fn drive(
     let _ = collector.write_record();
 }
 
-impl Session<'_, '_, '_> {
+impl Session<'_, '_, '_, '_> {
     /// Gives the end of the run, or `None` if the record has it already.
     fn run(&mut self) -> Result<Option<End>, WriteError> {
         let began = Instant::now();
@@ -172,7 +189,8 @@ impl Session<'_, '_, '_> {
                 );
                 return Ok(Some(End::Tool { text }));
             }
-            let waits_for_a_person = self.waiting && self.host.live.is_some();
+            let waits_for_a_person =
+                (self.waiting || self.held.is_some()) && self.host.live.is_some();
             if !waits_for_a_person && self.last_frame.elapsed() > self.host.silence {
                 let text = self.silent(&decoder);
                 self.stop(&mut decoder)?;
@@ -220,9 +238,7 @@ impl Session<'_, '_, '_> {
                 self.send_typed();
             }
             Noted::Answer(text) => {
-                for line in text.lines() {
-                    self.show(format!("// {line}\n").as_bytes());
-                }
+                self.show_answer(&text);
             }
             Noted::Progress { instructions } => {
                 self.step.update(&format!(
@@ -233,6 +249,15 @@ impl Session<'_, '_, '_> {
             Noted::Waiting => {
                 self.waiting = true;
                 self.answer_the_wait()?;
+            }
+            Noted::Held { trace } => {
+                self.held = Some(trace);
+                self.answer_the_hold()?;
+            }
+            Noted::Traced(payload) => {
+                if let Some(echo) = &mut self.host.echo {
+                    self.step.aside(|| echo.traced(&payload));
+                }
             }
             Noted::Loaded => {
                 self.step.say("the guest has been loaded anew");
@@ -245,6 +270,7 @@ impl Session<'_, '_, '_> {
                 self.send_typed();
             }
             Noted::GuestEnded => {
+                self.held = None;
                 self.ended.get_or_insert_with(Instant::now);
                 self.ending_since = None;
             }
@@ -290,20 +316,58 @@ impl Session<'_, '_, '_> {
         Ok(())
     }
 
+    /// A trace has stopped the guest: the next word of the script, a person's turn, or the host lets it go on.
+    fn answer_the_hold(&mut self) -> Result<(), WriteError> {
+        let Some(trace) = self.held else {
+            return Ok(());
+        };
+        if let Some(input) = self.host.script.pop_front() {
+            return self.say(&input);
+        }
+        if self.host.live.is_some() && self.host.has_operator {
+            return Ok(());
+        }
+        if !self.said_go {
+            self.said_go = true;
+            self.step.say(&format!(
+                "the guest is stopped by trace {trace}, and nobody is there to say GO: it goes on, now and later"
+            ));
+        }
+        self.say(&Input::Operator(GO_COMMAND.to_owned()))
+    }
+
     fn say_what_was_typed(&mut self) -> Result<(), WriteError> {
         while let Some(live) = &self.host.live {
             match live.try_recv() {
-                Ok(input) => self.say(&input)?,
+                Ok(input) => self.say_typed(input)?,
                 Err(TryRecvError::Empty) => break,
                 Err(TryRecvError::Disconnected) => {
                     self.host.live = None;
                     if self.waiting {
                         self.answer_the_wait()?;
                     }
+                    self.answer_the_hold()?;
                 }
             }
         }
         Ok(())
+    }
+
+    /// Says what a person typed. A name that the guest does not have is answered here.
+    fn say_typed(&mut self, input: Input) -> Result<(), WriteError> {
+        let Input::Operator(line) = &input else {
+            return self.say(&input);
+        };
+        match command::resolved(line, self.host.names) {
+            Ok(resolved) => self.say(&Input::Operator(resolved.line)),
+            Err(CommandError::Misunderstood { .. }) => self.say(&input),
+            Err(error) => {
+                self.collector.said(line)?;
+                self.collector.answered(&error.to_string())?;
+                self.show_answer(&error.to_string());
+                Ok(())
+            }
+        }
     }
 
     fn say(&mut self, input: &Input) -> Result<(), WriteError> {
@@ -314,6 +378,9 @@ impl Session<'_, '_, '_> {
             Input::Operator(command) => {
                 self.collector.said(command)?;
                 self.told_to_end |= command.trim().eq_ignore_ascii_case(END_COMMAND);
+                if command.trim().eq_ignore_ascii_case(GO_COMMAND) {
+                    self.held = None;
+                }
                 self.send(Channel::Operator, command.as_bytes());
             }
             // Nothing is a frame too, or a machine that waits to hear something would wait for ever.
@@ -363,6 +430,18 @@ impl Session<'_, '_, '_> {
             self.machine.send(&out[..length]);
         }
         self.last_frame = Instant::now();
+    }
+
+    fn show_answer(&mut self, text: &str) {
+        if let Some(echo) = &mut self.host.echo {
+            self.step.aside(|| {
+                drop(
+                    text.lines()
+                        .try_for_each(|line| echo.answer(line))
+                        .and_then(|()| echo.flush()),
+                )
+            });
+        }
     }
 
     fn show(&mut self, bytes: &[u8]) {

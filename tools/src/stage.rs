@@ -216,6 +216,7 @@ mod tests {
         guest::Piece,
         options::{Sampling, Storage},
         symbols::SymbolTable,
+        trace::names::Names,
     };
     use millimeter::cache::Geometry;
 
@@ -227,6 +228,7 @@ mod tests {
             psw_address: 0x20_0000,
             pieces,
             symbols: SymbolTable::default(),
+            names: Names::default(),
             is_linux: false,
             cpus: 1,
         }

@@ -1,6 +1,7 @@
 //! The report as text for a person.
 
 mod counters;
+pub mod traces;
 
 use std::fmt::Write as _;
 
@@ -12,6 +13,7 @@ use crate::{
     options::Storage,
     record::End,
     report::{Hot, Report},
+    trace,
 };
 
 /// Lines of the table of the hottest routines.
@@ -38,6 +40,9 @@ pub fn text(report: &Report) -> String {
         let _ = writeln!(text, "\n{}", hottest(report, "program", &programs));
     }
     let _ = writeln!(text, "\nsamples: {}", samples(report));
+    if let Some(traces) = traces::text(report) {
+        let _ = writeln!(text, "\n{traces}");
+    }
     for (level, title) in [
         (Level::Machine, "counters"),
         (Level::Guest, "the guest's own counters"),
@@ -226,6 +231,10 @@ fn files(report: &Report) -> String {
         (CONSOLE, "what the guest wrote on its console"),
         (LOG, "the machine's log"),
         (OPERATOR, "the operator and the machine"),
+        (
+            trace::file::FILE,
+            "traced events; measure trace --of DIR shows them",
+        ),
         (crate::record::FILE, "how the run was and how it ended"),
     ];
     let others = others

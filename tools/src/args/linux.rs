@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use anyhow::{Result, bail};
 use clap::Args;
-use millimeter::link::state::Mode;
+use millimeter::{link::state::Mode, per::trace::MOST_TRACES};
 
 use crate::{
     args::{BelowArguments, ParameterFile, definitions, frequency, his_command, parameter_file},
@@ -12,6 +12,7 @@ use crate::{
     devices::{Devices, Disk},
     linux::{LinuxOptions, Release},
     options::{RunOptions, Sampling, Storage},
+    trace::command::event,
 };
 
 /// How often a sample is taken from below if nothing is said.
@@ -70,6 +71,13 @@ pub struct LinuxArguments {
     /// the kernel has in it]
     #[arg(long, value_name = "FILE")]
     pub symbols: Option<PathBuf>,
+    /// Trace program events from the start on, as 'FETCH RANGE vfs_read' (see trace --help): the kernel is then where
+    /// it is linked (nokaslr), so that its symbols may be named. `measure trace --of DIR` shows the events; up to 8
+    #[arg(short, long, value_name = "EVENT", value_parser = event)]
+    pub event: Vec<String>,
+    /// What the operator says when a trace has stopped the guest, or every CPU waits: the next of these each time
+    #[arg(long, value_name = "COMMAND")]
+    pub when_waiting: Vec<String>,
     /// What is below the machine.
     #[command(flatten)]
     pub below: BelowArguments,
@@ -123,6 +131,12 @@ impl LinuxArguments {
         if sampling == Sampling::Off && (self.profile || self.symbols.is_some()) {
             bail!("nothing is profiled: leave --interval off and --symbols out, or give --profile");
         }
+        if self.event.len() > MOST_TRACES {
+            bail!(
+                "{} traces are too many; there can be {MOST_TRACES} at once",
+                self.event.len()
+            );
+        }
         Ok(LinuxOptions {
             release: self.release,
             kernel: self.kernel.clone(),
@@ -144,7 +158,8 @@ impl LinuxArguments {
                 out: self.out.clone(),
                 cryptography: self.below.cryptography,
                 events: self.below.events(),
-                operator: [definitions(&self.dd), self.his.clone()].concat(),
+                operator: [definitions(&self.dd), self.his.clone(), self.event.clone()].concat(),
+                when_waiting: self.when_waiting.clone(),
                 devices,
                 silence: Duration::from_secs(self.silence),
                 limit: self.limit.map(Duration::from_secs),
@@ -251,6 +266,29 @@ mod tests {
         ] {
             assert!(sampling(line).unwrap_err().contains("nothing is profiled"));
         }
+    }
+
+    #[test]
+    fn events_of_linux_are_said_by_the_operator_before_it_starts() {
+        let options = linux(&[
+            "-e",
+            "FETCH RANGE vfs_read",
+            "--when-waiting",
+            "GO",
+            "--",
+            "ls",
+        ]);
+        let run = options.unwrap().run;
+        assert_eq!(run.operator, ["PER FETCH RANGE vfs_read"]);
+        assert_eq!(run.when_waiting, ["GO"]);
+        assert!(run.traces());
+        assert!(!linux(&["--", "ls"]).unwrap().run.traces());
+        assert!(linux(&["--trace", "--", "ls"]).unwrap().run.traces());
+        assert!(
+            linux(&["-e", "FROB", "--", "ls"])
+                .unwrap_err()
+                .contains("BRANCH, FETCH")
+        );
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Which file gets what, and what happens when it cannot be written.
 
 use super::*;
-use crate::record::tests::record;
+use crate::{record::tests::record, trace::tests::payload};
 use millimeter::link::{
     data::SampleHead,
     files::{FileHead, Kind},
-    state::{End as EndState, GuestEnded, Payload, Progress, Started, Totals},
+    state::{End as EndState, GuestEnded, Held, Payload, Progress, Started, Totals, Traced},
 };
 use zerocopy::IntoBytes;
 
@@ -102,6 +102,85 @@ fn states_become_the_record() {
             record.link.bad_payloads
         ),
         (7, Some(9), 1)
+    );
+}
+
+#[test]
+fn traced_events_are_kept_and_counted_and_what_is_none_is_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut collector = collector(directory.path()).unwrap();
+    let path = directory.path().join(file::FILE);
+    assert!(!path.exists(), "nothing was traced yet");
+    // Events 3 to 6 did not arrive.
+    let payloads = [(0, 3), (7, 2), (9, 0)].map(|(first, count)| payload(0, first, count));
+    for payload in &payloads {
+        let noted = collector.frame(frame(Channel::Trace, payload)).unwrap();
+        assert_eq!(noted, Noted::Traced(payload.clone()));
+    }
+    for bad in [&payloads[0][..20], b""] {
+        assert_eq!(
+            collector.frame(frame(Channel::Trace, bad)).unwrap(),
+            Noted::Data
+        );
+    }
+    let mut read = Vec::new();
+    file::read(directory.path(), |payload| {
+        read.push(payload.to_vec());
+        Ok(true)
+    })
+    .unwrap();
+    assert_eq!(read, payloads);
+    let tracing = &collector.record.tracing;
+    assert_eq!(
+        (
+            tracing.streamed,
+            tracing.lost_in_machine,
+            tracing.lost_on_link
+        ),
+        (5, 0, 4)
+    );
+    assert_eq!(collector.record.link.bad_payloads, 2);
+    // A directory that is used again has nothing of it.
+    collector.write_record().unwrap();
+    super::directory(Some(directory.path()), "g").unwrap();
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_trace_has_its_count_and_what_the_machine_said_that_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut collector = collector(directory.path()).unwrap();
+    for said in [
+        "trace 1: FETCH RANGE 1000-1FFF TRACE\n",
+        "trace 1: STORE COUNT\ntrace 1: 77 events\n",
+        "trace x: FETCH",
+    ] {
+        collector
+            .frame(frame(Channel::Operator, said.as_bytes()))
+            .unwrap();
+    }
+    let mut note = |payload: Vec<u8>| collector.frame(frame(Channel::RunState, &payload)).unwrap();
+    for (trace, events) in [(2_u16, 9_u64), (1, 77)] {
+        let traced = Traced {
+            trace: trace.into(),
+            events: events.into(),
+            ..Traced::default()
+        };
+        assert_eq!(note(traced.pieces().concat()), Noted::Data);
+    }
+    let held = Held {
+        trace: 5.into(),
+        ..Held::default()
+    };
+    assert_eq!(note(held.pieces().concat()), Noted::Held { trace: 5 });
+    let traced = |trace, what: &str, events| TracedRecord {
+        trace,
+        what: what.to_owned(),
+        events,
+    };
+    assert_eq!(
+        collector.record.tracing.traces,
+        [traced(1, "STORE COUNT", 77), traced(2, "", 9)]
     );
 }
 

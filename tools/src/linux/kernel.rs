@@ -11,6 +11,7 @@ use crate::{
     guest::{ELF_PSW_MASK, Guest, Piece},
     options::{GUEST_STORAGE_LIMIT, Storage},
     symbols::SymbolTable,
+    trace::names::Names,
 };
 
 /// Where Linux starts.
@@ -81,6 +82,7 @@ impl Boot<'_> {
             psw_address: ENTRY,
             pieces: vec![piece(0, image), piece(INITRD_AT, self.initrd.to_vec())],
             symbols: SymbolTable::default(),
+            names: Names::default(),
             is_linux: true,
             cpus: 1,
         })

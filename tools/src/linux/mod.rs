@@ -214,6 +214,9 @@ pub fn prepare(options: &LinuxOptions, progress: &Progress) -> Result<Prepared> 
         initrd = initramfs::with_work(initrd, &work)?;
         command_line.push_str(&format!(" rdinit={}", initramfs::INIT));
     }
+    if options.run.traces() {
+        command_line.push_str(&format!(" {}", names::NO_KASLR));
+    }
     if let Some(more) = &options.append {
         command_line.push_str(&format!(" {more}"));
     }
@@ -246,8 +249,12 @@ pub fn run(
         storage: options.run.storage,
     };
     let mut guest = boot.guest()?;
-    if options.run.takes_samples() {
-        guest.symbols = kernel_names(&kernel, options.symbols.as_deref(), progress)?;
+    if options.run.takes_samples() || options.run.traces() {
+        let file = options.symbols.as_deref();
+        guest.symbols = kernel_names(&kernel, file, progress)?;
+        if options.run.traces() {
+            (guest.symbols, guest.names) = names::traced(&kernel, file, guest.symbols);
+        }
     }
     let wants_shell = options.wants_shell();
     // An initrd's own first process says nothing to the host, and who waits for a shell sees the kernel begin.
@@ -273,6 +280,7 @@ pub fn run(
     }
     let person = Person {
         input,
+        is_operator: false,
         screen: &mut screen,
     };
     let run = run::run_guest(&qemu, &guest, &run_options, progress, Some(person), []);

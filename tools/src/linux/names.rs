@@ -14,6 +14,7 @@ use crate::{
         unpack,
     },
     symbols::{Symbol, SymbolTable},
+    trace::names::Names,
 };
 
 /// What the routines of the kernel are part of.
@@ -27,6 +28,15 @@ const BOOT_FIRST: &[u8] = b"\x0010000 ";
 
 /// Where a kernel stands that knows nothing of its own address.
 const KERNEL_AT: u64 = 0x10_0000;
+
+/// What tells a kernel to run where it is linked.
+pub const NO_KASLR: &str = "nokaslr";
+
+/// Where a kernel runs that was told so, if storage and its own addresses are different things to it.
+const IMAGE_BASE: u64 = 0x3FF_E000_0000 + KERNEL_AT;
+
+/// The symbol by which such a kernel is known: that of Linux 6.10 and later.
+const LAYOUT: &str = "vm_layout";
 
 /// Where the kernel's text begins and ends, and that which is needed at its start only.
 const TEXTS: [(&str, &str); 2] = [("_stext", "_etext"), ("_sinittext", "_einittext")];
@@ -71,6 +81,44 @@ pub fn of_image(image: &[u8], file: Option<&Path>) -> Result<SymbolTable> {
         ..symbol
     }));
     Ok(SymbolTable::of(all))
+}
+
+/// The routines and all names of a kernel where they are if it is told [`NO_KASLR`]. `symbols` are its routines as
+/// [`of_image`] gives them; a kernel without names has none here either.
+pub fn traced(kernel: &Path, file: Option<&Path>, symbols: SymbolTable) -> (SymbolTable, Names) {
+    let names = match file {
+        Some(file) => fs::read(file)
+            .ok()
+            .and_then(|bytes| kallsyms::from_text(&String::from_utf8_lossy(&bytes))),
+        None => fs::read(kernel).ok().and_then(|image| {
+            unpack::candidates(&image).find_map(|kernel| kallsyms::read(&kernel))
+        }),
+    };
+    let mut names = names.unwrap_or_default();
+    let first = names
+        .iter()
+        .find(|name| name.name == TEXTS[0].0)
+        .map_or(0, |name| name.address);
+    let is_apart = names.iter().any(|name| name.name == LAYOUT);
+    let start = if is_apart { IMAGE_BASE } else { KERNEL_AT };
+    for name in &mut names {
+        name.address = name.address.wrapping_sub(first).wrapping_add(start);
+    }
+    names.sort_by_key(|name| name.address);
+    let of_kernel = |symbol: &&Symbol| symbol.module == KERNEL;
+    let table = symbols.symbols();
+    let was_at = table
+        .iter()
+        .find(of_kernel)
+        .map_or(0, |symbol| symbol.start);
+    let moved = table.iter().cloned().map(|mut symbol| {
+        if symbol.module == KERNEL {
+            symbol.start = symbol.start.wrapping_sub(was_at).wrapping_add(start);
+            symbol.end = symbol.end.wrapping_sub(was_at).wrapping_add(start);
+        }
+        symbol
+    });
+    (SymbolTable::of(moved.collect()), Names::of_kernel(&names))
 }
 
 /// What decides between names of one address: a routine's is better than that of a place between routines, a
@@ -159,6 +207,7 @@ fn boot_routines(image: &[u8]) -> Vec<Symbol> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::names::{Meant, Wanted};
 
     fn name(address: u64, kind: u8, name: &str) -> Name {
         Name {
@@ -203,6 +252,33 @@ mod tests {
         assert!(error.contains("_stext and _etext"), "{error}");
         let hidden: Vec<Name> = kernel().iter().map(|n| name(0, n.kind, &n.name)).collect();
         assert!(routines(&hidden).is_err());
+    }
+
+    #[test]
+    fn names_are_where_a_kernel_is_that_was_not_moved_at_random() {
+        for (more, start) in [(None, KERNEL_AT), (Some(LAYOUT), IMAGE_BASE)] {
+            let mut names = kernel();
+            names.extend(more.map(|more| name(0x90, b'D', more)));
+            let text: String = names
+                .iter()
+                .map(|name| {
+                    let address = 0x7_0000_0000 + name.address;
+                    format!("{address:016x} {} {}\n", name.kind as char, name.name)
+                })
+                .collect();
+            let file = tempfile::NamedTempFile::new().unwrap();
+            fs::write(file.path(), text).unwrap();
+            let table = of_image(b"\x0010000 14 startup\0", Some(file.path())).unwrap();
+            let (table, names) = traced(Path::new("/no/such/kernel"), Some(file.path()), table);
+            let meant = names.meant("__do_it", Wanted::Routine);
+            assert_eq!(meant, Ok(Meant::Named(start + 0x40, start + 0x7F)));
+            let routine = table.find(start + 0x40).map(|symbol| &symbol.name[..]);
+            assert_eq!(routine, Some("do_it"));
+            assert_eq!(
+                table.find(0x1_0004).map(|symbol| &symbol.name[..]),
+                Some("startup")
+            );
+        }
     }
 
     #[test]

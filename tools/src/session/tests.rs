@@ -1,7 +1,6 @@
 //! A run against a machine that a shell script plays: it sends prepared bytes and ends, or does not.
 
 use super::*;
-use crate::profiler::Profilers;
 use crate::{
     collect::{CONSOLE, OPERATOR},
     failure::ImageSymbols,
@@ -9,16 +8,20 @@ use crate::{
     progress::Progress,
     record::{Record, tests::record},
 };
+use crate::{linux::kallsyms::Name, profiler::Profilers};
 use millimeter::link::{
     data::SampleHead,
     frame::Frame,
     state::{
-        End as EndState, FailureHead, GuestEnded, Payload, Progress as ProgressState, Waiting,
+        End as EndState, FailureHead, GuestEnded, Held, Payload, Progress as ProgressState, Waiting,
     },
 };
 use std::{fs, path::Path};
 use tempfile::TempDir;
 use zerocopy::IntoBytes;
+
+/// A guest without names.
+static NO_NAMES: Names = Names::NONE;
 
 /// What a machine sends.
 #[derive(Default)]
@@ -62,7 +65,7 @@ impl Script {
 }
 
 /// Plays a machine that sends this, waits until `then` is done, and gives what was recorded.
-fn play(script: &Script, then: &str, change: impl FnOnce(&mut Host<'_>)) -> (Record, TempDir) {
+fn play(script: &Script, then: &str, change: impl FnOnce(&mut Host<'_, '_>)) -> (Record, TempDir) {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("machine");
     fs::write(&file, &script.0).unwrap();
@@ -81,7 +84,9 @@ fn play(script: &Script, then: &str, change: impl FnOnce(&mut Host<'_>)) -> (Rec
         script: VecDeque::new(),
         pause: Duration::ZERO,
         live: None,
+        has_operator: true,
         echo: None,
+        names: &NO_NAMES,
         profilers: Profilers::default(),
         silence: Duration::from_secs(30),
         limit: Some(Duration::from_secs(60)),
@@ -231,6 +236,115 @@ fn each_wait_takes_the_next_word_of_the_script() {
     );
 }
 
+fn held(trace: u16) -> Held {
+    Held {
+        trace: trace.into(),
+        ..Held::default()
+    }
+}
+
+fn operator(directory: &TempDir) -> String {
+    fs::read_to_string(directory.path().join(OPERATOR)).unwrap()
+}
+
+#[test]
+fn a_guest_that_a_trace_has_stopped_takes_the_script_and_then_goes_on() {
+    let script = Script::open()
+        .state(&held(3))
+        .state(&held(3))
+        .state(&held(3))
+        .whole_run();
+    let (record, directory) = play(&script, "true", |host| {
+        host.script = [Input::Operator("SHOW PSW".to_owned())].into();
+    });
+    assert_eq!(record.end.exit_code(), 0);
+    assert_eq!(operator(&directory), "// SHOW PSW\n// go\n// go\n");
+}
+
+#[test]
+fn a_guest_that_waits_for_a_person_to_say_go_is_not_silent() {
+    // The machine says nothing until it has heard something, for longer than a link may be silent.
+    let script = Script::open().state(&held(0));
+    let rest = Script::default().whole_run();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), &rest.0).unwrap();
+    let shell = format!("head -c 1 >/dev/null; cat '{}'", file.path().display());
+    let (sender, typed) = std::sync::mpsc::sync_channel(1);
+    let person = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_secs(3));
+        sender.send(Input::Operator("GO".to_owned())).unwrap();
+        sender
+    });
+    let (record, directory) = play(&script, &shell, |host| {
+        host.silence = Duration::from_secs(1);
+        host.live = Some(typed);
+    });
+    person.join().unwrap();
+    assert_eq!(record.end.exit_code(), 0, "{:?}", record.end);
+    assert_eq!(operator(&directory), "// GO\n");
+}
+
+#[test]
+fn a_person_who_types_for_the_guest_only_cannot_let_it_go_on_and_the_host_does() {
+    let script = Script::open().state(&held(0)).whole_run();
+    let (_sender, typed) = std::sync::mpsc::sync_channel(1);
+    let (record, directory) = play(&script, "true", |host| {
+        host.has_operator = false;
+        host.live = Some(typed);
+    });
+    assert_eq!(record.end.exit_code(), 0);
+    assert_eq!(operator(&directory), "// go\n");
+}
+
+#[test]
+fn a_person_who_leaves_a_stopped_guest_lets_it_go_on() {
+    let script = Script::open().state(&held(0)).whole_run();
+    let (record, directory) = play(&script, "true", |host| {
+        let (sender, typed) = std::sync::mpsc::sync_channel(1);
+        sender.send(Input::Operator("SHOW PSW".to_owned())).unwrap();
+        host.live = Some(typed);
+    });
+    assert_eq!(record.end.exit_code(), 0);
+    assert_eq!(operator(&directory), "// SHOW PSW\n// go\n");
+}
+
+#[test]
+fn a_name_that_is_typed_becomes_addresses_and_one_that_is_none_is_answered() {
+    let names =
+        Names::of_kernel(
+            &[(0x1000, "main"), (0x1100, "end")].map(|(address, name)| Name {
+                address,
+                kind: b'T',
+                name: name.to_owned(),
+            }),
+        );
+    // Until it has heard a command, it keeps the run from ending.
+    let script = Script::open().state(&Waiting::default());
+    let rest = Script::default().whole_run();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), &rest.0).unwrap();
+    let shell = format!("head -c 1 >/dev/null; cat '{}'", file.path().display());
+    let (sender, typed) = std::sync::mpsc::sync_channel(4);
+    let (record, directory) = play(&script, &shell, |host| {
+        for line in ["PER FETCH RANGE mian", "PER FETCH RANGE main", "PER FROB"] {
+            sender.send(Input::Operator(line.to_owned())).unwrap();
+        }
+        host.names = Box::leak(Box::new(names));
+        host.live = Some(typed);
+    });
+    drop(sender);
+    assert_eq!(record.end.exit_code(), 0);
+    let said = operator(&directory);
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines[0], "// PER FETCH RANGE mian");
+    assert!(
+        lines[1].contains("mian is neither") && lines[1].contains("main"),
+        "{said}"
+    );
+    // What the machine does not understand it says itself.
+    assert_eq!(lines[2..4], ["// PER FETCH RANGE 1000-10FF", "// PER FROB"]);
+}
+
 #[test]
 fn what_the_host_says_is_framed_and_opens_the_link() {
     // An empty line is a frame as well.
@@ -311,7 +425,9 @@ fn a_full_disk_ends_the_run_with_the_files_name() {
         script: VecDeque::new(),
         pause: Duration::ZERO,
         live: None,
+        has_operator: true,
         echo: None,
+        names: &NO_NAMES,
         profilers: Profilers::default(),
         silence: Duration::from_secs(30),
         limit: None,

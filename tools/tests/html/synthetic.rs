@@ -7,7 +7,7 @@ use std::{
 };
 
 use measure::{
-    record::{End, GuestEnd, LinkRecord, Record, StartedRecord, TotalsRecord},
+    record::{End, GuestEnd, LinkRecord, Record, StartedRecord, TotalsRecord, TracingRecord},
     symbols::{Symbol, SymbolTable},
 };
 use millimeter::cpumf::sampling::block::{BASIC_FORMAT, ENTRIES, SampleDataBlock};
@@ -130,6 +130,7 @@ impl Folder {
             totals: totals.collect(),
             traps: Vec::new(),
             collections: Vec::new(),
+            tracing: TracingRecord::default(),
             link: LinkRecord::default(),
         };
         record.write(directory).unwrap();
