@@ -1,0 +1,245 @@
+//! The operator traces program events of a guest that sees nothing of it.
+
+use std::{fs, io::Read};
+
+use measure::{
+    collect,
+    options::RunOptions,
+    progress::Progress,
+    run::RunOutcome,
+    trace::{self, Form, TraceOptions},
+};
+use tempfile::TempDir;
+use tests_qemu::{command, ipl};
+
+/// The guest of these tests: it is small, and writes on its console.
+const GUEST: &str = "b_stfl";
+
+/// A routine of it.
+const ROUTINE: &str = "guests::console::print";
+
+/// What came of a traced run.
+struct Traced {
+    outcome: RunOutcome,
+    /// What was shown.
+    lines: Vec<String>,
+    /// Its folder.
+    _directory: TempDir,
+}
+
+impl Traced {
+    /// The lines of events.
+    fn events(&self) -> Vec<&str> {
+        let lines = self.lines.iter().map(String::as_str);
+        lines.filter(|line| line.starts_with("CPU ")).collect()
+    }
+
+    fn counts(&self) -> Vec<u64> {
+        let traces = self.outcome.report.record.tracing.traces.iter();
+        traces.map(|traced| traced.events).collect()
+    }
+}
+
+/// Runs the guest with these traces; with `is_exact` what is shown is the instructions.
+fn traced(events: &[&str], when_waiting: &[&str], is_exact: bool) -> Traced {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("instructions");
+    let said = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
+    let options = TraceOptions {
+        run: RunOptions {
+            operator: said(events),
+            when_waiting: said(when_waiting),
+            out: Some(directory.path().join("run")),
+            ..ipl::options(GUEST)
+        },
+        exact: is_exact.then(|| file.clone()),
+        form: Form::Text,
+    };
+    let mut out = Vec::new();
+    let outcome = trace::run(&options, &Progress::Silent, &mut out).unwrap();
+    assert_eq!(outcome.end.exit_code(), 0, "{}", ipl::story(&outcome));
+    let tracing = &outcome.report.record.tracing;
+    assert_eq!((tracing.lost_in_machine, tracing.lost_on_link), (0, 0));
+    let text = match is_exact {
+        true => {
+            assert!(out.is_empty(), "the instructions are in the file only");
+            fs::read_to_string(file).unwrap()
+        }
+        false => String::from_utf8(out).unwrap(),
+    };
+    Traced {
+        outcome,
+        lines: text.lines().map(str::to_owned).collect(),
+        _directory: directory,
+    }
+}
+
+fn instructions(outcome: &RunOutcome) -> u64 {
+    outcome.report.record.totals[0].guest_instructions
+}
+
+#[test]
+fn the_instructions_of_a_routine_are_those_that_the_whole_guest_has_there() {
+    let whole = traced(&["PER FETCH TRACE"], &[], true);
+    let routine = traced(&[&format!("PER FETCH RANGE {ROUTINE}")], &[], true);
+    let inside: Vec<&str> = whole
+        .events()
+        .into_iter()
+        .filter(|line| line.contains(&format!("  {ROUTINE}+")))
+        .collect();
+    assert!(inside.len() > 100, "{}", inside.len());
+    assert!(inside.len() < whole.lines.len() / 2);
+    assert_eq!(routine.events(), inside);
+    // Every instruction is there, and what most of them altered.
+    assert_eq!(whole.counts(), [whole.lines.len() as u64]);
+    let altered = whole.lines.iter().filter(|line| line.contains("  R"));
+    assert!(altered.count() > whole.lines.len() / 3);
+}
+
+#[test]
+fn two_traces_have_their_own_ranges_and_counts_and_the_guest_does_what_it_does_without_them() {
+    let plain = ipl::above_with_success(&ipl::options(GUEST)).unwrap();
+    let one = traced(&[&format!("PER FETCH RANGE {ROUTINE} COUNT")], &[], false);
+    assert!(one.events().is_empty(), "what is counted is not shown");
+    let both = traced(
+        &[
+            &format!("PER FETCH RANGE {ROUTINE} COUNT"),
+            "PER BRANCH RANGE guest_main",
+            "PER STORE RANGE 0xC8.4",
+        ],
+        &[],
+        false,
+    );
+    let events = both.events();
+    let of = |trace: &str| {
+        let is_of = |line: &&&str| line.split("  ").any(|column| column == trace);
+        events.iter().filter(is_of).count() as u64
+    };
+    assert_eq!(both.counts(), [one.counts()[0], of("1"), of("2")]);
+    assert!(both.counts().iter().all(|count| *count > 0), "{events:#?}");
+    assert_eq!(
+        of("1") + of("2"),
+        both.outcome.report.record.tracing.streamed
+    );
+    for line in &events {
+        let is_branch = line.contains("BRANCH  1  guest_main+") && line.contains("  to=");
+        let is_store = line.contains("  STORE   2  ") && line.contains("  stored=");
+        assert!(is_branch || is_store, "{line}");
+    }
+    // It begins with zeros at location 200 (decimal).
+    assert!(
+        events
+            .iter()
+            .any(|line| line.contains("stored=00000000000000C8.8")),
+        "{events:#?}"
+    );
+    for run in [&one, &both] {
+        assert_eq!(run.outcome.console, plain.console);
+        assert_eq!(instructions(&run.outcome), instructions(&plain));
+    }
+}
+
+#[test]
+fn a_guest_that_a_trace_stops_is_shown_and_goes_on() {
+    let stopped = traced(
+        &["PER FETCH RANGE guests::end::end_success STOP"],
+        &["SHOW STORAGE C8-CF", "PER OFF ALL", "GO"],
+        false,
+    );
+    let place = |text: &str| {
+        let found = stopped.lines.iter().position(|line| line.contains(text));
+        found.unwrap_or_else(|| panic!("{text} in {:#?}", stopped.lines))
+    };
+    let event = place("  guests::end::end_success+0");
+    let said = place("// CPU 0 is stopped by trace 0");
+    assert!(event < said && said < place("// PSW "));
+    assert!(place("// R12 ") < place("// 00000000000000C8 "));
+    assert_eq!(
+        stopped.events().len(),
+        1,
+        "the trace has ended with the first event"
+    );
+}
+
+#[test]
+fn a_guest_that_nobody_lets_go_on_is_let_go_by_the_host() {
+    let stopped = traced(&["PER STORE RANGE C8.4 STOP"], &[], false);
+    let times = stopped.events().len();
+    assert!(times > 0);
+    let operator = &stopped.outcome.operator;
+    assert_eq!(
+        operator.lines().filter(|line| *line == "// go").count(),
+        times
+    );
+    let plain = ipl::above_with_success(&ipl::options(GUEST)).unwrap();
+    assert_eq!(stopped.outcome.console, plain.console);
+    assert_eq!(instructions(&stopped.outcome), instructions(&plain));
+}
+
+#[test]
+fn a_symbol_that_the_guest_does_not_have_is_refused_with_the_nearest_before_anything_runs() {
+    let directory = TempDir::new().unwrap();
+    for (arguments, words) in [
+        (
+            &["trace", GUEST, "-e", "FETCH RANGE console::prnit"][..],
+            &["console::prnit is neither", "guests::console::print"][..],
+        ),
+        (
+            &["run", GUEST, "--operator", "PER FETCH RANGE frob"],
+            &["frob is neither a hexadecimal number nor a symbol"],
+        ),
+        (
+            &["trace", GUEST, "-e", "FETCH RANGE check::FAILURES"],
+            &["check::FAILURES is data", "STORE"],
+        ),
+        (
+            &["trace", GUEST, "-e", "FETCH RANGE pad", "-e", "EXECUTE"],
+            &[
+                "EXECUTE is not understood here",
+                "BRANCH, FETCH, STORE, REG",
+            ],
+        ),
+    ] {
+        let mut command = command::measure(arguments).unwrap();
+        command.current_dir(directory.path());
+        command::said(command).unwrap().complains(2, words);
+    }
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn events_are_shown_as_they_come_and_again_from_the_folder() {
+    let directory = TempDir::new().unwrap();
+    let folder = directory.path().join("run").to_string_lossy().into_owned();
+    let event = format!("BRANCH RANGE {ROUTINE}");
+    let arguments = ["trace", GUEST, "-e", &event, "--out", &folder];
+    let shown = command::said(command::measure(&arguments).unwrap()).unwrap();
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    let events = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter(|line| line.starts_with("CPU "));
+        lines.map(str::to_owned).collect()
+    };
+    let live = events(&shown.output);
+    assert!(!live.is_empty());
+    for words in [
+        "// trace 0: BRANCH RANGE ",
+        "The guest ended with success",
+        "traces of program events",
+    ] {
+        assert!(shown.output.contains(words), "{}", shown.output);
+    }
+    let again = command::said(command::measure(&["trace", "--of", &folder]).unwrap()).unwrap();
+    assert_eq!((again.code, events(&again.output)), (Some(0), live));
+    // A reader who has seen enough does not end the run.
+    let mut child = command::measure(&arguments).unwrap().spawn().unwrap();
+    let mut first = [0];
+    let mut output = child.stdout.take().unwrap();
+    output.read_exact(&mut first).unwrap();
+    drop(output);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(
+        fs::read_to_string(directory.path().join("run").join(collect::CONSOLE))
+            .unwrap()
+            .contains("b_stfl")
+    );
+}
