@@ -6,8 +6,9 @@
 //! what was before it and what is after it, events that no machine below has included, and the guest's own
 //! controls never reach the hardware.
 //!
-//! As long as only the fetch of instructions in a range is an event, the guest runs freely until one of them would
-//! begin. All this is done while the guest's PER mask is one and its masks ask for something; before and after that
+//! As long as no branch and no register is an event, the guest runs freely until an instruction in the range would
+//! begin, or store into one of the pages that are protected for it ([`protected`]), or is performed by
+//! millicode. All this is done while the guest's PER mask is one and its masks ask for something; before and after that
 //! it costs nothing ([`Due::PER`]).
 //!
 //! A *watched* instruction is one that has been let begin, or that trapped. It ends in one of three ways: it is
@@ -36,9 +37,11 @@ use crate::per::trace::Traces;
 use crate::per::{Controls, Format, Identification, Range, event};
 use core::cell::Cell;
 
+mod protected;
 pub mod traced;
 mod watched;
 
+use protected::Protected;
 use watched::{Noted, Watched, begin, branches, go_through_caches, identify};
 
 /// The event masks of the real control register 9: instruction fetching, which nullifies.
@@ -69,7 +72,7 @@ enum Phase {
     /// Nothing is recorded.
     #[default]
     Off,
-    /// Freely, up to the first instruction in the range.
+    /// Freely, up to the first instruction in the range or with a store into a protected page.
     Range,
     /// One instruction at a time.
     Step,
@@ -81,6 +84,10 @@ pub struct Recording {
     /// What the guest asks for at present.
     controls: Controls,
     phase: Phase,
+    /// Whether each instruction is executed on its own, wherever it is.
+    everything: bool,
+    /// The pages that are protected because stores into them are events.
+    protected: Protected,
     /// Whether [`Self::watched`] is.
     watching: bool,
     watched: Watched,
@@ -111,6 +118,8 @@ impl Default for Recording {
         Self {
             controls: Controls::NONE,
             phase: Phase::Off,
+            everything: false,
+            protected: Protected::NOTHING,
             watching: false,
             watched: Watched::NONE,
             pending: None,
@@ -141,10 +150,16 @@ impl Recording {
         self.phase == Phase::Step
     }
 
+    /// Whether the instruction at an address is being watched.
+    fn is_watching(&self, at: u64) -> bool {
+        self.watching && self.watched.at == at
+    }
+
     /// A reset: what an instruction did is forgotten.
     pub const fn reset(&mut self) {
         self.watching = false;
         self.pending = None;
+        self.protected.forget();
     }
 
     /// Millicode refers to an operand of the watched instruction, in the space of the PSW or in another one.
@@ -196,9 +211,15 @@ fn change<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
         }
         controls = Controls::NONE;
     }
-    cpu.per.controls = controls;
+    if cpu.per.controls != controls {
+        cpu.per.controls = controls;
+        cpu.per.protected.forget();
+    }
     cpu.per.below = cpu.caches.is_some() || !cpu.per.traces.is_empty();
     if controls.events != 0 || cpu.per.below {
+        cpu.per.everything = cpu.caches.is_some()
+            || controls.ask_for(event::BRANCH | event::REGISTERS)
+            || !protected::suffices(cpu);
         if !cpu.per.is_on() {
             cpu.forget_translations();
             cpu.per.phase = Phase::Range;
@@ -217,6 +238,7 @@ fn change<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
 /// Lets the CPU run as if there were no such facility.
 fn end<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H) {
     enter_phase(cpu, Phase::Off);
+    cpu.per.protected.forget();
     cpu.per.watching = false;
     cpu.due.clear(Due::PER);
     cpu.real_space &= !psw::PER;
@@ -252,27 +274,35 @@ pub fn rest(cpu: &mut Vcpu) -> bool {
     stepping
 }
 
+/// Where stores are events.
+fn stores(cpu: &Vcpu) -> impl Iterator<Item = Range> + use<> {
+    let guest = cpu.per.controls.stores().into_iter();
+    guest.chain(cpu.per.traces.stores())
+}
+
 /// Whether the instruction at an address is executed on its own.
 fn steps(cpu: &Vcpu, at: u64) -> bool {
-    let controls = &cpu.per.controls;
-    controls.everywhere()
-        || cpu.per.below && concerns(cpu, at)
-        || controls.ask_for(event::FETCH) && controls.range.contains(at)
+    let fetches = || cpu.per.controls.fetches();
+    cpu.per.everything
+        || fetches().is_some_and(|range| range.contains(at))
+        || cpu.per.below && cpu.per.traces.concern(at)
+        || cpu.per.protected.is_stored_into() && cpu.per.is_watching(at)
 }
 
-/// Whether the machine itself wants to know of the instruction at an address.
-#[cold]
-#[inline(never)]
-fn concerns(cpu: &Vcpu, at: u64) -> bool {
-    cpu.caches.is_some() || cpu.per.traces.concern(at)
+/// Whether the instruction at an address is watched if it traps: as [`steps`], and all that millicode
+/// performs while it may alter what is asked for.
+fn is_watched(cpu: &Vcpu, at: u64) -> bool {
+    cpu.per.controls.ask_for(event::STORE | event::STORE_REAL)
+        || cpu.per.below && cpu.per.traces.stores().next().is_some()
+        || steps(cpu, at)
 }
 
-/// Last but the clock on the way out: lets the hardware execute one instruction, or run up to the first one in
-/// the range. True if something was delivered instead.
+/// Last but the clock on the way out: lets the hardware execute one instruction, or run up to the next one that
+/// is executed on its own. True if something was delivered instead.
 #[inline(never)]
 pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> bool {
     let at = cpu.psw.address;
-    let controls = cpu.per.controls;
+    protected::note(cpu);
     let range = if steps(cpu, at) {
         let before = cpu.per.phase;
         enter_phase(cpu, Phase::Step);
@@ -283,15 +313,15 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
         if take_io(cpu, configuration, hardware) {
             return true;
         }
-        if !(cpu.per.watching && cpu.per.watched.at == at) {
+        if !cpu.per.is_watching(at) {
             begin(cpu, configuration, hardware, at);
-            if controls.nullify(at) && cpu.per.watched.text.length != 0 {
+            if cpu.per.controls.nullify(at) && cpu.per.watched.text.length != 0 {
                 cpu.per.watching = false;
                 nullify(cpu, configuration, hardware);
                 return true;
             }
         }
-        if cpu.per.watched.to_itself {
+        Some(if cpu.per.watched.to_itself {
             Range::ALL
         } else {
             // An instruction that begins in the middle of this one is another one.
@@ -299,7 +329,7 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
                 start: at.wrapping_add(2),
                 end: at.wrapping_sub(1),
             }
-        }
+        })
     } else {
         let before = cpu.per.phase;
         enter_phase(cpu, Phase::Range);
@@ -307,14 +337,20 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
             return true;
         }
         cpu.per.watching = false;
+        protected::protect(cpu, configuration, hardware);
         if cpu.per.below {
             around(cpu, at)
         } else {
-            controls.range
+            cpu.per.controls.fetches()
         }
     };
-    load(cpu, hardware, [NULLIFY, range.start, range.end]);
-    cpu.real_space |= psw::PER;
+    if let Some(Range { start, end }) = range {
+        load(cpu, hardware, [NULLIFY, start, end]);
+        cpu.real_space |= psw::PER;
+    } else {
+        load(cpu, hardware, [0; 3]);
+        cpu.real_space &= !psw::PER;
+    }
     if cpu.sampling.armed_at == 0 {
         // So that the next trap comes to [`trapped`].
         cpu.sampling.armed_at = hardware.clock();
@@ -322,15 +358,13 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
     false
 }
 
-/// Everything but the gap around an address in which neither the guest nor the operator has anything recorded.
+/// Everything but the gap around an address in which neither the guest nor the operator has instructions recorded by
+/// where they are; `None` if there are no such.
 #[cold]
 #[inline(never)]
-fn around(cpu: &Vcpu, at: u64) -> Range {
-    let controls = &cpu.per.controls;
-    let guest = controls.ask_for(event::FETCH).then_some(controls.range);
-    let traces = cpu.per.traces.all().map(|(_, trace)| trace.range);
-    // There is one: nothing is recorded everywhere.
-    Range::around(at, guest.into_iter().chain(traces)).unwrap_or(Range::ALL)
+fn around(cpu: &Vcpu, at: u64) -> Option<Range> {
+    let guest = cpu.per.controls.fetches();
+    Range::around(at, guest.into_iter().chain(cpu.per.traces.places()))
 }
 
 /// From time to time, while the real CPU is disabled for them: takes a pending I/O interruption for which the
@@ -371,13 +405,15 @@ pub fn trapped<H: Hardware>(
     class: Class,
 ) {
     if class == Class::Program {
-        if cpu.interruption.code() == PER_EVENT {
+        let code = cpu.interruption.code();
+        if code == PER_EVENT {
             // As nearly always: it was executed, and the next one was not.
             if cpu.per.watching && cpu.psw.address & cpu.psw.address_mask() != cpu.per.watched.at {
                 return complete(cpu, configuration, hardware);
             }
         } else {
             cpu.interruption.cause &= !u32::from(PER_EVENT);
+            cpu.per.protected.trapped(code & !PER_EVENT);
         }
     }
     let code = cpu.interruption.code();
@@ -388,7 +424,7 @@ pub fn trapped<H: Hardware>(
     };
     if !cpu.per.watching {
         // One that the hardware refuses, it need not have looked for in the range.
-        if class == Class::Program && code != PER_EVENT && steps(cpu, here) {
+        if class == Class::Program && code != PER_EVENT && is_watched(cpu, here) {
             begin(cpu, configuration, hardware, here);
         }
         return;
@@ -502,13 +538,15 @@ pub fn concurrent<H: Hardware>(
     if !core::mem::replace(&mut cpu.per.watching, false) || cpu.per.watched.text.length == 0 {
         return None;
     }
+    // What it did while the guest ran freely, it did not do to a protected page.
+    let stepped = cpu.per.is_stepping();
     // Compare and trap completes.
     let trapped = code == ProgramInterruption::Data.code() && cpu.interruption.parameter == 0xFF;
     let completed = trapped || ending(code) == Ending::CompletionOrTermination;
     if cpu.per.below {
         traced::report(cpu, configuration, hardware, code);
     }
-    identify(cpu, completed)
+    identify(cpu, completed && stepped)
 }
 
 /// The interruption of an instruction-fetching event that nullifies.

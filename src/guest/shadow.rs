@@ -60,6 +60,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 mod identity;
 mod pool;
+mod protection;
 mod renewal;
 mod requests;
 mod spaces;
@@ -71,6 +72,9 @@ use requests::Requests;
 use spaces::{Spaces, catch_up, space, whole};
 
 pub use identity::{build_identity, page_changed};
+#[cfg(test)]
+pub use protection::is_protected;
+pub use protection::protect;
 pub use renewal::renew;
 pub use requests::Request;
 pub use spaces::{empty, fill};

@@ -99,6 +99,28 @@ impl Controls {
         self.events & events != 0
     }
 
+    /// Where the fetch of an instruction is an event.
+    #[must_use]
+    #[inline]
+    pub const fn fetches(&self) -> Option<Range> {
+        if self.ask_for(event::FETCH) {
+            Some(self.range)
+        } else {
+            None
+        }
+    }
+
+    /// Where a store is an event.
+    #[must_use]
+    #[inline]
+    pub const fn stores(&self) -> Option<Range> {
+        if self.ask_for(event::STORE) {
+            Some(self.range)
+        } else {
+            None
+        }
+    }
+
     /// Whether the instruction at an address is to be nullified.
     #[must_use]
     #[inline]
@@ -190,6 +212,19 @@ mod tests {
         let controls = Controls::of(Format::S370, [0xFF80_0001, 0xFF00_1000, 0xAB00_1FFF]);
         assert_eq!((controls.events, controls.branch_address), (0xF0, false));
         assert_eq!(controls.range, RANGE);
+    }
+
+    #[test]
+    fn the_range_is_that_of_what_is_asked_for() {
+        let ranges = |events| {
+            let controls = Controls { events, ..all() };
+            (controls.fetches(), controls.stores())
+        };
+        assert_eq!(ranges(event::FETCH | event::BRANCH), (Some(RANGE), None));
+        assert_eq!(
+            ranges(event::STORE | event::STORE_REAL),
+            (None, Some(RANGE))
+        );
     }
 
     #[test]

@@ -32,6 +32,27 @@ impl Range {
         length != 0 && (self.contains(at) || self.start.wrapping_sub(at) < length)
     }
 
+    /// The smallest range with every address of both that goes over the end of the address space only if
+    /// one of them does.
+    #[must_use]
+    pub const fn hull(self, other: Self) -> Self {
+        if self.start > self.end || other.start > other.end {
+            return Self::ALL;
+        }
+        Self {
+            start: if self.start < other.start {
+                self.start
+            } else {
+                other.start
+            },
+            end: if self.end > other.end {
+                self.end
+            } else {
+                other.end
+            },
+        }
+    }
+
     /// Every address but those of the gap around `at` in which none of these ranges has one; `None` if there are no
     /// ranges. None of them has `at` itself.
     #[must_use]
@@ -80,6 +101,15 @@ mod tests {
             let crosses = at < 0x80 && at.checked_add(length).is_none_or(|end| end > 0x80);
             if !crosses {
                 prop_assert_eq!(range.meets(spread(at), length.into()), touched);
+            }
+        }
+
+        #[test]
+        fn a_hull_has_all_that_its_two_ranges_have(a: u64, b: u64, c: u64, d: u64, at: u64) {
+            let (one, other) = (Range { start: a, end: b }, Range { start: c, end: d });
+            let hull = one.hull(other);
+            for at in [at, a, b, c, d] {
+                prop_assert!(!one.contains(at) && !other.contains(at) || hull.contains(at));
             }
         }
 

@@ -91,9 +91,9 @@ impl Trace {
         }
     }
 
-    /// Whether an instruction anywhere may have its event.
+    /// Whether it is of stores: its range is what is stored into, and not where the instruction is.
     #[must_use]
-    pub const fn everywhere(&self) -> bool {
+    pub const fn is_of_stores(&self) -> bool {
         matches!(self.what, What::Store(_))
     }
 
@@ -195,11 +195,22 @@ impl Traces {
         places.filter_map(|(number, trace)| Some((number, trace.as_ref()?)))
     }
 
-    /// Whether an instruction at an address may have an event.
+    /// Where instructions have events because they are there.
+    pub fn places(&self) -> impl Iterator<Item = Range> {
+        let of_places = self.all().filter(|(_, trace)| !trace.is_of_stores());
+        of_places.map(|(_, trace)| trace.range)
+    }
+
+    /// Where stores are events.
+    pub fn stores(&self) -> impl Iterator<Item = Range> + use<> {
+        let stores = self.0.into_iter().flatten().filter(Trace::is_of_stores);
+        stores.map(|trace| trace.range)
+    }
+
+    /// Whether an instruction has events because of where it is.
     #[must_use]
     pub fn concern(&self, at: u64) -> bool {
-        self.all()
-            .any(|(_, trace)| trace.everywhere() || trace.range.contains(at))
+        self.places().any(|range| range.contains(at))
     }
 }
 
@@ -257,12 +268,14 @@ mod tests {
     }
 
     #[test]
-    fn traces_concern_the_instructions_in_their_ranges_and_stores_those_everywhere() {
+    fn traces_concern_the_instructions_in_their_ranges_but_those_of_stores_what_is_stored_into() {
         let mut traces = Traces::NONE;
+        traces.add(trace(What::Store(None))).unwrap();
+        assert!(!traces.concern(0x1000));
+        assert_eq!(traces.stores().collect::<Vec<_>>(), [RANGE]);
         traces.add(trace(What::Fetch)).unwrap();
         assert!(traces.concern(0x1000) && !traces.concern(0x2000));
-        traces.add(trace(What::Store(None))).unwrap();
-        assert!(traces.concern(0x2000));
+        assert_eq!(traces.places().collect::<Vec<_>>(), [RANGE]);
     }
 
     #[test]

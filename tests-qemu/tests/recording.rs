@@ -5,17 +5,18 @@ use std::{
     time::Duration,
 };
 
-use measure::{json, progress::Progress, run::RunOutcome};
+use measure::{json, options::Sampling, progress::Progress, run::RunOutcome};
 use millimeter::cache::Geometry;
 use tests_qemu::ipl;
 
 /// The longest run: it has only to end.
 const LIMIT: Duration = Duration::from_secs(1800);
 
-/// Above the machine with program events recorded.
+/// Above the machine with program events recorded, and nothing else that traps.
 fn recorded(guest: &str) -> RunOutcome {
     let mut options = ipl::options(guest);
     options.events.recorded = true;
+    options.sampling = Sampling::Off;
     options.limit = Some(LIMIT);
     ipl::above_with_success(&options).unwrap()
 }
@@ -146,6 +147,11 @@ fn events_that_bare_qemu_records_correctly_are_identified_as_on_bare_qemu() {
 #[test]
 fn a_step_takes_at_most_600_instructions_of_the_machine() {
     println!("{}", recorded("stepping").console);
+}
+
+#[test]
+fn outside_of_a_range_the_machine_executes_nothing_for_it() {
+    println!("{}", recorded("tracing").console);
 }
 
 #[test]

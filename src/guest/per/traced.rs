@@ -63,6 +63,7 @@ struct Stored {
 /// The CPU traces from now on what the operator wants.
 pub fn take_over<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     cpu.per.traces = *configuration.tracing.traces.lock();
+    cpu.per.protected.forget();
     super::change(cpu, configuration, hardware);
 }
 

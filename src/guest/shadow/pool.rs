@@ -14,7 +14,7 @@
 //! pool, that of a table its block; neither is ever zero, as the pool begins with the frames.
 
 use crate::arch::address::{Absolute, PAGE, Real, Virtual};
-use crate::arch::table::PTE_INVALID;
+use crate::arch::table::{PTE_INVALID, PTE_PROTECTION};
 use crate::guest::hardware::Hardware;
 
 /// Blocks of a unit.
@@ -272,10 +272,24 @@ impl Pool {
 
     /// Makes a valid entry invalid, in the TLB, too.
     pub(super) fn invalidate<H: Hardware>(self, hardware: &mut H, entry: Real) {
+        self.purge(hardware, entry);
+        List::Entries.remove(self, hardware, self.reference(entry));
+    }
+
+    /// Forbids stores by an entry, if it is valid and permits them.
+    pub(super) fn protect<H: Hardware>(self, hardware: &mut H, entry: Real) {
+        let value = hardware.hsa_load(entry);
+        if value & (PTE_INVALID | PTE_PROTECTION) == 0 {
+            self.purge(hardware, entry);
+            hardware.hsa_store(entry, value | PTE_PROTECTION);
+        }
+    }
+
+    /// Makes a valid entry invalid, in the TLB, too; it stays in its list.
+    fn purge<H: Hardware>(self, hardware: &mut H, entry: Real) {
         let address = hardware.hsa_load(self.header(self.block(entry)).offset(header::ADDRESS));
         let index = entry.byte_index() / 8;
         hardware.invalidate_page(entry.page(), Virtual(address + index * PAGE));
-        List::Entries.remove(self, hardware, self.reference(entry));
     }
 
     /// Makes every entry that maps a frame of the guest's invalid.

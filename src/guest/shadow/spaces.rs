@@ -151,6 +151,17 @@ fn root<H: Hardware>(
     Some(root)
 }
 
+/// The shadow's address-space-control element for a side of the guest's, if there is one.
+pub(super) fn find(cpu: &Vcpu, guest: u64, side: Side) -> Option<u64> {
+    let ways = ways(guest);
+    let spaces = &cpu.shadow.spaces.spaces[ways..ways + WAYS];
+    let space = spaces
+        .iter()
+        .find(|space| space.is_there && space.guest == guest)?;
+    let found = space.shadow[side as usize];
+    (found != 0).then_some(found)
+}
+
 /// The shadow's address-space-control element for a side of the guest's. `None`: there is no room left.
 pub(super) fn space<H: Hardware>(
     cpu: &mut Vcpu,

@@ -36,6 +36,7 @@ pub mod sccb;
 pub mod shows;
 pub mod smp;
 pub mod spin;
+pub mod stores;
 
 #[cfg(feature = "guest")]
 pub mod streams;

@@ -146,6 +146,13 @@ impl Run {
         self
     }
 
+    /// The same with bits of the PSW.
+    #[must_use]
+    pub fn in_mode(mut self, bits: u64) -> Self {
+        self.mask |= bits;
+        self
+    }
+
     /// Executes a text; its interruptions, and the registers after it.
     #[must_use]
     pub fn execute(&self, words: &[u8]) -> (&'static [Event], Registers) {
