@@ -425,7 +425,11 @@ pub fn trapped<H: Hardware>(
     if !cpu.per.watching {
         // One that the hardware refuses, it need not have looked for in the range.
         if class == Class::Program && code != PER_EVENT && is_watched(cpu, here) {
-            begin(cpu, configuration, hardware, here);
+            if cpu.per.controls.nullify(here) {
+                meet_again(cpu, configuration, here);
+            } else {
+                begin(cpu, configuration, hardware, here);
+            }
         }
         return;
     }
@@ -465,7 +469,12 @@ fn next_failed<H: Hardware>(
         begin(cpu, configuration, hardware, here);
         return;
     }
-    // The interruption of the watched one comes first. What the next one met, it will meet again.
+    // The interruption of the watched one comes first.
+    meet_again(cpu, configuration, here);
+}
+
+/// What the instruction at `here` has met, it will meet again: something else comes first.
+fn meet_again(cpu: &mut Vcpu, configuration: &Configuration, here: u64) {
     let problem = cpu.psw.problem_state();
     let charged = configuration.charges.of(cpu.interruption.code());
     cpu.account.correct(0, charged, problem);

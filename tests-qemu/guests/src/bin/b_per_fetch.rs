@@ -64,6 +64,19 @@ fn run() {
             Run::of(FETCH | NULLIFY).within(8, 8).execute(&TEXT).0,
             &["0080 2 41 0008 0008 cc2", "0001 2 - 000e cc2"],
         );
+        // LGHI 2,5; an operation that is not assigned.
+        expect(
+            "also before an instruction that would be refused",
+            Run::of(FETCH | NULLIFY)
+                .within(4, 4)
+                .execute(&[0xA7, 0x29, 0, 5, 0xB2, 0xFF, 0, 0])
+                .0,
+            &[
+                "0080 4 41 0004 0004 cc0",
+                "0001 4 - 0008 cc0",
+                "0001 2 - 000a cc0",
+            ],
+        );
     }
     shows_per!(
         [6, 11, 12],
