@@ -1,72 +1,102 @@
-//! The kernel has the machine record what a process does for the process that traces it, and perf samples both.
+//! The kernel has the machine record what a process does for the process that traces it, while perf samples it and
+//! the operator traces a routine of the kernel: everyone sees what is theirs.
 
-use measure::linux::Release;
+use std::collections::BTreeMap;
+
+use measure::{linux::Release, trace::file};
+use millimeter::link::trace;
 
 use crate::{
-    guest::{Guest, initrd},
+    guest::{Answers, Guest, initrd},
     record::percentages,
-    stat,
 };
 
-/// Every CPU is sampled, not only the processes: a sampling interval of theirs would begin anew with each stop.
 const QUESTIONS: &str = "
-echo @count; perf stat -x, -e cycles,cycles:u traced 2>&1
-echo @record; perf record -q -a -F 4000 -e cycles -o data traced 2>&1
-echo @report; perf report --stdio -n -i data --comms traced --percentage relative --sort sym 2>&1
+echo @record; perf record -q -F 4000 -e cycles -o data traced 2>&1
+echo @report; perf report --stdio -n -i data --sort sym 2>&1
 ";
+
+/// The routine of the kernel that the operator traces: it is called each time that a process is to go on for one
+/// instruction.
+const ROUTINE: &str = "FETCH RANGE user_enable_single_step";
 
 /// Cycles between two samples.
 const INTERVAL: u64 = 250_000;
 
-/// Instructions of the process that it performs in one go.
+/// Instructions of the process that it performs in one go. A sampling interval of the process begins anew with each stop, so no
+/// other part of it is sampled.
 const FREE: u64 = 50_000_000;
 
-/// What the program says. A turn comes to 12 places, to 5 of them by a branch, and there are 100 turns.
+/// What the program says. A turn comes to 12 places, to 5 of them by a branch, and there are 40 turns.
 const SAID: [&str; 6] = [
     "At first: Stopped(19)",
-    "Step: 1200 stops, 0 astray, then Stopped(19)",
-    "Block: 500 stops, 0 astray, then Stopped(19)",
+    "Step: 480 stops, 0 astray, then Stopped(19)",
+    "Block: 200 stops, 0 astray, then Stopped(19)",
     "Freely: Stopped(19)",
     "Store: Stopped(5), behind it: true",
     "At last: Ended(7), stored here: 0",
 ];
 
+/// What it says before the number of times that it had the process go on for one instruction.
+const STEPS: &str = "Resumed by Step: ";
+
 fn traces(release: Release) {
     let guest = Guest { release, cpus: 1 };
-    let answers = guest.answers_with(QUESTIONS, &initrd(), &["--per"]);
-    for section in ["count", "record"] {
-        let said: Vec<&str> = answers.of(section).lines().take(SAID.len()).collect();
-        assert_eq!(said, SAID, "{section}: {answers:?}");
-    }
+    let answers = guest.answers_with(QUESTIONS, &initrd(), &["--per", "-e", ROUTINE]);
+    let said = || answers.of("record").lines();
+    let of_process: Vec<&str> = said()
+        .filter(|line| !line.starts_with("Resumed"))
+        .take(SAID.len())
+        .collect();
+    assert_eq!(of_process, SAID, "{answers:?}");
 
     let report = answers.of("report");
     assert!(report.contains("# Total Lost Samples: 0\n"), "{report}");
-    let samples = |is_of: &dyn Fn(&[&str]) -> bool| -> u64 {
-        percentages(report)
-            .iter()
-            .filter(|(_, words)| is_of(words))
-            .map(|(_, words)| words[0].parse::<u64>().unwrap())
-            .sum()
-    };
-    // A sample for each interval, wherever the first one began.
-    let free = samples(&|words| words[1..] == ["[.]", "free"]);
-    assert!(free.abs_diff(FREE / INTERVAL) <= 1, "{free}: {report}");
-    // Stopping and going on is the kernel's work. Three standard deviations of what was counted.
-    let [all, user] = ["cycles", "cycles:u"].map(|event| stat::counted(answers.of("count"), event));
-    let expected = (all - user) as f64 / INTERVAL as f64;
-    let kernel = samples(&|words| words[1] == "[k]") as f64;
+    let samples: u64 = percentages(report)
+        .iter()
+        .filter(|(_, words)| words[1..] == ["[.]", "free"])
+        .map(|(_, words)| words[0].parse::<u64>().unwrap())
+        .sum();
+    // One for each interval, wherever the first one began.
+    let expected = FREE / INTERVAL;
+    assert!(samples.abs_diff(expected) <= 1, "{samples}: {report}");
+
+    let steps = said().find_map(|line| line.strip_prefix(STEPS)).unwrap();
+    check_trace(&answers, steps.parse().unwrap());
+}
+
+/// The operator has seen the routine as often as it was called, from its first instruction on.
+fn check_trace(answers: &Answers, calls: u64) {
+    let mut executed = BTreeMap::<u64, u64>::new();
+    let mut events = 0;
+    let mut problem_state = 0;
+    file::read(&answers.file(""), |payload| {
+        let head = trace::parse(payload, |event| {
+            *executed.entry(event.head.at.get()).or_default() += 1;
+            problem_state += event.head.mask.get() >> 48 & 1;
+        })?;
+        assert_eq!(head.lost.get(), 0);
+        assert_eq!(head.first.get(), events);
+        events += u64::from(head.count.get());
+        Ok(true)
+    })
+    .unwrap();
+    let (first, times) = executed.first_key_value().unwrap();
+    assert_eq!(*times, calls, "at {first:x}");
     assert!(
-        (kernel - expected).abs() < 3.0 * expected.sqrt(),
-        "{kernel} samples of the kernel, not {expected}: {report}"
+        executed.values().all(|&times| times <= calls),
+        "{executed:x?}"
     );
+    assert_eq!(executed.values().sum::<u64>(), events);
+    assert_eq!(problem_state, 0, "it is a routine of the kernel");
 }
 
 #[test]
-fn linux_6_1_traces_a_process_while_perf_samples_it() {
+fn linux_6_1_traces_a_process_while_perf_samples_it_and_the_operator_traces_the_kernel() {
     traces(Release::V6_1);
 }
 
 #[test]
-fn linux_6_12_traces_a_process_while_perf_samples_it() {
+fn linux_6_12_traces_a_process_while_perf_samples_it_and_the_operator_traces_the_kernel() {
     traces(Release::V6_12);
 }

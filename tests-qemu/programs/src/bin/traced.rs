@@ -21,7 +21,7 @@ use programs::{
 programs::program!(run);
 
 /// How often the process goes through all places.
-const TURNS: u64 = 100;
+const TURNS: u64 = 40;
 /// Instructions that it performs in one go, for samples.
 const FREE: u32 = 50_000_000;
 /// What it ends with.
@@ -110,7 +110,9 @@ fn walk(process: u64, how: Resume, times: impl Fn(&Place) -> u64) -> Result<(), 
         .flat_map(|_| all)
         .flat_map(|place| repeat_n(place.address, times(place) as usize));
     let first = expected.next();
+    let mut resumed = 0_u32;
     while Some(trace::peek(process, trace::PSW_ADDRESS)?) != first {
+        resumed += 1;
         if trace::resume(process, how)? != State::Stopped(trace::SIGTRAP) {
             say!("{how:?}: the process does not come to the first place\n");
             return Ok(());
@@ -118,6 +120,7 @@ fn walk(process: u64, how: Resume, times: impl Fn(&Place) -> u64) -> Result<(), 
     }
     let (mut stops, mut astray) = (1_u32, 0_u32);
     for place in expected {
+        resumed += 1;
         let state = trace::resume(process, how)?;
         let at = trace::peek(process, trace::PSW_ADDRESS)?;
         if state != State::Stopped(trace::SIGTRAP) || at != place {
@@ -130,6 +133,7 @@ fn walk(process: u64, how: Resume, times: impl Fn(&Place) -> u64) -> Result<(), 
     }
     let state = trace::resume(process, Resume::Freely)?;
     say!("{how:?}: {stops} stops, {astray} astray, then {state:?}\n");
+    say!("Resumed by {how:?}: {resumed}\n");
     Ok(())
 }
 
