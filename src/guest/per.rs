@@ -53,7 +53,7 @@ pub const NOTHING: u16 = 0;
 /// After so many instructions a pending I/O interruption is asked for.
 const PATIENCE: u32 = 64;
 
-/// The clock cycles of a turn of a CPU whose instructions may be executed one at a time, however few of them are the guest's:
+/// The clock cycles of a turn of a CPU whose instructions are executed one at a time, however few of them are the guest's:
 /// what is left to the end of a turn, signs of life among it, does not wait for hundreds of times as long.
 pub const LONGEST_TURN: u64 = 1_000_000;
 
@@ -223,11 +223,6 @@ fn change<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
         if !cpu.per.is_on() {
             cpu.forget_translations();
             cpu.per.phase = Phase::Range;
-            let end = cpu.account.total().saturating_add(LONGEST_TURN);
-            if cpu.sampling.turn > end {
-                cpu.sampling.turn = end;
-                cpu.due |= Due::CLOCK;
-            }
         }
         cpu.due |= Due::PER;
     } else if cpu.per.is_on() {
@@ -252,6 +247,13 @@ fn enter_phase(cpu: &mut Vcpu, phase: Phase) {
             cpu.due |= Due::CONTROLS;
         }
         cpu.per.phase = phase;
+        if phase == Phase::Step {
+            let end = cpu.account.total().saturating_add(LONGEST_TURN);
+            if cpu.sampling.turn > end {
+                cpu.sampling.turn = end;
+                cpu.due |= Due::CLOCK;
+            }
+        }
     }
 }
 

@@ -385,7 +385,7 @@ pub extern "C" fn external_interruption(cpu: &mut Cpu) {
                 schedule::test_clock_comparator(&mut cpu.vcpu, &cpu.native);
             }
             if cpu.vcpu.sampling.turn <= cpu.vcpu.account.total()
-                || cpu.vcpu.per.is_on()
+                || cpu.vcpu.per.is_stepping()
                 || turn::someone_wakes(cpu)
             {
                 turn::end(cpu);

@@ -115,7 +115,7 @@ fn begin(cpu: &mut Cpu) {
         threads::begin_turn(&mut cpu.vcpu, configuration, busy);
     }
     let mut slice = SLICE.load(Ordering::Relaxed);
-    if cpu.vcpu.per.is_on() {
+    if cpu.vcpu.per.is_stepping() {
         slice = slice.min(per::LONGEST_TURN);
     }
     cpu.vcpu.sampling.turn = cpu.vcpu.account.total().saturating_add(slice);
