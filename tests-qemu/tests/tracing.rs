@@ -112,8 +112,16 @@ fn two_traces_have_their_own_ranges_and_counts_and_the_guest_does_what_it_does_w
     );
     let events = both.events();
     let of = |trace: &str| {
-        let is_of = |line: &&&str| line.split("  ").any(|column| column.trim() == trace);
-        events.iter().filter(is_of).count() as u64
+        let columns = |line: &'_ str| -> Vec<String> {
+            let columns = line.split("  ").map(str::trim);
+            let filled = columns.filter(|column| !column.is_empty());
+            filled.map(str::to_owned).collect()
+        };
+        // CPU, number, address, text, events, traces.
+        events
+            .iter()
+            .filter(|line| columns(line)[5] == trace)
+            .count() as u64
     };
     assert_eq!(both.counts(), [one.counts()[0], of("1"), of("2")]);
     assert!(both.counts().iter().all(|count| *count > 0), "{events:#?}");
