@@ -340,7 +340,8 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
         _ if rest > FARTHEST => NEVER,
         Mode::Exact { .. } => {
             let overhead = configuration.charges.overhead[1];
-            now + cpu.account.units(rest + overhead) + cpu.sampling.slack
+            let ahead = now + cpu.account.units(rest + overhead);
+            ahead.wrapping_add(cpu.sampling.slack)
         }
         Mode::RealTime => now + cpu.account.units(rest),
     };

@@ -1,8 +1,10 @@
 //! A CPU whose instructions are executed one at a time, by a hand that plays the hardware.
 
 use super::*;
+use crate::arch::interruption::Class;
 use crate::arch::psw::{ADDRESSING_64, Psw};
 use crate::guest::array::Bench;
+use crate::guest::delivery::PER_EVENT;
 use crate::guest::dispatch::{self, Next};
 use crate::guest::external_means::{self, Change};
 use crate::per::trace::{Action, Pattern, Trace, What};

@@ -15,8 +15,8 @@ const USUAL: &str = "PER BRANCH";
 /// What is traced, and how it is shown.
 #[derive(Debug, Args)]
 pub struct TraceArguments {
-    /// A trace: BRANCH, FETCH, STORE [DATA xx] or REG n[,n]|ALL, then RANGE and where if not everywhere, then COUNT,
-    /// TRACE or STOP (TRACE if nothing is said); up to 8 of them [default: BRANCH]
+    /// A trace: BRANCH, FETCH, STORE, STORE DATA and bytes, or REG and registers or ALL; then RANGE and where if not
+    /// everywhere; then COUNT, TRACE or STOP (TRACE if nothing is said). Up to 8 of them [default: BRANCH]
     #[arg(short, long, value_name = "EVENT", value_parser = command::event, conflicts_with = "exact")]
     pub event: Vec<String>,
     /// Write every instruction, with the registers that it altered, to this file instead

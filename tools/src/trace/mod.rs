@@ -1,7 +1,7 @@
 //! Traces of the guest's program events: what the operator asked the machine for, as lines.
 //!
 //! - [`command`] and [`names`]: what a person names becomes addresses before the machine is told.
-//! - [`event`]: one event as a line. [`file`]: the events of a run as it keeps them.
+//! - [`event`]: one event as a line. [`mod@file`]: the events of a run as it keeps them.
 //! - [`tally`]: how many events came, and how many did not.
 
 pub mod command;
