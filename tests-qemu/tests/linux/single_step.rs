@@ -27,6 +27,9 @@ const INTERVAL: u64 = 250_000;
 /// other part of it is sampled.
 const FREE: u64 = 50_000_000;
 
+/// Intervals that other tasks may cut short; a twentieth of a second is a dozen of the kernel's ticks.
+const MOST_CUT: u64 = 20;
+
 /// What the program says. A turn comes to 12 places, to 5 of them by a branch, and there are 40 turns.
 const SAID: [&str; 6] = [
     "At first: Stopped(19)",
@@ -42,7 +45,9 @@ const STEPS: &str = "Resumed by Step: ";
 
 fn traces(release: Release) {
     let guest = Guest { release, cpus: 1 };
-    let answers = guest.answers_with(QUESTIONS, &initrd(), &["--per", "-e", ROUTINE]);
+    // The self-tests of the kernel's ciphers take half of its time.
+    let options = ["--per", "-e", ROUTINE, "--append", "cryptomgr.notests"];
+    let answers = guest.answers_with(QUESTIONS, &initrd(), &options);
     let said = || answers.of("record").lines();
     let of_process: Vec<&str> = said()
         .filter(|line| !line.starts_with("Resumed"))
@@ -57,9 +62,10 @@ fn traces(release: Release) {
         .filter(|(_, words)| words[1..] == ["[.]", "free"])
         .map(|(_, words)| words[0].parse::<u64>().unwrap())
         .sum();
-    // One for each interval, wherever the first one began.
+    // One for each interval, wherever the first one began; every task that had the CPU in between has cut one short.
     let expected = FREE / INTERVAL;
-    assert!(samples.abs_diff(expected) <= 1, "{samples}: {report}");
+    let all = expected - MOST_CUT..=expected + 1;
+    assert!(all.contains(&samples), "{samples}: {report}");
 
     let steps = said().find_map(|line| line.strip_prefix(STEPS)).unwrap();
     check_trace(&answers, steps.parse().unwrap());
