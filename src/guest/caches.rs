@@ -136,11 +136,7 @@ fn locate<H: Hardware>(
     if let Some(place) = kept {
         return Some(Claim::within_a_page(place, length));
     }
-    let space = match reference.space {
-        None if !cpu.psw.dat() => None,
-        None => Some(Space::of(cpu, access)),
-        named => named,
-    };
+    let space = reference.space.or_else(|| Space::current(cpu, access));
     let claim = storage::locate(cpu, configuration, hardware, space, at, length, access).ok()?;
     if is_text {
         cpu.keep_stepped_text(at, claim.first.at);

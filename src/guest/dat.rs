@@ -59,6 +59,17 @@ impl Space {
         Self::in_mode(cpu.psw.address_space(), access)
     }
 
+    /// As [`Space::of`]; `None` with DAT off, when an address is a real one.
+    #[must_use]
+    #[inline(always)]
+    pub const fn current(cpu: &Vcpu, access: Access) -> Option<Self> {
+        if cpu.psw.dat() {
+            Some(Self::of(cpu, access))
+        } else {
+            None
+        }
+    }
+
     /// As [`Space::of`], in the mode of another PSW.
     #[must_use]
     #[inline]

@@ -153,11 +153,7 @@ pub fn resolve<H: Hardware>(
     if let Some(at) = kept(cpu, configuration, at, length, access) {
         return Ok(Claim::within_a_page(at, length));
     }
-    let space = if cpu.psw.dat() {
-        Some(Space::of(cpu, access))
-    } else {
-        None
-    };
+    let space = Space::current(cpu, access);
     let claim = locate(cpu, configuration, hardware, space, at, length, access)?;
     if let Some(cell) = cell(cpu, at, access)
         && claim.first.length == length

@@ -247,7 +247,7 @@ pub fn peek<H: Hardware>(
     at: Virtual,
     into: &mut [u8],
 ) -> Option<()> {
-    let space = space.or_else(|| cpu.psw.dat().then(|| Space::of(cpu, Access::Fetch)));
+    let space = space.or_else(|| Space::current(cpu, Access::Fetch));
     let length = into.len() as u64;
     let claim = storage::locate(
         cpu,
