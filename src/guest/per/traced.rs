@@ -4,14 +4,14 @@
 //! which no trace may have an event, and every instruction that a trace concerns is watched as those are that the guest
 //! has recorded itself. An instruction with events of several traces is one event on the link.
 
-use super::watched::{branches, named, states};
+use super::watched::{branches, each_store, named};
 use crate::arch::address::Virtual;
 use crate::guest::configuration::Configuration;
 use crate::guest::dat::{Access, Space};
 use crate::guest::hardware::Hardware;
 use crate::guest::storage;
 use crate::guest::vcpu::Vcpu;
-use crate::insn::references::{Knowledge, references};
+use crate::insn::references::Knowledge;
 use crate::link::trace::{EXECUTED, Event, EventHead};
 use crate::per::trace::{
     Action, LONGEST_PATTERN, MOST_TRACES, Pattern, TooMany, Trace, Traces, What,
@@ -163,24 +163,14 @@ fn stored<H: Hardware>(
     pattern: Option<Pattern>,
 ) -> Option<Stored> {
     let mut all = heapless::Vec::<Stored, 8>::new();
-    let watched = &cpu.per.watched;
-    let (before, after) = states(cpu);
-    let known = references(
-        &watched.text.bytes,
-        watched.text_at,
-        &before,
-        &after,
-        &mut |reference| {
-            if reference.access.stores() && range.meets(reference.address, reference.length) {
-                // No instruction stores into more places.
-                let _ = all.push(Stored {
-                    at: reference.address,
-                    length: reference.length,
-                    space: named(reference.space),
-                });
-            }
-        },
-    );
+    let known = each_store(cpu, range, |reference| {
+        // No instruction stores into more places.
+        let _ = all.push(Stored {
+            at: reference.address,
+            length: reference.length,
+            space: named(reference.space),
+        });
+    });
     for noted in cpu.per.noted.all() {
         if noted.access == Access::Store && range.meets(noted.at.0, noted.length) {
             let _ = all.push(Stored {

@@ -244,7 +244,7 @@ pub(super) const fn named(space: references::Space) -> Option<Space> {
 }
 
 /// The registers and the PSW before the watched instruction and after it.
-pub(super) fn states(cpu: &Vcpu) -> (State<'_>, State<'_>) {
+fn states(cpu: &Vcpu) -> (State<'_>, State<'_>) {
     let watched = &cpu.per.watched;
     let before = State {
         general: &watched.general,
@@ -291,13 +291,20 @@ pub(super) fn identify(cpu: &Vcpu, completed: bool) -> Option<Identification> {
 /// Whether the watched instruction, which the hardware executed, stored into a range. Of the few of which
 /// nobody can tell from the outside, it is taken that they may have.
 fn stores(cpu: &Vcpu, range: Range) -> bool {
+    let mut stored = false;
+    let known = each_store(cpu, range, |_| stored = true);
+    stored || known == Knowledge::Unknown
+}
+
+/// Gives every operand to `each` that the watched instruction, which the hardware executed, stored into a range; what
+/// is known of them.
+pub(super) fn each_store(cpu: &Vcpu, range: Range, mut each: impl FnMut(Reference)) -> Knowledge {
     let watched = &cpu.per.watched;
     let (before, after) = states(cpu);
-    let mut stored = false;
-    let mut test = |reference: Reference| {
-        stored |= reference.access.stores() && range.meets(reference.address, reference.length);
-    };
     let (text, at) = (&watched.text.bytes, watched.text_at);
-    let known = references::references(text, at, &before, &after, &mut test);
-    stored || known == Knowledge::Unknown
+    references::references(text, at, &before, &after, &mut |reference| {
+        if reference.access.stores() && range.meets(reference.address, reference.length) {
+            each(reference);
+        }
+    })
 }
