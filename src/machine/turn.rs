@@ -428,11 +428,11 @@ fn give_exact(cpu: &mut Cpu) {
 #[cold]
 #[inline(never)]
 pub fn hold_guest(cpu: &mut Cpu) {
-    let began = instruction::stckf();
-    park();
     let Some(trace) = cpu.vcpu.per.held.take() else {
         return;
     };
+    let began = instruction::stckf();
+    park();
     traces::stopped(cpu, trace);
     while !traces::is_let_go(cpu) {
         if operator::when_waiting() {
