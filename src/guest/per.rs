@@ -6,8 +6,8 @@
 //! what was before it and what is after it, events that no machine below has included, and the guest's own
 //! controls never reach the hardware.
 //!
-//! As long as no branch and no register is an event, the guest runs freely until an instruction in the range would
-//! begin, or store into one of the pages that are protected for it (`protected`), or is performed by
+//! As long as no branch and no register is an event, the guest runs freely until an instruction would begin in the
+//! range, or in one of the pages that are protected for it (`protected`), or store into one, or is performed by
 //! millicode. All this is done while the guest's PER mask is one and its masks ask for something; before and after that
 //! it costs nothing ([`Due::PER`]).
 //!
@@ -73,7 +73,7 @@ enum Phase {
     /// Nothing is recorded.
     #[default]
     Off,
-    /// Freely, up to the first instruction in the range or with a store into a protected page.
+    /// Freely, up to the first instruction in the range, or that the protection of a page forbids.
     Range,
     /// One instruction at a time.
     Step,
@@ -87,7 +87,9 @@ pub struct Recording {
     phase: Phase,
     /// Whether each instruction is executed on its own, wherever it is.
     everything: bool,
-    /// The pages that are protected because stores into them are events.
+    /// Whether the pages in which instructions may be events are protected.
+    by_pages: bool,
+    /// The pages that are protected because something in them may be an event.
     protected: Protected,
     /// Whether [`Self::watched`] is.
     watching: bool,
@@ -120,6 +122,7 @@ impl Default for Recording {
             controls: Controls::NONE,
             phase: Phase::Off,
             everything: false,
+            by_pages: false,
             protected: Protected::NOTHING,
             watching: false,
             watched: Watched::NONE,
@@ -221,6 +224,7 @@ fn change<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
         cpu.per.everything = cpu.caches.is_some()
             || controls.ask_for(event::BRANCH | event::REGISTERS)
             || !protected::suffices(cpu);
+        cpu.per.by_pages = protected::finds(cpu);
         if !cpu.per.is_on() {
             cpu.forget_translations();
             cpu.per.phase = Phase::Range;
@@ -283,13 +287,19 @@ fn stores(cpu: &Vcpu) -> impl Iterator<Item = Range> + use<> {
     guest.chain(cpu.per.traces.stores())
 }
 
+/// Where instructions have events because they are there.
+fn places(cpu: &Vcpu) -> impl Iterator<Item = Range> {
+    let guest = cpu.per.controls.fetches().into_iter();
+    guest.chain(cpu.per.traces.places())
+}
+
 /// Whether the instruction at an address is executed on its own.
 fn steps(cpu: &Vcpu, at: u64) -> bool {
     let fetches = || cpu.per.controls.fetches();
     cpu.per.everything
         || fetches().is_some_and(|range| range.contains(at))
         || cpu.per.below && cpu.per.traces.concern(at)
-        || cpu.per.protected.is_stored_into() && cpu.per.is_watching(at)
+        || cpu.per.protected.has_alone(at)
 }
 
 /// Whether the instruction at an address is watched if it traps: as [`steps`], and all that millicode
@@ -340,12 +350,7 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
             return true;
         }
         cpu.per.watching = false;
-        protected::protect(cpu, configuration, hardware);
-        if cpu.per.below {
-            around(cpu, at)
-        } else {
-            cpu.per.controls.fetches()
-        }
+        protected::free(cpu, configuration, hardware, at)
     };
     if let Some(Range { start, end }) = range {
         load(cpu, hardware, [NULLIFY, start, end]);
@@ -359,15 +364,6 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
         cpu.sampling.armed_at = hardware.clock();
     }
     false
-}
-
-/// Everything but the gap around an address in which neither the guest nor the operator has instructions recorded by
-/// where they are; `None` if there are no such.
-#[cold]
-#[inline(never)]
-fn around(cpu: &Vcpu, at: u64) -> Option<Range> {
-    let guest = cpu.per.controls.fetches();
-    Range::around(at, guest.into_iter().chain(cpu.per.traces.places()))
 }
 
 /// From time to time, while the real CPU is disabled for them: takes a pending I/O interruption for which the

@@ -73,7 +73,7 @@ use spaces::{Spaces, catch_up, space, whole};
 
 pub use identity::{build_identity, page_changed};
 #[cfg(test)]
-pub use protection::is_protected;
+pub use protection::forbidden;
 pub use protection::protect;
 pub use renewal::renew;
 pub use requests::Request;

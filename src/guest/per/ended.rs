@@ -143,6 +143,7 @@ pub fn performed<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, har
 #[inline(never)]
 fn complete<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     cpu.per.watching = false;
+    cpu.per.protected.completed();
     cpu.per.pending = identify(cpu, true).map(|events| (events, cpu.per.watched.text.length));
     if cpu.per.below {
         traced::report(cpu, configuration, hardware, 0);

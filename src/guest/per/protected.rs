@@ -1,4 +1,4 @@
-//! The pages that are protected because a store into them may be an event.
+//! The pages that are protected because something in them may be an event.
 //!
 //! A store leaves no trace that the hardware could be asked for. So while a program with DAT on is to be told of
 //! stores into a range and of nothing else, the shadow's entries of the pages that meet the range forbid stores,
@@ -6,15 +6,23 @@
 //! a protection exception; when the guest's tables permit the store, the instruction is executed on its own
 //! with the page open, and the page is protected again before the guest runs freely.
 //!
+//! The fetch of an instruction the hardware can be asked for, but then each instruction of the guest is held
+//! against the range, wherever it is. So the entries of the pages with a range of instructions forbid their
+//! execution, and outside of these pages nothing is recorded. A program that enters one of them meets a protection
+//! exception; with the page open it runs on up to an instruction in the range, or out of the page. If it has come so
+//! often without one of the range that this must cost more than it saves, the pages stay open and the hardware
+//! looks for the range everywhere, until it finds one.
+//!
 //! Nothing is asked on the way of a shadow fill: it enters what the guest's tables say, and what was entered since is
 //! protected before the guest goes on. Addresses are those of the program, so another page that is the same in
 //! storage is not protected; nor are stores of channel programs and of other CPUs, which are no events.
 //!
 //! Where the guest's storage is accessed by tables that the CPUs share, DAT off or in a real space, nothing
-//! is protected. Neither is a range of more than [`MOST_PAGES`], all of which would be gone through whenever a program
-//! with its events is continued: each instruction is executed on its own there.
+//! is protected. Neither are ranges of more than [`MOST_PAGES`], all of which would be gone through whenever a program
+//! with their events is continued: for stores each instruction is executed on its own there, and instructions are
+//! looked for by the hardware.
 
-use super::stores;
+use super::{places, stores};
 use crate::arch::address::{PAGE, Virtual};
 use crate::arch::control::asce;
 use crate::arch::interruption::{ProgramInterruption, is_access};
@@ -29,26 +37,63 @@ use crate::per::Range;
 /// The most pages that are protected: as many as a page table has.
 const MOST_PAGES: u64 = 256;
 
-/// What is protected in a CPU's shadow.
+/// How often the pages of a range are entered without an instruction in the range before they stay open.
+const MOST_VISITS: u8 = 64;
+
+/// The pages of one kind of access.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Protected {
-    /// The address-space-control element of the space whose pages are, those in [`Self::entered`] aside.
+struct Pages {
+    /// The address-space-control element of the space whose pages are protected, those in [`Self::entered`] aside.
     space: Option<u64>,
     /// From the first to the last page that may have been entered into the shadow since.
     entered: Option<Range>,
+}
+
+impl Pages {
+    const NONE: Self = Self {
+        space: None,
+        entered: None,
+    };
+
+    /// A page may have been entered into the shadow.
+    fn enter(&mut self, page: Range) {
+        self.entered = Some(self.entered.map_or(page, |entered| entered.hull(page)));
+    }
+
+    /// Where pages of a space may be open; they are not from now on.
+    fn close(&mut self, space: u64) -> Option<Range> {
+        let entered = self.entered.take();
+        if self.space.replace(space) == Some(space) {
+            entered
+        } else {
+            Some(Range::ALL)
+        }
+    }
+}
+
+/// What is protected in a CPU's shadow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Protected {
+    /// Against stores.
+    stores: Pages,
+    /// Against execution.
+    places: Pages,
+    /// How often they were entered since an instruction in the range was last met.
+    visits: u8,
     /// The last trap was an access exception.
     faulted: bool,
-    /// The watched instruction stores into one of the pages.
-    stored_into: bool,
+    /// The instruction that is executed on its own with pages open, by its address.
+    alone: Option<u64>,
 }
 
 impl Protected {
     /// Nothing is.
     pub const NOTHING: Self = Self {
-        space: None,
-        entered: None,
+        stores: Pages::NONE,
+        places: Pages::NONE,
+        visits: 0,
         faulted: false,
-        stored_into: false,
+        alone: None,
     };
 
     /// What is protected is not known any more.
@@ -56,14 +101,16 @@ impl Protected {
         *self = Self::NOTHING;
     }
 
-    /// Another instruction is watched from now on.
-    pub const fn begin(&mut self) {
-        self.stored_into = false;
+    /// Whether the instruction at an address is executed on its own because it needs pages open.
+    pub fn has_alone(&self, at: u64) -> bool {
+        self.alone == Some(at)
     }
 
-    /// Whether the watched instruction stores into one of the pages.
-    pub const fn is_stored_into(&self) -> bool {
-        self.stored_into
+    /// The instruction that was executed on its own is completed.
+    pub const fn completed(&mut self) {
+        if self.alone.take().is_none() {
+            self.visits = 0;
+        }
     }
 
     /// A program interruption other than for recording. What the hardware has stored is not there to look at yet.
@@ -82,16 +129,34 @@ const fn pages(range: Range) -> u64 {
     range.end.wrapping_sub(range.start & !(PAGE - 1)) / PAGE + 1
 }
 
-/// The space that the guest's operands are in.
-fn space(cpu: &Vcpu) -> u64 {
-    Space::of(cpu, Access::Store).asce(cpu)
+/// The pages that meet a range of no more than [`MOST_PAGES`], whole.
+const fn whole_pages(range: Range) -> Range {
+    Range {
+        start: range.start & !(PAGE - 1),
+        end: range.end | (PAGE - 1),
+    }
+}
+
+/// The space that the guest stores into, or fetches its instructions from.
+fn space(cpu: &Vcpu, access: Access) -> u64 {
+    Space::of(cpu, access).asce(cpu)
+}
+
+/// Whether the pages of some ranges in the space of an access can be protected.
+fn suits(cpu: &Vcpu, access: Access, ranges: impl Iterator<Item = Range>) -> bool {
+    let count = ranges.fold(0, |sum: u64, range| sum.saturating_add(pages(range)));
+    let is_own = || cpu.psw.dat() && space(cpu, access) & asce::REAL_SPACE == 0;
+    count == 0 || count <= MOST_PAGES && is_own()
 }
 
 /// Whether the stores that are asked for can be told by protecting pages.
 pub(super) fn suffices(cpu: &Vcpu) -> bool {
-    let count = stores(cpu).fold(0, |sum: u64, range| sum.saturating_add(pages(range)));
-    let is_own = cpu.psw.dat() && space(cpu) & asce::REAL_SPACE == 0;
-    count == 0 || is_own && count <= MOST_PAGES
+    suits(cpu, Access::Store, stores(cpu))
+}
+
+/// Whether the instructions that are asked for can be found by protecting pages.
+pub(super) fn finds(cpu: &Vcpu) -> bool {
+    suits(cpu, Access::Execute, places(cpu))
 }
 
 /// Notes the page of the last trap, if a range is met by it.
@@ -107,44 +172,85 @@ pub(super) fn note(cpu: &mut Vcpu) {
 fn note_fault(cpu: &mut Vcpu) {
     let identification = cpu.interruption.identification;
     let page = identification & TEID_ADDRESS & cpu.psw.address_mask();
-    if !stores(cpu).any(|range| range.meets(page, PAGE)) {
-        return;
-    }
-    let page = Range {
+    let meets = |range: Range| range.meets(page, PAGE);
+    let [of_stores, of_places] = [stores(cpu).any(meets), places(cpu).any(meets)];
+    let page = whole_pages(Range {
         start: page,
-        end: page | (PAGE - 1),
-    };
-    let stores = identification & TEID_STORE != 0
-        || cpu.interruption.code() == ProgramInterruption::Protection.code();
-    let is_watching = cpu.per.is_watching(cpu.psw.address);
-    let protected = &mut cpu.per.protected;
-    let entered = protected.entered.map_or(page, |entered| entered.hull(page));
-    protected.entered = Some(entered);
-    protected.stored_into |= stores && is_watching;
+        end: page,
+    });
+    let here = cpu.psw.address & cpu.psw.address_mask();
+    if of_stores {
+        let stores = identification & TEID_STORE != 0
+            || cpu.interruption.code() == ProgramInterruption::Protection.code();
+        cpu.per.protected.stores.enter(page);
+        if stores && cpu.per.is_watching(here) {
+            cpu.per.protected.alone = Some(here);
+        }
+    }
+    if of_places {
+        cpu.per.protected.places.enter(page);
+        let visits = &mut cpu.per.protected.visits;
+        *visits = visits.saturating_add(1);
+        // The target of an EXECUTE, or the rest of an instruction that begins on the page before.
+        if !page.contains(here) {
+            cpu.per.protected.alone = Some(here);
+        }
+    }
 }
 
-/// Protects what may be open of the pages: the guest is about to run freely.
-pub(super) fn protect<H: Hardware>(
+/// The guest is about to run freely from `at` on: protects what may be open of the pages, and gives where the
+/// hardware has to look for instructions besides.
+pub(super) fn free<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
+    at: u64,
+) -> Option<Range> {
+    cpu.per.protected.alone = None;
+    let space_of_stores = space(cpu, Access::Store);
+    if let Some(open) = cpu.per.protected.stores.close(space_of_stores) {
+        let ranges = stores(cpu);
+        protect(cpu, configuration, hardware, Access::Store, ranges, open);
+    }
+    let mut beyond = None;
+    if cpu.per.by_pages && cpu.per.protected.visits < MOST_VISITS {
+        let inside = places(cpu)
+            .map(whole_pages)
+            .find(|pages| pages.contains(at));
+        let Some(inside) = inside else {
+            let space_of_places = space(cpu, Access::Execute);
+            if let Some(open) = cpu.per.protected.places.close(space_of_places) {
+                let ranges = places(cpu);
+                protect(cpu, configuration, hardware, Access::Execute, ranges, open);
+            }
+            return None;
+        };
+        beyond = Some(Range {
+            start: inside.end.wrapping_add(1),
+            end: inside.start.wrapping_sub(1),
+        });
+    }
+    // Everything but the gap in which there is nothing to be found.
+    Range::around(at, places(cpu).chain(beyond))
+}
+
+/// Protects the pages of some ranges that may be open against an access.
+#[cold]
+#[inline(never)]
+fn protect<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    access: Access,
+    ranges: impl Iterator<Item = Range>,
+    open: Range,
 ) {
-    let space = space(cpu);
-    let protected = &mut cpu.per.protected;
-    let before = protected.space.replace(space);
-    let open = if before == Some(space) {
-        protected.entered
-    } else {
-        Some(Range::ALL)
-    };
-    if let Some(open) = open {
-        protected.entered = None;
-        for range in stores(cpu) {
-            let first = range.start & !(PAGE - 1);
-            let all = (0..pages(range)).map(|number| Virtual(first.wrapping_add(number * PAGE)));
-            let open = all.filter(|at| open.contains(at.0));
-            shadow::protect(cpu, configuration, hardware, space, open);
-        }
+    let space = space(cpu, access);
+    for range in ranges {
+        let first = range.start & !(PAGE - 1);
+        let all = (0..pages(range)).map(|number| Virtual(first.wrapping_add(number * PAGE)));
+        let open = all.filter(|at| open.contains(at.0));
+        shadow::protect(cpu, configuration, hardware, space, access, open);
     }
 }
 

@@ -109,7 +109,6 @@ pub(super) fn begin<H: Hardware>(
     watched.general = cpu.general;
     watched.to_itself = false;
     cpu.per.watching = true;
-    cpu.per.protected.begin();
     cpu.per.stored.set(false);
     cpu.per.stored_real.set(false);
     cpu.per.noted.count.set(0);

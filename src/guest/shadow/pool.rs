@@ -14,7 +14,7 @@
 //! pool, that of a table its block; neither is ever zero, as the pool begins with the frames.
 
 use crate::arch::address::{Absolute, PAGE, Real, Virtual};
-use crate::arch::table::{PTE_INVALID, PTE_PROTECTION};
+use crate::arch::table::PTE_INVALID;
 use crate::guest::hardware::Hardware;
 
 /// Blocks of a unit.
@@ -276,12 +276,12 @@ impl Pool {
         List::Entries.remove(self, hardware, self.reference(entry));
     }
 
-    /// Forbids stores by an entry, if it is valid and permits them.
-    pub(super) fn protect<H: Hardware>(self, hardware: &mut H, entry: Real) {
+    /// Adds a protection to an entry, if it is valid and does not have it.
+    pub(super) fn protect<H: Hardware>(self, hardware: &mut H, entry: Real, protection: u64) {
         let value = hardware.hsa_load(entry);
-        if value & (PTE_INVALID | PTE_PROTECTION) == 0 {
+        if value & (PTE_INVALID | protection) == 0 {
             self.purge(hardware, entry);
-            hardware.hsa_store(entry, value | PTE_PROTECTION);
+            hardware.hsa_store(entry, value | protection);
         }
     }
 

@@ -4,23 +4,31 @@ use super::spaces::{find, pool};
 use super::{SEGMENT, Side};
 use crate::arch::address::{PAGE, Real, Virtual};
 use crate::arch::control::asce;
-use crate::arch::table::RTE_INVALID;
 #[cfg(test)]
-use crate::arch::table::{PTE_INVALID, PTE_PROTECTION};
+use crate::arch::table::PTE_INVALID;
+use crate::arch::table::{PTE_EXECUTION_PROTECTION, PTE_PROTECTION, RTE_INVALID};
 use crate::guest::configuration::Configuration;
+use crate::guest::dat::Access;
 use crate::guest::hardware::Hardware;
 use crate::guest::vcpu::Vcpu;
 
-/// Forbids stores into pages of one of the guest's spaces, until they are filled anew.
+/// Forbids stores into pages of one of the guest's spaces, or the execution of what they hold, until they are
+/// filled anew.
 pub fn protect<H: Hardware>(
     cpu: &Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
     guest: u64,
+    access: Access,
     pages: impl Iterator<Item = Virtual> + Clone,
 ) {
     let pool = pool(cpu, configuration);
-    for side in [Side::Operands, Side::Whole] {
+    let (side, protection) = if access == Access::Execute {
+        (Side::Instructions, PTE_EXECUTION_PROTECTION)
+    } else {
+        (Side::Operands, PTE_PROTECTION)
+    };
+    for side in [side, Side::Whole] {
         let Some(root) = find(cpu, guest, side) else {
             continue;
         };
@@ -33,7 +41,8 @@ pub fn protect<H: Hardware>(
                 table = page_table(hardware, root, at);
             }
             if let Some(table) = table {
-                pool.protect(hardware, table.offset(at.0 / PAGE % 256 * 8));
+                let entry = table.offset(at.0 / PAGE % 256 * 8);
+                pool.protect(hardware, entry, protection);
             }
         }
     }
@@ -61,16 +70,17 @@ fn page_table<H: Hardware>(hardware: &H, root: u64, at: Virtual) -> Option<Real>
     }
 }
 
-/// Whether stores into a page are forbidden, by the entry of a side of a space; `None` without an entry.
+/// The bits of a page's entry on a side of a space that forbid something; `None` without an entry.
 #[cfg(test)]
-pub fn is_protected<H: Hardware>(
+pub fn forbidden<H: Hardware>(
     cpu: &Vcpu,
     hardware: &H,
     guest: u64,
     side: Side,
     at: Virtual,
-) -> Option<bool> {
+) -> Option<u64> {
     let table = page_table(hardware, find(cpu, guest, side)?, at)?;
     let entry = hardware.hsa_load(table.offset(at.0 / PAGE % 256 * 8));
-    (entry & PTE_INVALID == 0).then_some(entry & PTE_PROTECTION != 0)
+    let forbids = entry & (PTE_PROTECTION | PTE_EXECUTION_PROTECTION);
+    (entry & PTE_INVALID == 0).then_some(forbids)
 }

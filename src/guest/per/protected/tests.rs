@@ -3,13 +3,16 @@
 use super::*;
 use crate::arch::interruption::Class;
 use crate::arch::psw::{ADDRESSING_64, DAT, PER, PROBLEM, Psw};
-use crate::arch::table::{TEID_DAT_PROTECTION, TEID_FETCH};
+use crate::arch::table::{
+    PTE_EXECUTION_PROTECTION, PTE_PROTECTION, TEID_DAT_PROTECTION, TEID_EXECUTION_PROTECTION,
+    TEID_FETCH,
+};
 use crate::guest::account::{Account, Mode};
 use crate::guest::array::Bench;
 use crate::guest::delivery::PER_EVENT;
 use crate::guest::dispatch::{self, Next};
 use crate::guest::due::Due;
-use crate::guest::shadow::{Side, is_protected};
+use crate::guest::shadow::{Side, forbidden};
 use crate::per::event;
 
 /// The guest's segment table, and its page table.
@@ -129,13 +132,48 @@ impl Guest {
         } else {
             Side::Operands
         };
-        is_protected(&self.0.cpu, &self.0.hardware, space, side, Virtual(at))
+        let found = forbidden(&self.0.cpu, &self.0.hardware, space, side, Virtual(at));
+        found.map(|forbidden| forbidden & PTE_PROTECTION != 0)
     }
 
     /// Whether the instruction at [`HERE`] is executed on its own.
     fn steps(&self) -> bool {
         let step = [STEP, HERE + 2, HERE - 1];
         self.0.cpu.real_space & PER != 0 && self.0.hardware.controls[9..12] == step
+    }
+
+    /// Whether the execution of what is in a page is forbidden, on the side for instructions.
+    fn closed(&self, at: u64) -> Option<bool> {
+        let (cpu, hardware) = (&self.0.cpu, &self.0.hardware);
+        let side = if shadow::is_whole(cpu) {
+            Side::Whole
+        } else {
+            Side::Instructions
+        };
+        let found = forbidden(cpu, hardware, SPACE, side, Virtual(at));
+        found.map(|forbidden| forbidden & PTE_EXECUTION_PROTECTION != 0)
+    }
+
+    /// The next instruction, at an address, is in a page whose execution is forbidden, or that is not in the shadow.
+    fn enter(&mut self, at: u64) {
+        self.0.cpu.psw.address = at;
+        let space = if shadow::is_whole(&self.0.cpu) { 3 } else { 0 };
+        let identification = (at & !0xFFF) | TEID_EXECUTION_PROTECTION | TEID_FETCH | space;
+        self.trap(4, 2, at + 2, identification);
+    }
+
+    /// The next instruction, at an address, is one that the hardware looks for.
+    fn find(&mut self, at: u64) {
+        self.trap(PER_EVENT, 2, at, 0);
+    }
+
+    /// Where the hardware looks for instructions.
+    fn looked_for(&self) -> Option<[u64; 2]> {
+        let [nine, ten, eleven] = self.0.hardware.controls[9..12] else {
+            unreachable!()
+        };
+        let looks = self.0.cpu.real_space & PER != 0 && nine == STEP;
+        looks.then_some([ten, eleven])
     }
 
     /// Whether the guest runs freely.
@@ -307,4 +345,100 @@ fn a_page_counts_if_any_of_its_bytes_is_in_the_range() {
             "{start:x} to {end:x}"
         );
     }
+}
+
+/// A guest whose instructions in these bytes of the page are recorded.
+fn recording_fetches(start: u64, end: u64) -> Guest {
+    let mut guest = Guest::new(0, 0);
+    guest.record(event::FETCH, [start, end].map(|at| PAGE_OF_RANGE + at));
+    guest.leave();
+    guest
+}
+
+#[test]
+fn a_page_with_a_range_of_instructions_is_open_until_the_program_leaves_it() {
+    for mask in [0, PROBLEM] {
+        let mut guest = recording_fetches(0x100, 0x107);
+        let old = guest.0.cpu.psw.mask;
+        guest.set_mask(old | mask);
+        guest.leave();
+        assert!(guest.runs());
+        guest.enter(PAGE_OF_RANGE);
+        assert_eq!(guest.closed(PAGE_OF_RANGE), Some(false));
+        let around = [PAGE_OF_RANGE + 0x100, PAGE_OF_RANGE - 1];
+        assert_eq!(guest.looked_for(), Some(around));
+        guest.find(PAGE_OF_RANGE + 0x200);
+        let around = [BESIDE, PAGE_OF_RANGE + 0x107];
+        assert_eq!(guest.looked_for(), Some(around));
+        assert_eq!(guest.code(), 0);
+        guest.find(BESIDE);
+        assert!(guest.runs());
+        assert_eq!(guest.closed(PAGE_OF_RANGE), Some(true));
+    }
+}
+
+#[test]
+fn an_instruction_in_the_range_has_its_event_also_if_it_is_the_first_one_of_the_page() {
+    let mut guest = recording_fetches(0, 1);
+    guest.enter(PAGE_OF_RANGE);
+    assert_eq!(
+        guest.looked_for(),
+        Some([PAGE_OF_RANGE + 2, PAGE_OF_RANGE - 1])
+    );
+    guest.find(BESIDE);
+    assert_eq!(
+        (guest.code(), guest.0.doubleword(0x98)),
+        (PER_EVENT, PAGE_OF_RANGE)
+    );
+}
+
+#[test]
+fn an_instruction_elsewhere_that_executes_one_in_the_page_is_executed_on_its_own() {
+    let mut guest = recording_fetches(0x100, 0x107);
+    for _ in 0..3 {
+        // The target of an EXECUTE at HERE.
+        let identification = PAGE_OF_RANGE | TEID_EXECUTION_PROTECTION | TEID_FETCH;
+        guest.0.cpu.psw.address = HERE;
+        guest.trap(4, 4, HERE + 4, identification);
+        assert!(guest.steps());
+        assert_eq!(guest.closed(PAGE_OF_RANGE), Some(false));
+        guest.complete();
+        assert!(guest.runs());
+        assert_eq!((guest.code(), guest.closed(PAGE_OF_RANGE)), (0, Some(true)));
+    }
+}
+
+#[test]
+fn pages_that_are_entered_for_nothing_stay_open_until_an_instruction_in_the_range_is_met() {
+    let mut guest = recording_fetches(0x100, 0x107);
+    for _ in 0..MOST_VISITS {
+        assert!(guest.runs());
+        guest.enter(PAGE_OF_RANGE);
+        guest.find(BESIDE);
+    }
+    let range = [0x100, 0x107].map(|at| PAGE_OF_RANGE + at);
+    assert_eq!(guest.looked_for(), Some(range));
+    assert_eq!(guest.closed(PAGE_OF_RANGE), Some(false));
+    guest.find(PAGE_OF_RANGE + 0x100);
+    guest.find(PAGE_OF_RANGE + 0x104);
+    assert_eq!(guest.code(), PER_EVENT);
+    guest.0.cpu.psw.address = HERE;
+    guest.0.cpu.psw.mask |= PER | DAT;
+    guest.0.cpu.due |= Due::CONTROLS;
+    guest.leave();
+    assert!(guest.runs());
+    assert_eq!(guest.closed(PAGE_OF_RANGE), Some(true));
+}
+
+#[test]
+fn a_range_of_many_pages_and_one_with_dat_off_are_looked_for_by_the_hardware() {
+    let mut guest = recording_fetches(0, MOST_PAGES * PAGE);
+    let range = [PAGE_OF_RANGE, PAGE_OF_RANGE + MOST_PAGES * PAGE];
+    assert_eq!(guest.looked_for(), Some(range));
+    guest = recording_fetches(0, 7);
+    assert!(guest.runs());
+    let mask = guest.0.cpu.psw.mask;
+    guest.set_mask(mask & !DAT);
+    guest.leave();
+    assert_eq!(guest.looked_for(), Some([PAGE_OF_RANGE, PAGE_OF_RANGE + 7]));
 }

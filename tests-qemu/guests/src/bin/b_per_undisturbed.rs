@@ -138,6 +138,7 @@ fn in_time() {
     let (_, usual) = took(0);
     let (events, disabled) = took(EVERYTHING);
     guests::println!("{usual:x} {disabled:x}");
-    // The STNSM has an event.
-    shows_per!([15, 17], events == 2 && disabled == usual);
+    // The STNSM has an event. A clock unit is a fourth of an instruction, so a difference of one is nothing.
+    let same = disabled.abs_diff(usual) <= 1;
+    shows_per!([15, 17], events == 2 && same);
 }

@@ -1,8 +1,8 @@
 //! What it costs a program to be told of a range that it does not come to.
 //!
 //! A loop of loads and stores is executed, first with nothing recorded, then with its fetches, then with its stores
-//! recorded in a range that is elsewhere, and last with a range beside which it stores. Each part prints how long it
-//! took. In exact mode these are instructions, the machine's own among them, as in `bench`. In real-time mode, and on
+//! recorded in a range that is elsewhere, and with a range beside which it stores. Last, one that calls a routine
+//! beside a range of instructions. Each part prints how long it took. In exact mode these are instructions, the machine's own among them, as in `bench`. In real-time mode, and on
 //! bare QEMU, whose own recording is used there, they are nanoseconds of the host: then it ends with a failure, but its
 //! lines can be compared.
 #![no_std]
@@ -27,6 +27,11 @@ const ROUNDS: u64 = 1_000_000;
 const MOST: u64 = 100;
 /// Rounds while each stores beside the range.
 const BESIDE: u64 = 1000;
+/// Rounds of which each executes an instruction beside the range: fewer than those after which the pages of the range
+/// stay open, and many more.
+const VISITS: [u64; 2] = [50, 10_000];
+/// The most instructions that the machine adds to these.
+const MOST_OF_VISITS: u64 = 150_000;
 
 static mut FRAMES: [Page; 2] = [const { Page([0; 4096]) }; 2];
 
@@ -45,20 +50,47 @@ fn run() {
     let per_store = beside.saturating_sub(few) / BESIDE;
     guests::println!("path per-store {per_store}");
     holds("outside of the range nothing is added", own <= MOST);
+    visits();
 }
+
+fn visits() {
+    let routine = (&raw mut FRAMES).cast::<u8>().wrapping_add(0x1100);
+    // SAFETY: BR 14, in the second page, which holds nothing else.
+    unsafe { routine.cast::<u16>().write_volatile(0x07FE) };
+    let range = [WINDOW + 0x1800, WINDOW + 0x1807];
+    let took = |events, rounds| took_by(&VISITING, "visits", events, range, rounds);
+    let own = VISITS.map(|rounds| took(FETCH, rounds).saturating_sub(took(0, rounds)));
+    guests::println!("path per-visit {}", own[0] / VISITS[0]);
+    guests::println!("the machine's own beside the range: {}", own[1]);
+    holds(
+        "after many visits nothing is added",
+        own[1] <= MOST_OF_VISITS,
+    );
+}
+
+/// STCKF 0(1); LG 3,8(1); AGHI 3,1; STG 3,8(1); AGR 4,3; BRCTG 2,*-20; STCKF 16(1).
+const LOOP: [u8; 32] = [
+    0xB2, 0x7C, 0x10, 0, 0xE3, 0x30, 0x10, 0x08, 0, 0x04, 0xA7, 0x3B, 0, 1, 0xE3, 0x30, 0x10, 0x08,
+    0, 0x24, 0xB9, 0x08, 0, 0x43, 0xA7, 0x27, 0xFF, 0xF6, 0xB2, 0x7C, 0x10, 0x10,
+];
+/// STCKF 0(1); BAS 14,256(5); BRCTG 2,*-4; STCKF 16(1).
+const VISITING: [u8; 16] = [
+    0xB2, 0x7C, 0x10, 0, 0x4D, 0xE0, 0x51, 0, 0xA7, 0x27, 0xFF, 0xFE, 0xB2, 0x7C, 0x10, 0x10,
+];
 
 /// Nanoseconds that the loop takes while some events in a range are recorded.
 fn took(name: &str, events: u64, range: [u64; 2], rounds: u64) -> u64 {
-    // STCKF 0(1); LG 3,8(1); AGHI 3,1; STG 3,8(1); AGR 4,3; BRCTG 2,*-20; STCKF 16(1).
-    const TEXT: [u8; 32] = [
-        0xB2, 0x7C, 0x10, 0, 0xE3, 0x30, 0x10, 0x08, 0, 0x04, 0xA7, 0x3B, 0, 1, 0xE3, 0x30, 0x10,
-        0x08, 0, 0x24, 0xB9, 0x08, 0, 0x43, 0xA7, 0x27, 0xFF, 0xF6, 0xB2, 0x7C, 0x10, 0x10,
-    ];
-    let mut run = Run::of(events).in_mode(DAT).with(1, WINDOW).with(2, rounds);
+    took_by(&LOOP, name, events, range, rounds)
+}
+
+/// Nanoseconds that a loop takes while some events in a range are recorded.
+fn took_by(text: &[u8], name: &str, events: u64, range: [u64; 2], rounds: u64) -> u64 {
+    let mut run = Run::of(events).in_mode(DAT);
+    run = run.with(1, WINDOW).with(2, rounds).with(5, WINDOW + 0x1000);
     run.range = range;
     // The first time tables are filled.
-    let _ = run.with(2, 1).execute(&TEXT);
-    let _ = run.execute(&TEXT);
+    let _ = run.with(2, 1).execute(text);
+    let _ = run.execute(text);
     // SAFETY: two doublewords of the page.
     let [first, last] = [0, 2].map(|n| unsafe { (frames()).add(n).read_volatile() });
     let nanoseconds = ((last - first) * 1000 + 2048) / 4096;
