@@ -5,8 +5,7 @@ use std::{
     time::Duration,
 };
 
-use measure::{json, options::Sampling, progress::Progress, run::RunOutcome};
-use millimeter::cache::Geometry;
+use measure::{options::Sampling, progress::Progress, run::RunOutcome};
 use tests_qemu::ipl;
 
 /// The longest run: it has only to end.
@@ -152,32 +151,4 @@ fn a_step_takes_at_most_600_instructions_of_the_machine() {
 #[test]
 fn outside_of_a_range_the_machine_executes_nothing_for_it() {
     println!("{}", recorded("tracing").console);
-}
-
-#[test]
-fn a_run_through_the_model_of_the_caches_executes_what_it_executes_without_it() {
-    let plain = ipl::above_with_success(&ipl::options("b_stfl")).unwrap();
-    let mut options = ipl::options("b_stfl");
-    options.exact_caches = Some(Geometry::default());
-    let modelled = ipl::above_with_success(&options).unwrap();
-    let guest = |outcome: &RunOutcome| {
-        let totals = &outcome.report.record.totals[0];
-        (totals.guest_instructions, totals.guest_cycles)
-    };
-    assert_eq!(guest(&modelled), guest(&plain));
-    assert_eq!(modelled.console, plain.console);
-    let steps = modelled.report.record.totals[0].traps;
-    assert!(
-        steps >= guest(&plain).0,
-        "{steps} traps, {:?}",
-        guest(&plain)
-    );
-    // Text and operands were brought in, at the price that the geometry says.
-    let text = json::text(&modelled.report).unwrap();
-    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let count = |number: &str| value["counters"]["basic"][number].as_u64().unwrap();
-    for (writes, penalty) in [("2", "3"), ("4", "5")] {
-        assert!(count(writes) != 0, "{text}");
-        assert_eq!(count(penalty), 8 * count(writes), "{text}");
-    }
 }
