@@ -176,8 +176,22 @@ pub struct Done {
 #[must_use]
 #[inline]
 pub fn altered(before: &[u64; 16], after: &[u64; 16]) -> u16 {
-    before.iter().zip(after).fold(0, |mask, (before, after)| {
-        mask << 1 | u16::from(before != after)
+    // Few instructions alter more than one, and four are compared at once.
+    let fours = before
+        .as_chunks::<4>()
+        .0
+        .iter()
+        .zip(after.as_chunks::<4>().0);
+    fours.fold(0, |mask, (before, after)| {
+        let four = if before == after {
+            0
+        } else {
+            let each = before.iter().zip(after);
+            each.fold(0, |four, (before, after)| {
+                four << 1 | u16::from(before != after)
+            })
+        };
+        mask << 4 | four
     })
 }
 
