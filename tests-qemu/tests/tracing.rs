@@ -9,13 +9,17 @@ use measure::{
     run::RunOutcome,
     trace::{self, Form, TraceOptions},
 };
+use millimeter::link::state::Mode;
 use tempfile::TempDir;
 use tests_qemu::{command, ipl};
 
 /// The guest of these tests: it is small, and writes on its console.
 const GUEST: &str = "b_stfl";
 
-/// A routine of it.
+/// One with two CPUs.
+const GUEST_OF_TWO: &str = "b_signals";
+
+/// A routine of the small one.
 const ROUTINE: &str = "guests::console::print";
 
 /// What came of a traced run.
@@ -144,6 +148,37 @@ fn two_traces_have_their_own_ranges_and_counts_and_the_guest_does_what_it_does_w
     for run in [&one, &both] {
         assert_eq!(run.outcome.console, plain.console);
         assert_eq!(instructions(&run.outcome), instructions(&plain));
+    }
+}
+
+#[test]
+fn every_event_of_each_cpu_arrives_or_is_counted_as_lost() {
+    for mode in [Mode::Exact, Mode::RealTime] {
+        let directory = TempDir::new().unwrap();
+        let options = TraceOptions {
+            run: RunOptions {
+                operator: vec!["PER BRANCH".to_owned()],
+                out: Some(directory.path().join("run")),
+                mode,
+                ..ipl::options(GUEST_OF_TWO)
+            },
+            exact: None,
+            form: Form::Text,
+        };
+        let mut out = Vec::new();
+        let outcome = trace::run(&options, &Progress::Silent, &mut out).unwrap();
+        assert_eq!(outcome.end.exit_code(), 0, "{}", ipl::story(&outcome));
+        let tracing = &outcome.report.record.tracing;
+        let arrived = [0, 1].map(|cpu| {
+            let lines = std::str::from_utf8(&out).unwrap().lines();
+            let of_cpu = lines.filter(|line| line.starts_with(&format!("CPU {cpu} ")));
+            of_cpu.count() as u64
+        });
+        assert!(arrived.iter().all(|count| *count > 0), "{arrived:?}");
+        assert_eq!(tracing.streamed, arrived.iter().sum::<u64>());
+        let lost = tracing.lost_in_machine + tracing.lost_on_link;
+        assert!(mode == Mode::RealTime || lost == 0, "{tracing:?}");
+        assert_eq!(tracing.traces[0].events, tracing.streamed + lost);
     }
 }
 
