@@ -328,11 +328,11 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
         }
         if !cpu.per.is_watching(at) {
             begin(cpu, configuration, hardware, at);
-            if cpu.per.controls.nullify(at) && cpu.per.watched.text.length != 0 {
-                cpu.per.watching = false;
-                nullify(cpu, configuration, hardware);
-                return true;
-            }
+        }
+        if cpu.per.controls.ask_for(event::NULLIFICATION) && cpu.per.watched.is_nullified() {
+            cpu.per.watching = false;
+            nullify(cpu, configuration, hardware);
+            return true;
         }
         Some(if cpu.per.watched.to_itself {
             Range::ALL

@@ -121,7 +121,7 @@ impl Controls {
         }
     }
 
-    /// Whether the instruction at an address is to be nullified.
+    /// Whether an instruction that is fetched from an address is to be nullified.
     #[must_use]
     #[inline]
     pub const fn nullify(&self, at: u64) -> bool {
@@ -148,7 +148,8 @@ impl Controls {
             .branched_to
             .is_some_and(|target| !self.branch_address || self.range.contains(target));
         add(event::BRANCH, branched);
-        add(event::FETCH, self.range.contains(done.at));
+        let executed = done.executes.is_some_and(|at| self.range.contains(at));
+        add(event::FETCH, executed || self.range.contains(done.at));
         add(event::STORE, done.stored);
         add(event::REGISTERS, done.altered & self.registers != 0);
         add(event::STORE_REAL, done.stored_real);
@@ -162,6 +163,8 @@ impl Controls {
 pub struct Done {
     /// Its address, or that of the EXECUTE whose target it is.
     pub at: u64,
+    /// Where it stands, if it is the target of an EXECUTE.
+    pub executes: Option<u64>,
     /// Where it branched to, if it did.
     pub branched_to: Option<u64>,
     /// Whether it stored into the range.
@@ -251,6 +254,7 @@ mod tests {
     fn all_events_that_happened_and_are_asked_for_are_indicated_together() {
         let done = Done {
             at: 0x1000,
+            executes: None,
             branched_to: Some(0x4000),
             stored: true,
             altered: 0x0001,
@@ -263,6 +267,20 @@ mod tests {
         };
         assert_eq!(all().events(&fetched), event::FETCH);
         assert_eq!(Controls::NONE.events(&done), 0);
+    }
+
+    #[test]
+    fn an_execute_is_fetched_where_it_is_and_where_its_target_is() {
+        let events = |at, target| {
+            all().events(&Done {
+                at,
+                executes: Some(target),
+                ..Done::default()
+            })
+        };
+        assert_eq!(events(0x1000, 0x4000), event::FETCH);
+        assert_eq!(events(0x4000, 0x1000), event::FETCH);
+        assert_eq!(events(0x4000, 0x2000), 0);
     }
 
     #[test]

@@ -44,6 +44,12 @@ impl Watched {
         to_itself: false,
     };
 
+    /// Whether its fetch, or that of an EXECUTE whose target it is, nullifies.
+    pub fn is_nullified(&self) -> bool {
+        let fetched = [self.at, self.text_at];
+        self.text.length != 0 && fetched.into_iter().any(|at| self.controls.nullify(at))
+    }
+
     /// Where the next sequential instruction is.
     fn next(&self) -> u64 {
         self.at.wrapping_add(self.text.length.into())
@@ -262,6 +268,7 @@ pub(super) fn identify(cpu: &Vcpu, completed: bool) -> Option<Identification> {
     let controls = &watched.controls;
     let mut done = Done {
         at: watched.at,
+        executes: watched.text.executed.then_some(watched.text_at),
         ..Done::default()
     };
     if controls.everywhere() {

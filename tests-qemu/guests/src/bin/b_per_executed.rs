@@ -60,6 +60,10 @@ fn run() {
     let run = Run::of(FETCH).within(2, 2);
     guests::println!("LGHI 2,5 is fetched");
     shows_per!([41, 42, 43], executed(&run, &[0xA7, 0x29, 0, 5], 0x40));
+    guests::println!("its target is, at 4096 and 256, and registers are recorded, too");
+    let target = (OPERANDS + TARGET) as i64;
+    let run = Run::of(FETCH | REGISTERS | 0x2000).within(target, target);
+    shows_per!([42, 43], executed(&run, &[0xA7, 0x29, 0, 5], 0x50));
     guests::println!("it alters register 2");
     let run = Run::of(REGISTERS | 0x2000);
     shows_per!([42, 43], executed(&run, &[0xA7, 0x29, 0, 5], 0x10));

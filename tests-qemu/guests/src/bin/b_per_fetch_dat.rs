@@ -11,7 +11,7 @@ use guests::insn::storage::ipte;
 use guests::interruption::{Class, Registers, old_psw};
 use guests::lowcore;
 use guests::psw::{DAT, PROBLEM};
-use guests::recording::{self, FETCH, NULLIFY, Run};
+use guests::recording::{self, FETCH, NULLIFY, Run, text};
 
 guests::clause!(
     "Principles of Operation, Program-Event Recording, Instruction Fetching; Dynamic Address Translation",
@@ -100,19 +100,19 @@ fn run() {
 }
 
 fn beside_it() {
-    let mut text = [0; 16];
-    for (part, call) in text
+    let mut calls = [0; 16];
+    for (part, call) in calls
         .chunks_exact_mut(4)
         .zip([BESIDE, THROUGH, BESIDE, THROUGH])
     {
         part.copy_from_slice(&call);
     }
     let events = [0x800, 0x804, 0x800, 0x804];
-    expect("around the range", run_of(RANGE), &text, &events, 10);
+    expect("around the range", run_of(RANGE), &calls, &events, 10);
     let program = run_of(RANGE).in_mode(PROBLEM);
-    expect("in the problem state", program, &text, &events, 10);
+    expect("in the problem state", program, &calls, &events, 10);
     let alias = run_of(RANGE).with(1, ALIAS);
-    expect("by another address", alias, &text, &[], 10);
+    expect("by another address", alias, &calls, &[], 10);
     let mut nullified = run_of(RANGE);
     nullified.events |= NULLIFY;
     expect("nullified", nullified, &THROUGH, &[0x800], 5);
@@ -126,6 +126,19 @@ fn beside_it() {
         &[],
         7,
     );
+    // EX 0,804(1), where an AGHI 2,1 is: the address is that of the EXECUTE.
+    let ex = [0x44, 0, 0x18, 4];
+    let here = text().wrapping_sub(PAGE);
+    expect(
+        "of the range, from elsewhere",
+        run_of(RANGE),
+        &ex,
+        &[here],
+        1,
+    );
+    let mut nullified = run_of(RANGE);
+    nullified.events |= NULLIFY;
+    expect("nullified there", nullified, &ex, &[here], 1);
     // MVI 803(1),5: the second operand of an AGHI in the range.
     let mut stores = [0x92, 5, 0x18, 3, 0, 0, 0, 0];
     stores[4..].copy_from_slice(&THROUGH);

@@ -249,7 +249,7 @@ fn run() {
         registers[14] = 0x7000_0000_0000;
         let storage: [u8; OPERANDS_LENGTH] = core::array::from_fn(|_| generator.next() as u8);
         let masks = generator.next() as u16;
-        let mut execute = |events| {
+        let execute = |events| {
             *operands() = storage;
             // SAFETY: no program runs.
             unsafe {
