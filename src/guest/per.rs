@@ -29,6 +29,7 @@ use crate::guest::dat::{Access, Space};
 use crate::guest::delivery;
 use crate::guest::due::Due;
 use crate::guest::hardware::{ChannelBlock, ChannelInstruction, Hardware};
+use crate::guest::shadow;
 use crate::guest::vcpu::Vcpu;
 use crate::per::trace::Traces;
 use crate::per::{Controls, Format, Identification, Range, event};
@@ -225,6 +226,7 @@ fn change<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
             || controls.ask_for(event::BRANCH | event::REGISTERS)
             || !protected::suffices(cpu);
         cpu.per.by_pages = protected::finds(cpu);
+        shadow::own_real(cpu, protected::has_any(cpu));
         if !cpu.per.is_on() {
             cpu.forget_translations();
             cpu.per.phase = Phase::Range;
@@ -239,6 +241,7 @@ fn change<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
 fn end<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H) {
     enter_phase(cpu, Phase::Off);
     cpu.per.protected.forget();
+    shadow::own_real(cpu, false);
     cpu.per.watching = false;
     cpu.due.clear(Due::PER);
     cpu.real_space &= !psw::PER;

@@ -41,6 +41,9 @@
 //! has until its next interruption, or be about to fill: then it drops the translation that it found in
 //! the guest's tables.
 //!
+//! While pages are protected for program-event recording, a guest with DAT off has real storage in a space of its
+//! CPU's own, which is filled like any other ([`own_real`]).
+//!
 //! No entry ever designates the HSA, code copies aside (and those never for stores): every absolute
 //! address is checked against the guest's storage before it becomes an entry, and real 0-1FFF, which
 //! is the machine's own prefix area, is never mapped.
@@ -220,9 +223,14 @@ impl SharedShadow {
     }
 }
 
+/// The address-space-control element of real storage, where it is a space like others ([`own_real`]).
+const REAL: u64 = control::asce::REAL_SPACE;
+
 /// The shadow of one CPU.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shadow {
+    /// Whether real storage is translated by tables of this CPU's own.
+    owns_real: bool,
     spaces: Spaces,
     recent: Recent,
     /// The number of the next request that concerns it.
@@ -253,6 +261,33 @@ impl Shadow {
     pub const fn dropped(&self) -> u64 {
         self.spaces.drops
     }
+}
+
+/// Has real storage, and real spaces, translated by tables of the CPU's own, whose pages can be protected as those of
+/// any space, or by the ones that the CPUs share.
+pub fn own_real(cpu: &mut Vcpu, owns: bool) {
+    if cpu.shadow.owns_real != owns {
+        cpu.shadow.owns_real = owns;
+        cpu.shadow.loaded_for = None;
+        cpu.due |= Due::CONTROLS;
+    }
+}
+
+/// The address-space-control element of the space of an access; with DAT off that of real storage.
+#[must_use]
+#[inline]
+pub const fn asce(cpu: &Vcpu, access: Access) -> u64 {
+    if cpu.psw.dat() {
+        Space::of(cpu, access).asce(cpu)
+    } else {
+        REAL
+    }
+}
+
+/// Whether a space is translated by tables that are complete from the beginning.
+#[inline]
+const fn is_complete(cpu: &Vcpu, guest: u64) -> bool {
+    guest & control::asce::REAL_SPACE != 0 && !cpu.shadow.owns_real
 }
 
 /// The real CR0 bits that the machine needs whatever the guest does: its clock, and its signals; and
@@ -364,7 +399,7 @@ fn tables<H: Hardware>(
     cpu.real_space = SECONDARY_SPACE;
     let mut home = cpu.shadow.loaded[2];
     let mut spaces = [cpu.shadow.spaces_loaded[0], cpu.shadow.spaces_loaded[6]];
-    if !cpu.psw.dat() {
+    if !cpu.psw.dat() && !cpu.shadow.owns_real {
         cpu.shadow.loaded_for = None;
         spaces = Side::BOTH.map(identity);
     } else if let Some(program) = program(cpu, configuration, hardware) {
@@ -398,7 +433,8 @@ fn program<H: Hardware>(
     hardware: &mut H,
 ) -> Option<u64> {
     let guest = cpu.control[1];
-    if !cpu.psw.problem_state()
+    if !cpu.psw.dat()
+        || !cpu.psw.problem_state()
         || !matches!(cpu.psw.address_space(), AddressSpace::Primary)
         || guest & control::asce::REAL_SPACE != 0
     {
@@ -431,8 +467,7 @@ pub const fn is_whole(cpu: &Vcpu) -> bool {
 /// The sides of the spaces that the guest fetches instructions from and accesses operands in.
 #[inline]
 fn sides<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> [u64; 2] {
-    let [from, of] =
-        [Access::Execute, Access::Fetch].map(|access| Space::of(cpu, access).asce(cpu));
+    let [from, of] = [Access::Execute, Access::Fetch].map(|access| asce(cpu, access));
     loop {
         let wanted = [from, of, cpu.shadow.spaces.drops];
         if cpu.shadow.loaded_for == Some(wanted) {

@@ -96,12 +96,11 @@ fn resolve<H: Hardware>(
         let space = if cpu.psw.dat() { space } else { Space::Primary };
         return Err(Fault::low_address_protection(at, space));
     }
-    let (translation, asce) = if cpu.psw.dat() {
-        let asce = space.asce(cpu);
-        let found = dat::translate(cpu, configuration, hardware, asce, space, at, access)?;
-        (found, Some(asce))
+    let asce = shadow::asce(cpu, access);
+    let translation = if cpu.psw.dat() {
+        dat::translate(cpu, configuration, hardware, asce, space, at, access)?
     } else {
-        (Translation::untranslated(at), None)
+        Translation::untranslated(at)
     };
     let absolute = cpu.absolute(translation.real);
     if let Err(fault) = storage::checked_absolute(configuration, absolute.page(), 4096) {
@@ -143,10 +142,13 @@ fn resolve<H: Hardware>(
         && matches!(configuration.pages.state(absolute), PageState::Copied(_))
     {
         shadow::split(cpu, configuration, hardware);
-    } else if let Some(asce) = asce {
+    } else {
         shadow::fill(cpu, configuration, hardware, asce, at, &translation, access);
-        let cycles = cpu.account.ticks(cpu.account.entered, hardware.clock());
-        cpu.fills.add(access == Access::Execute, cycles);
+        // What is no translation of the guest's, it does not count.
+        if cpu.psw.dat() {
+            let cycles = cpu.account.ticks(cpu.account.entered, hardware.clock());
+            cpu.fills.add(access == Access::Execute, cycles);
+        }
     }
     Ok(None)
 }

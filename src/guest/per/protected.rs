@@ -1,7 +1,6 @@
 //! The pages that are protected because something in them may be an event.
 //!
-//! A store leaves no trace that the hardware could be asked for. So while a program with DAT on is to be told of
-//! stores into a range and of nothing else, the shadow's entries of the pages that meet the range forbid stores,
+//! A store leaves no trace that the hardware could be asked for. So while a program is to be told of stores into a range and of nothing else, the shadow's entries of the pages that meet the range forbid stores,
 //! whatever the guest's own tables say, and the guest runs freely. An instruction that stores into such a page meets
 //! a protection exception; when the guest's tables permit the store, the instruction is executed on its own
 //! with the page open, and the page is protected again before the guest runs freely.
@@ -17,18 +16,19 @@
 //! protected before the guest goes on. Addresses are those of the program, so another page that is the same in
 //! storage is not protected; nor are stores of channel programs and of other CPUs, which are no events.
 //!
-//! Where the guest's storage is accessed by tables that the CPUs share, DAT off or in a real space, nothing
-//! is protected. Neither are ranges of more than [`MOST_PAGES`], all of which would be gone through whenever a program
+//! With DAT off, and in a real space, the guest's storage is accessed by tables that the CPUs share; a CPU with
+//! protected pages has tables of its own for it.
+//!
+//! Ranges of more than [`MOST_PAGES`] are not protected, all of which would be gone through whenever a program
 //! with their events is continued: for stores each instruction is executed on its own there, and instructions are
 //! looked for by the hardware.
 
 use super::{places, stores};
 use crate::arch::address::{PAGE, Virtual};
-use crate::arch::control::asce;
 use crate::arch::interruption::{ProgramInterruption, is_access};
 use crate::arch::table::{TEID_ADDRESS, TEID_STORE};
 use crate::guest::configuration::Configuration;
-use crate::guest::dat::{Access, Space};
+use crate::guest::dat::Access;
 use crate::guest::hardware::Hardware;
 use crate::guest::shadow;
 use crate::guest::vcpu::Vcpu;
@@ -137,26 +137,28 @@ const fn whole_pages(range: Range) -> Range {
     }
 }
 
-/// The space that the guest stores into, or fetches its instructions from.
-fn space(cpu: &Vcpu, access: Access) -> u64 {
-    Space::of(cpu, access).asce(cpu)
-}
-
-/// Whether the pages of some ranges in the space of an access can be protected.
-fn suits(cpu: &Vcpu, access: Access, ranges: impl Iterator<Item = Range>) -> bool {
+/// Whether the pages of some ranges can be protected.
+fn suits(ranges: impl Iterator<Item = Range>) -> bool {
     let count = ranges.fold(0, |sum: u64, range| sum.saturating_add(pages(range)));
-    let is_own = || cpu.psw.dat() && space(cpu, access) & asce::REAL_SPACE == 0;
-    count == 0 || count <= MOST_PAGES && is_own()
+    count <= MOST_PAGES
 }
 
 /// Whether the stores that are asked for can be told by protecting pages.
 pub(super) fn suffices(cpu: &Vcpu) -> bool {
-    suits(cpu, Access::Store, stores(cpu))
+    suits(stores(cpu))
 }
 
 /// Whether the instructions that are asked for can be found by protecting pages.
 pub(super) fn finds(cpu: &Vcpu) -> bool {
-    suits(cpu, Access::Execute, places(cpu))
+    suits(places(cpu))
+}
+
+/// Whether any pages are protected.
+pub(super) fn has_any(cpu: &Vcpu) -> bool {
+    let recording = &cpu.per;
+    let stores = || stores(cpu).next().is_some();
+    let places = || recording.by_pages && places(cpu).next().is_some();
+    !recording.everything && (stores() || places())
 }
 
 /// Notes the page of the last trap, if a range is met by it.
@@ -207,7 +209,7 @@ pub(super) fn free<H: Hardware>(
     at: u64,
 ) -> Option<Range> {
     cpu.per.protected.alone = None;
-    let space_of_stores = space(cpu, Access::Store);
+    let space_of_stores = shadow::asce(cpu, Access::Store);
     if let Some(open) = cpu.per.protected.stores.close(space_of_stores) {
         let ranges = stores(cpu);
         protect(cpu, configuration, hardware, Access::Store, ranges, open);
@@ -218,7 +220,7 @@ pub(super) fn free<H: Hardware>(
             .map(whole_pages)
             .find(|pages| pages.contains(at));
         let Some(inside) = inside else {
-            let space_of_places = space(cpu, Access::Execute);
+            let space_of_places = shadow::asce(cpu, Access::Execute);
             if let Some(open) = cpu.per.protected.places.close(space_of_places) {
                 let ranges = places(cpu);
                 protect(cpu, configuration, hardware, Access::Execute, ranges, open);
@@ -245,7 +247,7 @@ fn protect<H: Hardware>(
     ranges: impl Iterator<Item = Range>,
     open: Range,
 ) {
-    let space = space(cpu, access);
+    let space = shadow::asce(cpu, access);
     for range in ranges {
         let first = range.start & !(PAGE - 1);
         let all = (0..pages(range)).map(|number| Virtual(first.wrapping_add(number * PAGE)));

@@ -8,7 +8,7 @@ use super::identity::identity_asce;
 use super::pool::{Pool, UNIT_LENGTH};
 use super::renewal::{Filled, forget_what_has_moved, renew_entries};
 use super::requests::Request;
-use super::{Side, entry, stale};
+use super::{Side, entry, is_complete, stale};
 use crate::arch::address::{Absolute, PAGE, Real, Virtual};
 use crate::arch::control::asce;
 use crate::arch::table::{
@@ -170,7 +170,7 @@ pub(super) fn space<H: Hardware>(
     guest: u64,
     side: Side,
 ) -> Option<u64> {
-    if guest & asce::REAL_SPACE != 0 {
+    if is_complete(cpu, guest) {
         // Low-address protection is not in effect in a private space, a real one included.
         let private = guest & asce::PRIVATE_SPACE;
         let number = usize::from(cpu.address);
@@ -366,8 +366,7 @@ pub fn fill<H: Hardware>(
     translation: &Translation,
     access: Access,
 ) {
-    if guest & asce::REAL_SPACE != 0 {
-        // The identity tables are complete.
+    if is_complete(cpu, guest) {
         return;
     }
     if stale(cpu, configuration) && catch_up(cpu, configuration, hardware) {

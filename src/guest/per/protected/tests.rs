@@ -1,6 +1,7 @@
 //! A CPU whose stores into a range are recorded: what the shadow permits, and what is executed on its own.
 
 use super::*;
+use crate::arch::control::asce;
 use crate::arch::interruption::Class;
 use crate::arch::psw::{ADDRESSING_64, DAT, PER, PROBLEM, Psw};
 use crate::arch::table::{
@@ -319,9 +320,10 @@ fn where_no_page_is_protected_each_instruction_is_executed_on_its_own() {
     let range = [0, MOST_PAGES * PAGE - 1];
     assert!(!steps(mask, SPACE, event::STORE, range));
     assert!(!steps(mask & !DAT, SPACE, event::STORE_REAL, range));
-    assert!(steps(mask & !DAT, SPACE, event::STORE, range));
-    assert!(steps(mask, SPACE | asce::REAL_SPACE, event::STORE, range));
+    assert!(!steps(mask & !DAT, SPACE, event::STORE, range));
+    assert!(!steps(mask, SPACE | asce::REAL_SPACE, event::STORE, range));
     assert!(steps(mask, SPACE, event::STORE, [0, range[1] + 1]));
+    assert!(steps(mask & !DAT, SPACE, event::STORE, [0, range[1] + 1]));
     assert!(steps(mask, SPACE, event::STORE | event::BRANCH, range));
 }
 
@@ -431,14 +433,43 @@ fn pages_that_are_entered_for_nothing_stay_open_until_an_instruction_in_the_rang
 }
 
 #[test]
-fn a_range_of_many_pages_and_one_with_dat_off_are_looked_for_by_the_hardware() {
-    let mut guest = recording_fetches(0, MOST_PAGES * PAGE);
+fn a_range_of_many_pages_is_looked_for_by_the_hardware() {
+    let guest = recording_fetches(0, MOST_PAGES * PAGE);
     let range = [PAGE_OF_RANGE, PAGE_OF_RANGE + MOST_PAGES * PAGE];
     assert_eq!(guest.looked_for(), Some(range));
-    guest = recording_fetches(0, 7);
-    assert!(guest.runs());
-    let mask = guest.0.cpu.psw.mask;
-    guest.set_mask(mask & !DAT);
-    guest.leave();
-    assert_eq!(guest.looked_for(), Some([PAGE_OF_RANGE, PAGE_OF_RANGE + 7]));
+}
+
+#[test]
+fn real_storage_is_protected_in_tables_of_the_cpus_own_while_it_is_recorded() {
+    for real_space in [false, true] {
+        let mut guest = Guest::new(0x100, 0x107);
+        let mask = guest.0.cpu.psw.mask;
+        let off = if real_space { mask } else { mask & !DAT };
+        if real_space {
+            guest.0.cpu.control[1] = asce::REAL_SPACE;
+        }
+        let spaces = |guest: &Guest| [1, 7].map(|n| guest.0.hardware.controls[n]);
+        guest.set_mask(off & !PER);
+        guest.leave();
+        let shared = spaces(&guest);
+        guest.set_mask(off);
+        guest.leave();
+        assert!(guest.runs());
+        assert_ne!(spaces(&guest), shared);
+        guest.miss(PAGE_OF_RANGE, TEID_FETCH);
+        guest.miss(BESIDE, TEID_STORE);
+        let protected = |guest: &Guest, at| guest.protected_in(asce::REAL_SPACE, at);
+        assert_eq!(protected(&guest, PAGE_OF_RANGE), Some(true));
+        assert_eq!(protected(&guest, BESIDE), Some(false));
+        guest.store(PAGE_OF_RANGE);
+        assert!(guest.steps());
+        guest.complete();
+        assert_eq!(
+            (guest.code(), protected(&guest, PAGE_OF_RANGE)),
+            (0, Some(true))
+        );
+        guest.set_mask(off & !PER);
+        guest.leave();
+        assert_eq!(spaces(&guest), shared);
+    }
 }

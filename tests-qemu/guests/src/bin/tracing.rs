@@ -23,8 +23,8 @@ guests::guest!(run);
 
 /// Rounds of the loop.
 const ROUNDS: u64 = 1_000_000;
-/// The most instructions that the machine adds to all of the rounds.
-const MOST: u64 = 100;
+/// The most instructions that the machine adds to all of the rounds: a page may be filled meanwhile.
+const MOST: u64 = 1000;
 /// Rounds while each stores beside the range.
 const BESIDE: u64 = 1000;
 /// Rounds of which each executes an instruction beside the range: fewer than those after which the pages of the range
@@ -37,28 +37,59 @@ static mut FRAMES: [Page; 2] = [const { Page([0; 4096]) }; 2];
 
 fn run() {
     dat::prepare();
-    let frames = (&raw const FRAMES) as u64;
-    dat::set_window(0, frames);
-    dat::set_window(1, frames + 0x1000);
-    let plain = took("plain", 0, [0, 0], ROUNDS);
-    let fetch = took("fetch", FETCH, [WINDOW, WINDOW + 7], ROUNDS);
-    let store = took("store", STORE, [WINDOW + 0x1800, WINDOW + 0x1807], ROUNDS);
-    let few = took("plain", 0, [0, 0], BESIDE);
-    let beside = took("beside", STORE, [WINDOW + 0x800, WINDOW + 0x807], BESIDE);
+    dat::set_window(0, frames());
+    dat::set_window(1, frames() + 0x1000);
+    for place in [
+        Place {
+            mode: DAT,
+            at: WINDOW,
+        },
+        Place {
+            mode: 0,
+            at: frames(),
+        },
+    ] {
+        guests::println!("DAT {}", if place.mode == DAT { "on" } else { "off" });
+        outside(place);
+        visits(place);
+    }
+}
+
+/// Where the two pages are.
+#[derive(Clone, Copy)]
+struct Place {
+    /// Bits of the PSW.
+    mode: u64,
+    /// The first one's address.
+    at: u64,
+}
+
+impl Place {
+    /// A range of eight bytes.
+    fn range(self, offset: u64) -> [u64; 2] {
+        [self.at + offset, self.at + offset + 7]
+    }
+}
+
+fn outside(place: Place) {
+    let took = |name, events, range, rounds| took(&LOOP, name, events, place, range, rounds);
+    let plain = took("plain", 0, 0, ROUNDS);
+    let fetch = took("fetch", FETCH, 0, ROUNDS);
+    let store = took("store", STORE, 0x1800, ROUNDS);
+    let few = took("plain", 0, 0, BESIDE);
+    let beside = took("beside", STORE, 0x800, BESIDE);
     let own = fetch.max(store).saturating_sub(plain);
     guests::println!("the machine's own outside of the range: {own}");
     let per_store = beside.saturating_sub(few) / BESIDE;
     guests::println!("path per-store {per_store}");
     holds("outside of the range nothing is added", own <= MOST);
-    visits();
 }
 
-fn visits() {
+fn visits(place: Place) {
     let routine = (&raw mut FRAMES).cast::<u8>().wrapping_add(0x1100);
     // SAFETY: BR 14, in the second page, which holds nothing else.
     unsafe { routine.cast::<u16>().write_volatile(0x07FE) };
-    let range = [WINDOW + 0x1800, WINDOW + 0x1807];
-    let took = |events, rounds| took_by(&VISITING, "visits", events, range, rounds);
+    let took = |events, rounds| took(&VISITING, "visits", events, place, 0x1800, rounds);
     let own = VISITS.map(|rounds| took(FETCH, rounds).saturating_sub(took(0, rounds)));
     guests::println!("path per-visit {}", own[0] / VISITS[0]);
     guests::println!("the machine's own beside the range: {}", own[1]);
@@ -78,26 +109,22 @@ const VISITING: [u8; 16] = [
     0xB2, 0x7C, 0x10, 0, 0x4D, 0xE0, 0x51, 0, 0xA7, 0x27, 0xFF, 0xFE, 0xB2, 0x7C, 0x10, 0x10,
 ];
 
-/// Nanoseconds that the loop takes while some events in a range are recorded.
-fn took(name: &str, events: u64, range: [u64; 2], rounds: u64) -> u64 {
-    took_by(&LOOP, name, events, range, rounds)
-}
-
 /// Nanoseconds that a loop takes while some events in a range are recorded.
-fn took_by(text: &[u8], name: &str, events: u64, range: [u64; 2], rounds: u64) -> u64 {
-    let mut run = Run::of(events).in_mode(DAT);
-    run = run.with(1, WINDOW).with(2, rounds).with(5, WINDOW + 0x1000);
-    run.range = range;
+fn took(text: &[u8], name: &str, events: u64, place: Place, range: u64, rounds: u64) -> u64 {
+    let mut run = Run::of(events).in_mode(place.mode);
+    run = run.with(1, place.at).with(5, place.at + 0x1000);
+    run.range = place.range(range);
     // The first time tables are filled.
     let _ = run.with(2, 1).execute(text);
-    let _ = run.execute(text);
-    // SAFETY: two doublewords of the page.
-    let [first, last] = [0, 2].map(|n| unsafe { (frames()).add(n).read_volatile() });
+    let _ = run.with(2, rounds).execute(text);
+    let times = frames() as *const u64;
+    // SAFETY: two doublewords of the first page.
+    let [first, last] = [0, 2].map(|n| unsafe { times.add(n).read_volatile() });
     let nanoseconds = ((last - first) * 1000 + 2048) / 4096;
     guests::println!("{name}: {rounds} rounds in {nanoseconds} ns");
     nanoseconds
 }
 
-fn frames() -> *const u64 {
-    (&raw const FRAMES).cast()
+fn frames() -> u64 {
+    (&raw const FRAMES) as u64
 }
