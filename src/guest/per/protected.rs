@@ -1,9 +1,10 @@
 //! The pages that are protected because something in them may be an event.
 //!
-//! A store leaves no trace that the hardware could be asked for. So while a program is to be told of stores into a range and of nothing else, the shadow's entries of the pages that meet the range forbid stores,
-//! whatever the guest's own tables say, and the guest runs freely. An instruction that stores into such a page meets
-//! a protection exception; when the guest's tables permit the store, the instruction is executed on its own
-//! with the page open, and the page is protected again before the guest runs freely.
+//! A store leaves no trace that the hardware could be asked for. So while a program is to be told of stores into a
+//! range and of nothing else, the shadow's entries of the pages that meet the range forbid stores, whatever the guest's
+//! own tables say, and the guest runs freely. An instruction that stores into such a page meets a protection
+//! exception; when the guest's tables permit the store, the instruction is executed on its own with the page open,
+//! and the page is protected again before the guest runs freely.
 //!
 //! The fetch of an instruction the hardware can be asked for, but then each instruction of the guest is held
 //! against the range, wherever it is. So the entries of the pages with a range of instructions forbid their
