@@ -69,15 +69,15 @@ impl TraceArguments {
 /// Examples of `trace`.
 pub const EXAMPLES: &str = "\
 RANGE is for BRANCH, FETCH and REG where the instruction is, for STORE what is stored into: hexadecimal virtual
-addresses a-b, a.n (n bytes from a on) or a; a symbol of the guest (the last words of its path will do); or
-first-last, from the first byte of the one to the last byte of the other. A symbol goes before a number of the
-same letters; a 0 at its beginning makes it a number.
+addresses a-b, a.n (n bytes from a on) or a; a symbol of the guest (the last words of its path will do); symbol.n,
+its first n bytes; or first-last, from the first byte of the one to the last byte of the other. A symbol goes before
+a number of the same letters; a 0 at its beginning makes it a number.
 
 Examples:
   cargo measure trace b_stfl                                    every branch that is taken
-  cargo measure trace hash -e 'FETCH RANGE compress256 COUNT' -e 'BRANCH RANGE work'
+  cargo measure trace hash -e 'FETCH RANGE compress256.2 COUNT' how often a routine is called
   cargo measure trace count -e 'STORE RANGE 200.8'              who stores there
-  cargo measure trace hash -e 'REG 15 RANGE main STOP' --when-waiting 'SHOW REGISTERS' --when-waiting GO
+  cargo measure trace hash -e 'FETCH RANGE guest_main STOP' --when-waiting 'SHOW REGISTERS' --when-waiting GO
   cargo measure trace b_stfl --exact b_stfl.txt                 every instruction and what it altered
   cargo measure trace --of millimeter-hash-1 | grep 'stored='   what a run has kept
 

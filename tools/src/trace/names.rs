@@ -192,7 +192,8 @@ impl Names {
     }
 
     /// What is meant by the text in the place of an address: a name; `a-b` from the first byte of the one to the last
-    /// byte of the other; or numbers, as the machine reads them, but with `0x` if one likes.
+    /// byte of the other; `a.n` for its first so many bytes, in hexadecimal digits; or numbers, as the machine reads them,
+    /// but with `0x` if one likes.
     ///
     /// A name of the guest goes before a number that is written with the same letters; a digit 0 at its beginning makes
     /// it a number.
@@ -216,6 +217,19 @@ impl Names {
                 }
                 (Ok(first), Ok(last)) => return Ok(Meant::Named(first.start(), last.end())),
                 _ => {}
+            }
+        }
+        if let Some((name, length)) = text.rsplit_once('.')
+            && let Some(length) = digits(length).map(number).filter(|length| *length != 0)
+        {
+            match self.side(name, wanted) {
+                // Unless the point is one of the name.
+                Ok(Side::Place(place)) if self.side(text, wanted).is_err() => {
+                    let last = place.start.saturating_add(length - 1);
+                    return Ok(Meant::Named(place.start, last));
+                }
+                Ok(_) | Err(NameError::Unknown { .. }) => {}
+                Err(error) => return Err(error),
             }
         }
         if let Some((start, length)) = text.split_once('.')

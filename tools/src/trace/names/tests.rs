@@ -23,6 +23,8 @@ fn names() -> Names {
         place(0x1400, 0x14FF, false, "one::poll"),
         place(0x1500, 0x15FF, false, "two::poll"),
         place(0x1600, 0x16FF, false, "core::face"),
+        place(0x1700, 0x17FF, false, "work::clone.2"),
+        place(0x1800, 0x18FF, false, "work::clone"),
         place(0x2000, 0x2FFF, true, "guests::work::TABLE"),
     ])
 }
@@ -50,6 +52,20 @@ fn two_names_are_from_the_first_byte_of_the_one_to_the_last_of_the_other() {
     assert_eq!(meant("start-search"), Meant::Named(0x1000, 0x11FF));
     assert_eq!(meant("start-0x1F00"), Meant::Named(0x1000, 0x1F00));
     assert_eq!(meant("10-start"), Meant::Named(0x10, 0x10FF));
+}
+
+#[test]
+fn a_name_and_a_length_are_its_first_bytes() {
+    assert_eq!(meant("search.2"), Meant::Named(0x1100, 0x1101));
+    assert_eq!(meant("start.0x1F"), Meant::Named(0x1000, 0x101E));
+    // A name goes before the same number, and a point may be part of it.
+    assert_eq!(meant("add.2"), Meant::Named(0x1300, 0x1301));
+    assert_eq!(meant("0add.2"), Meant::Numbers("0add.2".to_owned()));
+    assert_eq!(meant("clone.2"), Meant::Named(0x1700, 0x17FF));
+    assert_eq!(meant("clone"), Meant::Named(0x1800, 0x18FF));
+    assert!(refusal("search.0", Wanted::Routine).contains("search.0 is neither"));
+    assert!(refusal("poll.2", Wanted::Routine).contains("two::poll"));
+    assert!(refusal("TABLE.8", Wanted::Routine).contains("is data"));
 }
 
 #[test]
