@@ -341,10 +341,11 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
             Range::ALL
         } else {
             // An instruction that begins in the middle of this one is another one.
-            Range {
-                start: at.wrapping_add(2),
-                end: at.wrapping_sub(1),
-            }
+            let halfword = Range {
+                start: at,
+                end: at.wrapping_add(1),
+            };
+            halfword.others()
         })
     } else {
         let before = cpu.per.phase;

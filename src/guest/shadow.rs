@@ -277,10 +277,9 @@ pub fn own_real(cpu: &mut Vcpu, owns: bool) {
 #[must_use]
 #[inline]
 pub const fn asce(cpu: &Vcpu, access: Access) -> u64 {
-    if cpu.psw.dat() {
-        Space::of(cpu, access).asce(cpu)
-    } else {
-        REAL
+    match Space::current(cpu, access) {
+        Some(space) => space.asce(cpu),
+        None => REAL,
     }
 }
 

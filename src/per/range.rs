@@ -32,6 +32,16 @@ impl Range {
         length != 0 && (self.contains(at) || self.start.wrapping_sub(at) < length)
     }
 
+    /// Every other address; there must be one.
+    #[must_use]
+    #[inline]
+    pub const fn others(self) -> Self {
+        Self {
+            start: self.end.wrapping_add(1),
+            end: self.start.wrapping_sub(1),
+        }
+    }
+
     /// The smallest range with every address of both that goes over the end of the address space only if
     /// one of them does.
     #[must_use]
@@ -93,10 +103,7 @@ mod tests {
     fn beside(at: u64, (start, end): (u64, u64)) -> Range {
         let range = Range { start, end };
         if range.contains(at) {
-            Range {
-                start: end.wrapping_add(1),
-                end: start.wrapping_sub(1),
-            }
+            range.others()
         } else {
             range
         }

@@ -10,7 +10,7 @@ use crate::arch::table::{
     TEID_STORE,
 };
 use crate::guest::configuration::Configuration;
-use crate::guest::dat::{self, Access, Fault, Space, Translation};
+use crate::guest::dat::{self, Access, Fault, Space};
 use crate::guest::delivery;
 use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
@@ -97,11 +97,7 @@ fn resolve<H: Hardware>(
         return Err(Fault::low_address_protection(at, space));
     }
     let asce = shadow::asce(cpu, access);
-    let translation = if cpu.psw.dat() {
-        dat::translate(cpu, configuration, hardware, asce, space, at, access)?
-    } else {
-        Translation::untranslated(at)
-    };
+    let translation = dat::translate(cpu, configuration, hardware, asce, space, at, access)?;
     let absolute = cpu.absolute(translation.real);
     if let Err(fault) = storage::checked_absolute(configuration, absolute.page(), 4096) {
         let of_target = access == Access::Fetch && translation.execution_protected;

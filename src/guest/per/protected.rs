@@ -228,10 +228,7 @@ pub(super) fn free<H: Hardware>(
             }
             return None;
         };
-        beyond = Some(Range {
-            start: inside.end.wrapping_add(1),
-            end: inside.start.wrapping_sub(1),
-        });
+        beyond = Some(inside.others());
     }
     // Everything but the gap in which there is nothing to be found.
     Range::around(at, places(cpu).chain(beyond))
@@ -250,7 +247,7 @@ fn protect<H: Hardware>(
 ) {
     let space = shadow::asce(cpu, access);
     for range in ranges {
-        let first = range.start & !(PAGE - 1);
+        let first = whole_pages(range).start;
         let all = (0..pages(range)).map(|number| Virtual(first.wrapping_add(number * PAGE)));
         let open = all.filter(|at| open.contains(at.0));
         shadow::protect(cpu, configuration, hardware, space, access, open);
