@@ -219,23 +219,21 @@ impl Names {
                 _ => {}
             }
         }
-        if let Some((name, length)) = text.rsplit_once('.')
-            && let Some(length) = digits(length).map(number).filter(|length| *length != 0)
+        if let Some((start, length)) = text.rsplit_once('.')
+            && let Some(length) = digits(length)
         {
-            match self.side(name, wanted) {
+            match self.side(start, wanted) {
+                Ok(Side::Number(start)) => return Ok(Meant::Numbers(format!("{start}.{length}"))),
                 // Unless the point is one of the name.
-                Ok(Side::Place(place)) if self.side(text, wanted).is_err() => {
-                    let last = place.start.saturating_add(length - 1);
+                Ok(Side::Place(place))
+                    if number(length) != 0 && self.side(text, wanted).is_err() =>
+                {
+                    let last = place.start.saturating_add(number(length) - 1);
                     return Ok(Meant::Named(place.start, last));
                 }
-                Ok(_) | Err(NameError::Unknown { .. }) => {}
+                Ok(Side::Place(_)) | Err(NameError::Unknown { .. }) => {}
                 Err(error) => return Err(error),
             }
-        }
-        if let Some((start, length)) = text.split_once('.')
-            && let (Some(start), Some(length)) = (digits(start), digits(length))
-        {
-            return Ok(Meant::Numbers(format!("{start}.{length}")));
         }
         match (self.side(text, wanted), sides().next()) {
             (Ok(Side::Number(digits)), _) => Ok(Meant::Numbers(digits.to_owned())),
