@@ -44,17 +44,31 @@ impl Traced {
     }
 }
 
-/// Runs the guest with these traces; with `is_exact` what is shown is the instructions.
+fn said(lines: &[&str]) -> Vec<String> {
+    lines.iter().map(|line| (*line).to_owned()).collect()
+}
+
+/// Runs the guest with these traces, of which nothing is lost; with `is_exact` what is shown is the instructions.
 fn traced(events: &[&str], when_waiting: &[&str], is_exact: bool) -> Traced {
+    let run = RunOptions {
+        operator: said(events),
+        when_waiting: said(when_waiting),
+        ..ipl::options(GUEST)
+    };
+    let traced = run_traced(run, is_exact);
+    let tracing = &traced.outcome.report.record.tracing;
+    assert_eq!((tracing.lost_in_machine, tracing.lost_on_link), (0, 0));
+    traced
+}
+
+/// A run with traces, in a folder of its own.
+fn run_traced(run: RunOptions, is_exact: bool) -> Traced {
     let directory = TempDir::new().unwrap();
     let file = directory.path().join("instructions");
-    let said = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
     let options = TraceOptions {
         run: RunOptions {
-            operator: said(events),
-            when_waiting: said(when_waiting),
             out: Some(directory.path().join("run")),
-            ..ipl::options(GUEST)
+            ..run
         },
         exact: is_exact.then(|| file.clone()),
         form: Form::Text,
@@ -62,8 +76,6 @@ fn traced(events: &[&str], when_waiting: &[&str], is_exact: bool) -> Traced {
     let mut out = Vec::new();
     let outcome = trace::run(&options, &Progress::Silent, &mut out).unwrap();
     assert_eq!(outcome.end.exit_code(), 0, "{}", ipl::story(&outcome));
-    let tracing = &outcome.report.record.tracing;
-    assert_eq!((tracing.lost_in_machine, tracing.lost_on_link), (0, 0));
     let text = match is_exact {
         true => {
             assert!(out.is_empty(), "the instructions are in the file only");
@@ -154,31 +166,23 @@ fn two_traces_have_their_own_ranges_and_counts_and_the_guest_does_what_it_does_w
 #[test]
 fn every_event_of_each_cpu_arrives_or_is_counted_as_lost() {
     for mode in [Mode::Exact, Mode::RealTime] {
-        let directory = TempDir::new().unwrap();
-        let options = TraceOptions {
-            run: RunOptions {
-                operator: vec!["PER BRANCH".to_owned()],
-                out: Some(directory.path().join("run")),
-                mode,
-                ..ipl::options(GUEST_OF_TWO)
-            },
-            exact: None,
-            form: Form::Text,
+        let run = RunOptions {
+            operator: said(&["PER BRANCH"]),
+            mode,
+            ..ipl::options(GUEST_OF_TWO)
         };
-        let mut out = Vec::new();
-        let outcome = trace::run(&options, &Progress::Silent, &mut out).unwrap();
-        assert_eq!(outcome.end.exit_code(), 0, "{}", ipl::story(&outcome));
-        let tracing = &outcome.report.record.tracing;
+        let traced = run_traced(run, false);
+        let tracing = &traced.outcome.report.record.tracing;
         let arrived = [0, 1].map(|cpu| {
-            let lines = std::str::from_utf8(&out).unwrap().lines();
-            let of_cpu = lines.filter(|line| line.starts_with(&format!("CPU {cpu} ")));
+            let events = traced.events().into_iter();
+            let of_cpu = events.filter(|line| line.starts_with(&format!("CPU {cpu} ")));
             of_cpu.count() as u64
         });
         assert!(arrived.iter().all(|count| *count > 0), "{arrived:?}");
         assert_eq!(tracing.streamed, arrived.iter().sum::<u64>());
         let lost = tracing.lost_in_machine + tracing.lost_on_link;
         assert!(mode == Mode::RealTime || lost == 0, "{tracing:?}");
-        assert_eq!(tracing.traces[0].events, tracing.streamed + lost);
+        assert_eq!(traced.counts(), [tracing.streamed + lost]);
     }
 }
 
