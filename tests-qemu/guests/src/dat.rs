@@ -5,6 +5,7 @@
 //! invalid one by one.
 
 use crate::insn::control;
+use crate::insn::storage::ipte;
 use crate::lowcore;
 use crate::psw::{self, Psw};
 
@@ -14,6 +15,11 @@ pub const PROTECTED: u64 = 0x200;
 pub const INVALID: u64 = 0x400;
 /// Segment-invalid bit of a segment-table entry, bit 58.
 pub const SEGMENT_INVALID: u64 = 0x20;
+
+/// The secondary-space control in control register 0, without which SET ADDRESS SPACE CONTROL is refused.
+const SECONDARY_SPACE_CONTROL: u64 = 1 << 26;
+/// The private-space control of an address-space-control element.
+const PRIVATE_SPACE: u64 = 0x100;
 
 const IDENTITY_SEGMENTS: usize = 16;
 /// The segment of the window.
@@ -84,6 +90,24 @@ pub fn window_origin() -> u64 {
 pub fn set_window(page: usize, entry: u64) {
     // SAFETY: an entry of the window's table.
     unsafe { (&raw mut (*window()).0[page]).write_volatile(entry) }
+}
+
+/// Sets a page-table entry of the window, and purges what it was.
+pub fn replace_window(page: usize, entry: u64) {
+    ipte(window_origin(), (page as u64) << 12);
+    set_window(page, entry);
+}
+
+/// Runs something while the home space has the tables of the primary one, and is another one; SET ADDRESS SPACE
+/// CONTROL goes to it.
+pub fn with_home_space(run: impl FnOnce()) {
+    let saved = control::stctg_all();
+    let mut registers = saved;
+    registers[0] |= SECONDARY_SPACE_CONTROL;
+    registers[13] ^= PRIVATE_SPACE;
+    control::lctlg_all(&registers);
+    run();
+    control::lctlg_all(&saved);
 }
 
 /// The real address of a segment-table entry.

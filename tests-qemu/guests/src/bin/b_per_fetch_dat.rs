@@ -5,9 +5,7 @@
 
 use guests::check::check;
 use guests::dat::{self, INVALID, WINDOW};
-use guests::insn::control::{lctlg_all, stctg_all};
 use guests::insn::cpu::Page;
-use guests::insn::storage::ipte;
 use guests::interruption::{Class, Registers, old_psw};
 use guests::lowcore;
 use guests::psw::{DAT, PROBLEM};
@@ -20,10 +18,6 @@ guests::clause!(
 );
 guests::guest!(run);
 
-/// The secondary-space control in control register 0, without which SET ADDRESS SPACE CONTROL is refused.
-const SECONDARY_SPACE_CONTROL: u64 = 1 << 26;
-/// The private-space control of an address-space-control element.
-const PRIVATE_SPACE: u64 = 0x100;
 /// The page of the range, between two others.
 const PAGE: u64 = WINDOW + 0x1000;
 /// Where it is once more.
@@ -96,7 +90,7 @@ fn run() {
     over_pages();
     again_and_again();
     refused();
-    in_another_space();
+    dat::with_home_space(in_two_spaces);
 }
 
 fn beside_it() {
@@ -196,8 +190,7 @@ fn again_and_again() {
 
 /// A page that the guest's own table has not.
 fn refused() {
-    ipte(dat::window_origin(), 1 << 12);
-    dat::set_window(1, INVALID);
+    dat::replace_window(1, INVALID);
     let _ = run_of(RANGE).execute_with(&[0x4D, 0xE0, 0x18, 0], once);
     let code: u16 = lowcore::read(lowcore::PROGRAM_CODE);
     check("what is not there is not fetched", code, 0x11);
@@ -214,18 +207,12 @@ extern "C" fn once(registers: &mut Registers) {
     recording::leave(registers);
 }
 
-/// The home space has the same tables, and is another one.
-fn in_another_space() {
-    let saved = stctg_all();
-    let mut registers = saved;
-    registers[0] |= SECONDARY_SPACE_CONTROL;
-    registers[13] ^= PRIVATE_SPACE;
-    lctlg_all(&registers);
+/// The primary space and the home space.
+fn in_two_spaces() {
     // SAC 300; BAS 14,7F8(1); SAC 0; BAS 14,7F8(1).
     let text = [
         0xB2, 0x19, 0x03, 0, 0x4D, 0xE0, 0x17, 0xF8, 0xB2, 0x19, 0, 0, 0x4D, 0xE0, 0x17, 0xF8,
     ];
     let events = [0x800, 0x804, 0x800, 0x804];
     expect("in two spaces", run_of(RANGE), &text, &events, 10);
-    lctlg_all(&saved);
 }

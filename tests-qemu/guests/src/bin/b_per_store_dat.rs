@@ -5,9 +5,7 @@
 
 use guests::check::check;
 use guests::dat::{self, INVALID, PROTECTED, WINDOW};
-use guests::insn::control::{lctlg_all, stctg_all};
 use guests::insn::cpu::Page;
-use guests::insn::storage::ipte;
 use guests::interruption::Registers;
 use guests::lowcore;
 use guests::psw::{DAT, PROBLEM};
@@ -21,10 +19,6 @@ guests::clause!(
 );
 guests::guest!(run);
 
-/// The secondary-space control in control register 0, without which SET ADDRESS SPACE CONTROL is refused.
-const SECONDARY_SPACE_CONTROL: u64 = 1 << 26;
-/// The private-space control of an address-space-control element.
-const PRIVATE_SPACE: u64 = 0x100;
 /// A page.
 const BEFORE: u64 = WINDOW;
 /// The one behind it, whose middle is the range.
@@ -234,14 +228,14 @@ fn refused(behind: u64) {
     const CROSSING: [u8; 6] = [0xE3, 0x20, 0x1F, 0xFC, 0, 0x24];
     let mut run = run_of(STORE);
     run.range = [RANGE + 0xFF0, BEHIND];
-    set(2, INVALID);
+    dat::replace_window(2, INVALID);
     let _ = run.execute_with(&CROSSING, once);
     check(
         "a store that ends in an invalid page alters nothing",
         lowcore::read::<u16>(lowcore::PROGRAM_CODE),
         0x11,
     );
-    set(2, behind | PROTECTED);
+    dat::replace_window(2, behind | PROTECTED);
     let mut text = [0x92, 5, 0x1F, 0xFE, 0, 0, 0, 0, 0, 0];
     text.copy_within(..4, 6);
     text[..6].copy_from_slice(&CROSSING);
@@ -254,13 +248,7 @@ fn refused(behind: u64) {
             "0001 2 - 000c cc0",
         ],
     );
-    set(2, behind);
-}
-
-/// Sets an entry of the window, and purges what it was.
-fn set(page: usize, entry: u64) {
-    ipte(dat::window_origin(), (page as u64) << 12);
-    dat::set_window(page, entry);
+    dat::replace_window(2, behind);
 }
 
 /// Ends a text with its first interruption.
@@ -268,7 +256,7 @@ extern "C" fn once(registers: &mut Registers) {
     recording::leave(registers);
 }
 
-/// The problem state, and the home space.
+/// The problem state, and another space.
 fn in_other_modes() {
     // MVI 0(1),5; MVI 800(1),5; MVI 0(1),5.
     let stores = [0x92, 5, 0x10, 0, 0x92, 5, 0x18, 0, 0x92, 5, 0x10, 0];
@@ -278,12 +266,11 @@ fn in_other_modes() {
         program,
         &["0080 4 20 0004 0008 cc0", "0001 2 - 000e cc0"],
     );
-    // The home space has the same tables, and is another one.
-    let saved = stctg_all();
-    let mut registers = saved;
-    registers[0] |= SECONDARY_SPACE_CONTROL;
-    registers[13] ^= PRIVATE_SPACE;
-    lctlg_all(&registers);
+    dat::with_home_space(in_two_spaces);
+}
+
+/// The primary space and the home space.
+fn in_two_spaces() {
     // MVI 0(1),5; SAC 300; MVI 0(1),5; MVI 800(1),5; SAC 0; MVI 800(1),5.
     let spaces = [
         0x92, 5, 0x10, 0, 0xB2, 0x19, 0x03, 0, 0x92, 5, 0x10, 0, 0x92, 5, 0x18, 0, 0xB2, 0x19, 0,
@@ -301,7 +288,6 @@ fn in_other_modes() {
         );
     }
     check("interruptions", events.len(), modes.len() + 1);
-    lctlg_all(&saved);
 }
 
 /// Many stores: as many events as there are in the range.
