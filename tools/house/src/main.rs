@@ -1,0 +1,143 @@
+//! `cargo house`: checks the structure of the source, and draws it.
+//!
+//! Reads the module tree of every package named in [`rooms.txt`](../rooms.txt), resolves every path
+//! to the file that defines what it names, and refuses
+//!
+//! - a circle of files (a file and the files of its own folder aside);
+//! - an import between rooms that the table does not allow;
+//! - unsafe code outside the folders that may hold it.
+//!
+//! Tests are not part of the structure: `#[cfg(test)]` items and `tests` modules are left out.
+
+mod circle;
+mod draw;
+mod graph;
+mod hazards;
+mod modules;
+mod table;
+
+use anyhow::{Result, bail};
+use graph::Graph;
+use std::{env, path::Path, process::ExitCode};
+use table::Table;
+
+const HELP: &str = "\
+Checks and draws the structure of the source.
+
+Usage: cargo house [COMMAND]
+
+  check           refuse circles, imports against the table, unsafe code in the wrong room (default)
+  circles         list every circle with the edges that close it
+  edges [PREFIX]  list the imports of all files, or of those below PREFIX, with their lines
+  rooms           list the imports between rooms, as the source has them
+  draw            print the picture of the rooms as SVG
+
+Exit codes: 0 all holds, 1 something does not, 2 the check could not run.";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("house: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(arguments: &[String]) -> Result<bool> {
+    let tools = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = tools
+        .ancestors()
+        .nth(2)
+        .map(Path::to_owned)
+        .unwrap_or_default();
+    let table = Table::read(&tools.join("rooms.txt"))?;
+    let modules = modules::read(&root, &table.packages)?;
+    let graph = Graph::new(&modules);
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        [] | ["check"] => check(&root, &table, &modules, &graph),
+        ["circles"] => Ok(report_circles(&graph)),
+        ["edges"] => Ok(list_edges(&graph, "")),
+        ["edges", prefix] => Ok(list_edges(&graph, prefix)),
+        ["rooms"] => {
+            for ((from, to), edges) in table.between(&graph) {
+                println!("{from} -> {to} ({})", edges.len());
+            }
+            Ok(true)
+        }
+        ["draw"] => {
+            print!("{}", draw::svg(&table, &graph));
+            Ok(true)
+        }
+        ["help" | "--help" | "-h"] => {
+            println!("{HELP}");
+            Ok(true)
+        }
+        _ => bail!("{} is no command\n\n{HELP}", arguments.join(" ")),
+    }
+}
+
+fn check(root: &Path, table: &Table, modules: &modules::Modules, graph: &Graph) -> Result<bool> {
+    let circles = report_circles(graph);
+    let mut wrong = 0;
+    for ((from, to), edges) in table.between(graph) {
+        if table.allows(&from, &to) {
+            continue;
+        }
+        for edge in edges {
+            wrong += 1;
+            println!(
+                "{}:{}: room `{from}` may not import room `{to}`: {} ({})",
+                edge.from, edge.line, edge.name, edge.to
+            );
+        }
+    }
+    let homeless = table.homeless(graph);
+    for file in &homeless {
+        println!("{file}: belongs to no room of tools/house/rooms.txt");
+    }
+    let empty = table.empty(graph);
+    for room in &empty {
+        println!("tools/house/rooms.txt: room `{room}` has no file");
+    }
+    let hazards = hazards::check(root, table, modules)?;
+    println!(
+        "{} files in {} rooms, {} imports, {} unsafe blocks and functions",
+        graph.files.len(),
+        table.rooms.len(),
+        graph.edges.len(),
+        hazards.allowed
+    );
+    Ok(circles && wrong == 0 && homeless.is_empty() && empty.is_empty() && hazards.refused == 0)
+}
+
+/// Prints the circles; whether there are none.
+fn report_circles(graph: &Graph) -> bool {
+    let circles = circle::find(graph);
+    for circle in &circles {
+        println!("a circle of {} files", circle.files.len());
+        for file in &circle.files {
+            println!("  {file}");
+        }
+        println!("  closed by");
+        for edge in &circle.closing {
+            println!(
+                "    {}:{} -> {} ({})",
+                edge.from, edge.line, edge.to, edge.name
+            );
+        }
+    }
+    circles.is_empty()
+}
+
+fn list_edges(graph: &Graph, prefix: &str) -> bool {
+    for edge in &graph.edges {
+        if edge.from.starts_with(prefix) {
+            println!("{}:{} -> {} ({})", edge.from, edge.line, edge.to, edge.name);
+        }
+    }
+    true
+}
