@@ -160,9 +160,17 @@ impl Resolver<'_> {
             });
         }
         for import in &module.imports {
-            // `use package;` names the package itself.
-            if import.alias == name && (import.path.len() > 1 || import.path[0] != name) {
-                return self.resolve(path, &import.path, depth + 1);
+            if import.alias == name {
+                // `use package;` names the package itself.
+                let package = import.path.len() == 1 && self.modules.contains_key(&import.path);
+                let found = || Found {
+                    module: import.path.clone(),
+                    name: import.path[0].clone(),
+                };
+                return match package {
+                    true => Some(found()),
+                    false => self.resolve(path, &import.path, depth + 1),
+                };
             }
         }
         for import in &module.imports {
