@@ -1,5 +1,10 @@
 //! From the image's entry to a running guest, or to the operator's prompt.
 
+mod caches;
+mod calibrate;
+mod heap;
+mod staged;
+
 use crate::arch::address::Absolute;
 use crate::arch::facility::{self, FacilityList};
 use crate::cpumf::counters::CoprocessorGroups;
@@ -25,16 +30,15 @@ use crate::guest::vcpu::{CpuState, Vcpu};
 use crate::his::event::ZOS_COUNTERS;
 use crate::link::loader::{self, LoaderBlock, flags, sets};
 use crate::link::state::{self, Started};
-use crate::machine::cpu::{Blocks, Cpu};
-use crate::machine::failure::{WaitState, refuse, stop};
-use crate::machine::hsa::{COPIES, Plan};
-use crate::machine::integrity::{self, Sums};
+use crate::machine::hardware::hsa::{COPIES, Plan};
+use crate::machine::hardware::instruction;
+use crate::machine::hardware::sclp::{self, ConsoleKind};
+use crate::machine::io::failure::{WaitState, refuse, stop};
+use crate::machine::io::{console, failure, input};
 use crate::machine::native::Native;
-use crate::machine::sclp::{self, ConsoleKind};
-use crate::machine::{
-    caches, calibrate, console, count, failure, heap, his, input, instruction, operator, staged,
-    trap, turn,
-};
+use crate::machine::state::cpu::{Blocks, Cpu};
+use crate::machine::state::integrity::{self, Sums};
+use crate::machine::{count, his, operator, trap, turn};
 use crate::msa;
 use crate::per::Format;
 use core::cell::UnsafeCell;
@@ -135,7 +139,7 @@ extern "C" fn ipl(from: u64) -> ! {
         instruction::spx(plan.cpus[0].prefix as u32);
         heap::give(plan.heap.0, plan.heap.1);
     }
-    crate::machine::wait::load_cr0(0);
+    crate::machine::hardware::wait::load_cr0(0);
     let kind = console::open();
     let mut native = Native::new(plan.cpus[0].prefix, true);
     let mut bytes = [0; loader::BLOCK_LENGTH as usize];
@@ -560,9 +564,9 @@ fn begin(machine: &'static Machine, block: &LoaderBlock) -> ! {
     let ten_milliseconds = 4096 * 10_000;
     let begin = (instruction::stckf() / ten_milliseconds + 2) * ten_milliseconds;
     instruction::sckc(begin);
-    crate::machine::wait::load_cr0(crate::arch::control::CR0_CLOCK_COMPARATOR);
+    crate::machine::hardware::wait::load_cr0(crate::arch::control::CR0_CLOCK_COMPARATOR);
     while instruction::stckf() < begin {
-        crate::machine::wait::for_external();
+        crate::machine::hardware::wait::for_external();
     }
     cpu.vcpu.psw = machine.configuration.program.psw;
     cpu.vcpu.state = CpuState::Operating;

@@ -11,7 +11,10 @@ use crate::insn;
 use crate::link::frame::Channel;
 use crate::link::state::Loaded;
 use crate::link::trace::Event;
-use crate::machine::{channel, console, input, instruction, registers, sclp, traces, turn, wait};
+use crate::machine::hardware::{instruction, registers, sclp, wait};
+use crate::machine::io::{channel, console, input};
+use crate::machine::operator::traces;
+use crate::machine::turn;
 use core::ptr;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 

@@ -3,6 +3,9 @@
 //! A person at a real console, or the host by frames, types a line; the answer is text. A word that
 //! is not understood is answered with the list of those that are.
 
+pub mod traces;
+
+use self::traces::Asked;
 use crate::arch::interruption::external;
 use crate::command::{self, Command, Cpus, HELP};
 use crate::cpumf::CounterSets;
@@ -11,11 +14,12 @@ use crate::guest::external_means::{self, Change, TooMany};
 use crate::guest::vcpu::CpuState;
 use crate::his::parameters;
 use crate::link::loader::{COMMANDS_LENGTH, WHEN_WAITING};
-use crate::machine::failure::{WaitState, stop};
+use crate::machine::hardware::wait::{Open, Taken};
+use crate::machine::hardware::{instruction, wait};
+use crate::machine::io::failure::{WaitState, stop};
+use crate::machine::io::{console, input};
 use crate::machine::ipl::Machine;
-use crate::machine::traces::{self, Asked};
-use crate::machine::wait::{Open, Taken};
-use crate::machine::{console, his, input, instruction, run, turn, wait};
+use crate::machine::{his, run, turn};
 use spin::{Mutex, Once};
 
 /// The machine whose guest is running, if one is.

@@ -9,10 +9,14 @@ use crate::guest::machine_level;
 use crate::guest::vcpu::{CpuState, Vcpu};
 use crate::link::data::{COPROCESSOR_GROUP, Counters, Level, MOST_COUNTERS};
 use crate::link::state::{End, GuestEnded, Reason, SUCCESS_ADDRESS, Totals, Traps};
-use crate::machine::cpu::Cpu;
-use crate::machine::failure::{self, WaitState};
+use crate::machine::hardware::instruction;
+use crate::machine::his;
+use crate::machine::io::console;
+use crate::machine::io::failure::{self, WaitState};
 use crate::machine::ipl::Machine;
-use crate::machine::{console, his, instruction, integrity, traces};
+use crate::machine::operator::traces;
+use crate::machine::state::cpu::Cpu;
+use crate::machine::state::integrity;
 use core::sync::atomic::Ordering;
 use zerocopy::byteorder::big_endian::U64;
 

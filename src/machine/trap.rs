@@ -3,12 +3,12 @@
 //! The entry stores the general registers in the CPU's [`Vcpu`], takes a clock stamp, and calls Rust
 //! with DAT off and disabled on an empty stack. The exit loads what Rust left. What lies between the
 //! two stamps and the guest is the same few instructions every time; their number is measured at
-//! IPL ([`super::calibrate`]), so [`probe`] repeats them exactly.
+//! IPL ([`super::ipl`]), so [`probe`] repeats them exactly.
 //!
 //! This machine's own words in its lowcore, all in storage that the architecture leaves to programs:
 //! 200 this CPU's [`Cpu`], 208 a scratch doubleword, 210 the stack's end, 218 where an expected program
-//! interruption goes on ([`super::channel`]), 220 the PSW to be loaded,
-//! 230-258 and 2E0 [`super::wait`] and [`probe`], 260 registers at a failure, 300 and 380 registers of a probe.
+//! interruption goes on ([`super::io::channel`]), 220 the PSW to be loaded,
+//! 230-258 and 2E0 [`super::hardware::wait`] and [`probe`], 260 registers at a failure, 300 and 380 registers of a probe.
 //!
 //! [`Vcpu`]: crate::guest::vcpu::Vcpu
 
@@ -21,8 +21,9 @@ use crate::guest::dispatch::{self, Next};
 use crate::guest::due::Due;
 use crate::guest::vcpu::{Interruption, Vcpu};
 use crate::guest::{delivery, millicode, schedule};
-use crate::machine::cpu::Cpu;
-use crate::machine::{his, instruction, ipl, turn};
+use crate::machine::hardware::instruction;
+use crate::machine::state::cpu::Cpu;
+use crate::machine::{his, ipl, turn};
 use core::arch::global_asm;
 use core::mem::offset_of;
 

@@ -19,9 +19,12 @@ use crate::guest::schedule::{self, NEVER};
 use crate::guest::threads;
 use crate::guest::vcpu::{CpuState, Vcpu};
 use crate::link::state::{Held, Progress, Waiting};
-use crate::machine::cpu::Cpu;
-use crate::machine::wait::{Open, Taken, Waited};
-use crate::machine::{console, his, input, instruction, ipl, operator, run, traces, wait};
+use crate::machine::hardware::wait::{Open, Taken, Waited};
+use crate::machine::hardware::{instruction, wait};
+use crate::machine::io::{console, input};
+use crate::machine::operator::traces;
+use crate::machine::state::cpu::Cpu;
+use crate::machine::{his, ipl, operator, run};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// SIGNAL PROCESSOR order: emergency signal.

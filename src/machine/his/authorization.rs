@@ -6,7 +6,7 @@ use super::profilers::Profiler;
 use crate::guest::external_means::Change;
 use crate::his::His;
 use crate::his::event::{Events, SampleTypes};
-use crate::machine::console;
+use crate::machine::io::console;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 /// The event types that were taken away: [`Events`].

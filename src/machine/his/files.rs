@@ -4,7 +4,7 @@ use crate::his::hisprof::{self, Hisprof};
 use crate::his::run::Run;
 use crate::link::files::{FileHead, Kind, LARGEST_PIECE};
 use crate::link::frame::Channel;
-use crate::machine::console;
+use crate::machine::io::console;
 use crate::record::layout::CannotEncode;
 use spin::Mutex;
 use zerocopy::IntoBytes;

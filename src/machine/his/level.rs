@@ -12,11 +12,11 @@ use crate::his::command::Name;
 use crate::his::event::{Event, Events, SampleTypes, ZOS_COUNTERS};
 use crate::his::hisprof::System;
 use crate::his::machine::{Block, EventState, File, SamplingOrder, SamplingState, TakenBlock};
-use crate::machine::console;
-use crate::machine::cpu::Cpu;
-use crate::machine::hsa::BLOCKS;
-use crate::machine::instruction;
+use crate::machine::hardware::hsa::BLOCKS;
+use crate::machine::hardware::instruction;
+use crate::machine::io::console;
 use crate::machine::ipl::{self, Machine};
+use crate::machine::state::cpu::Cpu;
 use core::fmt;
 use core::sync::atomic::Ordering;
 

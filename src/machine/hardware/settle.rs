@@ -8,7 +8,7 @@
 //! the firmware goes on at a time that it can tell beforehand.
 
 use crate::arch::tod::clock_nanoseconds;
-use crate::machine::instruction;
+use crate::machine::hardware::instruction;
 use core::arch::{asm, global_asm};
 
 /// Nanoseconds behind the timer, or the beginning of a wait that it did not outlast, at which the firmware

@@ -4,7 +4,7 @@
 //! that a frame takes. Without frames on the console there is no log.
 
 use crate::link::frame::Channel;
-use crate::machine::console;
+use crate::machine::io::console;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -67,4 +67,7 @@ unsafe impl defmt::Logger for Logger {
     }
 }
 
-defmt::timestamp!("{=u64:us}", crate::machine::instruction::stckf() >> 12);
+defmt::timestamp!(
+    "{=u64:us}",
+    crate::machine::hardware::instruction::stckf() >> 12
+);

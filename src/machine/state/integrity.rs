@@ -8,8 +8,8 @@
 //! each stack belongs to what nothing may change: a stack is found too small before it is.
 
 use crate::arch::address::PAGE;
-use crate::machine::failure;
-use crate::machine::hsa::{Plan, STACK};
+use crate::machine::hardware::hsa::{Plan, STACK};
+use crate::machine::io::failure;
 use crate::machine::ipl::Machine;
 
 /// The sums that [`check`] compares.

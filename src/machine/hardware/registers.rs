@@ -7,7 +7,7 @@
 use crate::arch::control::{CR0_AFP, CR0_VECTOR};
 use crate::arch::facility::FacilityList;
 use crate::guest::delivery::Saved;
-use crate::machine::{instruction, wait};
+use crate::machine::hardware::{instruction, wait};
 use core::arch::asm;
 
 /// The facility bit of the vector facility for z/Architecture.

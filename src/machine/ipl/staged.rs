@@ -6,8 +6,8 @@ use crate::arch::psw::Psw;
 use crate::guest::hardware::Hardware;
 use crate::guest::program::{MOST_SEGMENTS, Program, Segment};
 use crate::link::loader::{self, KEPT_ALIGNMENT, LoaderBlock};
-use crate::machine::failure::{WaitState, refuse};
-use crate::machine::hsa::{Needs, Plan};
+use crate::machine::hardware::hsa::{Needs, Plan};
+use crate::machine::io::failure::{WaitState, refuse};
 use crate::machine::native::Native;
 
 const _: () = assert!(loader::MOST_SEGMENTS <= MOST_SEGMENTS);

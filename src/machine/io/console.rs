@@ -6,7 +6,7 @@
 use crate::link::data::{Counters, SampleHead};
 use crate::link::frame::{self, Channel};
 use crate::link::state::Payload;
-use crate::machine::sclp::{self, ConsoleKind, LARGEST_WRITE};
+use crate::machine::hardware::sclp::{self, ConsoleKind, LARGEST_WRITE};
 use core::fmt;
 use spin::Mutex;
 use zerocopy::IntoBytes;

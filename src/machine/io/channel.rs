@@ -1,7 +1,7 @@
 //! Instructions of the channel subsystem, and what a virtio device is told.
 //!
 //! The form of what a guest gives is tested by the machine below: it refuses with a program interruption,
-//! which [`super::trap`] brings back here instead of taking it for a failure of the firmware's own.
+//! which [`crate::machine::trap`] brings back here instead of taking it for a failure of the firmware's own.
 
 use crate::arch::condition::ConditionCode;
 use crate::arch::lowcore::{PROGRAM_IDENTIFICATION, SUBSYSTEM_IDENTIFICATION};

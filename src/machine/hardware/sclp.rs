@@ -2,8 +2,8 @@
 
 use crate::arch::condition::ConditionCode;
 use crate::arch::ebcdic;
-use crate::machine::instruction;
-use crate::machine::wait;
+use crate::machine::hardware::instruction;
+use crate::machine::hardware::wait;
 use spin::Mutex;
 use volatile::VolatilePtr;
 

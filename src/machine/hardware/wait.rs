@@ -8,8 +8,8 @@ use crate::arch::control::{CR0_LOW_ADDRESS_PROTECTION, CR0_SERVICE_SIGNAL, CR14_
 use crate::arch::interruption::external;
 use crate::arch::lowcore;
 use crate::arch::psw::{self, Psw};
-use crate::machine::instruction;
-use crate::machine::settle::settle;
+use crate::machine::hardware::instruction;
+use crate::machine::hardware::settle::settle;
 use crate::machine::trap::{io_interruption_code, lowcore_field};
 use core::arch::global_asm;
 use core::sync::atomic::{AtomicBool, Ordering};

@@ -2,7 +2,7 @@
 
 use crate::cache::{Caches, Geometry};
 use crate::guest::caches::CpuCaches;
-use crate::machine::hsa::Plan;
+use crate::machine::hardware::hsa::Plan;
 use core::{ptr, slice};
 extern crate alloc;
 use alloc::boxed::Box;

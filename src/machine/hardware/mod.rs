@@ -1,0 +1,8 @@
+//! The hardware: instructions, prefix area, waits, service calls, and where things stand in the HSA.
+
+pub mod hsa;
+pub mod instruction;
+pub mod registers;
+pub mod sclp;
+mod settle;
+pub mod wait;

@@ -1,0 +1,7 @@
+//! What goes out to the host and what comes in: console, log, input, and the channel subsystem.
+
+pub mod channel;
+pub mod console;
+pub mod failure;
+pub mod input;
+mod log;

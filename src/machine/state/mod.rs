@@ -1,0 +1,4 @@
+//! What a CPU and the machine hold.
+
+pub mod cpu;
+pub mod integrity;
