@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use measure::build;
+use measure::repository;
 
 /// The command's program, built where this test was built.
 pub fn program() -> Result<PathBuf> {
@@ -42,7 +42,7 @@ fn build_program() -> Result<PathBuf> {
             "--target-dir",
         ])
         .arg(target)
-        .current_dir(build::root())
+        .current_dir(repository::root())
         .stdin(Stdio::null());
     if profile.ends_with("release") {
         command.arg("--release");

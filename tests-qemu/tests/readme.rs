@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use measure::build::root;
+use measure::repository::root;
 
 fn text(file: &str) -> String {
     fs::read_to_string(root().join(file)).unwrap()

@@ -4,16 +4,15 @@
 //! artifacts, by whatever toolchain [`crate::toolchain`] finds. Cargo decides what is stale; a file
 //! lock keeps tests that run beside one another from waiting for each other in the dark.
 
-use std::{
-    fs::{self, File},
-    path::{Path, PathBuf},
-    process::Stdio,
-    sync::OnceLock,
-};
+use std::{fs, path::PathBuf, process::Stdio, sync::OnceLock};
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use crate::{progress::Progress, toolchain};
+use crate::{
+    progress::Progress,
+    repository::{lock, root, target_directory},
+    toolchain,
+};
 
 /// What is built for the bare machine.
 struct Product {
@@ -58,20 +57,6 @@ const PROGRAMS: Product = Product {
 
 /// The log keeps everything: what is too much is left out when it is read.
 const LOG_LEVEL: (&str, &str) = ("DEFMT_LOG", "trace");
-
-/// The repository: the directory above this package.
-pub fn root() -> &'static Path {
-    static ROOT: OnceLock<PathBuf> = OnceLock::new();
-    ROOT.get_or_init(|| {
-        let tools = Path::new(env!("CARGO_MANIFEST_DIR"));
-        tools.parent().unwrap_or(tools).to_owned()
-    })
-}
-
-/// Where everything for the bare machine is built.
-pub fn target_directory() -> PathBuf {
-    root().join("target/s390x")
-}
 
 fn products() -> PathBuf {
     target_directory().join(toolchain::TARGET).join("release")
@@ -186,30 +171,6 @@ const TOLD_LINES: usize = 60;
 fn last_lines(text: &str, number: usize) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     lines[lines.len().saturating_sub(number)..].join("\n")
-}
-
-/// Holds a file of the target directory against everyone else until it is dropped.
-pub(crate) fn lock(name: &str, other: &str, progress: &Progress) -> Result<File> {
-    lock_in(&target_directory(), name, other, progress)
-}
-
-/// Holds a file of this directory against everyone else until it is dropped.
-pub(crate) fn lock_in(
-    directory: &Path,
-    name: &str,
-    other: &str,
-    progress: &Progress,
-) -> Result<File> {
-    fs::create_dir_all(directory)
-        .with_context(|| format!("cannot create {}", directory.display()))?;
-    let path = directory.join(name);
-    let file = File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
-    if file.try_lock().is_err() {
-        progress.note(&format!("waiting for {other}"));
-        file.lock()
-            .with_context(|| format!("cannot lock {}", path.display()))?;
-    }
-    Ok(file)
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use crate::{build, progress::Progress};
+use crate::{progress::Progress, repository};
 
 /// One thing that is not here.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,7 +145,7 @@ fn provide_by(here: Packages, look: impl Fn() -> Vec<Lack>, progress: &Progress)
     }
     // Tests run beside one another, in processes of their own, too; who waited here may find
     // everything done. apt-get itself waits for only one of its three locks.
-    let _alone = build::lock("install.lock", "another installation", progress)?;
+    let _alone = repository::lock("install.lock", "another installation", progress)?;
     let lacks = look();
     if lacks.is_empty() {
         return Ok(());

@@ -55,6 +55,7 @@ pub mod progress;
 pub mod qemu;
 pub mod record;
 pub mod report;
+pub mod repository;
 pub mod run;
 pub mod samples;
 pub mod session;

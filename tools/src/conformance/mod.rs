@@ -31,7 +31,7 @@ use crate::{
     doctor, interrupt,
     options::Rtc,
     progress::Progress,
-    run,
+    repository, run,
 };
 
 pub mod evidence;
@@ -99,7 +99,7 @@ impl Conformance {
 
 /// Where the table is.
 pub fn directory() -> PathBuf {
-    build::root().join("tests-qemu/conformance")
+    repository::root().join("tests-qemu/conformance")
 }
 
 /// The runs of all behaviour guests that cite one of the books, with the end each declares.

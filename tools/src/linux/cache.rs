@@ -12,7 +12,7 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use crate::{build, progress::Progress};
+use crate::{progress::Progress, repository};
 
 /// The directory of all entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl Cache {
     }
 
     fn lock(&self, progress: &Progress) -> Result<File> {
-        build::lock_in(&self.directory, "lock", "another download", progress)
+        repository::lock_in(&self.directory, "lock", "another download", progress)
     }
 }
 
