@@ -10,9 +10,10 @@ use std::{
 use anyhow::{Context, Result, bail};
 use measure::{
     build, doctor, install,
-    options::{Rtc, RunOptions},
+    options::RunOptions,
     progress::Progress,
     qemu::{Qemu, VARIABLE},
+    quantities::Rtc,
     run::{NativeOptions, NativeOutcome, RunOutcome, run, run_native},
 };
 use tempfile::{NamedTempFile, TempDir};

@@ -11,7 +11,7 @@ use std::{
 };
 
 use measure::{
-    options::Input,
+    person::Input,
     progress::Progress,
     qemu::{Heard, Running},
 };

@@ -2,8 +2,9 @@
 
 use measure::{
     configuration::{Configuration, Level, Secure},
-    options::{RunOptions, Sampling},
-    profile::names::{LIMITED, WAIT},
+    options::RunOptions,
+    quantities::Sampling,
+    symbols::{LIMITED, WAIT},
 };
 use millimeter::cpumf::sampling::BasicEntry;
 use tests_qemu::{command, ipl};

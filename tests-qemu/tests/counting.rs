@@ -1,9 +1,6 @@
 //! What is counted is what was performed.
 
-use measure::{
-    options::{RunOptions, Sampling},
-    run::RunOutcome,
-};
+use measure::{options::RunOptions, quantities::Sampling, run::RunOutcome};
 use tests_qemu::ipl;
 
 /// The lines `instructions expected N counted N difference N (phase)` of the guest `count`.

@@ -8,9 +8,7 @@ use std::{
 };
 
 use measure::{
-    options::{Input, RunOptions, Sampling},
-    profile::Profile,
-    progress::Progress,
+    options::RunOptions, person::Input, profile::Profile, progress::Progress, quantities::Sampling,
     run::RunOutcome,
 };
 use millimeter::record::{

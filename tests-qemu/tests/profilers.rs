@@ -1,9 +1,11 @@
 //! Profilers in the machine, on the host and in the guest, all at once.
 
 use measure::{
-    options::{Input, RunOptions, Sampling},
+    options::RunOptions,
+    person::Input,
     profiler::{Call, Profiler, Registration, Requests},
     progress::Progress,
+    quantities::Sampling,
     run::{RunOutcome, run_with_profilers},
 };
 use millimeter::his::{

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use measure::{options::Sampling, progress::Progress, run::RunOutcome};
+use measure::{progress::Progress, quantities::Sampling, run::RunOutcome};
 use tests_qemu::ipl;
 
 /// The longest run: it has only to end.

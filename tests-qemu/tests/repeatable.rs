@@ -2,11 +2,7 @@
 
 use std::time::Duration;
 
-use measure::{
-    json,
-    options::{Input, Sampling},
-    run::RunOutcome,
-};
+use measure::{json, person::Input, quantities::Sampling, run::RunOutcome};
 use tests_qemu::ipl;
 
 fn measured(guest: &str, cpus: u32, interval: u64) -> RunOutcome {

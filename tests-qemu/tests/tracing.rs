@@ -3,7 +3,6 @@
 use std::{fs, io::Read};
 
 use measure::{
-    collect,
     options::RunOptions,
     progress::Progress,
     run::RunOutcome,
@@ -284,6 +283,6 @@ fn events_are_shown_as_they_come_and_again_from_the_folder() {
     output.read_exact(&mut first).unwrap();
     drop(output);
     assert_eq!(child.wait().unwrap().code(), Some(0));
-    let console = directory.path().join("run").join(collect::CONSOLE);
+    let console = directory.path().join("run").join(measure::folder::CONSOLE);
     assert!(!fs::read_to_string(console).unwrap().is_empty());
 }

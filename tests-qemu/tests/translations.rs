@@ -8,7 +8,7 @@
 use std::env;
 
 use anyhow::{Context, Result, bail, ensure};
-use measure::options::Sampling;
+use measure::quantities::Sampling;
 use tempfile::NamedTempFile;
 use tests_qemu::ipl;
 

@@ -20,7 +20,8 @@ use crate::{
     guest::DEFAULT_GUEST,
     image::Form,
     linux::Release,
-    options::{EventForm, Events, Rtc, RunOptions, Sampling, Storage},
+    options::{EventForm, Events, RunOptions},
+    quantities::{Rtc, Sampling, Storage},
 };
 
 pub use linux::LinuxArguments;

@@ -12,8 +12,9 @@ use anyhow::{Result, bail};
 use comfy_table::{Cell, CellAlignment, Table, presets};
 
 use crate::{
-    options::{RunOptions, Sampling},
+    options::RunOptions,
     progress::Progress,
+    quantities::Sampling,
     run::{NativeOptions, NativeOutcome, RunOutcome, run, run_native},
 };
 

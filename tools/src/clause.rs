@@ -150,7 +150,7 @@ fn words_of(line: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::Sampling;
+    use crate::quantities::Sampling;
 
     #[test]
     fn a_guest_that_says_nothing_more_runs_once_on_one_cpu() {

@@ -14,9 +14,10 @@ use anyhow::Result;
 use millimeter::link::state::Mode;
 
 use crate::{
-    options::{Input, RunOptions},
+    options::RunOptions,
+    person::{Input, Person},
     progress::Progress,
-    run::{Person, RunOutcome, run_with},
+    run::{RunOutcome, run_with},
 };
 
 /// What makes a line the operator's.

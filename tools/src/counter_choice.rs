@@ -5,8 +5,6 @@ use std::str::FromStr;
 use anyhow::{Result, bail};
 use millimeter::link::{loader::sets, state::Mode};
 
-use crate::options::RunOptions;
-
 /// The words of `--counters`, those of the operator's AUTH, and the sets that they name.
 const WORDS: [(&str, u32); 6] = [
     ("basic", sets::BASIC),
@@ -41,35 +39,17 @@ impl FromStr for CounterChoice {
     }
 }
 
-/// The sets that a run counts: those that it names, else all that have a source and cost nothing.
-/// Cryptographic functions cost nothing where the machine performs them anyway.
-pub fn of(options: &RunOptions) -> u32 {
-    let optional = |set, is_there| if is_there { set } else { 0 };
-    match (options.mode, options.counters) {
-        (Mode::RealTime, _) => 0,
-        (_, Some(CounterChoice(named))) => named,
-        (_, None) => {
-            let functions = sets::CRYPTO | sets::COPROCESSOR_GROUPS;
-            sets::BASIC
-                | sets::PROBLEM_STATE
-                | sets::EXTENDED
-                | optional(functions, options.cryptography)
-                | optional(sets::MT_DIAGNOSTIC, options.configuration.threads > 1)
-        }
-    }
-}
-
 /// Whether the sets that a run names have a source in it.
-pub fn check(options: &RunOptions) -> Result<()> {
-    let Some(CounterChoice(named)) = options.counters else {
+pub fn check(chosen: Option<CounterChoice>, mode: Mode, threads: u32) -> Result<()> {
+    let Some(CounterChoice(named)) = chosen else {
         return Ok(());
     };
-    if options.mode == Mode::RealTime && named != 0 {
+    if mode == Mode::RealTime && named != 0 {
         bail!(
             "--real-time counts nothing, because instructions cannot be told from time; leave --real-time or --counters out"
         );
     }
-    if named & sets::MT_DIAGNOSTIC != 0 && options.configuration.threads < 2 {
+    if named & sets::MT_DIAGNOSTIC != 0 && threads < 2 {
         bail!("--counters mt counts the threads of a core; add --threads 2");
     }
     Ok(())
@@ -102,32 +82,16 @@ mod tests {
     }
 
     #[test]
-    fn what_costs_nothing_is_counted_unless_the_run_chooses() {
-        let mut options = RunOptions::default();
-        assert_eq!(of(&options), 0x7);
-        options.cryptography = true;
-        assert_eq!(of(&options), 0x800F);
-        options.configuration.threads = 2;
-        assert_eq!(of(&options), 0x802F);
-        options.counters = Some(CounterChoice(sets::BASIC));
-        assert_eq!(of(&options), sets::BASIC);
-        options.mode = Mode::RealTime;
-        assert_eq!(of(&options), 0);
-    }
-
-    #[test]
     fn a_set_without_a_source_is_refused_with_what_helps() {
-        let mut options = RunOptions {
-            counters: Some(CounterChoice(sets::MT_DIAGNOSTIC)),
-            ..RunOptions::default()
+        let refusal = |set, mode, threads| {
+            check(Some(CounterChoice(set)), mode, threads)
+                .unwrap_err()
+                .to_string()
         };
-        let refusal = |options: &RunOptions| check(options).unwrap_err().to_string();
-        assert!(refusal(&options).contains("add --threads 2"));
-        options.configuration.threads = 2;
-        assert!(check(&options).is_ok());
-        options.mode = Mode::RealTime;
-        assert!(refusal(&options).contains("leave --real-time"));
-        options.counters = Some(CounterChoice(0));
-        assert!(check(&options).is_ok());
+        let mt = sets::MT_DIAGNOSTIC;
+        assert!(refusal(mt, Mode::Exact, 1).contains("add --threads 2"));
+        assert!(check(Some(CounterChoice(mt)), Mode::Exact, 2).is_ok());
+        assert!(refusal(mt, Mode::RealTime, 2).contains("leave --real-time"));
+        assert!(check(Some(CounterChoice(0)), Mode::RealTime, 2).is_ok());
     }
 }

@@ -3,19 +3,17 @@
 use anyhow::{Result, bail};
 use millimeter::{cache::Geometry, link::state::Mode};
 
-use crate::options::RunOptions;
-
 /// A geometry as a person writes it.
 pub fn geometry(text: &str) -> Result<Geometry, String> {
     Geometry::parse(text).map_err(|error| error.to_string())
 }
 
 /// Whether caches can be modelled in a run, if it asks for them.
-pub fn check(options: &RunOptions) -> Result<()> {
-    if options.exact_caches.is_none() {
+pub fn check(caches: Option<Geometry>, mode: Mode) -> Result<()> {
+    if caches.is_none() {
         return Ok(());
     }
-    if options.mode == Mode::RealTime {
+    if mode == Mode::RealTime {
         bail!(
             "--exact-caches has every instruction go through the model, and with --real-time instructions cannot be told from time; leave one of them out"
         );
@@ -38,20 +36,14 @@ mod tests {
 
     #[test]
     fn a_run_without_caches_is_as_it_was() {
-        let mut options = RunOptions::default();
-        assert!(check(&options).is_ok());
-        options.mode = Mode::RealTime;
-        assert!(check(&options).is_ok());
+        assert!(check(None, Mode::Exact).is_ok());
+        assert!(check(None, Mode::RealTime).is_ok());
     }
 
     #[test]
     fn real_time_and_caches_do_not_go_together() {
-        let options = RunOptions {
-            mode: Mode::RealTime,
-            exact_caches: Some(Geometry::default()),
-            ..RunOptions::default()
-        };
-        let refusal = check(&options).unwrap_err().to_string();
+        let caches = Some(Geometry::default());
+        let refusal = check(caches, Mode::RealTime).unwrap_err().to_string();
         assert!(refusal.contains("--real-time") && refusal.contains("leave one"));
     }
 }

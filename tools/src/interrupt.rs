@@ -9,8 +9,6 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use crate::{terminal, top::screen};
-
 /// When it was first wished.
 static WISHED: OnceLock<Instant> = OnceLock::new();
 
@@ -19,13 +17,12 @@ static WISHED: OnceLock<Instant> = OnceLock::new();
 const SAME_WISH: Duration = Duration::from_secs(1);
 
 /// From now on SIGINT, SIGTERM and SIGHUP do not end the process: whoever works looks at
-/// [`wished`] and ends in good order. Asked again, the process ends at once; the kernel then ends
-/// QEMU.
-pub fn install() -> Result<()> {
-    ctrlc::set_handler(|| {
+/// [`wished`] and ends in good order. Asked again, the process ends at once, when `restore` has given the terminal
+/// back; the kernel then ends QEMU.
+pub fn install(restore: fn()) -> Result<()> {
+    ctrlc::set_handler(move || {
         if WISHED.get_or_init(Instant::now).elapsed() > SAME_WISH {
-            screen::give_back();
-            terminal::restore();
+            restore();
             std::process::exit(2);
         }
     })

@@ -21,7 +21,7 @@ use measure::{
     record::End,
     report::Report,
     run::{self, RunOutcome},
-    table, top, trace,
+    table, terminal, top, trace,
 };
 
 /// The exit code of a tool that failed.
@@ -33,7 +33,7 @@ const NOT_ALL_SHOWN: u8 = 3;
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let progress = Progress::detect();
-    let done = interrupt::install().and_then(|()| match arguments.command {
+    let done = interrupt::install(give_back).and_then(|()| match arguments.command {
         None => measure(&arguments.run, &progress),
         Some(Command::Run(run)) => measure(&run, &progress),
         Some(Command::Console(run)) => interact(&run, &progress),
@@ -84,6 +84,12 @@ fn main() -> ExitCode {
             ExitCode::from(FAILED)
         }
     }
+}
+
+/// Gives the terminal back as it was.
+fn give_back() {
+    top::screen::give_back();
+    terminal::restore();
 }
 
 fn say(text: &str) -> Result<()> {

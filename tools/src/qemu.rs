@@ -19,7 +19,7 @@ use millimeter::link::state::Mode;
 
 use crate::{
     install::{self, Lack},
-    options::{Rtc, Storage},
+    quantities::{Rtc, Storage},
 };
 
 mod execution;

@@ -14,8 +14,7 @@ use millimeter::link::state::{
 };
 use serde::{Deserialize, Serialize};
 
-/// The file's name.
-pub const FILE: &str = "run.json";
+use crate::folder::RECORD;
 
 /// Everything that `run.json` holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -374,7 +373,7 @@ impl Record {
 
     /// Reads the record of a directory.
     pub fn read(directory: &Path) -> Result<Self> {
-        let path = directory.join(FILE);
+        let path = directory.join(RECORD);
         let bytes = fs::read(&path).with_context(|| {
             format!(
                 "{} holds no run: cannot read {}; name a directory that `cargo measure run` wrote",
@@ -391,7 +390,7 @@ impl Record {
         let mut text = serde_json::to_vec_pretty(self)?;
         text.push(b'\n');
         fs::write(&next, text)
-            .and_then(|()| fs::rename(&next, directory.join(FILE)))
+            .and_then(|()| fs::rename(&next, directory.join(RECORD)))
             .inspect_err(|_| {
                 let _ = fs::remove_file(&next);
             })

@@ -14,10 +14,10 @@ use millimeter::cpumf::{Model, model};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    collect::{COUNTERS, sdb_cpus, sdb_name},
     counters::{self, CounterValues},
-    linux::names::{BOOT, KERNEL},
-    profile::{Line, Names, names::optional},
+    folder::{COUNTERS, optional, sdb_cpus, sdb_name},
+    linux::profile::{BOOT, KERNEL},
+    profile::{Line, Names},
     record::Record,
     samples::{self, CpuSamples},
 };

@@ -5,26 +5,27 @@
 
 use std::{
     fs,
-    io::{self, Stdout, Write},
     path::{Path, PathBuf},
-    sync::mpsc::Receiver,
     time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, bail};
 
 use crate::{
-    build, collect,
+    build,
     collect::Collector,
     doctor,
     failure::ImageSymbols,
+    folder,
     guest::Guest,
     interrupt,
     log::{self, LogReader},
-    options::{GUEST_STORAGE_LIMIT, Input, Rtc, RunOptions, Sampling, Storage},
+    options::RunOptions,
+    person::{Input, Person},
     profiler::{Profiler, Profilers},
     progress::Progress,
     qemu::{Heard, Qemu, Running, Setup},
+    quantities::{GUEST_STORAGE_LIMIT, Rtc, Sampling, Storage},
     record::{End, LinkRecord, Record, TracingRecord},
     report::Report,
     session::{self, Host},
@@ -51,39 +52,6 @@ pub struct RunOutcome {
     pub began: Instant,
     /// How long QEMU ran.
     pub wall: Duration,
-}
-
-/// Where a person sees what the guest writes on its console, and what the machine answers.
-pub trait Display: Write {
-    /// The guest has been loaded anew.
-    fn loaded(&mut self) {}
-
-    /// The machine has answered, or says something by itself.
-    fn answer(&mut self, line: &str) -> io::Result<()> {
-        self.write_all(format!("// {line}\n").as_bytes())
-    }
-
-    /// Program events that the operator has traced, as a payload that is one.
-    fn traced(&mut self, payload: &[u8]) {
-        let _ = payload;
-    }
-
-    /// Whether the guest would hear what is typed by now. Until then it is kept.
-    fn is_heard(&self) -> bool {
-        true
-    }
-}
-
-impl Display for Stdout {}
-
-/// A person at the console.
-pub struct Person<'a> {
-    /// What is typed, by one who types.
-    pub input: Option<Receiver<Input>>,
-    /// Whether that may be commands of the operator, too.
-    pub is_operator: bool,
-    /// Where the guest's console and the machine's answers are shown.
-    pub screen: &'a mut dyn Display,
 }
 
 /// Runs a guest above the machine. An error means that nothing could be started; everything that
@@ -184,7 +152,7 @@ pub fn run_guest<'a>(
         log: options.execution_log.as_ref(),
     };
     let arguments = setup.arguments();
-    let directory = collect::directory(options.out.as_deref(), &guest.name)?;
+    let directory = folder::directory(options.out.as_deref(), &guest.name)?;
     let record = Record {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         guest: guest.name.clone(),
@@ -276,10 +244,10 @@ fn outcome(directory: &Path, end: End, began: Instant, wall: Duration) -> Result
     Ok(RunOutcome {
         end,
         report,
-        console: text(collect::CONSOLE),
-        operator: text(collect::OPERATOR),
-        log: text(collect::LOG).lines().map(str::to_owned).collect(),
-        boot: text(collect::BOOT),
+        console: text(folder::CONSOLE),
+        operator: text(folder::OPERATOR),
+        log: text(folder::LOG).lines().map(str::to_owned).collect(),
+        boot: text(folder::BOOT),
         began,
         wall,
     })

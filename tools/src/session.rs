@@ -20,12 +20,11 @@ use zerocopy::IntoBytes;
 use crate::{
     collect::{Collector, Noted, WriteError},
     interrupt,
-    options::Input,
+    person::{Display, Input},
     profiler::Profilers,
     progress::Step,
     qemu::{self, Heard, Running},
     record::End,
-    run::Display,
     trace::{
         command::{self, CommandError},
         names::Names,

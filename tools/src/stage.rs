@@ -22,9 +22,9 @@ use tempfile::TempDir;
 use zerocopy::IntoBytes;
 
 use crate::{
-    counter_choice,
     guest::Guest,
-    options::{EventForm, GUEST_STORAGE_LIMIT, RunOptions},
+    options::{EventForm, RunOptions},
+    quantities::GUEST_STORAGE_LIMIT,
 };
 
 /// Room that is left for the HSA when it is checked whether a guest fits. The machine takes what
@@ -86,7 +86,7 @@ pub fn plan(guest: &Guest, options: &RunOptions, profilers: &[Request]) -> Resul
     block.psw_mask = guest.psw_mask.into();
     block.psw_address = guest.psw_address.into();
     block.interval = options.sampling.cycles().into();
-    block.machine_sets = counter_choice::of(options).into();
+    block.machine_sets = options.counter_sets().into();
     block.guest_sets = options.honest_guest_sets().into();
     options.configuration.stage(&mut block);
     if let Some(geometry) = &options.exact_caches {
@@ -214,7 +214,7 @@ mod tests {
     use super::*;
     use crate::{
         guest::Piece,
-        options::{Sampling, Storage},
+        quantities::{Sampling, Storage},
         symbols::SymbolTable,
         trace::names::Names,
     };

@@ -8,6 +8,15 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use anyhow::{Context, Result, bail};
 use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 
+/// Line of the table for samples taken in the wait state.
+pub const WAIT: &str = "(wait)";
+
+/// Line of the table for addresses that belong to no known routine.
+pub const UNKNOWN: &str = "(unknown address)";
+
+/// Line of the table for samples that tell nothing of a secure guest.
+pub const LIMITED: &str = "(secure guest)";
+
 /// A routine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {

@@ -9,11 +9,11 @@ use comfy_table::{Cell, CellAlignment, Table, presets};
 use millimeter::link::data::Level;
 
 use crate::{
-    collect::{CONSOLE, COUNTERS, LOG, OPERATOR, sdb_name},
-    options::Storage,
+    folder::{CONSOLE, COUNTERS, EVENTS, LOG, OPERATOR, RECORD, sdb_name},
+    numbers::grouped,
+    quantities::Storage,
     record::End,
     report::{Hot, Report},
-    trace,
 };
 
 /// Lines of the table of the hottest routines.
@@ -231,11 +231,8 @@ fn files(report: &Report) -> String {
         (CONSOLE, "what the guest wrote on its console"),
         (LOG, "the machine's log"),
         (OPERATOR, "the operator and the machine"),
-        (
-            trace::file::FILE,
-            "traced events; measure trace --of DIR shows them",
-        ),
-        (crate::record::FILE, "how the run was and how it ended"),
+        (EVENTS, "traced events; measure trace --of DIR shows them"),
+        (RECORD, "how the run was and how it ended"),
     ];
     let others = others
         .into_iter()
@@ -254,19 +251,6 @@ fn files(report: &Report) -> String {
             text,
             "  {prefix}* what a collection run of HIS wrote; measure dump FILE shows it"
         );
-    }
-    text
-}
-
-/// A number with its digits in groups of three.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
     }
     text
 }
@@ -294,14 +278,6 @@ mod tests {
             assert!(text.contains(expected), "{expected}\nin\n{text}");
         }
         assert!(!text.contains("note:"), "{text}");
-    }
-
-    #[test]
-    fn digits_stand_in_groups_of_three() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(1000), "1,000");
-        assert_eq!(grouped(u64::MAX), "18,446,744,073,709,551,615");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::{
 
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
-use crate::{interrupt, options::Input};
+use crate::{interrupt, person::Input};
 
 /// The key that leads out: Ctrl-A.
 const ESCAPE: u8 = 0x01;

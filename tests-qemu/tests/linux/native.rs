@@ -4,8 +4,9 @@ use std::fs;
 
 use measure::{
     linux::{LinuxOptions, bare, screen::Screen},
-    options::{RunOptions, Storage},
+    options::RunOptions,
     progress::Progress,
+    quantities::Storage,
 };
 use tempfile::TempDir;
 use tests_qemu::ipl;

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fs};
 
 use measure::{
-    linux::names::{BOOT, KERNEL},
+    linux::profile::{BOOT, KERNEL},
     report::{Hot, Report},
     symbols::SymbolTable,
 };

@@ -11,7 +11,8 @@ use crate::{
     configuration::Configuration,
     devices::{Devices, Disk},
     linux::{LinuxOptions, Release},
-    options::{RunOptions, Sampling, Storage},
+    options::RunOptions,
+    quantities::{Sampling, Storage},
     trace::command::event,
 };
 

@@ -19,8 +19,9 @@ use millimeter::link::tally::Cause;
 use crate::{
     bench::Ratio,
     linux::{self, LinuxOptions, Release, bare},
-    options::{Rtc, RunOptions},
+    options::RunOptions,
     progress::Progress,
+    quantities::Rtc,
     record::TrapsRecord,
 };
 
@@ -229,7 +230,7 @@ impl<'a> Bench<'a> {
                 limit: Some(LIMIT),
                 silence: LIMIT,
                 qemu: run.qemu.clone(),
-                sampling: crate::options::Sampling::Off,
+                sampling: crate::quantities::Sampling::Off,
                 cpus: Some(1),
                 ..RunOptions::new("linux")
             },

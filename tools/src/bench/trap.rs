@@ -18,9 +18,10 @@ use anyhow::{Context, Result, anyhow, bail};
 use crate::{
     build,
     failure::ImageSymbols,
-    options::{LEAST_STORAGE, RunOptions, Sampling, Storage},
+    options::RunOptions,
     progress::Progress,
     qemu::ExecutionLog,
+    quantities::{LEAST_STORAGE, Sampling, Storage},
     run::{RunOutcome, run},
     symbols::{Symbol, SymbolTable},
 };

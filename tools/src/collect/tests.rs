@@ -1,12 +1,17 @@
 //! Which file gets what, and what happens when it cannot be written.
 
 use super::*;
-use crate::{record::tests::record, trace::tests::payload};
+use crate::{
+    folder::{directory, sdb_cpus},
+    record::tests::record,
+    trace::tests::payload,
+};
 use millimeter::link::{
     data::SampleHead,
     files::{FileHead, Kind},
     state::{End as EndState, GuestEnded, Held, Payload, Progress, Started, Totals, Traced},
 };
+use std::fs;
 use zerocopy::IntoBytes;
 
 fn collector(directory: &Path) -> Result<Collector<'static>, WriteError> {
@@ -109,7 +114,7 @@ fn states_become_the_record() {
 fn traced_events_are_kept_and_counted_and_what_is_none_is_not() {
     let directory = tempfile::tempdir().unwrap();
     let mut collector = collector(directory.path()).unwrap();
-    let path = directory.path().join(file::FILE);
+    let path = directory.path().join(EVENTS);
     assert!(!path.exists(), "nothing was traced yet");
     // Events 3 to 6 did not arrive.
     let payloads = [(0, 3), (7, 2), (9, 0)].map(|(first, count)| payload(0, first, count));
@@ -142,7 +147,7 @@ fn traced_events_are_kept_and_counted_and_what_is_none_is_not() {
     assert_eq!(collector.record.link.bad_payloads, 2);
     // A directory that is used again has nothing of it.
     collector.write_record().unwrap();
-    super::directory(Some(directory.path()), "g").unwrap();
+    crate::folder::directory(Some(directory.path()), "g").unwrap();
     assert!(!path.exists());
 }
 

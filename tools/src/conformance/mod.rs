@@ -29,8 +29,8 @@ use crate::{
         statements::{Statement, Statements},
     },
     doctor, interrupt,
-    options::Rtc,
     progress::Progress,
+    quantities::Rtc,
     repository, run,
 };
 

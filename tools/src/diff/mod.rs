@@ -12,9 +12,9 @@ use millimeter::{cpumf::Model, link::data::Level};
 use crate::{
     counters::{CounterValues, counter_name, group_counter_name, set_name},
     export::Ticker,
+    numbers::grouped,
     profile::{Profile, blocks::Found},
     progress::Progress,
-    table::grouped,
 };
 
 pub mod json;

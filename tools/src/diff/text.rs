@@ -5,7 +5,10 @@ use std::fmt::Write as _;
 use comfy_table::Cell;
 
 use super::{Difference, Side};
-use crate::table::{grouped, number, plain_table, shortened, trimmed};
+use crate::{
+    numbers::grouped,
+    table::{number, plain_table, shortened, trimmed},
+};
 
 /// Lines of the table of names.
 const MOST: usize = 30;

@@ -122,7 +122,10 @@ impl Ticker {
         if self.samples.is_multiple_of(PACE)
             && let Some(step) = &mut self.step
         {
-            step.update(&format!("{} samples", crate::table::grouped(self.samples)));
+            step.update(&format!(
+                "{} samples",
+                crate::numbers::grouped(self.samples)
+            ));
         }
     }
 }
@@ -183,7 +186,7 @@ pub fn export(
     if let Some(step) = ticker.step.take() {
         step.done(&format!(
             "{} samples exported",
-            crate::table::grouped(found.samples)
+            crate::numbers::grouped(found.samples)
         ));
     }
     notes.extend(profile.doubts.iter().map(|doubt| format!("note: {doubt}")));

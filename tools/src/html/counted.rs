@@ -26,13 +26,13 @@ use super::{
     readings::Readings,
 };
 use crate::{
-    collect::COUNTERS,
     counters::{self, CounterValues},
     dump::{
         recognise::{self, Kind},
         smf::Reader,
     },
-    profile::{self, Profile, collection, names::optional},
+    folder::{COUNTERS, optional},
+    profile::{self, Profile, collection},
 };
 
 /// Most collection runs of one run that are shown.

@@ -6,10 +6,10 @@ use super::{
 };
 use crate::{
     exact_caches,
-    options::Storage,
+    numbers::grouped,
     profile::{Pace, Profile, blocks::Found},
+    quantities::Storage,
     record::Record,
-    table::grouped,
 };
 
 /// Most warnings of each kind; a file that is damaged everywhere could give any number of them.

@@ -13,8 +13,8 @@ use super::{
     visible::visible,
 };
 use crate::{
-    profile::{Names, Profile, names::UNKNOWN},
-    symbols::SymbolTable,
+    profile::{Names, Profile},
+    symbols::{SymbolTable, UNKNOWN},
 };
 
 /// Lines of the table of symbols.

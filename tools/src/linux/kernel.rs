@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::{
     guest::{ELF_PSW_MASK, Guest, Piece},
-    options::{GUEST_STORAGE_LIMIT, Storage},
+    quantities::{GUEST_STORAGE_LIMIT, Storage},
     symbols::SymbolTable,
     trace::names::Names,
 };

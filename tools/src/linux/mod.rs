@@ -36,11 +36,12 @@ use clap::ValueEnum;
 use millimeter::link::state::Mode;
 
 use crate::{
-    collect,
+    folder,
     linux::{cache::Cache, initramfs::Work, kernel::Boot, screen::Screen},
     options::RunOptions,
+    person::Person,
     progress::Progress,
-    run::{self, Person, RunOutcome},
+    run::{self, RunOutcome},
     symbols::SymbolTable,
     terminal::{self, Raw},
 };
@@ -151,7 +152,7 @@ impl LinuxOutcome {
             let told = lines[lines.len().saturating_sub(TOLD_LINES)..].join("\n");
             text.push_str(&format!(
                 "\nThe last that the guest wrote on its console (all of it is in {}):\n{told}",
-                self.run.report.directory.join(collect::CONSOLE).display()
+                self.run.report.directory.join(folder::CONSOLE).display()
             ));
         }
         Some(text)

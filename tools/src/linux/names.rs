@@ -11,17 +11,12 @@ use anyhow::{Context, Result, bail};
 use crate::{
     linux::{
         kallsyms::{self, Name},
+        profile::{BOOT, KERNEL},
         unpack,
     },
     symbols::{Symbol, SymbolTable},
     trace::names::Names,
 };
-
-/// What the routines of the kernel are part of.
-pub const KERNEL: &str = "kernel";
-
-/// What the routines of the boot stage are part of.
-pub const BOOT: &str = "boot stage";
 
 /// The first routine of the boot stage, which is at the entry of every image.
 const BOOT_FIRST: &[u8] = b"\x0010000 ";

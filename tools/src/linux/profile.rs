@@ -10,13 +10,16 @@ use millimeter::cpumf::sampling::block::BasicEntry;
 
 use crate::{
     his::map::Contents,
-    linux::{
-        names::{BOOT, KERNEL},
-        said::{self, Said},
-    },
-    profile::{map::Map, names::UNKNOWN},
-    symbols::{Symbol, SymbolTable},
+    linux::said::{self, Said},
+    profile::map::Map,
+    symbols::{Symbol, SymbolTable, UNKNOWN},
 };
+
+/// What the routines of the kernel are part of.
+pub const KERNEL: &str = "kernel";
+
+/// What the routines of the boot stage are part of.
+pub const BOOT: &str = "boot stage";
 
 /// What the lines of modules are part of.
 pub const MODULE: &str = "kernel module";

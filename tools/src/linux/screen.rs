@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use crate::{
     linux::said::{self, Said},
-    run::Display,
+    person::Display,
 };
 
 /// What the lines begin with.

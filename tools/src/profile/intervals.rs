@@ -19,7 +19,7 @@ use super::{
     blocks::Blocks,
     counts::{Counts, Frequency},
 };
-use crate::table::grouped;
+use crate::numbers::grouped;
 
 /// SAMPFREQ if a command does not say it.
 const DEFAULT_FREQUENCY: u64 = 800_000;

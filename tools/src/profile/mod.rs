@@ -18,10 +18,10 @@ use millimeter::{
 };
 
 use crate::{
-    collect::{COUNTERS, sdb_cpus, sdb_name},
     counters::{self, CounterValues},
+    folder::{COUNTERS, RECORD, optional, sdb_cpus, sdb_name},
     linux::profile::Programs,
-    record::{FILE, Record},
+    record::Record,
 };
 
 pub mod blocks;
@@ -114,7 +114,7 @@ impl Profile {
     /// Opens the folder of a run or of a collection. A folder may hold several collections: one of them is
     /// named as `FOLDER/SYSHISyyyymmdd.hhmmss`. Samples are not read yet.
     pub fn open(path: &Path) -> Result<Self> {
-        if path.join(FILE).exists() {
+        if path.join(RECORD).exists() {
             let run = Self::of_run(path)?;
             return match collection::find(path)? {
                 Some(found) if run.pace.interval == 0 => run.with_collection(&found),
@@ -138,7 +138,7 @@ impl Profile {
     fn of_run(directory: &Path) -> Result<Self> {
         let record = Record::read(directory)?;
         let (names, mut doubts) = Names::of_run(directory, &record)?;
-        let bytes = names::optional(&directory.join(COUNTERS))?.unwrap_or_default();
+        let bytes = optional(&directory.join(COUNTERS))?.unwrap_or_default();
         let (counters, cut) = counters::read(&bytes);
         if cut {
             doubts.push(format!("{COUNTERS} ends in the middle of a counter set"));

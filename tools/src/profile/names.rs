@@ -4,27 +4,18 @@
 //! wait state have lines of their own; a sample of Linux is its program's ([`Programs`]), one of a collection
 //! that of the map of storage ([`Map`]), and any other that of the guest's table of routines.
 
-use std::{borrow::Cow, fs, io, path::Path};
+use std::{borrow::Cow, path::Path};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use millimeter::cpumf::sampling::block::BasicEntry;
 
 use super::map::Map;
 use crate::{
-    collect::{CONSOLE, SYMBOLS},
+    folder::{CONSOLE, SYMBOLS, optional},
     linux::profile::Programs,
     record::Record,
-    symbols::SymbolTable,
+    symbols::{LIMITED, SymbolTable, UNKNOWN, WAIT},
 };
-
-/// Line of the table for samples taken in the wait state.
-pub const WAIT: &str = "(wait)";
-
-/// Line of the table for addresses that belong to no known routine.
-pub const UNKNOWN: &str = "(unknown address)";
-
-/// Line of the table for samples that tell nothing of a secure guest.
-pub const LIMITED: &str = "(secure guest)";
 
 /// The name of a sample.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -107,14 +98,5 @@ impl Names {
             Some(symbol) => Line::new(&symbol.name, &symbol.module),
             None => Line::new(UNKNOWN, ""),
         }
-    }
-}
-
-/// A file that need not be there.
-pub(crate) fn optional(path: &Path) -> Result<Option<Vec<u8>>> {
-    match fs::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
     }
 }

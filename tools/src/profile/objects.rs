@@ -7,13 +7,10 @@ use std::{borrow::Cow, collections::HashMap, ops::Range};
 
 use millimeter::cpumf::sampling::block::BasicEntry;
 
-use super::{
-    Names,
-    names::{LIMITED, WAIT},
-};
+use super::Names;
 use crate::{
     linux::profile::USER,
-    symbols::{Symbol, SymbolTable},
+    symbols::{LIMITED, Symbol, SymbolTable, WAIT},
 };
 
 /// A stretch of storage with routines of one program and of no other between them.

@@ -10,7 +10,7 @@ use zerocopy::{FromZeros, IntoBytes};
 
 use super::*;
 use crate::{
-    collect::SYMBOLS,
+    folder::SYMBOLS,
     record::StartedRecord,
     report::{self, Report},
     samples::tests::{INVALID, block},

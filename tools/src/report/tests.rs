@@ -1,10 +1,10 @@
 use super::*;
 use crate::{
-    collect::{CONSOLE, SYMBOLS},
     counters::tests::payload,
-    profile::names::{LIMITED, UNKNOWN, WAIT},
+    folder::{CONSOLE, SYMBOLS},
     record::{End, GuestEnd, TotalsRecord, tests::record},
     samples::tests::{INVALID, LIMITED as LIMITED_BIT, WAIT as WAIT_BIT, block},
+    symbols::{LIMITED, UNKNOWN, WAIT},
 };
 use millimeter::link::data::{COPROCESSOR_GROUP, Level};
 

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    collect::{CONSOLE, OPERATOR},
     failure::ImageSymbols,
+    folder::{CONSOLE, OPERATOR},
     log::LogReader,
     progress::Progress,
     record::{Record, tests::record},

@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use comfy_table::Cell;
 use millimeter::link::data::Level;
 
-use super::{grouped, number, plain_table, trimmed};
+use super::{number, plain_table, trimmed};
 use crate::{
     counters::{CounterValues, counter_name, counts, group_counter_name, set_name},
     exact_caches,
+    numbers::grouped,
     report::Report,
 };
 

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use comfy_table::Cell;
 
-use super::{grouped, number, plain_table, sentence, trimmed};
-use crate::{record::TracingRecord, report::Report};
+use super::{number, plain_table, sentence, trimmed};
+use crate::{numbers::grouped, record::TracingRecord, report::Report};
 
 /// How many events each trace had; nothing if there was none.
 pub fn text(report: &Report) -> Option<String> {

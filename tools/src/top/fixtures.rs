@@ -43,7 +43,7 @@ pub fn started() -> StartedRecord {
 /// sent its counters yet.
 pub fn running() -> tempfile::TempDir {
     let directory = report::tests::directory();
-    fs::remove_file(directory.path().join(crate::collect::COUNTERS)).unwrap();
+    fs::remove_file(directory.path().join(crate::folder::COUNTERS)).unwrap();
     change(directory.path(), |record| {
         record.end = End::Running;
         record.totals.clear();

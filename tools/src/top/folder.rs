@@ -13,13 +13,13 @@ use anyhow::{Context, Result};
 
 use super::tail::Stamp;
 use crate::{
-    collect::{CONSOLE, SYMBOLS, sdb_cpus, sdb_name},
     counters::CounterValues,
+    folder::{CONSOLE, RECORD, SYMBOLS, sdb_cpus, sdb_name},
     profile::{
         BlockFile, Names, Pace,
         collection::{self, Collection},
     },
-    record::{End, FILE, Record},
+    record::{End, Record},
     symbols::SymbolTable,
 };
 use millimeter::link::data::SAMPLE_DATA_BLOCK;
@@ -91,7 +91,7 @@ impl Folder {
 
     /// Looks again.
     pub fn look(&mut self) -> Result<Looked> {
-        if self.path.join(FILE).exists() {
+        if self.path.join(RECORD).exists() {
             return self.look_at_run();
         }
         match collection::find(&self.path)? {
@@ -131,7 +131,7 @@ impl Folder {
     }
 
     fn look_at_run(&mut self) -> Result<Looked> {
-        let stamp = Stamp::of(&self.path.join(FILE));
+        let stamp = Stamp::of(&self.path.join(RECORD));
         let record = match &self.record {
             Some(record) if stamp == self.record_stamp => record.clone(),
             _ => Record::read(&self.path)?,

@@ -19,11 +19,11 @@ use super::{
     tally::Tally,
 };
 use crate::{
-    collect::COUNTERS,
     counters::CounterValues,
+    folder::{COUNTERS, RECORD},
     html::facts::{Warnings, of_run},
     profile::blocks::Found,
-    record::{End, FILE},
+    record::End,
 };
 
 /// TOD units of a second.
@@ -123,7 +123,7 @@ impl Followed {
     /// How long ago anything was written.
     fn silent_for(&self) -> Option<Duration> {
         let folder = &self.folder.path;
-        let others = [FILE, COUNTERS].map(|name| folder.join(name));
+        let others = [RECORD, COUNTERS].map(|name| folder.join(name));
         let samples = self.tails.iter().map(|tail| tail.file.path.clone());
         let written = samples
             .chain(others)
@@ -257,7 +257,7 @@ pub fn newest(directory: &Path) -> Result<PathBuf> {
             .file_name()
             .to_string_lossy()
             .starts_with("millimeter-");
-        let stamp = Stamp::of(&entry.path().join(FILE)).filter(|_| is_named);
+        let stamp = Stamp::of(&entry.path().join(RECORD)).filter(|_| is_named);
         let Some(written) = stamp.and_then(|stamp| stamp.written) else {
             continue;
         };

@@ -13,12 +13,12 @@ use anyhow::{Result, bail};
 
 use super::{Followed, live};
 use crate::{
-    build, collect,
+    build,
+    folder::{self, RECORD},
     guest::Guest,
     interrupt,
     options::RunOptions,
     progress::Progress,
-    record::FILE,
     run::{self, RunOutcome},
 };
 
@@ -36,7 +36,7 @@ pub fn measure(options: &RunOptions, delay: Duration, progress: &Progress) -> Re
     let qemu = run::ready(options, progress)?;
     let guest = Guest::find(&options.guest, progress)?;
     build::build_image(progress)?;
-    let directory = collect::directory(options.out.as_deref(), &guest.name)?;
+    let directory = folder::directory(options.out.as_deref(), &guest.name)?;
     let options = RunOptions {
         out: Some(directory.clone()),
         ..options.clone()
@@ -44,10 +44,10 @@ pub fn measure(options: &RunOptions, delay: Duration, progress: &Progress) -> Re
     thread::scope(|scope| {
         let work = || run::run_guest(&qemu, &guest, &options, &Progress::Silent, None, []);
         let run = scope.spawn(work);
-        while !directory.join(FILE).exists() && !run.is_finished() && !interrupt::wished() {
+        while !directory.join(RECORD).exists() && !run.is_finished() && !interrupt::wished() {
             thread::sleep(PACE);
         }
-        let seen = match directory.join(FILE).exists() {
+        let seen = match directory.join(RECORD).exists() {
             true => Followed::open(&directory).and_then(|mut followed| live(&mut followed, delay)),
             false => Ok(()),
         };

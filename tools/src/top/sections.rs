@@ -13,7 +13,7 @@ use super::{
     keys::Choices,
     tally::{Span, States},
 };
-use crate::{html::visible::visible, table::grouped};
+use crate::{html::visible::visible, numbers::grouped};
 
 mod counters;
 

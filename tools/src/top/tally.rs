@@ -204,12 +204,11 @@ impl Tally {
 mod tests {
     use super::*;
     use crate::{
-        profile::names::{LIMITED, UNKNOWN, WAIT},
         samples::{
             self,
             tests::{LIMITED as LIMITED_BIT, WAIT as WAIT_BIT, block},
         },
-        symbols::SymbolTable,
+        symbols::{LIMITED, SymbolTable, UNKNOWN, WAIT},
     };
 
     const PROBLEM: u64 = 1 << (63 - 28);

@@ -9,7 +9,7 @@ use ratatui::{
 
 use super::*;
 use crate::{
-    collect::sdb_name,
+    folder::sdb_name,
     samples::tests::block,
     top::fixtures::{append, running},
 };

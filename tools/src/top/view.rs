@@ -15,7 +15,7 @@ use super::{
     keys::{self, Choices, Table},
     sections::Sections,
 };
-use crate::table::grouped;
+use crate::numbers::grouped;
 
 /// Symbols of a single look.
 const HOTTEST: usize = 20;

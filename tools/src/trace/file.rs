@@ -9,8 +9,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use millimeter::link::{frame::LARGEST_PAYLOAD, trace};
 
-/// The file's name.
-pub const FILE: &str = "trace.bin";
+use crate::folder::EVENTS;
 
 /// A payload as it stands in the file.
 pub fn framed(payload: &[u8]) -> Vec<u8> {
@@ -24,7 +23,7 @@ pub fn framed(payload: &[u8]) -> Vec<u8> {
 /// # Errors
 /// There is no file, or something in it is not a payload; those before it have been given.
 pub fn read(directory: &Path, mut each: impl FnMut(&[u8]) -> Result<bool>) -> Result<()> {
-    let path = directory.join(FILE);
+    let path = directory.join(EVENTS);
     let file = match File::open(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => bail!(
             "{} holds no traced events; name the directory of a run that traced some",
@@ -71,7 +70,7 @@ mod tests {
 
     fn payloads(bytes: &[u8]) -> (usize, Result<()>) {
         let directory = tempfile::tempdir().unwrap();
-        fs::write(directory.path().join(FILE), bytes).unwrap();
+        fs::write(directory.path().join(EVENTS), bytes).unwrap();
         let mut count = 0;
         let done = read(directory.path(), |_| {
             count += 1;

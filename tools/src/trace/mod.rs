@@ -21,14 +21,14 @@ use clap::ValueEnum;
 use millimeter::link::trace;
 
 use crate::{
-    collect::{CONSOLE, SYMBOLS},
+    folder::{CONSOLE, SYMBOLS, optional},
     guest::Guest,
     linux::profile::Programs,
     options::RunOptions,
-    profile::names::optional,
+    person::{Display, Person},
     progress::Progress,
     record::Record,
-    run::{self, Display, Person, RunOutcome},
+    run::{self, RunOutcome},
     symbols::SymbolTable,
 };
 use event::{Line, Routines};
@@ -213,6 +213,7 @@ fn routines(directory: &Path, record: &Record) -> Result<SymbolTable> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::folder::EVENTS;
     use millimeter::link::trace::{EventHead, TraceHead};
     use std::fs;
     use zerocopy::IntoBytes;
@@ -324,7 +325,7 @@ pub(crate) mod tests {
         )
         .unwrap();
         fs::write(
-            directory.path().join(file::FILE),
+            directory.path().join(EVENTS),
             file::framed(&payload(0, 0, 2)),
         )
         .unwrap();

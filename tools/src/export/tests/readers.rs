@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use libdd_profiling_protobuf::prost_impls as published;
 
 use super::*;
-use crate::{collect::SYMBOLS, report::Report};
+use crate::{folder::SYMBOLS, report::Report};
 
 /// Samples by program and routine.
 type Counts = BTreeMap<(String, String), u64>;

@@ -2,11 +2,8 @@ use std::path::Path;
 
 use super::*;
 use crate::{
-    collect::COUNTERS,
-    html::page::Figure,
-    profile::{names::UNKNOWN, tests::collection},
-    progress::Progress,
-    report::tests::directory,
+    folder::COUNTERS, html::page::Figure, profile::tests::collection, progress::Progress,
+    report::tests::directory, symbols::UNKNOWN,
 };
 
 fn filled(directory: &Path) -> Page {

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use super::{absent, figure};
 use crate::{
     html::page::{Absent, CounterTable, Figure, Figures, Page},
-    table::grouped,
+    numbers::grouped,
 };
 
 /// Figures and tables.

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::page::{Absent, Page, TimeLine};
-use crate::table::grouped;
+use crate::numbers::grouped;
 
 const STYLE: &str = include_str!("../style.css");
 const SCRIPT: &str = include_str!("../script.js");

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::{absent, digits, percent};
 use crate::{
     html::page::{Absent, Hot, HotLine, Instruction, Listing, ListingLine, Page, Share, TimeLine},
-    table::grouped,
+    numbers::grouped,
 };
 
 /// Listings that are open from the beginning.

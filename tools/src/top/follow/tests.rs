@@ -2,14 +2,12 @@
 
 use super::*;
 use crate::{
-    collect::{CONSOLE, SYMBOLS, sdb_name},
     counters::tests::payload,
-    profile::{
-        names::UNKNOWN,
-        tests::{collection, full_block},
-    },
+    folder::{CONSOLE, SYMBOLS, sdb_name},
+    profile::tests::{collection, full_block},
     record::{GuestEnd, TotalsRecord},
     samples::tests::block,
+    symbols::UNKNOWN,
     top::{
         fixtures::{SECOND, START, append, change, running},
         tally::{Order, Span},
@@ -269,15 +267,15 @@ fn a_collection_is_shown_with_the_names_and_counters_of_its_own_files() {
 fn what_cannot_be_read_is_a_doubt_and_what_was_read_stays() {
     let directory = running();
     let path = directory.path();
-    let good = fs::read(path.join(FILE)).unwrap();
+    let good = fs::read(path.join(RECORD)).unwrap();
     let mut followed = Followed::open(path).unwrap();
     followed.refresh(ALL);
-    fs::write(path.join(FILE), b"{").unwrap();
+    fs::write(path.join(RECORD), b"{").unwrap();
     followed.refresh(ALL);
     let text = warned(&followed);
     assert!(text.contains("run.json is damaged"), "{text}");
     assert_eq!(followed.found().samples, 7, "what was known stays");
-    fs::write(path.join(FILE), good).unwrap();
+    fs::write(path.join(RECORD), good).unwrap();
     followed.refresh(ALL);
     assert!(!warned(&followed).contains("damaged"));
     assert_eq!(followed.found().samples, 7);
@@ -299,7 +297,7 @@ fn a_run_that_writes_nothing_may_be_dead() {
     followed.refresh(ALL);
     assert!(!warned(&followed).contains("nothing has been written"));
     let long_ago = SystemTime::now() - Duration::from_secs(1000);
-    for name in [FILE.to_owned(), sdb_name(0), sdb_name(1)] {
+    for name in [RECORD.to_owned(), sdb_name(0), sdb_name(1)] {
         let file = fs::File::options().write(true).open(path.join(name));
         file.unwrap().set_modified(long_ago).unwrap();
     }
@@ -323,9 +321,9 @@ fn without_a_name_the_folder_that_was_written_last_is_followed() {
     ] {
         let folder = parent.path().join(name);
         fs::create_dir(&folder).unwrap();
-        fs::copy(run.path().join(FILE), folder.join(FILE)).unwrap();
+        fs::copy(run.path().join(RECORD), folder.join(RECORD)).unwrap();
         if is_old {
-            let file = fs::File::options().write(true).open(folder.join(FILE));
+            let file = fs::File::options().write(true).open(folder.join(RECORD));
             file.unwrap().set_modified(long_ago).unwrap();
         }
     }

@@ -14,7 +14,7 @@ use crate::{
         readings::Readings,
         visible::visible,
     },
-    table::grouped,
+    numbers::grouped,
     top::follow::Followed,
 };
 

@@ -7,9 +7,9 @@ use ratatui::{Terminal, backend::TestBackend};
 
 use super::*;
 use crate::{
-    collect::{CONSOLE, COUNTERS, SYMBOLS, sdb_name},
     counters::tests::payload,
-    record::{End, FILE},
+    folder::{CONSOLE, COUNTERS, RECORD, SYMBOLS, sdb_name},
+    record::End,
     report,
     samples::tests::{LIMITED, WAIT, block},
     top::{
@@ -88,7 +88,7 @@ fn a_run_that_has_ended_shows_its_reason_and_its_counters_with_rates_and_figures
     let directory = report::tests::directory();
     change(directory.path(), |record| record.started = Some(started()));
     let basic = payload(0, Level::Machine, 1, 0, &[4_000_000, 1_000_000]);
-    append(directory.path(), crate::collect::COUNTERS, &basic);
+    append(directory.path(), crate::folder::COUNTERS, &basic);
     let followed = follow(&directory);
     let mut choices = Choices::default();
     let lines = screen(&followed, &mut choices, 120, 60);
@@ -257,7 +257,7 @@ proptest! {
         change(directory.path(), |record| record.is_linux = place == 4);
         let mut followed = follow(&directory);
         let sdb = sdb_name(1);
-        let name = [&sdb[..], COUNTERS, SYMBOLS, FILE, CONSOLE][place];
+        let name = [&sdb[..], COUNTERS, SYMBOLS, RECORD, CONSOLE][place];
         for part in [&bytes[..], &bytes[..cut.min(bytes.len())]] {
             append(directory.path(), name, part);
             followed.refresh(u64::MAX);
