@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use measure::repository;
+use measure::building::repository;
 
 /// The command's program, built where this test was built.
 pub fn program() -> Result<PathBuf> {

@@ -9,12 +9,15 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use measure::{
-    build, doctor, install,
+    building::{build, install},
+    computer::progress::Progress,
+    machine::{
+        doctor,
+        qemu::{Qemu, VARIABLE},
+        run::{NativeOptions, NativeOutcome, RunOutcome, run, run_native},
+    },
+    numbers::quantities::Rtc,
     options::RunOptions,
-    progress::Progress,
-    qemu::{Qemu, VARIABLE},
-    quantities::Rtc,
-    run::{NativeOptions, NativeOutcome, RunOutcome, run, run_native},
 };
 use tempfile::{NamedTempFile, TempDir};
 
@@ -139,7 +142,7 @@ pub fn natively(guest: &str, cpus: u32, qemu: Option<&Path>) -> Result<NativeOut
 /// What a person wants to see of a run that went wrong.
 pub fn story(outcome: &RunOutcome) -> String {
     let mut text = outcome.end.sentence();
-    if let measure::record::End::Machine { text: said, .. } = &outcome.end {
+    if let measure::folder::record::End::Machine { text: said, .. } = &outcome.end {
         text.push_str(&format!("\n{said}"));
     }
     let mut part = |name: &str, body: &str, lines: usize| {

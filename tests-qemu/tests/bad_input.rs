@@ -11,9 +11,8 @@ use std::{
 };
 
 use measure::{
-    person::Input,
-    progress::Progress,
-    qemu::{Heard, Running},
+    computer::{person::Input, progress::Progress},
+    machine::qemu::{Heard, Running},
 };
 use tempfile::TempDir;
 use tests_qemu::{

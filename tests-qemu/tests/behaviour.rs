@@ -3,9 +3,9 @@
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use measure::{
-    clause::{Clause, MeantEnd},
-    progress::Progress,
-    qemu::Qemu,
+    computer::progress::Progress,
+    conformance::clause::{Clause, MeantEnd},
+    machine::qemu::Qemu,
 };
 use tests_qemu::ipl;
 

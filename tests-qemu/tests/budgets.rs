@@ -1,6 +1,6 @@
 //! The machine's paths keep their budgets, which are counted in instructions.
 
-use measure::{bench, progress::Progress};
+use measure::{bench, computer::progress::Progress};
 use tests_qemu::ipl;
 
 /// The whole trap of [`bench::trap`]'s instruction, as the guest's clock sees it.

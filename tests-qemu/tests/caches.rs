@@ -3,11 +3,14 @@
 use std::fs;
 
 use measure::{
-    json,
+    computer::progress::Progress,
+    events::file,
+    machine::run::RunOutcome,
     options::RunOptions,
-    progress::Progress,
-    run::RunOutcome,
-    trace::{self, Form, TraceOptions, file},
+    views::{
+        json,
+        trace::{self, Form, TraceOptions},
+    },
 };
 use millimeter::{
     arch::address::Absolute,

@@ -1,9 +1,11 @@
 //! What the guest finds, as the machine's own measurement of it shows it.
 
 use measure::{
-    configuration::{Configuration, Level, Secure},
-    options::RunOptions,
-    quantities::Sampling,
+    numbers::quantities::Sampling,
+    options::{
+        RunOptions,
+        configuration::{Configuration, Level, Secure},
+    },
     symbols::{LIMITED, WAIT},
 };
 use millimeter::cpumf::sampling::BasicEntry;

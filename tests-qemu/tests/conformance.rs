@@ -1,8 +1,8 @@
 //! Every statement of the books that applies is shown by an assertion of a guest, in this very run.
 
 use measure::{
+    computer::progress::Progress,
     conformance::{self, Status},
-    progress::Progress,
 };
 
 #[test]

@@ -1,6 +1,6 @@
 //! What is counted is what was performed.
 
-use measure::{options::RunOptions, quantities::Sampling, run::RunOutcome};
+use measure::{machine::run::RunOutcome, numbers::quantities::Sampling, options::RunOptions};
 use tests_qemu::ipl;
 
 /// The lines `instructions expected N counted N difference N (phase)` of the guest `count`.

@@ -8,8 +8,11 @@ use std::{
 };
 
 use measure::{
-    options::RunOptions, person::Input, profile::Profile, progress::Progress, quantities::Sampling,
-    run::RunOutcome,
+    computer::{person::Input, progress::Progress},
+    machine::run::RunOutcome,
+    numbers::quantities::Sampling,
+    options::RunOptions,
+    profile::Profile,
 };
 use millimeter::record::{
     SetType, cnt, monitor,
@@ -54,7 +57,7 @@ fn options(directory: &Path, begin: &str, later: &[&str]) -> RunOptions {
 
 fn collect(directory: &Path, begin: &str, later: &[&str]) -> RunOutcome {
     let options = options(directory, begin, later);
-    let outcome = measure::run::run(&options, &Progress::Silent).unwrap();
+    let outcome = measure::machine::run::run(&options, &Progress::Silent).unwrap();
     assert_eq!(outcome.end.exit_code(), 0, "{}", ipl::story(&outcome));
     assert_eq!(outcome.report.doubts, Vec::<String>::new());
     outcome
@@ -386,8 +389,9 @@ fn with_one_buffer_samples_are_lost_while_it_is_full_and_each_is_counted() {
             (taken + more.0, lost + more.1)
         });
     let totals = &outcome.report.record.totals;
-    let sum =
-        |field: fn(&measure::record::TotalsRecord) -> u64| totals.iter().map(field).sum::<u64>();
+    let sum = |field: fn(&measure::folder::record::TotalsRecord) -> u64| {
+        totals.iter().map(field).sum::<u64>()
+    };
     assert_eq!(
         (taken, lost),
         (
@@ -413,7 +417,7 @@ fn a_path_that_cannot_be_written_ends_the_run_with_a_message() {
             &[],
         )
     };
-    let outcome = measure::run::run(&options, &Progress::Silent).unwrap();
+    let outcome = measure::machine::run::run(&options, &Progress::Silent).unwrap();
     assert_eq!(outcome.end.exit_code(), 0, "{}", ipl::story(&outcome));
     for said in [
         "cannot write",
@@ -438,7 +442,7 @@ fn a_parameter_file_says_what_the_command_does_not() {
     );
     options.operator.push("DD PARMS MAP=NO".to_owned());
     options.operator.push("F HIS,B,DDNAME=PARMS".to_owned());
-    let outcome = measure::run::run(&options, &Progress::Silent).unwrap();
+    let outcome = measure::machine::run::run(&options, &Progress::Silent).unwrap();
     assert_eq!(outcome.end.exit_code(), 0, "{}", ipl::story(&outcome));
     let files = files(directory.path(), &outcome);
     let names: Vec<&str> = files.keys().map(String::as_str).collect();
@@ -471,7 +475,7 @@ fn monitor_calls_of_the_guest_are_in_the_zos_set_of_their_cpus_and_of_the_classe
         let directory = TempDir::new().unwrap();
         let mut options = options(directory.path(), classes, &later);
         options.operator.push(begin.to_owned());
-        let outcome = measure::run::run(&options, &Progress::Silent).unwrap();
+        let outcome = measure::machine::run::run(&options, &Progress::Silent).unwrap();
         assert_eq!(outcome.end.exit_code(), 0, "{}", ipl::story(&outcome));
         let files = files(directory.path(), &outcome);
         let names: Vec<&str> = files.keys().map(String::as_str).collect();

@@ -6,10 +6,12 @@ use std::{
 };
 
 use measure::{
-    image::{self, Form},
-    install,
-    progress::Progress,
-    qemu::{Heard, Running},
+    building::{
+        image::{self, Form},
+        install,
+    },
+    computer::progress::Progress,
+    machine::qemu::{Heard, Running},
 };
 use tempfile::TempDir;
 use tests_qemu::ipl;

@@ -1,7 +1,8 @@
 //! What the machine counts of a guest, beside what the guest counts of itself.
 
 use measure::{
-    configuration::Configuration, counter_choice::CounterChoice, json, options::RunOptions,
+    options::{RunOptions, configuration::Configuration, counter_choice::CounterChoice},
+    views::json,
 };
 use tests_qemu::{command, ipl};
 

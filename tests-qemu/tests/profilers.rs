@@ -1,12 +1,13 @@
 //! Profilers in the machine, on the host and in the guest, all at once.
 
 use measure::{
+    computer::{person::Input, progress::Progress},
+    machine::{
+        profiler::{Call, Profiler, Registration, Requests},
+        run::{RunOutcome, run_with_profilers},
+    },
+    numbers::quantities::Sampling,
     options::RunOptions,
-    person::Input,
-    profiler::{Call, Profiler, Registration, Requests},
-    progress::Progress,
-    quantities::Sampling,
-    run::{RunOutcome, run_with_profilers},
 };
 use millimeter::his::{
     answer::Kind,

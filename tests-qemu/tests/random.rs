@@ -4,7 +4,7 @@
 //! its text, constants, guard pages and unused storage with what they were (wait state 205 if they
 //! differ), so a run that ends well has left the HSA alone.
 
-use measure::{options::RunOptions, quantities::Sampling};
+use measure::{numbers::quantities::Sampling, options::RunOptions};
 use tests_qemu::ipl;
 
 fn survives(guest: &str, sampling: Sampling) {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use measure::repository::root;
+use measure::building::repository::root;
 
 fn text(file: &str) -> String {
     fs::read_to_string(root().join(file)).unwrap()
@@ -44,7 +44,7 @@ fn the_table_of_wait_states_lists_every_wait_state_and_no_other() {
 #[test]
 fn every_bundled_guest_that_is_not_a_behaviour_guest_is_named() {
     let readme = text("README.md");
-    for guest in measure::build::bundled_guests() {
+    for guest in measure::building::build::bundled_guests() {
         assert!(
             guest.starts_with("b_") || readme.contains(&format!("`{guest}`")),
             "{guest}"

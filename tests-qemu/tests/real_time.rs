@@ -1,6 +1,6 @@
 //! Real-time mode: a profile, and no counter that cannot be counted.
 
-use measure::{options::RunOptions, quantities::Sampling};
+use measure::{numbers::quantities::Sampling, options::RunOptions};
 use millimeter::link::state::Mode;
 use tests_qemu::ipl;
 

@@ -5,7 +5,9 @@ use std::{
     time::Duration,
 };
 
-use measure::{progress::Progress, quantities::Sampling, run::RunOutcome};
+use measure::{
+    computer::progress::Progress, machine::run::RunOutcome, numbers::quantities::Sampling,
+};
 use tests_qemu::ipl;
 
 /// The longest run: it has only to end.

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use measure::{json, person::Input, quantities::Sampling, run::RunOutcome};
+use measure::{
+    computer::person::Input, machine::run::RunOutcome, numbers::quantities::Sampling, views::json,
+};
 use tests_qemu::ipl;
 
 fn measured(guest: &str, cpus: u32, interval: u64) -> RunOutcome {

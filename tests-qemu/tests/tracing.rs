@@ -3,10 +3,10 @@
 use std::{fs, io::Read};
 
 use measure::{
+    computer::progress::Progress,
+    machine::run::RunOutcome,
     options::RunOptions,
-    progress::Progress,
-    run::RunOutcome,
-    trace::{self, Form, TraceOptions},
+    views::trace::{self, Form, TraceOptions},
 };
 use millimeter::link::state::Mode;
 use tempfile::TempDir;

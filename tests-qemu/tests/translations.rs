@@ -8,7 +8,7 @@
 use std::env;
 
 use anyhow::{Context, Result, bail, ensure};
-use measure::quantities::Sampling;
+use measure::numbers::quantities::Sampling;
 use tempfile::NamedTempFile;
 use tests_qemu::ipl;
 

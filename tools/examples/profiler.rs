@@ -6,10 +6,12 @@
 use std::{collections::BTreeMap, env, process::ExitCode};
 
 use measure::{
+    computer::progress::Progress,
+    machine::{
+        profiler::{Call, Profiler, Registration, Requests},
+        run::run_with_profilers,
+    },
     options::RunOptions,
-    profiler::{Call, Profiler, Registration, Requests},
-    progress::Progress,
-    run::run_with_profilers,
 };
 use millimeter::{
     cpumf::sampling::block::SampleDataBlock,

@@ -13,15 +13,16 @@ use millimeter::his::parameters::ParameterFiles;
 use millimeter::link::state::Mode;
 
 use crate::{
-    configuration::{Configuration, ModelName},
-    counter_choice::CounterChoice,
-    exact_caches,
-    export::To,
-    guest::DEFAULT_GUEST,
-    image::Form,
+    building::image::Form,
     linux::Release,
-    options::{EventForm, Events, RunOptions},
-    quantities::{Rtc, Sampling, Storage},
+    numbers::quantities::{Rtc, Sampling, Storage},
+    options::{
+        DEFAULT_GUEST, EventForm, Events, RunOptions,
+        configuration::{Configuration, ModelName},
+        counter_choice::CounterChoice,
+        exact_caches,
+    },
+    views::export::To,
 };
 
 pub use linux::LinuxArguments;
@@ -424,7 +425,7 @@ impl RunArguments {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::configuration::{Level, Secure};
+    use crate::options::configuration::{Level, Secure};
     use clap::CommandFactory;
 
     fn run(line: &str) -> Result<RunOptions, String> {

@@ -12,10 +12,10 @@ use anyhow::{Result, bail};
 use comfy_table::{Cell, CellAlignment, Table, presets};
 
 use crate::{
+    computer::progress::Progress,
+    machine::run::{NativeOptions, NativeOutcome, RunOutcome, run, run_native},
+    numbers::quantities::Sampling,
     options::RunOptions,
-    progress::Progress,
-    quantities::Sampling,
-    run::{NativeOptions, NativeOutcome, RunOutcome, run, run_native},
 };
 
 pub mod host;

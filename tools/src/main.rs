@@ -14,14 +14,19 @@ use measure::{
     args::{
         Arguments, Command, LinuxArguments, RunArguments, TopArguments, TopCommand, TraceArguments,
     },
-    bench, build, conformance, console, counter_table, diff, doctor, dump, export, html, image,
-    interrupt, json, linux,
+    bench,
+    building::{build, image},
+    computer::{interrupt, progress::Progress, terminal},
+    conformance,
+    folder::record::End,
+    linux,
+    machine::{
+        console, doctor,
+        run::{self, RunOutcome},
+    },
     options::RunOptions,
-    progress::Progress,
-    record::End,
     report::Report,
-    run::{self, RunOutcome},
-    table, terminal, top, trace,
+    views::{counter_table, diff, dump, export, html, json, table, top, trace},
 };
 
 /// The exit code of a tool that failed.

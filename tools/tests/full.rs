@@ -6,14 +6,16 @@
 use std::{env, fs, path::Path, process::Command};
 
 use measure::{
-    collect::Collector,
-    dump::{self, Form},
-    failure::ImageSymbols,
-    his::{HisFiles, Taken},
-    log::LogReader,
-    progress::Progress,
-    record::Record,
+    computer::progress::Progress,
+    folder::record::Record,
+    machine::{
+        collect::Collector,
+        failure::ImageSymbols,
+        his::{HisFiles, Taken},
+        log::LogReader,
+    },
     symbols::SymbolTable,
+    views::dump::{self, Form},
 };
 use millimeter::{
     cpumf::sampling::block::{BASIC_FORMAT, SampleDataBlock},

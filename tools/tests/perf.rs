@@ -3,11 +3,11 @@
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
 use measure::{
-    export::{self, To},
-    install::{self, Lack},
+    building::install::{self, Lack},
+    computer::progress::Progress,
+    folder::record::Record,
     profile::Profile,
-    progress::Progress,
-    record::Record,
+    views::export::{self, To},
 };
 use millimeter::cpumf::sampling::block::{BASIC_FORMAT, SampleDataBlock};
 use zerocopy::{FromZeros, IntoBytes};

@@ -1,6 +1,6 @@
 //! What the machine costs Linux, in instructions, which are the same every time.
 
-use measure::{bench::linux, linux::Release, options::RunOptions, progress::Progress};
+use measure::{bench::linux, computer::progress::Progress, linux::Release, options::RunOptions};
 
 fn costs_no_more_than_it_may(release: Release) {
     let shares = linux::budgeted(&RunOptions::default(), release, &Progress::Silent).unwrap();

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use measure::{
+    computer::progress::Progress,
     linux::{Release, cache::Cache, modules, packages},
-    progress::Progress,
 };
 
 use crate::{

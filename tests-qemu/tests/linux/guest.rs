@@ -6,9 +6,9 @@ use std::{
 };
 
 use measure::{
-    build,
+    building::build,
+    computer::progress::Progress,
     linux::{Release, cache::Cache, initramfs, packages},
-    progress::Progress,
 };
 use tempfile::TempDir;
 use tests_qemu::{

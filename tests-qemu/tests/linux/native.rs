@@ -3,10 +3,10 @@
 use std::fs;
 
 use measure::{
+    computer::progress::Progress,
     linux::{LinuxOptions, bare, screen::Screen},
+    numbers::quantities::Storage,
     options::RunOptions,
-    progress::Progress,
-    quantities::Storage,
 };
 use tempfile::TempDir;
 use tests_qemu::ipl;

@@ -3,9 +3,11 @@
 use std::{collections::BTreeMap, fs};
 
 use measure::{
-    linux::profile::{BOOT, KERNEL},
     report::{Hot, Report},
-    symbols::SymbolTable,
+    symbols::{
+        SymbolTable,
+        linux::{BOOT, KERNEL},
+    },
 };
 use tempfile::TempDir;
 use tests_qemu::command;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::{linux::Release, trace::file};
+use measure::{events::file, linux::Release};
 use millimeter::link::trace;
 
 use crate::{

@@ -4,8 +4,11 @@ use std::io::{self, BufReader, Read, Write};
 
 use fuzz::{STORAGE, targets};
 use measure::{
-    dump::{self, Form, Kind, recognise::Encoding},
-    samples::Tally,
+    formats::{
+        recognise::{Encoding, Kind},
+        samples::Tally,
+    },
+    views::dump::{self, Form},
 };
 use millimeter::record::smp::SMALL_BLOCK;
 

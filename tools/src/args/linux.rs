@@ -8,12 +8,14 @@ use millimeter::{link::state::Mode, per::trace::MOST_TRACES};
 
 use crate::{
     args::{BelowArguments, ParameterFile, definitions, frequency, his_command, parameter_file},
-    configuration::Configuration,
-    devices::{Devices, Disk},
+    events::command::event,
     linux::{LinuxOptions, Release},
-    options::RunOptions,
-    quantities::{Sampling, Storage},
-    trace::command::event,
+    numbers::quantities::{Sampling, Storage},
+    options::{
+        RunOptions,
+        configuration::Configuration,
+        devices::{Devices, Disk},
+    },
 };
 
 /// How often a sample is taken from below if nothing is said.

@@ -7,7 +7,10 @@ use clap::Args;
 use millimeter::per::trace::MOST_TRACES;
 
 use super::RunArguments;
-use crate::trace::{Form, TraceOptions, command};
+use crate::{
+    events::command,
+    views::trace::{Form, TraceOptions},
+};
 
 /// What is traced if nothing is said.
 const USUAL: &str = "PER BRANCH";

@@ -21,8 +21,8 @@ use zerocopy::{FromZeros, IntoBytes};
 
 use super::{Ratio, right, table};
 use crate::{
-    progress::Progress,
-    samples::{Blocks, Tally},
+    computer::progress::Progress,
+    formats::samples::{Blocks, Tally},
 };
 
 /// Blocks of the file.

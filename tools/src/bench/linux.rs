@@ -18,11 +18,11 @@ use millimeter::link::tally::Cause;
 
 use crate::{
     bench::Ratio,
+    computer::progress::Progress,
+    folder::record::TrapsRecord,
     linux::{self, LinuxOptions, Release, bare},
+    numbers::quantities::Rtc,
     options::RunOptions,
-    progress::Progress,
-    quantities::Rtc,
-    record::TrapsRecord,
 };
 
 mod text;
@@ -230,7 +230,7 @@ impl<'a> Bench<'a> {
                 limit: Some(LIMIT),
                 silence: LIMIT,
                 qemu: run.qemu.clone(),
-                sampling: crate::quantities::Sampling::Off,
+                sampling: crate::numbers::quantities::Sampling::Off,
                 cpus: Some(1),
                 ..RunOptions::new("linux")
             },

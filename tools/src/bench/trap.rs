@@ -16,13 +16,14 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 
 use crate::{
-    build,
-    failure::ImageSymbols,
-    options::RunOptions,
-    progress::Progress,
-    qemu::ExecutionLog,
-    quantities::{LEAST_STORAGE, Sampling, Storage},
-    run::{RunOutcome, run},
+    building::build,
+    computer::progress::Progress,
+    machine::{
+        failure::ImageSymbols,
+        run::{RunOutcome, run},
+    },
+    numbers::quantities::{LEAST_STORAGE, Sampling, Storage},
+    options::{RunOptions, execution_log::ExecutionLog},
     symbols::{Symbol, SymbolTable},
 };
 

@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::{Conformance, Status};
-use crate::json;
+use crate::views::json;
 
 #[derive(Serialize)]
 struct Object<'a> {

@@ -22,18 +22,18 @@ use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
 use crate::{
-    build,
-    clause::{Clause, ClauseRun, MeantEnd},
+    building::{build, repository},
+    computer::{interrupt, progress::Progress},
     conformance::{
+        clause::{Clause, ClauseRun, MeantEnd},
         evidence::Evidence,
         statements::{Statement, Statements},
     },
-    doctor, interrupt,
-    progress::Progress,
-    quantities::Rtc,
-    repository, run,
+    machine::{doctor, run},
+    numbers::quantities::Rtc,
 };
 
+pub mod clause;
 pub mod evidence;
 pub mod json;
 pub mod statements;

@@ -10,11 +10,12 @@ use anyhow::{Result, bail};
 use millimeter::link::state::Mode;
 
 use crate::{
-    interrupt,
+    computer::{interrupt, progress::Progress},
     linux::{self, LinuxOptions},
-    progress::Progress,
-    qemu::{Heard, Running, Setup},
-    run,
+    machine::{
+        qemu::{Heard, Running, Setup},
+        run,
+    },
 };
 
 /// How long silence lasts before it is looked whether the run goes on.

@@ -12,7 +12,7 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use crate::{progress::Progress, repository};
+use crate::{building::repository, computer::progress::Progress};
 
 /// The directory of all entries.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,10 +8,9 @@ use std::{fs, path::Path};
 use anyhow::{Context, Result, bail};
 
 use crate::{
-    guest::{ELF_PSW_MASK, Guest, Piece},
-    quantities::{GUEST_STORAGE_LIMIT, Storage},
-    symbols::SymbolTable,
-    trace::names::Names,
+    machine::guest::{ELF_PSW_MASK, Guest, Piece},
+    numbers::quantities::{GUEST_STORAGE_LIMIT, Storage},
+    symbols::{SymbolTable, named::Names},
 };
 
 /// Where Linux starts.

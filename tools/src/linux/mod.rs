@@ -12,14 +12,11 @@
 pub mod bare;
 pub mod cache;
 pub mod initramfs;
-pub mod kallsyms;
 pub mod kernel;
 pub mod modules;
 pub mod names;
 pub mod packages;
-pub mod profile;
 pub mod programs;
-pub mod said;
 pub mod screen;
 pub mod sources;
 pub mod unpack;
@@ -36,14 +33,16 @@ use clap::ValueEnum;
 use millimeter::link::state::Mode;
 
 use crate::{
+    computer::{
+        person::Person,
+        progress::Progress,
+        terminal::{self, Raw},
+    },
     folder,
     linux::{cache::Cache, initramfs::Work, kernel::Boot, screen::Screen},
+    machine::run::{self, RunOutcome},
     options::RunOptions,
-    person::Person,
-    progress::Progress,
-    run::{self, RunOutcome},
     symbols::SymbolTable,
-    terminal::{self, Raw},
 };
 
 /// The console that the machine offers.

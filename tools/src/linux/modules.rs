@@ -11,7 +11,7 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use crate::devices::Devices;
+use crate::options::devices::Devices;
 
 /// For disks: the disk, and a file system.
 const DISK: [&str; 6] = [

@@ -9,13 +9,13 @@ use std::{fs, path::Path};
 use anyhow::{Context, Result, bail};
 
 use crate::{
-    linux::{
+    linux::unpack,
+    symbols::{
+        Symbol, SymbolTable,
         kallsyms::{self, Name},
-        profile::{BOOT, KERNEL},
-        unpack,
+        linux::{BOOT, KERNEL},
+        named::Names,
     },
-    symbols::{Symbol, SymbolTable},
-    trace::names::Names,
 };
 
 /// The first routine of the boot stage, which is at the entry of every image.
@@ -202,7 +202,7 @@ fn boot_routines(image: &[u8]) -> Vec<Symbol> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::names::{Meant, Wanted};
+    use crate::symbols::named::{Meant, Wanted};
 
     fn name(address: u64, kind: u8, name: &str) -> Name {
         Name {

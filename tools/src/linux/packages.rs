@@ -14,9 +14,9 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 use crate::{
-    install::{self, AptGet},
+    building::install::{self, AptGet},
+    computer::progress::{Progress, Step},
     linux::{Release, cache::Cache, modules, programs, sources},
-    progress::{Progress, Step},
 };
 
 /// What brings the guest's programs.

@@ -7,12 +7,12 @@
 use std::io::{self, Write};
 
 use crate::{
-    linux::said::{self, Said},
-    person::Display,
+    computer::person::Display,
+    symbols::markers::{self, Said},
 };
 
 /// What the lines begin with.
-const BEGIN: &[u8] = said::BEGIN.as_bytes();
+const BEGIN: &[u8] = markers::BEGIN.as_bytes();
 
 /// A console on its way to the screen.
 pub struct Screen<'a> {

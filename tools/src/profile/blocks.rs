@@ -10,7 +10,7 @@ use millimeter::{
     record::smp::{Entry, Sizes},
 };
 
-use crate::samples;
+use crate::formats::samples;
 
 /// What was found in blocks beside their samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -18,9 +18,9 @@ use super::{
     BlockFile, Names, Pace, Profile,
     counts::{self, Counts},
     intervals,
-    map::Map,
 };
-use crate::dump::recognise::{self, Kind};
+use crate::formats::recognise::{self, Kind};
+use crate::symbols::map::Map;
 
 /// What the name of every file begins with.
 const BEGIN: &str = "SYSHIS";

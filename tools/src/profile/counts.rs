@@ -8,10 +8,7 @@ use millimeter::{
     record::cnt::{Line, Parser},
 };
 
-use crate::{
-    counters::CounterValues,
-    dump::{lines::Lines, recognise::Encoding},
-};
+use crate::formats::{counters::CounterValues, lines::Lines, recognise::Encoding};
 
 /// What the counters of one set of files say.
 #[derive(Clone, Debug, Default)]

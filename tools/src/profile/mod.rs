@@ -18,23 +18,19 @@ use millimeter::{
 };
 
 use crate::{
-    counters::{self, CounterValues},
-    folder::{COUNTERS, RECORD, optional, sdb_cpus, sdb_name},
-    linux::profile::Programs,
-    record::Record,
+    folder::{COUNTERS, RECORD, optional, record::Record, sdb_cpus, sdb_name},
+    formats::counters::{self, CounterValues},
+    symbols::{linux::Programs, names::Names},
 };
 
 pub mod blocks;
 pub mod collection;
 mod counts;
 mod intervals;
-pub mod map;
-pub mod names;
 pub mod objects;
 pub mod samples;
 
 use collection::Collection;
-pub use names::{Line, Names};
 pub use samples::{ByTime, Sample, Samples};
 
 /// A file of sample-data blocks.

@@ -8,10 +8,7 @@ use std::{borrow::Cow, collections::HashMap, ops::Range};
 use millimeter::cpumf::sampling::block::BasicEntry;
 
 use super::Names;
-use crate::{
-    linux::profile::USER,
-    symbols::{LIMITED, Symbol, SymbolTable, WAIT},
-};
+use crate::symbols::{LIMITED, Symbol, SymbolTable, WAIT, linux::USER};
 
 /// A stretch of storage with routines of one program and of no other between them.
 #[derive(Clone, Debug, PartialEq, Eq)]

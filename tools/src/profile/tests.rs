@@ -10,10 +10,9 @@ use zerocopy::{FromZeros, IntoBytes};
 
 use super::*;
 use crate::{
-    folder::SYMBOLS,
-    record::StartedRecord,
+    folder::{SYMBOLS, record::StartedRecord},
+    formats::samples::tests::{INVALID, block},
     report::{self, Report},
-    samples::tests::{INVALID, block},
 };
 
 /// A full block whose trailer says when it became full.

@@ -5,9 +5,9 @@ use std::{fs, path::Path};
 use anyhow::{Context, Result};
 
 use crate::{
+    folder::record::Record,
+    formats::samples::CpuSamples,
     profile::{Profile, collection},
-    record::Record,
-    samples::CpuSamples,
 };
 
 /// Whose the samples are.

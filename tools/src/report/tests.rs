@@ -1,9 +1,13 @@
 use super::*;
 use crate::{
-    counters::tests::payload,
-    folder::{CONSOLE, SYMBOLS},
-    record::{End, GuestEnd, TotalsRecord, tests::record},
-    samples::tests::{INVALID, LIMITED as LIMITED_BIT, WAIT as WAIT_BIT, block},
+    folder::{
+        CONSOLE, SYMBOLS,
+        record::{End, GuestEnd, TotalsRecord, tests::record},
+    },
+    formats::{
+        counters::tests::payload,
+        samples::tests::{INVALID, LIMITED as LIMITED_BIT, WAIT as WAIT_BIT, block},
+    },
     symbols::{LIMITED, UNKNOWN, WAIT},
 };
 use millimeter::link::data::{COPROCESSOR_GROUP, Level};
@@ -171,7 +175,7 @@ fn samples_of_a_collection_run_are_those_of_a_run_that_took_none() {
         ("inner", 3)
     );
     assert_eq!(report.doubts, Vec::<String>::new());
-    let text = crate::table::text(&report);
+    let text = crate::views::table::text(&report);
     for expected in [
         "512M of storage, samples of HIS",
         "inner              g             3    42.86",

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use measure::{doctor, install, progress::Progress};
+use measure::{building::install, computer::progress::Progress, machine::doctor};
 use synthetic::Folder;
 use tempfile::TempDir;
 

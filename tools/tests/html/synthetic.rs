@@ -7,7 +7,9 @@ use std::{
 };
 
 use measure::{
-    record::{End, GuestEnd, LinkRecord, Record, StartedRecord, TotalsRecord, TracingRecord},
+    folder::record::{
+        End, GuestEnd, LinkRecord, Record, StartedRecord, TotalsRecord, TracingRecord,
+    },
     symbols::{Symbol, SymbolTable},
 };
 use millimeter::cpumf::sampling::block::{BASIC_FORMAT, ENTRIES, SampleDataBlock};

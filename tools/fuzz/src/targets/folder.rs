@@ -1,6 +1,6 @@
 //! The files of a run's folder that a report reads.
 
-use measure::{counters, record::Record, symbols::SymbolTable};
+use measure::{folder::record::Record, formats::counters, symbols::SymbolTable};
 use millimeter::link::data::{Counters, Level};
 
 use super::{about, shape};

@@ -1,6 +1,6 @@
 //! What comes over the link: frames and their payloads, and the loader block on its way to the machine.
 
-use measure::profiler::Answer;
+use measure::machine::profiler::Answer;
 use millimeter::his::Reason;
 use millimeter::link::{
     data::{self, SAMPLE_DATA_BLOCK, SampleHead},

@@ -3,8 +3,11 @@
 use std::io::{self, BufReader, Cursor, Write};
 
 use measure::{
-    dump::{self, Form, Kind, recognise::Encoding},
-    samples::{self, Tally},
+    formats::{
+        recognise::{Encoding, Kind},
+        samples::{self, Tally},
+    },
+    views::dump::{self, Form},
 };
 use millimeter::{
     cpumf::sampling::block::SampleDataBlock,

@@ -4,9 +4,9 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::{
-    export::{self, To},
+    formats::samples::tests::block,
     profile::{Profile, tests::full_block},
-    samples::tests::block,
+    views::export::{self, To},
 };
 
 /// A collection of two CPUs whose frequency the service halves: 6,000,000 samples a minute, one each 10,000 cycles,
@@ -163,7 +163,7 @@ fn a_sample_is_worth_the_interval_of_its_set_in_every_form() {
         .sum();
     assert_eq!(sum, worth);
     let out = directory.path().join("out.json");
-    let progress = crate::progress::Progress::Silent;
+    let progress = crate::computer::progress::Progress::Silent;
     export::export(directory.path(), To::Speedscope, Some(&out), progress).unwrap();
     let file: serde_json::Value = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
     let ends = file["profiles"].as_array().unwrap().iter();

@@ -1,0 +1,244 @@
+//! What the work at hand needs and this computer lacks: installed at once, or named at once.
+//!
+//! As root on a Debian system the tool installs what is missing and says so; anyone else is told
+//! the exact command. Nothing is installed that the work at hand does not need, and everything it
+//! needs goes into one command: whoever is told to install something is told once.
+
+use std::{
+    env,
+    io::{BufRead, BufReader, Read},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    thread,
+};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{building::repository, computer::progress::Progress};
+
+/// One thing that is not here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lack {
+    /// What it is.
+    pub what: String,
+    /// Debian's packages that bring it.
+    pub packages: Vec<&'static str>,
+    /// What mends it as well, without Debian's packages.
+    pub otherwise: String,
+}
+
+/// How packages come to this computer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packages {
+    /// By apt-get, and this process may call it.
+    Ours,
+    /// By apt-get, for which its user must be root: through sudo, where there is one.
+    Theirs {
+        /// Whether there is a sudo.
+        has_sudo: bool,
+    },
+    /// Not by apt-get.
+    Unknown,
+}
+
+impl Packages {
+    /// How it is on this computer.
+    pub fn look() -> Self {
+        if in_path("apt-get").is_none() {
+            Self::Unknown
+        } else if is_root() {
+            Self::Ours
+        } else {
+            let has_sudo = in_path("sudo").is_some();
+            Self::Theirs { has_sudo }
+        }
+    }
+
+    /// The command that installs these packages. The lists come first: on a fresh computer there
+    /// are none, and old ones name files that are no longer there.
+    pub fn command(self, packages: &[&str]) -> String {
+        let packages = packages.join(" ");
+        let update = "apt-get update";
+        let install = format!("apt-get install --no-install-recommends {packages}");
+        match self {
+            Self::Ours => format!("{update} && {install}"),
+            // A system that is no Debian: whoever reads this knows how its packages are named.
+            Self::Theirs { has_sudo: true } | Self::Unknown => {
+                format!("sudo {update} && sudo {install}")
+            }
+            Self::Theirs { has_sudo: false } => format!("su - -c '{update} && {install}'"),
+        }
+    }
+
+    /// What is missing, and what mends it.
+    pub fn advice(self, lacks: &[Lack]) -> String {
+        let mut text = String::from("this computer lacks");
+        for lack in lacks {
+            text.push_str(&format!("\n  {}", lack.what));
+        }
+        let on_debian = match self {
+            Self::Unknown => "On Debian 12 this installs it:",
+            Self::Ours | Self::Theirs { .. } => "This installs it:",
+        };
+        let command = self.command(&all_packages(lacks));
+        text.push_str(&format!("\n{on_debian}\n  {command}\nInstead of that:"));
+        for lack in lacks {
+            text.push_str(&format!("\n  {}", lack.otherwise));
+        }
+        text
+    }
+}
+
+/// The packages of all of them, each once.
+fn all_packages(lacks: &[Lack]) -> Vec<&'static str> {
+    let mut packages: Vec<&str> = Vec::new();
+    for package in lacks.iter().flat_map(|lack| &lack.packages) {
+        if !packages.contains(package) {
+            packages.push(package);
+        }
+    }
+    packages
+}
+
+/// The command that installs these packages on this computer, for messages.
+pub fn command(packages: &[&str]) -> String {
+    Packages::look().command(packages)
+}
+
+/// The program of this name in the `PATH`.
+pub fn in_path(program: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path)
+        .map(|directory| directory.join(program))
+        .find(|file| is_program(file))
+}
+
+/// Whether this file can be run.
+pub fn is_program(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    file.metadata()
+        .is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}
+
+/// Whether this process may install packages.
+fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    // The owner of our own entry is our effective user.
+    Path::new("/proc/self")
+        .metadata()
+        .is_ok_and(|data| data.uid() == 0)
+}
+
+/// Sees to it that nothing is lacking: installs what is, if this process may. `look` is asked
+/// again after that.
+pub fn provide(look: impl Fn() -> Vec<Lack>, progress: &Progress) -> Result<()> {
+    provide_by(Packages::look(), look, progress)
+}
+
+fn provide_by(here: Packages, look: impl Fn() -> Vec<Lack>, progress: &Progress) -> Result<()> {
+    let lacks = look();
+    if lacks.is_empty() {
+        return Ok(());
+    }
+    if here != Packages::Ours {
+        bail!(here.advice(&lacks));
+    }
+    // Tests run beside one another, in processes of their own, too; who waited here may find
+    // everything done. apt-get itself waits for only one of its three locks.
+    let _alone = repository::lock("install.lock", "another installation", progress)?;
+    let lacks = look();
+    if lacks.is_empty() {
+        return Ok(());
+    }
+    let packages = all_packages(&lacks);
+    if let Err(error) = install(&packages, progress) {
+        bail!("{error:#}\n{}", here.advice(&lacks));
+    }
+    let lacks = look();
+    if !lacks.is_empty() {
+        bail!(
+            "{} installed, and still {}\n`cargo measure doctor` shows what was found",
+            packages.join(", "),
+            here.advice(&lacks)
+        );
+    }
+    Ok(())
+}
+
+/// Installs packages with apt-get.
+fn install(packages: &[&str], progress: &Progress) -> Result<()> {
+    let list = packages.join(", ");
+    let mut step = progress.step(&format!("installing {list}"));
+    let mut tell = |line: &str| step.update(line);
+    // What an update complains of is often why an installation fails: apt-get itself goes on
+    // without the lists that it could not fetch. Old lists may still serve, so we do, too.
+    let here = Path::new(".");
+    let update = AptGet::run(&["update"], here, &mut tell)?;
+    let mut arguments = vec!["install", "--yes", "--no-install-recommends"];
+    arguments.extend_from_slice(packages);
+    let install = AptGet::run(&arguments, here, &mut tell)?;
+    if !install.succeeded {
+        let mut complaints = update.complaints.trim_end().to_owned();
+        if !complaints.is_empty() {
+            complaints.push('\n');
+        }
+        complaints.push_str(install.complaints.trim_end());
+        bail!("apt-get could not install {list}:\n{complaints}");
+    }
+    step.done(&format!("installed {list}"));
+    Ok(())
+}
+
+/// What came of a call of apt-get.
+pub(crate) struct AptGet {
+    /// Whether it did what it was called for.
+    pub succeeded: bool,
+    /// What it said on standard error.
+    pub complaints: String,
+}
+
+impl AptGet {
+    /// Calls it in this directory, and tells what it says meanwhile.
+    pub fn run(arguments: &[&str], directory: &Path, tell: &mut dyn FnMut(&str)) -> Result<Self> {
+        let mut child = Command::new("apt-get")
+            // A fresh computer updates itself in the background: wait until it has.
+            .arg("-oDPkg::Lock::Timeout=300")
+            .args(arguments)
+            .current_dir(directory)
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .env("LC_ALL", "C.UTF-8")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .context("cannot start apt-get")?;
+        let errors = child.stderr.take().map(|mut stream| {
+            thread::spawn(move || {
+                let mut kept = Vec::new();
+                // A stream that breaks keeps what came before.
+                let _ = stream.read_to_end(&mut kept);
+                String::from_utf8_lossy(&kept).into_owned()
+            })
+        });
+        for line in child.stdout.take().into_iter().flat_map(lines) {
+            tell(&line);
+        }
+        let status = child.wait().context("cannot wait for apt-get")?;
+        let complaints = errors.and_then(|thread| thread.join().ok());
+        Ok(Self {
+            succeeded: status.success(),
+            complaints: complaints.unwrap_or_default(),
+        })
+    }
+}
+
+fn lines(stream: impl Read) -> impl Iterator<Item = String> {
+    BufReader::new(stream)
+        .lines()
+        .map_while(Result::ok)
+        .map(|line| line.trim().to_owned())
+        .filter(|line| !line.is_empty())
+}
+
+#[cfg(test)]
+mod tests;

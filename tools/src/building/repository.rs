@@ -1,0 +1,50 @@
+//! Where the repository is, where its artifacts go, and the files that keep two processes from the
+//! same work.
+
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
+
+use anyhow::{Context, Result};
+
+use crate::computer::progress::Progress;
+
+/// The repository: the directory above this package.
+pub fn root() -> &'static Path {
+    static ROOT: OnceLock<PathBuf> = OnceLock::new();
+    ROOT.get_or_init(|| {
+        let tools = Path::new(env!("CARGO_MANIFEST_DIR"));
+        tools.parent().unwrap_or(tools).to_owned()
+    })
+}
+
+/// Where everything for the bare machine is built.
+pub fn target_directory() -> PathBuf {
+    root().join("target/s390x")
+}
+
+/// Holds a file of the target directory against everyone else until it is dropped.
+pub(crate) fn lock(name: &str, other: &str, progress: &Progress) -> Result<File> {
+    lock_in(&target_directory(), name, other, progress)
+}
+
+/// Holds a file of this directory against everyone else until it is dropped.
+pub(crate) fn lock_in(
+    directory: &Path,
+    name: &str,
+    other: &str,
+    progress: &Progress,
+) -> Result<File> {
+    fs::create_dir_all(directory)
+        .with_context(|| format!("cannot create {}", directory.display()))?;
+    let path = directory.join(name);
+    let file = File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
+    if file.try_lock().is_err() {
+        progress.note(&format!("waiting for {other}"));
+        file.lock()
+            .with_context(|| format!("cannot lock {}", path.display()))?;
+    }
+    Ok(file)
+}

@@ -1,0 +1,222 @@
+//! The terminal as a typewriter of the guest's: every key goes to the guest as it is struck.
+//!
+//! The terminal's own meaning of keys, Ctrl-C among them, is switched off meanwhile, so one key must
+//! lead out: Ctrl-A, and then a letter. However the tool ends, the terminal is given back as it was.
+
+use std::{
+    io::{IsTerminal, Read, stdin},
+    sync::{
+        Mutex, PoisonError,
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    thread,
+};
+
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
+
+use crate::computer::{interrupt, person::Input};
+
+/// The key that leads out: Ctrl-A.
+const ESCAPE: u8 = 0x01;
+
+/// What is typed at the end of an input that is no terminal: Ctrl-D for the program that reads, and a
+/// line for the shell, which may miss a Ctrl-D that comes before it is ready to read.
+const END_OF_INPUT: &[u8] = b"\x04exit\n";
+
+/// What is said about it.
+pub const HELP: &str =
+    "Ctrl-A x ends the guest (twice: at once), Ctrl-A a sends Ctrl-A, Ctrl-A h says this again.";
+
+/// The operator's command that ends the guest.
+const END_COMMAND: &str = "end";
+
+/// How the terminal was before it was changed.
+static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
+
+/// A terminal that sends every key as it is struck. Dropping it restores what was.
+pub struct Raw(());
+
+impl Raw {
+    /// Changes the terminal that is standard input; nothing if it is none.
+    pub fn enter() -> Option<Self> {
+        let before = tcgetattr(stdin()).ok()?;
+        let mut raw = before.clone();
+        raw.make_raw();
+        *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(before);
+        tcsetattr(stdin(), OptionalActions::Flush, &raw).ok()?;
+        Some(Self(()))
+    }
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+/// Gives the terminal back as it was, if it was changed.
+pub fn restore() {
+    let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(before) = before {
+        // A terminal that has gone away needs nothing.
+        let _ = tcsetattr(stdin(), OptionalActions::Drain, &before);
+    }
+}
+
+/// Rows and columns of the terminal, if standard input is one.
+pub fn size() -> Option<(u16, u16)> {
+    let size = tcgetwinsize(stdin()).ok()?;
+    (size.ws_row != 0 && size.ws_col != 0).then_some((size.ws_row, size.ws_col))
+}
+
+/// What keys mean.
+#[derive(Debug, PartialEq, Eq)]
+enum Key {
+    /// These bytes are the guest's.
+    Typed(Vec<u8>),
+    /// The guest is to end.
+    End,
+    /// The help.
+    Help,
+}
+
+/// Keys as they are struck.
+#[derive(Default)]
+struct Keys {
+    escaped: bool,
+}
+
+impl Keys {
+    /// What these bytes mean, in their order.
+    fn strike(&mut self, bytes: &[u8]) -> Vec<Key> {
+        let mut keys = Vec::new();
+        let mut typed = Vec::new();
+        for &byte in bytes {
+            if !std::mem::take(&mut self.escaped) {
+                if byte == ESCAPE {
+                    self.escaped = true;
+                } else {
+                    typed.push(byte);
+                }
+                continue;
+            }
+            let key = match byte {
+                b'x' | b'X' => Key::End,
+                b'a' | b'A' | ESCAPE => {
+                    typed.push(ESCAPE);
+                    continue;
+                }
+                _ => Key::Help,
+            };
+            if !typed.is_empty() {
+                keys.push(Key::Typed(std::mem::take(&mut typed)));
+            }
+            keys.push(key);
+        }
+        if !typed.is_empty() {
+            keys.push(Key::Typed(typed));
+        }
+        keys
+    }
+}
+
+/// What is typed, as it comes: of a terminal every key, of anything else every byte as it is, and at
+/// its end what ends a shell. The thread ends with the input or with the process.
+pub fn typed() -> Receiver<Input> {
+    let (sender, receiver) = sync_channel(16);
+    thread::spawn(move || {
+        if stdin().is_terminal() {
+            of_a_person(stdin().lock(), &sender);
+        } else {
+            of_a_file(stdin().lock(), &sender);
+        }
+    });
+    receiver
+}
+
+/// Keys until there are no more, or nobody listens any more.
+fn of_a_person(mut input: impl Read, sender: &SyncSender<Input>) {
+    let mut keys = Keys::default();
+    let mut bytes = [0; 256];
+    let mut told_to_end = false;
+    while let Ok(length @ 1..) = input.read(&mut bytes) {
+        for key in keys.strike(&bytes[..length]) {
+            let input = match key {
+                Key::Typed(bytes) => Input::Console(bytes),
+                Key::End if told_to_end => return interrupt::wish(),
+                Key::End => {
+                    told_to_end = true;
+                    Input::Operator(END_COMMAND.to_owned())
+                }
+                Key::Help => {
+                    eprint!("\r\n{HELP}\r\n");
+                    continue;
+                }
+            };
+            if sender.send(input).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Bytes, and at their end what ends a shell: on a line of its own.
+fn of_a_file(mut input: impl Read, sender: &SyncSender<Input>) {
+    let mut bytes = [0; 256];
+    let mut last = b'\n';
+    while let Ok(length @ 1..) = input.read(&mut bytes) {
+        last = bytes[length - 1];
+        if sender
+            .send(Input::Console(bytes[..length].to_vec()))
+            .is_err()
+        {
+            return;
+        }
+    }
+    let line_end: &[u8] = if last == b'\n' { b"" } else { b"\n" };
+    let _ = sender.send(Input::Console([line_end, END_OF_INPUT].concat()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(bytes: &[u8]) -> Key {
+        Key::Typed(bytes.to_vec())
+    }
+
+    #[test]
+    fn keys_are_the_guests_but_for_what_follows_control_a() {
+        let mut keys = Keys::default();
+        assert_eq!(keys.strike(b"ls\r\x03"), [typed(b"ls\r\x03")]);
+        assert_eq!(keys.strike(b"a\x01"), [typed(b"a")]);
+        assert_eq!(keys.strike(b"xb"), [Key::End, typed(b"b")]);
+        assert_eq!(
+            keys.strike(b"\x01ac\x01\x01d\x01h"),
+            [typed(b"\x01c\x01d"), Key::Help]
+        );
+        assert_eq!(keys.strike(b"\x01"), []);
+        assert_eq!(keys.strike(b"X"), [Key::End]);
+    }
+
+    #[test]
+    fn an_input_that_ends_ends_the_shell() {
+        for (input, end) in [
+            (&b"exit 3\n"[..], &b"\x04exit\n"[..]),
+            (b"ls", b"\n\x04exit\n"),
+            (b"", b"\x04exit\n"),
+        ] {
+            let (sender, receiver) = sync_channel(16);
+            of_a_file(input, &sender);
+            drop(sender);
+            let heard: Vec<u8> = receiver
+                .iter()
+                .flat_map(|input| match input {
+                    Input::Console(bytes) => bytes,
+                    Input::Operator(command) => panic!("{command}"),
+                })
+                .collect();
+            assert_eq!(heard, [input, end].concat());
+        }
+    }
+}

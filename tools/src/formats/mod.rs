@@ -1,0 +1,27 @@
+//! The formats of the files that are read here: which one a file has, and its pieces.
+
+use std::io::Read;
+
+use anyhow::{Context, Result, anyhow};
+use millimeter::record::Malformed;
+
+pub mod counters;
+pub mod csv;
+pub mod lines;
+pub mod recognise;
+pub mod samples;
+pub mod smf;
+
+/// The first thing that is wrong with a record that begins at `base`, as an error.
+pub(crate) fn wrong(base: u64, malformed: Malformed) -> anyhow::Error {
+    let (offset, field, problem) = (malformed.at(base), malformed.field, malformed.problem);
+    anyhow!("offset {offset} ({offset:X} hexadecimal), field {field}: {problem}")
+}
+
+/// Reads up to `length` bytes, fewer only at the end of the file, behind what `bytes` has.
+pub(crate) fn fill(file: &mut dyn Read, bytes: &mut Vec<u8>, length: usize) -> Result<usize> {
+    let limit = u64::try_from(length).unwrap_or(u64::MAX);
+    file.take(limit)
+        .read_to_end(bytes)
+        .context("cannot read on")
+}

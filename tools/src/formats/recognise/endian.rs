@@ -1,0 +1,107 @@
+//! Whether a file has its numbers with the lowest byte first.
+//!
+//! Nothing in these formats says so, and a length with its bytes exchanged is mostly a possible length. So
+//! the lengths are followed: a file is taken for little-endian only if they lead from header to header when
+//! they are read in that way, and do not as they should be read.
+
+use millimeter::{
+    cpumf::sampling::block::{BASIC_FORMAT, Trailer},
+    record::{
+        monitor,
+        smf::TYPE,
+        smp::{LARGE_BLOCK, SMALL_BLOCK},
+    },
+};
+
+use super::{LONGEST_BLOCK, described, samples};
+use crate::formats::smf::SHORTEST;
+
+/// The field that shows first that the file is little-endian, if it is.
+pub(super) fn looks_little(front: &[u8], trailer: &[u8]) -> Option<&'static str> {
+    if samples(front, trailer).is_none() && are_samples(front, trailer) {
+        return Some("data-entry-format code");
+    }
+    if follows(front, big_smf) || follows(front, big_monitor) {
+        return None;
+    }
+    if follows(front, little_smf) {
+        return Some("RDW");
+    }
+    if is_little_block(front) {
+        return Some("BDW");
+    }
+    follows(front, little_monitor).then_some("MRHDRLEN")
+}
+
+/// Sample-data blocks, field by field or in words that were exchanged as a whole.
+fn are_samples(front: &[u8], trailer: &[u8]) -> bool {
+    let at = SMALL_BLOCK - size_of::<Trailer>();
+    let small = front.get(at..SMALL_BLOCK).unwrap_or_default();
+    let is_entry = front.first_chunk().copied().map(u16::from_le_bytes) == Some(BASIC_FORMAT);
+    let is_size = |trailer: &[u8]| {
+        let size = trailer.get(4..6).and_then(|size| size.try_into().ok());
+        size.map(u16::from_le_bytes) == Some(32)
+    };
+    let exchanged = |bytes: &[u8], width: usize| -> Vec<u8> {
+        let words = bytes.chunks_exact(width);
+        words.flat_map(|word| word.iter().rev().copied()).collect()
+    };
+    is_entry && (is_size(small) || is_size(trailer))
+        || [4, 8].into_iter().any(|width| {
+            let front = front.get(..SMALL_BLOCK).unwrap_or(front);
+            let size = samples(&exchanged(front, width), &exchanged(trailer, width));
+            // A block of zeros is the same in any order.
+            let is_used = front.iter().take(32).any(|byte| *byte != 0);
+            is_used && matches!(size, Some(SMALL_BLOCK | LARGE_BLOCK))
+        })
+}
+
+/// Whether records lead from one to the next, up to the end or as far as was looked.
+fn follows(front: &[u8], length: fn(&[u8]) -> Option<usize>) -> bool {
+    let (mut at, mut records) = (0, 0);
+    while let Some(rest) = front.get(at..) {
+        if rest.is_empty() || front.len() == LONGEST_BLOCK && rest.len() < 32 {
+            return records > 0;
+        }
+        match length(rest) {
+            Some(length) if length >= SHORTEST => at += length,
+            _ => return false,
+        }
+        records += 1;
+    }
+    // The last record goes on where nobody looked.
+    front.len() == LONGEST_BLOCK && records > 1
+}
+
+fn big_smf(bytes: &[u8]) -> Option<usize> {
+    described(bytes)
+}
+
+fn little_smf(bytes: &[u8]) -> Option<usize> {
+    let [low, high, 0, 0, _, TYPE] = *bytes.first_chunk()? else {
+        return None;
+    };
+    Some(usize::from(u16::from_le_bytes([low, high])))
+}
+
+/// A block-descriptor word in front of records that fill its block.
+fn is_little_block(front: &[u8]) -> bool {
+    let Some([low, high, 0, 0]) = front.first_chunk().copied() else {
+        return false;
+    };
+    let length = usize::from(u16::from_le_bytes([low, high]));
+    let records = front.get(4..length.min(front.len()));
+    records.is_some_and(|records| follows(records, little_smf))
+}
+
+fn big_monitor(bytes: &[u8]) -> Option<usize> {
+    let length = bytes.first_chunk().copied().map(u16::from_be_bytes)?;
+    monitor::looks_like_a_header(bytes).then_some(length.into())
+}
+
+fn little_monitor(bytes: &[u8]) -> Option<usize> {
+    let mut header: [u8; 20] = *bytes.first_chunk()?;
+    header[..2].reverse();
+    header[6..8].reverse();
+    big_monitor(&header)
+}

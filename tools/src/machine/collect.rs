@@ -1,0 +1,430 @@
+//! The raw files of a run, written as the data arrives.
+//!
+//! Nothing is held back: whatever happens to the tool, the machine or the disk, everything that
+//! arrived before is in the directory and can be reported. No file ends in the middle of what arrived together.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use anyhow::Result;
+use millimeter::command::{self, Command};
+use millimeter::link::{
+    data::{parse_counters, parse_samples},
+    frame::{Channel, Frame},
+    state::State,
+    trace,
+};
+use thiserror::Error;
+
+use crate::{
+    events::{file, tally::Tally},
+    folder::{
+        BOOT, CONSOLE, COUNTERS, EVENTS, LOG, LOG_RAW, OPERATOR, RECORD, SYMBOLS,
+        append::Whole,
+        record::{
+            End, GuestEnd, ProgressRecord, Record, StartedRecord, TotalsRecord, TracedRecord,
+            TrapsRecord,
+        },
+        sdb_name,
+    },
+    machine::{
+        failure::ImageSymbols,
+        his::{HisFiles, Taken},
+        log::LogReader,
+    },
+    symbols::{SymbolTable, names::Names, written_map::Contents},
+};
+
+/// A file that could not be written.
+#[derive(Debug, Error)]
+#[error("cannot write {}: {source}; free some space or choose another directory with --out (what was collected up to then is kept)", .path.display())]
+pub struct WriteError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// A file of the directory.
+struct Output {
+    path: PathBuf,
+    file: Whole,
+}
+
+impl Output {
+    fn create(directory: &Path, name: &str) -> Result<Self, WriteError> {
+        let path = directory.join(name);
+        match Whole::create(&path) {
+            Ok(file) => Ok(Self { path, file }),
+            Err(source) => Err(WriteError { path, source }),
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
+        self.file.append(bytes).map_err(|source| WriteError {
+            path: self.path.clone(),
+            source,
+        })
+    }
+}
+
+/// What a frame meant for the run.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Noted {
+    /// Data, kept.
+    Data,
+    /// The guest wrote on its console.
+    Console(Vec<u8>),
+    /// The machine answered the operator.
+    Answer(String),
+    /// The guest has come so far.
+    Progress {
+        /// Instructions on all CPUs.
+        instructions: u64,
+    },
+    /// Every CPU waits for the host.
+    Waiting,
+    /// A trace has stopped the guest.
+    Held {
+        /// Its number.
+        trace: u16,
+    },
+    /// Traced events, kept.
+    Traced(Vec<u8>),
+    /// The guest has read what was typed for it.
+    InputRead {
+        /// So many bytes.
+        bytes: usize,
+    },
+    /// The guest has been loaded anew.
+    Loaded,
+    /// The guest has ended; its totals and counters follow.
+    GuestEnded,
+    /// What a collection run of HIS collects cannot be written.
+    NotWritten {
+        /// What tells the machine so, on the files channel.
+        answer: Vec<u8>,
+        /// Why, for a person.
+        why: String,
+    },
+    /// Something for the profilers on the host.
+    Service(Vec<u8>),
+    /// The machine has failed; nothing follows.
+    Failed,
+    /// The run is complete.
+    End,
+}
+
+/// Writes what arrives.
+pub struct Collector<'t> {
+    directory: PathBuf,
+    /// What is known about the run so far.
+    pub record: Record,
+    image: ImageSymbols,
+    log_reader: LogReader<'t>,
+    boot: Output,
+    console: Output,
+    log_raw: Output,
+    log: Output,
+    operator: Output,
+    counters: Output,
+    blocks: BTreeMap<u16, (Output, u32)>,
+    his: HisFiles,
+    events: Option<Output>,
+    tally: Tally,
+    /// Of what the traces are, as the machine has said it.
+    traces: BTreeMap<u16, String>,
+    /// When the record was written last.
+    recorded: Instant,
+    /// The end of the text before the link was open, for messages.
+    pub boot_tail: Vec<u8>,
+}
+
+/// The record is written as the guest goes on, but not more often than this.
+const RECORD_PACE: Duration = Duration::from_millis(500);
+
+/// How much of the text before the link was open goes into a message.
+const BOOT_TAIL: usize = 2048;
+
+impl<'t> Collector<'t> {
+    /// Creates the files and writes the record of a run that has not ended.
+    pub fn create(
+        directory: &Path,
+        record: Record,
+        symbols: &str,
+        image: ImageSymbols,
+        log_reader: LogReader<'t>,
+    ) -> Result<Self, WriteError> {
+        let open = |name| Output::create(directory, name);
+        open(SYMBOLS)?.write(symbols.as_bytes())?;
+        // Linux says by its end where its programs lie, and no map is better than a wrong one.
+        let mapped =
+            (!record.is_linux).then(|| SymbolTable::from_text(symbols).unwrap_or_default().into());
+        let mut collector = Self {
+            boot: open(BOOT)?,
+            console: open(CONSOLE)?,
+            log_raw: open(LOG_RAW)?,
+            log: open(LOG)?,
+            operator: open(OPERATOR)?,
+            counters: open(COUNTERS)?,
+            his: HisFiles::new(directory, mapped),
+            events: None,
+            tally: Tally::default(),
+            traces: BTreeMap::new(),
+            directory: directory.to_owned(),
+            record,
+            image,
+            log_reader,
+            blocks: BTreeMap::new(),
+            recorded: Instant::now(),
+            boot_tail: Vec::new(),
+        };
+        collector.write_record()?;
+        Ok(collector)
+    }
+
+    /// Writes the record as it is now.
+    pub fn write_record(&mut self) -> Result<(), WriteError> {
+        self.recorded = Instant::now();
+        self.record
+            .write(&self.directory)
+            .map_err(|source| WriteError {
+                path: self.directory.join(RECORD),
+                source,
+            })
+    }
+
+    /// Writes the record for who looks at a run that goes on. The one that is there is not wrong, so
+    /// without room for another the run goes on, too.
+    fn show_record(&mut self) {
+        let _ = self.write_record();
+    }
+
+    /// Keeps text that came before the link was open.
+    pub fn boot_text(&mut self, text: &[u8]) -> Result<(), WriteError> {
+        self.boot_tail.extend_from_slice(text);
+        let surplus = self.boot_tail.len().saturating_sub(BOOT_TAIL);
+        self.boot_tail.drain(..surplus);
+        self.boot.write(text)
+    }
+
+    /// A payload that was kept as a frame means nothing.
+    pub const fn is_bad_payload(&mut self) {
+        self.record.link.bad_payloads += 1;
+    }
+
+    /// Keeps what the operator said.
+    pub fn said(&mut self, command: &str) -> Result<(), WriteError> {
+        self.operator.write(format!("// {command}\n").as_bytes())
+    }
+
+    /// Keeps what the operator was answered on the host.
+    pub fn answered(&mut self, answer: &str) -> Result<(), WriteError> {
+        self.operator.write(format!("{answer}\n").as_bytes())
+    }
+
+    /// Keeps a frame and says what it meant.
+    pub fn frame(&mut self, frame: Frame<'_>) -> Result<Noted, WriteError> {
+        self.record.link.frames += 1;
+        let payload = frame.payload;
+        match frame.channel {
+            Channel::RunState => Ok(self.state(payload)),
+            Channel::Console => {
+                self.console.write(payload)?;
+                Ok(Noted::Console(payload.to_vec()))
+            }
+            Channel::Operator => {
+                self.operator.write(payload)?;
+                if !payload.ends_with(b"\n") {
+                    self.operator.write(b"\n")?;
+                }
+                let text = String::from_utf8_lossy(payload).into_owned();
+                self.traces.extend(text.lines().filter_map(begun));
+                Ok(Noted::Answer(text))
+            }
+            Channel::Log => {
+                self.log_raw.write(payload)?;
+                for line in self.log_reader.read(payload) {
+                    self.log.write(line.as_bytes())?;
+                    self.log.write(b"\n")?;
+                }
+                Ok(Noted::Data)
+            }
+            Channel::SampleData => self.block(payload),
+            Channel::Files => Ok(match self.his.take(payload) {
+                Taken::Begun(prefix) => {
+                    self.record.collections.push(prefix);
+                    self.show_record();
+                    Noted::Data
+                }
+                Taken::Written => Noted::Data,
+                Taken::Bad => {
+                    self.record.link.bad_payloads += 1;
+                    Noted::Data
+                }
+                Taken::NotWritten { answer, why } => {
+                    // On a full disk there may be no room for this either, and the run can still go on.
+                    let _ = self.operator.write(format!("// {why}\n").as_bytes());
+                    Noted::NotWritten { answer, why }
+                }
+            }),
+            Channel::Service => Ok(Noted::Service(payload.to_vec())),
+            Channel::Trace => self.events(payload),
+            Channel::Counters => {
+                match parse_counters(payload) {
+                    Ok(_) => self.counters.write(payload)?,
+                    Err(_) => self.record.link.bad_payloads += 1,
+                }
+                Ok(Noted::Data)
+            }
+        }
+    }
+
+    /// Writes what had to wait until the guest had said everything: the maps of Linux. Gives a line for each that
+    /// is not written.
+    pub fn finish(&mut self) -> Result<Vec<String>, WriteError> {
+        if !self.his.awaits_contents() {
+            return Ok(Vec::new());
+        }
+        let contents = self.told_by_linux();
+        let lines = self
+            .his
+            .settle_maps(contents.as_ref().map_err(|why| &why[..]));
+        for line in &lines {
+            self.operator.write(format!("// {line}\n").as_bytes())?;
+        }
+        Ok(lines)
+    }
+
+    /// What a map says of Linux, or why there is no telling.
+    fn told_by_linux(&self) -> Result<Contents, String> {
+        match Names::of_run(&self.directory, &self.record) {
+            Ok((Names::Linux(programs), _)) => programs.contents().map_err(str::to_owned),
+            Ok(_) => Err("the guest is not Linux".to_owned()),
+            Err(error) => Err(format!("{error:#}")),
+        }
+    }
+
+    fn block(&mut self, payload: &[u8]) -> Result<Noted, WriteError> {
+        let Ok((head, block)) = parse_samples(payload) else {
+            self.record.link.bad_payloads += 1;
+            return Ok(Noted::Data);
+        };
+        let (cpu, sequence) = (head.cpu.get(), head.sequence.get());
+        if !self.blocks.contains_key(&cpu) {
+            self.blocks
+                .insert(cpu, (Output::create(&self.directory, &sdb_name(cpu))?, 0));
+        }
+        if let Some((output, expected)) = self.blocks.get_mut(&cpu) {
+            self.record.link.blocks_missing += u64::from(sequence.saturating_sub(*expected));
+            *expected = sequence.wrapping_add(1);
+            output.write(block)?;
+        }
+        Ok(Noted::Data)
+    }
+
+    fn events(&mut self, payload: &[u8]) -> Result<Noted, WriteError> {
+        let Ok(head) = trace::parse(payload, |_| ()) else {
+            self.record.link.bad_payloads += 1;
+            return Ok(Noted::Data);
+        };
+        self.tally.note(&head);
+        let tracing = &mut self.record.tracing;
+        tracing.streamed = self.tally.arrived();
+        tracing.lost_in_machine = self.tally.lost_in_machine();
+        tracing.lost_on_link = self.tally.lost_on_link();
+        let output = match &mut self.events {
+            Some(output) => output,
+            none => none.insert(Output::create(&self.directory, EVENTS)?),
+        };
+        output.write(&file::framed(payload))?;
+        Ok(Noted::Traced(payload.to_vec()))
+    }
+
+    fn state(&mut self, payload: &[u8]) -> Noted {
+        let record = &mut self.record;
+        match State::parse(payload) {
+            Ok(State::Started(started)) => {
+                record.started = Some(StartedRecord::from(started));
+                self.show_record();
+                Noted::Data
+            }
+            Ok(State::Progress(progress)) => {
+                record.progress = Some(ProgressRecord::from(progress));
+                if self.recorded.elapsed() >= RECORD_PACE {
+                    self.show_record();
+                }
+                Noted::Progress {
+                    instructions: progress.instructions.get(),
+                }
+            }
+            Ok(State::GuestEnded(ended)) => {
+                record.end = End::Guest(GuestEnd::from(ended));
+                Noted::GuestEnded
+            }
+            Ok(State::Failure(failure)) => {
+                record.end = End::Machine {
+                    wait_state: failure.head.wait_state.get(),
+                    text: self.image.describe(&failure),
+                };
+                Noted::Failed
+            }
+            Ok(State::Waiting(_)) => Noted::Waiting,
+            Ok(State::Loaded(loaded)) => {
+                record.loads = loaded.times.get();
+                Noted::Loaded
+            }
+            Ok(State::InputRead(read)) => Noted::InputRead {
+                bytes: read.bytes.get() as usize,
+            },
+            Ok(State::Totals(totals)) => {
+                record.totals.retain(|known| known.cpu != totals.cpu.get());
+                record.totals.push(TotalsRecord::from(totals));
+                record.totals.sort_by_key(|totals| totals.cpu);
+                Noted::Data
+            }
+            Ok(State::Traps(traps)) => {
+                record.traps.push(TrapsRecord::from(traps));
+                Noted::Data
+            }
+            Ok(State::Held(held)) => Noted::Held {
+                trace: held.trace.get(),
+            },
+            Ok(State::Traced(traced)) => {
+                let trace = traced.trace.get();
+                let traces = &mut record.tracing.traces;
+                traces.retain(|known| known.trace != trace);
+                traces.push(TracedRecord {
+                    trace,
+                    what: self.traces.get(&trace).cloned().unwrap_or_default(),
+                    events: traced.events.get(),
+                });
+                traces.sort_by_key(|traced| traced.trace);
+                Noted::Data
+            }
+            Ok(State::End(end)) => {
+                record.link.frames_sent = Some(end.frames.get());
+                Noted::End
+            }
+            Err(_) => {
+                record.link.bad_payloads += 1;
+                Noted::Data
+            }
+        }
+    }
+}
+
+/// The trace that begins, if that is what the machine has answered.
+fn begun(answer: &str) -> Option<(u16, String)> {
+    let (number, what) = answer.strip_prefix("trace ")?.split_once(": ")?;
+    let is_one = matches!(
+        command::parse(&format!("PER {what}")),
+        Ok(Command::Trace(_))
+    );
+    Some((number.parse().ok()?, what.trim().to_owned())).filter(|_| is_one)
+}
+
+#[cfg(test)]
+mod tests;

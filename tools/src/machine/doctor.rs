@@ -1,0 +1,212 @@
+//! What is missing on this machine, and the command that mends it.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::{
+    building::{
+        install::{self, Lack, Packages},
+        toolchain,
+    },
+    computer::progress::Progress,
+    machine::qemu::Qemu,
+};
+
+/// What a run needs and this computer lacks. `chosen` is the QEMU of the command line.
+pub fn lacks(chosen: Option<&Path>) -> Vec<Lack> {
+    let toolchain = toolchain::decide(&toolchain::look()).err();
+    toolchain.into_iter().chain(Qemu::lack(chosen)).collect()
+}
+
+/// Installs all of that at once, or says all of it at once.
+pub fn provide(chosen: Option<&Path>, progress: &Progress) -> Result<()> {
+    install::provide(|| lacks(chosen), progress)
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What it is for.
+    pub what: &'static str,
+    /// What was found, or what is missing and how to mend it.
+    pub text: String,
+    /// Whether nothing needs to be done.
+    pub is_fine: bool,
+    /// Whether `cargo measure` works without it.
+    pub is_optional: bool,
+}
+
+/// Looks at everything.
+pub fn examine() -> Vec<Finding> {
+    vec![toolchain(), qemu(), setpriv(), hercules(), chromium()]
+}
+
+/// The findings as text.
+pub fn text(findings: &[Finding]) -> String {
+    let mut text = String::new();
+    for finding in findings {
+        let mark = match (finding.is_fine, finding.is_optional) {
+            (true, _) => "fine   ",
+            (false, true) => "absent ",
+            (false, false) => "MISSING",
+        };
+        let detail = finding.text.replace('\n', "\n           ");
+        text.push_str(&format!("{mark}  {}: {detail}\n", finding.what));
+    }
+    text
+}
+
+/// Whether everything that is needed is there.
+pub fn is_healthy(findings: &[Finding]) -> bool {
+    findings
+        .iter()
+        .all(|finding| finding.is_fine || finding.is_optional)
+}
+
+fn toolchain() -> Finding {
+    let (text, is_fine) = match toolchain::decide(&toolchain::look()) {
+        Ok(toolchain) => (
+            format!("{toolchain}, linked by {}", toolchain.linker.display()),
+            true,
+        ),
+        Err(lack) => (remedy(&lack), false),
+    };
+    Finding {
+        what: "Rust for the bare machine",
+        text,
+        is_fine,
+        is_optional: false,
+    }
+}
+
+fn remedy(lack: &Lack) -> String {
+    let here = Packages::look();
+    let itself = match here {
+        Packages::Ours => "the next build or run installs it, or now",
+        Packages::Theirs { .. } => "install it",
+        Packages::Unknown => "on Debian 12",
+    };
+    format!(
+        "{}\n{itself}: {}\nor: {}",
+        lack.what,
+        here.command(&lack.packages),
+        lack.otherwise
+    )
+}
+
+fn qemu() -> Finding {
+    let (text, is_fine) = match (Qemu::lack(None), Qemu::locate(None)) {
+        (Some(lack), _) => (remedy(&lack), false),
+        (None, Ok(qemu)) => (qemu.to_string(), true),
+        (None, Err(error)) => (format!("{error:#}"), false),
+    };
+    Finding {
+        what: "QEMU for s390x",
+        text,
+        is_fine,
+        is_optional: false,
+    }
+}
+
+fn setpriv() -> Finding {
+    let (text, is_fine) = match install::in_path("setpriv") {
+        Some(path) => (path.display().to_string(), true),
+        None => (
+            format!(
+                "without it QEMU stays behind if the tool is killed outright; {}",
+                install::command(&["util-linux"])
+            ),
+            false,
+        ),
+    };
+    Finding {
+        what: "setpriv, which ends QEMU with the tool",
+        text,
+        is_fine,
+        is_optional: true,
+    }
+}
+
+/// The program of Hercules.
+pub const HERCULES: &str = "hercules";
+
+/// Hercules, which the test of the `ins` form needs and nothing else.
+pub fn hercules_lack() -> Option<Lack> {
+    install::in_path(HERCULES).is_none().then(|| Lack {
+        what: "Hercules, for the test of the ins form".to_owned(),
+        packages: vec!["hercules"],
+        otherwise: "do without Hercules; one test fails".to_owned(),
+    })
+}
+
+fn hercules() -> Finding {
+    let (text, is_fine) = match install::in_path(HERCULES) {
+        Some(path) => (path.display().to_string(), true),
+        None => (
+            format!(
+                "only the test of the ins form needs it; {}",
+                install::command(&[HERCULES])
+            ),
+            false,
+        ),
+    };
+    Finding {
+        what: "Hercules",
+        text,
+        is_fine,
+        is_optional: true,
+    }
+}
+
+/// The program of Chromium.
+pub const CHROMIUM: &str = "chromium";
+
+/// Chromium, which the test of the page of a report needs and nothing else.
+pub fn chromium_lack() -> Option<Lack> {
+    install::in_path(CHROMIUM).is_none().then(|| Lack {
+        what: "Chromium, for the test of the page of a report".to_owned(),
+        packages: vec![CHROMIUM],
+        otherwise: "do without Chromium; the test of the page fails".to_owned(),
+    })
+}
+
+fn chromium() -> Finding {
+    let (text, is_fine) = match install::in_path(CHROMIUM) {
+        Some(path) => (path.display().to_string(), true),
+        None => (
+            format!(
+                "only the test of the page of a report needs it; {}",
+                install::command(&[CHROMIUM])
+            ),
+            false,
+        ),
+    };
+    Finding {
+        what: "Chromium",
+        text,
+        is_fine,
+        is_optional: true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_optional_does_not_make_a_machine_ill() {
+        let finding = |is_fine, is_optional| Finding {
+            what: "it",
+            text: "a\nb".to_owned(),
+            is_fine,
+            is_optional,
+        };
+        assert!(is_healthy(&[finding(true, false), finding(false, true)]));
+        assert!(!is_healthy(&[finding(false, false)]));
+        assert_eq!(
+            text(&[finding(false, false)]),
+            "MISSING  it: a\n           b\n"
+        );
+    }
+}

@@ -1,0 +1,376 @@
+//! QEMU: finding it, its command line, and a child that never stays behind.
+//!
+//! The command line decides whether a run is repeatable, so it is made in one place. The child is
+//! killed when its owner is dropped, when the operator interrupts, and (through `setpriv`, where
+//! there is one) when this process dies without a chance to clean up.
+
+use std::{
+    env, fmt,
+    io::{Read, Write},
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, Command, ExitStatus, Stdio},
+    sync::mpsc::{Receiver, RecvTimeoutError, sync_channel},
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail};
+use millimeter::link::state::Mode;
+
+use crate::{
+    building::install::{self, Lack},
+    numbers::quantities::{Rtc, Storage},
+    options::execution_log::ExecutionLog,
+};
+
+mod singly;
+
+use singly::Version;
+
+/// The program.
+const PROGRAM: &str = "qemu-system-s390x";
+
+/// Names a QEMU other than the one in the `PATH`; `--qemu` goes before it.
+pub const VARIABLE: &str = "MILLIMETER_QEMU";
+
+/// The oldest version that the machine has been measured on.
+const OLDEST: (u32, u32) = (7, 2);
+
+/// Debian's package.
+const DEBIAN_PACKAGE: &str = "qemu-system-misc";
+
+/// How much of what QEMU says on standard error is kept.
+const KEPT_STDERR: usize = 64 << 10;
+
+/// A QEMU on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Qemu {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its version.
+    pub version: (u32, u32, u32),
+}
+
+impl fmt::Display for Qemu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (major, minor, patch) = self.version;
+        write!(f, "QEMU {major}.{minor}.{patch} ({})", self.path.display())
+    }
+}
+
+impl Qemu {
+    /// The QEMU of this path, else of the environment, else of the `PATH`.
+    pub fn locate(chosen: Option<&Path>) -> Result<Self> {
+        let named = chosen
+            .map(Path::to_owned)
+            .or_else(|| env::var_os(VARIABLE).map(PathBuf::from));
+        let path = match named {
+            Some(path) if install::is_program(&path) => path,
+            Some(path) => bail!(
+                "{} is not a program; give --qemu the path of {PROGRAM}, or leave it out",
+                path.display()
+            ),
+            None => install::in_path(PROGRAM)
+                .with_context(|| format!("{PROGRAM} is not in the PATH"))?,
+        };
+        let output = Command::new(&path)
+            .arg("--version")
+            .stdin(Stdio::null())
+            .output()
+            .with_context(|| format!("cannot start {}", path.display()))?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        let Some(version) = version(&said) else {
+            bail!(
+                "{} does not say that it is QEMU; give --qemu the path of {PROGRAM}",
+                path.display()
+            );
+        };
+        if (version.0, version.1) < OLDEST {
+            bail!(
+                "{} is QEMU {}.{}, older than {}.{}; install a newer one or name it with --qemu PATH",
+                path.display(),
+                version.0,
+                version.1,
+                OLDEST.0,
+                OLDEST.1
+            );
+        }
+        Ok(Self { path, version })
+    }
+
+    /// What there would have to be for [`Self::locate`] to find one; nothing if one is named.
+    pub fn lack(chosen: Option<&Path>) -> Option<Lack> {
+        let is_named = chosen.is_some() || env::var_os(VARIABLE).is_some();
+        let is_there = is_named || install::in_path(PROGRAM).is_some();
+        (!is_there).then(|| Lack {
+            what: format!("{PROGRAM} {}.{} or later", OLDEST.0, OLDEST.1),
+            packages: vec![DEBIAN_PACKAGE],
+            otherwise: format!("name a {PROGRAM} with --qemu PATH or the variable {VARIABLE}"),
+        })
+    }
+}
+
+/// `QEMU emulator version 7.2.22 (Debian …)` to (7, 2, 22).
+fn version(text: &str) -> Option<(u32, u32, u32)> {
+    let number = text
+        .split("QEMU emulator version ")
+        .nth(1)?
+        .split_whitespace()
+        .next()?;
+    let mut parts = number.split('.').map(|part| {
+        let digits = part
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(part.len());
+        part[..digits].parse().ok()
+    });
+    Some((
+        parts.next()??,
+        parts.next()??,
+        parts.next().flatten().unwrap_or(0),
+    ))
+}
+
+/// What decides a command line.
+#[derive(Clone, Debug)]
+pub struct Setup<'a> {
+    /// How time passes.
+    pub mode: Mode,
+    /// CPUs.
+    pub cpus: u32,
+    /// Storage of the machine.
+    pub storage: Storage,
+    /// When its clock starts.
+    pub rtc: Rtc,
+    /// QEMU's name of the CPU.
+    pub cpu_model: &'a str,
+    /// The ELF that is IPLed.
+    pub kernel: &'a Path,
+    /// Devices that stage the loader block and the guest.
+    pub staging: Vec<String>,
+    /// The host's devices.
+    pub devices: Vec<String>,
+    /// The version of the QEMU.
+    pub version: Version,
+    /// Whether program events are recorded.
+    pub events: bool,
+    /// The log that QEMU is to write.
+    pub log: Option<&'a ExecutionLog>,
+}
+
+impl Setup<'_> {
+    /// QEMU's arguments.
+    pub fn arguments(&self) -> Vec<String> {
+        let (cpus, storage, rtc) = (self.cpus, self.storage, self.rtc);
+        let model = format!("{},zpci=off,aen=off,ais=off", self.cpu_model);
+        let mut line: Vec<String> = ["-nodefaults", "-nographic", "-M", "s390-ccw-virtio", "-cpu"]
+            .map(str::to_owned)
+            .into();
+        let mut add = |parts: &[&str]| line.extend(parts.iter().map(|part| (*part).to_owned()));
+        add(&[
+            &model,
+            "-m",
+            &storage.to_string(),
+            "-smp",
+            &cpus.to_string(),
+        ]);
+        let (threads, icount) = match self.mode {
+            Mode::Exact => ("single", Some("shift=0,sleep=off")),
+            Mode::Interactive => ("single", Some("shift=0,sleep=on")),
+            Mode::RealTime => ("multi", None),
+        };
+        let singly =
+            self.log.is_some() || self.events && singly::for_events(self.version, icount.is_some());
+        let property = if singly {
+            singly::property(self.version)
+        } else {
+            ""
+        };
+        add(&["-accel", &format!("tcg,thread={threads}{property}")]);
+        if let Some(icount) = icount {
+            add(&["-icount", icount]);
+        }
+        let base = match rtc {
+            Rtc::Now => "utc".to_owned(),
+            Rtc::At(_) => rtc.to_string(),
+        };
+        match self.mode {
+            Mode::RealTime => add(&["-rtc", &format!("base={base}")]),
+            Mode::Exact | Mode::Interactive => {
+                add(&["-rtc", &format!("base={base},clock=vm"), "-seed", "1"])
+            }
+        }
+        add(&["-action", "panic=exit-failure"]);
+        add(&[
+            "-chardev",
+            "stdio,id=c0,signal=off",
+            "-device",
+            "sclpconsole,chardev=c0",
+        ]);
+        add(&["-kernel", &self.kernel.to_string_lossy()]);
+        line.extend(self.staging.iter().chain(&self.devices).cloned());
+        if let Some(log) = self.log {
+            line.extend(log.arguments());
+        }
+        if singly {
+            line.extend(singly::option(self.version).map(str::to_owned));
+        }
+        line
+    }
+}
+
+/// What the machine did next.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// It sent these bytes.
+    Bytes(Vec<u8>),
+    /// Nothing, for as long as was asked.
+    Silence,
+    /// It has closed its console: it has ended.
+    End,
+}
+
+/// A QEMU that runs. Dropping it ends it.
+pub struct Running {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: Receiver<Vec<u8>>,
+    complaints: Option<JoinHandle<Vec<u8>>>,
+}
+
+impl Running {
+    /// Starts a program with these arguments.
+    pub fn start(program: &Path, arguments: &[String]) -> Result<Self> {
+        use std::os::unix::process::CommandExt;
+        let mut command = match install::in_path("setpriv") {
+            Some(setpriv) => {
+                let mut command = Command::new(setpriv);
+                command.args(["--pdeathsig", "KILL", "--"]).arg(program);
+                command
+            }
+            None => Command::new(program),
+        };
+        let mut child = command
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            // A Ctrl-C at the terminal is ours to answer: QEMU is ended after its last bytes are kept.
+            .process_group(0)
+            .spawn()
+            .with_context(|| format!("cannot start {}", program.display()))?;
+        let (Some(mut stdout), Some(mut stderr)) = (child.stdout.take(), child.stderr.take())
+        else {
+            bail!("{} has no console", program.display());
+        };
+        let (sender, output) = sync_channel(64);
+        thread::spawn(move || {
+            let mut buffer = vec![0; 64 << 10];
+            while let Ok(length @ 1..) = stdout.read(&mut buffer) {
+                if sender.send(buffer[..length].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        let complaints = thread::spawn(move || {
+            let mut kept = Vec::new();
+            let mut buffer = [0; 4096];
+            while let Ok(length @ 1..) = stderr.read(&mut buffer) {
+                let room = KEPT_STDERR.saturating_sub(kept.len()).min(length);
+                kept.extend_from_slice(&buffer[..room]);
+            }
+            kept
+        });
+        Ok(Self {
+            input: child.stdin.take(),
+            child,
+            output,
+            complaints: Some(complaints),
+        })
+    }
+
+    /// Waits for bytes.
+    pub fn hear(&self, patience: Duration) -> Heard {
+        match self.output.recv_timeout(patience) {
+            Ok(bytes) => Heard::Bytes(bytes),
+            Err(RecvTimeoutError::Timeout) => Heard::Silence,
+            Err(RecvTimeoutError::Disconnected) => Heard::End,
+        }
+    }
+
+    /// Sends bytes. An input that is closed is no error: the end is heard on the output.
+    pub fn send(&mut self, bytes: &[u8]) {
+        if let Some(input) = &mut self.input {
+            let sent = input.write_all(bytes).and_then(|()| input.flush());
+            if sent.is_err() {
+                self.input = None;
+            }
+        }
+    }
+
+    /// Gives the program this long to end by itself, and then ends it.
+    pub fn finish(&mut self, patience: Duration) -> Result<ExitStatus> {
+        let began = Instant::now();
+        self.input = None;
+        loop {
+            if let Some(status) = self.child.try_wait().context("cannot wait for QEMU")? {
+                return Ok(status);
+            }
+            if began.elapsed() >= patience {
+                self.kill();
+                return self.child.wait().context("cannot wait for QEMU");
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Ends the program at once.
+    pub fn kill(&mut self) {
+        // It fails only if the program has ended already.
+        let _ = self.child.kill();
+    }
+
+    /// What the program said on standard error. It must have ended.
+    pub fn complaints(&mut self) -> String {
+        let kept = self
+            .complaints
+            .take()
+            .and_then(|thread| thread.join().ok())
+            .unwrap_or_default();
+        let text = String::from_utf8_lossy(&kept);
+        let useful = text
+            .lines()
+            .filter(|line| !line.contains("icount sleep disabled and no active timers"));
+        useful.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Process identifier, for the tests.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What to do about what QEMU said when it ended too early.
+pub fn remedy(complaints: &str) -> &'static str {
+    if complaints.contains("CPU model")
+        || complaints.contains("features requested")
+        || complaints.contains("feature")
+    {
+        "this QEMU does not know that CPU; leave --cpu-model out (it is max then), or choose one that `qemu-system-s390x -cpu help` lists"
+    } else if complaints.contains("allocate memory") || complaints.contains("set up guest memory") {
+        "this computer has too little free storage for the run; choose less with --storage"
+    } else if complaints.contains("nsupported machine type") {
+        "this is not a QEMU for s390x; give --qemu the path of qemu-system-s390x"
+    } else {
+        "run `cargo measure doctor`, or try another QEMU with --qemu PATH"
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,352 @@
+//! A whole run: build, stage, IPL, collect, report.
+//!
+//! The command line and the test harness both come through here, so what is tested is what people
+//! run.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{
+    building::build,
+    computer::{
+        interrupt,
+        person::{Input, Person},
+        progress::Progress,
+    },
+    events::command,
+    folder::{
+        self,
+        record::{End, LinkRecord, Record, TracingRecord},
+    },
+    machine::{
+        collect::Collector,
+        doctor,
+        failure::ImageSymbols,
+        guest::Guest,
+        log::{self, LogReader},
+        profiler::{Profiler, Profilers},
+        qemu::{Heard, Qemu, Running, Setup},
+        session::{self, Host},
+        stage::{self, Staging},
+    },
+    numbers::quantities::{GUEST_STORAGE_LIMIT, Rtc, Sampling, Storage},
+    options::RunOptions,
+    report::Report,
+    symbols::named::Names,
+};
+
+/// What came of a run.
+#[derive(Clone, Debug)]
+pub struct RunOutcome {
+    /// How it ended.
+    pub end: End,
+    /// Samples, counters and totals.
+    pub report: Report,
+    /// What the guest wrote on its console.
+    pub console: String,
+    /// What the operator and the machine said to each other.
+    pub operator: String,
+    /// The machine's log, a message a line.
+    pub log: Vec<String>,
+    /// What the machine said before the link was open.
+    pub boot: String,
+    /// When QEMU began.
+    pub began: Instant,
+    /// How long QEMU ran.
+    pub wall: Duration,
+}
+
+/// Runs a guest above the machine. An error means that nothing could be started; everything that
+/// happens afterwards is in [`RunOutcome::end`].
+pub fn run(options: &RunOptions, progress: &Progress) -> Result<RunOutcome> {
+    run_with(options, progress, None)
+}
+
+/// As [`run`], with a person at the console.
+pub fn run_with(
+    options: &RunOptions,
+    progress: &Progress,
+    person: Option<Person<'_>>,
+) -> Result<RunOutcome> {
+    let qemu = ready(options, progress)?;
+    let guest = Guest::find(&options.guest, progress)?;
+    run_guest(&qemu, &guest, options, progress, person, [])
+}
+
+/// As [`run`], with profilers on the host: what is sampled is for them, and for collection runs of HIS.
+pub fn run_with_profilers<'a>(
+    options: &RunOptions,
+    progress: &Progress,
+    profilers: impl IntoIterator<Item = &'a mut dyn Profiler>,
+) -> Result<RunOutcome> {
+    let options = &RunOptions {
+        sampling: Sampling::Off,
+        ..options.clone()
+    };
+    let qemu = ready(options, progress)?;
+    let guest = Guest::find(&options.guest, progress)?;
+    run_guest(&qemu, &guest, options, progress, None, profilers)
+}
+
+/// What comes before everything else, since it may take long in vain: the options go together, this computer
+/// has what a run needs, and its QEMU is one.
+pub fn ready(options: &RunOptions, progress: &Progress) -> Result<Qemu> {
+    options.check()?;
+    doctor::provide(options.qemu.as_deref(), progress)?;
+    Qemu::locate(options.qemu.as_deref())
+}
+
+/// The options with addresses in the place of names in what the operator says about program events.
+pub fn resolved(options: &RunOptions, names: &Names) -> Result<RunOptions> {
+    let mut options = options.clone();
+    let script = options.script.iter_mut().filter_map(|input| match input {
+        Input::Operator(line) => Some(line),
+        Input::Console(_) => None,
+    });
+    let said = options.operator.iter_mut().chain(&mut options.when_waiting);
+    for line in said.chain(script) {
+        *line = command::resolved(line, names)?.line;
+    }
+    Ok(options)
+}
+
+/// Runs a guest that has been found.
+pub fn run_guest<'a>(
+    qemu: &Qemu,
+    guest: &Guest,
+    options: &RunOptions,
+    progress: &Progress,
+    person: Option<Person<'a>>,
+    profilers: impl IntoIterator<Item = &'a mut dyn Profiler>,
+) -> Result<RunOutcome> {
+    let options = &resolved(options, &guest.names)?;
+    let cpus = options.cpus_for(&guest.name, guest.cpus)?;
+    let (profilers, staged) = Profilers::new(profilers)?;
+    let plan = stage::plan(guest, options, &staged)?;
+    let image = build::build_image(progress)?;
+    let staging = Staging::new(&plan)?;
+    let elf =
+        fs::read(&image).with_context(|| format!("cannot read the image {}", image.display()))?;
+    let table = log::table(&image, &elf)?;
+    if options.storage.0 > GUEST_STORAGE_LIMIT {
+        progress.note(&format!(
+            "of {} of storage the guest can use {}; the rest serves the machine only",
+            options.storage,
+            Storage(GUEST_STORAGE_LIMIT)
+        ));
+    }
+    if !options.devices.is_empty() {
+        progress.note(
+            "the devices of the host answer when it lets them: the run is exact in instructions, but not repeatable",
+        );
+    }
+    let setup = Setup {
+        mode: options.mode,
+        cpus,
+        storage: options.storage,
+        rtc: options.rtc,
+        cpu_model: &options.cpu_model,
+        kernel: &image,
+        staging: staging.arguments(),
+        devices: options.devices.arguments(),
+        version: qemu.version,
+        events: options.events.recorded || options.traces() || options.exact_caches.is_some(),
+        log: options.execution_log.as_ref(),
+    };
+    let arguments = setup.arguments();
+    let directory = folder::directory(options.out.as_deref(), &guest.name)?;
+    let record = Record {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        guest: guest.name.clone(),
+        guest_file: guest.file.clone(),
+        is_linux: guest.is_linux,
+        mode: options.mode.name().to_owned(),
+        cpus,
+        storage: options.storage.0,
+        interval: options.sampling.cycles(),
+        configuration: [options.configuration.words(), options.devices.words()].concat(),
+        exact_caches: options.exact_caches.map(|geometry| geometry.to_string()),
+        rtc: options.rtc.to_string(),
+        qemu: qemu.to_string(),
+        arguments: arguments.clone(),
+        started: None,
+        progress: None,
+        end: End::Running,
+        loads: 1,
+        totals: Vec::new(),
+        traps: Vec::new(),
+        collections: Vec::new(),
+        tracing: TracingRecord::default(),
+        link: LinkRecord::default(),
+    };
+    let mut collector = Collector::create(
+        &directory,
+        record,
+        &guest.symbols.to_text(),
+        ImageSymbols::new(&elf)?,
+        LogReader::new(table.as_ref()),
+    )?;
+    let what = match options.sampling {
+        Sampling::Off => format!("running {}", guest.name),
+        Sampling::Every(_) => format!("measuring {}", guest.name),
+    };
+    let has_operator = person.as_ref().is_some_and(|person| person.is_operator);
+    let (live, echo) = match person {
+        Some(person) => (person.input, Some(person.screen)),
+        None => (None, None),
+    };
+    let progress = match live {
+        Some(_) => &Progress::Silent,
+        None => progress,
+    };
+    let mut step = progress.step(&format!(
+        "{what} in {qemu}, raw files in {}",
+        directory.display()
+    ));
+    let host = Host {
+        script: options.script.iter().cloned().collect(),
+        pause: options.pause,
+        live,
+        has_operator,
+        echo,
+        names: &guest.names,
+        profilers,
+        silence: options.silence,
+        limit: options.limit,
+    };
+    let began = Instant::now();
+    let mut machine = Running::start(&qemu.path, &arguments)?;
+    session::drive(&mut machine, &mut collector, host, &mut step);
+    let wall = began.elapsed();
+    drop(machine);
+    let end = collector.record.end.clone();
+    if end.exit_code() != 2 {
+        step.done(&end.sentence());
+    }
+    drop(collector);
+    outcome(&directory, end, began, wall)
+}
+
+/// Reads back what a run left.
+fn outcome(directory: &Path, end: End, began: Instant, wall: Duration) -> Result<RunOutcome> {
+    let text = |name: &str| {
+        let bytes = fs::read(directory.join(name)).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    let report = match Report::read(directory) {
+        Ok(mut report) => {
+            // On a full disk the written record still says that the run goes on.
+            report.record.end = end.clone();
+            report
+        }
+        // Without a report the reason why the run ended is what the caller must hear.
+        Err(error) if matches!(end, End::Guest(_)) => return Err(error),
+        Err(_) => bail!(end.sentence()),
+    };
+    Ok(RunOutcome {
+        end,
+        report,
+        console: text(folder::CONSOLE),
+        operator: text(folder::OPERATOR),
+        log: text(folder::LOG).lines().map(str::to_owned).collect(),
+        boot: text(folder::BOOT),
+        began,
+        wall,
+    })
+}
+
+/// A run on bare QEMU, without the machine.
+#[derive(Clone, Debug)]
+pub struct NativeOptions {
+    /// A bundled guest's name, or an ELF file.
+    pub guest: String,
+    /// CPUs.
+    pub cpus: u32,
+    /// Storage.
+    pub storage: Storage,
+    /// Whether the clock counts instructions.
+    pub icount: bool,
+    /// The QEMU to use; what is found otherwise.
+    pub qemu: Option<PathBuf>,
+    /// A run that lasts longer is ended.
+    pub limit: Duration,
+}
+
+impl NativeOptions {
+    /// A run of this guest with nothing chosen: one CPU, instructions counted, two minutes at most.
+    pub fn new(guest: impl Into<String>) -> Self {
+        Self {
+            guest: guest.into(),
+            cpus: 1,
+            storage: Storage(512 << 20),
+            icount: true,
+            qemu: None,
+            limit: Duration::from_secs(120),
+        }
+    }
+}
+
+/// What came of a run on bare QEMU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NativeOutcome {
+    /// What the guest wrote on its console.
+    pub console: String,
+    /// QEMU's exit code: 0 after a disabled wait at FFF, 1 after any other. `None` if it was ended.
+    pub exit_code: Option<i32>,
+    /// What QEMU said on standard error.
+    pub complaints: String,
+    /// How long QEMU ran.
+    pub wall: Duration,
+}
+
+/// Runs a guest on bare QEMU.
+pub fn run_native(options: &NativeOptions, progress: &Progress) -> Result<NativeOutcome> {
+    doctor::provide(options.qemu.as_deref(), progress)?;
+    let qemu = Qemu::locate(options.qemu.as_deref())?;
+    let guest = Guest::find(&options.guest, progress)?;
+    let mode = if options.icount {
+        millimeter::link::state::Mode::Exact
+    } else {
+        millimeter::link::state::Mode::RealTime
+    };
+    let setup = Setup {
+        mode,
+        cpus: options.cpus,
+        storage: options.storage,
+        rtc: Rtc::Now,
+        cpu_model: "max",
+        kernel: &guest.file,
+        staging: Vec::new(),
+        devices: Vec::new(),
+        version: qemu.version,
+        events: false,
+        log: None,
+    };
+    let began = Instant::now();
+    let mut machine = Running::start(&qemu.path, &setup.arguments())?;
+    let mut console = Vec::new();
+    let exit_code = loop {
+        match machine.hear(Duration::from_millis(20)) {
+            Heard::Bytes(bytes) => console.extend(bytes),
+            Heard::Silence => {}
+            Heard::End => break machine.finish(Duration::from_secs(5))?.code(),
+        }
+        if began.elapsed() > options.limit || interrupt::wished() {
+            machine.kill();
+            let _ = machine.finish(Duration::ZERO)?;
+            break None;
+        }
+    };
+    let wall = began.elapsed();
+    Ok(NativeOutcome {
+        console: String::from_utf8_lossy(&console).into_owned(),
+        exit_code,
+        complaints: machine.complaints(),
+        wall,
+    })
+}

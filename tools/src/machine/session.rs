@@ -1,0 +1,515 @@
+//! A run as the host lives through it: bytes from the machine, decisions about them.
+//!
+//! The machine is not trusted to end, to answer or to send sense. Silence, garbage, a console that
+//! closes early, an operator who has had enough and a disk without room all end the run with a
+//! reason, and QEMU with it.
+
+use std::{
+    collections::VecDeque,
+    sync::mpsc::{Receiver, TryRecvError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use millimeter::link::{
+    frame::{Channel, DELIMITER, Decoder, LARGEST_ENCODED, LARGEST_PAYLOAD, Received, encode},
+    state::TYPED_AHEAD,
+};
+use zerocopy::IntoBytes;
+
+use crate::{
+    computer::{
+        interrupt,
+        person::{Display, Input},
+        progress::Step,
+    },
+    events::command::{self, CommandError},
+    folder::record::End,
+    machine::{
+        collect::{Collector, Noted, WriteError},
+        profiler::Profilers,
+        qemu::{self, Heard, Running},
+    },
+    symbols::named::Names,
+};
+
+/// The operator's command that ends the guest.
+const END_COMMAND: &str = "end";
+
+/// The operator's command that lets a guest go on that a trace has stopped.
+const GO_COMMAND: &str = "go";
+
+/// How often the loop looks at what is not bytes.
+const PACE: Duration = Duration::from_millis(50);
+
+/// How often it looks at what a person types.
+const LIVE_PACE: Duration = Duration::from_millis(10);
+
+/// What is typed goes to the machine in frames of at most this many bytes.
+const TYPED_AT_ONCE: usize = 512;
+
+/// How long a machine that has nothing more to do may take to end.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// The host's side of the conversation.
+pub struct Host<'a, 'n> {
+    /// Said one at a time, each time that every CPU waits.
+    pub script: VecDeque<Input>,
+    /// How long the host takes for it.
+    pub pause: Duration,
+    /// Said as it comes: an interactive run.
+    pub live: Option<Receiver<Input>>,
+    /// Whether that may be commands of the operator.
+    pub has_operator: bool,
+    /// Where the guest's console and the machine's answers are shown.
+    pub echo: Option<&'a mut dyn Display>,
+    /// What a person may name in a command.
+    pub names: &'n Names,
+    /// The profilers on the host.
+    pub profilers: Profilers<'a>,
+    /// A link that says nothing for this long has failed.
+    pub silence: Duration,
+    /// A run that lasts longer is ended.
+    pub limit: Option<Duration>,
+}
+
+/// A conversation in progress.
+struct Session<'a, 's, 'n, 'c> {
+    machine: &'a mut Running,
+    collector: &'a mut Collector<'c>,
+    host: Host<'s, 'n>,
+    step: &'a mut Step,
+    link_opened: bool,
+    last_frame: Instant,
+    /// Typed for the guest, and not sent yet.
+    typed: VecDeque<u8>,
+    /// Bytes that were sent for the guest and not read by it yet.
+    unread: usize,
+    waiting: bool,
+    /// The trace that has stopped the guest, until it is told to go on.
+    held: Option<u16>,
+    /// Whether it was said that nobody tells it so.
+    said_go: bool,
+    ending_since: Option<Instant>,
+    forced: bool,
+    told_to_end: bool,
+    ended: Option<Instant>,
+    complete: bool,
+    failed: bool,
+}
+
+/// Lives through a run. The machine has ended when this returns, and the collector's record says
+/// how.
+pub fn drive(
+    machine: &mut Running,
+    collector: &mut Collector<'_>,
+    host: Host<'_, '_>,
+    step: &mut Step,
+) {
+    let mut session = Session {
+        machine,
+        collector,
+        host,
+        step,
+        link_opened: false,
+        last_frame: Instant::now(),
+        typed: VecDeque::new(),
+        unread: 0,
+        waiting: false,
+        held: None,
+        said_go: false,
+        ending_since: None,
+        forced: false,
+        told_to_end: false,
+        ended: None,
+        complete: false,
+        failed: false,
+    };
+    let end = session.run().unwrap_or_else(|error| {
+        session.machine.kill();
+        Some(End::Tool {
+            text: error.to_string(),
+        })
+    });
+    if let Some(end) = end {
+        collector.record.end = end;
+    }
+    match collector.finish() {
+        Ok(lines) => lines.iter().for_each(|line| step.say(line)),
+        Err(error) => step.say(&error.to_string()),
+    }
+    // On a full disk the record of the beginning stays, and the caller still has the end.
+    let _ = collector.write_record();
+}
+
+impl Session<'_, '_, '_, '_> {
+    /// Gives the end of the run, or `None` if the record has it already.
+    fn run(&mut self) -> Result<Option<End>, WriteError> {
+        let began = Instant::now();
+        let mut decoder = Box::new(Decoder::<LARGEST_ENCODED>::new());
+        loop {
+            if interrupt::wished() {
+                self.stop(&mut decoder)?;
+                return Ok(Some(End::Interrupted));
+            }
+            if self.host.limit.is_some_and(|limit| began.elapsed() > limit) {
+                self.stop(&mut decoder)?;
+                return Ok(Some(End::TimeLimit));
+            }
+            self.say_what_was_typed()?;
+            let pace = self.host.live.as_ref().map_or(PACE, |_| LIVE_PACE);
+            match self.machine.hear(pace) {
+                Heard::Bytes(bytes) => self.bytes(&mut decoder, &bytes)?,
+                Heard::Silence => {}
+                Heard::End => return Ok(self.closed()),
+            }
+            if self.complete {
+                // What it still says is nothing; its exit status is the guest's, which we know better.
+                let _ = self.machine.finish(FAREWELL);
+                return Ok(self.forced.then_some(End::Waiting));
+            }
+            if self
+                .ending_since
+                .is_some_and(|since| since.elapsed() > FAREWELL)
+            {
+                self.stop(&mut decoder)?;
+                return Ok(if self.failed {
+                    None
+                } else {
+                    Some(End::Waiting)
+                });
+            }
+            if self
+                .ended
+                .is_some_and(|since| since.elapsed() > self.host.silence)
+            {
+                let seconds = self.host.silence.as_secs();
+                self.stop(&mut decoder)?;
+                let text = format!(
+                    "the guest has ended, and the machine has not finished its data for {seconds} s; this is a defect of the machine, and its directory shows how far it came"
+                );
+                return Ok(Some(End::Tool { text }));
+            }
+            let waits_for_a_person =
+                (self.waiting || self.held.is_some()) && self.host.live.is_some();
+            if !waits_for_a_person && self.last_frame.elapsed() > self.host.silence {
+                let text = self.silent(&decoder);
+                self.stop(&mut decoder)?;
+                return Ok(Some(End::Tool { text }));
+            }
+        }
+    }
+
+    /// Ends QEMU and keeps what it had still sent.
+    fn stop(&mut self, decoder: &mut Decoder) -> Result<(), WriteError> {
+        self.machine.kill();
+        while let Heard::Bytes(bytes) = self.machine.hear(FAREWELL) {
+            self.bytes(decoder, &bytes)?;
+        }
+        Ok(())
+    }
+
+    fn bytes(&mut self, decoder: &mut Decoder, bytes: &[u8]) -> Result<(), WriteError> {
+        let mut text = Vec::new();
+        for &byte in bytes {
+            let noted = match decoder.push(byte) {
+                Received::Nothing | Received::Bad => continue,
+                Received::Text(byte) => {
+                    text.push(byte);
+                    continue;
+                }
+                Received::Frame(frame) => self.collector.frame(frame)?,
+            };
+            self.last_frame = Instant::now();
+            self.noted(noted)?;
+        }
+        self.collector.record.link.bad_frames = decoder.bad_frames();
+        if !text.is_empty() {
+            self.collector.boot_text(&text)?;
+        }
+        Ok(())
+    }
+
+    fn noted(&mut self, noted: Noted) -> Result<(), WriteError> {
+        self.waiting = false;
+        match noted {
+            Noted::Data => {}
+            Noted::Console(bytes) => {
+                self.show(&bytes);
+                self.send_typed();
+            }
+            Noted::Answer(text) => {
+                self.show_answer(&text);
+            }
+            Noted::Progress { instructions } => {
+                self.step.update(&format!(
+                    "{} million instructions",
+                    instructions / 1_000_000
+                ));
+            }
+            Noted::Waiting => {
+                self.waiting = true;
+                self.answer_the_wait()?;
+            }
+            Noted::Held { trace } => {
+                self.held = Some(trace);
+                self.answer_the_hold()?;
+            }
+            Noted::Traced(payload) => {
+                if let Some(echo) = &mut self.host.echo {
+                    self.step.aside(|| echo.traced(&payload));
+                }
+            }
+            Noted::Loaded => {
+                self.step.say("the guest has been loaded anew");
+                if let Some(echo) = &mut self.host.echo {
+                    echo.loaded();
+                }
+            }
+            Noted::InputRead { bytes } => {
+                self.unread = self.unread.saturating_sub(bytes);
+                self.send_typed();
+            }
+            Noted::GuestEnded => {
+                self.held = None;
+                self.ended.get_or_insert_with(Instant::now);
+                self.ending_since = None;
+            }
+            Noted::NotWritten { answer, why } => {
+                self.step.say(&why);
+                self.send(Channel::Files, &answer);
+            }
+            Noted::Service(payload) => {
+                if !self.host.profilers.take(&payload) {
+                    self.collector.is_bad_payload();
+                }
+                self.send_requests();
+            }
+            Noted::Failed => {
+                self.failed = true;
+                self.ending_since = Some(Instant::now());
+            }
+            Noted::End => self.complete = true,
+        }
+        Ok(())
+    }
+
+    /// Every CPU waits: the next word of the script, a person's turn, or the end.
+    fn answer_the_wait(&mut self) -> Result<(), WriteError> {
+        if self.ended.is_some() || self.failed || self.ending_since.is_some() {
+            return Ok(());
+        }
+        // What they ask for is heard in this wait, and the machine says afterwards that it still waits.
+        self.host.profilers.wait();
+        self.send_requests();
+        if !self.host.profilers.are_answered() {
+            return Ok(());
+        }
+        if let Some(input) = self.host.script.pop_front() {
+            thread::sleep(self.host.pause);
+            return self.say(&input);
+        }
+        if self.host.live.is_none() {
+            self.forced = true;
+            self.ending_since = Some(Instant::now());
+            self.say(&Input::Operator(END_COMMAND.to_owned()))?;
+        }
+        Ok(())
+    }
+
+    /// A trace has stopped the guest: the next word of the script, a person's turn, or the host lets it go on.
+    fn answer_the_hold(&mut self) -> Result<(), WriteError> {
+        let Some(trace) = self.held else {
+            return Ok(());
+        };
+        if let Some(input) = self.host.script.pop_front() {
+            return self.say(&input);
+        }
+        if self.host.live.is_some() && self.host.has_operator {
+            return Ok(());
+        }
+        if !self.said_go {
+            self.said_go = true;
+            self.step.say(&format!(
+                "the guest is stopped by trace {trace}, and nobody is there to say GO: it goes on, now and later"
+            ));
+        }
+        self.say(&Input::Operator(GO_COMMAND.to_owned()))
+    }
+
+    fn say_what_was_typed(&mut self) -> Result<(), WriteError> {
+        while let Some(live) = &self.host.live {
+            match live.try_recv() {
+                Ok(input) => self.say_typed(input)?,
+                Err(TryRecvError::Empty) => break,
+                Err(TryRecvError::Disconnected) => {
+                    self.host.live = None;
+                    if self.waiting {
+                        self.answer_the_wait()?;
+                    }
+                    self.answer_the_hold()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Says what a person typed. A name that the guest does not have is answered here.
+    fn say_typed(&mut self, input: Input) -> Result<(), WriteError> {
+        let Input::Operator(line) = &input else {
+            return self.say(&input);
+        };
+        match command::resolved(line, self.host.names) {
+            Ok(resolved) => self.say(&Input::Operator(resolved.line)),
+            Err(CommandError::Misunderstood { .. }) => self.say(&input),
+            Err(error) => {
+                self.collector.said(line)?;
+                self.collector.answered(&error.to_string())?;
+                self.show_answer(&error.to_string());
+                Ok(())
+            }
+        }
+    }
+
+    fn say(&mut self, input: &Input) -> Result<(), WriteError> {
+        // A machine that has heard something says it again when it waits.
+        self.waiting = false;
+        self.host.profilers.go_on();
+        match input {
+            Input::Operator(command) => {
+                self.collector.said(command)?;
+                self.told_to_end |= command.trim().eq_ignore_ascii_case(END_COMMAND);
+                if command.trim().eq_ignore_ascii_case(GO_COMMAND) {
+                    self.held = None;
+                }
+                self.send(Channel::Operator, command.as_bytes());
+            }
+            // Nothing is a frame too, or a machine that waits to hear something would wait for ever.
+            Input::Console(bytes) if bytes.is_empty() => self.send(Channel::Console, &[]),
+            Input::Console(bytes) => {
+                self.typed.extend(bytes);
+                self.send_typed();
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends what was typed for the guest, as far as the machine has room for it, once it is heard.
+    fn send_typed(&mut self) {
+        let echo = self.host.echo.as_ref();
+        if echo.is_some_and(|echo| !echo.is_heard()) {
+            return;
+        }
+        loop {
+            let room = TYPED_AHEAD.saturating_sub(self.unread).min(TYPED_AT_ONCE);
+            let part: Vec<u8> = self.typed.drain(..room.min(self.typed.len())).collect();
+            if part.is_empty() {
+                return;
+            }
+            self.unread += part.len();
+            self.send(Channel::Console, &part);
+        }
+    }
+
+    /// Sends what the profilers ask for.
+    fn send_requests(&mut self) {
+        for request in self.host.profilers.made() {
+            self.send(Channel::Service, request.as_bytes());
+        }
+    }
+
+    /// Sends a frame.
+    fn send(&mut self, channel: Channel, payload: &[u8]) {
+        let mut out = vec![0; LARGEST_ENCODED];
+        // What is longer is cut, and the machine says that it is too long.
+        let payload = &payload[..payload.len().min(LARGEST_PAYLOAD)];
+        if let Ok(length) = encode(channel, &[payload], &mut out) {
+            if !self.link_opened {
+                self.link_opened = true;
+                self.machine.send(&[DELIMITER]);
+            }
+            self.machine.send(&out[..length]);
+        }
+        self.last_frame = Instant::now();
+    }
+
+    fn show_answer(&mut self, text: &str) {
+        if let Some(echo) = &mut self.host.echo {
+            self.step.aside(|| {
+                drop(
+                    text.lines()
+                        .try_for_each(|line| echo.answer(line))
+                        .and_then(|()| echo.flush()),
+                )
+            });
+        }
+    }
+
+    fn show(&mut self, bytes: &[u8]) {
+        if let Some(echo) = &mut self.host.echo {
+            // A reader who has gone away must not end the run.
+            self.step
+                .aside(|| drop(echo.write_all(bytes).and_then(|()| echo.flush())));
+        }
+    }
+
+    /// The console has closed without an end of the run.
+    fn closed(&mut self) -> Option<End> {
+        let status = self.machine.finish(FAREWELL);
+        if self.failed {
+            return None;
+        }
+        if self.told_to_end {
+            // A machine that stops at once when it is told to has done what was asked.
+            return Some(if self.forced {
+                End::Waiting
+            } else {
+                End::Interrupted
+            });
+        }
+        let complaints = self.machine.complaints();
+        let how = match status {
+            Ok(status) => status.to_string(),
+            Err(error) => format!("{error:#}"),
+        };
+        let mut text = format!("QEMU ended before the run did ({how})");
+        if !complaints.is_empty() {
+            text.push_str(&format!("; it said:\n{complaints}"));
+        }
+        self.add_boot_text(&mut text);
+        text.push_str(&format!("\nWhat helps: {}", qemu::remedy(&complaints)));
+        Some(End::Tool { text })
+    }
+
+    fn silent(&self, decoder: &Decoder) -> String {
+        let seconds = self.host.silence.as_secs();
+        let mut text = if decoder.bad_frames() > self.collector.record.link.frames {
+            format!(
+                "the link carries garbage: {} frames do not check, and for {seconds} s none does",
+                decoder.bad_frames()
+            )
+        } else if decoder.is_open() {
+            format!("the link has been silent for {seconds} s while QEMU runs on")
+        } else {
+            format!("the machine has not opened the link within {seconds} s")
+        };
+        self.add_boot_text(&mut text);
+        text.push_str(
+            "\nWhat helps: a computer that is very busy may need a longer --silence; else this is a defect of the machine, and its directory shows how far it came",
+        );
+        text
+    }
+
+    fn add_boot_text(&self, text: &mut String) {
+        let boot = String::from_utf8_lossy(&self.collector.boot_tail);
+        if !boot.trim().is_empty() {
+            text.push_str(&format!(
+                "\nBefore the link was open the machine said:\n{}",
+                boot.trim_end()
+            ));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

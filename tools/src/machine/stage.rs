@@ -1,0 +1,337 @@
+//! Staging: what QEMU puts into storage before the machine starts.
+//!
+//! The guest cannot be loaded where it belongs, because the image is IPLed low in storage and QEMU
+//! writes there too. Its bytes are staged above everything that is copied, and the loader block
+//! says what goes where.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail, ensure};
+use millimeter::link::{
+    loader::{
+        BLOCK_ADDRESS, COMMANDS_LENGTH, KEPT_ALIGNMENT, LOWEST_STAGE, LoaderBlock, MOST_STAGED,
+        NO_ICOUNT, Segment, WHEN_WAITING, flags,
+    },
+    service::Request,
+    state::Mode,
+};
+use tempfile::TempDir;
+use zerocopy::IntoBytes;
+
+use crate::{
+    machine::guest::Guest,
+    numbers::quantities::GUEST_STORAGE_LIMIT,
+    options::{EventForm, RunOptions},
+};
+
+/// Room that is left for the HSA when it is checked whether a guest fits. The machine takes what
+/// it needs and has the last word.
+const ROOM_FOR_HSA: u64 = 32 << 20;
+
+/// Staged bytes begin on this boundary.
+const STAGE_ALIGNMENT: u64 = 4096;
+
+/// What lies where in storage when the machine starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The sealed block.
+    pub block: LoaderBlock,
+    /// Bytes and the absolute address at which they are staged.
+    pub staged: Vec<(u64, Vec<u8>)>,
+}
+
+/// Decides what lies where.
+pub fn plan(guest: &Guest, options: &RunOptions, profilers: &[Request]) -> Result<Plan> {
+    let mut block = LoaderBlock::new();
+    for request in profilers {
+        ensure!(
+            block.add_profiler(*request),
+            "{} profilers cannot start together; there can be {MOST_STAGED} at once",
+            profilers.len()
+        );
+    }
+    block.set_name(&guest.name);
+    block.flags = (flags::FRAMES
+        | flags::START
+        | match options.mode {
+            Mode::Exact => 0,
+            Mode::Interactive => flags::INTERACTIVE,
+            Mode::RealTime => flags::REAL_TIME,
+        }
+        | if options.cryptography {
+            flags::CRYPTOGRAPHY
+        } else {
+            0
+        }
+        | match options.events.form {
+            EventForm::Z => 0,
+            EventForm::S370 => flags::EVENTS_OF_S370,
+        }
+        | if options.count_traps {
+            flags::COUNT_TRAPS
+        } else {
+            0
+        })
+    .into();
+    block.icount_shift = if options.mode == Mode::RealTime {
+        NO_ICOUNT
+    } else {
+        0
+    }
+    .into();
+    block.cpus = options.cpus_for(&guest.name, guest.cpus)?.into();
+    block.psw_mask = guest.psw_mask.into();
+    block.psw_address = guest.psw_address.into();
+    block.interval = options.sampling.cycles().into();
+    block.machine_sets = options.counter_sets().into();
+    block.guest_sets = options.honest_guest_sets().into();
+    options.configuration.stage(&mut block);
+    if let Some(geometry) = &options.exact_caches {
+        block.set_geometry(geometry);
+    }
+    block.slice = options.slice.into();
+    let later = options.when_waiting.iter();
+    let later = later.map(|command| format!("{WHEN_WAITING}{command}"));
+    for command in options.operator.iter().cloned().chain(later) {
+        if command.contains(['\n', '\0']) || !block.add_command(&command) {
+            bail!(
+                "the operator cannot say that much before the guest starts: {command}; all commands together have {COMMANDS_LENGTH} bytes"
+            );
+        }
+    }
+
+    // The machine keeps what is staged, to load it anew.
+    let kept = guest.pieces.iter().map(|piece| piece.bytes.len() as u64);
+    let kept: u64 = kept
+        .map(|length| length.next_multiple_of(KEPT_ALIGNMENT))
+        .sum();
+    let storage = options.storage.0.min(GUEST_STORAGE_LIMIT) - ROOM_FOR_HSA;
+    let storage_end = storage.saturating_sub(kept);
+    let too_large = || {
+        format!(
+            "the guest {} does not fit into {} of storage; choose more with --storage (a guest can use 2G at most)",
+            guest.name, options.storage
+        )
+    };
+    if guest.end() > storage_end {
+        bail!(too_large());
+    }
+    let mut place = guest
+        .end()
+        .max(LOWEST_STAGE)
+        .next_multiple_of(STAGE_ALIGNMENT);
+    let mut staged = Vec::new();
+    if guest.pieces.len() > block.segments.len() {
+        bail!(
+            "the guest {} has {} pieces, more than can be staged",
+            guest.name,
+            guest.pieces.len()
+        );
+    }
+    for (piece, segment) in guest.pieces.iter().zip(&mut block.segments) {
+        let length = piece.bytes.len() as u64;
+        *segment = Segment {
+            staged: place.into(),
+            staged_length: length.into(),
+            destination: piece.destination.into(),
+            length: piece.length.into(),
+        };
+        if !piece.bytes.is_empty() {
+            staged.push((place, piece.bytes.clone()));
+        }
+        place = (place + length).next_multiple_of(STAGE_ALIGNMENT);
+        if place > storage_end {
+            bail!(too_large());
+        }
+    }
+    block.segment_count = (guest.pieces.len() as u32).into();
+    block.seal();
+    // The machine would refuse the block at IPL; here the file can be named.
+    let bytes = zerocopy::transmute_ref!(&block);
+    LoaderBlock::parse(bytes)
+        .with_context(|| format!("the guest {} cannot be loaded", guest.file.display()))?;
+    Ok(Plan { block, staged })
+}
+
+/// The staged bytes as files that QEMU can load, gone when this is dropped.
+pub struct Staging {
+    _directory: TempDir,
+    files: Vec<(u64, PathBuf)>,
+}
+
+impl Staging {
+    /// Writes the files.
+    pub fn new(plan: &Plan) -> Result<Self> {
+        let directory = tempfile::Builder::new()
+            .prefix("millimeter-stage-")
+            .tempdir()
+            .context("cannot create a temporary directory; set TMPDIR to one with free space")?;
+        let block = (BLOCK_ADDRESS, plan.block.as_bytes());
+        let segments = plan
+            .staged
+            .iter()
+            .map(|(address, bytes)| (*address, &bytes[..]));
+        let mut files = Vec::new();
+        for (address, bytes) in std::iter::once(block).chain(segments) {
+            let path = directory.path().join(format!("at-{address:X}"));
+            fs::write(&path, bytes).with_context(|| {
+                format!(
+                    "cannot write {}; set TMPDIR to a directory with free space",
+                    path.display()
+                )
+            })?;
+            files.push((address, path));
+        }
+        Ok(Self {
+            _directory: directory,
+            files,
+        })
+    }
+
+    /// QEMU's options that load the files.
+    pub fn arguments(&self) -> Vec<String> {
+        self.files
+            .iter()
+            .flat_map(|(address, path)| loader_device(*address, path))
+            .collect()
+    }
+}
+
+fn loader_device(address: u64, path: &Path) -> [String; 2] {
+    // QEMU reads a doubled comma as a comma of the name.
+    let path = path.to_string_lossy().replace(',', ",,");
+    [
+        "-device".to_owned(),
+        format!("loader,file={path},addr={address:#X},force-raw=on"),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        machine::guest::Piece,
+        numbers::quantities::{Sampling, Storage},
+        symbols::{SymbolTable, named::Names},
+    };
+    use millimeter::cache::Geometry;
+
+    fn guest(pieces: Vec<Piece>) -> Guest {
+        Guest {
+            name: "g".to_owned(),
+            file: "/tmp/g".into(),
+            psw_mask: 0x1_8000_0000,
+            psw_address: 0x20_0000,
+            pieces,
+            symbols: SymbolTable::default(),
+            names: Names::default(),
+            is_linux: false,
+            cpus: 1,
+        }
+    }
+
+    fn piece(destination: u64, length: u64, bytes: usize) -> Piece {
+        Piece {
+            destination,
+            length,
+            bytes: vec![1; bytes],
+        }
+    }
+
+    #[test]
+    fn segments_are_staged_above_everything_that_is_copied() {
+        let big = guest(vec![
+            piece(0x20_0000, 0x180_0000, 0x1001),
+            piece(0x1A0_0000, 0x1000, 0),
+            piece(0x1B0_0000, 2, 2),
+        ]);
+        let plan = plan(&big, &RunOptions::default(), &[]).unwrap();
+        assert_eq!(plan.staged.len(), 2, "a piece without bytes needs no file");
+        assert_eq!(plan.staged[0].0, 0x1B0_1000);
+        assert_eq!(plan.staged[1].0, 0x1B0_3000);
+        assert_eq!(plan.block.segments()[1].length.get(), 0x1000);
+    }
+
+    #[test]
+    fn a_guest_that_does_not_fit_is_refused_with_the_option_that_helps() {
+        let mut options = RunOptions::new("g");
+        options.storage = Storage(64 << 20);
+        let error = plan(&guest(vec![piece(0x20_0000, 40 << 20, 9)]), &options, &[])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("64M") && error.contains("--storage"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn overlapping_segments_are_refused_with_the_file() {
+        let twice = guest(vec![
+            piece(0x20_0000, 0x1000, 9),
+            piece(0x20_0800, 0x1000, 9),
+        ]);
+        let error = format!(
+            "{:#}",
+            plan(&twice, &RunOptions::default(), &[]).unwrap_err()
+        );
+        assert!(
+            error.contains("/tmp/g") && error.contains("overlapping"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn the_block_says_how_time_passes() {
+        let small = guest(vec![piece(0x20_0000, 4, 4)]);
+        let mut options = RunOptions::new("g");
+        options.sampling = Sampling::Off;
+        for (mode, bits, shift) in [
+            (Mode::Exact, 3, 0),
+            (Mode::Interactive, 0xB, 0),
+            (Mode::RealTime, 7, NO_ICOUNT),
+        ] {
+            options.mode = mode;
+            let block = plan(&small, &options, &[]).unwrap().block;
+            assert_eq!((block.flags.get(), block.icount_shift.get()), (bits, shift));
+            assert_eq!(block.interval.get(), 0);
+        }
+    }
+
+    #[test]
+    fn the_block_says_which_caches_are_modelled() {
+        let small = guest(vec![piece(0x20_0000, 4, 4)]);
+        let mut options = RunOptions::new("g");
+        for text in [None, Some("i=96K/6/256/12,d=16K/4/64/1")] {
+            options.exact_caches = text.map(|text| Geometry::parse(text).unwrap());
+            let block = plan(&small, &options, &[]).unwrap().block;
+            let staged = block.geometry().unwrap();
+            assert_eq!(staged.map(|staged| staged.to_string()).as_deref(), text);
+        }
+    }
+
+    #[test]
+    fn staged_files_hold_the_bytes_and_vanish() {
+        let plan = plan(
+            &guest(vec![piece(0x20_0000, 4, 4)]),
+            &RunOptions::default(),
+            &[],
+        )
+        .unwrap();
+        let staging = Staging::new(&plan).unwrap();
+        let files = staging.files.clone();
+        assert_eq!(fs::read(&files[0].1).unwrap().len(), 4096);
+        assert_eq!(fs::read(&files[1].1).unwrap(), [1; 4]);
+        assert!(staging.arguments()[1].ends_with("addr=0x1C0000,force-raw=on"));
+        drop(staging);
+        assert!(!files[0].1.exists());
+    }
+
+    #[test]
+    fn a_comma_in_a_path_is_doubled_for_qemu() {
+        assert!(loader_device(0, Path::new("/a,b"))[1].contains("file=/a,,b,"));
+    }
+}

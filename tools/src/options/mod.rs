@@ -1,0 +1,269 @@
+//! What a run is to be: its options, their defaults, and whether they go together.
+
+use std::{path::PathBuf, time::Duration};
+
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+use millimeter::{
+    cache::Geometry,
+    link::{
+        loader::{MOST_CPUS, sets},
+        state::Mode,
+    },
+};
+
+use crate::{
+    computer::person::Input,
+    events::command::begins_trace,
+    numbers::quantities::{DEFAULT_STORAGE, Rtc, Sampling, Storage},
+};
+
+pub mod configuration;
+pub mod counter_choice;
+pub mod devices;
+pub mod exact_caches;
+pub mod execution_log;
+
+use configuration::Configuration;
+use counter_choice::CounterChoice;
+use devices::Devices;
+use execution_log::ExecutionLog;
+
+/// The guest of a run that names none.
+pub const DEFAULT_GUEST: &str = "workload";
+
+/// A link that says nothing for this long has failed.
+pub const DEFAULT_SILENCE: Duration = Duration::from_secs(60);
+
+/// Everything that decides a run.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// A bundled guest's name, or a file.
+    pub guest: String,
+    /// CPUs of the guest, 1 to 4; as many as it needs if nothing is said.
+    pub cpus: Option<u32>,
+    /// Storage of the whole machine.
+    pub storage: Storage,
+    /// The machine's own sampling.
+    pub sampling: Sampling,
+    /// How time passes.
+    pub mode: Mode,
+    /// When it starts.
+    pub rtc: Rtc,
+    /// The QEMU to use; what is found otherwise.
+    pub qemu: Option<PathBuf>,
+    /// QEMU's name for the CPU.
+    pub cpu_model: String,
+    /// Where the raw files go; a fresh directory otherwise.
+    pub out: Option<PathBuf>,
+    /// What the guest finds.
+    pub configuration: Configuration,
+    /// The counter sets of the machine's own measurement, when the run chooses them.
+    pub counters: Option<CounterChoice>,
+    /// The caches that are modelled for each CPU, if any.
+    pub exact_caches: Option<Geometry>,
+    /// Devices of the host. A run with one is not in exact mode.
+    pub devices: Devices,
+    /// Counter [`sets`] that the guest is authorized to use.
+    pub guest_sets: u32,
+    /// Microseconds of one CPU's turn; 0 for the machine's choice.
+    pub slice: u64,
+    /// A link that says nothing for this long has failed.
+    pub silence: Duration,
+    /// A run that lasts longer is ended.
+    pub limit: Option<Duration>,
+    /// Whether the machine supplies the cryptographic functions of the message-security assist, and the
+    /// guest may count them.
+    pub cryptography: bool,
+    /// Program-event recording.
+    pub events: Events,
+    /// What the operator says before the guest starts.
+    pub operator: Vec<String>,
+    /// What the operator says when every CPU waits, the next of these each time: given in advance, so
+    /// that it comes at the same moment of every run. It precedes the script.
+    pub when_waiting: Vec<String>,
+    /// What the host says: the next of these each time that every CPU waits for it.
+    pub script: Vec<Input>,
+    /// How long the host takes before it says the next of these.
+    pub pause: Duration,
+    /// QEMU's log of what it executes, which makes a run many times slower.
+    pub execution_log: Option<ExecutionLog>,
+    /// Whether the machine counts its traps by what caused them.
+    pub count_traps: bool,
+}
+
+/// Program-event recording, as a run has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Events {
+    /// Whether the QEMU must be able to record them.
+    pub recorded: bool,
+    /// Whether the operator may have them traced, whatever the guest has.
+    pub traced: bool,
+    /// In which form the guest has them.
+    pub form: EventForm,
+}
+
+/// The architecture whose form the guest's controls and interruptions of program-event recording have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum EventForm {
+    /// z/Architecture
+    #[default]
+    Z,
+    /// System/370, extended-control mode: 24-bit addresses, locations 150-155
+    S370,
+}
+
+impl RunOptions {
+    /// A run of this guest with nothing chosen.
+    pub fn new(guest: impl Into<String>) -> Self {
+        Self {
+            guest: guest.into(),
+            cpus: None,
+            storage: Storage(DEFAULT_STORAGE),
+            sampling: Sampling::default(),
+            mode: Mode::Exact,
+            rtc: Rtc::Now,
+            qemu: None,
+            cpu_model: "max".to_owned(),
+            out: None,
+            configuration: Configuration::default(),
+            counters: None,
+            exact_caches: None,
+            devices: Devices::default(),
+            guest_sets: sets::DEFAULT,
+            slice: 0,
+            silence: DEFAULT_SILENCE,
+            limit: None,
+            cryptography: false,
+            events: Events::default(),
+            operator: Vec::new(),
+            when_waiting: Vec::new(),
+            script: Vec::new(),
+            pause: Duration::ZERO,
+            execution_log: None,
+            count_traps: false,
+        }
+    }
+
+    /// The counter sets that the guest can be authorized to use.
+    pub fn honest_guest_sets(&self) -> u32 {
+        if self.mode == Mode::RealTime {
+            return 0;
+        }
+        let mut authorized = self.guest_sets;
+        if self.configuration.threads > 1 {
+            authorized |= sets::MT_DIAGNOSTIC;
+        }
+        if self.cryptography {
+            authorized |= sets::CRYPTO | sets::COPROCESSOR_GROUPS;
+        }
+        authorized
+    }
+
+    /// The counter sets of the machine's own measurement: those that the run names, else all that have a source
+    /// and cost nothing. Cryptographic functions cost nothing where the machine performs them anyway.
+    pub fn counter_sets(&self) -> u32 {
+        let optional = |set, is_there| if is_there { set } else { 0 };
+        match (self.mode, self.counters) {
+            (Mode::RealTime, _) => 0,
+            (_, Some(CounterChoice(named))) => named,
+            (_, None) => {
+                let functions = sets::CRYPTO | sets::COPROCESSOR_GROUPS;
+                sets::BASIC
+                    | sets::PROBLEM_STATE
+                    | sets::EXTENDED
+                    | optional(functions, self.cryptography)
+                    | optional(sets::MT_DIAGNOSTIC, self.configuration.threads > 1)
+            }
+        }
+    }
+
+    /// Whether samples are taken from below: for the report, or by HIS as far as the operator was told in advance.
+    pub fn takes_samples(&self) -> bool {
+        self.sampling != Sampling::Off || self.asks_his()
+    }
+
+    /// Whether the operator says anything to HIS in advance.
+    pub fn asks_his(&self) -> bool {
+        let mut said = self.operator.iter().chain(&self.when_waiting);
+        said.any(|line| millimeter::his::command::is_command(line))
+    }
+
+    /// Whether the operator may trace program events: as the run says, or because it does so in advance.
+    pub fn traces(&self) -> bool {
+        let script = self.script.iter().filter_map(|input| match input {
+            Input::Operator(line) => Some(line),
+            Input::Console(_) => None,
+        });
+        let said = self.operator.iter().chain(&self.when_waiting).chain(script);
+        self.events.traced || said.into_iter().any(|line| begins_trace(line))
+    }
+
+    /// Whether the options are possible, and go together.
+    pub fn check(&self) -> Result<()> {
+        match self.cpus {
+            Some(cpus) if !(1..=MOST_CPUS).contains(&cpus) => {
+                bail!("{cpus} CPUs are not possible; choose from 1 to {MOST_CPUS}")
+            }
+            _ => self.configuration.check(self.cpus)?,
+        }
+        self.devices.check()?;
+        exact_caches::check(self.exact_caches, self.mode)?;
+        counter_choice::check(self.counters, self.mode, self.configuration.threads)
+    }
+
+    /// The number of CPUs for this guest, which needs so many and would wait for ever for one that is missing.
+    pub fn cpus_for(&self, guest: &str, needed: u32) -> Result<u32> {
+        match self.cpus {
+            Some(cpus) if cpus < needed => bail!(
+                "the guest {guest} needs {needed} CPUs and would wait for ever with {cpus}; choose --cpus {needed} or more, or leave --cpus out"
+            ),
+            Some(cpus) => Ok(cpus),
+            // Whole cores.
+            None => Ok(needed.next_multiple_of(self.configuration.threads)),
+        }
+    }
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self::new(DEFAULT_GUEST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn real_time_authorizes_no_counter_set() {
+        let mut options = RunOptions::default();
+        assert_eq!(options.honest_guest_sets(), sets::DEFAULT);
+        options.mode = Mode::RealTime;
+        options.configuration.threads = 2;
+        assert_eq!(options.honest_guest_sets(), 0);
+    }
+
+    #[test]
+    fn threads_are_counted_where_there_are_any() {
+        let mut options = RunOptions::default();
+        assert_eq!(options.honest_guest_sets() & sets::MT_DIAGNOSTIC, 0);
+        options.configuration.threads = 2;
+        let authorized = options.honest_guest_sets() & sets::MT_DIAGNOSTIC;
+        assert_eq!(authorized, sets::MT_DIAGNOSTIC);
+    }
+
+    #[test]
+    fn what_costs_nothing_is_counted_unless_the_run_chooses() {
+        let mut options = RunOptions::default();
+        assert_eq!(options.counter_sets(), 0x7);
+        options.cryptography = true;
+        assert_eq!(options.counter_sets(), 0x800F);
+        options.configuration.threads = 2;
+        assert_eq!(options.counter_sets(), 0x802F);
+        options.counters = Some(CounterChoice(sets::BASIC));
+        assert_eq!(options.counter_sets(), sets::BASIC);
+        options.mode = Mode::RealTime;
+        assert_eq!(options.counter_sets(), 0);
+    }
+}

@@ -1,0 +1,264 @@
+//! From raw files to what a person wants to know: where the time went.
+//!
+//! A report is always made from a directory, also at the end of the run that wrote it: so the same
+//! report can be made again at any time, and a run that was cut off has one too.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+use millimeter::cpumf::{Model, model};
+use sha2::{Digest, Sha256};
+
+use crate::{
+    folder::{COUNTERS, optional, record::Record, sdb_cpus, sdb_name},
+    formats::{
+        counters::{self, CounterValues},
+        samples::{self, CpuSamples},
+    },
+    symbols::{
+        linux::{BOOT, KERNEL},
+        names::{Line, Names},
+    },
+};
+
+mod collected;
+
+pub use collected::Collected;
+use collected::Found;
+
+/// A line of the table of the hottest routines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hot {
+    /// The routine, or one of the lines in parentheses.
+    pub symbol: String,
+    /// The program that it is part of; empty where there is none.
+    pub module: String,
+    /// Samples in it.
+    pub samples: u64,
+}
+
+/// Everything that was measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Where the raw files are.
+    pub directory: PathBuf,
+    /// How the run was and how it ended.
+    pub record: Record,
+    /// Samples by CPU.
+    pub cpus: Vec<CpuSamples>,
+    /// Of which collection run of HIS they are; none if they are the run's own.
+    pub collected: Option<Collected>,
+    /// Counter sets by level, CPU or coprocessor group, and set.
+    pub counters: Vec<CounterValues>,
+    /// Routines by samples, the hottest first.
+    pub hot: Vec<Hot>,
+    /// SHA-256 of all blocks, CPU after CPU.
+    pub sdb_sha256: String,
+    /// What is missing or damaged, in sentences.
+    pub doubts: Vec<String>,
+}
+
+impl Report {
+    /// Reads the files of a run.
+    pub fn read(directory: &Path) -> Result<Self> {
+        let record = Record::read(directory)?;
+        let (names, mut doubts) = Names::of_run(directory, &record)?;
+        let mut hash = Sha256::new();
+        let mut cpus = Vec::new();
+        for cpu in
+            sdb_cpus(directory).with_context(|| format!("cannot read {}", directory.display()))?
+        {
+            let path = directory.join(sdb_name(cpu));
+            let bytes =
+                fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            hash.update(&bytes);
+            cpus.push(samples::read(cpu, &bytes));
+        }
+        let mut collected = None;
+        let mut are_elsewhere = false;
+        match collected::read(directory, &record, |bytes| hash.update(bytes)) {
+            Found::None => {}
+            Found::Elsewhere => are_elsewhere = true,
+            Found::Here(whose, samples) => {
+                are_elsewhere = record.collections.len() > 1;
+                collected = Some(whose);
+                cpus = samples;
+            }
+            Found::Doubt(doubt) => {
+                are_elsewhere = true;
+                doubts.push(doubt);
+            }
+        }
+        let (counters, cut) =
+            counters::read(&optional(&directory.join(COUNTERS))?.unwrap_or_default());
+        if cut {
+            doubts.push(format!("{COUNTERS} ends in the middle of a counter set"));
+        }
+        let hot = hottest(&cpus, &names);
+        let digest = hash.finalize();
+        let sdb_sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut report = Self {
+            directory: directory.to_owned(),
+            record,
+            cpus,
+            collected,
+            counters,
+            hot,
+            sdb_sha256,
+            doubts,
+        };
+        report.find_doubts(are_elsewhere);
+        Ok(report)
+    }
+
+    /// Samples that reached the host.
+    pub fn taken(&self) -> u64 {
+        self.cpus.iter().map(|cpu| cpu.entries.len() as u64).sum()
+    }
+
+    /// Samples that found no room: as the machine counted them, or the trailers of a run that was
+    /// cut off.
+    pub fn lost(&self) -> u64 {
+        if self.record.totals.is_empty() {
+            self.cpus.iter().map(|cpu| cpu.overflow).sum()
+        } else {
+            self.record
+                .totals
+                .iter()
+                .map(|totals| totals.samples_lost)
+                .sum()
+        }
+    }
+
+    /// Blocks that reached the host.
+    pub fn blocks(&self) -> u64 {
+        self.cpus.iter().map(|cpu| cpu.blocks).sum()
+    }
+
+    /// The model that the guest found, which says what its counters are.
+    pub fn model(&self) -> &'static Model {
+        let started = self.record.started.as_ref();
+        started
+            .and_then(|started| u16::from_str_radix(&started.machine_type, 16).ok())
+            .and_then(model::of_type)
+            .unwrap_or(&model::DEFAULT)
+    }
+
+    /// Whether caches were modelled, so that their counters count something.
+    pub fn models_caches(&self) -> bool {
+        self.record.exact_caches.is_some()
+    }
+
+    /// Samples of Linux by program: the kernel and the boot stage as one line each, modules and processes as
+    /// they are in [`Self::hot`]. Of any other guest there are none.
+    pub fn programs(&self) -> Vec<Hot> {
+        let mut programs: Vec<Hot> = Vec::new();
+        for hot in self.hot.iter().filter(|_| self.record.is_linux) {
+            let is_whole = [KERNEL, BOOT].contains(&&hot.module[..]);
+            let program = Hot {
+                symbol: if is_whole { &hot.module } else { &hot.symbol }.clone(),
+                module: if is_whole { "" } else { &hot.module }.to_owned(),
+                samples: 0,
+            };
+            let is_it = |known: &&mut Hot| {
+                (&known.symbol, &known.module) == (&program.symbol, &program.module)
+            };
+            match programs.iter_mut().find(is_it) {
+                Some(known) => known.samples += hot.samples,
+                None => programs.push(Hot {
+                    samples: hot.samples,
+                    ..program
+                }),
+            }
+        }
+        programs.sort_by_key(|line| std::cmp::Reverse(line.samples));
+        programs
+    }
+
+    /// A share of all samples, in percent.
+    pub fn percent(&self, samples: u64) -> f64 {
+        let taken = self.taken();
+        if taken == 0 {
+            0.0
+        } else {
+            samples as f64 * 100.0 / taken as f64
+        }
+    }
+
+    /// `are_elsewhere`: not all samples were to be found here.
+    fn find_doubts(&mut self, are_elsewhere: bool) {
+        let link = &self.record.link;
+        let malformed: u64 = self.cpus.iter().map(|cpu| cpu.malformed).sum();
+        let invalid: u64 = self.cpus.iter().map(|cpu| cpu.invalid).sum();
+        let said: u64 = self
+            .record
+            .totals
+            .iter()
+            .map(|totals| totals.samples_taken)
+            .sum();
+        let arrived = self.taken() + invalid;
+        let mut doubts = Vec::new();
+        let mut doubt = |number: u64, text: &str| {
+            if number > 0 {
+                doubts.push(format!("{number} {text}"));
+            }
+        };
+        doubt(
+            link.bad_frames,
+            "frames of the link did not check and were dropped",
+        );
+        doubt(
+            link.bad_payloads,
+            "frames of the link mean nothing to this tool",
+        );
+        doubt(link.blocks_missing, "sample-data blocks did not arrive");
+        let tracing = &self.record.tracing;
+        doubt(
+            tracing.lost_in_machine,
+            "traced events found no room in the machine and are lost",
+        );
+        doubt(tracing.lost_on_link, "traced events were lost on the link");
+        doubt(malformed, "sample-data blocks are damaged or cut off");
+        doubt(invalid, "samples are marked invalid");
+        if self.record.mode_found() != self.record.mode {
+            doubts.push(format!(
+                "{} mode was asked for, and the machine found its clock to be {}",
+                self.record.mode,
+                self.record.mode_found()
+            ));
+        }
+        if !self.record.totals.is_empty() && said != arrived && !are_elsewhere {
+            doubts.push(format!(
+                "the machine stored {said} samples, and {arrived} arrived"
+            ));
+        }
+        self.doubts.extend(doubts);
+    }
+}
+
+/// Counts samples by their names. Equal counts are in alphabetical order, so the result depends on
+/// nothing but the samples.
+fn hottest(cpus: &[CpuSamples], names: &Names) -> Vec<Hot> {
+    let mut counts: BTreeMap<Line<'_>, u64> = BTreeMap::new();
+    for entry in cpus.iter().flat_map(|cpu| &cpu.entries) {
+        *counts.entry(names.line(entry)).or_default() += 1;
+    }
+    let mut hot: Vec<Hot> = counts
+        .into_iter()
+        .map(|(line, samples)| Hot {
+            symbol: line.symbol.into_owned(),
+            module: line.module.into_owned(),
+            samples,
+        })
+        .collect();
+    // A stable sort: what is equal stays in alphabetical order.
+    hot.sort_by_key(|line| std::cmp::Reverse(line.samples));
+    hot
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

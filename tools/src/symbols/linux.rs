@@ -1,0 +1,300 @@
+//! Whose a sample of the whole boot is.
+//!
+//! Linux keeps the number of what it runs in the program parameter, so a sample in problem state is that
+//! process's; how it is called its first process says at the end. In supervisor state the address
+//! is a routine of the kernel, or of the boot stage that ran before it, or a module's.
+
+use std::{borrow::Cow, collections::BTreeMap, ops::Range};
+
+use millimeter::cpumf::sampling::block::BasicEntry;
+
+use crate::symbols::{
+    Symbol, SymbolTable, UNKNOWN,
+    map::Map,
+    markers::{self, Said},
+    written_map::Contents,
+};
+
+/// What the routines of the kernel are part of.
+pub const KERNEL: &str = "kernel";
+
+/// What the routines of the boot stage are part of.
+pub const BOOT: &str = "boot stage";
+
+/// What the lines of modules are part of.
+pub const MODULE: &str = "kernel module";
+
+/// What the lines of processes are part of that nobody has named.
+pub const USER: &str = "(user space)";
+
+/// What the map of a collection below Linux calls the system.
+const SYSTEM: &str = "LINUX";
+
+/// What Linux puts into the left half of the program parameter.
+const PROGRAM: u64 = 0x8000_0000;
+
+/// What is known of the programs of a guest.
+#[derive(Clone, Debug, Default)]
+pub struct Programs {
+    boot: SymbolTable,
+    kernel: SymbolTable,
+    /// By how much the kernel was moved.
+    moved: u64,
+    modules: Vec<(Range<u64>, String)>,
+    processes: BTreeMap<u32, String>,
+    /// Whether the guest said where its kernel lies.
+    pub is_placed: bool,
+}
+
+impl Programs {
+    /// From the routines as the image has them, and what the guest said.
+    pub fn new(symbols: &SymbolTable, console: &str) -> Self {
+        let of = |module: &str| {
+            let symbols = symbols.symbols().iter();
+            SymbolTable::of(
+                symbols
+                    .filter(|symbol| symbol.module == module)
+                    .cloned()
+                    .collect(),
+            )
+        };
+        let mut programs = Self {
+            boot: of(BOOT),
+            kernel: of(KERNEL),
+            ..Self::default()
+        };
+        let first = programs
+            .kernel
+            .symbols()
+            .first()
+            .map_or(0, |symbol| symbol.start);
+        for said in markers::of_console(console) {
+            match said {
+                Said::Kernel(at) => {
+                    programs.moved = at.wrapping_sub(first);
+                    programs.is_placed = true;
+                }
+                Said::Process { pid, name } => {
+                    programs.processes.insert(pid, name);
+                }
+                Said::Module {
+                    name,
+                    length,
+                    start,
+                } => programs
+                    .modules
+                    .push((start..start.saturating_add(length), name)),
+                Said::Command | Said::Exit(_) => {}
+            }
+        }
+        // The length counts parts of a module that lie elsewhere.
+        programs.modules.sort_by_key(|(range, _)| range.start);
+        for place in 1..programs.modules.len() {
+            let next = programs.modules[place].0.start;
+            let range = &mut programs.modules[place - 1].0;
+            range.end = range.end.min(next);
+        }
+        programs
+    }
+
+    /// From the map of a collection below Linux; none of any other.
+    pub fn of_map(map: &Map) -> Option<Self> {
+        let is_system = |(what, name): &(String, String)| what == "SYS" && name == SYSTEM;
+        if !map.information.iter().any(is_system) {
+            return None;
+        }
+        let mut programs = Self {
+            is_placed: true,
+            ..Self::default()
+        };
+        let (mut boot, mut kernel) = (Vec::new(), Vec::new());
+        for symbol in map.tables().flat_map(|(_, table)| table.symbols()) {
+            match &symbol.module[..] {
+                // Between routines the kernel as a whole is found there.
+                BOOT | KERNEL if symbol.name == symbol.module => {}
+                BOOT => boot.push(symbol.clone()),
+                KERNEL => kernel.push(symbol.clone()),
+                name => programs
+                    .modules
+                    .push((symbol.start..symbol.end, name.to_owned())),
+            }
+        }
+        programs.boot = SymbolTable::of(boot);
+        programs.kernel = SymbolTable::of(kernel);
+        let spaces = map.spaces.iter();
+        programs.processes = spaces
+            .map(|(number, name)| (u32::from(*number), name.clone()))
+            .collect();
+        Some(programs)
+    }
+
+    /// What a map says, or why there is none. A process is an address space there, as far as its number goes into
+    /// four digits.
+    pub fn contents(&self) -> Result<Contents, &'static str> {
+        if !self.has_kernel() {
+            return Err("the kernel's routines have no names");
+        }
+        if !self.is_placed {
+            return Err(
+                "the guest did not say where its kernel lies, as it does before it runs a command",
+            );
+        }
+        let processes = self.processes.iter();
+        Ok(Contents {
+            system: SYSTEM,
+            spaces: processes
+                .filter_map(|(pid, name)| Some((u16::try_from(*pid).ok()?, name.clone())))
+                .collect(),
+            symbols: SymbolTable::of(self.placed()),
+        })
+    }
+
+    /// Where routines of the kernel are missing.
+    pub fn has_kernel(&self) -> bool {
+        !self.kernel.symbols().is_empty()
+    }
+
+    /// The line of a sample that was not taken in the wait state: the routine, and what it is part of.
+    pub fn line(&self, entry: &BasicEntry) -> (Cow<'_, str>, Cow<'_, str>) {
+        if entry.problem_state() {
+            return self.process(entry.guest_program_parameter.get());
+        }
+        let address = entry.instruction_address.get();
+        if let Some(symbol) = self.kernel.find(address.wrapping_sub(self.moved)) {
+            return routine(symbol);
+        }
+        let module = self
+            .modules
+            .iter()
+            .find(|(range, _)| range.contains(&address));
+        if let Some((_, name)) = module {
+            return (name.into(), MODULE.into());
+        }
+        match self.boot.find(address) {
+            Some(symbol) => routine(symbol),
+            None => (UNKNOWN.into(), KERNEL.into()),
+        }
+    }
+
+    /// The number and the name of what Linux ran; before it had processes, and where it does not say, that is
+    /// the kernel with the number 0.
+    pub fn owner(&self, parameter: u64) -> (u32, Cow<'_, str>) {
+        match parameter as u32 {
+            pid if parameter >> 32 == PROGRAM && pid != 0 => {
+                let name = self.processes.get(&pid);
+                (pid, name.map_or(USER.into(), |name| name.into()))
+            }
+            _ => (0, KERNEL.into()),
+        }
+    }
+
+    /// Every routine where the guest had it, and each module as one.
+    pub fn placed(&self) -> Vec<Symbol> {
+        let mut placed = self.boot.symbols().to_vec();
+        let kernel = self.kernel.symbols().iter().cloned();
+        placed.extend(kernel.map(|symbol| Symbol {
+            start: symbol.start.wrapping_add(self.moved),
+            end: symbol.end.wrapping_add(self.moved),
+            ..symbol
+        }));
+        placed.extend(self.modules.iter().map(|(range, name)| Symbol {
+            start: range.start,
+            end: range.end,
+            module: name.clone(),
+            name: name.clone(),
+        }));
+        placed
+    }
+
+    fn process(&self, parameter: u64) -> (Cow<'_, str>, Cow<'_, str>) {
+        if parameter >> 32 != PROGRAM {
+            return (USER.into(), "".into());
+        }
+        let pid = parameter as u32;
+        let name = self.processes.get(&pid);
+        (
+            name.map_or(USER.into(), |name| name.into()),
+            format!("pid {pid}").into(),
+        )
+    }
+}
+
+fn routine(symbol: &Symbol) -> (Cow<'_, str>, Cow<'_, str>) {
+    ((&symbol.name).into(), (&symbol.module).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{formats::recognise::Encoding, symbols::written_map};
+    use millimeter::{arch::tod::Tod, cpumf::sampling::block::BASIC_FORMAT};
+    use zerocopy::FromZeros;
+
+    /// P of a sample.
+    const PROBLEM: u64 = 1 << (63 - 28);
+
+    fn entry(state: u64, address: u64, parameter: u64) -> BasicEntry {
+        let mut entry = BasicEntry::new_zeroed();
+        entry.head = (u64::from(BASIC_FORMAT) << 48 | state).into();
+        entry.instruction_address = address.into();
+        entry.guest_program_parameter = parameter.into();
+        entry
+    }
+
+    fn line(programs: &Programs, state: u64, address: u64, parameter: u64) -> String {
+        let entry = entry(state, address, parameter);
+        let (symbol, module) = programs.line(&entry);
+        format!("{symbol}, {module}")
+    }
+
+    #[test]
+    fn a_sample_is_a_process_or_a_routine_of_the_kernel_wherever_that_was_moved_to() {
+        let symbols = "0000000000010000\t0000000000010020\tboot stage\tstartup\n\
+                       0000000000100000\t0000000000100040\tkernel\tstartup_continue\n\
+                       0000000000100040\t0000000000100080\tkernel\tdo_it\n";
+        let symbols = SymbolTable::from_text(symbols).unwrap();
+        let console = "\x1Emillimeter: kernel 3ffe0000000\n\x1Emillimeter: command\n\x1Emillimeter: exit 0\n\
+                       \x1Emillimeter: process 7 sh\n\x1Emillimeter: process 7 perf\n\
+                       \x1Emillimeter: module a 8192 0x3ff80000000\n\x1Emillimeter: module b 99 0x3ff80001000\n";
+        let programs = Programs::new(&symbols, console);
+        assert!(programs.is_placed && programs.has_kernel());
+        let pid = |pid: u64| 0x8000_0000 << 32 | pid;
+        assert_eq!(line(&programs, 0, 0x3FF_E000_0041, pid(7)), "do_it, kernel");
+        assert_eq!(line(&programs, 0, 0x1_0004, 0), "startup, boot stage");
+        assert_eq!(line(&programs, 0, 0x3FF_8000_0FFF, 0), "a, kernel module");
+        assert_eq!(line(&programs, 0, 0x3FF_8000_1000, 0), "b, kernel module");
+        assert_eq!(
+            line(&programs, 0, 0x3FF_8000_1900, 0),
+            "(unknown address), kernel"
+        );
+        assert_eq!(
+            line(&programs, PROBLEM, 0x3FF_E000_0041, pid(7)),
+            "perf, pid 7"
+        );
+        assert_eq!(
+            line(&programs, PROBLEM, 0x1_0004, pid(8)),
+            "(user space), pid 8"
+        );
+        assert_eq!(line(&programs, PROBLEM, 0x1_0004, 8), "(user space), ");
+        // The map that a collection run leaves of it says the same.
+        let text = written_map::text(&programs.contents().unwrap(), Tod(0));
+        let map = Map::read(&mut text.as_bytes(), Encoding::Ascii).unwrap();
+        let read = Programs::of_map(&map).unwrap();
+        for (state, address, parameter) in [
+            (0, 0x3FF_E000_0041, pid(7)),
+            (0, 0x1_0004, 0),
+            (0, 0x3FF_8000_0FFF, 0),
+            (0, 0x3FF_8000_1000, 0),
+            (0, 0x3FF_8000_1900, 0),
+            (PROBLEM, 0x3FF_E000_0041, pid(7)),
+            (PROBLEM, 0x1_0004, pid(8)),
+        ] {
+            let expected = line(&programs, state, address, parameter);
+            assert_eq!(line(&read, state, address, parameter), expected);
+        }
+        // A guest that has not said so much: the kernel is where its image says.
+        let programs = Programs::new(&symbols, "");
+        assert!(!programs.is_placed && programs.contents().is_err());
+        assert_eq!(line(&programs, 0, 0x10_0041, 0), "do_it, kernel");
+    }
+}

@@ -1,0 +1,368 @@
+//! The names that a person may give where the machine knows addresses only.
+//!
+//! All of them are kept, unlike in [`SymbolTable`](crate::symbols::SymbolTable), which has one for each address:
+//! whoever names a place need not know which of its names is the one that a report shows.
+
+use std::fmt;
+
+use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
+use thiserror::Error;
+
+use crate::symbols::kallsyms;
+
+/// Names that are as similar as this, of 1, are worth mentioning.
+const SIMILAR: f64 = 0.8;
+
+/// So many of them are mentioned.
+const MENTIONED: usize = 3;
+
+/// So many of those that are called the same are listed.
+const LISTED: usize = 8;
+
+/// What a name stands for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// Address of its first byte.
+    pub start: u64,
+    /// Address of its last byte.
+    pub last: u64,
+    /// Whether it is data and not instructions.
+    pub is_data: bool,
+    /// The name, demangled.
+    pub name: String,
+}
+
+/// What the name is to stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Instructions.
+    Routine,
+    /// Instructions or data.
+    Any,
+}
+
+/// Every name of a guest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names(Vec<Place>);
+
+/// What was written where an address, or two, is expected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Meant {
+    /// Numbers alone, as the machine reads them.
+    Numbers(String),
+    /// The addresses from the first one to the last one, by at least one name.
+    Named(u64, u64),
+}
+
+/// A name that does not stand for one place.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum NameError {
+    /// Nothing is called so.
+    #[error("{name} is neither a hexadecimal number nor a symbol of the guest{}", mentioned(.nearest))]
+    Unknown {
+        /// What was written.
+        name: String,
+        /// What it may have been meant to be.
+        nearest: Vec<String>,
+    },
+    /// It is no routine.
+    #[error("{0} is data, and only STORE and SHOW STORAGE go with data")]
+    Data(String),
+    /// More than one thing is called so.
+    #[error("{name} is the name of {} symbols; take the whole name of one, or its addresses:{}", .places.len(), listed(.places))]
+    Ambiguous {
+        /// What was written.
+        name: String,
+        /// All of them.
+        places: Vec<Place>,
+    },
+}
+
+fn mentioned(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        names => format!("; the nearest are {}", names.join(", ")),
+    }
+}
+
+fn listed(places: &[Place]) -> String {
+    let mut text: String = places
+        .iter()
+        .take(LISTED)
+        .map(|at| format!("\n  {at}"))
+        .collect();
+    if let Some(more) = places.len().checked_sub(LISTED).filter(|more| *more > 0) {
+        text.push_str(&format!("\n  and {more} more"));
+    }
+    text
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:X}-{:X} {}", self.start, self.last, self.name)
+    }
+}
+
+impl Names {
+    /// None.
+    pub const NONE: Self = Self(Vec::new());
+
+    /// The names in an ELF file. One without a size ends where the next one of its section begins.
+    pub fn from_elf(elf: &object::File<'_>) -> Self {
+        let mut found = Vec::new();
+        for symbol in elf.symbols() {
+            let section = symbol
+                .section_index()
+                .and_then(|index| elf.section_by_index(index).ok());
+            let (Some(section), Ok(name)) = (section, symbol.name()) else {
+                continue;
+            };
+            let is_data = match section.kind() {
+                SectionKind::Text => false,
+                SectionKind::Data
+                | SectionKind::ReadOnlyData
+                | SectionKind::ReadOnlyDataWithRel
+                | SectionKind::ReadOnlyString
+                | SectionKind::UninitializedData => true,
+                _ => continue,
+            };
+            let is_place = matches!(
+                symbol.kind(),
+                SymbolKind::Text | SymbolKind::Data | SymbolKind::Label | SymbolKind::Unknown
+            );
+            if !is_place || name.is_empty() || name.starts_with(".L") {
+                continue;
+            }
+            let section_end = section.address().saturating_add(section.size());
+            found.push((symbol.address(), symbol.size(), section_end, is_data, name));
+        }
+        let mut starts: Vec<u64> = found.iter().map(|symbol| symbol.0).collect();
+        starts.sort_unstable();
+        let places = found
+            .into_iter()
+            .filter_map(|(start, size, section_end, is_data, name)| {
+                let next = starts[starts.partition_point(|other| *other <= start)..].first();
+                let end = match size {
+                    0 => next.map_or(section_end, |next| section_end.min(*next)),
+                    size => start.saturating_add(size).min(section_end),
+                };
+                let last = end.checked_sub(1).filter(|last| *last >= start)?;
+                Some(Place {
+                    start,
+                    last,
+                    is_data,
+                    name: format!("{:#}", rustc_demangle::demangle(name)),
+                })
+            });
+        Self::of(places.collect())
+    }
+
+    /// The names of a kernel, in the order of their addresses; each ends where the next one begins.
+    pub fn of_kernel(names: &[kallsyms::Name]) -> Self {
+        let mut places = Vec::new();
+        for (number, name) in names.iter().enumerate() {
+            let is_data = match name.kind {
+                b'T' | b't' | b'W' | b'w' => false,
+                b'D' | b'd' | b'B' | b'b' | b'R' | b'r' | b'V' | b'v' => true,
+                _ => continue,
+            };
+            let mut behind = names[number..].iter();
+            if let Some(next) = behind.find(|next| next.address > name.address) {
+                places.push(Place {
+                    start: name.address,
+                    last: next.address - 1,
+                    is_data,
+                    name: name.name.clone(),
+                });
+            }
+        }
+        Self::of(places)
+    }
+
+    fn of(mut places: Vec<Place>) -> Self {
+        places.sort();
+        places.dedup();
+        Self(places)
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What is meant by the text in the place of an address: a name; `a-b` from the first byte of the one to the last
+    /// byte of the other; `a.n` for its first so many bytes, in hexadecimal digits; or numbers, as the machine reads them,
+    /// but with `0x` if one likes.
+    ///
+    /// A name of the guest goes before a number that is written with the same letters; a digit 0 at its beginning makes
+    /// it a number.
+    ///
+    /// # Errors
+    /// [`NameError`].
+    pub fn meant(&self, text: &str, wanted: Wanted) -> Result<Meant, NameError> {
+        if let Some(place) = self.exactly(text, wanted)? {
+            return Ok(Meant::Named(place.start, place.last));
+        }
+        let sides = || {
+            let places = text
+                .match_indices('-')
+                .map(|(at, _)| (&text[..at], &text[at + 1..]));
+            places.filter(|(first, last)| !first.is_empty() && !last.is_empty())
+        };
+        for (first, last) in sides() {
+            match (self.side(first, wanted), self.side(last, wanted)) {
+                (Ok(Side::Number(first)), Ok(Side::Number(last))) => {
+                    return Ok(Meant::Numbers(format!("{first}-{last}")));
+                }
+                (Ok(first), Ok(last)) => return Ok(Meant::Named(first.start(), last.end())),
+                _ => {}
+            }
+        }
+        if let Some((start, length)) = text.rsplit_once('.')
+            && let Some(length) = digits(length)
+        {
+            match self.side(start, wanted) {
+                Ok(Side::Number(start)) => return Ok(Meant::Numbers(format!("{start}.{length}"))),
+                // Unless the point is one of the name.
+                Ok(Side::Place(place))
+                    if number(length) != 0 && self.side(text, wanted).is_err() =>
+                {
+                    let last = place.start.saturating_add(number(length) - 1);
+                    return Ok(Meant::Named(place.start, last));
+                }
+                Ok(Side::Place(_)) | Err(NameError::Unknown { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        match (self.side(text, wanted), sides().next()) {
+            (Ok(Side::Number(digits)), _) => Ok(Meant::Numbers(digits.to_owned())),
+            (Ok(Side::Place(place)), _) => Ok(Meant::Named(place.start, place.last)),
+            // Of two that are no name together one at least is to blame.
+            (Err(NameError::Unknown { .. }), Some((first, last))) => {
+                let first = self.side(first, wanted).map(drop);
+                Err(first
+                    .and_then(|()| self.side(last, wanted).map(drop))
+                    .err()
+                    .unwrap_or_else(|| self.unknown(text)))
+            }
+            (Err(error), _) => Err(error),
+        }
+    }
+
+    /// One address or name.
+    fn side<'a>(&'a self, text: &'a str, wanted: Wanted) -> Result<Side<'a>, NameError> {
+        if let Some(place) = self.exactly(text, wanted)? {
+            return Ok(Side::Place(place));
+        }
+        if let Some(digits) = digits(text) {
+            return Ok(Side::Number(digits));
+        }
+        // The last words of a path will do.
+        let ends = |name: &str| {
+            name.strip_suffix(text)
+                .is_some_and(|path| path.ends_with("::"))
+        };
+        self.one(text, wanted, ends)?
+            .map(Side::Place)
+            .ok_or_else(|| self.unknown(text))
+    }
+
+    fn exactly(&self, text: &str, wanted: Wanted) -> Result<Option<&Place>, NameError> {
+        self.one(text, wanted, |name| name == text)
+    }
+
+    /// The only place whose name is one.
+    fn one(
+        &self,
+        text: &str,
+        wanted: Wanted,
+        is_it: impl Fn(&str) -> bool,
+    ) -> Result<Option<&Place>, NameError> {
+        let (routines, data): (Vec<&Place>, Vec<&Place>) = self
+            .0
+            .iter()
+            .filter(|place| is_it(&place.name))
+            .partition(|place| !place.is_data);
+        let found = match wanted {
+            Wanted::Any => [routines, data].concat(),
+            Wanted::Routine if routines.is_empty() && !data.is_empty() => {
+                return Err(NameError::Data(text.to_owned()));
+            }
+            Wanted::Routine => routines,
+        };
+        match found[..] {
+            [] => Ok(None),
+            [place] => Ok(Some(place)),
+            _ => Err(NameError::Ambiguous {
+                name: text.to_owned(),
+                places: found.into_iter().cloned().collect(),
+            }),
+        }
+    }
+
+    fn unknown(&self, text: &str) -> NameError {
+        // Who leaves out the beginning of a path, or mistypes its end, means that one.
+        let last = |name: &str| name.rsplit("::").next().unwrap_or_default().to_owned();
+        let text_last = last(text);
+        let similarity = |name: &str| {
+            let whole = strsim::jaro_winkler(text, name);
+            whole.max(strsim::jaro_winkler(&text_last, &last(name)))
+        };
+        let scored = self
+            .0
+            .iter()
+            .map(|place| (similarity(&place.name), &place.name));
+        let mut near: Vec<(f64, &String)> = scored.filter(|(score, _)| *score >= SIMILAR).collect();
+        near.sort_by(|(one, first), (other, second)| other.total_cmp(one).then(first.cmp(second)));
+        near.dedup_by_key(|(_, name)| *name);
+        NameError::Unknown {
+            name: text.to_owned(),
+            nearest: near
+                .into_iter()
+                .take(MENTIONED)
+                .map(|(_, name)| name.clone())
+                .collect(),
+        }
+    }
+}
+
+/// One end of a range.
+enum Side<'a> {
+    Number(&'a str),
+    Place(&'a Place),
+}
+
+impl Side<'_> {
+    fn start(&self) -> u64 {
+        match self {
+            Self::Number(digits) => number(digits),
+            Self::Place(place) => place.start,
+        }
+    }
+
+    fn end(&self) -> u64 {
+        match self {
+            Self::Number(digits) => number(digits),
+            Self::Place(place) => place.last,
+        }
+    }
+}
+
+/// The digits of an address.
+fn digits(text: &str) -> Option<&str> {
+    let digits = text
+        .strip_prefix("0x")
+        .or_else(|| text.strip_prefix("0X"))
+        .unwrap_or(text);
+    let plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (plain && u64::from_str_radix(digits, 16).is_ok()).then_some(digits)
+}
+
+/// The number of what [`digits`] has let through.
+fn number(digits: &str) -> u64 {
+    u64::from_str_radix(digits, 16).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

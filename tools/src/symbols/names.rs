@@ -1,0 +1,100 @@
+//! Which name a sample has.
+//!
+//! One rule for every report and every export. What tells nothing of a secure guest and what was taken in the
+//! wait state have lines of their own; a sample of Linux is its program's ([`Programs`]), one of a collection
+//! that of the map of storage ([`Map`]), and any other that of the guest's table of routines.
+
+use std::{borrow::Cow, path::Path};
+
+use anyhow::Result;
+use millimeter::cpumf::sampling::block::BasicEntry;
+
+use super::map::Map;
+use crate::{
+    folder::{CONSOLE, SYMBOLS, optional, record::Record},
+    symbols::{LIMITED, SymbolTable, UNKNOWN, WAIT, linux::Programs},
+};
+
+/// The name of a sample.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Line<'n> {
+    /// The routine, or [`WAIT`], [`UNKNOWN`] or [`LIMITED`].
+    pub symbol: Cow<'n, str>,
+    /// The program that it is part of; empty where there is none.
+    pub module: Cow<'n, str>,
+}
+
+impl<'n> Line<'n> {
+    fn new(symbol: impl Into<Cow<'n, str>>, module: impl Into<Cow<'n, str>>) -> Self {
+        Self {
+            symbol: symbol.into(),
+            module: module.into(),
+        }
+    }
+}
+
+/// Where names come from.
+#[derive(Clone, Debug)]
+pub enum Names {
+    /// From the routines of a program at fixed addresses.
+    Routines(SymbolTable),
+    /// From what is known of a Linux.
+    Linux(Programs),
+    /// From the map of storage of a collection.
+    Map(Map),
+}
+
+impl Names {
+    /// Of a run, and what is missing or damaged, in sentences.
+    pub fn of_run(directory: &Path, record: &Record) -> Result<(Self, Vec<String>)> {
+        let mut doubts = Vec::new();
+        let symbols = match optional(&directory.join(SYMBOLS))? {
+            Some(bytes) => {
+                SymbolTable::from_text(&String::from_utf8_lossy(&bytes)).unwrap_or_else(|error| {
+                    doubts.push(format!(
+                        "{SYMBOLS} is damaged ({error:#}): no address has a name"
+                    ));
+                    SymbolTable::default()
+                })
+            }
+            None => {
+                doubts.push(format!("{SYMBOLS} is missing: no address has a name"));
+                SymbolTable::default()
+            }
+        };
+        if !record.is_linux || !record.has_samples() {
+            return Ok((Self::Routines(symbols), doubts));
+        }
+        let console = optional(&directory.join(CONSOLE))?.unwrap_or_default();
+        let programs = Programs::new(&symbols, &String::from_utf8_lossy(&console));
+        if !programs.has_kernel() {
+            doubts.push("the kernel's routines have no names".to_owned());
+        } else if !programs.is_placed {
+            doubts.push("the guest did not say where its kernel lies, so it is taken to lie where its image says".to_owned());
+        }
+        Ok((Self::Linux(programs), doubts))
+    }
+
+    /// The name of a sample.
+    pub fn line(&self, entry: &BasicEntry) -> Line<'_> {
+        if entry.limited() {
+            return Line::new(LIMITED, "");
+        }
+        if entry.wait() {
+            return Line::new(WAIT, "");
+        }
+        let address = entry.instruction_address.get();
+        let symbol = match self {
+            Self::Linux(programs) => {
+                let (symbol, module) = programs.line(entry);
+                return Line { symbol, module };
+            }
+            Self::Routines(symbols) => symbols.find(address),
+            Self::Map(map) => map.find(address, entry.primary_asn()),
+        };
+        match symbol {
+            Some(symbol) => Line::new(&symbol.name, &symbol.module),
+            None => Line::new(UNKNOWN, ""),
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! `measure dump`: shows what is in a file of samples, counters or monitor records.
+//!
+//! What a file is, it says itself ([`recognise`]); only of one that says nothing its name is asked, so that a
+//! file whose first bytes are damaged is read and the damage is named. Every field is printed with the
+//! name that its manual gives it ([`mod@print`]), record by record as it is read: what is in storage is a
+//! block, a record or a line, however long the file is. At the first thing that is wrong the dump ends with
+//! offset and field of that, and what was good before has been printed.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, BufWriter, Read, Seek, Write},
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{
+    computer::progress::{Progress, Step},
+    formats::recognise::{self, Kind},
+};
+use print::Printer;
+
+#[cfg(test)]
+mod fixtures;
+pub mod lines;
+pub mod monitor;
+pub mod parts;
+pub mod print;
+pub mod samples;
+pub mod smf;
+#[cfg(test)]
+mod tests;
+
+pub use print::Form;
+
+/// Prints the file to `out`.
+pub fn dump(path: &Path, form: Form, progress: Progress, out: &mut dyn Write) -> Result<()> {
+    let name = path.display();
+    let mut file = File::open(path).with_context(|| format!("cannot open {name}"))?;
+    let about = file
+        .metadata()
+        .with_context(|| format!("cannot read {name}"))?;
+    if !about.is_file() {
+        bail!("{name} is no file; name one of the files in it");
+    }
+    let length = about.len();
+    let done = recognise::recognise(&mut file, length).and_then(|kind| {
+        let kind = kind.or_else(|| recognise::named(path));
+        let file = Told::new(file, length, progress);
+        print(kind, file, form, out)
+    });
+    done.with_context(|| name.to_string())
+}
+
+/// Prints what is read from a file of `length` bytes that has no name.
+pub fn read(
+    file: &mut (impl Read + Seek),
+    length: u64,
+    form: Form,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let kind = recognise::recognise(file, length)?;
+    print(kind, file, form, out)
+}
+
+fn print(
+    kind: Option<Kind>,
+    mut file: impl Read + Seek,
+    form: Form,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let kind = kind.context(recognise::UNKNOWN)?;
+    file.rewind().context("cannot read it from the beginning")?;
+    let mut file = BufReader::with_capacity(1 << 16, file);
+    read_as(kind, &mut file, form, out)
+}
+
+/// Prints a file that is of this kind.
+pub fn read_as(kind: Kind, file: &mut dyn BufRead, form: Form, out: &mut dyn Write) -> Result<()> {
+    let mut out = BufWriter::new(out);
+    let mut printer = Printer::new(&mut out, form);
+    let done = match kind {
+        Kind::Samples { block } => samples::print(file, block, &mut printer),
+        Kind::Counters(encoding) => lines::print_counters(file, encoding, &mut printer),
+        Kind::Map(encoding) => lines::print_map(file, encoding, &mut printer),
+        Kind::Smf { blocks } => smf::print(file, blocks, &mut printer),
+        Kind::Monitor => monitor::print(file, &mut printer),
+    };
+    // What was good is printed even if something else is wrong.
+    printer.finish()?;
+    done
+}
+
+/// Whoever waits this long is told how far it has come.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A file that tells how much of it has been read.
+struct Told {
+    file: File,
+    length: u64,
+    read: u64,
+    progress: Progress,
+    began: Instant,
+    step: Option<Step>,
+}
+
+impl Told {
+    fn new(file: File, length: u64, progress: Progress) -> Self {
+        Self {
+            file,
+            length,
+            read: 0,
+            progress,
+            began: Instant::now(),
+            step: None,
+        }
+    }
+}
+
+impl Read for Told {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.read += read as u64;
+        if self.step.is_none() && self.began.elapsed() >= PATIENCE {
+            self.step = Some(self.progress.step("dumping"));
+        }
+        if let Some(step) = &mut self.step {
+            let percent = u128::from(self.read) * 100 / u128::from(self.length.max(1));
+            step.update(&format!("{percent} % of {} MB", self.length / 1_000_000));
+        }
+        Ok(read)
+    }
+}
+
+impl Seek for Told {
+    fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
+}

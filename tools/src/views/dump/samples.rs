@@ -1,0 +1,187 @@
+//! Sample-data blocks, as .SMP files and the raw files of a run have them.
+
+use std::io::Read;
+
+use anyhow::{Context, Result};
+use millimeter::{
+    arch::tod::UNITS_PER_MICROSECOND,
+    cpumf::sampling::block::{BasicEntry, Trailer},
+    record::{
+        Malformed, Problem,
+        smp::{Entry, Sizes},
+    },
+};
+
+use super::{
+    parts::{hexadecimal, moment},
+    print::{Printer, Value},
+};
+use crate::formats::{samples::Blocks, wrong};
+
+/// Prints blocks of `length` bytes.
+pub fn print(file: &mut dyn Read, length: usize, printer: &mut Printer<'_>) -> Result<()> {
+    let mut blocks = Blocks::new(file, length);
+    let mut sizes = Sizes::default();
+    while !printer.is_stuck()
+        && let Some((base, bytes)) = blocks.next_block().context("cannot read on")?
+    {
+        let done = if bytes.len() == length {
+            print_block(base, bytes, &mut sizes, printer)
+        } else {
+            let (says, there) = (length as u64, bytes.len() as u64);
+            Err(Malformed {
+                offset: 0,
+                field: "sample-data block",
+                problem: Problem::Truncated { says, there },
+            })
+        };
+        done.map_err(|malformed| wrong(base, malformed))?;
+    }
+    Ok(())
+}
+
+fn print_block(
+    base: u64,
+    bytes: &[u8],
+    sizes: &mut Sizes,
+    printer: &mut Printer<'_>,
+) -> Result<(), Malformed> {
+    let block = sizes.block(bytes)?;
+    for entry in block.entries() {
+        let (at, entry) = entry?;
+        let offset = base + at as u64;
+        match entry {
+            Entry::Basic(entry) => basic(offset, entry, printer),
+            Entry::Diagnostic { format, bytes } => diagnostic(offset, format, bytes, printer),
+        }
+    }
+    print_trailer(base + block.trailer_at() as u64, block.trailer, printer);
+    Ok(())
+}
+
+/// A basic-sampling data entry.
+fn basic(at: u64, entry: &BasicEntry, printer: &mut Printer<'_>) {
+    printer.record(at, "basic-sampling data entry");
+    let space = match (entry.dat(), entry.address_space()) {
+        (false, _) => "",
+        (true, 0) => "primary space",
+        (true, 1) => "access registers",
+        (true, 2) => "secondary space",
+        (true, _) => "home space",
+    };
+    let level = match entry.configuration_level() {
+        1 => "logical partition",
+        2 => "virtual machine",
+        _ => "",
+    };
+    let flag = |bit: bool| Value::Number(bit.into());
+    let number = |value: u8| Value::Number(value.into());
+    let long = |value: u64| Value::Hexadecimal(value, 16);
+    let fields = [
+        (
+            "data-entry-format code",
+            0,
+            Value::Hexadecimal(entry.format().into(), 4),
+            "",
+        ),
+        (
+            "U",
+            2,
+            number(entry.unique_instructions()),
+            "unique instructions",
+        ),
+        ("T", 3, flag(entry.dat()), "DAT mode"),
+        ("W", 3, flag(entry.wait()), "wait state"),
+        ("P", 3, flag(entry.problem_state()), "problem state"),
+        ("AS", 3, number(entry.address_space()), space),
+        ("I", 3, flag(entry.invalid()), "invalid"),
+        ("CL", 4, number(entry.configuration_level()), level),
+        ("H", 4, flag(entry.host_indicator()), "host indicator"),
+        ("LS", 4, flag(entry.limited()), "limited sample"),
+        (
+            "primary ASN",
+            6,
+            Value::Hexadecimal(entry.primary_asn().into(), 4),
+            "",
+        ),
+        (
+            "instruction address",
+            8,
+            long(entry.instruction_address.get()),
+            "",
+        ),
+        (
+            "guest program parameter",
+            16,
+            long(entry.guest_program_parameter.get()),
+            "",
+        ),
+        (
+            "host program parameter",
+            24,
+            long(entry.host_program_parameter.get()),
+            "",
+        ),
+    ];
+    printer.fields(at, fields);
+}
+
+/// A diagnostic-sampling data entry: what it says is each model's own.
+fn diagnostic(at: u64, format: u16, entry: &[u8], printer: &mut Printer<'_>) {
+    printer.record(at, "diagnostic-sampling data entry");
+    let invalid = entry.get(3).is_some_and(|byte| byte & 1 == 1);
+    let model = entry.get(4..).unwrap_or_default();
+    let fields = [
+        (
+            "data-entry-format code",
+            0,
+            Value::Hexadecimal(format.into(), 4),
+            "",
+        ),
+        ("I", 3, Value::Number(invalid.into()), "invalid"),
+        ("model-dependent", 4, Value::Text(hexadecimal(model)), ""),
+    ];
+    printer.fields(at, fields);
+}
+
+fn print_trailer(at: u64, trailer: &Trailer, printer: &mut Printer<'_>) {
+    printer.record(at, "trailer entry");
+    let (tod, meaning) = timestamp(trailer);
+    let flag = |bit: bool| Value::Number(bit.into());
+    let fields = [
+        ("F", 0, flag(trailer.full()), "block full"),
+        ("A", 0, flag(trailer.alert_request()), "alert request"),
+        (
+            "T",
+            0,
+            flag(trailer.timestamp_extended()),
+            "STORE CLOCK EXTENDED format",
+        ),
+        ("BSDES", 4, Value::Number(trailer.bsdes.get().into()), ""),
+        ("DSDES", 6, Value::Number(trailer.dsdes.get().into()), ""),
+        (
+            "sample overflow count",
+            8,
+            Value::Number(trailer.overflow_count.get()),
+            "",
+        ),
+        ("timestamp", 16, Value::Text(tod), &meaning[..]),
+    ];
+    printer.fields(at, fields);
+}
+
+/// The timestamp's digits, and the moment that it is.
+fn timestamp(trailer: &Trailer) -> (String, String) {
+    let bytes = &trailer.timestamp;
+    let whole = u128::from_be_bytes(*bytes);
+    // In STORE CLOCK EXTENDED format a byte comes first that counts epochs.
+    let tod = match trailer.timestamp_extended() {
+        true => (whole >> 56) as u64,
+        false => (whole >> 64) as u64,
+    };
+    let is_set = tod >= UNITS_PER_MICROSECOND;
+    (
+        hexadecimal(bytes),
+        if is_set { moment(tod) } else { String::new() },
+    )
+}

@@ -1,0 +1,64 @@
+//! SMF records, with and without block-descriptor words around them.
+
+use std::io::Read;
+
+use anyhow::{Result, anyhow};
+use millimeter::record::{Malformed, Problem, smf};
+
+use super::{
+    parts::Parts,
+    print::{Printer, Value},
+};
+use crate::formats::{smf::Reader, wrong};
+
+/// Prints the records.
+pub fn print(file: &mut dyn Read, blocks: bool, printer: &mut Printer<'_>) -> Result<()> {
+    let mut reader = Reader::new(file, blocks);
+    let mut bytes = Vec::new();
+    while !printer.is_stuck() && reader.next(&mut bytes)? {
+        let base = reader.at - bytes.len() as u64;
+        if bytes.get(5) == Some(&smf::TYPE) {
+            let subtype = bytes
+                .get(22..24)
+                .map_or(0, |bytes| u16::from_be_bytes([bytes[0], bytes[1]]));
+            printer.record(base, &format!("SMF type 113 subtype {subtype}"));
+            let mut parts = Parts::new(printer, base, 0);
+            smf::decode_with(&bytes, &mut |part| parts.show(part))
+                .map_err(|malformed| wrong(base, malformed))?;
+        } else {
+            other(&bytes, base, printer)?;
+        }
+    }
+    Ok(())
+}
+
+/// A record of another type: what every SMF record has.
+fn other(bytes: &[u8], base: u64, printer: &mut Printer<'_>) -> Result<()> {
+    let [length, next, segment, _, flags, record_type, ..] = *bytes else {
+        return Err(anyhow!("offset {base}, field RDW: {}", Problem::Missing));
+    };
+    if segment != 0 {
+        let malformed = Malformed {
+            offset: 2,
+            field: "RDW",
+            problem: Problem::Value {
+                found: segment.into(),
+                expected: "0: a record that is not spanned",
+            },
+        };
+        return Err(wrong(base, malformed));
+    }
+    printer.record(base, &format!("SMF type {record_type}, not described here"));
+    let fields = [
+        (
+            "LEN",
+            0,
+            Value::Number(u16::from_be_bytes([length, next]).into()),
+            "",
+        ),
+        ("FLG", 4, Value::Hexadecimal(flags.into(), 2), ""),
+        ("RTY", 5, Value::Number(record_type.into()), ""),
+    ];
+    printer.fields(base, fields);
+    Ok(())
+}

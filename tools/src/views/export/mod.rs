@@ -1,0 +1,239 @@
+//! `measure export`: samples in the forms that other people's tools read.
+//!
+//! All of them are made from a [`Profile`], so the folder of a run and that of a collection are exported alike,
+//! and a sample has the name that the report gives it. There are no call stacks in samples: where a form wants
+//! one, it is the program and the routine in it.
+//!
+//! | form | for | how it is written |
+//! |---|---|---|
+//! | [`perf`] | `perf report` and what reads perf.data | as samples are read |
+//! | [`pprof`] | `go tool pprof` | summed up by address |
+//! | [`firefox`] | profiler.firefox.com | whole in storage |
+//! | [`folded`] | flamegraph.pl, inferno | summed up by name |
+//! | [`speedscope`] | speedscope.app | as samples are read, twice |
+//! | [`csv`] | spreadsheets, data frames | as samples are read |
+
+use std::{
+    fs::{self, File},
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+
+use crate::{
+    computer::progress::{Progress, Step},
+    profile::{Profile, blocks::Found},
+};
+
+pub mod csv;
+pub mod elf;
+pub mod firefox;
+pub mod folded;
+pub mod perf;
+pub mod pprof;
+pub mod speedscope;
+#[cfg(test)]
+mod tests;
+
+/// A form of samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum To {
+    /// perf.data, with files of symbols beside it, for `perf report` on any computer
+    Perf,
+    /// Compressed protobuf for `go tool pprof`
+    Pprof,
+    /// JSON for profiler.firefox.com
+    Firefox,
+    /// Lines `program;routine samples` for flame graphs
+    Folded,
+    /// JSON for speedscope.app
+    Speedscope,
+    /// A line for each sample with every field of its entry
+    Csv,
+}
+
+impl To {
+    /// Every form.
+    pub const ALL: [Self; 6] = [
+        Self::Perf,
+        Self::Pprof,
+        Self::Firefox,
+        Self::Folded,
+        Self::Speedscope,
+        Self::Csv,
+    ];
+
+    /// The name of its file if nothing else is said.
+    pub const fn file_name(self) -> &'static str {
+        match self {
+            Self::Perf => "perf.data",
+            Self::Pprof => "profile.pb.gz",
+            Self::Firefox => "firefox.json",
+            Self::Folded => "samples.folded",
+            Self::Speedscope => "samples.speedscope.json",
+            Self::Csv => "samples.csv",
+        }
+    }
+
+    /// What can be done with the file.
+    fn use_of(self, file: &str) -> String {
+        match self {
+            Self::Perf => format!("perf report -i {file}"),
+            Self::Pprof => format!("go tool pprof -top {file}"),
+            Self::Firefox => format!("load {file} into https://profiler.firefox.com"),
+            Self::Folded => format!("flamegraph.pl {file} > graph.svg"),
+            Self::Speedscope => format!("load {file} into https://www.speedscope.app"),
+            Self::Csv => format!("head {file}"),
+        }
+    }
+}
+
+/// Counts samples as they go by, and says so.
+pub struct Ticker {
+    step: Option<Step>,
+    samples: u64,
+}
+
+/// Samples between two looks at the clock.
+const PACE: u64 = 1 << 14;
+
+impl Ticker {
+    /// One that shows how far it is.
+    pub fn new(progress: Progress) -> Self {
+        Self {
+            step: Some(progress.step("reading samples")),
+            samples: 0,
+        }
+    }
+
+    /// One that says nothing.
+    pub fn silent() -> Self {
+        Self {
+            step: None,
+            samples: 0,
+        }
+    }
+
+    /// One more.
+    pub fn tick(&mut self) {
+        self.samples += 1;
+        if self.samples.is_multiple_of(PACE)
+            && let Some(step) = &mut self.step
+        {
+            step.update(&format!(
+                "{} samples",
+                crate::numbers::grouped(self.samples)
+            ));
+        }
+    }
+}
+
+/// What was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exported {
+    /// The file; none for standard output.
+    pub file: Option<PathBuf>,
+    /// What can be done with it, and what is to be known about it.
+    pub notes: Vec<String>,
+}
+
+/// Exports a folder. Without a name the file is in the folder; `-` is standard output.
+pub fn export(
+    directory: &Path,
+    to: To,
+    out: Option<&Path>,
+    progress: Progress,
+) -> Result<Exported> {
+    let profile = Profile::open(directory)?;
+    let file = out.map_or_else(|| profile.directory.join(to.file_name()), Path::to_owned);
+    let mut ticker = Ticker::new(progress);
+    let mut notes = Vec::new();
+    let found = if file.as_os_str() == "-" {
+        if to == To::Perf {
+            bail!(
+                "perf.data has files beside it and cannot go to standard output; name a file with --out"
+            );
+        }
+        let mut out = BufWriter::new(io::stdout().lock());
+        let found = write(&profile, to, &mut out, &mut ticker)?;
+        out.flush().context("cannot write to standard output")?;
+        found
+    } else {
+        let found = replace(&file, |new| match to {
+            To::Perf => perf::write(&profile, new, &file, &mut ticker),
+            _ => {
+                let mut out = BufWriter::new(new);
+                let found = write(&profile, to, &mut out, &mut ticker)?;
+                out.flush()?;
+                Ok(found)
+            }
+        })?;
+        notes.push(to.use_of(&file.display().to_string()));
+        found
+    };
+    if to == To::Perf {
+        let symbols = perf::symbols_directory(&file);
+        notes.push(format!(
+            "{} has the routines' names and must stay where it is",
+            symbols.display()
+        ));
+        notes.push(
+            "what perf says of kernel address maps is about the kernel of this computer".to_owned(),
+        );
+    }
+    if let Some(step) = ticker.step.take() {
+        step.done(&format!(
+            "{} samples exported",
+            crate::numbers::grouped(found.samples)
+        ));
+    }
+    notes.extend(profile.doubts.iter().map(|doubt| format!("note: {doubt}")));
+    for (number, text) in [
+        (found.malformed, "sample-data blocks are damaged or cut off"),
+        (found.invalid, "samples are marked invalid"),
+        (found.overflow, "samples were lost for want of room"),
+    ] {
+        if number > 0 {
+            notes.push(format!("note: {number} {text}"));
+        }
+    }
+    Ok(Exported {
+        file: (file.as_os_str() != "-").then_some(file),
+        notes,
+    })
+}
+
+/// Writes a form that needs nothing but a stream.
+fn write(profile: &Profile, to: To, out: &mut dyn Write, ticker: &mut Ticker) -> Result<Found> {
+    match to {
+        To::Perf => bail!("perf.data needs a file"),
+        To::Pprof => pprof::write(profile, out, ticker),
+        To::Firefox => firefox::write(profile, out, ticker),
+        To::Folded => folded::write(profile, out, ticker),
+        To::Speedscope => speedscope::write(profile, out, ticker),
+        To::Csv => csv::write(profile, out, ticker),
+    }
+}
+
+/// Writes a file under another name first, so that what was there before is kept if that fails.
+fn replace<T>(file: &Path, write: impl FnOnce(&mut File) -> Result<T>) -> Result<T> {
+    let mut name = file.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    let new = file.with_file_name(name);
+    let mut remedy = format!("cannot write {}", file.display());
+    remedy.push_str("; choose another file with --out");
+    let done = File::create(&new)
+        .with_context(|| remedy.clone())
+        .and_then(|mut out| write(&mut out))
+        .and_then(|value| {
+            fs::rename(&new, file).with_context(|| remedy.clone())?;
+            Ok(value)
+        });
+    if done.is_err() {
+        // The error that matters is the first one.
+        let _ = fs::remove_file(&new);
+    }
+    done
+}

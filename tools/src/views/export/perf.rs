@@ -1,0 +1,381 @@
+//! perf.data, as `perf report` of any computer reads it.
+//!
+//! The blocks themselves could be put into such a file, but perf reads them only on s390x. So each sample
+//! becomes a record of its own: address, process and thread, time, CPU, and the cycles that it stands for.
+//! Names come from ELF files beside it ([`super::elf`]), one for each stretch of storage that has routines, by
+//! their whole paths: no option of perf is needed to find them.
+//!
+//! What a sample belongs to is a process of the file ([`crate::profile::objects`]). The wait state, a secure
+//! guest and the user space of Linux have no routines; each is mapped as a whole, with its line as the one name.
+//!
+//! Everything is written in the byte order of the PC. Records of samples stand in the order of their time, and
+//! the file is written as samples are read.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fs::{self, File},
+    io::{BufWriter, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+
+use super::{Ticker, elf};
+use crate::{
+    profile::{
+        Profile, Sample,
+        blocks::Found,
+        objects::{Object, Owner, SPACE_0},
+    },
+    symbols::Symbol,
+};
+
+/// The first eight bytes.
+const MAGIC: &[u8; 8] = b"PERFILE2";
+/// Bytes of the file's header.
+const HEADER: u64 = 104;
+/// Bytes of the event's attributes: those of Linux 4.1, which any later perf reads.
+const ATTRIBUTES: u64 = 112;
+/// Bytes of an event with the section of its numbers.
+const EVENT: u64 = ATTRIBUTES + 16;
+/// The event's number.
+const IDENTIFIER: u64 = 1;
+/// Where the records begin: behind the header, the number and the event.
+const RECORDS: u64 = HEADER + 8 + EVENT;
+
+/// Fields of a sample: IP, TID, TIME, CPU, PERIOD and IDENTIFIER.
+const SAMPLE_TYPE: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 7 | 1 << 8 | 1 << 16;
+/// Flags of the event: mmap, comm, and sample_id_all.
+const FLAGS: u64 = 1 << 8 | 1 << 9 | 1 << 18;
+
+/// Types of records.
+const MMAP: u32 = 1;
+const COMM: u32 = 3;
+const SAMPLE: u32 = 9;
+
+/// Whose address it is.
+const KERNEL: u16 = 1;
+const USER: u16 = 2;
+
+/// The feature sections, as the bits of the header number them.
+const ARCHITECTURE: u32 = 6;
+const EVENT_DESCRIPTION: u32 = 12;
+
+/// No process has all addresses mapped, but everything may be this long.
+const EVERYTHING: u64 = i64::MAX as u64;
+
+/// perf keeps so many characters of a process's name.
+const LONGEST_NAME: usize = 15;
+
+/// The directory with the names of routines that belong to this file.
+pub fn symbols_directory(file: &Path) -> PathBuf {
+    let mut name = file.file_name().unwrap_or_default().to_owned();
+    name.push(".symbols");
+    file.with_file_name(name)
+}
+
+/// Writes the samples to `new`, which will be called `file`, and the names of routines beside it.
+pub fn write(profile: &Profile, new: &mut File, file: &Path, ticker: &mut Ticker) -> Result<Found> {
+    let directory = symbols_directory(file);
+    match fs::remove_dir_all(&directory) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(error).context(format!("cannot replace {}", directory.display()));
+        }
+        _ => {}
+    }
+    fs::create_dir_all(&directory)
+        .with_context(|| format!("cannot create {}", directory.display()))?;
+    let directory = directory
+        .canonicalize()
+        .with_context(|| format!("cannot find {}", directory.display()))?;
+    let mut writer = Records::new(profile, new, directory);
+    writer.out.write_all(&[0; RECORDS as usize])?;
+    writer.kernel()?;
+    let mut samples = profile.by_time();
+    for sample in samples.by_ref() {
+        ticker.tick();
+        writer.sample(&sample?)?;
+    }
+    writer.finish()?;
+    Ok(samples.found())
+}
+
+/// A stretch of storage and the file with its names.
+struct Image {
+    object: Object,
+    path: PathBuf,
+}
+
+struct Records<'p, 'f> {
+    profile: &'p Profile,
+    out: BufWriter<&'f mut File>,
+    directory: PathBuf,
+    images: Vec<Image>,
+    /// Bytes of records.
+    length: u64,
+    /// The time of the first sample.
+    start: Option<u64>,
+    /// Processes that have been named, and whether what they have is mapped.
+    known: HashMap<u32, bool>,
+    /// Lines that have a file of their own.
+    whole: HashSet<&'static str>,
+}
+
+impl<'p, 'f> Records<'p, 'f> {
+    fn new(profile: &'p Profile, file: &'f mut File, directory: PathBuf) -> Self {
+        let mut names = HashSet::new();
+        let image = |object: Object| {
+            // A name of a program may be anything; that of a file may not.
+            let mut name = object.name.replace(['/', '\0', '\n'], "_");
+            if let Some(space) = object.space {
+                name = format!("{space:04X}.{name}");
+            }
+            if matches!(&name[..], "" | "." | "..") {
+                name = "program".to_owned();
+            }
+            let mut end = name.len().min(120);
+            while !name.is_char_boundary(end) {
+                end -= 1;
+            }
+            name.truncate(end);
+            while !names.insert(name.clone()) {
+                name.push('_');
+            }
+            let path = directory.join(name);
+            Image { object, path }
+        };
+        let images = profile.names.objects().into_iter().map(image).collect();
+        Self {
+            profile,
+            out: BufWriter::with_capacity(1 << 16, file),
+            directory,
+            images,
+            length: 0,
+            start: None,
+            known: HashMap::new(),
+            whole: HashSet::new(),
+        }
+    }
+
+    fn record(&mut self, kind: u32, whose: u16, body: &[u8]) -> Result<()> {
+        let size = 8 + body.len();
+        let size = u16::try_from(size).context("a name is too long for perf.data")?;
+        self.out.write_all(&kind.to_le_bytes())?;
+        self.out.write_all(&whose.to_le_bytes())?;
+        self.out.write_all(&size.to_le_bytes())?;
+        self.out.write_all(body)?;
+        self.length += u64::from(size);
+        Ok(())
+    }
+
+    /// A record that is no sample. Its time is zero, so that it is heeded as it is read.
+    fn said(
+        &mut self,
+        kind: u32,
+        whose: u16,
+        process: u32,
+        body: &[u8],
+        name: &[u8],
+    ) -> Result<()> {
+        let mut bytes = body.to_vec();
+        bytes.extend(name);
+        bytes.push(0);
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+        for number in [process, process] {
+            bytes.extend(number.to_le_bytes());
+        }
+        for number in [0, 0, IDENTIFIER] {
+            bytes.extend(u64::to_le_bytes(number));
+        }
+        self.record(kind, whose, &bytes)
+    }
+
+    fn map(
+        &mut self,
+        whose: u16,
+        process: u32,
+        start: u64,
+        length: u64,
+        path: &Path,
+    ) -> Result<()> {
+        let mut body = Vec::new();
+        body.extend(process.to_le_bytes());
+        body.extend(process.to_le_bytes());
+        // The text begins with the file.
+        for number in [start, length, 0] {
+            body.extend(number.to_le_bytes());
+        }
+        let path = path.as_os_str().as_encoded_bytes().to_vec();
+        self.said(MMAP, whose, process, &body, &path)
+    }
+
+    /// Writes the file of an image, and maps it.
+    fn image(&mut self, place: usize, whose: u16, process: u32) -> Result<()> {
+        let Image { object, path } = &self.images[place];
+        let (range, path) = (object.range(), path.clone());
+        let length = range.end - range.start;
+        if !path.exists() {
+            put(&path, &elf::file(range.start, length, &object.symbols)?)?;
+        }
+        self.map(whose, process, range.start, length, &path)
+    }
+
+    /// The kernel of Linux and its modules, which all processes share.
+    fn kernel(&mut self) -> Result<()> {
+        if matches!(self.profile.names, crate::symbols::names::Names::Linux(_)) {
+            for place in 0..self.images.len() {
+                self.image(place, KERNEL, u32::MAX)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Names a process, and maps what it has.
+    fn owner(&mut self, owner: &Owner<'_>) -> Result<()> {
+        let process = owner.number;
+        if !self.known.contains_key(&process) {
+            let mut body = Vec::new();
+            body.extend(process.to_le_bytes());
+            body.extend(process.to_le_bytes());
+            let mut name = owner.name.replace(char::is_control, " ");
+            while name.len() > LONGEST_NAME {
+                name.pop();
+            }
+            self.said(COMM, 0, process, &body, name.as_bytes())?;
+            self.known.insert(process, false);
+        }
+        if owner.is_kernel || self.known.insert(process, true) == Some(true) {
+            return Ok(());
+        }
+        if let Some(line) = owner.whole {
+            let path = self.directory.join(line);
+            if self.whole.insert(line) {
+                let symbol = Symbol {
+                    start: 0,
+                    end: EVERYTHING,
+                    module: String::new(),
+                    name: line.to_owned(),
+                };
+                put(&path, &elf::file(0, EVERYTHING, &[symbol])?)?;
+            }
+            return self.map(USER, process, 0, EVERYTHING, &path);
+        }
+        for place in 0..self.images.len() {
+            let space = self.images[place].object.space;
+            let number = |space: u16| if space == 0 { SPACE_0 } else { space.into() };
+            if space.is_none_or(|space| number(space) == process) {
+                self.image(place, USER, process)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn sample(&mut self, sample: &Sample) -> Result<()> {
+        let profile = self.profile;
+        let owner = profile.names.owner(&sample.entry, &profile.title);
+        self.owner(&owner)?;
+        let start = *self.start.get_or_insert(sample.tod);
+        let nanoseconds = u128::from(sample.tod.saturating_sub(start)) * 1000 / 4096;
+        // A record whose time is zero has none.
+        let time = nanoseconds as u64 + 1;
+        let mut body = [0; 48];
+        let fields = [
+            IDENTIFIER,
+            sample.entry.instruction_address.get(),
+            u64::from(owner.number) << 32 | u64::from(owner.number),
+            time,
+            sample.cpu.into(),
+            sample.pace.interval.max(1),
+        ];
+        for (place, field) in body.chunks_exact_mut(8).zip(fields) {
+            place.copy_from_slice(&field.to_le_bytes());
+        }
+        let whose = if owner.is_kernel { KERNEL } else { USER };
+        self.record(SAMPLE, whose, &body)
+    }
+
+    /// Writes what stands behind the records and then what stands before them.
+    fn finish(mut self) -> Result<()> {
+        let attributes = self.attributes();
+        let features = [
+            (ARCHITECTURE, text("s390x")),
+            (EVENT_DESCRIPTION, description(&attributes)),
+        ];
+        let mut at = RECORDS + self.length + 16 * features.len() as u64;
+        let mut bits = 0_u64;
+        for (feature, section) in &features {
+            bits |= 1 << feature;
+            self.out.write_all(&at.to_le_bytes())?;
+            self.out.write_all(&(section.len() as u64).to_le_bytes())?;
+            at += section.len() as u64;
+        }
+        for (_, section) in &features {
+            self.out.write_all(section)?;
+        }
+        self.out.seek(SeekFrom::Start(0))?;
+        self.out.write_all(MAGIC)?;
+        let header = [
+            HEADER,
+            EVENT,
+            // Where the event is, and the records; event types are no longer there.
+            HEADER + 8,
+            EVENT,
+            RECORDS,
+            self.length,
+            0,
+            0,
+            bits,
+            0,
+            0,
+            0,
+            // What follows the header: the event's number.
+            IDENTIFIER,
+        ];
+        for number in header {
+            self.out.write_all(&number.to_le_bytes())?;
+        }
+        self.out.write_all(&attributes)?;
+        for number in [HEADER, 8] {
+            self.out.write_all(&number.to_le_bytes())?;
+        }
+        self.out.flush()?;
+        Ok(())
+    }
+
+    /// The event: cycles, by the hardware.
+    fn attributes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        bytes.extend(0_u32.to_le_bytes());
+        bytes.extend((ATTRIBUTES as u32).to_le_bytes());
+        let interval = self.profile.pace.interval.max(1);
+        for number in [0, interval, SAMPLE_TYPE, 0, FLAGS] {
+            bytes.extend(u64::to_le_bytes(number));
+        }
+        bytes.resize(ATTRIBUTES as usize, 0);
+        bytes
+    }
+}
+
+/// A text of a feature section: its length with what fills it up, and itself.
+fn text(text: &str) -> Vec<u8> {
+    let length = (text.len() + 1).next_multiple_of(8);
+    let mut bytes = (length as u32).to_le_bytes().to_vec();
+    bytes.extend(text.as_bytes());
+    bytes.resize(4 + length, 0);
+    bytes
+}
+
+/// The section that names the event.
+fn description(attributes: &[u8]) -> Vec<u8> {
+    let mut bytes = 1_u32.to_le_bytes().to_vec();
+    bytes.extend((ATTRIBUTES as u32).to_le_bytes());
+    bytes.extend(attributes);
+    bytes.extend(1_u32.to_le_bytes());
+    bytes.extend(text("cycles"));
+    bytes.extend(IDENTIFIER.to_le_bytes());
+    bytes
+}
+
+fn put(path: &Path, bytes: &[u8]) -> Result<()> {
+    fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
+}

@@ -1,0 +1,321 @@
+//! The profile of pprof: samples summed up by address and CPU, as protobuf, compressed by gzip.
+//!
+//! The messages are those of the format's description, with the fields that are filled here; a field keeps its
+//! number for ever.
+
+use std::{collections::HashMap, io::Write};
+
+use anyhow::{Context, Result};
+use flate2::{Compression, write::GzEncoder};
+use millimeter::arch::tod::UNIX_EPOCH;
+use prost::Message;
+
+use super::Ticker;
+use crate::{
+    profile::{Profile, blocks::Found},
+    symbols::names::Line,
+};
+
+/// What a value is: places in the table of strings.
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct ValueType {
+    /// What is counted.
+    #[prost(int64, tag = "1")]
+    pub kind: i64,
+    /// In what.
+    #[prost(int64, tag = "2")]
+    pub unit: i64,
+}
+
+/// Samples of one stack.
+#[derive(Clone, PartialEq, Message)]
+pub struct SampleMessage {
+    /// The stack's locations, the innermost first.
+    #[prost(uint64, repeated, tag = "1")]
+    pub location_id: Vec<u64>,
+    /// A value for each type.
+    #[prost(int64, repeated, tag = "2")]
+    pub value: Vec<i64>,
+    /// What else is known.
+    #[prost(message, repeated, tag = "3")]
+    pub label: Vec<Label>,
+}
+
+/// Something about samples.
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct Label {
+    /// What it is.
+    #[prost(int64, tag = "1")]
+    pub key: i64,
+    /// A number.
+    #[prost(int64, tag = "3")]
+    pub num: i64,
+}
+
+/// A program in storage.
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct Mapping {
+    /// Its number, from 1 on.
+    #[prost(uint64, tag = "1")]
+    pub id: u64,
+    /// The lowest address of it that was sampled.
+    #[prost(uint64, tag = "2")]
+    pub memory_start: u64,
+    /// An address behind the highest one.
+    #[prost(uint64, tag = "3")]
+    pub memory_limit: u64,
+    /// Its name.
+    #[prost(int64, tag = "5")]
+    pub filename: i64,
+    /// Its addresses have names.
+    #[prost(bool, tag = "7")]
+    pub has_functions: bool,
+}
+
+/// An address.
+#[derive(Clone, PartialEq, Message)]
+pub struct Location {
+    /// Its number, from 1 on.
+    #[prost(uint64, tag = "1")]
+    pub id: u64,
+    /// The program; 0 for none.
+    #[prost(uint64, tag = "2")]
+    pub mapping_id: u64,
+    /// The address.
+    #[prost(uint64, tag = "3")]
+    pub address: u64,
+    /// The routine.
+    #[prost(message, repeated, tag = "4")]
+    pub line: Vec<LineMessage>,
+}
+
+/// A place in a routine.
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct LineMessage {
+    /// The routine.
+    #[prost(uint64, tag = "1")]
+    pub function_id: u64,
+}
+
+/// A routine.
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct Function {
+    /// Its number, from 1 on.
+    #[prost(uint64, tag = "1")]
+    pub id: u64,
+    /// Its name.
+    #[prost(int64, tag = "2")]
+    pub name: i64,
+    /// Its name in the program.
+    #[prost(int64, tag = "3")]
+    pub system_name: i64,
+    /// The program.
+    #[prost(int64, tag = "4")]
+    pub filename: i64,
+}
+
+/// The whole.
+#[derive(Clone, PartialEq, Message)]
+pub struct ProfileMessage {
+    /// What the values of samples are.
+    #[prost(message, repeated, tag = "1")]
+    pub sample_type: Vec<ValueType>,
+    /// Samples.
+    #[prost(message, repeated, tag = "2")]
+    pub sample: Vec<SampleMessage>,
+    /// Programs.
+    #[prost(message, repeated, tag = "3")]
+    pub mapping: Vec<Mapping>,
+    /// Addresses.
+    #[prost(message, repeated, tag = "4")]
+    pub location: Vec<Location>,
+    /// Routines.
+    #[prost(message, repeated, tag = "5")]
+    pub function: Vec<Function>,
+    /// Texts; the first one is empty.
+    #[prost(string, repeated, tag = "6")]
+    pub string_table: Vec<String>,
+    /// When it began: nanoseconds from 1970 on.
+    #[prost(int64, tag = "9")]
+    pub time_nanos: i64,
+    /// How long it took.
+    #[prost(int64, tag = "10")]
+    pub duration_nanos: i64,
+    /// What is between two samples.
+    #[prost(message, optional, tag = "11")]
+    pub period_type: Option<ValueType>,
+    /// How much of it.
+    #[prost(int64, tag = "12")]
+    pub period: i64,
+    /// What was measured.
+    #[prost(int64, repeated, tag = "13")]
+    pub comment: Vec<i64>,
+}
+
+/// Gives each text its place in the table.
+#[derive(Default)]
+struct Strings {
+    table: Vec<String>,
+    places: HashMap<String, i64>,
+}
+
+impl Strings {
+    fn place(&mut self, text: &str) -> i64 {
+        if let Some(place) = self.places.get(text) {
+            return *place;
+        }
+        let place = self.table.len() as i64;
+        self.table.push(text.to_owned());
+        self.places.insert(text.to_owned(), place);
+        place
+    }
+}
+
+/// Samples at one address with one name.
+struct Place<'n> {
+    line: Line<'n>,
+    address: u64,
+    by_cpu: HashMap<u16, Sum>,
+}
+
+/// Samples, and what they are worth together.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    samples: u64,
+    nanoseconds: u64,
+    cycles: u64,
+}
+
+/// What samples stand for.
+#[derive(Clone, Copy)]
+struct Worth {
+    kind: ValueType,
+    /// That of one sample of the first set of files.
+    period: u64,
+    of: fn(&Sum) -> u64,
+}
+
+/// Writes the profile.
+pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Result<Found> {
+    let mut places: HashMap<(u64, Line<'_>), Place<'_>> = HashMap::new();
+    let (mut first, mut last) = (u64::MAX, 0);
+    let mut samples = profile.samples();
+    for sample in samples.by_ref() {
+        let sample = sample?;
+        ticker.tick();
+        (first, last) = (first.min(sample.tod), last.max(sample.tod));
+        let address = sample.entry.instruction_address.get();
+        let line = profile.names.line(&sample.entry);
+        let place = places
+            .entry((address, line.clone()))
+            .or_insert_with(|| Place {
+                line,
+                address,
+                by_cpu: HashMap::new(),
+            });
+        let sum = place.by_cpu.entry(sample.cpu).or_default();
+        sum.samples += 1;
+        sum.nanoseconds = sum.nanoseconds.saturating_add(sample.pace.nanoseconds());
+        sum.cycles = sum.cycles.saturating_add(sample.pace.interval);
+    }
+    let mut places: Vec<Place<'_>> = places.into_values().collect();
+    places.sort_by(|one, other| (one.address, &one.line).cmp(&(other.address, &other.line)));
+    let message = message(profile, &places, first.min(last), last);
+    let mut out = GzEncoder::new(out, Compression::default());
+    out.write_all(&message.encode_to_vec())
+        .and_then(|()| out.finish().map(|_| ()))
+        .context("cannot write the samples")?;
+    Ok(samples.found())
+}
+
+fn nanoseconds(units: u64) -> i64 {
+    i64::try_from(u128::from(units) * 1000 / 4096).unwrap_or(i64::MAX)
+}
+
+fn message(profile: &Profile, places: &[Place<'_>], first: u64, last: u64) -> ProfileMessage {
+    let mut strings = Strings::default();
+    strings.place("");
+    let mut value = |kind: &str, unit: &str| ValueType {
+        kind: strings.place(kind),
+        unit: strings.place(unit),
+    };
+    let samples = value("samples", "count");
+    let time = value("cpu", "nanoseconds");
+    let cycles = value("cycles", "count");
+    let worth = |kind, period, of| Some(Worth { kind, period, of });
+    let worth = match (profile.pace.nanoseconds(), profile.pace.interval) {
+        (0, 0) => None,
+        (0, interval) => worth(cycles, interval, |sum: &Sum| sum.cycles),
+        (nanoseconds, _) => worth(time, nanoseconds, |sum: &Sum| sum.nanoseconds),
+    };
+    let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    let mut whole = ProfileMessage {
+        sample_type: std::iter::once(samples)
+            .chain(worth.map(|worth| worth.kind))
+            .collect(),
+        time_nanos: nanoseconds(first.saturating_sub(UNIX_EPOCH)),
+        duration_nanos: nanoseconds(last - first),
+        period_type: worth.map(|worth| worth.kind),
+        period: worth.map_or(0, |worth| signed(worth.period)),
+        comment: vec![strings.place(&profile.title)],
+        ..ProfileMessage::default()
+    };
+    let cpu = strings.place("cpu");
+    let mut mappings: HashMap<&str, usize> = HashMap::new();
+    let mut functions: HashMap<&Line<'_>, u64> = HashMap::new();
+    for (id, place) in (1_u64..).zip(places) {
+        let program = strings.place(&place.line.module);
+        let mut mapping_id = 0;
+        if program != 0 {
+            let all = &mut whole.mapping;
+            let index = *mappings.entry(&place.line.module).or_insert_with(|| {
+                all.push(Mapping {
+                    id: all.len() as u64 + 1,
+                    memory_start: place.address,
+                    memory_limit: place.address,
+                    filename: program,
+                    has_functions: true,
+                });
+                all.len() - 1
+            });
+            // Addresses come in ascending order.
+            let behind = place.address.saturating_add(2);
+            all[index].memory_limit = behind.max(all[index].memory_limit);
+            mapping_id = all[index].id;
+        }
+        let all = &mut whole.function;
+        let function_id = *functions.entry(&place.line).or_insert_with(|| {
+            let name = strings.place(&place.line.symbol);
+            let id = all.len() as u64 + 1;
+            all.push(Function {
+                id,
+                name,
+                system_name: name,
+                filename: program,
+            });
+            id
+        });
+        whole.location.push(Location {
+            id,
+            mapping_id,
+            address: place.address,
+            line: vec![LineMessage { function_id }],
+        });
+        let mut by_cpu: Vec<(&u16, &Sum)> = place.by_cpu.iter().collect();
+        by_cpu.sort_unstable_by_key(|(number, _)| **number);
+        let samples = by_cpu.into_iter().map(|(number, sum)| SampleMessage {
+            location_id: vec![id],
+            value: std::iter::once(sum.samples)
+                .chain(worth.map(|worth| (worth.of)(sum)))
+                .map(signed)
+                .collect(),
+            label: vec![Label {
+                key: cpu,
+                num: i64::from(*number),
+            }],
+        });
+        whole.sample.extend(samples);
+    }
+    whole.string_table = strings.table;
+    whole
+}

@@ -1,0 +1,122 @@
+//! The file format of speedscope: a sampled profile for each CPU.
+//!
+//! Frames stand before the samples that name them, so the samples are read twice: once for the frames and how
+//! many samples each CPU has, and once to be written. Neither keeps more than the names.
+
+use std::{collections::HashMap, io::Write};
+
+use anyhow::{Context, Result};
+use serde_json::json;
+
+use super::Ticker;
+use crate::{
+    profile::{Profile, Sample, blocks::Found},
+    symbols::names::Line,
+};
+
+/// Where the format is described.
+const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
+
+/// Frames by their place, and the stack of each name.
+#[derive(Default)]
+struct Frames<'n> {
+    frames: Vec<serde_json::Value>,
+    programs: HashMap<String, usize>,
+    stacks: HashMap<Line<'n>, String>,
+}
+
+impl<'n> Frames<'n> {
+    fn add(&mut self, line: Line<'n>) {
+        if self.stacks.contains_key(&line) {
+            return;
+        }
+        let mut stack = String::new();
+        let mut frame = json!({ "name": line.symbol });
+        if !line.module.is_empty() {
+            let program = line.module.to_string();
+            let frames = &mut self.frames;
+            let place = self.programs.entry(program).or_insert_with_key(|program| {
+                frames.push(json!({ "name": program }));
+                frames.len() - 1
+            });
+            stack = format!("{place},");
+            frame["file"] = json!(line.module);
+        }
+        self.frames.push(frame);
+        stack.push_str(&(self.frames.len() - 1).to_string());
+        self.stacks.insert(line, format!("[{stack}]"));
+    }
+}
+
+/// Writes the profile of each CPU.
+pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Result<Found> {
+    let mut frames = Frames::default();
+    // What the samples of each CPU are worth together.
+    let mut sums: HashMap<u16, u64> = HashMap::new();
+    let mut samples = profile.samples();
+    // Where the clock is not known, samples are counted.
+    let is_timed = profile.pace.nanoseconds() > 0;
+    let weight = |sample: &Sample| {
+        if is_timed {
+            sample.pace.nanoseconds()
+        } else {
+            1
+        }
+    };
+    for sample in samples.by_ref() {
+        let sample = sample?;
+        ticker.tick();
+        let sum = sums.entry(sample.cpu).or_default();
+        *sum = sum.saturating_add(weight(&sample));
+        frames.add(profile.names.line(&sample.entry));
+    }
+    let unit = if is_timed { "nanoseconds" } else { "none" };
+    let mut put = |text: &str| {
+        out.write_all(text.as_bytes())
+            .context("cannot write the samples")
+    };
+    put(&format!(
+        "{{\"$schema\":{},\"exporter\":\"Millimeter\",\"name\":{},\"shared\":{},\"profiles\":[",
+        json!(SCHEMA),
+        json!(profile.title),
+        json!({ "frames": frames.frames })
+    ))?;
+    let mut is_first = true;
+    for cpu in profile.cpus() {
+        let end = sums.get(&cpu).copied().unwrap_or_default();
+        let comma = if is_first { "" } else { "," };
+        is_first = false;
+        put(&format!(
+            "{comma}\n{{\"type\":\"sampled\",\"name\":\"CPU {cpu}\",\"unit\":\"{unit}\",\"startValue\":0,\
+             \"endValue\":{end},\"samples\":["
+        ))?;
+        let mut comma = "";
+        let mut weights = Vec::new();
+        for sample in profile.samples_of(cpu) {
+            let sample = sample?;
+            let weight = weight(&sample);
+            match weights.last_mut() {
+                Some((last, count)) if *last == weight => *count += 1,
+                _ => weights.push((weight, 1_u64)),
+            }
+            let line = profile.names.line(&sample.entry);
+            let stack = frames.stacks.get(&line).map_or("[]", String::as_str);
+            put(comma)?;
+            put(stack)?;
+            comma = ",";
+        }
+        put("],\"weights\":[")?;
+        let mut comma = "";
+        for (weight, count) in weights {
+            let weight = weight.to_string();
+            for _ in 0..count {
+                put(comma)?;
+                put(&weight)?;
+                comma = ",";
+            }
+        }
+        put("]}")?;
+    }
+    put("]}\n")?;
+    Ok(samples.found())
+}

@@ -1,0 +1,102 @@
+use std::path::Path;
+
+use super::*;
+use crate::{
+    computer::progress::Progress, folder::COUNTERS, profile::tests::collection,
+    report::tests::directory, symbols::UNKNOWN, views::html::page::Figure,
+};
+
+fn filled(directory: &Path) -> Page {
+    let profile = Profile::open(directory).unwrap();
+    page(&profile, &mut Progress::Silent.step("")).unwrap()
+}
+
+#[test]
+fn a_run_becomes_a_page_with_its_losses_and_what_it_lacks() {
+    let directory = directory();
+    let page = filled(directory.path());
+    assert_eq!((page.samples, page.is_success), (7, true));
+    let hot: Vec<(&str, u64)> = page
+        .hot
+        .lines
+        .iter()
+        .map(|line| (&line.symbol[..], line.samples))
+        .collect();
+    assert_eq!(
+        hot,
+        [("inner", 3), ("start", 2), (UNKNOWN, 1), ("(wait)", 1)]
+    );
+    let losses: Vec<&str> = page
+        .warnings
+        .iter()
+        .filter(|warning| warning.is_loss)
+        .map(|loss| &loss.text[..])
+        .collect();
+    assert_eq!(losses, ["2 samples found no room."]);
+    let shares: Vec<(Option<u16>, u64, u64)> = page
+        .shares
+        .iter()
+        .map(|share| (share.cpu, share.supervisor, share.wait))
+        .collect();
+    assert_eq!(shares, [(None, 6, 1), (Some(0), 4, 1), (Some(1), 2, 0)]);
+    let Absent::Because(because) = &page.listings else {
+        panic!("{:?}", page.listings)
+    };
+    assert!(because.contains("/g/loop"), "{because}");
+    let Absent::Present(tables) = &page.counters else {
+        panic!()
+    };
+    assert_eq!(
+        tables.len(),
+        3,
+        "of the machine, of its groups, of the guest"
+    );
+    let share = |figure: &&Figure| figure.name == "Cycles in problem state";
+    assert!(page.figures[0].lines.iter().find(share).is_some());
+}
+
+#[test]
+fn every_sample_is_in_one_cell_of_the_time_line() {
+    let directory = directory();
+    let page = filled(directory.path());
+    let Absent::Present(time) = &page.time_line else {
+        panic!()
+    };
+    let of_cpu = |map: &Map| map.cells.iter().map(|count| u64::from(*count)).sum::<u64>();
+    assert_eq!(time.cpus.iter().map(of_cpu).collect::<Vec<_>>(), [5, 2]);
+    assert_eq!(time.rows.len(), 4);
+    assert!(
+        time.cpus
+            .iter()
+            .all(|map| map.cells.len() == 4 * time.columns)
+    );
+}
+
+#[test]
+fn a_collection_becomes_a_page_without_the_text_of_its_programs() {
+    let directory = collection();
+    let page = filled(directory.path());
+    assert_eq!(page.samples, 4);
+    assert!(matches!(&page.listings, Absent::Because(because) if because.contains("collection")));
+    assert!(matches!(&page.counters, Absent::Present(tables) if tables[0].owners == ["CPU 10"]));
+}
+
+#[test]
+fn a_run_without_samples_and_counters_says_so() {
+    let directory = directory();
+    for file in ["sdb-cpu0.bin", "sdb-cpu1.bin", COUNTERS] {
+        std::fs::write(directory.path().join(file), []).unwrap();
+    }
+    let page = filled(directory.path());
+    assert!(
+        matches!(&page.time_line, Absent::Because(because) if because == "No samples were taken.")
+    );
+    assert!(matches!(&page.counters, Absent::Because(_)));
+    assert!(page.hot.lines.is_empty());
+    let doubt = page
+        .warnings
+        .iter()
+        .find(|warning| !warning.is_loss)
+        .unwrap();
+    assert_eq!(doubt.text, "The machine stored 7 samples, and 0 arrived.");
+}

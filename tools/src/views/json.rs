@@ -1,0 +1,151 @@
+//! The report as one JSON object.
+//!
+//! Nothing in it depends on the host, the moment or the directory: two exact runs of the same
+//! guest from the same date give the same bytes.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use anyhow::{Context, Result};
+use millimeter::link::data::Level;
+use serde::Serialize;
+
+use crate::{folder::record::TracingRecord, formats::counters::set_name, report::Report};
+
+#[derive(Serialize)]
+struct Object<'a> {
+    guest: &'a str,
+    mode: &'a str,
+    cpus: u32,
+    /// The model that cache counters come from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exact_caches: Option<&'a str>,
+    /// Sums over all CPUs, by set and counter number; of the machine's own measurement. The sets of
+    /// each coprocessor group stand by themselves.
+    counters: BTreeMap<String, BTreeMap<u16, u64>>,
+    samples: Samples,
+    /// Traces of program events.
+    #[serde(skip_serializing_if = "TracingRecord::is_empty")]
+    tracing: &'a TracingRecord,
+    hot: Vec<Hot<'a>>,
+    /// Of all blocks, CPU after CPU.
+    sdb_sha256: &'a str,
+}
+
+#[derive(Serialize)]
+struct Samples {
+    taken: u64,
+    lost: u64,
+    blocks: u64,
+}
+
+#[derive(Serialize)]
+struct Hot<'a> {
+    symbol: &'a str,
+    samples: u64,
+    percent: f64,
+}
+
+/// The object as text.
+pub fn text(report: &Report) -> Result<String> {
+    let mut counters: BTreeMap<String, BTreeMap<u16, u64>> = BTreeMap::new();
+    for set in report
+        .counters
+        .iter()
+        .filter(|set| set.level == Level::Machine && set.authorized)
+    {
+        let name = set_name(set.set);
+        let name = match set.is_of_group() {
+            true => format!("{name}-{}", set.cpu),
+            false => name,
+        };
+        if !set.is_in_sum() {
+            continue;
+        }
+        let sums = counters.entry(name).or_default();
+        for (number, value) in (set.first..).zip(&set.values) {
+            let sum = sums.entry(number).or_default();
+            *sum = sum.wrapping_add(*value);
+        }
+    }
+    let object = Object {
+        guest: &report.record.guest,
+        mode: report.record.mode_found(),
+        cpus: report.record.cpus,
+        exact_caches: report.record.exact_caches.as_deref(),
+        counters,
+        samples: Samples {
+            taken: report.taken(),
+            lost: report.lost(),
+            blocks: report.blocks(),
+        },
+        tracing: &report.record.tracing,
+        hot: report
+            .hot
+            .iter()
+            .map(|hot| Hot {
+                symbol: &hot.symbol,
+                samples: hot.samples,
+                percent: (report.percent(hot.samples) * 100.0).round() / 100.0,
+            })
+            .collect(),
+        sdb_sha256: &report.sdb_sha256,
+    };
+    Ok(serde_json::to_string_pretty(&object)? + "\n")
+}
+
+/// Writes the object to a file.
+pub fn write(report: &Report, file: &Path) -> Result<()> {
+    save(&text(report)?, file)
+}
+
+/// Writes the text to the file that was named with `--json`.
+pub fn save(text: &str, file: &Path) -> Result<()> {
+    fs::write(file, text).with_context(|| {
+        format!(
+            "cannot write {}; choose another file with --json",
+            file.display()
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::tests::directory;
+
+    #[test]
+    fn the_object_has_the_documented_shape() {
+        let directory = directory();
+        let report = Report::read(directory.path()).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&text(&report).unwrap()).unwrap();
+        assert_eq!(value["guest"], "loop");
+        assert_eq!(value["mode"], "exact");
+        assert_eq!(value["cpus"], 2);
+        assert_eq!(value["counters"]["basic"]["0"], 2001);
+        assert_eq!(value["counters"]["problem-state"]["33"], 10);
+        assert_eq!(value["counters"]["crypto-activity"]["76"], 7);
+        assert_eq!(value["counters"]["extended"]["128"], 0);
+        assert_eq!(value["counters"]["extended"]["129"], 14);
+        // Both CPUs are threads of one core, whose cycles count once.
+        assert_eq!(value["counters"]["mt-diagnostic"]["448"], 300);
+        assert_eq!(value["counters"]["coprocessor-group-0"]["4"], 40);
+        assert_eq!(value["counters"]["coprocessor-group-1"]["4"], 41);
+        assert_eq!(
+            value["samples"],
+            serde_json::json!({"taken": 7, "lost": 2, "blocks": 2})
+        );
+        assert_eq!(
+            value["hot"][0],
+            serde_json::json!({"symbol": "inner", "samples": 3, "percent": 42.86})
+        );
+        assert_eq!(value["sdb_sha256"].as_str().map(str::len), Some(64));
+        assert_eq!(value.as_object().unwrap().len(), 7);
+    }
+
+    #[test]
+    fn the_same_raw_files_give_the_same_bytes_in_another_directory() {
+        let (one, other) = (directory(), directory());
+        let of = |path: &Path| text(&Report::read(path).unwrap()).unwrap();
+        assert_eq!(of(one.path()), of(other.path()));
+    }
+}

@@ -1,0 +1,288 @@
+//! The report as text for a person.
+
+mod counters;
+pub mod traces;
+
+use std::fmt::Write as _;
+
+use comfy_table::{Cell, CellAlignment, Table, presets};
+use millimeter::link::data::Level;
+
+use crate::{
+    folder::{CONSOLE, COUNTERS, EVENTS, LOG, OPERATOR, RECORD, record::End, sdb_name},
+    numbers::{grouped, quantities::Storage},
+    report::{Hot, Report},
+};
+
+/// Lines of the table of the hottest routines.
+const HOTTEST: usize = 20;
+
+/// Longest name of a routine that is printed whole.
+const LONGEST_NAME: usize = 64;
+
+/// The report.
+pub fn text(report: &Report) -> String {
+    let mut text = String::new();
+    let record = &report.record;
+    // Writing to a string does not fail.
+    let _ = writeln!(text, "{}", heading(report));
+    let _ = writeln!(text, "{}", sentence(&record.end));
+    if let End::Machine { text: detail, .. } = &record.end {
+        let _ = writeln!(text, "\n{detail}");
+    }
+    if !report.hot.is_empty() {
+        let _ = writeln!(text, "\n{}", hottest(report, "symbol", &report.hot));
+    }
+    let programs = report.programs();
+    if !programs.is_empty() {
+        let _ = writeln!(text, "\n{}", hottest(report, "program", &programs));
+    }
+    let _ = writeln!(text, "\nsamples: {}", samples(report));
+    if let Some(traces) = traces::text(report) {
+        let _ = writeln!(text, "\n{traces}");
+    }
+    for (level, title) in [
+        (Level::Machine, "counters"),
+        (Level::Guest, "the guest's own counters"),
+    ] {
+        let table = counters::text(report, level);
+        if let Some(table) = table {
+            let _ = writeln!(text, "\n{title}\n{table}");
+        } else if level == Level::Machine {
+            let _ = writeln!(text, "\ncounters: {}", no_counters(report));
+        }
+    }
+    if let Some(line) = cost(report) {
+        let _ = writeln!(text, "\n{line}");
+    }
+    for doubt in &report.doubts {
+        let _ = writeln!(text, "\nnote: {doubt}");
+    }
+    let _ = write!(text, "\n{}", files(report));
+    text
+}
+
+fn heading(report: &Report) -> String {
+    let record = &report.record;
+    let cpus = if record.cpus == 1 {
+        "1 CPU".to_owned()
+    } else {
+        format!("{} CPUs", record.cpus)
+    };
+    let sampling = match record.interval {
+        0 if report.collected.is_some() => "samples of HIS".to_owned(),
+        0 => "no sampling".to_owned(),
+        interval => format!("a sample every {} cycles", grouped(interval)),
+    };
+    let mut heading = format!(
+        "{}: {} mode, {cpus}, {} of storage, {sampling}",
+        record.guest,
+        record.mode_found(),
+        Storage(record.storage)
+    );
+    for word in &record.configuration {
+        heading.push_str(", ");
+        heading.push_str(word);
+    }
+    heading
+}
+
+fn sentence(end: &End) -> String {
+    let sentence = end.sentence();
+    let mut letters = sentence.chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => sentence,
+    }
+}
+
+pub(crate) fn plain_table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    table.set_header(header.iter().map(Cell::new));
+    table
+}
+
+pub(crate) fn number(text: impl ToString) -> Cell {
+    Cell::new(text).set_alignment(CellAlignment::Right)
+}
+
+/// A table without the blanks at the ends of its lines.
+pub(crate) fn trimmed(table: &Table) -> String {
+    let text = table.to_string();
+    text.lines()
+        .map(str::trim_end)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn hottest(report: &Report, what: &str, lines: &[Hot]) -> String {
+    let mut table = plain_table(&[what, "module", "samples", "percent"]);
+    for hot in lines.iter().take(HOTTEST) {
+        let module = if hot.module.is_empty() {
+            "-"
+        } else {
+            &hot.module
+        };
+        table.add_row(vec![
+            Cell::new(shortened(&hot.symbol)),
+            Cell::new(module),
+            number(grouped(hot.samples)),
+            number(format!("{:.2}", report.percent(hot.samples))),
+        ]);
+    }
+    let mut text = trimmed(&table);
+    if lines.len() > HOTTEST {
+        let rest: u64 = lines[HOTTEST..].iter().map(|hot| hot.samples).sum();
+        let lines = lines.len() - HOTTEST;
+        let _ = write!(
+            text,
+            "\n and {lines} more with {} samples ({:.2} percent)",
+            grouped(rest),
+            report.percent(rest)
+        );
+    }
+    text
+}
+
+pub(crate) fn shortened(name: &str) -> String {
+    if name.chars().count() <= LONGEST_NAME {
+        return name.to_owned();
+    }
+    name.chars().take(LONGEST_NAME - 1).chain(['…']).collect()
+}
+
+fn samples(report: &Report) -> String {
+    if report.record.interval == 0 && report.collected.is_none() {
+        return if report.record.collections.is_empty() {
+            "none, sampling was off".to_owned()
+        } else {
+            "those of the collection runs of HIS, in their files".to_owned()
+        };
+    }
+    let by_cpu = report
+        .cpus
+        .iter()
+        .map(|cpu| format!("CPU {}: {}", cpu.cpu, grouped(cpu.entries.len() as u64)));
+    let by_cpu = if report.cpus.len() > 1 {
+        format!(" ({})", by_cpu.collect::<Vec<_>>().join(", "))
+    } else {
+        String::new()
+    };
+    let mut text = format!(
+        "{} taken{by_cpu}, {} lost, in {} blocks",
+        grouped(report.taken()),
+        grouped(report.lost()),
+        grouped(report.blocks())
+    );
+    if let Some(collected) = &report.collected {
+        let _ = write!(text, ", by HIS in {}", collected.prefix);
+        let intervals = collected.intervals.iter();
+        let each: Vec<String> = intervals
+            .map(|interval| format!("one every {} cycles", grouped(*interval)))
+            .collect();
+        if !each.is_empty() {
+            let _ = write!(text, ", {}", each.join(", then "));
+        }
+    }
+    text
+}
+
+fn no_counters(report: &Report) -> &'static str {
+    if report.record.mode_found() == "real-time" {
+        "not authorized, because in real-time mode instructions cannot be counted"
+    } else {
+        "none arrived"
+    }
+}
+
+/// What the machine spent for the guest.
+fn cost(report: &Report) -> Option<String> {
+    let totals = &report.record.totals;
+    let sum = |field: fn(&crate::folder::record::TotalsRecord) -> u64| {
+        totals.iter().map(field).sum::<u64>()
+    };
+    let guest = sum(|totals| totals.guest_instructions);
+    let firmware = sum(|totals| totals.firmware_instructions);
+    (guest > 0 && firmware > 0).then(|| {
+        format!(
+            "machine: {} instructions of its own for {} of the guest ({:.3} percent), {} interruptions",
+            grouped(firmware),
+            grouped(guest),
+            firmware as f64 * 100.0 / guest as f64,
+            grouped(sum(|totals| totals.traps)),
+        )
+    })
+}
+
+fn files(report: &Report) -> String {
+    let directory = &report.directory;
+    let mut text = format!("raw files in {}\n", directory.display());
+    let own = report.cpus.iter().filter(|_| report.collected.is_none());
+    let blocks = own.map(|cpu| {
+        (
+            sdb_name(cpu.cpu),
+            format!("sample-data blocks of CPU {}", cpu.cpu),
+        )
+    });
+    let others = [
+        (COUNTERS, "counter sets as the machine sent them"),
+        (CONSOLE, "what the guest wrote on its console"),
+        (LOG, "the machine's log"),
+        (OPERATOR, "the operator and the machine"),
+        (EVENTS, "traced events; measure trace --of DIR shows them"),
+        (RECORD, "how the run was and how it ended"),
+    ];
+    let others = others
+        .into_iter()
+        .map(|(name, what)| (name.to_owned(), what.to_owned()));
+    for (name, what) in blocks.chain(others) {
+        if directory
+            .join(&name)
+            .metadata()
+            .is_ok_and(|data| data.len() > 0)
+        {
+            let _ = writeln!(text, "  {name:<14} {what}");
+        }
+    }
+    for prefix in &report.record.collections {
+        let _ = writeln!(
+            text,
+            "  {prefix}* what a collection run of HIS wrote; measure dump FILE shows it"
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::tests::directory;
+
+    #[test]
+    fn a_report_says_where_the_time_went_what_was_counted_and_where_the_files_are() {
+        let directory = directory();
+        let text = text(&Report::read(directory.path()).unwrap());
+        for expected in [
+            "loop: exact mode, 2 CPUs, 512M of storage, a sample every 1,000,000 cycles",
+            "The guest ended with success",
+            "inner              g             3    42.86",
+            "(wait)             -             1    14.29",
+            "samples: 7 taken (CPU 0: 5, CPU 1: 2), 2 lost, in 2 blocks",
+            "Problem-state instruction count",
+            "2,001",
+            "the guest's own counters",
+            "sdb-cpu1.bin   sample-data blocks of CPU 1",
+        ] {
+            assert!(text.contains(expected), "{expected}\nin\n{text}");
+        }
+        assert!(!text.contains("note:"), "{text}");
+    }
+
+    #[test]
+    fn a_long_name_is_cut_at_a_character() {
+        let name = "ü".repeat(100);
+        assert_eq!(shortened(&name).chars().count(), LONGEST_NAME);
+        assert_eq!(shortened("short"), "short");
+    }
+}
