@@ -10,6 +10,7 @@ pub mod bits;
 pub mod channel;
 pub mod condition;
 pub mod control;
+pub mod cpu;
 pub mod ebcdic;
 pub mod facility;
 pub mod interruption;

@@ -5,6 +5,7 @@
 //! losses, and the alerts that these recognize or make pointless.
 
 use super::alert::{Alert, PendingAlerts};
+use super::configuration_level::ConfigurationLevel;
 use super::counters::{
     Activity, CoprocessorGroups, CounterFacility, CounterSet, CounterSets, CryptoFunction,
     Occupation,
@@ -16,18 +17,6 @@ use super::sampling::{
     SamplingLimits, Snapshot,
 };
 use zerocopy::IntoBytes;
-
-/// A configuration level; its value is the code in the CL field of a basic-sampling data entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum ConfigurationLevel {
-    /// The basic machine level. Code 0: no configuration level specified.
-    BasicMachine = 0,
-    /// The logical-partition level.
-    LogicalPartition = 1,
-    /// The virtual-machine level.
-    VirtualMachine = 2,
-}
 
 /// Which of the facilities are installed: what STORE FACILITY LIST EXTENDED says of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! Facilities in the states that tests begin with.
 
+use super::configuration_level::ConfigurationLevel;
 use super::counters::load_cpu_counter_set_controls;
 use super::counters::{Activity, CoprocessorGroups, CounterSets};
-use super::facility::{ConfigurationLevel, Facility, Installation};
+use super::facility::{Facility, Installation};
 use super::model::{Model, Z15};
 use super::sampling::SamplingLimits;
 use super::sampling::load_sampling_controls;

@@ -14,6 +14,7 @@
 
 pub mod alert;
 pub mod authority;
+pub mod configuration_level;
 pub mod counters;
 pub mod facility;
 pub mod lpp;
@@ -30,8 +31,9 @@ mod second_opinion;
 
 pub use alert::{Alert, PendingAlerts};
 pub use authority::{Instruction, authorize};
+pub use configuration_level::ConfigurationLevel;
 pub use counters::{Activity, CounterSet, CounterSets};
-pub use facility::{ConfigurationLevel, Facility, Installation, Reset};
+pub use facility::{Facility, Installation, Reset};
 pub use lpp::load_program_parameter;
 pub use model::Model;
 pub use sampling::{Diagnosis, SampleStorage, Sampled, SamplingLimits, Snapshot};

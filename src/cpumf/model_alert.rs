@@ -1,11 +1,12 @@
 //! Measurement alerts against tables: what recognizes each request, and what clears it.
 
+use super::configuration_level::ConfigurationLevel;
 use super::counters::{
     Activity, CoprocessorGroups, CounterSet, CounterSets, extract_cpu_counter,
     load_cpu_counter_set_controls, load_peripheral_counter_set_controls,
     store_cpu_counter_multiple,
 };
-use super::facility::{ConfigurationLevel, Facility, Reset};
+use super::facility::{Facility, Reset};
 use super::fixtures::of_model;
 use super::model::Z15;
 use super::sampling::fixtures::SparseStorage;

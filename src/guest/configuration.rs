@@ -19,8 +19,7 @@ use crate::guest::threads::Threads;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use spin::{Mutex, MutexGuard};
 
-/// The most CPUs that a configuration has.
-pub const MAXIMUM_CPUS: usize = 4;
+pub use crate::arch::cpu::MAXIMUM_CPUS;
 
 /// Orders that a CPU leaves in another's mailbox.
 pub mod order {

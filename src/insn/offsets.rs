@@ -1,6 +1,9 @@
 //! A set of places in a page: what is known of its halfwords.
 
-use super::sensitive::PAGE;
+use crate::arch::address;
+
+/// The size of a page in bytes, as an index into its text.
+pub const PAGE: usize = address::PAGE as usize;
 
 /// A set of even offsets into a page: one bit for each halfword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

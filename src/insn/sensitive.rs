@@ -31,11 +31,8 @@
 //! with them ([`Caught`]): otherwise they run below at full speed.
 
 use super::flow::next;
-use super::offsets::Offsets;
+use super::offsets::{Offsets, PAGE};
 use super::{Instruction, assigned, decode, length, opcode};
-
-/// The size of a page in bytes.
-pub const PAGE: usize = 4096;
 
 /// What replaces a halfword that tells a length of four bytes.
 ///

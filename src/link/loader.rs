@@ -18,6 +18,7 @@ use zerocopy::{
 
 use super::CHECK;
 use super::service::{Function, Request};
+use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::cache::{ShapeError, Which};
 
 mod caches;
@@ -53,7 +54,7 @@ pub const WHEN_WAITING: char = '@';
 pub const MOST_STAGED: usize = 8;
 
 /// Most CPUs that a guest can have.
-pub const MOST_CPUS: u32 = 4;
+pub const MOST_CPUS: u32 = MAXIMUM_CPUS as u32;
 
 /// Most threads that a core can have.
 pub const MOST_THREADS: u32 = 2;

@@ -1,7 +1,5 @@
 //! The instructions of the message-security assist and their query function.
 
-use super::Function;
-
 /// An instruction of the message-security assist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instruction {
@@ -84,16 +82,4 @@ impl Instruction {
             Self::Kdsa => 155,
         }
     }
-}
-
-/// What function code 0 stores: bit n is one when function code n of the instruction is supplied.
-#[must_use]
-pub fn query(instruction: Instruction) -> [u8; 16] {
-    let mut status = 1_u128 << 127;
-    for code in 1..128 {
-        if Function::of(instruction, code).is_some() {
-            status |= 1 << (127 - code);
-        }
-    }
-    status.to_be_bytes()
 }

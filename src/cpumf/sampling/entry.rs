@@ -1,6 +1,6 @@
 //! What a sample is made of, and the basic-sampling data entry that it becomes.
 
-use super::super::facility::ConfigurationLevel;
+use super::super::configuration_level::ConfigurationLevel;
 use super::block::{BASIC_FORMAT, BasicEntry};
 use crate::arch::psw::{ADDRESS_SPACE, DAT, PROBLEM, Psw, WAIT};
 use zerocopy::byteorder::big_endian::U64;

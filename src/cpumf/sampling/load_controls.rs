@@ -1,6 +1,7 @@
 //! LOAD SAMPLING CONTROLS (LSCTL, B287): starts, stops and directs sampling.
 
-use super::super::facility::{ConfigurationLevel, Facility};
+use super::super::configuration_level::ConfigurationLevel;
+use super::super::facility::Facility;
 use super::controls::AdditionalControls;
 use super::request::{
     ACTIVATE_BASIC, ACTIVATE_DIAGNOSTIC, ASSIGNED, ENABLE_BASIC, ENABLE_DIAGNOSTIC, HOST_INDICATOR,

@@ -1,7 +1,8 @@
 //! Data entries against tables of where each bit of Figures 2-17 to 2-24 comes from, and blocks of
 //! them, of both sizes and of every model.
 
-use super::super::facility::{ConfigurationLevel, Facility};
+use super::super::configuration_level::ConfigurationLevel;
+use super::super::facility::Facility;
 use super::super::fixtures::{LIMITS, sampling};
 use super::super::model::{MODELS, Model};
 use super::super::second_opinion::{DATA_ENTRIES, FULL_BLOCKS, agree};

@@ -1,6 +1,7 @@
 //! LOAD SAMPLING CONTROLS against the cells of Figure 2-12, observed by QUERY SAMPLING INFORMATION.
 
-use super::super::facility::{ConfigurationLevel, Facility, Installation};
+use super::super::configuration_level::ConfigurationLevel;
+use super::super::facility::{Facility, Installation};
 use super::super::fixtures::LIMITS;
 use super::super::model::{MODELS, Model};
 use super::super::second_opinion::{SAMPLING_FUNCTIONS, agree};

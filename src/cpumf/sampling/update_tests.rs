@@ -1,7 +1,8 @@
 //! Each rule of the update process, by itself.
 
 use super::super::alert::Alert;
-use super::super::facility::{ConfigurationLevel, Facility};
+use super::super::configuration_level::ConfigurationLevel;
+use super::super::facility::Facility;
 use super::super::fixtures::{active, partition};
 use super::super::state::ControlState;
 use super::fixtures::SparseStorage;

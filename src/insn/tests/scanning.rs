@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 
-use crate::insn::sensitive::{Caught, PAGE, Sensitive, replace, scan, scan_again};
+use crate::insn::offsets::PAGE;
+use crate::insn::sensitive::{Caught, Sensitive, replace, scan, scan_again};
 use crate::insn::{Offsets, assigned, length};
 
 /// STMG, LGR, AGHI; EPSW at 0E; RISBG; CLFI of B98D0012 at 18; JNE to 2E; LA of B2B0 at 22; STFLE at 26; IPM;
