@@ -7,7 +7,7 @@
 
 use crate::arch::bits::bit16;
 use crate::cpumf::{CounterSet, CounterSets};
-use crate::guest::external_means::Change;
+use crate::guest::state::mailbox::Change;
 use crate::per::trace::Trace;
 use core::fmt::{self, Write as _};
 

@@ -7,6 +7,7 @@
 
 use crate::arch::address::{Absolute, PAGE, PREFIX_AREA, Real, Virtual};
 use crate::arch::condition::ConditionCode;
+use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::arch::psw::{ADDRESSING_64, Psw};
 use crate::arch::table::PTE_INVALID;
 use crate::cpumf::configuration_level::ConfigurationLevel;
@@ -14,13 +15,12 @@ use crate::cpumf::counters::{Activity, CounterSets};
 use crate::cpumf::facility::{Facility, Installation};
 use crate::cpumf::model;
 use crate::cpumf::sampling::SamplingLimits;
-use crate::guest::channel::{COPY_LENGTH, Channels, SUBCHANNELS};
-use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
-use crate::guest::delivery::Saved;
-use crate::guest::hardware::{ChannelBlock, ChannelInstruction, Hardware};
-use crate::guest::scanner::Pages;
-use crate::guest::shadow::{PRIVATE_LENGTH, SharedShadow};
-use crate::guest::vcpu::{CpuState, Vcpu};
+use crate::guest::hardware::{ChannelBlock, ChannelInstruction, Hardware, Saved};
+use crate::guest::state::channels::{COPY_LENGTH, Channels, SUBCHANNELS};
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::pages::Pages;
+use crate::guest::state::shadow::{PRIVATE_LENGTH, SharedShadow};
+use crate::guest::state::vcpu::{CpuState, Vcpu};
 use crate::link::trace::{Event, EventHead};
 use core::sync::atomic::{AtomicU16, AtomicU32};
 use std::collections::BTreeMap;

@@ -19,124 +19,14 @@
 //! a coprocessor is no guest time: its cycles are not among those that the basic counter set counts.
 //! Without an instruction-counting clock nothing is counted, and nobody waits.
 
-use crate::arch::facility::FacilityList;
 use crate::cpumf::CounterSets;
-use crate::guest::account::Mode;
-use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
 use crate::guest::hardware::Hardware;
-use crate::guest::millicode::performable;
 use crate::guest::scanner;
-use crate::guest::vcpu::Vcpu;
-use crate::insn::sensitive::Caught;
-use crate::msa::Instruction;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-
-/// The bit of [`Assist::counting`] that stands for the coprocessor-group counter sets.
-const GROUPS: u32 = 1 << 31;
-
-/// What the query functions of all instructions store, in the order of [`Instruction::ALL`].
-pub type Queries = [u128; Instruction::ALL.len()];
-
-/// The message-security assist, as all CPUs have it in common.
-#[derive(Debug)]
-pub struct Assist {
-    /// Whether the machine performs functions whether or not the hardware below has them.
-    supplied: bool,
-    /// The functions of the hardware below, by instruction, as its query functions store them.
-    below: Queries,
-    /// Who counts functions: one bit for each CPU, from the right, and [`GROUPS`].
-    counting: AtomicU32,
-    /// Guest cycles of each CPU when it last gave its turn up.
-    cycles: [AtomicU64; MAXIMUM_CPUS],
-    /// CPU cycles in which no CPU had anything to do.
-    idle: AtomicU64,
-}
-
-impl Default for Assist {
-    /// Nothing is supplied, and there is no coprocessor.
-    fn default() -> Self {
-        Self::new(false, [0; Instruction::ALL.len()])
-    }
-}
-
-impl Assist {
-    /// The assist at IPL.
-    #[must_use]
-    pub const fn new(supplied: bool, below: Queries) -> Self {
-        Self {
-            supplied,
-            below,
-            counting: AtomicU32::new(0),
-            cycles: [const { AtomicU64::new(0) }; MAXIMUM_CPUS],
-            idle: AtomicU64::new(0),
-        }
-    }
-
-    /// Whether the machine performs functions whether or not the hardware below has them.
-    #[must_use]
-    pub const fn supplied(&self) -> bool {
-        self.supplied
-    }
-
-    /// What the scanner catches.
-    #[must_use]
-    pub fn caught(&self) -> Caught {
-        if self.supplied || self.counting.load(Ordering::Relaxed) != 0 {
-            Caught::MessageSecurity
-        } else {
-            Caught::Always
-        }
-    }
-
-    /// The functions of an instruction that are offered while it is caught: all that the machine can
-    /// perform if it supplies them, else those that the hardware below has as well. Bit 0 is the query
-    /// function, which always is.
-    #[must_use]
-    pub fn offered(&self, instruction: Instruction) -> u128 {
-        let below = self.below.get(instruction as usize).copied().unwrap_or(0);
-        let performed = performable(instruction, below);
-        let offered = if self.supplied {
-            performed
-        } else {
-            performed & below
-        };
-        offered | 1 << 127
-    }
-
-    /// The facilities that a program finds where the machine below shows `below`.
-    #[must_use]
-    pub fn facilities(&self, below: FacilityList) -> FacilityList {
-        if !self.supplied {
-            return below;
-        }
-        let supplied = Instruction::ALL
-            .iter()
-            .filter(|&&instruction| performable(instruction, 0) & !(1 << 127) != 0);
-        supplied.fold(below, |list, instruction| list.with(instruction.facility()))
-    }
-
-    /// `cpu` gives its turn up.
-    pub fn gives_up(&self, cpu: &Vcpu) {
-        self.cycles[usize::from(cpu.address) & (MAXIMUM_CPUS - 1)]
-            .store(cpu.account.total(), Ordering::Relaxed);
-    }
-
-    /// No CPU had anything to do for so many CPU cycles.
-    pub fn rested(&self, cycles: u64) {
-        self.idle.fetch_add(cycles, Ordering::Relaxed);
-    }
-
-    /// The clock of the coprocessors, in CPU cycles, as `cpu` sees it, which has the turn.
-    #[must_use]
-    pub fn now(&self, cpu: &Vcpu) -> u64 {
-        let others = (0..).zip(&self.cycles);
-        let others = others.filter(|&(number, _)| number != cpu.address);
-        let others: u64 = others
-            .map(|(_, cycles)| cycles.load(Ordering::Relaxed))
-            .sum();
-        others + cpu.account.total() + self.idle.load(Ordering::Relaxed)
-    }
-}
+use crate::guest::state::account::Mode;
+use crate::guest::state::assist::GROUPS;
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::vcpu::Vcpu;
+use core::sync::atomic::Ordering;
 
 /// What `cpu` counts may have changed, or what the coprocessor groups count: scans all pages anew if
 /// the switch has changed.
@@ -179,14 +69,18 @@ mod tests {
     use super::*;
     use crate::arch::address::Absolute;
     use crate::arch::bits::bit64;
+    use crate::arch::facility::FacilityList;
     use crate::arch::tod::units;
     use crate::cpumf::counters::{
         CoprocessorGroups, load_cpu_counter_set_controls as lcctl,
         load_peripheral_counter_set_controls as lpctl,
     };
-    use crate::guest::account::Account;
     use crate::guest::array::Bench;
-    use crate::guest::scanner::{Entry, PageState, make_executable};
+    use crate::guest::scanner::{Entry, make_executable};
+    use crate::guest::state::account::Account;
+    use crate::guest::state::assist::{Assist, Queries};
+    use crate::guest::state::pages::PageState;
+    use crate::msa::Instruction;
 
     const NONE: Queries = [0; Instruction::ALL.len()];
 

@@ -15,40 +15,12 @@
 
 use crate::arch::address::{PAGE, Virtual};
 use crate::cache::Caches;
-use crate::guest::configuration::Configuration;
-use crate::guest::dat::{Access, Space};
 use crate::guest::hardware::Hardware;
+use crate::guest::state::access::{Access, Space};
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::reference::Reference;
+use crate::guest::state::vcpu::Vcpu;
 use crate::guest::storage::{self, Claim};
-use crate::guest::vcpu::Vcpu;
-
-/// The model of a CPU's caches, which lives as long as the machine.
-pub type CpuCaches = &'static mut Caches<'static>;
-
-/// Bytes that an instruction refers to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reference {
-    /// The logical address; what is beyond the addressing mode is ignored.
-    pub at: Virtual,
-    /// How many bytes. Of an interruptible instruction these are the ones that it has processed.
-    pub length: u64,
-    /// What is done with them: text of the instruction or of the target of an EXECUTE, or an operand.
-    pub access: Access,
-    /// The address space that the instruction names; that of the PSW if it names none.
-    pub space: Option<Space>,
-}
-
-impl Reference {
-    /// A reference in the address space of the PSW.
-    #[must_use]
-    pub const fn new(at: Virtual, length: u64, access: Access) -> Self {
-        Self {
-            at,
-            length,
-            access,
-            space: None,
-        }
-    }
-}
 
 /// The program executes one instruction, which refers to these one after the other: its text first, then that
 /// of the target if it is an EXECUTE, then its operands.

@@ -8,7 +8,7 @@
 //! an address too wide for the mode becomes current and is refused at once by a program interruption
 //! for a specification exception, whose old PSW is the refused one. Its instruction length is 0 when
 //! an interruption, LOAD PSW or LOAD PSW EXTENDED brought the PSW in; SET SYSTEM MASK and STORE THEN
-//! OR SYSTEM MASK give their own, by way of [`program`]. A program new PSW that is refused itself would
+//! OR SYSTEM MASK give their own, by way of [`Condition::of_fault`]. A program new PSW that is refused itself would
 //! interrupt for ever: the firmware lets it do so once and then puts the CPU into the check-stop
 //! state, which ends the guest.
 //!
@@ -28,20 +28,19 @@ use crate::arch::psw::{
     ADDRESS_SPACE, AddressSpace, CONDITION_CODE, DAT, EXTERNAL, IO, MACHINE_CHECK, PER, PROBLEM,
     Psw, WAIT,
 };
-use crate::guest::configuration::Configuration;
-use crate::guest::dat::Fault;
-use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
-use crate::guest::per;
 use crate::guest::scanner;
-use crate::guest::vcpu::{CpuState, Interruption, Vcpu};
+use crate::guest::state::access::Fault;
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::due::Due;
+use crate::guest::state::vcpu::{CpuState, Interruption, Vcpu};
 use crate::per::{Address, Identification};
 
 mod external;
 mod machine_check;
 
 pub use external::{any_open, any_pending, deliver_pending, external, refresh};
-pub use machine_check::{Saved, machine_check};
+pub use machine_check::machine_check;
 
 /// The longest instruction.
 const LONGEST: u64 = 6;
@@ -89,6 +88,25 @@ impl Condition {
             monitor_class: met.parameter as u16,
             monitor_code: met.identification,
             per: None,
+        }
+    }
+
+    /// The condition of a fault that the instruction of `length` bytes met which the PSW designates (that of the
+    /// EXECUTE, if it is a target).
+    ///
+    /// The PSW designates the instruction itself after nullification, and from now on the next one after
+    /// suppression, as the exception has it ([`ProgramInterruption::ending`]).
+    #[inline]
+    pub fn of_fault(cpu: &mut Vcpu, fault: Fault, length: u8) -> Self {
+        if !matches!(fault.interruption.ending(), Ending::Nullification) {
+            advance(cpu, length);
+        }
+        Self {
+            code: fault.interruption.code(),
+            length,
+            identification: fault.identification,
+            access_id: fault.access_id,
+            ..Self::default()
         }
     }
 }
@@ -206,32 +224,6 @@ fn interrupt<H: Hardware>(
     }
 }
 
-/// A program interruption by the instruction that the PSW designates, of `length` bytes (that of the
-/// EXECUTE, if it is a target).
-///
-/// The old PSW designates the instruction itself after nullification, the next one after
-/// suppression, as the exception has it ([`ProgramInterruption::ending`]).
-#[inline]
-pub fn program<H: Hardware>(
-    cpu: &mut Vcpu,
-    configuration: &Configuration,
-    hardware: &mut H,
-    fault: Fault,
-    length: u8,
-) {
-    if !matches!(fault.interruption.ending(), Ending::Nullification) {
-        advance(cpu, length);
-    }
-    let condition = Condition {
-        code: fault.interruption.code(),
-        length,
-        identification: fault.identification,
-        access_id: fault.access_id,
-        ..Condition::default()
-    };
-    reflect(cpu, configuration, hardware, &condition);
-}
-
 /// A program interruption with the current PSW as the old one.
 ///
 /// Besides the identification at real 8C it stores: the translation-exception identification (A8)
@@ -274,16 +266,9 @@ pub fn reflect<H: Hardware>(
         }
         _ => {}
     }
-    let per = if cpu.due.any(Due::PER) {
-        condition
-            .per
-            .or_else(|| per::concurrent(cpu, configuration, hardware, code))
-    } else {
-        condition.per
-    };
-    if let Some(per) = per {
+    if let Some(per) = &condition.per {
         code |= PER_EVENT;
-        identify(hardware, area, &per);
+        identify(hardware, area, per);
     }
     hardware.store_u32(
         area.offset(lowcore::PROGRAM_IDENTIFICATION),

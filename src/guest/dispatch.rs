@@ -10,20 +10,17 @@ use crate::arch::interruption::{
     Class, Ending, ProgramInterruption as Exception, ending, is_access,
 };
 use crate::arch::psw::{self, Psw};
-use crate::guest::account::Mode;
-use crate::guest::configuration::Configuration;
-use crate::guest::dat::Fault;
 use crate::guest::delivery::{self, Condition};
-use crate::guest::due::Due;
-use crate::guest::epoch;
 use crate::guest::hardware::Hardware;
-use crate::guest::millicode::{self, Outcome, Performed};
-use crate::guest::monitor;
-use crate::guest::per;
-use crate::guest::scanner;
-use crate::guest::schedule::Step;
-use crate::guest::storage;
-use crate::guest::vcpu::{Text, Vcpu};
+use crate::guest::millicode::outcome::{Outcome, Performed};
+use crate::guest::state::access::Fault;
+use crate::guest::state::account::Mode;
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::due::Due;
+use crate::guest::state::schedule::Step;
+use crate::guest::state::text::Text;
+use crate::guest::state::vcpu::Vcpu;
+use crate::guest::{epoch, millicode, monitor, per, scanner, storage};
 use crate::insn::{self, Instruction};
 
 pub mod access;
@@ -120,7 +117,8 @@ fn end_step<H: Hardware>(
     }
     cpu.due |= Due::CLOCK;
     match cpu.sampling.step {
-        Some(Step { at, .. }) if class == Class::Program && access::at(cpu) == Some(at) => {}
+        Some(Step { at, .. })
+            if class == Class::Program && cpu.access_exception_at() == Some(at) => {}
         Some(Step { at: from, .. }) => {
             close_step(cpu, configuration, hardware);
             // The way out is not always equally long, so the next step begins well before what was
@@ -291,7 +289,7 @@ fn conclude<H: Hardware>(
         }
         Ok(Outcome::Jumped) => 1 + i64::from(executed),
         Err(fault) => {
-            delivery::program(cpu, configuration, hardware, fault, length);
+            per::program(cpu, configuration, hardware, fault, length);
             0
         }
         Ok(Outcome::Unknown) => {
@@ -303,7 +301,7 @@ fn conclude<H: Hardware>(
                 }
                 Exception::Operation
             };
-            delivery::program(
+            per::program(
                 cpu,
                 configuration,
                 hardware,
@@ -386,7 +384,7 @@ fn reflect<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
     let completed = ending(code) == Ending::CompletionOrTermination || trapped;
     let should = i64::from(completed);
     let condition = Condition::of(&cpu.interruption);
-    delivery::reflect(cpu, configuration, hardware, &condition);
+    per::reflect(cpu, configuration, hardware, condition);
     cpu.account.correct(should, charged, problem);
 }
 

@@ -9,9 +9,9 @@
 
 use crate::arch::condition::ConditionCode;
 use crate::arch::interruption::Class;
-use crate::guest::configuration::Configuration;
 use crate::guest::hardware::Hardware;
-use crate::guest::vcpu::Vcpu;
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::vcpu::Vcpu;
 use core::sync::atomic::Ordering;
 
 /// Sets the TOD clock for all CPUs; gives the condition code of the machine below.
@@ -46,7 +46,7 @@ pub fn follow<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwa
     forward
 }
 
-/// Books the guest time up to a trap, as [`Account::enter`](crate::guest::account::Account::enter), on
+/// Books the guest time up to a trap, as [`Account::enter`](crate::guest::state::account::Account::enter), on
 /// a CPU that ran while another one may have set the clock: its entry stamp is new, and the one of
 /// leaving may be of either epoch. The shorter span is the true one, unless the clock was set by less
 /// than that.
@@ -73,8 +73,8 @@ pub fn enter_in_real_time<H: Hardware>(
 mod tests {
     use super::*;
     use crate::arch::tod::units;
-    use crate::guest::account::{Account, Charges, Mode};
     use crate::guest::array::Bench;
+    use crate::guest::state::account::{Account, Charges, Mode};
     use proptest::prelude::*;
 
     const START: u64 = 0xE000_0000_0000_0000;

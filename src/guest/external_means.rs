@@ -8,38 +8,16 @@
 //! The losses are for tests of programs that must live with them; the machine recognizes them by
 //! itself when it truly loses something.
 
-use crate::cpumf::{CounterSet, CounterSets};
+use crate::arch::cpu::MAXIMUM_CPUS;
+use crate::cpumf::CounterSets;
 use crate::guest::assist;
-use crate::guest::configuration::{Configuration, MAXIMUM_CPUS, Mailbox, order};
-use crate::guest::due::Due;
-use crate::guest::extended;
 use crate::guest::hardware::Hardware;
 use crate::guest::per::traced;
-use crate::guest::vcpu::Vcpu;
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::due::Due;
+use crate::guest::state::mailbox::{Change, Mailbox, order};
+use crate::guest::state::vcpu::Vcpu;
 use core::sync::atomic::Ordering;
-
-/// The changes that one CPU can be asked for before it makes the first of them.
-pub const MOST_CHANGES: usize = 16;
-
-/// A change at one CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// Gives these counter sets this authorization control; the coprocessor-group sets may be among
-    /// them. Other sets keep theirs.
-    Counters(CounterSets, bool),
-    /// The authorization control of the basic-sampling function.
-    BasicSampling(bool),
-    /// The authorization control of the diagnostic-sampling function.
-    DiagnosticSampling(bool),
-    /// Sample data is lost.
-    LoseSampleData,
-    /// Counter data of a set is lost.
-    LoseCounterData(CounterSet),
-    /// The interrupt key is pressed.
-    InterruptKey,
-    /// The operator's traces are others.
-    Traces,
-}
 
 /// The CPU has been asked for as many changes as it can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +63,7 @@ fn make<H: Hardware>(
     hardware: &mut H,
     change: Change,
 ) {
-    extended::settle(cpu);
+    cpu.count_translations();
     let activity = cpu.account.activity();
     let own = &mut cpu.own;
     match change {
@@ -119,8 +97,10 @@ mod tests {
     use crate::cpumf::{ControlState, counters::load_cpu_counter_set_controls};
     use crate::guest::array::Bench;
     use crate::guest::dispatch::{self, Next};
-    use crate::guest::scanner::{Entry, PageState, make_executable};
-    use crate::guest::schedule::NEVER;
+    use crate::guest::scanner::{Entry, make_executable};
+    use crate::guest::state::mailbox::MOST_CHANGES;
+    use crate::guest::state::pages::PageState;
+    use crate::guest::state::schedule::NEVER;
 
     fn change(bench: &mut Bench, change: Change) {
         ask(&bench.configuration, 0, change).unwrap();

@@ -9,7 +9,6 @@
 use crate::arch::address::{Absolute, Real, Virtual};
 use crate::arch::channel::SCHIB_LENGTH;
 use crate::arch::condition::ConditionCode;
-use crate::guest::delivery::Saved;
 use crate::link::trace::Event;
 
 /// An instruction for the channel subsystem of the machine below.
@@ -69,6 +68,17 @@ impl ChannelBlock {
         }
         bytes
     }
+}
+
+/// The registers that stay in the hardware, as its own machine-check interruption saved them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Saved {
+    /// Floating-point registers.
+    pub floating_point: [u64; 16],
+    /// Floating-point-control register.
+    pub floating_point_control: u32,
+    /// Access registers.
+    pub access: [u32; 16],
 }
 
 /// The machine below, as one virtual CPU sees it.
@@ -212,7 +222,7 @@ pub trait Hardware {
     /// An instruction of CPU `cpu` has events that the operator wants to see; with `stops` the guest stops behind it.
     fn traced(&mut self, cpu: u16, event: &Event<'_>, stops: bool);
     /// One line for the machine's log: the guest asks for PER events, which the machine below cannot record
-    /// ([`crate::guest::per::Support::exact`]).
+    /// ([`crate::guest::state::recording::Support::exact`]).
     fn not_recorded(&mut self);
     /// One line for the machine's log: an instruction that is not performed.
     fn not_performed(&mut self, at: Virtual, text: [u8; 6]);

@@ -14,18 +14,11 @@
 
 use crate::cpumf::counters::{CounterSet, load_cpu_counter_set_controls};
 use crate::cpumf::{CounterSets, Model};
-use crate::guest::account::Mode;
-use crate::guest::configuration::Configuration;
-use crate::guest::extended::{self, Fills};
+use crate::guest::state::account::Mode;
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::extended::{self, Counted};
+use crate::guest::state::vcpu::Vcpu;
 use crate::guest::threads;
-use crate::guest::vcpu::Vcpu;
-
-/// What the machine's counters have of the totals that [`settle`] brings into them.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Counted {
-    fills: Fills,
-    thread_cycles: [u64; 2],
-}
 
 /// Sets the machine's counters of a CPU to work, at IPL: those of `wanted` that have a source.
 pub fn activate(cpu: &mut Vcpu, configuration: &Configuration, wanted: CounterSets) {
@@ -78,7 +71,7 @@ fn load(cpu: &mut Vcpu, sets: CounterSets) {
 pub fn book(cpu: &mut Vcpu, configuration: &Configuration) {
     threads::take_note(cpu, configuration);
     threads::settle(cpu, configuration);
-    extended::settle(cpu);
+    cpu.count_translations();
 }
 
 /// Brings the counters of the CPU up to date, at both levels.
@@ -103,9 +96,10 @@ mod tests {
     use crate::cpumf::counters::CoprocessorGroups;
     use crate::cpumf::model::{Z10, Z15};
     use crate::cpumf::{ConfigurationLevel, Facility, Installation, Model, SamplingLimits};
-    use crate::guest::account::Account;
     use crate::guest::array::Bench;
-    use crate::guest::threads::{Threads, begin_turn, take_note};
+    use crate::guest::state::account::Account;
+    use crate::guest::state::threads::Threads;
+    use crate::guest::threads::{begin_turn, take_note};
 
     const EVERY: CounterSets = CounterSets(0x802F);
 

@@ -9,19 +9,15 @@
 
 #![forbid(unsafe_code)]
 
-pub mod account;
 #[cfg(test)]
 pub(crate) mod array;
 pub mod assist;
 pub mod caches;
 pub mod channel;
-pub mod configuration;
 pub mod dat;
 pub mod delivery;
 pub mod dispatch;
-pub mod due;
 pub mod epoch;
-pub mod extended;
 pub mod external_means;
 pub mod hardware;
 pub mod machine_level;
@@ -32,7 +28,6 @@ pub mod program;
 pub mod scanner;
 pub mod schedule;
 pub mod shadow;
-pub mod software;
+pub mod state;
 pub mod storage;
 pub mod threads;
-pub mod vcpu;

@@ -28,24 +28,16 @@
 
 use crate::arch::address::{Absolute, PAGE, PREFIX_AREA, Virtual};
 use crate::arch::bits::bit16;
-use crate::arch::control::{CR8_ENHANCED_MONITOR, CR8_MONITOR};
 use crate::arch::interruption::ProgramInterruption as Exception;
 use crate::arch::lowcore::{COUNTER_ARRAY_ORIGIN, COUNTER_ARRAY_SIZE, MONITOR_EXCEPTION_COUNT};
 use crate::arch::psw::{DAT, HOME_SPACE};
-use crate::guest::configuration::Configuration;
-use crate::guest::dat::{Access, Space};
 use crate::guest::hardware::Hardware;
+use crate::guest::state::access::{Access, Space};
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::kept::KeptPage;
+use crate::guest::state::vcpu::Vcpu;
 use crate::guest::storage::{self, Claim, Piece};
-use crate::guest::vcpu::{KeptPage, Vcpu};
 use crate::guest::{scanner, shadow};
-
-/// The real control register 8: classes are enabled that the program or the machine's own level has enabled. Where the
-/// hardware has enhanced-monitor masks they stay zero, for the array that it knows of is none of the program's.
-#[must_use]
-#[inline]
-pub const fn real_control(cpu: &Vcpu) -> u64 {
-    cpu.control[8] & !CR8_ENHANCED_MONITOR | cpu.software.classes as u64 & CR8_MONITOR
-}
 
 /// A monitor call, which the hardware has completed and presented: counts it where it is to be counted. False if it is
 /// a monitor event of the program's, which is still to be presented; otherwise the instruction is booked.

@@ -13,38 +13,32 @@
 //!
 //! A *watched* instruction is one that has been let begin, or that trapped. It ends in one of three ways: it is
 //! completed ([`performed`]), and the interruption waits until the next way out; it meets a program exception, and
-//! is indicated together with it ([`concurrent`]); or it is to begin again, and stays watched.
+//! is indicated together with it ([`program`]); or it is to begin again, and stays watched.
 //!
 //! While instructions are executed one at a time the real CPU is disabled for I/O and machine checks: an
 //! interruption after an instruction and before its own PER interruption would come in the wrong order. Those of
 //! I/O are asked for from time to time instead.
 
-use crate::arch::address::Virtual;
 use crate::arch::channel::IoInterruption;
 use crate::arch::condition::ConditionCode;
 use crate::arch::psw;
-use crate::guest::caches::Reference;
-use crate::guest::configuration::Configuration;
-use crate::guest::dat::{Access, Space};
-use crate::guest::delivery;
-use crate::guest::due::Due;
 use crate::guest::hardware::{ChannelBlock, ChannelInstruction, Hardware};
-use crate::guest::shadow;
-use crate::guest::vcpu::Vcpu;
-use crate::per::trace::Traces;
-use crate::per::{Controls, Format, Identification, Range, event};
-use core::cell::Cell;
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::due::Due;
+use crate::guest::state::recording::Phase;
+use crate::guest::state::vcpu::Vcpu;
+use crate::guest::{delivery, shadow};
+use crate::per::{Controls, Range, event};
 
 mod ended;
 mod protected;
 pub mod traced;
 mod watched;
 
-pub use ended::{concurrent, deliver, performed, trapped};
+pub use ended::{deliver, performed, program, reflect, trapped};
 
 use ended::nullify;
-use protected::Protected;
-use watched::{Noted, Watched, begin};
+use watched::begin;
 
 /// The event masks of the real control register 9: instruction fetching, which nullifies.
 const NULLIFY: u64 = 0x4100_0000;
@@ -58,141 +52,6 @@ const PATIENCE: u32 = 64;
 /// The clock cycles of a turn of a CPU whose instructions are executed one at a time, however few of them are the guest's:
 /// what is left to the end of a turn, signs of life among it, does not wait for hundreds of times as long.
 pub const LONGEST_TURN: u64 = 1_000_000;
-
-/// What of program-event recording is the same for all CPUs.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Support {
-    /// The form of controls and identification.
-    pub format: Format,
-    /// Whether the machine below executes one instruction and stores what is true after it.
-    pub exact: bool,
-}
-
-/// How a CPU is let run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Phase {
-    /// Nothing is recorded.
-    #[default]
-    Off,
-    /// Freely, up to the first instruction in the range, or that the protection of a page forbids.
-    Range,
-    /// One instruction at a time.
-    Step,
-}
-
-/// Program-event recording of one CPU.
-#[derive(Debug)]
-pub struct Recording {
-    /// What the guest asks for at present.
-    controls: Controls,
-    phase: Phase,
-    /// Whether each instruction is executed on its own, wherever it is.
-    everything: bool,
-    /// Whether the pages in which instructions may be events are protected.
-    by_pages: bool,
-    /// The pages that are protected because something in them may be an event.
-    protected: Protected,
-    /// Whether [`Self::watched`] is.
-    watching: bool,
-    watched: Watched,
-    /// The events of an instruction that is completed, and its length.
-    pending: Option<(Identification, u8)>,
-    /// Whether millicode has stored into the range.
-    stored: Cell<bool>,
-    /// What millicode has referred to.
-    noted: Noted,
-    /// Whether millicode has stored by a real address.
-    stored_real: Cell<bool>,
-    /// Real control registers 9 to 11 as last loaded.
-    loaded: [u64; 3],
-    /// Instructions until a pending I/O interruption is asked for.
-    patience: u32,
-    /// What the operator has traced.
-    traces: Traces,
-    /// Whether anything of the machine's own is recorded: the operator's traces, or references for the caches.
-    below: bool,
-    /// The trace that has stopped the guest.
-    pub held: Option<u8>,
-    /// That events are asked for and cannot be recorded has been said.
-    refused: bool,
-}
-
-impl Default for Recording {
-    fn default() -> Self {
-        Self {
-            controls: Controls::NONE,
-            phase: Phase::Off,
-            everything: false,
-            by_pages: false,
-            protected: Protected::NOTHING,
-            watching: false,
-            watched: Watched::NONE,
-            pending: None,
-            stored: Cell::new(false),
-            noted: Noted::new(),
-            stored_real: Cell::new(false),
-            loaded: [0; 3],
-            patience: 0,
-            traces: Traces::NONE,
-            below: false,
-            held: None,
-            refused: false,
-        }
-    }
-}
-
-impl Recording {
-    /// Whether anything is recorded: pages of text are not kept then, so that no instruction is performed
-    /// without being watched.
-    #[must_use]
-    pub fn is_on(&self) -> bool {
-        self.phase != Phase::Off
-    }
-
-    /// Whether instructions are executed one at a time: the real CPU is disabled for I/O then.
-    #[must_use]
-    pub fn is_stepping(&self) -> bool {
-        self.phase == Phase::Step
-    }
-
-    /// Whether the instruction at an address is being watched.
-    fn is_watching(&self, at: u64) -> bool {
-        self.watching && self.watched.at == at
-    }
-
-    /// A reset: what an instruction did is forgotten.
-    pub const fn reset(&mut self) {
-        self.watching = false;
-        self.pending = None;
-        self.protected.forget();
-    }
-
-    /// Millicode refers to an operand of the watched instruction, in the space of the PSW or in another one.
-    #[inline]
-    pub fn note(&self, space: Option<Space>, at: Virtual, length: u64, access: Access) {
-        if self.watching {
-            self.note_watched(space, at, length, access);
-        }
-    }
-
-    #[cold]
-    fn note_watched(&self, space: Option<Space>, at: Virtual, length: u64, access: Access) {
-        if access == Access::Store && self.watched.controls.range.meets(at.0, length) {
-            self.stored.set(true);
-        }
-        self.noted.add(Reference {
-            at,
-            length,
-            access,
-            space,
-        });
-    }
-
-    /// Millicode stores at a real address for the watched instruction.
-    pub fn note_store_real(&self) {
-        self.stored_real.set(true);
-    }
-}
 
 /// Computes anew what is recorded, after the PSW or a control register has changed.
 #[inline]

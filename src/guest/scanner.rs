@@ -20,120 +20,12 @@
 //! data again. What is known of a page belongs to its absolute frame, so every alias agrees.
 
 use crate::arch::address::{Absolute, PAGE, Real};
-use crate::guest::configuration::Configuration;
 use crate::guest::hardware::Hardware;
-use crate::guest::shadow;
-use crate::insn::Offsets;
-use crate::insn::sensitive;
-use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
-use spin::Mutex;
-
-/// A page frame whose instructions, if any, are not known: writable, not executable.
-const DATA: u16 = 0;
-/// A page frame that was scanned and holds nothing sensitive: executable, not writable.
-const TEXT: u16 = 1;
-/// A page frame that is executed and stored into by the same instruction, open for that one step.
-const OPEN: u16 = 2;
-/// From here on: executed from code copy number `state - COPIED`, not writable.
-const COPIED: u16 = 3;
-
-/// The state of a page frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PageState {
-    /// May be stored into, is not executed.
-    Data,
-    /// Is executed where it stands, is not stored into.
-    Text,
-    /// Is executed and stored into, for one instruction.
-    Open,
-    /// Is executed and fetched from the copy at this real address, is not stored into.
-    Copied(Real),
-}
-
-/// What is known of the page frames of the guest's storage.
-#[derive(Debug)]
-pub struct Pages {
-    states: &'static [AtomicU16],
-    /// The guest page number plus one that each code copy belongs to, or zero.
-    owners: &'static [AtomicU32],
-    /// The first code copy.
-    copies: Real,
-    /// The copy that is given out next.
-    next: AtomicU32,
-    /// Pages scanned so far.
-    pub scans: AtomicU64,
-    /// Pages that had to be copied.
-    pub copied: AtomicU64,
-    /// Places that were uncovered so far.
-    pub uncovered: AtomicU64,
-    /// One CPU at a time uncovers: what it finds covered must be so until it is done.
-    uncovering: Mutex<()>,
-}
-
-impl Pages {
-    /// All pages data; `states` has one entry per page frame of the guest, `owners` one per page
-    /// of the pool of code copies at `copies`.
-    #[must_use]
-    pub const fn new(
-        states: &'static [AtomicU16],
-        owners: &'static [AtomicU32],
-        copies: Real,
-    ) -> Self {
-        Self {
-            states,
-            owners,
-            copies,
-            next: AtomicU32::new(0),
-            scans: AtomicU64::new(0),
-            copied: AtomicU64::new(0),
-            uncovered: AtomicU64::new(0),
-            uncovering: Mutex::new(()),
-        }
-    }
-
-    /// The state of the frame at `at`; what is not in the guest's storage is data.
-    #[must_use]
-    #[inline]
-    pub fn state(&self, at: Absolute) -> PageState {
-        match self.raw(at) {
-            DATA => PageState::Data,
-            TEXT => PageState::Text,
-            OPEN => PageState::Open,
-            copied => PageState::Copied(self.copy(copied)),
-        }
-    }
-
-    /// The code copy of a state that has one.
-    const fn copy(&self, state: u16) -> Real {
-        self.copies.offset((state - COPIED) as u64 * PAGE)
-    }
-
-    #[inline]
-    fn raw(&self, at: Absolute) -> u16 {
-        self.states
-            .get((at.0 / PAGE) as usize)
-            .map_or(DATA, |state| state.load(Ordering::Relaxed))
-    }
-
-    fn set(&self, at: Absolute, state: u16) {
-        if let Some(slot) = self.states.get((at.0 / PAGE) as usize) {
-            slot.store(state, Ordering::Relaxed);
-        }
-    }
-
-    /// Takes a code copy for the page at `at`; gives its number and the page it was taken from.
-    fn take_copy(&self, at: Absolute) -> Option<(u16, Option<Absolute>)> {
-        let count = self.owners.len().min((u16::MAX - COPIED) as usize) as u32;
-        if count == 0 {
-            return None;
-        }
-        let number = self.next.fetch_add(1, Ordering::Relaxed) % count;
-        let page = (at.0 / PAGE) as u32 + 1;
-        let before = self.owners[number as usize].swap(page, Ordering::Relaxed);
-        let robbed = (before != 0).then(|| Absolute(u64::from(before - 1) * PAGE));
-        Some((number as u16, robbed))
-    }
-}
+use crate::guest::shadow::identity::page_changed;
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::pages::{COPIED, DATA, OPEN, PageState, TEXT};
+use crate::insn::{Offsets, sensitive};
+use core::sync::atomic::Ordering;
 
 /// Where the guest is about to execute in a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,7 +71,7 @@ pub fn make_executable<H: Hardware>(
         );
     }
     pages.set(at, state);
-    shadow::page_changed(configuration, hardware, at);
+    page_changed(configuration, hardware, at);
     pages.state(at)
 }
 
@@ -307,7 +199,7 @@ pub fn store_value_into<H: Hardware>(
 pub fn open<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
     make_data(configuration, hardware, at);
     configuration.pages.set(at, OPEN);
-    shadow::page_changed(configuration, hardware, at.page());
+    page_changed(configuration, hardware, at.page());
 }
 
 /// Ends what [`open`] began: the page is data.
@@ -342,7 +234,7 @@ fn make_data<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: A
         hardware.end_of_text(at);
     }
     pages.set(at, DATA);
-    shadow::page_changed(configuration, hardware, at);
+    page_changed(configuration, hardware, at);
 }
 
 #[cfg(test)]

@@ -48,67 +48,38 @@
 //! address is checked against the guest's storage before it becomes an entry, and real 0-1FFF, which
 //! is the machine's own prefix area, is never mapped.
 
-use crate::arch::address::{Absolute, PAGE, PREFIX_AREA, Real};
 use crate::arch::control;
 use crate::arch::psw::{ADDRESS_SPACE, AddressSpace, HOME_SPACE, SECONDARY_SPACE};
-use crate::arch::table::{PTE_EXECUTION_PROTECTION, PTE_INVALID, PTE_PROTECTION};
-use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
-use crate::guest::dat::{Access, Space};
-use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
-use crate::guest::monitor;
-use crate::guest::scanner::PageState;
-use crate::guest::vcpu::Vcpu;
-use core::sync::atomic::{AtomicU64, Ordering};
+use crate::guest::state::access::{Access, Space};
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::due::Due;
+use crate::guest::state::shadow::{Request, Side};
+use crate::guest::state::vcpu::Vcpu;
+use core::sync::atomic::Ordering;
 
-mod identity;
+mod catch_up;
+mod entry;
+mod fill;
+pub mod identity;
 mod pool;
 mod protection;
 mod renewal;
-mod requests;
 mod spaces;
 
+use catch_up::catch_up;
 use identity::{build_private, identity_asce};
-use pool::{Plan, Pool};
-use renewal::Recent;
-use requests::Requests;
-use spaces::{Spaces, catch_up, space, whole};
+use spaces::{space, whole};
 
-pub use identity::{build_identity, page_changed};
+pub use fill::fill;
+pub use identity::build_identity;
 #[cfg(test)]
 pub use protection::forbidden;
 pub use protection::protect;
 pub use renewal::renew;
-pub use requests::Request;
-pub use spaces::{empty, fill};
-
-/// Bytes of a region or segment table with 2048 entries.
-const TABLE: u64 = 2048 * 8;
-/// Bytes of a page table with 256 entries.
-const PAGE_TABLE: u64 = 256 * 8;
-/// Bytes that a segment, and so a page table, covers.
-const SEGMENT: u64 = 1 << 20;
-
-/// Bytes of HSA that each CPU's private identity tables take.
-pub const PRIVATE_LENGTH: u64 = 2 * PRIVATE_SIDE;
-/// Bytes of those of one side.
-const PRIVATE_SIDE: u64 = TABLE + 2 * PAGE_TABLE;
-
-/// One of the two tables that translate a space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// By which instructions are fetched, those in code copies among them: real control register 1.
-    Instructions,
-    /// By which operands are accessed: real control register 7.
-    Operands,
-    /// By which a program that executes no code copies does both: real control register 13.
-    Whole,
-}
+pub use spaces::empty;
 
 impl Side {
-    /// The two that a guest with DAT off has.
-    const BOTH: [Self; 2] = [Self::Instructions, Self::Operands];
-
     /// The side that an access of the CPU goes by.
     const fn of(cpu: &Vcpu, access: Access) -> Self {
         match access {
@@ -119,149 +90,8 @@ impl Side {
     }
 }
 
-/// Where the shadow tables stand in the HSA, and what all CPUs must know of one another.
-#[derive(Debug)]
-pub struct SharedShadow {
-    /// The identity page tables, for each side 2 KiB for each MiB of the guest's storage.
-    pub identity: Real,
-    /// Private identity tables, [`PRIVATE_LENGTH`] bytes for each CPU, for each side: segment table, page table
-    /// of segment 0, page table of the prefix's segment.
-    pub private: Real,
-    /// The pools for the tables of DAT-on spaces.
-    pub pools: Real,
-    /// Bytes of one CPU's pool.
-    pub pool_length: u64,
-    /// What stands where in a pool.
-    plan: Plan,
-    /// The machine's own prefix on each CPU: absolute 0-1FFF is behind it.
-    pub machine_prefix: [u64; MAXIMUM_CPUS],
-    /// The guest's prefix on each CPU, as its private tables have it.
-    guest_prefix: [AtomicU64; MAXIMUM_CPUS],
-    /// Bytes of the identity page tables of one side.
-    identity_side: u64,
-    /// What DAT-on shadows may no longer hold.
-    requests: Requests,
-}
-
-impl SharedShadow {
-    /// The plan of the shadow tables for `storage` bytes of guest storage; [`build_identity`] fills
-    /// them.
-    #[must_use]
-    pub fn new(
-        storage: u64,
-        identity: Real,
-        private: Real,
-        pools: Real,
-        pool_length: u64,
-        machine_prefix: [u64; MAXIMUM_CPUS],
-    ) -> Self {
-        Self {
-            identity,
-            private,
-            pools,
-            pool_length,
-            plan: Plan::new(storage, pool_length),
-            machine_prefix,
-            guest_prefix: Default::default(),
-            identity_side: Self::identity_length(storage) / 2,
-            requests: Requests::new(),
-        }
-    }
-
-    /// Bytes of identity page tables that `storage` bytes of guest storage need.
-    #[must_use]
-    pub const fn identity_length(storage: u64) -> u64 {
-        2 * storage.div_ceil(SEGMENT) * PAGE_TABLE
-    }
-
-    /// Bytes that one CPU's pool should have for `storage` bytes of guest storage: room to map each page
-    /// frame once, as control programs do, and for the page frames' heads, and 2 MiB for the
-    /// address spaces of programs.
-    #[must_use]
-    pub const fn pool_length(storage: u64) -> u64 {
-        ((2 << 20) + storage / 256 + storage / 512).next_multiple_of(PAGE)
-    }
-
-    /// How many requests to drop something were posted so far.
-    #[must_use]
-    #[inline]
-    pub fn posted(&self) -> u64 {
-        self.requests.posted()
-    }
-
-    fn pool(&self, cpu: usize) -> Pool {
-        Pool {
-            plan: self.plan,
-            base: self.pools.offset(cpu as u64 * self.pool_length),
-        }
-    }
-
-    fn machine_prefix(&self, cpu: usize) -> u64 {
-        self.machine_prefix.get(cpu).copied().unwrap_or(0)
-    }
-
-    fn guest_prefix(&self, cpu: usize) -> u64 {
-        self.guest_prefix
-            .get(cpu)
-            .map_or(0, |prefix| prefix.load(Ordering::Relaxed))
-    }
-
-    const fn segment_table(&self, cpu: usize, side: Side) -> Real {
-        Real(self.private.0 + cpu as u64 * PRIVATE_LENGTH + side as u64 * PRIVATE_SIDE)
-    }
-
-    const fn low_table(&self, cpu: usize, side: Side) -> Real {
-        Real(self.segment_table(cpu, side).0 + TABLE)
-    }
-
-    const fn prefix_table(&self, cpu: usize, side: Side) -> Real {
-        Real(self.low_table(cpu, side).0 + PAGE_TABLE)
-    }
-
-    const fn identity_table(&self, segment: u64, side: Side) -> Real {
-        Real(self.identity.0 + side as u64 * self.identity_side + segment * PAGE_TABLE)
-    }
-}
-
 /// The address-space-control element of real storage, where it is a space like others ([`own_real`]).
 const REAL: u64 = control::asce::REAL_SPACE;
-
-/// The shadow of one CPU.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Shadow {
-    /// Whether real storage is translated by tables of this CPU's own.
-    owns_real: bool,
-    spaces: Spaces,
-    recent: Recent,
-    /// The number of the next request that concerns it.
-    seen: u64,
-    /// Whether the guest had instruction-execution protection on when its entries were filled: the bit
-    /// of control register 0.
-    execution_protection: u64,
-    /// Real control registers 1 to 7 as last loaded.
-    spaces_loaded: [u64; 7],
-    /// Real control registers 0, 8, 13 and 14 as last loaded.
-    loaded: [u64; 4],
-    /// The guest's address-space-control elements that registers 1 and 7 were loaded for, and the spaces
-    /// dropped by then.
-    loaded_for: Option<[u64; 3]>,
-    /// That of the program that register 13 was loaded for, and the spaces dropped by then.
-    home_for: Option<[u64; 2]>,
-    /// The guest's prefix as the private tables have it.
-    prefix: u64,
-    /// Shadow fills so far.
-    pub fills: u64,
-    /// Times that it was emptied.
-    pub purges: u64,
-}
-
-impl Shadow {
-    /// Spaces that were dropped so far, and times that it was emptied, together.
-    #[must_use]
-    pub const fn dropped(&self) -> u64 {
-        self.spaces.drops
-    }
-}
 
 /// Has real storage, and real spaces, translated by tables of the CPU's own, whose pages can be protected as those of
 /// any space, or by the ones that the CPUs share.
@@ -299,26 +129,6 @@ const CR0_MACHINE: u64 = control::CR0_CLOCK_COMPARATOR
 /// The CR0 bits that change what the guest's program can do, and so are mirrored in hardware.
 const CR0_MIRRORED: u64 =
     control::CR0_LOW_ADDRESS_PROTECTION | control::CR0_AFP | control::CR0_VECTOR;
-
-/// The entry by which CPU `cpu` maps the absolute page `at` on a side, without what a guest's table adds.
-fn entry(configuration: &Configuration, cpu: usize, side: Side, at: Absolute) -> u64 {
-    if !configuration.holds(at, PAGE) {
-        return PTE_INVALID;
-    }
-    let frame = if at.0 < PREFIX_AREA {
-        at.0 + configuration.shadow.machine_prefix(cpu)
-    } else {
-        at.0
-    };
-    match (side, configuration.pages.state(at)) {
-        (Side::Instructions, PageState::Data) => PTE_INVALID,
-        (Side::Instructions, PageState::Copied(copy)) => copy.0 | PTE_PROTECTION,
-        (Side::Whole, PageState::Copied(_)) => frame | PTE_PROTECTION | PTE_EXECUTION_PROTECTION,
-        (Side::Whole, PageState::Data) => frame | PTE_EXECUTION_PROTECTION,
-        (_, PageState::Text | PageState::Copied(_)) => frame | PTE_PROTECTION,
-        (_, PageState::Data | PageState::Open) => frame,
-    }
-}
 
 /// Has the DAT-on shadows of all CPUs, this one too, drop what a guest's purge names; the guest's tables
 /// have been changed.
@@ -372,7 +182,7 @@ pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration,
     let zero = CR0_MACHINE | (cpu.control[0] & CR0_MIRRORED);
     let others = [
         (0, zero),
-        (8, monitor::real_control(cpu)),
+        (8, cpu.real_monitor_control()),
         (13, home),
         (14, reports),
     ];

@@ -13,12 +13,12 @@
 use crate::arch::address::{Absolute, PAGE, Real, Virtual};
 use crate::arch::control::{CR0_LOW_ADDRESS_PROTECTION, asce};
 use crate::arch::interruption::ProgramInterruption;
-use crate::guest::configuration::Configuration;
-use crate::guest::dat::{self, Access, Fault, Space};
 use crate::guest::hardware::Hardware;
-use crate::guest::scanner;
-use crate::guest::shadow;
-use crate::guest::vcpu::{KeptPage, Vcpu};
+use crate::guest::state::access::{Access, Fault, Space};
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::kept::KeptPage;
+use crate::guest::state::vcpu::Vcpu;
+use crate::guest::{dat, scanner, shadow};
 
 use core::cell::Cell;
 

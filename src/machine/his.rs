@@ -10,9 +10,9 @@ mod level;
 mod profilers;
 mod software;
 
-use crate::guest::account::Mode;
-use crate::guest::external_means::Change;
-use crate::guest::schedule::NEVER;
+use crate::guest::state::account::Mode;
+use crate::guest::state::mailbox::Change;
+use crate::guest::state::schedule::NEVER;
 use crate::his::His;
 use crate::his::hisprof::ROOM;
 use crate::his::parameters::ParameterFiles;

@@ -6,6 +6,7 @@ mod heap;
 mod staged;
 
 use crate::arch::address::Absolute;
+use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::arch::facility::{self, FacilityList};
 use crate::cpumf::counters::CoprocessorGroups;
 use crate::cpumf::sampling::request;
@@ -13,28 +14,27 @@ use crate::cpumf::{
     ConfigurationLevel, CounterSets, Facility, Installation, Model, SamplingLimits,
     load_program_parameter, model,
 };
-use crate::guest::account::{Account, Mode};
-use crate::guest::assist::{self, Assist};
-use crate::guest::channel::Channels;
-use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
 use crate::guest::hardware::Hardware;
-use crate::guest::machine_level;
-use crate::guest::millicode;
-use crate::guest::per;
-use crate::guest::program;
-use crate::guest::scanner::Pages;
-use crate::guest::shadow::{SharedShadow, build_identity};
-use crate::guest::software::SoftwareCounters;
-use crate::guest::threads::Threads;
-use crate::guest::vcpu::{CpuState, Vcpu};
+use crate::guest::shadow::build_identity;
+use crate::guest::state::account::{Account, Mode};
+use crate::guest::state::assist::Assist;
+use crate::guest::state::channels::Channels;
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::pages::Pages;
+use crate::guest::state::recording::Support;
+use crate::guest::state::shadow::SharedShadow;
+use crate::guest::state::software::SoftwareCounters;
+use crate::guest::state::threads::Threads;
+use crate::guest::state::vcpu::{CpuState, Vcpu};
+use crate::guest::{assist, machine_level, millicode, program};
 use crate::his::event::ZOS_COUNTERS;
 use crate::link::loader::{self, LoaderBlock, flags, sets};
 use crate::link::state::{self, Started};
 use crate::machine::hardware::hsa::{COPIES, Plan};
 use crate::machine::hardware::instruction;
 use crate::machine::hardware::sclp::{self, ConsoleKind};
-use crate::machine::io::failure::{WaitState, refuse, stop};
-use crate::machine::io::{console, failure, input};
+use crate::machine::io::failure::{self, WaitState, refuse, stop};
+use crate::machine::io::{console, input};
 use crate::machine::native::Native;
 use crate::machine::state::cpu::{Blocks, Cpu};
 use crate::machine::state::integrity::{self, Sums};
@@ -257,7 +257,7 @@ fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: Facili
     };
     let mode = calibrate::find_mode(&mut native, shift);
     let mut charges = calibrate::charges(&mut native, mode);
-    let per = per::Support {
+    let per = Support {
         format: if block.has(flags::EVENTS_OF_S370) {
             Format::S370
         } else {

@@ -5,8 +5,7 @@
 
 use crate::arch::address::{Absolute, PAGE, PREFIX_AREA, Real, Virtual};
 use crate::arch::condition::ConditionCode;
-use crate::guest::delivery::Saved;
-use crate::guest::hardware::{ChannelBlock, ChannelInstruction, Hardware};
+use crate::guest::hardware::{ChannelBlock, ChannelInstruction, Hardware, Saved};
 use crate::insn;
 use crate::link::frame::Channel;
 use crate::link::state::Loaded;

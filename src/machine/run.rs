@@ -1,12 +1,13 @@
 //! The end of a run: everything that was measured goes out, and the machine stops.
 
+use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::arch::psw::Psw;
 use crate::cpumf::{CounterSet, Facility};
-use crate::guest::account::Mode;
-use crate::guest::configuration::{Configuration, MAXIMUM_CPUS};
 use crate::guest::delivery::MOST_IN_A_ROW;
 use crate::guest::machine_level;
-use crate::guest::vcpu::{CpuState, Vcpu};
+use crate::guest::state::account::Mode;
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::vcpu::{CpuState, Vcpu};
 use crate::link::data::{COPROCESSOR_GROUP, Counters, Level, MOST_COUNTERS};
 use crate::link::state::{End, GuestEnded, Reason, SUCCESS_ADDRESS, Totals, Traps};
 use crate::machine::hardware::instruction;

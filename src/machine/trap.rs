@@ -10,16 +10,17 @@
 //! interruption goes on ([`super::io::channel`]), 220 the PSW to be loaded,
 //! 230-258 and 2E0 [`super::hardware::wait`] and [`probe`], 260 registers at a failure, 300 and 380 registers of a probe.
 //!
-//! [`Vcpu`]: crate::guest::vcpu::Vcpu
+//! [`Vcpu`]: crate::guest::state::vcpu::Vcpu
 
 use crate::arch::channel::IoInterruption;
 use crate::arch::interruption::Class;
 use crate::arch::lowcore;
 use crate::arch::psw::{ADDRESSING_64, Psw};
-use crate::guest::account::Account;
 use crate::guest::dispatch::{self, Next};
-use crate::guest::due::Due;
-use crate::guest::vcpu::{Interruption, Vcpu};
+use crate::guest::hardware::Saved;
+use crate::guest::state::account::Account;
+use crate::guest::state::due::Due;
+use crate::guest::state::vcpu::{Interruption, Vcpu};
 use crate::guest::{delivery, millicode, schedule};
 use crate::machine::hardware::instruction;
 use crate::machine::state::cpu::Cpu;
@@ -457,7 +458,7 @@ extern "C" fn machine_check_interruption(cpu: &mut Cpu) {
     );
     let code: u64 = lowcore_field(lowcore::MACHINE_CHECK_CODE);
     // What stays in the hardware, the hardware has saved; the rest is the guest's own.
-    let saved = delivery::Saved {
+    let saved = Saved {
         floating_point: lowcore_field(lowcore::SAVED_FLOATING_POINT),
         floating_point_control: lowcore_field(lowcore::SAVED_FLOATING_POINT_CONTROL),
         access: lowcore_field(lowcore::SAVED_ACCESS),

@@ -6,25 +6,24 @@
 //! token. In real-time mode there is no token, and a waiting CPU simply waits.
 
 use crate::arch::control::{CR0_CLOCK_COMPARATOR, CR0_CPU_TIMER, CR14_CHANNEL_REPORT};
+use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::arch::interruption::external;
 use crate::arch::psw;
-use crate::guest::assist;
-use crate::guest::configuration::{Configuration, MAXIMUM_CPUS, Mailbox};
 use crate::guest::dispatch::Next;
-use crate::guest::due::Due;
-use crate::guest::epoch;
 use crate::guest::hardware::Hardware;
-use crate::guest::per;
-use crate::guest::schedule::{self, NEVER};
-use crate::guest::threads;
-use crate::guest::vcpu::{CpuState, Vcpu};
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::due::Due;
+use crate::guest::state::mailbox::Mailbox;
+use crate::guest::state::schedule::NEVER;
+use crate::guest::state::vcpu::{CpuState, Vcpu};
+use crate::guest::{assist, epoch, per, schedule, threads};
 use crate::link::state::{Held, Progress, Waiting};
-use crate::machine::hardware::wait::{Open, Taken, Waited};
-use crate::machine::hardware::{instruction, wait};
+use crate::machine::hardware::instruction;
+use crate::machine::hardware::wait::{self, Open, Taken, Waited};
 use crate::machine::io::{console, input};
-use crate::machine::operator::traces;
+use crate::machine::operator::{self, traces};
 use crate::machine::state::cpu::Cpu;
-use crate::machine::{his, ipl, operator, run};
+use crate::machine::{his, ipl, run};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// SIGNAL PROCESSOR order: emergency signal.

@@ -12,16 +12,17 @@
 //!
 //! The copy ends at a command before which the program is suspended; the rest is copied when it is resumed.
 
-use super::COPY_LENGTH;
 use super::virtio::{self, LONGEST};
-use crate::arch::address::{Absolute, PAGE, Real};
+use crate::arch::address::{Absolute, PAGE};
 use crate::arch::channel::{
     CHAIN_COMMAND, CHAIN_DATA, Ccw, INDIRECT, MODIFIED_INDIRECT, ORB_FORMAT, ORB_LONG_INDIRECT,
     ORB_SHORT_BLOCKS, ORB_SUSPEND, Orb, SUSPEND, TRANSFER_IN_CHANNEL,
 };
-use crate::guest::configuration::Configuration;
 use crate::guest::hardware::Hardware;
 use crate::guest::scanner;
+use crate::guest::state::channel_program::{ChannelProgram, Run};
+use crate::guest::state::channels::COPY_LENGTH;
+use crate::guest::state::configuration::Configuration;
 use heapless::Vec;
 
 /// The most channel-command words of a program, with one that is not valid behind each run of them.
@@ -30,67 +31,15 @@ const WORDS: u16 = 128;
 const WORDS_LENGTH: u64 = WORDS as u64 * 8;
 /// Doublewords for lists and data.
 const ROOM: u64 = (COPY_LENGTH - WORDS_LENGTH) / 8;
-/// The most runs of adjacent words.
-const RUNS: usize = 16;
 /// The most transfers in channel.
 const TRANSFERS: usize = 32;
 /// The most pieces of one command's storage area: 64 KiB in blocks of 2 KiB, the first one cut.
 const PIECES: usize = 33;
 
-/// Adjacent words of a program.
-#[derive(Clone, Copy, Debug)]
-struct Run {
-    /// Where the guest has them.
-    guest: u32,
-    /// The number of the first one in the copy.
-    first: u16,
-    /// How many there are.
-    count: u16,
-}
-
-impl Run {
-    /// The number in the copy of the word that the guest has at an address.
-    fn find(&self, guest: u32) -> Option<u16> {
-        let distance = guest.checked_sub(self.guest)?;
-        let number = distance / 8;
-        (distance.is_multiple_of(8) && number < u32::from(self.count))
-            .then(|| self.first + number as u16)
-    }
-}
-
 /// A piece of storage: address and length.
 type Piece = (u64, u64);
 
-/// The channel program of a subchannel: where its copy stands, and what was copied from where.
-#[derive(Debug)]
-pub struct Program {
-    copy: Real,
-    orb: Orb,
-    runs: Vec<Run, RUNS>,
-    /// Words of the copy that are used.
-    used: u16,
-    /// Doublewords behind them that are used.
-    filled: u64,
-    /// Where the guest has the word before which the program is suspended, and its number.
-    suspended: Option<(u32, u16)>,
-}
-
-impl Program {
-    pub(super) const fn new(copy: Real) -> Self {
-        Self {
-            copy,
-            orb: Orb {
-                parameter: 0,
-                controls: 0,
-                program: 0,
-            },
-            runs: Vec::new(),
-            used: 0,
-            filled: 0,
-            suspended: None,
-        }
-    }
-
+impl ChannelProgram {
     /// Copies the program that a block designates, and gives the block that designates the copy.
     pub fn copy<H: Hardware>(
         &mut self,
@@ -175,7 +124,7 @@ impl Program {
 
 /// A program while it is copied.
 struct Copying<'a, H> {
-    program: &'a mut Program,
+    program: &'a mut ChannelProgram,
     configuration: &'a Configuration,
     hardware: &'a mut H,
     /// Transfers in channel: the number of each, and where the guest has its target.
@@ -183,7 +132,11 @@ struct Copying<'a, H> {
 }
 
 impl<'a, H: Hardware> Copying<'a, H> {
-    fn of(program: &'a mut Program, configuration: &'a Configuration, hardware: &'a mut H) -> Self {
+    fn of(
+        program: &'a mut ChannelProgram,
+        configuration: &'a Configuration,
+        hardware: &'a mut H,
+    ) -> Self {
         Self {
             program,
             configuration,

@@ -3,11 +3,12 @@
 //! The machine below resets its devices only together with itself, and then the firmware is gone. So each
 //! device is given the command that a program resets it by, and its subchannel is disabled.
 
-use super::{SUBCHANNELS, virtio};
+use super::virtio;
 use crate::arch::channel::{Ccw, ORB_ALL_PATHS, ORB_FORMAT, Orb, PMCW_DEVICE_VALID, PMCW_ENABLED};
 use crate::arch::condition::ConditionCode;
-use crate::guest::configuration::Configuration;
 use crate::guest::hardware::{ChannelBlock, ChannelInstruction, Hardware};
+use crate::guest::state::channels::SUBCHANNELS;
+use crate::guest::state::configuration::Configuration;
 
 /// CCW flag: a length that does not fit is not told.
 const SUPPRESS_LENGTH: u8 = 0x20;

@@ -5,12 +5,14 @@ use crate::arch::control::{
     CR0_CLOCK_COMPARATOR, CR0_CPU_TIMER, CR0_EMERGENCY_SIGNAL, CR0_EXTERNAL_CALL,
     CR0_INTERRUPT_KEY, CR0_MEASUREMENT_ALERT, CR0_SERVICE_SIGNAL, CR14_CHANNEL_REPORT,
 };
+use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::arch::interruption::{Class, external as code};
 use crate::arch::lowcore;
 use crate::arch::psw::{EXTERNAL, IO, MACHINE_CHECK};
-use crate::guest::configuration::{Configuration, MAXIMUM_CPUS, Mailbox};
 use crate::guest::hardware::Hardware;
-use crate::guest::vcpu::{CpuState, Pending, Vcpu};
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::mailbox::Mailbox;
+use crate::guest::state::vcpu::{CpuState, Pending, Vcpu};
 use core::sync::atomic::Ordering;
 
 /// An external interruption, whatever the masks.

@@ -6,21 +6,10 @@ use crate::arch::interruption::Class;
 use crate::arch::lowcore::{
     self, SAVED_ACCESS, SAVED_FLOATING_POINT, SAVED_FLOATING_POINT_CONTROL,
 };
-use crate::guest::configuration::Configuration;
-use crate::guest::hardware::Hardware;
+use crate::guest::hardware::{Hardware, Saved};
 use crate::guest::scanner;
-use crate::guest::vcpu::Vcpu;
-
-/// The registers that stay in the hardware, as its own machine-check interruption saved them.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Saved {
-    /// Floating-point registers.
-    pub floating_point: [u64; 16],
-    /// Floating-point-control register.
-    pub floating_point_control: u32,
-    /// Access registers.
-    pub access: [u32; 16],
-}
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::vcpu::Vcpu;
 
 /// Machine-check-interruption code, bit 25: the vector registers have been saved.
 pub(super) const VECTOR_VALIDITY: u64 = bit64(25);

@@ -10,8 +10,10 @@ use crate::arch::control::{
 use crate::arch::psw::{ADDRESSING_64, BASIC_ADDRESSING, BIT_12, DAT, EXTERNAL, PROBLEM, WAIT};
 use crate::cpumf::counters::{Activity, CounterSets, load_cpu_counter_set_controls};
 use crate::guest::array::Bench;
-use crate::guest::dat::{Access, Space};
-use crate::guest::due::Due;
+use crate::guest::hardware::Saved;
+use crate::guest::per;
+use crate::guest::state::access::{Access, Space};
+use crate::guest::state::due::Due;
 use ProgramInterruption as P;
 use core::sync::atomic::Ordering;
 use proptest::prelude::*;
@@ -71,7 +73,7 @@ fn exchanged(bench: &Bench, class: Class) {
 }
 
 fn program_of(bench: &mut Bench, fault: Fault, length: u8) {
-    program(
+    per::program(
         &mut bench.cpu,
         &bench.configuration,
         &mut bench.hardware,
@@ -362,7 +364,7 @@ fn signals_come_from_cores_until_multithreading_is_enabled_and_from_threads_afte
     for (enabled, signals) in [(false, [0, 1, 1]), (true, [1, 3, 2])] {
         let mut bench = everything_pending();
         bench.configuration.cpus = 4;
-        bench.configuration.threads = crate::guest::threads::Threads::new(2);
+        bench.configuration.threads = crate::guest::state::threads::Threads::new(2);
         if enabled {
             bench.configuration.threads.enable();
         }

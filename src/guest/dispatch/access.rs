@@ -4,39 +4,24 @@
 //! execution and a store into an executed page are ours; what the guest's tables also refuse is its own.
 
 use crate::arch::address::{Absolute, Virtual};
-use crate::arch::interruption::{Ending, ProgramInterruption as Exception, ending, is_access};
+use crate::arch::interruption::ProgramInterruption as Exception;
 use crate::arch::table::{
     TEID_ADDRESS, TEID_EXECUTION_PROTECTION, TEID_LOW_ADDRESS, TEID_PROTECTION, TEID_SPACE,
     TEID_STORE,
 };
-use crate::guest::configuration::Configuration;
-use crate::guest::dat::{self, Access, Fault, Space};
-use crate::guest::delivery;
-use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
-use crate::guest::scanner::{self, Entry, PageState};
-use crate::guest::schedule::{Opened, Step};
-use crate::guest::shadow;
+use crate::guest::scanner::{self, Entry};
+use crate::guest::state::access::{Access, Fault, Space};
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::due::Due;
+use crate::guest::state::pages::PageState;
+use crate::guest::state::schedule::{Opened, Step};
+use crate::guest::state::text::Text;
+use crate::guest::state::vcpu::Vcpu;
 use crate::guest::storage::{self, Piece};
-use crate::guest::vcpu::{Text, Vcpu};
+use crate::guest::{dat, per, shadow};
 use crate::insn::{self, Instruction};
 use core::sync::atomic::Ordering;
-
-/// The address of the instruction that has met an access exception; `None` if it was something else.
-///
-/// Protection and addressing suppress, so the hardware advanced the address (for an instruction fetch
-/// by a made-up length, which is the one it stored).
-pub fn at(cpu: &Vcpu) -> Option<u64> {
-    let (code, length) = (cpu.interruption.code(), cpu.interruption.length());
-    if !is_access(code) {
-        return None;
-    }
-    if ending(code) == Ending::Suppression {
-        let at = cpu.psw.address.wrapping_sub(u64::from(length));
-        return Some(at & cpu.psw.address_mask());
-    }
-    Some(cpu.psw.address)
-}
 
 /// An access exception. Gives an instruction that is to be performed where it stands.
 pub(super) fn access<H: Hardware>(
@@ -47,7 +32,7 @@ pub(super) fn access<H: Hardware>(
     let length = cpu.interruption.length();
     let code = cpu.interruption.code();
     let problem = cpu.psw.problem_state();
-    if let Some(at) = at(cpu) {
+    if let Some(at) = cpu.access_exception_at() {
         cpu.psw.address = at;
     }
     cpu.account
@@ -57,7 +42,7 @@ pub(super) fn access<H: Hardware>(
         Err(fault) => {
             super::close_step(cpu, configuration, hardware);
             // A made-up length is no length: an instruction that could not be fetched has none here.
-            delivery::program(cpu, configuration, hardware, fault, length);
+            per::program(cpu, configuration, hardware, fault, length);
             None
         }
     }

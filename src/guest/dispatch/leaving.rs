@@ -1,16 +1,12 @@
 //! The way out: what is done before the guest goes on.
 
 use crate::arch::psw::{self, Psw};
-use crate::guest::configuration::Configuration;
-use crate::guest::delivery;
 use crate::guest::dispatch::{LIVE, Next};
-use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
-use crate::guest::millicode;
-use crate::guest::per;
-use crate::guest::schedule;
-use crate::guest::shadow;
-use crate::guest::vcpu::{CpuState, Vcpu};
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::due::Due;
+use crate::guest::state::vcpu::{CpuState, Vcpu};
+use crate::guest::{delivery, millicode, per, schedule, shadow};
 
 /// PSW bits of the guest that the hardware runs with.
 const MIRRORED: u64 = LIVE | psw::IO | psw::MACHINE_CHECK;

@@ -6,7 +6,7 @@ use crate::arch::lowcore;
 use crate::arch::psw::ADDRESSING_64;
 use crate::arch::table::{TEID_EXECUTION_PROTECTION, TEID_FETCH};
 use crate::guest::array::Bench;
-use crate::guest::scanner::PageState;
+use crate::guest::state::pages::PageState;
 
 /// Where the instruction stands: in the prefix area.
 const HERE: u64 = 0x400;

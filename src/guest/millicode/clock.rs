@@ -5,13 +5,13 @@
 //! is a value here, and whether it is passed is computed, never remembered from an edge.
 
 use crate::arch::interruption::ProgramInterruption;
-use crate::guest::dat::Fault;
-use crate::guest::due::Due;
 use crate::guest::epoch;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::{Execution, fault};
+use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::guest::millicode::way::Way;
-use crate::guest::millicode::{Outcome, Performed};
+use crate::guest::state::access::Fault;
+use crate::guest::state::due::Due;
 use crate::insn::Operand;
 
 /// Computes the two pending conditions anew, after something that they depend on was set.

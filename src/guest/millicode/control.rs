@@ -2,12 +2,12 @@
 //!
 //! A range is at most sixteen registers; the whole operand is accessed before any register changes.
 
-use crate::guest::dat::Access;
-use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::Execution;
+use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::guest::millicode::way::Way;
-use crate::guest::millicode::{Outcome, Performed};
+use crate::guest::state::access::Access;
+use crate::guest::state::due::Due;
 use crate::insn::Operand;
 
 /// How many registers the range from `r1` to `r3` has.

@@ -8,12 +8,12 @@ use crate::arch::address::{PAGE, Virtual};
 use crate::arch::condition::ConditionCode;
 use crate::arch::interruption::ProgramInterruption as P;
 use crate::arch::psw::AddressSpace;
-use crate::guest::dat::{Access, Fault, Space};
 use crate::guest::hardware::Hardware;
-use crate::guest::millicode::Performed;
 use crate::guest::millicode::execution::{Execution, fault};
+use crate::guest::millicode::outcome::Performed;
 use crate::guest::millicode::psw::KEY;
 use crate::guest::scanner;
+use crate::guest::state::access::{Access, Fault, Space};
 use crate::guest::storage::{self, Claim, Piece};
 use crate::insn::Operand;
 

@@ -11,14 +11,14 @@ use crate::arch::interruption::ProgramInterruption;
 use crate::arch::psw::{
     ADDRESS_SPACE, ADDRESSING_64, AddressSpace, DAT, EXTERNAL, IO, MACHINE_CHECK, PER,
 };
-use crate::guest::configuration::Configuration;
-use crate::guest::dat::{Access, Space};
-use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
+use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::guest::millicode::way::{Plain, Way, Whole};
-use crate::guest::millicode::{Outcome, Performed};
+use crate::guest::state::access::{Access, Space};
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::due::Due;
+use crate::guest::state::vcpu::Vcpu;
 use crate::guest::storage::{self, Claim};
-use crate::guest::vcpu::Vcpu;
 use crate::insn::Operand;
 use core::marker::PhantomData;
 

@@ -7,8 +7,8 @@ use crate::arch::facility::FACILITY_DOUBLEWORDS;
 use crate::arch::lowcore;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::Execution;
+use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::guest::millicode::way::Way;
-use crate::guest::millicode::{Outcome, Performed};
 use crate::guest::storage;
 use crate::insn::Operand;
 

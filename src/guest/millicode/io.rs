@@ -3,7 +3,7 @@
 //! Bits 32-63 of general register 1 are the subsystem-identification word. The machine below tests its
 //! form, and the form of what it is given, so an operand exception is its own; operands are copied, and their
 //! places are tested before it is asked. Of its subchannels a guest sees the first few
-//! ([`SUBCHANNELS`](crate::guest::channel::SUBCHANNELS)); the others are not operational. A
+//! ([`SUBCHANNELS`](crate::guest::state::channels::SUBCHANNELS)); the others are not operational. A
 //! configuration without devices has none.
 
 use crate::arch::address::{Real, Virtual};
@@ -14,11 +14,11 @@ use crate::arch::channel::{
 use crate::arch::condition::ConditionCode;
 use crate::arch::interruption::ProgramInterruption;
 use crate::arch::lowcore::SUBSYSTEM_IDENTIFICATION;
-use crate::guest::channel::Program;
-use crate::guest::dat::{Access, Fault};
 use crate::guest::hardware::{ChannelBlock, ChannelInstruction, Hardware};
 use crate::guest::millicode::execution::{Execution, fault};
-use crate::guest::millicode::{Outcome, Performed};
+use crate::guest::millicode::outcome::{Outcome, Performed};
+use crate::guest::state::access::{Access, Fault};
+use crate::guest::state::channel_program::ChannelProgram;
 use crate::guest::storage;
 use crate::insn::Operand;
 use spin::MutexGuard;
@@ -58,7 +58,7 @@ fn ask<H: Hardware>(
 /// still tests the form of the word.
 fn subchannel<'a, H: Hardware>(
     run: &mut Execution<'a, H>,
-) -> Result<Option<MutexGuard<'a, Program>>, Fault> {
+) -> Result<Option<MutexGuard<'a, ChannelProgram>>, Fault> {
     let configuration = run.configuration;
     let found = configuration.channels.program(run.register(1) as u32);
     if found.is_none() {
@@ -68,7 +68,7 @@ fn subchannel<'a, H: Hardware>(
 }
 
 /// Puts the guest's own addresses into a subchannel-status word that begins at a word of a block.
-fn translate(program: &Program, block: &mut ChannelBlock, at: usize) {
+fn translate(program: &ChannelProgram, block: &mut ChannelBlock, at: usize) {
     if let Some(status) = block.0.get_mut(at..).and_then(<[u32]>::first_chunk_mut) {
         program.translate(status);
     }

@@ -6,11 +6,11 @@
 use crate::arch::address::{Absolute, PAGE, Real, Virtual};
 use crate::arch::condition::ConditionCode;
 use crate::arch::control::CR0_LOW_ADDRESS_PROTECTION;
-use crate::guest::dat::{self, Access, Fault, Space};
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::Execution;
-use crate::guest::millicode::{Outcome, Performed};
-use crate::guest::storage;
+use crate::guest::millicode::outcome::{Outcome, Performed};
+use crate::guest::state::access::{Access, Fault, Space};
+use crate::guest::{dat, storage};
 use core::sync::atomic::Ordering;
 
 /// The block that register R2 designates by real address.

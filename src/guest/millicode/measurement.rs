@@ -13,16 +13,15 @@ use crate::cpumf::counters::store_multiple::store_cpu_counter_multiple;
 use crate::cpumf::sampling::load_controls::load_sampling_controls;
 use crate::cpumf::sampling::query::query_sampling_information;
 use crate::cpumf::{CounterSet, Instruction as Issued, authorize, load_program_parameter};
-use crate::guest::assist;
-use crate::guest::dat::Access;
-use crate::guest::due::Due;
-use crate::guest::extended;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::Execution;
+use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::guest::millicode::way::Way;
-use crate::guest::millicode::{Outcome, Performed};
-use crate::guest::schedule::NEVER;
-use crate::guest::threads;
+use crate::guest::state::access::Access;
+use crate::guest::state::due::Due;
+use crate::guest::state::extended;
+use crate::guest::state::schedule::NEVER;
+use crate::guest::{assist, threads};
 use crate::insn::Operand;
 
 /// The tests before any operand: operation, then privileged operation.
@@ -84,8 +83,8 @@ pub(super) fn ecctr<H: Hardware, W: Way>(
 ) -> Performed<W::Refusal> {
     let number = run.register(r2);
     if number >= extended::FIRST_COUNTER {
-        extended::settle(run.cpu);
-        if number >= threads::FIRST_COUNTER {
+        run.cpu.count_translations();
+        if number >= crate::guest::state::threads::FIRST_COUNTER {
             threads::settle(run.cpu, run.configuration);
         }
     }
@@ -108,7 +107,7 @@ pub(super) fn ecctr<H: Hardware, W: Way>(
 /// Source: SA23-2260, "SET CPU COUNTER".
 pub(super) fn scctr<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> Performed {
     let (value, number) = (run.register(r1), run.register(r2));
-    extended::settle(run.cpu);
+    run.cpu.count_translations();
     let (activity, problem) = (run.cpu.account.activity(), run.cpu.psw.problem_state());
     let code = set_cpu_counter(&mut run.cpu.own, &activity, problem, value, number)?;
     run.done(code)
@@ -134,7 +133,7 @@ pub(super) fn stcctm<H: Hardware, W: Way>(
 ) -> Performed<W::Refusal> {
     let (count, at) = (run.register(r1), run.address(second));
     match CounterSet::designated(m3) {
-        Some(CounterSet::Extended) => extended::settle(run.cpu),
+        Some(CounterSet::Extended) => run.cpu.count_translations(),
         Some(CounterSet::MtDiagnostic) => threads::settle(run.cpu, run.configuration),
         _ => {}
     }
@@ -185,7 +184,7 @@ pub(super) fn qctri<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) ->
 pub(super) fn lcctl<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
     authorized(run, Issued::LoadCpuCounterSetControls)?;
     let controls = run.fetch_u64(run.address(second))?;
-    extended::settle(run.cpu);
+    run.cpu.count_translations();
     let activity = run.cpu.account.activity();
     let code = load_cpu_counter_set_controls(&mut run.cpu.own, &activity, controls)?;
     run.cpu.due |= Due::ATTENTION;

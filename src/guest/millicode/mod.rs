@@ -24,6 +24,7 @@ mod facility;
 mod io;
 mod key;
 mod measurement;
+pub mod outcome;
 mod peripheral;
 pub mod plain;
 mod prefix;
@@ -40,41 +41,18 @@ mod way;
 #[cfg(test)]
 mod tests;
 
-pub use cryptography::performable;
 pub use signal::take_orders;
 
-use crate::guest::configuration::Configuration;
-use crate::guest::dat::Fault;
 use crate::guest::hardware::{ChannelInstruction, Hardware};
-use crate::guest::vcpu::Vcpu;
+use crate::guest::millicode::outcome::{Outcome, Performed};
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::vcpu::Vcpu;
 use crate::insn::Instruction;
 use crate::msa::Instruction as Assist;
 use cryptography::perform as assist;
 use execution::Execution;
 pub use service::announce_input;
 use way::Way;
-
-/// How the performance of an instruction ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It is completed: the instruction address advances, one instruction counts.
-    Completed,
-    /// It is completed, and the CPU gives up the rest of its turn: another one is waited for.
-    Yield,
-    /// It is completed, and a coprocessor is busy with it: the CPU gives its turn up until then.
-    Occupied,
-    /// It is completed but for what the machine does with all CPUs: the request of a profiler, designated by
-    /// general register 2.
-    Service,
-    /// It is completed and has replaced the PSW: the instruction address stays.
-    Jumped,
-    /// Not performed here: an operation exception, and one line in the log.
-    Unknown,
-}
-
-/// What a routine ends with. A fault is a program interruption whose kind says what becomes of the
-/// instruction address.
-pub type Performed<Refusal = Fault> = Result<Outcome, Refusal>;
 
 /// Performs one of the instructions that a control program issues all the time, which are those
 /// that [`crate::insn::decode_common`] knows.

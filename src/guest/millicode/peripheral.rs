@@ -7,9 +7,9 @@ use crate::cpumf::counters::{
 };
 use crate::guest::assist;
 use crate::guest::hardware::Hardware;
-use crate::guest::millicode::Performed;
 use crate::guest::millicode::execution::Execution;
 use crate::guest::millicode::measurement::authorized;
+use crate::guest::millicode::outcome::Performed;
 use crate::insn::Operand;
 
 /// LOAD PERIPHERAL-COUNTER-SET CONTROLS: the doubleword at the second-operand address, on any

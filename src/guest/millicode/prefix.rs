@@ -1,14 +1,13 @@
 //! The prefix register.
 
 use crate::arch::address::{Absolute, PREFIX_AREA};
-use crate::guest::configuration::Configuration;
-use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::Execution;
-use crate::guest::millicode::{Outcome, Performed};
-use crate::guest::shadow;
-use crate::guest::storage;
-use crate::guest::vcpu::Vcpu;
+use crate::guest::millicode::outcome::{Outcome, Performed};
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::due::Due;
+use crate::guest::state::vcpu::Vcpu;
+use crate::guest::{shadow, storage};
 use crate::insn::Operand;
 
 /// The bits of a prefix: a 31-bit address on an 8 KiB boundary.

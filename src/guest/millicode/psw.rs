@@ -9,8 +9,8 @@ use crate::arch::psw::Psw;
 use crate::guest::delivery;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::{Execution, fault};
+use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::guest::millicode::way::Way;
-use crate::guest::millicode::{Outcome, Performed};
 use crate::insn::Operand;
 
 /// Where the system mask stands in the left half of the PSW: bits 0-7.

@@ -9,12 +9,12 @@ use crate::arch::condition::ConditionCode;
 use crate::arch::control::asce::{DESIGNATION_TYPE, ORIGIN};
 use crate::arch::interruption::ProgramInterruption;
 use crate::arch::table::{PTE_INVALID, RTE_INVALID, STE_ORIGIN};
-use crate::guest::dat::{Access, Fault};
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::{Execution, fault};
-use crate::guest::millicode::{Outcome, Performed};
-use crate::guest::shadow::{self, Request};
-use crate::guest::{scanner, storage};
+use crate::guest::millicode::outcome::{Outcome, Performed};
+use crate::guest::state::access::{Access, Fault};
+use crate::guest::state::shadow::Request;
+use crate::guest::{scanner, shadow, storage};
 
 /// The operand-2 bit of COMPARE AND SWAP AND PURGE that asks for a purged TLB.
 const PURGE: u64 = 1;

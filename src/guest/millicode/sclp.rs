@@ -4,8 +4,8 @@
 //! and what was typed for the guest comes back as soon as it asks.
 
 use crate::arch::address::PAGE;
-use crate::guest::configuration::Configuration;
 use crate::guest::hardware::Hardware;
+use crate::guest::state::configuration::Configuration;
 use core::sync::atomic::Ordering;
 
 /// A copy of a service-call control block, whatever its length.

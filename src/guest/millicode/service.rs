@@ -10,13 +10,13 @@
 use crate::arch::address::{Absolute, PAGE, PREFIX_AREA};
 use crate::arch::condition::ConditionCode;
 use crate::arch::interruption::ProgramInterruption;
-use crate::guest::configuration::Configuration;
-use crate::guest::dat::Fault;
-use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
-use crate::guest::millicode::Performed;
 use crate::guest::millicode::execution::{Execution, fault};
+use crate::guest::millicode::outcome::Performed;
 use crate::guest::millicode::sclp::{self, Block, response};
+use crate::guest::state::access::Fault;
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::due::Due;
 use crate::guest::storage;
 use core::sync::atomic::Ordering;
 

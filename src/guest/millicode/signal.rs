@@ -7,22 +7,18 @@
 
 use crate::arch::address::{Absolute, PREFIX_AREA};
 use crate::arch::condition::ConditionCode;
+use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::arch::lowcore;
-use crate::guest::account::Mode;
-use crate::guest::assist;
-use crate::guest::channel;
-use crate::guest::configuration::{Configuration, MAXIMUM_CPUS, Mailbox, order};
-use crate::guest::delivery;
-use crate::guest::due::Due;
-use crate::guest::external_means;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::Execution;
+use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::guest::millicode::prefix::{self, PREFIX};
-use crate::guest::millicode::{Outcome, Performed};
-use crate::guest::shadow;
-use crate::guest::storage;
-use crate::guest::threads;
-use crate::guest::vcpu::{CpuState, Vcpu};
+use crate::guest::state::account::Mode;
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::due::Due;
+use crate::guest::state::mailbox::{Mailbox, order};
+use crate::guest::state::vcpu::{CpuState, Vcpu};
+use crate::guest::{assist, channel, delivery, external_means, shadow, storage, threads};
 use crate::insn::Operand;
 use core::sync::atomic::Ordering;
 

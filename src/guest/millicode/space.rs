@@ -9,11 +9,11 @@ use crate::arch::condition::ConditionCode;
 use crate::arch::control::CR0_SECONDARY_SPACE;
 use crate::arch::interruption::ProgramInterruption;
 use crate::arch::psw::ADDRESS_SPACE;
-use crate::guest::dat::Fault;
-use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::{Execution, fault};
-use crate::guest::millicode::{Outcome, Performed};
+use crate::guest::millicode::outcome::{Outcome, Performed};
+use crate::guest::state::access::Fault;
+use crate::guest::state::due::Due;
 use crate::insn::Operand;
 
 /// SET ADDRESS SPACE CONTROL, and SET ADDRESS SPACE CONTROL FAST: bits 52-55 of the second-operand

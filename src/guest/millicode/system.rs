@@ -12,10 +12,10 @@
 use crate::arch::condition::ConditionCode;
 use crate::arch::interruption::ProgramInterruption;
 use crate::cpumf::model;
-use crate::guest::configuration::Configuration;
 use crate::guest::hardware::Hardware;
-use crate::guest::millicode::Performed;
 use crate::guest::millicode::execution::{Execution, fault};
+use crate::guest::millicode::outcome::Performed;
+use crate::guest::state::configuration::Configuration;
 use crate::insn::Operand;
 
 /// Offsets in the system-information blocks.

@@ -3,11 +3,12 @@
 use crate::arch::address::{Real, Virtual};
 use crate::arch::condition::ConditionCode;
 use crate::arch::interruption::ProgramInterruption as P;
-use crate::guest::dat::{self, Access, Stop};
+use crate::guest::dat::{self, Stop};
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::{Execution, fault};
+use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::guest::millicode::way::Way;
-use crate::guest::millicode::{Outcome, Performed};
+use crate::guest::state::access::{Access, Fault};
 use crate::guest::storage;
 use crate::insn::Operand;
 
@@ -44,7 +45,7 @@ fn stopped<H: Hardware, W: Way>(
     asce: u64,
     at: Virtual,
     stop: Stop,
-) -> Result<Found, dat::Fault> {
+) -> Result<Found, Fault> {
     let Stop {
         interruption,
         entry,

@@ -7,7 +7,7 @@
 //! begins anew. So the plain way is the same text with all that is rarely needed left out.
 
 use crate::arch::interruption::ProgramInterruption;
-use crate::guest::dat::Fault;
+use crate::guest::state::access::Fault;
 
 /// How far a routine goes.
 pub(super) trait Way {

@@ -1,7 +1,6 @@
 //! Monitor calls as the hardware presents them, against a second model of the facility.
 
 use super::model::Seen;
-use super::real_control;
 use crate::arch::address::{Absolute, Virtual};
 use crate::arch::bits::bit64;
 use crate::arch::control::CR0_LOW_ADDRESS_PROTECTION;
@@ -12,9 +11,10 @@ use crate::arch::psw::{
 use crate::arch::table::{PTE_PROTECTION, STE_INVALID};
 use crate::guest::array::Bench;
 use crate::guest::dispatch::{self, Next};
-use crate::guest::scanner::{Entry, PageState, make_executable};
+use crate::guest::scanner::{Entry, make_executable};
 use crate::guest::shadow;
-use crate::guest::software::SoftwareCounters;
+use crate::guest::state::pages::PageState;
+use crate::guest::state::software::SoftwareCounters;
 use core::sync::atomic::AtomicU64;
 
 mod agreement;
@@ -322,11 +322,14 @@ fn a_translation_that_is_kept_goes_with_what_it_was_made_of() {
     count(&mut bench, ARRAY);
     // The page-table entry, with a purge.
     bench.set_doublewords(PAGES + 8 * (ARRAY >> 12), &[0x6000]);
-    shadow::purge(&bench.configuration, shadow::Request::All);
+    shadow::purge(
+        &bench.configuration,
+        crate::guest::state::shadow::Request::All,
+    );
     count(&mut bench, 0x6000);
     // The home space.
     bench.cpu.control[13] = REAL_SPACE;
-    bench.cpu.due |= crate::guest::due::Due::CONTROLS;
+    bench.cpu.due |= crate::guest::state::due::Due::CONTROLS;
     dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
     count(&mut bench, ARRAY);
     // The prefix.
@@ -335,7 +338,7 @@ fn a_translation_that_is_kept_goes_with_what_it_was_made_of() {
     bench.set(0xA000, &area);
     bench.cpu.prefix = 0xA000;
     bench.set_doublewords(0xA100, &[0xA000, 8 << 32]);
-    bench.cpu.due |= crate::guest::due::Due::CONTROLS;
+    bench.cpu.due |= crate::guest::state::due::Due::CONTROLS;
     dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
     let before = halfword(&bench, 0);
     present(&mut bench, 0, 0);
@@ -374,10 +377,10 @@ fn the_scanner_learns_that_counters_are_stored_into() {
 fn the_hardware_has_the_monitor_masks_of_program_and_machine_and_no_enhanced_ones() {
     let mut bench = Bench::new();
     bench.cpu.control[8] = 0x0123_4567_89AB_8421;
-    assert_eq!(real_control(&bench.cpu), 0x0123_0000_89AB_8421);
+    assert_eq!(bench.cpu.real_monitor_control(), 0x0123_0000_89AB_8421);
     bench.cpu.software.classes = 0x1002;
-    assert_eq!(real_control(&bench.cpu), 0x0123_0000_89AB_9423);
-    bench.cpu.due |= crate::guest::due::Due::CONTROLS;
+    assert_eq!(bench.cpu.real_monitor_control(), 0x0123_0000_89AB_9423);
+    bench.cpu.due |= crate::guest::state::due::Due::CONTROLS;
     dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
     assert_eq!(bench.hardware.controls[8], 0x0123_0000_89AB_9423);
 }

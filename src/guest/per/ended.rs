@@ -5,11 +5,12 @@ use super::watched::{begin, branches, go_through_caches, identify};
 use super::{NOTHING, is_watched, traced};
 use crate::arch::interruption::{Class, Ending, ProgramInterruption, ending};
 use crate::arch::psw;
-use crate::guest::configuration::Configuration;
 use crate::guest::delivery::{self, Condition, PER_EVENT};
-use crate::guest::dispatch::access;
 use crate::guest::hardware::Hardware;
-use crate::guest::vcpu::Vcpu;
+use crate::guest::state::access::Fault;
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::due::Due;
+use crate::guest::state::vcpu::Vcpu;
 use crate::per::{Identification, event, mode_identification};
 
 /// The hardware has interrupted a CPU that it ran for [`arm`](super::arm): what became of the watched instruction.
@@ -103,7 +104,7 @@ fn meet_again(cpu: &mut Vcpu, configuration: &Configuration, here: u64) {
 fn failing(cpu: &Vcpu) -> u64 {
     let code = cpu.interruption.code();
     if code != PER_EVENT {
-        if let Some(at) = access::at(cpu) {
+        if let Some(at) = cpu.access_exception_at() {
             return at;
         }
         if ending(code) != Ending::Nullification {
@@ -156,7 +157,7 @@ fn complete<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware
 /// The events to indicate with a program exception of `code` that the watched instruction has met.
 #[cold]
 #[inline(never)]
-pub fn concurrent<H: Hardware>(
+fn concurrent<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
@@ -174,6 +175,35 @@ pub fn concurrent<H: Hardware>(
         traced::report(cpu, configuration, hardware, code);
     }
     identify(cpu, completed && stepped)
+}
+
+/// A program interruption by the instruction that the PSW designates, of `length` bytes (that of the
+/// EXECUTE, if it is a target), together with the events of that instruction.
+#[inline]
+pub fn program<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    fault: Fault,
+    length: u8,
+) {
+    let condition = Condition::of_fault(cpu, fault, length);
+    reflect(cpu, configuration, hardware, condition);
+}
+
+/// A program interruption with the current PSW as the old one, together with the events of the instruction that
+/// met it.
+#[inline]
+pub fn reflect<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    mut condition: Condition,
+) {
+    if cpu.due.any(Due::PER) {
+        condition.per = concurrent(cpu, configuration, hardware, condition.code);
+    }
+    delivery::reflect(cpu, configuration, hardware, &condition);
 }
 
 /// The interruption of an instruction-fetching event that nullifies.

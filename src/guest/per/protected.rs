@@ -26,13 +26,13 @@
 
 use super::{places, stores};
 use crate::arch::address::{PAGE, Virtual};
-use crate::arch::interruption::{ProgramInterruption, is_access};
+use crate::arch::interruption::ProgramInterruption;
 use crate::arch::table::{TEID_ADDRESS, TEID_STORE};
-use crate::guest::configuration::Configuration;
-use crate::guest::dat::Access;
 use crate::guest::hardware::Hardware;
 use crate::guest::shadow;
-use crate::guest::vcpu::Vcpu;
+use crate::guest::state::access::Access;
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::vcpu::Vcpu;
 use crate::per::Range;
 
 /// The most pages that are protected: as many as a page table has.
@@ -40,85 +40,6 @@ const MOST_PAGES: u64 = 256;
 
 /// How often the pages of a range are entered without an instruction in the range before they stay open.
 const MOST_VISITS: u8 = 64;
-
-/// The pages of one kind of access.
-#[derive(Clone, Copy, Debug)]
-struct Pages {
-    /// The address-space-control element of the space whose pages are protected, those in [`Self::entered`] aside.
-    space: Option<u64>,
-    /// From the first to the last page that may have been entered into the shadow since.
-    entered: Option<Range>,
-}
-
-impl Pages {
-    const NONE: Self = Self {
-        space: None,
-        entered: None,
-    };
-
-    /// A page may have been entered into the shadow.
-    fn enter(&mut self, page: Range) {
-        self.entered = Some(self.entered.map_or(page, |entered| entered.hull(page)));
-    }
-
-    /// Where pages of a space may be open; they are not from now on.
-    fn close(&mut self, space: u64) -> Option<Range> {
-        let entered = self.entered.take();
-        if self.space.replace(space) == Some(space) {
-            entered
-        } else {
-            Some(Range::ALL)
-        }
-    }
-}
-
-/// What is protected in a CPU's shadow.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Protected {
-    /// Against stores.
-    stores: Pages,
-    /// Against execution.
-    places: Pages,
-    /// How often they were entered since an instruction in the range was last met.
-    visits: u8,
-    /// The last trap was an access exception.
-    faulted: bool,
-    /// The instruction that is executed on its own with pages open, by its address.
-    alone: Option<u64>,
-}
-
-impl Protected {
-    /// Nothing is.
-    pub const NOTHING: Self = Self {
-        stores: Pages::NONE,
-        places: Pages::NONE,
-        visits: 0,
-        faulted: false,
-        alone: None,
-    };
-
-    /// What is protected is not known any more.
-    pub const fn forget(&mut self) {
-        *self = Self::NOTHING;
-    }
-
-    /// Whether the instruction at an address is executed on its own because it needs pages open.
-    pub fn has_alone(&self, at: u64) -> bool {
-        self.alone == Some(at)
-    }
-
-    /// The instruction that was executed on its own is completed.
-    pub const fn completed(&mut self) {
-        if self.alone.take().is_none() {
-            self.visits = 0;
-        }
-    }
-
-    /// A program interruption other than for recording. What the hardware has stored is not there to look at yet.
-    pub fn trapped(&mut self, code: u16) {
-        self.faulted = is_access(code);
-    }
-}
 
 /// How many pages meet a range.
 const fn pages(range: Range) -> u64 {

@@ -6,51 +6,17 @@
 
 use super::watched::{branches, each_store, named};
 use crate::arch::address::Virtual;
-use crate::guest::configuration::Configuration;
-use crate::guest::dat::{Access, Space};
 use crate::guest::hardware::Hardware;
+use crate::guest::state::access::{Access, Space};
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::vcpu::Vcpu;
 use crate::guest::storage;
-use crate::guest::vcpu::Vcpu;
 use crate::insn::references::Knowledge;
 use crate::link::trace::{EXECUTED, Event, EventHead};
-use crate::per::trace::{
-    Action, LONGEST_PATTERN, MOST_TRACES, Pattern, TooMany, Trace, Traces, What,
-};
+use crate::per::trace::{Action, LONGEST_PATTERN, Pattern, What};
 use crate::per::{Done, Range, altered};
-use core::sync::atomic::{AtomicU64, Ordering};
-use spin::Mutex;
+use core::sync::atomic::Ordering;
 use zerocopy::byteorder::big_endian::U64;
-
-/// The operator's traces, which all CPUs share.
-#[derive(Debug, Default)]
-pub struct Tracing {
-    /// The traces. A CPU takes them over when it is asked to ([`take_over`]).
-    pub traces: Mutex<Traces>,
-    /// How many events each has had.
-    counts: [AtomicU64; MOST_TRACES],
-}
-
-impl Tracing {
-    /// Begins a trace; gives its number.
-    ///
-    /// # Errors
-    /// [`TooMany`].
-    pub fn begin(&self, trace: Trace) -> Result<u8, TooMany> {
-        let number = self.traces.lock().add(trace)?;
-        self.of(number).store(0, Ordering::Relaxed);
-        Ok(number)
-    }
-
-    /// How many events a trace has had.
-    #[must_use]
-    pub fn count(&self, number: u8) -> u64 {
-        self.of(number).load(Ordering::Relaxed)
-    }
-
-    fn of(&self, number: u8) -> &AtomicU64 {
-        &self.counts[usize::from(number) % MOST_TRACES]
-    }
-}
 
 /// Storage that an instruction has stored into.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

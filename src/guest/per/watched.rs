@@ -1,92 +1,17 @@
 //! The instruction that is watched: its text, what was before it, and what it has done.
 
 use crate::arch::address::Virtual;
-use crate::guest::caches;
-use crate::guest::configuration::Configuration;
-use crate::guest::dat::{Access, Space};
 use crate::guest::hardware::Hardware;
-use crate::guest::storage;
-use crate::guest::vcpu::{Text, Vcpu};
+use crate::guest::state::access::{Access, Space};
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::reference;
+use crate::guest::state::text::Text;
+use crate::guest::state::vcpu::Vcpu;
+use crate::guest::{caches, storage};
 use crate::insn;
 use crate::insn::branch::{Branch, Site, Target, branch};
 use crate::insn::references::{self, Knowledge, Reference, State};
-use crate::per::mode_identification;
-use crate::per::{Controls, Done, Identification, Range, altered, event};
-use core::cell::Cell;
-
-/// An instruction that has been let begin.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Watched {
-    /// Its address, or that of the EXECUTE whose target it is.
-    pub at: u64,
-    /// The left half of the PSW before it.
-    pub mask: u64,
-    /// The controls before it.
-    pub controls: Controls,
-    /// The instruction; of length zero if it could not be fetched.
-    pub text: Text,
-    /// Where its text stands.
-    pub text_at: u64,
-    /// The general registers before it.
-    pub general: [u64; 16],
-    /// It branches to itself: the firmware performs it.
-    pub to_itself: bool,
-}
-
-impl Watched {
-    pub const NONE: Self = Self {
-        at: 0,
-        mask: 0,
-        controls: Controls::NONE,
-        text: Text::of([0; 6]),
-        text_at: 0,
-        general: [0; 16],
-        to_itself: false,
-    };
-
-    /// Whether its fetch, or that of an EXECUTE whose target it is, nullifies.
-    pub fn is_nullified(&self) -> bool {
-        let fetched = [self.at, self.text_at];
-        self.text.length != 0 && fetched.into_iter().any(|at| self.controls.nullify(at))
-    }
-
-    /// Where the next sequential instruction is.
-    fn next(&self) -> u64 {
-        self.at.wrapping_add(self.text.length.into())
-    }
-}
-
-/// Operands of an instruction that millicode performs, as far as there is room for them.
-#[derive(Debug)]
-pub(super) struct Noted {
-    pub count: Cell<usize>,
-    references: [Cell<caches::Reference>; MOST_NOTED],
-}
-
-/// What any instruction refers to that moves no data from one place to another.
-const MOST_NOTED: usize = 4;
-
-impl Noted {
-    pub const fn new() -> Self {
-        Self {
-            count: Cell::new(0),
-            references: [const { Cell::new(caches::Reference::new(Virtual(0), 0, Access::Fetch)) };
-                MOST_NOTED],
-        }
-    }
-
-    pub fn add(&self, reference: caches::Reference) {
-        let count = self.count.get();
-        if let Some(free) = self.references.get(count) {
-            free.set(reference);
-            self.count.set(count + 1);
-        }
-    }
-
-    pub fn all(&self) -> impl Iterator<Item = caches::Reference> {
-        self.references.iter().take(self.count.get()).map(Cell::get)
-    }
-}
+use crate::per::{Done, Identification, Range, altered, event, mode_identification};
 
 /// As many operands as any instruction has, and two texts.
 const MOST_REFERENCES: usize = 12;
@@ -206,9 +131,9 @@ pub(super) fn go_through_caches<H: Hardware>(
 ) {
     let watched = &cpu.per.watched;
     let execute = |at: u64, length: usize| {
-        caches::Reference::new(Virtual(at), length as u64, Access::Execute)
+        reference::Reference::new(Virtual(at), length as u64, Access::Execute)
     };
-    let mut all = heapless::Vec::<caches::Reference, MOST_REFERENCES>::new();
+    let mut all = heapless::Vec::<reference::Reference, MOST_REFERENCES>::new();
     let (text, at) = (&watched.text.bytes, watched.text_at);
     // There is room for as many as any instruction has.
     let _ = all.push(execute(watched.at, watched.text.length.into()));
@@ -222,7 +147,7 @@ pub(super) fn go_through_caches<H: Hardware>(
         } else {
             Access::Fetch
         };
-        let _ = all.push(caches::Reference {
+        let _ = all.push(reference::Reference {
             at: Virtual(reference.address),
             length: reference.length,
             access,

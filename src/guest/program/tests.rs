@@ -1,5 +1,7 @@
 use super::*;
+use crate::arch::psw::Psw;
 use crate::guest::array::Bench;
+use crate::guest::state::program::Program;
 
 /// A bench whose program has one piece of `length` bytes at `destination`, of which `bytes` are kept.
 fn bench(destination: u64, length: u64, bytes: &[u8]) -> Bench {
@@ -44,7 +46,8 @@ fn a_program_is_loaded_where_it_belongs_with_zeros_behind_it_as_often_as_is_aske
 
 #[test]
 fn what_was_executed_where_a_program_is_loaded_is_scanned_anew() {
-    use crate::guest::scanner::{Entry, PageState, make_executable};
+    use crate::guest::scanner::{Entry, make_executable};
+    use crate::guest::state::pages::PageState;
     let mut bench = bench(0x4000, 8, &[1; 8]);
     let at = Absolute(0x4000);
     let state = make_executable(&bench.configuration, &mut bench.hardware, at, Entry::At(0));

@@ -7,15 +7,15 @@ use crate::arch::table::{
     PTE_EXECUTION_PROTECTION, PTE_FRAME, PTE_INVALID, PTE_PROTECTION, STE_INVALID, TEID_FETCH,
 };
 use crate::arch::tod::units;
-use crate::guest::account::Mode;
 use crate::guest::array::Bench;
-use crate::guest::delivery;
-use crate::guest::dispatch;
-use crate::guest::due::Due;
 use crate::guest::hardware::Hardware;
-use crate::guest::scanner::{self, PageState};
-use crate::guest::schedule::NEVER;
-use crate::guest::shadow::{Side, build_identity};
+use crate::guest::shadow::build_identity;
+use crate::guest::state::account::Mode;
+use crate::guest::state::due::Due;
+use crate::guest::state::pages::PageState;
+use crate::guest::state::schedule::NEVER;
+use crate::guest::state::shadow::Side;
+use crate::guest::{delivery, dispatch, scanner};
 use core::sync::atomic::Ordering;
 
 /// The page: BR 14 at 100; data with the bits of EPSW at 182; at 200 INSERT PROGRAM MASK, EPSW at

@@ -5,8 +5,8 @@ use crate::arch::psw::WAIT;
 use crate::arch::tod::units;
 use crate::cpumf::sampling::load_sampling_controls;
 use crate::cpumf::sampling::request::SamplingRequest;
-use crate::guest::account::Account;
 use crate::guest::array::Bench;
+use crate::guest::state::account::Account;
 
 const INTERVAL: u64 = 10_000;
 /// Where the table and the block stand.

@@ -16,13 +16,12 @@
 use crate::arch::address::{Absolute, PAGE, Real, Virtual};
 use crate::arch::table::PTE_INVALID;
 use crate::guest::hardware::Hardware;
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::shadow::plan::{HEADER, Plan, UNIT};
+use crate::guest::state::vcpu::Vcpu;
 
-/// Blocks of a unit.
-const UNIT: u64 = 4;
 /// Bytes of a unit, which are those of a region or segment table.
 pub(super) const UNIT_LENGTH: u64 = UNIT * PAGE;
-/// Bytes of a block's header.
-const HEADER: u64 = 64;
 /// From an entry to its link, and from a page table to its links.
 const LINKS: u64 = 2048;
 /// Bytes of a page table.
@@ -45,31 +44,6 @@ mod header {
     pub const NEXT: u64 = 24;
     /// Of a unit's first block: how many page tables have been taken from it.
     pub const TABLES: u64 = 32;
-}
-
-/// Where things stand in every CPU's pool.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Plan {
-    /// Bytes of the frames' heads.
-    frames: u64,
-    /// The first unit's reference.
-    first: u64,
-    /// How many units there are.
-    pub(super) units: u64,
-}
-
-impl Plan {
-    /// The plan of a pool of `length` bytes for `storage` bytes of guest storage.
-    pub(super) const fn new(storage: u64, length: u64) -> Self {
-        let frames = (storage / PAGE * 8).next_multiple_of(PAGE);
-        let headers = (length / PAGE * HEADER).next_multiple_of(PAGE);
-        let first = (frames + headers) / PAGE;
-        Self {
-            frames,
-            first,
-            units: (length / PAGE).saturating_sub(first) / UNIT,
-        }
-    }
 }
 
 /// The pool of one CPU.
@@ -318,4 +292,20 @@ impl Pool {
             block = hardware.hsa_load(header.offset(header::LINK)) & RIGHT;
         }
     }
+}
+
+use crate::guest::state::shadow::SharedShadow;
+impl SharedShadow {
+    /// The pool of a CPU.
+    pub(super) fn pool(&self, cpu: usize) -> Pool {
+        Pool {
+            plan: self.plan,
+            base: self.pools.offset(cpu as u64 * self.pool_length),
+        }
+    }
+}
+
+/// The pool of a CPU's own shadow.
+pub(super) fn pool(cpu: &Vcpu, configuration: &Configuration) -> Pool {
+    configuration.shadow.pool(usize::from(cpu.address))
 }

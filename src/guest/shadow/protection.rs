@@ -1,16 +1,17 @@
 //! Protection of pages beyond what the guest's tables and the state of a page frame ask for.
 
-use super::spaces::{find, pool};
-use super::{SEGMENT, Side};
+use super::pool::pool;
+use super::spaces::find;
 use crate::arch::address::{PAGE, Real, Virtual};
 use crate::arch::control::asce;
 #[cfg(test)]
 use crate::arch::table::PTE_INVALID;
 use crate::arch::table::{PTE_EXECUTION_PROTECTION, PTE_PROTECTION, RTE_INVALID};
-use crate::guest::configuration::Configuration;
-use crate::guest::dat::Access;
 use crate::guest::hardware::Hardware;
-use crate::guest::vcpu::Vcpu;
+use crate::guest::state::access::Access;
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::shadow::{SEGMENT, Side};
+use crate::guest::state::vcpu::Vcpu;
 
 /// Forbids stores into pages of one of the guest's spaces, or the execution of what they hold, until they are
 /// filled anew.

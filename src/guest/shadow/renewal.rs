@@ -7,74 +7,18 @@
 //! translated anew, and only what the guest's tables no longer say goes. That is what a TLB may do that
 //! is emptied and at once forms the same entries again.
 
-use super::spaces::{empty, pool};
-use crate::arch::address::{Real, Virtual};
+use super::pool::pool;
+use super::spaces::empty;
+use crate::arch::address::Virtual;
 use crate::arch::psw::Psw;
 use crate::arch::table::PTE_INVALID;
-use crate::guest::configuration::Configuration;
-use crate::guest::dat::{self, Access, Space, Translation};
+use crate::guest::dat;
 use crate::guest::hardware::Hardware;
-use crate::guest::vcpu::{KeptPage, Vcpu};
-
-/// Fills that are remembered.
-const REMEMBERED: usize = 8;
-
-/// What was entered into the shadow.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Filled {
-    /// The address-space-control element of the guest's.
-    pub(super) guest: u64,
-    /// The page.
-    pub(super) at: Virtual,
-    /// What the guest's tables said, for the address at which it was found.
-    pub(super) translation: Translation,
-    /// The shadow's entry.
-    pub(super) entry: Real,
-}
-
-/// The fills since the shadow was last empty.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Recent {
-    filled: [Filled; REMEMBERED],
-    /// How many there were; more than are remembered means that there is no telling.
-    count: usize,
-}
-
-impl Default for Recent {
-    fn default() -> Self {
-        let nothing = Filled {
-            guest: 0,
-            at: Virtual(0),
-            translation: Translation::untranslated(Virtual(0)),
-            entry: Real(0),
-        };
-        Self {
-            filled: [nothing; REMEMBERED],
-            count: 0,
-        }
-    }
-}
-
-impl Recent {
-    /// The shadow has one more entry.
-    #[inline]
-    pub(super) fn note(&mut self, filled: Filled) {
-        if let Some(place) = self.filled.get_mut(self.count) {
-            *place = filled;
-        }
-        self.count += 1;
-    }
-
-    /// The shadow is empty.
-    pub(super) const fn clear(&mut self) {
-        self.count = 0;
-    }
-
-    /// Tables of the shadow have gone, and with them entries that were remembered.
-    pub(super) const fn lose(&mut self) {
-        self.count = REMEMBERED + 1;
-    }
-}
+use crate::guest::state::access::{Access, Space};
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::kept::KeptPage;
+use crate::guest::state::shadow::recent::REMEMBERED;
+use crate::guest::state::vcpu::Vcpu;
 
 /// Purges this CPU's DAT-on shadow, and what is kept for millicode, of everything that the guest's tables
 /// do not say now.

@@ -1,75 +1,25 @@
-//! The address spaces in a CPU's DAT-on shadow, and how [`fill`] enters translations into them.
+//! The address spaces in a CPU's DAT-on shadow, and the tables of each.
 //!
 //! A space is found by the guest's address-space-control element, and has two sides. It has units of the CPU's
 //! pool: one for each of its region and segment tables, and one for every four page tables. When there is no more
 //! room the space goes that was not used for the longest time, with all its units.
 
 use super::identity::identity_asce;
-use super::pool::{Pool, UNIT_LENGTH};
-use super::renewal::{Filled, forget_what_has_moved, renew_entries};
-use super::requests::Request;
-use super::{Side, entry, is_complete, stale};
-use crate::arch::address::{Absolute, PAGE, Real, Virtual};
+use super::is_complete;
+use super::pool::{Pool, UNIT_LENGTH, pool};
+#[cfg(test)]
+use crate::arch::address::PAGE;
+use crate::arch::address::{Absolute, Real, Virtual};
 use crate::arch::control::asce;
-use crate::arch::table::{
-    PTE_EXECUTION_PROTECTION, PTE_INVALID, PTE_PROTECTION, RTE_INVALID, STE_INVALID,
-};
-use crate::guest::configuration::Configuration;
-use crate::guest::dat::{Access, Translation};
-use crate::guest::due::Due;
+#[cfg(test)]
+use crate::arch::table::PTE_INVALID;
+use crate::arch::table::RTE_INVALID;
 use crate::guest::hardware::Hardware;
-use crate::guest::scanner;
-use crate::guest::vcpu::Vcpu;
-
-/// Spaces among which one is looked for.
-const WAYS: usize = 4;
-/// The most address spaces that a CPU's shadow holds at once.
-pub(super) const SPACES: usize = 16 * WAYS;
-
-/// One guest address space in a CPU's shadow.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Space {
-    /// The guest's address-space-control element.
-    guest: u64,
-    /// The shadow's, by [`Side`]; zero where there is none yet.
-    shadow: [u64; 3],
-    /// Whether it is there.
-    is_there: bool,
-    /// Whether its program executes pages that have copies.
-    is_split: bool,
-    /// When it was last used, by [`Spaces::uses`].
-    used: u64,
-    /// The first one of its units.
-    units: u64,
-    /// The unit that has page tables left to take; zero if there is none.
-    open: u64,
-}
-
-/// The spaces of a CPU, and the units that are not theirs.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Spaces {
-    spaces: [Space; SPACES],
-    /// How often any space was used.
-    uses: u64,
-    /// The first unit that was given back; zero if there is none.
-    free: u64,
-    /// How many units were ever taken since the shadow was last emptied.
-    fresh: u64,
-    /// How many spaces were dropped so far.
-    pub(super) drops: u64,
-}
-
-impl Default for Spaces {
-    fn default() -> Self {
-        Self {
-            spaces: [Space::default(); SPACES],
-            uses: 0,
-            free: 0,
-            fresh: 0,
-            drops: 0,
-        }
-    }
-}
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::due::Due;
+use crate::guest::state::shadow::spaces::{SPACES, Space, Spaces, WAYS};
+use crate::guest::state::shadow::{SEGMENT, Side};
+use crate::guest::state::vcpu::Vcpu;
 
 /// The first one of the places in which the space of an address-space-control element may be. Control
 /// programs take their highest tables from storage in 16 KiB, so the rightmost bits tell nothing.
@@ -77,13 +27,9 @@ const fn ways(guest: u64) -> usize {
     ((guest >> 14 ^ guest >> 18) as usize & (SPACES / WAYS - 1)) * WAYS
 }
 
-pub(super) fn pool(cpu: &Vcpu, configuration: &Configuration) -> Pool {
-    configuration.shadow.pool(usize::from(cpu.address))
-}
-
 /// The place of the space of the guest's address-space-control element; makes an empty one if need be.
 #[inline]
-fn place<H: Hardware>(
+pub(super) fn place<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
@@ -129,7 +75,7 @@ fn create<H: Hardware>(
 
 /// The shadow's address-space-control element for a side of the space in a place. `None`: there is no room left.
 #[inline]
-fn root<H: Hardware>(
+pub(super) fn root<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
@@ -211,7 +157,7 @@ pub(super) fn split<H: Hardware>(
 }
 
 /// Drops a space, if there is one in this place: its units are free.
-fn drop_space<H: Hardware>(cpu: &mut Vcpu, pool: Pool, hardware: &mut H, at: usize) {
+pub(super) fn drop_space<H: Hardware>(cpu: &mut Vcpu, pool: Pool, hardware: &mut H, at: usize) {
     let spaces = &mut cpu.shadow.spaces;
     let space = core::mem::take(&mut spaces.spaces[at]);
     let mut unit = space.units;
@@ -259,7 +205,7 @@ fn take<H: Hardware>(cpu: &mut Vcpu, pool: Pool, hardware: &mut H, at: usize) ->
 }
 
 /// Takes a region or segment table (3 region first … 0 segment), all entries invalid.
-fn take_table<H: Hardware>(
+pub(super) fn take_table<H: Hardware>(
     cpu: &mut Vcpu,
     pool: Pool,
     hardware: &mut H,
@@ -272,7 +218,7 @@ fn take_table<H: Hardware>(
 }
 
 /// Takes a page table for the segment of a virtual address.
-fn take_page_table<H: Hardware>(
+pub(super) fn take_page_table<H: Hardware>(
     cpu: &mut Vcpu,
     pool: Pool,
     hardware: &mut H,
@@ -286,7 +232,7 @@ fn take_page_table<H: Hardware>(
     } else {
         open
     };
-    let segment = Virtual(address.0 & !(super::SEGMENT - 1));
+    let segment = Virtual(address.0 & !(SEGMENT - 1));
     let (table, last) = pool.take_page_table(hardware, unit, segment, origin);
     cpu.shadow.spaces.spaces[at].open = if last { 0 } else { unit };
     Some(table)
@@ -307,148 +253,6 @@ pub fn empty<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
         cpu.shadow.recent.clear();
         cpu.shadow.purges += 1;
         pool(cpu, configuration).forget(hardware);
-    }
-}
-
-/// Brings this CPU's DAT-on shadow in line with what was posted since it last did. Gives whether any of
-/// it may have changed what a guest's tables say.
-pub(super) fn catch_up<H: Hardware>(
-    cpu: &mut Vcpu,
-    configuration: &Configuration,
-    hardware: &mut H,
-) -> bool {
-    let pool = pool(cpu, configuration);
-    let posted = configuration.shadow.requests.posted();
-    let mut purged = false;
-    while cpu.shadow.seen != posted {
-        let Some(request) = configuration.shadow.requests.get(cpu.shadow.seen) else {
-            // It has fallen too far behind.
-            cpu.shadow.seen = posted;
-            empty(cpu, configuration, hardware);
-            return true;
-        };
-        cpu.shadow.seen += 1;
-        purged |= !matches!(request, Request::Frame(_));
-        match request {
-            Request::Frame(at) => {
-                cpu.forget_operands_in(at);
-                pool.invalidate_frame(hardware, at);
-            }
-            Request::Entry(at) => pool.invalidate_entry(hardware, at),
-            Request::Space(origin) => {
-                cpu.forget_translations();
-                for at in 0..SPACES {
-                    if cpu.shadow.spaces.spaces[at].guest & asce::ORIGIN == origin {
-                        drop_space(cpu, pool, hardware, at);
-                    }
-                }
-            }
-            Request::All => renew_entries(cpu, configuration, hardware),
-        }
-    }
-    if purged {
-        forget_what_has_moved(cpu, configuration, hardware);
-    }
-    purged
-}
-
-/// Enters a translation of the guest's into the DAT-on shadow: the shadow fill.
-///
-/// `guest` is the address-space-control element that `at` was translated by. If a guest has purged
-/// anything since then the translation may be out of date: it is not entered, and the guest tries
-/// again.
-pub fn fill<H: Hardware>(
-    cpu: &mut Vcpu,
-    configuration: &Configuration,
-    hardware: &mut H,
-    guest: u64,
-    at: Virtual,
-    translation: &Translation,
-    access: Access,
-) {
-    if is_complete(cpu, guest) {
-        return;
-    }
-    if stale(cpu, configuration) && catch_up(cpu, configuration, hardware) {
-        return;
-    }
-    let frame = cpu.absolute(translation.real).page();
-    if access == Access::Execute && configuration.channels.present() {
-        scanner::look_again(configuration, hardware, frame);
-    }
-    let side = Side::of(cpu, access);
-    let mut value = entry(configuration, usize::from(cpu.address), side, frame);
-    if value & PTE_INVALID != 0 {
-        return;
-    }
-    if translation.protected {
-        value |= PTE_PROTECTION;
-    }
-    if translation.execution_protected {
-        value |= PTE_EXECUTION_PROTECTION;
-    }
-    let origin = cpu.absolute(translation.entry);
-    // Whoever needs more room than there is gets all of it.
-    let table = loop {
-        match page_table(cpu, configuration, hardware, guest, side, at, origin) {
-            Some(table) => break table,
-            None => empty(cpu, configuration, hardware),
-        }
-    };
-    let entry = table.offset((at.0 >> 12 & 0xFF) * 8);
-    pool(cpu, configuration).enter(hardware, entry, frame, value);
-    cpu.shadow.recent.note(Filled {
-        guest,
-        at: at.page(),
-        translation: *translation,
-        entry,
-    });
-    cpu.shadow.fills += 1;
-}
-
-/// The shadow page table for a virtual address, whose entry in the guest's own is at `from`.
-#[inline]
-fn page_table<H: Hardware>(
-    cpu: &mut Vcpu,
-    configuration: &Configuration,
-    hardware: &mut H,
-    guest: u64,
-    side: Side,
-    address: Virtual,
-    from: Absolute,
-) -> Option<Real> {
-    let pool = pool(cpu, configuration);
-    let origin = Absolute(from.0 & !0x7FF);
-    let at = place(cpu, configuration, hardware, guest);
-    let shadow = root(cpu, configuration, hardware, at, side)?;
-    let mut level = (shadow & asce::DESIGNATION_TYPE) >> 2;
-    let mut table = Real(shadow & asce::ORIGIN);
-    loop {
-        let index = (address.0 >> (20 + 11 * level)) & 0x7FF;
-        let slot = table.offset(index * 8);
-        let found = hardware.hsa_load(slot);
-        if level == 0 {
-            if found & STE_INVALID == 0 {
-                let table = Real(found & !0x7FF);
-                if pool.origin(hardware, table) != origin {
-                    pool.set_origin(hardware, table, origin);
-                    hardware.purge_tlb();
-                }
-                return Some(table);
-            }
-            let new = take_page_table(cpu, pool, hardware, at, address, origin)?;
-            hardware.hsa_store(slot, new.0);
-            cpu.fills.segments += 1;
-            return Some(new);
-        }
-        table = if found & RTE_INVALID == 0 {
-            Real(found & !(PAGE - 1))
-        } else {
-            let new = take_table(cpu, pool, hardware, at, level - 1)?;
-            hardware.hsa_store(slot, new.0 | (level << 2) | 3);
-            new
-        };
-        level -= 1;
     }
 }
 

@@ -6,14 +6,19 @@
 
 use super::spaces::valid_entries;
 use super::*;
-use crate::arch::address::Virtual;
+use crate::arch::address::{Absolute, PAGE, Real, Virtual};
 use crate::arch::control::asce;
 use crate::arch::psw::DAT;
-use crate::arch::table::{PTE_EXECUTION_PROTECTION, PTE_FRAME, PTE_INVALID, STE_INVALID};
+use crate::arch::table::{
+    PTE_EXECUTION_PROTECTION, PTE_FRAME, PTE_INVALID, PTE_PROTECTION, STE_INVALID,
+};
 use crate::guest::array::{ArrayMachine, Bench};
-use crate::guest::dat::{self, Access, Space as Which, Translation};
+use crate::guest::dat;
 use crate::guest::millicode::perform;
 use crate::guest::scanner::{self, Entry};
+use crate::guest::state::access::{Access, Space as Which, Translation};
+use crate::guest::state::pages::PageState;
+use crate::guest::state::shadow::SEGMENT;
 use crate::insn::{Instruction, Operand};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,11 +2,11 @@
 
 use super::{checked_absolute, fetch, low, put, resolve};
 use crate::arch::address::{Real, Virtual};
-use crate::guest::configuration::Configuration;
-use crate::guest::dat::{Access, Fault, Space};
 use crate::guest::hardware::Hardware;
 use crate::guest::scanner;
-use crate::guest::vcpu::Vcpu;
+use crate::guest::state::access::{Access, Fault, Space};
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::vcpu::Vcpu;
 
 macro_rules! scalar {
     ($type:ty, $fetch:ident, $put:ident, $load:ident, $store:ident, $real:ident, $put_real:ident, $what:literal) => {

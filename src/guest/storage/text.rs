@@ -3,10 +3,11 @@
 use super::resolve;
 use crate::arch::address::{Absolute, PAGE, Virtual};
 use crate::arch::interruption::ProgramInterruption;
-use crate::guest::configuration::Configuration;
-use crate::guest::dat::{Access, Fault};
 use crate::guest::hardware::Hardware;
-use crate::guest::vcpu::{Text, Vcpu};
+use crate::guest::state::access::{Access, Fault};
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::text::Text;
+use crate::guest::state::vcpu::Vcpu;
 use crate::insn;
 
 /// Whether an instruction may stand at an address, and well before the end of its page.

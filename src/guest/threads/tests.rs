@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::cpumf::{ConfigurationLevel, CounterSets, Facility, Installation, SamplingLimits};
-use crate::guest::account::{Account, Mode};
 use crate::guest::array::Bench;
+use crate::guest::state::account::{Account, Mode};
+use crate::guest::state::threads::Threads;
 
 /// Two cores of two threads.
 fn cores() -> Bench {

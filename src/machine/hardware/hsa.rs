@@ -5,9 +5,9 @@
 //! machine that ends there.
 
 use crate::arch::address::{PAGE, Real};
-use crate::guest::channel::{COPY_LENGTH, SUBCHANNELS};
-use crate::guest::configuration::MAXIMUM_CPUS;
-use crate::guest::shadow::{PRIVATE_LENGTH, SharedShadow};
+use crate::arch::cpu::MAXIMUM_CPUS;
+use crate::guest::state::channels::{COPY_LENGTH, SUBCHANNELS};
+use crate::guest::state::shadow::{PRIVATE_LENGTH, SharedShadow};
 
 /// Room for the image with its .bss; `linker.ld` holds it to less.
 pub const IMAGE_ROOM: u64 = 0x1C_0000;

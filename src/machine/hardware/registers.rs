@@ -6,7 +6,7 @@
 
 use crate::arch::control::{CR0_AFP, CR0_VECTOR};
 use crate::arch::facility::FacilityList;
-use crate::guest::delivery::Saved;
+use crate::guest::hardware::Saved;
 use crate::machine::hardware::{instruction, wait};
 use core::arch::asm;
 

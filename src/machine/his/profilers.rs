@@ -5,7 +5,7 @@ use super::level::Level;
 use super::{ATTENTION, HIS};
 use crate::arch::address::Absolute;
 use crate::arch::condition::ConditionCode;
-use crate::guest::account::Mode;
+use crate::guest::state::account::Mode;
 use crate::guest::storage;
 use crate::his::exit::{Samples, StateChange};
 use crate::his::registry::Owner;

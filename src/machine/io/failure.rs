@@ -80,7 +80,7 @@ pub fn stop(why: WaitState) -> ! {
 /// Stops every other CPU.
 pub fn stop_others() {
     let me = instruction::stap();
-    for cpu in 0..crate::guest::configuration::MAXIMUM_CPUS as u16 {
+    for cpu in 0..crate::arch::cpu::MAXIMUM_CPUS as u16 {
         if cpu != me {
             // SAFETY: a stopped CPU runs nothing. Order 5 is stop; busy is tried again.
             while unsafe { instruction::sigp(cpu, 5, 0) }.0 as u8 == 2 {}

@@ -1,7 +1,7 @@
 //! The models of the CPUs' caches, whose directories stand in the HSA.
 
 use crate::cache::{Caches, Geometry};
-use crate::guest::caches::CpuCaches;
+use crate::guest::state::reference::CpuCaches;
 use crate::machine::hardware::hsa::Plan;
 use core::{ptr, slice};
 extern crate alloc;

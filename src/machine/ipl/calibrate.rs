@@ -10,9 +10,9 @@ use crate::arch::control::CR8_MONITOR;
 use crate::arch::interruption::Class;
 use crate::arch::psw::{ADDRESSING_64, PER, PROBLEM, PROGRAM_MASK, Psw};
 use crate::arch::tod::nanoseconds;
-use crate::guest::account::{Charges, Mode};
 use crate::guest::delivery::PER_EVENT;
 use crate::guest::hardware::Hardware;
+use crate::guest::state::account::{Charges, Mode};
 use crate::machine::native::Native;
 use crate::machine::trap::{Probed, old_program_psw, probe};
 

@@ -4,7 +4,7 @@
 use crate::arch::address::{Absolute, PAGE, Real};
 use crate::arch::psw::Psw;
 use crate::guest::hardware::Hardware;
-use crate::guest::program::{MOST_SEGMENTS, Program, Segment};
+use crate::guest::state::program::{MOST_SEGMENTS, Program, Segment};
 use crate::link::loader::{self, KEPT_ALIGNMENT, LoaderBlock};
 use crate::machine::hardware::hsa::{Needs, Plan};
 use crate::machine::io::failure::{WaitState, refuse};

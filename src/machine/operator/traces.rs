@@ -5,11 +5,12 @@
 //! console, so nothing is lost; in real time another CPU may have it, and what finds no room then is counted.
 
 use crate::arch::address::Virtual;
+use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::command::Shown;
-use crate::guest::account::Mode;
-use crate::guest::configuration::MAXIMUM_CPUS;
-use crate::guest::external_means::{self, Change};
+use crate::guest::external_means;
 use crate::guest::per::traced;
+use crate::guest::state::account::Mode;
+use crate::guest::state::mailbox::Change;
 use crate::link::frame::Channel;
 use crate::link::state::Traced;
 use crate::link::trace::{Event, Stream};

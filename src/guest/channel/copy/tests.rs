@@ -1,9 +1,11 @@
 //! Channel programs that are copied, and those whose addresses are not the guest's.
 
 use super::*;
+use crate::arch::address::Real;
 use crate::arch::interruption::ProgramInterruption;
 use crate::guest::array::{Bench, Subchannel};
 use crate::guest::millicode;
+use crate::guest::state::channel_program::RUNS;
 use crate::insn::{Instruction, Operand};
 
 /// Where the operation-request block and the response stand.
@@ -334,7 +336,8 @@ fn measurement_blocks_are_not_told_to_the_machine_below() {
 
 #[test]
 fn pages_that_a_command_designates_are_data_again() {
-    use crate::guest::scanner::{Entry, PageState, make_executable};
+    use crate::guest::scanner::{Entry, make_executable};
+    use crate::guest::state::pages::PageState;
     let mut bench = bench(&[ccw(READ, 0, 0x1001, DATA + 0xFFF)]);
     let states = |bench: &Bench| {
         [0, 1, 2].map(|n| bench.configuration.pages.state(Absolute(DATA + n * PAGE)))

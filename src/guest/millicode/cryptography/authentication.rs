@@ -13,10 +13,10 @@ use super::Issue;
 use super::operand::{Parameters, Piece, advance, consume, most, reach};
 use crate::arch::address::Virtual;
 use crate::arch::condition::ConditionCode;
-use crate::guest::dat::Access;
 use crate::guest::hardware::Hardware;
-use crate::guest::millicode::Performed;
 use crate::guest::millicode::execution::Execution;
+use crate::guest::millicode::outcome::Performed;
+use crate::guest::state::access::Access;
 
 /// The data block of the Galois/counter mode.
 const BLOCK: u64 = 16;

@@ -5,10 +5,10 @@ use super::operand::{Parameters, Piece, advance, consume, most, reach};
 use crate::arch::address::Virtual;
 use crate::arch::condition::ConditionCode;
 use crate::arch::interruption::ProgramInterruption as P;
-use crate::guest::dat::Access;
 use crate::guest::hardware::Hardware;
-use crate::guest::millicode::Performed;
 use crate::guest::millicode::execution::{Execution, fault};
+use crate::guest::millicode::outcome::Performed;
+use crate::guest::state::access::Access;
 use crate::msa::Instruction;
 
 /// CIPHER MESSAGE (and WITH CHAINING, WITH CIPHER FEEDBACK, WITH OUTPUT FEEDBACK, WITH COUNTER): the

@@ -16,10 +16,10 @@ use super::operand::{Parameters, Piece, consume, parameter_address};
 use super::{Issue, PIECE};
 use crate::arch::address::{PAGE, Virtual};
 use crate::arch::condition::ConditionCode;
-use crate::guest::dat::{Access, Fault};
 use crate::guest::hardware::Hardware;
-use crate::guest::millicode::Performed;
 use crate::guest::millicode::execution::Execution;
+use crate::guest::millicode::outcome::Performed;
+use crate::guest::state::access::{Access, Fault};
 use crate::msa::Signature;
 
 /// The most bytes that one execution takes of a message, both passes together: a message of [`PIECE`]

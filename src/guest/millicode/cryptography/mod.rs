@@ -36,8 +36,8 @@ mod tests;
 use crate::arch::interruption::ProgramInterruption as P;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::{Execution, fault};
-use crate::guest::millicode::{Outcome, Performed};
-use crate::msa::{self, Control, Function, Instruction};
+use crate::guest::millicode::outcome::{Outcome, Performed};
+use crate::msa::{Control, Function, Instruction};
 
 /// How many bytes of an operand one execution processes at the most: this machine's choice.
 const PIECE: u64 = 4096;
@@ -137,17 +137,4 @@ fn query<H: Hardware>(run: &mut Execution<'_, H>, offered: u128) -> Performed {
     let at = operand::parameter_address(run);
     run.put(at, &offered.to_be_bytes())?;
     run.done(crate::arch::condition::ConditionCode::Zero)
-}
-
-/// The functions of an instruction that this machine can perform, as its query stores them, when the
-/// hardware below offers `below`: true random numbers are as true as the hardware's, so there are none
-/// without it.
-#[must_use]
-pub fn performable(instruction: Instruction, below: u128) -> u128 {
-    let all = u128::from_be_bytes(msa::query(instruction));
-    if instruction == Instruction::Prno {
-        all & !(random::TRUE_RANDOM & !below)
-    } else {
-        all
-    }
 }

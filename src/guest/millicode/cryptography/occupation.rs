@@ -12,10 +12,10 @@
 use super::Issue;
 use crate::arch::condition::ConditionCode;
 use crate::cpumf::counters::{Coprocessor, CryptoFunction};
-use crate::guest::account::Mode;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::Execution;
-use crate::guest::millicode::{Outcome, Performed};
+use crate::guest::millicode::outcome::{Outcome, Performed};
+use crate::guest::state::account::Mode;
 use crate::msa::Engine;
 
 /// The kind of function as the crypto-activity counters tell them apart.

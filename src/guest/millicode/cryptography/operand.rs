@@ -2,9 +2,9 @@
 
 use super::{Issue, PIECE};
 use crate::arch::address::{PAGE, Virtual};
-use crate::guest::dat::{Access, Fault};
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::Execution;
+use crate::guest::state::access::{Access, Fault};
 use crate::msa::Function;
 use core::ops::Range;
 

@@ -5,10 +5,10 @@ use super::{Issue, PIECE};
 use crate::arch::address::Virtual;
 use crate::arch::condition::ConditionCode;
 use crate::arch::interruption::ProgramInterruption as P;
-use crate::guest::dat::Access;
 use crate::guest::hardware::Hardware;
-use crate::guest::millicode::Performed;
 use crate::guest::millicode::execution::{Execution, fault};
+use crate::guest::millicode::outcome::Performed;
+use crate::guest::state::access::Access;
 use crate::msa::{CONDITIONING_RATIO, condition};
 
 /// Function codes.
@@ -17,9 +17,6 @@ mod code {
     pub const CONDITIONING_RATIO: u8 = 112;
     pub const TRNG: u8 = 114;
 }
-
-/// The status bit of the function that gives true random numbers.
-pub(super) const TRUE_RANDOM: u128 = 1 << (127 - code::TRNG);
 
 /// The most bytes that seed the generator.
 const LONGEST_SEED: u64 = 512;

@@ -13,11 +13,12 @@ use crate::cpumf::counters::{
     CoprocessorGroups, CounterSets, load_cpu_counter_set_controls,
     load_peripheral_counter_set_controls,
 };
-use crate::guest::account::{Account, Mode};
 use crate::guest::array::Bench;
-use crate::guest::assist::Assist;
-use crate::guest::dat::Fault;
-use crate::guest::millicode::{Outcome, Performed, perform};
+use crate::guest::millicode::outcome::{Outcome, Performed};
+use crate::guest::millicode::perform;
+use crate::guest::state::access::Fault;
+use crate::guest::state::account::{Account, Mode};
+use crate::guest::state::assist::Assist;
 use crate::insn::Instruction as I;
 use crate::msa::{self, Control, Function};
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::cpumf::sampling::request::SamplingRequest;
-use crate::guest::due::Due;
+use crate::guest::state::due::Due;
 use Instruction as I;
 use ProgramInterruption as P;
 

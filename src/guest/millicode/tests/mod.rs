@@ -10,7 +10,7 @@ mod signals;
 mod spaces;
 mod supervisor;
 
-use super::{Outcome, Performed, perform};
+use super::perform;
 use crate::arch::bits::bit64;
 use crate::arch::channel::IoInterruption;
 use crate::arch::condition::ConditionCode;
@@ -18,6 +18,7 @@ use crate::arch::interruption::ProgramInterruption;
 use crate::arch::psw::{DAT, PROBLEM};
 use crate::arch::table::{PTE_INVALID, STE_INVALID};
 use crate::guest::array::Bench;
+use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::insn::{Instruction, Operand};
 
 /// Where the segment table of the primary space stands; the one of the secondary space follows.

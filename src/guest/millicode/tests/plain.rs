@@ -6,9 +6,10 @@ use super::*;
 use crate::arch::address::{Absolute, PAGE, Virtual};
 use crate::arch::control::asce::REAL_SPACE;
 use crate::arch::psw::{ADDRESS_SPACE, ADDRESSING_64, DAT, PROBLEM, SECONDARY_SPACE};
-use crate::guest::dispatch;
-use crate::guest::storage;
-use crate::guest::vcpu::{KeptPage, Text, Vcpu};
+use crate::guest::state::kept::KeptPage;
+use crate::guest::state::text::Text;
+use crate::guest::state::vcpu::Vcpu;
+use crate::guest::{dispatch, storage};
 use proptest::prelude::*;
 
 /// Where the instruction stands.
@@ -93,7 +94,7 @@ impl Case {
             let at = Virtual(OPERAND + 0x800);
             storage::put_u64(cpu, configuration, hardware, at, 0).unwrap();
         }
-        cpu.due = crate::guest::due::Due::NOTHING;
+        cpu.due = crate::guest::state::due::Due::NOTHING;
         bench
     }
 

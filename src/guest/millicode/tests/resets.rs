@@ -7,12 +7,11 @@ use crate::cpumf::counters::load_cpu_counter_set_controls;
 use crate::cpumf::sampling::load_sampling_controls;
 use crate::cpumf::sampling::request::SamplingRequest;
 use crate::cpumf::{ControlState, CounterSet};
-use crate::guest::configuration::order;
-use crate::guest::external_means::Change;
 use crate::guest::hardware::Hardware;
-use crate::guest::program::{Program, Segment};
-use crate::guest::schedule::NEVER;
-use crate::guest::vcpu::CpuState;
+use crate::guest::state::mailbox::{Change, order};
+use crate::guest::state::program::{Program, Segment};
+use crate::guest::state::schedule::NEVER;
+use crate::guest::state::vcpu::CpuState;
 use Instruction as I;
 use ProgramInterruption as P;
 use core::sync::atomic::Ordering;
@@ -100,7 +99,7 @@ fn clear_reset_clears_all_registers_and_leaves_storage_keys_and_authorization_al
 #[test]
 fn cpu_reset_leaves_everything_enabled_and_inactive_and_no_sample_is_due() {
     let mut bench = measuring();
-    bench.cpu.due |= crate::guest::due::Due::SAMPLING;
+    bench.cpu.due |= crate::guest::state::due::Due::SAMPLING;
     let dear = bench.cpu.own.sampling().dear();
     bench.configuration.mailboxes[0]
         .orders

@@ -3,8 +3,8 @@
 use super::super::take_orders;
 use super::*;
 use crate::arch::psw::{ADDRESSING_64, Psw};
-use crate::guest::due::Due;
-use crate::guest::vcpu::CpuState;
+use crate::guest::state::due::Due;
+use crate::guest::state::vcpu::CpuState;
 use Instruction as I;
 use core::sync::atomic::Ordering;
 
@@ -206,7 +206,7 @@ fn an_idle_cpu_is_not_running() {
 fn cores() -> Bench {
     let mut bench = Bench::new();
     bench.configuration.cpus = 4;
-    bench.configuration.threads = crate::guest::threads::Threads::new(2);
+    bench.configuration.threads = crate::guest::state::threads::Threads::new(2);
     bench
 }
 

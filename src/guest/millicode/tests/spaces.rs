@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::arch::table::PTE_PROTECTION;
-use crate::guest::due::Due;
+use crate::guest::state::due::Due;
 use Instruction as I;
 use ProgramInterruption as P;
 

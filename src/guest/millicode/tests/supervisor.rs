@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::arch::psw::{ADDRESSING_64, BASIC_ADDRESSING, Psw};
-use crate::guest::due::Due;
+use crate::guest::state::due::Due;
 use Instruction as I;
 use ProgramInterruption as P;
 

@@ -5,21 +5,22 @@
 
 use crate::arch::address::{Absolute, Real, Virtual, apply_prefix};
 use crate::arch::condition::ConditionCode;
-use crate::arch::control::{CR0_INITIAL, CR14_INITIAL};
+use crate::arch::control::{CR0_INITIAL, CR8_ENHANCED_MONITOR, CR8_MONITOR, CR14_INITIAL};
+use crate::arch::interruption::{Ending, ending, is_access};
 use crate::arch::psw::{Psw, SECONDARY_SPACE};
 use crate::cpumf::{CounterSets, Facility, Reset};
-use crate::guest::account::{Account, Mode};
-use crate::guest::caches::CpuCaches;
-use crate::guest::due::Due;
-use crate::guest::extended::{self, Fills};
-use crate::guest::machine_level::Counted;
-use crate::guest::per::Recording;
-use crate::guest::schedule::Schedule;
-use crate::guest::shadow::Shadow;
-use crate::guest::software::SoftwareCounters;
-use crate::guest::threads::Thread;
-use crate::insn;
-use core::cell::Cell;
+use crate::guest::state::access::{Access, Space};
+use crate::guest::state::account::{Account, Mode};
+use crate::guest::state::due::Due;
+use crate::guest::state::extended::{self, Counted, Fills};
+use crate::guest::state::kept::{KeptPage, KeptPages, STEPPED_PAGES, TEXT_PAGES};
+use crate::guest::state::recording::Recording;
+use crate::guest::state::reference::CpuCaches;
+use crate::guest::state::schedule::Schedule;
+use crate::guest::state::shadow::Shadow;
+use crate::guest::state::software::SoftwareCounters;
+use crate::guest::state::text::Text;
+use crate::guest::state::threads::Thread;
 
 /// Whether a CPU fetches instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,7 +37,7 @@ pub enum CpuState {
 
 /// External-interruption conditions that are kept pending in the CPU.
 ///
-/// What another CPU signals is in its mailbox ([`crate::guest::configuration::Mailbox`]), and
+/// What another CPU signals is in its mailbox ([`crate::guest::state::mailbox::Mailbox`]), and
 /// measurement alerts are in the guest's own [`Facility`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pending {
@@ -80,190 +81,6 @@ impl Interruption {
     #[inline(always)]
     pub const fn length(&self) -> u8 {
         (self.cause >> 16) as u8
-    }
-}
-
-/// The text of an instruction that is being performed, and where it stands.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Text {
-    /// Up to six bytes of the instruction itself (the target, if it was executed).
-    pub bytes: [u8; 6],
-    /// The length by which the instruction address advances: that of the EXECUTE, if there was one.
-    pub length: u8,
-    /// Whether the instruction is the target of an EXECUTE.
-    pub executed: bool,
-}
-
-impl Text {
-    /// An instruction that is not the target of an EXECUTE.
-    #[must_use]
-    #[inline(always)]
-    pub const fn of(bytes: [u8; 6]) -> Self {
-        Self {
-            bytes,
-            length: insn::length(bytes[0]) as u8,
-            executed: false,
-        }
-    }
-}
-
-/// A page whose translation is kept.
-#[derive(Clone, Copy, Debug)]
-pub struct KeptPage {
-    /// What it was translated under: [`KeptPage::key`], or ones for none.
-    key: u64,
-    /// The absolute page.
-    page: Absolute,
-}
-
-impl KeptPage {
-    /// No page.
-    pub const NONE: Self = Self {
-        key: u64::MAX,
-        page: Absolute(0),
-    };
-
-    /// The page of a logical address, which is at `place`, as translated under the left half of a
-    /// PSW.
-    #[must_use]
-    pub const fn new(mask: u64, at: Virtual, place: Absolute) -> Self {
-        Self {
-            key: Self::key(mask, at),
-            page: place.page(),
-        }
-    }
-
-    /// Page address, address-space control and DAT mode in one doubleword.
-    #[must_use]
-    #[inline(always)]
-    const fn key(mask: u64, at: Virtual) -> u64 {
-        at.page().0 | (mask >> 45) & 6 | (mask >> 58) & 1
-    }
-
-    /// Whether it was translated with DAT on, in another space than the home space.
-    const fn is_of_program(&self) -> bool {
-        self.key & 1 != 0 && self.key & 6 != 6
-    }
-
-    /// The page, and bits 5, 16 and 17 of a PSW that it was translated under: DAT mode and
-    /// address-space control.
-    #[must_use]
-    pub const fn translated(&self) -> Option<(Virtual, u64)> {
-        if self.key == u64::MAX {
-            return None;
-        }
-        let mask = (self.key & 6) << 45 | (self.key & 1) << 58;
-        Some((Virtual(self.key).page(), mask))
-    }
-
-    /// The absolute page.
-    #[must_use]
-    pub const fn place(&self) -> Absolute {
-        self.page
-    }
-
-    /// The absolute address of a logical one, if this is its page under this PSW.
-    #[must_use]
-    #[inline(always)]
-    pub fn find(&self, mask: u64, at: Virtual) -> Option<Absolute> {
-        (self.key == Self::key(mask, at)).then(|| self.page.offset(at.byte_index()))
-    }
-}
-
-/// Pages of instruction text that are kept; a power of two.
-const TEXT_PAGES: usize = 8;
-
-/// Those that are while instructions are executed one at a time; a power of two.
-const STEPPED_PAGES: usize = 4;
-
-/// Pages whose translations are kept.
-#[derive(Debug)]
-pub struct KeptPages {
-    /// What all of them were translated under besides the PSW: control registers 0 and 13, and the prefix.
-    under: [u64; 3],
-    /// What those of the primary and the secondary space were: control registers 1 and 7.
-    programs: [u64; 2],
-    /// Pages of instruction text as last translated, by the rightmost bits of the page number:
-    /// a control program masks interruptions in many places.
-    pub text: [KeptPage; TEXT_PAGES],
-    /// The same while instructions are executed one at a time: none of the above is kept then.
-    pub stepped: [KeptPage; STEPPED_PAGES],
-    /// The pages of the operand that was last fetched, and last stored, and of the one that was last stored
-    /// into the first two pages.
-    pub operands: [Cell<KeptPage>; 3],
-    /// Pages of the enhanced-monitor counter array, even and odd ones.
-    pub counters: [Cell<KeptPage>; 2],
-    /// The two pages whose real addresses were loaded last, with these in place of absolute ones.
-    pub real: [KeptPage; 2],
-}
-
-impl KeptPages {
-    /// No pages.
-    const fn none() -> Self {
-        Self {
-            under: [0; 3],
-            programs: [0; 2],
-            text: [KeptPage::NONE; TEXT_PAGES],
-            stepped: [KeptPage::NONE; STEPPED_PAGES],
-            operands: [const { Cell::new(KeptPage::NONE) }; 3],
-            counters: [const { Cell::new(KeptPage::NONE) }; 2],
-            real: [KeptPage::NONE; 2],
-        }
-    }
-
-    /// Where the page of a counter at an address is kept.
-    #[inline(always)]
-    pub const fn counter(&self, at: Virtual) -> &Cell<KeptPage> {
-        &self.counters[(at.0 >> 12) as usize % 2]
-    }
-
-    /// Forgets the pages of the counter array.
-    pub fn forget_counters(&mut self) {
-        self.counters = Self::none().counters;
-    }
-
-    /// Where the page of instruction text at an address is kept.
-    #[inline(always)]
-    pub const fn text_mut(&mut self, at: Virtual) -> &mut KeptPage {
-        &mut self.text[(at.0 >> 12) as usize % TEXT_PAGES]
-    }
-
-    /// The real address of a page that is kept.
-    #[inline(always)]
-    pub fn find_real(&self, mask: u64, at: Virtual) -> Option<Absolute> {
-        let [last, before] = &self.real;
-        last.find(mask, at).or_else(|| before.find(mask, at))
-    }
-
-    /// Keeps a page whose real address was loaded.
-    pub const fn keep_real(&mut self, page: KeptPage) {
-        self.real = [page, self.real[0]];
-    }
-
-    /// Forgets all pages of instruction text, and gives the one that was kept for an address.
-    pub fn take_text(&mut self, at: Virtual) -> KeptPage {
-        let kept = *self.text_mut(at);
-        self.text = Self::none().text;
-        kept
-    }
-
-    /// Forgets the pages of the primary and the secondary space.
-    fn forget_programs(&mut self) {
-        let operands = self.operands.iter_mut().map(Cell::get_mut);
-        let text = self.text.iter_mut().chain(&mut self.stepped);
-        for page in text.chain(&mut self.real).chain(operands) {
-            if page.is_of_program() {
-                page.key = u64::MAX;
-            }
-        }
-    }
-
-    fn forget(&mut self) {
-        self.text = Self::none().text;
-        self.stepped = Self::none().stepped;
-        self.operands = Self::none().operands;
-        self.forget_counters();
-        self.real = Self::none().real;
     }
 }
 
@@ -388,7 +205,7 @@ impl Vcpu {
 
     /// CPU reset: pending external conditions and activation controls go, registers stay.
     pub fn cpu_reset(&mut self) {
-        extended::settle(self);
+        self.count_translations();
         self.forget_translations();
         self.pending = Pending::default();
         self.per.reset();
@@ -485,9 +302,79 @@ impl Vcpu {
         apply_prefix(real, self.prefix)
     }
 
+    /// Counts what the shadow has done since the last time, at the program's level.
+    #[cold]
+    #[inline(never)]
+    pub fn count_translations(&mut self) {
+        let (before, now) = (self.counted, self.fills);
+        if before == now {
+            return;
+        }
+        self.counted = now;
+        extended::count(&mut self.own, &before, &now);
+    }
+
+    /// Real control register 8: the monitor classes that the program or the machine's own level has enabled. Where the
+    /// hardware has enhanced-monitor masks they stay zero, for its array is not the program's.
+    #[must_use]
+    #[inline]
+    pub const fn real_monitor_control(&self) -> u64 {
+        self.control[8] & !CR8_ENHANCED_MONITOR | self.software.classes as u64 & CR8_MONITOR
+    }
+
+    /// The address of the instruction that has met an access exception; `None` if it was something else.
+    ///
+    /// Protection and addressing suppress, so the hardware advanced the address (for an instruction fetch
+    /// by a made-up length, which is the one it stored).
+    #[must_use]
+    pub fn access_exception_at(&self) -> Option<u64> {
+        let (code, length) = (self.interruption.code(), self.interruption.length());
+        if !is_access(code) {
+            return None;
+        }
+        if ending(code) == Ending::Suppression {
+            let at = self.psw.address.wrapping_sub(u64::from(length));
+            return Some(at & self.psw.address_mask());
+        }
+        Some(self.psw.address)
+    }
+
     /// Sets the condition code of the guest's PSW.
     #[inline]
     pub const fn set_cc(&mut self, code: ConditionCode) {
         self.psw.set_condition_code(code);
+    }
+}
+
+impl Space {
+    /// The space of operands (fetch and store) or of instructions (execute) in the current mode.
+    ///
+    /// Instructions come from the primary space, but from the home space in the home-space mode.
+    #[must_use]
+    #[inline]
+    pub const fn of(cpu: &Vcpu, access: Access) -> Self {
+        Self::in_mode(cpu.psw.address_space(), access)
+    }
+
+    /// As [`Space::of`]; `None` with DAT off, when an address is a real one.
+    #[must_use]
+    #[inline(always)]
+    pub const fn current(cpu: &Vcpu, access: Access) -> Option<Self> {
+        if cpu.psw.dat() {
+            Some(Self::of(cpu, access))
+        } else {
+            None
+        }
+    }
+
+    /// The address-space-control element of this space.
+    #[must_use]
+    #[inline]
+    pub const fn asce(self, cpu: &Vcpu) -> u64 {
+        match self {
+            Self::Primary => cpu.control[1],
+            Self::Secondary => cpu.control[7],
+            Self::Home => cpu.control[13],
+        }
     }
 }

@@ -2,15 +2,14 @@
 //!
 //! Filling the shadow only adds to a few totals ([`Fills`]); no counter is touched then, as hardly
 //! any program looks at one. When the program looks at the extended counters of a CPU, or changes their
-//! state, what has been added since the last time is counted first ([`settle`]). The machine's own level
+//! state, what has been added since the last time is counted first ([`Vcpu::count_translations`]). The machine's own level
 //! counts by the same totals when it is looked at ([`super::machine_level`]).
 
 use crate::cpumf::counters::extended::Translation;
 use crate::cpumf::{CounterSet, Facility};
-use crate::guest::vcpu::Vcpu;
 
 /// The number of the first extended counter, on every model. Counters of lower numbers need no
-/// [`settle`].
+/// [`Vcpu::count_translations`].
 pub const FIRST_COUNTER: u64 = 128;
 
 /// What the shadow of a CPU has done so far: totals that only grow.
@@ -63,20 +62,15 @@ impl Fills {
     }
 }
 
-/// Counts what has happened since the last time, at the program's level.
-#[cold]
-#[inline(never)]
-pub fn settle(cpu: &mut Vcpu) {
-    let (before, now) = (cpu.counted, cpu.fills);
-    if before == now {
-        return;
-    }
-    cpu.counted = now;
-    count(&mut cpu.own, &before, &now);
+/// What the machine's counters have of the totals that [`settle`](crate::guest::machine_level::settle) brings into them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counted {
+    pub(in crate::guest) fills: Fills,
+    pub(in crate::guest) thread_cycles: [u64; 2],
 }
 
 /// Counts what happened between `before` and `now`, if the set is active.
-pub(super) fn count(facility: &mut Facility, before: &Fills, now: &Fills) {
+pub(in crate::guest) fn count(facility: &mut Facility, before: &Fills, now: &Fills) {
     if !facility.counters().state(CounterSet::Extended).active() {
         return;
     }
@@ -89,19 +83,18 @@ pub(super) fn count(facility: &mut Facility, before: &Fills, now: &Fills) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::cpumf::CounterSets;
     use crate::cpumf::counters::load_cpu_counter_set_controls;
     use crate::guest::array::Bench;
 
     fn load(bench: &mut Bench, controls: u64) {
-        settle(&mut bench.cpu);
+        bench.cpu.count_translations();
         let activity = bench.cpu.account.activity();
         load_cpu_counter_set_controls(&mut bench.cpu.own, &activity, controls).unwrap();
     }
 
     fn read(bench: &mut Bench, number: u64) -> u64 {
-        settle(&mut bench.cpu);
+        bench.cpu.count_translations();
         let activity = bench.cpu.account.activity();
         bench.cpu.own.counters().read(number, &activity).unwrap()
     }

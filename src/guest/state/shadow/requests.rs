@@ -56,13 +56,13 @@ struct Place {
 
 /// The last requests, in the order of their numbers.
 #[derive(Debug)]
-pub(super) struct Requests {
+pub(in crate::guest) struct Requests {
     posted: AtomicU64,
     places: [Place; KEPT as usize],
 }
 
 impl Requests {
-    pub(super) const fn new() -> Self {
+    pub(in crate::guest) const fn new() -> Self {
         Self {
             posted: AtomicU64::new(0),
             places: [const {
@@ -76,12 +76,12 @@ impl Requests {
 
     /// How many requests there were so far: the number of the next one.
     #[inline]
-    pub(super) fn posted(&self) -> u64 {
+    pub(in crate::guest) fn posted(&self) -> u64 {
         self.posted.load(Ordering::Acquire)
     }
 
     /// Posts a request; what it is about has been done.
-    pub(super) fn post(&self, request: Request) {
+    pub(in crate::guest) fn post(&self, request: Request) {
         let number = self.posted.fetch_add(1, Ordering::AcqRel);
         let place = &self.places[(number % KEPT) as usize];
         place.number.store(0, Ordering::Relaxed);
@@ -91,7 +91,7 @@ impl Requests {
     }
 
     /// The request of a number, unless it is no longer, or not yet, to be read.
-    pub(super) fn get(&self, number: u64) -> Option<Request> {
+    pub(in crate::guest) fn get(&self, number: u64) -> Option<Request> {
         let place = &self.places[(number % KEPT) as usize];
         let before = place.number.load(Ordering::Acquire);
         let request = place.request.load(Ordering::Relaxed);

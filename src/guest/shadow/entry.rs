@@ -1,0 +1,27 @@
+//! The entry by which a CPU maps a page frame.
+
+use crate::arch::address::{Absolute, PAGE, PREFIX_AREA};
+use crate::arch::table::{PTE_EXECUTION_PROTECTION, PTE_INVALID, PTE_PROTECTION};
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::pages::PageState;
+use crate::guest::state::shadow::Side;
+
+/// The entry by which CPU `cpu` maps the absolute page `at` on a side, without what a guest's table adds.
+pub(super) fn entry(configuration: &Configuration, cpu: usize, side: Side, at: Absolute) -> u64 {
+    if !configuration.holds(at, PAGE) {
+        return PTE_INVALID;
+    }
+    let frame = if at.0 < PREFIX_AREA {
+        at.0 + configuration.shadow.machine_prefix(cpu)
+    } else {
+        at.0
+    };
+    match (side, configuration.pages.state(at)) {
+        (Side::Instructions, PageState::Data) => PTE_INVALID,
+        (Side::Instructions, PageState::Copied(copy)) => copy.0 | PTE_PROTECTION,
+        (Side::Whole, PageState::Copied(_)) => frame | PTE_PROTECTION | PTE_EXECUTION_PROTECTION,
+        (Side::Whole, PageState::Data) => frame | PTE_EXECUTION_PROTECTION,
+        (_, PageState::Text | PageState::Copied(_)) => frame | PTE_PROTECTION,
+        (_, PageState::Data | PageState::Open) => frame,
+    }
+}

@@ -1,0 +1,164 @@
+//! An access to storage: what it does, in which address space, where it leads, and how it fails.
+
+use crate::arch::address::{Real, Virtual};
+use crate::arch::interruption::ProgramInterruption;
+use crate::arch::psw::AddressSpace;
+use crate::arch::table::{
+    TEID_ADDRESS, TEID_DAT_PROTECTION, TEID_EXECUTION_PROTECTION, TEID_FETCH, TEID_LOW_ADDRESS,
+    TEID_STORE,
+};
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Fetches an operand.
+    Fetch,
+    /// Stores an operand.
+    Store,
+    /// Fetches an instruction, or the target of an EXECUTE.
+    Execute,
+}
+
+/// The address space of an access: which control register holds its address-space-control element.
+///
+/// The values are those of bits 62-63 of the translation-exception identification. The
+/// access-register mode is never run, so its value does not occur.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Space {
+    /// The primary address space, by control register 1.
+    Primary = 0,
+    /// The secondary address space, by control register 7.
+    Secondary = 2,
+    /// The home address space, by control register 13.
+    Home = 3,
+}
+
+impl Space {
+    /// As [`Space::of`], in the mode of another PSW.
+    #[must_use]
+    #[inline]
+    pub const fn in_mode(mode: AddressSpace, access: Access) -> Self {
+        match (mode, access) {
+            (AddressSpace::Home, _) => Self::Home,
+            (AddressSpace::Secondary, Access::Fetch | Access::Store) => Self::Secondary,
+            _ => Self::Primary,
+        }
+    }
+}
+
+/// A failed access: the program interruption that it is, with what the interruption stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Which exception.
+    pub interruption: ProgramInterruption,
+    /// Translation-exception identification as stored; zero where none is stored.
+    pub identification: u64,
+    /// Exception access identification as stored.
+    pub access_id: u8,
+}
+
+impl Fault {
+    /// A program interruption that is not an access exception, or an addressing exception.
+    #[must_use]
+    #[inline]
+    pub const fn plain(interruption: ProgramInterruption) -> Self {
+        Self {
+            interruption,
+            identification: 0,
+            access_id: 0,
+        }
+    }
+
+    /// An access exception with its identification.
+    #[must_use]
+    #[cold]
+    pub const fn access(
+        interruption: ProgramInterruption,
+        at: Virtual,
+        access: Access,
+        space: Space,
+    ) -> Self {
+        let identification = match interruption {
+            // Neither of these stores one.
+            ProgramInterruption::Addressing | ProgramInterruption::TranslationSpecification => 0,
+            _ => identify(at, access, space),
+        };
+        Self {
+            interruption,
+            identification,
+            access_id: 0,
+        }
+    }
+
+    /// A store that DAT protection forbids.
+    #[must_use]
+    #[cold]
+    pub const fn dat_protection(at: Virtual, space: Space) -> Self {
+        Self::protection(at, Access::Store, space, TEID_DAT_PROTECTION)
+    }
+
+    /// An instruction fetch that instruction-execution protection forbids.
+    #[must_use]
+    #[cold]
+    pub const fn execution_protection(at: Virtual, space: Space) -> Self {
+        Self::protection(at, Access::Execute, space, TEID_EXECUTION_PROTECTION)
+    }
+
+    /// A store that low-address protection forbids.
+    #[must_use]
+    #[cold]
+    pub const fn low_address_protection(at: Virtual, space: Space) -> Self {
+        Self::protection(at, Access::Store, space, TEID_LOW_ADDRESS)
+    }
+
+    const fn protection(at: Virtual, access: Access, space: Space, kind: u64) -> Self {
+        Self {
+            interruption: ProgramInterruption::Protection,
+            identification: identify(at, access, space) | kind,
+            access_id: 0,
+        }
+    }
+}
+
+impl From<ProgramInterruption> for Fault {
+    fn from(interruption: ProgramInterruption) -> Self {
+        Self::plain(interruption)
+    }
+}
+
+/// The translation-exception identification: page, fetch or store, and space.
+const fn identify(at: Virtual, access: Access, space: Space) -> u64 {
+    let kind = match access {
+        Access::Store => TEID_STORE,
+        Access::Fetch | Access::Execute => TEID_FETCH,
+    };
+    at.0 & TEID_ADDRESS | kind | space as u64
+}
+
+/// Where a virtual address leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Translation {
+    /// The real address.
+    pub real: Real,
+    /// The real address of the page-table entry that says so; zero if no table does.
+    pub entry: Real,
+    /// DAT protection in any table that counts: segment or page.
+    pub protected: bool,
+    /// Instruction-execution protection, if control register 0 enables it.
+    pub execution_protected: bool,
+}
+
+impl Translation {
+    /// The translation of an address that no table translates: with DAT off, or in a real space.
+    #[must_use]
+    #[inline(always)]
+    pub const fn untranslated(at: Virtual) -> Self {
+        Self {
+            real: Real(at.0),
+            entry: Real(0),
+            protected: false,
+            execution_protected: false,
+        }
+    }
+}

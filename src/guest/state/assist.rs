@@ -1,0 +1,131 @@
+//! The message-security assist of a configuration: what it offers, and the clock of its coprocessors.
+
+use crate::arch::cpu::MAXIMUM_CPUS;
+use crate::arch::facility::FacilityList;
+use crate::guest::state::vcpu::Vcpu;
+use crate::insn::sensitive::Caught;
+use crate::msa::{self, Instruction};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// The bit of [`Assist::counting`] that stands for the coprocessor-group counter sets.
+pub(in crate::guest) const GROUPS: u32 = 1 << 31;
+
+/// What the query functions of all instructions store, in the order of [`Instruction::ALL`].
+pub type Queries = [u128; Instruction::ALL.len()];
+
+/// The message-security assist, as all CPUs have it in common.
+#[derive(Debug)]
+pub struct Assist {
+    /// Whether the machine performs functions whether or not the hardware below has them.
+    pub(in crate::guest) supplied: bool,
+    /// The functions of the hardware below, by instruction, as its query functions store them.
+    pub(in crate::guest) below: Queries,
+    /// Who counts functions: one bit for each CPU, from the right, and [`GROUPS`].
+    pub(in crate::guest) counting: AtomicU32,
+    /// Guest cycles of each CPU when it last gave its turn up.
+    pub(in crate::guest) cycles: [AtomicU64; MAXIMUM_CPUS],
+    /// CPU cycles in which no CPU had anything to do.
+    pub(in crate::guest) idle: AtomicU64,
+}
+
+impl Default for Assist {
+    /// Nothing is supplied, and there is no coprocessor.
+    fn default() -> Self {
+        Self::new(false, [0; Instruction::ALL.len()])
+    }
+}
+
+impl Assist {
+    /// The assist at IPL.
+    #[must_use]
+    pub const fn new(supplied: bool, below: Queries) -> Self {
+        Self {
+            supplied,
+            below,
+            counting: AtomicU32::new(0),
+            cycles: [const { AtomicU64::new(0) }; MAXIMUM_CPUS],
+            idle: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether the machine performs functions whether or not the hardware below has them.
+    #[must_use]
+    pub const fn supplied(&self) -> bool {
+        self.supplied
+    }
+
+    /// What the scanner catches.
+    #[must_use]
+    pub fn caught(&self) -> Caught {
+        if self.supplied || self.counting.load(Ordering::Relaxed) != 0 {
+            Caught::MessageSecurity
+        } else {
+            Caught::Always
+        }
+    }
+
+    /// The functions of an instruction that are offered while it is caught: all that the machine can
+    /// perform if it supplies them, else those that the hardware below has as well. Bit 0 is the query
+    /// function, which always is.
+    #[must_use]
+    pub fn offered(&self, instruction: Instruction) -> u128 {
+        let below = self.below.get(instruction as usize).copied().unwrap_or(0);
+        let performed = performable(instruction, below);
+        let offered = if self.supplied {
+            performed
+        } else {
+            performed & below
+        };
+        offered | 1 << 127
+    }
+
+    /// The facilities that a program finds where the machine below shows `below`.
+    #[must_use]
+    pub fn facilities(&self, below: FacilityList) -> FacilityList {
+        if !self.supplied {
+            return below;
+        }
+        let supplied = Instruction::ALL
+            .iter()
+            .filter(|&&instruction| performable(instruction, 0) & !(1 << 127) != 0);
+        supplied.fold(below, |list, instruction| list.with(instruction.facility()))
+    }
+
+    /// `cpu` gives its turn up.
+    pub fn gives_up(&self, cpu: &Vcpu) {
+        self.cycles[usize::from(cpu.address) & (MAXIMUM_CPUS - 1)]
+            .store(cpu.account.total(), Ordering::Relaxed);
+    }
+
+    /// No CPU had anything to do for so many CPU cycles.
+    pub fn rested(&self, cycles: u64) {
+        self.idle.fetch_add(cycles, Ordering::Relaxed);
+    }
+
+    /// The clock of the coprocessors, in CPU cycles, as `cpu` sees it, which has the turn.
+    #[must_use]
+    pub fn now(&self, cpu: &Vcpu) -> u64 {
+        let others = (0..).zip(&self.cycles);
+        let others = others.filter(|&(number, _)| number != cpu.address);
+        let others: u64 = others
+            .map(|(_, cycles)| cycles.load(Ordering::Relaxed))
+            .sum();
+        others + cpu.account.total() + self.idle.load(Ordering::Relaxed)
+    }
+}
+
+/// The status bit of the function that gives true random numbers.
+pub(in crate::guest) const TRUE_RANDOM: u128 = 1 << (127 - 114);
+
+/// The functions of an instruction that this machine can perform, as its query stores them, when the
+/// hardware below offers `below`: true random numbers are as true as the hardware's, so there are none
+/// without it.
+#[must_use]
+fn performable(instruction: Instruction, below: u128) -> u128 {
+    let all = u128::from_be_bytes(msa::query(instruction));
+    if instruction == Instruction::Prno {
+        all & !(TRUE_RANDOM & !below)
+    } else {
+        all
+    }
+}

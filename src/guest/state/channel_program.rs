@@ -1,0 +1,60 @@
+//! The channel program of a subchannel: where its copy stands, and what was copied from where.
+
+use crate::arch::address::Real;
+use crate::arch::channel::Orb;
+use heapless::Vec;
+
+/// The most runs of adjacent words.
+pub(in crate::guest) const RUNS: usize = 16;
+
+/// Adjacent words of a program.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// Where the guest has them.
+    pub(in crate::guest) guest: u32,
+    /// The number of the first one in the copy.
+    pub(in crate::guest) first: u16,
+    /// How many there are.
+    pub(in crate::guest) count: u16,
+}
+
+impl Run {
+    /// The number in the copy of the word that the guest has at an address.
+    pub fn find(&self, guest: u32) -> Option<u16> {
+        let distance = guest.checked_sub(self.guest)?;
+        let number = distance / 8;
+        (distance.is_multiple_of(8) && number < u32::from(self.count))
+            .then(|| self.first + number as u16)
+    }
+}
+
+/// The channel program of a subchannel: where its copy stands, and what was copied from where.
+#[derive(Debug)]
+pub struct ChannelProgram {
+    pub(in crate::guest) copy: Real,
+    pub(in crate::guest) orb: Orb,
+    pub(in crate::guest) runs: Vec<Run, RUNS>,
+    /// Words of the copy that are used.
+    pub(in crate::guest) used: u16,
+    /// Doublewords behind them that are used.
+    pub(in crate::guest) filled: u64,
+    /// Where the guest has the word before which the program is suspended, and its number.
+    pub(in crate::guest) suspended: Option<(u32, u16)>,
+}
+
+impl ChannelProgram {
+    pub(in crate::guest) const fn new(copy: Real) -> Self {
+        Self {
+            copy,
+            orb: Orb {
+                parameter: 0,
+                controls: 0,
+                program: 0,
+            },
+            runs: Vec::new(),
+            used: 0,
+            filled: 0,
+            suspended: None,
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The translations that a CPU keeps for millicode: pages of instruction text and of operands.
+
+use crate::arch::address::{Absolute, Virtual};
+use core::cell::Cell;
+
+/// A page whose translation is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct KeptPage {
+    /// What it was translated under: [`KeptPage::key`], or ones for none.
+    pub(in crate::guest) key: u64,
+    /// The absolute page.
+    pub(in crate::guest) page: Absolute,
+}
+
+impl KeptPage {
+    /// No page.
+    pub const NONE: Self = Self {
+        key: u64::MAX,
+        page: Absolute(0),
+    };
+
+    /// The page of a logical address, which is at `place`, as translated under the left half of a
+    /// PSW.
+    #[must_use]
+    pub const fn new(mask: u64, at: Virtual, place: Absolute) -> Self {
+        Self {
+            key: Self::key(mask, at),
+            page: place.page(),
+        }
+    }
+
+    /// Page address, address-space control and DAT mode in one doubleword.
+    #[must_use]
+    #[inline(always)]
+    const fn key(mask: u64, at: Virtual) -> u64 {
+        at.page().0 | (mask >> 45) & 6 | (mask >> 58) & 1
+    }
+
+    /// Whether it was translated with DAT on, in another space than the home space.
+    const fn is_of_program(&self) -> bool {
+        self.key & 1 != 0 && self.key & 6 != 6
+    }
+
+    /// The page, and bits 5, 16 and 17 of a PSW that it was translated under: DAT mode and
+    /// address-space control.
+    #[must_use]
+    pub const fn translated(&self) -> Option<(Virtual, u64)> {
+        if self.key == u64::MAX {
+            return None;
+        }
+        let mask = (self.key & 6) << 45 | (self.key & 1) << 58;
+        Some((Virtual(self.key).page(), mask))
+    }
+
+    /// The absolute page.
+    #[must_use]
+    pub const fn place(&self) -> Absolute {
+        self.page
+    }
+
+    /// The absolute address of a logical one, if this is its page under this PSW.
+    #[must_use]
+    #[inline(always)]
+    pub fn find(&self, mask: u64, at: Virtual) -> Option<Absolute> {
+        (self.key == Self::key(mask, at)).then(|| self.page.offset(at.byte_index()))
+    }
+}
+
+/// Pages of instruction text that are kept; a power of two.
+pub(in crate::guest) const TEXT_PAGES: usize = 8;
+
+/// Those that are while instructions are executed one at a time; a power of two.
+pub(in crate::guest) const STEPPED_PAGES: usize = 4;
+
+/// Pages whose translations are kept.
+#[derive(Debug)]
+pub struct KeptPages {
+    /// What all of them were translated under besides the PSW: control registers 0 and 13, and the prefix.
+    pub(in crate::guest) under: [u64; 3],
+    /// What those of the primary and the secondary space were: control registers 1 and 7.
+    pub(in crate::guest) programs: [u64; 2],
+    /// Pages of instruction text as last translated, by the rightmost bits of the page number:
+    /// a control program masks interruptions in many places.
+    pub text: [KeptPage; TEXT_PAGES],
+    /// The same while instructions are executed one at a time: none of the above is kept then.
+    pub stepped: [KeptPage; STEPPED_PAGES],
+    /// The pages of the operand that was last fetched, and last stored, and of the one that was last stored
+    /// into the first two pages.
+    pub operands: [Cell<KeptPage>; 3],
+    /// Pages of the enhanced-monitor counter array, even and odd ones.
+    pub counters: [Cell<KeptPage>; 2],
+    /// The two pages whose real addresses were loaded last, with these in place of absolute ones.
+    pub real: [KeptPage; 2],
+}
+
+impl KeptPages {
+    /// No pages.
+    pub(in crate::guest) const fn none() -> Self {
+        Self {
+            under: [0; 3],
+            programs: [0; 2],
+            text: [KeptPage::NONE; TEXT_PAGES],
+            stepped: [KeptPage::NONE; STEPPED_PAGES],
+            operands: [const { Cell::new(KeptPage::NONE) }; 3],
+            counters: [const { Cell::new(KeptPage::NONE) }; 2],
+            real: [KeptPage::NONE; 2],
+        }
+    }
+
+    /// Where the page of a counter at an address is kept.
+    #[inline(always)]
+    pub const fn counter(&self, at: Virtual) -> &Cell<KeptPage> {
+        &self.counters[(at.0 >> 12) as usize % 2]
+    }
+
+    /// Forgets the pages of the counter array.
+    pub fn forget_counters(&mut self) {
+        self.counters = Self::none().counters;
+    }
+
+    /// Where the page of instruction text at an address is kept.
+    #[inline(always)]
+    pub const fn text_mut(&mut self, at: Virtual) -> &mut KeptPage {
+        &mut self.text[(at.0 >> 12) as usize % TEXT_PAGES]
+    }
+
+    /// The real address of a page that is kept.
+    #[inline(always)]
+    pub fn find_real(&self, mask: u64, at: Virtual) -> Option<Absolute> {
+        let [last, before] = &self.real;
+        last.find(mask, at).or_else(|| before.find(mask, at))
+    }
+
+    /// Keeps a page whose real address was loaded.
+    pub const fn keep_real(&mut self, page: KeptPage) {
+        self.real = [page, self.real[0]];
+    }
+
+    /// Forgets all pages of instruction text, and gives the one that was kept for an address.
+    pub fn take_text(&mut self, at: Virtual) -> KeptPage {
+        let kept = *self.text_mut(at);
+        self.text = Self::none().text;
+        kept
+    }
+
+    /// Forgets the pages of the primary and the secondary space.
+    pub(in crate::guest) fn forget_programs(&mut self) {
+        let operands = self.operands.iter_mut().map(Cell::get_mut);
+        let text = self.text.iter_mut().chain(&mut self.stepped);
+        for page in text.chain(&mut self.real).chain(operands) {
+            if page.is_of_program() {
+                page.key = u64::MAX;
+            }
+        }
+    }
+
+    pub(in crate::guest) fn forget(&mut self) {
+        self.text = Self::none().text;
+        self.stepped = Self::none().stepped;
+        self.operands = Self::none().operands;
+        self.forget_counters();
+        self.real = Self::none().real;
+    }
+}

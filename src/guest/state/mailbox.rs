@@ -1,0 +1,77 @@
+//! What other CPUs, and the operator, leave for a CPU: signals, orders and changes.
+
+use crate::cpumf::{CounterSet, CounterSets};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64};
+use spin::Mutex;
+
+/// The changes that one CPU can be asked for before it makes the first of them.
+pub const MOST_CHANGES: usize = 16;
+
+/// A change at one CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Gives these counter sets this authorization control; the coprocessor-group sets may be among
+    /// them. Other sets keep theirs.
+    Counters(CounterSets, bool),
+    /// The authorization control of the basic-sampling function.
+    BasicSampling(bool),
+    /// The authorization control of the diagnostic-sampling function.
+    DiagnosticSampling(bool),
+    /// Sample data is lost.
+    LoseSampleData,
+    /// Counter data of a set is lost.
+    LoseCounterData(CounterSet),
+    /// The interrupt key is pressed.
+    InterruptKey,
+    /// The operator's traces are others.
+    Traces,
+}
+
+/// Orders that a CPU leaves in another's mailbox.
+pub mod order {
+    /// Start: enter the operating state.
+    pub const START: u32 = 1;
+    /// Stop: enter the stopped state.
+    pub const STOP: u32 = 2;
+    /// Restart interruption, and the operating state.
+    pub const RESTART: u32 = 4;
+    /// Store the status at absolute 1200 (stop and store status).
+    pub const STORE_STATUS: u32 = 8;
+    /// CPU reset.
+    pub const CPU_RESET: u32 = 0x10;
+    /// Initial CPU reset.
+    pub const INITIAL_CPU_RESET: u32 = 0x20;
+    /// Set prefix to the parameter.
+    pub const SET_PREFIX: u32 = 0x40;
+    /// Store the status at the address in the parameter.
+    pub const STORE_STATUS_AT_ADDRESS: u32 = 0x80;
+    /// Clear reset of the CPU; storage is none of its.
+    pub const CLEAR_RESET: u32 = 0x100;
+    /// The operator's changes wait: no order of another CPU, but the CPU is as busy as with one.
+    pub const CHANGE: u32 = 0x200;
+}
+
+/// What other CPUs, and the machine, have sent to a CPU.
+#[derive(Debug, Default)]
+pub struct Mailbox {
+    /// Pending emergency signals: bit n (from the right) stands for the signalling CPU n.
+    pub emergency: AtomicU32,
+    /// A pending external call: the signalling CPU's address plus one, or zero.
+    pub external_call: AtomicU32,
+    /// Orders to be carried out by the CPU itself.
+    pub orders: AtomicU32,
+    /// The parameter of the order that has one.
+    pub parameter: AtomicU64,
+    /// What the operator asks for, in order; [`order::CHANGE`] says that there is something.
+    pub changes: Mutex<heapless::Deque<Change, MOST_CHANGES>>,
+    /// The CPU's state as others may sense it ([`crate::guest::state::vcpu::CpuState`] as u8).
+    pub state: AtomicU8,
+    /// Whether the CPU's PSW is an enabled wait or the CPU is not operating.
+    pub idle: AtomicU8,
+    /// The clock at which a waiting CPU wants to run again; all ones for never.
+    pub wake_at: AtomicU64,
+    /// The I/O-interruption subclasses for which a waiting CPU is open: bits 32-39 of control register 6.
+    pub open_subclasses: AtomicU8,
+    /// Whether a waiting CPU is open for a machine check that says that channel reports wait.
+    pub open_reports: AtomicBool,
+}

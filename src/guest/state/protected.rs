@@ -1,0 +1,83 @@
+//! The pages that are protected in a CPU's shadow because something in them may be an event.
+
+use crate::arch::interruption::is_access;
+use crate::per::Range;
+
+/// The pages of one kind of access.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::guest) struct Pages {
+    /// The address-space-control element of the space whose pages are protected, those in [`Self::entered`] aside.
+    pub(in crate::guest) space: Option<u64>,
+    /// From the first to the last page that may have been entered into the shadow since.
+    pub(in crate::guest) entered: Option<Range>,
+}
+
+impl Pages {
+    pub(in crate::guest) const NONE: Self = Self {
+        space: None,
+        entered: None,
+    };
+
+    /// A page may have been entered into the shadow.
+    pub(in crate::guest) fn enter(&mut self, page: Range) {
+        self.entered = Some(self.entered.map_or(page, |entered| entered.hull(page)));
+    }
+
+    /// Where pages of a space may be open; they are not from now on.
+    pub(in crate::guest) fn close(&mut self, space: u64) -> Option<Range> {
+        let entered = self.entered.take();
+        if self.space.replace(space) == Some(space) {
+            entered
+        } else {
+            Some(Range::ALL)
+        }
+    }
+}
+
+/// What is protected in a CPU's shadow.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::guest) struct Protected {
+    /// Against stores.
+    pub(in crate::guest) stores: Pages,
+    /// Against execution.
+    pub(in crate::guest) places: Pages,
+    /// How often they were entered since an instruction in the range was last met.
+    pub(in crate::guest) visits: u8,
+    /// The last trap was an access exception.
+    pub(in crate::guest) faulted: bool,
+    /// The instruction that is executed on its own with pages open, by its address.
+    pub(in crate::guest) alone: Option<u64>,
+}
+
+impl Protected {
+    /// Nothing is.
+    pub const NOTHING: Self = Self {
+        stores: Pages::NONE,
+        places: Pages::NONE,
+        visits: 0,
+        faulted: false,
+        alone: None,
+    };
+
+    /// What is protected is not known any more.
+    pub const fn forget(&mut self) {
+        *self = Self::NOTHING;
+    }
+
+    /// Whether the instruction at an address is executed on its own because it needs pages open.
+    pub fn has_alone(&self, at: u64) -> bool {
+        self.alone == Some(at)
+    }
+
+    /// The instruction that was executed on its own is completed.
+    pub const fn completed(&mut self) {
+        if self.alone.take().is_none() {
+            self.visits = 0;
+        }
+    }
+
+    /// A program interruption other than for recording. What the hardware has stored is not there to look at yet.
+    pub fn trapped(&mut self, code: u16) {
+        self.faulted = is_access(code);
+    }
+}

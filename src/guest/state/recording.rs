@@ -1,0 +1,145 @@
+//! Program-event recording of a CPU: what is asked for, and the instruction that is watched.
+
+use crate::arch::address::Virtual;
+use crate::guest::state::access::{Access, Space};
+use crate::guest::state::protected::Protected;
+use crate::guest::state::reference::Reference;
+use crate::guest::state::watched::{Noted, Watched};
+use crate::per::trace::Traces;
+use crate::per::{Controls, Format, Identification};
+use core::cell::Cell;
+
+/// What of program-event recording is the same for all CPUs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Support {
+    /// The form of controls and identification.
+    pub format: Format,
+    /// Whether the machine below executes one instruction and stores what is true after it.
+    pub exact: bool,
+}
+
+/// How a CPU is let run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::guest) enum Phase {
+    /// Nothing is recorded.
+    #[default]
+    Off,
+    /// Freely, up to the first instruction in the range, or that the protection of a page forbids.
+    Range,
+    /// One instruction at a time.
+    Step,
+}
+
+/// Program-event recording of one CPU.
+#[derive(Debug)]
+pub struct Recording {
+    /// What the guest asks for at present.
+    pub(in crate::guest) controls: Controls,
+    pub(in crate::guest) phase: Phase,
+    /// Whether each instruction is executed on its own, wherever it is.
+    pub(in crate::guest) everything: bool,
+    /// Whether the pages in which instructions may be events are protected.
+    pub(in crate::guest) by_pages: bool,
+    /// The pages that are protected because something in them may be an event.
+    pub(in crate::guest) protected: Protected,
+    /// Whether [`Self::watched`] is.
+    pub(in crate::guest) watching: bool,
+    pub(in crate::guest) watched: Watched,
+    /// The events of an instruction that is completed, and its length.
+    pub(in crate::guest) pending: Option<(Identification, u8)>,
+    /// Whether millicode has stored into the range.
+    pub(in crate::guest) stored: Cell<bool>,
+    /// What millicode has referred to.
+    pub(in crate::guest) noted: Noted,
+    /// Whether millicode has stored by a real address.
+    pub(in crate::guest) stored_real: Cell<bool>,
+    /// Real control registers 9 to 11 as last loaded.
+    pub(in crate::guest) loaded: [u64; 3],
+    /// Instructions until a pending I/O interruption is asked for.
+    pub(in crate::guest) patience: u32,
+    /// What the operator has traced.
+    pub(in crate::guest) traces: Traces,
+    /// Whether anything of the machine's own is recorded: the operator's traces, or references for the caches.
+    pub(in crate::guest) below: bool,
+    /// The trace that has stopped the guest.
+    pub held: Option<u8>,
+    /// That events are asked for and cannot be recorded has been said.
+    pub(in crate::guest) refused: bool,
+}
+
+impl Default for Recording {
+    fn default() -> Self {
+        Self {
+            controls: Controls::NONE,
+            phase: Phase::Off,
+            everything: false,
+            by_pages: false,
+            protected: Protected::NOTHING,
+            watching: false,
+            watched: Watched::NONE,
+            pending: None,
+            stored: Cell::new(false),
+            noted: Noted::new(),
+            stored_real: Cell::new(false),
+            loaded: [0; 3],
+            patience: 0,
+            traces: Traces::NONE,
+            below: false,
+            held: None,
+            refused: false,
+        }
+    }
+}
+
+impl Recording {
+    /// Whether anything is recorded: pages of text are not kept then, so that no instruction is performed
+    /// without being watched.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.phase != Phase::Off
+    }
+
+    /// Whether instructions are executed one at a time: the real CPU is disabled for I/O then.
+    #[must_use]
+    pub fn is_stepping(&self) -> bool {
+        self.phase == Phase::Step
+    }
+
+    /// Whether the instruction at an address is being watched.
+    pub(in crate::guest) fn is_watching(&self, at: u64) -> bool {
+        self.watching && self.watched.at == at
+    }
+
+    /// A reset: what an instruction did is forgotten.
+    pub const fn reset(&mut self) {
+        self.watching = false;
+        self.pending = None;
+        self.protected.forget();
+    }
+
+    /// Millicode refers to an operand of the watched instruction, in the space of the PSW or in another one.
+    #[inline]
+    pub fn note(&self, space: Option<Space>, at: Virtual, length: u64, access: Access) {
+        if self.watching {
+            self.note_watched(space, at, length, access);
+        }
+    }
+
+    #[cold]
+    fn note_watched(&self, space: Option<Space>, at: Virtual, length: u64, access: Access) {
+        if access == Access::Store && self.watched.controls.range.meets(at.0, length) {
+            self.stored.set(true);
+        }
+        self.noted.add(Reference {
+            at,
+            length,
+            access,
+            space,
+        });
+    }
+
+    /// Millicode stores at a real address for the watched instruction.
+    pub fn note_store_real(&self) {
+        self.stored_real.set(true);
+    }
+}

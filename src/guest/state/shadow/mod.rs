@@ -1,0 +1,182 @@
+//! The shadow tables: where they stand in the HSA, and what each CPU knows of its own.
+
+use crate::arch::address::{PAGE, Real};
+use crate::arch::cpu::MAXIMUM_CPUS;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+pub(in crate::guest) mod plan;
+pub(in crate::guest) mod recent;
+pub(in crate::guest) mod requests;
+pub(in crate::guest) mod spaces;
+
+use plan::Plan;
+use recent::Recent;
+use requests::Requests;
+use spaces::Spaces;
+
+pub use requests::Request;
+
+/// Bytes of a region or segment table with 2048 entries.
+const TABLE: u64 = 2048 * 8;
+
+/// Bytes of a page table with 256 entries.
+const PAGE_TABLE: u64 = 256 * 8;
+
+/// Bytes that a segment, and so a page table, covers.
+pub(in crate::guest) const SEGMENT: u64 = 1 << 20;
+
+/// Bytes of HSA that each CPU's private identity tables take.
+pub const PRIVATE_LENGTH: u64 = 2 * PRIVATE_SIDE;
+
+/// Bytes of those of one side.
+const PRIVATE_SIDE: u64 = TABLE + 2 * PAGE_TABLE;
+
+/// One of the two tables that translate a space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// By which instructions are fetched, those in code copies among them: real control register 1.
+    Instructions,
+    /// By which operands are accessed: real control register 7.
+    Operands,
+    /// By which a program that executes no code copies does both: real control register 13.
+    Whole,
+}
+
+impl Side {
+    /// The two that a guest with DAT off has.
+    pub(in crate::guest) const BOTH: [Self; 2] = [Self::Instructions, Self::Operands];
+}
+
+/// Where the shadow tables stand in the HSA, and what all CPUs must know of one another.
+#[derive(Debug)]
+pub struct SharedShadow {
+    /// The identity page tables, for each side 2 KiB for each MiB of the guest's storage.
+    pub identity: Real,
+    /// Private identity tables, [`PRIVATE_LENGTH`] bytes for each CPU, for each side: segment table, page table
+    /// of segment 0, page table of the prefix's segment.
+    pub private: Real,
+    /// The pools for the tables of DAT-on spaces.
+    pub pools: Real,
+    /// Bytes of one CPU's pool.
+    pub pool_length: u64,
+    /// What stands where in a pool.
+    pub(in crate::guest) plan: Plan,
+    /// The machine's own prefix on each CPU: absolute 0-1FFF is behind it.
+    pub machine_prefix: [u64; MAXIMUM_CPUS],
+    /// The guest's prefix on each CPU, as its private tables have it.
+    pub(in crate::guest) guest_prefix: [AtomicU64; MAXIMUM_CPUS],
+    /// Bytes of the identity page tables of one side.
+    pub(in crate::guest) identity_side: u64,
+    /// What DAT-on shadows may no longer hold.
+    pub(in crate::guest) requests: Requests,
+}
+
+impl SharedShadow {
+    /// The plan of the shadow tables for `storage` bytes of guest storage; [`build_identity`] fills
+    /// them.
+    #[must_use]
+    pub fn new(
+        storage: u64,
+        identity: Real,
+        private: Real,
+        pools: Real,
+        pool_length: u64,
+        machine_prefix: [u64; MAXIMUM_CPUS],
+    ) -> Self {
+        Self {
+            identity,
+            private,
+            pools,
+            pool_length,
+            plan: Plan::new(storage, pool_length),
+            machine_prefix,
+            guest_prefix: Default::default(),
+            identity_side: Self::identity_length(storage) / 2,
+            requests: Requests::new(),
+        }
+    }
+
+    /// Bytes of identity page tables that `storage` bytes of guest storage need.
+    #[must_use]
+    pub const fn identity_length(storage: u64) -> u64 {
+        2 * storage.div_ceil(SEGMENT) * PAGE_TABLE
+    }
+
+    /// Bytes that one CPU's pool should have for `storage` bytes of guest storage: room to map each page
+    /// frame once, as control programs do, and for the page frames' heads, and 2 MiB for the
+    /// address spaces of programs.
+    #[must_use]
+    pub const fn pool_length(storage: u64) -> u64 {
+        ((2 << 20) + storage / 256 + storage / 512).next_multiple_of(PAGE)
+    }
+
+    /// How many requests to drop something were posted so far.
+    #[must_use]
+    #[inline]
+    pub fn posted(&self) -> u64 {
+        self.requests.posted()
+    }
+
+    pub(in crate::guest) fn machine_prefix(&self, cpu: usize) -> u64 {
+        self.machine_prefix.get(cpu).copied().unwrap_or(0)
+    }
+
+    pub(in crate::guest) fn guest_prefix(&self, cpu: usize) -> u64 {
+        self.guest_prefix
+            .get(cpu)
+            .map_or(0, |prefix| prefix.load(Ordering::Relaxed))
+    }
+
+    pub(in crate::guest) const fn segment_table(&self, cpu: usize, side: Side) -> Real {
+        Real(self.private.0 + cpu as u64 * PRIVATE_LENGTH + side as u64 * PRIVATE_SIDE)
+    }
+
+    pub(in crate::guest) const fn low_table(&self, cpu: usize, side: Side) -> Real {
+        Real(self.segment_table(cpu, side).0 + TABLE)
+    }
+
+    pub(in crate::guest) const fn prefix_table(&self, cpu: usize, side: Side) -> Real {
+        Real(self.low_table(cpu, side).0 + PAGE_TABLE)
+    }
+
+    pub(in crate::guest) const fn identity_table(&self, segment: u64, side: Side) -> Real {
+        Real(self.identity.0 + side as u64 * self.identity_side + segment * PAGE_TABLE)
+    }
+}
+
+/// The shadow of one CPU.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Shadow {
+    /// Whether real storage is translated by tables of this CPU's own.
+    pub(in crate::guest) owns_real: bool,
+    pub(in crate::guest) spaces: Spaces,
+    pub(in crate::guest) recent: Recent,
+    /// The number of the next request that concerns it.
+    pub(in crate::guest) seen: u64,
+    /// Whether the guest had instruction-execution protection on when its entries were filled: the bit
+    /// of control register 0.
+    pub(in crate::guest) execution_protection: u64,
+    /// Real control registers 1 to 7 as last loaded.
+    pub(in crate::guest) spaces_loaded: [u64; 7],
+    /// Real control registers 0, 8, 13 and 14 as last loaded.
+    pub(in crate::guest) loaded: [u64; 4],
+    /// The guest's address-space-control elements that registers 1 and 7 were loaded for, and the spaces
+    /// dropped by then.
+    pub(in crate::guest) loaded_for: Option<[u64; 3]>,
+    /// That of the program that register 13 was loaded for, and the spaces dropped by then.
+    pub(in crate::guest) home_for: Option<[u64; 2]>,
+    /// The guest's prefix as the private tables have it.
+    pub(in crate::guest) prefix: u64,
+    /// Shadow fills so far.
+    pub fills: u64,
+    /// Times that it was emptied.
+    pub purges: u64,
+}
+
+impl Shadow {
+    /// Spaces that were dropped so far, and times that it was emptied, together.
+    #[must_use]
+    pub const fn dropped(&self) -> u64 {
+        self.spaces.drops
+    }
+}

@@ -1,0 +1,52 @@
+//! The address spaces in a CPU's DAT-on shadow.
+
+/// Spaces among which one is looked for.
+pub(in crate::guest) const WAYS: usize = 4;
+
+/// The most address spaces that a CPU's shadow holds at once.
+pub(in crate::guest) const SPACES: usize = 16 * WAYS;
+
+/// One guest address space in a CPU's shadow.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::guest) struct Space {
+    /// The guest's address-space-control element.
+    pub(in crate::guest) guest: u64,
+    /// The shadow's, by [`Side`]; zero where there is none yet.
+    pub(in crate::guest) shadow: [u64; 3],
+    /// Whether it is there.
+    pub(in crate::guest) is_there: bool,
+    /// Whether its program executes pages that have copies.
+    pub(in crate::guest) is_split: bool,
+    /// When it was last used, by [`Spaces::uses`].
+    pub(in crate::guest) used: u64,
+    /// The first one of its units.
+    pub(in crate::guest) units: u64,
+    /// The unit that has page tables left to take; zero if there is none.
+    pub(in crate::guest) open: u64,
+}
+
+/// The spaces of a CPU, and the units that are not theirs.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::guest) struct Spaces {
+    pub(in crate::guest) spaces: [Space; SPACES],
+    /// How often any space was used.
+    pub(in crate::guest) uses: u64,
+    /// The first unit that was given back; zero if there is none.
+    pub(in crate::guest) free: u64,
+    /// How many units were ever taken since the shadow was last emptied.
+    pub(in crate::guest) fresh: u64,
+    /// How many spaces were dropped so far.
+    pub(in crate::guest) drops: u64,
+}
+
+impl Default for Spaces {
+    fn default() -> Self {
+        Self {
+            spaces: [Space::default(); SPACES],
+            uses: 0,
+            free: 0,
+            fresh: 0,
+            drops: 0,
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The cores of a configuration, and what a CPU that is a thread knows of its own.
+
+use crate::arch::cpu::MAXIMUM_CPUS;
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+
+/// The number of the first MT-diagnostic counter.
+pub const FIRST_COUNTER: u64 = 448;
+
+/// The cycles of a core with one thread active, and with two.
+pub(in crate::guest) type CoreCycles = [AtomicU64; 2];
+
+/// The cores of a configuration.
+#[derive(Debug, Default)]
+pub struct Threads {
+    /// Threads of a core; zero counts as one.
+    pub(in crate::guest) per_core: u16,
+    pub(in crate::guest) enabled: AtomicBool,
+    /// The program-specified maximum thread identification that was last accepted.
+    pub(in crate::guest) specified: AtomicU8,
+    /// The cycles of each core while multithreading was enabled: totals that only grow.
+    pub(in crate::guest) cycles: [CoreCycles; MAXIMUM_CPUS],
+    /// The same when multithreading was last enabled.
+    pub(in crate::guest) before: [CoreCycles; MAXIMUM_CPUS],
+}
+
+impl Threads {
+    /// Cores of so many threads, multithreading disabled.
+    #[must_use]
+    pub fn new(per_core: u16) -> Self {
+        Self {
+            per_core,
+            ..Self::default()
+        }
+    }
+
+    /// Whether the multithreading facility is installed.
+    #[must_use]
+    #[inline]
+    pub const fn installed(&self) -> bool {
+        self.per_core > 1
+    }
+
+    /// Whether multithreading is enabled.
+    #[must_use]
+    #[inline]
+    pub fn enabled(&self) -> bool {
+        self.enabled.load(Ordering::Acquire)
+    }
+
+    /// The maximum thread identification: one less than the threads of a core.
+    #[must_use]
+    pub const fn maximum(&self) -> u8 {
+        self.per_core.saturating_sub(1) as u8
+    }
+
+    /// The maximum thread identification that the program last specified.
+    #[must_use]
+    pub fn specified(&self) -> u8 {
+        self.specified.load(Ordering::Acquire)
+    }
+
+    /// How many threads a CPU address stands for at present.
+    fn step(&self) -> u16 {
+        if self.installed() && !self.enabled() {
+            self.per_core
+        } else {
+            1
+        }
+    }
+
+    /// How many cores so many CPUs are.
+    #[must_use]
+    pub const fn cores(&self, cpus: u16) -> u16 {
+        if self.installed() {
+            cpus / self.per_core
+        } else {
+            cpus
+        }
+    }
+
+    /// The address by which the program knows CPU `number` at present.
+    #[must_use]
+    pub fn address_of(&self, number: u16) -> u16 {
+        number / self.step()
+    }
+
+    /// The CPU that the program knows by `address` at present; there may be none with this number.
+    #[must_use]
+    pub fn number_of(&self, address: u16) -> Option<u16> {
+        address.checked_mul(self.step())
+    }
+
+    /// Whether CPU `number` is the first thread of its core, which it has to itself.
+    #[must_use]
+    pub const fn is_first(&self, number: u16) -> bool {
+        !self.installed() || number.is_multiple_of(self.per_core)
+    }
+
+    /// Enables multithreading: a program counts the cycles of every core from now on.
+    pub fn enable(&self) {
+        for (before, cycles) in self
+            .before
+            .iter()
+            .flatten()
+            .zip(self.cycles.iter().flatten())
+        {
+            before.store(cycles.load(Ordering::Acquire), Ordering::Relaxed);
+        }
+        self.specified.store(self.maximum(), Ordering::Release);
+        self.enabled.store(true, Ordering::Release);
+    }
+
+    /// Disables multithreading, as a clear reset and a load do. What the program last specified stays
+    /// known.
+    pub fn disable(&self) {
+        self.enabled.store(false, Ordering::Release);
+    }
+
+    pub(in crate::guest) fn core(&self, number: u16) -> usize {
+        const { assert!(MAXIMUM_CPUS.is_power_of_two()) };
+        let core = number / self.per_core.max(1);
+        usize::from(core) & (MAXIMUM_CPUS - 1)
+    }
+
+    /// The cycles of the core of CPU `number` that are booked, with one thread active and with two.
+    #[must_use]
+    pub fn cycles(&self, number: u16) -> [u64; 2] {
+        let cycles = &self.cycles[self.core(number)];
+        cycles
+            .each_ref()
+            .map(|cycles| cycles.load(Ordering::Acquire))
+    }
+}
+
+/// What a CPU knows of its core.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Thread {
+    /// Whether the CPU has taken note that multithreading is enabled.
+    pub(in crate::guest) enabled: bool,
+    /// Whether the other thread of the core has work during this turn.
+    pub(in crate::guest) other_active: bool,
+    /// The cycles of this CPU that are booked.
+    pub(in crate::guest) booked: u64,
+    /// The cycles of the core that this CPU's counters have.
+    pub(in crate::guest) seen: [u64; 2],
+}

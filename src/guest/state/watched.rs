@@ -1,0 +1,82 @@
+//! The instruction that is watched for program-event recording, as it was before it began.
+
+use crate::arch::address::Virtual;
+use crate::guest::state::access::Access;
+use crate::guest::state::reference::Reference;
+use crate::guest::state::text::Text;
+use crate::per::Controls;
+use core::cell::Cell;
+
+/// An instruction that has been let begin.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::guest) struct Watched {
+    /// Its address, or that of the EXECUTE whose target it is.
+    pub at: u64,
+    /// The left half of the PSW before it.
+    pub mask: u64,
+    /// The controls before it.
+    pub controls: Controls,
+    /// The instruction; of length zero if it could not be fetched.
+    pub text: Text,
+    /// Where its text stands.
+    pub text_at: u64,
+    /// The general registers before it.
+    pub general: [u64; 16],
+    /// It branches to itself: the firmware performs it.
+    pub to_itself: bool,
+}
+
+impl Watched {
+    pub const NONE: Self = Self {
+        at: 0,
+        mask: 0,
+        controls: Controls::NONE,
+        text: Text::of([0; 6]),
+        text_at: 0,
+        general: [0; 16],
+        to_itself: false,
+    };
+
+    /// Whether its fetch, or that of an EXECUTE whose target it is, nullifies.
+    pub fn is_nullified(&self) -> bool {
+        let fetched = [self.at, self.text_at];
+        self.text.length != 0 && fetched.into_iter().any(|at| self.controls.nullify(at))
+    }
+
+    /// Where the next sequential instruction is.
+    pub(in crate::guest) fn next(&self) -> u64 {
+        self.at.wrapping_add(self.text.length.into())
+    }
+}
+
+/// Operands of an instruction that millicode performs, as far as there is room for them.
+#[derive(Debug)]
+pub(in crate::guest) struct Noted {
+    pub count: Cell<usize>,
+    pub(in crate::guest) references: [Cell<Reference>; MOST_NOTED],
+}
+
+/// What any instruction refers to that moves no data from one place to another.
+const MOST_NOTED: usize = 4;
+
+impl Noted {
+    pub const fn new() -> Self {
+        Self {
+            count: Cell::new(0),
+            references: [const { Cell::new(Reference::new(Virtual(0), 0, Access::Fetch)) };
+                MOST_NOTED],
+        }
+    }
+
+    pub fn add(&self, reference: Reference) {
+        let count = self.count.get();
+        if let Some(free) = self.references.get(count) {
+            free.set(reference);
+            self.count.set(count + 1);
+        }
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = Reference> {
+        self.references.iter().take(self.count.get()).map(Cell::get)
+    }
+}
