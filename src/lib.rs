@@ -11,17 +11,17 @@
 #![cfg_attr(not(test), no_std)]
 #![deny(unsafe_code)]
 
-pub mod arch;
-pub mod cache;
+pub use arch;
+pub use cache;
 pub mod command;
-pub mod cpumf;
+pub use cpumf;
 pub mod guest;
-pub mod his;
-pub mod insn;
-pub mod link;
-pub mod msa;
-pub mod per;
-pub mod record;
+pub use his;
+pub use insn;
+pub use link;
+pub use msa;
+pub use per;
+pub use record;
 
 // Above another system, as tests for a big-endian target are, there is no hardware to touch.
 #[cfg(all(target_arch = "s390x", target_os = "none"))]

@@ -33,9 +33,10 @@ pub const fn field64(value: u64, first: u32, last: u32) -> u64 {
 
 /// Gives a mask type the operations of a set. With the type of its elements, which know their own `bit()`, it tells
 /// whether one of them is in it.
+#[macro_export]
 macro_rules! set_operations {
     ($set:ident of $element:ty) => {
-        $crate::arch::bits::set_operations!($set);
+        $crate::set_operations!($set);
 
         impl $set {
             /// Whether it is among them.
@@ -77,8 +78,6 @@ macro_rules! set_operations {
         }
     };
 }
-
-pub(crate) use set_operations;
 
 #[cfg(test)]
 mod tests {

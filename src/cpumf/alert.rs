@@ -4,7 +4,7 @@
 //! eight events. An event that is recognized again before the interruption is still one request, so
 //! the pending requests are exactly the bits of the interruption parameter.
 
-use crate::arch::bits::bit32;
+use arch::bits::bit32;
 
 /// A measurement-alert event; its value is its bit in the external-interruption parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,8 +18,8 @@
 //! store and leaves every change of state to a second step after it.
 
 use super::facility::Facility;
-use crate::arch::control::CR0_COUNTER_EXTRACTION;
-use crate::arch::interruption::ProgramInterruption;
+use arch::control::CR0_COUNTER_EXTRACTION;
+use arch::interruption::ProgramInterruption;
 
 /// The instructions of SA23-2260 that are performed here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,9 +14,9 @@ use super::sampling::request::SamplingRequest;
 use super::sampling::{Diagnosis, Snapshot, load_sampling_controls};
 use super::second_opinion::{ALERTS, agree};
 use super::state::ControlState;
-use crate::arch::address::Virtual;
-use crate::arch::condition::ConditionCode;
-use crate::arch::psw::Psw;
+use arch::address::Virtual;
+use arch::condition::ConditionCode;
+use arch::psw::Psw;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 

@@ -15,7 +15,7 @@
 //! What follows the stored bytes is left as it was.
 
 use super::reason::Reason;
-use crate::link::layout;
+use link::layout;
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
 use zerocopy::{Immutable, IntoBytes};
 

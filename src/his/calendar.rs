@@ -2,9 +2,9 @@
 //!
 //! The clock is taken to show UTC from 1900 on, without leap seconds, and local time is UTC.
 
-use crate::arch::tod::{Tod, UNITS_PER_MICROSECOND};
-use crate::record::Moment;
+use arch::tod::{Tod, UNITS_PER_MICROSECOND};
 use core::fmt;
+use record::Moment;
 
 /// TOD units in a minute.
 pub const MINUTE: u64 = 60_000_000 * UNITS_PER_MICROSECOND;
@@ -69,7 +69,7 @@ impl fmt::Display for FilePrefix {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arch::tod::UNIX_EPOCH;
+    use arch::tod::UNIX_EPOCH;
 
     fn shown(tod: u64) -> String {
         Calendar::of(Tod(tod)).to_string()

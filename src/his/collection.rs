@@ -17,7 +17,7 @@ use super::message::Message;
 use super::operator::{His, say};
 use super::registry::Token;
 use super::run::{Cause, Completion, Run};
-use crate::arch::tod::Tod;
+use arch::tod::Tod;
 
 impl<E: Exit> His<E> {
     /// HIS goes down: a run ends, then the service is disabled.

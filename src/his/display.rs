@@ -15,7 +15,7 @@ use super::machine::{EventState, Machine, SamplingState};
 use super::registry::{Profiler, Registry};
 use super::run::{Completion, Run};
 use super::sampling::Setting;
-use crate::arch::tod::Tod;
+use arch::tod::Tod;
 use core::fmt;
 
 /// What DISPLAY HIS shows.

@@ -6,9 +6,10 @@
 //! they are; these are the project's own, from the left in the order in which DISPLAY HIS names them,
 //! and MT-diagnostic, which is younger, behind them.
 
-use crate::arch::bits::{bit32, set_operations};
-use crate::cpumf::{CounterSet, CounterSets};
+use arch::bits::bit32;
+use arch::set_operations;
 use core::fmt;
+use cpumf::{CounterSet, CounterSets};
 
 /// Counters of the ZOS set.
 pub const ZOS_COUNTERS: u16 = 1500;

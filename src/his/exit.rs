@@ -18,8 +18,8 @@ use super::machine::{Block, Machine};
 use super::query::{Answered, Query};
 use super::reason::Reason;
 use super::registry::{Registration, Registry, Token};
-use crate::arch::tod::Tod;
-use crate::cpumf::model::CounterRange;
+use arch::tod::Tod;
+use cpumf::model::CounterRange;
 
 /// What the service is doing when it notifies its profilers (HISYEXIT).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,11 +2,11 @@
 
 use super::command::Name;
 use super::event::{Event, Events, SampleTypes};
-use crate::arch::tod::Tod;
-use crate::cpumf::SamplingLimits;
-use crate::cpumf::model::CounterRange;
-use crate::link::data::SAMPLE_DATA_BLOCK;
+use arch::tod::Tod;
 use core::fmt;
+use cpumf::SamplingLimits;
+use cpumf::model::CounterRange;
+use link::data::SAMPLE_DATA_BLOCK;
 
 /// The longest parameter file, in bytes: the project's own bound.
 pub const LONGEST_FILE: usize = 1024;

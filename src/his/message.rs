@@ -9,7 +9,7 @@ use super::event::{Events, SampleTypes};
 use super::reason::Reason;
 use super::run::{Cause, Completion, Run};
 use super::sampling::SamplingControls;
-use crate::arch::tod::Tod;
+use arch::tod::Tod;
 use core::fmt;
 
 /// A message.

@@ -16,7 +16,7 @@ use super::request::{self, LONGEST_ANSWER, Request};
 use super::run::{Completion, HISPROF, Run};
 use super::sampling::{SamplingControls, SamplingParameters, Setting, frequencies};
 use super::service::Service;
-use crate::arch::tod::{Tod, UNITS_PER_MICROSECOND};
+use arch::tod::{Tod, UNITS_PER_MICROSECOND};
 
 /// The service and the collection run.
 pub struct His<E> {

@@ -8,7 +8,7 @@ use super::event::{Event, Events};
 use super::machine::Machine;
 use super::reason::Reason;
 use super::registry::{Profiler, Registry, Token};
-use crate::arch::bits::{bit32, bit64};
+use arch::bits::{bit32, bit64};
 use zerocopy::IntoBytes;
 use zerocopy::byteorder::big_endian::U64;
 

@@ -10,7 +10,7 @@ use super::query::{Answered, Query};
 use super::reason::Reason;
 use super::registry::{Registration, Token};
 use super::service::Service;
-use crate::arch::bits::bit64;
+use arch::bits::bit64;
 use zerocopy::FromBytes;
 use zerocopy::byteorder::big_endian::U64;
 

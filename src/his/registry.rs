@@ -5,7 +5,7 @@ use super::event::{Events, SampleTypes};
 use super::machine::{Machine, SamplingOrder};
 use super::reason::Reason;
 use super::sampling::SamplingControls;
-use crate::arch::tod::{Tod, UNITS_PER_MICROSECOND};
+use arch::tod::{Tod, UNITS_PER_MICROSECOND};
 use heapless::{Deque, Vec};
 
 /// The most profilers at once: the project's own bound.

@@ -3,7 +3,7 @@
 //! A profiler in the machine calls [`Service`]. One in the guest or on the host has a [`Request`] instead, which it
 //! gives to DIAGNOSE or sends by the link, and which says afterwards what became of it.
 
-pub use crate::link::service::{Function, LONGEST_ANSWER, Request, flags};
+pub use link::service::{Function, LONGEST_ANSWER, Request, flags};
 
 use super::answer::{AnswerHead, CpuEntry, Kind, SetHead};
 use super::event::{Event, Events};
@@ -23,44 +23,42 @@ const ONE_CPU: usize = size_of::<AnswerHead>()
 
 const _: () = assert!(ONE_CPU <= LONGEST_ANSWER);
 
-impl Request {
-    /// Whether something was wrong, as a [`Reason`] says.
-    #[must_use]
-    pub fn refused(&self) -> Option<Reason> {
-        Reason::from_code(self.reason.get()).filter(|reason| reason.return_code() > 4)
-    }
+/// What was wrong with a request that has been performed.
+#[must_use]
+pub fn refused(request: &Request) -> Option<Reason> {
+    Reason::from_code(request.reason.get()).filter(|reason| reason.return_code() > 4)
+}
 
-    fn registration(&self, owner: Owner) -> Result<Registration, Reason> {
-        let flags = self.flags.get();
-        if flags & !flags::ALL != 0 {
-            return Err(Reason::Request);
-        }
-        if owner == Owner::Guest && flags != 0 {
-            return Err(Reason::NoExit);
-        }
-        let name = core::str::from_utf8(&self.name).map_err(|_| Reason::Name)?;
-        let events = Events(self.events.get());
-        Registration::of(owner, name, events, flags & flags::SAMPLES != 0)
+fn registration(request: &Request, owner: Owner) -> Result<Registration, Reason> {
+    let flags = request.flags.get();
+    if flags & !flags::ALL != 0 {
+        return Err(Reason::Request);
     }
+    if owner == Owner::Guest && flags != 0 {
+        return Err(Reason::NoExit);
+    }
+    let name = core::str::from_utf8(&request.name).map_err(|_| Reason::Name)?;
+    let events = Events(request.events.get());
+    Registration::of(owner, name, events, flags & flags::SAMPLES != 0)
+}
 
-    fn query(&self) -> Result<Query, Reason> {
-        let is = |kind: Kind| self.kind.get() == kind as u32;
-        Ok(if is(Kind::Event) {
-            Query::Event
-        } else if is(Kind::Sample) {
-            Query::Sample
-        } else if is(Kind::Profilers) {
-            Query::Profilers
-        } else if is(Kind::EventData) {
-            let cpus = self.cpus.get();
-            Query::EventData {
-                token: Token(self.token.get()),
-                cpus: (cpus != u64::MAX).then_some(cpus),
-            }
-        } else {
-            return Err(Reason::Request);
-        })
-    }
+fn query(request: &Request) -> Result<Query, Reason> {
+    let is = |kind: Kind| request.kind.get() == kind as u32;
+    Ok(if is(Kind::Event) {
+        Query::Event
+    } else if is(Kind::Sample) {
+        Query::Sample
+    } else if is(Kind::Profilers) {
+        Query::Profilers
+    } else if is(Kind::EventData) {
+        let cpus = request.cpus.get();
+        Query::EventData {
+            token: Token(request.token.get()),
+            cpus: (cpus != u64::MAX).then_some(cpus),
+        }
+    } else {
+        return Err(Reason::Request);
+    })
 }
 
 /// Does what a profiler asks for that lives outside the machine, and notes in the request what became of it. Gives how
@@ -100,7 +98,7 @@ fn ask<E: Exit>(
     };
     match Function::from_number(request.function.get()) {
         Some(Function::Start) => {
-            let registration = request.registration(owner)?;
+            let registration = registration(request, owner)?;
             let started = service.start(machine, &registration, exit(request))?;
             request.token = started.token.0.into();
             Ok((0, started.warning))
@@ -112,7 +110,7 @@ fn ask<E: Exit>(
             Ok((0, None))
         }
         Some(Function::Query) => {
-            let query = request.query()?;
+            let query = query(request)?;
             if matches!(query, Query::EventData { .. }) && !is_own(service) {
                 return Err(Reason::Token);
             }

@@ -4,7 +4,7 @@ use super::calendar::{Calendar, FilePrefix, MINUTE};
 use super::command::{Begin, Interval};
 use super::event::{Events, SampleTypes};
 use super::registry::Token;
-use crate::arch::tod::Tod;
+use arch::tod::Tod;
 use core::fmt;
 use heapless::String;
 

@@ -6,7 +6,7 @@
 //! to its default.
 
 use super::event::SampleTypes;
-use crate::cpumf::SamplingLimits;
+use cpumf::SamplingLimits;
 
 /// The largest sampling frequency, samples a minute: DISPLAY HIS has nine digits for it.
 pub const MOST_SAMPLES_A_MINUTE: u32 = 999_999_999;

@@ -8,7 +8,7 @@ use super::operator::His;
 use super::query::Query;
 use super::registry::{Registration, Token, WINDOW};
 use super::run::{Cause, Completion};
-use crate::arch::tod::Tod;
+use arch::tod::Tod;
 use std::rc::Rc;
 
 const MINUTE: u64 = 60_000_000;

@@ -22,8 +22,8 @@ use super::query::{Answered, Query};
 use super::reason::Reason;
 use super::registry::{MOST_PROFILERS, Profiler, Registration, Registry, Token};
 use super::sampling::SamplingControls;
-use crate::link::data::SAMPLE_DATA_BLOCK;
 use heapless::Vec;
+use link::data::SAMPLE_DATA_BLOCK;
 
 /// The most exit routines of HIS.SERVSTAT: the project's own bound.
 pub const MOST_STATUS_EXITS: usize = 4;

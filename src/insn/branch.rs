@@ -14,7 +14,7 @@ use core::cmp::Ordering;
 use super::opcodes::opcode;
 use super::operand::Operand;
 use super::{RelativeOffset, format};
-use crate::arch::psw::{ADDRESSING_64, BASIC_ADDRESSING, Psw};
+use arch::psw::{ADDRESSING_64, BASIC_ADDRESSING, Psw};
 
 /// Where an instruction stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

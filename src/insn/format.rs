@@ -93,8 +93,8 @@ fields! {
     /// RIL-b: a relative-immediate operand of 32 bits.
     ril {
         r1: u8 = |text| high(text[1]);
-        ri2: crate::insn::RelativeOffset = |text| {
-            crate::insn::RelativeOffset(i32::from_be_bytes([text[2], text[3], text[4], text[5]]))
+        ri2: crate::RelativeOffset = |text| {
+            crate::RelativeOffset(i32::from_be_bytes([text[2], text[3], text[4], text[5]]))
         };
     }
     /// SS-d: a length and a key in registers.

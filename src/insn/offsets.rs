@@ -1,6 +1,6 @@
 //! A set of places in a page: what is known of its halfwords.
 
-use crate::arch::address;
+use arch::address;
 
 /// The size of a page in bytes, as an index into its text.
 pub const PAGE: usize = address::PAGE as usize;

@@ -188,14 +188,14 @@ mod tests {
 
     #[test]
     fn a_payload_has_room_for_every_set_of_every_model() {
-        for model in &crate::cpumf::model::MODELS {
-            for set in crate::cpumf::CounterSet::ALL {
+        for model in &cpumf::model::MODELS {
+            for set in cpumf::CounterSet::ALL {
                 let count = usize::from(model.range(set).count);
                 assert!(count <= MOST_COUNTERS, "{} {set:?}", model.name);
             }
         }
         let payload = size_of::<CounterHead>() + MOST_COUNTERS * size_of::<U64>();
-        assert!(payload <= crate::link::frame::LARGEST_PAYLOAD);
+        assert!(payload <= crate::frame::LARGEST_PAYLOAD);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Blocks of bytes that others read: big-endian fields, one behind the other, of a length that is said and checked.
 
-/// Defines such a block, with its length in bytes.
+/// Defines such a block, with its length in bytes. A crate that uses it depends on `zerocopy`.
+#[macro_export]
 macro_rules! layout {
     ($(#[$meta:meta])* $name:ident, $length:literal {
         $($(#[$field_meta:meta])* $field:ident: $type:ty),* $(,)?
@@ -19,5 +20,3 @@ macro_rules! layout {
         const _: () = assert!(size_of::<$name>() == $length);
     };
 }
-
-pub(crate) use layout;

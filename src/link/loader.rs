@@ -18,8 +18,8 @@ use zerocopy::{
 
 use super::CHECK;
 use super::service::{Function, Request};
-use crate::arch::cpu::MAXIMUM_CPUS;
-use crate::cache::{ShapeError, Which};
+use arch::cpu::MAXIMUM_CPUS;
+use cache::{ShapeError, Which};
 
 mod caches;
 

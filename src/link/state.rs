@@ -6,7 +6,7 @@
 
 use core::fmt;
 
-use crate::link::tally::Cause;
+use crate::tally::Cause;
 
 use zerocopy::{
     FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,

@@ -4,13 +4,13 @@
 //! needs is taken off the lengths that it notes. A fixed table of causes is enough, because there are no more
 //! instructions that trap; if it were ever full, what has no line goes into the last one.
 
-use crate::arch::interruption::Class;
+use arch::interruption::Class;
 
 /// What caused a trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Cause {
-    /// An instruction, by its [operation code](crate::insn::opcode).
+    /// An instruction, by its [operation code](insn::opcode).
     Instruction = 1,
     /// A program interruption that no refused instruction caused, by its code.
     Program = 2,

@@ -7,9 +7,9 @@
 
 use super::frame::LARGEST_PAYLOAD;
 use super::layout;
-use crate::insn;
-use crate::per::event;
 use core::fmt;
+use insn;
+use per::event;
 use zerocopy::{
     FromBytes, IntoBytes,
     byteorder::big_endian::{U16, U32, U64},

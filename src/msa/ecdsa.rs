@@ -18,7 +18,7 @@ use p256::elliptic_curve::point::AffineCoordinates;
 use p256::elliptic_curve::{CurveArithmetic, FieldBytes, ff::Field, ff::PrimeField};
 use sha2::{Digest, Sha512};
 
-use crate::arch::condition::ConditionCode;
+use arch::condition::ConditionCode;
 
 type Scalar<C> = <C as CurveArithmetic>::Scalar;
 type Point<C> = <C as CurveArithmetic>::ProjectivePoint;

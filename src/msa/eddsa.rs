@@ -15,7 +15,7 @@ use curve25519_dalek::scalar::{Scalar, clamp_integer};
 use sha2::digest::common::hazmat::{SerializableState, SerializedState};
 use sha2::{Digest, Sha512};
 
-use crate::arch::condition::ConditionCode;
+use arch::condition::ConditionCode;
 
 /// The 32 bytes of field `index`, the order of the bytes reversed.
 fn reversed(parameter: &[u8], index: usize) -> [u8; 32] {

@@ -8,7 +8,7 @@ use curve25519_dalek::edwards::{CompressedEdwardsY, EdwardsPoint};
 use curve25519_dalek::traits::Identity;
 use p256::elliptic_curve::bigint::{U256, const_monty_params, modular::ConstMontyForm};
 
-use crate::arch::condition::ConditionCode;
+use arch::condition::ConditionCode;
 
 const_monty_params!(
     Prime,

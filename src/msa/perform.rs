@@ -16,7 +16,7 @@ use super::{Control, Function, Instruction, Signature};
 use super::{
     ecdsa, eddsa, edwards, ghash, keccak, km, kma, kmac, kmc, kmctr, kmf, kmo, prno, sha, xts,
 };
-use crate::arch::condition::ConditionCode;
+use arch::condition::ConditionCode;
 
 impl Function {
     /// KM, KMC, KMF, KMO, and the text of KMA: transforms `input` into `output` of the same length

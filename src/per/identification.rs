@@ -1,7 +1,7 @@
 //! What a PER interruption stores beside the interruption code.
 
 use super::controls::Format;
-use crate::arch::psw;
+use arch::psw;
 
 /// The identification of the events of one instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub const fn mode_identification(mask: u64, altered_storage: bool) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arch::psw::{ADDRESSING_64, DAT, HOME_SPACE};
+    use arch::psw::{ADDRESSING_64, DAT, HOME_SPACE};
 
     #[test]
     fn z_architecture_stores_an_address_of_eight_bytes_and_system_370_one_of_three() {

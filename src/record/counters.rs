@@ -5,7 +5,7 @@ use zerocopy::{
     byteorder::big_endian::{U32, U64},
 };
 
-use crate::cpumf::CounterSet;
+use cpumf::CounterSet;
 
 /// Most counters of one set. The largest is that of z/OS itself, with 1,500.
 pub const MOST_COUNTERS: usize = 2048;
@@ -275,7 +275,7 @@ mod tests {
     fn set_types_are_those_of_the_architecture_and_that_of_z_os() {
         for set in CounterSet::ALL {
             let found = SetType::from(set);
-            let model = crate::cpumf::model::MODELS[6];
+            let model = cpumf::model::MODELS[6];
             assert_eq!(found.first_counter(), Some(model.range(set).first));
         }
         for set in SetType::ALL {

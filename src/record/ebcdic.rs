@@ -4,7 +4,7 @@
 //! Whoever reads a record of another producer may find other codes in it: they stay as they are, and are shown as
 //! a question mark.
 
-use crate::arch::ebcdic::{character, code};
+use arch::ebcdic::{character, code};
 use core::fmt;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};

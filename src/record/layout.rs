@@ -103,10 +103,10 @@ macro_rules! layout {
             $($(#[$field_meta])* pub $field: $type,)*
         }
 
-        impl $crate::record::layout::Layout for $name {
+        impl $crate::layout::Layout for $name {
             const TITLE: &'static str = $title;
-            const FIELDS: &'static [$crate::record::layout::Field] = &[
-                $($crate::record::layout::Field {
+            const FIELDS: &'static [$crate::layout::Field] = &[
+                $($crate::layout::Field {
                     name: $manual,
                     offset: core::mem::offset_of!($name, $field),
                     length: size_of::<$type>(),

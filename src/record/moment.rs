@@ -5,7 +5,7 @@
 
 use zerocopy::byteorder::big_endian::U32;
 
-use crate::arch::tod::UNITS_PER_MICROSECOND;
+use arch::tod::UNITS_PER_MICROSECOND;
 
 /// TOD units in a hundredth of a second.
 const HUNDREDTH: u64 = UNITS_PER_MICROSECOND * 10_000;
@@ -138,7 +138,7 @@ impl core::fmt::Display for Moment {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arch::tod::UNIX_EPOCH;
+    use arch::tod::UNIX_EPOCH;
 
     const SECOND: u64 = UNITS_PER_MICROSECOND * 1_000_000;
 

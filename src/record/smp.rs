@@ -8,7 +8,7 @@
 use zerocopy::FromBytes;
 
 use super::{Malformed, Problem};
-use crate::cpumf::{
+use cpumf::{
     model::MODELS,
     sampling::block::{BASIC_FORMAT, BasicEntry, Trailer},
 };

@@ -5,8 +5,8 @@ use super::super::authority::{Instruction, authorize};
 use super::super::facility::Facility;
 use super::Activity;
 use super::state::MT_DIAGNOSTIC;
-use crate::arch::condition::ConditionCode;
-use crate::arch::interruption::ProgramInterruption;
+use arch::condition::ConditionCode;
+use arch::interruption::ProgramInterruption;
 
 /// The bits of a register that must be zeros where it designates a counter or a count.
 pub(super) const NOT_A_NUMBER: u64 = !0xFFFF;

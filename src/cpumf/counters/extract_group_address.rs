@@ -4,8 +4,8 @@ use super::super::authority::{Instruction, authorize};
 use super::super::facility::Facility;
 use super::CoprocessorGroups;
 use super::extract::NOT_A_NUMBER;
-use crate::arch::condition::ConditionCode;
-use crate::arch::interruption::ProgramInterruption;
+use arch::condition::ConditionCode;
+use arch::interruption::ProgramInterruption;
 
 /// Bits 0-31 of the first operand, which remain unchanged.
 const UNCHANGED: u64 = 0xFFFF_FFFF_0000_0000;

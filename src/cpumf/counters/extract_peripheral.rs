@@ -4,8 +4,8 @@ use super::super::authority::{Instruction, authorize};
 use super::super::facility::Facility;
 use super::CoprocessorGroups;
 use super::peripheral::CounterPlace;
-use crate::arch::condition::ConditionCode;
-use crate::arch::interruption::ProgramInterruption;
+use arch::condition::ConditionCode;
+use arch::interruption::ProgramInterruption;
 
 /// EXTRACT PERIPHERAL COUNTER. `r2` is the whole general register R2: bits 40-55 are the
 /// coprocessor-group address at the basic machine level, bits 56-63 the counter number.

@@ -3,8 +3,8 @@
 use super::super::facility::Facility;
 use super::super::model::Model;
 use super::{Activity, CounterSet, CounterSets};
-use crate::arch::condition::ConditionCode;
-use crate::arch::interruption::ProgramInterruption;
+use arch::condition::ConditionCode;
+use arch::interruption::ProgramInterruption;
 
 /// The sets whose bits in the second operand mean something, those that are ignored included.
 fn assigned(model: &Model) -> CounterSets {

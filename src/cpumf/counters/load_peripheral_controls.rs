@@ -2,9 +2,9 @@
 
 use super::super::facility::Facility;
 use super::CoprocessorGroups;
-use crate::arch::bits::bit64;
-use crate::arch::condition::ConditionCode;
-use crate::arch::interruption::ProgramInterruption;
+use arch::bits::bit64;
+use arch::condition::ConditionCode;
+use arch::interruption::ProgramInterruption;
 
 /// Bit 62: the enable control of all coprocessor-group counter sets.
 const ENABLE: u64 = bit64(62);

@@ -44,7 +44,8 @@ pub use set_peripheral::set_peripheral_counter;
 pub use state::CounterFacility;
 pub use store_multiple::{CounterMultiple, store_cpu_counter_multiple};
 
-use crate::arch::bits::{bit16, set_operations};
+use arch::bits::bit16;
+use arch::set_operations;
 
 /// A CPU counter set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

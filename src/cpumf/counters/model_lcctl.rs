@@ -11,8 +11,8 @@ use super::{
     Activity, CounterSet, CounterSets, GlobalCounterControls, extract_cpu_counter,
     load_cpu_counter_set_controls, query_counter_information, set_cpu_counter,
 };
-use crate::arch::condition::ConditionCode;
-use crate::arch::interruption::ProgramInterruption;
+use arch::condition::ConditionCode;
+use arch::interruption::ProgramInterruption;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 

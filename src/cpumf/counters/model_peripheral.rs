@@ -12,8 +12,8 @@ use super::{
     load_cpu_counter_set_controls, load_peripheral_counter_set_controls, query_counter_information,
     set_peripheral_counter,
 };
-use crate::arch::condition::ConditionCode;
-use crate::arch::interruption::ProgramInterruption;
+use arch::condition::ConditionCode;
+use arch::interruption::ProgramInterruption;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Range;

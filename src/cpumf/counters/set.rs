@@ -4,8 +4,8 @@ use super::super::authority::{Instruction, authorize};
 use super::super::facility::Facility;
 use super::Activity;
 use super::extract::NOT_A_NUMBER;
-use crate::arch::condition::ConditionCode;
-use crate::arch::interruption::ProgramInterruption;
+use arch::condition::ConditionCode;
+use arch::interruption::ProgramInterruption;
 
 /// SET CPU COUNTER. `r1` is the value (64 bits); `r2` is the whole general register R2, whose bits
 /// 48-63 number the counter.

@@ -8,9 +8,9 @@ use super::super::authority::{Instruction, authorize};
 use super::super::facility::Facility;
 use super::extract::NOT_A_NUMBER;
 use super::{Activity, CounterSet};
-use crate::arch::address::Virtual;
-use crate::arch::condition::ConditionCode;
-use crate::arch::interruption::ProgramInterruption;
+use arch::address::Virtual;
+use arch::condition::ConditionCode;
+use arch::interruption::ProgramInterruption;
 
 /// The code for the MT-diagnostic set that also clears its loss alert.
 pub(super) const MT_WITH_CLEARING: u8 = 9;
@@ -122,7 +122,7 @@ mod tests {
         problem_cycles: 50,
         problem_instructions: 40,
     };
-    const OPEN: u64 = crate::arch::control::CR0_COUNTER_EXTRACTION;
+    const OPEN: u64 = arch::control::CR0_COUNTER_EXTRACTION;
 
     fn stcctm(
         facility: &Facility,

@@ -2,7 +2,7 @@
 //!
 //! One description for the firmware, which writes the blocks, and for the host, which reads them.
 
-use crate::arch::address::Absolute;
+use arch::address::Absolute;
 use zerocopy::byteorder::big_endian::{U16, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -41,7 +41,7 @@ impl BasicEntry {
     /// Bits `first` to `last` of the entry's first doubleword.
     #[inline]
     const fn field(&self, first: u32, last: u32) -> u64 {
-        crate::arch::bits::field64(self.head.get(), first, last)
+        arch::bits::field64(self.head.get(), first, last)
     }
 
     /// The data-entry-format code; anything but 0001 is no basic-sampling data entry.

@@ -2,7 +2,7 @@
 
 use super::super::configuration_level::ConfigurationLevel;
 use super::block::{BASIC_FORMAT, BasicEntry};
-use crate::arch::psw::{ADDRESS_SPACE, DAT, PROBLEM, Psw, WAIT};
+use arch::psw::{ADDRESS_SPACE, DAT, PROBLEM, Psw, WAIT};
 use zerocopy::byteorder::big_endian::U64;
 
 /// The CPU at the sampling point.

@@ -1,8 +1,8 @@
 //! Storage for tests: sparse, with holes, and with a program that interferes.
 
 use super::update::SampleStorage;
-use crate::arch::address::Absolute;
-use crate::arch::tod::TodExtended;
+use arch::address::Absolute;
+use arch::tod::TodExtended;
 use std::collections::BTreeMap;
 use std::ops::Range;
 

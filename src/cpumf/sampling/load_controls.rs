@@ -7,8 +7,8 @@ use super::request::{
     ACTIVATE_BASIC, ACTIVATE_DIAGNOSTIC, ASSIGNED, ENABLE_BASIC, ENABLE_DIAGNOSTIC, HOST_INDICATOR,
     MAXIMUM_BUFFER_SIZE, SamplingRequest,
 };
-use crate::arch::condition::ConditionCode;
-use crate::arch::interruption::ProgramInterruption;
+use arch::condition::ConditionCode;
+use arch::interruption::ProgramInterruption;
 
 /// LOAD SAMPLING CONTROLS. `block` is the 64-byte request block at the second-operand address.
 ///

@@ -10,7 +10,7 @@ use super::super::{Installation, Sampled};
 use super::fixtures::SparseStorage;
 use super::request::{HOST_INDICATOR, MAXIMUM_BUFFER_SIZE, SamplingRequest};
 use super::{Diagnosis, Snapshot, load_sampling_controls};
-use crate::arch::psw::Psw;
+use arch::psw::Psw;
 use proptest::prelude::*;
 use zerocopy::IntoBytes;
 

@@ -7,8 +7,8 @@ use super::super::model::{MODELS, Model};
 use super::super::second_opinion::{SAMPLING_FUNCTIONS, agree};
 use super::super::{Activity, Reset};
 use super::{load_sampling_controls, query_sampling_information};
-use crate::arch::condition::ConditionCode;
-use crate::arch::interruption::ProgramInterruption;
+use arch::condition::ConditionCode;
+use arch::interruption::ProgramInterruption;
 use proptest::prelude::*;
 
 /// Figure 2-12, LSCTL only: may a function go from the row's state to the column's? Rows and columns

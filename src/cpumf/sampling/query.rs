@@ -3,7 +3,7 @@
 use super::super::facility::Facility;
 use super::super::model::BSDES;
 use super::super::state::ControlState;
-use crate::arch::bits::bit32;
+use arch::bits::bit32;
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 

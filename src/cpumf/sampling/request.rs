@@ -1,6 +1,6 @@
 //! The request block of LOAD SAMPLING CONTROLS, 64 bytes.
 
-use crate::arch::bits::bit64;
+use arch::bits::bit64;
 use zerocopy::byteorder::big_endian::U64;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 

@@ -30,8 +30,8 @@ use super::super::alert::{Alert, PendingAlerts};
 use super::super::model::BSDES;
 use super::block::{ALERT_REQUEST, FULL, TIMESTAMP_EXTENDED, TIMESTAMP_OFFSET, TableEntry};
 use super::controls::SamplingControls;
-use crate::arch::address::Absolute;
-use crate::arch::tod::TodExtended;
+use arch::address::Absolute;
+use arch::tod::TodExtended;
 
 /// The storage that tables and blocks are in, and the clock of whoever reads them.
 ///

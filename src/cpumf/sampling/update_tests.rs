@@ -11,7 +11,7 @@ use super::request::{
 };
 use super::update::{ATTEMPTS, Sampled};
 use super::{Diagnosis, Snapshot, load_sampling_controls};
-use crate::arch::psw::Psw;
+use arch::psw::Psw;
 use zerocopy::IntoBytes;
 use zerocopy::byteorder::big_endian::U64;
 

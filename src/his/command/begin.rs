@@ -4,8 +4,8 @@ use super::keyword::{Given, Keyword, Keyword as K};
 use super::operands::Operand;
 use super::refused::Refused;
 use super::value::{self, CounterChoice, DataLoss, Interval, MOST_LISTED, Name, OnStateChange};
-use crate::his::event::{Events, SampleTypes};
-use crate::his::sampling::{SamplingParameters, Setting};
+use crate::event::{Events, SampleTypes};
+use crate::sampling::{SamplingParameters, Setting};
 use heapless::{String, Vec};
 
 /// The longest title, in bytes: the project's own bound.

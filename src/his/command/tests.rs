@@ -1,8 +1,8 @@
 //! What commands mean, and how wrong ones are answered.
 
 use super::*;
-use crate::his::event::{Events, SampleTypes};
-use crate::his::sampling::Setting;
+use crate::event::{Events, SampleTypes};
+use crate::sampling::Setting;
 
 fn begin(line: &str) -> Begin {
     match parse(line) {

@@ -1,8 +1,8 @@
 //! The values behind the keywords.
 
 use super::operands::Parts;
-use crate::his::event::{Event, Events, SampleTypes};
-use crate::his::sampling::{MOST_BUFFERS, MOST_SAMPLES_A_MINUTE, Setting};
+use crate::event::{Event, Events, SampleTypes};
+use crate::sampling::{MOST_BUFFERS, MOST_SAMPLES_A_MINUTE, Setting};
 use heapless::{String, Vec};
 
 /// The most entries of a list: the project's own bound.

@@ -1,8 +1,8 @@
 use super::*;
-use crate::cpumf::model::{MODELS, Z15};
-use crate::his::bench::{Bench, value};
-use crate::his::operator::His;
-use crate::record::smf::Data;
+use crate::bench::{Bench, value};
+use crate::operator::His;
+use cpumf::model::{MODELS, Z15};
+use record::smf::Data;
 use std::boxed::Box;
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -4,8 +4,8 @@
 //! small, and the run that needs them must not ask for storage. So the machine sets the room aside when it starts.
 
 use super::MOST_VALUES;
-use crate::arch::cpu::MAXIMUM_CPUS;
-use crate::arch::tod::Tod;
+use arch::cpu::MAXIMUM_CPUS;
+use arch::tod::Tod;
 
 /// Readings that are kept of a CPU.
 const READINGS: usize = 4;

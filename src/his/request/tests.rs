@@ -1,9 +1,9 @@
 use super::*;
-use crate::his::His;
-use crate::his::answer::AnswerHead;
-use crate::his::bench::{Bench, Called};
-use crate::his::event::Event;
-use crate::his::exit::Handling::{Done, Pending};
+use crate::His;
+use crate::answer::AnswerHead;
+use crate::bench::{Bench, Called};
+use crate::event::Event;
+use crate::exit::Handling::{Done, Pending};
 use zerocopy::FromBytes;
 use zerocopy::byteorder::big_endian::U64;
 
@@ -75,7 +75,7 @@ fn a_profiler_outside_starts_asks_and_stops_by_the_same_block() {
     let (stopped, _) = made(&mut service, &mut bench, Owner::Guest, stop);
     assert_eq!((stopped.reason.get(), stopped.missed.get()), (0, 0));
     let (again, _) = made(&mut service, &mut bench, Owner::Guest, stop);
-    assert_eq!(again.refused(), Some(Reason::Token));
+    assert_eq!(refused(&again), Some(Reason::Token));
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn an_answer_that_the_area_cuts_is_a_warning_and_one_without_room_is_refused() {
         query(4, started.token, 100),
     );
     assert_eq!(cut.reason.get(), Reason::AnswerCut.code());
-    assert_eq!(cut.refused(), None);
+    assert_eq!(refused(&cut), None);
     assert_eq!(answer.len(), 16 + 24 + 8 + 6 * 8);
     let (none, answer) = made(
         &mut service,
@@ -99,7 +99,7 @@ fn an_answer_that_the_area_cuts_is_a_warning_and_one_without_room_is_refused() {
         Owner::Host,
         query(1, started.token, 31),
     );
-    assert_eq!(none.refused(), Some(Reason::AnswerArea));
+    assert_eq!(refused(&none), Some(Reason::AnswerArea));
     assert!(answer.is_empty());
 }
 
@@ -117,9 +117,9 @@ fn nobody_stops_asks_of_or_answers_for_the_profiler_of_another() {
         .token;
     for (owner, token) in [(Owner::Guest, host.token), (Owner::Host, hisprof.0.into())] {
         for request in [of(Function::Stop, token), query(4, token, 8064)] {
-            let (refused, _) = made(&mut service, &mut bench, owner, request);
+            let (answered, _) = made(&mut service, &mut bench, owner, request);
             assert_eq!(
-                refused.refused(),
+                refused(&answered),
                 Some(Reason::Token),
                 "{owner:?} {request:?}"
             );
@@ -127,8 +127,8 @@ fn nobody_stops_asks_of_or_answers_for_the_profiler_of_another() {
     }
     for owner in [Owner::Guest, Owner::Machine] {
         let done = of(Function::Done, host.token);
-        let (refused, _) = made(&mut service, &mut bench, owner, done);
-        assert_eq!(refused.refused(), Some(Reason::Request));
+        let (answered, _) = made(&mut service, &mut bench, owner, done);
+        assert_eq!(refused(&answered), Some(Reason::Request));
     }
     assert_eq!(service.registry().profilers().count(), 2);
 }
@@ -139,8 +139,8 @@ fn a_profiler_in_the_guest_has_no_samples() {
     let mut service = enabled(&mut bench);
     for flags in [flags::SAMPLES, flags::ACKNOWLEDGES] {
         let asked = start(Events::NONE, flags);
-        let (refused, _) = made(&mut service, &mut bench, Owner::Guest, asked);
-        assert_eq!(refused.refused(), Some(Reason::NoExit));
+        let (answered, _) = made(&mut service, &mut bench, Owner::Guest, asked);
+        assert_eq!(refused(&answered), Some(Reason::NoExit));
     }
 }
 
@@ -195,8 +195,8 @@ fn what_is_no_request_is_refused_with_its_reason() {
         ),
     ];
     for (request, reason) in wrong {
-        let (refused, _) = made(&mut service, &mut bench, Owner::Host, request);
-        assert_eq!(refused.refused(), Some(reason), "{request:?}");
+        let (answered, _) = made(&mut service, &mut bench, Owner::Host, request);
+        assert_eq!(refused(&answered), Some(reason), "{request:?}");
     }
     assert_eq!(service.registry().profilers().count(), 0);
 }

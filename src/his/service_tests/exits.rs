@@ -1,9 +1,9 @@
 //! What exits may ask, and what becomes of blocks while one of them is slow.
 
 use super::*;
-use crate::his::exit::Handling::{Done, Pending};
-use crate::his::query::Query;
-use crate::his::registry::WINDOW;
+use crate::exit::Handling::{Done, Pending};
+use crate::query::Query;
+use crate::registry::WINDOW;
 use std::rc::Rc;
 
 #[test]

@@ -1,10 +1,10 @@
 //! Requests that cannot be done.
 
 use super::*;
-use crate::his::exit::Handling::Done;
-use crate::his::query::Query;
-use crate::his::reason::Reason;
-use crate::his::registry::MOST_PROFILERS;
+use crate::exit::Handling::Done;
+use crate::query::Query;
+use crate::reason::Reason;
+use crate::registry::MOST_PROFILERS;
 
 #[test]
 fn requests_that_cannot_be_done_have_their_return_and_reason_codes() {

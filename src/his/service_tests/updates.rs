@@ -1,9 +1,9 @@
 //! Controls, authorizations and the speed change while profilers are there, and each hears of it.
 
 use super::*;
-use crate::his::event::SampleTypes;
-use crate::his::exit::Handling::Done;
-use crate::his::sampling::SamplingControls;
+use crate::event::SampleTypes;
+use crate::exit::Handling::Done;
+use crate::sampling::SamplingControls;
 
 #[test]
 fn new_sampling_controls_are_an_update_that_every_profiler_hears_begin_and_end() {

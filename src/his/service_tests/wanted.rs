@@ -1,10 +1,10 @@
 //! The machine counts and samples what profilers want together, and no more.
 
 use super::*;
-use crate::his::event::SampleTypes;
-use crate::his::exit::Handling::{Done, Pending};
-use crate::his::reason::Reason;
-use crate::his::registry::MOST_PROFILERS;
+use crate::event::SampleTypes;
+use crate::exit::Handling::{Done, Pending};
+use crate::reason::Reason;
+use crate::registry::MOST_PROFILERS;
 
 #[test]
 fn the_machine_counts_what_any_profiler_asked_for_and_no_more() {

@@ -1,8 +1,8 @@
 //! Branches in given states, with the results that the Principles of Operation gives.
 
 use super::{Branch, Site, Target, branch};
-use crate::arch::psw::{ADDRESSING_64, BASIC_ADDRESSING, CONDITION_CODE};
-use crate::insn::{assigned, opcode};
+use crate::{assigned, opcode};
+use arch::psw::{ADDRESSING_64, BASIC_ADDRESSING, CONDITION_CODE};
 
 const SITE: Site = Site {
     at: 0x2000,

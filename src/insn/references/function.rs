@@ -4,7 +4,7 @@
 
 use super::operand::Place;
 use super::{Access, Knowledge, Space, Step, condition_code};
-use crate::insn::format;
+use crate::format;
 
 /// An instruction, or several that differ in what is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@
 //! mask of zero accesses nothing here, although the machine may test one byte for an access exception.
 //! So is the operand of a LOAD or STORE ON CONDITION whose condition is not met.
 
-use crate::arch::psw::{ADDRESSING_64, Psw};
+use arch::psw::{ADDRESSING_64, Psw};
 
 use super::opcodes::opcode;
 use super::operand::Operand;

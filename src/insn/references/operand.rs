@@ -1,7 +1,7 @@
 //! Where an operand stands and how long it is, by the fields of the text.
 
 use super::{Access, Space, Step};
-use crate::insn::format;
+use crate::format;
 
 /// Which fields give the address of an operand. Of a byte, "left" are bits 0-3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

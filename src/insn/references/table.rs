@@ -40,7 +40,7 @@ pub(super) enum Sort {
     Control,
 }
 
-/// Sorts an opcode as [`opcode`](crate::insn::opcode) gives it; `None` is one that is not in the table.
+/// Sorts an opcode as [`opcode`](crate::opcode) gives it; `None` is one that is not in the table.
 pub(super) const fn sort(opcode: u16) -> Option<Sort> {
     match (opcode >> 8) as u8 {
         0x01 | 0xB2 | 0xB3 | 0xB9 => registers(opcode),

@@ -1,8 +1,8 @@
 //! The opcode maps, against instructions that were assembled by name.
 
-use crate::insn::opcodes::opcode;
-use crate::insn::sensitive::{differing, replace};
-use crate::insn::{assigned, length};
+use crate::opcodes::opcode;
+use crate::sensitive::{differing, replace};
+use crate::{assigned, length};
 
 /// One instruction of about every kind and column, as GNU as assembles it; the name is the one that the
 /// disassembler gives back.

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::padded;
-use crate::insn::instruction::TABLE;
-use crate::insn::*;
+use crate::instruction::TABLE;
+use crate::*;
 
 /// What GNU as made of the instruction (MVCP's length register stands in its first operand there), but
 /// for STCCTM, RPCIT and PQAP, which it does not know and which are from their definitions.

@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 
-use crate::insn::offsets::PAGE;
-use crate::insn::sensitive::{Caught, Sensitive, replace, scan, scan_again};
-use crate::insn::{Offsets, assigned, length};
+use crate::offsets::PAGE;
+use crate::sensitive::{Caught, Sensitive, replace, scan, scan_again};
+use crate::{Offsets, assigned, length};
 
 /// STMG, LGR, AGHI; EPSW at 0E; RISBG; CLFI of B98D0012 at 18; JNE to 2E; LA of B2B0 at 22; STFLE at 26; IPM;
 /// at 2E BRASL; TPROT at 34; BCR 15,0; PCKMO at 3C; LMG; BR 14 at 46; NOPR; then the constants B98D0012 at 4A

@@ -4,7 +4,7 @@ use zerocopy::byteorder::big_endian::{U16, U32};
 
 use super::super::layout;
 use super::{LoaderBlock, LoaderError, flags};
-use crate::cache::{Geometry, Shape, ShapeError, Which};
+use cache::{Geometry, Shape, ShapeError, Which};
 
 layout! {
     /// One cache; zeros where none is modelled.

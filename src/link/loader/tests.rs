@@ -1,8 +1,8 @@
 //! What a loader block holds once it has been accepted, and what it is refused for.
 
 use super::*;
-use crate::cache::Geometry;
-use crate::link::service::{Function, Request};
+use crate::service::{Function, Request};
+use cache::Geometry;
 use proptest::prelude::*;
 
 fn segment(staged: u64, staged_length: u64, destination: u64, length: u64) -> Segment {

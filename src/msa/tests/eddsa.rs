@@ -1,7 +1,7 @@
 //! KDSA and PCC with Ed25519 and X25519: RFC 8032 and RFC 7748.
 
 use super::*;
-use crate::msa::Signature;
+use crate::Signature;
 
 /// Each 32 bytes with the highest byte first.
 fn reversed(digits: &str) -> Vec<u8> {

@@ -1,7 +1,7 @@
 //! Which functions there are, and what their parameter blocks and operands are like.
 
 use super::*;
-use crate::msa::{Engine, Signature, query};
+use crate::{Engine, Signature, query};
 
 fn supplied(instruction: Instruction) -> Vec<u8> {
     let status = query(instruction);

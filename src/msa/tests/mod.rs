@@ -12,7 +12,7 @@ mod xts;
 
 use super::vectors::*;
 use super::{Control, Function, Instruction};
-use crate::arch::condition::ConditionCode;
+use arch::condition::ConditionCode;
 
 /// The bytes that `digits` spells; white space between them does not matter.
 fn hex(digits: &str) -> Vec<u8> {

@@ -1,7 +1,7 @@
 //! PRNO: the known answers for Hash_DRBG with SHA-512 (SP 800-90A), without prediction resistance.
 
 use super::*;
-use crate::msa::condition;
+use crate::condition;
 
 fn seeded() -> (Function, Vec<u8>) {
     let drng = function(Instruction::Prno, 3);

@@ -4,7 +4,7 @@
 //! It remembers what has come, because values mean nothing without the CPU whose they are.
 
 use super::{SampleLoss, VALUES};
-use crate::record::{Malformed, SetType, text::Scan};
+use crate::{Malformed, SetType, text::Scan};
 
 /// A line of the file. Texts are without the blanks around them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

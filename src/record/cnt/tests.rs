@@ -1,7 +1,7 @@
 use proptest::{collection::vec, prelude::*};
 
 use super::*;
-use crate::record::text::TextBuffer;
+use crate::text::TextBuffer;
 
 /// A run on one CPU, with samples and with the z/OS counter set.
 const GOLDEN: &str = "\
@@ -77,7 +77,7 @@ fn golden(write: impl FnOnce(&CounterFile<'_>)) {
     });
 }
 
-fn lines(text: &str) -> Result<Vec<Line<'_>>, (usize, crate::record::Malformed)> {
+fn lines(text: &str) -> Result<Vec<Line<'_>>, (usize, crate::Malformed)> {
     let mut parser = Parser::new();
     let lines = text.lines().enumerate();
     lines

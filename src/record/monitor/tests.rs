@@ -1,7 +1,7 @@
 use proptest::{collection::vec, prelude::*};
 
 use super::*;
-use crate::record::{CounterValues, fixtures::bytes, layout::CannotEncode};
+use crate::{CounterValues, fixtures::bytes, layout::CannotEncode};
 
 /// The first of two records of a CPU, written out by hand from the layout.
 const PARTIAL_RECORD: &str = "

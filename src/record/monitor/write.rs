@@ -6,7 +6,7 @@ use super::{
     COPROCESSOR, COUNTERS_AT, COUNTERS_RECORD, Header, INTRODUCTION_AT, Introduction, LONGEST,
     PARTIAL, PROCESSOR_DOMAIN, ProcessorCounters, SETS,
 };
-use crate::record::{
+use crate::{
     CounterValues, SetType,
     counters::{MOST_COUNTERS, Width},
     layout::{CannotEncode, Layout},

@@ -11,7 +11,7 @@ use super::{
     Triplet,
     deltas::{CLASSES, SETS},
 };
-use crate::record::{
+use crate::{
     CounterValues, Counters, Ebcdic, Malformed, Problem, SetType,
     counters::Width,
     layout::{Form, Layout, Part, Visitor, layout},

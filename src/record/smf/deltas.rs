@@ -6,7 +6,7 @@
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
 
 use super::Triplet;
-use crate::record::{
+use crate::{
     CounterValues, Counters, Ebcdic, Malformed, Problem, SetType,
     counters::Width,
     layout::{Form, Layout, Part, Visitor, layout},

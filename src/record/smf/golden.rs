@@ -5,7 +5,7 @@ use zerocopy::byteorder::big_endian::{U32, U64};
 use super::{
     Absolutes, Data, Deltas, Envelope, Identification, Records, Subsystem, absolutes::Place, decode,
 };
-use crate::record::{CounterValues, Ebcdic, SetType, fixtures::bytes};
+use crate::{CounterValues, Ebcdic, SetType, fixtures::bytes};
 
 pub(super) const SUBTYPE_1: &str = "
     00F0                        | 000 SMF113LEN 240

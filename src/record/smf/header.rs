@@ -4,7 +4,7 @@
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
 
 use super::{TYPE, Triplet, section};
-use crate::record::{
+use crate::{
     Ebcdic, Malformed, Moment, Problem,
     layout::{Form, Layout, Part, Visitor, layout},
 };

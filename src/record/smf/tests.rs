@@ -9,7 +9,7 @@ use super::{
     decode,
     golden::{SUBTYPE_1, SUBTYPE_2},
 };
-use crate::record::{
+use crate::{
     CounterValues, Counters, Ebcdic, Problem, SetType, counters::MOST_COUNTERS, fixtures::bytes,
     layout::CannotEncode,
 };

@@ -9,7 +9,7 @@ use zerocopy::byteorder::big_endian::{U16, U32};
 use super::{
     Absolutes, Deltas, Envelope, Header, Identification, SelfDefining, Subsystem, absolutes, deltas,
 };
-use crate::record::{
+use crate::{
     CounterValues, SetType,
     counters::{MOST_COUNTERS, Width},
     layout::{CannotEncode, Layout},

@@ -1,9 +1,9 @@
 //! The rows of vectors and of floating point with an operand in storage.
 
 use super::Sort;
-use crate::insn::references::Access::{Fetch, Store};
-use crate::insn::references::operand::Extent::*;
-use crate::insn::references::operand::Place::*;
+use crate::references::Access::{Fetch, Store};
+use crate::references::operand::Extent::*;
+use crate::references::operand::Place::*;
 
 /// E6 and E7: vectors.
 pub(super) const fn vector(opcode: u16) -> Option<Sort> {

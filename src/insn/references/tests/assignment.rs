@@ -2,7 +2,7 @@
 
 use super::super::table::{Sort, sort};
 use super::{Access, Knowledge, run};
-use crate::insn::{assigned, opcode};
+use crate::{assigned, opcode};
 
 /// Every assigned opcode.
 fn all() -> Vec<u16> {

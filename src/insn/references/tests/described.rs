@@ -68,7 +68,7 @@ fn lengths_are_one_more_than_the_text_says() {
         );
     }
     // As the EXECUTE left it: MVC 0(0+1,3),0(4) ORed with 1F.
-    let executed = crate::insn::modified_target(super::text(0xD200_3000_4000), 15, &[0x1F; 16]);
+    let executed = crate::modified_target(super::text(0xD200_3000_4000), 15, &[0x1F; 16]);
     let executed = u64::from_be_bytes([
         0,
         0,

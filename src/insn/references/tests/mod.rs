@@ -6,7 +6,7 @@ mod progress;
 
 use super::Access::{Fetch, Store, Update};
 use super::{Access, Knowledge, Reference, Space, State, references};
-use crate::arch::psw::{ADDRESSING_64, BASIC_ADDRESSING};
+use arch::psw::{ADDRESSING_64, BASIC_ADDRESSING};
 
 /// An instruction's text from its number: two, four or six bytes.
 fn text(number: u64) -> [u8; 6] {

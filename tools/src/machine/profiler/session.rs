@@ -5,6 +5,7 @@ use millimeter::{
     his::{
         Reason, Token,
         exit::{Action, Handling, Reasons, Samples, StateChange, Status},
+        request::refused,
     },
     link::{
         loader::MOST_STAGED,
@@ -148,11 +149,11 @@ impl<'a> Profilers<'a> {
         };
         self.outstanding = self.outstanding.saturating_sub(1);
         let reason = Reason::from_code(request.reason.get());
-        let refused = request.refused();
+        let refusal = refused(request);
         match Function::from_number(request.function.get()) {
             Some(Function::Start) => {
-                place.token = refused.is_none().then(|| Token(request.token.get()));
-                let call = refused.map_or(Call::Started(reason), Call::Refused);
+                place.token = refusal.is_none().then(|| Token(request.token.get()));
+                let call = refusal.map_or(Call::Started(reason), Call::Refused);
                 self.last_or_next(number, &call);
             }
             Some(Function::Query) => {

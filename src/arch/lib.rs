@@ -3,6 +3,7 @@
 //! Everything here is as the Principles of Operation spells it, so that the other rooms can be read
 //! beside the manual.
 
+#![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
 pub mod address;

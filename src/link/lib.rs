@@ -9,6 +9,7 @@
 //! Nothing here allocates or touches hardware, and nothing that arrives is believed before it has
 //! been checked: a frame that does not check is counted and dropped.
 
+#![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
 pub mod data;
@@ -20,8 +21,6 @@ pub mod service;
 pub mod state;
 pub mod tally;
 pub mod trace;
-
-pub(crate) use layout::layout;
 
 use crc::{CRC_32_ISO_HDLC, Crc, Table};
 

@@ -10,6 +10,7 @@
 //! There is one routine per instruction, in a file of its own. Each begins where the operand is in
 //! hand: [`authority::authorize`] is the test that comes before any operand access.
 
+#![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
 pub mod alert;

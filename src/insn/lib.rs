@@ -18,6 +18,9 @@
 //! - [`branch`] says what a branch instruction does: where it goes and which register it changes.
 //! - [`references`] says which storage operands an instruction accessed.
 
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+
 pub mod branch;
 pub mod flow;
 mod format;

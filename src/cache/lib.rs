@@ -18,6 +18,7 @@
 //!
 //! The same accesses therefore give the same directory writes, whatever else happens in the machine.
 
+#![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
 mod geometry;
@@ -26,7 +27,7 @@ mod model;
 
 pub use geometry::{Geometry, GeometryError, Shape, ShapeError, Which};
 
-use crate::arch::address::Absolute;
+use arch::address::Absolute;
 
 /// An entry of a directory that has no line: the number of no line, as a line has 16 bytes at least.
 const EMPTY: u64 = u64::MAX;

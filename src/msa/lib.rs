@@ -48,6 +48,7 @@
 //! Valgrind's extension for s390x, which knows the length of each parameter block and which operand is
 //! read, stored and advanced. Each module names those it follows, and where it found none.
 
+#![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
 mod algorithm;

@@ -13,6 +13,7 @@
 //! * [`event`] and [`sampling`]: what can be asked for, and the controls that are the same for all;
 //! * [`machine`]: what all of it needs of the machine.
 
+#![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
 pub mod answer;

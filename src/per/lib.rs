@@ -9,6 +9,7 @@
 //! Source: System/370 Principles of Operation, "Program-Event Recording"; z/Architecture Principles of
 //! Operation, "Program-Event Recording".
 
+#![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
 mod controls;
