@@ -29,11 +29,11 @@ use crate::arch::psw::{
     Psw, WAIT,
 };
 use crate::guest::hardware::Hardware;
-use crate::guest::scanner;
 use crate::guest::state::access::Fault;
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::due::Due;
 use crate::guest::state::vcpu::{CpuState, Interruption, Vcpu};
+use crate::guest::storage::scanner;
 use crate::per::{Address, Identification};
 
 mod external;

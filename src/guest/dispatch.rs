@@ -12,7 +12,10 @@ use crate::arch::interruption::{
 use crate::arch::psw::{self, Psw};
 use crate::guest::delivery::{self, Condition};
 use crate::guest::hardware::Hardware;
+use crate::guest::measuring::epoch;
+use crate::guest::millicode;
 use crate::guest::millicode::outcome::{Outcome, Performed};
+use crate::guest::recording::{monitor, per};
 use crate::guest::state::access::Fault;
 use crate::guest::state::account::Mode;
 use crate::guest::state::configuration::Configuration;
@@ -20,7 +23,7 @@ use crate::guest::state::due::Due;
 use crate::guest::state::schedule::Step;
 use crate::guest::state::text::Text;
 use crate::guest::state::vcpu::Vcpu;
-use crate::guest::{epoch, millicode, monitor, per, scanner, storage};
+use crate::guest::storage::{self, scanner};
 use crate::insn::{self, Instruction};
 
 pub mod access;
@@ -44,7 +47,7 @@ pub enum Next {
     Occupied,
     /// A profiler in the guest asks HIS for something: it is to be done before the guest goes on.
     Service,
-    /// A trace of the operator has stopped the guest ([`per::Recording::held`]).
+    /// A trace of the operator has stopped the guest ([`Recording::held`](crate::guest::state::recording::Recording::held)).
     Held,
     /// The CPU is stopped.
     Stopped,

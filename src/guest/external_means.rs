@@ -10,9 +10,9 @@
 
 use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::cpumf::CounterSets;
-use crate::guest::assist;
 use crate::guest::hardware::Hardware;
-use crate::guest::per::traced;
+use crate::guest::measuring::assist;
+use crate::guest::recording::per::traced;
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::due::Due;
 use crate::guest::state::mailbox::{Change, Mailbox, order};
@@ -97,10 +97,10 @@ mod tests {
     use crate::cpumf::{ControlState, counters::load_cpu_counter_set_controls};
     use crate::guest::array::Bench;
     use crate::guest::dispatch::{self, Next};
-    use crate::guest::scanner::{Entry, make_executable};
     use crate::guest::state::mailbox::MOST_CHANGES;
     use crate::guest::state::pages::PageState;
     use crate::guest::state::schedule::NEVER;
+    use crate::guest::storage::scanner::{Entry, make_executable};
 
     fn change(bench: &mut Bench, change: Change) {
         ask(&bench.configuration, 0, change).unwrap();

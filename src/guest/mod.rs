@@ -11,23 +11,13 @@
 
 #[cfg(test)]
 pub(crate) mod array;
-pub mod assist;
-pub mod caches;
 pub mod channel;
-pub mod dat;
 pub mod delivery;
 pub mod dispatch;
-pub mod epoch;
 pub mod external_means;
 pub mod hardware;
-pub mod machine_level;
+pub mod measuring;
 pub mod millicode;
-pub mod monitor;
-pub mod per;
-pub mod program;
-pub mod scanner;
-pub mod schedule;
-pub mod shadow;
+pub mod recording;
 pub mod state;
 pub mod storage;
-pub mod threads;

@@ -18,11 +18,14 @@ use crate::guest::state::access::{Access, Fault, Space};
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::kept::KeptPage;
 use crate::guest::state::vcpu::Vcpu;
-use crate::guest::{dat, scanner, shadow};
 
 use core::cell::Cell;
 
+pub mod dat;
+pub mod program;
 mod scalar;
+pub mod scanner;
+pub mod shadow;
 mod text;
 
 pub use scalar::{

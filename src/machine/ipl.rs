@@ -15,7 +15,8 @@ use crate::cpumf::{
     load_program_parameter, model,
 };
 use crate::guest::hardware::Hardware;
-use crate::guest::shadow::build_identity;
+use crate::guest::measuring::{assist, machine_level};
+use crate::guest::millicode;
 use crate::guest::state::account::{Account, Mode};
 use crate::guest::state::assist::Assist;
 use crate::guest::state::channels::Channels;
@@ -26,7 +27,8 @@ use crate::guest::state::shadow::SharedShadow;
 use crate::guest::state::software::SoftwareCounters;
 use crate::guest::state::threads::Threads;
 use crate::guest::state::vcpu::{CpuState, Vcpu};
-use crate::guest::{assist, machine_level, millicode, program};
+use crate::guest::storage::program;
+use crate::guest::storage::shadow::build_identity;
 use crate::his::event::ZOS_COUNTERS;
 use crate::link::loader::{self, LoaderBlock, flags, sets};
 use crate::link::state::{self, Started};

@@ -4,7 +4,7 @@ use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::arch::psw::Psw;
 use crate::cpumf::{CounterSet, Facility};
 use crate::guest::delivery::MOST_IN_A_ROW;
-use crate::guest::machine_level;
+use crate::guest::measuring::machine_level;
 use crate::guest::state::account::Mode;
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::vcpu::{CpuState, Vcpu};

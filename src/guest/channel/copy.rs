@@ -19,10 +19,10 @@ use crate::arch::channel::{
     ORB_SHORT_BLOCKS, ORB_SUSPEND, Orb, SUSPEND, TRANSFER_IN_CHANNEL,
 };
 use crate::guest::hardware::Hardware;
-use crate::guest::scanner;
 use crate::guest::state::channel_program::{ChannelProgram, Run};
 use crate::guest::state::channels::COPY_LENGTH;
 use crate::guest::state::configuration::Configuration;
+use crate::guest::storage::scanner;
 use heapless::Vec;
 
 /// The most channel-command words of a program, with one that is not valid behind each run of them.

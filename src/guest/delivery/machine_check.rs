@@ -7,9 +7,9 @@ use crate::arch::lowcore::{
     self, SAVED_ACCESS, SAVED_FLOATING_POINT, SAVED_FLOATING_POINT_CONTROL,
 };
 use crate::guest::hardware::{Hardware, Saved};
-use crate::guest::scanner;
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::vcpu::Vcpu;
+use crate::guest::storage::scanner;
 
 /// Machine-check-interruption code, bit 25: the vector registers have been saved.
 pub(super) const VECTOR_VALIDITY: u64 = bit64(25);

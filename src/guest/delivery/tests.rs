@@ -11,7 +11,7 @@ use crate::arch::psw::{ADDRESSING_64, BASIC_ADDRESSING, BIT_12, DAT, EXTERNAL, P
 use crate::cpumf::counters::{Activity, CounterSets, load_cpu_counter_set_controls};
 use crate::guest::array::Bench;
 use crate::guest::hardware::Saved;
-use crate::guest::per;
+use crate::guest::recording::per;
 use crate::guest::state::access::{Access, Space};
 use crate::guest::state::due::Due;
 use ProgramInterruption as P;

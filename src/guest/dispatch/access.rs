@@ -10,7 +10,7 @@ use crate::arch::table::{
     TEID_STORE,
 };
 use crate::guest::hardware::Hardware;
-use crate::guest::scanner::{self, Entry};
+use crate::guest::recording::per;
 use crate::guest::state::access::{Access, Fault, Space};
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::due::Due;
@@ -18,8 +18,8 @@ use crate::guest::state::pages::PageState;
 use crate::guest::state::schedule::{Opened, Step};
 use crate::guest::state::text::Text;
 use crate::guest::state::vcpu::Vcpu;
-use crate::guest::storage::{self, Piece};
-use crate::guest::{dat, per, shadow};
+use crate::guest::storage::scanner::{self, Entry};
+use crate::guest::storage::{self, Piece, dat, shadow};
 use crate::insn::{self, Instruction};
 use core::sync::atomic::Ordering;
 

@@ -3,10 +3,13 @@
 use crate::arch::psw::{self, Psw};
 use crate::guest::dispatch::{LIVE, Next};
 use crate::guest::hardware::Hardware;
+use crate::guest::measuring::schedule;
+use crate::guest::recording::per;
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::due::Due;
 use crate::guest::state::vcpu::{CpuState, Vcpu};
-use crate::guest::{delivery, millicode, per, schedule, shadow};
+use crate::guest::storage::shadow;
+use crate::guest::{delivery, millicode};
 
 /// PSW bits of the guest that the hardware runs with.
 const MIRRORED: u64 = LIVE | psw::IO | psw::MACHINE_CHECK;

@@ -5,8 +5,8 @@
 //! is a value here, and whether it is passed is computed, never remembered from an edge.
 
 use crate::arch::interruption::ProgramInterruption;
-use crate::guest::epoch;
 use crate::guest::hardware::Hardware;
+use crate::guest::measuring::epoch;
 use crate::guest::millicode::execution::{Execution, fault};
 use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::guest::millicode::way::Way;

@@ -12,9 +12,8 @@ use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::{Execution, fault};
 use crate::guest::millicode::outcome::Performed;
 use crate::guest::millicode::psw::KEY;
-use crate::guest::scanner;
 use crate::guest::state::access::{Access, Fault, Space};
-use crate::guest::storage::{self, Claim, Piece};
+use crate::guest::storage::{self, Claim, Piece, scanner};
 use crate::insn::Operand;
 
 /// The part of a claim from `offset` on that is contiguous.

@@ -23,6 +23,7 @@
 use crate::arch::address::{Absolute, PAGE, Real};
 use crate::arch::interruption::ProgramInterruption;
 use crate::arch::psw::Psw;
+use crate::guest::delivery;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::{Execution, fault};
 use crate::guest::millicode::outcome::{Outcome, Performed};
@@ -31,7 +32,7 @@ use crate::guest::state::access::Fault;
 use crate::guest::state::due::Due;
 use crate::guest::state::mailbox::order;
 use crate::guest::state::vcpu::CpuState;
-use crate::guest::{delivery, program, storage};
+use crate::guest::storage::{self, program};
 use crate::insn::Operand;
 use crate::link::service::{Function, LONGEST_ANSWER, Request};
 use core::sync::atomic::Ordering;

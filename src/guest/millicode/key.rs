@@ -10,7 +10,7 @@ use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::Execution;
 use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::guest::state::access::{Access, Fault, Space};
-use crate::guest::{dat, storage};
+use crate::guest::storage::{self, dat};
 use core::sync::atomic::Ordering;
 
 /// The block that register R2 designates by real address.

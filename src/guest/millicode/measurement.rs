@@ -14,6 +14,7 @@ use crate::cpumf::sampling::load_controls::load_sampling_controls;
 use crate::cpumf::sampling::query::query_sampling_information;
 use crate::cpumf::{CounterSet, Instruction as Issued, authorize, load_program_parameter};
 use crate::guest::hardware::Hardware;
+use crate::guest::measuring::{assist, threads};
 use crate::guest::millicode::execution::Execution;
 use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::guest::millicode::way::Way;
@@ -21,7 +22,6 @@ use crate::guest::state::access::Access;
 use crate::guest::state::due::Due;
 use crate::guest::state::extended;
 use crate::guest::state::schedule::NEVER;
-use crate::guest::{assist, threads};
 use crate::insn::Operand;
 
 /// The tests before any operand: operation, then privileged operation.

@@ -8,7 +8,7 @@
 //!
 //! One file holds one family of instructions. A routine has its operands as the instruction names
 //! them; it changes nothing until every exception has been ruled out, and it ends with an
-//! [`Outcome`] or with the [`Fault`] that it met. What control programs issue all the time is also
+//! [`Outcome`] or with the [`Fault`](crate::guest::state::access::Fault) that it met. What control programs issue all the time is also
 //! performed by a shorter way ([`plain`]). Nothing a guest gives it can make it panic.
 //!
 //! A routine that is not written is [`Outcome::Unknown`]: the guest takes an operation exception,

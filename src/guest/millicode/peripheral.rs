@@ -5,8 +5,8 @@ use crate::cpumf::counters::{
     extract_coprocessor_group_address, extract_peripheral_counter,
     load_peripheral_counter_set_controls, set_peripheral_counter,
 };
-use crate::guest::assist;
 use crate::guest::hardware::Hardware;
+use crate::guest::measuring::assist;
 use crate::guest::millicode::execution::Execution;
 use crate::guest::millicode::measurement::authorized;
 use crate::guest::millicode::outcome::Performed;

@@ -11,12 +11,13 @@ use super::{common, translation};
 use crate::arch::address::{Absolute, Virtual};
 use crate::arch::condition::ConditionCode;
 use crate::arch::psw::{EXTENDED_ADDRESSING, PROBLEM};
+use crate::guest::delivery;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::outcome::Outcome;
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::kept::KeptPage;
 use crate::guest::state::vcpu::Vcpu;
-use crate::guest::{delivery, shadow, storage};
+use crate::guest::storage::{self, shadow};
 use crate::insn::{self, Instruction, Operand};
 
 /// Performs and books the instruction that the hardware has just refused, if its case is plain.

@@ -7,7 +7,7 @@ use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::due::Due;
 use crate::guest::state::vcpu::Vcpu;
-use crate::guest::{shadow, storage};
+use crate::guest::storage::{self, shadow};
 use crate::insn::Operand;
 
 /// The bits of a prefix: a 31-bit address on an 8 KiB boundary.

@@ -14,7 +14,7 @@ use crate::guest::millicode::execution::{Execution, fault};
 use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::guest::state::access::{Access, Fault};
 use crate::guest::state::shadow::Request;
-use crate::guest::{scanner, shadow, storage};
+use crate::guest::storage::{self, scanner, shadow};
 
 /// The operand-2 bit of COMPARE AND SWAP AND PURGE that asks for a purged TLB.
 const PURGE: u64 = 1;

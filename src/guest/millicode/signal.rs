@@ -10,6 +10,7 @@ use crate::arch::condition::ConditionCode;
 use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::arch::lowcore;
 use crate::guest::hardware::Hardware;
+use crate::guest::measuring::{assist, threads};
 use crate::guest::millicode::execution::Execution;
 use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::guest::millicode::prefix::{self, PREFIX};
@@ -18,7 +19,8 @@ use crate::guest::state::configuration::Configuration;
 use crate::guest::state::due::Due;
 use crate::guest::state::mailbox::{Mailbox, order};
 use crate::guest::state::vcpu::{CpuState, Vcpu};
-use crate::guest::{assist, channel, delivery, external_means, shadow, storage, threads};
+use crate::guest::storage::{self, shadow};
+use crate::guest::{channel, delivery, external_means};
 use crate::insn::Operand;
 use core::sync::atomic::Ordering;
 

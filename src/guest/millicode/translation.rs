@@ -3,13 +3,13 @@
 use crate::arch::address::{Real, Virtual};
 use crate::arch::condition::ConditionCode;
 use crate::arch::interruption::ProgramInterruption as P;
-use crate::guest::dat::{self, Stop};
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::{Execution, fault};
 use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::guest::millicode::way::Way;
 use crate::guest::state::access::{Access, Fault};
-use crate::guest::storage;
+use crate::guest::storage::dat::{self, Stop};
+use crate::guest::storage::{self};
 use crate::insn::Operand;
 
 /// Bit 32: R1 holds an interruption code instead of an address.

@@ -2,14 +2,14 @@
 //!
 //! Filling the shadow only adds to a few totals ([`Fills`]); no counter is touched then, as hardly
 //! any program looks at one. When the program looks at the extended counters of a CPU, or changes their
-//! state, what has been added since the last time is counted first ([`Vcpu::count_translations`]). The machine's own level
-//! counts by the same totals when it is looked at ([`super::machine_level`]).
+//! state, what has been added since the last time is counted first ([`Vcpu::count_translations`](crate::guest::state::vcpu::Vcpu::count_translations)). The machine's own level
+//! counts by the same totals when it is looked at ([`crate::guest::measuring::machine_level`]).
 
 use crate::cpumf::counters::extended::Translation;
 use crate::cpumf::{CounterSet, Facility};
 
 /// The number of the first extended counter, on every model. Counters of lower numbers need no
-/// [`Vcpu::count_translations`].
+/// [`Vcpu::count_translations`](crate::guest::state::vcpu::Vcpu::count_translations).
 pub const FIRST_COUNTER: u64 = 128;
 
 /// What the shadow of a CPU has done so far: totals that only grow.
@@ -62,7 +62,7 @@ impl Fills {
     }
 }
 
-/// What the machine's counters have of the totals that [`settle`](crate::guest::machine_level::settle) brings into them.
+/// What the machine's counters have of the totals that [`settle`](crate::guest::measuring::machine_level::settle) brings into them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counted {
     pub(in crate::guest) fills: Fills,

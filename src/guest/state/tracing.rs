@@ -7,7 +7,7 @@ use spin::Mutex;
 /// The operator's traces, which all CPUs share.
 #[derive(Debug, Default)]
 pub struct Tracing {
-    /// The traces. A CPU takes them over when it is asked to ([`take_over`]).
+    /// The traces. A CPU takes them over when it is asked to ([`take_over`](crate::guest::recording::per::traced::take_over)).
     pub traces: Mutex<Traces>,
     /// How many events each has had.
     pub(in crate::guest) counts: [AtomicU64; MOST_TRACES],

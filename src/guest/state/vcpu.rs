@@ -101,7 +101,7 @@ pub struct Vcpu {
     /// The prefix, a multiple of 8192.
     pub prefix: u64,
     /// The CPU's number, which is its address while it is not a thread of a core
-    /// ([`crate::guest::threads`]).
+    /// ([`crate::guest::measuring::threads`]).
     pub address: u16,
     /// The address by which the program knows the CPU at present.
     pub known_as: u16,
@@ -145,7 +145,7 @@ pub struct Vcpu {
     /// What it knows of its core.
     pub thread: Thread,
     /// Until when the coprocessor is busy with this CPU's last function, by the clock of
-    /// [`crate::guest::assist`].
+    /// [`crate::guest::measuring::assist`].
     pub occupied_until: u64,
     /// The software counters of the machine's own level.
     pub software: SoftwareCounters,

@@ -3,10 +3,10 @@
 use super::{checked_absolute, fetch, low, put, resolve};
 use crate::arch::address::{Real, Virtual};
 use crate::guest::hardware::Hardware;
-use crate::guest::scanner;
 use crate::guest::state::access::{Access, Fault, Space};
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::vcpu::Vcpu;
+use crate::guest::storage::scanner;
 
 macro_rules! scalar {
     ($type:ty, $fetch:ident, $put:ident, $load:ident, $store:ident, $real:ident, $put_real:ident, $what:literal) => {

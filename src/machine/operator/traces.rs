@@ -8,7 +8,7 @@ use crate::arch::address::Virtual;
 use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::command::Shown;
 use crate::guest::external_means;
-use crate::guest::per::traced;
+use crate::guest::recording::per::traced;
 use crate::guest::state::account::Mode;
 use crate::guest::state::mailbox::Change;
 use crate::link::frame::Channel;

@@ -226,6 +226,15 @@ fn flatten(tree: &UseTree, above: &mut Vec<String>, line: usize, imports: &mut V
     }
 }
 
+/// Whether this is `(in PATH)`.
+fn is_restriction(token: Option<&TokenTree>) -> bool {
+    let Some(TokenTree::Group(group)) = token else {
+        return false;
+    };
+    let first = group.stream().into_iter().next();
+    matches!(first, Some(TokenTree::Ident(word)) if word == "in")
+}
+
 /// Finds the paths in code, in the arguments of macros as well, and the places of `unsafe`.
 fn scan(tokens: TokenStream, module: &mut Module) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
@@ -243,6 +252,11 @@ fn scan(tokens: TokenStream, module: &mut Module) {
                 if matches!(tokens.get(at), Some(TokenTree::Group(_))) {
                     at += 1;
                 }
+                continue;
+            }
+            // A visibility names a place, and imports nothing.
+            TokenTree::Ident(word) if word == "pub" && is_restriction(tokens.get(at + 1)) => {
+                at += 2;
                 continue;
             }
             TokenTree::Group(group) => scan(group.stream(), module),
@@ -318,5 +332,18 @@ mod tests {
     fn unsafe_code_is_found_with_its_line() {
         let module = module("fn f() {\n unsafe { g() }\n}\nunsafe fn h() {}");
         assert_eq!(module.hazards, [2, 4]);
+    }
+
+    #[test]
+    fn a_visibility_imports_nothing() {
+        let mut module = Module::default();
+        let code = "pub(in crate::x) struct S { pub(in crate::y) z: a::b }";
+        scan(code.parse().unwrap(), &mut module);
+        let mentions: Vec<_> = module
+            .mentions
+            .iter()
+            .map(|mention| &mention.path)
+            .collect();
+        assert_eq!(mentions, [&["a", "b"]]);
     }
 }

@@ -105,7 +105,11 @@ fn cpu_reset_leaves_everything_enabled_and_inactive_and_no_sample_is_due() {
         .orders
         .store(order::CPU_RESET, Ordering::Relaxed);
     super::super::take_orders(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
-    crate::guest::schedule::arm(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+    crate::guest::measuring::schedule::arm(
+        &mut bench.cpu,
+        &bench.configuration,
+        &mut bench.hardware,
+    );
     let own = &bench.cpu.own;
     let basic = own.counters().state(CounterSet::Basic);
     assert_eq!(basic, ControlState::Inactive);

@@ -146,7 +146,7 @@ fn addresses_of_a_cpu_that_is_a_thread_are_its_cores_until_multithreading_is_ena
     for (enabled, address) in [(false, 1), (true, 2)] {
         if enabled {
             bench.configuration.threads.enable();
-            crate::guest::threads::take_note(&mut bench.cpu, &bench.configuration);
+            crate::guest::measuring::threads::take_note(&mut bench.cpu, &bench.configuration);
         }
         complete(&mut bench, I::Stap { second: at(0x2002) });
         assert_eq!(bench.word(0x2000), address);

@@ -248,7 +248,7 @@ fn set_multithreading_is_given_with_zero_and_then_anew_after_a_load() {
     assert_eq!(sigp(&mut bench, 0x16, 0, 1), (0, 0));
     // What a load does.
     bench.configuration.threads.disable();
-    crate::guest::threads::take_note(&mut bench.cpu, &bench.configuration);
+    crate::guest::measuring::threads::take_note(&mut bench.cpu, &bench.configuration);
     assert_eq!(sigp(&mut bench, 0x16, 0, 0), (0, 0));
     assert!(!bench.configuration.threads.enabled());
     assert_eq!(sigp(&mut bench, 0x16, 0, 1), (0, 0));

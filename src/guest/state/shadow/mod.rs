@@ -72,7 +72,7 @@ pub struct SharedShadow {
 }
 
 impl SharedShadow {
-    /// The plan of the shadow tables for `storage` bytes of guest storage; [`build_identity`] fills
+    /// The plan of the shadow tables for `storage` bytes of guest storage; [`build_identity`](crate::guest::storage::shadow::build_identity) fills
     /// them.
     #[must_use]
     pub fn new(

@@ -1,0 +1,303 @@
+//! When the machine wants control next, and what it does then: samples, turns, the guest's clock.
+//!
+//! One real clock comparator serves them all. Samples are due by *guest* time, so the comparator is
+//! only a guess: when it interrupts, the elapsed guest time is compared with what is due, and it is
+//! set again for the rest if the firmware's own time ate into it. Therefore a sample never lands on
+//! an emulated instruction merely because it was slow, and the sampling interval is exact on
+//! average: each sample is due one interval after the last one was due.
+//!
+//! Wait time is not guest time. Only while a dedicated CPU waits does the sampling interval go on, and
+//! its samples have the W bit ([`sample_in_wait`]).
+
+use crate::arch::address::{Absolute, PAGE};
+use crate::arch::psw::Psw;
+use crate::arch::tod::{TodExtended, UNITS_PER_MICROSECOND};
+use crate::cpumf::{Diagnosis, Facility, SampleStorage, Sampled, Snapshot};
+use crate::guest::hardware::Hardware;
+use crate::guest::state::account::Mode;
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::due::Due;
+use crate::guest::state::schedule::NEVER;
+use crate::guest::state::vcpu::Vcpu;
+use crate::guest::storage::scanner;
+
+/// Ticks beyond anything that is waited for: what is due later is due [`NEVER`], which keeps the
+/// arithmetic inside 64 bits.
+const FARTHEST: u64 = 1 << 44;
+
+/// The guest's sample-data blocks: in guest storage, where every address is a claim.
+struct GuestBlocks<'a, H> {
+    configuration: &'a Configuration,
+    hardware: &'a mut H,
+}
+
+impl<H: Hardware> SampleStorage for GuestBlocks<'_, H> {
+    #[inline]
+    fn available(&self, at: Absolute, length: u64) -> bool {
+        self.configuration.holds(at, length)
+    }
+
+    #[inline]
+    fn load_u64(&self, at: Absolute) -> u64 {
+        self.hardware.load_u64(at)
+    }
+
+    #[inline]
+    fn store(&mut self, at: Absolute, bytes: &[u8]) {
+        scanner::store_into(self.configuration, self.hardware, at);
+        // In a block of 1 MiB an entry may cross into another page.
+        let beyond = at.byte_index() + bytes.len() as u64;
+        if beyond > PAGE {
+            let next = at.page().offset(PAGE);
+            scanner::store_into(self.configuration, self.hardware, next);
+        }
+        self.hardware.store(at, bytes);
+    }
+
+    #[inline]
+    fn compare_and_swap(&mut self, at: Absolute, expected: u128, new: u128) -> Result<(), u128> {
+        scanner::store_into(self.configuration, self.hardware, at);
+        self.hardware.compare_and_swap_u128(at, expected, new)
+    }
+
+    #[inline]
+    fn time_of_day(&self) -> TodExtended {
+        TodExtended(self.hardware.clock_extended())
+    }
+}
+
+/// The CPU as a sample shows it, or as a limited one does.
+#[inline]
+fn snapshot(cpu: &Vcpu, limited: bool) -> Snapshot {
+    Snapshot {
+        psw: cpu.psw,
+        cr4: cpu.control[4],
+        program_parameter: cpu.own.program_parameter(),
+        host_program_parameter: cpu.machine.program_parameter(),
+        level: cpu.own.level(),
+        limited,
+    }
+}
+
+/// The same for a diagnostic sample.
+fn diagnosis(psw: Psw, control: &[u64; 16], general: &[u64; 16], traps: u64) -> Diagnosis {
+    Diagnosis {
+        traps: traps as u32,
+        psw_mask: psw.mask,
+        spaces: [control[1], control[7], control[13]],
+        general: *general,
+    }
+}
+
+/// When the next sample of a facility is due, after its sampling controls may have changed: as
+/// before while it stays active, and one interval from here when it becomes active.
+fn renewed(facility: &Facility, due: u64, total: u64) -> u64 {
+    match facility.active_interval() {
+        None => NEVER,
+        Some(interval) if due == NEVER => total + interval,
+        Some(_) => due,
+    }
+}
+
+/// Computes the due times anew after sampling controls changed at either level.
+#[cold]
+fn renew(cpu: &mut Vcpu) {
+    let total = cpu.account.total();
+    cpu.sampling.own = renewed(&cpu.own, cpu.sampling.own, total);
+    cpu.sampling.machine = renewed(&cpu.machine, cpu.sampling.machine, total);
+}
+
+/// Takes the sample of one level that was due, and says when the next one is.
+#[inline(always)]
+fn take<S: SampleStorage>(
+    facility: &mut Facility,
+    due: &mut u64,
+    snapshot: &Snapshot,
+    diagnosis: impl FnOnce() -> Diagnosis,
+    blocks: &mut S,
+) -> Sampled {
+    let sampled = facility.sample(snapshot, diagnosis, blocks);
+    *due = match facility.active_interval() {
+        Some(interval) => *due + interval,
+        None => NEVER,
+    };
+    sampled
+}
+
+/// The clock comparator interrupted: takes the samples that are due.
+///
+/// `machine_blocks` is the storage of the machine's own sample-data blocks.
+#[inline(always)]
+pub fn take_due_samples<H: Hardware, S: SampleStorage>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    machine_blocks: &mut S,
+) {
+    if configuration.limited {
+        take_due_limited_samples(cpu, configuration, hardware, machine_blocks);
+    } else {
+        take_due::<false, H, S>(cpu, configuration, hardware, machine_blocks);
+    }
+}
+
+/// The same of a secure guest.
+#[cold]
+#[inline(never)]
+fn take_due_limited_samples<H: Hardware, S: SampleStorage>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    machine_blocks: &mut S,
+) {
+    take_due::<true, H, S>(cpu, configuration, hardware, machine_blocks);
+}
+
+#[inline(always)]
+fn take_due<const LIMITED: bool, H: Hardware, S: SampleStorage>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    machine_blocks: &mut S,
+) {
+    let total = cpu.account.total();
+    cpu.due |= Due::CLOCK;
+    let snapshot = snapshot(cpu, LIMITED);
+    let diagnosis = || diagnosis(cpu.psw, &cpu.control, &cpu.general, cpu.account.traps);
+    if cpu.sampling.machine <= total {
+        let due = &mut cpu.sampling.machine;
+        match take(&mut cpu.machine, due, &snapshot, diagnosis, machine_blocks) {
+            Sampled::Stored => cpu.sampling.taken += 1,
+            Sampled::StoredInNextBlock => {
+                cpu.sampling.taken += 1;
+                cpu.sampling.block_full = true;
+            }
+            Sampled::Discarded | Sampled::Stopped | Sampled::NotActive => {
+                cpu.sampling.lost += 1;
+                // There is room when the full ones have been sent.
+                cpu.sampling.block_full = true;
+            }
+        }
+    }
+    if cpu.sampling.own <= total {
+        let mut blocks = GuestBlocks {
+            configuration,
+            hardware,
+        };
+        let due = &mut cpu.sampling.own;
+        let sampled = take(&mut cpu.own, due, &snapshot, diagnosis, &mut blocks);
+        if sampled != Sampled::Stored {
+            cpu.due |= Due::ATTENTION;
+        }
+    }
+}
+
+/// A dedicated CPU has waited for `rest` cycles that are not accounted for yet: takes the next sample
+/// that fell due meanwhile. False when there is none; `rest` is zero then.
+///
+/// A wait is accounted for when it ends, so the entries stand in order but the time in a trailer is
+/// that of the end. The guest's own sampling ends the wait when a sample is due ([`wakes_for_sample`]),
+/// so that its alerts interrupt in time.
+#[cold]
+#[inline(never)]
+pub fn sample_in_wait<H: Hardware, S: SampleStorage>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    machine_blocks: &mut S,
+    rest: &mut u64,
+) -> bool {
+    let total = cpu.account.total();
+    let first = cpu.sampling.own.min(cpu.sampling.machine);
+    let ahead = first.saturating_sub(total);
+    let passed = ahead.min(*rest);
+    *rest -= passed;
+    // What passes brings both samples as much nearer.
+    for due in [&mut cpu.sampling.own, &mut cpu.sampling.machine] {
+        if *due != NEVER {
+            *due = due.saturating_sub(passed);
+        }
+    }
+    cpu.due |= Due::CLOCK;
+    if passed < ahead || first == NEVER {
+        *rest = 0;
+        return false;
+    }
+    take_due_samples(cpu, configuration, hardware, machine_blocks);
+    true
+}
+
+/// The clock at which the guest's own sampling ends the wait of a dedicated CPU; [`NEVER`] if it does
+/// not. Due times are brought up to date first.
+pub fn wakes_for_sample(cpu: &mut Vcpu, configuration: &Configuration, now: u64) -> u64 {
+    if !configuration.dedicated {
+        return NEVER;
+    }
+    if cpu.due.any(Due::SAMPLING) {
+        renew(cpu);
+        cpu.due.clear(Due::SAMPLING);
+    }
+    let rest = cpu.sampling.own.saturating_sub(cpu.account.total());
+    if rest > FARTHEST {
+        return NEVER;
+    }
+    now.saturating_add(cpu.account.units(rest))
+}
+
+/// Sets the real clock comparator for whatever is due first. Last thing on the way out, so that
+/// nothing but a constant few instructions come between the clock that is read here and the guest.
+#[inline]
+pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    if cpu.due.any(Due::SAMPLING) {
+        renew(cpu);
+    }
+    cpu.due.clear(Due::CLOCK | Due::SAMPLING);
+    let due = cpu
+        .sampling
+        .own
+        .min(cpu.sampling.machine)
+        .min(cpu.sampling.turn);
+    let total = cpu.account.total();
+    let rest = due.saturating_sub(total);
+    let now = hardware.clock();
+    let ahead = match cpu.account.mode {
+        _ if rest > FARTHEST => NEVER,
+        Mode::Exact { .. } => {
+            let overhead = configuration.charges.overhead[1];
+            let ahead = now + cpu.account.units(rest + overhead);
+            ahead.wrapping_add(cpu.sampling.slack)
+        }
+        Mode::RealTime => now + cpu.account.units(rest),
+    };
+    let ahead = match (cpu.sampling.step, cpu.account.mode) {
+        (None, _) => ahead,
+        (Some(_), Mode::Exact { .. }) => now + cpu.account.units(cpu.sampling.step_lead),
+        // Without an instruction-counting clock a step is a microsecond.
+        (Some(_), Mode::RealTime) => now + UNITS_PER_MICROSECOND,
+    };
+    // A comparator that the clock has passed is a pending condition, and interrupts no more.
+    let guest = if cpu.pending.clock_comparator {
+        NEVER
+    } else if now > cpu.clock_comparator {
+        cpu.pending.clock_comparator = true;
+        cpu.due |= Due::ATTENTION;
+        NEVER
+    } else {
+        cpu.clock_comparator
+    };
+    cpu.sampling.armed_at = now;
+    hardware.set_clock_comparator(ahead.min(guest));
+}
+
+/// Whether the guest's clock comparator has been passed; keeps the pending condition, a level, true.
+#[inline]
+pub fn test_clock_comparator<H: Hardware>(cpu: &mut Vcpu, hardware: &H) {
+    let passed = hardware.clock() > cpu.clock_comparator;
+    if passed != cpu.pending.clock_comparator {
+        cpu.pending.clock_comparator = passed;
+        cpu.due |= Due::CLOCK | Due::ATTENTION;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,215 @@
+//! Monitor calls: what one is to the program, and the enhanced-monitor facility.
+//!
+//! MONITOR CALL has a class, 0 to 15, and its operand address is a monitor code. Control register 8 has two masks for
+//! each class. If the monitor mask is zero the instruction has no effect. If it is one and the enhanced-monitor mask is
+//! zero there is a monitor event, a program interruption. If both are one there is no interruption: the monitor code
+//! is the number of a counter, which counts one.
+//!
+//! The counters of a CPU stand in an array of the program's, in the home address space, which real storage locations
+//! 100-10F designate: as many halfwords as there are counters, and behind them as many words, into which the halfwords
+//! carry. If there is no such counter, or it cannot be accessed, the exception count in real storage goes up instead; no access
+//! exception is ever presented.
+//!
+//! The hardware below knows only the monitor masks, so every monitor call of a class that is enabled comes here as a
+//! monitor event, completed, and every other one takes no longer than without the machine.
+//!
+//! # What the sources leave open
+//!
+//! * With DAT off the array is designated by real addresses, otherwise by virtual ones of the home space, whatever the mode
+//!   of the program. They are 64-bit addresses in every addressing mode, and the next one after the highest is zero.
+//! * The array is stored into as the program's own operands are: low-address and DAT protection apply, and an array in what
+//!   they cover cannot be accessed. To the exception count low-address protection does not apply, as it does not to what
+//!   an interruption stores. There are no keys to test.
+//! * A table of the home space that cannot be used is one more reason for an array that cannot be accessed, whatever
+//!   exception it is.
+//! * Nothing is interlocked: an array is its CPU's. The word is stored before the halfword that carries into it.
+//! * The word of a counter and the exception count go from their highest value to zero.
+//! * No PER event is recognized for what is stored here.
+
+use crate::arch::address::{Absolute, PAGE, PREFIX_AREA, Virtual};
+use crate::arch::bits::bit16;
+use crate::arch::interruption::ProgramInterruption as Exception;
+use crate::arch::lowcore::{COUNTER_ARRAY_ORIGIN, COUNTER_ARRAY_SIZE, MONITOR_EXCEPTION_COUNT};
+use crate::arch::psw::{DAT, HOME_SPACE};
+use crate::guest::hardware::Hardware;
+use crate::guest::state::access::{Access, Space};
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::kept::KeptPage;
+use crate::guest::state::vcpu::Vcpu;
+use crate::guest::storage::{self, Claim, Piece, scanner, shadow};
+
+/// A monitor call, which the hardware has completed and presented: counts it where it is to be counted. False if it is
+/// a monitor event of the program's, which is still to be presented; otherwise the instruction is booked.
+///
+/// Of the interruption, `parameter` holds the class and `identification` the code.
+#[inline]
+pub fn call<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> bool {
+    let class = bit16(cpu.interruption.parameter & 15);
+    let code = cpu.interruption.identification;
+    if cpu.software.classes & class != 0 {
+        cpu.software.count(code);
+    }
+    let masks = cpu.control[8];
+    if masks as u16 & class != 0 {
+        if (masks >> 32) as u16 & class == 0 {
+            return false;
+        }
+        count(cpu, configuration, hardware, code);
+    }
+    // An EXECUTE of it is charged by the clock as it is: it completed.
+    let charged = configuration.charges.of(Exception::MonitorEvent.code());
+    let problem = cpu.psw.problem_state();
+    cpu.account.correct(1, charged, problem);
+    true
+}
+
+/// Counts one in a counter of the program's.
+#[inline]
+fn count<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    number: u64,
+) {
+    let area = Absolute(cpu.prefix);
+    // SET PREFIX admits no other.
+    if !configuration.holds(area, PREFIX_AREA) {
+        return;
+    }
+    let array = Array {
+        origin: hardware.load_u64(area.offset(COUNTER_ARRAY_ORIGIN)) & !7,
+        size: hardware.load_u32(area.offset(COUNTER_ARRAY_SIZE)).into(),
+    };
+    if number >= array.size || array.count(cpu, configuration, hardware, number).is_none() {
+        count_exception(configuration, hardware, area);
+    }
+}
+
+/// Counts one that found no counter.
+#[cold]
+fn count_exception<H: Hardware>(configuration: &Configuration, hardware: &mut H, area: Absolute) {
+    let at = area.offset(MONITOR_EXCEPTION_COUNT);
+    scanner::store_into(configuration, hardware, at);
+    let count = hardware.load_u32(at).wrapping_add(1);
+    hardware.store_u32(at, count);
+}
+
+/// The counters of a CPU.
+struct Array {
+    origin: u64,
+    size: u64,
+}
+
+impl Array {
+    /// Counts one in a counter that there is. `None` if it cannot be accessed, and then nothing is stored.
+    #[inline]
+    fn count<H: Hardware>(
+        &self,
+        cpu: &Vcpu,
+        configuration: &Configuration,
+        hardware: &mut H,
+        number: u64,
+    ) -> Option<()> {
+        let at = Virtual(self.origin.wrapping_add(2 * number));
+        let halfword = match kept(cpu, configuration, at) {
+            Some(place) => place,
+            None => halfword(cpu, configuration, hardware, at)?,
+        };
+        let value = hardware.load_u16(halfword).wrapping_add(1);
+        if value == 0 {
+            self.carry(cpu, configuration, hardware, number)?;
+        }
+        hardware.store_u16(halfword, value);
+        Some(())
+    }
+
+    /// Adds one to the word of a counter.
+    #[cold]
+    fn carry<H: Hardware>(
+        &self,
+        cpu: &Vcpu,
+        configuration: &Configuration,
+        hardware: &mut H,
+        number: u64,
+    ) -> Option<()> {
+        let at = self.origin.wrapping_add(2 * self.size + 4 * number);
+        let word = word(cpu, configuration, hardware, Virtual(at))?;
+        let mut bytes = [0; 4];
+        word.load(hardware, &mut bytes);
+        let value = u32::from_be_bytes(bytes).wrapping_add(1);
+        word.store(configuration, hardware, &value.to_be_bytes());
+        Some(())
+    }
+}
+
+/// Bits of a PSW under which the page of a counter is kept: the address space is always the home space.
+#[inline(always)]
+const fn under(cpu: &Vcpu) -> u64 {
+    cpu.psw.mask & DAT | HOME_SPACE
+}
+
+/// Where a counter is, if its page is kept. The scanner knows that it is stored into.
+#[inline(always)]
+fn kept(cpu: &Vcpu, configuration: &Configuration, at: Virtual) -> Option<Absolute> {
+    let place = cpu.kept.counter(at).get().find(under(cpu), at)?;
+    (!shadow::stale(cpu, configuration)).then_some(place)
+}
+
+/// Where a halfword of the array is, which is on its boundary; keeps its page.
+#[cold]
+#[inline(never)]
+fn halfword<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    at: Virtual,
+) -> Option<Absolute> {
+    let place = piece(cpu, configuration, hardware, at, 2)?.at;
+    scanner::store_into(configuration, hardware, place);
+    // Of the first two pages parts may be protected.
+    if at.page().0 > PAGE {
+        let page = KeptPage::new(under(cpu), at, place);
+        cpu.kept.counter(at).set(page);
+    }
+    Some(place)
+}
+
+/// Where a word of the array is. Behind an odd number of halfwords it is on no boundary, and may cross that of a page.
+fn word<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    at: Virtual,
+) -> Option<Claim> {
+    let room = (PAGE - at.byte_index()).min(4);
+    Some(Claim {
+        first: piece(cpu, configuration, hardware, at, room)?,
+        second: piece(cpu, configuration, hardware, at.offset(room), 4 - room)?,
+    })
+}
+
+/// Bytes of the array within a page, if they can be stored into.
+fn piece<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    at: Virtual,
+    length: u64,
+) -> Option<Piece> {
+    let space = cpu.psw.dat().then_some(Space::Home);
+    storage::piece(
+        cpu,
+        configuration,
+        hardware,
+        space,
+        at,
+        length,
+        Access::Store,
+    )
+    .ok()
+}
+
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,262 @@
+//! Program-event recording for a guest: its instructions are executed one at a time.
+//!
+//! The machine below records events of its own, and one of them is exact wherever this runs: an
+//! instruction-fetching event that nullifies. With a range of everything but one halfword, the instruction that
+//! begins there is executed and the next one, wherever it is, is not. So whatever an instruction did can be told from
+//! what was before it and what is after it, events that no machine below has included, and the guest's own
+//! controls never reach the hardware.
+//!
+//! As long as no branch and no register is an event, the guest runs freely until an instruction would begin in the
+//! range, or in one of the pages that are protected for it (`protected`), or store into one, or is performed by
+//! millicode. All this is done while the guest's PER mask is one and its masks ask for something; before and after that
+//! it costs nothing ([`Due::PER`]).
+//!
+//! A *watched* instruction is one that has been let begin, or that trapped. It ends in one of three ways: it is
+//! completed ([`performed`]), and the interruption waits until the next way out; it meets a program exception, and
+//! is indicated together with it ([`program`]); or it is to begin again, and stays watched.
+//!
+//! While instructions are executed one at a time the real CPU is disabled for I/O and machine checks: an
+//! interruption after an instruction and before its own PER interruption would come in the wrong order. Those of
+//! I/O are asked for from time to time instead.
+
+use crate::arch::channel::IoInterruption;
+use crate::arch::condition::ConditionCode;
+use crate::arch::psw;
+use crate::guest::delivery;
+use crate::guest::hardware::{ChannelBlock, ChannelInstruction, Hardware};
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::due::Due;
+use crate::guest::state::recording::Phase;
+use crate::guest::state::vcpu::Vcpu;
+use crate::guest::storage::shadow;
+use crate::per::{Controls, Range, event};
+
+mod ended;
+mod protected;
+pub mod traced;
+mod watched;
+
+pub use ended::{deliver, performed, program, reflect, trapped};
+
+use ended::nullify;
+use watched::begin;
+
+/// The event masks of the real control register 9: instruction fetching, which nullifies.
+const NULLIFY: u64 = 0x4100_0000;
+
+/// The program-interruption code of nothing at all: what was met will be met again.
+pub const NOTHING: u16 = 0;
+
+/// After so many instructions a pending I/O interruption is asked for.
+const PATIENCE: u32 = 64;
+
+/// The clock cycles of a turn of a CPU whose instructions are executed one at a time, however few of them are the guest's:
+/// what is left to the end of a turn, signs of life among it, does not wait for hundreds of times as long.
+pub const LONGEST_TURN: u64 = 1_000_000;
+
+/// Computes anew what is recorded, after the PSW or a control register has changed.
+#[inline]
+pub fn renew<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    if cpu.psw.mask & psw::PER != 0 || cpu.per.is_on() || cpu.caches.is_some() {
+        change(cpu, configuration, hardware);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn change<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    let [.., nine, ten, eleven, _, _, _, _]: [u64; 16] = cpu.control;
+    let mut controls = Controls::NONE;
+    if cpu.psw.mask & psw::PER != 0 {
+        controls = Controls::of(configuration.per.format, [nine, ten, eleven]);
+    }
+    if controls.events != 0 && !configuration.per.exact {
+        if !core::mem::replace(&mut cpu.per.refused, true) {
+            hardware.not_recorded();
+        }
+        controls = Controls::NONE;
+    }
+    if cpu.per.controls != controls {
+        cpu.per.controls = controls;
+        cpu.per.protected.forget();
+    }
+    cpu.per.below = cpu.caches.is_some() || !cpu.per.traces.is_empty();
+    if controls.events != 0 || cpu.per.below {
+        cpu.per.everything = cpu.caches.is_some()
+            || controls.ask_for(event::BRANCH | event::REGISTERS)
+            || !protected::suffices(cpu);
+        cpu.per.by_pages = protected::finds(cpu);
+        shadow::own_real(cpu, protected::has_any(cpu));
+        if !cpu.per.is_on() {
+            cpu.forget_translations();
+            cpu.per.phase = Phase::Range;
+        }
+        cpu.due |= Due::PER;
+    } else if cpu.per.is_on() {
+        end(cpu, hardware);
+    }
+}
+
+/// Lets the CPU run as if there were no such facility.
+fn end<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H) {
+    enter_phase(cpu, Phase::Off);
+    cpu.per.protected.forget();
+    shadow::own_real(cpu, false);
+    cpu.per.watching = false;
+    cpu.due.clear(Due::PER);
+    cpu.real_space &= !psw::PER;
+    load(cpu, hardware, [0; 3]);
+}
+
+fn enter_phase(cpu: &mut Vcpu, phase: Phase) {
+    if cpu.per.phase != phase {
+        // Real I/O and machine-check masks follow.
+        if Phase::Step == phase || cpu.per.is_stepping() {
+            cpu.due |= Due::CONTROLS;
+        }
+        cpu.per.phase = phase;
+        if phase == Phase::Step {
+            let end = cpu.account.total().saturating_add(LONGEST_TURN);
+            if cpu.sampling.turn > end {
+                cpu.sampling.turn = end;
+                cpu.due |= Due::CLOCK;
+            }
+        }
+    }
+}
+
+fn load<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H, values: [u64; 3]) {
+    if cpu.per.loaded != values {
+        cpu.per.loaded = values;
+        hardware.load_recording(values);
+    }
+}
+
+/// The CPU is about to wait, or to give its turn away: the real one is to be as if nothing were recorded. True if
+/// that is yet to be seen to.
+pub fn rest(cpu: &mut Vcpu) -> bool {
+    let stepping = cpu.per.is_stepping();
+    enter_phase(cpu, Phase::Range);
+    if stepping {
+        // It still waits.
+        cpu.due |= Due::ATTENTION;
+    }
+    stepping
+}
+
+/// Where stores are events.
+fn stores(cpu: &Vcpu) -> impl Iterator<Item = Range> + use<> {
+    let guest = cpu.per.controls.stores().into_iter();
+    guest.chain(cpu.per.traces.stores())
+}
+
+/// Where instructions have events because they are there.
+fn places(cpu: &Vcpu) -> impl Iterator<Item = Range> {
+    let guest = cpu.per.controls.fetches().into_iter();
+    guest.chain(cpu.per.traces.places())
+}
+
+/// Whether the instruction at an address is executed on its own.
+fn steps(cpu: &Vcpu, at: u64) -> bool {
+    let fetches = || cpu.per.controls.fetches();
+    cpu.per.everything
+        || fetches().is_some_and(|range| range.contains(at))
+        || cpu.per.below && cpu.per.traces.concern(at)
+        || cpu.per.protected.has_alone(at)
+}
+
+/// Whether the instruction at an address is watched if it traps: as [`steps`], and all that millicode
+/// performs while it may alter what is asked for.
+fn is_watched(cpu: &Vcpu, at: u64) -> bool {
+    cpu.per.controls.ask_for(event::STORE | event::STORE_REAL)
+        || cpu.per.below && cpu.per.traces.stores().next().is_some()
+        || steps(cpu, at)
+}
+
+/// Last but the clock on the way out: lets the hardware execute one instruction, or run up to the next one that
+/// is executed on its own. True if something was delivered instead.
+#[inline(never)]
+pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> bool {
+    let at = cpu.psw.address;
+    protected::note(cpu);
+    let range = if steps(cpu, at) {
+        let before = cpu.per.phase;
+        enter_phase(cpu, Phase::Step);
+        if before != Phase::Step {
+            // The masks come first.
+            return true;
+        }
+        if take_io(cpu, configuration, hardware) {
+            return true;
+        }
+        if !cpu.per.is_watching(at) {
+            begin(cpu, configuration, hardware, at);
+        }
+        if cpu.per.controls.ask_for(event::NULLIFICATION) && cpu.per.watched.is_nullified() {
+            cpu.per.watching = false;
+            nullify(cpu, configuration, hardware);
+            return true;
+        }
+        Some(if cpu.per.watched.to_itself {
+            Range::ALL
+        } else {
+            // An instruction that begins in the middle of this one is another one.
+            let halfword = Range {
+                start: at,
+                end: at.wrapping_add(1),
+            };
+            halfword.others()
+        })
+    } else {
+        let before = cpu.per.phase;
+        enter_phase(cpu, Phase::Range);
+        if before == Phase::Step {
+            return true;
+        }
+        cpu.per.watching = false;
+        protected::free(cpu, configuration, hardware, at)
+    };
+    if let Some(Range { start, end }) = range {
+        load(cpu, hardware, [NULLIFY, start, end]);
+        cpu.real_space |= psw::PER;
+    } else {
+        load(cpu, hardware, [0; 3]);
+        cpu.real_space &= !psw::PER;
+    }
+    if cpu.sampling.armed_at == 0 {
+        // So that the next trap comes to [`trapped`].
+        cpu.sampling.armed_at = hardware.clock();
+    }
+    false
+}
+
+/// From time to time, while the real CPU is disabled for them: takes a pending I/O interruption for which the
+/// guest is enabled.
+fn take_io<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> bool {
+    if cpu.psw.mask & psw::IO == 0 {
+        return false;
+    }
+    if cpu.per.patience != 0 {
+        cpu.per.patience -= 1;
+        return false;
+    }
+    cpu.per.patience = PATIENCE;
+    hardware.load_control(6, cpu.control[6]);
+    let mut block = ChannelBlock::ZEROS;
+    let taken = hardware.channel(ChannelInstruction::Tpi, 0, &mut block);
+    hardware.load_control(6, 0);
+    if taken != Ok(ConditionCode::One) {
+        return false;
+    }
+    let [subsystem, parameter, identification, ..] = block.0;
+    let interruption = IoInterruption {
+        subsystem,
+        parameter,
+        identification,
+    };
+    delivery::io(cpu, configuration, hardware, interruption);
+    true
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,248 @@
+//! How a watched instruction ends: completed, together with a program exception, or to begin again; and the
+//! interruption by which the guest is told.
+
+use crate::arch::interruption::{Class, Ending, ProgramInterruption, ending};
+use crate::arch::psw;
+use crate::guest::delivery::{self, Condition, PER_EVENT};
+use crate::guest::hardware::Hardware;
+use crate::guest::recording::per::watched::{begin, branches, go_through_caches, identify};
+use crate::guest::recording::per::{NOTHING, is_watched, traced};
+use crate::guest::state::access::Fault;
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::due::Due;
+use crate::guest::state::vcpu::Vcpu;
+use crate::per::{Identification, event, mode_identification};
+
+/// The hardware has interrupted a CPU that it ran for [`arm`](super::arm): what became of the watched instruction.
+#[cold]
+#[inline(never)]
+pub fn trapped<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    class: Class,
+) {
+    if class == Class::Program {
+        let code = cpu.interruption.code();
+        if code == PER_EVENT {
+            // As nearly always: it was executed, and the next one was not.
+            if cpu.per.watching && cpu.psw.address & cpu.psw.address_mask() != cpu.per.watched.at {
+                return complete(cpu, configuration, hardware);
+            }
+        } else {
+            cpu.interruption.cause &= !u32::from(PER_EVENT);
+            cpu.per.protected.trapped(code & !PER_EVENT);
+        }
+    }
+    let code = cpu.interruption.code();
+    let here = if class == Class::Program {
+        failing(cpu)
+    } else {
+        cpu.psw.address
+    };
+    if !cpu.per.watching {
+        // One that the hardware refuses, it need not have looked for in the range.
+        if class == Class::Program && code != PER_EVENT && is_watched(cpu, here) {
+            if cpu.per.controls.nullify(here) {
+                meet_again(cpu, configuration, here);
+            } else {
+                begin(cpu, configuration, hardware, here);
+            }
+        }
+        return;
+    }
+    let at = cpu.per.watched.at;
+    if class == Class::SupervisorCall {
+        complete(cpu, configuration, hardware);
+    } else if here != at {
+        // If the next one has met an exception, the PSW may be behind it.
+        let next = core::mem::replace(&mut cpu.psw.address, here);
+        complete(cpu, configuration, hardware);
+        cpu.psw.address = next;
+        if class != Class::Program {
+            deliver(cpu, configuration, hardware);
+        } else if code != PER_EVENT {
+            next_failed(cpu, configuration, hardware, here);
+        }
+    } else if class != Class::Program {
+        // A unit of operation of an interruptible instruction.
+        if cpu.general != cpu.per.watched.general {
+            complete(cpu, configuration, hardware);
+            deliver(cpu, configuration, hardware);
+        }
+    } else if code == PER_EVENT {
+        branch_to_itself(cpu, configuration, hardware);
+    }
+}
+
+/// The instruction behind the watched one, at `here`, has met a program exception before the hardware looked for it
+/// in the range.
+fn next_failed<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    here: u64,
+) {
+    if cpu.per.pending.is_none() {
+        begin(cpu, configuration, hardware, here);
+        return;
+    }
+    // The interruption of the watched one comes first.
+    meet_again(cpu, configuration, here);
+}
+
+/// What the instruction at `here` has met, it will meet again: something else comes first.
+fn meet_again(cpu: &mut Vcpu, configuration: &Configuration, here: u64) {
+    let problem = cpu.psw.problem_state();
+    let charged = configuration.charges.of(cpu.interruption.code());
+    cpu.account.correct(0, charged, problem);
+    cpu.psw.address = here;
+    cpu.interruption.cause = NOTHING.into();
+}
+
+/// The address of the instruction that has met a program exception.
+fn failing(cpu: &Vcpu) -> u64 {
+    let code = cpu.interruption.code();
+    if code != PER_EVENT {
+        if let Some(at) = cpu.access_exception_at() {
+            return at;
+        }
+        if ending(code) != Ending::Nullification {
+            let length = u64::from(cpu.interruption.length());
+            return cpu.psw.address.wrapping_sub(length) & cpu.psw.address_mask();
+        }
+    }
+    cpu.psw.address & cpu.psw.address_mask()
+}
+
+/// Performs the watched instruction, which branches to itself: the hardware would do so for ever.
+fn branch_to_itself<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    let Some(branch) = branches(cpu) else {
+        return;
+    };
+    if let Some((register, value)) = branch.changed {
+        cpu.general[usize::from(register & 15)] = value;
+    }
+    let problem = cpu.psw.problem_state();
+    cpu.psw.mask = cpu.psw.mask & !psw::ADDRESSING_64 | branch.addressing;
+    cpu.account.complete_another(problem);
+    if cpu.per.watched.text.executed {
+        cpu.account.complete_another(problem);
+    }
+    complete(cpu, configuration, hardware);
+}
+
+/// Millicode has completed the watched instruction.
+#[inline]
+pub fn performed<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    if cpu.per.watching {
+        complete(cpu, configuration, hardware);
+    }
+}
+
+/// The watched instruction is completed, or a unit of operation of it: its events are pending.
+#[inline(never)]
+fn complete<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    cpu.per.watching = false;
+    cpu.per.protected.completed();
+    cpu.per.pending = identify(cpu, true).map(|events| (events, cpu.per.watched.text.length));
+    if cpu.per.below {
+        traced::report(cpu, configuration, hardware, 0);
+        if cpu.caches.is_some() {
+            go_through_caches(cpu, configuration, hardware);
+        }
+    }
+}
+
+/// The events to indicate with a program exception of `code` that the watched instruction has met.
+#[cold]
+#[inline(never)]
+fn concurrent<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    code: u16,
+) -> Option<Identification> {
+    if !core::mem::replace(&mut cpu.per.watching, false) || cpu.per.watched.text.length == 0 {
+        return None;
+    }
+    // What it did while the guest ran freely, it did not do to a protected page.
+    let stepped = cpu.per.is_stepping();
+    // Compare and trap completes.
+    let trapped = code == ProgramInterruption::Data.code() && cpu.interruption.parameter == 0xFF;
+    let completed = trapped || ending(code) == Ending::CompletionOrTermination;
+    if cpu.per.below {
+        traced::report(cpu, configuration, hardware, code);
+    }
+    identify(cpu, completed && stepped)
+}
+
+/// A program interruption by the instruction that the PSW designates, of `length` bytes (that of the
+/// EXECUTE, if it is a target), together with the events of that instruction.
+#[inline]
+pub fn program<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    fault: Fault,
+    length: u8,
+) {
+    let condition = Condition::of_fault(cpu, fault, length);
+    reflect(cpu, configuration, hardware, condition);
+}
+
+/// A program interruption with the current PSW as the old one, together with the events of the instruction that
+/// met it.
+#[inline]
+pub fn reflect<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    mut condition: Condition,
+) {
+    if cpu.due.any(Due::PER) {
+        condition.per = concurrent(cpu, configuration, hardware, condition.code);
+    }
+    delivery::reflect(cpu, configuration, hardware, &condition);
+}
+
+/// The interruption of an instruction-fetching event that nullifies.
+pub(super) fn nullify<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) {
+    let watched = &cpu.per.watched;
+    let identification = Identification {
+        format: watched.controls.format,
+        events: event::FETCH | event::NULLIFICATION,
+        mode: mode_identification(watched.mask, false),
+        address: watched.at,
+        access: 0,
+    };
+    cpu.per.pending = Some((identification, watched.text.length));
+    deliver(cpu, configuration, hardware);
+}
+
+/// Delivers the interruption that is pending, if one is: before anything else, since an event cannot be kept.
+///
+/// A PSW that was loaded and is refused is indicated together with it.
+#[cold]
+#[inline(never)]
+pub fn deliver<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    let Some((identification, length)) = cpu.per.pending.take() else {
+        return;
+    };
+    let refused = delivery::refused(&cpu.psw);
+    let condition = Condition {
+        code: if refused {
+            ProgramInterruption::Specification.code()
+        } else {
+            0
+        },
+        length,
+        per: Some(identification),
+        ..Condition::default()
+    };
+    delivery::reflect(cpu, configuration, hardware, &condition);
+}

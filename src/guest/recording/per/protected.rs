@@ -1,0 +1,179 @@
+//! The pages that are protected because something in them may be an event.
+//!
+//! A store leaves no trace that the hardware could be asked for. So while a program is to be told of stores into a
+//! range and of nothing else, the shadow's entries of the pages that meet the range forbid stores, whatever the guest's
+//! own tables say, and the guest runs freely. An instruction that stores into such a page meets a protection
+//! exception; when the guest's tables permit the store, the instruction is executed on its own with the page open,
+//! and the page is protected again before the guest runs freely.
+//!
+//! The fetch of an instruction the hardware can be asked for, but then each instruction of the guest is held
+//! against the range, wherever it is. So the entries of the pages with a range of instructions forbid their
+//! execution, and outside of these pages nothing is recorded. A program that enters one of them meets a protection
+//! exception; with the page open it runs on up to an instruction in the range, or out of the page. If it has come so
+//! often without one of the range that this must cost more than it saves, the pages stay open and the hardware
+//! looks for the range everywhere, until it finds one.
+//!
+//! Nothing is asked on the way of a shadow fill: it enters what the guest's tables say, and what was entered since is
+//! protected before the guest goes on. Addresses are those of the program, so another page that is the same in
+//! storage is not protected; nor are stores of channel programs and of other CPUs, which are no events.
+//!
+//! With DAT off, and in a real space, the guest's storage is accessed by tables that the CPUs share; a CPU with
+//! protected pages has tables of its own for it.
+//!
+//! Ranges of more than [`MOST_PAGES`] are not protected, all of which would be gone through whenever a program
+//! with their events is continued: for stores each instruction is executed on its own there, and instructions are
+//! looked for by the hardware.
+
+use crate::arch::address::{PAGE, Virtual};
+use crate::arch::interruption::ProgramInterruption;
+use crate::arch::table::{TEID_ADDRESS, TEID_STORE};
+use crate::guest::hardware::Hardware;
+use crate::guest::recording::per::{places, stores};
+use crate::guest::state::access::Access;
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::vcpu::Vcpu;
+use crate::guest::storage::shadow;
+use crate::per::Range;
+
+/// The most pages that are protected: as many as a page table has.
+const MOST_PAGES: u64 = 256;
+
+/// How often the pages of a range are entered without an instruction in the range before they stay open.
+const MOST_VISITS: u8 = 64;
+
+/// How many pages meet a range.
+const fn pages(range: Range) -> u64 {
+    let length = range.end.wrapping_sub(range.start);
+    // Both ends of a range that goes nearly all the way round may be in one page.
+    if length / PAGE >= MOST_PAGES {
+        return MOST_PAGES + 1;
+    }
+    range.end.wrapping_sub(range.start & !(PAGE - 1)) / PAGE + 1
+}
+
+/// The pages that meet a range of no more than [`MOST_PAGES`], whole.
+const fn whole_pages(range: Range) -> Range {
+    Range {
+        start: range.start & !(PAGE - 1),
+        end: range.end | (PAGE - 1),
+    }
+}
+
+/// Whether the pages of some ranges can be protected.
+fn suits(ranges: impl Iterator<Item = Range>) -> bool {
+    let count = ranges.fold(0, |sum: u64, range| sum.saturating_add(pages(range)));
+    count <= MOST_PAGES
+}
+
+/// Whether the stores that are asked for can be told by protecting pages.
+pub(super) fn suffices(cpu: &Vcpu) -> bool {
+    suits(stores(cpu))
+}
+
+/// Whether the instructions that are asked for can be found by protecting pages.
+pub(super) fn finds(cpu: &Vcpu) -> bool {
+    suits(places(cpu))
+}
+
+/// Whether any pages are protected.
+pub(super) fn has_any(cpu: &Vcpu) -> bool {
+    let recording = &cpu.per;
+    let stores = || stores(cpu).next().is_some();
+    let places = || recording.by_pages && places(cpu).next().is_some();
+    !recording.everything && (stores() || places())
+}
+
+/// Notes the page of the last trap, if a range is met by it.
+#[inline]
+pub(super) fn note(cpu: &mut Vcpu) {
+    if core::mem::take(&mut cpu.per.protected.faulted) {
+        note_fault(cpu);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn note_fault(cpu: &mut Vcpu) {
+    let identification = cpu.interruption.identification;
+    let page = identification & TEID_ADDRESS & cpu.psw.address_mask();
+    let meets = |range: Range| range.meets(page, PAGE);
+    let [of_stores, of_places] = [stores(cpu).any(meets), places(cpu).any(meets)];
+    let page = whole_pages(Range {
+        start: page,
+        end: page,
+    });
+    let here = cpu.psw.address & cpu.psw.address_mask();
+    if of_stores {
+        let stores = identification & TEID_STORE != 0
+            || cpu.interruption.code() == ProgramInterruption::Protection.code();
+        cpu.per.protected.stores.enter(page);
+        if stores && cpu.per.is_watching(here) {
+            cpu.per.protected.alone = Some(here);
+        }
+    }
+    if of_places {
+        cpu.per.protected.places.enter(page);
+        let visits = &mut cpu.per.protected.visits;
+        *visits = visits.saturating_add(1);
+        // The target of an EXECUTE, or the rest of an instruction that begins on the page before.
+        if !page.contains(here) {
+            cpu.per.protected.alone = Some(here);
+        }
+    }
+}
+
+/// The guest is about to run freely from `at` on: protects what may be open of the pages, and gives where the
+/// hardware has to look for instructions besides.
+pub(super) fn free<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    at: u64,
+) -> Option<Range> {
+    cpu.per.protected.alone = None;
+    let space_of_stores = shadow::asce(cpu, Access::Store);
+    if let Some(open) = cpu.per.protected.stores.close(space_of_stores) {
+        let ranges = stores(cpu);
+        protect(cpu, configuration, hardware, Access::Store, ranges, open);
+    }
+    let mut beyond = None;
+    if cpu.per.by_pages && cpu.per.protected.visits < MOST_VISITS {
+        let inside = places(cpu)
+            .map(whole_pages)
+            .find(|pages| pages.contains(at));
+        let Some(inside) = inside else {
+            let space_of_places = shadow::asce(cpu, Access::Execute);
+            if let Some(open) = cpu.per.protected.places.close(space_of_places) {
+                let ranges = places(cpu);
+                protect(cpu, configuration, hardware, Access::Execute, ranges, open);
+            }
+            return None;
+        };
+        beyond = Some(inside.others());
+    }
+    // Everything but the gap in which there is nothing to be found.
+    Range::around(at, places(cpu).chain(beyond))
+}
+
+/// Protects the pages of some ranges that may be open against an access.
+#[cold]
+#[inline(never)]
+fn protect<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    access: Access,
+    ranges: impl Iterator<Item = Range>,
+    open: Range,
+) {
+    let space = shadow::asce(cpu, access);
+    for range in ranges {
+        let first = whole_pages(range).start;
+        let all = (0..pages(range)).map(|number| Virtual(first.wrapping_add(number * PAGE)));
+        let open = all.filter(|at| open.contains(at.0));
+        shadow::protect(cpu, configuration, hardware, space, access, open);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,219 @@
+//! What the operator has traced, as one CPU meets it. Nothing of it is the guest's, which sees none of it.
+//!
+//! All traces share the one range of the hardware: the guest runs freely in the gap around the next instruction in
+//! which no trace may have an event, and every instruction that a trace concerns is watched as those are that the guest
+//! has recorded itself. An instruction with events of several traces is one event on the link.
+
+use crate::arch::address::Virtual;
+use crate::guest::hardware::Hardware;
+use crate::guest::recording::per::watched::{branches, each_store, named};
+use crate::guest::state::access::{Access, Space};
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::vcpu::Vcpu;
+use crate::guest::storage;
+use crate::insn::references::Knowledge;
+use crate::link::trace::{EXECUTED, Event, EventHead};
+use crate::per::trace::{Action, LONGEST_PATTERN, Pattern, What};
+use crate::per::{Done, Range, altered};
+use core::sync::atomic::Ordering;
+use zerocopy::byteorder::big_endian::U64;
+
+/// Storage that an instruction has stored into.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Stored {
+    at: u64,
+    length: u64,
+    space: Option<Space>,
+}
+
+/// The CPU traces from now on what the operator wants.
+pub fn take_over<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    cpu.per.traces = *configuration.tracing.traces.lock();
+    cpu.per.protected.forget();
+    super::change(cpu, configuration, hardware);
+}
+
+/// The watched instruction is completed, or has met the program exception `code`: its events are those of each trace.
+#[cold]
+#[inline(never)]
+pub(super) fn report<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    code: u16,
+) {
+    let watched = &cpu.per.watched;
+    if watched.text.length == 0 {
+        return;
+    }
+    let completed = code == 0;
+    let taken = completed && branches(cpu).is_some_and(|branch| branch.target.is_some());
+    let done = Done {
+        at: watched.at,
+        branched_to: taken.then_some(cpu.psw.address),
+        altered: altered(&watched.general, &cpu.general),
+        ..Done::default()
+    };
+    let mut head = EventHead::default();
+    let (mut streamed, mut stop) = (false, None);
+    let traces = cpu.per.traces;
+    for (number, trace) in traces.all() {
+        let happened = match trace.what {
+            What::Store(_) if !completed && done.altered == 0 => false,
+            What::Store(pattern) => {
+                match stored(cpu, configuration, hardware, trace.range, pattern) {
+                    Some(stored) => {
+                        head.stored_at = stored.at.into();
+                        head.stored_length = (stored.length.min(u16::MAX.into()) as u16).into();
+                        true
+                    }
+                    None => false,
+                }
+            }
+            _ => trace.happened(&done),
+        };
+        if !happened {
+            continue;
+        }
+        configuration
+            .tracing
+            .of(number)
+            .fetch_add(1, Ordering::Relaxed);
+        head.traces |= 0x80 >> number;
+        head.events |= trace.event();
+        streamed |= trace.action != Action::Count;
+        if trace.action == Action::Stop {
+            stop = Some(number);
+        }
+    }
+    if streamed {
+        fill(cpu, &mut head, &done, code);
+        let mut registers = heapless::Vec::<U64, 16>::new();
+        for (number, &value) in cpu.general.iter().enumerate() {
+            if done.altered << number & 0x8000 != 0 {
+                // There are no more.
+                let _ = registers.push(value.into());
+            }
+        }
+        let event = Event {
+            head,
+            registers: &registers,
+        };
+        hardware.traced(cpu.address, &event, stop.is_some());
+        cpu.per.held = stop.or(cpu.per.held);
+    }
+}
+
+/// What an event has whatever it is.
+fn fill(cpu: &Vcpu, head: &mut EventHead, done: &Done, code: u16) {
+    let watched = &cpu.per.watched;
+    head.length = watched.text.length;
+    head.state = if watched.text.executed { EXECUTED } else { 0 };
+    head.code = code.into();
+    head.altered = done.altered.into();
+    head.text = watched.text.bytes;
+    head.at = watched.at.into();
+    head.mask = watched.mask.into();
+    head.next = cpu.psw.address.into();
+    head.mask_after = cpu.psw.mask.into();
+    head.tod = cpu.account.entered.into();
+}
+
+/// What the watched instruction stored into a range first that satisfies the pattern, if there is one. Of the few
+/// instructions of which nobody can tell from the outside it is taken that they may have stored, but not what.
+fn stored<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    range: Range,
+    pattern: Option<Pattern>,
+) -> Option<Stored> {
+    let mut all = heapless::Vec::<Stored, 8>::new();
+    let known = each_store(cpu, range, |reference| {
+        // No instruction stores into more places.
+        let _ = all.push(Stored {
+            at: reference.address,
+            length: reference.length,
+            space: named(reference.space),
+        });
+    });
+    for noted in cpu.per.noted.all() {
+        if noted.access == Access::Store && range.meets(noted.at.0, noted.length) {
+            let _ = all.push(Stored {
+                at: noted.at.0,
+                length: noted.length,
+                space: noted.space,
+            });
+        }
+    }
+    let Some(pattern) = pattern else {
+        let unknown = known == Knowledge::Unknown;
+        let first = all.first().copied();
+        return first.or_else(|| unknown.then(Stored::default));
+    };
+    // The translation is that of the instruction.
+    let mask = core::mem::replace(&mut cpu.psw.mask, cpu.per.watched.mask);
+    let found = all
+        .into_iter()
+        .find(|stored| begins_with(cpu, configuration, hardware, range, stored, &pattern));
+    cpu.psw.mask = mask;
+    found
+}
+
+/// Whether what was stored in the range begins with a pattern.
+fn begins_with<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    range: Range,
+    stored: &Stored,
+    pattern: &Pattern,
+) -> bool {
+    let from = if range.contains(stored.at) {
+        stored.at
+    } else {
+        range.start
+    };
+    let mut bytes = [0; LONGEST_PATTERN];
+    let expected = pattern.bytes();
+    let bytes = &mut bytes[..expected.len()];
+    let length = expected.len() as u64;
+    let inside = from.wrapping_sub(stored.at);
+    if inside.saturating_add(length) > stored.length {
+        return false;
+    }
+    peek(
+        cpu,
+        configuration,
+        hardware,
+        stored.space,
+        Virtual(from),
+        bytes,
+    )
+    .is_some()
+        && bytes == expected
+}
+
+/// Looks at storage by the addresses of the program, without being seen: in a space, or in that of the PSW.
+pub fn peek<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    space: Option<Space>,
+    at: Virtual,
+    into: &mut [u8],
+) -> Option<()> {
+    let space = space.or_else(|| Space::current(cpu, Access::Fetch));
+    let length = into.len() as u64;
+    let claim = storage::locate(
+        cpu,
+        configuration,
+        hardware,
+        space,
+        at,
+        length,
+        Access::Fetch,
+    );
+    claim.ok()?.load(hardware, into);
+    Some(())
+}

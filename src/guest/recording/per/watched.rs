@@ -1,0 +1,242 @@
+//! The instruction that is watched: its text, what was before it, and what it has done.
+
+use crate::arch::address::Virtual;
+use crate::guest::hardware::Hardware;
+use crate::guest::recording::caches;
+use crate::guest::state::access::{Access, Space};
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::reference;
+use crate::guest::state::text::Text;
+use crate::guest::state::vcpu::Vcpu;
+use crate::guest::storage;
+use crate::insn;
+use crate::insn::branch::{Branch, Site, Target, branch};
+use crate::insn::references::{self, Knowledge, Reference, State};
+use crate::per::{Done, Identification, Range, altered, event, mode_identification};
+
+/// As many operands as any instruction has, and two texts.
+const MOST_REFERENCES: usize = 12;
+
+/// The instruction at `at` is watched from now on.
+pub(super) fn begin<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    at: u64,
+) {
+    let (text, text_at) = text(cpu, configuration, hardware, at).unwrap_or_else(|| {
+        // It will not begin: the hardware finds out why.
+        let none = Text {
+            length: 0,
+            ..Text::default()
+        };
+        (none, at)
+    });
+    let watched = &mut cpu.per.watched;
+    watched.at = at;
+    watched.mask = cpu.psw.mask;
+    watched.controls = cpu.per.controls;
+    watched.text = text;
+    watched.text_at = text_at;
+    watched.general = cpu.general;
+    watched.to_itself = false;
+    cpu.per.watching = true;
+    cpu.per.stored.set(false);
+    cpu.per.stored_real.set(false);
+    cpu.per.noted.count.set(0);
+    if text.length != 0 {
+        cpu.per.watched.to_itself = branches(cpu)
+            .is_some_and(|branch| target(cpu, configuration, hardware, &branch) == Some(at));
+    }
+}
+
+/// The text of the instruction at an address, or of the target of an EXECUTE there, and where that stands.
+fn text<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    at: u64,
+) -> Option<(Text, u64)> {
+    let text = stepped_text(cpu, configuration, hardware, at)?;
+    if !matches!(text.bytes[0], 0x44 | 0xC6) {
+        return Some((text, at));
+    }
+    let Some((target, r1)) = insn::target(&insn::decode(&text.bytes), at, &cpu.general) else {
+        return Some((text, at));
+    };
+    let target = target & cpu.psw.address_mask();
+    let executed = stepped_text(cpu, configuration, hardware, target)?;
+    let text = Text {
+        bytes: insn::modified_target(executed.bytes, r1, &cpu.general),
+        length: text.length,
+        executed: true,
+    };
+    Some((text, target))
+}
+
+/// The text of the instruction at an address. Its page is kept, as those of instructions that trap are.
+fn stepped_text<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    at: u64,
+) -> Option<Text> {
+    let at = Virtual(at);
+    if !storage::is_within_a_page(at) {
+        return storage::text_at(cpu, configuration, hardware, at).ok();
+    }
+    let place = match cpu.stepped_text(at) {
+        Some(place) => place,
+        None => {
+            let found =
+                storage::resolve(cpu, configuration, hardware, at, 6, Access::Execute).ok()?;
+            cpu.keep_stepped_text(at, found.first.at);
+            found.first.at
+        }
+    };
+    Some(Text::of(storage::text_within_a_page(hardware, place)))
+}
+
+/// What the watched instruction does if it is a branch.
+pub(super) fn branches(cpu: &Vcpu) -> Option<Branch> {
+    let watched = &cpu.per.watched;
+    let site = Site {
+        at: watched.text_at,
+        next: watched.next(),
+        length_code: watched.text.length / 2,
+    };
+    branch(&watched.text.bytes, &site, &watched.general, watched.mask)
+}
+
+/// Where a branch goes.
+fn target<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    branch: &Branch,
+) -> Option<u64> {
+    match branch.target? {
+        Target::Address(target) => Some(target),
+        Target::Stored(at) => {
+            let target = storage::fetch_u64(cpu, configuration, hardware, Virtual(at));
+            Some(target.ok()? & cpu.psw.address_mask())
+        }
+    }
+}
+
+/// What the watched instruction referred to goes through the model of the CPU's caches.
+pub(super) fn go_through_caches<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+) {
+    let watched = &cpu.per.watched;
+    let execute = |at: u64, length: usize| {
+        reference::Reference::new(Virtual(at), length as u64, Access::Execute)
+    };
+    let mut all = heapless::Vec::<reference::Reference, MOST_REFERENCES>::new();
+    let (text, at) = (&watched.text.bytes, watched.text_at);
+    // There is room for as many as any instruction has.
+    let _ = all.push(execute(watched.at, watched.text.length.into()));
+    if watched.text.executed {
+        let _ = all.push(execute(at, insn::length(text[0])));
+    }
+    let (before, after) = states(cpu);
+    let known = references::references(text, at, &before, &after, &mut |reference| {
+        let access = if reference.access.stores() {
+            Access::Store
+        } else {
+            Access::Fetch
+        };
+        let _ = all.push(reference::Reference {
+            at: Virtual(reference.address),
+            length: reference.length,
+            access,
+            space: named(reference.space),
+        });
+    });
+    if known == Knowledge::Elsewhere {
+        all.extend(cpu.per.noted.all());
+    }
+    // The translation is that of the instruction.
+    let after = core::mem::replace(&mut cpu.psw.mask, watched.mask);
+    caches::step(cpu, configuration, hardware, all);
+    cpu.psw.mask = after;
+}
+
+/// The space that an instruction names, if it names one.
+pub(super) const fn named(space: references::Space) -> Option<Space> {
+    match space {
+        references::Space::Current(_) | references::Space::AccessRegister(_) => None,
+        references::Space::Primary => Some(Space::Primary),
+        references::Space::Secondary => Some(Space::Secondary),
+        references::Space::Home => Some(Space::Home),
+    }
+}
+
+/// The registers and the PSW before the watched instruction and after it.
+fn states(cpu: &Vcpu) -> (State<'_>, State<'_>) {
+    let watched = &cpu.per.watched;
+    let before = State {
+        general: &watched.general,
+        mask: watched.mask,
+    };
+    let after = State {
+        general: &cpu.general,
+        mask: cpu.psw.mask,
+    };
+    (before, after)
+}
+
+/// The events of the watched instruction; of one that is not completed, what it has done nevertheless.
+pub(super) fn identify(cpu: &Vcpu, completed: bool) -> Option<Identification> {
+    let watched = &cpu.per.watched;
+    let controls = &watched.controls;
+    let mut done = Done {
+        at: watched.at,
+        executes: watched.text.executed.then_some(watched.text_at),
+        ..Done::default()
+    };
+    if controls.everywhere() {
+        done.altered = altered(&watched.general, &cpu.general);
+        if completed && controls.ask_for(event::BRANCH) {
+            // Wherever it went, it is there.
+            let taken = branches(cpu).is_some_and(|branch| branch.target.is_some());
+            done.branched_to = taken.then_some(cpu.psw.address);
+        }
+        if completed || done.altered != 0 {
+            done.stored_real = cpu.per.stored_real.get();
+            done.stored = cpu.per.stored.get()
+                || controls.ask_for(event::STORE) && stores(cpu, controls.range);
+        }
+    }
+    let events = controls.events(&done);
+    (events != 0).then(|| Identification {
+        format: controls.format,
+        events,
+        mode: mode_identification(watched.mask, events & event::STORE != 0),
+        address: watched.at,
+        access: 0,
+    })
+}
+
+/// Whether the watched instruction, which the hardware executed, stored into a range. Of the few of which
+/// nobody can tell from the outside, it is taken that they may have.
+fn stores(cpu: &Vcpu, range: Range) -> bool {
+    let mut stored = false;
+    let known = each_store(cpu, range, |_| stored = true);
+    stored || known == Knowledge::Unknown
+}
+
+/// Gives every operand to `each` that the watched instruction, which the hardware executed, stored into a range; what
+/// is known of them.
+pub(super) fn each_store(cpu: &Vcpu, range: Range, mut each: impl FnMut(Reference)) -> Knowledge {
+    let watched = &cpu.per.watched;
+    let (before, after) = states(cpu);
+    let (text, at) = (&watched.text.bytes, watched.text_at);
+    references::references(text, at, &before, &after, &mut |reference| {
+        if reference.access.stores() && range.meets(reference.address, reference.length) {
+            each(reference);
+        }
+    })
+}

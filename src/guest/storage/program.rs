@@ -1,0 +1,112 @@
+//! The program that the guest was loaded with, kept to be loaded anew.
+//!
+//! A load takes its program from a device. Here the host stages it before the machine starts, and the guest
+//! overwrites where it stood. So the machine keeps the staged bytes in the HSA, and to load them anew is its
+//! own affair: the host is not asked, whose answer would come at an arbitrary moment, over a link that may
+//! lose it, and a run with a load in it repeats itself exactly. The price is storage: the guest has as much
+//! less of it as its program has bytes.
+
+use crate::arch::address::{Absolute, PAGE, Real};
+use crate::guest::hardware::Hardware;
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::program::Segment;
+use crate::guest::storage::scanner;
+use core::sync::atomic::Ordering;
+
+/// Puts the program of the configuration where it belongs.
+pub fn load<H: Hardware>(configuration: &Configuration, hardware: &mut H) {
+    let program = &configuration.program;
+    for segment in &program.segments {
+        let mut done = 0;
+        while done < segment.length {
+            let at = segment.destination.offset(done);
+            let count = (segment.length - done).min(PAGE - at.byte_index());
+            load_piece(configuration, hardware, segment, done, count);
+            done += count;
+        }
+    }
+    program.loads.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Loads the `count` bytes of a segment from the byte `done` on, which stand in one page.
+fn load_piece<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    segment: &Segment,
+    done: u64,
+    count: u64,
+) {
+    let mut page = [0; PAGE as usize];
+    let piece = page.split_at_mut(count as usize).0;
+    let kept = segment.kept_length.saturating_sub(done).min(count);
+    fetch_kept(
+        hardware,
+        segment.kept.offset(done),
+        piece.split_at_mut(kept as usize).0,
+    );
+    let at = segment.destination.offset(done);
+    // What was loaded once fits.
+    if configuration.holds(at, count) {
+        put(configuration, hardware, at, piece);
+    }
+}
+
+/// Stores bytes within a page of storage that the guest has executed instructions in, maybe: no more
+/// than a doubleword at a time. QEMU 7.2 goes on executing what it translated of instructions that one long
+/// store replaces, and is slow with every store near them.
+fn put<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute, bytes: &[u8]) {
+    scanner::store_into(configuration, hardware, at);
+    let before = (at.0.wrapping_neg() & 7).min(bytes.len() as u64) as usize;
+    let (first, rest) = bytes.split_at(before);
+    let (doublewords, last) = rest.as_chunks::<8>();
+    for (to, &byte) in (0..).zip(first) {
+        hardware.store_u8(at.offset(to), byte);
+    }
+    let at = at.offset(before as u64);
+    let values = doublewords.iter().map(|&bytes| u64::from_be_bytes(bytes));
+    hardware.store_doublewords(at, values);
+    let at = at.offset(8 * doublewords.len() as u64);
+    for (to, &byte) in (0..).zip(last) {
+        hardware.store_u8(at.offset(to), byte);
+    }
+}
+
+/// Fetches kept bytes from any address.
+fn fetch_kept<H: Hardware>(hardware: &H, at: Real, into: &mut [u8]) {
+    let skip = (at.0 & 7) as usize;
+    let mut from = Real(at.0 & !7);
+    let (first, rest) = into.split_at_mut((8 - skip).min(into.len()) % 8);
+    if !first.is_empty() {
+        let bytes = hardware.hsa_load(from).to_be_bytes();
+        first.copy_from_slice(&bytes[skip..skip + first.len()]);
+        from = from.offset(8);
+    }
+    // A length that is known is no EXECUTE of a MOVE, which is slow on QEMU.
+    let (doublewords, last) = rest.as_chunks_mut::<8>();
+    for part in doublewords {
+        *part = hardware.hsa_load(from).to_be_bytes();
+        from = from.offset(8);
+    }
+    if !last.is_empty() {
+        let bytes = hardware.hsa_load(from).to_be_bytes();
+        last.copy_from_slice(&bytes[..last.len()]);
+    }
+}
+
+/// Clears storage and the storage keys, as a clear reset does.
+pub fn clear_storage<H: Hardware>(configuration: &Configuration, hardware: &mut H) {
+    let has_keys = configuration.keys_were_set.load(Ordering::Relaxed);
+    for frame in 0..configuration.frames() {
+        let at = Absolute(frame * PAGE);
+        scanner::store_into(configuration, hardware, at);
+        // Stored as a program is, for the same reason.
+        hardware.store_doublewords(at, core::iter::repeat_n(0, PAGE as usize / 8));
+        if has_keys {
+            hardware.set_storage_key(at, 0);
+        }
+    }
+    configuration.keys_were_set.store(false, Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+use super::*;
+use crate::arch::psw::Psw;
+use crate::guest::array::Bench;
+use crate::guest::state::program::Program;
+
+/// A bench whose program has one piece of `length` bytes at `destination`, of which `bytes` are kept.
+fn bench(destination: u64, length: u64, bytes: &[u8]) -> Bench {
+    let mut bench = Bench::new();
+    let kept = bench.hardware.hsa.len() - 0x3000;
+    bench.hardware.hsa[kept..kept + bytes.len()].copy_from_slice(bytes);
+    let mut program = Program::new(Psw::default());
+    let segment = Segment {
+        destination: Absolute(destination),
+        length,
+        kept: Real(bench.configuration.storage_end + kept as u64),
+        kept_length: bytes.len() as u64,
+    };
+    program.add(segment).unwrap();
+    bench.configuration.program = program;
+    bench
+}
+
+#[test]
+fn a_program_is_loaded_where_it_belongs_with_zeros_behind_it_as_often_as_is_asked() {
+    let bytes: Vec<u8> = (0..5000u32).map(|n| (n % 251) as u8 + 1).collect();
+    for destination in [0x4000, 0x4123, 0x4FFF] {
+        for kept in [0, 1, 7, 8, 4095, 4097, 5000] {
+            let mut bench = bench(destination, 6000, &bytes[..kept]);
+            for time in 1..=2 {
+                bench.hardware.storage.fill(0xEE);
+                load(&bench.configuration, &mut bench.hardware);
+                assert_eq!(bench.configuration.program.loads(), time);
+                let at = destination as usize;
+                let storage = &bench.hardware.storage;
+                assert_eq!(
+                    storage[at..at + kept],
+                    bytes[..kept],
+                    "{destination:X} {kept}"
+                );
+                assert!(storage[at + kept..at + 6000].iter().all(|&byte| byte == 0));
+                assert_eq!((storage[at - 1], storage[at + 6000]), (0xEE, 0xEE));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_was_executed_where_a_program_is_loaded_is_scanned_anew() {
+    use crate::guest::state::pages::PageState;
+    use crate::guest::storage::scanner::{Entry, make_executable};
+    let mut bench = bench(0x4000, 8, &[1; 8]);
+    let at = Absolute(0x4000);
+    let state = make_executable(&bench.configuration, &mut bench.hardware, at, Entry::At(0));
+    assert_eq!(state, PageState::Text);
+    load(&bench.configuration, &mut bench.hardware);
+    assert_eq!(bench.configuration.pages.state(at), PageState::Data);
+}
+
+#[test]
+fn storage_is_cleared_to_its_end_and_the_keys_if_there_were_any() {
+    let mut bench = bench(0x4000, 8, &[1; 8]);
+    bench.hardware.storage.fill(0xEE);
+    bench.hardware.keys.fill(0x30);
+    clear_storage(&bench.configuration, &mut bench.hardware);
+    assert!(bench.hardware.storage.iter().all(|&byte| byte == 0));
+    assert_eq!(bench.hardware.keys[5], 0x30, "nobody has set it");
+    bench
+        .configuration
+        .keys_were_set
+        .store(true, Ordering::Relaxed);
+    clear_storage(&bench.configuration, &mut bench.hardware);
+    assert!(bench.hardware.keys.iter().all(|&key| key == 0));
+}

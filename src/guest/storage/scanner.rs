@@ -1,0 +1,241 @@
+//! Which page frames hold instructions, and what the sensitive ones among them became.
+//!
+//! A few instructions that the architecture makes privileged, or whose result must be the guest's
+//! and not the hardware's, do not trap: EPSW, STFLE, TPROT, PCKMO, MVPG and SACF. So no instruction is fetched
+//! from a page until something in it is executed for the first time; then it is scanned. **Guest
+//! storage is never changed:** from a page with the bits of a sensitive instruction, instructions are fetched
+//! from a copy in the HSA, in which what must not be executed is replaced by an unassigned opcode of the same
+//! length ([`sensitive`] says what that is), so that it traps, and the trap finds the true instruction in the
+//! original. The instructions of the message-security assist are caught in the same way while
+//! [`Assist::caught`](crate::guest::state::assist::Assist::caught) says so.
+//!
+//! **No operand is ever accessed in a copy.** The shadow has each of the guest's spaces twice, one for
+//! instructions and one for operands ([`Side`](crate::guest::state::shadow::Side)), and only the first one has copies. So data that look
+//! like an instruction are what they are, whatever becomes of them in the copy.
+//!
+//! When control comes to a place that is covered for want of knowing better, it is uncovered, with all that
+//! follows from it ([`uncover`]).
+//!
+//! A page that is executed is not stored into: the shadow maps it read-only, and a store makes it
+//! data again. What is known of a page belongs to its absolute frame, so every alias agrees.
+
+use crate::arch::address::{Absolute, PAGE, Real};
+use crate::guest::hardware::Hardware;
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::pages::{COPIED, DATA, OPEN, PageState, TEXT};
+use crate::guest::storage::shadow::identity::page_changed;
+use crate::insn::{Offsets, sensitive};
+use core::sync::atomic::Ordering;
+
+/// Where the guest is about to execute in a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// An instruction begins at this offset.
+    At(usize),
+    /// So many bytes at the beginning of the page belong to an instruction of the page before.
+    Carried(usize),
+}
+
+/// Makes the page at `at` executable: scans it, and copies it if it must be.
+pub fn make_executable<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    at: Absolute,
+    entry: Entry,
+) -> PageState {
+    let at = at.page();
+    let pages = &configuration.pages;
+    if pages.raw(at) != DATA {
+        return pages.state(at);
+    }
+    pages.scans.fetch_add(1, Ordering::Relaxed);
+    let mut text = [0u8; PAGE as usize];
+    hardware.load(at, &mut text);
+    let (first, carried) = match entry {
+        Entry::At(offset) => (Some(offset), 0),
+        Entry::Carried(bytes) => (None, bytes),
+    };
+    let replaced = sensitive::scan(&text, first, carried, configuration.assist.caught());
+    let mut state = TEXT;
+    if !replaced.is_empty()
+        && let Some(number) = copy_of(configuration, hardware, at)
+    {
+        state = COPIED + number;
+        pages.copied.fetch_add(1, Ordering::Relaxed);
+        replace(
+            hardware,
+            pages.copy(state),
+            &text,
+            &Offsets::NONE,
+            &replaced,
+        );
+    }
+    pages.set(at, state);
+    page_changed(configuration, hardware, at);
+    pages.state(at)
+}
+
+/// Takes a code copy for the page at `at` and fills it; the page that had it is data again.
+fn copy_of<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    at: Absolute,
+) -> Option<u16> {
+    let pages = &configuration.pages;
+    let (number, robbed) = pages.take_copy(at)?;
+    if let Some(other) = robbed.filter(|&other| other != at) {
+        make_data(configuration, hardware, other);
+    }
+    hardware.copy_page(at, pages.copy(COPIED + number));
+    Some(number)
+}
+
+/// Brings a code copy, in which the halfwords `before` are replaced, in line with `replaced`. Of what changes the
+/// last comes first: where another CPU finds the beginning of an instruction, it finds the rest of it, too.
+fn replace<H: Hardware>(
+    hardware: &mut H,
+    copy: Real,
+    text: &[u8; PAGE as usize],
+    before: &Offsets,
+    replaced: &Offsets,
+) {
+    for (offset, which) in replaced.changes(before) {
+        let value = sensitive::replace(sensitive::doubleword(text, offset), which);
+        hardware.hsa_store(copy.offset(offset as u64), value);
+    }
+}
+
+/// Control has come to `at`, where an instruction does not trap of its own. `true` if it does in the copy, and
+/// does no more: that, and all that is known to follow from it, is as it is in the page.
+#[cold]
+pub fn uncover<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) -> bool {
+    let pages = &configuration.pages;
+    let _alone = pages.uncovering.lock();
+    let PageState::Copied(copy) = pages.state(at) else {
+        return false;
+    };
+    let offset = at.byte_index() as usize;
+    let caught = configuration.assist.caught();
+    let around = hardware.load_u64(Absolute(at.0 & !7));
+    let halfword = (around >> (48 - 8 * (offset & 6))) as u16;
+    if sensitive::is_caught(halfword, caught) {
+        return false;
+    }
+    let mut text = [0u8; PAGE as usize];
+    hardware.load(at.page(), &mut text);
+    let before = Offsets::by_doublewords(|at| {
+        let (original, copied) = (
+            sensitive::doubleword(&text, at),
+            hardware.hsa_load(copy.offset(at as u64)),
+        );
+        if original == copied {
+            return 0;
+        }
+        sensitive::differing(original, copied)
+    });
+    if !before.contains(offset) {
+        return false;
+    }
+    let after = sensitive::scan_again(&text, &before, offset, caught);
+    if after.contains(offset) {
+        return false;
+    }
+    replace(hardware, copy, &text, &before, &after);
+    pages.uncovered.fetch_add(1, Ordering::Release);
+    true
+}
+
+/// Looks whether a device has stored into a page since it was copied, and makes it data then: a device asks
+/// nobody. What it stores into a page that is executed where it stands needs no such look to be executed,
+/// but is not scanned before the page is next stored into by a program.
+#[cold]
+pub fn look_again<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
+    let PageState::Copied(copy) = configuration.pages.state(at) else {
+        return;
+    };
+    let at = at.page();
+    let same = (0..PAGE).step_by(8).all(|offset| {
+        let original = hardware.load_u64(at.offset(offset));
+        let copied = hardware.hsa_load(copy.offset(offset));
+        // What differs is just what would stand there if it were replaced.
+        let replaced = sensitive::differing(original, copied);
+        sensitive::replace(original, replaced) == copied
+    });
+    if !same {
+        make_data(configuration, hardware, at);
+    }
+}
+
+/// Tells the scanner that the page that holds `at` is about to be stored into.
+#[inline]
+pub fn store_into<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
+    if configuration.pages.raw(at) != DATA {
+        make_data(configuration, hardware, at);
+    }
+}
+
+/// As [`store_into`], when it is known what will be stored: as many of the rightmost bytes of `value` as
+/// the boundary is wide on which `at` is, at least two.
+///
+/// Control programs change single instructions in pages that are executed. A page that holds nothing sensitive
+/// goes on being executed if what is stored is not sensitive either.
+#[inline]
+pub fn store_value_into<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    at: Absolute,
+    value: u64,
+) {
+    match configuration.pages.raw(at) {
+        DATA => {}
+        TEXT if !sensitive::may_be_sensitive(value, configuration.assist.caught()) => {}
+        _ => make_data(configuration, hardware, at),
+    }
+}
+
+/// Opens a page for an instruction that stands in it and stores into it: it could never complete
+/// otherwise. The caller sees to it that just this instruction is executed, and then [`close`]s it.
+#[cold]
+pub fn open<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
+    make_data(configuration, hardware, at);
+    configuration.pages.set(at, OPEN);
+    page_changed(configuration, hardware, at.page());
+}
+
+/// Ends what [`open`] began: the page is data.
+#[cold]
+pub fn close<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
+    make_data(configuration, hardware, at);
+}
+
+/// Makes every page data again: each is scanned anew when it is next executed, for what is sensitive
+/// by then.
+#[cold]
+pub fn forget_all<H: Hardware>(configuration: &Configuration, hardware: &mut H) {
+    for frame in 0..configuration.frames() {
+        store_into(configuration, hardware, Absolute(frame * PAGE));
+    }
+}
+
+/// Makes a page data again: writable, not executable, its copy dropped.
+#[cold]
+fn make_data<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
+    let pages = &configuration.pages;
+    let at = at.page();
+    let state = pages.raw(at);
+    if let Some(owner) = state
+        .checked_sub(COPIED)
+        .and_then(|n| pages.owners.get(usize::from(n)))
+    {
+        let page = (at.0 / PAGE) as u32 + 1;
+        let _ = owner.compare_exchange(page, 0, Ordering::Relaxed, Ordering::Relaxed);
+    }
+    if state == TEXT {
+        hardware.end_of_text(at);
+    }
+    pages.set(at, DATA);
+    page_changed(configuration, hardware, at);
+}
+
+#[cfg(test)]
+mod tests;

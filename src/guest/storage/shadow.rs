@@ -1,0 +1,301 @@
+//! The shadow of the guest's address spaces: what the hardware really translates with.
+//!
+//! A guest with DAT off runs on an eager *identity* shadow, whose page tables the CPUs share; only
+//! the segment table and the page tables for absolute 0 and the guest's prefix are per CPU. A guest
+//! with DAT on runs on a shadow that is nothing but a large TLB: 4 KiB entries, filled when the
+//! hardware misses one, from the guest's own tables, cached by the value of the address-space-control
+//! element, and emptied by what the architecture makes the guest issue.
+//!
+//! **Every space is there twice** ([`Side`]): once for instructions, and once for operands. The hardware always
+//! runs in the secondary-space mode, in which it fetches instructions from the primary space and accesses
+//! operands in the secondary one, whatever the guest's own mode is: control register 1 has the
+//! side for instructions of the space that the guest fetches them from, and control register 7 the side for operands
+//! of the one that it accesses. So instructions can be fetched from a copy that no operand is ever found
+//! in, an access exception tells by itself which of the two met it, and home spaces and guests with DAT off are
+//! nothing special.
+//!
+//! Two registers are loaded for that whenever the guest goes to another space, and QEMU then translates everything anew.
+//! So a program, which is in the problem state and the primary-space mode, has one table instead for both
+//! ([`Side::Whole`]), control register 13, and the hardware runs it in the home-space mode. In this table no copy can
+//! stand. A program that executes a page with a copy is given two sides, once and for all.
+//!
+//! **The large TLB is precise.** An entry goes when one of the two things that it was made of changes, and
+//! no other one goes with it:
+//!
+//! | What changes                                        | What goes                                          |
+//! |-----------------------------------------------------|----------------------------------------------------|
+//! | the state of a page frame ([`page_changed`](identity::page_changed))        | the entries that map the frame                     |
+//! | a guest's page-table entry (IPTE)                   | the entries that were filled from it               |
+//! | a guest's address space (IDTE that clears by ASCE)  | the spaces with this origin                        |
+//! | region- or segment-table entries (IDTE), or CSP(G)  | on all CPUs, what the tables say no more           |
+//! | nothing that is told (PTLB)                         | on this CPU, what the tables say no more           |
+//! | the prefix                                          | everything, on this CPU                            |
+//!
+//! What the tables say no more is found by looking while little was filled, and is everything after that
+//! (`renewal`).
+//!
+//! So each page frame leads to the entries that map it, and each of the guest's page tables to the shadow
+//! page tables that were filled from it (`pool`). A CPU changes its own tables alone, and learns from
+//! `requests` what the others did: in exact mode, where one CPU runs at a time, before its guest executes
+//! another instruction. In real-time mode it may be in the guest then, and goes on with what its TLB
+//! has until its next interruption, or be about to fill: then it drops the translation that it found in
+//! the guest's tables.
+//!
+//! While pages are protected for program-event recording, a guest with DAT off has real storage in a space of its
+//! CPU's own, which is filled like any other ([`own_real`]).
+//!
+//! No entry ever designates the HSA, code copies aside (and those never for stores): every absolute
+//! address is checked against the guest's storage before it becomes an entry, and real 0-1FFF, which
+//! is the machine's own prefix area, is never mapped.
+
+use crate::arch::control;
+use crate::arch::psw::{ADDRESS_SPACE, AddressSpace, HOME_SPACE, SECONDARY_SPACE};
+use crate::guest::hardware::Hardware;
+use crate::guest::state::access::{Access, Space};
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::due::Due;
+use crate::guest::state::shadow::{Request, Side};
+use crate::guest::state::vcpu::Vcpu;
+use core::sync::atomic::Ordering;
+
+mod catch_up;
+mod entry;
+mod fill;
+pub mod identity;
+mod pool;
+mod protection;
+mod renewal;
+mod spaces;
+
+use catch_up::catch_up;
+use identity::{build_private, identity_asce};
+use spaces::{space, whole};
+
+pub use fill::fill;
+pub use identity::build_identity;
+#[cfg(test)]
+pub use protection::forbidden;
+pub use protection::protect;
+pub use renewal::renew;
+pub use spaces::empty;
+
+impl Side {
+    /// The side that an access of the CPU goes by.
+    const fn of(cpu: &Vcpu, access: Access) -> Self {
+        match access {
+            _ if is_whole(cpu) => Self::Whole,
+            Access::Execute => Self::Instructions,
+            Access::Fetch | Access::Store => Self::Operands,
+        }
+    }
+}
+
+/// The address-space-control element of real storage, where it is a space like others ([`own_real`]).
+const REAL: u64 = control::asce::REAL_SPACE;
+
+/// Has real storage, and real spaces, translated by tables of the CPU's own, whose pages can be protected as those of
+/// any space, or by the ones that the CPUs share.
+pub fn own_real(cpu: &mut Vcpu, owns: bool) {
+    if cpu.shadow.owns_real != owns {
+        cpu.shadow.owns_real = owns;
+        cpu.shadow.loaded_for = None;
+        cpu.due |= Due::CONTROLS;
+    }
+}
+
+/// The address-space-control element of the space of an access; with DAT off that of real storage.
+#[must_use]
+#[inline]
+pub const fn asce(cpu: &Vcpu, access: Access) -> u64 {
+    match Space::current(cpu, access) {
+        Some(space) => space.asce(cpu),
+        None => REAL,
+    }
+}
+
+/// Whether a space is translated by tables that are complete from the beginning.
+#[inline]
+const fn is_complete(cpu: &Vcpu, guest: u64) -> bool {
+    guest & control::asce::REAL_SPACE != 0 && !cpu.shadow.owns_real
+}
+
+/// The real CR0 bits that the machine needs whatever the guest does: its clock, and its signals; and
+/// instructions that access two spaces go on to the test of their keys, which none passes in the problem state.
+const CR0_MACHINE: u64 = control::CR0_CLOCK_COMPARATOR
+    | control::CR0_EMERGENCY_SIGNAL
+    | control::CR0_CPU_TIMER
+    | control::CR0_SECONDARY_SPACE
+    | control::CR0_INSTRUCTION_EXECUTION_PROTECTION;
+/// The CR0 bits that change what the guest's program can do, and so are mirrored in hardware.
+const CR0_MIRRORED: u64 =
+    control::CR0_LOW_ADDRESS_PROTECTION | control::CR0_AFP | control::CR0_VECTOR;
+
+/// Has the DAT-on shadows of all CPUs, this one too, drop what a guest's purge names; the guest's tables
+/// have been changed.
+///
+/// Another CPU takes notice when it next leaves the firmware.
+pub fn purge(configuration: &Configuration, what: Request) {
+    configuration.shadow.requests.post(what);
+}
+
+/// Whether any CPU purged the DAT-on shadows, or the state of any page changed, since this CPU last
+/// left the firmware: what it keeps of translations and of pages is not to be trusted then.
+#[must_use]
+#[inline]
+pub fn stale(cpu: &Vcpu, configuration: &Configuration) -> bool {
+    cpu.shadow.seen != configuration.shadow.posted()
+}
+
+/// Loads the real control registers that the guest's state asks for, where they differ.
+///
+/// Every real LCTLG empties the whole TLB of QEMU, so nothing is loaded twice, and the spaces at once.
+pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    cpu.due.clear(Due::CONTROLS);
+    let number = usize::from(cpu.address);
+    if cpu.shadow.prefix != cpu.prefix {
+        cpu.shadow.prefix = cpu.prefix;
+        if let Some(prefix) = configuration.shadow.guest_prefix.get(number) {
+            prefix.store(cpu.prefix, Ordering::Relaxed);
+        }
+        build_private(configuration, hardware, number);
+        empty(cpu, configuration, hardware);
+    }
+    let protection = cpu.control[0] & control::CR0_INSTRUCTION_EXECUTION_PROTECTION;
+    if cpu.shadow.execution_protection != protection {
+        cpu.shadow.execution_protection = protection;
+        empty(cpu, configuration, hardware);
+    }
+    if stale(cpu, configuration) {
+        catch_up(cpu, configuration, hardware);
+    }
+    let (spaces, home) = tables(cpu, configuration, hardware);
+    let [subclasses, reports] = if cpu.per.is_stepping() {
+        [0, cpu.control[14] & !control::CR14_CHANNEL_REPORT]
+    } else {
+        [cpu.control[6], cpu.control[14]]
+    };
+    let spaces = [spaces[0], 0, 0, 0, 0, subclasses, spaces[1]];
+    if cpu.shadow.spaces_loaded != spaces {
+        cpu.shadow.spaces_loaded = spaces;
+        hardware.load_spaces(spaces);
+    }
+    let zero = CR0_MACHINE | (cpu.control[0] & CR0_MIRRORED);
+    let others = [
+        (0, zero),
+        (8, cpu.real_monitor_control()),
+        (13, home),
+        (14, reports),
+    ];
+    for ((register, value), loaded) in others.into_iter().zip(&mut cpu.shadow.loaded) {
+        if *loaded != value {
+            *loaded = value;
+            hardware.load_control(register, value);
+        }
+    }
+    cpu.due.clear(Due::CONTROLS);
+}
+
+/// The real address-space control, and what real control registers 1 and 7, and 13, are to be. Those that the mode does not use stay as they are, unless
+/// the table that they designate may have gone: nothing but storage of the guest is ever found by any of them.
+#[inline]
+fn tables<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) -> ([u64; 2], u64) {
+    let number = usize::from(cpu.address);
+    let identity = |side| identity_asce(configuration, number, side);
+    cpu.real_space = SECONDARY_SPACE;
+    let mut home = cpu.shadow.loaded[2];
+    let mut spaces = [cpu.shadow.spaces_loaded[0], cpu.shadow.spaces_loaded[6]];
+    if !cpu.psw.dat() && !cpu.shadow.owns_real {
+        cpu.shadow.loaded_for = None;
+        spaces = Side::BOTH.map(identity);
+    } else if let Some(program) = program(cpu, configuration, hardware) {
+        cpu.real_space = HOME_SPACE;
+        home = program;
+        let drops = cpu.shadow.spaces.drops;
+        if cpu
+            .shadow
+            .loaded_for
+            .is_none_or(|[_, _, then]| then != drops)
+        {
+            cpu.shadow.loaded_for = None;
+            spaces = Side::BOTH.map(identity);
+        }
+    } else {
+        spaces = sides(cpu, configuration, hardware);
+    }
+    let drops = cpu.shadow.spaces.drops;
+    if !is_whole(cpu) && cpu.shadow.home_for.is_none_or(|[_, then]| then != drops) {
+        cpu.shadow.home_for = None;
+        home = identity(Side::Operands);
+    }
+    (spaces, home)
+}
+
+/// The one table of the program that the guest executes, if it has one.
+#[inline]
+fn program<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) -> Option<u64> {
+    let guest = cpu.control[1];
+    if !cpu.psw.dat()
+        || !cpu.psw.problem_state()
+        || !matches!(cpu.psw.address_space(), AddressSpace::Primary)
+        || guest & control::asce::REAL_SPACE != 0
+    {
+        return None;
+    }
+    if cpu.shadow.home_for == Some([guest, cpu.shadow.spaces.drops]) {
+        return Some(cpu.shadow.loaded[2]);
+    }
+    let found = whole(cpu, configuration, hardware, guest)?;
+    cpu.shadow.home_for = Some([guest, cpu.shadow.spaces.drops]);
+    Some(found)
+}
+
+/// The program that the guest executes executes a page that has a copy: it has two sides from now on.
+#[cold]
+pub fn split<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    let guest = cpu.control[1];
+    spaces::split(cpu, configuration, hardware, guest);
+    cpu.shadow.home_for = None;
+    cpu.due |= Due::CONTROLS;
+}
+
+/// Whether the program that the guest executes has one table for instructions and operands.
+#[must_use]
+#[inline]
+pub const fn is_whole(cpu: &Vcpu) -> bool {
+    cpu.real_space & ADDRESS_SPACE == HOME_SPACE
+}
+
+/// The sides of the spaces that the guest fetches instructions from and accesses operands in.
+#[inline]
+fn sides<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> [u64; 2] {
+    let [from, of] = [Access::Execute, Access::Fetch].map(|access| asce(cpu, access));
+    loop {
+        let wanted = [from, of, cpu.shadow.spaces.drops];
+        if cpu.shadow.loaded_for == Some(wanted) {
+            return [cpu.shadow.spaces_loaded[0], cpu.shadow.spaces_loaded[6]];
+        }
+        let found = [(from, Side::Instructions), (of, Side::Operands)]
+            .map(|(guest, side)| space(cpu, configuration, hardware, guest, side));
+        // A space that was dropped to make room may be one that was found before.
+        if let ([Some(instructions), Some(operands)], true) =
+            (found, cpu.shadow.spaces.drops == wanted[2])
+        {
+            cpu.shadow.loaded_for = Some(wanted);
+            return [instructions, operands];
+        }
+        if found.contains(&None) {
+            empty(cpu, configuration, hardware);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,53 @@
+//! Brings the shadow of a CPU in line with what other CPUs have changed.
+
+use crate::arch::control::asce;
+use crate::guest::hardware::Hardware;
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::shadow::requests::Request;
+use crate::guest::state::shadow::spaces::SPACES;
+use crate::guest::state::vcpu::Vcpu;
+use crate::guest::storage::shadow::pool::pool;
+use crate::guest::storage::shadow::renewal::{forget_what_has_moved, renew_entries};
+use crate::guest::storage::shadow::spaces::{drop_space, empty};
+
+/// Brings this CPU's DAT-on shadow in line with what was posted since it last did. Gives whether any of
+/// it may have changed what a guest's tables say.
+pub(super) fn catch_up<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) -> bool {
+    let pool = pool(cpu, configuration);
+    let posted = configuration.shadow.requests.posted();
+    let mut purged = false;
+    while cpu.shadow.seen != posted {
+        let Some(request) = configuration.shadow.requests.get(cpu.shadow.seen) else {
+            // It has fallen too far behind.
+            cpu.shadow.seen = posted;
+            empty(cpu, configuration, hardware);
+            return true;
+        };
+        cpu.shadow.seen += 1;
+        purged |= !matches!(request, Request::Frame(_));
+        match request {
+            Request::Frame(at) => {
+                cpu.forget_operands_in(at);
+                pool.invalidate_frame(hardware, at);
+            }
+            Request::Entry(at) => pool.invalidate_entry(hardware, at),
+            Request::Space(origin) => {
+                cpu.forget_translations();
+                for at in 0..SPACES {
+                    if cpu.shadow.spaces.spaces[at].guest & asce::ORIGIN == origin {
+                        drop_space(cpu, pool, hardware, at);
+                    }
+                }
+            }
+            Request::All => renew_entries(cpu, configuration, hardware),
+        }
+    }
+    if purged {
+        forget_what_has_moved(cpu, configuration, hardware);
+    }
+    purged
+}

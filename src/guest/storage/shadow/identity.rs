@@ -1,0 +1,135 @@
+//! The identity shadow: what a guest with DAT off runs on.
+//!
+//! It is complete from the beginning. The CPUs share its page tables; only the segment table and the page
+//! tables for absolute 0 and the guest's prefix are each CPU's own.
+
+use crate::arch::address::{Absolute, PAGE, Real, Virtual, apply_prefix};
+use crate::arch::control::asce;
+use crate::arch::cpu::MAXIMUM_CPUS;
+use crate::arch::table::{PTE_INVALID, STE_INVALID};
+use crate::guest::hardware::Hardware;
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::shadow::requests::Request;
+use crate::guest::state::shadow::{SEGMENT, Side};
+use crate::guest::storage::shadow::entry::entry;
+
+/// The identity entry of CPU `cpu` for the guest-real page `real`.
+fn identity_entry(configuration: &Configuration, cpu: usize, side: Side, real: Real) -> u64 {
+    let at = apply_prefix(real, configuration.shadow.guest_prefix(cpu));
+    entry(configuration, cpu, side, at)
+}
+
+/// The page table of a CPU's own, if it has one, for the segment of a guest-real address.
+fn private_table(configuration: &Configuration, cpu: usize, side: Side, real: u64) -> Option<Real> {
+    let shadow = &configuration.shadow;
+    let segment = real / SEGMENT;
+    if segment == 0 {
+        Some(shadow.low_table(cpu, side))
+    } else if segment == shadow.guest_prefix(cpu) / SEGMENT {
+        Some(shadow.prefix_table(cpu, side))
+    } else {
+        None
+    }
+}
+
+/// Builds the shared identity page tables and every CPU's private ones; the DAT-on shadows are empty.
+pub fn build_identity<H: Hardware>(configuration: &Configuration, hardware: &mut H) {
+    let shadow = &configuration.shadow;
+    let segments = configuration.storage_end.div_ceil(SEGMENT);
+    for side in Side::BOTH {
+        let table = shadow.identity_table(0, side);
+        for page in 0..segments * 256 {
+            let at = Absolute(page * PAGE);
+            // CPU 0 stands for all: pages 0 and 1, which differ, are only reached by private tables.
+            let value = entry(configuration, 0, side, at);
+            hardware.hsa_store(table.offset(page * 8), value);
+        }
+    }
+    for cpu in 0..MAXIMUM_CPUS.min(usize::from(configuration.cpus)) {
+        build_private(configuration, hardware, cpu);
+        shadow.pool(cpu).forget(hardware);
+    }
+}
+
+/// Builds the private identity tables of one CPU for its present prefix.
+pub(super) fn build_private<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    cpu: usize,
+) {
+    for side in Side::BOTH {
+        build_private_side(configuration, hardware, cpu, side);
+    }
+}
+
+fn build_private_side<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    cpu: usize,
+    side: Side,
+) {
+    let shadow = &configuration.shadow;
+    let table = shadow.segment_table(cpu, side);
+    let segments = configuration.storage_end.div_ceil(SEGMENT);
+    let prefix_segment = shadow.guest_prefix(cpu) / SEGMENT;
+    for segment in 0..2048 {
+        let value = if segment == 0 {
+            shadow.low_table(cpu, side).0
+        } else if segment == prefix_segment {
+            shadow.prefix_table(cpu, side).0
+        } else if segment < segments {
+            shadow.identity_table(segment, side).0
+        } else {
+            STE_INVALID
+        };
+        hardware.hsa_store(table.offset(segment * 8), value);
+    }
+    for (segment, table) in [
+        (0, shadow.low_table(cpu, side)),
+        (prefix_segment, shadow.prefix_table(cpu, side)),
+    ] {
+        for page in 0..256 {
+            let real = Real(segment * SEGMENT + page * PAGE);
+            let value = identity_entry(configuration, cpu, side, real);
+            hardware.hsa_store(table.offset(page * 8), value);
+        }
+    }
+}
+
+/// Replaces the entry of `page` in a page table, wherever its translation may be kept.
+fn replace<H: Hardware>(hardware: &mut H, table: Real, page: u64, value: u64) {
+    let entry = table.offset((page / PAGE % 256) * 8);
+    let before = hardware.hsa_load(entry);
+    if before == value {
+        return;
+    }
+    if before & PTE_INVALID == 0 {
+        hardware.invalidate_page(table, Virtual(page));
+    }
+    hardware.hsa_store(entry, value);
+}
+
+/// Brings every shadow in line with a new state of the absolute page `at`.
+pub fn page_changed<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
+    let shadow = &configuration.shadow;
+    for side in Side::BOTH {
+        let shared = entry(configuration, 0, side, at);
+        let table = shadow.identity_table(at.0 / SEGMENT, side);
+        replace(hardware, table, at.0, shared);
+        for cpu in 0..MAXIMUM_CPUS.min(usize::from(configuration.cpus)) {
+            let prefix = shadow.guest_prefix(cpu);
+            // Prefixing is its own inverse: the guest-real page that this CPU sees there.
+            let real = apply_prefix(Real(at.0), prefix).0;
+            if let Some(table) = private_table(configuration, cpu, side, real) {
+                let value = identity_entry(configuration, cpu, side, Real(real));
+                replace(hardware, table, real, value);
+            }
+        }
+    }
+    shadow.requests.post(Request::Frame(at));
+}
+
+/// The address-space-control element of a side of the identity shadow of CPU `cpu`.
+pub(super) fn identity_asce(configuration: &Configuration, cpu: usize, side: Side) -> u64 {
+    configuration.shadow.segment_table(cpu, side).0 | asce::TABLE_LENGTH
+}

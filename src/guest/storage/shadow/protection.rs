@@ -1,0 +1,87 @@
+//! Protection of pages beyond what the guest's tables and the state of a page frame ask for.
+
+use crate::arch::address::{PAGE, Real, Virtual};
+use crate::arch::control::asce;
+#[cfg(test)]
+use crate::arch::table::PTE_INVALID;
+use crate::arch::table::{PTE_EXECUTION_PROTECTION, PTE_PROTECTION, RTE_INVALID};
+use crate::guest::hardware::Hardware;
+use crate::guest::state::access::Access;
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::shadow::{SEGMENT, Side};
+use crate::guest::state::vcpu::Vcpu;
+use crate::guest::storage::shadow::pool::pool;
+use crate::guest::storage::shadow::spaces::find;
+
+/// Forbids stores into pages of one of the guest's spaces, or the execution of what they hold, until they are
+/// filled anew.
+pub fn protect<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    guest: u64,
+    access: Access,
+    pages: impl Iterator<Item = Virtual> + Clone,
+) {
+    let pool = pool(cpu, configuration);
+    let (side, protection) = if access == Access::Execute {
+        (Side::Instructions, PTE_EXECUTION_PROTECTION)
+    } else {
+        (Side::Operands, PTE_PROTECTION)
+    };
+    for side in [side, Side::Whole] {
+        let Some(root) = find(cpu, guest, side) else {
+            continue;
+        };
+        // Pages stand in the order of their addresses, so most of them have the table of the one before.
+        let mut segment = None;
+        let mut table = None;
+        for at in pages.clone() {
+            if segment != Some(at.0 / SEGMENT) {
+                segment = Some(at.0 / SEGMENT);
+                table = page_table(hardware, root, at);
+            }
+            if let Some(table) = table {
+                let entry = table.offset(at.0 / PAGE % 256 * 8);
+                pool.protect(hardware, entry, protection);
+            }
+        }
+    }
+}
+
+/// The page table for a virtual address, if there is one.
+fn page_table<H: Hardware>(hardware: &H, root: u64, at: Virtual) -> Option<Real> {
+    let mut level = (root & asce::DESIGNATION_TYPE) >> 2;
+    if level < 3 && at.0 >> (31 + 11 * level) != 0 {
+        return None;
+    }
+    let mut table = Real(root & asce::ORIGIN);
+    loop {
+        let index = at.0 >> (20 + 11 * level) & 0x7FF;
+        let entry = hardware.hsa_load(table.offset(index * 8));
+        // The invalid bit of a segment-table entry is in the same place.
+        if entry & RTE_INVALID != 0 {
+            return None;
+        }
+        if level == 0 {
+            return Some(Real(entry & !0x7FF));
+        }
+        table = Real(entry & !(PAGE - 1));
+        level -= 1;
+    }
+}
+
+/// The bits of a page's entry on a side of a space that forbid something; `None` without an entry.
+#[cfg(test)]
+pub fn forbidden<H: Hardware>(
+    cpu: &Vcpu,
+    hardware: &H,
+    guest: u64,
+    side: Side,
+    at: Virtual,
+) -> Option<u64> {
+    let table = page_table(hardware, find(cpu, guest, side)?, at)?;
+    let entry = hardware.hsa_load(table.offset(at.0 / PAGE % 256 * 8));
+    let forbids = entry & (PTE_PROTECTION | PTE_EXECUTION_PROTECTION);
+    (entry & PTE_INVALID == 0).then_some(forbids)
+}

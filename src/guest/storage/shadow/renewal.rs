@@ -1,0 +1,115 @@
+//! A purge of everything, when there is little to purge.
+//!
+//! COMPARE AND SWAP AND PURGE, INVALIDATE DAT TABLE ENTRY and PURGE TLB name no entry that has changed. A
+//! control program that builds its tables issues the first for every single entry, and an emptied shadow
+//! costs an exception for each page that is touched next: the page of the very instruction, its stack, its
+//! tables. So while only a few entries were filled since the shadow was last empty, each of them is
+//! translated anew, and only what the guest's tables no longer say goes. That is what a TLB may do that
+//! is emptied and at once forms the same entries again.
+
+use crate::arch::address::Virtual;
+use crate::arch::psw::Psw;
+use crate::arch::table::PTE_INVALID;
+use crate::guest::hardware::Hardware;
+use crate::guest::state::access::{Access, Space};
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::kept::KeptPage;
+use crate::guest::state::shadow::recent::REMEMBERED;
+use crate::guest::state::vcpu::Vcpu;
+use crate::guest::storage::dat;
+use crate::guest::storage::shadow::pool::pool;
+use crate::guest::storage::shadow::spaces::empty;
+
+/// Purges this CPU's DAT-on shadow, and what is kept for millicode, of everything that the guest's tables
+/// do not say now.
+pub fn renew<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    renew_entries(cpu, configuration, hardware);
+    forget_what_has_moved(cpu, configuration, hardware);
+}
+
+/// Purges this CPU's DAT-on shadow of everything that the guest's tables do not say now.
+pub(super) fn renew_entries<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) {
+    if cpu.shadow.recent.count > REMEMBERED {
+        empty(cpu, configuration, hardware);
+        return;
+    }
+    let pool = pool(cpu, configuration);
+    let mut left = 0;
+    for n in 0..cpu.shadow.recent.count {
+        let filled = cpu.shadow.recent.filled[n];
+        if hardware.hsa_load(filled.entry) & PTE_INVALID != 0 {
+            continue;
+        }
+        let address = Virtual(filled.at.0 | filled.translation.real.byte_index());
+        let found = dat::walk(cpu, configuration, hardware, filled.guest, address);
+        if found != Ok(filled.translation) {
+            pool.invalidate(hardware, filled.entry);
+            continue;
+        }
+        cpu.shadow.recent.filled[left] = filled;
+        left += 1;
+    }
+    cpu.shadow.recent.count = left;
+}
+
+/// Forgets the translations kept for millicode that the guest's tables do not say any more.
+pub(super) fn forget_what_has_moved<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+) {
+    cpu.kept.real = [KeptPage::NONE; 2];
+    cpu.kept.forget_counters();
+    // Of the pages of text only that of the instruction which purges is sure to be needed again.
+    let here = Virtual(cpu.psw.address);
+    let kept = cpu.kept.take_text(here);
+    if !has_moved(cpu, configuration, hardware, kept, Access::Execute) {
+        *cpu.kept.text_mut(here) = kept;
+    }
+    for (n, access) in [Access::Fetch, Access::Store, Access::Store]
+        .into_iter()
+        .enumerate()
+    {
+        if has_moved(
+            cpu,
+            configuration,
+            hardware,
+            cpu.kept.operands[n].get(),
+            access,
+        ) {
+            cpu.kept.operands[n].set(KeptPage::NONE);
+        }
+    }
+}
+
+/// Whether a page that is kept for an access may not be accessed there any more.
+fn has_moved<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    kept: KeptPage,
+    access: Access,
+) -> bool {
+    let Some((at, mask)) = kept.translated() else {
+        return false;
+    };
+    let psw = Psw { mask, address: 0 };
+    if !psw.dat() {
+        return false;
+    }
+    let space = Space::in_mode(psw.address_space(), access);
+    let found = dat::translate(
+        cpu,
+        configuration,
+        hardware,
+        space.asce(cpu),
+        space,
+        at,
+        access,
+    );
+    !found.is_ok_and(|found| cpu.absolute(found.real) == kept.place())
+}

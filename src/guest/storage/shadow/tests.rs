@@ -1,0 +1,568 @@
+//! The large TLB against an ideal one.
+//!
+//! The model is what each CPU's TLB may hold: every translation that the CPU has made, until the guest
+//! purges it as architected. What a shadow holds when its CPU lets the guest go on must be in the model,
+//! with all the protection that the guest's tables and the states of the page frames ask for.
+
+use super::*;
+use crate::arch::address::{Absolute, PAGE, Real, Virtual};
+use crate::arch::control::asce;
+use crate::arch::psw::DAT;
+use crate::arch::table::{
+    PTE_EXECUTION_PROTECTION, PTE_FRAME, PTE_INVALID, PTE_PROTECTION, STE_INVALID,
+};
+use crate::guest::array::{ArrayMachine, Bench};
+use crate::guest::millicode::perform;
+use crate::guest::state::access::{Access, Space as Which, Translation};
+use crate::guest::state::pages::PageState;
+use crate::guest::state::shadow::SEGMENT;
+use crate::guest::storage::dat;
+use crate::guest::storage::scanner::{self, Entry};
+use crate::guest::storage::shadow::spaces::valid_entries;
+use crate::insn::{Instruction, Operand};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+const CPUS: usize = 2;
+/// Address spaces: more than the pool of a CPU has room for.
+const SPACES: u64 = 14;
+/// The guest's page tables, two to a page frame.
+const PAGE_TABLES: u64 = 4;
+/// Page frames that are mapped; more than there are code copies.
+const FRAMES: u64 = 24;
+/// Pages and segments of a space that are accessed.
+const PAGES: u64 = 4;
+const SEGMENTS: u64 = 2;
+
+const REGIONS_AT: u64 = 0x1_0000;
+const SEGMENTS_AT: u64 = 0x8_0000;
+const PAGES_AT: u64 = 0x10_0000;
+const FRAMES_AT: u64 = 0x18_0000;
+
+/// Spaces with odd numbers have a region-third table, the others begin with their segment table.
+const fn element(space: u64) -> u64 {
+    if space.is_multiple_of(2) {
+        segment_table(space) | 3
+    } else {
+        (REGIONS_AT + space * 0x4000) | 1 << 2 | 3
+    }
+}
+
+const fn segment_table(space: u64) -> u64 {
+    SEGMENTS_AT + space * 0x4000
+}
+
+const fn page_entry(table: u64, page: u64) -> u64 {
+    PAGES_AT + table * 0x800 + page * 8
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    cpu: usize,
+    space: u64,
+    at: Virtual,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Access(Place, Access),
+    /// An access of the first CPU, and IPTE of what it used, by another one, before it is filled.
+    Race(Place, usize),
+    /// A change of a page-table entry, or of a segment-table entry, without any purge.
+    SetPage(u64, u64, u64),
+    SetSegment(u64, u64, Option<u64>),
+    Ipte(usize, u64, u64),
+    ClearSpace(usize, u64),
+    InvalidateSegment(usize, u64, u64),
+    Cspg(usize),
+    Ptlb(usize),
+    /// SET PREFIX of the prefix that the CPU has.
+    Spx(usize),
+    /// A store into a page frame by absolute address; and the bits of EPSW in it, or not.
+    Store(u64, bool),
+}
+
+fn place() -> impl Strategy<Value = Place> {
+    (0..CPUS, 0..SPACES, 0..SEGMENTS, 0..PAGES).prop_map(|(cpu, space, segment, page)| Place {
+        cpu,
+        space,
+        at: Virtual(segment * SEGMENT + page * PAGE),
+    })
+}
+
+fn page_value() -> impl Strategy<Value = u64> {
+    let bits = prop_oneof![
+        4 => Just(0),
+        1 => Just(PTE_PROTECTION),
+        1 => Just(PTE_EXECUTION_PROTECTION),
+        1 => Just(PTE_INVALID)
+    ];
+    (0..FRAMES, bits).prop_map(|(frame, bits)| (FRAMES_AT + frame * PAGE) | bits)
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let access = prop_oneof![
+        Just(Access::Fetch),
+        Just(Access::Store),
+        Just(Access::Execute)
+    ];
+    let table = 0..PAGE_TABLES;
+    prop_oneof![
+        24 => (place(), access).prop_map(|(place, access)| Step::Access(place, access)),
+        2 => (place(), 0..CPUS).prop_map(|(place, by)| Step::Race(place, by)),
+        4 => (table.clone(), 0..PAGES, page_value()).prop_map(|(t, p, v)| Step::SetPage(t, p, v)),
+        2 => (0..SPACES, 0..SEGMENTS, prop::option::weighted(0.9, table.clone()))
+            .prop_map(|(space, segment, table)| Step::SetSegment(space, segment, table)),
+        4 => (0..CPUS, table, 0..PAGES).prop_map(|(cpu, t, p)| Step::Ipte(cpu, t, p)),
+        2 => (0..CPUS, 0..SPACES).prop_map(|(cpu, space)| Step::ClearSpace(cpu, space)),
+        1 => (0..CPUS, 0..SPACES, 0..SEGMENTS)
+            .prop_map(|(cpu, space, segment)| Step::InvalidateSegment(cpu, space, segment)),
+        1 => (0..CPUS).prop_map(Step::Cspg),
+        1 => (0..CPUS).prop_map(Step::Ptlb),
+        1 => (0..CPUS).prop_map(Step::Spx),
+        4 => (0..FRAMES, any::<bool>()).prop_map(|(frame, code)| Step::Store(frame, code)),
+    ]
+}
+
+/// What a TLB may hold of a space and a page: of a guest that changes its tables without a purge, more
+/// than one translation.
+type Ideal = BTreeMap<(u64, u64), Vec<Translation>>;
+
+struct Test {
+    cpus: [Vcpu; CPUS],
+    ideal: [Ideal; CPUS],
+    /// What was purged and may be formed anew, by element and address.
+    anew: [BTreeSet<(u64, u64)>; CPUS],
+    configuration: Configuration,
+    hardware: ArrayMachine,
+}
+
+impl Test {
+    fn new() -> Self {
+        let Bench {
+            mut configuration,
+            hardware,
+            ..
+        } = Bench::new();
+        configuration.cpus = CPUS as u16;
+        let cpus = core::array::from_fn(|number| {
+            let mut cpu = Vcpu::new(number as u16, Bench::facility(), Bench::facility());
+            cpu.psw.mask |= DAT;
+            cpu.control[0] |= control::CR0_INSTRUCTION_EXECUTION_PROTECTION;
+            cpu.control[1] = element(0);
+            cpu.control[7] = element(1);
+            cpu.control[13] = element(2);
+            cpu
+        });
+        let mut test = Self {
+            cpus,
+            ideal: Default::default(),
+            anew: Default::default(),
+            configuration,
+            hardware,
+        };
+        build_identity(&test.configuration, &mut test.hardware);
+        for space in 0..SPACES {
+            for index in 0..2048 {
+                test.set(segment_table(space) + index * 8, STE_INVALID);
+            }
+            for segment in 0..SEGMENTS {
+                let table = (space + segment) % PAGE_TABLES;
+                test.set(segment_table(space) + segment * 8, page_entry(table, 0));
+            }
+            if space % 2 == 1 {
+                let entry = segment_table(space) | 1 << 2 | 3;
+                test.set(element(space) & asce::ORIGIN, entry);
+            }
+        }
+        for table in 0..PAGE_TABLES {
+            for page in 0..PAGES {
+                let frame = (table * PAGES + page) % FRAMES;
+                test.set(page_entry(table, page), FRAMES_AT + frame * PAGE);
+            }
+        }
+        test
+    }
+
+    fn set(&mut self, at: u64, value: u64) {
+        scanner::store_into(&self.configuration, &mut self.hardware, Absolute(at));
+        self.hardware.store_u64(Absolute(at), value);
+    }
+
+    /// Every translation is purged from the TLBs of these CPUs, which may form the same ones anew.
+    fn purged(&mut self, cpus: core::ops::Range<usize>) {
+        for cpu in cpus {
+            let purged = core::mem::take(&mut self.ideal[cpu]);
+            self.anew[cpu].extend(purged.into_keys());
+        }
+    }
+
+    /// A TLB forms translations anew.
+    fn form_anew(&mut self, cpu: usize) {
+        for (guest, at) in core::mem::take(&mut self.anew[cpu]) {
+            let state = (&self.cpus[cpu], &self.configuration, &self.hardware);
+            if let Ok(found) = dat::walk(state.0, state.1, state.2, guest, Virtual(at)) {
+                self.ideal[cpu].entry((guest, at)).or_default().push(found);
+            }
+        }
+    }
+
+    /// The CPU lets its guest go on.
+    fn settle(&mut self, cpu: usize) {
+        self.form_anew(cpu);
+        let cpu = &mut self.cpus[cpu];
+        if stale(cpu, &self.configuration) || cpu.due.any(Due::CONTROLS) {
+            load_controls(cpu, &self.configuration, &mut self.hardware);
+        }
+    }
+
+    fn issue(&mut self, cpu: usize, instruction: Instruction, registers: [u64; 3]) {
+        let cpu = &mut self.cpus[cpu];
+        cpu.psw.mask &= !DAT;
+        cpu.general[2..5].copy_from_slice(&registers);
+        let done = perform(cpu, &self.configuration, &mut self.hardware, &instruction);
+        cpu.psw.mask |= DAT;
+        assert!(done.is_ok(), "{instruction:?}");
+    }
+
+    fn ipte(&mut self, cpu: usize, table: u64, page: u64) {
+        let ipte = Instruction::Ipte {
+            r1: 2,
+            r2: 3,
+            r3: 0,
+            m4: 0,
+        };
+        self.issue(cpu, ipte, [page_entry(table, 0), page * PAGE, 0]);
+        let entry = Real(page_entry(table, page));
+        for ideal in &mut self.ideal {
+            for translations in ideal.values_mut() {
+                translations.retain(|translation| translation.entry != entry);
+            }
+        }
+    }
+
+    /// An access that the hardware refused: as the dispatcher does it. Gives whether the guest's own
+    /// tables permit it.
+    fn access(&mut self, place: Place, access: Access, between: Option<usize>) -> bool {
+        let guest = element(place.space);
+        self.cpus[place.cpu].control[1] = guest;
+        self.cpus[place.cpu].due |= Due::CONTROLS;
+        self.settle(place.cpu);
+        let cpu = &self.cpus[place.cpu];
+        let found = dat::translate(
+            cpu,
+            &self.configuration,
+            &self.hardware,
+            guest,
+            Which::Primary,
+            place.at,
+            access,
+        );
+        let Ok(translation) = found else {
+            return false;
+        };
+        let key = (guest, place.at.0);
+        self.ideal[place.cpu]
+            .entry(key)
+            .or_default()
+            .push(translation);
+        if let Some(by) = between {
+            let entry = translation.entry.0 - PAGES_AT;
+            self.ipte(by, entry / 0x800, entry % 0x800 / 8);
+        }
+        let frame = Absolute(translation.real.0);
+        match access {
+            Access::Execute => {
+                let at = Entry::At(0);
+                scanner::make_executable(&self.configuration, &mut self.hardware, frame, at);
+            }
+            Access::Store => {
+                scanner::store_into(&self.configuration, &mut self.hardware, frame);
+            }
+            Access::Fetch => {}
+        }
+        fill(
+            &mut self.cpus[place.cpu],
+            &self.configuration,
+            &mut self.hardware,
+            guest,
+            place.at,
+            &translation,
+            access,
+        );
+        self.settle(place.cpu);
+        true
+    }
+
+    fn entry(&self, place: Place, side: Side) -> Option<u64> {
+        let wanted = (element(place.space), side, place.at);
+        valid_entries(&self.cpus[place.cpu], &self.hardware)
+            .into_iter()
+            .find(|&(guest, side, at, _)| (guest, side, at) == wanted)
+            .map(|(_, _, _, entry)| entry)
+    }
+
+    fn take(&mut self, step: Step) {
+        match step {
+            Step::Access(place, access) => {
+                if self.access(place, access, None) {
+                    let entry = self.entry(place, Side::of(&self.cpus[place.cpu], access));
+                    let entry = entry.expect("what was filled is there");
+                    assert!(access != Access::Store || entry & PTE_PROTECTION == 0);
+                }
+            }
+            Step::Race(place, by) => {
+                self.access(place, Access::Fetch, Some(by));
+            }
+            Step::SetPage(table, page, value) => self.set(page_entry(table, page), value),
+            Step::SetSegment(space, segment, table) => {
+                let value = table.map_or(STE_INVALID, |table| page_entry(table, 0));
+                self.set(segment_table(space) + segment * 8, value);
+            }
+            Step::Ipte(cpu, table, page) => self.ipte(cpu, table, page),
+            Step::ClearSpace(cpu, space) => {
+                self.idte(cpu, 0, 0x800, element(space));
+                for ideal in &mut self.ideal {
+                    ideal.retain(|&(guest, _), _| guest != element(space));
+                }
+            }
+            Step::InvalidateSegment(cpu, space, segment) => {
+                self.idte(cpu, segment_table(space), segment * SEGMENT, 0);
+                self.purged(0..CPUS);
+            }
+            Step::Cspg(cpu) => {
+                let cspg = Instruction::Cspg { r1: 2, r2: 4 };
+                self.issue(cpu, cspg, [0, 0, 0x2001]);
+                self.purged(0..CPUS);
+            }
+            Step::Ptlb(cpu) => {
+                // At once, so the tables are as they are now.
+                self.issue(cpu, Instruction::Ptlb {}, [0; 3]);
+                self.purged(cpu..cpu + 1);
+                self.form_anew(cpu);
+            }
+            Step::Spx(cpu) => {
+                let zero = Operand {
+                    base: 0,
+                    index: 0,
+                    displacement: 0x800,
+                };
+                self.issue(cpu, Instruction::Spx { second: zero }, [0; 3]);
+                self.purged(cpu..cpu + 1);
+                self.form_anew(cpu);
+            }
+            Step::Store(frame, code) => {
+                let epsw = 0xB98D_0023_07FE_0000;
+                self.set(FRAMES_AT + frame * PAGE, if code { epsw } else { 0 });
+            }
+        }
+    }
+
+    fn idte(&mut self, cpu: usize, table: u64, selection: u64, guest: u64) {
+        let idte = Instruction::Idte {
+            r1: 2,
+            r2: 3,
+            r3: 4,
+            m4: 0,
+        };
+        self.issue(cpu, idte, [table, selection, guest]);
+    }
+
+    /// Holds the shadow of a CPU, which is about to let its guest go on, against the model.
+    fn check(&self, cpu: usize) {
+        for (guest, side, at, entry) in valid_entries(&self.cpus[cpu], &self.hardware) {
+            let ideal = self.ideal[cpu].get(&(guest, at.0));
+            let allowed = ideal
+                .into_iter()
+                .flatten()
+                .any(|translation| self.agrees(translation, side, entry));
+            assert!(
+                allowed,
+                "CPU {cpu}: {at:x?} of {guest:x} is {entry:x}, {ideal:x?}"
+            );
+        }
+    }
+
+    /// Whether an entry is a translation, with all protection that the guest's tables and the state of
+    /// the page frame ask for.
+    fn agrees(&self, translation: &Translation, side: Side, entry: u64) -> bool {
+        let pages = &self.configuration.pages;
+        let frame = Absolute(translation.real.0).page();
+        let (to, protected) = (entry & PTE_FRAME, entry & PTE_PROTECTION != 0);
+        let executed = side == Side::Instructions;
+        let by_state = match pages.state(frame) {
+            PageState::Data | PageState::Open => to == frame.0 && !executed,
+            PageState::Text => to == frame.0 && protected,
+            PageState::Copied(copy) => protected && to == if executed { copy.0 } else { frame.0 },
+        };
+        by_state
+            && !(executed && translation.execution_protected)
+            && (protected || !translation.protected)
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_shadow_holds_only_what_a_tlb_might(steps in prop::collection::vec((step(), 0..CPUS), 1..120)) {
+        hold_only_what_a_tlb_might(&steps);
+    }
+}
+
+/// Takes the steps; behind each the CPU that it is with, and behind all every CPU, is held against the model.
+fn hold_only_what_a_tlb_might(steps: &[(Step, usize)]) {
+    let mut test = Test::new();
+    for &(step, other) in steps {
+        test.take(step);
+        // Not every CPU takes notice at once.
+        test.settle(other);
+        test.check(other);
+    }
+    for cpu in 0..CPUS {
+        test.settle(cpu);
+        test.check(cpu);
+    }
+}
+
+#[test]
+fn idte_of_a_segment_that_nobody_accessed_leaves_only_what_a_tlb_might_hold() {
+    hold_only_what_a_tlb_might(&[
+        (Step::Access(here(0, 0, 0), Access::Fetch), 0),
+        (Step::InvalidateSegment(0, 0, 1), 0),
+    ]);
+}
+
+#[test]
+fn spaces_that_are_filled_behind_idte_of_a_segment_hold_only_what_a_tlb_might() {
+    let second_segment = Place {
+        at: Virtual(SEGMENT + 3 * PAGE),
+        ..here(0, 9, 0)
+    };
+    hold_only_what_a_tlb_might(&[
+        (Step::Access(here(1, 2, 3), Access::Fetch), 0),
+        (Step::InvalidateSegment(0, 0, 0), 0),
+        (Step::Access(second_segment, Access::Execute), 0),
+        (Step::Access(here(0, 0, 0), Access::Fetch), 0),
+    ]);
+}
+
+const fn here(cpu: usize, space: u64, page: u64) -> Place {
+    Place {
+        cpu,
+        space,
+        at: Virtual(page * PAGE),
+    }
+}
+
+/// Both CPUs have page 1 and page 2 of spaces 0 and 4, which share a page table.
+fn filled() -> Test {
+    let mut test = Test::new();
+    for cpu in 0..CPUS {
+        for (space, page) in [(0, 1), (0, 2), (4, 1), (4, 2)] {
+            assert!(test.access(here(cpu, space, page), Access::Fetch, None));
+        }
+    }
+    test
+}
+
+/// What is left on both CPUs, of the eight entries of [`filled`].
+fn left(test: &mut Test) -> [usize; CPUS] {
+    core::array::from_fn(|cpu| {
+        test.settle(cpu);
+        test.check(cpu);
+        valid_entries(&test.cpus[cpu], &test.hardware).len()
+    })
+}
+
+#[test]
+fn ipte_takes_the_entries_that_were_filled_from_one_and_no_other() {
+    let mut test = filled();
+    assert_eq!(left(&mut test), [4, 4]);
+    test.take(Step::Ipte(0, 0, 1));
+    assert_eq!(left(&mut test), [2, 2]);
+    assert!(test.entry(here(1, 4, 2), Side::Operands).is_some());
+}
+
+#[test]
+fn idte_that_clears_by_asce_takes_one_space() {
+    let mut test = filled();
+    test.take(Step::ClearSpace(1, 4));
+    assert_eq!(left(&mut test), [2, 2]);
+    assert!(test.entry(here(0, 0, 1), Side::Operands).is_some());
+}
+
+#[test]
+fn ptlb_takes_what_the_tables_no_longer_say_of_its_own_cpu_and_cspg_of_all() {
+    let mut test = filled();
+    test.take(Step::SetPage(0, 1, PTE_INVALID));
+    assert_eq!(left(&mut test), [4, 4]);
+    test.take(Step::Ptlb(0));
+    assert_eq!(left(&mut test), [2, 4]);
+    test.take(Step::Cspg(0));
+    assert_eq!(left(&mut test), [2, 2]);
+}
+
+#[test]
+fn set_prefix_of_the_same_prefix_purges() {
+    let mut test = filled();
+    test.take(Step::SetPage(0, 1, PTE_INVALID));
+    test.take(Step::Spx(0));
+    assert_eq!(left(&mut test), [2, 4]);
+}
+
+#[test]
+fn cspg_empties_a_shadow_that_has_more_entries_than_are_looked_at() {
+    let mut test = filled();
+    for _ in 0..3 {
+        // One after the other, and each is forgotten: they are as good as there.
+        for page in [1, 2] {
+            test.take(Step::Ipte(0, 0, page));
+            test.take(Step::SetPage(0, page, FRAMES_AT));
+            assert!(test.access(here(0, 0, page), Access::Fetch, None));
+        }
+    }
+    test.take(Step::Cspg(1));
+    assert_eq!(left(&mut test)[0], 0);
+}
+
+#[test]
+fn a_first_execution_takes_the_entries_of_its_frame_and_no_other() {
+    let mut test = filled();
+    assert!(test.access(here(0, 0, 1), Access::Execute, None));
+    assert_eq!(left(&mut test), [3, 2]);
+}
+
+#[test]
+fn a_translation_that_was_purged_before_it_was_filled_is_not_filled() {
+    let mut test = Test::new();
+    test.access(here(0, 0, 1), Access::Fetch, Some(1));
+    assert_eq!(left(&mut test), [0, 0]);
+}
+
+#[test]
+fn the_space_that_was_not_used_for_the_longest_time_makes_room() {
+    let mut test = Test::new();
+    for space in 0..SPACES {
+        assert!(test.access(here(0, space, 0), Access::Fetch, None));
+        assert!(test.access(here(0, 0, 0), Access::Fetch, None));
+    }
+    assert_eq!(test.cpus[0].shadow.purges, 0, "never emptied");
+    assert!(test.entry(here(0, 0, 0), Side::Operands).is_some());
+    assert!(test.entry(here(0, SPACES - 1, 0), Side::Operands).is_some());
+}
+
+#[test]
+fn a_private_space_is_private_in_hardware_a_real_one_too() {
+    let mut test = Test::new();
+    for kind in [3, asce::REAL_SPACE] {
+        for private in [0, asce::PRIVATE_SPACE] {
+            let [cpu, ..] = &mut test.cpus;
+            cpu.control[1] = segment_table(2) | kind | private;
+            cpu.psw.mask |= DAT;
+            load_controls(cpu, &test.configuration, &mut test.hardware);
+            let loaded = test.hardware.controls[1];
+            assert_eq!(loaded & asce::PRIVATE_SPACE, private);
+        }
+    }
+}
