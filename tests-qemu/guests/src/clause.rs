@@ -1,10 +1,12 @@
 //! What a guest checks, written where the harness can read it without running the guest.
 //!
 //! [`clause!`] puts one NUL-terminated UTF-8 string into the ELF section `.clause`, which is never
-//! loaded. It is a list of lines `key=value`:
+//! loaded. The behaviour program has one string for each of its cases. It is a list of lines
+//! `key=value`:
 //!
 //! | key | value |
 //! |---|---|
+//! | `module` | where it is declared; a case is found by it |
 //! | `clause` | the document and the place in it, in words |
 //! | `native` | `true` when the guest also runs on a machine without Millimeter; a behaviour guest (its name begins with `b_`) then prints the same text there |
 //! | `cpus` | how many CPUs the guest needs (1 unless given) |
@@ -23,7 +25,9 @@ macro_rules! clause {
         core::arch::global_asm!(
             ".pushsection .clause,\"\",@progbits",
             concat!(
-                ".asciz \"clause=",
+                ".asciz \"module=",
+                module_path!(),
+                "\\nclause=",
                 $clause,
                 "\\nnative=",
                 $native,

@@ -66,6 +66,25 @@ macro_rules! guest {
     };
 }
 
+/// Declares a module of the behaviour program as a case: the entry it is started at, named as the
+/// module is, notes the function and goes on as every guest does.
+#[macro_export]
+macro_rules! case {
+    ($main:path) => {
+        core::arch::global_asm!(
+            ".pushsection .text.case,\"ax\",@progbits",
+            ".p2align 1",
+            concat!(".globl \"", module_path!(), "\""),
+            concat!("\"", module_path!(), "\":"),
+            "larl %r1, {main}",
+            "stgrl %r1, CHOSEN_CASE",
+            "jg _start",
+            ".popsection",
+            main = sym $main,
+        );
+    };
+}
+
 #[panic_handler]
 fn panic(info: &core::panic::PanicInfo) -> ! {
     crate::println!("panic: {info}");

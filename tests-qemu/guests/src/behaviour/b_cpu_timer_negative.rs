@@ -1,0 +1,72 @@
+//! A negative CPU timer reads negative, goes on decrementing and is pending for as long as it is: each
+//! time the masks open it interrupts again, and a positive value takes the condition away. (QEMU's own
+//! timer is edge-like and reads positive, hence not native.)
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use guests::check::{check, holds};
+use guests::externals::CPU_TIMER;
+use guests::insn::clock::{MICROSECOND, spt, stckf, stpt};
+use guests::insn::control::{lctlg_0, stctg_0, stnsm, stosm};
+use guests::interruption::{self, Class, Registers};
+use guests::lowcore;
+
+guests::clause!("Principles of Operation, CPU Timer", native = false);
+guests::case!(run);
+
+static TIMER: AtomicU32 = AtomicU32::new(0);
+static OTHER: AtomicU32 = AtomicU32::new(0);
+
+extern "C" fn external(_: &mut Registers) {
+    if lowcore::read::<u16>(lowcore::EXTERNAL_CODE) == 0x1005 {
+        // The condition stays; at the third time the timer is set.
+        if TIMER.fetch_add(1, Ordering::Relaxed) == 2 {
+            spt(i64::MAX);
+        }
+    } else {
+        OTHER.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn delay(microseconds: u64) {
+    let end = stckf() + microseconds * MICROSECOND;
+    while stckf() < end {}
+}
+
+fn run() {
+    interruption::replace(Class::External, external);
+    lctlg_0(stctg_0() | CPU_TIMER);
+    spt(50 * MICROSECOND as i64);
+    delay(200);
+    let first = stpt();
+    let second = stpt();
+    holds("it reads negative", first < 0);
+    holds("it goes on decrementing", second < first);
+    spt(-1);
+    holds("a negative value that is set reads negative", stpt() < 0);
+    check("disabled: none", TIMER.load(Ordering::Relaxed), 0);
+    stosm::<0x01>();
+    delay(50);
+    stnsm::<0xFE>();
+    check(
+        "enabled: again until it is set",
+        TIMER.load(Ordering::Relaxed),
+        3,
+    );
+    spt(50 * MICROSECOND as i64);
+    delay(200);
+    spt(i64::MAX);
+    stosm::<0x01>();
+    delay(50);
+    stnsm::<0xFE>();
+    check(
+        "a positive value takes the condition away",
+        TIMER.load(Ordering::Relaxed),
+        3,
+    );
+    check(
+        "other external interruptions",
+        OTHER.load(Ordering::Relaxed),
+        0,
+    );
+}

@@ -1,0 +1,15 @@
+//! Program-event recording: storage alteration, by the program's own instructions and by those that are performed
+//! for it, and the store that uses a real address.
+
+use guests::stores;
+
+guests::clause!(
+    "Principles of Operation, Program-Event Recording, Storage Alteration and Store Using Real Address; System/370 Principles of Operation, Program-Event Recording",
+    native = false,
+    options = "--per; --per-format s370"
+);
+guests::case!(run);
+
+fn run() {
+    stores::check(0);
+}

@@ -1,0 +1,70 @@
+//! Samples tell the address-space control: primary, secondary and home space, whose instruction addresses
+//! are primary and home virtual ones. (A program in access-register mode is never dispatched on QEMU.)
+
+use core::arch::asm;
+use core::ops::Range;
+
+use guests::dat;
+use guests::insn::control::{lctlg_0, stctg_0};
+use guests::insn::measurement::lsctl;
+use guests::psw::bit;
+use guests::sampling::{self, busy};
+use guests::shows;
+
+guests::clause!(
+    "SA23-2260, Basic-Sampling Data Entry (address-space control, instruction address)",
+    native = false
+);
+guests::case!(run);
+
+const INTERVAL: u64 = 10_000;
+/// Bits 29-30 of an entry, in its state halfword.
+const SPACE: u32 = 1;
+
+/// Samples a loop; the address-space control that all entries of the loop agree on.
+fn sample(work: impl FnOnce() -> Range<u64>) -> Option<u16> {
+    lsctl(&sampling::prepare(4, INTERVAL));
+    let range = work();
+    sampling::stop();
+    let mut found = None;
+    for n in 0..sampling::stored(0) {
+        let entry = sampling::entry(0, n);
+        if !range.contains(&entry.address) {
+            continue;
+        }
+        let space = entry.state >> SPACE & 3;
+        if found.is_some_and(|before| before != space) {
+            return None;
+        }
+        found = Some(space);
+    }
+    found
+}
+
+fn run() {
+    let cr0 = stctg_0();
+    // Secondary-space control.
+    lctlg_0(cr0 | bit(37));
+    dat::prepare();
+    dat::on();
+    let loop_of_twenty = || busy(20 * INTERVAL);
+    shows!(["BSDE-8", "BSDE-26"], sample(loop_of_twenty), Some(0));
+    // SAFETY: the three spaces are one and the same.
+    let secondary = sample(|| unsafe {
+        asm!("sac 0x100(%r0)");
+        let range = busy(20 * INTERVAL);
+        asm!("sac 0(%r0)");
+        range
+    });
+    shows!(["BSDE-8", "BSDE-26"], secondary, Some(2));
+    // SAFETY: as above.
+    let home = sample(|| unsafe {
+        asm!("sac 0x300(%r0)");
+        let range = busy(20 * INTERVAL);
+        asm!("sac 0(%r0)");
+        range
+    });
+    shows!(["BSDE-8", "BSDE-27"], home, Some(3));
+    dat::off();
+    lctlg_0(cr0);
+}
