@@ -70,7 +70,7 @@ pub fn hercules() -> Result<PathBuf> {
 /// A bundled guest's file.
 pub fn guest_file(name: &str) -> Result<PathBuf> {
     provide(&Progress::Plain)?;
-    Ok(build::build_guests(&Progress::Plain)?.join(name))
+    build::build_guest(name, &Progress::Plain)
 }
 
 /// A bundled guest whose file has doublewords of parameters behind a mark: a copy with these.

@@ -1,34 +1,45 @@
 //! Building the image and the guests.
 //!
 //! Everything for the bare machine is built below `target/s390x`, apart from the host's own
-//! artifacts, by whatever toolchain [`crate::building::toolchain`] finds. Cargo decides what is stale; a file
-//! lock keeps tests that run beside one another from waiting for each other in the dark.
+//! artifacts, by whatever toolchain [`crate::building::toolchain`] finds. Cargo decides what is stale. The image
+//! has a directory and a lock of its own, so that it is built beside a guest; the lock keeps tests that
+//! run beside one another from waiting for each other in the dark.
 
-use std::{fs, path::PathBuf, process::Stdio, sync::OnceLock};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::Stdio,
+    sync::{Mutex, OnceLock},
+    thread,
+};
 
 use anyhow::{Context, Result, anyhow, bail};
 
 use crate::{
     building::{
+        case,
         repository::{lock, root, target_directory},
-        toolchain,
+        toolchain::{self, Toolchain},
     },
     computer::progress::Progress,
 };
 
 /// What is built for the bare machine.
 struct Product {
-    what: &'static str,
     package: &'static str,
-    arguments: &'static [&'static str],
+    feature: &'static str,
+    /// The directory below `target/s390x`; those of the image and of a guest differ, since Cargo builds
+    /// one thing at a time in a directory.
+    directory: &'static str,
     /// Flags for the compiler; `{root}` is the repository.
     flags: &'static [&'static str],
 }
 
 const IMAGE: Product = Product {
-    what: "the image",
     package: "millimeter",
-    arguments: &["--features", "image", "--bin", "millimeter"],
+    feature: "image",
+    directory: "",
     flags: &[
         // It moves itself: position-independent, with its relocations in it, and nobody to apply them.
         "-Crelocation-model=pic",
@@ -41,9 +52,9 @@ const IMAGE: Product = Product {
 };
 
 const GUESTS: Product = Product {
-    what: "the guests",
     package: "guests",
-    arguments: &["--features", "guest", "--bins"],
+    feature: "guest",
+    directory: "guests",
     flags: &[
         "-Crelocation-model=static",
         "-Clink-arg=-T{root}/tests-qemu/guests/guest.ld",
@@ -51,34 +62,75 @@ const GUESTS: Product = Product {
 };
 
 const PROGRAMS: Product = Product {
-    what: "the programs for Linux",
     package: "programs",
-    arguments: &["--features", "linux", "--bins"],
+    feature: "linux",
+    directory: "guests",
     flags: &["-Crelocation-model=static"],
 };
 
 /// The log keeps everything: what is too much is left out when it is read.
 const LOG_LEVEL: (&str, &str) = ("DEFMT_LOG", "trace");
 
-fn products() -> PathBuf {
-    target_directory().join(toolchain::TARGET).join("release")
-}
+/// Where guests have their sources: a program each, and the cases of one program.
+const GUEST_SOURCES: &str = "tests-qemu/guests/src";
 
 /// Builds the image and returns its path. Once per process.
 pub fn build_image(progress: &Progress) -> Result<PathBuf> {
     static DONE: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     once(&DONE, || {
-        build(&IMAGE, progress)?;
-        Ok(products().join("millimeter"))
+        let directory = build(&IMAGE, "the image", &["--bin", "millimeter"], progress)?;
+        Ok(directory.join("millimeter"))
     })
 }
 
-/// Builds the bundled guests and returns the directory that holds them. Once per process.
-pub fn build_guests(progress: &Progress) -> Result<PathBuf> {
-    static DONE: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    once(&DONE, || {
-        build(&GUESTS, progress)?;
-        Ok(products())
+/// Builds a bundled guest and returns its file. Its program is built once per process.
+pub fn build_guest(name: &str, progress: &Progress) -> Result<PathBuf> {
+    static DONE: Mutex<BTreeMap<String, Result<PathBuf, String>>> = Mutex::new(BTreeMap::new());
+    let is_case = is_case(name);
+    let program = if is_case { case::PROGRAM } else { name };
+    let file = {
+        // Whoever waits here waits for the lock of the build otherwise.
+        let mut done = DONE.lock().map_err(|_| anyhow!("a build was left alone"))?;
+        done.entry(program.to_owned())
+            .or_insert_with(|| {
+                let what = if is_case {
+                    "the behaviour guests"
+                } else {
+                    name
+                };
+                build(&GUESTS, what, &["--bin", program], progress)
+                    .map(|directory| directory.join(program))
+                    .map_err(|error| format!("{error:#}"))
+            })
+            .clone()
+            .map_err(|text| anyhow!(text))?
+    };
+    if is_case {
+        case_file(&file, name)
+    } else {
+        Ok(file)
+    }
+}
+
+/// Builds the image and, beside it, the guest that an argument names if that is a bundled one: what a
+/// run needs. Either is then found without another build.
+pub fn build_side_by_side(guest: &str, progress: &Progress) -> Result<()> {
+    if !is_bundled(guest) {
+        return build_image(progress).map(|_| ());
+    }
+    find_toolchain(progress)?;
+    // Two moving lines would write over each other.
+    let beside = match progress {
+        Progress::Terminal => Progress::Silent,
+        other => *other,
+    };
+    thread::scope(|scope| {
+        let guest = scope.spawn(move || build_guest(guest, &beside));
+        let image = build_image(progress);
+        let guest = guest
+            .join()
+            .map_err(|_| anyhow!("a build was left alone"))?;
+        image.and(guest).map(|_| ())
     })
 }
 
@@ -87,15 +139,24 @@ pub fn build_guests(progress: &Progress) -> Result<PathBuf> {
 pub fn build_programs(progress: &Progress) -> Result<PathBuf> {
     static DONE: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     once(&DONE, || {
-        build(&PROGRAMS, progress)?;
-        Ok(products())
+        build(&PROGRAMS, "the programs for Linux", &["--bins"], progress)
     })
 }
 
-/// Names of the bundled guests, in alphabetical order: the files of their source directory.
+/// Names of the bundled guests, in alphabetical order: the files of their source directories.
 pub fn bundled_guests() -> Vec<String> {
-    let directory = root().join("tests-qemu/guests/src/bin");
-    let mut names: Vec<String> = fs::read_dir(directory)
+    let mut names = sources("bin");
+    names.extend(
+        sources(case::PROGRAM)
+            .into_iter()
+            .filter(|name| name != "main"),
+    );
+    names.sort();
+    names
+}
+
+fn sources(directory: &str) -> Vec<String> {
+    fs::read_dir(root().join(GUEST_SOURCES).join(directory))
         .into_iter()
         .flatten()
         .flatten()
@@ -106,9 +167,37 @@ pub fn bundled_guests() -> Vec<String> {
                 .then(|| path.file_stem()?.to_str().map(str::to_owned))
                 .flatten()
         })
-        .collect();
-    names.sort();
-    names
+        .collect()
+}
+
+/// Whether this is the name of a bundled guest.
+fn is_bundled(name: &str) -> bool {
+    bundled_guests().iter().any(|bundled| bundled == name)
+}
+
+fn is_case(name: &str) -> bool {
+    let file = root().join(GUEST_SOURCES).join(case::PROGRAM);
+    file.join(format!("{name}.rs")).is_file()
+}
+
+/// The file of one case: made anew if the program is newer.
+fn case_file(program: &Path, name: &str) -> Result<PathBuf> {
+    let directory = program.with_file_name("cases");
+    let file = directory.join(name);
+    let made = |file: &Path| file.metadata().and_then(|data| data.modified()).ok();
+    if made(&file) > made(program) {
+        return Ok(file);
+    }
+    let bytes = fs::read(program).with_context(|| format!("cannot read {}", program.display()))?;
+    let bytes = case::cut(&bytes, name)?;
+    fs::create_dir_all(&directory)
+        .with_context(|| format!("cannot create {}", directory.display()))?;
+    // Tests that run beside one another may make the same file: each finds a whole one.
+    let mut new = tempfile::NamedTempFile::new_in(&directory)?;
+    std::io::Write::write_all(&mut new, &bytes)?;
+    new.persist(&file)
+        .with_context(|| format!("cannot create {}", file.display()))?;
+    Ok(file)
 }
 
 /// The error of a build is kept as text, because every caller of this process is to hear it.
@@ -122,10 +211,29 @@ fn once(
         .map_err(|text| anyhow!(text))
 }
 
-fn build(product: &Product, progress: &Progress) -> Result<()> {
+fn find_toolchain(progress: &Progress) -> Result<Toolchain> {
+    static FOUND: Mutex<Option<Toolchain>> = Mutex::new(None);
+    let mut found = FOUND
+        .lock()
+        .map_err(|_| anyhow!("a search was left alone"))?;
+    if let Some(toolchain) = &*found {
+        return Ok(toolchain.clone());
+    }
     let toolchain = toolchain::find(progress)?;
-    let _lock = lock("measure.lock", "another build of this repository", progress)?;
-    let step = progress.step(&format!("building {} with {toolchain}", product.what));
+    *found = Some(toolchain.clone());
+    Ok(toolchain)
+}
+
+/// Builds programs of this product, and returns the directory that holds them.
+fn build(product: &Product, what: &str, programs: &[&str], progress: &Progress) -> Result<PathBuf> {
+    let toolchain = find_toolchain(progress)?;
+    let directory = target_directory().join(product.directory);
+    let _lock = lock(
+        &format!("{}.lock", product.package),
+        &format!("another build of {what}"),
+        progress,
+    )?;
+    let step = progress.step(&format!("building {what} with {toolchain}"));
     let root = root()
         .to_str()
         .context("the repository's path is not UTF-8; move it to one that is")?;
@@ -137,9 +245,10 @@ fn build(product: &Product, progress: &Progress) -> Result<()> {
     let output = toolchain
         .cargo("build", &flags)
         .args(["--release", "--package", product.package])
-        .args(product.arguments)
+        .args(["--features", product.feature])
+        .args(programs)
         .arg("--target-dir")
-        .arg(target_directory())
+        .arg(&directory)
         .env(LOG_LEVEL.0, LOG_LEVEL.1)
         .current_dir(root)
         .stdin(Stdio::null())
@@ -157,14 +266,13 @@ fn build(product: &Product, progress: &Progress) -> Result<()> {
             Err(_) => String::new(),
         };
         bail!(
-            "building {} failed ({}) with {toolchain}{kept}\n{}",
-            product.what,
+            "building {what} failed ({}) with {toolchain}{kept}\n{}",
             output.status,
             last_lines(&String::from_utf8_lossy(&output.stderr), TOLD_LINES)
         );
     }
-    step.done(&format!("built {}", product.what));
-    Ok(())
+    step.done(&format!("built {what}"));
+    Ok(directory.join(toolchain::TARGET).join("release"))
 }
 
 /// How much of a failed build's output goes into the error.

@@ -93,6 +93,8 @@ impl Clause {
                 .split_once('=')
                 .with_context(|| format!("{line} is no key=value"))?;
             match key {
+                // Where it was declared.
+                "module" => {}
                 "clause" => clause.text = value.to_owned(),
                 "native" => clause.native = value.parse()?,
                 "cpus" => clause.cpus = value.parse()?,

@@ -104,13 +104,12 @@ pub fn directory() -> PathBuf {
 
 /// The runs of all behaviour guests that cite one of the books, with the end each declares.
 pub fn runs(statements: &Statements, progress: &Progress) -> Result<Vec<(ClauseRun, MeantEnd)>> {
-    let guests = build::build_guests(progress)?;
     let mut all = Vec::new();
     for name in build::bundled_guests() {
         if !name.starts_with("b_") {
             continue;
         }
-        let clause = Clause::read(&guests.join(&name))?;
+        let clause = Clause::read(&build::build_guest(&name, progress)?)?;
         if !statements.are_cited_by(&clause.text) {
             continue;
         }

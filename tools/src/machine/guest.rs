@@ -70,7 +70,7 @@ impl Guest {
     pub fn find(argument: &str, progress: &Progress) -> Result<Self> {
         let bundled = build::bundled_guests();
         if bundled.iter().any(|name| name == argument) {
-            let file = build::build_guests(progress)?.join(argument);
+            let file = build::build_guest(argument, progress)?;
             return Self::load(&file);
         }
         let file = Path::new(argument);
