@@ -28,7 +28,7 @@ use tests_qemu::ipl;
 use model::Remembered;
 
 /// The second model, which the firmware's own tests use, too.
-#[path = "../../src/cache/model.rs"]
+#[path = "../../../src/cache/model.rs"]
 mod model;
 
 /// Guests that are small, and caches that are much smaller still.
