@@ -1,7 +1,7 @@
 //! Circles of files, and the imports that close them.
 //!
-//! A file and the files of its own folder may import each other, since together they are one thing. So a circle that has a
-//! common parent among its own files is none, unless the children import each other in a circle without it.
+//! A file and the files of its own folder may import each other, since together they are one thing: a circle in which one file
+//! is the parent of all others is none, unless there is a circle without that parent.
 
 use crate::graph::{Edge, Graph, above};
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,19 +19,17 @@ type Ways<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a Edge>>>;
 
 /// Finds all circles.
 pub fn find(graph: &Graph) -> Vec<Circle<'_>> {
-    let whole = ways(graph, |_| true);
-    let without_parents = ways(graph, |edge| !edge.family);
     let mut found = Vec::new();
-    for files in components(&whole) {
-        if has_parent(graph, &files) {
-            let inside = within(&without_parents, &files);
-            found.extend(
-                components(&inside)
-                    .iter()
-                    .map(|files| circle(&inside, files)),
-            );
-        } else {
-            found.push(circle(&whole, &files));
+    let mut open = vec![ways(graph)];
+    while let Some(ways) = open.pop() {
+        for files in components(&ways) {
+            match parent(graph, &files) {
+                Some(parent) => {
+                    let children = files.iter().copied().filter(|file| *file != parent);
+                    open.push(within(&ways, &children.collect()));
+                }
+                None => found.push(circle(&ways, &files)),
+            }
         }
     }
     found
@@ -44,13 +42,13 @@ fn circle<'a>(ways: &Ways<'a>, files: &BTreeSet<&'a str>) -> Circle<'a> {
     }
 }
 
-fn ways(graph: &Graph, wanted: impl Fn(&Edge) -> bool) -> Ways<'_> {
+fn ways(graph: &Graph) -> Ways<'_> {
     let mut ways: Ways = graph
         .files
         .keys()
         .map(|file| (file.as_str(), BTreeMap::new()))
         .collect();
-    for edge in graph.edges.iter().filter(|edge| wanted(edge)) {
+    for edge in &graph.edges {
         ways.entry(&edge.from)
             .or_default()
             .entry(&edge.to)
@@ -73,15 +71,13 @@ fn within<'a>(ways: &Ways<'a>, files: &BTreeSet<&'a str>) -> Ways<'a> {
     files.iter().map(inside).collect()
 }
 
-/// Whether one of the files is the parent of all others.
-fn has_parent(graph: &Graph, files: &BTreeSet<&str>) -> bool {
-    let parent = |one: &str| {
-        let others = files.iter().filter(|other| **other != one);
-        others
-            .into_iter()
-            .all(|other| above(&graph.files[one], &graph.files[*other]))
+/// The file among these that is the parent of all others.
+fn parent<'a>(graph: &Graph, files: &BTreeSet<&'a str>) -> Option<&'a str> {
+    let is_parent = |one: &&str| {
+        let mut others = files.iter().filter(|other| *other != one);
+        others.all(|other| above(&graph.files[*one], &graph.files[*other]))
     };
-    files.iter().any(|file| parent(file))
+    files.iter().copied().find(|file| is_parent(file))
 }
 
 /// The sets of two and more files each of which reaches all others.
@@ -241,5 +237,20 @@ mod tests {
         let circles = find(&graph);
         assert_eq!(circles.len(), 1);
         assert_eq!(circles[0].files, ["a", "a/b", "c"]);
+    }
+
+    #[test]
+    fn a_circle_of_children_through_the_parent_of_some_is_one() {
+        let edges = [
+            ("a", "a/b"),
+            ("a/b", "a/b/c"),
+            ("a/b/c", "a/d"),
+            ("a/d", "a/b"),
+            ("a/d", "a"),
+        ];
+        let graph = graph(&edges);
+        let circles = find(&graph);
+        assert_eq!(circles.len(), 1);
+        assert_eq!(circles[0].files, ["a/b", "a/b/c", "a/d"]);
     }
 }

@@ -33,7 +33,8 @@ impl Graph {
         let resolver = Resolver { modules };
         let mut first: BTreeMap<(String, String, String), (usize, bool)> = BTreeMap::new();
         for (path, module) in modules {
-            let imports = module.imports.iter().map(|i| (&i.path, i.line));
+            let imports = module.imports.iter().filter(|import| !import.gives_on);
+            let imports = imports.map(|i| (&i.path, i.line));
             let mentions = module.mentions.iter().map(|m| (&m.path, m.line));
             for (named, line) in imports.chain(mentions) {
                 let Some(to) = resolver.resolve(path, named, 0) else {

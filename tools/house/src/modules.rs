@@ -20,6 +20,8 @@ pub struct Import {
     pub path: Vec<String>,
     /// The line.
     pub line: usize,
+    /// Whether it gives the name on to others; then those who use the name import what defines it.
+    pub gives_on: bool,
 }
 
 /// A path that stands in code.
@@ -99,7 +101,12 @@ impl Reader<'_> {
             match item {
                 Item::Use(item) => {
                     let line = item.use_token.span.start().line;
+                    let first = module.imports.len();
                     flatten(&item.tree, &mut Vec::new(), line, &mut module.imports);
+                    let gives_on = !matches!(item.vis, syn::Visibility::Inherited);
+                    for import in &mut module.imports[first..] {
+                        import.gives_on = gives_on;
+                    }
                 }
                 Item::Mod(child) => {
                     let name = child.ident.to_string();
@@ -193,7 +200,12 @@ fn defined(item: &Item) -> Option<(String, usize)> {
 /// Takes a `use` tree apart.
 fn flatten(tree: &UseTree, above: &mut Vec<String>, line: usize, imports: &mut Vec<Import>) {
     let mut import = |alias: String, path: Vec<String>| {
-        imports.push(Import { alias, path, line });
+        imports.push(Import {
+            alias,
+            path,
+            line,
+            gives_on: false,
+        });
     };
     match tree {
         UseTree::Path(path) => {
@@ -271,7 +283,11 @@ fn scan(tokens: TokenStream, module: &mut Module) {
                     path.push(next.to_string());
                     at += 3;
                 }
-                if path.len() > 1 {
+                // `pub(in super::super)` names no item.
+                let names_an_item = path
+                    .iter()
+                    .any(|name| !matches!(name.as_str(), "super" | "self" | "crate"));
+                if path.len() > 1 && names_an_item {
                     let line = first.span().start().line;
                     module.mentions.push(Mention { path, line });
                 }
