@@ -1,12 +1,12 @@
 //! Facilities in the states that tests begin with.
 
 use super::configuration_level::ConfigurationLevel;
-use super::counters::load_cpu_counter_set_controls;
 use super::counters::{Activity, CoprocessorGroups, CounterSets};
 use super::facility::{Facility, Installation};
+use super::instruction::load_cpu_counter_set_controls;
+use super::instruction::load_sampling_controls;
 use super::model::{Model, Z15};
 use super::sampling::SamplingLimits;
-use super::sampling::load_sampling_controls;
 use super::sampling::request::SamplingRequest;
 use zerocopy::IntoBytes;
 

@@ -7,18 +7,16 @@
 //! a condition code, a program interruption or a pending measurement alert. So the whole room runs
 //! in host tests, and the sampling path can name neither an allocator nor a lock.
 //!
-//! There is one routine per instruction, in a file of its own. Each begins where the operand is in
-//! hand: [`authority::authorize`] is the test that comes before any operand access.
+//! Each instruction has its routine in a file of its own, in [`instruction`].
 
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
 pub mod alert;
-pub mod authority;
 pub mod configuration_level;
 pub mod counters;
 pub mod facility;
-pub mod lpp;
+pub mod instruction;
 pub mod model;
 pub mod sampling;
 pub mod state;
@@ -31,11 +29,10 @@ mod model_alert;
 mod second_opinion;
 
 pub use alert::{Alert, PendingAlerts};
-pub use authority::{Instruction, authorize};
 pub use configuration_level::ConfigurationLevel;
 pub use counters::{Activity, CounterSet, CounterSets};
 pub use facility::{Facility, Installation, Reset};
-pub use lpp::load_program_parameter;
+pub use instruction::{Instruction, authorize, load_program_parameter};
 pub use model::Model;
 pub use sampling::{Diagnosis, SampleStorage, Sampled, SamplingLimits, Snapshot};
 pub use state::ControlState;

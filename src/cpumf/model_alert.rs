@@ -1,19 +1,20 @@
 //! Measurement alerts against tables: what recognizes each request, and what clears it.
 
 use super::configuration_level::ConfigurationLevel;
-use super::counters::{
-    Activity, CoprocessorGroups, CounterSet, CounterSets, extract_cpu_counter,
-    load_cpu_counter_set_controls, load_peripheral_counter_set_controls,
-    store_cpu_counter_multiple,
-};
+use super::counters::{Activity, CoprocessorGroups, CounterSet, CounterSets};
 use super::facility::{Facility, Reset};
 use super::fixtures::of_model;
 use super::model::Z15;
 use super::sampling::fixtures::SparseStorage;
 use super::sampling::request::SamplingRequest;
-use super::sampling::{Diagnosis, Snapshot, load_sampling_controls};
+use super::sampling::{Diagnosis, Snapshot};
 use super::second_opinion::{ALERTS, agree};
 use super::state::ControlState;
+use crate::instruction::load_sampling_controls;
+use crate::instruction::{
+    extract_cpu_counter, load_cpu_counter_set_controls, load_peripheral_counter_set_controls,
+    store_cpu_counter_multiple,
+};
 use arch::address::Virtual;
 use arch::condition::ConditionCode;
 use arch::psw::Psw;

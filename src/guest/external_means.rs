@@ -92,9 +92,9 @@ fn make<H: Hardware>(
 mod tests {
     use super::*;
     use crate::arch::address::Absolute;
-    use crate::cpumf::sampling::load_sampling_controls;
+    use crate::cpumf::instruction::load_sampling_controls;
     use crate::cpumf::sampling::request::SamplingRequest;
-    use crate::cpumf::{ControlState, counters::load_cpu_counter_set_controls};
+    use crate::cpumf::{ControlState, instruction::load_cpu_counter_set_controls};
     use crate::guest::array::Bench;
     use crate::guest::dispatch::{self, Next};
     use crate::guest::state::mailbox::MOST_CHANGES;

@@ -9,20 +9,11 @@
 pub mod activity;
 pub mod coprocessor;
 pub mod extended;
-pub mod extract;
-pub mod extract_group_address;
-pub mod extract_peripheral;
 pub mod global;
-pub mod load_controls;
-pub mod load_peripheral_controls;
 pub mod names;
 pub mod peripheral;
 pub mod provenance;
-pub mod query;
-pub mod set;
-pub mod set_peripheral;
 pub mod state;
-pub mod store_multiple;
 
 #[cfg(test)]
 mod model_lcctl;
@@ -31,21 +22,18 @@ mod model_peripheral;
 
 pub use activity::Activity;
 pub use coprocessor::{Coprocessor, CryptoFunction, Occupation};
-pub use extract::extract_cpu_counter;
-pub use extract_group_address::extract_coprocessor_group_address;
-pub use extract_peripheral::extract_peripheral_counter;
 pub use global::GlobalCounterControls;
-pub use load_controls::load_cpu_counter_set_controls;
-pub use load_peripheral_controls::load_peripheral_counter_set_controls;
 pub use peripheral::CoprocessorGroups;
-pub use query::query_counter_information;
-pub use set::set_cpu_counter;
-pub use set_peripheral::set_peripheral_counter;
 pub use state::CounterFacility;
-pub use store_multiple::{CounterMultiple, store_cpu_counter_multiple};
 
 use arch::bits::bit16;
 use arch::set_operations;
+
+/// The bits of a register that must be zeros where it designates a counter or a count.
+pub(crate) const NOT_A_NUMBER: u64 = !0xFFFF;
+
+/// The code for the MT-diagnostic set that also clears its loss alert (STORE CPU COUNTER MULTIPLE).
+pub(crate) const MT_WITH_CLEARING: u8 = 9;
 
 /// A CPU counter set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +102,7 @@ impl CounterSet {
             1 => Self::Basic,
             2 => Self::ProblemState,
             3 => Self::CryptoActivity,
-            5 | store_multiple::MT_WITH_CLEARING => Self::MtDiagnostic,
+            5 | MT_WITH_CLEARING => Self::MtDiagnostic,
             _ => return None,
         })
     }

@@ -7,9 +7,9 @@ use super::super::facility::Facility;
 use super::super::fixtures::of_model;
 use super::super::model::{MODELS, Model};
 use super::super::second_opinion::{CPU_COUNTER_SETS, agree};
-use super::{
-    Activity, CounterSet, CounterSets, GlobalCounterControls, extract_cpu_counter,
-    load_cpu_counter_set_controls, query_counter_information, set_cpu_counter,
+use super::{Activity, CounterSet, CounterSets, GlobalCounterControls};
+use crate::instruction::{
+    extract_cpu_counter, load_cpu_counter_set_controls, query_counter_information, set_cpu_counter,
 };
 use arch::condition::ConditionCode;
 use arch::interruption::ProgramInterruption;

@@ -6,8 +6,8 @@ use super::super::facility::Facility;
 use super::super::fixtures::of_model;
 use super::super::model::{MODELS, Model};
 use super::super::second_opinion::{COPROCESSOR_GROUPS, agree};
-use super::{
-    Activity, Coprocessor, CoprocessorGroups, CounterSets, CryptoFunction,
+use super::{Activity, Coprocessor, CoprocessorGroups, CounterSets, CryptoFunction};
+use crate::instruction::{
     extract_coprocessor_group_address, extract_cpu_counter, extract_peripheral_counter,
     load_cpu_counter_set_controls, load_peripheral_counter_set_controls, query_counter_information,
     set_peripheral_counter,

@@ -175,13 +175,13 @@ impl CoprocessorGroups {
     }
 
     /// The contents of a counter, if it is available.
-    pub(super) fn counter(&self, authorized: bool, place: CounterPlace) -> Option<u64> {
+    pub(crate) fn counter(&self, authorized: bool, place: CounterPlace) -> Option<u64> {
         self.available(authorized, place)
             .then(|| self.counters[usize::from(place.group)][usize::from(place.number)])
     }
 
     /// Sets a counter. False when it is not available.
-    pub(super) fn set_counter(
+    pub(crate) fn set_counter(
         &mut self,
         authorized: bool,
         place: CounterPlace,
@@ -195,7 +195,7 @@ impl CoprocessorGroups {
     }
 
     /// Puts all sets into a state. Disabling clears every counter and the address-change indicator.
-    pub(super) const fn enter(&mut self, next: ControlState) {
+    pub(crate) const fn enter(&mut self, next: ControlState) {
         self.state = next;
         if !next.enabled() {
             self.counters = [[0; COUNTERS]; MAXIMUM];
@@ -212,7 +212,7 @@ impl CoprocessorGroups {
 
 /// Where a peripheral counter is, as bits 40-63 of a general register designate it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct CounterPlace {
+pub(crate) struct CounterPlace {
     /// The coprocessor-group address (bits 40-55).
     pub group: u16,
     /// The counter number (bits 56-63).
@@ -221,7 +221,7 @@ pub(super) struct CounterPlace {
 
 impl CounterPlace {
     /// The place that `register` designates; `None` when bits 0-39 are not zeros.
-    pub(super) const fn designated(register: u64) -> Option<Self> {
+    pub(crate) const fn designated(register: u64) -> Option<Self> {
         if register >> 24 != 0 {
             return None;
         }

@@ -13,7 +13,7 @@ use super::{Activity, CounterSet, CounterSets};
 const NUMBERS: usize = 496;
 
 /// The number of the first MT-diagnostic counter. No other set has a higher number.
-pub(super) const MT_DIAGNOSTIC: u64 = 448;
+pub(crate) const MT_DIAGNOSTIC: u64 = 448;
 
 /// The counter facility of one CPU at one level: the local counter-set-state control register and
 /// the counters.
@@ -100,7 +100,7 @@ impl CounterFacility {
 
     /// The contents of `count` counters from number `first` on; an unavailable one is zero.
     #[inline(always)]
-    pub(super) fn read_range(
+    pub(crate) fn read_range(
         &self,
         first: u16,
         count: u16,
@@ -118,7 +118,7 @@ impl CounterFacility {
 
     /// Sets a counter so that reading it at once gives `value`. False when the counter is
     /// unassigned, not installed, unauthorized, disabled or read-only.
-    pub(super) fn write(&mut self, number: u64, value: u64, now: &Activity) -> bool {
+    pub(crate) fn write(&mut self, number: u64, value: u64, now: &Activity) -> bool {
         let at = number as usize;
         match self.sources.get(at) {
             Some(&source) if source != Source::Unavailable && number < MT_DIAGNOSTIC => {
@@ -130,7 +130,7 @@ impl CounterFacility {
     }
 
     /// Counts what no total of [`Activity`] does: `number` counts `amount` more if its set is active.
-    pub(in super::super) fn count(&mut self, number: u16, amount: u64) {
+    pub(crate) fn count(&mut self, number: u16, amount: u64) {
         if let Some((set, _)) = self.model.locate(number)
             && self.state(set).active()
         {
@@ -144,7 +144,7 @@ impl CounterFacility {
     ///
     /// # Errors
     /// [`InvalidTransition`] when any set cannot make its transition; no set is changed then.
-    pub(super) fn load(
+    pub(crate) fn load(
         &mut self,
         enable: CounterSets,
         activation: CounterSets,
@@ -163,7 +163,7 @@ impl CounterFacility {
 
     /// The external means: gives every installed CPU counter set the authorization control that
     /// `sets` has for it. Returns whether an enabled set was unauthorized.
-    pub(in super::super) fn authorize(&mut self, sets: CounterSets, now: &Activity) -> bool {
+    pub(crate) fn authorize(&mut self, sets: CounterSets, now: &Activity) -> bool {
         let installed = self.model.installed();
         let mut alert = false;
         for set in CounterSet::ALL {
@@ -186,13 +186,13 @@ impl CounterFacility {
     }
 
     /// The external means, for the coprocessor-group counter sets.
-    pub(in super::super) const fn authorize_coprocessor_groups(&mut self, authorized: bool) {
+    pub(crate) const fn authorize_coprocessor_groups(&mut self, authorized: bool) {
         self.coprocessor_groups_authorized = authorized;
     }
 
     /// Multithreading was enabled (SIGNAL PROCESSOR set multithreading, accepted with a nonzero
     /// parameter) or disabled: the only actions that enable and disable the MT-diagnostic set.
-    pub(in super::super) fn multithreading(&mut self, on: bool, now: &Activity) {
+    pub(crate) fn multithreading(&mut self, on: bool, now: &Activity) {
         self.multithreading = on;
         let set = CounterSet::MtDiagnostic;
         if self.state(set).authorized() {
@@ -207,7 +207,7 @@ impl CounterFacility {
 
     /// Counter data of an active set was lost: the set becomes inactive. The MT-diagnostic set is
     /// left active. Returns whether the set was active.
-    pub(in super::super) fn lose(&mut self, set: CounterSet, now: &Activity) -> bool {
+    pub(crate) fn lose(&mut self, set: CounterSet, now: &Activity) -> bool {
         let state = self.state(set);
         if state.active() && set != CounterSet::MtDiagnostic {
             self.enter(set, state.deactivated(), now);
@@ -217,7 +217,7 @@ impl CounterFacility {
 
     /// CPU reset: activation controls become zeros, the counters stay as they are. The
     /// MT-diagnostic set is left alone while multithreading is on.
-    pub(in super::super) fn deactivate(&mut self, now: &Activity) {
+    pub(crate) fn deactivate(&mut self, now: &Activity) {
         for set in CounterSet::ALL {
             if !(set == CounterSet::MtDiagnostic && self.multithreading) {
                 self.enter(set, self.state(set).deactivated(), now);
@@ -227,7 +227,7 @@ impl CounterFacility {
 
     /// Initial CPU reset, clear reset or power-on reset: every set is disabled and its counters are
     /// cleared, the MT-diagnostic set excepted while multithreading is on.
-    pub(in super::super) fn disable(&mut self, now: &Activity) {
+    pub(crate) fn disable(&mut self, now: &Activity) {
         for set in CounterSet::ALL {
             if !(set == CounterSet::MtDiagnostic && self.multithreading) {
                 self.enter(set, self.state(set).disabled(), now);

@@ -1,12 +1,12 @@
 //! What couples the parts of a facility: authorization, resets, losses, and their alerts.
 
-use super::super::counters::{
-    extract_peripheral_counter, load_cpu_counter_set_controls,
-    load_peripheral_counter_set_controls, set_peripheral_counter,
-};
 use super::super::fixtures::{self, active, counting, partition};
 use super::super::state::ControlState;
 use super::*;
+use crate::instruction::{
+    extract_peripheral_counter, load_cpu_counter_set_controls,
+    load_peripheral_counter_set_controls, set_peripheral_counter,
+};
 
 const NOW: Activity = Activity {
     cycles: 100,

@@ -45,11 +45,11 @@ pub struct AdditionalControls {
 #[derive(Clone, Debug)]
 pub struct SamplingControls {
     /// The table-entry-address register. Absolute.
-    pub(super) tear: u64,
+    pub(crate) tear: u64,
     /// The data-entry-address register. Absolute.
-    pub(super) dear: u64,
+    pub(crate) dear: u64,
     /// The maximum buffer size, less one: the mask of an offset within a block.
-    pub(super) block_mask: u64,
+    pub(crate) block_mask: u64,
     basic: ControlState,
     diagnostic: ControlState,
     /// Whether a function is enabled: kept, as every LOAD PROGRAM PARAMETER asks for it.
@@ -163,7 +163,7 @@ impl SamplingControls {
     ///
     /// # Errors
     /// [`InvalidTransition`]; nothing is changed then.
-    pub(super) fn load(
+    pub(crate) fn load(
         &mut self,
         basic: (bool, bool),
         diagnostic: (bool, bool),
@@ -215,25 +215,25 @@ impl SamplingControls {
     }
 
     /// CPU reset or an error: active functions become inactive.
-    pub(in super::super) const fn deactivate(&mut self) {
+    pub(crate) const fn deactivate(&mut self) {
         self.enter(self.basic.deactivated(), self.diagnostic.deactivated());
     }
 
     /// Initial CPU reset, clear reset or power-on reset: both functions disabled, registers zeros.
-    pub(in super::super) const fn disable(&mut self) {
+    pub(crate) const fn disable(&mut self) {
         self.enter(self.basic.disabled(), self.diagnostic.disabled());
     }
 
     /// The external means, for the basic-sampling function. Returns whether the function was enabled
     /// and is unauthorized now.
-    pub(in super::super) const fn authorize_basic(&mut self, authorized: bool) -> bool {
+    pub(crate) const fn authorize_basic(&mut self, authorized: bool) -> bool {
         let was = self.basic;
         self.enter(was.authorize(authorized), self.diagnostic);
         was.enabled() && !authorized
     }
 
     /// The same for the diagnostic-sampling function.
-    pub(in super::super) const fn authorize_diagnostic(&mut self, authorized: bool) -> bool {
+    pub(crate) const fn authorize_diagnostic(&mut self, authorized: bool) -> bool {
         let was = self.diagnostic;
         self.enter(self.basic, was.authorize(authorized));
         was.enabled() && !authorized

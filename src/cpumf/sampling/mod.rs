@@ -7,8 +7,6 @@ pub mod block;
 pub mod controls;
 pub mod diagnostic;
 pub mod entry;
-pub mod load_controls;
-pub mod query;
 pub mod request;
 pub mod update;
 
@@ -27,6 +25,4 @@ pub use block::{BasicEntry, SampleDataBlock, TableEntry, Trailer};
 pub use controls::{ActiveFunctions, SamplingControls, SamplingLimits};
 pub use diagnostic::{Diagnosis, DiagnosticEntry, EntryBytes};
 pub use entry::Snapshot;
-pub use load_controls::load_sampling_controls;
-pub use query::query_sampling_information;
 pub use update::{SampleStorage, Sampled};

@@ -6,7 +6,7 @@ use super::super::fixtures::LIMITS;
 use super::super::model::{MODELS, Model};
 use super::super::second_opinion::{SAMPLING_FUNCTIONS, agree};
 use super::super::{Activity, Reset};
-use super::{load_sampling_controls, query_sampling_information};
+use crate::instruction::{load_sampling_controls, query_sampling_information};
 use arch::condition::ConditionCode;
 use arch::interruption::ProgramInterruption;
 use proptest::prelude::*;

@@ -18,7 +18,7 @@ pub const ACTIVATE_BASIC: u64 = bit64(62);
 pub const ACTIVATE_DIAGNOSTIC: u64 = bit64(63);
 
 /// Every bit of the first doubleword that may be one; the others (2-53, 56-61) must be zeros.
-pub(super) const ASSIGNED: u64 = MAXIMUM_BUFFER_SIZE
+pub(crate) const ASSIGNED: u64 = MAXIMUM_BUFFER_SIZE
     | HOST_INDICATOR
     | ENABLE_BASIC
     | ENABLE_DIAGNOSTIC

@@ -10,7 +10,8 @@ use super::request::{
     ACTIVATE_BASIC, ENABLE_BASIC, HOST_INDICATOR, MAXIMUM_BUFFER_SIZE, SamplingRequest,
 };
 use super::update::{ATTEMPTS, Sampled};
-use super::{Diagnosis, Snapshot, load_sampling_controls};
+use super::{Diagnosis, Snapshot};
+use crate::instruction::load_sampling_controls;
 use arch::psw::Psw;
 use zerocopy::IntoBytes;
 use zerocopy::byteorder::big_endian::U64;

@@ -8,7 +8,8 @@ use crate::arch::control::{
     CR0_LOW_ADDRESS_PROTECTION, CR0_MEASUREMENT_ALERT, CR0_SERVICE_SIGNAL,
 };
 use crate::arch::psw::{ADDRESSING_64, BASIC_ADDRESSING, BIT_12, DAT, EXTERNAL, PROBLEM, WAIT};
-use crate::cpumf::counters::{Activity, CounterSets, load_cpu_counter_set_controls};
+use crate::cpumf::counters::{Activity, CounterSets};
+use crate::cpumf::instruction::load_cpu_counter_set_controls;
 use crate::guest::array::Bench;
 use crate::guest::hardware::Saved;
 use crate::guest::recording::per;

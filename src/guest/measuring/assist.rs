@@ -71,9 +71,9 @@ mod tests {
     use crate::arch::bits::bit64;
     use crate::arch::facility::FacilityList;
     use crate::arch::tod::units;
-    use crate::cpumf::counters::{
-        CoprocessorGroups, load_cpu_counter_set_controls as lcctl,
-        load_peripheral_counter_set_controls as lpctl,
+    use crate::cpumf::counters::CoprocessorGroups;
+    use crate::cpumf::instruction::{
+        load_cpu_counter_set_controls as lcctl, load_peripheral_counter_set_controls as lpctl,
     };
     use crate::guest::array::Bench;
     use crate::guest::state::account::Account;

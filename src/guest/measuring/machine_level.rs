@@ -12,7 +12,8 @@
 //! A set is authorized only if it has a source. In real-time mode none has. The MT-diagnostic set has
 //! one where cores have threads, and is active from when the program first enables multithreading.
 
-use crate::cpumf::counters::{CounterSet, load_cpu_counter_set_controls};
+use crate::cpumf::counters::CounterSet;
+use crate::cpumf::instruction::load_cpu_counter_set_controls;
 use crate::cpumf::{CounterSets, Model};
 use crate::guest::measuring::threads;
 use crate::guest::state::account::Mode;

@@ -4,14 +4,14 @@
 //! the firmware learns what has changed: a sampling deadline, or a pending measurement alert.
 
 use crate::arch::condition::ConditionCode;
-use crate::cpumf::counters::extract::extract_cpu_counter;
 use crate::cpumf::counters::global::GlobalCounterControls;
-use crate::cpumf::counters::load_controls::load_cpu_counter_set_controls;
-use crate::cpumf::counters::query::query_counter_information;
-use crate::cpumf::counters::set::set_cpu_counter;
-use crate::cpumf::counters::store_multiple::store_cpu_counter_multiple;
-use crate::cpumf::sampling::load_controls::load_sampling_controls;
-use crate::cpumf::sampling::query::query_sampling_information;
+use crate::cpumf::instruction::extract_cpu_counter;
+use crate::cpumf::instruction::load_cpu_counter_set_controls;
+use crate::cpumf::instruction::load_sampling_controls;
+use crate::cpumf::instruction::query_counter_information;
+use crate::cpumf::instruction::query_sampling_information;
+use crate::cpumf::instruction::set_cpu_counter;
+use crate::cpumf::instruction::store_cpu_counter_multiple;
 use crate::cpumf::{CounterSet, Instruction as Issued, authorize, load_program_parameter};
 use crate::guest::hardware::Hardware;
 use crate::guest::measuring::{assist, threads};

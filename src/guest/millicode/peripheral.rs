@@ -1,7 +1,7 @@
 //! The instructions of SA23-2260 on the coprocessor groups, which all CPUs share.
 
 use crate::cpumf::Instruction as Issued;
-use crate::cpumf::counters::{
+use crate::cpumf::instruction::{
     extract_coprocessor_group_address, extract_peripheral_counter,
     load_peripheral_counter_set_controls, set_peripheral_counter,
 };

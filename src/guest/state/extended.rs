@@ -84,7 +84,7 @@ pub(in crate::guest) fn count(facility: &mut Facility, before: &Fills, now: &Fil
 #[cfg(test)]
 mod tests {
     use crate::cpumf::CounterSets;
-    use crate::cpumf::counters::load_cpu_counter_set_controls;
+    use crate::cpumf::instruction::load_cpu_counter_set_controls;
     use crate::guest::array::Bench;
 
     fn load(bench: &mut Bench, controls: u64) {

@@ -3,9 +3,9 @@
 use crate::arch::address::{Absolute, PAGE};
 use crate::arch::tod::TodExtended;
 use crate::cpumf::SampleStorage;
+use crate::cpumf::instruction::load_sampling_controls;
 use crate::cpumf::model::BSDES;
 use crate::cpumf::sampling::block::Trailer;
-use crate::cpumf::sampling::load_sampling_controls;
 use crate::cpumf::sampling::request::SamplingRequest;
 use crate::guest::hardware::Hardware;
 use crate::guest::state::due::Due;

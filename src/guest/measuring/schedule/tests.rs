@@ -3,7 +3,7 @@
 use super::*;
 use crate::arch::psw::WAIT;
 use crate::arch::tod::units;
-use crate::cpumf::sampling::load_sampling_controls;
+use crate::cpumf::instruction::load_sampling_controls;
 use crate::cpumf::sampling::request::SamplingRequest;
 use crate::guest::array::Bench;
 use crate::guest::state::account::Account;

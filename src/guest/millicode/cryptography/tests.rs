@@ -9,9 +9,9 @@ use crate::arch::condition::ConditionCode;
 use crate::arch::interruption::ProgramInterruption as P;
 use crate::arch::psw::{ADDRESSING_64, BASIC_ADDRESSING, DAT, PROBLEM};
 use crate::arch::table::{PTE_INVALID, PTE_PROTECTION, STE_INVALID};
-use crate::cpumf::counters::{
-    CoprocessorGroups, CounterSets, load_cpu_counter_set_controls,
-    load_peripheral_counter_set_controls,
+use crate::cpumf::counters::{CoprocessorGroups, CounterSets};
+use crate::cpumf::instruction::{
+    load_cpu_counter_set_controls, load_peripheral_counter_set_controls,
 };
 use crate::guest::array::Bench;
 use crate::guest::millicode::outcome::{Outcome, Performed};

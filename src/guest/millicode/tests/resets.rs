@@ -3,8 +3,8 @@
 use super::*;
 use crate::arch::address::{Absolute, Real};
 use crate::arch::psw::{ADDRESSING_64, Psw};
-use crate::cpumf::counters::load_cpu_counter_set_controls;
-use crate::cpumf::sampling::load_sampling_controls;
+use crate::cpumf::instruction::load_cpu_counter_set_controls;
+use crate::cpumf::instruction::load_sampling_controls;
 use crate::cpumf::sampling::request::SamplingRequest;
 use crate::cpumf::{ControlState, CounterSet};
 use crate::guest::hardware::Hardware;

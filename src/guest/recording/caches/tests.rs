@@ -2,7 +2,7 @@ use super::*;
 use crate::arch::psw::{ADDRESSING_64, DAT, PROBLEM, Psw};
 use crate::arch::table::{PTE_INVALID, PTE_PROTECTION};
 use crate::cache::Geometry;
-use crate::cpumf::counters::load_cpu_counter_set_controls;
+use crate::cpumf::instruction::load_cpu_counter_set_controls;
 use crate::cpumf::model::{Z10, Z15};
 use crate::cpumf::{
     ConfigurationLevel, CounterSets, Facility, Installation, Model, SamplingLimits,

@@ -1,7 +1,7 @@
 //! QUERY COUNTER INFORMATION (QCTRI, B28E): versions and states of the counter sets.
 
-use super::super::facility::Facility;
-use super::{CounterSets, GlobalCounterControls};
+use crate::counters::{CounterSets, GlobalCounterControls};
+use crate::facility::Facility;
 use zerocopy::byteorder::big_endian::U16;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -41,7 +41,7 @@ const _: () = assert!(size_of::<CounterInformation>() == 64);
 /// Condition code: unchanged.
 ///
 /// Program exceptions, in priority order: operation and privileged operation
-/// ([`super::super::authority::authorize`]), access (store, operand 2: the caller's). The operand
+/// ([`crate::instruction::authority::authorize`]), access (store, operand 2: the caller's). The operand
 /// needs no alignment.
 ///
 /// Source: SA23-2260-07, "QUERY COUNTER INFORMATION".
@@ -67,9 +67,9 @@ pub fn query_counter_information(facility: &Facility, global: &GlobalCounterCont
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::fixtures::counting;
-    use super::super::CoprocessorGroups;
     use super::*;
+    use crate::counters::CoprocessorGroups;
+    use crate::fixtures::counting;
 
     #[test]
     fn qctri_shows_versions_controls_and_the_maximum_cpu_address() {

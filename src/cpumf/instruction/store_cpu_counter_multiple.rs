@@ -3,17 +3,14 @@
 //! The routine decides; the caller stores. Nothing changes before the store has been found
 //! possible: [`CounterMultiple::complete`] is what happens after it.
 
-use super::super::alert::Alert;
-use super::super::authority::{Instruction, authorize};
-use super::super::facility::Facility;
-use super::extract::NOT_A_NUMBER;
-use super::{Activity, CounterSet};
+use crate::alert::Alert;
+use crate::counters::{Activity, CounterSet};
+use crate::counters::{MT_WITH_CLEARING, NOT_A_NUMBER};
+use crate::facility::Facility;
+use crate::instruction::authority::{Instruction, authorize};
 use arch::address::Virtual;
 use arch::condition::ConditionCode;
 use arch::interruption::ProgramInterruption;
-
-/// The code for the MT-diagnostic set that also clears its loss alert.
-pub(super) const MT_WITH_CLEARING: u8 = 9;
 
 /// What STORE CPU COUNTER MULTIPLE is to store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,9 +109,9 @@ pub fn store_cpu_counter_multiple(
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::fixtures::{counting, partition};
-    use super::super::CounterSets;
     use super::*;
+    use crate::counters::CounterSets;
+    use crate::fixtures::{counting, partition};
 
     const NOW: Activity = Activity {
         cycles: 70,

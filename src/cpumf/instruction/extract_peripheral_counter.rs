@@ -1,9 +1,9 @@
 //! EXTRACT PERIPHERAL COUNTER (EPCTR, B2E5): one counter of a coprocessor group into a register.
 
-use super::super::authority::{Instruction, authorize};
-use super::super::facility::Facility;
-use super::CoprocessorGroups;
-use super::peripheral::CounterPlace;
+use crate::counters::CoprocessorGroups;
+use crate::counters::peripheral::CounterPlace;
+use crate::facility::Facility;
+use crate::instruction::authority::{Instruction, authorize};
 use arch::condition::ConditionCode;
 use arch::interruption::ProgramInterruption;
 
@@ -39,10 +39,10 @@ pub fn extract_peripheral_counter(
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::fixtures::{grouped, partition};
-    use super::super::coprocessor::Coprocessor;
-    use super::super::load_peripheral_counter_set_controls as lpctl;
     use super::*;
+    use crate::counters::coprocessor::Coprocessor;
+    use crate::fixtures::{grouped, partition};
+    use crate::instruction::load_peripheral_counter_set_controls as lpctl;
 
     #[test]
     fn epctr_gives_the_counter_of_the_designated_group() {

@@ -1,8 +1,8 @@
 //! LOAD CPU-COUNTER-SET CONTROLS (LCCTL, B284): enables, activates and disables counter sets.
 
-use super::super::facility::Facility;
-use super::super::model::Model;
-use super::{Activity, CounterSet, CounterSets};
+use crate::counters::{Activity, CounterSet, CounterSets};
+use crate::facility::Facility;
+use crate::model::Model;
 use arch::condition::ConditionCode;
 use arch::interruption::ProgramInterruption;
 
@@ -28,7 +28,7 @@ fn assigned(model: &Model) -> CounterSets {
 /// # Errors
 /// [`ProgramInterruption::Specification`] when any other bit of the operand is one, a bit of a set
 /// that the model does not support among them. Operation, privileged operation
-/// ([`super::super::authority::authorize`]) and access (fetch, operand 2: the caller's) precede it.
+/// ([`crate::instruction::authority::authorize`]) and access (fetch, operand 2: the caller's) precede it.
 ///
 /// Source: SA23-2260-07, "LOAD CPU-COUNTER-SET CONTROLS" with its programming note 2.
 pub fn load_cpu_counter_set_controls(
@@ -53,10 +53,10 @@ pub fn load_cpu_counter_set_controls(
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::fixtures::{counting, of_model, partition};
-    use super::super::super::model::{MODELS, Z15};
-    use super::super::super::state::ControlState;
     use super::*;
+    use crate::fixtures::{counting, of_model, partition};
+    use crate::model::{MODELS, Z15};
+    use crate::state::ControlState;
 
     const NOW: Activity = Activity::NONE;
 

@@ -1,9 +1,9 @@
 //! SET PERIPHERAL COUNTER (SPCTR, B2E1): a register into one counter of a coprocessor group.
 
-use super::super::authority::{Instruction, authorize};
-use super::super::facility::Facility;
-use super::CoprocessorGroups;
-use super::peripheral::CounterPlace;
+use crate::counters::CoprocessorGroups;
+use crate::counters::peripheral::CounterPlace;
+use crate::facility::Facility;
+use crate::instruction::authority::{Instruction, authorize};
 use arch::condition::ConditionCode;
 use arch::interruption::ProgramInterruption;
 
@@ -43,10 +43,12 @@ pub fn set_peripheral_counter(
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::fixtures::{grouped, partition};
-    use super::super::coprocessor::Coprocessor;
-    use super::super::{extract_peripheral_counter, load_peripheral_counter_set_controls as lpctl};
     use super::*;
+    use crate::counters::coprocessor::Coprocessor;
+    use crate::fixtures::{grouped, partition};
+    use crate::instruction::{
+        extract_peripheral_counter, load_peripheral_counter_set_controls as lpctl,
+    };
 
     #[test]
     fn a_peripheral_counter_that_was_set_counts_on_and_wraps() {

@@ -4,7 +4,7 @@
 //! process copies it into every entry. Control programs issue LPP at every task switch whether or
 //! not anyone samples, so the instruction is a no-operation while no one does.
 
-use super::facility::Facility;
+use crate::facility::Facility;
 
 /// LOAD PROGRAM PARAMETER. `operand` is the doubleword at the second-operand address;
 /// `enabled_below` says whether a sampling function is enabled at the configuration level below.
@@ -15,7 +15,7 @@ use super::facility::Facility;
 /// Condition code: unchanged.
 ///
 /// Program exceptions, in priority order: operation and privileged operation
-/// ([`super::authority::authorize`]), access (fetch, operand 2: the caller's).
+/// ([`crate::instruction::authority::authorize`]), access (fetch, operand 2: the caller's).
 ///
 /// Source: SA23-2260-07, section 1, "LOAD PROGRAM PARAMETER".
 #[inline(always)]
@@ -27,8 +27,8 @@ pub const fn load_program_parameter(facility: &mut Facility, operand: u64, enabl
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::{active, partition};
     use super::*;
+    use crate::fixtures::{active, partition};
 
     #[test]
     fn lpp_is_a_no_operation_while_no_sampling_function_is_enabled() {

@@ -1,7 +1,7 @@
 //! LOAD PERIPHERAL-COUNTER-SET CONTROLS (LPCTL, B285): enables and activates what all CPUs share.
 
-use super::super::facility::Facility;
-use super::CoprocessorGroups;
+use crate::counters::CoprocessorGroups;
+use crate::facility::Facility;
 use arch::bits::bit64;
 use arch::condition::ConditionCode;
 use arch::interruption::ProgramInterruption;
@@ -22,7 +22,7 @@ const ACTIVATION: u64 = bit64(63);
 ///
 /// # Errors
 /// [`ProgramInterruption::Specification`] when any of bits 0-61 is one. Operation, privileged
-/// operation ([`super::super::authority::authorize`]) and access (fetch, operand 2: the caller's)
+/// operation ([`crate::instruction::authority::authorize`]) and access (fetch, operand 2: the caller's)
 /// precede it. The operand needs no alignment.
 ///
 /// Source: SA23-2260-07, "LOAD PERIPHERAL-COUNTER-SET CONTROLS" with its programming notes.
@@ -50,11 +50,11 @@ pub fn load_peripheral_counter_set_controls(
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::fixtures::{grouped, partition};
-    use super::super::super::state::ControlState;
-    use super::super::coprocessor::Coprocessor;
-    use super::super::{extract_peripheral_counter, set_peripheral_counter};
     use super::*;
+    use crate::counters::coprocessor::Coprocessor;
+    use crate::fixtures::{grouped, partition};
+    use crate::instruction::{extract_peripheral_counter, set_peripheral_counter};
+    use crate::state::ControlState;
 
     fn lpctl(facility: &Facility, groups: &mut CoprocessorGroups, operand: u64) -> ConditionCode {
         load_peripheral_counter_set_controls(facility, groups, operand).unwrap()

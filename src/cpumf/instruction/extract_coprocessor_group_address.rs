@@ -1,9 +1,9 @@
 //! EXTRACT COPROCESSOR-GROUP ADDRESS (ECPGA, B2ED): which coprocessors a CPU uses.
 
-use super::super::authority::{Instruction, authorize};
-use super::super::facility::Facility;
-use super::CoprocessorGroups;
-use super::extract::NOT_A_NUMBER;
+use crate::counters::CoprocessorGroups;
+use crate::counters::NOT_A_NUMBER;
+use crate::facility::Facility;
+use crate::instruction::authority::{Instruction, authorize};
 use arch::condition::ConditionCode;
 use arch::interruption::ProgramInterruption;
 
@@ -53,8 +53,8 @@ pub fn extract_coprocessor_group_address(
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::fixtures::{grouped, partition};
     use super::*;
+    use crate::fixtures::{grouped, partition};
 
     #[test]
     fn ecpga_puts_the_group_of_a_cpu_between_zeros_and_keeps_the_left_half() {

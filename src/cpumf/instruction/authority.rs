@@ -17,7 +17,7 @@
 //! one, and calls the instruction's routine; STCCTM's routine tests 3 and 4 before the caller's
 //! store and leaves every change of state to a second step after it.
 
-use super::facility::Facility;
+use crate::facility::Facility;
 use arch::control::CR0_COUNTER_EXTRACTION;
 use arch::interruption::ProgramInterruption;
 
@@ -106,9 +106,9 @@ pub const fn authorize(
 
 #[cfg(test)]
 mod tests {
-    use super::super::facility::Installation;
-    use super::super::fixtures::{bare, partition};
     use super::*;
+    use crate::facility::Installation;
+    use crate::fixtures::{bare, partition};
 
     const ALL: [Instruction; 12] = [
         Instruction::LoadProgramParameter,

@@ -1,9 +1,9 @@
 //! LOAD SAMPLING CONTROLS (LSCTL, B287): starts, stops and directs sampling.
 
-use super::super::configuration_level::ConfigurationLevel;
-use super::super::facility::Facility;
-use super::controls::AdditionalControls;
-use super::request::{
+use crate::configuration_level::ConfigurationLevel;
+use crate::facility::Facility;
+use crate::sampling::controls::AdditionalControls;
+use crate::sampling::request::{
     ACTIVATE_BASIC, ACTIVATE_DIAGNOSTIC, ASSIGNED, ENABLE_BASIC, ENABLE_DIAGNOSTIC, HOST_INDICATOR,
     MAXIMUM_BUFFER_SIZE, SamplingRequest,
 };
@@ -25,7 +25,7 @@ use arch::interruption::ProgramInterruption;
 /// [`ProgramInterruption::Specification`] when bits 2-53 or 56-61 are not zeros, or when a function
 /// that is authorized is to be made active at an interval outside the supported range (whatever the
 /// other function is asked for: a program exception goes before a condition code). Operation,
-/// privileged operation ([`super::super::authority::authorize`]) and access (fetch, operand 2: the
+/// privileged operation ([`crate::instruction::authority::authorize`]) and access (fetch, operand 2: the
 /// caller's) precede it.
 ///
 /// Source: SA23-2260-07, "LOAD SAMPLING CONTROLS".
@@ -70,14 +70,14 @@ pub fn load_sampling_controls(
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::alert::Alert;
-    use super::super::super::facility::{Facility, Installation};
-    use super::super::super::fixtures::{LIMITS, active, bare, partition, sampling};
-    use super::super::super::model::Z15;
-    use super::super::super::state::ControlState;
-    use super::super::controls::ActiveFunctions;
-    use super::super::query::query_sampling_information;
     use super::*;
+    use crate::alert::Alert;
+    use crate::facility::{Facility, Installation};
+    use crate::fixtures::{LIMITS, active, bare, partition, sampling};
+    use crate::instruction::query_sampling_information;
+    use crate::model::Z15;
+    use crate::sampling::controls::ActiveFunctions;
+    use crate::state::ControlState;
     use zerocopy::IntoBytes;
     use zerocopy::byteorder::big_endian::U64;
 

@@ -1,8 +1,8 @@
 //! QUERY SAMPLING INFORMATION (QSI, B286): sizes, limits and the state of sampling.
 
-use super::super::facility::Facility;
-use super::super::model::BSDES;
-use super::super::state::ControlState;
+use crate::facility::Facility;
+use crate::model::BSDES;
+use crate::state::ControlState;
 use arch::bits::bit32;
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -51,7 +51,7 @@ const fn controls(state: ControlState) -> u32 {
 /// Condition code: unchanged.
 ///
 /// Program exceptions, in priority order: operation and privileged operation
-/// ([`super::super::authority::authorize`]), access (store, operand 2: the caller's). The operand
+/// ([`crate::instruction::authority::authorize`]), access (store, operand 2: the caller's). The operand
 /// needs no alignment.
 ///
 /// Source: SA23-2260-07, "QUERY SAMPLING INFORMATION".
@@ -77,13 +77,13 @@ pub fn query_sampling_information(facility: &Facility) -> [u8; 64] {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::Activity;
-    use super::super::super::facility::{Installation, Reset};
-    use super::super::super::fixtures::{active, partition};
-    use super::super::super::fixtures::{bare, of_model, sampling};
-    use super::super::super::model::Z16;
-    use super::super::request::{ACTIVATE_DIAGNOSTIC, ENABLE_DIAGNOSTIC};
     use super::*;
+    use crate::Activity;
+    use crate::facility::{Installation, Reset};
+    use crate::fixtures::{active, partition};
+    use crate::fixtures::{bare, of_model, sampling};
+    use crate::model::Z16;
+    use crate::sampling::request::{ACTIVATE_DIAGNOSTIC, ENABLE_DIAGNOSTIC};
 
     fn word(block: &[u8; 64], at: usize) -> u32 {
         u32::from_be_bytes(block[at..at + 4].try_into().unwrap())

@@ -1,15 +1,13 @@
 //! EXTRACT CPU COUNTER (ECCTR, B2E4): one counter into a register.
 
-use super::super::alert::Alert;
-use super::super::authority::{Instruction, authorize};
-use super::super::facility::Facility;
-use super::Activity;
-use super::state::MT_DIAGNOSTIC;
+use crate::alert::Alert;
+use crate::counters::Activity;
+use crate::counters::NOT_A_NUMBER;
+use crate::counters::state::MT_DIAGNOSTIC;
+use crate::facility::Facility;
+use crate::instruction::authority::{Instruction, authorize};
 use arch::condition::ConditionCode;
 use arch::interruption::ProgramInterruption;
-
-/// The bits of a register that must be zeros where it designates a counter or a count.
-pub(super) const NOT_A_NUMBER: u64 = !0xFFFF;
 
 /// EXTRACT CPU COUNTER. `r2` is the whole general register R2, whose bits 48-63 number the counter.
 ///
@@ -44,9 +42,10 @@ pub fn extract_cpu_counter(
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::fixtures::{counting, partition};
-    use super::super::{CounterSet, CounterSets, load_cpu_counter_set_controls};
     use super::*;
+    use crate::counters::{CounterSet, CounterSets};
+    use crate::fixtures::{counting, partition};
+    use crate::instruction::load_cpu_counter_set_controls;
 
     const NOW: Activity = Activity {
         cycles: 70,

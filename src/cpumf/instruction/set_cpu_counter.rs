@@ -1,9 +1,9 @@
 //! SET CPU COUNTER (SCCTR, B2E0): a register into one counter.
 
-use super::super::authority::{Instruction, authorize};
-use super::super::facility::Facility;
-use super::Activity;
-use super::extract::NOT_A_NUMBER;
+use crate::counters::Activity;
+use crate::counters::NOT_A_NUMBER;
+use crate::facility::Facility;
+use crate::instruction::authority::{Instruction, authorize};
 use arch::condition::ConditionCode;
 use arch::interruption::ProgramInterruption;
 
@@ -39,9 +39,9 @@ pub fn set_cpu_counter(
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::fixtures::{counting, partition};
-    use super::super::extract::extract_cpu_counter;
     use super::*;
+    use crate::fixtures::{counting, partition};
+    use crate::instruction::extract_cpu_counter;
 
     #[test]
     fn a_counter_that_was_set_reads_back_at_once_and_counts_on() {
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn the_mt_diagnostic_counters_are_read_only_even_while_active() {
         let mut facility = partition();
-        facility.authorize_counters(super::super::CounterSets::MT_DIAGNOSTIC, &Activity::NONE);
+        facility.authorize_counters(crate::counters::CounterSets::MT_DIAGNOSTIC, &Activity::NONE);
         facility.multithreading(true, &Activity::NONE);
         let set = set_cpu_counter(&mut facility, &Activity::NONE, false, 9, 448);
         assert_eq!(set, Ok(ConditionCode::Three));
