@@ -74,7 +74,7 @@ pub fn enter<H: Hardware>(
         mask: (cpu.psw.mask & !LIVE) | (old.mask & LIVE),
         address: old.address,
     };
-    // The plain case of an instruction is none of the 24- and 31-bit modes, so `program` does it for the rest.
+    // The plain case handles the 64-bit mode only, so `program` wraps the address for the rest.
     if class != Class::Program {
         wrap(cpu);
     }

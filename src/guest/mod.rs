@@ -4,6 +4,23 @@
 //! room decides what the trap means in the guest's own terms. It touches no hardware: everything it
 //! needs of the machine below comes through [`hardware::Hardware`].
 //!
+//! The rooms call only downward:
+//!
+//! | room               | what it does                                                                |
+//! |--------------------|-----------------------------------------------------------------------------|
+//! | [`hardware`]       | the trait that the machine implements, and what it hands over               |
+//! | [`state`]          | what a CPU and a configuration hold                                         |
+//! | [`storage`]        | translation, the shadow tables, page scanning, access to guest storage      |
+//! | [`channel`]        | channel programs, virtio devices, resets                                    |
+//! | [`measuring`]      | when samples are due, time, threads, the counters of both levels            |
+//! | [`delivery`]       | program, external, I/O and machine-check interruptions                      |
+//! | [`recording`]      | program-event recording, monitor calls, the model of the caches             |
+//! | [`external_means`] | what the operator changes at a CPU                                          |
+//! | [`millicode`]      | the routines that perform an instruction                                    |
+//! | [`dispatch`]       | what a trap means, and the way back to the guest                            |
+//!
+//! [`channel`], [`measuring`] and [`delivery`] do not call each other.
+//!
 //! A guest address is a claim until [`storage`] has checked it; a failed check *is* an architected
 //! program interruption, never a firmware failure.
 

@@ -5,7 +5,7 @@
 //! multithreading (SIGNAL PROCESSOR, set multithreading) it sees the first thread of each core only, by
 //! the core's address; afterwards it sees them all, by core address × threads + thread.
 //!
-//! Everywhere else in this room a CPU is known by its *number*, which never changes: that of its first
+//! Everywhere else in the virtual CPU a CPU is known by its *number*, which never changes: that of its first
 //! thread is core × threads. Only what a program sees is translated.
 //!
 //! # What is counted

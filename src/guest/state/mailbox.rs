@@ -45,7 +45,7 @@ pub mod order {
     pub const SET_PREFIX: u32 = 0x40;
     /// Store the status at the address in the parameter.
     pub const STORE_STATUS_AT_ADDRESS: u32 = 0x80;
-    /// Clear reset of the CPU; storage is none of its.
+    /// Clear reset of the CPU; it does not clear storage.
     pub const CLEAR_RESET: u32 = 0x100;
     /// The operator's changes wait: no order of another CPU, but the CPU is as busy as with one.
     pub const CHANGE: u32 = 0x200;

@@ -6,7 +6,7 @@
 //! exception; when the guest's tables permit the store, the instruction is executed on its own with the page open,
 //! and the page is protected again before the guest runs freely.
 //!
-//! The fetch of an instruction the hardware can be asked for, but then each instruction of the guest is held
+//! The hardware can record instruction fetches, but then each instruction of the guest is held
 //! against the range, wherever it is. So the entries of the pages with a range of instructions forbid their
 //! execution, and outside of these pages nothing is recorded. A program that enters one of them meets a protection
 //! exception; with the page open it runs on up to an instruction in the range, or out of the page. If it has come so

@@ -23,7 +23,7 @@ pub(in crate::guest) struct Filled {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::guest) struct Recent {
     pub(in crate::guest) filled: [Filled; REMEMBERED],
-    /// How many there were; more than are remembered means that there is no telling.
+    /// How many there were; if there are more than are remembered, the list is incomplete.
     pub(in crate::guest) count: usize,
 }
 
