@@ -65,8 +65,8 @@ pub enum Command {
     /// Run a guest and show its program events: branches, instructions, stores, altered registers
     ///
     /// Each event that is traced is a line on standard output as it comes; at the end there are the counts of all
-    /// traces. The guest sees nothing of it, keeps its own PER, and does the same as without. All of the run is some
-    /// times slower, and each instruction in the range of a trace takes some hundred of the machine's. In exact mode
+    /// traces. The guest does not notice it: it keeps its own PER and does the same as without. The whole run is
+    /// several times slower, and each instruction in the range of a trace costs some hundred instructions of the machine. In exact mode
     /// nothing is lost: the guest waits for the console.
     #[command(after_help = trace::EXAMPLES)]
     Trace(Box<TraceArguments>),
@@ -128,7 +128,7 @@ pub enum Command {
         #[arg(long, value_enum, default_value = "6.1", requires = "linux")]
         release: Release,
     },
-    /// Run the behaviour guests and show which statements of the books they show
+    /// Run the behaviour guests and list which statements of the manuals they show
     ///
     /// The books are SA23-2260, and the System/370 Principles of Operation where they define program-event
     /// recording. Every statement is listed with its place, what it says, and the guests whose
@@ -150,12 +150,11 @@ pub enum Command {
     },
     /// Show what is in a file of samples, counters or monitor records, field by field
     ///
-    /// What the file is, is told by its content: .SMP (and sdb-cpuN.bin of a run), .CNT and .MAP as the z/OS
+    /// The content tells what the file is: .SMP (and sdb-cpuN.bin of a run), .CNT and .MAP as the z/OS
     /// hardware instrumentation services write them (also in EBCDIC), SMF records of type 113 (each with its
     /// RDW, with or without BDWs around them; of other types the header is shown), and z/VM monitor records
     /// (of MRPRCMFC all, of others the header). Fields have the names of the manuals and their offset in the
-    /// file. At the first thing that is wrong the dump ends, and offset and field of that are said; what
-    /// comes before has been shown.
+    /// file. The dump ends at the first error and names its offset and field; what comes before has been shown.
     ///
     /// Exit codes: 0 the whole file was read, 2 something in it is wrong, or it cannot be read or recognised.
     #[command(after_help = DUMP_EXAMPLES)]
@@ -175,7 +174,7 @@ pub enum Command {
     /// DIR is a directory that a run wrote, or one with the files SYSHISyyyymmdd.hhmmss.xxx.SMP.cpu of a
     /// collection, beside which are its .MAP for the names and its .CNT for the clock; if there are several
     /// collections in it, DIR/SYSHISyyyymmdd.hhmmss. Names are those of the report. Samples have no call stacks;
-    /// where a form has them, the routine stands on its program.
+    /// a form that needs them gets the program and the routine in it.
     ///
     /// Samples are read block by block and their number does not matter, except to firefox, for which all of them
     /// are in storage at once.
@@ -194,7 +193,7 @@ pub enum Command {
     ///
     /// A and B are directories as for `export`. Each routine has its share of all samples in A and in B, the
     /// difference in percentage points, and its samples; those that differ most come first. Counters have the
-    /// ratio of B to A. If the two had other intervals, machines, modes or guests, that is said.
+    /// ratio of B to A. Different intervals, machines, modes or guests are named.
     Diff {
         /// The one
         #[arg(value_name = "A")]
@@ -206,7 +205,7 @@ pub enum Command {
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
     },
-    /// Show what is missing on this computer, and the command that mends it
+    /// Show what is missing on this computer, and the command that fixes it
     Doctor,
 }
 
@@ -230,7 +229,7 @@ Examples:
   cargo measure export millimeter-workload-1 --to folded --out - | flamegraph.pl > workload.svg
   cargo measure export collections/SYSHIS20260301.161406 --to csv --out samples.csv";
 
-/// What every run is told of the computer below the machine, and of what it has.
+/// Options of every run about the computer below the machine.
 #[derive(Clone, Debug, Args)]
 pub struct BelowArguments {
     /// The date at which the machine's clock starts: now, or UTC as 2026-01-01T00:00:00
@@ -246,14 +245,14 @@ pub struct BelowArguments {
     #[arg(long)]
     pub cryptography: bool,
     /// Record program events (PER) for the guest: QEMU is then told to translate one instruction at a time, which
-    /// makes all of the run some times slower
+    /// makes the whole run several times slower
     #[arg(long)]
     pub per: bool,
     /// In which form the guest has program-event recording; implies --per
     #[arg(long, value_name = "FORM", value_enum)]
     pub per_format: Option<EventForm>,
-    /// Let the operator trace program events (PER): as --per it makes all of the run some times slower. It goes without
-    /// saying if the operator does so in advance; the guest sees nothing of it
+    /// Let the operator trace program events (PER): as --per it makes the whole run several times slower. Implied
+    /// when the operator begins a trace in advance; the guest does not notice it
     #[arg(long)]
     pub trace: bool,
 }
@@ -322,8 +321,8 @@ pub struct RunArguments {
     /// Write the report as a JSON object to this file as well
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// What the operator says before the guest starts, as 'AUTH CPU ALL SAMPLING DIAGNOSTIC ON'; more
-    /// than once if need be
+    /// What the operator says before the guest starts, as 'AUTH CPU ALL SAMPLING DIAGNOSTIC ON'; may
+    /// be given several times
     #[arg(long, value_name = "COMMAND")]
     pub operator: Vec<String>,
     /// What the operator says when every CPU waits: the next of these each time
@@ -333,7 +332,7 @@ pub struct RunArguments {
     /// collection runs, D HIS shows them. The samples are then HIS's, and there are none for the report
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["freq", "interval", "real_time"], value_parser = his_command)]
     pub his: Vec<String>,
-    /// A parameter file of HIS: DDNAME=NAME in a command to HIS takes its keywords from FILE. More than once if need be
+    /// A parameter file of HIS: DDNAME=NAME in a command to HIS takes its keywords from FILE. May be given several times
     #[arg(long, value_name = "NAME=FILE", requires = "his", value_parser = parameter_file)]
     pub dd: Vec<ParameterFile>,
     /// Seconds after which a link that says nothing has failed
@@ -348,7 +347,7 @@ pub struct RunArguments {
 #[derive(Clone, Debug)]
 pub struct ParameterFile(Vec<String>);
 
-/// All that the operator says of these.
+/// The operator's commands that define these files.
 fn definitions(files: &[ParameterFile]) -> Vec<String> {
     files.iter().flat_map(|file| file.0.clone()).collect()
 }
@@ -359,14 +358,14 @@ fn parameter_file(text: &str) -> Result<ParameterFile, String> {
     };
     let lines = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
     let lines = lines.lines().filter(|line| !line.trim().is_empty());
-    let said: Vec<String> = std::iter::once(format!("DD {name}"))
+    let commands: Vec<String> = std::iter::once(format!("DD {name}"))
         .chain(lines.map(|line| format!("DD {name} {}", line.trim())))
         .collect();
     let mut files = ParameterFiles::new();
-    for line in &said {
+    for line in &commands {
         files.define(line).map_err(|wrong| wrong.to_string())?;
     }
-    Ok(ParameterFile(said))
+    Ok(ParameterFile(commands))
 }
 
 fn his_command(text: &str) -> Result<String, String> {

@@ -4,20 +4,20 @@
 //! what comes over the link, and reports where the guest's time went. The library is the command
 //! without its command line, so that the test harness runs guests exactly as a person does:
 //!
-//! - [`build`]: the image and the bundled guests, by whatever [`toolchain`] there is.
-//! - [`run`]: a run above the machine ([`run::run`]) and one on bare QEMU ([`run::run_native`]).
-//! - [`session`]: the conversation with the machine; [`collect`] keeps what it says.
-//! - [`his`]: the files of HIS's collection runs. [`profiler`]: profilers on the host, beside it.
-//! - [`report`]: from the raw files to results; [`table`], [`json`] and [`html`] give them a form.
-//! - [`profile`]: the samples of a run or of a collection as a stream, each with its name.
-//! - [`export`]: these in the forms of other people's tools.
-//! - [`trace`]: program events of the guest, as the operator has them traced.
-//! - [`diff`]: where two of them differ. [`top`]: a live view of one that is still measured.
-//! - [`mod@dump`]: what is in a file of samples, counters or monitor records.
-//! - [`linux`]: Debian's kernels as guests, and a command or a shell in them; [`terminal`]: to type in it.
-//! - [`clause`]: what a guest says about itself. [`conformance`]: which statements of the book the
-//!   behaviour guests show.
-//! - [`mod@bench`]: what the machine costs. [`doctor`]: what this computer lacks.
+//! The rooms, from the ground up; each calls only those above it in this list:
+//!
+//! - [`numbers`]: numbers, sizes and dates as people write them. [`computer`]: this computer's terminal and signals.
+//! - [`building`]: the image and the bundled guests, by whatever toolchain there is, and what must be installed.
+//! - [`folder`]: the folder of a run and its record. [`formats`]: files of samples, counters and records, as read.
+//! - [`symbols`]: from addresses to names and back. [`events`]: program events as the operator traces them.
+//! - [`options`]: what a run is to be. [`profile`]: the samples of a run or of a collection as a stream.
+//! - [`report`]: from the raw files to results.
+//! - [`machine`]: a run, above the machine ([`machine::run::run`]) or on bare QEMU ([`machine::run::run_native`]):
+//!   staging, the conversation, what is kept of it, and profilers on the host ([`machine::profiler`]).
+//! - [`linux`]: Debian's kernels as guests, and a command or a shell in them.
+//! - [`views`]: what a person or another tool gets to see: table, JSON, page, live view, exports, dump, trace.
+//! - [`args`]: the command line. [`mod@bench`]: what the machine costs. [`conformance`]: which statements of the
+//!   books the behaviour guests show.
 
 #![forbid(unsafe_code)]
 

@@ -158,8 +158,8 @@ fn conclude(outcome: &RunOutcome, json: Option<&Path>, progress: &Progress) -> R
     Ok(code)
 }
 
-/// A report that could be made is a success, whatever became of the run: except that a guest that
-/// failed is shown by the same exit code again.
+/// A report that could be made is a success however the run ended, except that a failed guest gives its exit code
+/// again.
 fn report(directory: &Path, json: Option<&Path>) -> Result<u8> {
     let report = Report::read(directory)?;
     say(&table::text(&report))?;
@@ -223,7 +223,7 @@ fn measure_machine(
     Ok(if is_over { FAILED } else { 0 })
 }
 
-/// Host times are shown and decide nothing: they are the host's as well.
+/// Host times are shown and decide nothing, because they also depend on the host.
 fn measure_linux(
     qemu: Option<std::path::PathBuf>,
     release: linux::Release,

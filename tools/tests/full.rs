@@ -11,7 +11,7 @@ use measure::{
     machine::{
         collect::Collector,
         failure::ImageSymbols,
-        his::{HisFiles, Taken},
+        his_files::{HisFiles, Taken},
         log::LogReader,
     },
     symbols::SymbolTable,

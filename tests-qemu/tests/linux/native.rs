@@ -4,7 +4,7 @@ use std::fs;
 
 use measure::{
     computer::progress::Progress,
-    linux::{LinuxOptions, bare, screen::Screen},
+    linux::{LinuxOptions, native, screen::Screen},
     numbers::quantities::Storage,
     options::RunOptions,
 };
@@ -35,7 +35,7 @@ pub fn output(guest: &Guest, storage: u64, script: &str) -> String {
     };
     let mut console = Vec::new();
     let mut screen = Screen::new(&mut console, false);
-    let ended = bare::run(&options, ipl::LIMIT, &Progress::Plain, &mut screen);
+    let ended = native::run(&options, ipl::LIMIT, &Progress::Plain, &mut screen);
     let code = screen.code();
     let output = String::from_utf8_lossy(&console).into_owned();
     assert!(ended.is_ok() && code.is_some(), "{ended:?}:\n{output}");

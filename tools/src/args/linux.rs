@@ -58,7 +58,7 @@ pub struct LinuxArguments {
     /// Profile from below: samples per second of guest time
     #[arg(long, value_name = "HZ", value_parser = frequency)]
     pub freq: Option<Sampling>,
-    /// Take no samples (what is done if nothing is said)
+    /// Take no samples (the default)
     #[arg(long, conflicts_with_all = ["freq", "interval"])]
     pub no_sampling: bool,
     /// What the operator says to HIS before the guest starts, as 'F HIS,B,CTRSET=ALL'

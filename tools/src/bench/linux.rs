@@ -20,7 +20,7 @@ use crate::{
     bench::Ratio,
     computer::progress::Progress,
     folder::record::TrapsRecord,
-    linux::{self, LinuxOptions, Release, bare},
+    linux::{self, LinuxOptions, Release, native},
     numbers::quantities::Rtc,
     options::RunOptions,
 };
@@ -236,7 +236,7 @@ impl<'a> Bench<'a> {
             },
             ..LinuxOptions::default()
         };
-        // What has to be got is got before anything is timed.
+        // Downloads come before any timing.
         linux::prepare(&options, progress)?;
         Ok(Self { options, progress })
     }
@@ -352,7 +352,7 @@ fn above(_: &Bench<'_>, options: &LinuxOptions, marks: &mut Marks) -> Result<Ins
 }
 
 fn natively(bench: &Bench<'_>, options: &LinuxOptions, marks: &mut Marks) -> Result<Instant> {
-    bare::run(options, LIMIT, bench.progress, marks)
+    native::run(options, LIMIT, bench.progress, marks)
         .with_context(|| format!("it wrote:\n{}", marks.text()))
 }
 

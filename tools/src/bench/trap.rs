@@ -2,7 +2,7 @@
 //!
 //! A guest sees by its clock how long a whole trap takes, and nothing of what is in it. So the guest
 //! `trap` runs a second time with every instruction of the image in QEMU's log. The log is cut where a
-//! program interruption enters, the way that most of them take is that of the guest's one instruction,
+//! program interruption enters, the most frequent path is that of the guest's one instruction,
 //! and the image's symbols say which part of it is [`PLAIN`], with what that calls: fetch the text,
 //! decode and perform it. The rest is entry, stamps, pending test and exit.
 //!
@@ -27,9 +27,9 @@ use crate::{
     symbols::{Symbol, SymbolTable},
 };
 
-mod ways;
+mod paths;
 
-use ways::{Ways, ways};
+use paths::{Paths, paths};
 
 /// The guest that executes one instruction over and over.
 pub const GUEST: &str = "trap";
@@ -47,7 +47,7 @@ const ENTRIES: &str = "trap_";
 /// Stands for the routine of an address that has none.
 const NO_ROUTINE: &str = "(no routine of the image)";
 
-/// What one routine has of the way of an interruption.
+/// One routine's share of the path of an interruption.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The routine.
@@ -58,7 +58,7 @@ pub struct Part {
     pub instructions: u64,
 }
 
-/// The way of one interruption through the machine.
+/// The path of one interruption through the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trap {
     /// Its parts, in the order in which they are first entered.
@@ -133,15 +133,15 @@ pub fn measure(options: &RunOptions, progress: &Progress) -> Result<Trap> {
     });
     let entries = code.entries.clone();
     let entry = code.entry;
-    let reading = thread::spawn(move || ways(BufReader::new(reader), entry, &entries));
+    let reading = thread::spawn(move || paths(BufReader::new(reader), entry, &entries));
     let outcome = quiet_run(&options);
     drop(writer);
-    let ways = reading
+    let paths = reading
         .join()
         .map_err(|_| anyhow!("the reader of QEMU's log has failed"))?;
     // A reader that gives up ends QEMU's run as well, so its reason goes first.
-    let ways = ways?;
-    let trap = code.trap(&ways, times(&outcome?.console)?)?;
+    let paths = paths?;
+    let trap = code.trap(&paths, times(&outcome?.console)?)?;
     step.done("logged the instructions of a trap");
     Ok(trap)
 }
@@ -224,9 +224,9 @@ impl<'a> Code<'a> {
         })
     }
 
-    /// The way that most traps take.
-    fn trap(&self, ways: &Ways, times: u64) -> Result<Trap> {
-        let Some((way, count)) = ways.iter().max_by_key(|(_, count)| **count) else {
+    /// The path that most traps take.
+    fn trap(&self, paths: &Paths, times: u64) -> Result<Trap> {
+        let Some((path, count)) = paths.iter().max_by_key(|(_, count)| **count) else {
             bail!(
                 "QEMU's log shows no program interruption at {:X}, where the image's {ENTRY} stands; is that QEMU one of 7.2 to 10.0? Name another with --qemu PATH",
                 self.entry
@@ -234,14 +234,14 @@ impl<'a> Code<'a> {
         };
         if *count <= times / 2 {
             bail!(
-                "of the {times} traps of the guest {GUEST} no more than {count} take the same way, so there is no usual one; this is a defect of the machine, whose ways should be warm after a few"
+                "of the {times} traps of the guest {GUEST} no more than {count} take the same path, so there is no usual one; this is a defect of the machine, whose paths should be warm after a few"
             );
         }
         let mut trap = Trap { parts: Vec::new() };
         let mut last = ENTRY;
         // While the instruction is performed: the routine to which that returns.
         let mut caller = None;
-        for address in way {
+        for address in path {
             let symbol = self.symbols.find(address.wrapping_sub(self.moved));
             let name = symbol.map_or(NO_ROUTINE, |symbol| &symbol.name);
             if caller == Some(name) {

@@ -1,6 +1,6 @@
-//! Ctrl-C: a wish to end, answered at the next convenient moment.
+//! Ctrl-C: a request to end, which the tool obeys at the next safe point.
 //!
-//! It may come from a person whose terminal sends no signals, too: then by [`wish`].
+//! A person whose terminal sends no signals makes the same request by [`wish`].
 
 use std::{
     sync::OnceLock,

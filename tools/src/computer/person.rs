@@ -24,12 +24,12 @@ pub trait Display: Write {
         self.write_all(format!("// {line}\n").as_bytes())
     }
 
-    /// Program events that the operator has traced, as a payload that is one.
+    /// Program events that the operator traces, as one payload.
     fn traced(&mut self, payload: &[u8]) {
         let _ = payload;
     }
 
-    /// Whether the guest would hear what is typed by now. Until then it is kept.
+    /// Whether the guest reads what is typed. Until then the host keeps it.
     fn is_heard(&self) -> bool {
         true
     }

@@ -31,7 +31,7 @@ pub struct Step {
     told: Instant,
 }
 
-/// A plain log hears from a long step this often.
+/// How often a plain log shows that a long step goes on.
 const PLAIN_PACE: Duration = Duration::from_secs(10);
 
 impl Progress {
@@ -81,7 +81,7 @@ impl Progress {
     }
 }
 
-/// A standard error that is closed must not end a measurement.
+/// A closed standard error must not end a measurement.
 fn write_line(text: &str) {
     let _ = writeln!(stderr(), "{text}");
 }
@@ -97,12 +97,12 @@ impl Step {
         }
     }
 
-    /// Says something about the step that is not how far it has come.
+    /// Prints a line about the step, beside its progress.
     pub fn say(&self, what: &str) {
         self.aside(|| self.kind.note(what));
     }
 
-    /// Does what writes to the terminal, with the moving line out of the way.
+    /// Runs `work`, which writes to the terminal, while the moving line is hidden.
     pub fn aside(&self, write: impl FnOnce()) {
         match &self.bar {
             Some(bar) => bar.suspend(write),

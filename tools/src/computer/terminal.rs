@@ -1,7 +1,7 @@
-//! The terminal as a typewriter of the guest's: every key goes to the guest as it is struck.
+//! The terminal as the guest's keyboard: every key goes to the guest as it is struck.
 //!
-//! The terminal's own meaning of keys, Ctrl-C among them, is switched off meanwhile, so one key must
-//! lead out: Ctrl-A, and then a letter. However the tool ends, the terminal is given back as it was.
+//! The terminal's own meaning of keys, Ctrl-C included, is switched off meanwhile, so one key must lead out: Ctrl-A,
+//! and then a letter. However the tool ends, it restores the terminal.
 
 use std::{
     io::{IsTerminal, Read, stdin},
@@ -37,7 +37,7 @@ static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 pub struct Raw(());
 
 impl Raw {
-    /// Changes the terminal that is standard input; nothing if it is none.
+    /// Switches the terminal to raw input; `None` if standard input is no terminal.
     pub fn enter() -> Option<Self> {
         let before = tcgetattr(stdin()).ok()?;
         let mut raw = before.clone();
@@ -120,7 +120,7 @@ impl Keys {
     }
 }
 
-/// What is typed, as it comes: of a terminal every key, of anything else every byte as it is, and at
+/// What is typed, as it comes: from a terminal every key, from anything else every byte unchanged, and at
 /// its end what ends a shell. The thread ends with the input or with the process.
 pub fn typed() -> Receiver<Input> {
     let (sender, receiver) = sync_channel(16);
@@ -134,7 +134,7 @@ pub fn typed() -> Receiver<Input> {
     receiver
 }
 
-/// Keys until there are no more, or nobody listens any more.
+/// Sends keys until the input ends or the receiver is gone.
 fn of_a_person(mut input: impl Read, sender: &SyncSender<Input>) {
     let mut keys = Keys::default();
     let mut bytes = [0; 256];

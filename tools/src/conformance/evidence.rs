@@ -1,4 +1,4 @@
-//! What guests said of statements while they ran.
+//! What the guests of a run showed of the statements.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +9,23 @@ use super::{
     statements::{Statements, is_identifier},
 };
 
-/// All that was said of one statement.
+/// What the runs showed of one statement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Said {
+struct Claims {
     /// The runs in which an assertion held.
     shown: Vec<String>,
     /// The runs in which one failed, and how.
     failed: Vec<(String, String)>,
 }
 
-/// What runs said of statements, by identifier.
+/// What runs showed of the statements, by identifier.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Evidence(BTreeMap<String, Said>);
+pub struct Evidence(BTreeMap<String, Claims>);
 
 impl Evidence {
     /// Takes the lines `shown ID` and `failed ID: how` out of what a run wrote on its console.
     pub fn heard(run: &str, console: &str) -> Self {
-        let mut all: BTreeMap<String, Said> = BTreeMap::new();
+        let mut all: BTreeMap<String, Claims> = BTreeMap::new();
         for line in console.lines() {
             let Some((word, rest)) = line.split_once(' ') else {
                 continue;
@@ -37,14 +37,14 @@ impl Evidence {
             let run = run.to_owned();
             match word {
                 "shown" => {
-                    let said = all.entry(id.to_owned()).or_default();
-                    if said.shown.last() != Some(&run) {
-                        said.shown.push(run);
+                    let claims = all.entry(id.to_owned()).or_default();
+                    if claims.shown.last() != Some(&run) {
+                        claims.shown.push(run);
                     }
                 }
                 "failed" => {
-                    let said = all.entry(id.to_owned()).or_default();
-                    said.failed.push((run, how.to_owned()));
+                    let claims = all.entry(id.to_owned()).or_default();
+                    claims.failed.push((run, how.to_owned()));
                 }
                 _ => {}
             }
@@ -52,24 +52,24 @@ impl Evidence {
         Self(all)
     }
 
-    /// Adds what another run said.
+    /// Adds what another run showed.
     pub fn extend(&mut self, other: Self) {
-        for (id, said) in other.0 {
+        for (id, claims) in other.0 {
             let all = self.0.entry(id).or_default();
-            all.shown.extend(said.shown);
-            all.failed.extend(said.failed);
+            all.shown.extend(claims.shown);
+            all.failed.extend(claims.failed);
         }
     }
 
     /// What is known of each statement. An identifier that is not in the table is an error, and so is
     /// one that was shown although it is said not to apply: in both cases the table is wrong.
     pub fn judge(mut self, statements: &Statements) -> Result<Vec<Found>> {
-        for (id, said) in &self.0 {
+        for (id, claims) in &self.0 {
             if !statements.contains(id) {
-                let run = said
+                let run = claims
                     .shown
                     .first()
-                    .or(said.failed.first().map(|(run, _)| run));
+                    .or(claims.failed.first().map(|(run, _)| run));
                 bail!(
                     "{} names {id}, which is not in the conformance table",
                     run.map_or("a guest", |run| run)
@@ -78,17 +78,17 @@ impl Evidence {
         }
         let mut found = Vec::new();
         for statement in statements.iter() {
-            let said = self.0.remove(&statement.id);
-            let status = match (said, &statement.not_applicable) {
+            let claims = self.0.remove(&statement.id);
+            let status = match (claims, &statement.not_applicable) {
                 (Some(_), Some(_)) => bail!(
                     "a guest names {}, which the conformance table says does not apply",
                     statement.id
                 ),
                 (None, Some(reason)) => Status::NotApplicable(reason.clone()),
                 (None, None) => Status::NotShown("no assertion names it".to_owned()),
-                (Some(said), None) => match said.failed.first() {
+                (Some(claims), None) => match claims.failed.first() {
                     Some((run, how)) => Status::NotShown(format!("{run}: {how}")),
-                    None => Status::Shown(said.shown),
+                    None => Status::Shown(claims.shown),
                 },
             };
             found.push(Found {

@@ -1,9 +1,9 @@
-//! Operator commands about program events, as a person gives them: with names where the machine takes addresses.
+//! Operator commands about program events with names, and how the names become addresses for the machine.
 
 use millimeter::command::{self, Command};
 use thiserror::Error;
 
-use crate::symbols::named::{Meant, NameError, Names, Wanted};
+use crate::symbols::places::{Meant, NameError, PlaceNames, Wanted};
 
 /// The most storage that the machine shows at once, in bytes.
 const MOST_SHOWN: u64 = 4096;
@@ -38,12 +38,12 @@ pub struct Resolved {
     pub had_name: bool,
 }
 
-/// A command with its names replaced by addresses. One that is not about program events stays as it is, and the
-/// machine says what it has against it.
+/// A command with its names replaced by addresses. A command that is not about program events stays as it is; the
+/// machine judges it.
 ///
 /// # Errors
 /// [`CommandError`].
-pub fn resolved(line: &str, names: &Names) -> Result<Resolved, CommandError> {
+pub fn resolved(line: &str, names: &PlaceNames) -> Result<Resolved, CommandError> {
     let plain = |line: &str| Resolved {
         line: line.to_owned(),
         had_name: false,
@@ -166,7 +166,7 @@ impl<'a> Parts<'a> {
     }
 
     /// The addresses, how many words they were, and whether there was a name among them.
-    fn resolved(&self, names: &Names) -> Result<(String, usize, bool), NameError> {
+    fn resolved(&self, names: &PlaceNames) -> Result<(String, usize, bool), NameError> {
         let all = names.meant(&self.spec.join(" "), self.wanted);
         let (meant, taken) = match all {
             Ok(meant) => (meant, self.spec.len()),
@@ -192,13 +192,13 @@ mod tests {
     use super::*;
     use crate::symbols::kallsyms::Name;
 
-    fn names() -> Names {
+    fn names() -> PlaceNames {
         let name = |address, kind, name: &str| Name {
             address,
             kind,
             name: name.to_owned(),
         };
-        Names::of_kernel(&[
+        PlaceNames::of_kernel(&[
             name(0x1000, b'T', "main"),
             name(0x1100, b'T', "<A as B>::c"),
             name(0x1200, b'T', "stop"),

@@ -16,7 +16,7 @@ const PROBLEM: u64 = 1 << (63 - 15);
 /// Where the condition code is in bits 0-63 of a PSW: how many bits are behind it.
 const BEHIND_CONDITION_CODE: u32 = 63 - 19;
 
-/// What the events are called that a line can have.
+/// The names of the events in a line.
 const EVENTS: [(u8, &str); 5] = [
     (event::BRANCH, "BRANCH"),
     (event::FETCH, "FETCH"),

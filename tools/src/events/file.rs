@@ -11,7 +11,7 @@ use millimeter::link::{frame::LARGEST_PAYLOAD, trace};
 
 use crate::folder::EVENTS;
 
-/// A payload as it stands in the file.
+/// A payload as the file has it.
 pub fn framed(payload: &[u8]) -> Vec<u8> {
     let mut bytes = (payload.len() as u32).to_be_bytes().to_vec();
     bytes.extend_from_slice(payload);

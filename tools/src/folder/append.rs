@@ -1,4 +1,4 @@
-//! A file that ends behind something whole, whatever happens while it is written.
+//! A file that never ends in the middle of a piece, whatever happens while it is written.
 
 use std::{
     fs::File,
@@ -8,16 +8,16 @@ use std::{
 
 /// A file to which blocks, records or lines are appended.
 ///
-/// A disk that becomes full takes the first part of a piece. That part is taken back, so whoever reads the file
-/// finds whole pieces and nothing else.
+/// A disk that becomes full takes only the first part of a piece. That part is removed again, so a reader finds
+/// whole pieces only.
 #[derive(Debug)]
-pub struct Whole {
+pub struct AppendedFile {
     file: File,
     /// Behind the last whole piece.
     end: u64,
 }
 
-impl Whole {
+impl AppendedFile {
     /// An empty file; one that was there before is replaced.
     pub fn create(path: &Path) -> io::Result<Self> {
         Ok(Self {
@@ -32,7 +32,7 @@ impl Whole {
         if done.is_ok() {
             self.end += piece.len() as u64;
         } else {
-            // What has no length, as a device, keeps what it took; the first error is the one that matters.
+            // A device cannot be shortened and keeps what it took. The first error is the one that matters.
             let _ = self.file.set_len(self.end);
             let _ = self.file.seek(SeekFrom::Start(self.end));
         }

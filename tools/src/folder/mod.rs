@@ -1,4 +1,4 @@
-//! The folder of a run: how its files are called, and how it is chosen.
+//! The folder of a run: the names of its files, and how it is chosen.
 
 use std::{
     fs, io,

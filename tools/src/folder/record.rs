@@ -1,4 +1,4 @@
-//! `run.json`: what is known about a run beside its measured data.
+//! `run.json`: everything about a run but its measured data.
 //!
 //! It is written when the run begins, again when the machine says what it is or how far the guest has come,
 //! and when the run has ended, so that a directory always says what it holds, however the run ended.
@@ -36,7 +36,7 @@ pub struct Record {
     pub storage: u64,
     /// Sampling interval in cycles; 0 for no sampling.
     pub interval: u64,
-    /// What the guest found that it does not find by default, in words.
+    /// How the guest's configuration differs from the default, in words.
     #[serde(default)]
     pub configuration: Vec<String>,
     /// The caches that were modelled for each CPU, as `--exact-caches` has them.
@@ -77,7 +77,7 @@ pub struct Record {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "how")]
 pub enum End {
-    /// It has not: the tool was ended before it could say more.
+    /// It has not ended, or the tool was ended before it could say more.
     Running,
     /// The guest ended.
     Guest(GuestEnd),
@@ -337,7 +337,7 @@ impl TracingRecord {
 pub struct TracedRecord {
     /// Its number.
     pub trace: u16,
-    /// Of what it is, as the machine said it; empty if it did not.
+    /// What it records, in the machine's words; empty if it did not say.
     pub what: String,
     /// Events on all CPUs.
     pub events: u64,
@@ -350,7 +350,7 @@ pub struct LinkRecord {
     pub frames: u64,
     /// Frames that did not check.
     pub bad_frames: u64,
-    /// Frames that checked and whose payload means nothing.
+    /// Frames with a correct check sequence whose payload makes no sense.
     pub bad_payloads: u64,
     /// Sample-data blocks that are missing, by their numbers.
     pub blocks_missing: u64,

@@ -82,8 +82,8 @@ pub fn group_counter_name(number: u16) -> String {
     }
 }
 
-/// Whether a counter of a CPU counts anything on this model, in a run that models caches or in one that does
-/// not; one that does not is zero unless it was set.
+/// Whether a counter of a CPU counts anything on this model, with or without modelled caches. One that does not is
+/// zero unless a program sets it.
 pub fn counts(model: &Model, number: u16, caches: bool) -> bool {
     matches!(
         provenance(model, number, caches),

@@ -1,4 +1,4 @@
-//! The formats of the files that are read here: which one a file has, and its pieces.
+//! File formats: which one a file has, and how to read its pieces.
 
 use std::io::Read;
 

@@ -51,11 +51,11 @@ pub enum Kind {
     Monitor,
 }
 
-/// What is said of a file that is none of these.
+/// The error for a file that is none of these.
 pub const UNKNOWN: &str = "the file is none that is known here: .SMP or sdb-cpuN.bin, .CNT, .MAP, SMF records, \
     z/VM monitor records";
 
-/// What the file is, if its content tells.
+/// What the content says the file is.
 pub fn recognise(file: &mut (impl Read + Seek), length: u64) -> Result<Option<Kind>> {
     if length == 0 {
         bail!("the file is empty");
@@ -86,7 +86,7 @@ pub fn recognise(file: &mut (impl Read + Seek), length: u64) -> Result<Option<Ki
     Ok(kind(&front, &trailer))
 }
 
-/// What a file is by its name: for one whose content does not tell, as its first bytes are damaged.
+/// What the name says the file is: for a file whose first bytes are damaged.
 pub fn named(path: &Path) -> Option<Kind> {
     let name = path.file_name()?.to_str()?.to_ascii_uppercase();
     let ends = |end: &str| name.ends_with(end);

@@ -1,8 +1,8 @@
 //! Reading sample-data blocks from files.
 //!
 //! The bytes are the machine's own: the same structures that the firmware fills are read here
-//! ([`millimeter::record::smp`]). [`Blocks`] goes through a file of any length in one buffer; whoever wants
-//! samples takes them from there, entry by entry, and nothing is kept that he does not keep.
+//! ([`millimeter::record::smp`]). [`Blocks`] reads a file of any length through one buffer; the
+//! caller takes samples from there, entry by entry.
 //!
 //! A raw file can be cut off anywhere (a full disk, a run that was ended), so for a report everything that is
 //! not a whole block of the expected form is counted and passed by.
@@ -113,7 +113,7 @@ pub struct Tally {
     pub blocks: u64,
     /// Blocks that are full.
     pub full: u64,
-    /// Blocks that are none, and bytes behind the last whole one.
+    /// Damaged blocks, and bytes after the last whole one.
     pub malformed: u64,
     /// Basic-sampling data entries.
     pub basic: u64,

@@ -1,4 +1,4 @@
-//! Where what was fetched stays: below the user's cache directory, never in the repository.
+//! The cache of downloads: below the user's cache directory, never in the repository.
 //!
 //! An entry is a directory. It is made under another name and gets its own when it is complete, so what
 //! has its name can be used. Nothing in it is ever changed: whoever wants newer packages removes it.
@@ -44,7 +44,7 @@ impl Cache {
             return Ok(entry);
         }
         let _alone = self.lock(progress)?;
-        // Whoever waited here may find everything done.
+        // While this process waited, another may have done the work.
         if entry.is_dir() {
             return Ok(entry);
         }

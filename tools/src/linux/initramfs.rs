@@ -83,7 +83,7 @@ impl Work {
     }
 }
 
-/// A word that the shell leaves as it is.
+/// A word quoted for the shell.
 fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use crate::{
     machine::guest::{ELF_PSW_MASK, Guest, Piece},
     numbers::quantities::{GUEST_STORAGE_LIMIT, Storage},
-    symbols::{SymbolTable, named::Names},
+    symbols::{SymbolTable, places::PlaceNames},
 };
 
 /// Where Linux starts.
@@ -81,7 +81,7 @@ impl Boot<'_> {
             psw_address: ENTRY,
             pieces: vec![piece(0, image), piece(INITRD_AT, self.initrd.to_vec())],
             symbols: SymbolTable::default(),
-            names: Names::default(),
+            names: PlaceNames::default(),
             is_linux: true,
             cpus: 1,
         })

@@ -5,16 +5,17 @@
 //! - [`modules`]: what the kernel loads for the devices of the host.
 //! - [`kernel`]: where kernel, initrd and parameters go. No parameter speaks of facilities: the kernel
 //!   finds them as on any machine.
-//! - [`screen`]: what of the console is shown, and how the command ended; [`said`]: what the guest says to us.
-//! - [`names`]: the kernel's routines, out of its image ([`unpack`], [`kallsyms`]); [`profile`]: whose a sample is.
-//! - [`bare`]: the same without the machine.
+//! - [`screen`]: what of the console is shown, and how the command ended, by the lines that the guest's first
+//!   process marks ([`crate::symbols::markers`]).
+//! - [`names`]: the kernel's routines, from its image ([`unpack`], [`crate::symbols::kallsyms`]).
+//! - [`native`]: the same without the machine.
 
-pub mod bare;
 pub mod cache;
 pub mod initramfs;
 pub mod kernel;
 pub mod modules;
 pub mod names;
+pub mod native;
 pub mod packages;
 pub mod programs;
 pub mod screen;

@@ -14,7 +14,7 @@ use crate::{
         Symbol, SymbolTable,
         kallsyms::{self, Name},
         linux::{BOOT, KERNEL},
-        named::Names,
+        places::PlaceNames,
     },
 };
 
@@ -80,7 +80,11 @@ pub fn of_image(image: &[u8], file: Option<&Path>) -> Result<SymbolTable> {
 
 /// The routines and all names of a kernel where they are if it is told [`NO_KASLR`]. `symbols` are its routines as
 /// [`of_image`] gives them; a kernel without names has none here either.
-pub fn traced(kernel: &Path, file: Option<&Path>, symbols: SymbolTable) -> (SymbolTable, Names) {
+pub fn traced(
+    kernel: &Path,
+    file: Option<&Path>,
+    symbols: SymbolTable,
+) -> (SymbolTable, PlaceNames) {
     let names = match file {
         Some(file) => fs::read(file)
             .ok()
@@ -113,7 +117,10 @@ pub fn traced(kernel: &Path, file: Option<&Path>, symbols: SymbolTable) -> (Symb
         }
         symbol
     });
-    (SymbolTable::of(moved.collect()), Names::of_kernel(&names))
+    (
+        SymbolTable::of(moved.collect()),
+        PlaceNames::of_kernel(&names),
+    )
 }
 
 /// What decides between names of one address: a routine's is better than that of a place between routines, a
@@ -202,7 +209,7 @@ fn boot_routines(image: &[u8]) -> Vec<Symbol> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::symbols::named::{Meant, Wanted};
+    use crate::symbols::places::{Meant, Wanted};
 
     fn name(address: u64, kind: u8, name: &str) -> Name {
         Name {

@@ -1,14 +1,14 @@
 //! What of the guest's console is shown: the output of the command, and how the command ended.
 //!
 //! The first process of the guest writes lines that begin with a record separator, one of them before the
-//! command and one with its exit code ([`said`]). None is shown; between these two everything is,
+//! command and one with its exit code ([`markers`]). None is shown; between these two everything is,
 //! and with `--verbose` what is outside, too.
 
 use std::io::{self, Write};
 
 use crate::{
     computer::person::Display,
-    symbols::markers::{self, Said},
+    symbols::markers::{self, Marker},
 };
 
 /// What the lines begin with.
@@ -56,9 +56,9 @@ impl<'a> Screen<'a> {
     /// A line that begins like ours: whether it is one.
     fn understand(&mut self) -> bool {
         let line = String::from_utf8_lossy(&self.held[BEGIN.len()..]);
-        match Said::of(&line) {
-            Some(Said::Command) => self.running = true,
-            Some(Said::Exit(code)) => {
+        match Marker::of(&line) {
+            Some(Marker::Command) => self.running = true,
+            Some(Marker::Exit(code)) => {
                 self.code = Some(code);
                 self.running = false;
             }

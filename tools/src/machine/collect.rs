@@ -1,7 +1,7 @@
 //! The raw files of a run, written as the data arrives.
 //!
-//! Nothing is held back: whatever happens to the tool, the machine or the disk, everything that
-//! arrived before is in the directory and can be reported. No file ends in the middle of what arrived together.
+//! Everything is written at once: whatever happens to the tool, the machine or the disk, all that arrived before is
+//! in the directory and can be reported. No file ends in the middle of a frame's data.
 
 use std::{
     collections::BTreeMap,
@@ -24,7 +24,7 @@ use crate::{
     events::{file, tally::Tally},
     folder::{
         BOOT, CONSOLE, COUNTERS, EVENTS, LOG, LOG_RAW, OPERATOR, RECORD, SYMBOLS,
-        append::Whole,
+        append::AppendedFile,
         record::{
             End, GuestEnd, ProgressRecord, Record, StartedRecord, TotalsRecord, TracedRecord,
             TrapsRecord,
@@ -33,10 +33,10 @@ use crate::{
     },
     machine::{
         failure::ImageSymbols,
-        his::{HisFiles, Taken},
+        his_files::{HisFiles, Taken},
         log::LogReader,
     },
-    symbols::{SymbolTable, names::Names, written_map::Contents},
+    symbols::{SymbolTable, map_file::Contents, names::Names},
 };
 
 /// A file that could not be written.
@@ -50,13 +50,13 @@ pub struct WriteError {
 /// A file of the directory.
 struct Output {
     path: PathBuf,
-    file: Whole,
+    file: AppendedFile,
 }
 
 impl Output {
     fn create(directory: &Path, name: &str) -> Result<Self, WriteError> {
         let path = directory.join(name);
-        match Whole::create(&path) {
+        match AppendedFile::create(&path) {
             Ok(file) => Ok(Self { path, file }),
             Err(source) => Err(WriteError { path, source }),
         }
@@ -134,7 +134,7 @@ pub struct Collector<'t> {
     his: HisFiles,
     events: Option<Output>,
     tally: Tally,
-    /// Of what the traces are, as the machine has said it.
+    /// What each trace records, in the machine's words.
     traces: BTreeMap<u16, String>,
     /// When the record was written last.
     recorded: Instant,
@@ -159,7 +159,7 @@ impl<'t> Collector<'t> {
     ) -> Result<Self, WriteError> {
         let open = |name| Output::create(directory, name);
         open(SYMBOLS)?.write(symbols.as_bytes())?;
-        // Linux says by its end where its programs lie, and no map is better than a wrong one.
+        // Linux says only at its end where its programs lie. No map is better than a wrong one.
         let mapped =
             (!record.is_linux).then(|| SymbolTable::from_text(symbols).unwrap_or_default().into());
         let mut collector = Self {
@@ -196,8 +196,7 @@ impl<'t> Collector<'t> {
             })
     }
 
-    /// Writes the record for who looks at a run that goes on. The one that is there is not wrong, so
-    /// without room for another the run goes on, too.
+    /// Writes the record for those who watch the run. The one on disk is still right, so an error does not end the run.
     fn show_record(&mut self) {
         let _ = self.write_record();
     }
@@ -210,22 +209,22 @@ impl<'t> Collector<'t> {
         self.boot.write(text)
     }
 
-    /// A payload that was kept as a frame means nothing.
-    pub const fn is_bad_payload(&mut self) {
+    /// Counts a payload that makes no sense, after its frame was accepted.
+    pub const fn count_bad_payload(&mut self) {
         self.record.link.bad_payloads += 1;
     }
 
     /// Keeps what the operator said.
-    pub fn said(&mut self, command: &str) -> Result<(), WriteError> {
+    pub fn keep_command(&mut self, command: &str) -> Result<(), WriteError> {
         self.operator.write(format!("// {command}\n").as_bytes())
     }
 
     /// Keeps what the operator was answered on the host.
-    pub fn answered(&mut self, answer: &str) -> Result<(), WriteError> {
+    pub fn keep_answer(&mut self, answer: &str) -> Result<(), WriteError> {
         self.operator.write(format!("{answer}\n").as_bytes())
     }
 
-    /// Keeps a frame and says what it meant.
+    /// Keeps a frame's data and says what the frame meant.
     pub fn frame(&mut self, frame: Frame<'_>) -> Result<Noted, WriteError> {
         self.record.link.frames += 1;
         let payload = frame.payload;
@@ -298,7 +297,7 @@ impl<'t> Collector<'t> {
         Ok(lines)
     }
 
-    /// What a map says of Linux, or why there is no telling.
+    /// What a map says of Linux, or why that is unknown.
     fn told_by_linux(&self) -> Result<Contents, String> {
         match Names::of_run(&self.directory, &self.record) {
             Ok((Names::Linux(programs), _)) => programs.contents().map_err(str::to_owned),

@@ -1,4 +1,4 @@
-//! What is missing on this machine, and the command that mends it.
+//! What is missing on this computer, and the command that fixes it.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub fn lacks(chosen: Option<&Path>) -> Vec<Lack> {
     toolchain.into_iter().chain(Qemu::lack(chosen)).collect()
 }
 
-/// Installs all of that at once, or says all of it at once.
+/// Installs everything that is missing in one step, or names all of it in one error.
 pub fn provide(chosen: Option<&Path>, progress: &Progress) -> Result<()> {
     install::provide(|| lacks(chosen), progress)
 }
@@ -29,7 +29,7 @@ pub fn provide(chosen: Option<&Path>, progress: &Progress) -> Result<()> {
 pub struct Finding {
     /// What it is for.
     pub what: &'static str,
-    /// What was found, or what is missing and how to mend it.
+    /// What was found, or what is missing and how to fix it.
     pub text: String,
     /// Whether nothing needs to be done.
     pub is_fine: bool,

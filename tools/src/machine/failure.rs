@@ -1,4 +1,4 @@
-//! A failure of the machine itself, as a person can read it: PSW, registers, and the way there by
+//! A failure of the machine itself, as a person can read it: PSW, registers, and the path there by
 //! the names of the image's routines.
 
 use std::fmt::Write as _;

@@ -19,7 +19,7 @@ use object::{
 use crate::{
     building::build,
     computer::progress::Progress,
-    symbols::{SymbolTable, named::Names},
+    symbols::{SymbolTable, places::PlaceNames},
 };
 
 /// PSW bits 31 and 32: 64-bit addressing. An ELF starts disabled, in supervisor state, DAT off.
@@ -58,7 +58,7 @@ pub struct Guest {
     /// Its routines.
     pub symbols: SymbolTable,
     /// What the operator may name in it.
-    pub names: Names,
+    pub names: PlaceNames,
     /// Whether it is Linux, whose own programs a report tells apart.
     pub is_linux: bool,
     /// How many CPUs it says that it needs.
@@ -182,7 +182,7 @@ impl Guest {
             psw_address: entry,
             pieces,
             symbols: SymbolTable::from_elf(&elf, name),
-            names: Names::from_elf(&elf),
+            names: PlaceNames::from_elf(&elf),
             is_linux: false,
             cpus: declared_cpus(&elf),
         })
@@ -218,7 +218,7 @@ impl Guest {
             psw_address: address,
             pieces: vec![piece],
             symbols: SymbolTable::default(),
-            names: Names::default(),
+            names: PlaceNames::default(),
             is_linux: false,
             cpus: 1,
         })

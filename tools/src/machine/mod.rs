@@ -5,7 +5,7 @@ pub mod console;
 pub mod doctor;
 pub mod failure;
 pub mod guest;
-pub mod his;
+pub mod his_files;
 pub mod log;
 pub mod profiler;
 pub mod qemu;

@@ -1,4 +1,4 @@
-//! QEMU: finding it, its command line, and a child that never stays behind.
+//! QEMU: finding it, its command line, and a child process that never outlives the tool.
 //!
 //! The command line decides whether a run is repeatable, so it is made in one place. The child is
 //! killed when its owner is dropped, when the operator interrupts, and (through `setpriv`, where
@@ -23,9 +23,9 @@ use crate::{
     options::execution_log::ExecutionLog,
 };
 
-mod singly;
+mod single_instruction;
 
-use singly::Version;
+use single_instruction::Version;
 
 /// The program.
 const PROGRAM: &str = "qemu-system-s390x";
@@ -39,7 +39,7 @@ const OLDEST: (u32, u32) = (7, 2);
 /// Debian's package.
 const DEBIAN_PACKAGE: &str = "qemu-system-misc";
 
-/// How much of what QEMU says on standard error is kept.
+/// How many bytes of QEMU's standard error are kept.
 const KEPT_STDERR: usize = 64 << 10;
 
 /// A QEMU on this machine.
@@ -98,7 +98,7 @@ impl Qemu {
         Ok(Self { path, version })
     }
 
-    /// What there would have to be for [`Self::locate`] to find one; nothing if one is named.
+    /// What must be installed for [`Self::locate`] to succeed; nothing if the user names a QEMU.
     pub fn lack(chosen: Option<&Path>) -> Option<Lack> {
         let is_named = chosen.is_some() || env::var_os(VARIABLE).is_some();
         let is_there = is_named || install::in_path(PROGRAM).is_some();
@@ -178,10 +178,10 @@ impl Setup<'_> {
             Mode::Interactive => ("single", Some("shift=0,sleep=on")),
             Mode::RealTime => ("multi", None),
         };
-        let singly =
-            self.log.is_some() || self.events && singly::for_events(self.version, icount.is_some());
-        let property = if singly {
-            singly::property(self.version)
+        let is_single = self.log.is_some()
+            || self.events && single_instruction::for_events(self.version, icount.is_some());
+        let property = if is_single {
+            single_instruction::property(self.version)
         } else {
             ""
         };
@@ -211,8 +211,8 @@ impl Setup<'_> {
         if let Some(log) = self.log {
             line.extend(log.arguments());
         }
-        if singly {
-            line.extend(singly::option(self.version).map(str::to_owned));
+        if is_single {
+            line.extend(single_instruction::option(self.version).map(str::to_owned));
         }
         line
     }
@@ -297,7 +297,7 @@ impl Running {
         }
     }
 
-    /// Sends bytes. An input that is closed is no error: the end is heard on the output.
+    /// Sends bytes. A closed input is no error: the end shows on the output.
     pub fn send(&mut self, bytes: &[u8]) {
         if let Some(input) = &mut self.input {
             let sent = input.write_all(bytes).and_then(|()| input.flush());

@@ -37,7 +37,7 @@ use crate::{
     numbers::quantities::{GUEST_STORAGE_LIMIT, Rtc, Sampling, Storage},
     options::RunOptions,
     report::Report,
-    symbols::named::Names,
+    symbols::places::PlaceNames,
 };
 
 /// What came of a run.
@@ -95,16 +95,16 @@ pub fn run_with_profilers<'a>(
     run_guest(&qemu, &guest, options, progress, None, profilers)
 }
 
-/// What comes before everything else, since it may take long in vain: the options go together, this computer
-/// has what a run needs, and its QEMU is one.
+/// Checks before anything slow begins: the options go together, this computer has what a run needs, and its QEMU
+/// works.
 pub fn ready(options: &RunOptions, progress: &Progress) -> Result<Qemu> {
     options.check()?;
     doctor::provide(options.qemu.as_deref(), progress)?;
     Qemu::locate(options.qemu.as_deref())
 }
 
-/// The options with addresses in the place of names in what the operator says about program events.
-pub fn resolved(options: &RunOptions, names: &Names) -> Result<RunOptions> {
+/// The options with the names in the operator's trace commands replaced by addresses.
+pub fn resolved(options: &RunOptions, names: &PlaceNames) -> Result<RunOptions> {
     let mut options = options.clone();
     let script = options.script.iter_mut().filter_map(|input| match input {
         Input::Operator(line) => Some(line),
@@ -246,7 +246,7 @@ fn outcome(directory: &Path, end: End, began: Instant, wall: Duration) -> Result
             report.record.end = end.clone();
             report
         }
-        // Without a report the reason why the run ended is what the caller must hear.
+        // Without a report the caller gets the reason why the run ended.
         Err(error) if matches!(end, End::Guest(_)) => return Err(error),
         Err(_) => bail!(end.sentence()),
     };

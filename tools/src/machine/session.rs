@@ -1,6 +1,6 @@
-//! A run as the host lives through it: bytes from the machine, decisions about them.
+//! The host's side of a run: bytes from the machine, and decisions about them.
 //!
-//! The machine is not trusted to end, to answer or to send sense. Silence, garbage, a console that
+//! The machine may never end, never answer or send nonsense. Silence, garbage, a console that
 //! closes early, an operator who has had enough and a disk without room all end the run with a
 //! reason, and QEMU with it.
 
@@ -30,7 +30,7 @@ use crate::{
         profiler::Profilers,
         qemu::{self, Heard, Running},
     },
-    symbols::named::Names,
+    symbols::places::PlaceNames,
 };
 
 /// The operator's command that ends the guest.
@@ -39,7 +39,7 @@ const END_COMMAND: &str = "end";
 /// The operator's command that lets a guest go on that a trace has stopped.
 const GO_COMMAND: &str = "go";
 
-/// How often the loop looks at what is not bytes.
+/// How often the loop looks at everything but the machine's bytes.
 const PACE: Duration = Duration::from_millis(50);
 
 /// How often it looks at what a person types.
@@ -48,7 +48,7 @@ const LIVE_PACE: Duration = Duration::from_millis(10);
 /// What is typed goes to the machine in frames of at most this many bytes.
 const TYPED_AT_ONCE: usize = 512;
 
-/// How long a machine that has nothing more to do may take to end.
+/// How long a machine may take to end after its last frame.
 const FAREWELL: Duration = Duration::from_secs(5);
 
 /// The host's side of the conversation.
@@ -64,7 +64,7 @@ pub struct Host<'a, 'n> {
     /// Where the guest's console and the machine's answers are shown.
     pub echo: Option<&'a mut dyn Display>,
     /// What a person may name in a command.
-    pub names: &'n Names,
+    pub names: &'n PlaceNames,
     /// The profilers on the host.
     pub profilers: Profilers<'a>,
     /// A link that says nothing for this long has failed.
@@ -98,7 +98,7 @@ struct Session<'a, 's, 'n, 'c> {
     failed: bool,
 }
 
-/// Lives through a run. The machine has ended when this returns, and the collector's record says
+/// Carries out a run. The machine has ended when this returns, and the collector's record says
 /// how.
 pub fn drive(
     machine: &mut Running,
@@ -164,7 +164,7 @@ impl Session<'_, '_, '_, '_> {
                 Heard::End => return Ok(self.closed()),
             }
             if self.complete {
-                // What it still says is nothing; its exit status is the guest's, which we know better.
+                // Nothing that it still says matters, and the record has the guest's end already.
                 let _ = self.machine.finish(FAREWELL);
                 return Ok(self.forced.then_some(End::Waiting));
             }
@@ -281,7 +281,7 @@ impl Session<'_, '_, '_, '_> {
             }
             Noted::Service(payload) => {
                 if !self.host.profilers.take(&payload) {
-                    self.collector.is_bad_payload();
+                    self.collector.count_bad_payload();
                 }
                 self.send_requests();
             }
@@ -299,7 +299,7 @@ impl Session<'_, '_, '_, '_> {
         if self.ended.is_some() || self.failed || self.ending_since.is_some() {
             return Ok(());
         }
-        // What they ask for is heard in this wait, and the machine says afterwards that it still waits.
+        // Their requests are performed in this wait; the machine says afterwards that it still waits.
         self.host.profilers.wait();
         self.send_requests();
         if !self.host.profilers.are_answered() {
@@ -363,8 +363,8 @@ impl Session<'_, '_, '_, '_> {
             Ok(resolved) => self.say(&Input::Operator(resolved.line)),
             Err(CommandError::Misunderstood { .. }) => self.say(&input),
             Err(error) => {
-                self.collector.said(line)?;
-                self.collector.answered(&error.to_string())?;
+                self.collector.keep_command(line)?;
+                self.collector.keep_answer(&error.to_string())?;
                 self.show_answer(&error.to_string());
                 Ok(())
             }
@@ -377,14 +377,14 @@ impl Session<'_, '_, '_, '_> {
         self.host.profilers.go_on();
         match input {
             Input::Operator(command) => {
-                self.collector.said(command)?;
+                self.collector.keep_command(command)?;
                 self.told_to_end |= command.trim().eq_ignore_ascii_case(END_COMMAND);
                 if command.trim().eq_ignore_ascii_case(GO_COMMAND) {
                     self.held = None;
                 }
                 self.send(Channel::Operator, command.as_bytes());
             }
-            // Nothing is a frame too, or a machine that waits to hear something would wait for ever.
+            // An empty input is sent as a frame, too, or a machine that waits for input would wait for ever.
             Input::Console(bytes) if bytes.is_empty() => self.send(Channel::Console, &[]),
             Input::Console(bytes) => {
                 self.typed.extend(bytes);
@@ -460,7 +460,7 @@ impl Session<'_, '_, '_, '_> {
             return None;
         }
         if self.told_to_end {
-            // A machine that stops at once when it is told to has done what was asked.
+            // A machine that stops at once on END did what it was told.
             return Some(if self.forced {
                 End::Waiting
             } else {

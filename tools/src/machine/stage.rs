@@ -34,7 +34,7 @@ const ROOM_FOR_HSA: u64 = 32 << 20;
 /// Staged bytes begin on this boundary.
 const STAGE_ALIGNMENT: u64 = 4096;
 
-/// What lies where in storage when the machine starts.
+/// The layout of storage when the machine starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The sealed block.
@@ -156,7 +156,7 @@ pub fn plan(guest: &Guest, options: &RunOptions, profilers: &[Request]) -> Resul
     Ok(Plan { block, staged })
 }
 
-/// The staged bytes as files that QEMU can load, gone when this is dropped.
+/// The staged bytes as files that QEMU can load. They are deleted when this is dropped.
 pub struct Staging {
     _directory: TempDir,
     files: Vec<(u64, PathBuf)>,
@@ -215,7 +215,7 @@ mod tests {
     use crate::{
         machine::guest::Piece,
         numbers::quantities::{Sampling, Storage},
-        symbols::{SymbolTable, named::Names},
+        symbols::{SymbolTable, places::PlaceNames},
     };
     use millimeter::cache::Geometry;
 
@@ -227,7 +227,7 @@ mod tests {
             psw_address: 0x20_0000,
             pieces,
             symbols: SymbolTable::default(),
-            names: Names::default(),
+            names: PlaceNames::default(),
             is_linux: false,
             cpus: 1,
         }

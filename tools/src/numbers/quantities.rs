@@ -17,11 +17,11 @@ pub const MOST_STORAGE: u64 = 1 << 40;
 /// End of the storage that a guest and the HSA can use: their addresses have 31 bits.
 pub const GUEST_STORAGE_LIMIT: u64 = 2 << 30;
 
-/// Storage of a run that does not choose.
+/// Storage of a run by default.
 pub const DEFAULT_STORAGE: u64 = 512 << 20;
 
 /// A number of bytes, written as `512M` or `0x2000_0000` would be by a person: a decimal number
-/// and one of `K`, `M`, `G` (or `KiB`, `MiB`, `GiB`), powers of 1024 all.
+/// and one of `K`, `M`, `G` (or `KiB`, `MiB`, `GiB`), all powers of 1024.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Storage(pub u64);
 

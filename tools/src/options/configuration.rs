@@ -1,6 +1,6 @@
 //! What the guest finds: the model, its cores and threads, the level it runs at.
 //!
-//! Nothing here changes what QEMU is started with. It all goes to the machine by the loader block, and
+//! Nothing here changes how QEMU is started. It all goes to the machine in the loader block, and
 //! the machine shows it to the guest by STORE CPU ID, STORE SYSTEM INFORMATION, READ SCP INFO and the
 //! instructions of the two facilities.
 
@@ -13,7 +13,7 @@ use millimeter::{
     link::loader::{LoaderBlock, MOST_THREADS, flags, level},
 };
 
-/// A model, by the name that it is sold by.
+/// A model, by its product name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelName(pub &'static Model);
 
@@ -54,7 +54,7 @@ impl FromStr for Level {
     }
 }
 
-/// How much samples tell of a secure guest.
+/// What samples tell about a secure guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Secure {
     /// Bit 49 of its plaintext control flags is zero: samples are limited.
@@ -191,7 +191,7 @@ impl Configuration {
         block.host_parameter = self.host_parameter.unwrap_or(0).into();
     }
 
-    /// What is not as it is by default, in words.
+    /// What differs from the default, in words.
     #[must_use]
     pub fn words(&self) -> Vec<String> {
         let mut words = Vec::new();

@@ -39,7 +39,7 @@ impl FromStr for CounterChoice {
     }
 }
 
-/// Whether the sets that a run names have a source in it.
+/// Refuses sets that have no source in the run.
 pub fn check(chosen: Option<CounterChoice>, mode: Mode, threads: u32) -> Result<()> {
     let Some(CounterChoice(named)) = chosen else {
         return Ok(());

@@ -8,7 +8,7 @@ pub fn geometry(text: &str) -> Result<Geometry, String> {
     Geometry::parse(text).map_err(|error| error.to_string())
 }
 
-/// Whether caches can be modelled in a run, if it asks for them.
+/// Refuses a run that wants a model of caches and cannot have one.
 pub fn check(caches: Option<Geometry>, mode: Mode) -> Result<()> {
     if caches.is_none() {
         return Ok(());
@@ -21,7 +21,7 @@ pub fn check(caches: Option<Geometry>, mode: Mode) -> Result<()> {
     Ok(())
 }
 
-/// What a report says of its cache counters.
+/// The note of a report about its cache counters.
 #[must_use]
 pub fn sentence(geometry: &str) -> String {
     format!(

@@ -40,7 +40,7 @@ pub const DEFAULT_SILENCE: Duration = Duration::from_secs(60);
 pub struct RunOptions {
     /// A bundled guest's name, or a file.
     pub guest: String,
-    /// CPUs of the guest, 1 to 4; as many as it needs if nothing is said.
+    /// CPUs of the guest, 1 to 4; as many as it needs by default.
     pub cpus: Option<u32>,
     /// Storage of the whole machine.
     pub storage: Storage,
@@ -84,7 +84,7 @@ pub struct RunOptions {
     pub when_waiting: Vec<String>,
     /// What the host says: the next of these each time that every CPU waits for it.
     pub script: Vec<Input>,
-    /// How long the host takes before it says the next of these.
+    /// How long the host waits before each of these.
     pub pause: Duration,
     /// QEMU's log of what it executes, which makes a run many times slower.
     pub execution_log: Option<ExecutionLog>,
@@ -183,23 +183,24 @@ impl RunOptions {
         self.sampling != Sampling::Off || self.asks_his()
     }
 
-    /// Whether the operator says anything to HIS in advance.
+    /// Whether a command given in advance is one for HIS.
     pub fn asks_his(&self) -> bool {
-        let mut said = self.operator.iter().chain(&self.when_waiting);
-        said.any(|line| millimeter::his::command::is_command(line))
+        let mut commands = self.operator.iter().chain(&self.when_waiting);
+        commands.any(|line| millimeter::his::command::is_command(line))
     }
 
-    /// Whether the operator may trace program events: as the run says, or because it does so in advance.
+    /// Whether the operator may trace program events: by the option, or because a command given in advance begins a
+    /// trace.
     pub fn traces(&self) -> bool {
         let script = self.script.iter().filter_map(|input| match input {
             Input::Operator(line) => Some(line),
             Input::Console(_) => None,
         });
-        let said = self.operator.iter().chain(&self.when_waiting).chain(script);
-        self.events.traced || said.into_iter().any(|line| begins_trace(line))
+        let commands = self.operator.iter().chain(&self.when_waiting).chain(script);
+        self.events.traced || commands.into_iter().any(|line| begins_trace(line))
     }
 
-    /// Whether the options are possible, and go together.
+    /// Refuses options that are impossible or do not go together.
     pub fn check(&self) -> Result<()> {
         match self.cpus {
             Some(cpus) if !(1..=MOST_CPUS).contains(&cpus) => {
@@ -212,7 +213,7 @@ impl RunOptions {
         counter_choice::check(self.counters, self.mode, self.configuration.threads)
     }
 
-    /// The number of CPUs for this guest, which needs so many and would wait for ever for one that is missing.
+    /// The number of CPUs for this guest. With fewer than `needed` it would wait for ever for the others.
     pub fn cpus_for(&self, guest: &str, needed: u32) -> Result<u32> {
         match self.cpus {
             Some(cpus) if cpus < needed => bail!(

@@ -13,11 +13,11 @@ use crate::formats::{counters::CounterValues, lines::Lines, recognise::Encoding}
 /// What the counters of one set of files say.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
-    /// Machine type, four digits; empty if it is not said.
+    /// Machine type, four digits; empty if the file does not say.
     pub machine_type: String,
-    /// Cycles per microsecond; 0 if it is not said.
+    /// Cycles per microsecond; 0 if the file does not say.
     pub speed: u32,
-    /// TOD clock, bits 0-63, when it began; 0 if it is not said.
+    /// TOD clock, bits 0-63, when it began; 0 if the file does not say.
     pub start: u64,
     /// What the command that began the collection said of the frequency.
     pub frequency: Frequency,

@@ -1,4 +1,4 @@
-//! How far apart the samples of each set of files of a collection are.
+//! The sampling interval of each set of files of a collection.
 //!
 //! Only the command that began the collection is in the files, and it says the frequency of the first set. When
 //! the service changes it, the next set of files says nothing of it. But a CPU is sampled after every so many
@@ -27,7 +27,7 @@ const DEFAULT_FREQUENCY: u64 = 800_000;
 /// The number of the cycle count.
 const CYCLES: u16 = 0;
 
-/// What the files of a set say of its interval.
+/// Bounds of the interval of a set, from its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Bounds {
     /// It is more than this.

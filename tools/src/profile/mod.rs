@@ -20,7 +20,7 @@ use millimeter::{
 use crate::{
     folder::{COUNTERS, RECORD, optional, record::Record, sdb_cpus, sdb_name},
     formats::counters::{self, CounterValues},
-    symbols::{linux::Programs, names::Names},
+    symbols::{linux::LinuxNames, names::Names},
 };
 
 pub mod blocks;
@@ -51,23 +51,23 @@ pub struct BlockFile {
 /// What is known of the time between samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pace {
-    /// Cycles from one sample to the next; 0 if there is no telling.
+    /// Cycles from one sample to the next; 0 if unknown.
     pub interval: u64,
-    /// Cycles per microsecond; 0 if there is no telling.
+    /// Cycles per microsecond; 0 if unknown.
     pub speed: u32,
-    /// TOD clock, bits 0-63, when the first sample can have been taken; 0 if there is no telling.
+    /// TOD clock, bits 0-63, when the first sample can have been taken; 0 if unknown.
     pub start: u64,
 }
 
 impl Pace {
-    /// From one sample to the next in TOD units, 4096 a microsecond; 0 if there is no telling.
+    /// From one sample to the next in TOD units, 4096 a microsecond; 0 if unknown.
     pub fn units(&self) -> u64 {
         let units = u128::from(self.interval) * 4096;
         let units = units.checked_div(self.speed.into()).unwrap_or(0);
         u64::try_from(units).unwrap_or(u64::MAX)
     }
 
-    /// From one sample to the next in nanoseconds; 0 if there is no telling.
+    /// From one sample to the next in nanoseconds; 0 if unknown.
     pub fn nanoseconds(&self) -> u64 {
         let nanoseconds = u128::from(self.interval) * 1000;
         let nanoseconds = nanoseconds.checked_div(self.speed.into()).unwrap_or(0);
@@ -84,9 +84,9 @@ pub struct Profile {
     pub title: String,
     /// Whether it is a guest that is Linux.
     pub is_linux: bool,
-    /// How the run was; none of a collection.
+    /// The record of the run; none for a collection.
     pub record: Option<Record>,
-    /// Machine type, four hexadecimal digits; empty if there is no telling.
+    /// Machine type, four hexadecimal digits; empty if unknown.
     pub machine_type: String,
     /// The time between samples; of a collection that of its first set of files.
     pub pace: Pace,
@@ -182,10 +182,10 @@ impl Profile {
         })
     }
 
-    /// A collection whose map is one of Linux names its samples as a run does.
+    /// Names the samples of a collection below Linux as a run does.
     fn with_its_programs(self) -> Self {
         let programs = match &self.names {
-            Names::Map(map) => Programs::of_map(map),
+            Names::Map(map) => LinuxNames::of_map(map),
             Names::Routines(_) | Names::Linux(_) => None,
         };
         match programs {
@@ -205,7 +205,7 @@ impl Profile {
         cpus
     }
 
-    /// Cycles from one sample to the next, as they were in effect one after the other; none where there is no telling.
+    /// Cycles from one sample to the next, as they were in effect one after the other; none if unknown.
     pub fn intervals(&self) -> Vec<u64> {
         let mut sets: Vec<(u16, u64)> = self
             .files

@@ -1,7 +1,7 @@
 //! What samples belong to, for forms that keep address and program and not only a name.
 //!
-//! Names are given by routine; such a form wants to know which stretches of storage have routines of which
-//! program, and whose a sample is. Both are told here by the same knowledge that gives the names.
+//! Such a form needs to know which ranges of storage hold routines of which program, and which program a sample
+//! belongs to. Both come from the same source as the names.
 
 use std::{borrow::Cow, collections::HashMap, ops::Range};
 

@@ -29,7 +29,7 @@ pub struct Sample {
     pub entry: BasicEntry,
 }
 
-/// What gives samples until something cannot be read.
+/// An iterator over samples that ends at the first error.
 trait Advance {
     /// The next sample, if there is one.
     fn advance(&mut self) -> Result<Option<Sample>>;
@@ -37,7 +37,7 @@ trait Advance {
     /// Whether something could not be read.
     fn failed(&mut self) -> &mut bool;
 
-    /// The next sample, or the failure; nothing comes behind that.
+    /// The next sample or error; nothing follows an error.
     fn until_failure(&mut self) -> Option<Result<Sample>> {
         if *self.failed() {
             return None;

@@ -10,7 +10,7 @@ use crate::{
     profile::{Profile, collection},
 };
 
-/// Whose the samples are.
+/// Which collection took the samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collected {
     /// What the names of the collection's files begin with.
@@ -19,7 +19,7 @@ pub struct Collected {
     pub intervals: Vec<u64>,
 }
 
-/// What became of such samples.
+/// Where such samples are.
 pub(super) enum Found {
     /// The run has samples of its own.
     None,

@@ -1,4 +1,4 @@
-//! From raw files to what a person wants to know: where the time went.
+//! From raw files to results: where the time went.
 //!
 //! A report is always made from a directory, also at the end of the run that wrote it: so the same
 //! report can be made again at any time, and a run that was cut off has one too.
@@ -194,7 +194,7 @@ impl Report {
         let link = &self.record.link;
         let malformed: u64 = self.cpus.iter().map(|cpu| cpu.malformed).sum();
         let invalid: u64 = self.cpus.iter().map(|cpu| cpu.invalid).sum();
-        let said: u64 = self
+        let stored: u64 = self
             .record
             .totals
             .iter()
@@ -231,9 +231,9 @@ impl Report {
                 self.record.mode_found()
             ));
         }
-        if !self.record.totals.is_empty() && said != arrived && !are_elsewhere {
+        if !self.record.totals.is_empty() && stored != arrived && !are_elsewhere {
             doubts.push(format!(
-                "the machine stored {said} samples, and {arrived} arrived"
+                "the machine stored {stored} samples, and {arrived} arrived"
             ));
         }
         self.doubts.extend(doubts);

@@ -1,7 +1,7 @@
-//! Whose a sample of the whole boot is.
+//! Names for the samples of a Linux guest: process, routine of the kernel, or module.
 //!
-//! Linux keeps the number of what it runs in the program parameter, so a sample in problem state is that
-//! process's; how it is called its first process says at the end. In supervisor state the address
+//! Linux keeps the number of the current process in the program parameter, so a sample in problem state belongs to
+//! that process. The guest's first process writes the names of all processes at the end. In supervisor state the address
 //! is a routine of the kernel, or of the boot stage that ran before it, or a module's.
 
 use std::{borrow::Cow, collections::BTreeMap, ops::Range};
@@ -11,8 +11,8 @@ use millimeter::cpumf::sampling::block::BasicEntry;
 use crate::symbols::{
     Symbol, SymbolTable, UNKNOWN,
     map::Map,
-    markers::{self, Said},
-    written_map::Contents,
+    map_file::Contents,
+    markers::{self, Marker},
 };
 
 /// What the routines of the kernel are part of.
@@ -24,18 +24,18 @@ pub const BOOT: &str = "boot stage";
 /// What the lines of modules are part of.
 pub const MODULE: &str = "kernel module";
 
-/// What the lines of processes are part of that nobody has named.
+/// What the lines of processes without a name are part of.
 pub const USER: &str = "(user space)";
 
-/// What the map of a collection below Linux calls the system.
+/// The name of the system in the map of a collection below Linux.
 const SYSTEM: &str = "LINUX";
 
 /// What Linux puts into the left half of the program parameter.
 const PROGRAM: u64 = 0x8000_0000;
 
-/// What is known of the programs of a guest.
+/// What is known of the kernel, modules and processes of a Linux guest.
 #[derive(Clone, Debug, Default)]
-pub struct Programs {
+pub struct LinuxNames {
     boot: SymbolTable,
     kernel: SymbolTable,
     /// By how much the kernel was moved.
@@ -46,7 +46,7 @@ pub struct Programs {
     pub is_placed: bool,
 }
 
-impl Programs {
+impl LinuxNames {
     /// From the routines as the image has them, and what the guest said.
     pub fn new(symbols: &SymbolTable, console: &str) -> Self {
         let of = |module: &str| {
@@ -68,23 +68,23 @@ impl Programs {
             .symbols()
             .first()
             .map_or(0, |symbol| symbol.start);
-        for said in markers::of_console(console) {
-            match said {
-                Said::Kernel(at) => {
+        for marker in markers::of_console(console) {
+            match marker {
+                Marker::Kernel(at) => {
                     programs.moved = at.wrapping_sub(first);
                     programs.is_placed = true;
                 }
-                Said::Process { pid, name } => {
+                Marker::Process { pid, name } => {
                     programs.processes.insert(pid, name);
                 }
-                Said::Module {
+                Marker::Module {
                     name,
                     length,
                     start,
                 } => programs
                     .modules
                     .push((start..start.saturating_add(length), name)),
-                Said::Command | Said::Exit(_) => {}
+                Marker::Command | Marker::Exit(_) => {}
             }
         }
         // The length counts parts of a module that lie elsewhere.
@@ -149,7 +149,7 @@ impl Programs {
         })
     }
 
-    /// Where routines of the kernel are missing.
+    /// Whether the kernel's routines have names.
     pub fn has_kernel(&self) -> bool {
         !self.kernel.symbols().is_empty()
     }
@@ -226,7 +226,7 @@ fn routine(symbol: &Symbol) -> (Cow<'_, str>, Cow<'_, str>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{formats::recognise::Encoding, symbols::written_map};
+    use crate::{formats::recognise::Encoding, symbols::map_file};
     use millimeter::{arch::tod::Tod, cpumf::sampling::block::BASIC_FORMAT};
     use zerocopy::FromZeros;
 
@@ -241,7 +241,7 @@ mod tests {
         entry
     }
 
-    fn line(programs: &Programs, state: u64, address: u64, parameter: u64) -> String {
+    fn line(programs: &LinuxNames, state: u64, address: u64, parameter: u64) -> String {
         let entry = entry(state, address, parameter);
         let (symbol, module) = programs.line(&entry);
         format!("{symbol}, {module}")
@@ -256,7 +256,7 @@ mod tests {
         let console = "\x1Emillimeter: kernel 3ffe0000000\n\x1Emillimeter: command\n\x1Emillimeter: exit 0\n\
                        \x1Emillimeter: process 7 sh\n\x1Emillimeter: process 7 perf\n\
                        \x1Emillimeter: module a 8192 0x3ff80000000\n\x1Emillimeter: module b 99 0x3ff80001000\n";
-        let programs = Programs::new(&symbols, console);
+        let programs = LinuxNames::new(&symbols, console);
         assert!(programs.is_placed && programs.has_kernel());
         let pid = |pid: u64| 0x8000_0000 << 32 | pid;
         assert_eq!(line(&programs, 0, 0x3FF_E000_0041, pid(7)), "do_it, kernel");
@@ -277,9 +277,9 @@ mod tests {
         );
         assert_eq!(line(&programs, PROBLEM, 0x1_0004, 8), "(user space), ");
         // The map that a collection run leaves of it says the same.
-        let text = written_map::text(&programs.contents().unwrap(), Tod(0));
+        let text = map_file::text(&programs.contents().unwrap(), Tod(0));
         let map = Map::read(&mut text.as_bytes(), Encoding::Ascii).unwrap();
-        let read = Programs::of_map(&map).unwrap();
+        let read = LinuxNames::of_map(&map).unwrap();
         for (state, address, parameter) in [
             (0, 0x3FF_E000_0041, pid(7)),
             (0, 0x1_0004, 0),
@@ -293,7 +293,7 @@ mod tests {
             assert_eq!(line(&read, state, address, parameter), expected);
         }
         // A guest that has not said so much: the kernel is where its image says.
-        let programs = Programs::new(&symbols, "");
+        let programs = LinuxNames::new(&symbols, "");
         assert!(!programs.is_placed && programs.contents().is_err());
         assert_eq!(line(&programs, 0, 0x10_0041, 0), "do_it, kernel");
     }

@@ -1,8 +1,7 @@
-//! What the guest's first process says to the host.
+//! The lines that the guest's first process writes for the host.
 //!
-//! It writes lines that begin with a record separator, and nothing else that it writes does. The command
-//! between the first and the last of them may write what it likes, so a line that could be one of these
-//! means something only outside of it, except for the one with the command's exit code.
+//! They begin with a record separator; nothing else that it writes does. The command may write such lines, too, so
+//! while it runs only the line with its exit code counts.
 //!
 //! | line | when |
 //! |---|---|
@@ -17,7 +16,7 @@ pub const BEGIN: &str = "\x1Emillimeter: ";
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum Marker {
     /// The command begins.
     Command,
     /// The command has ended with this code.
@@ -42,7 +41,7 @@ pub enum Said {
     },
 }
 
-impl Said {
+impl Marker {
     /// What a line says behind its beginning.
     pub fn of(line: &str) -> Option<Self> {
         let line = line.trim_end();
@@ -75,18 +74,18 @@ impl Said {
     }
 }
 
-/// What a whole console says, what the command wrote left out.
-pub fn of_console(console: &str) -> Vec<Said> {
+/// The markers of a whole console, without anything that the command wrote.
+pub fn of_console(console: &str) -> Vec<Marker> {
     let (mut all, mut is_running) = (Vec::new(), false);
     for line in console.lines() {
         // Behind the output of a command that does not end its last line.
-        let Some((_, said)) = line.rsplit_once(BEGIN) else {
+        let Some((_, text)) = line.rsplit_once(BEGIN) else {
             continue;
         };
-        match Said::of(said) {
-            Some(Said::Exit(_)) => is_running = false,
-            Some(Said::Command) => is_running = true,
-            Some(said) if !is_running => all.push(said),
+        match Marker::of(text) {
+            Some(Marker::Exit(_)) => is_running = false,
+            Some(Marker::Command) => is_running = true,
+            Some(marker) if !is_running => all.push(marker),
             _ => {}
         }
     }
@@ -99,23 +98,23 @@ mod tests {
 
     #[test]
     fn a_line_says_one_thing_or_nothing() {
-        assert_eq!(Said::of("command\r\n"), Some(Said::Command));
-        assert_eq!(Said::of("exit 7\n"), Some(Said::Exit(7)));
+        assert_eq!(Marker::of("command\r\n"), Some(Marker::Command));
+        assert_eq!(Marker::of("exit 7\n"), Some(Marker::Exit(7)));
         assert_eq!(
-            Said::of("kernel 000003ffe0100000"),
-            Some(Said::Kernel(0x03FF_E010_0000))
+            Marker::of("kernel 000003ffe0100000"),
+            Some(Marker::Kernel(0x03FF_E010_0000))
         );
-        let process = Said::Process {
+        let process = Marker::Process {
             pid: 87,
             name: "kworker/0:1 x".to_owned(),
         };
-        assert_eq!(Said::of("process 87 kworker/0:1 x"), Some(process));
-        let module = Said::Module {
+        assert_eq!(Marker::of("process 87 kworker/0:1 x"), Some(process));
+        let module = Marker::Module {
             name: "ext4".to_owned(),
             length: 8192,
             start: 0x3FF_8000_0000,
         };
-        assert_eq!(Said::of("module ext4 8192 0x3ff80000000"), Some(module));
+        assert_eq!(Marker::of("module ext4 8192 0x3ff80000000"), Some(module));
         for line in [
             "",
             "exit",
@@ -126,7 +125,7 @@ mod tests {
             "module a 1",
             "more",
         ] {
-            assert_eq!(Said::of(line), None, "{line}");
+            assert_eq!(Marker::of(line), None, "{line}");
         }
     }
 
@@ -135,10 +134,10 @@ mod tests {
         let console = "boot\r\n\x1Emillimeter: kernel 100000\r\n\x1Emillimeter: command\n\
                        \x1Emillimeter: process 1 forged\nend\x1Emillimeter: exit 0\n\
                        \x1Emillimeter: process 1 init\noff\n";
-        let process = Said::Process {
+        let process = Marker::Process {
             pid: 1,
             name: "init".to_owned(),
         };
-        assert_eq!(of_console(console), [Said::Kernel(0x10_0000), process]);
+        assert_eq!(of_console(console), [Marker::Kernel(0x10_0000), process]);
     }
 }

@@ -1,4 +1,4 @@
-//! From an instruction address to the routine that it belongs to.
+//! Names for addresses: the table of routines here, and the other sources of names below.
 //!
 //! The table is taken from the guest's ELF once, before the run, and kept beside the raw data as
 //! plain text: a report can be made again without the guest, and a person can read it.
@@ -11,10 +11,10 @@ use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 pub mod kallsyms;
 pub mod linux;
 pub mod map;
+pub mod map_file;
 pub mod markers;
-pub mod named;
 pub mod names;
-pub mod written_map;
+pub mod places;
 
 /// Line of the table for samples taken in the wait state.
 pub const WAIT: &str = "(wait)";

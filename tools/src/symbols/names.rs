@@ -1,8 +1,8 @@
 //! Which name a sample has.
 //!
-//! One rule for every report and every export. What tells nothing of a secure guest and what was taken in the
-//! wait state have lines of their own; a sample of Linux is its program's ([`Programs`]), one of a collection
-//! that of the map of storage ([`Map`]), and any other that of the guest's table of routines.
+//! One rule for every report and every export. Limited samples of a secure guest and samples in the wait state have
+//! lines of their own. A sample of Linux gets its name from [`LinuxNames`], one of a collection from the map of
+//! storage ([`Map`]), and any other from the guest's table of routines.
 
 use std::{borrow::Cow, path::Path};
 
@@ -12,7 +12,7 @@ use millimeter::cpumf::sampling::block::BasicEntry;
 use super::map::Map;
 use crate::{
     folder::{CONSOLE, SYMBOLS, optional, record::Record},
-    symbols::{LIMITED, SymbolTable, UNKNOWN, WAIT, linux::Programs},
+    symbols::{LIMITED, SymbolTable, UNKNOWN, WAIT, linux::LinuxNames},
 };
 
 /// The name of a sample.
@@ -39,7 +39,7 @@ pub enum Names {
     /// From the routines of a program at fixed addresses.
     Routines(SymbolTable),
     /// From what is known of a Linux.
-    Linux(Programs),
+    Linux(LinuxNames),
     /// From the map of storage of a collection.
     Map(Map),
 }
@@ -66,7 +66,7 @@ impl Names {
             return Ok((Self::Routines(symbols), doubts));
         }
         let console = optional(&directory.join(CONSOLE))?.unwrap_or_default();
-        let programs = Programs::new(&symbols, &String::from_utf8_lossy(&console));
+        let programs = LinuxNames::new(&symbols, &String::from_utf8_lossy(&console));
         if !programs.has_kernel() {
             doubts.push("the kernel's routines have no names".to_owned());
         } else if !programs.is_placed {

@@ -1,4 +1,4 @@
-//! What a person or another tool gets to see.
+//! The results of a run, in the forms for people and for other tools.
 
 pub mod counter_table;
 pub mod diff;

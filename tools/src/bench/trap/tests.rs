@@ -1,6 +1,6 @@
 //! Logs that no QEMU wrote.
 
-use super::{ways::LONGEST, *};
+use super::{paths::LONGEST, *};
 
 const PERFORM: &str =
     "millimeter::guest::millicode::plain::perform::<millimeter::machine::native::Native>";
@@ -41,8 +41,8 @@ const USUAL: [u64; 6] = [0x100, 0x106, 0x200, 0x204, 0x10C, 0x120];
 fn measured(log: &str, times: u64) -> Result<Trap> {
     let image = image();
     let code = Code::new(&image, LINKED).unwrap();
-    let ways = ways(log.as_bytes(), code.entry, &code.entries)?;
-    code.trap(&ways, times)
+    let paths = paths(log.as_bytes(), code.entry, &code.entries)?;
+    code.trap(&paths, times)
 }
 
 #[test]
@@ -73,17 +73,17 @@ fn the_usual_way_is_divided_by_the_routines_that_it_leads_through() {
 
 #[test]
 fn what_performance_calls_belongs_to_it_and_the_same_routine_elsewhere_does_not() {
-    let way = [
+    let path = [
         0x100, 0x300, 0x106, 0x200, 0x300, 0x304, 0x204, 0x10C, 0x120,
     ];
-    let trap = measured(&log(&way).repeat(3), 3).unwrap();
+    let trap = measured(&log(&path).repeat(3), 3).unwrap();
     assert_eq!((trap.whole(), trap.outside()), (9, 5), "{trap}");
 }
 
 #[test]
 fn performance_that_does_not_return_is_an_error() {
-    let way = log(&[0x100, 0x200, 0x204, 0x120]);
-    let error = measured(&way.repeat(3), 3).unwrap_err().to_string();
+    let path = log(&[0x100, 0x200, 0x204, 0x120]);
+    let error = measured(&path.repeat(3), 3).unwrap_err().to_string();
     assert!(error.contains("does not return to trap_program"), "{error}");
 }
 
@@ -94,8 +94,8 @@ fn the_image_is_found_where_it_has_moved() {
     let code = Code::new(&image, LINKED.wrapping_add(0x1F70_0000)).unwrap();
     assert_eq!(code.range, 0x1F70_0000..0x1F70_0400);
     let text = log(&moved).repeat(3);
-    let ways = ways(text.as_bytes(), code.entry, &code.entries).unwrap();
-    assert_eq!(code.trap(&ways, 2).unwrap().outside(), 4);
+    let paths = paths(text.as_bytes(), code.entry, &code.entries).unwrap();
+    assert_eq!(code.trap(&paths, 2).unwrap().outside(), 4);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Whether a file has its numbers with the lowest byte first.
 //!
-//! Nothing in these formats says so, and a length with its bytes exchanged is mostly a possible length. So
-//! the lengths are followed: a file is taken for little-endian only if they lead from header to header when
-//! they are read in that way, and do not as they should be read.
+//! These formats have no mark for it, and a length with its bytes exchanged is usually a possible length, too. So
+//! this module follows the lengths: a file is little-endian only if they lead from header to header when read as
+//! little-endian, and do not when read as big-endian.
 
 use millimeter::{
     cpumf::sampling::block::{BASIC_FORMAT, Trailer},

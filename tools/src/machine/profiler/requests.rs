@@ -1,4 +1,4 @@
-//! What a profiler asks of the machine.
+//! A profiler's requests to the machine.
 
 use millimeter::{
     his::{
@@ -16,7 +16,7 @@ pub struct Requests<'a> {
     pub(super) token: Option<Token>,
     /// Whether the call is one in which PROFILE requests are refused.
     pub(super) within_exit: bool,
-    /// By what the profiler is known again.
+    /// The token that identifies the profiler.
     pub(super) number: u64,
     pub(super) made: &'a mut Vec<Request>,
 }

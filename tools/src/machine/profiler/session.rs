@@ -1,4 +1,4 @@
-//! The profilers of a run: what the machine says goes to each of them, and what they ask for goes to the machine.
+//! The profilers of a run: the machine's calls go to each of them, and their requests go to the machine.
 
 use anyhow::{Result, ensure};
 use millimeter::{
@@ -80,7 +80,7 @@ impl<'a> Profilers<'a> {
         Ok((profilers, staged))
     }
 
-    /// Takes a payload of the machine. Whether it is one that somebody here understands.
+    /// Takes a payload of the machine. False if it makes no sense.
     pub fn take(&mut self, payload: &[u8]) -> bool {
         let Ok(said) = service::parse(payload) else {
             return false;
@@ -170,7 +170,7 @@ impl<'a> Profilers<'a> {
         true
     }
 
-    /// Calls the profiler that the machine calls, if it is there.
+    /// Calls the profiler that the machine names, if it is registered.
     fn called_by(&mut self, head: &ServiceHead, call: &Call<'_>) -> bool {
         let token = Some(Token(head.token.get()));
         let number = self.all.iter().position(|place| place.token == token);

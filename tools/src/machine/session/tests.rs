@@ -22,7 +22,7 @@ use tempfile::TempDir;
 use zerocopy::IntoBytes;
 
 /// A guest without names.
-static NO_NAMES: Names = Names::NONE;
+static NO_NAMES: PlaceNames = PlaceNames::NONE;
 
 /// What a machine sends.
 #[derive(Default)]
@@ -311,14 +311,13 @@ fn a_person_who_leaves_a_stopped_guest_lets_it_go_on() {
 
 #[test]
 fn a_name_that_is_typed_becomes_addresses_and_one_that_is_none_is_answered() {
-    let names =
-        Names::of_kernel(
-            &[(0x1000, "main"), (0x1100, "end")].map(|(address, name)| Name {
-                address,
-                kind: b'T',
-                name: name.to_owned(),
-            }),
-        );
+    let names = PlaceNames::of_kernel(&[(0x1000, "main"), (0x1100, "end")].map(
+        |(address, name)| Name {
+            address,
+            kind: b'T',
+            name: name.to_owned(),
+        },
+    ));
     // Until it has heard a command, it keeps the run from ending.
     let script = Script::open().state(&Waiting::default());
     let rest = Script::default().whole_run();

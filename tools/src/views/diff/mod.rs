@@ -1,8 +1,8 @@
 //! `measure diff`: where two profiles differ.
 //!
-//! What is compared is the share of each name in all samples, because two runs seldom have as many. The samples
-//! of both are shown beside it, and the counters with the ratio of their sums. Whatever makes two profiles hard
-//! to compare is said first: another interval, another machine, another mode, another guest.
+//! It compares the share of each name in all samples, because two runs rarely have the same number. The samples of
+//! both stand beside it, and the counters with the ratio of their sums. What makes two profiles hard to compare comes
+//! first: different intervals, machines, modes or guests.
 
 use std::{collections::BTreeMap, path::Path};
 

@@ -1,10 +1,10 @@
 //! `measure dump`: shows what is in a file of samples, counters or monitor records.
 //!
-//! What a file is, it says itself ([`recognise`]); only of one that says nothing its name is asked, so that a
-//! file whose first bytes are damaged is read and the damage is named. Every field is printed with the
-//! name that its manual gives it ([`mod@print`]), record by record as it is read: what is in storage is a
-//! block, a record or a line, however long the file is. At the first thing that is wrong the dump ends with
-//! offset and field of that, and what was good before has been printed.
+//! The content decides what a file is ([`recognise`]). Only if it does not, the name does, so that a file whose
+//! first bytes are damaged is read and the damage is named. Every field is printed under the name that its manual
+//! gives it ([`mod@print`]), record by record as it is read: only one block, record or line is in storage, however
+//! long the file is. The dump ends at the first error, with its offset and field; everything before it has been
+//! printed.
 
 use std::{
     fs::File,
@@ -87,12 +87,12 @@ pub fn read_as(kind: Kind, file: &mut dyn BufRead, form: Form, out: &mut dyn Wri
         Kind::Smf { blocks } => smf::print(file, blocks, &mut printer),
         Kind::Monitor => monitor::print(file, &mut printer),
     };
-    // What was good is printed even if something else is wrong.
+    // Everything before an error is printed.
     printer.finish()?;
     done
 }
 
-/// Whoever waits this long is told how far it has come.
+/// After this time progress is shown.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A file that tells how much of it has been read.

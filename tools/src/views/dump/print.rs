@@ -1,7 +1,6 @@
 //! The three forms in which a dump is printed: text, one JSON object a record, and CSV.
 //!
-//! Everything is written as it is found. Nothing is kept but what the writer buffers, whatever the length
-//! of the file and of its records.
+//! Fields are written as they are found; only the writer's buffer is in storage, however long the file is.
 
 use std::{fmt::Display, io};
 
@@ -190,7 +189,7 @@ impl<'w> Printer<'w> {
         self.open = false;
     }
 
-    /// Whether nobody takes what is printed any more.
+    /// Whether the output can no longer be written.
     pub const fn is_stuck(&self) -> bool {
         self.failed.is_some()
     }

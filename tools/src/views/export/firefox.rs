@@ -14,7 +14,7 @@ use super::Ticker;
 use crate::profile::{Profile, blocks::Found};
 use millimeter::arch::tod::UNIX_EPOCH;
 
-/// The colours of programs, again and again.
+/// The colours of programs, used in turn.
 const COLOURS: [CategoryColor; 8] = [
     CategoryColor::Blue,
     CategoryColor::Green,

@@ -90,7 +90,7 @@ impl To {
     }
 }
 
-/// Counts samples as they go by, and says so.
+/// Counts samples as they are read, and shows progress.
 pub struct Ticker {
     step: Option<Step>,
     samples: u64,
@@ -135,7 +135,7 @@ impl Ticker {
 pub struct Exported {
     /// The file; none for standard output.
     pub file: Option<PathBuf>,
-    /// What can be done with it, and what is to be known about it.
+    /// What to do with it, and what to know about it.
     pub notes: Vec<String>,
 }
 

@@ -118,7 +118,7 @@ struct Records<'p, 'f> {
     /// Processes that have been named, and whether what they have is mapped.
     known: HashMap<u32, bool>,
     /// Lines that have a file of their own.
-    whole: HashSet<&'static str>,
+    standalone: HashSet<&'static str>,
 }
 
 impl<'p, 'f> Records<'p, 'f> {
@@ -153,7 +153,7 @@ impl<'p, 'f> Records<'p, 'f> {
             length: 0,
             start: None,
             known: HashMap::new(),
-            whole: HashSet::new(),
+            standalone: HashSet::new(),
         }
     }
 
@@ -169,7 +169,7 @@ impl<'p, 'f> Records<'p, 'f> {
     }
 
     /// A record that is no sample. Its time is zero, so that it is heeded as it is read.
-    fn said(
+    fn metadata(
         &mut self,
         kind: u32,
         whose: u16,
@@ -206,7 +206,7 @@ impl<'p, 'f> Records<'p, 'f> {
             body.extend(number.to_le_bytes());
         }
         let path = path.as_os_str().as_encoded_bytes().to_vec();
-        self.said(MMAP, whose, process, &body, &path)
+        self.metadata(MMAP, whose, process, &body, &path)
     }
 
     /// Writes the file of an image, and maps it.
@@ -241,7 +241,7 @@ impl<'p, 'f> Records<'p, 'f> {
             while name.len() > LONGEST_NAME {
                 name.pop();
             }
-            self.said(COMM, 0, process, &body, name.as_bytes())?;
+            self.metadata(COMM, 0, process, &body, name.as_bytes())?;
             self.known.insert(process, false);
         }
         if owner.is_kernel || self.known.insert(process, true) == Some(true) {
@@ -249,7 +249,7 @@ impl<'p, 'f> Records<'p, 'f> {
         }
         if let Some(line) = owner.whole {
             let path = self.directory.join(line);
-            if self.whole.insert(line) {
+            if self.standalone.insert(line) {
                 let symbol = Symbol {
                     start: 0,
                     end: EVERYTHING,

@@ -123,7 +123,7 @@ pub struct ProfileMessage {
     /// Samples.
     #[prost(message, repeated, tag = "2")]
     pub sample: Vec<SampleMessage>,
-    /// Programs.
+    /// LinuxNames.
     #[prost(message, repeated, tag = "3")]
     pub mapping: Vec<Mapping>,
     /// Addresses.

@@ -1,7 +1,7 @@
 //! The guest's own file: the bytes of its instructions, and the source lines that they come from.
 //!
-//! The file is another one when the guest has been built again since the run. It then has other routines
-//! as a rule, so it is used only while its routines are those that the run wrote down.
+//! If the guest was built again since the run, its file has other routines as a rule. So the file is used only if its
+//! routines are those that the run wrote down.
 
 use std::{fs, path::Path};
 
@@ -44,7 +44,7 @@ pub struct Code<'d> {
 }
 
 impl<'d> Code<'d> {
-    /// Takes the bytes of the file apart. `symbols` is what the run wrote down of it.
+    /// Parses the file. `symbols` are the routines that the run wrote down.
     pub fn parse(data: &'d [u8], guest: &str, symbols: &SymbolTable) -> Result<Self> {
         if data.get(..6) != Some(&b"\x7FELF\x02\x02"[..]) {
             bail!("the guest's file is no ELF file of 64 bits, big-endian");

@@ -120,7 +120,7 @@ impl Tables {
         self.tables.extend(figures::tables(measured));
     }
 
-    /// Adds those of a collection, with this in front of their titles.
+    /// Adds those of a collection, with this prefix to their titles.
     fn collection(&mut self, profile: &Profile, title: &str) {
         let mut intervals = Intervals::default();
         for path in &profile.records {

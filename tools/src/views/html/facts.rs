@@ -76,14 +76,14 @@ impl Warnings {
 
     /// Whether all samples arrived that the machine stored, once they have all been read.
     pub(crate) fn of_arrival(&mut self, record: &Record, found: &Found) {
-        let said = sum(record.totals.iter().map(|totals| totals.samples_taken));
+        let stored = sum(record.totals.iter().map(|totals| totals.samples_taken));
         let arrived = found.samples + found.invalid;
         // The samples of a collection run are in its own files.
         let are_his = record.interval == 0 && !record.collections.is_empty();
-        if !record.totals.is_empty() && said != arrived && !are_his {
+        if !record.totals.is_empty() && stored != arrived && !are_his {
             self.doubt(&format!(
                 "the machine stored {} samples, and {} arrived",
-                grouped(said),
+                grouped(stored),
                 grouped(arrived)
             ));
         }

@@ -22,7 +22,7 @@ pub struct Measured<'m> {
     pub readings: &'m Readings,
     /// The model of the guest.
     pub model: &'m Model,
-    /// Cycles per microsecond; 0 if there is no telling.
+    /// Cycles per microsecond; 0 if unknown.
     pub speed: u32,
     /// Whether the clock counted instructions.
     pub is_exact: bool,

@@ -130,7 +130,7 @@ fn first<'p>(profile: &'p Profile, step: &mut Step) -> Result<First<'p>> {
     Ok(first)
 }
 
-/// What the second reading leaves of the first one.
+/// What the second reading adds to the first.
 struct Second {
     time: Absent<TimeLine>,
     shares: BTreeMap<u16, Share>,
@@ -220,7 +220,7 @@ fn second(
     Ok((second, addresses))
 }
 
-/// What is said where samples would be.
+/// The sentence in the place of samples.
 fn without_samples(profile: &Profile) -> String {
     let collections = profile.record.iter().flat_map(|record| &record.collections);
     match collections.last() {

@@ -139,7 +139,7 @@ impl<'c, 'd> Disassembler<'c, 'd> {
         }
     }
 
-    /// How a person calls this address, as seen from a function.
+    /// A readable form of this address, as seen from a function.
     fn place(&self, function: &Symbol, address: u64) -> Option<String> {
         let symbol = self.symbols.find(address)?;
         let offset = address - symbol.start;

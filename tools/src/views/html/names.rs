@@ -15,7 +15,7 @@ const KEPT: usize = 1 << 14;
 /// Most lines; numbers of processes could make any number of them.
 const MOST_LINES: usize = 1 << 18;
 
-/// The line of all that comes when there are as many lines as there can be.
+/// The line for all names beyond the limit.
 const TOO_MANY: &str = "(more symbols than can be told apart)";
 
 /// Number of a line.

@@ -1,8 +1,8 @@
-//! Names from files, made fit to be read.
+//! Makes names from files safe to read.
 //!
-//! Escaping keeps a name from becoming a part of the page. It does not keep it from misleading the
-//! reader: characters that turn the direction of writing, that move the cursor or that cannot be seen
-//! are shown by their number here, and a name without an end gets one.
+//! Escaping keeps a name from becoming part of the page, but not from misleading the reader. So characters that
+//! change the direction of writing, move the cursor or are invisible appear as numbers here, and very long names are
+//! cut.
 
 /// Longest name that is shown whole, in characters.
 pub const LONGEST: usize = 300;

@@ -41,12 +41,12 @@ pub struct Folder {
     pub title: String,
     /// The time between samples.
     pub pace: Pace,
-    /// Machine type, four hexadecimal digits; empty if there is no telling.
+    /// Machine type, four hexadecimal digits; empty if unknown.
     pub machine_type: String,
     /// Where the names of samples come from.
     pub names: Names,
     names_key: Option<NamesKey>,
-    said: SaidLines,
+    markers: MarkerLines,
     /// The files of blocks.
     pub files: Vec<BlockFile>,
     collection_key: Vec<(PathBuf, Option<Stamp>)>,
@@ -81,7 +81,7 @@ impl Folder {
             machine_type: String::new(),
             names: Names::Routines(SymbolTable::default()),
             names_key: None,
-            said: SaidLines::default(),
+            markers: MarkerLines::default(),
             files: Vec::new(),
             collection_key: Vec::new(),
             sets: Vec::new(),
@@ -119,14 +119,14 @@ impl Folder {
         record.is_none_or(|record| record.end != End::Running)
     }
 
-    /// Cycles per microsecond; 0 if there is no telling.
+    /// Cycles per microsecond; 0 if unknown.
     pub fn speed(&self) -> u32 {
         let record = self.record.as_ref();
         let started = record.and_then(|record| record.started.as_ref());
         started.map_or(self.pace.speed, |started| started.cpu_speed)
     }
 
-    /// When the run began: TOD clock, bits 0-63; 0 if there is no telling.
+    /// When the run began: TOD clock, bits 0-63; 0 if unknown.
     pub fn start(&self) -> u64 {
         let record = self.record.as_ref();
         let started = record.and_then(|record| record.started.as_ref());
@@ -152,14 +152,14 @@ impl Folder {
             Looked::Same
         };
         if record.is_linux {
-            self.said.read(&self.path.join(CONSOLE))?;
+            self.markers.read(&self.path.join(CONSOLE))?;
         }
         let symbols = Stamp::of(&self.path.join(SYMBOLS));
         let key = (
             symbols,
             record.is_linux,
             record.has_samples(),
-            self.said.lines,
+            self.markers.lines,
         );
         let of_run = if self.names_key == Some(key) {
             None
@@ -232,14 +232,14 @@ impl Folder {
 
 /// The lines of a Linux's console in which it says something to the host; none of them is kept.
 #[derive(Clone, Copy, Debug, Default)]
-struct SaidLines {
+struct MarkerLines {
     read: u64,
     /// Whether the line that has begun is one.
     says: bool,
     lines: u64,
 }
 
-impl SaidLines {
+impl MarkerLines {
     fn read(&mut self, path: &Path) -> Result<()> {
         let Some(stamp) = Stamp::of(path) else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! A run that is followed: everything that the view shows.
+//! The run that the view follows, and everything that the view shows of it.
 //!
 //! Each refresh reads what has come since the one before. How much storage that takes does not depend on how
 //! long the run is: of the samples only counts are kept, of each counter set the last reading.

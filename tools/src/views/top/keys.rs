@@ -1,4 +1,4 @@
-//! What the person at the keyboard has chosen.
+//! What the user has chosen.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 

@@ -1,13 +1,13 @@
 //! A live view of what a run is measuring, in the terminal.
 //!
-//! The run may be anybody's: it is followed by the files that it writes ([`follow`]), in which everything stands
-//! as it arrives, so a run can be looked at from another terminal, and one that has ended as well.
+//! It follows the files that a run writes ([`follow`]). They hold everything as it arrives, so the run may belong to
+//! another terminal, and one that has ended can be shown as well.
 //!
 //! - [`folder`]: which files these are; [`tail`]: blocks that have come; [`counters`]: counter sets.
 //! - [`tally`]: what is hot, now and in all.
-//! - [`sections`]: what is shown, as lines; [`view`]: these in the room that there is.
-//! - [`keys`]: the choices of the person who looks; [`screen`]: the terminal.
-//! - [`run`]: a run that is measured and looked at by the same command.
+//! - [`sections`]: the content, as lines; [`view`]: these lines cut to the size of the terminal.
+//! - [`keys`]: what the user has chosen; [`screen`]: the terminal.
+//! - [`run`]: `top run`, which measures and shows a run at once.
 
 pub mod counters;
 #[cfg(test)]
@@ -47,8 +47,8 @@ const AT_A_TIME: u64 = 4 << 20;
 /// How often a wish to end is looked for.
 const PACE: Duration = Duration::from_millis(100);
 
-/// Shows what the folder of a run holds, until somebody has seen enough. Where nobody can see it move, and if
-/// that is asked for, gives a single look as text. Gives how the run ended, if it is one, as well.
+/// Shows the folder of a run until the user quits. Without a terminal, or if `once` is set, gives a single look as
+/// text. Gives how the run ended, if it is one, as well.
 pub fn top(
     directory: Option<&Path>,
     is_once: bool,
@@ -86,7 +86,7 @@ fn look_once(followed: &mut Followed) -> Result<String> {
     Ok(view::text(followed, &choices))
 }
 
-/// Takes the screen until somebody has seen enough.
+/// Takes the screen until the user quits.
 fn live(followed: &mut Followed, delay: Duration) -> Result<()> {
     let mut screen = Screen::take()?;
     watch(

@@ -1,4 +1,4 @@
-//! A run that is measured and looked at by the same command.
+//! `top run`: measures a run and shows it at once.
 //!
 //! The run goes on in a thread of its own and writes into its folder as ever; the view follows the folder. What
 //! the guest writes on its console is in the folder only. Who ends the view ends the run.

@@ -1,8 +1,8 @@
 //! The terminal's whole screen, for as long as the view is shown.
 //!
-//! Keys come one by one then, and what was on the screen comes back at the end, whichever end that is: the
-//! guard is dropped by an error as well, a panic restores the screen before it says anything, and the second
-//! Ctrl-C, which ends the process at once, calls [`give_back`].
+//! Keys come one by one meanwhile, and the old screen comes back however the view ends: an error drops the guard, a
+//! panic restores the screen before its message, and the second Ctrl-C, which ends the process at once, calls
+//! [`give_back`].
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -23,7 +23,7 @@ use crate::{
 
 use super::tally::Tally;
 
-/// What tells one content of a file from another.
+/// Identifies a file's present content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// Device and number of the file.
@@ -55,7 +55,7 @@ impl Stamp {
     }
 }
 
-/// Gives so many bytes of a file and no more.
+/// Reads at most so many bytes of a file.
 struct Allowed {
     file: File,
     left: Rc<Cell<u64>>,

@@ -1,4 +1,4 @@
-//! Samples counted twice over: all of them, and those of the last moments.
+//! Two counts of samples: all of them, and the recent ones.
 //!
 //! With each refresh that brings samples a recent count keeps seven eighths of itself and takes the new ones, so
 //! what happened a minute ago fades and does not vanish at once. Samples arrive in blocks, so a refresh may bring

@@ -1,4 +1,4 @@
-//! The view: the parts one below the other, as many lines of each as there is room for.
+//! The view: its sections below each other, as many lines of each as fit.
 
 use std::fmt::Write as _;
 
@@ -80,7 +80,7 @@ fn table<'l>(heading: Line<'l>, lines: Vec<Line<'l>>, offset: usize, area: Rect)
     Paragraph::new(std::iter::once(heading).chain(shown).collect::<Vec<_>>())
 }
 
-/// As many of the lines as there is room for; the last one says how many are missing.
+/// As many of the lines as fit; the last one says how many are missing.
 fn shortened(mut lines: Vec<Line<'_>>, rows: u16) -> Vec<Line<'_>> {
     let rows = usize::from(rows);
     if lines.len() > rows && rows > 0 {

@@ -1,8 +1,4 @@
-//! Traces of the guest's program events: what the operator asked the machine for, as lines.
-//!
-//! - [`command`] and [`names`]: what a person names becomes addresses before the machine is told.
-//! - [`event`]: one event as a line. [`mod@file`]: the events of a run as it keeps them.
-//! - [`tally`]: how many events came, and how many did not.
+//! `measure trace`: runs a guest and shows the program events that the operator traces, a line for each.
 
 use std::{
     fs::File,
@@ -29,7 +25,7 @@ use crate::{
         run::{self, RunOutcome},
     },
     options::RunOptions,
-    symbols::{SymbolTable, linux::Programs},
+    symbols::{SymbolTable, linux::LinuxNames},
 };
 
 /// The form of the lines.
@@ -68,7 +64,7 @@ struct Lines<'o> {
     routines: Routines,
     form: Form,
     part: Part,
-    /// What came of the writing; with an error it is over.
+    /// The result of writing; an error ends it.
     written: io::Result<()>,
 }
 
@@ -85,7 +81,7 @@ impl<'o> Lines<'o> {
 
     /// Writes the events of a payload; says whether more are wanted.
     fn payload(&mut self, payload: &[u8]) -> bool {
-        // The head is not known before all of it has been looked at.
+        // The head is known only after the whole payload has been parsed.
         let Ok(head) = trace::parse(payload, |_| ()) else {
             return self.written.is_ok();
         };
@@ -109,7 +105,7 @@ impl<'o> Lines<'o> {
     fn write(&mut self, text: &str) -> bool {
         if self.written.is_ok() && !text.is_empty() {
             self.written = self.out.write_all(text.as_bytes());
-            // A file is complete at the end; who reads along waits for each line.
+            // A file is flushed at the end; a reader waits for each line.
             if self.part == Part::Event {
                 self.written =
                     std::mem::replace(&mut self.written, Ok(())).and_then(|()| self.out.flush());
@@ -118,7 +114,7 @@ impl<'o> Lines<'o> {
         self.written.is_ok()
     }
 
-    /// What came of it. A reader who has seen enough is no error.
+    /// The result. A reader that has gone away is no error.
     fn finish(mut self) -> io::Result<()> {
         match self.written.and_then(|()| self.out.flush()) {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -128,7 +124,7 @@ impl<'o> Lines<'o> {
 }
 
 impl Write for Lines<'_> {
-    /// What the guest writes on its console is no event, and kept in the run's directory.
+    /// Ignores the guest's console, which the run's directory keeps.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         Ok(bytes.len())
     }
@@ -205,7 +201,7 @@ fn routines(directory: &Path, record: &Record) -> Result<SymbolTable> {
         return Ok(symbols);
     }
     let console = optional(&directory.join(CONSOLE))?.unwrap_or_default();
-    let programs = Programs::new(&symbols, &String::from_utf8_lossy(&console));
+    let programs = LinuxNames::new(&symbols, &String::from_utf8_lossy(&console));
     Ok(SymbolTable::of(programs.placed()))
 }
 

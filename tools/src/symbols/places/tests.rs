@@ -9,8 +9,8 @@ fn place(start: u64, last: u64, is_data: bool, name: &str) -> Place {
     }
 }
 
-fn names() -> Names {
-    Names::of(vec![
+fn names() -> PlaceNames {
+    PlaceNames::of(vec![
         place(0x1000, 0x10FF, false, "start"),
         place(0x1100, 0x11FF, false, "guests::work::search"),
         place(
@@ -129,7 +129,7 @@ fn a_routine_of_a_kernel_ends_where_anything_else_begins() {
         kind,
         name: name.to_owned(),
     };
-    let names = Names::of_kernel(&[
+    let names = PlaceNames::of_kernel(&[
         name(0x1000, b'T', "one"),
         name(0x1000, b't', "alias"),
         name(0x1010, b'd', "data"),

@@ -10,13 +10,13 @@ use thiserror::Error;
 
 use crate::symbols::kallsyms;
 
-/// Names that are as similar as this, of 1, are worth mentioning.
+/// Names at least as similar as this (1 is equal) are suggested.
 const SIMILAR: f64 = 0.8;
 
-/// So many of them are mentioned.
+/// How many of them an error suggests.
 const MENTIONED: usize = 3;
 
-/// So many of those that are called the same are listed.
+/// How many places with the same name an error lists.
 const LISTED: usize = 8;
 
 /// What a name stands for.
@@ -43,7 +43,7 @@ pub enum Wanted {
 
 /// Every name of a guest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Names(Vec<Place>);
+pub struct PlaceNames(Vec<Place>);
 
 /// What was written where an address, or two, is expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +103,7 @@ impl fmt::Display for Place {
     }
 }
 
-impl Names {
+impl PlaceNames {
     /// None.
     pub const NONE: Self = Self(Vec::new());
 
@@ -359,7 +359,7 @@ fn digits(text: &str) -> Option<&str> {
     (plain && u64::from_str_radix(digits, 16).is_ok()).then_some(digits)
 }
 
-/// The number of what [`digits`] has let through.
+/// The number that these digits, accepted by [`digits`], stand for.
 fn number(digits: &str) -> u64 {
     u64::from_str_radix(digits, 16).unwrap_or(u64::MAX)
 }

@@ -1,7 +1,7 @@
 //! QEMU, told to translate one instruction at a time.
 //!
-//! How has changed: version 8.1 made it a property of the accelerator, which later ones know alone; before
-//! it is an option.
+//! Since version 8.1 this is a property of the accelerator, and later versions know nothing else; before, it is an
+//! option of its own.
 
 /// A version of QEMU.
 pub type Version = (u32, u32, u32);
@@ -13,13 +13,13 @@ const PROPERTY_SINCE: Version = (8, 1, 0);
 /// translates at a time: earlier ones store a condition code that is out of date.
 const EVENTS_SINCE: Version = (10, 0, 0);
 
-/// Whether a version must be told so, for program-event recording. Any version that counts instructions must: at an
-/// event it charges all that it has translated in one piece.
+/// Whether a version needs this for program-event recording. Any version that counts instructions does: at an event
+/// it charges all instructions that it translated together.
 pub fn for_events(version: Version, counts: bool) -> bool {
     counts || version < EVENTS_SINCE
 }
 
-/// What follows the accelerator and its other properties.
+/// The property, to follow the accelerator's others.
 pub fn property(version: Version) -> &'static str {
     if version >= PROPERTY_SINCE {
         ",one-insn-per-tb=on"

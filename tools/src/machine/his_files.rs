@@ -4,7 +4,7 @@
 //! the run is given up, the machine is told, and what was written before stays as it is, up to the last whole
 //! block or record.
 //!
-//! The map of a guest that is Linux waits: where its programs lie the guest itself says, the last of it at its end.
+//! The map of a Linux guest is written late: only the guest knows where its programs lie, and it says so at its end.
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
@@ -20,18 +20,18 @@ use millimeter::{
 use zerocopy::IntoBytes;
 
 use crate::{
-    folder::append::Whole,
-    symbols::written_map::{self, Contents},
+    folder::append::AppendedFile,
+    symbols::map_file::{self, Contents},
 };
 
-/// The longest record of a run that is believed: four times what is ever written.
+/// Longer records are refused: four times the longest that is ever written.
 const LONGEST: usize = 128 * 1024;
 
 /// The files of all collection runs of a machine.
 #[derive(Debug)]
 pub struct HisFiles {
     directory: PathBuf,
-    /// What maps say; none as long as the guest has not said where its programs lie.
+    /// The contents of maps; none until the guest has said where its programs lie.
     contents: Option<Contents>,
     runs: BTreeMap<u64, Run>,
 }
@@ -40,7 +40,7 @@ pub struct HisFiles {
 #[derive(Debug, Default)]
 struct Run {
     directory: PathBuf,
-    files: BTreeMap<String, Whole>,
+    files: BTreeMap<String, AppendedFile>,
     /// The pieces of a record so far.
     begun: Vec<u8>,
     /// The number of the set of files whose map waits.
@@ -68,7 +68,7 @@ pub enum Taken {
 }
 
 impl HisFiles {
-    /// The files of runs that do not say where, with what their maps say, if that is known by now.
+    /// The files of runs that name no directory, with the contents of their maps if those are known.
     pub fn new(directory: &Path, contents: Option<Contents>) -> Self {
         Self {
             directory: directory.to_owned(),
@@ -77,13 +77,13 @@ impl HisFiles {
         }
     }
 
-    /// Whether a map waits for what it says.
+    /// Whether a map waits for its contents.
     pub fn awaits_contents(&self) -> bool {
         self.runs.values().any(|run| run.awaits_map.is_some())
     }
 
-    /// Writes the maps that wait. Gives a sentence for each that is not written: there is no telling what it says, for
-    /// this reason, or its file cannot be written.
+    /// Writes the maps that wait. Gives a sentence for each that is not written: its contents are unknown for this
+    /// reason, or its file cannot be written.
     pub fn settle_maps(&mut self, contents: Result<&Contents, &str>) -> Vec<String> {
         let mut sentences = Vec::new();
         for (&number, run) in &mut self.runs {
@@ -93,7 +93,7 @@ impl HisFiles {
             let name = file_name(number, set, "MAP");
             match contents {
                 Ok(contents) => {
-                    let text = written_map::text(contents, Tod(number));
+                    let text = map_file::text(contents, Tod(number));
                     if let Err((path, error)) = run.append(name, text.as_bytes()) {
                         sentences.push(format!(
                             "cannot write {}: {error}; the other files of the collection run are there",
@@ -148,7 +148,7 @@ impl HisFiles {
     }
 }
 
-/// What the names of the files begin with of a run that began then.
+/// The prefix of the file names of a run that began at this time.
 fn prefix(run: u64) -> String {
     Calendar::of(Tod(run)).file_prefix().to_string()
 }
@@ -180,7 +180,7 @@ impl Run {
                 self.files.clear();
                 match (kind, contents) {
                     (Kind::EndWithMap, Some(contents)) => {
-                        let text = written_map::text(contents, Tod(run));
+                        let text = map_file::text(contents, Tod(run));
                         self.append(name("MAP"), text.as_bytes())?;
                     }
                     (Kind::EndWithMap, None) => self.awaits_map = Some(set),
@@ -211,7 +211,7 @@ impl Run {
         let path = self.directory.join(&name);
         let file = match self.files.entry(name) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(vacant) => match Whole::create(&path) {
+            Entry::Vacant(vacant) => match AppendedFile::create(&path) {
                 Ok(file) => vacant.insert(file),
                 Err(error) => return Err((path, error)),
             },

@@ -1,4 +1,4 @@
-//! From QEMU's log of execution to the ways through the machine.
+//! From QEMU's log of execution to the paths through the machine.
 //!
 //! Two kinds of lines are in the log. `Trace 0: <host address> [<base>/<address>/<flags>/<flags>]` says
 //! that an instruction begins; EXECUTE and its target are two, at the same address. `Stopped execution
@@ -12,17 +12,17 @@ use std::{
 
 use anyhow::{Context, Result};
 
-/// A way of more instructions than this is no plain trap, and is not kept.
+/// Longer paths are not those of a plain trap, and are not kept.
 pub const LONGEST: usize = 10_000;
 
-/// Addresses of instructions from one entry to before the next, and how often that way was taken.
-pub type Ways = HashMap<Vec<u64>, u64>;
+/// Paths, as the addresses of their instructions from one entry up to the next, and how often each was taken.
+pub type Paths = HashMap<Vec<u64>, u64>;
 
-/// Cuts a log into the ways that begin at `entry` and end before any of `entries`. What is in the log
-/// before the first and behind the last of these is on no way.
-pub fn ways(mut log: impl BufRead, entry: u64, entries: &HashSet<u64>) -> Result<Ways> {
-    let mut ways = Ways::new();
-    let mut way: Option<Vec<u64>> = None;
+/// Cuts a log into the paths that begin at `entry` and end before any of `entries`. What is in the log before the
+/// first and after the last of these belongs to no path.
+pub fn paths(mut log: impl BufRead, entry: u64, entries: &HashSet<u64>) -> Result<Paths> {
+    let mut paths = Paths::new();
+    let mut path: Option<Vec<u64>> = None;
     // An instruction counts when the next line does not take it back.
     let mut begun = None;
     let mut line = Vec::new();
@@ -50,34 +50,34 @@ pub fn ways(mut log: impl BufRead, entry: u64, entries: &HashSet<u64>) -> Result
             Line::TakenBack(_) => continue,
         };
         if let Some(address) = done {
-            add(&mut ways, &mut way, address, entry, entries);
+            add(&mut paths, &mut path, address, entry, entries);
         }
     }
     if let Some(address) = begun {
-        add(&mut ways, &mut way, address, entry, entries);
+        add(&mut paths, &mut path, address, entry, entries);
     }
-    Ok(ways)
+    Ok(paths)
 }
 
 fn add(
-    ways: &mut Ways,
-    way: &mut Option<Vec<u64>>,
+    paths: &mut Paths,
+    path: &mut Option<Vec<u64>>,
     address: u64,
     entry: u64,
     entries: &HashSet<u64>,
 ) {
     if entries.contains(&address) {
-        if let Some(complete) = way.take() {
-            *ways.entry(complete).or_default() += 1;
+        if let Some(complete) = path.take() {
+            *paths.entry(complete).or_default() += 1;
         }
         if address == entry {
-            *way = Some(Vec::new());
+            *path = Some(Vec::new());
         }
     }
-    if let Some(instructions) = way {
+    if let Some(instructions) = path {
         instructions.push(address);
         if instructions.len() > LONGEST {
-            *way = None;
+            *path = None;
         }
     }
 }
