@@ -1,7 +1,7 @@
 //! When the machine itself fails: it says where, stops the other CPUs, and ends in a disabled wait
 //! whose address says why.
 //!
-//! The addresses are listed in the README; whoever finds a machine in such a wait looks there.
+//! The addresses are listed in the book; whoever finds a machine in such a wait looks there.
 
 use crate::arch::lowcore;
 use crate::arch::psw::{ADDRESSING_64, Psw, WAIT};

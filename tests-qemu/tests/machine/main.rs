@@ -2,6 +2,7 @@
 //! program, so that tests run side by side across files and are linked once.
 
 mod bad_input;
+mod book;
 mod budgets;
 mod caches;
 mod configuration;
@@ -13,7 +14,6 @@ mod machine_counters;
 mod monitor;
 mod profilers;
 mod random;
-mod readme;
 mod real_time;
 mod recording;
 mod repeatable;

@@ -5,7 +5,8 @@
 //!
 //! - a circle of files (a file and the files of its own folder aside);
 //! - an import between rooms that the table does not allow;
-//! - unsafe code outside the folders that may hold it.
+//! - unsafe code outside the folders that may hold it;
+//! - a link in README.md or the book that leads nowhere, and a picture of the rooms that is out of date.
 //!
 //! Tests are not part of the structure: `#[cfg(test)]` items and `tests` modules are left out.
 
@@ -13,6 +14,7 @@ mod circle;
 mod draw;
 mod graph;
 mod hazards;
+mod links;
 mod modules;
 mod table;
 
@@ -26,11 +28,13 @@ Checks and draws the structure of the source.
 
 Usage: cargo house [COMMAND]
 
-  check           refuse circles, imports against the table, unsafe code in the wrong room (default)
+  check           refuse circles, imports against the table, unsafe code in the wrong room, links
+                  that lead nowhere, and an outdated picture of the rooms (default)
   circles         list every circle with the edges that close it
   edges [PREFIX]  list the imports of all files, or of those below PREFIX, with their lines
   rooms           list the imports between rooms, as the source has them
   draw            print the picture of the rooms as SVG
+  links           check the links and paths in README.md and the book
 
 Exit codes: 0 all holds, 1 something does not, 2 the check could not run.";
 
@@ -69,9 +73,10 @@ fn run(arguments: &[String]) -> Result<bool> {
             Ok(true)
         }
         ["draw"] => {
-            print!("{}", draw::svg(&table, &graph));
+            print!("{}", draw::svg(&root, &table, &graph)?);
             Ok(true)
         }
+        ["links"] => check_links(&root),
         ["help" | "--help" | "-h"] => {
             println!("{HELP}");
             Ok(true)
@@ -104,6 +109,15 @@ fn check(root: &Path, table: &Table, modules: &modules::Modules, graph: &Graph) 
         println!("tools/house/rooms.txt: room `{room}` has no file");
     }
     let hazards = hazards::check(root, table, modules)?;
+    let links = check_links(root)?;
+    let drawn = draw::is_current(root, &draw::svg(root, table, graph)?);
+    if !drawn {
+        println!(
+            "{}: does not show the rooms as they are; renew it with: {}",
+            draw::FILE,
+            draw::RENEW
+        );
+    }
     println!(
         "{} files in {} rooms, {} imports, {} unsafe blocks and functions",
         graph.files.len(),
@@ -111,7 +125,23 @@ fn check(root: &Path, table: &Table, modules: &modules::Modules, graph: &Graph) 
         graph.edges.len(),
         hazards.allowed
     );
-    Ok(circles && wrong == 0 && homeless.is_empty() && empty.is_empty() && hazards.refused == 0)
+    let rooms = wrong == 0 && homeless.is_empty() && empty.is_empty();
+    Ok(circles && rooms && hazards.refused == 0 && links && drawn)
+}
+
+/// Prints the links that lead nowhere; whether there are none.
+fn check_links(root: &Path) -> Result<bool> {
+    let links = links::check(root)?;
+    for broken in &links.broken {
+        println!("{broken}");
+    }
+    println!(
+        "{} documents, {} links and paths, {} of them broken",
+        links.documents,
+        links.followed,
+        links.broken.len()
+    );
+    Ok(links.broken.is_empty())
 }
 
 /// Prints the circles; whether there are none.

@@ -1,4 +1,4 @@
-//! The README says what the sources say.
+//! The book says what the sources say.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ fn text(file: &str) -> String {
 
 #[test]
 fn the_table_of_wait_states_lists_every_wait_state_and_no_other() {
-    let source = text("src/machine/failure.rs");
+    let source = text("src/machine/io/failure.rs");
     let body = source
         .split("pub enum WaitState {")
         .nth(1)
@@ -25,14 +25,7 @@ fn the_table_of_wait_states_lists_every_wait_state_and_no_other() {
         .collect();
     defined.sort();
     assert!(defined.len() > 5, "{defined:?}");
-    let readme = text("README.md");
-    let table = readme
-        .split("## Wait states")
-        .nth(1)
-        .unwrap()
-        .split("\n## ")
-        .next()
-        .unwrap();
+    let table = text("tools/book/src/wait-states.md");
     let mut listed: Vec<String> = table
         .lines()
         .filter_map(|line| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned()))
@@ -43,10 +36,10 @@ fn the_table_of_wait_states_lists_every_wait_state_and_no_other() {
 
 #[test]
 fn every_bundled_guest_that_is_not_a_behaviour_guest_is_named() {
-    let readme = text("README.md");
+    let page = text("tools/book/src/guests.md");
     for guest in measure::building::build::bundled_guests() {
         assert!(
-            guest.starts_with("b_") || readme.contains(&format!("`{guest}`")),
+            guest.starts_with("b_") || page.contains(&format!("`{guest}`")),
             "{guest}"
         );
     }
