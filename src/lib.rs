@@ -13,7 +13,7 @@
 
 pub use arch;
 pub use cache;
-pub mod command;
+pub use command;
 pub use cpumf;
 pub mod guest;
 pub use his;

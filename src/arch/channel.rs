@@ -1,5 +1,7 @@
 //! The channel subsystem's words and blocks, as far as somebody between program and channel must know them.
 
+/// The subchannels that a guest sees: those with the numbers from 0 on in the first subchannel set.
+pub const SUBCHANNELS: usize = 16;
 /// A channel-command word, of either format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ccw {

@@ -6,6 +6,7 @@
 //! with one CPU and a configuration around it.
 
 use crate::arch::address::{Absolute, PAGE, PREFIX_AREA, Real, Virtual};
+use crate::arch::channel::SUBCHANNELS;
 use crate::arch::condition::ConditionCode;
 use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::arch::psw::{ADDRESSING_64, Psw};
@@ -16,7 +17,7 @@ use crate::cpumf::facility::{Facility, Installation};
 use crate::cpumf::model;
 use crate::cpumf::sampling::SamplingLimits;
 use crate::guest::hardware::{ChannelBlock, ChannelInstruction, Hardware, Saved};
-use crate::guest::state::channels::{COPY_LENGTH, Channels, SUBCHANNELS};
+use crate::guest::state::channels::{COPY_LENGTH, Channels};
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::pages::Pages;
 use crate::guest::state::shadow::{PRIVATE_LENGTH, SharedShadow};

@@ -1,6 +1,6 @@
 //! The guest's channel subsystem: the machine's own, with the addresses of channel programs checked.
 //!
-//! A guest's subchannels are the first [`SUBCHANNELS`](crate::guest::state::channels::SUBCHANNELS) of the machine below; what it says to them goes
+//! A guest's subchannels are the first [`SUBCHANNELS`](crate::arch::channel::SUBCHANNELS) of the machine below; what it says to them goes
 //! there. Two things do not go there as they are. A channel program is copied into the HSA while its
 //! addresses are checked, and the copy is what runs (`copy`): nothing can change it any more. And
 //! an interruption that the firmware takes while a CPU waits for its turn is held until a CPU of the

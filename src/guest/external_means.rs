@@ -9,13 +9,14 @@
 //! itself when it truly loses something.
 
 use crate::arch::cpu::MAXIMUM_CPUS;
+use crate::command::Change;
 use crate::cpumf::CounterSets;
 use crate::guest::hardware::Hardware;
 use crate::guest::measuring::assist;
 use crate::guest::recording::per::traced;
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::due::Due;
-use crate::guest::state::mailbox::{Change, Mailbox, order};
+use crate::guest::state::mailbox::{Mailbox, order};
 use crate::guest::state::vcpu::Vcpu;
 use core::sync::atomic::Ordering;
 

@@ -10,8 +10,8 @@ mod level;
 mod profilers;
 mod software;
 
+use crate::command::Change;
 use crate::guest::state::account::Mode;
-use crate::guest::state::mailbox::Change;
 use crate::guest::state::schedule::NEVER;
 use crate::his::His;
 use crate::his::hisprof::ROOM;

@@ -7,11 +7,11 @@ pub mod traces;
 
 use self::traces::Asked;
 use crate::arch::interruption::external;
+use crate::command::Change;
 use crate::command::{self, Command, Cpus, HELP};
 use crate::cpumf::CounterSets;
 use crate::guest::external_means::{self, TooMany};
 use crate::guest::state::account::Mode;
-use crate::guest::state::mailbox::Change;
 use crate::guest::state::vcpu::CpuState;
 use crate::his::parameters;
 use crate::link::loader::{COMMANDS_LENGTH, WHEN_WAITING};

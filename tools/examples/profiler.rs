@@ -13,11 +13,11 @@ use measure::{
     },
     options::RunOptions,
 };
-use millimeter::{
+use zerocopy::FromBytes;
+use {
     cpumf::sampling::block::SampleDataBlock,
     his::{answer::Kind, event::Event, exit::Handling},
 };
-use zerocopy::FromBytes;
 
 /// How many addresses are shown.
 const SHOWN: usize = 10;

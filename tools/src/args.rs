@@ -6,11 +6,11 @@ mod trace;
 
 use std::{path::PathBuf, time::Duration};
 
+use cache::Geometry;
 use clap::{Args, Parser, Subcommand};
-use millimeter::cache::Geometry;
-use millimeter::his::command;
-use millimeter::his::parameters::ParameterFiles;
-use millimeter::link::state::Mode;
+use his::command;
+use his::parameters::ParameterFiles;
+use link::state::Mode;
 
 use crate::{
     building::image::Form,

@@ -17,7 +17,8 @@ use measure::{
     symbols::SymbolTable,
     views::dump::{self, Form},
 };
-use millimeter::{
+use zerocopy::{FromZeros, IntoBytes};
+use {
     cpumf::sampling::block::{BASIC_FORMAT, SampleDataBlock},
     link::{
         data::SampleHead,
@@ -25,7 +26,6 @@ use millimeter::{
         frame::{Channel, Frame},
     },
 };
-use zerocopy::{FromZeros, IntoBytes};
 
 /// Tells a test that it has the limit.
 const LIMITED: &str = "MEASURE_TEST_HAS_A_LIMIT";

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
+use cpumf::sampling::block::{BASIC_FORMAT, SampleDataBlock};
 use measure::{
     building::install::{self, Lack},
     computer::progress::Progress,
@@ -9,7 +10,6 @@ use measure::{
     profile::Profile,
     views::export::{self, To},
 };
-use millimeter::cpumf::sampling::block::{BASIC_FORMAT, SampleDataBlock};
 use zerocopy::{FromZeros, IntoBytes};
 
 /// W and P of an entry.

@@ -4,10 +4,10 @@
 //! device is given the command that a program resets it by, and its subchannel is disabled.
 
 use super::virtio;
+use crate::arch::channel::SUBCHANNELS;
 use crate::arch::channel::{Ccw, ORB_ALL_PATHS, ORB_FORMAT, Orb, PMCW_DEVICE_VALID, PMCW_ENABLED};
 use crate::arch::condition::ConditionCode;
 use crate::guest::hardware::{ChannelBlock, ChannelInstruction, Hardware};
-use crate::guest::state::channels::SUBCHANNELS;
 use crate::guest::state::configuration::Configuration;
 
 /// CCW flag: a length that does not fit is not told.

@@ -3,7 +3,7 @@
 //! Bits 32-63 of general register 1 are the subsystem-identification word. The machine below tests its
 //! form, and the form of what it is given, so an operand exception is its own; operands are copied, and their
 //! places are tested before it is asked. Of its subchannels a guest sees the first few
-//! ([`SUBCHANNELS`](crate::guest::state::channels::SUBCHANNELS)); the others are not operational. A
+//! ([`SUBCHANNELS`](crate::arch::channel::SUBCHANNELS)); the others are not operational. A
 //! configuration without devices has none.
 
 use crate::arch::address::{Real, Virtual};

@@ -1,13 +1,11 @@
 //! What the CPUs of a configuration share of its channel subsystem.
 
 use crate::arch::address::Real;
+use crate::arch::channel::SUBCHANNELS;
 use crate::guest::state::channel_program::ChannelProgram;
 use crate::guest::state::held::Held;
 use core::sync::atomic::{AtomicBool, Ordering};
 use spin::{Mutex, MutexGuard};
-
-/// The subchannels that a guest sees: those with the numbers from 0 on in the first subchannel set.
-pub const SUBCHANNELS: usize = 16;
 
 /// Bytes of HSA for the copy of one subchannel's program.
 pub const COPY_LENGTH: u64 = 4096;

@@ -1,31 +1,11 @@
 //! What other CPUs, and the operator, leave for a CPU: signals, orders and changes.
 
-use crate::cpumf::{CounterSet, CounterSets};
+use crate::command::Change;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64};
 use spin::Mutex;
 
 /// The changes that one CPU can be asked for before it makes the first of them.
 pub const MOST_CHANGES: usize = 16;
-
-/// A change at one CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// Gives these counter sets this authorization control; the coprocessor-group sets may be among
-    /// them. Other sets keep theirs.
-    Counters(CounterSets, bool),
-    /// The authorization control of the basic-sampling function.
-    BasicSampling(bool),
-    /// The authorization control of the diagnostic-sampling function.
-    DiagnosticSampling(bool),
-    /// Sample data is lost.
-    LoseSampleData,
-    /// Counter data of a set is lost.
-    LoseCounterData(CounterSet),
-    /// The interrupt key is pressed.
-    InterruptKey,
-    /// The operator's traces are others.
-    Traces,
-}
 
 /// Orders that a CPU leaves in another's mailbox.
 pub mod order {

@@ -5,8 +5,9 @@
 //! machine that ends there.
 
 use crate::arch::address::{PAGE, Real};
+use crate::arch::channel::SUBCHANNELS;
 use crate::arch::cpu::MAXIMUM_CPUS;
-use crate::guest::state::channels::{COPY_LENGTH, SUBCHANNELS};
+use crate::guest::state::channels::COPY_LENGTH;
 use crate::guest::state::shadow::{PRIVATE_LENGTH, SharedShadow};
 
 /// Room for the image with its .bss; `linker.ld` holds it to less.

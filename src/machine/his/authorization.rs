@@ -3,7 +3,7 @@
 
 use super::level::Level;
 use super::profilers::Profiler;
-use crate::guest::state::mailbox::Change;
+use crate::command::Change;
 use crate::his::His;
 use crate::his::event::{Events, SampleTypes};
 use crate::machine::io::console;

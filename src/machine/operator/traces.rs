@@ -6,11 +6,11 @@
 
 use crate::arch::address::Virtual;
 use crate::arch::cpu::MAXIMUM_CPUS;
+use crate::command::Change;
 use crate::command::Shown;
 use crate::guest::external_means;
 use crate::guest::recording::per::traced;
 use crate::guest::state::account::Mode;
-use crate::guest::state::mailbox::Change;
 use crate::link::frame::Channel;
 use crate::link::state::Traced;
 use crate::link::trace::{Event, Stream};

@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use anyhow::{Result, bail};
 use clap::Args;
-use millimeter::{link::state::Mode, per::trace::MOST_TRACES};
+use {link::state::Mode, per::trace::MOST_TRACES};
 
 use crate::{
     args::{BelowArguments, ParameterFile, definitions, frequency, his_command, parameter_file},

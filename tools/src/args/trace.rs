@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use millimeter::per::trace::MOST_TRACES;
+use per::trace::MOST_TRACES;
 
 use super::RunArguments;
 use crate::{

@@ -12,12 +12,12 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use millimeter::{
+use sha2::{Digest, Sha256};
+use zerocopy::{FromZeros, IntoBytes};
+use {
     cpumf::sampling::block::{BASIC_FORMAT, ENTRIES, SampleDataBlock},
     record::smp::SMALL_BLOCK,
 };
-use sha2::{Digest, Sha256};
-use zerocopy::{FromZeros, IntoBytes};
 
 use super::{Ratio, right, table};
 use crate::{

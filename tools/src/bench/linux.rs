@@ -14,7 +14,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use millimeter::link::tally::Cause;
+use link::tally::Cause;
 
 use crate::{
     bench::Ratio,

@@ -1,6 +1,6 @@
 //! Operator commands about program events with names, and how the names become addresses for the machine.
 
-use millimeter::command::{self, Command};
+use command::{self, Command};
 use thiserror::Error;
 
 use crate::symbols::places::{Meant, NameError, PlaceNames, Wanted};

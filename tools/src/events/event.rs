@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use millimeter::{
+use serde::Serialize;
+use {
     link::trace::{EXECUTED, Event},
     per::event,
 };
-use serde::Serialize;
 
 use crate::symbols::SymbolTable;
 
@@ -227,7 +227,7 @@ impl fmt::Display for Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use millimeter::link::trace::EventHead;
+    use link::trace::EventHead;
     use zerocopy::byteorder::big_endian::U64;
 
     fn routines(is_linux: bool) -> Routines {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use millimeter::link::{frame::LARGEST_PAYLOAD, trace};
+use link::{frame::LARGEST_PAYLOAD, trace};
 
 use crate::folder::EVENTS;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use millimeter::link::trace::TraceHead;
+use link::trace::TraceHead;
 
 /// The events of one CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

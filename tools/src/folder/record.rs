@@ -9,9 +9,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use millimeter::link::state::{
-    GuestEnded, Mode, Progress, Reason, SUCCESS_ADDRESS, Started, Totals, Traps,
-};
+use link::state::{GuestEnded, Mode, Progress, Reason, SUCCESS_ADDRESS, Started, Totals, Traps};
 use serde::{Deserialize, Serialize};
 
 use crate::folder::RECORD;
@@ -290,7 +288,7 @@ impl From<&Totals> for TotalsRecord {
 pub struct TrapsRecord {
     /// CPU address.
     pub cpu: u16,
-    /// Number of a [`Cause`](millimeter::link::tally::Cause).
+    /// Number of a [`Cause`](link::tally::Cause).
     pub cause: u8,
     /// Which of its kind: an operation code, or a code of the interruption.
     pub number: u16,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use millimeter::{
+use {
     cpumf::{
         CounterSet, Model,
         counters::{
@@ -141,8 +141,8 @@ fn payload_length(bytes: &[u8]) -> Option<usize> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use millimeter::cpumf::model::{Z10, Z15};
-    use millimeter::link::data::Counters;
+    use cpumf::model::{Z10, Z15};
+    use link::data::Counters;
     use proptest::prelude::*;
 
     pub(crate) fn payload(cpu: u16, level: Level, set: u16, first: u16, values: &[u64]) -> Vec<u8> {

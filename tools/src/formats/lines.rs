@@ -3,7 +3,7 @@
 use std::io::{BufRead, Read};
 
 use anyhow::{Context, Result};
-use millimeter::{
+use {
     arch::ebcdic,
     record::{Malformed, Problem},
 };

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use anyhow::{Context, Result, anyhow};
-use millimeter::record::Malformed;
+use record::Malformed;
 
 pub mod counters;
 pub mod csv;

@@ -6,7 +6,8 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use millimeter::{
+use zerocopy::FromBytes;
+use {
     arch::ebcdic,
     cpumf::sampling::block::{BASIC_FORMAT, Trailer},
     record::{
@@ -14,7 +15,6 @@ use millimeter::{
         smp::{LARGE_BLOCK, SMALL_BLOCK},
     },
 };
-use zerocopy::FromBytes;
 
 mod endian;
 
@@ -220,7 +220,7 @@ fn smf(front: &[u8]) -> bool {
         .get(10..14)
         .and_then(|date| date.try_into().ok())
         .map(u32::from_be_bytes)
-        .is_some_and(|date| millimeter::record::Moment::unpack_date(date).is_some());
+        .is_some_and(|date| record::Moment::unpack_date(date).is_some());
     let is_followed = match front.get(length..) {
         Some(next) if next.len() >= 4 => described(next).is_some(),
         _ => true,

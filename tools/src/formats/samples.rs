@@ -1,7 +1,7 @@
 //! Reading sample-data blocks from files.
 //!
 //! The bytes are the machine's own: the same structures that the firmware fills are read here
-//! ([`millimeter::record::smp`]). [`Blocks`] reads a file of any length through one buffer; the
+//! ([`record::smp`]). [`Blocks`] reads a file of any length through one buffer; the
 //! caller takes samples from there, entry by entry.
 //!
 //! A raw file can be cut off anywhere (a full disk, a run that was ended), so for a report everything that is
@@ -9,7 +9,8 @@
 
 use std::io::{self, Read};
 
-use millimeter::{
+use zerocopy::IntoBytes;
+use {
     cpumf::sampling::block::{BasicEntry, Trailer},
     link::data::SAMPLE_DATA_BLOCK,
     record::{
@@ -17,7 +18,6 @@ use millimeter::{
         smp::{Block, Entry, Sizes},
     },
 };
-use zerocopy::IntoBytes;
 
 /// How much of a file of small blocks is read at a time.
 const AT_A_TIME: usize = 1 << 18;
@@ -258,7 +258,7 @@ pub fn read(cpu: u16, bytes: &[u8]) -> CpuSamples {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use millimeter::cpumf::sampling::block::{BASIC_FORMAT, SampleDataBlock};
+    use cpumf::sampling::block::{BASIC_FORMAT, SampleDataBlock};
     use proptest::prelude::*;
     use zerocopy::FromZeros;
 

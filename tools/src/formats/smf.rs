@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use anyhow::Result;
-use millimeter::record::{Malformed, Problem};
+use record::{Malformed, Problem};
 
 use super::{fill, wrong};
 

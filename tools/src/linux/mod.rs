@@ -31,7 +31,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
-use millimeter::link::state::Mode;
+use link::state::Mode;
 
 use crate::{
     computer::{

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Result, bail};
-use millimeter::link::state::Mode;
+use link::state::Mode;
 
 use crate::{
     computer::{interrupt, progress::Progress},

@@ -11,8 +11,8 @@ use std::{
 };
 
 use anyhow::Result;
-use millimeter::command::{self, Command};
-use millimeter::link::{
+use command::{self, Command};
+use link::{
     data::{parse_counters, parse_samples},
     frame::{Channel, Frame},
     state::State,

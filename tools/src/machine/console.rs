@@ -11,7 +11,7 @@ use std::{
 };
 
 use anyhow::Result;
-use millimeter::link::state::Mode;
+use link::state::Mode;
 
 use crate::{
     computer::{

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use anyhow::{Context, Result, bail};
-use millimeter::link::state::Failure;
+use link::state::Failure;
 use object::{Object, ObjectSegment};
 
 use crate::symbols::SymbolTable;
@@ -77,7 +77,7 @@ impl ImageSymbols {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use millimeter::link::state::FailureHead;
+    use link::state::FailureHead;
 
     #[test]
     fn a_failure_names_the_routines_on_the_way_to_it() {

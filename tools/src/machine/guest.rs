@@ -9,7 +9,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use millimeter::link::loader::{MOST_CPUS, MOST_SEGMENTS};
+use link::loader::{MOST_CPUS, MOST_SEGMENTS};
 use object::{
     BigEndian, Object, ObjectSection,
     elf::{EM_S390, ET_EXEC, FileHeader64, PT_LOAD},

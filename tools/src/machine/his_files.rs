@@ -12,12 +12,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use millimeter::{
+use zerocopy::IntoBytes;
+use {
     arch::tod::Tod,
     his::calendar::Calendar,
     link::files::{FileHead, Kind, parse},
 };
-use zerocopy::IntoBytes;
 
 use crate::{
     folder::append::AppendedFile,

@@ -15,7 +15,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use millimeter::link::state::Mode;
+use link::state::Mode;
 
 use crate::{
     building::install::{self, Lack},

@@ -312,9 +312,9 @@ pub fn run_native(options: &NativeOptions, progress: &Progress) -> Result<Native
     let qemu = Qemu::locate(options.qemu.as_deref())?;
     let guest = Guest::find(&options.guest, progress)?;
     let mode = if options.icount {
-        millimeter::link::state::Mode::Exact
+        link::state::Mode::Exact
     } else {
-        millimeter::link::state::Mode::RealTime
+        link::state::Mode::RealTime
     };
     let setup = Setup {
         mode,

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use millimeter::link::{
+use link::{
     frame::{Channel, DELIMITER, Decoder, LARGEST_ENCODED, LARGEST_PAYLOAD, Received, encode},
     state::TYPED_AHEAD,
 };

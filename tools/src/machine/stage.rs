@@ -10,7 +10,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
-use millimeter::link::{
+use link::{
     loader::{
         BLOCK_ADDRESS, COMMANDS_LENGTH, KEPT_ALIGNMENT, LOWEST_STAGE, LoaderBlock, MOST_STAGED,
         NO_ICOUNT, Segment, WHEN_WAITING, flags,
@@ -217,7 +217,7 @@ mod tests {
         numbers::quantities::{Sampling, Storage},
         symbols::{SymbolTable, places::PlaceNames},
     };
-    use millimeter::cache::Geometry;
+    use cache::Geometry;
 
     fn guest(pieces: Vec<Piece>) -> Guest {
         Guest {

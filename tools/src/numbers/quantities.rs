@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use jiff::civil::DateTime;
-use millimeter::link::loader::{DEFAULT_INTERVAL, LONGEST_INTERVAL, SHORTEST_INTERVAL};
+use link::loader::{DEFAULT_INTERVAL, LONGEST_INTERVAL, SHORTEST_INTERVAL};
 
 /// Cycles per second that the machine counts when one instruction is one nanosecond.
 pub const CYCLES_PER_SECOND: u64 = 1_000_000_000;

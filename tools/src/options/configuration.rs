@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use millimeter::{
+use {
     cpumf::model::{self, MODELS, Model},
     link::loader::{LoaderBlock, MOST_THREADS, flags, level},
 };

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use anyhow::{Result, bail};
-use millimeter::link::{loader::sets, state::Mode};
+use link::{loader::sets, state::Mode};
 
 /// The words of `--counters`, those of the operator's AUTH, and the sets that they name.
 const WORDS: [(&str, u32); 6] = [

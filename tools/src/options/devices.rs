@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 const BLOCK: u64 = 512;
 
 /// The most devices: the guest sees so many subchannels.
-const MOST: usize = millimeter::guest::state::channels::SUBCHANNELS;
+const MOST: usize = arch::channel::SUBCHANNELS;
 
 /// A file that the guest has as a disk.
 #[derive(Clone, Debug, PartialEq, Eq)]

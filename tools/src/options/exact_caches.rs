@@ -1,7 +1,7 @@
 //! `--exact-caches`: a model of first-level caches that every instruction of the guest goes through.
 
 use anyhow::{Result, bail};
-use millimeter::{cache::Geometry, link::state::Mode};
+use {cache::Geometry, link::state::Mode};
 
 /// A geometry as a person writes it.
 pub fn geometry(text: &str) -> Result<Geometry, String> {

@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use millimeter::{
+use {
     cache::Geometry,
     link::{
         loader::{MOST_CPUS, sets},
@@ -186,7 +186,7 @@ impl RunOptions {
     /// Whether a command given in advance is one for HIS.
     pub fn asks_his(&self) -> bool {
         let mut commands = self.operator.iter().chain(&self.when_waiting);
-        commands.any(|line| millimeter::his::command::is_command(line))
+        commands.any(|line| his::command::is_command(line))
     }
 
     /// Whether the operator may trace program events: by the option, or because a command given in advance begins a

@@ -5,7 +5,7 @@
 
 use std::io::{self, Read};
 
-use millimeter::{
+use {
     cpumf::sampling::block::{BasicEntry, Trailer},
     record::smp::{Entry, Sizes},
 };

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fs::File, io::BufReader};
 
 use anyhow::Result;
-use millimeter::{
+use {
     link::data::Level,
     record::cnt::{Line, Parser},
 };

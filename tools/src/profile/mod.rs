@@ -12,7 +12,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use millimeter::{
+use {
     cpumf::{Model, model},
     link::data::SAMPLE_DATA_BLOCK,
 };

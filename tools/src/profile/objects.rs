@@ -5,7 +5,7 @@
 
 use std::{borrow::Cow, collections::HashMap, ops::Range};
 
-use millimeter::cpumf::sampling::block::BasicEntry;
+use cpumf::sampling::block::BasicEntry;
 
 use super::Names;
 use crate::symbols::{LIMITED, Symbol, SymbolTable, WAIT, linux::USER};

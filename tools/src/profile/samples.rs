@@ -9,7 +9,7 @@
 use std::{fs::File, slice};
 
 use anyhow::{Context, Result};
-use millimeter::{arch::tod::UNITS_PER_MICROSECOND, cpumf::sampling::block::BasicEntry};
+use {arch::tod::UNITS_PER_MICROSECOND, cpumf::sampling::block::BasicEntry};
 
 use super::{
     BlockFile, Pace,

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use millimeter::{
+use zerocopy::{FromZeros, IntoBytes};
+use {
     cpumf::sampling::block::{BASIC_FORMAT, SampleDataBlock},
     link::data::Level,
 };
-use zerocopy::{FromZeros, IntoBytes};
 
 use super::*;
 use crate::{

@@ -10,7 +10,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use millimeter::cpumf::{Model, model};
+use cpumf::{Model, model};
 use sha2::{Digest, Sha256};
 
 use crate::{

@@ -10,7 +10,7 @@ use crate::{
     },
     symbols::{LIMITED, UNKNOWN, WAIT},
 };
-use millimeter::link::data::{COPROCESSOR_GROUP, Level};
+use link::data::{COPROCESSOR_GROUP, Level};
 
 /// A directory as a run of two CPUs leaves it.
 pub(crate) fn directory() -> tempfile::TempDir {

@@ -6,7 +6,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap, ops::Range};
 
-use millimeter::cpumf::sampling::block::BasicEntry;
+use cpumf::sampling::block::BasicEntry;
 
 use crate::symbols::{
     Symbol, SymbolTable, UNKNOWN,
@@ -227,8 +227,8 @@ fn routine(symbol: &Symbol) -> (Cow<'_, str>, Cow<'_, str>) {
 mod tests {
     use super::*;
     use crate::{formats::recognise::Encoding, symbols::map_file};
-    use millimeter::{arch::tod::Tod, cpumf::sampling::block::BASIC_FORMAT};
     use zerocopy::FromZeros;
+    use {arch::tod::Tod, cpumf::sampling::block::BASIC_FORMAT};
 
     /// P of a sample.
     const PROBLEM: u64 = 1 << (63 - 28);

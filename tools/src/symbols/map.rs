@@ -12,7 +12,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use millimeter::record::map::{Kind, Record};
+use record::map::{Kind, Record};
 
 use crate::{
     formats::{lines::Lines, recognise::Encoding},

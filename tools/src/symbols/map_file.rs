@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use millimeter::{
+use {
     arch::tod::Tod,
     record::{
         Moment,

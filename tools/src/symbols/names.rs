@@ -7,7 +7,7 @@
 use std::{borrow::Cow, path::Path};
 
 use anyhow::Result;
-use millimeter::cpumf::sampling::block::BasicEntry;
+use cpumf::sampling::block::BasicEntry;
 
 use super::map::Map;
 use crate::{

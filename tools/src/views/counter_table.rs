@@ -1,7 +1,7 @@
 //! `measure counters`: every counter of a model, and where its value comes from.
 
 use comfy_table::{Cell, Table, presets};
-use millimeter::cpumf::{
+use cpumf::{
     Model,
     counters::provenance::{Provenance, provenance},
 };
@@ -49,7 +49,7 @@ fn row(model: &Model, number: u16) -> Option<([String; 3], String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use millimeter::cpumf::{
+    use cpumf::{
         CounterSet,
         model::{MODELS, Z10, Z15},
     };

@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use anyhow::{Context, Result};
-use millimeter::link::data::Level;
+use link::data::Level;
 use serde::Serialize;
 
 use crate::{folder::record::TracingRecord, formats::counters::set_name, report::Report};

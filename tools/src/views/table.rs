@@ -6,7 +6,7 @@ pub mod traces;
 use std::fmt::Write as _;
 
 use comfy_table::{Cell, CellAlignment, Table, presets};
-use millimeter::link::data::Level;
+use link::data::Level;
 
 use crate::{
     folder::{CONSOLE, COUNTERS, EVENTS, LOG, OPERATOR, RECORD, record::End, sdb_name},

@@ -6,13 +6,13 @@ use std::{
     path::Path,
 };
 
+use cpumf::sampling::block::{BASIC_FORMAT, ENTRIES, SampleDataBlock};
 use measure::{
     folder::record::{
         End, GuestEnd, LinkRecord, Record, StartedRecord, TotalsRecord, TracingRecord,
     },
     symbols::{Symbol, SymbolTable},
 };
-use millimeter::cpumf::sampling::block::{BASIC_FORMAT, ENTRIES, SampleDataBlock};
 use object::{
     Architecture, BinaryFormat, Endianness, SymbolFlags, SymbolKind, SymbolScope,
     write::{Object, StandardSection, Symbol as ElfSymbol, SymbolSection},

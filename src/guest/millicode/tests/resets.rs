@@ -3,12 +3,13 @@
 use super::*;
 use crate::arch::address::{Absolute, Real};
 use crate::arch::psw::{ADDRESSING_64, Psw};
+use crate::command::Change;
 use crate::cpumf::instruction::load_cpu_counter_set_controls;
 use crate::cpumf::instruction::load_sampling_controls;
 use crate::cpumf::sampling::request::SamplingRequest;
 use crate::cpumf::{ControlState, CounterSet};
 use crate::guest::hardware::Hardware;
-use crate::guest::state::mailbox::{Change, order};
+use crate::guest::state::mailbox::order;
 use crate::guest::state::program::{Program, Segment};
 use crate::guest::state::schedule::NEVER;
 use crate::guest::state::vcpu::CpuState;

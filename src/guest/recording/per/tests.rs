@@ -3,11 +3,11 @@
 use super::*;
 use crate::arch::interruption::Class;
 use crate::arch::psw::{ADDRESSING_64, Psw};
+use crate::command::Change;
 use crate::guest::array::Bench;
 use crate::guest::delivery::PER_EVENT;
 use crate::guest::dispatch::{self, Next};
 use crate::guest::external_means;
-use crate::guest::state::mailbox::Change;
 use crate::per::Format;
 use crate::per::trace::{Action, Pattern, Trace, What};
 use proptest::prelude::*;

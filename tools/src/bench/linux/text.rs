@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use comfy_table::Cell;
-use millimeter::{insn, link::tally::Cause};
+use {insn, link::tally::Cause};
 
 use super::{LinuxBench, Share, Traps};
 use crate::bench::{ratios_text, right, table, verdict};

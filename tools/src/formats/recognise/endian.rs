@@ -4,7 +4,7 @@
 //! this module follows the lengths: a file is little-endian only if they lead from header to header when read as
 //! little-endian, and do not when read as big-endian.
 
-use millimeter::{
+use {
     cpumf::sampling::block::{BASIC_FORMAT, Trailer},
     record::{
         monitor,

@@ -5,7 +5,7 @@ use crate::{
     folder::{directory, record::tests::record, sdb_cpus},
     views::trace::tests::payload,
 };
-use millimeter::link::{
+use link::{
     data::SampleHead,
     files::{FileHead, Kind},
     state::{End as EndState, GuestEnded, Held, Payload, Progress, Started, Totals, Traced},
@@ -286,13 +286,8 @@ fn a_full_disk_is_an_error_that_names_the_file_and_keeps_the_rest() {
     std::os::unix::fs::symlink("/dev/full", directory.path().join(COUNTERS)).unwrap();
     let mut collector = collector(directory.path()).unwrap();
     collector.frame(frame(Channel::Console, b"kept")).unwrap();
-    let payload = crate::formats::counters::tests::payload(
-        0,
-        millimeter::link::data::Level::Machine,
-        1,
-        0,
-        &[1],
-    );
+    let payload =
+        crate::formats::counters::tests::payload(0, link::data::Level::Machine, 1, 0, &[1]);
     let error = collector
         .frame(frame(Channel::Counters, &payload))
         .unwrap_err()

@@ -1,13 +1,13 @@
 //! The answer of an EVENTDATA query.
 
-use millimeter::{
+use zerocopy::{FromBytes, byteorder::big_endian::U64};
+use {
     arch::tod::Tod,
     his::{
         answer::{AnswerHead, CpuEntry, SetHead},
         event::Events,
     },
 };
-use zerocopy::{FromBytes, byteorder::big_endian::U64};
 
 /// The counters of a CPU, as they were at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@
 //! In an exact run it does when every CPU of the guest waits, and at no other time: else the run would depend on
 //! how fast the host is. A request is performed then. A profiler is done with a block when the link has carried it,
 //! which takes no time of the guest, so it is never passed by, however slow it is. One that [acknowledges](Registration::acknowledges)
-//! has at most [`WINDOW`](millimeter::his::registry::WINDOW) blocks that it has not said to be done with; samples that come meanwhile pass it by,
+//! has at most [`WINDOW`](his::registry::WINDOW) blocks that it has not said to be done with; samples that come meanwhile pass it by,
 //! and only it.
 
 mod counters;
@@ -22,7 +22,7 @@ pub use counters::{CpuCounters, SetCounters};
 pub use requests::{Answer, Requests};
 pub use session::Profilers;
 
-use millimeter::his::{
+use his::{
     Reason,
     event::Events,
     exit::{Handling, Samples, StateChange, Status},

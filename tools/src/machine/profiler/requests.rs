@@ -1,13 +1,13 @@
 //! A profiler's requests to the machine.
 
-use millimeter::{
+use zerocopy::FromBytes;
+use {
     his::{
         Reason, Token,
         answer::{AnswerHead, Kind},
     },
     link::service::{Function, LONGEST_ANSWER, Request},
 };
-use zerocopy::FromBytes;
 
 use super::counters::{CpuCounters, cpus};
 
@@ -79,7 +79,7 @@ impl Requests<'_> {
 pub struct Answer<'a> {
     /// [`Reason::AnswerCut`] if only a part of it is there, or why there is none.
     pub reason: Option<Reason>,
-    /// The answer area, as [`millimeter::his::answer`] has its layout.
+    /// The answer area, as [`his::answer`] has its layout.
     pub area: &'a [u8],
 }
 

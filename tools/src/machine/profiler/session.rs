@@ -1,7 +1,7 @@
 //! The profilers of a run: the machine's calls go to each of them, and their requests go to the machine.
 
 use anyhow::{Result, ensure};
-use millimeter::{
+use {
     his::{
         Reason, Token,
         exit::{Action, Handling, Reasons, Samples, StateChange, Status},

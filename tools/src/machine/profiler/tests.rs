@@ -1,4 +1,5 @@
-use millimeter::{
+use zerocopy::IntoBytes;
+use {
     his::{
         Token,
         answer::Kind,
@@ -7,7 +8,6 @@ use millimeter::{
     },
     link::service::{self, Function, Request, ServiceHead},
 };
-use zerocopy::IntoBytes;
 
 use super::*;
 

@@ -10,7 +10,7 @@ use crate::{
     machine::{failure::ImageSymbols, log::LogReader},
 };
 use crate::{machine::profiler::Profilers, symbols::kallsyms::Name};
-use millimeter::link::{
+use link::{
     data::SampleHead,
     frame::Frame,
     state::{

@@ -7,7 +7,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use anyhow::Result;
-use millimeter::{cpumf::Model, link::data::Level};
+use {cpumf::Model, link::data::Level};
 
 use crate::{
     computer::progress::Progress,

@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
-use millimeter::record::{
+use record::{
     CounterValues, Ebcdic, Moment, SetType,
     monitor::{ProcessorCounters, Records as MonitorRecords},
     smf::{Deltas, Envelope, Records},

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, io::BufRead};
 
 use anyhow::Result;
-use millimeter::record::{
+use record::{
     cnt::{Line, Parser},
     map,
 };

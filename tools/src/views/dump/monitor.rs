@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use anyhow::Result;
-use millimeter::record::{
+use record::{
     Counters, Malformed, Problem,
     monitor::{self, Decoded},
 };

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use millimeter::{
+use {
     cpumf::model::{MODELS, Model},
     record::{
         Counters, Moment, SetType, ebcdic,
@@ -154,7 +154,7 @@ impl<'p, 'w> Parts<'p, 'w> {
         if let Some(model) = model {
             for set in &self.sets {
                 let first = set.first_counter().unwrap_or(0);
-                let ranges = millimeter::cpumf::CounterSet::ALL.map(|set| model.range(set));
+                let ranges = cpumf::CounterSet::ALL.map(|set| model.range(set));
                 let range = ranges.iter().find(|range| range.first == first);
                 let count = range.map_or(0, |range| usize::from(range.count));
                 if index < count {

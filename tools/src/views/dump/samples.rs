@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use anyhow::{Context, Result};
-use millimeter::{
+use {
     arch::tod::UNITS_PER_MICROSECOND,
     cpumf::sampling::block::{BasicEntry, Trailer},
     record::{

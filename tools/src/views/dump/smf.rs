@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use anyhow::{Result, anyhow};
-use millimeter::record::{Malformed, Problem, smf};
+use record::{Malformed, Problem, smf};
 
 use super::{
     parts::Parts,

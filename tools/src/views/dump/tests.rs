@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use millimeter::{
+use proptest::{collection::vec, prelude::*};
+use tempfile::TempDir;
+use {
     arch::ebcdic,
     record::{map, smp::LARGE_BLOCK},
 };
-use proptest::{collection::vec, prelude::*};
-use tempfile::TempDir;
 
 use super::{
     Form,

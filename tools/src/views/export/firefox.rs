@@ -12,7 +12,7 @@ use fxprof_processed_profile::{
 
 use super::Ticker;
 use crate::profile::{Profile, blocks::Found};
-use millimeter::arch::tod::UNIX_EPOCH;
+use arch::tod::UNIX_EPOCH;
 
 /// The colours of programs, used in turn.
 const COLOURS: [CategoryColor; 8] = [

@@ -6,8 +6,8 @@
 use std::{collections::HashMap, io::Write};
 
 use anyhow::{Context, Result};
+use arch::tod::UNIX_EPOCH;
 use flate2::{Compression, write::GzEncoder};
-use millimeter::arch::tod::UNIX_EPOCH;
 use prost::Message;
 
 use super::Ticker;

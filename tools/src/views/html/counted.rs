@@ -12,7 +12,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use millimeter::{
+use {
     link::data::Level,
     record::{
         CounterValues as RecordedSet, SetType,

@@ -3,7 +3,7 @@
 //! A figure is there only if the counters that it needs are, and if they count something on the model of the
 //! guest: a quotient of counters that are zero by definition says nothing.
 
-use millimeter::{
+use {
     cpumf::Model,
     link::data::{COPROCESSOR_GROUP, Level},
 };

@@ -5,7 +5,7 @@
 
 use std::{cmp::Reverse, collections::HashMap};
 
-use millimeter::cpumf::sampling::block::BasicEntry;
+use cpumf::sampling::block::BasicEntry;
 
 use crate::symbols::names::{Line, Names};
 

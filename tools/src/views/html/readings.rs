@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use millimeter::link::data::Level;
+use link::data::Level;
 
 use crate::formats::counters::CounterValues;
 
@@ -151,7 +151,7 @@ impl Readings {
     }
 
     fn of_kind(&self, level: Level, is_of_group: bool) -> impl Iterator<Item = &Series> {
-        let group = millimeter::link::data::COPROCESSOR_GROUP;
+        let group = link::data::COPROCESSOR_GROUP;
         let of_kind = self
             .series
             .iter()

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use comfy_table::Cell;
-use millimeter::link::data::Level;
+use link::data::Level;
 
 use super::{number, plain_table, trimmed};
 use crate::{

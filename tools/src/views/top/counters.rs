@@ -10,7 +10,7 @@ use std::{
     path::Path,
 };
 
-use millimeter::link::data::{CounterHead, Level};
+use link::data::{CounterHead, Level};
 
 use crate::formats::counters::{self, CounterValues};
 

@@ -25,7 +25,7 @@ use crate::{
     },
     symbols::{SymbolTable, names::Names},
 };
-use millimeter::link::data::SAMPLE_DATA_BLOCK;
+use link::data::SAMPLE_DATA_BLOCK;
 
 /// What a line begins with in which Linux says something to the host.
 const SAYS: u8 = 0x1E;

@@ -10,7 +10,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use millimeter::cpumf::{Model, model};
+use cpumf::{Model, model};
 
 use super::{
     counters::CounterFile,

@@ -9,7 +9,7 @@ use std::{
     collections::{BTreeMap, HashMap},
 };
 
-use millimeter::cpumf::sampling::block::BasicEntry;
+use cpumf::sampling::block::BasicEntry;
 
 use crate::symbols::names::{Line, Names};
 

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
-use millimeter::link::trace;
+use link::trace;
 
 use crate::{
     computer::{
@@ -209,7 +209,7 @@ fn routines(directory: &Path, record: &Record) -> Result<SymbolTable> {
 pub(crate) mod tests {
     use super::*;
     use crate::folder::EVENTS;
-    use millimeter::link::trace::{EventHead, TraceHead};
+    use link::trace::{EventHead, TraceHead};
     use std::fs;
     use zerocopy::IntoBytes;
 

@@ -1,6 +1,6 @@
 use std::fs;
 
-use millimeter::record::{Ebcdic, Moment, smf::Envelope};
+use record::{Ebcdic, Moment, smf::Envelope};
 
 use super::*;
 use crate::{

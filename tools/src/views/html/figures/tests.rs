@@ -1,5 +1,5 @@
 use super::*;
-use millimeter::cpumf::model::Z15;
+use cpumf::model::Z15;
 
 fn set(cpu: u16, set: u16, first: u16, values: &[u64]) -> CounterValues {
     CounterValues {

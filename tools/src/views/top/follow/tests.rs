@@ -15,7 +15,7 @@ use crate::{
         tally::{Order, Span},
     },
 };
-use millimeter::link::data::Level;
+use link::data::Level;
 
 const ALL: u64 = u64::MAX;
 

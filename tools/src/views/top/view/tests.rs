@@ -18,7 +18,7 @@ use crate::{
         tally::{Order, Span},
     },
 };
-use millimeter::link::data::Level;
+use link::data::Level;
 
 fn follow(directory: &tempfile::TempDir) -> Followed {
     let mut followed = Followed::open(directory.path()).unwrap();

@@ -3,15 +3,18 @@
 //! Words are separated by blanks, and their case does not matter. A word that is not understood is
 //! answered with those that are in its place, so a person finds the way from one word to the next.
 
+#![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
-use crate::arch::bits::bit16;
-use crate::cpumf::{CounterSet, CounterSets};
-use crate::guest::state::mailbox::Change;
-use crate::per::trace::Trace;
+use arch::bits::bit16;
 use core::fmt::{self, Write as _};
+use cpumf::{CounterSet, CounterSets};
+use per::trace::Trace;
 
-mod per;
+mod change;
+mod trace;
+
+pub use change::Change;
 
 /// What HELP says.
 pub const HELP: &str = "\
@@ -250,9 +253,9 @@ pub fn parse(line: &str) -> Result<Command, Misunderstood<'_>> {
         5 => loss(&mut words)?,
         6 => Command::Change(words.cpus()?, Change::InterruptKey),
         7 => Command::Classes(words.classes()?),
-        8 => per::events(&mut words)?,
+        8 => trace::events(&mut words)?,
         9 => Command::Go,
-        _ => Command::Show(per::shown(&mut words)?),
+        _ => Command::Show(trace::shown(&mut words)?),
     };
     words.end()?;
     Ok(command)

@@ -1,9 +1,9 @@
 //! The operator's commands about program events, and about a guest that one of them has stopped.
 
 use super::{Command, Misunderstood, Shown, Words};
-use crate::arch::bits::bit16;
-use crate::per::Range;
-use crate::per::trace::{Action, Pattern, Trace, What};
+use arch::bits::bit16;
+use per::Range;
+use per::trace::{Action, Pattern, Trace, What};
 
 /// The most storage that is shown at once, in bytes.
 const MOST_SHOWN: u64 = 4096;
