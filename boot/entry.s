@@ -10,6 +10,8 @@
 #
 # LLVM's assembler has no privileged s390x mnemonics; such instructions are written with .insn.
 
+    .set    SET_ARCHITECTURE, 0x12      # SIGNAL PROCESSOR order
+
     .section .boot, "ax", @progbits
     .globl  _start
 _start:
@@ -19,7 +21,7 @@ _start:
     lhi     %r1, 1                      # SIGP parameter: the z/Architecture
     lhi     %r2, 0
     lhi     %r3, 0
-    .insn   rs, 0xae000000, %r0, %r3, 0x12(%r0)   # SIGP set architecture; refused if already set
+    .insn   rs, 0xae000000, %r0, %r3, SET_ARCHITECTURE   # SIGP; refused if already set
     .insn   e, 0x010e                   # SAM64
     larl    %r12, _start
     larl    %r15, early_stack_end
@@ -27,8 +29,12 @@ _start:
 
     larl    %r2, _start                 # the image's base here
     brasl   %r14, relocate
-    brasl   %r14, choose_home           # Rust: %r2 = base of the HSA, or a wait state inside
-    lgr     %r10, %r2
+    aghi    %r15, -24
+    la      %r2, 160(%r15)              # room for three doublewords
+    brasl   %r14, choose_home           # Rust: base of the HSA, storage, increment; or a wait state
+    lg      %r10, 160(%r15)
+    lg      %r7, 168(%r15)
+    lg      %r13, 176(%r15)
 
     larl    %r4, _start                 # copy [_start, __data_end) upward; the HSA is above us
     lgr     %r5, %r10
@@ -60,7 +66,9 @@ _start:
     j       2b
 3:  larl    %r15, early_stack_end
     aghi    %r15, -160
-    lgr     %r2, %r9                    # where the image was loaded: that is the guest's again
+    lgr     %r2, %r9                    # where the image was loaded: that storage is the guest's again
+    lgr     %r3, %r7                    # storage in bytes
+    lgr     %r4, %r13                   # storage increment in bytes
     brasl   %r14, ipl                   # Rust; does not come back
     j       .
 

@@ -38,3 +38,4 @@ pub mod millicode;
 pub mod recording;
 pub mod state;
 pub mod storage;
+pub mod turns;

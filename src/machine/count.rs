@@ -6,21 +6,21 @@
 
 use crate::arch::address::Virtual;
 use crate::arch::interruption::Class;
-use crate::arch::lowcore;
 use crate::guest::dispatch;
 use crate::guest::storage;
 use crate::insn;
 use crate::link::tally::{Cause, Tally};
 use crate::machine::hardware::instruction;
-use crate::machine::state::cpu::Cpu;
-use crate::machine::trap::{self, lowcore_field};
+use crate::machine::hardware::lowcore::{self, Area};
+use crate::machine::state::machine::Cpu;
+use crate::machine::trap;
 extern crate alloc;
 use alloc::boxed::Box;
 
-/// From now on the traps of this CPU, whose prefix area is at `prefix`, are counted. At IPL only.
-pub fn begin(prefix: u64, cpu: &mut Cpu) {
+/// From now on the traps of this CPU, with this prefix area, are counted. At IPL only.
+pub fn begin(area: Area, cpu: &mut Cpu) {
     cpu.tally = Some(Box::new(Tally::new()));
-    trap::admit_counted(prefix);
+    trap::admit_counted(area);
 }
 
 /// What is known of a CPU when a trap begins.
@@ -56,7 +56,7 @@ impl Begun {
 #[unsafe(no_mangle)]
 extern "C" fn program_interruption_counted(cpu: &mut Cpu) {
     let begun = Begun::new(cpu);
-    let code = lowcore_field::<u32>(lowcore::PROGRAM_IDENTIFICATION);
+    let code = lowcore::PROGRAM_IDENTIFICATION.get();
     cpu.vcpu.interruption.cause = code;
     let configuration = &cpu.machine.configuration;
     dispatch::enter(
@@ -95,7 +95,7 @@ extern "C" fn supervisor_call_interruption_counted(cpu: &mut Cpu) {
 #[unsafe(no_mangle)]
 extern "C" fn external_interruption_counted(cpu: &mut Cpu) {
     let begun = Begun::new(cpu);
-    let code: u16 = lowcore_field(lowcore::EXTERNAL_CODE);
+    let code = lowcore::EXTERNAL_CODE.get();
     trap::external_interruption(cpu);
     begun.note(cpu, Cause::External, code, 0);
 }

@@ -3,6 +3,7 @@
 mod caches;
 mod calibrate;
 mod heap;
+mod probe;
 mod staged;
 
 use crate::arch::address::Absolute;
@@ -11,12 +12,11 @@ use crate::arch::facility::{self, FacilityList};
 use crate::cpumf::counters::CoprocessorGroups;
 use crate::cpumf::sampling::request;
 use crate::cpumf::{
-    ConfigurationLevel, CounterSets, Facility, Installation, Model, SamplingLimits,
-    load_program_parameter, model,
+    ConfigurationLevel, CounterSets, Facility, Installation, Model, load_program_parameter, model,
 };
 use crate::guest::hardware::Hardware;
-use crate::guest::measuring::{assist, machine_level};
-use crate::guest::millicode;
+use crate::guest::measuring::assist;
+use crate::guest::measuring::machine_level;
 use crate::guest::state::account::{Account, Mode};
 use crate::guest::state::assist::Assist;
 use crate::guest::state::channels::Channels;
@@ -29,58 +29,31 @@ use crate::guest::state::threads::Threads;
 use crate::guest::state::vcpu::{CpuState, Vcpu};
 use crate::guest::storage::program;
 use crate::guest::storage::shadow::build_identity;
+use crate::guest::turns::Turns;
 use crate::his::event::ZOS_COUNTERS;
 use crate::link::loader::{self, LoaderBlock, flags, sets};
 use crate::link::state::{self, Started};
-use crate::machine::hardware::hsa::{COPIES, Plan};
+use crate::machine::hardware::hsa::{COPIES, Plan, Prefix};
 use crate::machine::hardware::instruction;
+use crate::machine::hardware::lowcore::Area;
 use crate::machine::hardware::sclp::{self, ConsoleKind};
-use crate::machine::io::failure::{self, WaitState, refuse, stop};
-use crate::machine::io::{console, input};
+use crate::machine::io::failure::{WaitState, refuse, stop};
+use crate::machine::io::{console, failure};
 use crate::machine::native::Native;
-use crate::machine::state::cpu::{Blocks, Cpu};
-use crate::machine::state::integrity::{self, Sums};
+use crate::machine::shared::Shared;
+use crate::machine::state::blocks::Blocks;
+use crate::machine::state::his::Service;
+use crate::machine::state::integrity;
+use crate::machine::state::machine::{Cpu, CpuCell, Machine, sampling_limits};
+use crate::machine::state::operator::Operator;
 use crate::machine::{count, his, operator, trap, turn};
 use crate::msa;
 use crate::per::Format;
-use core::cell::UnsafeCell;
-use core::mem::MaybeUninit;
 use core::slice;
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
 extern crate alloc;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-
-/// The place of one [`Cpu`], which knows the machine that holds it.
-pub struct CpuCell(UnsafeCell<MaybeUninit<Cpu>>);
-
-impl CpuCell {
-    /// The CPU, for whoever may look.
-    #[must_use]
-    pub const fn get(&self) -> *mut Cpu {
-        self.0.get().cast()
-    }
-}
-
-/// What all CPUs share.
-pub struct Machine {
-    /// The guest's configuration.
-    pub configuration: Configuration,
-    /// The model that the guest finds.
-    pub model: &'static Model,
-    /// The plan of the HSA.
-    pub plan: Plan,
-    /// One cell for each CPU; its own real CPU refers to it while it runs.
-    pub cpus: [CpuCell; MAXIMUM_CPUS],
-    /// The sums of what must not change.
-    pub sums: Sums,
-    /// Whether the machine's sampling function is the host's, for its own profile.
-    pub samples_for_host: bool,
-}
-
-// SAFETY: the cells are taken by the one CPU that each belongs to, and by the last CPU that runs when
-// the others are stopped; the rest is atomics and constants.
-unsafe impl Sync for Machine {}
 
 /// SIGNAL PROCESSOR orders that start another CPU.
 mod order {
@@ -102,48 +75,55 @@ const NEEDED: [(u32, &str); 6] = [
     (130, "instruction-execution protection"),
 ];
 
-/// The minimum sampling interval in cycles.
-const SHORTEST_INTERVAL: u64 = loader::SHORTEST_INTERVAL;
 /// How many CPUs share a group of coprocessors.
 const CPUS_IN_GROUP: u16 = 2;
 
-/// The maximum sampling interval in cycles.
-const LONGEST_INTERVAL: u64 = loader::LONGEST_INTERVAL;
+/// Where the image belongs, and what the machine below said of its storage.
+#[repr(C)]
+struct Home {
+    base: u64,
+    storage: u64,
+    increment: u64,
+}
 
 /// Called where the image was loaded: where in the HSA it belongs.
 #[unsafe(no_mangle)]
-extern "C" fn choose_home() -> u64 {
+extern "C" fn choose_home(home: &mut Home) {
     let needs = staged::needs();
-    let plan =
-        sclp::storage().and_then(|(storage, increment)| Plan::new(storage, increment, needs));
+    let plan = sclp::storage().and_then(|(storage, increment)| {
+        let base = Plan::new(storage, increment, needs)?.base;
+        Some(Home {
+            base,
+            storage,
+            increment,
+        })
+    });
     match plan {
-        Some(plan) => plan.base,
+        Some(plan) => *home = plan,
         None => stop(WaitState::Storage),
     }
 }
 
 /// Called where the image stands for good; `from` is where it was loaded.
 #[unsafe(no_mangle)]
-extern "C" fn ipl(from: u64) -> ! {
+extern "C" fn ipl(from: u64, storage: u64, increment: u64) -> ! {
     let needs = staged::needs();
-    let Some((plan, storage)) = sclp::storage()
-        .and_then(|(storage, increment)| Some((Plan::new(storage, increment, needs)?, storage)))
-    else {
+    let Some(plan) = Plan::new(storage, increment, needs) else {
         stop(WaitState::Storage)
     };
     trap::prepare_lowcore(
-        plan.cpus[0].prefix,
+        Area::at(plan.cpus[0].prefix),
         core::ptr::null_mut(),
         plan.cpus[0].stack_end,
     );
     // SAFETY: the lowcore has just been prepared; the heap's storage is the plan's.
     unsafe {
-        instruction::spx(plan.cpus[0].prefix as u32);
+        instruction::spx(plan.cpus[0].prefix.address() as u32);
         heap::give(plan.heap.0, plan.heap.1);
     }
     crate::machine::hardware::wait::load_cr0(0);
     let kind = console::open();
-    let mut native = Native::new(plan.cpus[0].prefix, true);
+    let mut native = Native::new(plan.cpus[0].prefix, true, None);
     let mut bytes = [0; loader::BLOCK_LENGTH as usize];
     native.load(Absolute(loader::BLOCK_ADDRESS), &mut bytes);
     let block = if bytes[..8] == loader::MAGIC.to_be_bytes() {
@@ -285,7 +265,7 @@ fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: Facili
         plan.private,
         plan.pools,
         plan.pool_length,
-        prefixes,
+        prefixes.map(Prefix::address),
     );
     let channels = Channels::new(plan.programs);
     let mut configuration = Configuration::new(
@@ -326,19 +306,30 @@ fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: Facili
     let model = model::of_type(machine_type).unwrap_or(&model::DEFAULT);
     check_threads(block, model);
     let account = Account::new(mode, cpu_speed);
+    let slice = match block.slice.get() {
+        0 => loader::DEFAULT_SLICE,
+        slice => slice,
+    };
+    let slice = if cpus > 1 { slice } else { slice.max(100_000) };
+    let turns = Turns::new(exact, slice.saturating_mul(u64::from(cpu_speed)));
+    let listening = block.has(flags::INTERACTIVE) || !exact;
+    let shared: &'static Shared = Box::leak(Box::new(Shared::new(turns, listening)));
     let machine: &'static Machine = Box::leak(Box::new(Machine {
         configuration,
         model,
         plan,
-        cpus: [const { CpuCell(UnsafeCell::new(MaybeUninit::uninit())) }; MAXIMUM_CPUS],
+        cpus: [const { CpuCell::empty() }; MAXIMUM_CPUS],
         sums: integrity::sums(&plan),
         samples_for_host: block.interval.get() != 0,
+        shared,
+        his: Box::leak(Box::new(Service::new())),
+        operator: Box::leak(Box::new(Operator::new())),
     }));
     for (number, cell) in machine.cpus.iter().enumerate() {
         let configuration = &machine.configuration;
         let mut cpu = Cpu {
             vcpu: vcpu(number as u16, configuration, block, model, account, exact),
-            native: Native::new(prefixes[number], number == 0),
+            native: Native::new(prefixes[number], number == 0, Some(shared)),
             blocks: Blocks::new(plan.cpus[number], number as u16),
             machine,
             tally: None,
@@ -350,30 +341,28 @@ fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: Facili
         }
         activate(&mut cpu, block);
         // SAFETY: nobody looks into the cells yet.
-        unsafe { (*cell.0.get()).write(cpu) };
+        unsafe { cell.fill(cpu) };
         if number != 0 {
-            trap::prepare_lowcore(prefixes[number], cell.get(), plan.cpus[number].stack_end);
+            trap::prepare_lowcore(
+                Area::at(prefixes[number]),
+                cell.get(),
+                plan.cpus[number].stack_end,
+            );
         }
     }
-    trap::set_lowcore_field(0, 0x200, machine.cpus[0].get().expose_provenance() as u64);
+    Area::OWN.set_cpu(machine.cpus[0].get());
     if block.has(flags::COUNT_TRAPS) {
         for (number, cell) in machine.cpus.iter().enumerate() {
             // This CPU's own prefix area is at real 0.
-            let prefix = if number == 0 { 0 } else { prefixes[number] };
+            let area = if number == 0 {
+                Area::OWN
+            } else {
+                Area::at(prefixes[number])
+            };
             // SAFETY: the cell was filled above, and no other CPU runs yet.
-            count::begin(prefix, unsafe { &mut *cell.get() });
+            count::begin(area, unsafe { &mut *cell.get() });
         }
     }
-    let slice = match block.slice.get() {
-        0 => loader::DEFAULT_SLICE,
-        slice => slice,
-    };
-    let slice = if cpus > 1 { slice } else { slice.max(100_000) };
-    turn::set_rule(exact, slice.saturating_mul(u64::from(cpu_speed)));
-    if block.has(flags::INTERACTIVE) || !exact {
-        input::listen();
-    }
-    his::prepare_room();
     heap::seal();
     for number in 1..cpus {
         start_cpu(number as u16, prefixes[number]);
@@ -430,16 +419,6 @@ fn assist(block: &LoaderBlock, facilities: &FacilityList) -> Assist {
     });
     let supplied = counted || block.has(flags::CRYPTOGRAPHY);
     Assist::new(supplied, below)
-}
-
-/// The sampling intervals that the machine has.
-#[must_use]
-pub const fn sampling_limits(cpu_speed: u32) -> SamplingLimits {
-    SamplingLimits {
-        minimum: SHORTEST_INTERVAL,
-        maximum: LONGEST_INTERVAL,
-        cpu_speed,
-    }
 }
 
 /// A virtual CPU with its facilities at both levels.
@@ -515,11 +494,11 @@ fn activate(cpu: &mut Cpu, block: &LoaderBlock) {
 }
 
 /// Starts CPU `cpu` at `prefix`, and waits until it has taken up its state.
-fn start_cpu(cpu: u16, prefix: u64) {
+fn start_cpu(cpu: u16, prefix: Prefix) {
     // SAFETY: the CPU is stopped; its lowcore and its `Cpu` are ready.
     unsafe {
         let _ = instruction::sigp(cpu, order::INITIAL_CPU_RESET, 0);
-        let (prefixed, _) = instruction::sigp(cpu, order::SET_PREFIX, prefix);
+        let (prefixed, _) = instruction::sigp(cpu, order::SET_PREFIX, prefix.address());
         let (restarted, _) = instruction::sigp(cpu, order::RESTART, 0);
         if prefixed as u8 != 0 || restarted as u8 != 0 {
             refuse(
@@ -562,7 +541,7 @@ fn started(machine: &Machine, block: &LoaderBlock, cpu_speed: u32, model: &Model
 fn begin(machine: &'static Machine, block: &LoaderBlock) -> ! {
     // SAFETY: this is CPU 0, and the cell is its own.
     let cpu = unsafe { &mut *machine.cpus[0].get() };
-    cpu.take_up();
+    trap::take_up(cpu);
     let ten_milliseconds = 4096 * 10_000;
     let begin = (instruction::stckf() / ten_milliseconds + 2) * ten_milliseconds;
     instruction::sckc(begin);
@@ -576,26 +555,12 @@ fn begin(machine: &'static Machine, block: &LoaderBlock) -> ! {
         CpuState::Operating as u8,
         core::sync::atomic::Ordering::SeqCst,
     );
-    operator::guest_runs(machine);
     turn::start(cpu);
     // What is asked of a CPU now it does before its first instruction.
     for request in block.profilers() {
-        his::ask_for(*request);
+        machine.his.ask_for(*request);
     }
-    operator::begin(block.commands().unwrap_or_default());
+    operator::begin(machine, block.commands().unwrap_or_default());
     his::work(cpu);
     trap::go(cpu)
-}
-
-/// Reads what the host sent; what is for the guest is a service signal, if it takes events. Whether
-/// anything was complete ([`input::read`]).
-pub fn read_input(machine: &Machine) -> bool {
-    let complete = input::read();
-    let configuration = &machine.configuration;
-    if input::waiting() && millicode::announce_input(configuration) {
-        for cpu in 0..configuration.cpus {
-            turn::wake(cpu);
-        }
-    }
-    complete
 }

@@ -12,6 +12,7 @@ mod ipl;
 mod native;
 mod operator;
 mod run;
+mod shared;
 mod state;
 mod trap;
 mod turn;

@@ -5,29 +5,33 @@
 
 use crate::arch::address::{Absolute, PAGE, PREFIX_AREA, Real, Virtual};
 use crate::arch::condition::ConditionCode;
-use crate::guest::hardware::{ChannelBlock, ChannelInstruction, Hardware, Saved};
+use crate::guest::hardware::ChannelBlock;
+use crate::guest::hardware::ChannelInstruction;
+use crate::guest::hardware::Hardware;
+use crate::guest::hardware::Saved;
 use crate::insn;
 use crate::link::frame::Channel;
 use crate::link::state::Loaded;
 use crate::link::trace::Event;
+use crate::machine::hardware::hsa::Prefix;
 use crate::machine::hardware::{instruction, registers, sclp, wait};
-use crate::machine::io::{channel, console, input};
-use crate::machine::operator::traces;
-use crate::machine::turn;
+use crate::machine::io::{channel, console};
+use crate::machine::shared::Shared;
 use core::ptr;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// One real CPU.
-#[derive(Debug)]
 pub struct Native {
     /// This CPU's prefix.
-    pub prefix: u64,
+    prefix: Prefix,
     /// The TOD clock at which the guest's CPU timer goes, or went, through zero. QEMU's own shows a
     /// positive value when it should be negative, so the value is kept here; the real timer is set
     /// for its interruption, and for EXTRACT CPU TIME.
     timer_zero: u64,
     /// Whether this CPU takes the host's input.
     listens: bool,
+    /// What it shares with the others; nothing at IPL.
+    shared: Option<&'static Shared>,
     /// Lines that said which instruction is not performed: a guest may try for ever, the log not.
     pub refusals: u32,
 }
@@ -38,11 +42,12 @@ const MOST_REFUSALS: u32 = 64;
 impl Native {
     /// The way to the hardware of the CPU whose prefix is `prefix`.
     #[must_use]
-    pub const fn new(prefix: u64, listens: bool) -> Self {
+    pub const fn new(prefix: Prefix, listens: bool, shared: Option<&'static Shared>) -> Self {
         Self {
             prefix,
             timer_zero: 0,
             listens,
+            shared,
             refusals: 0,
         }
     }
@@ -57,7 +62,7 @@ impl Native {
     #[inline(always)]
     fn place<T>(&self, at: Absolute) -> *mut T {
         let real = if at.0 < PREFIX_AREA {
-            at.0 + self.prefix
+            at.0 + self.prefix.address()
         } else {
             at.0
         };
@@ -291,7 +296,7 @@ impl Hardware for Native {
     #[inline]
     fn real_of(&self, at: Absolute) -> Real {
         if at.0 < PREFIX_AREA {
-            Real(at.0 + self.prefix)
+            Real(at.0 + self.prefix.address())
         } else {
             Real(at.0)
         }
@@ -322,7 +327,8 @@ impl Hardware for Native {
     fn load_control(&mut self, number: u8, value: u64) {
         if number == 0 {
             // One CPU listens for input; a service signal goes to whoever is open for it.
-            let listening = if self.listens { input::listening() } else { 0 };
+            let shared = self.shared.filter(|_| self.listens);
+            let listening = shared.map_or(0, |shared| shared.input.listening());
             wait::load_cr0(value | listening);
         } else {
             // SAFETY: the shadow gives only its own tables; DAT is off until the guest runs.
@@ -349,7 +355,9 @@ impl Hardware for Native {
     }
 
     fn wake(&mut self, cpu: u16) {
-        turn::wake(cpu);
+        if let Some(shared) = self.shared {
+            shared.wake(cpu);
+        }
     }
 
     fn system_information(
@@ -416,11 +424,11 @@ impl Hardware for Native {
     }
 
     fn console_read(&mut self, into: &mut [u8]) -> usize {
-        input::take(into)
+        self.shared.map_or(0, |shared| shared.input.take(into))
     }
 
     fn console_waits(&self) -> bool {
-        input::waiting()
+        self.shared.is_some_and(|shared| shared.input.waiting())
     }
 
     fn loaded(&mut self, times: u32) {
@@ -433,7 +441,9 @@ impl Hardware for Native {
     }
 
     fn traced(&mut self, cpu: u16, event: &Event<'_>, stops: bool) {
-        traces::add(cpu, event, stops);
+        if let Some(shared) = self.shared {
+            shared.events.add(cpu, event, stops);
+        }
     }
 
     fn not_recorded(&mut self) {

@@ -5,70 +5,95 @@
 
 pub mod traces;
 
-use self::traces::Asked;
 use crate::arch::interruption::external;
 use crate::command::Change;
 use crate::command::{self, Command, Cpus, HELP};
 use crate::cpumf::CounterSets;
-use crate::guest::external_means::{self, TooMany};
+use crate::guest::external_means;
+use crate::guest::external_means::TooMany;
+use crate::guest::millicode;
 use crate::guest::state::account::Mode;
 use crate::guest::state::vcpu::CpuState;
-use crate::his::parameters;
+use crate::his::parameters::{self, ParameterFiles};
 use crate::link::loader::{COMMANDS_LENGTH, WHEN_WAITING};
-use crate::machine::hardware::instruction;
-use crate::machine::hardware::wait::{self, Open, Taken};
+use crate::machine::hardware::wait::{Open, Taken};
+use crate::machine::hardware::{instruction, sclp, wait};
+use crate::machine::io::console;
 use crate::machine::io::failure::{WaitState, stop};
-use crate::machine::io::{console, input};
-use crate::machine::ipl::Machine;
-use crate::machine::{his, run, turn};
-use spin::{Mutex, Once};
-
-/// The machine whose guest is running, if one is.
-static RUNNING: Once<&'static Machine> = Once::new();
-
-/// What is to be said when the guest waits, a command a line.
-static LATER: Mutex<heapless::String<COMMANDS_LENGTH>> = Mutex::new(heapless::String::new());
-
-/// From here on there is a guest to ask about and to end.
-pub fn guest_runs(machine: &'static Machine) {
-    RUNNING.call_once(|| machine);
-}
+use crate::machine::io::input::{Input, Said};
+use crate::machine::run;
+use crate::machine::state::machine::Machine;
+use crate::machine::state::operator::Asked;
 
 /// Carries out one line.
-pub fn command(line: &[u8]) {
+pub fn command(machine: Option<&'static Machine>, line: &[u8]) {
     let line = core::str::from_utf8(line).unwrap_or("?");
     if parameters::is_definition(line) {
-        his::define(line);
+        define(machine, line);
         return;
     }
+    let with_guest = |act: &dyn Fn(&'static Machine)| match machine {
+        Some(machine) => act(machine),
+        None => console::say(format_args!("no guest is running\n")),
+    };
     if crate::his::command::is_command(line) {
-        with_guest(|_| his::ask(line));
+        with_guest(&|machine| machine.his.ask(line));
         return;
     }
     match command::parse(line) {
         Ok(Command::Nothing) => {}
         Ok(Command::Help) => console::say(format_args!("{HELP}")),
-        Ok(Command::Status) => with_guest(|machine| status(machine)),
+        Ok(Command::Status) => with_guest(&|machine| status(machine)),
         Ok(Command::Clock) => console::say(format_args!("TOD {:016X}\n", instruction::stckf())),
-        Ok(Command::End) => end(),
-        Ok(Command::Change(cpus, change)) => with_guest(|machine| ask(machine, cpus, change)),
-        Ok(Command::ChangeBelow(change)) => with_guest(|_| his::change(change)),
-        Ok(Command::Classes(classes)) => with_guest(|_| his::count_classes(classes)),
-        Ok(Command::Trace(trace)) => with_guest(|machine| traces::begin(machine, trace)),
-        Ok(Command::EndTraces(number)) => with_guest(|machine| traces::end(machine, number)),
-        Ok(Command::Traces) => with_guest(traces::list),
-        Ok(Command::Go) => traces::ask(Asked::Go),
-        Ok(Command::Show(shown)) => traces::ask(Asked::Show(shown)),
+        Ok(Command::End) => end(machine),
+        Ok(Command::Change(cpus, change)) => with_guest(&|machine| ask(machine, cpus, change)),
+        Ok(Command::ChangeBelow(change)) => with_guest(&|machine| machine.his.change(change)),
+        Ok(Command::Classes(classes)) => with_guest(&|machine| machine.his.count_classes(classes)),
+        Ok(Command::Trace(trace)) => with_guest(&|machine| traces::begin(machine, trace)),
+        Ok(Command::EndTraces(number)) => with_guest(&|machine| traces::end(machine, number)),
+        Ok(Command::Traces) => with_guest(&|machine| traces::list(machine)),
+        Ok(Command::Go) => ask_stopped(machine, Asked::Go),
+        Ok(Command::Show(shown)) => ask_stopped(machine, Asked::Show(shown)),
         Err(misunderstood) => console::say(format_args!("{misunderstood}\n")),
     }
 }
 
-/// Does something with the machine whose guest is running, or says that none is.
-fn with_guest(act: impl FnOnce(&'static Machine)) {
-    match RUNNING.get() {
-        Some(machine) => act(machine),
-        None => console::say(format_args!("no guest is running\n")),
+/// Takes a line about a parameter file of HIS.
+fn define(machine: Option<&'static Machine>, line: &str) {
+    let defined = match machine {
+        Some(machine) => machine.his.parameters.lock().define(line),
+        // Nobody can use it, but it can be wrong.
+        None => ParameterFiles::new().define(line),
+    };
+    if let Err(wrong) = defined {
+        console::say(format_args!("{wrong}\n"));
     }
+}
+
+/// Asks something of a guest that a trace has stopped.
+fn ask_stopped(machine: Option<&'static Machine>, asked: Asked) {
+    match machine {
+        Some(machine) => traces::ask(machine.operator, asked),
+        None => traces::refuse(),
+    }
+}
+
+/// Reads what the host sent; what is for the guest is a service signal, if it takes events. Whether
+/// anything was complete ([`Input::read`]).
+pub fn read_input(machine: &'static Machine) -> bool {
+    let complete = machine.shared.input.read(|said| match said {
+        Said::Line(line) => command(Some(machine), &line),
+        Said::Unusable => refuse_line(),
+        Said::Request(request) => machine.his.ask_for(request),
+        Said::NotWritten => machine.his.not_written(),
+    });
+    let configuration = &machine.configuration;
+    if machine.shared.input.waiting() && millicode::announce_input(configuration) {
+        for cpu in 0..configuration.cpus {
+            machine.shared.wake(cpu);
+        }
+    }
+    complete
 }
 
 /// Answers something that cannot be a line.
@@ -116,7 +141,7 @@ fn ask(machine: &Machine, cpus: Cpus, change: Change) {
     };
     for cpu in asked {
         match external_means::ask(configuration, cpu, change) {
-            Ok(()) => turn::wake(cpu),
+            Ok(()) => machine.shared.wake(cpu),
             Err(TooMany) => console::say(format_args!(
                 "CPU {cpu} has not done what it was asked for before; say it again later\n"
             )),
@@ -126,31 +151,31 @@ fn ask(machine: &Machine, cpus: Cpus, change: Change) {
 
 /// Carries out what the host wrote into the loader block for the operator to say before the guest runs,
 /// and keeps what is to be said when it waits ([`WHEN_WAITING`]).
-pub fn begin(commands: &str) {
+pub fn begin(machine: &'static Machine, commands: &str) {
     for line in commands.lines() {
         match line.strip_prefix(WHEN_WAITING) {
             Some(later) => {
-                let mut kept = LATER.lock();
+                let mut kept = machine.operator.later.lock();
                 // The block is no longer than this.
                 let _ = kept.push_str(later).and_then(|()| kept.push('\n'));
             }
-            None => say(line),
+            None => say(machine, line),
         }
     }
 }
 
 /// Carries out a command that was given in advance.
-fn say(line: &str) {
+fn say(machine: &'static Machine, line: &str) {
     console::say(format_args!("// {line}\n"));
-    command(line.as_bytes());
+    command(Some(machine), line.as_bytes());
 }
 
 /// Every CPU of the guest waits: carries out the next command that was kept for that. False if there is
 /// none.
-pub fn when_waiting() -> bool {
+pub fn when_waiting(machine: &'static Machine) -> bool {
     let mut line = heapless::String::<COMMANDS_LENGTH>::new();
     {
-        let mut later = LATER.lock();
+        let mut later = machine.operator.later.lock();
         let Some((next, rest)) = later.split_once('\n') else {
             return false;
         };
@@ -159,7 +184,7 @@ pub fn when_waiting() -> bool {
         let _ = kept.push_str(rest);
         *later = kept;
     }
-    say(&line);
+    say(machine, &line);
     true
 }
 
@@ -181,8 +206,8 @@ fn status(machine: &Machine) {
 }
 
 /// Ends the guest, with everything that was measured, or a machine without one.
-fn end() -> ! {
-    if let Some(machine) = RUNNING.get() {
+fn end(machine: Option<&'static Machine>) -> ! {
+    if let Some(machine) = machine {
         run::end_by_operator(machine);
     }
     console::flush();
@@ -198,13 +223,19 @@ pub fn prompt(lacking: bool) -> ! {
             "No guest is loaded. HELP lists the commands.\n"
         ));
     }
+    let input = Input::new(false);
     loop {
         if !console::framed() {
             console::say(format_args!("MM> "));
         }
         console::flush();
-        while !wait::take_events() && !is_input(wait::for_more(true, Open::NOTHING).taken) {}
-        input::read();
+        while !sclp::take_events() && !is_input(wait::for_more(true, Open::NOTHING).taken) {}
+        input.read(|said| match said {
+            Said::Line(line) => command(None, &line),
+            Said::Unusable => refuse_line(),
+            // There is no guest to measure.
+            Said::Request(_) | Said::NotWritten => {}
+        });
     }
 }
 

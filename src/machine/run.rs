@@ -9,15 +9,13 @@ use crate::guest::state::account::Mode;
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::vcpu::{CpuState, Vcpu};
 use crate::link::data::{COPROCESSOR_GROUP, Counters, Level, MOST_COUNTERS};
-use crate::link::state::{End, GuestEnded, Reason, SUCCESS_ADDRESS, Totals, Traps};
+use crate::link::state::{End, GuestEnded, Reason, SUCCESS_ADDRESS, Totals, Traced, Traps};
 use crate::machine::hardware::instruction;
 use crate::machine::his;
 use crate::machine::io::console;
 use crate::machine::io::failure::{self, WaitState};
-use crate::machine::ipl::Machine;
-use crate::machine::operator::traces;
-use crate::machine::state::cpu::Cpu;
 use crate::machine::state::integrity;
+use crate::machine::state::machine::{Cpu, Machine};
 use core::sync::atomic::Ordering;
 use zerocopy::byteorder::big_endian::U64;
 
@@ -150,7 +148,8 @@ pub fn end(machine: &'static Machine, vcpu: &Vcpu, reason: Reason, why: WaitStat
         machine_level::book(&mut cpu.vcpu, configuration)
     });
     each_cpu(machine, |cpu| {
-        cpu.send_all_blocks();
+        his::take_full_blocks(cpu);
+        cpu.send_last_block();
         machine_level::settle(&mut cpu.vcpu, configuration);
         send_counters(&cpu.vcpu, Level::Machine);
         send_counters(&cpu.vcpu, Level::Guest);
@@ -158,8 +157,8 @@ pub fn end(machine: &'static Machine, vcpu: &Vcpu, reason: Reason, why: WaitStat
         send_tally(cpu);
     });
     send_group_counters(configuration);
-    traces::finish(machine);
-    if let Err(what) = integrity::check(machine) {
+    finish_traces(machine);
+    if let Err(what) = integrity::check(&machine.plan, &machine.sums) {
         failure::fail(
             WaitState::Integrity,
             psw,
@@ -173,6 +172,24 @@ pub fn end(machine: &'static Machine, vcpu: &Vcpu, reason: Reason, why: WaitStat
     });
     console::flush();
     failure::stop(why)
+}
+
+/// Sends the traced events that wait, and how many there were.
+fn finish_traces(machine: &Machine) {
+    let events = &machine.shared.events;
+    if !events.used() {
+        return;
+    }
+    events.finish(machine.configuration.cpus);
+    let tracing = &machine.configuration.tracing;
+    let traces = *tracing.traces.lock();
+    for (number, _) in traces.all() {
+        console::state(&Traced {
+            trace: u16::from(number).into(),
+            events: tracing.count(number).into(),
+            ..Traced::default()
+        });
+    }
 }
 
 /// Says how many pages are executed from copies, and how often control came to what was covered in them.

@@ -32,11 +32,24 @@ pub struct Needs {
     pub kept: u64,
 }
 
+/// The prefix of a real CPU: only the plan makes one, so that 8 KiB of the HSA are there for it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Prefix(u64);
+
+impl Prefix {
+    /// Where its 8 KiB begin.
+    #[must_use]
+    #[inline(always)]
+    pub const fn address(self) -> u64 {
+        self.0
+    }
+}
+
 /// One CPU's areas.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CpuArea {
     /// The prefix: 8 KiB on an 8 KiB boundary.
-    pub prefix: u64,
+    pub prefix: Prefix,
     /// The guard page below the stack.
     pub guard: u64,
     /// The end of the stack.
@@ -121,7 +134,7 @@ impl Plan {
         let heap = carver.take(HEAP, PAGE);
         let mut cpus = [CpuArea::default(); MAXIMUM_CPUS];
         for cpu in &mut cpus {
-            cpu.prefix = carver.take(8192, 8192);
+            cpu.prefix = Prefix(carver.take(8192, 8192));
             cpu.guard = carver.take(PAGE, PAGE);
             cpu.stack_end = carver.take(STACK, PAGE) + STACK;
             cpu.block_table = carver.take(PAGE, PAGE);

@@ -210,6 +210,13 @@ pub unsafe fn sigp(cpu: u16, order: u8, parameter: u64) -> (ConditionCode, u64) 
     (condition(ipm), status)
 }
 
+/// SIGNAL PROCESSOR of an emergency signal, which only interrupts.
+pub fn signal_emergency(cpu: u16) {
+    const EMERGENCY_SIGNAL: u8 = 0x03;
+    // SAFETY: every CPU either runs the guest or has its new PSWs ready for the interruption.
+    unsafe { sigp(cpu, EMERGENCY_SIGNAL, 0) };
+}
+
 /// SET PREFIX.
 ///
 /// # Safety
@@ -278,7 +285,7 @@ pub fn stctg(number: u8) -> u64 {
 /// PURGE TLB.
 pub fn ptlb() {
     // SAFETY: translations are only cached.
-    unsafe { asm!(".insn s,0xb20d0000,0(%r0)", options(nostack)) };
+    unsafe { asm!(".insn s,0xb20d0000,0", options(nostack)) };
 }
 
 /// INVALIDATE PAGE TABLE ENTRY.

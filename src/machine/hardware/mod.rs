@@ -2,6 +2,7 @@
 
 pub mod hsa;
 pub mod instruction;
+pub mod lowcore;
 pub mod registers;
 pub mod sclp;
 mod settle;

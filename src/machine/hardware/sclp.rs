@@ -4,7 +4,8 @@ use crate::arch::condition::ConditionCode;
 use crate::arch::ebcdic;
 use crate::machine::hardware::instruction;
 use crate::machine::hardware::wait;
-use spin::Mutex;
+use core::sync::atomic::{AtomicBool, Ordering};
+use spin::{Mutex, MutexGuard};
 use volatile::VolatilePtr;
 
 /// READ SCP INFO.
@@ -26,8 +27,46 @@ const EVENT_ASCII: u8 = 0x1A;
 #[repr(C, align(4096))]
 pub struct Sccb(pub [u8; 4096]);
 
-/// The one block by which this machine calls.
-pub static SCCB: Mutex<Sccb> = Mutex::new(Sccb([0; 4096]));
+/// The one block by which this machine calls, and what the answers' signals said.
+pub struct Calls {
+    block: Mutex<Sccb>,
+    /// Whether a service signal that was taken away said that events wait to be read.
+    events: AtomicBool,
+}
+
+/// The calls of this machine.
+pub static SCCB: Calls = Calls {
+    block: Mutex::new(Sccb([0; 4096])),
+    events: AtomicBool::new(false),
+};
+
+impl Calls {
+    /// The block, for one call.
+    pub fn lock(&self) -> MutexGuard<'_, Sccb> {
+        self.block.lock()
+    }
+
+    /// Takes the block away from whoever held it.
+    ///
+    /// # Safety
+    /// No other CPU runs, and the caller never returns to what held the block.
+    pub unsafe fn force_unlock(&self) {
+        // SAFETY: by contract.
+        unsafe { self.block.force_unlock() };
+    }
+
+    /// Takes a pending service signal away, if there is one.
+    fn absorb_signal(&self) {
+        if wait::absorb_service_signal() {
+            self.events.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Whether input waits to be read though its signal has been taken away; asked once.
+pub fn take_events() -> bool {
+    SCCB.events.swap(false, Ordering::Relaxed)
+}
 
 impl Sccb {
     /// Clears the block and gives it a length.
@@ -53,7 +92,7 @@ impl Sccb {
             match code {
                 ConditionCode::Zero => break,
                 // Busy: an earlier call's service signal is still pending.
-                ConditionCode::Two if signal => wait::absorb_service_signal(),
+                ConditionCode::Two if signal => SCCB.absorb_signal(),
                 other => return Err(other),
             }
         }
@@ -66,7 +105,7 @@ impl Sccb {
             }
         };
         if signal {
-            wait::absorb_service_signal();
+            SCCB.absorb_signal();
         }
         Ok(response)
     }
@@ -84,22 +123,9 @@ impl Sccb {
     }
 }
 
-/// What [`storage`] found. In the data that moves with the image, because it is asked for once
-/// before the move and needed after it: before the image has its lowcore no service signal can be
-/// taken away, and the next call would find the machine busy.
-#[unsafe(link_section = ".data.found")]
-static FOUND: Mutex<Option<(u64, u64)>> = Mutex::new(None);
-
-/// Storage in bytes and storage increment in bytes, or `None` if the machine does not say.
+/// Storage in bytes and storage increment in bytes, or `None` if the machine does not say. Asked once, before the image
+/// has its prefix area: no service signal can be taken away then, and the next call would find the machine busy.
 pub fn storage() -> Option<(u64, u64)> {
-    let mut found = FOUND.lock();
-    if found.is_none() {
-        *found = read_storage();
-    }
-    *found
-}
-
-fn read_storage() -> Option<(u64, u64)> {
     let mut sccb = SCCB.lock();
     for command in [READ_SCP_INFO, READ_SCP_INFO_FORCED] {
         sccb.prepare(2048);

@@ -6,19 +6,15 @@
 use crate::arch::channel::IoInterruption;
 use crate::arch::control::{CR0_LOW_ADDRESS_PROTECTION, CR0_SERVICE_SIGNAL, CR14_CHANNEL_REPORT};
 use crate::arch::interruption::external;
-use crate::arch::lowcore;
 use crate::arch::psw::{self, Psw};
 use crate::machine::hardware::instruction;
+use crate::machine::hardware::lowcore::{self, Lowcore};
 use crate::machine::hardware::settle::settle;
-use crate::machine::trap::{io_interruption_code, lowcore_field};
 use core::arch::global_asm;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::mem::offset_of;
 
 /// Real CR0 while the firmware waits for a service signal: nothing else may come then.
 const CR0_WAIT: u64 = CR0_SERVICE_SIGNAL;
-
-/// Real CR0 as the firmware last loaded it, to be restored after a wait; at this lowcore offset.
-pub const LOWCORE_CR0: u64 = 0x240;
 
 unsafe extern "C" {
     /// Loads the PSW, waits, and comes back when an external (0), I/O (1) or machine-check (2)
@@ -33,72 +29,82 @@ global_asm!(
     ".globl firmware_wait",
     "firmware_wait:",
     "stmg %r6,%r15,48(%r15)",
-    "stg %r15,0x230(%r0)",
-    "lg %r6,0x1b8(%r0)",
-    "lg %r7,0x1f8(%r0)",
-    "lg %r8,0x1e8(%r0)",
-    "stg %r6,0x248(%r0)",
-    "stg %r7,0x250(%r0)",
-    "stg %r8,0x258(%r0)",
+    "stg %r15,{caller_stack}(%r0)",
+    "lg %r6,{external}(%r0)",
+    "lg %r7,{io}(%r0)",
+    "lg %r8,{machine_check}(%r0)",
+    "stg %r6,{kept}(%r0)",
+    "stg %r7,{kept_io}(%r0)",
+    "stg %r8,{kept_machine_check}(%r0)",
     "larl %r6,0f",
     "larl %r7,1f",
     "larl %r8,2f",
-    "stg %r6,0x1b8(%r0)",
-    "stg %r7,0x1f8(%r0)",
-    "stg %r8,0x1e8(%r0)",
+    "stg %r6,{external}(%r0)",
+    "stg %r7,{io}(%r0)",
+    "stg %r8,{machine_check}(%r0)",
     // Nothing but the wait between the two stamps.
-    ".insn s,0xb27c0000,0x2e0(%r0)",
+    ".insn s,0xb27c0000,{began}(%r0)",
     "lpswe 0(%r2)",
     "0:",
-    ".insn s,0xb27c0000,0x2e8(%r0)",
+    ".insn s,0xb27c0000,{ended}(%r0)",
     "lghi %r2,0",
     "j 3f",
     "1:",
-    ".insn s,0xb27c0000,0x2e8(%r0)",
+    ".insn s,0xb27c0000,{ended}(%r0)",
     "lghi %r2,1",
     "j 3f",
     "2:",
-    ".insn s,0xb27c0000,0x2e8(%r0)",
+    ".insn s,0xb27c0000,{ended}(%r0)",
     "lghi %r2,2",
     "3:",
-    "lg %r15,0x230(%r0)",
-    "lg %r6,0x248(%r0)",
-    "lg %r7,0x250(%r0)",
-    "lg %r8,0x258(%r0)",
-    "stg %r6,0x1b8(%r0)",
-    "stg %r7,0x1f8(%r0)",
-    "stg %r8,0x1e8(%r0)",
+    "lg %r15,{caller_stack}(%r0)",
+    "lg %r6,{kept}(%r0)",
+    "lg %r7,{kept_io}(%r0)",
+    "lg %r8,{kept_machine_check}(%r0)",
+    "stg %r6,{external}(%r0)",
+    "stg %r7,{io}(%r0)",
+    "stg %r8,{machine_check}(%r0)",
     "lmg %r6,%r15,48(%r15)",
     "br %r14",
     ".globl firmware_window",
     "firmware_window:",
     "stmg %r6,%r15,48(%r15)",
-    "stg %r15,0x230(%r0)",
-    "lg %r6,0x1b8(%r0)",
-    "lg %r7,0x1f8(%r0)",
-    "stg %r6,0x248(%r0)",
-    "stg %r7,0x250(%r0)",
+    "stg %r15,{caller_stack}(%r0)",
+    "lg %r6,{external}(%r0)",
+    "lg %r7,{io}(%r0)",
+    "stg %r6,{kept}(%r0)",
+    "stg %r7,{kept_io}(%r0)",
     "larl %r6,1f",
-    "stg %r6,0x1b8(%r0)",
-    "stg %r6,0x1f8(%r0)",
+    "stg %r6,{external}(%r0)",
+    "stg %r6,{io}(%r0)",
     "larl %r6,0f",
     "stg %r6,8(%r2)",
     "lpswe 0(%r2)",
     "0:",
     // Still open here; closed with this.
-    "stnsm 0x238(%r0),0xfc",
+    "stnsm {system_mask}(%r0),0xfc",
     "lghi %r2,0",
     "j 2f",
     "1:",
     "lghi %r2,1",
     "2:",
-    "lg %r15,0x230(%r0)",
-    "lg %r6,0x248(%r0)",
-    "lg %r7,0x250(%r0)",
-    "stg %r6,0x1b8(%r0)",
-    "stg %r7,0x1f8(%r0)",
+    "lg %r15,{caller_stack}(%r0)",
+    "lg %r6,{kept}(%r0)",
+    "lg %r7,{kept_io}(%r0)",
+    "stg %r6,{external}(%r0)",
+    "stg %r7,{io}(%r0)",
     "lmg %r6,%r15,48(%r15)",
     "br %r14",
+    caller_stack = const offset_of!(Lowcore, caller_stack),
+    external = const offset_of!(Lowcore, external_new.address),
+    io = const offset_of!(Lowcore, io_new.address),
+    machine_check = const offset_of!(Lowcore, machine_check_new.address),
+    kept = const offset_of!(Lowcore, kept_new),
+    kept_io = const offset_of!(Lowcore, kept_new) + 8,
+    kept_machine_check = const offset_of!(Lowcore, kept_new) + 16,
+    began = const offset_of!(Lowcore, wait_began),
+    ended = const offset_of!(Lowcore, wait_ended),
+    system_mask = const offset_of!(Lowcore, system_mask),
 );
 
 /// What a wait may take besides external interruptions.
@@ -165,8 +171,7 @@ fn under_cr0<T>(value: u64, work: impl FnOnce() -> T) -> T {
 
 /// Real CR0 as the guest runs under it.
 fn loaded_cr0() -> u64 {
-    // SAFETY: offset 240 hex of the lowcore is this module's.
-    unsafe { core::ptr::read_volatile(core::ptr::without_provenance::<u64>(LOWCORE_CR0 as usize)) }
+    lowcore::CONTROL_0.get()
 }
 
 /// Works under other masks in control register 6 or 14.
@@ -192,11 +197,11 @@ fn exchange_and_wait(more: u64) -> Waited {
     // SAFETY: the lowcore of this CPU holds valid new PSWs, and the wait comes back by them.
     let class = unsafe { firmware_wait(&psw) };
     let taken = match class {
-        0 => Taken::External(lowcore_field(lowcore::EXTERNAL_CODE)),
-        1 => Taken::Io(io_interruption_code()),
-        _ => Taken::MachineCheck(lowcore_field(lowcore::MACHINE_CHECK_CODE)),
+        0 => Taken::External(lowcore::EXTERNAL_CODE.get()),
+        1 => Taken::Io(lowcore::io_interruption()),
+        _ => Taken::MachineCheck(lowcore::MACHINE_CHECK_CODE.get()),
     };
-    let (from, mut to) = (lowcore_field(0x2e0), lowcore_field(0x2e8));
+    let (from, mut to) = (lowcore::WAIT_BEGAN.get(), lowcore::WAIT_ENDED.get());
     if matches!(taken, Taken::External(external::CLOCK_COMPARATOR)) {
         to = settle(from, to);
     }
@@ -214,41 +219,23 @@ pub fn stop_cpu_timer() {
     while !matches!(for_external().taken, Taken::External(external::CPU_TIMER)) {}
 }
 
-/// Whether a service signal that was taken away said that events wait to be read.
-static EVENTS: AtomicBool = AtomicBool::new(false);
-
-/// Whether input waits to be read though its signal has been taken away; asked once.
-pub fn take_events() -> bool {
-    EVENTS.swap(false, Ordering::Relaxed)
-}
-
-/// Takes a pending service signal away, if there is one, and nothing else.
-pub fn absorb_service_signal() {
+/// Takes a pending service signal away, if there is one, and nothing else. Whether it said that events wait to be read.
+pub fn absorb_service_signal() -> bool {
     let mut psw = Psw {
         mask: psw::EXTERNAL | psw::ADDRESSING_64,
         address: 0,
     };
-    // SAFETY: the window comes back by the new PSWs or behind itself; the parameter is in the lowcore.
+    // SAFETY: the window comes back by the new PSWs or behind itself.
     under_cr0(CR0_WAIT, || unsafe {
-        if firmware_window(&mut psw) != 0 {
-            let parameter = core::ptr::read_volatile(core::ptr::without_provenance::<u32>(0x80));
-            if parameter & 1 != 0 {
-                EVENTS.store(true, Ordering::Relaxed);
-            }
-        }
-    });
+        firmware_window(&mut psw) != 0 && lowcore::EXTERNAL_PARAMETER.get() & 1 != 0
+    })
 }
 
 /// Loads real CR0, and remembers it for after a wait.
 pub fn load_cr0(value: u64) {
-    // SAFETY: as above.
-    unsafe {
-        core::ptr::write_volatile(
-            core::ptr::without_provenance_mut::<u64>(LOWCORE_CR0 as usize),
-            value,
-        );
-        instruction::lctlg(0, value);
-    }
+    lowcore::set_control_0(value);
+    // SAFETY: while DAT is off, CR0 decides only about interruptions and low-address protection.
+    unsafe { instruction::lctlg(0, value) };
 }
 
 /// Works with these bits of real CR0 one, besides those that the firmware last loaded.
@@ -292,5 +279,5 @@ pub fn take_io(subclasses: u8) -> Option<IoInterruption> {
             firmware_window(&mut psw)
         })
     });
-    (taken != 0).then(io_interruption_code)
+    (taken != 0).then(lowcore::io_interruption)
 }

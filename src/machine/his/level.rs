@@ -1,6 +1,5 @@
 //! The machine's own level, as HIS sees it: all CPUs at once.
 
-use super::{PARAMETERS, SAMPLES, authorization, software};
 use crate::arch::bits::bit64;
 use crate::arch::tod::Tod;
 use crate::cpumf::model::{BSDES, CounterRange};
@@ -14,8 +13,7 @@ use crate::his::machine::{Block, EventState, File, SamplingOrder, SamplingState,
 use crate::machine::hardware::hsa::BLOCKS;
 use crate::machine::hardware::instruction;
 use crate::machine::io::console;
-use crate::machine::ipl::{self, Machine};
-use crate::machine::state::cpu::Cpu;
+use crate::machine::state::machine::{Cpu, Machine, sampling_limits};
 use core::fmt;
 use core::sync::atomic::Ordering;
 
@@ -106,8 +104,13 @@ impl<'a> Level<'a> {
     /// Counts the monitor calls of the classes that the operator has chosen, or none. Counters that count already go on;
     /// others begin at zero.
     fn count_software(&mut self, on: bool) {
-        let classes = if on { software::classes() } else { 0 };
-        let begins = !software::set_counting(on) && on;
+        let software = &self.machine.his.software;
+        let classes = if on {
+            software.classes.load(Ordering::Relaxed)
+        } else {
+            0
+        };
+        let begins = !software.counting.swap(on, Ordering::Relaxed) && on;
         for number in 0..self.count() {
             let cpu = &mut self.cpu(number).vcpu;
             if begins {
@@ -120,7 +123,7 @@ impl<'a> Level<'a> {
 
     /// The operator has chosen other classes: they are counted at once, if any are.
     pub fn classes_chosen(&mut self) {
-        if software::is_counting() {
+        if self.machine.his.software.counting.load(Ordering::Relaxed) {
             self.count_software(true);
         }
     }
@@ -156,7 +159,7 @@ impl crate::his::Machine for Level<'_> {
         EventState {
             authorized: Events::of_counter_sets(sources)
                 .union(Events::SOFTWARE)
-                .without(authorization::events_taken()),
+                .without(self.machine.his.taken.events()),
             cfvn: model.cfvn,
             csvn: model.csvn,
         }
@@ -219,9 +222,9 @@ impl crate::his::Machine for Level<'_> {
                 SampleTypes::NONE
             } else {
                 let all = SampleTypes::BASIC.union(SampleTypes::DIAGNOSTIC);
-                all.without(authorization::types_taken())
+                all.without(self.machine.his.taken.types())
             },
-            limits: ipl::sampling_limits(self.speed()),
+            limits: sampling_limits(self.speed()),
             most_buffers: BLOCKS as u16,
             bsdes: BSDES,
             dsdes: self.machine.model.dsdes,
@@ -229,7 +232,7 @@ impl crate::his::Machine for Level<'_> {
     }
 
     fn start_sampling(&mut self, order: &SamplingOrder) {
-        SAMPLES.store(true, Ordering::Relaxed);
+        self.machine.his.samples.store(true, Ordering::Relaxed);
         let mut controls = 0;
         if order.types.has(SampleTypes::BASIC) {
             controls |= request::ENABLE_BASIC | request::ACTIVATE_BASIC;
@@ -259,13 +262,13 @@ impl crate::his::Machine for Level<'_> {
             })
         });
         if found.is_none() && self.cpu(0).vcpu.machine.active_interval().is_none() {
-            SAMPLES.store(false, Ordering::Relaxed);
+            self.machine.his.samples.store(false, Ordering::Relaxed);
         }
         found
     }
 
     fn file(&mut self, name: &Name) -> Option<File> {
-        PARAMETERS.lock().get(name).cloned()
+        self.machine.his.parameters.lock().get(name).cloned()
     }
 
     fn say(&mut self, lines: fmt::Arguments<'_>) {

@@ -4,10 +4,11 @@
 //! which [`crate::machine::trap`] brings back here instead of taking it for a failure of the firmware's own.
 
 use crate::arch::condition::ConditionCode;
-use crate::arch::lowcore::{PROGRAM_IDENTIFICATION, SUBSYSTEM_IDENTIFICATION};
-use crate::guest::hardware::{ChannelBlock, ChannelInstruction};
-use crate::machine::trap::lowcore_field;
+use crate::guest::hardware::ChannelBlock;
+use crate::guest::hardware::ChannelInstruction;
+use crate::machine::hardware::lowcore::{self, Lowcore};
 use core::arch::asm;
+use core::mem::offset_of;
 
 /// Performs an instruction with bits 32-63 of general register 1.
 pub fn perform(
@@ -21,19 +22,20 @@ pub fn perform(
         ($code:literal, $at:expr) => {{
             let ipm: u64;
             // SAFETY: the operand is the block, or three words of this CPU's own lowcore. A program
-            // interruption goes on at label 8 (lowcore 218). A channel program is a copy in the HSA
+            // interruption continues at label 8. A channel program is a copy in the HSA
             // whose addresses are the guest's.
             unsafe {
                 asm!(
                     "larl {ipm},8f",
-                    "stg {ipm},0x218(%r0)",
+                    "stg {ipm},{continue_at}(%r0)",
                     concat!(".insn s,", $code, ",0({at})"),
                     "ipm {ipm}",
                     "j 9f",
                     "8: lghi {ipm},-1",
-                    "9: stg {zero},0x218(%r0)",
+                    "9: stg {zero},{continue_at}(%r0)",
                     ipm = out(reg) ipm, zero = in(reg) 0_u64, at = in(reg_addr) $at,
-                    in("r1") u64::from(register), options(nostack)
+                    in("r1") u64::from(register),
+                    continue_at = const offset_of!(Lowcore, continue_at), options(nostack)
                 );
             }
             ipm
@@ -53,22 +55,25 @@ pub fn perform(
         I::Xsch => guarded!("0xb2760000", at),
     };
     if ipm == u64::MAX {
-        return Err(lowcore_field::<u32>(PROGRAM_IDENTIFICATION) as u16);
+        return Err(lowcore::PROGRAM_IDENTIFICATION.get() as u16);
     }
     if instruction == I::Tpi {
-        block.0[..3].copy_from_slice(&lowcore_field::<[u32; 3]>(SUBSYSTEM_IDENTIFICATION));
+        block.0[..3].copy_from_slice(&lowcore::IO_INTERRUPTION.get());
     }
     Ok(ConditionCode::from_bits((ipm >> 28) as u8))
 }
 
 /// DIAGNOSE 500, function 3: a queue of a virtio device has something for it.
 pub fn notify(subsystem: u64, queue: u64, cookie: u64) -> u64 {
+    /// The function code of DIAGNOSE.
+    const VIRTIO: u64 = 0x500;
     const NOTIFICATION: u64 = 3;
     let answer;
     // SAFETY: the device looks at its queue, in guest storage.
     unsafe {
-        asm!(".insn rs,0x83000000,%r2,%r4,0x500(%r0)", in("r1") NOTIFICATION,
-            inout("r2") subsystem => answer, in("r3") queue, in("r4") cookie, options(nostack));
+        asm!(".insn rs,0x83000000,%r2,%r4,{virtio}(%r0)", in("r1") NOTIFICATION,
+            inout("r2") subsystem => answer, in("r3") queue, in("r4") cookie, virtio = const VIRTIO,
+            options(nostack));
     }
     answer
 }

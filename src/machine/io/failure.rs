@@ -3,13 +3,11 @@
 //!
 //! The addresses are listed in the book; whoever finds a machine in such a wait looks there.
 
-use crate::arch::lowcore;
 use crate::arch::psw::{ADDRESSING_64, Psw, WAIT};
 use crate::link::frame::Channel;
 use crate::link::state::{FailureHead, Payload};
-use crate::machine::hardware::instruction;
+use crate::machine::hardware::{instruction, lowcore};
 use crate::machine::io::console;
-use crate::machine::trap::lowcore_field;
 use core::fmt::Write;
 use core::sync::atomic::{AtomicBool, Ordering};
 use zerocopy::IntoBytes;
@@ -183,15 +181,22 @@ pub fn refuse(why: WaitState, text: core::fmt::Arguments<'_>) -> ! {
 /// An interruption that the firmware itself caused. `class` is as in the trap entry.
 #[unsafe(no_mangle)]
 extern "C" fn own_interruption(class: u64) -> ! {
-    let registers: [u64; 16] = lowcore_field(0x260);
-    let (why, old, what) = match class {
-        0 => (WaitState::Restart, 0x120, "restart"),
-        4 => (WaitState::MachineCheck, 0x160, "machine check"),
-        _ => (WaitState::OwnProgram, 0x150, "program interruption"),
+    let registers = lowcore::FAILED_REGISTERS.get();
+    let (why, psw, what) = match class {
+        0 => (WaitState::Restart, lowcore::RESTART_OLD.get(), "restart"),
+        4 => (
+            WaitState::MachineCheck,
+            lowcore::MACHINE_CHECK_OLD.get(),
+            "machine check",
+        ),
+        _ => (
+            WaitState::OwnProgram,
+            lowcore::PROGRAM_OLD.get(),
+            "program interruption",
+        ),
     };
-    let psw: Psw = lowcore_field(old);
-    let code: u32 = lowcore_field(lowcore::PROGRAM_IDENTIFICATION);
-    let teid: u64 = lowcore_field(lowcore::TRANSLATION_EXCEPTION);
+    let code = lowcore::PROGRAM_IDENTIFICATION.get();
+    let teid = lowcore::TRANSLATION_EXCEPTION.get();
     fail(
         why,
         psw,

@@ -10,153 +10,178 @@ use crate::link::service::{Function, Request};
 use crate::link::state::{InputRead, TYPED_AHEAD};
 use crate::machine::hardware::sclp;
 use crate::machine::io::console;
-use crate::machine::{his, operator};
-use core::sync::atomic::{AtomicBool, Ordering};
 use spin::Mutex;
 use zerocopy::FromBytes;
-
-/// Bytes typed for the guest that it has not read yet; more are dropped. The host does not send more,
-/// because it is told what the guest has read.
-static TYPED: Mutex<heapless::Deque<u8, TYPED_AHEAD>> = Mutex::new(heapless::Deque::new());
 
 /// The longest line of the operator.
 const LONGEST: usize = 256;
 
+/// A line of the operator.
+pub type Line = heapless::Vec<u8, LONGEST>;
+
+/// What the host has said.
+pub enum Said {
+    /// A line for the operator's commands.
+    Line(Line),
+    /// Something that is too long for a line, or did not arrive whole. It is answered like a line: who
+    /// sent it waits for an answer.
+    Unusable,
+    /// A request of a profiler.
+    Request(Request),
+    /// That it cannot write what a run of HIS collects.
+    NotWritten,
+}
+
 /// The frame decoder, and the operator's line so far when there are no frames: a byte more than a line
 /// may have tells that it is too long.
-static INCOMING: Mutex<(Decoder<1024>, heapless::Vec<u8, { LONGEST + 1 }>)> =
-    Mutex::new((Decoder::new(), heapless::Vec::new()));
-
-/// Whether input may interrupt the guest at any time.
-static LISTENING: AtomicBool = AtomicBool::new(false);
-
-/// From here on input may interrupt the guest.
-pub fn listen() {
-    LISTENING.store(true, Ordering::Relaxed);
+struct Incoming {
+    decoder: Decoder<1024>,
+    line: heapless::Vec<u8, { LONGEST + 1 }>,
 }
 
-/// The real CR0 bit by which input interrupts the guest, or none.
-#[must_use]
-pub fn listening() -> u64 {
-    if LISTENING.load(Ordering::Relaxed) {
-        CR0_SERVICE_SIGNAL
-    } else {
-        0
-    }
-}
-
-/// Takes bytes that were typed for the guest, and says so to the host.
-pub fn take(into: &mut [u8]) -> usize {
-    let mut typed = TYPED.lock();
-    let mut count = 0;
-    for place in into {
-        match typed.pop_front() {
-            Some(byte) => *place = byte,
-            None => break,
-        }
-        count += 1;
-    }
-    drop(typed);
-    if count != 0 {
-        let bytes = (count as u32).into();
-        console::state(&InputRead { bytes });
-    }
-    count
-}
-
-/// Whether anything was typed for the guest.
-#[must_use]
-pub fn waiting() -> bool {
-    !TYPED.lock().is_empty()
-}
-
-/// Reads the console and gives each byte where it belongs; operator lines are carried out. Whether
-/// anything was complete: a line for the operator, or bytes for the guest.
-pub fn read() -> bool {
-    let mut complete = false;
-    let mut bytes = [0; 2048];
-    let count = sclp::read(&mut bytes);
-    for &byte in &bytes[..count] {
-        match accept(byte) {
-            Accepted::Nothing => {}
-            Accepted::Typed => complete = true,
-            Accepted::Line(line) => {
-                complete = true;
-                operator::command(&line);
-            }
-            Accepted::Unusable => {
-                complete = true;
-                operator::refuse_line();
-            }
-        }
-    }
-    console::flush();
-    complete
+/// The host's input.
+pub struct Input {
+    /// Bytes typed for the guest that it has not read yet; more are dropped. The host does not send more,
+    /// because it is told what the guest has read.
+    typed: Mutex<heapless::Deque<u8, TYPED_AHEAD>>,
+    incoming: Mutex<Incoming>,
+    /// Whether input may interrupt the guest at any time.
+    listening: bool,
 }
 
 /// What a byte completes.
 enum Accepted {
     /// Nothing yet.
     Nothing,
-    /// Bytes that were typed for the guest, or something for HIS.
+    /// Bytes that were typed for the guest.
     Typed,
-    /// The operator's line.
-    Line(heapless::Vec<u8, LONGEST>),
-    /// Something that is too long for a line, or did not arrive whole. It is answered like a line: who
-    /// sent it waits for an answer.
-    Unusable,
+    /// Something that waits for an answer.
+    Said(Said),
+    /// Something that nobody waits for an answer to.
+    Told(Said),
 }
 
-/// Takes one byte in.
-fn accept(byte: u8) -> Accepted {
-    let mut incoming = INCOMING.lock();
-    let (decoder, line) = &mut *incoming;
-    if console::framed() {
-        return match decoder.push(byte) {
-            Received::Frame(frame) => match frame.channel {
-                Channel::Console => {
-                    let mut typed = TYPED.lock();
-                    for &byte in frame.payload {
-                        let _ = typed.push_back(byte);
-                    }
-                    Accepted::Typed
-                }
-                Channel::Files => {
-                    his::not_written();
-                    Accepted::Typed
-                }
-                Channel::Service => match Request::read_from_bytes(frame.payload) {
-                    // Nothing is said to this, so the host does not wait for anything.
-                    Ok(request) if request.function.get() == Function::Done as u32 => {
-                        his::ask_for(request);
-                        Accepted::Nothing
-                    }
-                    Ok(request) => {
-                        his::ask_for(request);
-                        Accepted::Typed
-                    }
-                    Err(_) => Accepted::Unusable,
-                },
-                Channel::Operator => heapless::Vec::from_slice(frame.payload)
-                    .map_or(Accepted::Unusable, Accepted::Line),
-                _ => Accepted::Unusable,
-            },
-            Received::Bad => Accepted::Unusable,
-            Received::Nothing | Received::Text(_) => Accepted::Nothing,
-        };
+impl Input {
+    /// No input so far.
+    #[must_use]
+    pub const fn new(listening: bool) -> Self {
+        Self {
+            typed: Mutex::new(heapless::Deque::new()),
+            incoming: Mutex::new(Incoming {
+                decoder: Decoder::new(),
+                line: heapless::Vec::new(),
+            }),
+            listening,
+        }
     }
-    match byte {
-        b'\r' | b'\n' => {
-            let whole = heapless::Vec::from_slice(&core::mem::take(line));
-            whole.map_or(Accepted::Unusable, Accepted::Line)
+
+    /// The real CR0 bit by which input interrupts the guest, or none.
+    #[must_use]
+    pub const fn listening(&self) -> u64 {
+        if self.listening {
+            CR0_SERVICE_SIGNAL
+        } else {
+            0
         }
-        0x08 | 0x7F => {
-            line.pop();
-            Accepted::Nothing
+    }
+
+    /// Takes bytes that were typed for the guest, and says so to the host.
+    pub fn take(&self, into: &mut [u8]) -> usize {
+        let mut typed = self.typed.lock();
+        let mut count = 0;
+        for place in into {
+            match typed.pop_front() {
+                Some(byte) => *place = byte,
+                None => break,
+            }
+            count += 1;
         }
-        _ => {
-            let _ = line.push(byte);
-            Accepted::Nothing
+        drop(typed);
+        if count != 0 {
+            let bytes = (count as u32).into();
+            console::state(&InputRead { bytes });
+        }
+        count
+    }
+
+    /// Whether anything was typed for the guest.
+    #[must_use]
+    pub fn waiting(&self) -> bool {
+        !self.typed.lock().is_empty()
+    }
+
+    /// Reads the console, keeps what is for the guest, and hands over what else the host has said. Whether anything was
+    /// complete: something said that waits for an answer, or bytes for the guest.
+    pub fn read(&self, mut answer: impl FnMut(Said)) -> bool {
+        let mut complete = false;
+        let mut bytes = [0; 2048];
+        let count = sclp::read(&mut bytes);
+        for &byte in &bytes[..count] {
+            match self.accept(byte) {
+                Accepted::Nothing => {}
+                Accepted::Typed => complete = true,
+                Accepted::Said(said) => {
+                    complete = true;
+                    answer(said);
+                }
+                Accepted::Told(said) => answer(said),
+            }
+        }
+        console::flush();
+        complete
+    }
+
+    /// Takes one byte in.
+    fn accept(&self, byte: u8) -> Accepted {
+        let mut incoming = self.incoming.lock();
+        let Incoming { decoder, line } = &mut *incoming;
+        if console::framed() {
+            return match decoder.push(byte) {
+                Received::Frame(frame) => self.accept_frame(frame.channel, frame.payload),
+                Received::Bad => Accepted::Said(Said::Unusable),
+                Received::Nothing | Received::Text(_) => Accepted::Nothing,
+            };
+        }
+        match byte {
+            b'\r' | b'\n' => {
+                let whole = Line::from_slice(&core::mem::take(line));
+                Accepted::Said(whole.map_or(Said::Unusable, Said::Line))
+            }
+            0x08 | 0x7F => {
+                line.pop();
+                Accepted::Nothing
+            }
+            _ => {
+                let _ = line.push(byte);
+                Accepted::Nothing
+            }
+        }
+    }
+
+    /// Takes a frame in.
+    fn accept_frame(&self, channel: Channel, payload: &[u8]) -> Accepted {
+        match channel {
+            Channel::Console => {
+                let mut typed = self.typed.lock();
+                for &byte in payload {
+                    let _ = typed.push_back(byte);
+                }
+                Accepted::Typed
+            }
+            Channel::Files => Accepted::Said(Said::NotWritten),
+            Channel::Service => match Request::read_from_bytes(payload) {
+                // This has no answer, so the host does not wait for one.
+                Ok(request) if request.function.get() == Function::Done as u32 => {
+                    Accepted::Told(Said::Request(request))
+                }
+                Ok(request) => Accepted::Said(Said::Request(request)),
+                Err(_) => Accepted::Said(Said::Unusable),
+            },
+            Channel::Operator => {
+                let line = Line::from_slice(payload);
+                Accepted::Said(line.map_or(Said::Unusable, Said::Line))
+            }
+            _ => Accepted::Said(Said::Unusable),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod channel;
 pub mod console;
+pub mod events;
 pub mod failure;
 pub mod input;
 mod log;

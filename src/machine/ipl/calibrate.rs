@@ -13,8 +13,9 @@ use crate::arch::tod::nanoseconds;
 use crate::guest::delivery::PER_EVENT;
 use crate::guest::hardware::Hardware;
 use crate::guest::state::account::{Charges, Mode};
+use crate::machine::hardware::lowcore;
+use crate::machine::ipl::probe::{Probed, probe};
 use crate::machine::native::Native;
-use crate::machine::trap::{Probed, old_program_psw, probe};
 
 /// Where the sequences stand: guest storage that is cleared afterwards.
 const SEQUENCE: u64 = 0x1_0000;
@@ -161,7 +162,7 @@ fn step(native: &mut Native, from: u64, condition_code: u64) -> ((u16, u64, u64)
     };
     let probed = probe(psw, &registers);
     native.load_recording([0; 3]);
-    let old = old_program_psw();
+    let old = lowcore::PROGRAM_OLD.get();
     let stored = (probed.code, old.address, old.mask >> 44 & 3);
     (stored, span(&probed))
 }

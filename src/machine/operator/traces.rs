@@ -1,61 +1,19 @@
-//! The operator's traces: what begins and ends them, where their events go, and what is shown of a guest that one of
-//! them has stopped.
-//!
-//! Events are gathered for each CPU and sent when there is no room for another one. In exact mode the guest waits for the
-//! console, so nothing is lost; in real time another CPU may have it, and what finds no room then is counted.
+//! The operator's traces: what begins and ends them, and what is shown of a guest that one of them has stopped.
 
 use crate::arch::address::Virtual;
-use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::command::Change;
 use crate::command::Shown;
 use crate::guest::external_means;
 use crate::guest::recording::per::traced;
 use crate::guest::state::account::Mode;
-use crate::link::frame::Channel;
-use crate::link::state::Traced;
-use crate::link::trace::{Event, Stream};
 use crate::machine::io::console;
-use crate::machine::ipl::Machine;
-use crate::machine::state::cpu::Cpu;
-use crate::machine::turn;
+use crate::machine::state::machine::{Cpu, Machine};
+use crate::machine::state::operator::{Asked, Operator};
 use crate::per::trace::{Action, NoSuch, TooMany, Trace};
-use core::sync::atomic::{AtomicBool, Ordering};
-use spin::Mutex;
-
-/// Bytes of events that wait to be sent, for each CPU.
-const ROOM: usize = 8192;
-
-/// Commands that are kept while the guest is stopped.
-const MOST_KEPT: usize = 8;
+use core::sync::atomic::Ordering;
 
 /// Bytes of storage in one line.
 const IN_A_LINE: u64 = 16;
-
-/// What waits to be sent.
-static STREAMS: [Mutex<Stream<ROOM>>; MAXIMUM_CPUS] = [
-    Mutex::new(Stream::new(0)),
-    Mutex::new(Stream::new(1)),
-    Mutex::new(Stream::new(2)),
-    Mutex::new(Stream::new(3)),
-];
-
-/// Whether anything was ever traced.
-static USED: AtomicBool = AtomicBool::new(false);
-
-/// Whether the guest is stopped.
-static STOPPED: AtomicBool = AtomicBool::new(false);
-
-/// What the operator asks for while the guest is stopped.
-#[derive(Clone, Copy, Debug)]
-pub enum Asked {
-    /// To see something of the CPU.
-    Show(Shown),
-    /// To let it go on.
-    Go,
-}
-
-/// What was asked for and not done.
-static ASKED: Mutex<heapless::Deque<Asked, MOST_KEPT>> = Mutex::new(heapless::Deque::new());
 
 /// Begins a trace, or says why that cannot be.
 pub fn begin(machine: &Machine, trace: Trace) {
@@ -76,7 +34,7 @@ pub fn begin(machine: &Machine, trace: Trace) {
     }
     match configuration.tracing.begin(trace) {
         Ok(number) => {
-            USED.store(true, Ordering::Relaxed);
+            machine.shared.events.begin();
             console::say(format_args!("trace {number}: {trace}\n"));
             tell(machine);
         }
@@ -118,74 +76,30 @@ fn tell(machine: &Machine) {
                 "CPU {cpu} has not done what it was asked for before, and keeps its traces; say it again later\n"
             ));
         }
-        turn::wake(cpu);
+        machine.shared.wake(cpu);
     }
 }
 
-/// An event of a CPU.
-pub fn add(cpu: u16, event: &Event<'_>, stops: bool) {
-    let framed = console::framed();
-    if stops || !framed {
-        console::say(format_args!("CPU {cpu} {event}\n"));
-    }
-    if framed {
-        let mut stream = STREAMS[usize::from(cpu) % MAXIMUM_CPUS].lock();
-        if !stream.has_room() {
-            send(&mut stream);
-        }
-        stream.add(event);
-    }
-}
-
-fn send(stream: &mut Stream<ROOM>) {
-    if !stream.is_empty() && console::try_send(Channel::Trace, &stream.payload()) {
-        stream.taken();
-    }
-}
-
-/// Sends the events of a CPU that wait to be sent.
-pub fn flush(cpu: u16) {
-    if USED.load(Ordering::Relaxed) {
-        send(&mut STREAMS[usize::from(cpu) % MAXIMUM_CPUS].lock());
-    }
-}
-
-/// The run has ended, and only this CPU runs: sends what waits, and how many events there were.
-pub fn finish(machine: &Machine) {
-    if !USED.load(Ordering::Relaxed) {
-        return;
-    }
-    for stream in STREAMS.iter().take(usize::from(machine.configuration.cpus)) {
-        let mut stream = stream.lock();
-        send(&mut stream);
-        console::send(Channel::Trace, &stream.payload());
-    }
-    let tracing = &machine.configuration.tracing;
-    let traces = *tracing.traces.lock();
-    for (number, _) in traces.all() {
-        console::state(&Traced {
-            trace: u16::from(number).into(),
-            events: tracing.count(number).into(),
-            ..Traced::default()
-        });
-    }
+/// The guest is not stopped.
+pub fn refuse() {
+    console::say(format_args!(
+        "the guest is not stopped; a trace does that: PER ... STOP\n"
+    ));
 }
 
 /// Takes what is asked of a guest that is stopped.
-pub fn ask(asked: Asked) {
-    if !STOPPED.load(Ordering::Relaxed) {
-        console::say(format_args!(
-            "the guest is not stopped; a trace does that: PER ... STOP\n"
-        ));
-    } else if ASKED.lock().push_back(asked).is_err() {
+pub fn ask(operator: &Operator, asked: Asked) {
+    if !operator.stopped.load(Ordering::Relaxed) {
+        refuse();
+    } else if operator.asked.lock().push_back(asked).is_err() {
         console::say(format_args!("too much at once; say it again\n"));
     }
 }
 
 /// A trace has stopped the guest on this CPU.
 pub fn stopped(cpu: &Cpu, trace: u8) {
-    STOPPED.store(true, Ordering::Relaxed);
-    flush(cpu.vcpu.address);
+    cpu.machine.operator.stopped.store(true, Ordering::Relaxed);
+    cpu.machine.shared.events.flush(cpu.vcpu.address);
     console::say(format_args!(
         "CPU {} is stopped by trace {trace}; SHOW shows it, GO lets it go on\n",
         cpu.vcpu.address
@@ -196,12 +110,13 @@ pub fn stopped(cpu: &Cpu, trace: u8) {
 
 /// Does what was asked for; whether the guest goes on.
 pub fn is_let_go(cpu: &Cpu) -> bool {
+    let operator = cpu.machine.operator;
     loop {
-        let next = ASKED.lock().pop_front();
+        let next = operator.asked.lock().pop_front();
         match next {
             Some(Asked::Show(shown)) => show(cpu, shown),
             Some(Asked::Go) => {
-                STOPPED.store(false, Ordering::Relaxed);
+                operator.stopped.store(false, Ordering::Relaxed);
                 return true;
             }
             None => return false,

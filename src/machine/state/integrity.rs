@@ -10,7 +10,6 @@
 use crate::arch::address::PAGE;
 use crate::machine::hardware::hsa::{Plan, STACK};
 use crate::machine::io::failure;
-use crate::machine::ipl::Machine;
 
 /// The sums that [`check`] compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,16 +50,16 @@ pub fn sums(plan: &Plan) -> Sums {
     }
 }
 
-/// Compares with the sums of before.
-pub fn check(machine: &Machine) -> Result<(), &'static str> {
-    let now = sums(&machine.plan);
-    if now.text != machine.sums.text {
+/// Compares with the sums from before the guest started.
+pub fn check(plan: &Plan, before: &Sums) -> Result<(), &'static str> {
+    let now = sums(plan);
+    if now.text != before.text {
         Err("image text or constants")
-    } else if now.guards != machine.sums.guards {
+    } else if now.guards != before.guards {
         Err("the last quarter of a stack, or the guard page below it")
-    } else if now.program != machine.sums.program {
+    } else if now.program != before.program {
         Err("the guest's program as it is kept")
-    } else if now.unused != machine.sums.unused {
+    } else if now.unused != before.unused {
         Err("storage of the HSA that nothing uses")
     } else {
         Ok(())

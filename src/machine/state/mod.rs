@@ -1,4 +1,7 @@
 //! What a CPU and the machine hold.
 
-pub mod cpu;
+pub mod blocks;
+pub mod his;
 pub mod integrity;
+pub mod machine;
+pub mod operator;

@@ -1,121 +1,15 @@
-//! One real CPU: its virtual CPU, its way to the hardware, and its sample-data blocks in the HSA.
+//! The machine-level sample-data blocks of a CPU, in the HSA.
 
 use crate::arch::address::{Absolute, PAGE};
 use crate::arch::tod::TodExtended;
 use crate::cpumf::SampleStorage;
-use crate::cpumf::instruction::load_sampling_controls;
 use crate::cpumf::model::BSDES;
 use crate::cpumf::sampling::block::Trailer;
-use crate::cpumf::sampling::request::SamplingRequest;
-use crate::guest::hardware::Hardware;
-use crate::guest::state::due::Due;
-use crate::guest::state::schedule::NEVER;
-use crate::guest::state::vcpu::Vcpu;
 use crate::link::data::{Level, SAMPLE_DATA_BLOCK, SampleHead};
-use crate::link::tally::Tally;
 use crate::machine::hardware::hsa::{BLOCKS, CpuArea};
-use crate::machine::hardware::{instruction, wait};
+use crate::machine::hardware::instruction;
 use crate::machine::io::console;
-use crate::machine::ipl::Machine;
-use crate::machine::native::Native;
-use crate::machine::{his, trap};
 use core::ptr;
-extern crate alloc;
-use alloc::boxed::Box;
-
-/// One real CPU. The virtual CPU comes first: trap entry stores the general registers there.
-#[repr(C)]
-pub struct Cpu {
-    /// The guest's CPU.
-    pub vcpu: Vcpu,
-    /// The way to the hardware.
-    pub native: Native,
-    /// The machine-level sample-data blocks.
-    pub blocks: Blocks,
-    /// What all CPUs share.
-    pub machine: &'static Machine,
-    /// Its traps by cause, in a run that counts them.
-    pub tally: Option<Box<Tally>>,
-}
-
-impl Cpu {
-    /// Makes this the state that the real CPU, which calls this, runs with.
-    pub fn take_up(&mut self) {
-        trap::admit_restart(0);
-        // Nothing is enabled until the guest's controls are loaded, but the emergency signal.
-        wait::load_cr0(crate::arch::control::CR0_EMERGENCY_SIGNAL);
-        instruction::sckc(u64::MAX);
-        self.native.set_cpu_timer(0);
-    }
-
-    /// Sends the machine-level blocks that have become full, and gives them back. Those of HIS go its way.
-    #[cold]
-    pub fn send_full_blocks(&mut self) {
-        if his::samples() {
-            return his::work(self);
-        }
-        self.vcpu.sampling.block_full = false;
-        let Some(current) = self.current_block() else {
-            return;
-        };
-        let mut block = self.blocks.oldest;
-        while block != current {
-            self.blocks.send(block);
-            block = (block + 1) % BLOCKS;
-        }
-        self.blocks.oldest = block;
-    }
-
-    /// Begins to sample at the machine's level as these controls say, into so many blocks; a sample has
-    /// `entry` bytes.
-    pub fn begin_sampling(&mut self, controls: u64, interval: u64, blocks: u64, entry: u64) {
-        self.blocks.begin(blocks, entry);
-        self.load_sampling_controls(controls, interval);
-    }
-
-    /// Samples no more at the machine's level. What was sampled stays in the blocks.
-    pub fn end_sampling(&mut self) {
-        self.blocks.end = self.vcpu.machine.sampling().dear();
-        self.load_sampling_controls(0, 0);
-    }
-
-    /// Loads the sampling controls of the machine's level, with the blocks from the first one on.
-    pub fn load_sampling_controls(&mut self, controls: u64, interval: u64) {
-        let (table, block) = (self.blocks.table(), self.blocks.block(0));
-        let request = SamplingRequest::new(controls, interval, table, block);
-        let loaded = load_sampling_controls(&mut self.vcpu.machine, &zerocopy::transmute!(request));
-        if loaded.is_err() {
-            defmt::error!("the machine's sampling controls are refused");
-        }
-        // The next sample is one interval from here.
-        self.vcpu.sampling.machine = NEVER;
-        self.vcpu.due |= Due::SAMPLING | Due::ATTENTION;
-    }
-
-    /// Copies the oldest machine-level block that is full, or when no more samples are taken the last one, and
-    /// clears it. How many samples are in it.
-    pub fn take_block(&mut self, into: &mut [u8; SAMPLE_DATA_BLOCK]) -> Option<u32> {
-        self.vcpu.sampling.block_full = false;
-        self.blocks.take(into)
-    }
-
-    /// Sends whatever the machine-level blocks hold, full or not. At the end of a run.
-    pub fn send_all_blocks(&mut self) {
-        self.send_full_blocks();
-        let dear = self.vcpu.machine.sampling().dear();
-        if self.current_block().is_some() && dear != self.blocks.block(self.blocks.oldest) {
-            self.blocks.send(self.blocks.oldest);
-        }
-    }
-
-    /// The number of the block that the next sample goes to, if sampling was ever active. A block
-    /// whose entries are all taken is still the current one: its next data entry is its trailer.
-    fn current_block(&self) -> Option<u64> {
-        let dear = self.vcpu.machine.sampling().dear();
-        let offset = dear.checked_sub(self.blocks.block(0))?;
-        Some(offset / PAGE).filter(|&number| number < BLOCKS)
-    }
-}
 
 /// The machine-level sample-data blocks of one CPU: a ring in the HSA.
 #[derive(Debug)]
@@ -124,13 +18,13 @@ pub struct Blocks {
     cpu: u16,
     sequence: u32,
     /// The block that is to be sent next.
-    oldest: u64,
+    pub(super) oldest: u64,
     /// How many of them there are in the ring.
     count: u64,
     /// Bytes of a sample.
     entry: u64,
     /// Where the next sample would have gone when no more were taken.
-    end: u64,
+    pub(super) end: u64,
 }
 
 impl Blocks {
@@ -151,7 +45,7 @@ impl Blocks {
     }
 
     /// Makes a ring of `count` empty blocks, for samples of `entry` bytes.
-    fn begin(&mut self, count: u64, entry: u64) {
+    pub(super) fn begin(&mut self, count: u64, entry: u64) {
         let count = count.clamp(1, BLOCKS);
         let table = self.area.block_table;
         for block in 0..count {
@@ -163,7 +57,7 @@ impl Blocks {
     }
 
     /// Copies the oldest block if it is full, or the last one, and clears it.
-    fn take(&mut self, into: &mut [u8; SAMPLE_DATA_BLOCK]) -> Option<u32> {
+    pub(super) fn take(&mut self, into: &mut [u8; SAMPLE_DATA_BLOCK]) -> Option<u32> {
         let number = self.oldest;
         let begin = self.block(number);
         let trailer = PAGE - size_of::<Trailer>() as u64;
@@ -221,7 +115,7 @@ impl Blocks {
         unsafe { &*at }
     }
 
-    fn send(&mut self, number: u64) {
+    pub(super) fn send(&mut self, number: u64) {
         let head = SampleHead {
             cpu: self.cpu.into(),
             level: (Level::Machine as u16).into(),

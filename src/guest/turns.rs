@@ -1,0 +1,385 @@
+//! Whose turn it is.
+//!
+//! Under a clock that counts instructions all CPUs share one virtual clock, so just one CPU is out of its enabled wait at
+//! any time: the holder of the turn. It passes the turn on at the end of its slice and when its guest waits, and then
+//! waits until it is the holder again. In real time there are no turns; a CPU that has nothing to do simply waits.
+//!
+//! This file has the rules and touches no hardware: what the CPUs tell each other are [`Words`], and what a CPU does
+//! meanwhile is [`Passing`]. The machine implements both over the real CPU, the tests over every possible order of events.
+
+#[cfg(test)]
+mod tests;
+
+use crate::arch::cpu::MAXIMUM_CPUS;
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::mailbox::Mailbox;
+use crate::guest::state::schedule::NEVER;
+use crate::guest::state::vcpu::CpuState;
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+/// Something that the CPUs tell each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Word {
+    /// The CPU that has the turn.
+    Holder,
+    /// CPUs that have something to do: one bit each, from the right.
+    Ready,
+    /// CPUs whose guest has ended: one bit each, from the right.
+    Ended,
+    /// CPUs that are not in [`give`]: one bit each, from the right.
+    Awake,
+    /// The CPU in whose favour the turn is given up: its number plus one, or zero.
+    Favoured,
+    /// The clock at which a waiting CPU wants to run; all ones for never.
+    WakeAt(u16),
+    /// Orders that a CPU has to carry out.
+    Orders(u16),
+}
+
+/// What the CPUs tell each other. Each access is one, whatever the others do meanwhile.
+pub trait Words {
+    /// How many CPUs there are.
+    fn cpus(&self) -> u16;
+    /// Whether the clock counts instructions, so that there are turns.
+    fn exact(&self) -> bool;
+    /// The value of a word.
+    fn load(&self, word: Word) -> u64;
+    /// Sets a word.
+    fn store(&self, word: Word, value: u64);
+    /// Sets bits of a word; its value before.
+    fn or(&self, word: Word, bits: u64) -> u64;
+    /// Keeps these bits of a word; its value before.
+    fn and(&self, word: Word, bits: u64) -> u64;
+    /// Sets a word; its value before.
+    fn swap(&self, word: Word, value: u64) -> u64;
+    /// Whether a CPU is in the operating state.
+    fn is_operating(&self, cpu: u16) -> bool;
+}
+
+/// Why a CPU gives its turn up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It has work, and lets others come first.
+    Yield,
+    /// It is in an enabled wait.
+    Wait,
+    /// It is stopped.
+    Stopped,
+    /// It is in a disabled wait or the check-stop state.
+    Ended,
+}
+
+/// What a CPU does while it passes turns.
+pub trait Passing {
+    /// The clock.
+    fn clock(&self) -> u64;
+    /// Ends the enabled wait of CPU `cpu`, now or when it comes to one.
+    fn signal(&self, cpu: u16);
+    /// When this CPU, which gives its turn up, wants to run again though nobody signals it.
+    fn wake_time(&mut self) -> u64;
+    /// Says for which interruptions this CPU is open while it is in an enabled wait.
+    fn open(&mut self);
+    /// The turn has been given up: what follows is a rest.
+    fn rest_begins(&mut self);
+    /// The rest is over, and this CPU is not open for interruptions any more.
+    fn rest_ends(&mut self);
+    /// Before this CPU looks for another one that is ready.
+    fn look_around(&mut self);
+    /// Before the first wait for others: silences the timers.
+    fn park(&mut self);
+    /// Before the turn goes to another CPU.
+    fn before_passing(&mut self);
+    /// Before this CPU waits for its turn: others may use what it holds.
+    fn before_waiting(&mut self);
+    /// Waits until the CPU is signalled.
+    fn wait(&mut self);
+    /// No CPU is ready: waits for the first clock, or for the host.
+    fn idle(&mut self);
+    /// This CPU has the turn again.
+    fn has_turn(&mut self);
+    /// In real time, before it looks whether there is something to do by now.
+    fn before_resting(&mut self);
+    /// In real time: waits until there is something to do.
+    fn rest(&mut self);
+    /// Every CPU is down and none can be started; `ended` are those whose guest has ended.
+    fn guest_is_down(&mut self, ended: u32);
+}
+
+const fn bit(cpu: u16) -> u64 {
+    1 << cpu
+}
+
+/// CPU `cpu` begins to work for its guest.
+pub fn begin(words: &impl Words, cpu: u16) {
+    words.or(Word::Awake, bit(cpu));
+}
+
+/// Gives the turn up and comes back with it.
+pub fn give(words: &impl Words, me: u16, reason: Reason, cpu: &mut impl Passing) {
+    if reason == Reason::Ended {
+        words.or(Word::Ended, bit(me));
+    }
+    if reason == Reason::Yield {
+        words.or(Word::Ready, bit(me));
+    } else {
+        words.and(Word::Ready, !bit(me));
+        words.store(Word::WakeAt(me), cpu.wake_time());
+        if reason == Reason::Wait {
+            cpu.open();
+        }
+        // An order that came in between keeps the CPU ready.
+        if words.load(Word::Orders(me)) != 0 {
+            words.or(Word::Ready, bit(me));
+        }
+    }
+    let was_last = words.and(Word::Awake, !bit(me)) == bit(me);
+    if was_last && matches!(reason, Reason::Stopped | Reason::Ended) && nobody_can_start(words) {
+        cpu.guest_is_down(words.load(Word::Ended) as u32);
+    }
+    cpu.rest_begins();
+    if words.exact() {
+        pass(words, me, cpu);
+    } else if reason != Reason::Yield {
+        rest(words, me, cpu);
+    }
+    words.store(Word::WakeAt(me), NEVER);
+    cpu.rest_ends();
+    words.and(Word::Ended, !bit(me));
+}
+
+/// In real time: waits, unless there is something to do by now.
+fn rest(words: &impl Words, me: u16, cpu: &mut impl Passing) {
+    cpu.before_resting();
+    if words.and(Word::Ready, !bit(me)) & bit(me) == 0 {
+        cpu.rest();
+    }
+}
+
+/// Passes the turn to the next CPU that is ready, and comes back with it.
+pub fn pass(words: &impl Words, me: u16, cpu: &mut impl Passing) {
+    cpu.look_around();
+    let mut parked = false;
+    loop {
+        let next = pick(words, me, cpu.clock());
+        if next != Some(me) && !parked {
+            cpu.park();
+            parked = true;
+        }
+        match next {
+            Some(next) if next == me => break,
+            Some(next) => {
+                cpu.before_passing();
+                words.store(Word::Holder, next.into());
+                cpu.signal(next);
+                wait_for_turn(words, me, cpu);
+                break;
+            }
+            None => cpu.idle(),
+        }
+    }
+    words.and(Word::Ready, !bit(me));
+    cpu.has_turn();
+}
+
+/// Waits until CPU `me` has the turn.
+pub fn wait_for_turn(words: &impl Words, me: u16, cpu: &mut impl Passing) {
+    cpu.before_waiting();
+    while words.load(Word::Holder) != u64::from(me) {
+        cpu.wait();
+    }
+}
+
+/// The next CPU in turn that is ready, or wants to run by now; one in whose favour the turn is given up comes
+/// first, the asking one last.
+fn pick(words: &impl Words, me: u16, now: u64) -> Option<u16> {
+    let ready = words.load(Word::Ready);
+    let favoured = words.swap(Word::Favoured, 0);
+    let cpus = words.cpus();
+    (favoured as u16)
+        .checked_sub(1)
+        .filter(|&cpu| cpu != me)
+        .into_iter()
+        .chain((1..=cpus).map(|step| (me + step) % cpus))
+        .find(|&cpu| ready & bit(cpu) != 0 || words.load(Word::WakeAt(cpu)) < now)
+}
+
+/// Whether every CPU is down and none has an order to carry out, which might start it.
+///
+/// A CPU takes its orders while it is awake, and shows its new state after that: so the orders are looked
+/// at first.
+fn nobody_can_start(words: &impl Words) -> bool {
+    if (0..words.cpus()).any(|cpu| words.load(Word::Orders(cpu)) != 0)
+        || words.load(Word::Ready) != 0
+        || words.load(Word::Awake) != 0
+    {
+        return false;
+    }
+    let ended = words.load(Word::Ended);
+    (0..words.cpus()).all(|cpu| ended & bit(cpu) != 0 || !words.is_operating(cpu))
+}
+
+/// Whether another CPU's clock has passed the time at which it wants to run.
+#[inline]
+pub fn someone_wakes(words: &impl Words, now: u64) -> bool {
+    words.cpus() > 1 && words.exact() && earliest(words) < now
+}
+
+/// Whether CPU `other`, which has no turn, has work: it gave its turn up with work left, was signalled, or its clock
+/// has passed.
+pub fn is_busy(words: &impl Words, other: u16, now: impl FnOnce() -> u64) -> bool {
+    words.load(Word::Ready) & bit(other) != 0 || words.load(Word::WakeAt(other)) < now()
+}
+
+/// The earliest clock at which a waiting CPU wants to run.
+pub fn earliest(words: &impl Words) -> u64 {
+    (0..words.cpus())
+        .map(|cpu| words.load(Word::WakeAt(cpu)))
+        .min()
+        .unwrap_or(NEVER)
+}
+
+/// The turns of a run.
+#[derive(Debug)]
+pub struct Turns {
+    exact: bool,
+    /// Guest cycles in a slice.
+    pub slice: u64,
+    holder: AtomicU32,
+    ready: AtomicU32,
+    ended: AtomicU32,
+    awake: AtomicU32,
+    /// Whether the host has been told that every CPU waits, and has not said anything since.
+    pub told_waiting: AtomicBool,
+    /// The clock at the last sign of life.
+    pub last_progress: AtomicU64,
+}
+
+impl Turns {
+    /// CPU 0 has the turn, and prepares the guest: the others may come to their first wait meanwhile.
+    #[must_use]
+    pub const fn new(exact: bool, slice: u64) -> Self {
+        Self {
+            exact,
+            slice,
+            holder: AtomicU32::new(0),
+            ready: AtomicU32::new(0),
+            ended: AtomicU32::new(0),
+            awake: AtomicU32::new(1),
+            told_waiting: AtomicBool::new(false),
+            last_progress: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether the clock counts instructions, so that there are turns.
+    #[must_use]
+    pub const fn exact(&self) -> bool {
+        self.exact
+    }
+
+    /// Marks CPU `cpu` ready; whether it must be signalled too.
+    #[must_use]
+    pub fn wake(&self, cpu: u16) -> bool {
+        self.ready.fetch_or(1 << cpu, Ordering::SeqCst);
+        !self.exact
+    }
+}
+
+/// The words of a run: those of its turns, and those in its CPUs' mailboxes.
+#[derive(Clone, Copy, Debug)]
+pub struct InStorage<'a> {
+    /// The turns.
+    pub turns: &'a Turns,
+    /// The configuration.
+    pub configuration: &'a Configuration,
+}
+
+impl InStorage<'_> {
+    #[inline(always)]
+    fn mailbox(&self, cpu: u16) -> &Mailbox {
+        &self.configuration.mailboxes[usize::from(cpu) & (MAXIMUM_CPUS - 1)]
+    }
+}
+
+/// Does something with the atomic that is a word.
+macro_rules! atomic {
+    ($words:expr, $word:expr, |$atomic:ident| $work:expr) => {
+        match $word {
+            Word::Holder => {
+                let $atomic = &$words.turns.holder;
+                u64::from($work)
+            }
+            Word::Ready => {
+                let $atomic = &$words.turns.ready;
+                u64::from($work)
+            }
+            Word::Ended => {
+                let $atomic = &$words.turns.ended;
+                u64::from($work)
+            }
+            Word::Awake => {
+                let $atomic = &$words.turns.awake;
+                u64::from($work)
+            }
+            Word::Favoured => {
+                let $atomic = &$words.configuration.favoured;
+                u64::from($work)
+            }
+            Word::WakeAt(cpu) => {
+                let $atomic = &$words.mailbox(cpu).wake_at;
+                $work
+            }
+            Word::Orders(cpu) => {
+                let $atomic = &$words.mailbox(cpu).orders;
+                u64::from($work)
+            }
+        }
+    };
+}
+
+impl Words for InStorage<'_> {
+    #[inline(always)]
+    fn cpus(&self) -> u16 {
+        self.configuration.cpus
+    }
+
+    #[inline(always)]
+    fn exact(&self) -> bool {
+        self.turns.exact
+    }
+
+    #[inline(always)]
+    fn load(&self, word: Word) -> u64 {
+        atomic!(self, word, |atomic| atomic.load(Ordering::SeqCst))
+    }
+
+    #[inline(always)]
+    fn store(&self, word: Word, value: u64) {
+        atomic!(self, word, |atomic| {
+            atomic.store(value as _, Ordering::SeqCst);
+            0_u64
+        });
+    }
+
+    #[inline(always)]
+    fn or(&self, word: Word, bits: u64) -> u64 {
+        atomic!(self, word, |atomic| atomic
+            .fetch_or(bits as _, Ordering::SeqCst))
+    }
+
+    #[inline(always)]
+    fn and(&self, word: Word, bits: u64) -> u64 {
+        atomic!(self, word, |atomic| atomic
+            .fetch_and(bits as _, Ordering::SeqCst))
+    }
+
+    #[inline(always)]
+    fn swap(&self, word: Word, value: u64) -> u64 {
+        atomic!(self, word, |atomic| atomic
+            .swap(value as _, Ordering::SeqCst))
+    }
+
+    #[inline(always)]
+    fn is_operating(&self, cpu: u16) -> bool {
+        self.mailbox(cpu).state.load(Ordering::SeqCst) == CpuState::Operating as u8
+    }
+}

@@ -1,0 +1,596 @@
+//! Every order of events, for 2 to 4 CPUs.
+//!
+//! The rules run as they are: [`give`], [`pass`] and [`wait_for_turn`], over [`Words`] and [`Passing`] that stop at every
+//! access. A CPU's state is where its guest last was and what its accesses have answered since; to take a step the CPU
+//! runs again from there up to the next access. So all states that can be reached are visited once each.
+//!
+//! The guests are the worst that there can be: as long as its CPUs have actions left, each of them does any of
+//! [`Action`] at any time.
+
+use super::{Passing, Reason, Word, Words, begin, bit, earliest, give, wait_for_turn};
+use crate::guest::state::schedule::NEVER;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::vec::Vec;
+
+const MOST: usize = 4;
+
+/// What a guest does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Action {
+    /// Gives its turn up with work left.
+    Yield,
+    /// Waits for something from another CPU.
+    Wait,
+    /// Waits for that or for its clock.
+    WaitForClock,
+    /// Stops.
+    Stop,
+    /// Ends.
+    End,
+    /// Sends something to another CPU, which a wait there is for.
+    Send(u16),
+    /// Starts another CPU.
+    Start(u16),
+}
+
+/// Where a CPU is between two actions of its guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Place {
+    /// Waits for its first turn.
+    Joins,
+    /// Runs its guest.
+    Runs,
+    /// In an enabled wait; whether for its clock too.
+    Waits(bool),
+    /// Stopped.
+    Stopped,
+    /// In a disabled wait.
+    Ended,
+    /// The guest is down.
+    Down,
+}
+
+/// What a CPU is about to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Access {
+    Load(Word),
+    Store(Word, u64),
+    Or(Word, u64),
+    And(Word, u64),
+    Swap(Word, u64),
+    IsOperating(u16),
+    SetOperating(bool),
+    TakeSent,
+    SendTo(u16),
+    Clock,
+    Signal(u16),
+    Wait,
+    Rest,
+    Idle,
+    Down(u32),
+    Choose,
+    Arrive(Place),
+}
+
+/// One CPU.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Cpu {
+    place: Place,
+    answers: Vec<u64>,
+    next: Access,
+}
+
+/// All of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct State {
+    cpus: Vec<Cpu>,
+    holder: u64,
+    ready: u64,
+    ended: u64,
+    awake: u64,
+    favoured: u64,
+    wake_at: [u64; MOST],
+    orders: [u64; MOST],
+    operating: [bool; MOST],
+    sent: [bool; MOST],
+    signalled: [bool; MOST],
+    /// Who is out of the enabled wait in exact mode.
+    has_turn: [bool; MOST],
+    /// Actions that are left, for each CPU.
+    left: [u8; MOST],
+    clock: u64,
+}
+
+/// The CPU as the rules see it.
+struct Replay<'a> {
+    me: u16,
+    cpus: u16,
+    exact: bool,
+    place: Place,
+    answers: &'a [u64],
+    at: Cell<usize>,
+    next: RefCell<Option<Access>>,
+}
+
+/// Unwinds a CPU that has come to its next access.
+struct Stop;
+
+impl Replay<'_> {
+    /// The answer to an access, or the end of what is known.
+    fn access(&self, access: Access) -> u64 {
+        let at = self.at.get();
+        if let Some(&answer) = self.answers.get(at) {
+            self.at.set(at + 1);
+            return answer;
+        }
+        *self.next.borrow_mut() = Some(access);
+        resume_unwind(Box::new(Stop))
+    }
+
+    fn arrive(&self, place: Place) -> ! {
+        self.access(Access::Arrive(place));
+        unreachable!("a CPU begins anew where it arrives");
+    }
+
+    /// What the machine and the guest do from `place` to the next one.
+    fn run(&self) -> ! {
+        let mut passing = self;
+        let reason = match self.place {
+            Place::Down => {
+                self.access(Access::Idle);
+                unreachable!("the guest is down");
+            }
+            Place::Joins => {
+                if self.exact {
+                    wait_for_turn(self, self.me, &mut passing);
+                }
+                None
+            }
+            Place::Runs => self.act(),
+            Place::Waits(_) => Some(Reason::Wait),
+            Place::Stopped => Some(Reason::Stopped),
+            Place::Ended => Some(Reason::Ended),
+        };
+        if let Some(reason) = reason {
+            give(self, self.me, reason, &mut passing);
+        }
+        if reason.is_some() || self.place == Place::Joins {
+            begin(self, self.me);
+        }
+        self.leave()
+    }
+
+    /// What the guest does.
+    fn act(&self) -> Option<Reason> {
+        let others = usize::from(self.cpus) - 1;
+        let other = |n: usize| ((usize::from(self.me) + 1 + n) % usize::from(self.cpus)) as u16;
+        match self.access(Access::Choose) as usize {
+            0 => Some(Reason::Yield),
+            // What is pending ends a wait before it begins.
+            n @ 1..=2 if self.access(Access::TakeSent) == 0 => self.arrive(Place::Waits(n == 2)),
+            1..=2 => None,
+            3 => {
+                self.access(Access::SetOperating(false));
+                self.arrive(Place::Stopped)
+            }
+            4 => self.arrive(Place::Ended),
+            n if n < 5 + others => {
+                let to = other(n - 5);
+                self.access(Access::SendTo(to));
+                self.wake(to);
+                None
+            }
+            n => {
+                let to = other(n - 5 - others);
+                self.or(Word::Orders(to), 1);
+                self.wake(to);
+                None
+            }
+        }
+    }
+
+    /// As [`super::Turns::wake`] and what signals after it.
+    fn wake(&self, cpu: u16) {
+        self.or(Word::Ready, bit(cpu));
+        if !self.exact {
+            self.access(Access::Signal(cpu));
+        }
+    }
+
+    /// Takes what is pending, and goes where that leads.
+    fn leave(&self) -> ! {
+        if self.load(Word::Orders(self.me)) != 0 {
+            self.swap(Word::Orders(self.me), 0);
+            self.access(Access::SetOperating(true));
+            self.arrive(Place::Runs);
+        }
+        if let Place::Waits(clock) = self.place {
+            let goes_on = self.access(Access::TakeSent) != 0 || clock;
+            self.arrive(if goes_on { Place::Runs } else { self.place });
+        }
+        self.arrive(match self.place {
+            Place::Stopped | Place::Ended => self.place,
+            // A CPU that nobody has started is stopped.
+            Place::Joins => Place::Stopped,
+            _ => Place::Runs,
+        })
+    }
+}
+
+impl Words for Replay<'_> {
+    fn cpus(&self) -> u16 {
+        self.cpus
+    }
+    fn exact(&self) -> bool {
+        self.exact
+    }
+    fn load(&self, word: Word) -> u64 {
+        self.access(Access::Load(word))
+    }
+    fn store(&self, word: Word, value: u64) {
+        self.access(Access::Store(word, value));
+    }
+    fn or(&self, word: Word, bits: u64) -> u64 {
+        self.access(Access::Or(word, bits))
+    }
+    fn and(&self, word: Word, bits: u64) -> u64 {
+        self.access(Access::And(word, bits))
+    }
+    fn swap(&self, word: Word, value: u64) -> u64 {
+        self.access(Access::Swap(word, value))
+    }
+    fn is_operating(&self, cpu: u16) -> bool {
+        self.access(Access::IsOperating(cpu)) != 0
+    }
+}
+
+impl Passing for &Replay<'_> {
+    fn clock(&self) -> u64 {
+        self.access(Access::Clock)
+    }
+    fn signal(&self, cpu: u16) {
+        self.access(Access::Signal(cpu));
+    }
+    fn wake_time(&mut self) -> u64 {
+        match self.place {
+            Place::Waits(true) => self.access(Access::Clock),
+            _ => NEVER,
+        }
+    }
+    fn open(&mut self) {}
+    fn rest_begins(&mut self) {}
+    fn rest_ends(&mut self) {}
+    fn look_around(&mut self) {}
+    fn park(&mut self) {}
+    fn before_passing(&mut self) {}
+    fn before_waiting(&mut self) {}
+    fn wait(&mut self) {
+        self.access(Access::Wait);
+    }
+    fn idle(&mut self) {
+        self.access(Access::Idle);
+    }
+    fn has_turn(&mut self) {}
+    fn before_resting(&mut self) {}
+    fn rest(&mut self) {
+        self.access(Access::Rest);
+    }
+    fn guest_is_down(&mut self, ended: u32) {
+        self.access(Access::Down(ended));
+        self.arrive(Place::Down);
+    }
+}
+
+/// A search through all states.
+struct Search {
+    exact: bool,
+    cpus: u16,
+}
+
+/// What a search has seen.
+#[derive(Debug, Default)]
+struct Seen {
+    states: usize,
+    /// States in which nothing more happens because every CPU waits.
+    at_rest: usize,
+    /// States in which the guest was found down.
+    down: usize,
+}
+
+impl Search {
+    fn first(&self, actions: &[u8]) -> State {
+        let count = usize::from(self.cpus);
+        let place = |cpu| if cpu == 0 { Place::Runs } else { Place::Joins };
+        let mut state = State {
+            cpus: (0..count)
+                .map(|cpu| Cpu {
+                    place: place(cpu),
+                    answers: Vec::new(),
+                    next: Access::Choose,
+                })
+                .collect(),
+            holder: 0,
+            ready: 0,
+            ended: 0,
+            awake: 1,
+            favoured: 0,
+            wake_at: [NEVER; MOST],
+            orders: [0; MOST],
+            operating: [true, false, false, false],
+            sent: [false; MOST],
+            signalled: [false; MOST],
+            has_turn: [true, false, false, false],
+            left: [0; MOST],
+            clock: 1,
+        };
+        state.left[..count].copy_from_slice(&actions[..count]);
+        for cpu in 0..count {
+            self.advance(&mut state, cpu);
+        }
+        state
+    }
+
+    /// Runs CPU `number` up to its next access.
+    fn advance(&self, state: &mut State, number: usize) {
+        loop {
+            let cpu = &mut state.cpus[number];
+            let replay = Replay {
+                me: number as u16,
+                cpus: self.cpus,
+                exact: self.exact,
+                place: cpu.place,
+                answers: &cpu.answers,
+                at: Cell::new(0),
+                next: RefCell::new(None),
+            };
+            let Err(stopped) = catch_unwind(AssertUnwindSafe(|| replay.run())) else {
+                unreachable!("a CPU runs for ever");
+            };
+            if !stopped.is::<Stop>() {
+                resume_unwind(stopped);
+            }
+            let next = replay.next.take().expect("a CPU stops at an access");
+            match next {
+                Access::Arrive(place) => {
+                    cpu.place = place;
+                    cpu.answers.clear();
+                }
+                next => {
+                    cpu.next = next;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// The states that follow when CPU `number` does what it is about to do: none if it cannot.
+    fn step(&self, state: &State, number: usize) -> Vec<State> {
+        let access = state.cpus[number].next;
+        let me = number as u16;
+        if self.exact
+            && !matches!(
+                access,
+                Access::Load(Word::Holder) | Access::Wait | Access::Signal(_)
+            )
+        {
+            assert!(
+                state.has_turn[number],
+                "CPU {me} does {access:?} without the turn: {state:#?}"
+            );
+        }
+        if access == Access::Choose {
+            let choices = if state.left[number] == 0 {
+                // A guest that has nothing more to do waits for the others.
+                1..2
+            } else {
+                0..5 + 2 * (self.cpus as u64 - 1)
+            };
+            return choices
+                .map(|choice| {
+                    let mut after = state.clone();
+                    after.left[number] = after.left[number].saturating_sub(1);
+                    self.answer(after, number, choice)
+                })
+                .collect();
+        }
+        let mut after = state.clone();
+        let answer = match access {
+            Access::Load(word) => {
+                let value = *place(&mut after, word);
+                if word == Word::Holder && value == u64::from(me) {
+                    after.has_turn[number] = true;
+                    let holders = after.has_turn.iter().filter(|&&has| has).count();
+                    assert!(!self.exact || holders == 1, "two have the turn: {after:#?}");
+                }
+                value
+            }
+            Access::Store(word, value) => {
+                if word == Word::Holder {
+                    after.has_turn[number] = false;
+                }
+                core::mem::replace(place(&mut after, word), value)
+            }
+            Access::Swap(word, value) => core::mem::replace(place(&mut after, word), value),
+            Access::Or(word, bits) => {
+                let word = place(&mut after, word);
+                core::mem::replace(word, *word | bits)
+            }
+            Access::And(word, bits) => {
+                let word = place(&mut after, word);
+                core::mem::replace(word, *word & bits)
+            }
+            Access::IsOperating(cpu) => after.operating[usize::from(cpu)].into(),
+            Access::SetOperating(on) => {
+                after.operating[number] = on;
+                0
+            }
+            Access::SendTo(cpu) => {
+                after.sent[usize::from(cpu)] = true;
+                0
+            }
+            Access::TakeSent => core::mem::take(&mut after.sent[number]).into(),
+            Access::Clock => after.clock,
+            Access::Signal(cpu) => {
+                after.signalled[usize::from(cpu)] = true;
+                0
+            }
+            Access::Wait => {
+                if !core::mem::take(&mut after.signalled[number]) {
+                    return Vec::new();
+                }
+                0
+            }
+            Access::Rest => {
+                let clock = after.wake_at[number] != NEVER;
+                if !core::mem::take(&mut after.signalled[number]) && !clock {
+                    return Vec::new();
+                }
+                0
+            }
+            Access::Idle => {
+                let replay_earliest = after.wake_at[..usize::from(self.cpus)].iter().min();
+                let first = *replay_earliest.expect("there are CPUs");
+                if after.cpus[number].place == Place::Down || first == NEVER {
+                    return Vec::new();
+                }
+                after.clock = first + 1;
+                0
+            }
+            Access::Down(ended) => {
+                self.check_down(state, number, ended);
+                0
+            }
+            Access::Choose | Access::Arrive(_) => unreachable!(),
+        };
+        vec![self.answer(after, number, answer)]
+    }
+
+    fn answer(&self, mut state: State, number: usize, answer: u64) -> State {
+        state.cpus[number].answers.push(answer);
+        self.advance(&mut state, number);
+        state
+    }
+
+    /// The guest is found down: nothing may be able to start a CPU.
+    fn check_down(&self, state: &State, number: usize, ended: u32) {
+        for cpu in 0..usize::from(self.cpus) {
+            let is_ended = u64::from(ended) & bit(cpu as u16) != 0;
+            assert!(
+                is_ended || !state.operating[cpu],
+                "CPU {cpu} operates: {state:#?}"
+            );
+            assert_eq!(state.orders[cpu], 0, "CPU {cpu} has an order: {state:#?}");
+            assert!(
+                cpu == number
+                    || matches!(state.cpus[cpu].next, Access::Wait | Access::Rest)
+                    || matches!(
+                        state.cpus[cpu].place,
+                        Place::Stopped | Place::Ended | Place::Joins
+                    ),
+                "CPU {cpu} does something: {state:#?}"
+            );
+        }
+    }
+
+    /// Nothing more happens: then nobody has anything to do.
+    fn check_rest(&self, state: &State, seen: &mut Seen) {
+        let cpus = usize::from(self.cpus);
+        if state.cpus.iter().any(|cpu| cpu.place == Place::Down) {
+            seen.down += 1;
+            return;
+        }
+        seen.at_rest += 1;
+        for cpu in 0..cpus {
+            assert_eq!(
+                state.orders[cpu], 0,
+                "an order to CPU {cpu} is lost: {state:#?}"
+            );
+            let waits = matches!(state.cpus[cpu].place, Place::Waits(_));
+            assert!(
+                !(waits && state.sent[cpu]),
+                "a wake-up of CPU {cpu} is lost: {state:#?}"
+            );
+        }
+        assert!(
+            !self.exact || state.ready == 0,
+            "a CPU is ready and has no turn: {state:#?}"
+        );
+        let is_down = |cpu: &Cpu| matches!(cpu.place, Place::Stopped | Place::Ended | Place::Joins);
+        assert!(
+            !state.cpus.iter().all(is_down),
+            "the end is not recognized: {state:#?}"
+        );
+    }
+
+    /// Visits every state.
+    fn all(&self, actions: &[u8]) -> Seen {
+        let mut seen = Seen::default();
+        let first = self.first(actions);
+        let mut known: HashMap<State, ()> = HashMap::new();
+        let mut open = vec![first.clone()];
+        known.insert(first, ());
+        while let Some(state) = open.pop() {
+            seen.states += 1;
+            let mut moves = false;
+            for number in 0..usize::from(self.cpus) {
+                for after in self.step(&state, number) {
+                    moves = true;
+                    if known.insert(after.clone(), ()).is_none() {
+                        open.push(after);
+                    }
+                }
+            }
+            if !moves {
+                self.check_rest(&state, &mut seen);
+            }
+        }
+        seen
+    }
+}
+
+/// Where a word is.
+fn place(state: &mut State, word: Word) -> &mut u64 {
+    match word {
+        Word::Holder => &mut state.holder,
+        Word::Ready => &mut state.ready,
+        Word::Ended => &mut state.ended,
+        Word::Awake => &mut state.awake,
+        Word::Favoured => &mut state.favoured,
+        Word::WakeAt(cpu) => &mut state.wake_at[usize::from(cpu)],
+        Word::Orders(cpu) => &mut state.orders[usize::from(cpu)],
+    }
+}
+
+fn search(exact: bool, cpus: u16, actions: &[u8]) -> Seen {
+    let seen = Search { exact, cpus }.all(actions);
+    std::eprintln!("{cpus} CPUs, exact {exact}, {actions:?}: {seen:?}");
+    assert!(seen.at_rest != 0 && seen.down != 0);
+    seen
+}
+
+#[test]
+fn just_one_of_two_cpus_has_the_turn_and_no_wake_up_is_lost() {
+    search(true, 2, &[4, 4]);
+}
+
+#[test]
+fn just_one_of_three_cpus_has_the_turn_and_no_wake_up_is_lost() {
+    search(true, 3, &[3, 2, 2]);
+}
+
+#[test]
+fn just_one_of_four_cpus_has_the_turn_and_no_wake_up_is_lost() {
+    search(true, 4, &[3, 1, 1, 1]);
+}
+
+#[test]
+fn two_cpus_in_real_time_lose_no_wake_up_and_end_when_nobody_can_start() {
+    search(false, 2, &[3, 2]);
+}
+
+#[test]
+fn three_cpus_in_real_time_lose_no_wake_up_and_end_when_nobody_can_start() {
+    search(false, 3, &[1, 1, 0]);
+}

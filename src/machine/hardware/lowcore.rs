@@ -1,0 +1,301 @@
+//! The prefix area of a CPU: the architecture's assigned storage locations, and this machine's own words in what the
+//! architecture leaves to programs.
+//!
+//! The layout stands here once. Assembly takes its displacements from it by `offset_of!`; Rust reads and writes named
+//! fields only.
+
+use crate::arch::channel::IoInterruption;
+use crate::arch::interruption::Class;
+use crate::arch::lowcore as assigned;
+use crate::arch::psw::{ADDRESSING_64, Psw};
+use crate::machine::hardware::hsa::Prefix;
+use core::marker::PhantomData;
+use core::mem::offset_of;
+use core::ptr;
+
+/// A prefix area.
+#[repr(C)]
+pub struct Lowcore {
+    reserved_0: [u8; 0x80],
+    external_parameter: u32,
+    reserved_1: u16,
+    external_code: u16,
+    supervisor_call_identification: u32,
+    program_identification: u32,
+    data_exception_code: u32,
+    monitor_class: u16,
+    reserved_2: [u8; 10],
+    exception_access: u8,
+    reserved_3: [u8; 7],
+    translation_exception: u64,
+    monitor_code: u64,
+    io_interruption: [u32; 3],
+    reserved_4: [u8; 0x24],
+    machine_check_code: u64,
+    reserved_5: [u8; 0x30],
+    /// Restart old PSW.
+    pub restart_old: Psw,
+    /// External old PSW.
+    pub external_old: Psw,
+    /// Supervisor-call old PSW.
+    pub supervisor_call_old: Psw,
+    /// Program old PSW.
+    pub program_old: Psw,
+    /// Machine-check old PSW.
+    pub machine_check_old: Psw,
+    /// I/O old PSW.
+    pub io_old: Psw,
+    reserved_6: [u8; 0x20],
+    restart_new: Psw,
+    /// External new PSW.
+    pub external_new: Psw,
+    supervisor_call_new: Psw,
+    program_new: Psw,
+    /// Machine-check new PSW.
+    pub machine_check_new: Psw,
+    /// I/O new PSW.
+    pub io_new: Psw,
+    /// The address of the `Cpu` that this real CPU works for.
+    pub cpu: u64,
+    /// General register 15 as an interruption found it.
+    pub register_15: u64,
+    /// The stack pointer with which an interruption begins.
+    pub stack: u64,
+    /// Where an expected program interruption continues; zero if none is expected.
+    pub continue_at: u64,
+    /// The PSW that the exit to the guest loads, and a probe, and whoever continues after an expected interruption.
+    pub exit_psw: Psw,
+    /// The stack pointer of a wait or probe in progress.
+    pub caller_stack: u64,
+    /// Where STORE THEN AND SYSTEM MASK puts the old mask; nobody reads it.
+    pub system_mask: u64,
+    /// Control register 0 as the firmware last loaded it.
+    control_0: u64,
+    /// The addresses of the external, I/O and machine-check new PSWs during a wait.
+    pub kept_new: [u64; 3],
+    /// General registers at a failure of the firmware's own.
+    pub failed_registers: [u64; 16],
+    /// The clock when the last wait began.
+    pub wait_began: u64,
+    /// The clock when the last wait ended.
+    pub wait_ended: u64,
+    /// The address of a probe's two clock stamps.
+    pub probe_stamps: u64,
+    reserved_7: u64,
+    /// General registers that a probe begins with.
+    pub probe_registers: [u64; 16],
+    /// General registers that a probe ends with; nobody reads them.
+    pub probed_registers: [u64; 16],
+    reserved_8: [u8; 0xE00],
+    saved_floating_point: [u64; 16],
+    reserved_9: [u8; 0x9C],
+    saved_floating_point_control: u32,
+    reserved_10: [u8; 0x20],
+    saved_access: [u32; 16],
+    reserved_11: [u8; 0xC80],
+}
+
+/// What the architecture says of a location is said in [`assigned`]; here is the same.
+macro_rules! agree {
+    ($($field:ident = $location:expr),* $(,)?) => {
+        $(const _: () = assert!(offset_of!(Lowcore, $field) as u64 == $location);)*
+    };
+}
+
+agree! {
+    external_parameter = assigned::EXTERNAL_PARAMETER,
+    external_code = assigned::EXTERNAL_CODE,
+    supervisor_call_identification = assigned::SVC_IDENTIFICATION,
+    program_identification = assigned::PROGRAM_IDENTIFICATION,
+    data_exception_code = assigned::DATA_EXCEPTION_CODE,
+    monitor_class = assigned::MONITOR_CLASS,
+    exception_access = assigned::EXCEPTION_ACCESS,
+    translation_exception = assigned::TRANSLATION_EXCEPTION,
+    monitor_code = assigned::MONITOR_CODE,
+    io_interruption = assigned::SUBSYSTEM_IDENTIFICATION,
+    machine_check_code = assigned::MACHINE_CHECK_CODE,
+    restart_old = assigned::old_psw(Class::Restart),
+    external_old = assigned::old_psw(Class::External),
+    supervisor_call_old = assigned::old_psw(Class::SupervisorCall),
+    program_old = assigned::old_psw(Class::Program),
+    machine_check_old = assigned::old_psw(Class::MachineCheck),
+    io_old = assigned::old_psw(Class::InputOutput),
+    restart_new = assigned::new_psw(Class::Restart),
+    external_new = assigned::new_psw(Class::External),
+    supervisor_call_new = assigned::new_psw(Class::SupervisorCall),
+    program_new = assigned::new_psw(Class::Program),
+    machine_check_new = assigned::new_psw(Class::MachineCheck),
+    io_new = assigned::new_psw(Class::InputOutput),
+    saved_floating_point = assigned::SAVED_FLOATING_POINT,
+    saved_floating_point_control = assigned::SAVED_FLOATING_POINT_CONTROL,
+    saved_access = assigned::SAVED_ACCESS,
+}
+
+// Displacements without a base reach the first 4 KiB.
+const _: () = assert!(size_of::<Lowcore>() == 0x2000);
+const _: () = assert!(offset_of!(Lowcore, probed_registers) < 0x1000);
+
+/// A field that can be read.
+#[derive(Clone, Copy, Debug)]
+pub struct Field<T> {
+    offset: usize,
+    value: PhantomData<T>,
+}
+
+impl<T: Copy> Field<T> {
+    /// The second argument only proves the type.
+    const fn new(offset: usize, _: fn(&Lowcore) -> &T) -> Self {
+        Self {
+            offset,
+            value: PhantomData,
+        }
+    }
+
+    /// Its value in this CPU's own prefix area.
+    #[inline(always)]
+    pub fn get(self) -> T {
+        // SAFETY: a field of this CPU's prefix area, which no reference covers; any bytes are a value of the integers
+        // and PSWs that fields hold.
+        unsafe { ptr::read_volatile(ptr::without_provenance(self.offset)) }
+    }
+
+    /// Sets it in this CPU's own prefix area.
+    #[inline(always)]
+    fn set(self, value: T) {
+        // SAFETY: as above. What may be set is up to the functions of this module.
+        unsafe { ptr::write_volatile(ptr::without_provenance_mut(self.offset), value) };
+    }
+}
+
+macro_rules! fields {
+    ($($(#[$text:meta])* $visible:vis $name:ident: $type:ty = $field:ident;)*) => {
+        $($(#[$text])*
+        $visible const $name: Field<$type> =
+            Field::new(offset_of!(Lowcore, $field), |lowcore| &lowcore.$field);)*
+    };
+}
+
+fields! {
+    /// External-interruption parameter.
+    pub EXTERNAL_PARAMETER: u32 = external_parameter;
+    /// External-interruption code.
+    pub EXTERNAL_CODE: u16 = external_code;
+    /// Supervisor-call identification: instruction-length code and interruption code.
+    pub SUPERVISOR_CALL_IDENTIFICATION: u32 = supervisor_call_identification;
+    /// Program-interruption identification: instruction-length code and interruption code.
+    pub PROGRAM_IDENTIFICATION: u32 = program_identification;
+    /// Data-exception code.
+    pub DATA_EXCEPTION_CODE: u32 = data_exception_code;
+    /// Monitor class.
+    pub MONITOR_CLASS: u16 = monitor_class;
+    /// Exception access identification.
+    pub EXCEPTION_ACCESS: u8 = exception_access;
+    /// Translation-exception identification.
+    pub TRANSLATION_EXCEPTION: u64 = translation_exception;
+    /// Monitor code.
+    pub MONITOR_CODE: u64 = monitor_code;
+    /// The three words of an I/O interruption.
+    pub IO_INTERRUPTION: [u32; 3] = io_interruption;
+    /// Machine-check interruption code.
+    pub MACHINE_CHECK_CODE: u64 = machine_check_code;
+    /// Restart old PSW.
+    pub RESTART_OLD: Psw = restart_old;
+    /// Program old PSW.
+    pub PROGRAM_OLD: Psw = program_old;
+    /// Machine-check old PSW.
+    pub MACHINE_CHECK_OLD: Psw = machine_check_old;
+    /// Machine-check floating-point-register save area.
+    pub SAVED_FLOATING_POINT: [u64; 16] = saved_floating_point;
+    /// Machine-check floating-point-control-register save area.
+    pub SAVED_FLOATING_POINT_CONTROL: u32 = saved_floating_point_control;
+    /// Machine-check access-register save area.
+    pub SAVED_ACCESS: [u32; 16] = saved_access;
+    /// General registers at a failure of the firmware's own.
+    pub FAILED_REGISTERS: [u64; 16] = failed_registers;
+    /// Control register 0 as the firmware last loaded it.
+    pub CONTROL_0: u64 = control_0;
+    /// The clock when the last wait began.
+    pub WAIT_BEGAN: u64 = wait_began;
+    /// The clock when the last wait ended.
+    pub WAIT_ENDED: u64 = wait_ended;
+    EXIT_PSW: Psw = exit_psw;
+    PROBE_REGISTERS: [u64; 16] = probe_registers;
+}
+
+/// What the last I/O interruption stored.
+pub fn io_interruption() -> IoInterruption {
+    let [subsystem, parameter, identification] = IO_INTERRUPTION.get();
+    IoInterruption {
+        subsystem,
+        parameter,
+        identification,
+    }
+}
+
+/// Sets the PSW that the exit to the guest, or a probe, loads.
+#[inline(always)]
+pub fn set_exit_psw(psw: Psw) {
+    EXIT_PSW.set(psw);
+}
+
+/// Notes what control register 0 holds.
+pub fn set_control_0(value: u64) {
+    CONTROL_0.set(value);
+}
+
+/// Prepares a probe: its PSW, its registers, and no program-interruption code.
+pub fn prepare_probe(psw: Psw, registers: &[u64; 16]) {
+    EXIT_PSW.set(psw);
+    PROBE_REGISTERS.set(*registers);
+    PROGRAM_IDENTIFICATION.set(0);
+}
+
+/// The prefix area of a CPU, as what sets it up sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Area(u64);
+
+impl Area {
+    /// This CPU's own: at real address 0.
+    pub const OWN: Self = Self(0);
+
+    /// That of another CPU, or of this one before it has its prefix.
+    #[must_use]
+    pub const fn at(prefix: Prefix) -> Self {
+        Self(prefix.address())
+    }
+
+    fn set<T>(self, offset: usize, value: T) {
+        // SAFETY: within a prefix area; these hold nothing else, and no reference covers them.
+        unsafe {
+            let at = ptr::with_exposed_provenance_mut(self.0 as usize + offset);
+            ptr::write_volatile(at, value);
+        }
+    }
+
+    /// Fills it with zeros.
+    pub fn clear(self) {
+        for word in 0..size_of::<Lowcore>() / 8 {
+            self.set(word * 8, 0_u64);
+        }
+    }
+
+    /// Has interruptions of a class call a routine of the trap entry.
+    pub fn set_new_psw(self, class: Class, routine: unsafe extern "C" fn()) {
+        let psw = Psw {
+            mask: ADDRESSING_64,
+            address: routine as usize as u64,
+        };
+        self.set(assigned::new_psw(class) as usize, psw);
+    }
+
+    /// Sets the `Cpu` that the trap entry stores into.
+    pub fn set_cpu<T>(self, cpu: *mut T) {
+        let at = offset_of!(Lowcore, cpu);
+        self.set(at, cpu.expose_provenance() as u64);
+    }
+
+    /// Sets the stack pointer with which an interruption begins.
+    pub fn set_stack(self, stack: u64) {
+        self.set(offset_of!(Lowcore, stack), stack);
+    }
+}

@@ -1,0 +1,86 @@
+//! Traced events on their way to the host.
+//!
+//! Events are gathered for each CPU and sent when there is no room for another one. In exact mode the guest waits for
+//! the console, so no event is lost; in real time another CPU may have it, and events that then find no room are counted.
+
+use crate::arch::cpu::MAXIMUM_CPUS;
+use crate::link::frame::Channel;
+use crate::link::trace::{Event, Stream};
+use crate::machine::io::console;
+use core::sync::atomic::{AtomicBool, Ordering};
+use spin::Mutex;
+
+/// Bytes of events that wait to be sent, for each CPU.
+const ROOM: usize = 8192;
+
+/// The events of all CPUs.
+pub struct Events {
+    /// What waits to be sent.
+    streams: [Mutex<Stream<ROOM>>; MAXIMUM_CPUS],
+    /// Whether anything was ever traced.
+    used: AtomicBool,
+}
+
+impl Events {
+    /// No events.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            streams: [
+                Mutex::new(Stream::new(0)),
+                Mutex::new(Stream::new(1)),
+                Mutex::new(Stream::new(2)),
+                Mutex::new(Stream::new(3)),
+            ],
+            used: AtomicBool::new(false),
+        }
+    }
+
+    /// From now on there may be events.
+    pub fn begin(&self) {
+        self.used.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether there ever was a trace.
+    #[must_use]
+    pub fn used(&self) -> bool {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// Adds an event of a CPU.
+    pub fn add(&self, cpu: u16, event: &Event<'_>, stops: bool) {
+        let framed = console::framed();
+        if stops || !framed {
+            console::say(format_args!("CPU {cpu} {event}\n"));
+        }
+        if framed {
+            let mut stream = self.streams[usize::from(cpu) % MAXIMUM_CPUS].lock();
+            if !stream.has_room() {
+                send(&mut stream);
+            }
+            stream.add(event);
+        }
+    }
+
+    /// Sends the events of a CPU that wait to be sent.
+    pub fn flush(&self, cpu: u16) {
+        if self.used() {
+            send(&mut self.streams[usize::from(cpu) % MAXIMUM_CPUS].lock());
+        }
+    }
+
+    /// Sends the events of the first `cpus` CPUs that wait, and their ends. Only this CPU runs.
+    pub fn finish(&self, cpus: u16) {
+        for stream in self.streams.iter().take(usize::from(cpus)) {
+            let mut stream = stream.lock();
+            send(&mut stream);
+            console::send(Channel::Trace, &stream.payload());
+        }
+    }
+}
+
+fn send(stream: &mut Stream<ROOM>) {
+    if !stream.is_empty() && console::try_send(Channel::Trace, &stream.payload()) {
+        stream.taken();
+    }
+}

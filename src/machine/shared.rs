@@ -1,0 +1,35 @@
+//! What the real CPUs share below the guest's configuration: turns, input, and traced events.
+
+use crate::guest::turns::Turns;
+use crate::machine::hardware::instruction;
+use crate::machine::io::events::Events;
+use crate::machine::io::input::Input;
+
+/// What the real CPUs share.
+pub struct Shared {
+    /// Whose turn it is.
+    pub turns: Turns,
+    /// The host's input.
+    pub input: Input,
+    /// Traced events on their way to the host.
+    pub events: Events,
+}
+
+impl Shared {
+    /// What CPUs share in a run with these turns; input may interrupt the guest if `listening`.
+    #[must_use]
+    pub const fn new(turns: Turns, listening: bool) -> Self {
+        Self {
+            turns,
+            input: Input::new(listening),
+            events: Events::new(),
+        }
+    }
+
+    /// Something happened that CPU `cpu` should look at.
+    pub fn wake(&self, cpu: u16) {
+        if self.turns.wake(cpu) {
+            instruction::signal_emergency(cpu);
+        }
+    }
+}

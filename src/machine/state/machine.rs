@@ -1,0 +1,167 @@
+//! The machine, and each real CPU of it: its virtual CPU, its way to the hardware, and its sample-data blocks.
+
+use crate::arch::address::PAGE;
+use crate::arch::cpu::MAXIMUM_CPUS;
+use crate::cpumf::instruction::load_sampling_controls;
+use crate::cpumf::sampling::request::SamplingRequest;
+use crate::cpumf::{Model, SamplingLimits};
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::due::Due;
+use crate::guest::state::schedule::NEVER;
+use crate::guest::state::vcpu::Vcpu;
+use crate::link::data::SAMPLE_DATA_BLOCK;
+use crate::link::loader;
+use crate::link::tally::Tally;
+use crate::machine::hardware::hsa::{BLOCKS, Plan};
+use crate::machine::native::Native;
+use crate::machine::shared::Shared;
+use crate::machine::state::blocks::Blocks;
+use crate::machine::state::his::Service;
+use crate::machine::state::integrity::Sums;
+use crate::machine::state::operator::Operator;
+use core::cell::UnsafeCell;
+use core::mem::MaybeUninit;
+extern crate alloc;
+use alloc::boxed::Box;
+
+/// The place of one [`Cpu`], which knows the machine that holds it.
+pub struct CpuCell(UnsafeCell<MaybeUninit<Cpu>>);
+
+// SAFETY: a cell is taken by the one CPU that it belongs to, by the CPU that has the turn while that one waits, and by
+// the last CPU that runs when the others are stopped.
+unsafe impl Sync for CpuCell {}
+
+impl CpuCell {
+    /// A cell with nothing in it.
+    #[must_use]
+    pub const fn empty() -> Self {
+        Self(UnsafeCell::new(MaybeUninit::uninit()))
+    }
+
+    /// The CPU, for whoever may look.
+    #[must_use]
+    pub const fn get(&self) -> *mut Cpu {
+        self.0.get().cast()
+    }
+
+    /// Puts the CPU in.
+    ///
+    /// # Safety
+    /// Nobody looks into the cell yet.
+    pub unsafe fn fill(&self, cpu: Cpu) {
+        // SAFETY: by contract.
+        unsafe { (*self.0.get()).write(cpu) };
+    }
+}
+
+/// What all CPUs share.
+pub struct Machine {
+    /// The guest's configuration.
+    pub configuration: Configuration,
+    /// The model that the guest finds.
+    pub model: &'static Model,
+    /// The plan of the HSA.
+    pub plan: Plan,
+    /// One cell for each CPU; its own real CPU refers to it while it runs.
+    pub cpus: [CpuCell; MAXIMUM_CPUS],
+    /// The sums of what must not change.
+    pub sums: Sums,
+    /// Whether the machine's sampling function is the host's, for its own profile.
+    pub samples_for_host: bool,
+    /// Turns, input and traced events.
+    pub shared: &'static Shared,
+    /// HIS.
+    pub his: &'static Service,
+    /// What the operator has asked for.
+    pub operator: &'static Operator,
+}
+
+/// The sampling intervals that the machine has.
+#[must_use]
+pub const fn sampling_limits(cpu_speed: u32) -> SamplingLimits {
+    SamplingLimits {
+        minimum: loader::SHORTEST_INTERVAL,
+        maximum: loader::LONGEST_INTERVAL,
+        cpu_speed,
+    }
+}
+
+/// One real CPU. The virtual CPU comes first: trap entry stores the general registers there.
+#[repr(C)]
+pub struct Cpu {
+    /// The guest's CPU.
+    pub vcpu: Vcpu,
+    /// The way to the hardware.
+    pub native: Native,
+    /// The machine-level sample-data blocks.
+    pub blocks: Blocks,
+    /// What all CPUs share.
+    pub machine: &'static Machine,
+    /// Its traps by cause, in a run that counts them.
+    pub tally: Option<Box<Tally>>,
+}
+
+impl Cpu {
+    /// Sends the machine-level blocks that have become full to the host, and gives them back.
+    pub fn send_full_blocks(&mut self) {
+        self.vcpu.sampling.block_full = false;
+        let Some(current) = self.current_block() else {
+            return;
+        };
+        let mut block = self.blocks.oldest;
+        while block != current {
+            self.blocks.send(block);
+            block = (block + 1) % BLOCKS;
+        }
+        self.blocks.oldest = block;
+    }
+
+    /// Begins to sample at the machine's level as these controls say, into so many blocks; a sample has
+    /// `entry` bytes.
+    pub fn begin_sampling(&mut self, controls: u64, interval: u64, blocks: u64, entry: u64) {
+        self.blocks.begin(blocks, entry);
+        self.load_sampling_controls(controls, interval);
+    }
+
+    /// Samples no more at the machine's level. What was sampled stays in the blocks.
+    pub fn end_sampling(&mut self) {
+        self.blocks.end = self.vcpu.machine.sampling().dear();
+        self.load_sampling_controls(0, 0);
+    }
+
+    /// Loads the sampling controls of the machine's level, with the blocks from the first one on.
+    pub fn load_sampling_controls(&mut self, controls: u64, interval: u64) {
+        let (table, block) = (self.blocks.table(), self.blocks.block(0));
+        let request = SamplingRequest::new(controls, interval, table, block);
+        let loaded = load_sampling_controls(&mut self.vcpu.machine, &zerocopy::transmute!(request));
+        if loaded.is_err() {
+            defmt::error!("the machine's sampling controls are refused");
+        }
+        // The next sample is one interval from here.
+        self.vcpu.sampling.machine = NEVER;
+        self.vcpu.due |= Due::SAMPLING | Due::ATTENTION;
+    }
+
+    /// Copies the oldest machine-level block that is full, or when no more samples are taken the last one, and
+    /// clears it. How many samples are in it.
+    pub fn take_block(&mut self, into: &mut [u8; SAMPLE_DATA_BLOCK]) -> Option<u32> {
+        self.vcpu.sampling.block_full = false;
+        self.blocks.take(into)
+    }
+
+    /// Sends the machine-level block that is not full. At the end of a run, when the full ones have been sent.
+    pub fn send_last_block(&mut self) {
+        let dear = self.vcpu.machine.sampling().dear();
+        if self.current_block().is_some() && dear != self.blocks.block(self.blocks.oldest) {
+            self.blocks.send(self.blocks.oldest);
+        }
+    }
+
+    /// The number of the block that the next sample goes to, if sampling was ever active. A block
+    /// whose entries are all taken is still the current one: its next data entry is its trailer.
+    fn current_block(&self) -> Option<u64> {
+        let dear = self.vcpu.machine.sampling().dear();
+        let offset = dear.checked_sub(self.blocks.block(0))?;
+        Some(offset / PAGE).filter(|&number| number < BLOCKS)
+    }
+}
