@@ -482,15 +482,12 @@ impl Search {
                 "CPU {cpu} operates: {state:#?}"
             );
             assert_eq!(state.orders[cpu], 0, "CPU {cpu} has an order: {state:#?}");
-            assert!(
-                cpu == number
-                    || matches!(state.cpus[cpu].next, Access::Wait | Access::Rest)
-                    || matches!(
-                        state.cpus[cpu].place,
-                        Place::Stopped | Place::Ended | Place::Joins
-                    ),
-                "CPU {cpu} does something: {state:#?}"
+            // In real time two CPUs may find it out side by side.
+            let is_down = matches!(
+                state.cpus[cpu].place,
+                Place::Stopped | Place::Ended | Place::Joins | Place::Down
             );
+            assert!(is_down, "CPU {cpu} does something: {state:#?}");
         }
     }
 
@@ -572,25 +569,25 @@ fn search(exact: bool, cpus: u16, actions: &[u8]) -> Seen {
 
 #[test]
 fn just_one_of_two_cpus_has_the_turn_and_no_wake_up_is_lost() {
-    search(true, 2, &[4, 4]);
+    search(true, 2, &[2, 2]);
 }
 
 #[test]
 fn just_one_of_three_cpus_has_the_turn_and_no_wake_up_is_lost() {
-    search(true, 3, &[3, 2, 2]);
+    search(true, 3, &[1, 1, 1]);
 }
 
 #[test]
 fn just_one_of_four_cpus_has_the_turn_and_no_wake_up_is_lost() {
-    search(true, 4, &[3, 1, 1, 1]);
+    search(true, 4, &[1, 0, 0, 0]);
 }
 
 #[test]
 fn two_cpus_in_real_time_lose_no_wake_up_and_end_when_nobody_can_start() {
-    search(false, 2, &[3, 2]);
+    search(false, 2, &[1, 1]);
 }
 
 #[test]
 fn three_cpus_in_real_time_lose_no_wake_up_and_end_when_nobody_can_start() {
-    search(false, 3, &[1, 1, 0]);
+    search(false, 3, &[1, 0, 0]);
 }
