@@ -4,10 +4,10 @@
 //! access. A CPU's state is where its guest last was and what its accesses have answered since; to take a step the CPU
 //! runs again from there up to the next access. So all states that can be reached are visited once each.
 //!
-//! The guests are the worst that there can be: as long as its CPUs have actions left, each of them does any of
-//! [`Action`] at any time.
+//! The guests are the worst that there can be: as long as its CPUs have actions left, each of them gives its turn
+//! up, waits, stops, ends, signals another CPU or starts one at any time.
 
-use super::{Passing, Reason, Word, Words, begin, bit, earliest, give, wait_for_turn};
+use super::{Passing, Reason, Word, Words, begin, bit, give, wait_for_turn};
 use crate::guest::state::schedule::NEVER;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -15,25 +15,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::vec::Vec;
 
 const MOST: usize = 4;
-
-/// What a guest does next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Action {
-    /// Gives its turn up with work left.
-    Yield,
-    /// Waits for something from another CPU.
-    Wait,
-    /// Waits for that or for its clock.
-    WaitForClock,
-    /// Stops.
-    Stop,
-    /// Ends.
-    End,
-    /// Sends something to another CPU, which a wait there is for.
-    Send(u16),
-    /// Starts another CPU.
-    Start(u16),
-}
 
 /// Where a CPU is between two actions of its guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -345,9 +326,7 @@ impl Search {
                 at: Cell::new(0),
                 next: RefCell::new(None),
             };
-            let Err(stopped) = catch_unwind(AssertUnwindSafe(|| replay.run())) else {
-                unreachable!("a CPU runs for ever");
-            };
+            let Err(stopped) = catch_unwind(AssertUnwindSafe(|| replay.run()));
             if !stopped.is::<Stop>() {
                 resume_unwind(stopped);
             }
@@ -459,7 +438,7 @@ impl Search {
                 0
             }
             Access::Down(ended) => {
-                self.check_down(state, number, ended);
+                self.check_down(state, ended);
                 0
             }
             Access::Choose | Access::Arrive(_) => unreachable!(),
@@ -474,7 +453,7 @@ impl Search {
     }
 
     /// The guest is found down: nothing may be able to start a CPU.
-    fn check_down(&self, state: &State, number: usize, ended: u32) {
+    fn check_down(&self, state: &State, ended: u32) {
         for cpu in 0..usize::from(self.cpus) {
             let is_ended = u64::from(ended) & bit(cpu as u16) != 0;
             assert!(

@@ -71,10 +71,9 @@ impl Graph {
     }
 }
 
-/// Whether a module is the other one's parent, or a parent of that. The root of a package is everybody's parent, and no
-/// reason to let a circle be.
+/// Whether a module is the other one's parent, or a parent of that.
 pub fn above(one: &[String], other: &[String]) -> bool {
-    one.len() > 1 && other.starts_with(one)
+    one.len() < other.len() && other.starts_with(one)
 }
 
 /// What a path names.
