@@ -8,7 +8,6 @@ mod authorization;
 mod level;
 mod profilers;
 
-use crate::command::Change;
 use crate::guest::state::account::Mode;
 use crate::guest::state::schedule::NEVER;
 use crate::his::His;
