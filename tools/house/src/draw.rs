@@ -347,10 +347,7 @@ const GROUPS: [(&str, &str, &str); 5] = [
 fn colour(room: &Room<'_>) -> &'static str {
     // Where a room has several places, the last one is its folder.
     let place = room.places.last().map_or("", String::as_str);
-    let groups = GROUPS.iter();
-    let group = groups
-        .filter(|(prefix, ..)| place.starts_with(prefix))
-        .next();
+    let group = GROUPS.iter().find(|(prefix, ..)| place.starts_with(prefix));
     group.map_or("#ffffff", |(.., colour)| colour)
 }
 
