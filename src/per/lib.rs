@@ -4,7 +4,7 @@
 //! addresses in control registers 10 and 11, and the PER mask of the PSW. It has one event more than today's
 //! machines, which System/370 had: the alteration of general registers, with a mask for each of the sixteen.
 //! The operator's traces ([`trace`]) are of the same events.
-//! Pure: [`crate::guest::recording::per`] watches the instructions of a CPU and asks here what they are worth.
+//! Pure: the virtual CPU watches the instructions of a CPU and asks here what they are worth.
 //!
 //! Source: System/370 Principles of Operation, "Program-Event Recording"; z/Architecture Principles of
 //! Operation, "Program-Event Recording".
