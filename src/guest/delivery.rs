@@ -31,7 +31,7 @@ use crate::arch::psw::{
 use crate::guest::hardware::Hardware;
 use crate::guest::state::access::Fault;
 use crate::guest::state::configuration::Configuration;
-use crate::guest::state::due::Due;
+use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::vcpu::{CpuState, Interruption, Vcpu};
 use crate::guest::storage::scanner;
 use crate::per::{Address, Identification};
@@ -114,13 +114,13 @@ impl Condition {
 /// What the way out must do about a PSW that was just loaded: whether it waits or is refused, or opens
 /// interruptions. What is pending behind closed masks can stay so.
 #[inline]
-const fn asked_for(psw: &Psw) -> Due {
+const fn asked_for(psw: &Psw) -> PendingWork {
     if psw.mask & WAIT != 0 || refused(psw) {
-        Due::ATTENTION
+        PendingWork::ATTENTION
     } else if psw.mask & (EXTERNAL | IO | MACHINE_CHECK) != 0 {
-        Due::OPENED
+        PendingWork::OPENED
     } else {
-        Due::NOTHING
+        PendingWork::NOTHING
     }
 }
 
@@ -148,16 +148,16 @@ pub const fn load_psw(cpu: &mut Vcpu, psw: Psw) {
     let changed = cpu.psw.mask ^ psw.mask;
     cpu.psw = psw;
     if changed & (PER | DAT | ADDRESS_SPACE | PROBLEM) != 0 {
-        cpu.due.add(Due::CONTROLS);
+        cpu.pending_work.add(PendingWork::CONTROLS);
     }
-    cpu.due.add(asked_for(&cpu.psw));
+    cpu.pending_work.add(asked_for(&cpu.psw));
 }
 
 /// Puts the CPU into the check-stop state.
 #[cold]
 fn check_stop(cpu: &mut Vcpu) {
     cpu.state = CpuState::CheckStop;
-    cpu.due |= Due::ATTENTION;
+    cpu.pending_work |= PendingWork::ATTENTION;
 }
 
 /// The early specification exception: the current PSW is the program old PSW.

@@ -19,7 +19,7 @@ use crate::guest::recording::{monitor, per};
 use crate::guest::state::access::Fault;
 use crate::guest::state::account::Mode;
 use crate::guest::state::configuration::Configuration;
-use crate::guest::state::due::Due;
+use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::schedule::Step;
 use crate::guest::state::text::Text;
 use crate::guest::state::vcpu::Vcpu;
@@ -82,7 +82,7 @@ pub fn enter<H: Hardware>(
         cpu.sampling.slack = cpu.account.left.wrapping_sub(cpu.sampling.armed_at);
         cpu.sampling.armed_at = 0;
         // A step was begun by setting the clock comparator, or for program-event recording.
-        if cpu.sampling.step.is_some() || cpu.due.any(Due::PER) {
+        if cpu.sampling.step.is_some() || cpu.pending_work.any(PendingWork::PER) {
             end_step(cpu, configuration, hardware, class);
         }
     }
@@ -112,13 +112,13 @@ fn end_step<H: Hardware>(
     hardware: &mut H,
     class: Class,
 ) {
-    if cpu.due.any(Due::PER) {
+    if cpu.pending_work.any(PendingWork::PER) {
         per::trapped(cpu, configuration, hardware, class);
         if cpu.sampling.step.is_none() {
             return;
         }
     }
-    cpu.due |= Due::CLOCK;
+    cpu.pending_work |= PendingWork::CLOCK;
     match cpu.sampling.step {
         Some(Step { at, .. })
             if class == Class::Program && cpu.access_exception_at() == Some(at) => {}
@@ -314,7 +314,9 @@ fn conclude<H: Hardware>(
             0
         }
     };
-    if cpu.due.any(Due::PER) && performed.is_ok_and(|outcome| outcome != Outcome::Unknown) {
+    if cpu.pending_work.any(PendingWork::PER)
+        && performed.is_ok_and(|outcome| outcome != Outcome::Unknown)
+    {
         per::performed(cpu, configuration, hardware);
     }
     cpu.account.correct(should, charged, problem);

@@ -15,8 +15,8 @@ use crate::guest::hardware::Hardware;
 use crate::guest::measuring::assist;
 use crate::guest::recording::per::traced;
 use crate::guest::state::configuration::Configuration;
-use crate::guest::state::due::Due;
 use crate::guest::state::mailbox::{Mailbox, order};
+use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::vcpu::Vcpu;
 use core::sync::atomic::Ordering;
 
@@ -53,7 +53,7 @@ pub fn make_changes<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, 
         let Some(change) = next else { break };
         make(cpu, configuration, hardware, change);
     }
-    cpu.due |= Due::SAMPLING | Due::ATTENTION;
+    cpu.pending_work |= PendingWork::SAMPLING | PendingWork::ATTENTION;
     assist::counting_changed(cpu, configuration, hardware);
 }
 
@@ -105,7 +105,7 @@ mod tests {
 
     fn change(bench: &mut Bench, change: Change) {
         ask(&bench.configuration, 0, change).unwrap();
-        bench.cpu.due |= Due::ATTENTION;
+        bench.cpu.pending_work |= PendingWork::ATTENTION;
         let next = dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
         assert_eq!(next, Next::Run);
     }
@@ -169,7 +169,7 @@ mod tests {
             let mut bench = Bench::new();
             let request = SamplingRequest::basic(true, true, 5000, 0x1_0000, 0x2_0000);
             load_sampling_controls(&mut bench.cpu.own, &zerocopy::transmute!(request)).unwrap();
-            bench.cpu.due |= Due::SAMPLING;
+            bench.cpu.pending_work |= PendingWork::SAMPLING;
             dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
             assert_eq!(bench.cpu.sampling.own, 5000);
             change(&mut bench, lost);
@@ -183,7 +183,7 @@ mod tests {
         let mut bench = Bench::new();
         let request = SamplingRequest::basic(true, true, 5000, 0x1_0000, 0x2_0000);
         load_sampling_controls(&mut bench.cpu.own, &zerocopy::transmute!(request)).unwrap();
-        bench.cpu.due |= Due::SAMPLING;
+        bench.cpu.pending_work |= PendingWork::SAMPLING;
         dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
         bench.cpu.account.cycles[0] += 3000;
         change(&mut bench, Change::DiagnosticSampling(true));
@@ -217,7 +217,7 @@ mod tests {
         change(&mut bench, Change::InterruptKey);
         assert_eq!(bench.cpu.psw.address, 0);
         bench.cpu.control[0] = crate::arch::control::CR0_INTERRUPT_KEY;
-        bench.cpu.due |= Due::ATTENTION;
+        bench.cpu.pending_work |= PendingWork::ATTENTION;
         dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
         assert_eq!(bench.cpu.psw.address, 0x7000);
         assert_eq!(bench.word(0x84), 0x40);

@@ -16,7 +16,7 @@ use crate::guest::hardware::{Hardware, Saved};
 use crate::guest::measuring::schedule;
 use crate::guest::millicode;
 use crate::guest::state::account::Account;
-use crate::guest::state::due::Due;
+use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::vcpu::Interruption;
 use crate::guest::state::vcpu::Vcpu;
 use crate::machine::hardware::instruction;
@@ -333,16 +333,16 @@ pub extern "C" fn external_interruption(cpu: &mut Cpu) {
         }
         external::CPU_TIMER => {
             cpu.vcpu.pending.cpu_timer = true;
-            cpu.vcpu.due |= Due::ATTENTION;
+            cpu.vcpu.pending_work |= PendingWork::ATTENTION;
         }
         external::SERVICE_SIGNAL => {
             operator::read_input(cpu.machine);
             if cpu.machine.his.wants(cpu.vcpu.account.entered) {
                 his::work(cpu);
             }
-            cpu.vcpu.due |= Due::ATTENTION;
+            cpu.vcpu.pending_work |= PendingWork::ATTENTION;
         }
-        _ => cpu.vcpu.due |= Due::ATTENTION,
+        _ => cpu.vcpu.pending_work |= PendingWork::ATTENTION,
     }
     finish(cpu);
 }

@@ -15,8 +15,8 @@ use crate::guest::measuring::schedule;
 use crate::guest::measuring::threads;
 use crate::guest::recording::per;
 use crate::guest::state::configuration::Configuration;
-use crate::guest::state::due::Due;
 use crate::guest::state::mailbox::Mailbox;
+use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::schedule::NEVER;
 use crate::guest::state::vcpu::{CpuState, Vcpu};
 use crate::guest::turns::{self, InStorage, Passing, Reason, Word, Words};
@@ -92,7 +92,7 @@ fn begin(cpu: &mut Cpu) {
         slice = slice.min(per::LONGEST_TURN);
     }
     cpu.vcpu.sampling.turn = cpu.vcpu.account.total().saturating_add(slice);
-    cpu.vcpu.due |= Due::CLOCK | Due::ATTENTION;
+    cpu.vcpu.pending_work |= PendingWork::CLOCK | PendingWork::ATTENTION;
 }
 
 /// Whether another CPU's clock has passed the time at which it wants to run.

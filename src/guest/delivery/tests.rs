@@ -14,7 +14,7 @@ use crate::guest::array::Bench;
 use crate::guest::hardware::Saved;
 use crate::guest::recording::per;
 use crate::guest::state::access::{Access, Space};
-use crate::guest::state::due::Due;
+use crate::guest::state::pending_work::PendingWork;
 use ProgramInterruption as P;
 use core::sync::atomic::Ordering;
 use proptest::prelude::*;
@@ -70,7 +70,7 @@ fn old(bench: &Bench, class: Class) -> Psw {
 #[track_caller]
 fn exchanged(bench: &Bench, class: Class) {
     assert_eq!((bench.cpu.psw, old(bench, class)), (new_psw(class), HERE));
-    assert!(bench.cpu.due.any(Due::ATTENTION));
+    assert!(bench.cpu.pending_work.any(PendingWork::ATTENTION));
 }
 
 fn program_of(bench: &mut Bench, fault: Fault, length: u8) {
@@ -444,9 +444,9 @@ fn a_refused_psw_interrupts_before_anything_pending_with_length_0() {
         mask: HERE.mask | BIT_12 | WAIT,
         address: 0x777,
     };
-    bench.cpu.due.clear(Due::ATTENTION);
+    bench.cpu.pending_work.clear(PendingWork::ATTENTION);
     load_psw(&mut bench.cpu, bad);
-    assert!(bench.cpu.due.any(Due::ATTENTION));
+    assert!(bench.cpu.pending_work.any(PendingWork::ATTENTION));
     assert!(deliver(&mut bench));
     assert_eq!(
         (bench.cpu.psw, old(&bench, Class::Program)),

@@ -13,8 +13,8 @@ use crate::guest::hardware::Hardware;
 use crate::guest::recording::per;
 use crate::guest::state::access::{Access, Fault, Space};
 use crate::guest::state::configuration::Configuration;
-use crate::guest::state::due::Due;
 use crate::guest::state::pages::PageState;
+use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::schedule::{Opened, Step};
 use crate::guest::state::text::Text;
 use crate::guest::state::vcpu::Vcpu;
@@ -111,7 +111,7 @@ fn resolve<H: Hardware>(
                 opened.add(absolute.page());
                 let at = cpu.psw.address;
                 cpu.sampling.step = Some(Step { opened, at });
-                cpu.due |= Due::CLOCK;
+                cpu.pending_work |= PendingWork::CLOCK;
             } else {
                 scanner::store_into(configuration, hardware, absolute);
             }

@@ -6,7 +6,7 @@ use crate::guest::hardware::Hardware;
 use crate::guest::measuring::schedule;
 use crate::guest::recording::per;
 use crate::guest::state::configuration::Configuration;
-use crate::guest::state::due::Due;
+use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::vcpu::{CpuState, Vcpu};
 use crate::guest::storage::shadow;
 use crate::guest::{delivery, millicode};
@@ -15,10 +15,10 @@ use crate::guest::{delivery, millicode};
 const MIRRORED: u64 = LIVE | psw::IO | psw::MACHINE_CHECK;
 
 /// What is more to do than to set the clock comparator.
-const SETTLED: Due = Due::ATTENTION
-    .with(Due::CONTROLS)
-    .with(Due::OPENED)
-    .with(Due::PER);
+const SETTLED: PendingWork = PendingWork::ATTENTION
+    .with(PendingWork::CONTROLS)
+    .with(PendingWork::OPENED)
+    .with(PendingWork::PER);
 
 /// PSW bits that the hardware always runs a guest with: its own clock must reach a guest that runs
 /// disabled, or no sample would ever fall into disabled code. Its address-space control is what
@@ -39,18 +39,20 @@ pub fn real_psw(cpu: &Vcpu) -> Psw {
 #[inline(always)]
 pub fn leave<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
     if !shadow::stale(cpu, configuration) {
-        if !cpu.due.any(SETTLED) {
-            if cpu.due.is_empty() {
+        if !cpu.pending_work.any(SETTLED) {
+            if cpu.pending_work.is_empty() {
                 return Next::Run;
             }
             schedule::arm(cpu, configuration, hardware);
             // The clock may have passed the guest's comparator meanwhile.
-            if cpu.due.is_empty() {
+            if cpu.pending_work.is_empty() {
                 return Next::Run;
             }
-        } else if cpu.due == Due::OPENED && !delivery::any_pending(cpu, configuration) {
+        } else if cpu.pending_work == PendingWork::OPENED
+            && !delivery::any_pending(cpu, configuration)
+        {
             // Nothing waits behind the masks that were opened.
-            cpu.due.clear(Due::OPENED);
+            cpu.pending_work.clear(PendingWork::OPENED);
             return Next::Run;
         }
     }
@@ -62,19 +64,19 @@ pub fn leave<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
 fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
     loop {
         let mut next = Next::Run;
-        if cpu.due.any(Due::PER) {
+        if cpu.pending_work.any(PendingWork::PER) {
             per::deliver(cpu, configuration, hardware);
         }
-        if cpu.due.any(Due::OPENED) {
-            cpu.due.clear(Due::OPENED);
+        if cpu.pending_work.any(PendingWork::OPENED) {
+            cpu.pending_work.clear(PendingWork::OPENED);
             if delivery::any_pending(cpu, configuration) {
-                cpu.due |= Due::ATTENTION;
+                cpu.pending_work |= PendingWork::ATTENTION;
             }
         }
-        if cpu.due.any(Due::ATTENTION) {
+        if cpu.pending_work.any(PendingWork::ATTENTION) {
             next = attend(cpu, configuration, hardware);
         }
-        let controls = cpu.due.any(Due::CONTROLS);
+        let controls = cpu.pending_work.any(PendingWork::CONTROLS);
         if controls {
             cpu.change_translations();
             per::renew(cpu, configuration, hardware);
@@ -82,7 +84,7 @@ fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
         if controls || shadow::stale(cpu, configuration) {
             shadow::load_controls(cpu, configuration, hardware);
         }
-        if cpu.due.any(Due::PER) {
+        if cpu.pending_work.any(PendingWork::PER) {
             if cpu.per.held.is_some() {
                 return Next::Held;
             }
@@ -94,9 +96,13 @@ fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
                 continue;
             }
         }
-        if next == Next::Run && cpu.due.any(Due::CLOCK | Due::SAMPLING) {
+        if next == Next::Run
+            && cpu
+                .pending_work
+                .any(PendingWork::CLOCK | PendingWork::SAMPLING)
+        {
             schedule::arm(cpu, configuration, hardware);
-            if cpu.due.any(Due::ATTENTION) {
+            if cpu.pending_work.any(PendingWork::ATTENTION) {
                 // The clock has passed the guest's comparator meanwhile.
                 continue;
             }
@@ -108,7 +114,7 @@ fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
 /// Carries out orders and delivers what is pending and open.
 #[cold]
 fn attend<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
-    cpu.due.clear(Due::ATTENTION);
+    cpu.pending_work.clear(PendingWork::ATTENTION);
     millicode::take_orders(cpu, configuration, hardware);
     match cpu.state {
         CpuState::Stopped => return Next::Stopped,
@@ -123,7 +129,8 @@ fn attend<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
         CpuState::Operating => {}
     }
     if !cpu.psw.wait() {
-        cpu.due.clear(Due::ATTENTION | Due::OPENED);
+        cpu.pending_work
+            .clear(PendingWork::ATTENTION | PendingWork::OPENED);
         return Next::Run;
     }
     let open = psw::EXTERNAL | psw::IO | psw::MACHINE_CHECK;

@@ -16,7 +16,7 @@ use crate::cpumf::{Diagnosis, Facility, SampleStorage, Sampled, Snapshot};
 use crate::guest::hardware::Hardware;
 use crate::guest::state::account::Mode;
 use crate::guest::state::configuration::Configuration;
-use crate::guest::state::due::Due;
+use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::schedule::NEVER;
 use crate::guest::state::vcpu::Vcpu;
 use crate::guest::storage::scanner;
@@ -161,7 +161,7 @@ fn take_due<const LIMITED: bool, H: Hardware, S: SampleStorage>(
     machine_blocks: &mut S,
 ) {
     let total = cpu.account.total();
-    cpu.due |= Due::CLOCK;
+    cpu.pending_work |= PendingWork::CLOCK;
     let snapshot = snapshot(cpu, LIMITED);
     let diagnosis = || diagnosis(cpu.psw, &cpu.control, &cpu.general, cpu.account.traps);
     if cpu.sampling.machine <= total {
@@ -187,7 +187,7 @@ fn take_due<const LIMITED: bool, H: Hardware, S: SampleStorage>(
         let due = &mut cpu.sampling.own;
         let sampled = take(&mut cpu.own, due, &snapshot, diagnosis, &mut blocks);
         if sampled != Sampled::Stored {
-            cpu.due |= Due::ATTENTION;
+            cpu.pending_work |= PendingWork::ATTENTION;
         }
     }
 }
@@ -218,7 +218,7 @@ pub fn sample_in_wait<H: Hardware, S: SampleStorage>(
             *due = due.saturating_sub(passed);
         }
     }
-    cpu.due |= Due::CLOCK;
+    cpu.pending_work |= PendingWork::CLOCK;
     if passed < ahead || first == NEVER {
         *rest = 0;
         return false;
@@ -233,9 +233,9 @@ pub fn wakes_for_sample(cpu: &mut Vcpu, configuration: &Configuration, now: u64)
     if !configuration.dedicated {
         return NEVER;
     }
-    if cpu.due.any(Due::SAMPLING) {
+    if cpu.pending_work.any(PendingWork::SAMPLING) {
         renew(cpu);
-        cpu.due.clear(Due::SAMPLING);
+        cpu.pending_work.clear(PendingWork::SAMPLING);
     }
     let rest = cpu.sampling.own.saturating_sub(cpu.account.total());
     if rest > FARTHEST {
@@ -248,10 +248,11 @@ pub fn wakes_for_sample(cpu: &mut Vcpu, configuration: &Configuration, now: u64)
 /// nothing but a constant few instructions come between the clock that is read here and the guest.
 #[inline]
 pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
-    if cpu.due.any(Due::SAMPLING) {
+    if cpu.pending_work.any(PendingWork::SAMPLING) {
         renew(cpu);
     }
-    cpu.due.clear(Due::CLOCK | Due::SAMPLING);
+    cpu.pending_work
+        .clear(PendingWork::CLOCK | PendingWork::SAMPLING);
     let due = cpu
         .sampling
         .own
@@ -280,7 +281,7 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
         NEVER
     } else if now > cpu.clock_comparator {
         cpu.pending.clock_comparator = true;
-        cpu.due |= Due::ATTENTION;
+        cpu.pending_work |= PendingWork::ATTENTION;
         NEVER
     } else {
         cpu.clock_comparator
@@ -295,7 +296,7 @@ pub fn test_clock_comparator<H: Hardware>(cpu: &mut Vcpu, hardware: &H) {
     let passed = hardware.clock() > cpu.clock_comparator;
     if passed != cpu.pending.clock_comparator {
         cpu.pending.clock_comparator = passed;
-        cpu.due |= Due::CLOCK | Due::ATTENTION;
+        cpu.pending_work |= PendingWork::CLOCK | PendingWork::ATTENTION;
     }
 }
 

@@ -11,7 +11,7 @@ use crate::guest::millicode::execution::{Execution, fault};
 use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::guest::millicode::way::Way;
 use crate::guest::state::access::Fault;
-use crate::guest::state::due::Due;
+use crate::guest::state::pending_work::PendingWork;
 use crate::insn::Operand;
 
 /// Computes the two pending conditions anew, after something that they depend on was set.
@@ -19,7 +19,7 @@ fn recompute<H: Hardware>(run: &mut Execution<'_, H>) {
     let pending = &mut run.cpu.pending;
     pending.clock_comparator = run.hardware.clock() > run.cpu.clock_comparator;
     pending.cpu_timer = (run.hardware.cpu_timer() as i64) < 0;
-    run.cpu.due |= Due::CLOCK | Due::ATTENTION;
+    run.cpu.pending_work |= PendingWork::CLOCK | PendingWork::ATTENTION;
 }
 
 /// The doubleword operand of the instructions that set a clock.

@@ -7,7 +7,7 @@ use crate::guest::millicode::execution::Execution;
 use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::guest::millicode::way::Way;
 use crate::guest::state::access::Access;
-use crate::guest::state::due::Due;
+use crate::guest::state::pending_work::PendingWork;
 use crate::insn::Operand;
 
 /// How many registers the range from `r1` to `r3` has.
@@ -26,9 +26,9 @@ fn load<H: Hardware, W: Way>(run: &mut Execution<'_, H, W>, number: u8, value: u
     let register = &mut run.cpu.control[usize::from(number & 15)];
     if *register != value {
         *register = value;
-        run.cpu.due |= Due::CONTROLS;
+        run.cpu.pending_work |= PendingWork::CONTROLS;
         if WITH_MASKS >> (number & 15) & 1 != 0 {
-            run.cpu.due |= Due::OPENED;
+            run.cpu.pending_work |= PendingWork::OPENED;
         }
     }
 }

@@ -29,8 +29,8 @@ use crate::guest::millicode::execution::{Execution, fault};
 use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::guest::millicode::signal;
 use crate::guest::state::access::Fault;
-use crate::guest::state::due::Due;
 use crate::guest::state::mailbox::order;
+use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::vcpu::CpuState;
 use crate::guest::storage::{self, program};
 use crate::insn::Operand;
@@ -204,7 +204,7 @@ fn reset_all<H: Hardware>(run: &mut Execution<'_, H>, others: u32, own: u32) -> 
 fn go_on<H: Hardware>(run: &mut Execution<'_, H>, psw: Psw) -> Performed {
     run.cpu.state = CpuState::Operating;
     delivery::load_psw(run.cpu, psw);
-    run.cpu.due |= Due::CONTROLS | Due::ATTENTION;
+    run.cpu.pending_work |= PendingWork::CONTROLS | PendingWork::ATTENTION;
     Ok(Outcome::Jumped)
 }
 

@@ -16,7 +16,7 @@ use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::guest::millicode::way::{Plain, Way, Whole};
 use crate::guest::state::access::{Access, Space};
 use crate::guest::state::configuration::Configuration;
-use crate::guest::state::due::Due;
+use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::vcpu::Vcpu;
 use crate::guest::storage::{self, Claim};
 use crate::insn::Operand;
@@ -316,10 +316,10 @@ impl<H: Hardware, W: Way> Execution<'_, H, W> {
         let changed = self.cpu.psw.mask ^ mask;
         self.cpu.psw.mask = mask;
         if mask & changed & MASKS != 0 {
-            self.cpu.due |= Due::OPENED;
+            self.cpu.pending_work |= PendingWork::OPENED;
         }
         if changed & (PER | DAT | ADDRESS_SPACE) != 0 {
-            self.cpu.due |= Due::CONTROLS;
+            self.cpu.pending_work |= PendingWork::CONTROLS;
         }
     }
 

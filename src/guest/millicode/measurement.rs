@@ -19,8 +19,8 @@ use crate::guest::millicode::execution::Execution;
 use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::guest::millicode::way::Way;
 use crate::guest::state::access::Access;
-use crate::guest::state::due::Due;
 use crate::guest::state::extended;
+use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::schedule::NEVER;
 use crate::insn::Operand;
 
@@ -43,7 +43,7 @@ pub(super) fn authorized<H: Hardware, W: Way>(
 /// interval from here, and an alert may have come or gone.
 fn sampling_changed<H: Hardware>(run: &mut Execution<'_, H>) {
     run.cpu.sampling.own = NEVER;
-    run.cpu.due |= Due::SAMPLING | Due::ATTENTION;
+    run.cpu.pending_work |= PendingWork::SAMPLING | PendingWork::ATTENTION;
 }
 
 /// LOAD PROGRAM PARAMETER: the doubleword at the second-operand address, on any boundary, becomes the
@@ -187,7 +187,7 @@ pub(super) fn lcctl<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) ->
     run.cpu.count_translations();
     let activity = run.cpu.account.activity();
     let code = load_cpu_counter_set_controls(&mut run.cpu.own, &activity, controls)?;
-    run.cpu.due |= Due::ATTENTION;
+    run.cpu.pending_work |= PendingWork::ATTENTION;
     assist::counting_changed(run.cpu, run.configuration, run.hardware);
     run.done(code)
 }

@@ -5,7 +5,7 @@ use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::Execution;
 use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::guest::state::configuration::Configuration;
-use crate::guest::state::due::Due;
+use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::vcpu::Vcpu;
 use crate::guest::storage::{self, shadow};
 use crate::insn::Operand;
@@ -50,7 +50,7 @@ pub(super) fn set<H: Hardware>(
         return;
     }
     cpu.prefix = prefix;
-    cpu.due |= Due::CONTROLS;
+    cpu.pending_work |= PendingWork::CONTROLS;
 }
 
 /// STORE PREFIX: the prefix is stored as a word at the second-operand address.

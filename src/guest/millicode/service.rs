@@ -16,7 +16,7 @@ use crate::guest::millicode::outcome::Performed;
 use crate::guest::millicode::sclp::{self, Block, response};
 use crate::guest::state::access::Fault;
 use crate::guest::state::configuration::Configuration;
-use crate::guest::state::due::Due;
+use crate::guest::state::pending_work::PendingWork;
 use crate::guest::storage;
 use core::sync::atomic::Ordering;
 
@@ -96,7 +96,7 @@ pub(super) fn servc<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> 
     let signal = &configuration.service_signal;
     signal.fetch_and(!(ADDRESS as u32), Ordering::AcqRel);
     signal.fetch_or(at.0 as u32, Ordering::AcqRel);
-    run.cpu.due |= Due::ATTENTION;
+    run.cpu.pending_work |= PendingWork::ATTENTION;
     run.done(ConditionCode::Zero)
 }
 

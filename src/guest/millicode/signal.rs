@@ -16,8 +16,8 @@ use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::guest::millicode::prefix::{self, PREFIX};
 use crate::guest::state::account::Mode;
 use crate::guest::state::configuration::Configuration;
-use crate::guest::state::due::Due;
 use crate::guest::state::mailbox::{Mailbox, order};
+use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::vcpu::{CpuState, Vcpu};
 use crate::guest::storage::{self, shadow};
 use crate::guest::{channel, delivery, external_means};
@@ -119,7 +119,7 @@ pub(super) fn sigp<H: Hardware>(
     let condition = conclude(run, r1, answer);
     run.cpu.set_cc(condition);
     if target == run.cpu.address {
-        run.cpu.due |= Due::ATTENTION;
+        run.cpu.pending_work |= PendingWork::ATTENTION;
         return Ok(Outcome::Completed);
     }
     if condition == ConditionCode::Zero {
@@ -341,7 +341,7 @@ fn carry_out<H: Hardware>(
     orders: u32,
     parameter: u64,
 ) {
-    cpu.due |= Due::ATTENTION;
+    cpu.pending_work |= PendingWork::ATTENTION;
     if orders & RESETS != 0 {
         reset_cpu(cpu, configuration, hardware, mailbox, orders);
         return;

@@ -13,7 +13,7 @@ use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::{Execution, fault};
 use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::guest::state::access::Fault;
-use crate::guest::state::due::Due;
+use crate::guest::state::pending_work::PendingWork;
 use crate::insn::Operand;
 
 /// SET ADDRESS SPACE CONTROL, and SET ADDRESS SPACE CONTROL FAST: bits 52-55 of the second-operand
@@ -44,7 +44,7 @@ pub(super) fn sac<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> P
     };
     let mask = &mut run.cpu.psw.mask;
     *mask = *mask & !ADDRESS_SPACE | bits << 46;
-    run.cpu.due |= Due::CONTROLS;
+    run.cpu.pending_work |= PendingWork::CONTROLS;
     Ok(Outcome::Completed)
 }
 

@@ -9,7 +9,7 @@
 //! As long as no branch and no register is an event, the guest runs freely until an instruction would begin in the
 //! range, or in one of the pages that are protected for it (`protected`), or store into one, or is performed by
 //! millicode. All this is done while the guest's PER mask is one and its masks ask for something; before and after that
-//! it costs nothing ([`Due::PER`]).
+//! it costs nothing ([`PendingWork::PER`]).
 //!
 //! A *watched* instruction is one that has been let begin, or that trapped. It ends in one of three ways: it is
 //! completed ([`performed`]), and the interruption waits until the next way out; it meets a program exception, and
@@ -25,7 +25,7 @@ use crate::arch::psw;
 use crate::guest::delivery;
 use crate::guest::hardware::{ChannelBlock, ChannelInstruction, Hardware};
 use crate::guest::state::configuration::Configuration;
-use crate::guest::state::due::Due;
+use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::recording::Phase;
 use crate::guest::state::vcpu::Vcpu;
 use crate::guest::storage::shadow;
@@ -91,7 +91,7 @@ fn change<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
             cpu.forget_translations();
             cpu.per.phase = Phase::Range;
         }
-        cpu.due |= Due::PER;
+        cpu.pending_work |= PendingWork::PER;
     } else if cpu.per.is_on() {
         end(cpu, hardware);
     }
@@ -103,7 +103,7 @@ fn end<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H) {
     cpu.per.protected.forget();
     shadow::own_real(cpu, false);
     cpu.per.watching = false;
-    cpu.due.clear(Due::PER);
+    cpu.pending_work.clear(PendingWork::PER);
     cpu.real_space &= !psw::PER;
     load(cpu, hardware, [0; 3]);
 }
@@ -112,14 +112,14 @@ fn enter_phase(cpu: &mut Vcpu, phase: Phase) {
     if cpu.per.phase != phase {
         // Real I/O and machine-check masks follow.
         if Phase::Step == phase || cpu.per.is_stepping() {
-            cpu.due |= Due::CONTROLS;
+            cpu.pending_work |= PendingWork::CONTROLS;
         }
         cpu.per.phase = phase;
         if phase == Phase::Step {
             let end = cpu.account.total().saturating_add(LONGEST_TURN);
             if cpu.sampling.turn > end {
                 cpu.sampling.turn = end;
-                cpu.due |= Due::CLOCK;
+                cpu.pending_work |= PendingWork::CLOCK;
             }
         }
     }
@@ -139,7 +139,7 @@ pub fn rest(cpu: &mut Vcpu) -> bool {
     enter_phase(cpu, Phase::Range);
     if stepping {
         // It still waits.
-        cpu.due |= Due::ATTENTION;
+        cpu.pending_work |= PendingWork::ATTENTION;
     }
     stepping
 }

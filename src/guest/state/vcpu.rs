@@ -11,9 +11,9 @@ use crate::arch::psw::{Psw, SECONDARY_SPACE};
 use crate::cpumf::{CounterSets, Facility, Reset};
 use crate::guest::state::access::{Access, Space};
 use crate::guest::state::account::{Account, Mode};
-use crate::guest::state::due::Due;
 use crate::guest::state::extended::{self, Counted, Fills};
 use crate::guest::state::kept::{KeptPage, KeptPages, STEPPED_PAGES, TEXT_PAGES};
+use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::recording::Recording;
 use crate::guest::state::reference::CpuCaches;
 use crate::guest::state::schedule::Schedule;
@@ -93,7 +93,7 @@ pub struct Vcpu {
     /// The guest's PSW while the firmware has control. Its masks, P and wait bits are virtual.
     pub psw: Psw,
     /// What is to be done before the firmware is left.
-    pub due: Due,
+    pub pending_work: PendingWork,
     /// The translations that are kept for millicode.
     pub kept: KeptPages,
     /// Control registers as the guest loaded them.
@@ -162,7 +162,10 @@ impl Vcpu {
         let mut cpu = Self {
             general: [0; 16],
             psw: Psw::default(),
-            due: Due::ATTENTION | Due::CONTROLS | Due::CLOCK | Due::SAMPLING,
+            pending_work: PendingWork::ATTENTION
+                | PendingWork::CONTROLS
+                | PendingWork::CLOCK
+                | PendingWork::SAMPLING,
             kept: KeptPages::none(),
             control: [0; 16],
             prefix: 0,
@@ -200,7 +203,7 @@ impl Vcpu {
         self.control = [0; 16];
         self.control[0] = CR0_INITIAL;
         self.control[14] = CR14_INITIAL;
-        self.due |= Due::CONTROLS;
+        self.pending_work |= PendingWork::CONTROLS;
     }
 
     /// CPU reset: pending external conditions and activation controls go, registers stay.
@@ -215,7 +218,7 @@ impl Vcpu {
         }
         self.own.reset(Reset::Cpu, &self.account.activity());
         self.state = CpuState::Stopped;
-        self.due |= Due::SAMPLING | Due::ATTENTION;
+        self.pending_work |= PendingWork::SAMPLING | PendingWork::ATTENTION;
     }
 
     /// Initial CPU reset, but for what stays in the hardware (the CPU timer, the TOD programmable field

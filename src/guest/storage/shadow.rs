@@ -53,7 +53,7 @@ use crate::arch::psw::{ADDRESS_SPACE, AddressSpace, HOME_SPACE, SECONDARY_SPACE}
 use crate::guest::hardware::Hardware;
 use crate::guest::state::access::{Access, Space};
 use crate::guest::state::configuration::Configuration;
-use crate::guest::state::due::Due;
+use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::shadow::{Request, Side};
 use crate::guest::state::vcpu::Vcpu;
 use core::sync::atomic::Ordering;
@@ -99,7 +99,7 @@ pub fn own_real(cpu: &mut Vcpu, owns: bool) {
     if cpu.shadow.owns_real != owns {
         cpu.shadow.owns_real = owns;
         cpu.shadow.loaded_for = None;
-        cpu.due |= Due::CONTROLS;
+        cpu.pending_work |= PendingWork::CONTROLS;
     }
 }
 
@@ -150,7 +150,7 @@ pub fn stale(cpu: &Vcpu, configuration: &Configuration) -> bool {
 ///
 /// Every real LCTLG empties the whole TLB of QEMU, so nothing is loaded twice, and the spaces at once.
 pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
-    cpu.due.clear(Due::CONTROLS);
+    cpu.pending_work.clear(PendingWork::CONTROLS);
     let number = usize::from(cpu.address);
     if cpu.shadow.prefix != cpu.prefix {
         cpu.shadow.prefix = cpu.prefix;
@@ -192,7 +192,7 @@ pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration,
             hardware.load_control(register, value);
         }
     }
-    cpu.due.clear(Due::CONTROLS);
+    cpu.pending_work.clear(PendingWork::CONTROLS);
 }
 
 /// The real address-space control, and what real control registers 1 and 7, and 13, are to be. Those that the mode does not use stay as they are, unless
@@ -263,7 +263,7 @@ pub fn split<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
     let guest = cpu.control[1];
     spaces::split(cpu, configuration, hardware, guest);
     cpu.shadow.home_for = None;
-    cpu.due |= Due::CONTROLS;
+    cpu.pending_work |= PendingWork::CONTROLS;
 }
 
 /// Whether the program that the guest executes has one table for instructions and operands.

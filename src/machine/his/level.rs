@@ -5,7 +5,7 @@ use crate::arch::tod::Tod;
 use crate::cpumf::model::{BSDES, CounterRange};
 use crate::cpumf::sampling::request;
 use crate::guest::measuring::{assist, machine_level};
-use crate::guest::state::due::Due;
+use crate::guest::state::pending_work::PendingWork;
 use crate::his::command::Name;
 use crate::his::event::{Event, Events, SampleTypes, ZOS_COUNTERS};
 use crate::his::hisprof::System;
@@ -117,7 +117,7 @@ impl<'a> Level<'a> {
                 cpu.software.clear();
             }
             cpu.software.classes = classes;
-            cpu.due |= Due::CONTROLS;
+            cpu.pending_work |= PendingWork::CONTROLS;
         }
     }
 

@@ -6,7 +6,7 @@ use crate::cpumf::instruction::load_sampling_controls;
 use crate::cpumf::sampling::request::SamplingRequest;
 use crate::cpumf::{Model, SamplingLimits};
 use crate::guest::state::configuration::Configuration;
-use crate::guest::state::due::Due;
+use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::schedule::NEVER;
 use crate::guest::state::vcpu::Vcpu;
 use crate::link::data::SAMPLE_DATA_BLOCK;
@@ -139,7 +139,7 @@ impl Cpu {
         }
         // The next sample is one interval from here.
         self.vcpu.sampling.machine = NEVER;
-        self.vcpu.due |= Due::SAMPLING | Due::ATTENTION;
+        self.vcpu.pending_work |= PendingWork::SAMPLING | PendingWork::ATTENTION;
     }
 
     /// Copies the oldest machine-level block that is full, or when no more samples are taken the last one, and

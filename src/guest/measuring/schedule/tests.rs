@@ -41,7 +41,7 @@ fn waiting(dedicated: bool) -> Bench {
     let request = SamplingRequest::basic(true, true, INTERVAL, TABLE, BLOCK);
     let loaded = load_sampling_controls(&mut bench.cpu.own, &zerocopy::transmute!(request));
     assert!(loaded.is_ok());
-    bench.cpu.due |= Due::SAMPLING;
+    bench.cpu.pending_work |= PendingWork::SAMPLING;
     bench.cpu.psw.mask |= WAIT;
     bench
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::cpumf::sampling::request::SamplingRequest;
-use crate::guest::state::due::Due;
+use crate::guest::state::pending_work::PendingWork;
 use Instruction as I;
 use ProgramInterruption as P;
 
@@ -120,9 +120,9 @@ fn lpp_is_effective_when_sampling_is_enabled_and_fetches_its_operand_always() {
     );
     let request = SamplingRequest::basic(true, false, 10_000, 0, 0);
     bench.set(0x3000, zerocopy::IntoBytes::as_bytes(&request));
-    bench.cpu.due.clear(Due::SAMPLING);
+    bench.cpu.pending_work.clear(PendingWork::SAMPLING);
     assert_eq!(complete(&mut bench, I::Lsctl { second: at(0x3000) }), 0);
-    assert!(bench.cpu.due.any(Due::SAMPLING) && bench.cpu.own.sampling_enabled());
+    assert!(bench.cpu.pending_work.any(PendingWork::SAMPLING) && bench.cpu.own.sampling_enabled());
     complete(&mut bench, I::Lpp { second: at(0x2000) });
     assert_eq!(bench.cpu.own.program_parameter(), 0x1234);
 }
@@ -130,11 +130,11 @@ fn lpp_is_effective_when_sampling_is_enabled_and_fetches_its_operand_always() {
 #[test]
 fn lsctl_with_a_reserved_bit_changes_nothing() {
     let mut bench = Bench::new();
-    bench.cpu.due.clear(Due::SAMPLING);
+    bench.cpu.pending_work.clear(PendingWork::SAMPLING);
     bench.set(0x3000, &[0xFF; 64]);
     assert_eq!(
         exception(&mut bench, I::Lsctl { second: at(0x3000) }),
         P::Specification
     );
-    assert!(!bench.cpu.due.any(Due::SAMPLING));
+    assert!(!bench.cpu.pending_work.any(PendingWork::SAMPLING));
 }

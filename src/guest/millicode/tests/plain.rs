@@ -94,7 +94,7 @@ impl Case {
             let at = Virtual(OPERAND + 0x800);
             storage::put_u64(cpu, configuration, hardware, at, 0).unwrap();
         }
-        cpu.due = crate::guest::state::due::Due::NOTHING;
+        cpu.pending_work = crate::guest::state::pending_work::PendingWork::NOTHING;
         bench
     }
 

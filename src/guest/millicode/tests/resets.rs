@@ -100,7 +100,7 @@ fn clear_reset_clears_all_registers_and_leaves_storage_keys_and_authorization_al
 #[test]
 fn cpu_reset_leaves_everything_enabled_and_inactive_and_no_sample_is_due() {
     let mut bench = measuring();
-    bench.cpu.due |= crate::guest::state::due::Due::SAMPLING;
+    bench.cpu.pending_work |= crate::guest::state::pending_work::PendingWork::SAMPLING;
     let dear = bench.cpu.own.sampling().dear();
     bench.configuration.mailboxes[0]
         .orders

@@ -3,7 +3,7 @@
 use super::super::take_orders;
 use super::*;
 use crate::arch::psw::{ADDRESSING_64, Psw};
-use crate::guest::state::due::Due;
+use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::vcpu::CpuState;
 use Instruction as I;
 use core::sync::atomic::Ordering;
@@ -80,7 +80,7 @@ fn emergency_signals_are_kept_by_signalling_cpu() {
         1
     );
     assert_eq!(sigp(&mut bench, 0x03, 0, 0), (0, 0));
-    assert!(bench.cpu.due.any(Due::ATTENTION));
+    assert!(bench.cpu.pending_work.any(PendingWork::ATTENTION));
 }
 
 #[test]

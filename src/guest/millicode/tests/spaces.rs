@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::arch::table::PTE_PROTECTION;
-use crate::guest::state::due::Due;
+use crate::guest::state::pending_work::PendingWork;
 use Instruction as I;
 use ProgramInterruption as P;
 
@@ -209,10 +209,10 @@ fn csp_compares_and_swaps_the_right_halves() {
 fn sac_selects_the_space_and_has_no_access_register_mode() {
     let mut bench = translating();
     for (code, space) in [(0x100, 2), (0x300, 3), (0x000, 0)] {
-        bench.cpu.due.clear(Due::CONTROLS);
+        bench.cpu.pending_work.clear(PendingWork::CONTROLS);
         complete(&mut bench, I::Sac { second: at(code) });
         assert_eq!(bench.cpu.psw.fields().address_space(), space);
-        assert!(bench.cpu.due.any(Due::CONTROLS));
+        assert!(bench.cpu.pending_work.any(PendingWork::CONTROLS));
         let code = code as u64 >> 8;
         assert_eq!(u64::from(complete(&mut bench, I::Iac { r1: 1 })), code);
         assert_eq!(bench.cpu.general[1] >> 8 & 0xFF, code);

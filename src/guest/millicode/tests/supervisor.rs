@@ -2,18 +2,18 @@
 
 use super::*;
 use crate::arch::psw::{ADDRESSING_64, BASIC_ADDRESSING, Psw};
-use crate::guest::state::due::Due;
+use crate::guest::state::pending_work::PendingWork;
 use Instruction as I;
 use ProgramInterruption as P;
 
 #[test]
 fn ssm_replaces_the_system_mask_and_says_that_it_opened_a_mask() {
     let mut bench = Bench::new();
-    bench.cpu.due.clear(Due::ATTENTION);
+    bench.cpu.pending_work.clear(PendingWork::ATTENTION);
     bench.set(0x2001, &[0x03]);
     complete(&mut bench, I::Ssm { second: at(0x2001) });
     assert_eq!(bench.cpu.psw.mask, ADDRESSING_64 | 0x0300_0000_0000_0000);
-    assert!(bench.cpu.due.any(Due::OPENED));
+    assert!(bench.cpu.pending_work.any(PendingWork::OPENED));
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn stnsm_and_stosm_store_the_old_mask_and_change_nothing_when_the_store_is_refus
 #[test]
 fn turning_dat_on_or_off_tells_the_way_out() {
     let mut bench = translating();
-    bench.cpu.due.clear(Due::CONTROLS);
+    bench.cpu.pending_work.clear(PendingWork::CONTROLS);
     complete(
         &mut bench,
         I::Stnsm {
@@ -97,7 +97,7 @@ fn turning_dat_on_or_off_tells_the_way_out() {
             i2: 0xFF,
         },
     );
-    assert!(!bench.cpu.due.any(Due::CONTROLS));
+    assert!(!bench.cpu.pending_work.any(PendingWork::CONTROLS));
     complete(
         &mut bench,
         I::Stnsm {
@@ -105,7 +105,7 @@ fn turning_dat_on_or_off_tells_the_way_out() {
             i2: 0xFB,
         },
     );
-    assert!(bench.cpu.due.any(Due::CONTROLS) && !bench.cpu.psw.dat());
+    assert!(bench.cpu.pending_work.any(PendingWork::CONTROLS) && !bench.cpu.psw.dat());
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn lctl_and_stctl_have_the_right_halves_on_word_boundaries() {
 fn a_control_register_that_is_loaded_with_what_it_holds_changes_nothing() {
     let mut bench = Bench::new();
     bench.set_doublewords(0x2000, &[bench.cpu.control[0]]);
-    bench.cpu.due.clear(Due::CONTROLS);
+    bench.cpu.pending_work.clear(PendingWork::CONTROLS);
     complete(
         &mut bench,
         I::Lctlg {
@@ -303,7 +303,7 @@ fn a_control_register_that_is_loaded_with_what_it_holds_changes_nothing() {
             second: at(0x2000),
         },
     );
-    assert!(!bench.cpu.due.any(Due::CONTROLS));
+    assert!(!bench.cpu.pending_work.any(PendingWork::CONTROLS));
     complete(
         &mut bench,
         I::Lctlg {
@@ -312,7 +312,7 @@ fn a_control_register_that_is_loaded_with_what_it_holds_changes_nothing() {
             second: at(0x2000),
         },
     );
-    assert!(bench.cpu.due.any(Due::CONTROLS));
+    assert!(bench.cpu.pending_work.any(PendingWork::CONTROLS));
 }
 
 #[test]

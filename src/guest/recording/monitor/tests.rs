@@ -329,7 +329,7 @@ fn a_translation_that_is_kept_goes_with_what_it_was_made_of() {
     count(&mut bench, 0x6000);
     // The home space.
     bench.cpu.control[13] = REAL_SPACE;
-    bench.cpu.due |= crate::guest::state::due::Due::CONTROLS;
+    bench.cpu.pending_work |= crate::guest::state::pending_work::PendingWork::CONTROLS;
     dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
     count(&mut bench, ARRAY);
     // The prefix.
@@ -338,7 +338,7 @@ fn a_translation_that_is_kept_goes_with_what_it_was_made_of() {
     bench.set(0xA000, &area);
     bench.cpu.prefix = 0xA000;
     bench.set_doublewords(0xA100, &[0xA000, 8 << 32]);
-    bench.cpu.due |= crate::guest::state::due::Due::CONTROLS;
+    bench.cpu.pending_work |= crate::guest::state::pending_work::PendingWork::CONTROLS;
     dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
     let before = halfword(&bench, 0);
     present(&mut bench, 0, 0);
@@ -380,7 +380,7 @@ fn the_hardware_has_the_monitor_masks_of_program_and_machine_and_no_enhanced_one
     assert_eq!(bench.cpu.real_monitor_control(), 0x0123_0000_89AB_8421);
     bench.cpu.software.classes = 0x1002;
     assert_eq!(bench.cpu.real_monitor_control(), 0x0123_0000_89AB_9423);
-    bench.cpu.due |= crate::guest::state::due::Due::CONTROLS;
+    bench.cpu.pending_work |= crate::guest::state::pending_work::PendingWork::CONTROLS;
     dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
     assert_eq!(bench.hardware.controls[8], 0x0123_0000_89AB_9423);
 }

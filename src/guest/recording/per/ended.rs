@@ -9,7 +9,7 @@ use crate::guest::recording::per::watched::{begin, branches, go_through_caches, 
 use crate::guest::recording::per::{NOTHING, is_watched, traced};
 use crate::guest::state::access::Fault;
 use crate::guest::state::configuration::Configuration;
-use crate::guest::state::due::Due;
+use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::vcpu::Vcpu;
 use crate::per::{Identification, event, mode_identification};
 
@@ -200,7 +200,7 @@ pub fn reflect<H: Hardware>(
     hardware: &mut H,
     mut condition: Condition,
 ) {
-    if cpu.due.any(Due::PER) {
+    if cpu.pending_work.any(PendingWork::PER) {
         condition.per = concurrent(cpu, configuration, hardware, condition.code);
     }
     delivery::reflect(cpu, configuration, hardware, &condition);

@@ -42,7 +42,7 @@ fn bench(traces: &[Trace]) -> Bench {
         bench.configuration.tracing.begin(trace).unwrap();
     }
     external_means::ask(&bench.configuration, 0, Change::Traces).unwrap();
-    bench.cpu.due |= Due::ATTENTION;
+    bench.cpu.pending_work |= PendingWork::ATTENTION;
     bench
 }
 
@@ -149,7 +149,7 @@ fn the_guest_has_its_own_events_beside_those_of_the_operator() {
     bench.cpu.control[10] = TEXT;
     bench.cpu.control[11] = TEXT;
     bench.set_doublewords(0x1D0, &[ADDRESSING_64, 0x7000]);
-    bench.cpu.due |= Due::CONTROLS;
+    bench.cpu.pending_work |= PendingWork::CONTROLS;
     run(&mut bench, TEXT + 4, |bench| bench.cpu.general[2] = 5);
     leave(&mut bench);
     assert_eq!(bench.hardware.traced.len(), 1);
@@ -190,10 +190,10 @@ fn when_the_last_trace_has_ended_the_hardware_records_nothing() {
     run(&mut bench, TEXT + 4, |bench| bench.cpu.general[2] = 5);
     bench.configuration.tracing.traces.lock().end(None).unwrap();
     external_means::ask(&bench.configuration, 0, Change::Traces).unwrap();
-    bench.cpu.due |= Due::ATTENTION;
+    bench.cpu.pending_work |= PendingWork::ATTENTION;
     assert_eq!(leave(&mut bench), Next::Run);
     assert_eq!(bench.hardware.controls[9..12], [0; 3]);
-    assert!(!bench.cpu.due.any(Due::PER) && !bench.cpu.per.is_on());
+    assert!(!bench.cpu.pending_work.any(PendingWork::PER) && !bench.cpu.per.is_on());
 }
 
 proptest! {
@@ -222,7 +222,7 @@ proptest! {
         bench.cpu.control[9..12].copy_from_slice(&[nine, ten, eleven]);
         bench.cpu.psw.mask |= psw::PER;
         bench.cpu.psw.address = here & !1;
-        bench.cpu.due |= Due::CONTROLS;
+        bench.cpu.pending_work |= PendingWork::CONTROLS;
         prop_assert_eq!(leave(&mut bench), Next::Run);
         let loaded = bench.hardware.controls[9..12] != [0; 3];
         if loaded {
@@ -245,7 +245,7 @@ fn a_machine_that_cannot_execute_one_instruction_at_a_time_says_so_once_and_reco
     bench.cpu.control[9] = 0x4000_0000;
     bench.cpu.control[11] = u64::MAX;
     for _ in 0..2 {
-        bench.cpu.due |= Due::CONTROLS;
+        bench.cpu.pending_work |= PendingWork::CONTROLS;
         assert_eq!(leave(&mut bench), Next::Run);
     }
     assert_eq!(bench.hardware.unrecorded, 1);

@@ -10,8 +10,8 @@ use crate::arch::tod::units;
 use crate::guest::array::Bench;
 use crate::guest::hardware::Hardware;
 use crate::guest::state::account::Mode;
-use crate::guest::state::due::Due;
 use crate::guest::state::pages::PageState;
+use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::schedule::NEVER;
 use crate::guest::state::shadow::Side;
 use crate::guest::storage::scanner;
@@ -102,7 +102,7 @@ fn fetched(bench: &Bench, at: u64) -> u16 {
 #[test]
 fn instructions_come_from_the_copy_and_operands_from_the_page() {
     let mut bench = bench();
-    bench.cpu.due.add(Due::CONTROLS);
+    bench.cpu.pending_work.add(PendingWork::CONTROLS);
     unassigned(&mut bench, 2, 0x9_0000);
     assert_eq!(entry(&bench, Side::Instructions), PTE_INVALID);
     assert_eq!(entry(&bench, Side::Operands), PAGE_AT);
@@ -249,7 +249,7 @@ fn program() -> Bench {
     bench.cpu.control[1] = SEGMENT_TABLE | 3;
     bench.cpu.control[13] = SEGMENT_TABLE | 3;
     bench.cpu.psw.mask |= DAT | PROBLEM;
-    bench.cpu.due.add(Due::CONTROLS);
+    bench.cpu.pending_work.add(PendingWork::CONTROLS);
     bench
 }
 

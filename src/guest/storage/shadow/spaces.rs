@@ -13,7 +13,7 @@ use crate::arch::table::PTE_INVALID;
 use crate::arch::table::RTE_INVALID;
 use crate::guest::hardware::Hardware;
 use crate::guest::state::configuration::Configuration;
-use crate::guest::state::due::Due;
+use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::shadow::spaces::{SPACES, Space, Spaces, WAYS};
 use crate::guest::state::shadow::{SEGMENT, Side};
 use crate::guest::state::vcpu::Vcpu;
@@ -172,7 +172,7 @@ pub(super) fn drop_space<H: Hardware>(cpu: &mut Vcpu, pool: Pool, hardware: &mut
         spaces.drops += 1;
         cpu.shadow.recent.lose();
         // It may be one of those that the hardware translates by.
-        cpu.due |= Due::CONTROLS;
+        cpu.pending_work |= PendingWork::CONTROLS;
         hardware.purge_tlb();
     }
 }
@@ -240,7 +240,7 @@ pub(super) fn take_page_table<H: Hardware>(
 
 /// Empties this CPU's DAT-on shadow, and forgets the translations kept for millicode.
 pub fn empty<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
-    cpu.due |= Due::CONTROLS;
+    cpu.pending_work |= PendingWork::CONTROLS;
     cpu.forget_translations();
     hardware.purge_tlb();
     let spaces = &mut cpu.shadow.spaces;

@@ -211,7 +211,7 @@ impl Test {
     fn settle(&mut self, cpu: usize) {
         self.form_anew(cpu);
         let cpu = &mut self.cpus[cpu];
-        if stale(cpu, &self.configuration) || cpu.due.any(Due::CONTROLS) {
+        if stale(cpu, &self.configuration) || cpu.pending_work.any(PendingWork::CONTROLS) {
             load_controls(cpu, &self.configuration, &mut self.hardware);
         }
     }
@@ -246,7 +246,7 @@ impl Test {
     fn access(&mut self, place: Place, access: Access, between: Option<usize>) -> bool {
         let guest = element(place.space);
         self.cpus[place.cpu].control[1] = guest;
-        self.cpus[place.cpu].due |= Due::CONTROLS;
+        self.cpus[place.cpu].pending_work |= PendingWork::CONTROLS;
         self.settle(place.cpu);
         let cpu = &self.cpus[place.cpu];
         let found = dat::translate(

@@ -12,7 +12,7 @@ use crate::guest::array::Bench;
 use crate::guest::delivery::PER_EVENT;
 use crate::guest::dispatch::{self, Next};
 use crate::guest::state::account::{Account, Mode};
-use crate::guest::state::due::Due;
+use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::shadow::Side;
 use crate::guest::storage::shadow::forbidden;
 use crate::per::event;
@@ -66,13 +66,13 @@ impl Guest {
     fn record(&mut self, events: u8, [start, end]: [u64; 2]) {
         let cpu = &mut self.0.cpu;
         cpu.control[9..12].copy_from_slice(&[u64::from(events) << 24, start, end]);
-        cpu.due |= Due::CONTROLS;
+        cpu.pending_work |= PendingWork::CONTROLS;
     }
 
     /// Loads bits of the PSW.
     fn set_mask(&mut self, mask: u64) {
         self.0.cpu.psw.mask = mask;
-        self.0.cpu.due |= Due::CONTROLS;
+        self.0.cpu.pending_work |= PendingWork::CONTROLS;
     }
 
     fn leave(&mut self) {
@@ -427,7 +427,7 @@ fn pages_that_are_entered_for_nothing_stay_open_until_an_instruction_in_the_rang
     assert_eq!(guest.code(), PER_EVENT);
     guest.0.cpu.psw.address = HERE;
     guest.0.cpu.psw.mask |= PER | DAT;
-    guest.0.cpu.due |= Due::CONTROLS;
+    guest.0.cpu.pending_work |= PendingWork::CONTROLS;
     guest.leave();
     assert!(guest.runs());
     assert_eq!(guest.closed(PAGE_OF_RANGE), Some(true));

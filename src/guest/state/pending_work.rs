@@ -1,15 +1,15 @@
 //! What a CPU has to do before it goes back to the guest: nearly always nothing.
 //!
-//! It is one byte, so that the way out has one question to ask, and every cause of work raises its
-//! bit where it arises. A CPU that waits or is not operating always has [`Due::ATTENTION`].
+//! It is one byte, so that the way out needs one test. Every cause of work sets its bit where it
+//! arises. A CPU that waits or is not operating always has [`PendingWork::ATTENTION`].
 
 use core::ops::{BitOr, BitOrAssign};
 
-/// A set of things to do.
+/// A set of kinds of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Due(u8);
+pub struct PendingWork(u8);
 
-impl Due {
+impl PendingWork {
     /// Nothing.
     pub const NOTHING: Self = Self(0);
     /// An order or an interruption may be pending and open, or the CPU may no longer run.
@@ -22,20 +22,20 @@ impl Due {
     /// The sampling controls changed: the times of the next samples must be computed, and the clock
     /// comparator set.
     pub const SAMPLING: Self = Self(8);
-    /// The PSW or a control register may have opened masks: what arose behind them, which is nearly always
-    /// nothing, may be delivered now.
+    /// The PSW or a control register may have opened masks, so an interruption that was held pending may be
+    /// delivered now. Nearly always none is.
     pub const OPENED: Self = Self(16);
-    /// Program-event recording is on: what it needs is done on every way out, for as long as it is.
+    /// Program-event recording is on. The bit stays as long as it is on, so that every way out does what it needs.
     pub const PER: Self = Self(32);
 
-    /// Whether any of `some` is to be done.
+    /// Whether any of `some` is pending.
     #[must_use]
     #[inline(always)]
     pub const fn any(self, some: Self) -> bool {
         self.0 & some.0 != 0
     }
 
-    /// Whether there is nothing to do.
+    /// Whether nothing is pending.
     #[must_use]
     #[inline(always)]
     pub const fn is_empty(self) -> bool {
@@ -61,7 +61,7 @@ impl Due {
     }
 }
 
-impl BitOr for Due {
+impl BitOr for PendingWork {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {
@@ -69,7 +69,7 @@ impl BitOr for Due {
     }
 }
 
-impl BitOrAssign for Due {
+impl BitOrAssign for PendingWork {
     fn bitor_assign(&mut self, other: Self) {
         self.add(other);
     }
