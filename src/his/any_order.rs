@@ -111,7 +111,7 @@ proptest! {
             let there = registry.profilers().any(|one| one.registration.name == HISPROF);
             prop_assert_eq!(running, there);
             prop_assert!(registry.profilers().count() <= MOST_PROFILERS);
-            prop_assert_eq!(his.due().is_some(), running && {
+            prop_assert_eq!(his.due_at().is_some(), running && {
                 let begin = &his.run().unwrap().parameters;
                 begin.counters || begin.duration.is_some()
             });

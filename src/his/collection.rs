@@ -90,7 +90,7 @@ impl<E: Exit> His<E> {
 
     /// When [`Self::tick`] is to be called next.
     #[must_use]
-    pub fn due(&self) -> Option<Tod> {
+    pub fn due_at(&self) -> Option<Tod> {
         let (run, _) = self.running()?;
         match (run.interval, run.deadline()) {
             (Some(interval), Some(deadline)) => Some(interval.min(deadline)),

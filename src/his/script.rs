@@ -321,7 +321,7 @@ fn intervals_are_recorded_when_they_are_due_and_the_duration_ends_the_run() {
     operator.says("F HIS,B,CTRONLY,SI=2,DURATION=5");
     operator.bench.happened();
     let due = |operator: &Operator| {
-        let Tod(due) = operator.his.due()?;
+        let Tod(due) = operator.his.due_at()?;
         Some((due / 4096 - NEW_YEAR) / MINUTE)
     };
     assert_eq!(due(&operator), Some(2));

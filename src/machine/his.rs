@@ -95,8 +95,8 @@ fn act(service: &'static Service, level: &mut Level<'_>) {
         });
     }
     his.tick(level);
-    let due = his.due().map_or(NEVER, |due| due.0);
-    service.due.store(due, Ordering::Relaxed);
+    let due_at = his.due_at().map_or(NEVER, |at| at.0);
+    service.due_at.store(due_at, Ordering::Relaxed);
 }
 
 /// What has happened before a command or a request is its predecessor's.

@@ -466,7 +466,7 @@ fn idle(cpu: &mut Cpu) {
     let first = turns::earliest(&words(cpu));
     console::flush();
     if first != NEVER {
-        instruction::sckc(first.min(cpu.machine.his.due()));
+        instruction::sckc(first.min(cpu.machine.his.due_at()));
         let configuration = &cpu.machine.configuration;
         let open = open_to_devices(configuration, &configuration.mailboxes);
         wait_with_input(cpu, listens(cpu), open);

@@ -91,11 +91,11 @@ fn diagnosis(psw: Psw, control: &[u64; 16], general: &[u64; 16], traps: u64) -> 
 
 /// When the next sample of a facility is due, after its sampling controls may have changed: as
 /// before while it stays active, and one interval from here when it becomes active.
-fn renewed(facility: &Facility, due: u64, total: u64) -> u64 {
+fn renewed(facility: &Facility, due_at: u64, total: u64) -> u64 {
     match facility.active_interval() {
         None => NEVER,
-        Some(interval) if due == NEVER => total + interval,
-        Some(_) => due,
+        Some(interval) if due_at == NEVER => total + interval,
+        Some(_) => due_at,
     }
 }
 
@@ -111,14 +111,14 @@ fn renew(cpu: &mut Vcpu) {
 #[inline(always)]
 fn take<S: SampleStorage>(
     facility: &mut Facility,
-    due: &mut u64,
+    due_at: &mut u64,
     snapshot: &Snapshot,
     diagnosis: impl FnOnce() -> Diagnosis,
     blocks: &mut S,
 ) -> Sampled {
     let sampled = facility.sample(snapshot, diagnosis, blocks);
-    *due = match facility.active_interval() {
-        Some(interval) => *due + interval,
+    *due_at = match facility.active_interval() {
+        Some(interval) => *due_at + interval,
         None => NEVER,
     };
     sampled
@@ -165,8 +165,14 @@ fn take_due<const LIMITED: bool, H: Hardware, S: SampleStorage>(
     let snapshot = snapshot(cpu, LIMITED);
     let diagnosis = || diagnosis(cpu.psw, &cpu.control, &cpu.general, cpu.account.traps);
     if cpu.sampling.machine <= total {
-        let due = &mut cpu.sampling.machine;
-        match take(&mut cpu.machine, due, &snapshot, diagnosis, machine_blocks) {
+        let due_at = &mut cpu.sampling.machine;
+        match take(
+            &mut cpu.machine,
+            due_at,
+            &snapshot,
+            diagnosis,
+            machine_blocks,
+        ) {
             Sampled::Stored => cpu.sampling.taken += 1,
             Sampled::StoredInNextBlock => {
                 cpu.sampling.taken += 1;
@@ -184,8 +190,8 @@ fn take_due<const LIMITED: bool, H: Hardware, S: SampleStorage>(
             configuration,
             hardware,
         };
-        let due = &mut cpu.sampling.own;
-        let sampled = take(&mut cpu.own, due, &snapshot, diagnosis, &mut blocks);
+        let due_at = &mut cpu.sampling.own;
+        let sampled = take(&mut cpu.own, due_at, &snapshot, diagnosis, &mut blocks);
         if sampled != Sampled::Stored {
             cpu.pending_work |= PendingWork::ATTENTION;
         }
@@ -213,9 +219,9 @@ pub fn sample_in_wait<H: Hardware, S: SampleStorage>(
     let passed = ahead.min(*rest);
     *rest -= passed;
     // What passes brings both samples as much nearer.
-    for due in [&mut cpu.sampling.own, &mut cpu.sampling.machine] {
-        if *due != NEVER {
-            *due = due.saturating_sub(passed);
+    for due_at in [&mut cpu.sampling.own, &mut cpu.sampling.machine] {
+        if *due_at != NEVER {
+            *due_at = due_at.saturating_sub(passed);
         }
     }
     cpu.pending_work |= PendingWork::CLOCK;
@@ -253,13 +259,13 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
     }
     cpu.pending_work
         .clear(PendingWork::CLOCK | PendingWork::SAMPLING);
-    let due = cpu
+    let due_at = cpu
         .sampling
         .own
         .min(cpu.sampling.machine)
         .min(cpu.sampling.turn);
     let total = cpu.account.total();
-    let rest = due.saturating_sub(total);
+    let rest = due_at.saturating_sub(total);
     let now = hardware.clock();
     let ahead = match cpu.account.mode {
         _ if rest > FARTHEST => NEVER,

@@ -119,7 +119,7 @@ pub struct Service {
     /// Lost samples that HIS has been told of.
     pub lost_told: AtomicU64,
     /// When time itself is something to do: TOD clock, bits 0-63.
-    pub due: AtomicU64,
+    pub due_at: AtomicU64,
     /// How often the guest had been reset when HIS last looked.
     pub resets: AtomicU32,
     /// What HIS counts by software.
@@ -146,7 +146,7 @@ impl Service {
             not_written: AtomicBool::new(false),
             samples: AtomicBool::new(false),
             lost_told: AtomicU64::new(0),
-            due: AtomicU64::new(NEVER),
+            due_at: AtomicU64::new(NEVER),
             resets: AtomicU32::new(0),
             software: Software {
                 classes: AtomicU16::new(u16::MAX),
@@ -207,15 +207,15 @@ impl Service {
 
     /// When HIS wants to be called though nothing happens.
     #[must_use]
-    pub fn due(&self) -> u64 {
-        self.due.load(Ordering::Relaxed)
+    pub fn due_at(&self) -> u64 {
+        self.due_at.load(Ordering::Relaxed)
     }
 
     /// Whether HIS has something to do.
     #[must_use]
     #[inline]
     pub fn wants(&self, now: u64) -> bool {
-        self.attention.load(Ordering::Relaxed) || now >= self.due()
+        self.attention.load(Ordering::Relaxed) || now >= self.due_at()
     }
 }
 
