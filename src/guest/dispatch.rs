@@ -74,7 +74,7 @@ pub fn enter<H: Hardware>(
         mask: (cpu.psw.mask & !LIVE) | (old.mask & LIVE),
         address: old.address,
     };
-    // The plain case handles the 64-bit mode only, so `program` wraps the address for the rest.
+    // The fast path handles the 64-bit mode only, so `program` wraps the address for the rest.
     if class != Class::Program {
         wrap(cpu);
     }
@@ -146,7 +146,7 @@ fn close_step<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwa
     }
 }
 
-/// A program interruption that is not the plain case of a common instruction.
+/// A program interruption that the fast path did not handle.
 pub fn program<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -155,7 +155,7 @@ pub fn program<H: Hardware>(
     wrap(cpu);
     match cpu.interruption.code() {
         0x01 | 0x02 => {
-            if !millicode::plain::perform_in_new_page(cpu, configuration, hardware) {
+            if !millicode::fast_path::perform_in_new_page(cpu, configuration, hardware) {
                 return instruction(cpu, configuration, hardware);
             }
         }

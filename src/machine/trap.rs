@@ -248,14 +248,14 @@ extern "C" fn program_interruption(cpu: &mut Cpu) {
 #[inline(always)]
 pub fn perform_program(cpu: &mut Cpu, refused: bool) {
     let configuration = &cpu.machine.configuration;
-    // What traps most, and most of that in the plain case; it stores nothing more in the lowcore.
-    if !(refused && millicode::plain::perform(&mut cpu.vcpu, configuration, &mut cpu.native)) {
+    // The most frequent trap, which the fast path nearly always handles. It stores nothing more in the lowcore.
+    if !(refused && millicode::fast_path::perform(&mut cpu.vcpu, configuration, &mut cpu.native)) {
         any_program_interruption(cpu);
     }
     finish(cpu);
 }
 
-/// What is not the plain case of a common instruction.
+/// A program interruption that the fast path did not handle.
 #[inline(never)]
 fn any_program_interruption(cpu: &mut Cpu) {
     let interruption = &mut cpu.vcpu.interruption;

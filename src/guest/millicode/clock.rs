@@ -9,7 +9,7 @@ use crate::guest::hardware::Hardware;
 use crate::guest::measuring::epoch;
 use crate::guest::millicode::execution::{Execution, fault};
 use crate::guest::millicode::outcome::{Outcome, Performed};
-use crate::guest::millicode::way::Way;
+use crate::guest::millicode::path::Path;
 use crate::guest::state::access::Fault;
 use crate::guest::state::pending_work::PendingWork;
 use crate::insn::Operand;
@@ -73,11 +73,11 @@ pub(super) fn spt<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> P
 
 /// Stores a doubleword for the instructions that show a clock.
 #[inline(always)]
-fn show<H: Hardware, W: Way>(
-    run: &mut Execution<'_, H, W>,
+fn show<H: Hardware, P: Path>(
+    run: &mut Execution<'_, H, P>,
     second: Operand,
-    value: impl FnOnce(&Execution<'_, H, W>) -> u64,
-) -> Performed<W::Refusal> {
+    value: impl FnOnce(&Execution<'_, H, P>) -> u64,
+) -> Performed<P::Refusal> {
     run.supervisor()?;
     let at = run.address(second);
     run.boundary(at, 8)?;
@@ -95,10 +95,10 @@ fn show<H: Hardware, W: Way>(
 ///
 /// Source: Principles of Operation, "STORE CPU TIMER".
 #[inline(always)]
-pub(super) fn stpt<H: Hardware, W: Way>(
-    run: &mut Execution<'_, H, W>,
+pub(super) fn stpt<H: Hardware, P: Path>(
+    run: &mut Execution<'_, H, P>,
     second: Operand,
-) -> Performed<W::Refusal> {
+) -> Performed<P::Refusal> {
     show(run, second, |run| run.hardware.cpu_timer())
 }
 

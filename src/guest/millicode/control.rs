@@ -5,7 +5,7 @@
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::Execution;
 use crate::guest::millicode::outcome::{Outcome, Performed};
-use crate::guest::millicode::way::Way;
+use crate::guest::millicode::path::Path;
 use crate::guest::state::access::Access;
 use crate::guest::state::pending_work::PendingWork;
 use crate::insn::Operand;
@@ -22,7 +22,7 @@ const WITH_MASKS: u16 = 1 << 0 | 1 << 6 | 1 << 14;
 /// Loads one control register, and tells the way out if that changes anything: what is mirrored in
 /// the hardware and what selects an address space must follow, and a subclass mask may have opened.
 #[inline(always)]
-fn load<H: Hardware, W: Way>(run: &mut Execution<'_, H, W>, number: u8, value: u64) {
+fn load<H: Hardware, P: Path>(run: &mut Execution<'_, H, P>, number: u8, value: u64) {
     let register = &mut run.cpu.control[usize::from(number & 15)];
     if *register != value {
         *register = value;
@@ -43,12 +43,12 @@ fn load<H: Hardware, W: Way>(run: &mut Execution<'_, H, W>, number: u8, value: u
 ///
 /// Source: Principles of Operation, "LOAD CONTROL (LCTLG)".
 #[inline(always)]
-pub(super) fn lctlg<H: Hardware, W: Way>(
-    run: &mut Execution<'_, H, W>,
+pub(super) fn lctlg<H: Hardware, P: Path>(
+    run: &mut Execution<'_, H, P>,
     r1: u8,
     r3: u8,
     second: Operand,
-) -> Performed<W::Refusal> {
+) -> Performed<P::Refusal> {
     run.supervisor()?;
     let at = run.address(second);
     run.boundary(at, 8)?;

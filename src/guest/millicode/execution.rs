@@ -13,7 +13,7 @@ use crate::arch::psw::{
 };
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::outcome::{Outcome, Performed};
-use crate::guest::millicode::way::{Plain, Way, Whole};
+use crate::guest::millicode::path::{Fast, General, Path};
 use crate::guest::state::access::{Access, Space};
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::pending_work::PendingWork;
@@ -26,14 +26,14 @@ use core::marker::PhantomData;
 const MASKS: u64 = IO | EXTERNAL | MACHINE_CHECK;
 
 /// What a routine works on, and how far it goes.
-pub(super) struct Execution<'a, H, W = Whole> {
+pub(super) struct Execution<'a, H, P = General> {
     /// The CPU that issued the instruction.
     pub cpu: &'a mut Vcpu,
     /// The configuration that it belongs to.
     pub configuration: &'a Configuration,
     /// The machine below.
     pub hardware: &'a mut H,
-    way: PhantomData<W>,
+    path: PhantomData<P>,
 }
 
 /// The fault of a program exception that stores no identification.
@@ -45,35 +45,39 @@ pub(super) fn fault<T, R: From<ProgramInterruption>>(
 }
 
 impl<'a, H: Hardware> Execution<'a, H> {
-    /// A performance with every case.
+    /// Performs an instruction on the general path.
     #[inline(always)]
-    pub fn whole(cpu: &'a mut Vcpu, configuration: &'a Configuration, hardware: &'a mut H) -> Self {
+    pub fn general(
+        cpu: &'a mut Vcpu,
+        configuration: &'a Configuration,
+        hardware: &'a mut H,
+    ) -> Self {
         Self {
             cpu,
             configuration,
             hardware,
-            way: PhantomData,
+            path: PhantomData,
         }
     }
 }
 
-impl<'a, H: Hardware> Execution<'a, H, Plain> {
-    /// A performance of the plain case; the CPU is in the 64-bit addressing mode.
+impl<'a, H: Hardware> Execution<'a, H, Fast> {
+    /// Performs an instruction on the fast path; the CPU is in the 64-bit addressing mode.
     #[inline(always)]
-    pub fn plain(cpu: &'a mut Vcpu, configuration: &'a Configuration, hardware: &'a mut H) -> Self {
+    pub fn fast(cpu: &'a mut Vcpu, configuration: &'a Configuration, hardware: &'a mut H) -> Self {
         Self {
             cpu,
             configuration,
             hardware,
-            way: PhantomData,
+            path: PhantomData,
         }
     }
 }
 
-impl<H: Hardware, W: Way> Execution<'_, H, W> {
+impl<H: Hardware, P: Path> Execution<'_, H, P> {
     /// The test of a privileged instruction.
     #[inline(always)]
-    pub fn supervisor(&self) -> Result<(), W::Refusal> {
+    pub fn supervisor(&self) -> Result<(), P::Refusal> {
         if self.cpu.psw.problem_state() {
             return fault(ProgramInterruption::PrivilegedOperation);
         }
@@ -83,7 +87,7 @@ impl<H: Hardware, W: Way> Execution<'_, H, W> {
     /// The test of an instruction that the problem state may issue when the extraction-authority
     /// control (bit 36 of control register 0) is one.
     #[inline]
-    pub fn extraction(&self) -> Result<(), W::Refusal> {
+    pub fn extraction(&self) -> Result<(), P::Refusal> {
         if self.cpu.control[0] & CR0_EXTRACTION_AUTHORITY != 0 {
             return Ok(());
         }
@@ -92,7 +96,7 @@ impl<H: Hardware, W: Way> Execution<'_, H, W> {
 
     /// The test that DAT is on.
     #[inline]
-    pub fn dat(&self) -> Result<(), W::Refusal> {
+    pub fn dat(&self) -> Result<(), P::Refusal> {
         if self.cpu.psw.dat() {
             return Ok(());
         }
@@ -101,7 +105,7 @@ impl<H: Hardware, W: Way> Execution<'_, H, W> {
 
     /// The test that the secondary-space control (bit 37 of control register 0) is one.
     #[inline]
-    pub fn secondary_space(&self) -> Result<(), W::Refusal> {
+    pub fn secondary_space(&self) -> Result<(), P::Refusal> {
         if self.cpu.control[0] & CR0_SECONDARY_SPACE != 0 {
             return Ok(());
         }
@@ -118,7 +122,7 @@ impl<H: Hardware, W: Way> Execution<'_, H, W> {
 
     /// The test of a boundary; `unit` is a power of two.
     #[inline(always)]
-    pub fn boundary(&self, at: Virtual, unit: u64) -> Result<(), W::Refusal> {
+    pub fn boundary(&self, at: Virtual, unit: u64) -> Result<(), P::Refusal> {
         if at.0 & (unit - 1) == 0 {
             return Ok(());
         }
@@ -147,7 +151,7 @@ impl<H: Hardware, W: Way> Execution<'_, H, W> {
     /// The effective address of a storage operand, in the current addressing mode.
     #[inline]
     pub fn address(&self, operand: Operand) -> Virtual {
-        let mask = if W::PLAIN {
+        let mask = if P::FAST {
             u64::MAX
         } else {
             self.cpu.psw.address_mask()
@@ -191,36 +195,36 @@ impl<H: Hardware, W: Way> Execution<'_, H, W> {
 
     /// Fetches a byte at a logical address.
     #[inline(always)]
-    pub fn fetch_u8(&self, at: Virtual) -> Result<u8, W::Refusal> {
+    pub fn fetch_u8(&self, at: Virtual) -> Result<u8, P::Refusal> {
         if let Some(place) = self.kept(at, 1, Access::Fetch) {
             return Ok(self.hardware.load_u8(place));
         }
-        W::otherwise(|| storage::fetch_u8(self.cpu, self.configuration, self.hardware, at))
+        P::general_only(|| storage::fetch_u8(self.cpu, self.configuration, self.hardware, at))
     }
 
     /// Fetches a word at a logical address.
     #[inline(always)]
-    pub fn fetch_u32(&self, at: Virtual) -> Result<u32, W::Refusal> {
-        W::otherwise(|| storage::fetch_u32(self.cpu, self.configuration, self.hardware, at))
+    pub fn fetch_u32(&self, at: Virtual) -> Result<u32, P::Refusal> {
+        P::general_only(|| storage::fetch_u32(self.cpu, self.configuration, self.hardware, at))
     }
 
     /// Fetches a doubleword at a logical address.
     #[inline(always)]
-    pub fn fetch_u64(&self, at: Virtual) -> Result<u64, W::Refusal> {
+    pub fn fetch_u64(&self, at: Virtual) -> Result<u64, P::Refusal> {
         if let Some(place) = self.kept(at, 8, Access::Fetch) {
             return Ok(self.hardware.load_u64(place));
         }
-        W::otherwise(|| storage::fetch_u64(self.cpu, self.configuration, self.hardware, at))
+        P::general_only(|| storage::fetch_u64(self.cpu, self.configuration, self.hardware, at))
     }
 
     /// Fetches two doublewords at a logical address, both or neither.
     #[inline(always)]
-    pub fn fetch_pair(&self, at: Virtual) -> Result<[u64; 2], W::Refusal> {
+    pub fn fetch_pair(&self, at: Virtual) -> Result<[u64; 2], P::Refusal> {
         if let Some(place) = self.kept(at, 16, Access::Fetch) {
             let right = place.offset(8);
             return Ok([self.hardware.load_u64(place), self.hardware.load_u64(right)]);
         }
-        W::otherwise(|| {
+        P::general_only(|| {
             let mut pair = [0; 16];
             storage::fetch(self.cpu, self.configuration, self.hardware, at, &mut pair)?;
             let pair = u128::from_be_bytes(pair);
@@ -230,58 +234,58 @@ impl<H: Hardware, W: Way> Execution<'_, H, W> {
 
     /// Fetches bytes at a logical address.
     #[inline(always)]
-    pub fn fetch(&self, at: Virtual, into: &mut [u8]) -> Result<(), W::Refusal> {
-        W::otherwise(|| storage::fetch(self.cpu, self.configuration, self.hardware, at, into))
+    pub fn fetch(&self, at: Virtual, into: &mut [u8]) -> Result<(), P::Refusal> {
+        P::general_only(|| storage::fetch(self.cpu, self.configuration, self.hardware, at, into))
     }
 
     /// Stores a byte at a logical address.
     #[inline(always)]
-    pub fn put_u8(&mut self, at: Virtual, value: u8) -> Result<(), W::Refusal> {
+    pub fn put_u8(&mut self, at: Virtual, value: u8) -> Result<(), P::Refusal> {
         if let Some(place) = self.kept(at, 1, Access::Store) {
             self.hardware.store_u8(place, value);
             return Ok(());
         }
-        W::otherwise(|| storage::put_u8(self.cpu, self.configuration, self.hardware, at, value))
+        P::general_only(|| storage::put_u8(self.cpu, self.configuration, self.hardware, at, value))
     }
 
     /// Stores a halfword at a logical address.
     #[inline(always)]
-    pub fn put_u16(&mut self, at: Virtual, value: u16) -> Result<(), W::Refusal> {
+    pub fn put_u16(&mut self, at: Virtual, value: u16) -> Result<(), P::Refusal> {
         if let Some(place) = self.kept(at, 2, Access::Store) {
             self.hardware.store_u16(place, value);
             return Ok(());
         }
         let bytes = value.to_be_bytes();
-        W::otherwise(|| storage::put(self.cpu, self.configuration, self.hardware, at, &bytes))
+        P::general_only(|| storage::put(self.cpu, self.configuration, self.hardware, at, &bytes))
     }
 
     /// Stores a word at a logical address.
     #[inline(always)]
-    pub fn put_u32(&mut self, at: Virtual, value: u32) -> Result<(), W::Refusal> {
-        W::otherwise(|| storage::put_u32(self.cpu, self.configuration, self.hardware, at, value))
+    pub fn put_u32(&mut self, at: Virtual, value: u32) -> Result<(), P::Refusal> {
+        P::general_only(|| storage::put_u32(self.cpu, self.configuration, self.hardware, at, value))
     }
 
     /// Stores a doubleword at a logical address.
     #[inline(always)]
-    pub fn put_u64(&mut self, at: Virtual, value: u64) -> Result<(), W::Refusal> {
+    pub fn put_u64(&mut self, at: Virtual, value: u64) -> Result<(), P::Refusal> {
         if let Some(place) = self.kept(at, 8, Access::Store) {
             self.hardware.store_u64(place, value);
             return Ok(());
         }
-        W::otherwise(|| storage::put_u64(self.cpu, self.configuration, self.hardware, at, value))
+        P::general_only(|| storage::put_u64(self.cpu, self.configuration, self.hardware, at, value))
     }
 
     /// Stores bytes at a logical address.
     #[inline(always)]
-    pub fn put(&mut self, at: Virtual, from: &[u8]) -> Result<(), W::Refusal> {
-        W::otherwise(|| storage::put(self.cpu, self.configuration, self.hardware, at, from))
+    pub fn put(&mut self, at: Virtual, from: &[u8]) -> Result<(), P::Refusal> {
+        P::general_only(|| storage::put(self.cpu, self.configuration, self.hardware, at, from))
     }
 
     /// The absolute address of an operand in the page that was last fetched from, or stored into; the
-    /// whole way looks there itself.
+    /// general path looks there itself.
     #[inline(always)]
     pub fn kept(&self, at: Virtual, length: u64, access: Access) -> Option<Absolute> {
-        if W::PLAIN {
+        if P::FAST {
             storage::kept(self.cpu, self.configuration, at, length, access)
         } else {
             None
@@ -290,8 +294,8 @@ impl<H: Hardware, W: Way> Execution<'_, H, W> {
 
     /// Tests the access to an operand without making it.
     #[inline(always)]
-    pub fn claim(&self, at: Virtual, length: u64, access: Access) -> Result<Claim, W::Refusal> {
-        W::otherwise(|| {
+    pub fn claim(&self, at: Virtual, length: u64, access: Access) -> Result<Claim, P::Refusal> {
+        P::general_only(|| {
             storage::resolve(
                 self.cpu,
                 self.configuration,
@@ -305,8 +309,8 @@ impl<H: Hardware, W: Way> Execution<'_, H, W> {
 
     /// Fetches a doubleword at a real address on its boundary.
     #[inline]
-    pub fn real_u64(&self, at: Real) -> Result<u64, W::Refusal> {
-        W::otherwise(|| storage::real_u64(self.cpu, self.configuration, self.hardware, at))
+    pub fn real_u64(&self, at: Real) -> Result<u64, P::Refusal> {
+        P::general_only(|| storage::real_u64(self.cpu, self.configuration, self.hardware, at))
     }
 
     /// Replaces the mask half of the PSW by one that differs in bits 0-7 or in the address-space
@@ -325,7 +329,7 @@ impl<H: Hardware, W: Way> Execution<'_, H, W> {
 
     /// Completion with a condition code.
     #[inline]
-    pub fn done(&mut self, code: ConditionCode) -> Performed<W::Refusal> {
+    pub fn done(&mut self, code: ConditionCode) -> Performed<P::Refusal> {
         self.cpu.set_cc(code);
         Ok(Outcome::Completed)
     }

@@ -8,7 +8,7 @@ use crate::arch::lowcore;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::Execution;
 use crate::guest::millicode::outcome::{Outcome, Performed};
-use crate::guest::millicode::way::Way;
+use crate::guest::millicode::path::Path;
 use crate::guest::storage;
 use crate::insn::Operand;
 
@@ -26,10 +26,10 @@ const IDENTIFIED_ADDRESS: u32 = 52;
 ///
 /// Source: Principles of Operation, "STORE CPU ADDRESS".
 #[inline(always)]
-pub(super) fn stap<H: Hardware, W: Way>(
-    run: &mut Execution<'_, H, W>,
+pub(super) fn stap<H: Hardware, P: Path>(
+    run: &mut Execution<'_, H, P>,
     second: Operand,
-) -> Performed<W::Refusal> {
+) -> Performed<P::Refusal> {
     run.supervisor()?;
     let at = run.address(second);
     run.boundary(at, 2)?;

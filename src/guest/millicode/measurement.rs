@@ -17,7 +17,7 @@ use crate::guest::hardware::Hardware;
 use crate::guest::measuring::{assist, threads};
 use crate::guest::millicode::execution::Execution;
 use crate::guest::millicode::outcome::{Outcome, Performed};
-use crate::guest::millicode::way::Way;
+use crate::guest::millicode::path::Path;
 use crate::guest::state::access::Access;
 use crate::guest::state::extended;
 use crate::guest::state::pending_work::PendingWork;
@@ -26,10 +26,10 @@ use crate::insn::Operand;
 
 /// The tests before any operand: operation, then privileged operation.
 #[inline(always)]
-pub(super) fn authorized<H: Hardware, W: Way>(
-    run: &Execution<'_, H, W>,
+pub(super) fn authorized<H: Hardware, P: Path>(
+    run: &Execution<'_, H, P>,
     instruction: Issued,
-) -> Result<(), W::Refusal> {
+) -> Result<(), P::Refusal> {
     let cpu = &*run.cpu;
     Ok(authorize(
         &cpu.own,
@@ -56,10 +56,10 @@ fn sampling_changed<H: Hardware>(run: &mut Execution<'_, H>) {
 ///
 /// Source: SA23-2260, "LOAD PROGRAM PARAMETER".
 #[inline(always)]
-pub(super) fn lpp<H: Hardware, W: Way>(
-    run: &mut Execution<'_, H, W>,
+pub(super) fn lpp<H: Hardware, P: Path>(
+    run: &mut Execution<'_, H, P>,
     second: Operand,
-) -> Performed<W::Refusal> {
+) -> Performed<P::Refusal> {
     authorized(run, Issued::LoadProgramParameter)?;
     let parameter = run.fetch_u64(run.address(second))?;
     let below = run.cpu.machine.sampling_enabled();
@@ -76,11 +76,11 @@ pub(super) fn lpp<H: Hardware, W: Way>(
 ///
 /// Source: SA23-2260, "EXTRACT CPU COUNTER".
 #[inline(always)]
-pub(super) fn ecctr<H: Hardware, W: Way>(
-    run: &mut Execution<'_, H, W>,
+pub(super) fn ecctr<H: Hardware, P: Path>(
+    run: &mut Execution<'_, H, P>,
     r1: u8,
     r2: u8,
-) -> Performed<W::Refusal> {
+) -> Performed<P::Refusal> {
     let number = run.register(r2);
     if number >= extended::FIRST_COUNTER {
         run.cpu.count_translations();
@@ -125,12 +125,12 @@ pub(super) fn scctr<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> 
 ///
 /// Source: SA23-2260, "STORE CPU COUNTER MULTIPLE".
 #[inline(never)]
-pub(super) fn stcctm<H: Hardware, W: Way>(
-    run: &mut Execution<'_, H, W>,
+pub(super) fn stcctm<H: Hardware, P: Path>(
+    run: &mut Execution<'_, H, P>,
     r1: u8,
     m3: u8,
     second: Operand,
-) -> Performed<W::Refusal> {
+) -> Performed<P::Refusal> {
     let (count, at) = (run.register(r1), run.address(second));
     match CounterSet::designated(m3) {
         Some(CounterSet::Extended) => run.cpu.count_translations(),

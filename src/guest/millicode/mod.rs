@@ -9,7 +9,7 @@
 //! One file holds one family of instructions. A routine has its operands as the instruction names
 //! them; it changes nothing until every exception has been ruled out, and it ends with an
 //! [`Outcome`] or with the [`Fault`](crate::guest::state::access::Fault) that it met. What control programs issue all the time is also
-//! performed by a shorter way ([`plain`]). Nothing a guest gives it can make it panic.
+//! performed on a shorter path ([`fast_path`]). Nothing a guest gives it can make it panic.
 //!
 //! A routine that is not written is [`Outcome::Unknown`]: the guest takes an operation exception,
 //! which is what an absent facility looks like, and the machine's log takes one line.
@@ -21,12 +21,13 @@ mod cryptography;
 mod diagnose;
 mod execution;
 mod facility;
+pub mod fast_path;
 mod io;
 mod key;
 mod measurement;
 pub mod outcome;
+mod path;
 mod peripheral;
-pub mod plain;
 mod prefix;
 mod psw;
 mod purge;
@@ -36,7 +37,6 @@ mod signal;
 mod space;
 mod system;
 mod translation;
-mod way;
 
 #[cfg(test)]
 mod tests;
@@ -51,16 +51,16 @@ use crate::insn::Instruction;
 use crate::msa::Instruction as Assist;
 use cryptography::perform as assist;
 use execution::Execution;
+use path::Path;
 pub use service::announce_input;
-use way::Way;
 
 /// Performs one of the instructions that a control program issues all the time, which are those
 /// that [`crate::insn::decode_common`] knows.
 #[inline(always)]
-fn common<H: Hardware, W: Way>(
-    run: &mut Execution<'_, H, W>,
+fn common<H: Hardware, P: Path>(
+    run: &mut Execution<'_, H, P>,
     instruction: &Instruction,
-) -> Option<Performed<W::Refusal>> {
+) -> Option<Performed<P::Refusal>> {
     use Instruction as I;
     Some(match *instruction {
         I::Ssm { second } => psw::ssm(run, second),
@@ -92,7 +92,7 @@ pub fn perform<H: Hardware>(
     instruction: &Instruction,
 ) -> Performed {
     use Instruction as I;
-    let run = &mut Execution::whole(cpu, configuration, hardware);
+    let run = &mut Execution::general(cpu, configuration, hardware);
     if let Some(performed) = common(run, instruction) {
         return performed;
     }

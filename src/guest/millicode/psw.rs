@@ -10,7 +10,7 @@ use crate::guest::delivery;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::{Execution, fault};
 use crate::guest::millicode::outcome::{Outcome, Performed};
-use crate::guest::millicode::way::Way;
+use crate::guest::millicode::path::Path;
 use crate::insn::Operand;
 
 /// Where the system mask stands in the left half of the PSW: bits 0-7.
@@ -20,17 +20,17 @@ pub(super) const KEY: u32 = 52;
 /// Bit 12 of the operand of LOAD PSW: one in every PSW of that format.
 const SHORT_PSW: u64 = 1 << 51;
 
-/// The left half of the PSW with another system mask. One that the CPU will refuse is not the plain
-/// case, and is found before anything is stored.
+/// The left half of the PSW with another system mask. If the CPU will refuse it, the fast path ends here,
+/// before anything is stored.
 #[inline(always)]
-fn with_system_mask<H: Hardware, W: Way>(
-    run: &Execution<'_, H, W>,
+fn with_system_mask<H: Hardware, P: Path>(
+    run: &Execution<'_, H, P>,
     system_mask: u8,
-) -> Result<u64, W::Refusal> {
+) -> Result<u64, P::Refusal> {
     let rest = run.cpu.psw.mask & (u64::MAX >> 8);
     let mask = u64::from(system_mask) << SYSTEM_MASK | rest;
     if refused(mask) {
-        W::otherwise(|| Ok(()))?;
+        P::general_only(|| Ok(()))?;
     }
     Ok(mask)
 }
@@ -41,15 +41,15 @@ const fn refused(mask: u64) -> bool {
     delivery::refused(&Psw { mask, address: 0 })
 }
 
-/// Introduces a system mask; a PSW that has become invalid is the program interruption that the
-/// manual calls an early one: the instruction is completed, and the old PSW shows the new mask.
+/// Introduces a system mask. If it makes the PSW invalid, the program interruption is an early one: the
+/// instruction is completed, and the old PSW shows the new mask.
 #[inline(always)]
-fn introduce<H: Hardware, W: Way>(
-    run: &mut Execution<'_, H, W>,
+fn introduce<H: Hardware, P: Path>(
+    run: &mut Execution<'_, H, P>,
     mask: u64,
-) -> Performed<W::Refusal> {
+) -> Performed<P::Refusal> {
     run.set_mask(mask);
-    if !W::PLAIN && refused(mask) {
+    if !P::FAST && refused(mask) {
         return fault(ProgramInterruption::Specification);
     }
     Ok(Outcome::Completed)
@@ -65,10 +65,10 @@ fn introduce<H: Hardware, W: Way>(
 ///
 /// Source: Principles of Operation, "SET SYSTEM MASK" and "Early Exception Recognition".
 #[inline(always)]
-pub(super) fn ssm<H: Hardware, W: Way>(
-    run: &mut Execution<'_, H, W>,
+pub(super) fn ssm<H: Hardware, P: Path>(
+    run: &mut Execution<'_, H, P>,
     second: Operand,
-) -> Performed<W::Refusal> {
+) -> Performed<P::Refusal> {
     run.supervisor()?;
     if run.cpu.control[0] & CR0_SSM_SUPPRESSION != 0 {
         return fault(ProgramInterruption::SpecialOperation);
@@ -80,7 +80,7 @@ pub(super) fn ssm<H: Hardware, W: Way>(
 
 /// Bits 0-7 of the PSW.
 #[inline(always)]
-const fn system_mask<H, W>(run: &Execution<'_, H, W>) -> u8 {
+const fn system_mask<H, P>(run: &Execution<'_, H, P>) -> u8 {
     (run.cpu.psw.mask >> SYSTEM_MASK) as u8
 }
 
@@ -94,11 +94,11 @@ const fn system_mask<H, W>(run: &Execution<'_, H, W>) -> u8 {
 ///
 /// Source: Principles of Operation, "STORE THEN AND SYSTEM MASK".
 #[inline(always)]
-pub(super) fn stnsm<H: Hardware, W: Way>(
-    run: &mut Execution<'_, H, W>,
+pub(super) fn stnsm<H: Hardware, P: Path>(
+    run: &mut Execution<'_, H, P>,
     first: Operand,
     i2: u8,
-) -> Performed<W::Refusal> {
+) -> Performed<P::Refusal> {
     run.supervisor()?;
     run.put_u8(run.address(first), system_mask(run))?;
     // An AND introduces no one: the PSW stays valid and opens no mask. It may turn DAT off.
@@ -116,11 +116,11 @@ pub(super) fn stnsm<H: Hardware, W: Way>(
 ///
 /// Source: Principles of Operation, "STORE THEN OR SYSTEM MASK".
 #[inline(always)]
-pub(super) fn stosm<H: Hardware, W: Way>(
-    run: &mut Execution<'_, H, W>,
+pub(super) fn stosm<H: Hardware, P: Path>(
+    run: &mut Execution<'_, H, P>,
     first: Operand,
     i2: u8,
-) -> Performed<W::Refusal> {
+) -> Performed<P::Refusal> {
     run.supervisor()?;
     let mask = with_system_mask(run, system_mask(run) | i2)?;
     run.put_u8(run.address(first), system_mask(run))?;
@@ -137,10 +137,10 @@ pub(super) fn stosm<H: Hardware, W: Way>(
 ///
 /// Source: Principles of Operation, "LOAD PSW EXTENDED".
 #[inline(always)]
-pub(super) fn lpswe<H: Hardware, W: Way>(
-    run: &mut Execution<'_, H, W>,
+pub(super) fn lpswe<H: Hardware, P: Path>(
+    run: &mut Execution<'_, H, P>,
     second: Operand,
-) -> Performed<W::Refusal> {
+) -> Performed<P::Refusal> {
     run.supervisor()?;
     let at = run.address(second);
     run.boundary(at, 8)?;

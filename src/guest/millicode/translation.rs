@@ -2,11 +2,11 @@
 
 use crate::arch::address::{Real, Virtual};
 use crate::arch::condition::ConditionCode;
-use crate::arch::interruption::ProgramInterruption as P;
+use crate::arch::interruption::ProgramInterruption as Exception;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::{Execution, fault};
 use crate::guest::millicode::outcome::{Outcome, Performed};
-use crate::guest::millicode::way::Way;
+use crate::guest::millicode::path::Path;
 use crate::guest::state::access::{Access, Fault};
 use crate::guest::storage::dat::{self, Stop};
 use crate::guest::storage::{self};
@@ -25,23 +25,23 @@ enum Found {
 
 /// Translates the second-operand address by the space of the PSW, whether DAT is on or not.
 #[inline(always)]
-fn find<H: Hardware, W: Way>(
-    run: &Execution<'_, H, W>,
+fn find<H: Hardware, P: Path>(
+    run: &Execution<'_, H, P>,
     second: Operand,
-) -> Result<Found, W::Refusal> {
+) -> Result<Found, P::Refusal> {
     run.supervisor()?;
     let at = run.address(second);
     let asce = run.operand_space().asce(run.cpu);
     match dat::walk(run.cpu, run.configuration, run.hardware, asce, at) {
         Ok(found) => Ok(Found::Address(found.real.0, ConditionCode::Zero)),
-        Err(stop) => W::otherwise(|| stopped(run, asce, at, stop)),
+        Err(stop) => P::general_only(|| stopped(run, asce, at, stop)),
     }
 }
 
 /// What LOAD REAL ADDRESS finds where a walk stopped.
 #[inline(never)]
-fn stopped<H: Hardware, W: Way>(
-    run: &Execution<'_, H, W>,
+fn stopped<H: Hardware, P: Path>(
+    run: &Execution<'_, H, P>,
     asce: u64,
     at: Virtual,
     stop: Stop,
@@ -51,9 +51,9 @@ fn stopped<H: Hardware, W: Way>(
         entry,
     } = stop;
     match interruption {
-        P::Addressing | P::TranslationSpecification => fault(interruption),
-        P::PageTranslation => Ok(Found::Address(entry.0, ConditionCode::Two)),
-        P::SegmentTranslation if in_table(run, asce, at, entry) => {
+        Exception::Addressing | Exception::TranslationSpecification => fault(interruption),
+        Exception::PageTranslation => Ok(Found::Address(entry.0, ConditionCode::Two)),
+        Exception::SegmentTranslation if in_table(run, asce, at, entry) => {
             Ok(Found::Address(entry.0, ConditionCode::One))
         }
         _ => Ok(Found::Code(interruption.code())),
@@ -62,8 +62,8 @@ fn stopped<H: Hardware, W: Way>(
 
 /// Whether a segment-table entry at which a walk stopped lies inside its table: then it is invalid,
 /// else the table is too short for the address.
-fn in_table<H: Hardware, W: Way>(
-    run: &Execution<'_, H, W>,
+fn in_table<H: Hardware, P: Path>(
+    run: &Execution<'_, H, P>,
     asce: u64,
     at: Virtual,
     entry: Real,
@@ -88,8 +88,8 @@ fn in_table<H: Hardware, W: Way>(
 }
 
 /// The region-third-table entry of an address whose walk has come past it.
-fn region_third<H: Hardware, W: Way>(
-    run: &Execution<'_, H, W>,
+fn region_third<H: Hardware, P: Path>(
+    run: &Execution<'_, H, P>,
     asce: u64,
     at: Virtual,
 ) -> Option<u64> {
@@ -110,11 +110,11 @@ fn region_third<H: Hardware, W: Way>(
 
 /// Ends LOAD REAL ADDRESS with 64 bits of result.
 #[inline(always)]
-fn load<H: Hardware, W: Way>(
-    run: &mut Execution<'_, H, W>,
+fn load<H: Hardware, P: Path>(
+    run: &mut Execution<'_, H, P>,
     r1: u8,
     found: Found,
-) -> Performed<W::Refusal> {
+) -> Performed<P::Refusal> {
     match found {
         Found::Address(address, code) => {
             run.set_register(r1, address);
@@ -151,23 +151,25 @@ pub(super) fn lrag<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, second: Oper
 ///
 /// Source: Principles of Operation, "LOAD REAL ADDRESS (LRA, LRAY)".
 #[inline(always)]
-pub(super) fn lra<H: Hardware, W: Way>(
-    run: &mut Execution<'_, H, W>,
+pub(super) fn lra<H: Hardware, P: Path>(
+    run: &mut Execution<'_, H, P>,
     r1: u8,
     second: Operand,
-) -> Performed<W::Refusal> {
+) -> Performed<P::Refusal> {
     let found = find(run, second)?;
-    if W::PLAIN || run.extended() {
+    if P::FAST || run.extended() {
         return load(run, r1, found);
     }
     let found = match found {
         Found::Address(address, ConditionCode::Zero) if address >> 31 != 0 => {
-            return fault(P::SpecialOperation);
+            return fault(Exception::SpecialOperation);
         }
         Found::Address(address, ConditionCode::One) if address >> 31 != 0 => {
-            Found::Code(P::SegmentTranslation.code())
+            Found::Code(Exception::SegmentTranslation.code())
         }
-        Found::Address(address, _) if address >> 31 != 0 => Found::Code(P::PageTranslation.code()),
+        Found::Address(address, _) if address >> 31 != 0 => {
+            Found::Code(Exception::PageTranslation.code())
+        }
         found => found,
     };
     let (word, code) = match found {
@@ -180,11 +182,11 @@ pub(super) fn lra<H: Hardware, W: Way>(
 
 /// The real address in register R2, which must be on a boundary.
 #[inline]
-fn real<H: Hardware, W: Way>(
-    run: &Execution<'_, H, W>,
+fn real<H: Hardware, P: Path>(
+    run: &Execution<'_, H, P>,
     r2: u8,
     unit: u64,
-) -> Result<Real, W::Refusal> {
+) -> Result<Real, P::Refusal> {
     run.supervisor()?;
     let at = run.address_in(r2);
     run.boundary(Virtual(at), unit)?;
@@ -240,11 +242,11 @@ pub(super) fn stura<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> 
 ///
 /// Source: Principles of Operation, "STORE USING REAL ADDRESS".
 #[inline(always)]
-pub(super) fn sturg<H: Hardware, W: Way>(
-    run: &mut Execution<'_, H, W>,
+pub(super) fn sturg<H: Hardware, P: Path>(
+    run: &mut Execution<'_, H, P>,
     r1: u8,
     r2: u8,
-) -> Performed<W::Refusal> {
+) -> Performed<P::Refusal> {
     let at = real(run, r2, 8)?;
     let doubleword = run.register(r1);
     run.cpu.per.note_store_real();
@@ -294,14 +296,16 @@ pub(super) fn tprot<H: Hardware>(run: &mut Execution<'_, H>, first: Operand) -> 
     let at = run.address(first);
     let store = run.claim(at, 1, Access::Store);
     let found = match store {
-        Err(fault) if fault.interruption == P::Protection => run.claim(at, 1, Access::Fetch),
+        Err(fault) if fault.interruption == Exception::Protection => {
+            run.claim(at, 1, Access::Fetch)
+        }
         found => found,
     };
     match found {
         Ok(_) if store.is_ok() => run.done(ConditionCode::Zero),
         Ok(_) => run.done(ConditionCode::One),
         Err(fault) => match fault.interruption {
-            P::Addressing | P::TranslationSpecification => Err(fault),
+            Exception::Addressing | Exception::TranslationSpecification => Err(fault),
             _ => run.done(ConditionCode::Three),
         },
     }

@@ -3,7 +3,7 @@
 //! A guest sees by its clock how long a whole trap takes, and nothing of what is in it. So the guest
 //! `trap` runs a second time with every instruction of the image in QEMU's log. The log is cut where a
 //! program interruption enters, the most frequent path is that of the guest's one instruction,
-//! and the image's symbols say which part of it is [`PLAIN`], with what that calls: fetch the text,
+//! and the image's symbols say which part of it is [`FAST_PATH`], with what that calls: fetch the text,
 //! decode and perform it. The rest is entry, stamps, pending test and exit.
 //!
 //! The log is read from a pipe while QEMU writes it; nothing of it is kept.
@@ -34,9 +34,9 @@ use paths::{Paths, paths};
 /// The guest that executes one instruction over and over.
 pub const GUEST: &str = "trap";
 
-/// The routine that fetches, decodes and performs the plain case of a common instruction, generic
+/// The routine that fetches, decodes and performs a common instruction in the usual case, generic
 /// arguments apart.
-pub const PLAIN: &str = "millicode::plain::perform";
+pub const FAST_PATH: &str = "millicode::fast_path::perform";
 
 /// Where program interruptions enter.
 const ENTRY: &str = "trap_program";
@@ -52,7 +52,7 @@ const NO_ROUTINE: &str = "(no routine of the image)";
 pub struct Part {
     /// The routine.
     pub routine: String,
-    /// Whether it is [`PLAIN`] or works for it.
+    /// Whether it is [`FAST_PATH`] or works for it.
     pub performs: bool,
     /// Instructions.
     pub instructions: u64,
@@ -71,7 +71,7 @@ impl Trap {
         self.parts.iter().map(|part| part.instructions).sum()
     }
 
-    /// Those outside [`PLAIN`].
+    /// Those outside [`FAST_PATH`].
     pub fn outside(&self) -> u64 {
         let outside = self.parts.iter().filter(|part| !part.performs);
         outside.map(|part| part.instructions).sum()
@@ -104,8 +104,8 @@ impl fmt::Display for Trap {
     }
 }
 
-fn is_plain(name: &str) -> bool {
-    name.contains(PLAIN)
+fn is_fast_path(name: &str) -> bool {
+    name.contains(FAST_PATH)
 }
 
 /// Runs the guest twice, to learn where the image stands and to log it there.
@@ -184,9 +184,9 @@ fn check(symbols: &SymbolTable) -> Result<()> {
             file!()
         );
     }
-    if !has(&|symbol| is_plain(&symbol.name)) {
+    if !has(&|symbol| is_fast_path(&symbol.name)) {
         bail!(
-            "the image has no routine {PLAIN}, and the path `trap` is what lies outside of it; keep that routine out of line with #[inline(never)], or name its successor in {}",
+            "the image has no routine {FAST_PATH}, and the path `trap` is what lies outside of it; keep that routine out of line with #[inline(never)], or name its successor in {}",
             file!()
         );
     }
@@ -246,7 +246,7 @@ impl<'a> Code<'a> {
             let name = symbol.map_or(NO_ROUTINE, |symbol| &symbol.name);
             if caller == Some(name) {
                 caller = None;
-            } else if caller.is_none() && is_plain(name) {
+            } else if caller.is_none() && is_fast_path(name) {
                 caller = Some(last);
             }
             trap.add(name, caller.is_some());
@@ -254,12 +254,12 @@ impl<'a> Code<'a> {
         }
         if let Some(caller) = caller {
             bail!(
-                "{PLAIN} does not return to {caller} in the usual trap of the guest {GUEST}, so the path `trap` cannot be told from the rest; let it return before the exit:\n{trap}"
+                "{FAST_PATH} does not return to {caller} in the usual trap of the guest {GUEST}, so the path `trap` cannot be told from the rest; let it return before the exit:\n{trap}"
             );
         }
         if trap.outside() == trap.whole() {
             bail!(
-                "the usual trap of the guest {GUEST} does not go through {PLAIN}, so the path `trap` cannot be told from the rest; make STORE CPU ADDRESS one of its instructions again:\n{trap}"
+                "the usual trap of the guest {GUEST} does not go through {FAST_PATH}, so the path `trap` cannot be told from the rest; make STORE CPU ADDRESS one of its instructions again:\n{trap}"
             );
         }
         Ok(trap)

@@ -1,9 +1,9 @@
 //! The routines, on a machine of arrays.
 
 mod anything;
+mod fast_path;
 mod measurement;
 mod peripheral;
-mod plain;
 mod resets;
 mod services;
 mod signals;

@@ -3,7 +3,7 @@
 use super::{paths::LONGEST, *};
 
 const PERFORM: &str =
-    "millimeter::guest::millicode::plain::perform::<millimeter::machine::native::Native>";
+    "millimeter::guest::millicode::fast_path::perform::<millimeter::machine::native::Native>";
 
 /// What makes addresses of the ELF small numbers.
 const LINKED: u64 = 0u64.wrapping_sub(0x2_0000);
@@ -140,7 +140,7 @@ fn a_log_without_a_usual_way_is_an_error_that_says_so() {
     says(
         &log(&[0x100, 0x120]).repeat(9),
         8,
-        "does not go through millicode::plain::perform",
+        "does not go through millicode::fast_path::perform",
     );
     says("Linking TBs\n", 3, "not one of execution: Linking TBs");
     says("Trace 0: 0x7 [0/zz/0/0]\n", 3, "not one of execution");
@@ -169,7 +169,7 @@ fn an_image_without_the_routine_is_refused_by_its_name() {
     };
     let error = check(&table(ENTRY)).unwrap_err().to_string();
     assert!(
-        error.contains(PLAIN) && error.contains("#[inline(never)]"),
+        error.contains(FAST_PATH) && error.contains("#[inline(never)]"),
         "{error}"
     );
     let error = check(&table("other_entry")).unwrap_err().to_string();

@@ -1,12 +1,12 @@
-//! The plain case of what a control program issues all the time: the shortest path of the machine.
+//! The fast path: what a control program issues all the time, in the usual case.
 //!
 //! Nearly every trap is one of a few instructions, in the 64-bit addressing mode, in a page whose
-//! translation is kept, with its operand in another one. Here it is fetched, decoded and performed
-//! with nothing else on the way; whatever is different leaves everything as it was, and goes the
-//! whole way ([`super::perform`]).
+//! translation is kept, with its operand in another such page. This path fetches, decodes and performs
+//! it, and does nothing else. In any other case it changes nothing, and the general path
+//! ([`super::perform`]) performs the instruction.
 
 use super::execution::Execution;
-use super::way::Plain;
+use super::path::Fast;
 use super::{common, translation};
 use crate::arch::address::{Absolute, Virtual};
 use crate::arch::condition::ConditionCode;
@@ -20,7 +20,7 @@ use crate::guest::state::vcpu::Vcpu;
 use crate::guest::storage::{self, shadow};
 use crate::insn::{self, Instruction, Operand};
 
-/// Performs and books the instruction that the hardware has just refused, if its case is plain.
+/// Performs and counts the instruction that the hardware has just refused, if the fast path handles its case.
 ///
 /// The instruction address in `cpu.psw` is that of the next instruction, as the hardware left it.
 #[inline(never)]
@@ -44,7 +44,7 @@ pub fn perform<H: Hardware>(
     };
     let charged = configuration.charges.of(cpu.interruption.code());
     let problem = cpu.psw.problem_state();
-    let run = &mut Execution::plain(cpu, configuration, hardware);
+    let run = &mut Execution::fast(cpu, configuration, hardware);
     match common(run, &instruction) {
         Some(Ok(Outcome::Completed | Outcome::Jumped)) => {
             cpu.account.correct(1, charged, problem);
@@ -54,11 +54,11 @@ pub fn perform<H: Hardware>(
     }
 }
 
-/// The two instructions for real addresses, if one stands first in `text`: LOAD REAL ADDRESS with the STORE
-/// USING REAL ADDRESS behind it, if there is one and its case is plain, too; or such a store alone.
+/// The two instructions that use real addresses, if `text` begins with one: LOAD REAL ADDRESS, with the STORE
+/// USING REAL ADDRESS that follows it if the fast path handles that too; or such a store alone.
 ///
 /// A control program that changes its own text issues them together, and one trap is shorter than two.
-/// Nothing that the first one does can ask for an interruption between them.
+/// The first one cannot make an interruption pending between them.
 #[inline(never)]
 fn by_real_address<H: Hardware>(
     cpu: &mut Vcpu,
@@ -67,7 +67,7 @@ fn by_real_address<H: Hardware>(
     text: u64,
 ) -> bool {
     let charged = configuration.charges.of(cpu.interruption.code());
-    let run = &mut Execution::plain(cpu, configuration, hardware);
+    let run = &mut Execution::fast(cpu, configuration, hardware);
     let [a, b, c, d, behind @ ..] = text.to_be_bytes();
     let decode = |[a, b, c, d]: [u8; 4]| insn::decode_real(&[a, b, c, d, 0, 0]);
     let both = match decode([a, b, c, d]) {
@@ -83,7 +83,7 @@ fn by_real_address<H: Hardware>(
         Some(Instruction::Sturg { r1, r2 }) if translation::sturg(run, r1, r2).is_ok() => false,
         _ => return false,
     };
-    // Both are for the supervisor state only.
+    // Both are privileged, so the CPU is in the supervisor state.
     cpu.account.correct(1, charged, false);
     if both {
         delivery::advance(cpu, 4);
@@ -92,12 +92,12 @@ fn by_real_address<H: Hardware>(
     true
 }
 
-/// LOAD REAL ADDRESS, whether its case is plain. A page that is looked up again, as each page is that a control
-/// program changes, is kept like those of operands: until the guest purges, as a translation-lookaside
-/// buffer would have it.
+/// LOAD REAL ADDRESS; false if the fast path does not handle the case. A control program looks up each page
+/// that it changes more than once, so the page is kept like those of operands: until the guest purges, as in a
+/// translation-lookaside buffer.
 #[inline(always)]
 fn load_real_address<H: Hardware>(
-    run: &mut Execution<'_, H, Plain>,
+    run: &mut Execution<'_, H, Fast>,
     r1: u8,
     second: Operand,
 ) -> bool {
@@ -121,7 +121,7 @@ fn load_real_address<H: Hardware>(
     true
 }
 
-/// As [`perform`], once more, if all that was missing is the page of the text: it is kept from now on.
+/// Performs as [`perform`] if only the translation of the text's page was missing, which is kept from now on.
 #[inline(never)]
 pub fn perform_in_new_page<H: Hardware>(
     cpu: &mut Vcpu,

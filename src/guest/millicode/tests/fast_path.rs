@@ -1,7 +1,7 @@
-//! The plain way is the whole way with the rare left out: what it completes, it completes alike, and
-//! what it does not complete it has not touched.
+//! The fast path is the general path without the rare cases: what it completes, it completes as the general
+//! path does, and if it does not complete an instruction, it changes nothing.
 
-use super::super::plain;
+use super::super::fast_path;
 use super::*;
 use crate::arch::address::{Absolute, PAGE, Virtual};
 use crate::arch::control::asce::REAL_SPACE;
@@ -98,7 +98,7 @@ impl Case {
         bench
     }
 
-    /// Goes both ways from there, if the plain one completes the instruction.
+    /// Takes both paths from there, if the fast one completes the instruction.
     fn agree(&self) {
         let seen = |bench: &mut Bench| {
             bench.cpu.text = Text::default();
@@ -106,7 +106,7 @@ impl Case {
             format!("{:x?}", bench.cpu)
         };
         let (mut one, mut other) = (self.refused(), self.refused());
-        if plain::perform(&mut one.cpu, &one.configuration, &mut one.hardware) {
+        if fast_path::perform(&mut one.cpu, &one.configuration, &mut one.hardware) {
             dispatch::program(&mut other.cpu, &other.configuration, &mut other.hardware);
         }
         assert_eq!(seen(&mut one), seen(&mut other));
@@ -118,7 +118,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 8000, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_plain_way_does_what_the_whole_way_does_or_nothing(
+    fn the_fast_path_does_what_the_general_path_does_or_nothing(
         [first, second] in operation(),
         fields in (any::<u8>(), any::<u8>()),
         last in prop::sample::select(vec![0x17, 0x2F, 0x25]),
@@ -134,7 +134,7 @@ proptest! {
 }
 
 #[test]
-fn stosm_that_sets_a_bit_that_must_be_zero_goes_alike_both_ways() {
+fn stosm_that_sets_a_bit_that_must_be_zero_acts_alike_on_both_paths() {
     Case {
         text: [0xAD, 0x08, 0xA0, 0x00, 0, 0],
         general: [OPERAND; 16],
@@ -152,7 +152,7 @@ fn stosm_that_sets_a_bit_that_must_be_zero_goes_alike_both_ways() {
 }
 
 #[test]
-fn what_control_programs_issue_all_the_time_goes_the_plain_way() {
+fn what_control_programs_issue_all_the_time_takes_the_fast_path() {
     for text in [
         [0x80, 0x00, 0x50, 0x00, 0, 0],
         [0xAC, 0xFC, 0x50, 0x00, 0, 0],
@@ -173,29 +173,29 @@ fn what_control_programs_issue_all_the_time_goes_the_plain_way() {
         bench.cpu.general[1] = 6;
         bench.cpu.control[1] = REAL_SPACE;
         let length = crate::insn::length(text[0]) as u64;
-        let issue = |bench: &mut Bench, way: &mut dyn FnMut(&mut Bench) -> bool| {
+        let issue = |bench: &mut Bench, path: &mut dyn FnMut(&mut Bench) -> bool| {
             bench.cpu.psw.mask = ADDRESSING_64;
             bench.cpu.psw.address = TEXT + length;
             bench.cpu.interruption.cause = (length as u32) << 16 | 2;
-            way(bench)
+            path(bench)
         };
-        let mut plain = |bench: &mut Bench| {
-            plain::perform(&mut bench.cpu, &bench.configuration, &mut bench.hardware)
+        let mut fast = |bench: &mut Bench| {
+            fast_path::perform(&mut bench.cpu, &bench.configuration, &mut bench.hardware)
         };
         assert!(
-            !issue(&mut bench, &mut plain),
+            !issue(&mut bench, &mut fast),
             "no page is kept yet {text:x?}"
         );
         issue(&mut bench, &mut |bench| {
             dispatch::program(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
             true
         });
-        assert!(issue(&mut bench, &mut plain), "{text:x?}");
+        assert!(issue(&mut bench, &mut fast), "{text:x?}");
     }
 }
 
 #[test]
-fn an_odd_instruction_address_never_goes_the_plain_way() {
+fn an_odd_instruction_address_never_takes_the_fast_path() {
     let mut bench = Bench::new();
     // STAP at an odd address, in a page that is kept.
     bench.set(TEXT + 1, &[0xB2, 0x12, 0x50, 0x00]);
@@ -210,7 +210,7 @@ fn an_odd_instruction_address_never_goes_the_plain_way() {
         hardware,
     } = &mut bench;
     storage::put_u64(cpu, configuration, hardware, Virtual(OPERAND), 0).unwrap();
-    assert!(!plain::perform(cpu, configuration, hardware));
+    assert!(!fast_path::perform(cpu, configuration, hardware));
     dispatch::program(cpu, configuration, hardware);
     let specification = 4 << 16 | u32::from(ProgramInterruption::Specification.code());
     assert_eq!(hardware.storage[0x8C..0x90], specification.to_be_bytes());
@@ -238,7 +238,7 @@ fn a_store_by_the_real_address_that_was_just_loaded_is_performed_in_the_same_tra
         configuration,
         hardware,
     } = &mut one;
-    assert!(plain::perform(cpu, configuration, hardware));
+    assert!(fast_path::perform(cpu, configuration, hardware));
     assert_eq!(one.cpu.account.total(), 2);
     other.cpu.forget_translations();
     for text in [[0xB1, 0x10, 0x50, 0, 0, 0], [0xB9, 0x25, 0, 0x71, 0, 0]] {
@@ -313,7 +313,7 @@ fn a_page_whose_real_address_was_loaded_is_kept_until_the_guest_purges() {
             configuration,
             hardware,
         } = bench;
-        plain::perform(cpu, configuration, hardware).then_some(cpu.general[1])
+        fast_path::perform(cpu, configuration, hardware).then_some(cpu.general[1])
     };
     assert_eq!(loaded(&mut bench, 0), Some(OPERAND + 8));
     // What is kept is what is loaded.
