@@ -96,12 +96,12 @@ mod tests {
     use crate::cpumf::instruction::load_sampling_controls;
     use crate::cpumf::sampling::request::SamplingRequest;
     use crate::cpumf::{ControlState, instruction::load_cpu_counter_set_controls};
-    use crate::guest::array::Bench;
     use crate::guest::dispatch::{self, Next};
     use crate::guest::state::mailbox::MOST_CHANGES;
     use crate::guest::state::pages::PageState;
     use crate::guest::state::schedule::NEVER;
     use crate::guest::storage::scanner::{Entry, make_executable};
+    use crate::guest::test_machine::Bench;
 
     fn change(bench: &mut Bench, change: Change) {
         ask(&bench.configuration, 0, change).unwrap();

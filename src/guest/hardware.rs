@@ -1,6 +1,6 @@
 //! What a virtual CPU needs of the machine below it: the one way out of this room.
 //!
-//! `machine` implements this over the hardware; host tests implement it over a plain array, so that
+//! `machine` implements this over the hardware; host tests implement it over arrays, so that
 //! a whole virtual CPU runs in `cargo test`.
 //!
 //! Absolute addresses given here have been checked against the guest's storage: the implementation

@@ -26,8 +26,6 @@
 
 #![forbid(unsafe_code)]
 
-#[cfg(test)]
-pub(crate) mod array;
 pub mod channel;
 pub mod delivery;
 pub mod dispatch;
@@ -38,4 +36,6 @@ pub mod millicode;
 pub mod recording;
 pub mod state;
 pub mod storage;
+#[cfg(test)]
+pub(crate) mod test_machine;
 pub mod turns;

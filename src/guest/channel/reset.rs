@@ -83,7 +83,7 @@ fn reset_device<H: Hardware>(configuration: &Configuration, hardware: &mut H, su
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guest::array::{Bench, Subchannel};
+    use crate::guest::test_machine::{Bench, Subchannel};
 
     #[test]
     fn a_reset_tells_each_device_to_reset_itself_and_disables_its_subchannel() {

@@ -10,11 +10,11 @@ use crate::arch::control::{
 use crate::arch::psw::{ADDRESSING_64, BASIC_ADDRESSING, BIT_12, DAT, EXTERNAL, PROBLEM, WAIT};
 use crate::cpumf::counters::{Activity, CounterSets};
 use crate::cpumf::instruction::load_cpu_counter_set_controls;
-use crate::guest::array::Bench;
 use crate::guest::hardware::Saved;
 use crate::guest::recording::per;
 use crate::guest::state::access::{Access, Space};
 use crate::guest::state::pending_work::PendingWork;
+use crate::guest::test_machine::Bench;
 use ProgramInterruption as P;
 use core::sync::atomic::Ordering;
 use proptest::prelude::*;

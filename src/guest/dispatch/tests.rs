@@ -5,8 +5,8 @@ use crate::arch::address::Absolute;
 use crate::arch::lowcore;
 use crate::arch::psw::ADDRESSING_64;
 use crate::arch::table::{TEID_EXECUTION_PROTECTION, TEID_FETCH};
-use crate::guest::array::Bench;
 use crate::guest::state::pages::PageState;
+use crate::guest::test_machine::Bench;
 
 /// Where the instruction stands: in the prefix area.
 const HERE: u64 = 0x400;

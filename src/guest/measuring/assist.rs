@@ -75,11 +75,11 @@ mod tests {
     use crate::cpumf::instruction::{
         load_cpu_counter_set_controls as lcctl, load_peripheral_counter_set_controls as lpctl,
     };
-    use crate::guest::array::Bench;
     use crate::guest::state::account::Account;
     use crate::guest::state::assist::{Assist, Queries};
     use crate::guest::state::pages::PageState;
     use crate::guest::storage::scanner::{Entry, make_executable};
+    use crate::guest::test_machine::Bench;
     use crate::msa::Instruction;
 
     const NONE: Queries = [0; Instruction::ALL.len()];

@@ -73,8 +73,8 @@ pub fn enter_in_real_time<H: Hardware>(
 mod tests {
     use super::*;
     use crate::arch::tod::units;
-    use crate::guest::array::Bench;
     use crate::guest::state::account::{Account, Charges, Mode};
+    use crate::guest::test_machine::Bench;
     use proptest::prelude::*;
 
     const START: u64 = 0xE000_0000_0000_0000;

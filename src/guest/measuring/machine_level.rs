@@ -97,10 +97,10 @@ mod tests {
     use crate::cpumf::counters::CoprocessorGroups;
     use crate::cpumf::model::{Z10, Z15};
     use crate::cpumf::{ConfigurationLevel, Facility, Installation, Model, SamplingLimits};
-    use crate::guest::array::Bench;
     use crate::guest::measuring::threads::{begin_turn, take_note};
     use crate::guest::state::account::Account;
     use crate::guest::state::threads::Threads;
+    use crate::guest::test_machine::Bench;
 
     const EVERY: CounterSets = CounterSets(0x802F);
 

@@ -85,7 +85,7 @@ pub(in crate::guest) fn count(facility: &mut Facility, before: &Fills, now: &Fil
 mod tests {
     use crate::cpumf::CounterSets;
     use crate::cpumf::instruction::load_cpu_counter_set_controls;
-    use crate::guest::array::Bench;
+    use crate::guest::test_machine::Bench;
 
     fn load(bench: &mut Bench, controls: u64) {
         bench.cpu.count_translations();

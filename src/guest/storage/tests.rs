@@ -3,10 +3,10 @@
 use super::*;
 use crate::arch::psw::{ADDRESSING_64, BASIC_ADDRESSING, DAT};
 use crate::arch::table::{PTE_INVALID, PTE_PROTECTION};
-use crate::guest::array::Bench;
 use crate::guest::state::pages::PageState;
 use crate::guest::state::text::Text;
 use crate::guest::storage::scanner::{Entry, make_executable};
+use crate::guest::test_machine::Bench;
 use ProgramInterruption as P;
 use proptest::prelude::*;
 

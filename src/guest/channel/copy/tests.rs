@@ -3,9 +3,9 @@
 use super::*;
 use crate::arch::address::Real;
 use crate::arch::interruption::ProgramInterruption;
-use crate::guest::array::{Bench, Subchannel};
 use crate::guest::millicode;
 use crate::guest::state::channel_program::RUNS;
+use crate::guest::test_machine::{Bench, Subchannel};
 use crate::insn::{Instruction, Operand};
 
 /// Where the operation-request block and the response stand.

@@ -5,8 +5,8 @@ use crate::arch::psw::WAIT;
 use crate::arch::tod::units;
 use crate::cpumf::instruction::load_sampling_controls;
 use crate::cpumf::sampling::request::SamplingRequest;
-use crate::guest::array::Bench;
 use crate::guest::state::account::Account;
+use crate::guest::test_machine::Bench;
 
 const INTERVAL: u64 = 10_000;
 /// Where the table and the block stand.

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::cpumf::{ConfigurationLevel, CounterSets, Facility, Installation, SamplingLimits};
-use crate::guest::array::Bench;
 use crate::guest::state::account::{Account, Mode};
 use crate::guest::state::threads::Threads;
+use crate::guest::test_machine::Bench;
 
 /// Two cores of two threads.
 fn cores() -> Bench {

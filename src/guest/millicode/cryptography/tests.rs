@@ -1,4 +1,4 @@
-//! The message-security assist, on a machine of arrays.
+//! The message-security assist, on the test machine.
 
 mod random_numbers;
 mod signatures;
@@ -13,12 +13,12 @@ use crate::cpumf::counters::{CoprocessorGroups, CounterSets};
 use crate::cpumf::instruction::{
     load_cpu_counter_set_controls, load_peripheral_counter_set_controls,
 };
-use crate::guest::array::Bench;
 use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::guest::millicode::perform;
 use crate::guest::state::access::Fault;
 use crate::guest::state::account::{Account, Mode};
 use crate::guest::state::assist::Assist;
+use crate::guest::test_machine::Bench;
 use crate::insn::Instruction as I;
 use crate::msa::{self, Control, Function};
 

@@ -75,7 +75,7 @@ proptest! {
         let [a, b] = operation;
         let [c, d, e, f] = rest;
         let instruction = decode(&[a, b, c, d, e, f]);
-        // The machine of arrays ends the test at any access beyond the guest's storage.
+        // The test machine ends the test at any access beyond the guest's storage.
         let performed = issue(&mut bench, instruction);
         prop_assert_eq!(&bench.hardware.hsa, &hsa);
         prop_assert_eq!(bench.cpu.prefix % 0x2000, 0);

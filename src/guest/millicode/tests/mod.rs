@@ -1,4 +1,4 @@
-//! The routines, on a machine of arrays.
+//! The routines, on the test machine.
 
 mod anything;
 mod fast_path;
@@ -17,8 +17,8 @@ use crate::arch::condition::ConditionCode;
 use crate::arch::interruption::ProgramInterruption;
 use crate::arch::psw::{DAT, PROBLEM};
 use crate::arch::table::{PTE_INVALID, STE_INVALID};
-use crate::guest::array::Bench;
 use crate::guest::millicode::outcome::{Outcome, Performed};
+use crate::guest::test_machine::Bench;
 use crate::insn::{Instruction, Operand};
 
 /// Where the segment table of the primary space stands; the one of the secondary space follows.

@@ -7,7 +7,7 @@ use crate::cpumf::model::{Z10, Z15};
 use crate::cpumf::{
     ConfigurationLevel, CounterSets, Facility, Installation, Model, SamplingLimits,
 };
-use crate::guest::array::Bench;
+use crate::guest::test_machine::Bench;
 
 /// Where the segment table and the page table stand.
 const SEGMENTS: u64 = 0x8000;

@@ -8,13 +8,13 @@ use crate::arch::psw::{
     ADDRESSING_64, BASIC_ADDRESSING, DAT, HOME_SPACE, PROBLEM, SECONDARY_SPACE,
 };
 use crate::arch::table::{PTE_PROTECTION, STE_INVALID};
-use crate::guest::array::Bench;
 use crate::guest::dispatch::{self, Next};
 use crate::guest::recording::monitor::model::Seen;
 use crate::guest::state::pages::PageState;
 use crate::guest::state::software::SoftwareCounters;
 use crate::guest::storage::scanner::{Entry, make_executable};
 use crate::guest::storage::shadow;
+use crate::guest::test_machine::Bench;
 use core::sync::atomic::AtomicU64;
 
 mod agreement;

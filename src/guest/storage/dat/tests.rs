@@ -1,7 +1,7 @@
 //! Tests of the walk: each rule by itself.
 
 use super::*;
-use crate::guest::array::Bench;
+use crate::guest::test_machine::Bench;
 use ProgramInterruption as P;
 
 /// Where the tables of the tests stand: region first, second, third, segment; then the page table.

@@ -1,7 +1,7 @@
 use super::*;
 use crate::arch::psw::Psw;
-use crate::guest::array::Bench;
 use crate::guest::state::program::Program;
+use crate::guest::test_machine::Bench;
 
 /// A bench whose program has one piece of `length` bytes at `destination`, of which `bytes` are kept.
 fn bench(destination: u64, length: u64, bytes: &[u8]) -> Bench {

@@ -7,7 +7,6 @@ use crate::arch::table::{
     PTE_EXECUTION_PROTECTION, PTE_FRAME, PTE_INVALID, PTE_PROTECTION, STE_INVALID, TEID_FETCH,
 };
 use crate::arch::tod::units;
-use crate::guest::array::Bench;
 use crate::guest::hardware::Hardware;
 use crate::guest::state::account::Mode;
 use crate::guest::state::pages::PageState;
@@ -16,6 +15,7 @@ use crate::guest::state::schedule::NEVER;
 use crate::guest::state::shadow::Side;
 use crate::guest::storage::scanner;
 use crate::guest::storage::shadow::build_identity;
+use crate::guest::test_machine::Bench;
 use crate::guest::{delivery, dispatch};
 use core::sync::atomic::Ordering;
 

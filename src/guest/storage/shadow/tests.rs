@@ -11,7 +11,6 @@ use crate::arch::psw::DAT;
 use crate::arch::table::{
     PTE_EXECUTION_PROTECTION, PTE_FRAME, PTE_INVALID, PTE_PROTECTION, STE_INVALID,
 };
-use crate::guest::array::{ArrayMachine, Bench};
 use crate::guest::millicode::perform;
 use crate::guest::state::access::{Access, Space as Which, Translation};
 use crate::guest::state::pages::PageState;
@@ -19,6 +18,7 @@ use crate::guest::state::shadow::SEGMENT;
 use crate::guest::storage::dat;
 use crate::guest::storage::scanner::{self, Entry};
 use crate::guest::storage::shadow::spaces::valid_entries;
+use crate::guest::test_machine::{Bench, TestMachine};
 use crate::insn::{Instruction, Operand};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -134,7 +134,7 @@ struct Test {
     /// What was purged and may be formed anew, by element and address.
     anew: [BTreeSet<(u64, u64)>; CPUS],
     configuration: Configuration,
-    hardware: ArrayMachine,
+    hardware: TestMachine,
 }
 
 impl Test {

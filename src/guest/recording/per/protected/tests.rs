@@ -8,13 +8,13 @@ use crate::arch::table::{
     PTE_EXECUTION_PROTECTION, PTE_PROTECTION, TEID_DAT_PROTECTION, TEID_EXECUTION_PROTECTION,
     TEID_FETCH,
 };
-use crate::guest::array::Bench;
 use crate::guest::delivery::PER_EVENT;
 use crate::guest::dispatch::{self, Next};
 use crate::guest::state::account::{Account, Mode};
 use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::shadow::Side;
 use crate::guest::storage::shadow::forbidden;
+use crate::guest::test_machine::Bench;
 use crate::per::event;
 
 /// The guest's segment table, and its page table.

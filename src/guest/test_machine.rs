@@ -1,9 +1,9 @@
-//! A machine below made of plain arrays, so that a whole virtual CPU runs in a host test.
+//! A test machine made of arrays, so that a whole virtual CPU runs in a host test.
 //!
-//! [`ArrayMachine`] is the hardware: storage, the HSA behind it, a clock that stands until a test
-//! moves it, and a record of what was asked of it. It trusts nobody: an access outside guest storage
-//! or the HSA ends the test, for on real hardware it would have gone through. [`Bench`] is a machine
-//! with one CPU and a configuration around it.
+//! [`TestMachine`] is the hardware: storage, the HSA behind it, a clock that stands until a test
+//! sets it, and a record of the requests to it. An access outside guest storage or the HSA ends the
+//! test, because on real hardware it would succeed. [`Bench`] is such a machine with one CPU and a
+//! configuration.
 
 use crate::arch::address::{Absolute, PAGE, PREFIX_AREA, Real, Virtual};
 use crate::arch::channel::SUBCHANNELS;
@@ -26,15 +26,14 @@ use crate::link::trace::{Event, EventHead};
 use core::sync::atomic::{AtomicU16, AtomicU32};
 use std::collections::BTreeMap;
 
-/// The prefix of the machine itself on CPU 0: in the HSA, at its very beginning. Each further CPU's
-/// is 8 KiB on.
+/// The machine's own prefix on CPU 0: at the beginning of the HSA. That of each further CPU is 8 KiB higher.
 const MACHINE_PREFIX_OFFSET: u64 = 0;
 /// Bytes of the pool of DAT-on shadow tables, for each CPU.
 const POOL_LENGTH: u64 = 512 << 10;
 /// Pages of code copies.
 const COPIES: u64 = 16;
 
-/// A subchannel of the machine below, which remembers what it is told.
+/// A subchannel of the machine below, which records what it is told.
 #[derive(Clone, Copy, Default)]
 pub struct Subchannel {
     /// The subchannel-information block.
@@ -44,10 +43,10 @@ pub struct Subchannel {
 }
 
 /// The machine below.
-pub struct ArrayMachine {
+pub struct TestMachine {
     /// Guest storage, from absolute 0 to the base of the HSA.
     pub storage: Vec<u8>,
-    /// The HSA, whose first byte is behind the last one of guest storage.
+    /// The HSA. It begins where guest storage ends.
     pub hsa: Vec<u8>,
     /// Storage keys, one per page frame of guest storage.
     pub keys: Vec<u8>,
@@ -83,7 +82,7 @@ pub struct ArrayMachine {
     pub requests: BTreeMap<u16, Vec<u8>>,
     /// The subchannels, from number 0 on.
     pub subchannels: Vec<Subchannel>,
-    /// Instructions that the subchannels were given, in order.
+    /// The instructions issued to the subchannels, in order.
     pub channel_orders: Vec<ChannelInstruction>,
     /// The I/O interruption that TEST PENDING INTERRUPTION takes.
     pub io: Option<[u32; 3]>,
@@ -95,17 +94,17 @@ pub struct ArrayMachine {
     pub invalidated: Vec<(Real, Virtual)>,
     /// How often the TLB was purged.
     pub purges: usize,
-    /// The random byte that was given last: each is one more.
+    /// The last random byte; each is one more than the one before.
     pub random: u8,
     /// Instructions that nobody performed.
     pub unperformed: Vec<(Virtual, [u8; 6])>,
-    /// Times that PER events were asked for in vain.
+    /// How often PER events were requested but not recorded.
     pub unrecorded: u32,
-    /// What the operator has traced: the event, the registers it altered, and whether the guest stops.
+    /// The events that the operator has traced, with the registers altered and whether the guest stops.
     pub traced: Vec<(EventHead, Vec<u64>, bool)>,
 }
 
-impl ArrayMachine {
+impl TestMachine {
     /// A machine with so much guest storage and HSA, all zeros.
     #[must_use]
     pub fn new(storage: u64, hsa: u64) -> Self {
@@ -159,7 +158,7 @@ impl ArrayMachine {
     }
 }
 
-impl Hardware for ArrayMachine {
+impl Hardware for TestMachine {
     fn load(&self, at: Absolute, into: &mut [u8]) {
         into.copy_from_slice(&self.storage[at.0 as usize..][..into.len()]);
     }
@@ -490,14 +489,14 @@ impl Hardware for ArrayMachine {
     }
 }
 
-/// A machine of arrays with one CPU and its configuration.
+/// A test machine with one CPU and its configuration.
 pub struct Bench {
     /// CPU 0: operating, in the supervisor state and the 64-bit addressing mode, DAT off.
     pub cpu: Vcpu,
     /// The configuration.
     pub configuration: Configuration,
     /// The machine below.
-    pub hardware: ArrayMachine,
+    pub hardware: TestMachine,
 }
 
 impl Bench {
@@ -547,7 +546,7 @@ impl Bench {
         Self {
             cpu,
             configuration: Configuration::new(storage, 1 << 20, 1, pages, shadow, channels),
-            hardware: ArrayMachine::new(storage, end - storage),
+            hardware: TestMachine::new(storage, end - storage),
         }
     }
 
