@@ -98,7 +98,7 @@ mod tests {
     use crate::cpumf::{ControlState, instruction::load_cpu_counter_set_controls};
     use crate::guest::dispatch::{self, Next};
     use crate::guest::state::mailbox::MOST_CHANGES;
-    use crate::guest::state::pages::PageState;
+    use crate::guest::state::page_frames::PageState;
     use crate::guest::state::schedule::NEVER;
     use crate::guest::storage::scanner::{Entry, make_executable};
     use crate::guest::test_machine::Bench;
@@ -159,7 +159,7 @@ mod tests {
             &mut bench,
             Change::Counters(CounterSets::CRYPTO_ACTIVITY, false),
         );
-        assert_eq!(bench.configuration.pages.state(at), PageState::Data);
+        assert_eq!(bench.configuration.page_frames.state(at), PageState::Data);
         assert_eq!(execute(&mut bench), PageState::Text);
     }
 

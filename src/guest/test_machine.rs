@@ -19,7 +19,7 @@ use crate::cpumf::sampling::SamplingLimits;
 use crate::guest::hardware::{ChannelBlock, ChannelInstruction, Hardware, Saved};
 use crate::guest::state::channels::{COPY_LENGTH, Channels};
 use crate::guest::state::configuration::Configuration;
-use crate::guest::state::pages::Pages;
+use crate::guest::state::page_frames::PageFrames;
 use crate::guest::state::shadow::{PRIVATE_LENGTH, SharedShadow};
 use crate::guest::state::vcpu::{CpuState, Vcpu};
 use crate::link::trace::{Event, EventHead};
@@ -518,7 +518,7 @@ impl Bench {
         let programs = copies + COPIES * PAGE;
         let end = programs + SUBCHANNELS as u64 * COPY_LENGTH;
         let channels = Channels::new(Real(programs));
-        let pages = Pages::new(
+        let pages = PageFrames::new(
             (0..storage / PAGE)
                 .map(|_| AtomicU16::new(0))
                 .collect::<Vec<_>>()

@@ -21,7 +21,7 @@ use crate::guest::state::account::{Account, Mode};
 use crate::guest::state::assist::Assist;
 use crate::guest::state::channels::Channels;
 use crate::guest::state::configuration::Configuration;
-use crate::guest::state::pages::Pages;
+use crate::guest::state::page_frames::PageFrames;
 use crate::guest::state::recording::Support;
 use crate::guest::state::shadow::SharedShadow;
 use crate::guest::state::software::SoftwareCounters;
@@ -253,7 +253,7 @@ fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: Facili
     let exact = matches!(mode, Mode::Exact { .. });
     let cpu_speed = mode.cpu_speed();
     let frames = plan.base / 4096;
-    let pages = Pages::new(
+    let pages = PageFrames::new(
         zeroed::<AtomicU16>(plan.states, frames),
         zeroed::<AtomicU32>(plan.owners, COPIES),
         plan.copies,
@@ -298,7 +298,7 @@ fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: Facili
     configuration.limited = block.has(flags::SECURE) && !block.has(flags::FULL_SAMPLES);
     configuration.dedicated = block.has(flags::DEDICATED);
     configuration.threads = Threads::new(block.threads.get() as u16);
-    configuration.program = program;
+    configuration.loaded_program = program;
     program::load(&configuration, &mut native);
     build_identity(&configuration, &mut native);
 
@@ -549,7 +549,7 @@ fn begin(machine: &'static Machine, block: &LoaderBlock) -> ! {
     while instruction::stckf() < begin {
         crate::machine::hardware::wait::for_external();
     }
-    cpu.vcpu.psw = machine.configuration.program.psw;
+    cpu.vcpu.psw = machine.configuration.loaded_program.psw;
     cpu.vcpu.state = CpuState::Operating;
     machine.configuration.mailboxes[0].state.store(
         CpuState::Operating as u8,

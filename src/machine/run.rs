@@ -194,7 +194,7 @@ fn finish_traces(machine: &Machine) {
 
 /// Says how many pages are executed from copies, and how often control came to what was covered in them.
 fn log_copies(machine: &Machine) {
-    let pages = &machine.configuration.pages;
+    let pages = &machine.configuration.page_frames;
     let [scans, copied, uncovered] =
         [&pages.scans, &pages.copied, &pages.uncovered].map(|count| count.load(Ordering::Relaxed));
     if copied != 0 {

@@ -13,7 +13,7 @@ use crate::guest::hardware::Hardware;
 use crate::guest::recording::per;
 use crate::guest::state::access::{Access, Fault, Space};
 use crate::guest::state::configuration::Configuration;
-use crate::guest::state::pages::PageState;
+use crate::guest::state::page_frames::PageState;
 use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::schedule::{Opened, Step};
 use crate::guest::state::text::Text;
@@ -91,7 +91,7 @@ fn resolve<H: Hardware>(
             .flatten();
         return Err(of_target.unwrap_or(fault));
     }
-    let state = configuration.pages.state(absolute);
+    let state = configuration.page_frames.state(absolute);
     match (access, state) {
         (Access::Execute, PageState::Data) => {
             if let Some(instruction) = privileged(cpu, hardware, at, absolute) {
@@ -120,7 +120,10 @@ fn resolve<H: Hardware>(
     }
     if access == Access::Execute
         && shadow::is_whole(cpu)
-        && matches!(configuration.pages.state(absolute), PageState::Copied(_))
+        && matches!(
+            configuration.page_frames.state(absolute),
+            PageState::Copied(_)
+        )
     {
         shadow::split(cpu, configuration, hardware);
     } else {
@@ -217,7 +220,7 @@ pub(super) fn uncover<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
 ) -> bool {
-    let uncovered = configuration.pages.uncovered.load(Ordering::Acquire);
+    let uncovered = configuration.page_frames.uncovered.load(Ordering::Acquire);
     if core::mem::replace(&mut cpu.uncovered, uncovered) != uncovered
         || shadow::stale(cpu, configuration)
     {

@@ -5,7 +5,7 @@ use crate::arch::address::Absolute;
 use crate::arch::lowcore;
 use crate::arch::psw::ADDRESSING_64;
 use crate::arch::table::{TEID_EXECUTION_PROTECTION, TEID_FETCH};
-use crate::guest::state::pages::PageState;
+use crate::guest::state::page_frames::PageState;
 use crate::guest::test_machine::Bench;
 
 /// Where the instruction stands: in the prefix area.
@@ -38,7 +38,7 @@ fn refused(text: &[u8], mask: u64) -> Bench {
 fn a_privileged_instruction_is_performed_in_a_page_that_stays_data() {
     let bench = refused(&[0xB2, 0xB2, 0x04, 0x10], 0);
     assert_eq!(bench.cpu.psw.address, 0x6000);
-    let pages = &bench.configuration.pages;
+    let pages = &bench.configuration.page_frames;
     assert_eq!(pages.state(Absolute(HERE)), PageState::Data);
     // One that is refused in its turn stands where it stood, with its own length.
     let bench = refused(&[0xB2, 0xB2, 0x04, 0x11], 0);
@@ -61,7 +61,7 @@ fn what_is_not_privileged_or_may_not_be_issued_makes_its_page_text() {
     ] {
         let bench = refused(text, mask);
         assert_eq!(bench.cpu.psw.address, HERE);
-        let pages = &bench.configuration.pages;
+        let pages = &bench.configuration.page_frames;
         assert_eq!(pages.state(Absolute(HERE)), PageState::Text);
     }
 }

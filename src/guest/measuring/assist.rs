@@ -77,7 +77,7 @@ mod tests {
     };
     use crate::guest::state::account::Account;
     use crate::guest::state::assist::{Assist, Queries};
-    use crate::guest::state::pages::PageState;
+    use crate::guest::state::page_frames::PageState;
     use crate::guest::storage::scanner::{Entry, make_executable};
     use crate::guest::test_machine::Bench;
     use crate::msa::Instruction;
@@ -147,16 +147,16 @@ mod tests {
         let facility = &mut bench.cpu.own;
         facility.authorize_counters(CounterSets::CRYPTO_ACTIVITY, &now);
         changed(&mut bench);
-        assert_eq!(bench.configuration.pages.state(AT), PageState::Text);
+        assert_eq!(bench.configuration.page_frames.state(AT), PageState::Text);
         lcctl(&mut bench.cpu.own, &now, bit64(44)).unwrap();
         changed(&mut bench);
-        assert_eq!(bench.configuration.pages.state(AT), PageState::Data);
+        assert_eq!(bench.configuration.page_frames.state(AT), PageState::Data);
         assert!(matches!(execute(&mut bench), PageState::Copied(_)));
         // Activation changes nothing.
         lcctl(&mut bench.cpu.own, &now, bit64(44) | bit64(60)).unwrap();
         changed(&mut bench);
         assert!(matches!(
-            bench.configuration.pages.state(AT),
+            bench.configuration.page_frames.state(AT),
             PageState::Copied(_)
         ));
         lcctl(&mut bench.cpu.own, &now, 0).unwrap();

@@ -179,7 +179,7 @@ fn load_anew<H: Hardware>(
     own: u32,
     clears: bool,
 ) -> Performed {
-    if run.configuration.program.is_empty() {
+    if run.configuration.loaded_program.is_empty() {
         return fault(ProgramInterruption::Specification);
     }
     reset_all(run, others, own)?;
@@ -187,8 +187,9 @@ fn load_anew<H: Hardware>(
         program::clear_storage(run.configuration, run.hardware);
     }
     program::load(run.configuration, run.hardware);
-    run.hardware.loaded(run.configuration.program.loads());
-    go_on(run, run.configuration.program.psw)
+    run.hardware
+        .loaded(run.configuration.loaded_program.loads());
+    go_on(run, run.configuration.loaded_program.psw)
 }
 
 /// Resets the configuration, if this CPU will be one afterwards.

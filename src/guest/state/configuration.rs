@@ -10,9 +10,9 @@ use crate::cpumf::counters::CoprocessorGroups;
 use crate::guest::state::account::{Charges, Mode};
 use crate::guest::state::assist::Assist;
 use crate::guest::state::channels::Channels;
+use crate::guest::state::loaded_program::LoadedProgram;
 use crate::guest::state::mailbox::Mailbox;
-use crate::guest::state::pages::Pages;
-use crate::guest::state::program::Program;
+use crate::guest::state::page_frames::PageFrames;
 use crate::guest::state::recording::Support;
 use crate::guest::state::shadow::SharedShadow;
 use crate::guest::state::threads::Threads;
@@ -47,7 +47,7 @@ pub struct Configuration {
     /// Cores, if the CPUs are threads of such.
     pub threads: Threads,
     /// What is known of each page frame's instructions.
-    pub pages: Pages,
+    pub page_frames: PageFrames,
     /// Where the shadow tables that CPUs share stand.
     pub shadow: SharedShadow,
     /// By how many clock units SET CLOCK has set the TOD clock forward, in all.
@@ -59,7 +59,7 @@ pub struct Configuration {
     /// The operator's traces.
     pub tracing: Tracing,
     /// What the guest was loaded with.
-    pub program: Program,
+    pub loaded_program: LoadedProgram,
     /// How often the configuration was reset.
     pub resets: AtomicU32,
     /// Whether a storage key was ever set: if not, all are zeros.
@@ -86,7 +86,7 @@ impl Configuration {
         storage_end: u64,
         increment: u64,
         cpus: u16,
-        pages: Pages,
+        page_frames: PageFrames,
         shadow: SharedShadow,
         channels: Channels,
     ) -> Self {
@@ -102,13 +102,13 @@ impl Configuration {
             limited: false,
             dedicated: false,
             threads: Threads::new(1),
-            pages,
+            page_frames,
             shadow,
             epoch: AtomicU64::new(0),
             assist: Assist::default(),
             per: Support::default(),
             tracing: Tracing::default(),
-            program: Program::default(),
+            loaded_program: LoadedProgram::default(),
             resets: AtomicU32::new(0),
             keys_were_set: AtomicBool::new(false),
             favoured: AtomicU16::new(0),

@@ -5,14 +5,14 @@ use crate::per::Range;
 
 /// The pages of one kind of access.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::guest) struct Pages {
+pub(in crate::guest) struct ProtectedPages {
     /// The address-space-control element of the space whose pages are protected, those in [`Self::entered`] aside.
     pub(in crate::guest) space: Option<u64>,
     /// From the first to the last page that may have been entered into the shadow since.
     pub(in crate::guest) entered: Option<Range>,
 }
 
-impl Pages {
+impl ProtectedPages {
     pub(in crate::guest) const NONE: Self = Self {
         space: None,
         entered: None,
@@ -38,9 +38,9 @@ impl Pages {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::guest) struct Protected {
     /// Against stores.
-    pub(in crate::guest) stores: Pages,
+    pub(in crate::guest) stores: ProtectedPages,
     /// Against execution.
-    pub(in crate::guest) places: Pages,
+    pub(in crate::guest) places: ProtectedPages,
     /// How often they were entered since an instruction in the range was last met.
     pub(in crate::guest) visits: u8,
     /// The last trap was an access exception.
@@ -52,8 +52,8 @@ pub(in crate::guest) struct Protected {
 impl Protected {
     /// Nothing is.
     pub const NOTHING: Self = Self {
-        stores: Pages::NONE,
-        places: Pages::NONE,
+        stores: ProtectedPages::NONE,
+        places: ProtectedPages::NONE,
         visits: 0,
         faulted: false,
         alone: None,

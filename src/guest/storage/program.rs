@@ -9,13 +9,13 @@
 use crate::arch::address::{Absolute, PAGE, Real};
 use crate::guest::hardware::Hardware;
 use crate::guest::state::configuration::Configuration;
-use crate::guest::state::program::Segment;
+use crate::guest::state::loaded_program::Segment;
 use crate::guest::storage::scanner;
 use core::sync::atomic::Ordering;
 
 /// Puts the program of the configuration where it belongs.
 pub fn load<H: Hardware>(configuration: &Configuration, hardware: &mut H) {
-    let program = &configuration.program;
+    let program = &configuration.loaded_program;
     for segment in &program.segments {
         let mut done = 0;
         while done < segment.length {

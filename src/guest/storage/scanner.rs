@@ -22,7 +22,7 @@
 use crate::arch::address::{Absolute, PAGE, Real};
 use crate::guest::hardware::Hardware;
 use crate::guest::state::configuration::Configuration;
-use crate::guest::state::pages::{COPIED, DATA, OPEN, PageState, TEXT};
+use crate::guest::state::page_frames::{COPIED, DATA, OPEN, PageState, TEXT};
 use crate::guest::storage::shadow::identity::page_changed;
 use crate::insn::{Offsets, sensitive};
 use core::sync::atomic::Ordering;
@@ -44,7 +44,7 @@ pub fn make_executable<H: Hardware>(
     entry: Entry,
 ) -> PageState {
     let at = at.page();
-    let pages = &configuration.pages;
+    let pages = &configuration.page_frames;
     if pages.raw(at) != DATA {
         return pages.state(at);
     }
@@ -81,7 +81,7 @@ fn copy_of<H: Hardware>(
     hardware: &mut H,
     at: Absolute,
 ) -> Option<u16> {
-    let pages = &configuration.pages;
+    let pages = &configuration.page_frames;
     let (number, robbed) = pages.take_copy(at)?;
     if let Some(other) = robbed.filter(|&other| other != at) {
         make_data(configuration, hardware, other);
@@ -109,7 +109,7 @@ fn replace<H: Hardware>(
 /// does no more: that, and all that is known to follow from it, is as it is in the page.
 #[cold]
 pub fn uncover<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) -> bool {
-    let pages = &configuration.pages;
+    let pages = &configuration.page_frames;
     let _alone = pages.uncovering.lock();
     let PageState::Copied(copy) = pages.state(at) else {
         return false;
@@ -150,7 +150,7 @@ pub fn uncover<H: Hardware>(configuration: &Configuration, hardware: &mut H, at:
 /// but is not scanned before the page is next stored into by a program.
 #[cold]
 pub fn look_again<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
-    let PageState::Copied(copy) = configuration.pages.state(at) else {
+    let PageState::Copied(copy) = configuration.page_frames.state(at) else {
         return;
     };
     let at = at.page();
@@ -169,7 +169,7 @@ pub fn look_again<H: Hardware>(configuration: &Configuration, hardware: &mut H, 
 /// Tells the scanner that the page that holds `at` is about to be stored into.
 #[inline]
 pub fn store_into<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
-    if configuration.pages.raw(at) != DATA {
+    if configuration.page_frames.raw(at) != DATA {
         make_data(configuration, hardware, at);
     }
 }
@@ -186,7 +186,7 @@ pub fn store_value_into<H: Hardware>(
     at: Absolute,
     value: u64,
 ) {
-    match configuration.pages.raw(at) {
+    match configuration.page_frames.raw(at) {
         DATA => {}
         TEXT if !sensitive::may_be_sensitive(value, configuration.assist.caught()) => {}
         _ => make_data(configuration, hardware, at),
@@ -198,7 +198,7 @@ pub fn store_value_into<H: Hardware>(
 #[cold]
 pub fn open<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
     make_data(configuration, hardware, at);
-    configuration.pages.set(at, OPEN);
+    configuration.page_frames.set(at, OPEN);
     page_changed(configuration, hardware, at.page());
 }
 
@@ -220,7 +220,7 @@ pub fn forget_all<H: Hardware>(configuration: &Configuration, hardware: &mut H) 
 /// Makes a page data again: writable, not executable, its copy dropped.
 #[cold]
 fn make_data<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
-    let pages = &configuration.pages;
+    let pages = &configuration.page_frames;
     let at = at.page();
     let state = pages.raw(at);
     if let Some(owner) = state

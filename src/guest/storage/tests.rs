@@ -3,7 +3,7 @@
 use super::*;
 use crate::arch::psw::{ADDRESSING_64, BASIC_ADDRESSING, DAT};
 use crate::arch::table::{PTE_INVALID, PTE_PROTECTION};
-use crate::guest::state::pages::PageState;
+use crate::guest::state::page_frames::PageState;
 use crate::guest::state::text::Text;
 use crate::guest::storage::scanner::{Entry, make_executable};
 use crate::guest::test_machine::Bench;
@@ -252,11 +252,11 @@ fn every_store_makes_the_pages_it_touches_data_again() {
         for page in [0x2_0000, 0x2_1000] {
             let at = Absolute(page);
             make_executable(&bench.configuration, &mut bench.hardware, at, Entry::At(0));
-            assert_eq!(bench.configuration.pages.state(at), PageState::Text);
+            assert_eq!(bench.configuration.page_frames.state(at), PageState::Text);
         }
     };
     let states = |bench: &Bench| {
-        [0x2_0000, 0x2_1000].map(|page| bench.configuration.pages.state(Absolute(page)))
+        [0x2_0000, 0x2_1000].map(|page| bench.configuration.page_frames.state(Absolute(page)))
     };
     text(&mut bench);
     store(&mut bench, 0x2_0FF8, &[1; 8]).unwrap();

@@ -4,7 +4,7 @@
 use crate::arch::address::{Absolute, PAGE, Real};
 use crate::arch::psw::Psw;
 use crate::guest::hardware::Hardware;
-use crate::guest::state::program::{MOST_SEGMENTS, Program, Segment};
+use crate::guest::state::loaded_program::{LoadedProgram, MOST_SEGMENTS, Segment};
 use crate::link::loader::{self, KEPT_ALIGNMENT, LoaderBlock};
 use crate::machine::hardware::hsa::{Needs, Plan};
 use crate::machine::io::failure::{WaitState, refuse};
@@ -35,8 +35,8 @@ pub fn needs() -> Needs {
 }
 
 /// Moves what is staged into the HSA, and gives the program that it is.
-pub fn keep(block: &LoaderBlock, plan: &Plan, native: &mut Native) -> Program {
-    let mut program = Program::new(Psw {
+pub fn keep(block: &LoaderBlock, plan: &Plan, native: &mut Native) -> LoadedProgram {
+    let mut program = LoadedProgram::new(Psw {
         mask: block.psw_mask.get(),
         address: block.psw_address.get(),
     });

@@ -336,11 +336,16 @@ fn measurement_blocks_are_not_told_to_the_machine_below() {
 
 #[test]
 fn pages_that_a_command_designates_are_data_again() {
-    use crate::guest::state::pages::PageState;
+    use crate::guest::state::page_frames::PageState;
     use crate::guest::storage::scanner::{Entry, make_executable};
     let mut bench = bench(&[ccw(READ, 0, 0x1001, DATA + 0xFFF)]);
     let states = |bench: &Bench| {
-        [0, 1, 2].map(|n| bench.configuration.pages.state(Absolute(DATA + n * PAGE)))
+        [0, 1, 2].map(|n| {
+            bench
+                .configuration
+                .page_frames
+                .state(Absolute(DATA + n * PAGE))
+        })
     };
     for n in 0..3 {
         let Bench {

@@ -9,8 +9,8 @@ use crate::cpumf::instruction::load_sampling_controls;
 use crate::cpumf::sampling::request::SamplingRequest;
 use crate::cpumf::{ControlState, CounterSet};
 use crate::guest::hardware::Hardware;
+use crate::guest::state::loaded_program::{LoadedProgram, Segment};
 use crate::guest::state::mailbox::order;
-use crate::guest::state::program::{Program, Segment};
 use crate::guest::state::schedule::NEVER;
 use crate::guest::state::vcpu::CpuState;
 use Instruction as I;
@@ -158,7 +158,7 @@ fn there_are_no_load_parameters_to_set_or_store_and_nothing_to_load_without_a_pr
 fn loaded(bench: &mut Bench) {
     let kept = bench.configuration.storage_end + bench.hardware.hsa.len() as u64 - 0x1000;
     bench.hardware.hsa_store(Real(kept), 0x1122_3344_5566_7788);
-    let mut program = Program::new(Psw {
+    let mut program = LoadedProgram::new(Psw {
         mask: ADDRESSING_64,
         address: 0x5000,
     });
@@ -169,7 +169,7 @@ fn loaded(bench: &mut Bench) {
         kept_length: 8,
     };
     program.add(segment).unwrap();
-    bench.configuration.program = program;
+    bench.configuration.loaded_program = program;
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::arch::psw::{
 use crate::arch::table::{PTE_PROTECTION, STE_INVALID};
 use crate::guest::dispatch::{self, Next};
 use crate::guest::recording::monitor::model::Seen;
-use crate::guest::state::pages::PageState;
+use crate::guest::state::page_frames::PageState;
 use crate::guest::state::software::SoftwareCounters;
 use crate::guest::storage::scanner::{Entry, make_executable};
 use crate::guest::storage::shadow;
@@ -357,9 +357,12 @@ fn the_scanner_learns_that_counters_are_stored_into() {
             Absolute(ARRAY),
             Entry::At(0),
         );
-        assert_ne!(configuration.pages.state(Absolute(ARRAY)), PageState::Data);
+        assert_ne!(
+            configuration.page_frames.state(Absolute(ARRAY)),
+            PageState::Data
+        );
         present(&mut bench, 0, 0);
-        let state = bench.configuration.pages.state(Absolute(ARRAY));
+        let state = bench.configuration.page_frames.state(Absolute(ARRAY));
         assert_eq!(state, PageState::Data);
         dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
     }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::arch::psw::Psw;
-use crate::guest::state::program::Program;
+use crate::guest::state::loaded_program::LoadedProgram;
 use crate::guest::test_machine::Bench;
 
 /// A bench whose program has one piece of `length` bytes at `destination`, of which `bytes` are kept.
@@ -8,7 +8,7 @@ fn bench(destination: u64, length: u64, bytes: &[u8]) -> Bench {
     let mut bench = Bench::new();
     let kept = bench.hardware.hsa.len() - 0x3000;
     bench.hardware.hsa[kept..kept + bytes.len()].copy_from_slice(bytes);
-    let mut program = Program::new(Psw::default());
+    let mut program = LoadedProgram::new(Psw::default());
     let segment = Segment {
         destination: Absolute(destination),
         length,
@@ -16,7 +16,7 @@ fn bench(destination: u64, length: u64, bytes: &[u8]) -> Bench {
         kept_length: bytes.len() as u64,
     };
     program.add(segment).unwrap();
-    bench.configuration.program = program;
+    bench.configuration.loaded_program = program;
     bench
 }
 
@@ -29,7 +29,7 @@ fn a_program_is_loaded_where_it_belongs_with_zeros_behind_it_as_often_as_is_aske
             for time in 1..=2 {
                 bench.hardware.storage.fill(0xEE);
                 load(&bench.configuration, &mut bench.hardware);
-                assert_eq!(bench.configuration.program.loads(), time);
+                assert_eq!(bench.configuration.loaded_program.loads(), time);
                 let at = destination as usize;
                 let storage = &bench.hardware.storage;
                 assert_eq!(
@@ -46,14 +46,14 @@ fn a_program_is_loaded_where_it_belongs_with_zeros_behind_it_as_often_as_is_aske
 
 #[test]
 fn what_was_executed_where_a_program_is_loaded_is_scanned_anew() {
-    use crate::guest::state::pages::PageState;
+    use crate::guest::state::page_frames::PageState;
     use crate::guest::storage::scanner::{Entry, make_executable};
     let mut bench = bench(0x4000, 8, &[1; 8]);
     let at = Absolute(0x4000);
     let state = make_executable(&bench.configuration, &mut bench.hardware, at, Entry::At(0));
     assert_eq!(state, PageState::Text);
     load(&bench.configuration, &mut bench.hardware);
-    assert_eq!(bench.configuration.pages.state(at), PageState::Data);
+    assert_eq!(bench.configuration.page_frames.state(at), PageState::Data);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::arch::table::{
 use crate::arch::tod::units;
 use crate::guest::hardware::Hardware;
 use crate::guest::state::account::Mode;
-use crate::guest::state::pages::PageState;
+use crate::guest::state::page_frames::PageState;
 use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::schedule::NEVER;
 use crate::guest::state::shadow::Side;
@@ -87,7 +87,7 @@ fn entry(bench: &Bench, side: Side) -> u64 {
 }
 
 fn copy(bench: &Bench) -> Real {
-    match bench.configuration.pages.state(Absolute(PAGE_AT)) {
+    match bench.configuration.page_frames.state(Absolute(PAGE_AT)) {
         PageState::Copied(copy) => copy,
         other => panic!("{other:?}"),
     }
@@ -132,7 +132,11 @@ fn control_that_comes_to_what_is_covered_uncovers_it_and_costs_the_guest_no_inst
         [HIDDEN, HIDDEN + 2, EPSW, EPSW + 2, EPSW + 4, DATA].map(|at| fetched(&bench, at));
     assert_eq!(fetched, [0xB222, 0x0050, 0xB9F3, 0x0023, 0x1900, 0xB9F3]);
     assert_eq!(
-        bench.configuration.pages.uncovered.load(Ordering::Relaxed),
+        bench
+            .configuration
+            .page_frames
+            .uncovered
+            .load(Ordering::Relaxed),
         1
     );
 }
@@ -210,7 +214,7 @@ fn a_store_into_the_page_makes_it_data_on_both_sides() {
         bench.set(EPSW, &[0; 4]);
         executes(&mut bench, CODE);
         assert_eq!(
-            bench.configuration.pages.state(Absolute(PAGE_AT)),
+            bench.configuration.page_frames.state(Absolute(PAGE_AT)),
             PageState::Text
         );
     }
@@ -222,7 +226,7 @@ fn a_device_that_stored_into_a_page_is_noticed_and_what_is_covered_is_not_taken_
     executes(&mut bench, CODE);
     let look = |bench: &mut Bench| {
         scanner::look_again(&bench.configuration, &mut bench.hardware, Absolute(PAGE_AT));
-        bench.configuration.pages.state(Absolute(PAGE_AT))
+        bench.configuration.page_frames.state(Absolute(PAGE_AT))
     };
     assert!(matches!(look(&mut bench), PageState::Copied(_)));
     bench.set(CODE, &[0x07, 0xF8]);

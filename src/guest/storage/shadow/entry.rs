@@ -3,7 +3,7 @@
 use crate::arch::address::{Absolute, PAGE, PREFIX_AREA};
 use crate::arch::table::{PTE_EXECUTION_PROTECTION, PTE_INVALID, PTE_PROTECTION};
 use crate::guest::state::configuration::Configuration;
-use crate::guest::state::pages::PageState;
+use crate::guest::state::page_frames::PageState;
 use crate::guest::state::shadow::Side;
 
 /// The entry by which CPU `cpu` maps the absolute page `at` on a side, without what a guest's table adds.
@@ -16,7 +16,7 @@ pub(super) fn entry(configuration: &Configuration, cpu: usize, side: Side, at: A
     } else {
         at.0
     };
-    match (side, configuration.pages.state(at)) {
+    match (side, configuration.page_frames.state(at)) {
         (Side::Instructions, PageState::Data) => PTE_INVALID,
         (Side::Instructions, PageState::Copied(copy)) => copy.0 | PTE_PROTECTION,
         (Side::Whole, PageState::Copied(_)) => frame | PTE_PROTECTION | PTE_EXECUTION_PROTECTION,

@@ -13,7 +13,7 @@ use crate::arch::table::{
 };
 use crate::guest::millicode::perform;
 use crate::guest::state::access::{Access, Space as Which, Translation};
-use crate::guest::state::pages::PageState;
+use crate::guest::state::page_frames::PageState;
 use crate::guest::state::shadow::SEGMENT;
 use crate::guest::storage::dat;
 use crate::guest::storage::scanner::{self, Entry};
@@ -386,7 +386,7 @@ impl Test {
     /// Whether an entry is a translation, with all protection that the guest's tables and the state of
     /// the page frame ask for.
     fn agrees(&self, translation: &Translation, side: Side, entry: u64) -> bool {
-        let pages = &self.configuration.pages;
+        let pages = &self.configuration.page_frames;
         let frame = Absolute(translation.real.0).page();
         let (to, protected) = (entry & PTE_FRAME, entry & PTE_PROTECTION != 0);
         let executed = side == Side::Instructions;

@@ -31,7 +31,7 @@ pub enum PageState {
 
 /// What is known of the page frames of the guest's storage.
 #[derive(Debug)]
-pub struct Pages {
+pub struct PageFrames {
     pub(in crate::guest) states: &'static [AtomicU16],
     /// The guest page number plus one that each code copy belongs to, or zero.
     pub(in crate::guest) owners: &'static [AtomicU32],
@@ -49,7 +49,7 @@ pub struct Pages {
     pub(in crate::guest) uncovering: Mutex<()>,
 }
 
-impl Pages {
+impl PageFrames {
     /// All pages data; `states` has one entry per page frame of the guest, `owners` one per page
     /// of the pool of code copies at `copies`.
     #[must_use]

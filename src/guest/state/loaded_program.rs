@@ -22,14 +22,14 @@ pub struct Segment {
 
 /// A program.
 #[derive(Debug, Default)]
-pub struct Program {
+pub struct LoadedProgram {
     /// The PSW that it begins with.
     pub psw: Psw,
     pub(in crate::guest) segments: heapless::Vec<Segment, MOST_SEGMENTS>,
     pub(in crate::guest) loads: AtomicU32,
 }
 
-impl Program {
+impl LoadedProgram {
     /// A program without any pieces.
     #[must_use]
     pub const fn new(psw: Psw) -> Self {
