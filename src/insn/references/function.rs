@@ -3,7 +3,7 @@
 //! Each follows the description of its instruction in the Principles of Operation.
 
 use super::operand::Place;
-use super::{Access, Knowledge, Space, Step, condition_code};
+use super::{Access, Knowledge, OperandSpace, Step, condition_code};
 use crate::format;
 
 /// An instruction, or several that differ in what is given.
@@ -53,16 +53,21 @@ impl Step<'_> {
             Function::BranchIndirect => {
                 if self.text[1] >> 4 & 8 >> condition_code(self.before) != 0 {
                     let (address, base) = self.place(Place::IndexedLong);
-                    self.access(Access::Fetch, address, 8, Space::Current(base));
+                    self.access(Access::Fetch, address, 8, OperandSpace::Current(base));
                 }
             }
             Function::MoveInverse => {
                 let length = u64::from(self.text[1]) + 1;
                 let (source, base) = self.place(Place::Behind);
                 let leftmost = source.wrapping_sub(length - 1);
-                self.access(Access::Fetch, leftmost, length, Space::Current(base));
+                self.access(Access::Fetch, leftmost, length, OperandSpace::Current(base));
                 let (destination, base) = self.place(Place::Base);
-                self.access(Access::Store, destination, length, Space::Current(base));
+                self.access(
+                    Access::Store,
+                    destination,
+                    length,
+                    OperandSpace::Current(base),
+                );
             }
             Function::MoveRightToLeft => {
                 let length = (self.content(0) & 0xFF) + 1;
@@ -71,11 +76,19 @@ impl Step<'_> {
             Function::MovePage => self.move_page(),
             Function::MoveToPrimary => {
                 let length = self.true_length(256);
-                self.move_between(length, Some(Space::Primary), Some(Space::Secondary));
+                self.move_between(
+                    length,
+                    Some(OperandSpace::Primary),
+                    Some(OperandSpace::Secondary),
+                );
             }
             Function::MoveToSecondary => {
                 let length = self.true_length(256);
-                self.move_between(length, Some(Space::Secondary), Some(Space::Primary));
+                self.move_between(
+                    length,
+                    Some(OperandSpace::Secondary),
+                    Some(OperandSpace::Primary),
+                );
             }
             Function::MoveWithKey => {
                 let length = self.true_length(256);
@@ -103,13 +116,13 @@ impl Step<'_> {
                     Access::Store,
                     address,
                     doublewords * 8,
-                    Space::Current(base),
+                    OperandSpace::Current(base),
                 );
             }
             Function::ExtractCpuTime => {
                 for place in [Place::Base, Place::Behind] {
                     let (address, base) = self.place(place);
-                    self.access(Access::Fetch, address, 8, Space::Current(base));
+                    self.access(Access::Fetch, address, 8, OperandSpace::Current(base));
                 }
                 let r3 = self.text[1] >> 4;
                 self.by_register(Access::Fetch, r3, self.content(r3), 8);
@@ -131,12 +144,17 @@ impl Step<'_> {
     }
 
     /// Moves from the operand in bytes 4-5 to the one in bytes 2-3.
-    fn move_between(&mut self, length: u64, first: Option<Space>, second: Option<Space>) {
+    fn move_between(
+        &mut self,
+        length: u64,
+        first: Option<OperandSpace>,
+        second: Option<OperandSpace>,
+    ) {
         let (source, base) = self.place(Place::Behind);
-        let space = second.unwrap_or(Space::Current(base));
+        let space = second.unwrap_or(OperandSpace::Current(base));
         self.access(Access::Fetch, source, length, space);
         let (destination, base) = self.place(Place::Base);
-        let space = first.unwrap_or(Space::Current(base));
+        let space = first.unwrap_or(OperandSpace::Current(base));
         self.access(Access::Store, destination, length, space);
     }
 
@@ -158,13 +176,23 @@ impl Step<'_> {
         let (first, first_base) = self.place(Place::Base);
         self.by_register(Access::Fetch, 1, parameters, compared);
         if condition_code(self.after) != 0 {
-            self.access(Access::Fetch, first, compared, Space::Current(first_base));
+            self.access(
+                Access::Fetch,
+                first,
+                compared,
+                OperandSpace::Current(first_base),
+            );
             return;
         }
         self.by_register(Access::Fetch, 1, parameters.wrapping_add(16), stored);
-        self.access(Access::Update, first, compared, Space::Current(first_base));
+        self.access(
+            Access::Update,
+            first,
+            compared,
+            OperandSpace::Current(first_base),
+        );
         let (second, base) = self.place(Place::Behind);
-        self.access(Access::Store, second, stored, Space::Current(base));
+        self.access(Access::Store, second, stored, OperandSpace::Current(base));
     }
 
     /// Functions come in fours of one operation: with operands of 32 bits, of 64 in the parameter list,
@@ -184,7 +212,10 @@ impl Step<'_> {
         let equal = condition_code(self.after) == 0;
         let (second, base) = self.place(Place::Base);
         let (fourth, fourth_base) = self.place(Place::Behind);
-        let (space, fourth_space) = (Space::Current(base), Space::Current(fourth_base));
+        let (space, fourth_space) = (
+            OperandSpace::Current(base),
+            OperandSpace::Current(fourth_base),
+        );
         let operation = function >> 2;
         let replaced = match operation {
             _ if !equal => Access::Fetch,
@@ -249,12 +280,12 @@ impl Step<'_> {
 
 /// The space of an operand-access control of MOVE WITH OPTIONAL SPECIFICATIONS: the one in bits 8-9 if
 /// bit 15 is one.
-fn specified(control: u64, base: u8) -> Space {
+fn specified(control: u64, base: u8) -> OperandSpace {
     match (control & 1, control >> 6 & 3) {
-        (0, _) => Space::Current(base),
-        (_, 0) => Space::Primary,
-        (_, 1) => Space::AccessRegister(base),
-        (_, 2) => Space::Secondary,
-        (_, _) => Space::Home,
+        (0, _) => OperandSpace::Current(base),
+        (_, 0) => OperandSpace::Primary,
+        (_, 1) => OperandSpace::AccessRegister(base),
+        (_, 2) => OperandSpace::Secondary,
+        (_, _) => OperandSpace::Home,
     }
 }

@@ -60,7 +60,7 @@ impl Access {
 
 /// The address space of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Space {
+pub enum OperandSpace {
     /// The one of the PSW's address-space control; in the access-register mode the one that the access
     /// register of this number designates, or for zero the primary space.
     Current(u8),
@@ -84,7 +84,7 @@ pub struct Reference {
     /// What happened to it.
     pub access: Access,
     /// Where it is.
-    pub space: Space,
+    pub space: OperandSpace,
 }
 
 /// How much the references that were reported tell.
@@ -190,7 +190,7 @@ impl Step<'_> {
     }
 
     /// Reports an access, unless it is to no byte.
-    fn access(&mut self, access: Access, address: u64, length: u64, space: Space) {
+    fn access(&mut self, access: Access, address: u64, length: u64, space: OperandSpace) {
         if length != 0 {
             (self.sink)(Reference {
                 address: address & self.wrap,
@@ -203,7 +203,12 @@ impl Step<'_> {
 
     /// The same in the current space, with the register that designates the operand.
     fn by_register(&mut self, access: Access, register: u8, address: u64, length: u64) {
-        self.access(access, address, length, Space::Current(register & 15));
+        self.access(
+            access,
+            address,
+            length,
+            OperandSpace::Current(register & 15),
+        );
     }
 
     /// A register's content before.

@@ -1,6 +1,6 @@
 //! Where an operand stands and how long it is, by the fields of the text.
 
-use super::{Access, Space, Step};
+use super::{Access, OperandSpace, Step};
 use crate::format;
 
 /// Which fields give the address of an operand. Of a byte, "left" are bits 0-3.
@@ -54,7 +54,7 @@ impl Step<'_> {
     pub(super) fn operand(&mut self, access: Access, place: Place, extent: Extent) {
         let (address, base) = self.place(place);
         let length = self.extent(extent, address);
-        self.access(access, address, length, Space::Current(base));
+        self.access(access, address, length, OperandSpace::Current(base));
     }
 
     /// The address of an operand, and its base register.

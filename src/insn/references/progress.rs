@@ -4,7 +4,7 @@
 //! code and "Resulting Registers" above all.
 
 use super::operand::Place;
-use super::{Access, Knowledge, Space, Step, condition_code};
+use super::{Access, Knowledge, OperandSpace, Step, condition_code};
 
 /// An instruction, or several that differ in the size of their characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,7 +148,12 @@ impl Step<'_> {
         } else {
             first
         };
-        self.access(Access::Fetch, leftmost, distance + 1, Space::Current(base));
+        self.access(
+            Access::Fetch,
+            leftmost,
+            distance + 1,
+            OperandSpace::Current(base),
+        );
         Knowledge::StoresOnly
     }
 

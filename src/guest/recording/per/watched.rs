@@ -165,12 +165,12 @@ pub(super) fn go_through_caches<H: Hardware>(
 }
 
 /// The space that an instruction names, if it names one.
-pub(super) const fn named(space: references::Space) -> Option<Space> {
+pub(super) const fn named(space: references::OperandSpace) -> Option<Space> {
     match space {
-        references::Space::Current(_) | references::Space::AccessRegister(_) => None,
-        references::Space::Primary => Some(Space::Primary),
-        references::Space::Secondary => Some(Space::Secondary),
-        references::Space::Home => Some(Space::Home),
+        references::OperandSpace::Current(_) | references::OperandSpace::AccessRegister(_) => None,
+        references::OperandSpace::Primary => Some(Space::Primary),
+        references::OperandSpace::Secondary => Some(Space::Secondary),
+        references::OperandSpace::Home => Some(Space::Home),
     }
 }
 

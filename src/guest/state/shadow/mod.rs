@@ -12,7 +12,7 @@ pub(in crate::guest) mod spaces;
 use plan::Plan;
 use recent::Recent;
 use requests::Requests;
-use spaces::Spaces;
+use spaces::ShadowSpaces;
 
 pub use requests::Request;
 
@@ -149,7 +149,7 @@ impl SharedShadow {
 pub struct Shadow {
     /// Whether real storage is translated by tables of this CPU's own.
     pub(in crate::guest) owns_real: bool,
-    pub(in crate::guest) spaces: Spaces,
+    pub(in crate::guest) spaces: ShadowSpaces,
     pub(in crate::guest) recent: Recent,
     /// The number of the next request that concerns it.
     pub(in crate::guest) seen: u64,

@@ -8,7 +8,7 @@ pub(in crate::guest) const SPACES: usize = 16 * WAYS;
 
 /// One guest address space in a CPU's shadow.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::guest) struct Space {
+pub(in crate::guest) struct ShadowSpace {
     /// The guest's address-space-control element.
     pub(in crate::guest) guest: u64,
     /// The shadow's, by [`Side`]; zero where there is none yet.
@@ -17,7 +17,7 @@ pub(in crate::guest) struct Space {
     pub(in crate::guest) is_there: bool,
     /// Whether its program executes pages that have copies.
     pub(in crate::guest) is_split: bool,
-    /// When it was last used, by [`Spaces::uses`].
+    /// When it was last used, by [`ShadowSpaces::uses`].
     pub(in crate::guest) used: u64,
     /// The first one of its units.
     pub(in crate::guest) units: u64,
@@ -27,8 +27,8 @@ pub(in crate::guest) struct Space {
 
 /// The spaces of a CPU, and the units that are not theirs.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::guest) struct Spaces {
-    pub(in crate::guest) spaces: [Space; SPACES],
+pub(in crate::guest) struct ShadowSpaces {
+    pub(in crate::guest) spaces: [ShadowSpace; SPACES],
     /// How often any space was used.
     pub(in crate::guest) uses: u64,
     /// The first unit that was given back; zero if there is none.
@@ -39,10 +39,10 @@ pub(in crate::guest) struct Spaces {
     pub(in crate::guest) drops: u64,
 }
 
-impl Default for Spaces {
+impl Default for ShadowSpaces {
     fn default() -> Self {
         Self {
-            spaces: [Space::default(); SPACES],
+            spaces: [ShadowSpace::default(); SPACES],
             uses: 0,
             free: 0,
             fresh: 0,

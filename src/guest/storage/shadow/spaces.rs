@@ -14,7 +14,7 @@ use crate::arch::table::RTE_INVALID;
 use crate::guest::hardware::Hardware;
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::pending_work::PendingWork;
-use crate::guest::state::shadow::spaces::{SPACES, Space, Spaces, WAYS};
+use crate::guest::state::shadow::spaces::{SPACES, ShadowSpace, ShadowSpaces, WAYS};
 use crate::guest::state::shadow::{SEGMENT, Side};
 use crate::guest::state::vcpu::Vcpu;
 use crate::guest::storage::shadow::identity::identity_asce;
@@ -64,11 +64,11 @@ fn create<H: Hardware>(
     let pool = pool(cpu, configuration);
     drop_space(cpu, pool, hardware, at);
     let used = cpu.shadow.spaces.uses;
-    cpu.shadow.spaces.spaces[at] = Space {
+    cpu.shadow.spaces.spaces[at] = ShadowSpace {
         guest,
         used,
         is_there: true,
-        ..Space::default()
+        ..ShadowSpace::default()
     };
     at
 }
@@ -246,9 +246,9 @@ pub fn empty<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
     let spaces = &mut cpu.shadow.spaces;
     if spaces.fresh != 0 {
         let drops = spaces.drops + 1;
-        *spaces = Spaces {
+        *spaces = ShadowSpaces {
             drops,
-            ..Spaces::default()
+            ..ShadowSpaces::default()
         };
         cpu.shadow.recent.clear();
         cpu.shadow.purges += 1;

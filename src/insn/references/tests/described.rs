@@ -1,6 +1,8 @@
 //! Operands that the text describes, and those that a code in a register does.
 
-use super::{ADDRESSING_64, BASIC_ADDRESSING, Fetch, Reference, Space, Store, Update, at, run};
+use super::{
+    ADDRESSING_64, BASIC_ADDRESSING, Fetch, OperandSpace, Reference, Store, Update, at, run,
+};
 
 #[test]
 fn base_index_and_displacement_make_the_address() {
@@ -325,7 +327,7 @@ fn moves_between_spaces_name_them() {
     let (from, to) = (0x4_0000, 0x3_0000);
     // MVCP and MVCS with R1 of 5: 256 bytes at most.
     for (length, moved) in [(100, 100), (5000, 256), (0, 0)] {
-        let (primary, secondary) = (Space::Primary, Space::Secondary);
+        let (primary, secondary) = (OperandSpace::Primary, OperandSpace::Secondary);
         let run = run().with(5, length);
         let mut expected = vec![
             reference(Fetch, from, moved, secondary),
@@ -343,8 +345,8 @@ fn moves_between_spaces_name_them() {
     // MVCOS with R3 of 5: 4096 bytes at most; home space for the first, as the PSW says for the second.
     let run = run().with(5, 9999).with(0, 0x00C1_0080);
     let expected = [
-        reference(Fetch, from, 4096, Space::Current(4)),
-        reference(Store, to, 4096, Space::Home),
+        reference(Fetch, from, 4096, OperandSpace::Current(4)),
+        reference(Store, to, 4096, OperandSpace::Home),
     ];
     run.gives(0xC850_3000_4000, &expected);
     // MVCDK: its length is in register 1.

@@ -5,7 +5,7 @@ mod described;
 mod progress;
 
 use super::Access::{Fetch, Store, Update};
-use super::{Access, Knowledge, Reference, Space, State, references};
+use super::{Access, Knowledge, OperandSpace, Reference, State, references};
 use arch::psw::{ADDRESSING_64, BASIC_ADDRESSING};
 
 /// An instruction's text from its number: two, four or six bytes.
@@ -101,6 +101,6 @@ fn at(access: Access, address: u64, length: u64, register: u8) -> Reference {
         address,
         length,
         access,
-        space: Space::Current(register),
+        space: OperandSpace::Current(register),
     }
 }
