@@ -18,7 +18,7 @@ pub const LIMITS: SamplingLimits = SamplingLimits {
 };
 
 /// A z15 at the logical-partition level with nothing authorized.
-pub fn bare(installation: Installation) -> Facility {
+pub fn unauthorized_facility(installation: Installation) -> Facility {
     Facility::new(
         ConfigurationLevel::LogicalPartition,
         &Z15,
@@ -35,7 +35,7 @@ pub fn of_model(model: &'static Model) -> Facility {
 
 /// A z15 partition, authorized for basic sampling and for the basic and problem-state sets.
 pub fn partition() -> Facility {
-    let mut facility = bare(Installation::ALL);
+    let mut facility = unauthorized_facility(Installation::ALL);
     facility.authorize_counters(CounterSets::HONEST, &Activity::NONE);
     facility.authorize_basic_sampling(true);
     facility

@@ -134,9 +134,9 @@ layout! {
     }
 }
 
-/// What the machine says, taken apart.
+/// A message of the machine, parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said<'a> {
+pub enum Message<'a> {
     /// [`Call::Answer`]
     Answer(&'a Request, &'a [u8]),
     /// [`Call::State`]
@@ -171,12 +171,12 @@ impl core::error::Error for ServiceError {}
 ///
 /// # Errors
 /// It has not the length of its call, or its call is none.
-pub fn parse(payload: &[u8]) -> Result<Said<'_>, ServiceError> {
+pub fn parse(payload: &[u8]) -> Result<Message<'_>, ServiceError> {
     let wrong = ServiceError::Length(payload.len());
     let (head, rest) = ServiceHead::ref_from_prefix(payload).map_err(|_| wrong)?;
-    let nothing = |said| {
+    let without_data = |message| {
         if rest.is_empty() {
-            Ok(said)
+            Ok(message)
         } else {
             Err(wrong)
         }
@@ -184,14 +184,14 @@ pub fn parse(payload: &[u8]) -> Result<Said<'_>, ServiceError> {
     match head.call {
         call if call == Call::Answer as u8 => {
             let (request, answer) = Request::ref_from_prefix(rest).map_err(|_| wrong)?;
-            Ok(Said::Answer(request, answer))
+            Ok(Message::Answer(request, answer))
         }
-        call if call == Call::State as u8 => nothing(Said::State(head)),
+        call if call == Call::State as u8 => without_data(Message::State(head)),
         call if call == Call::Samples as u8 => {
             let block = rest.try_into().map_err(|_| wrong)?;
-            Ok(Said::Samples(head, block))
+            Ok(Message::Samples(head, block))
         }
-        call if call == Call::Status as u8 => nothing(Said::Status(head)),
+        call if call == Call::Status as u8 => without_data(Message::Status(head)),
         call => Err(ServiceError::Call(call)),
     }
 }
@@ -214,14 +214,14 @@ mod tests {
     fn an_answer_is_the_request_and_its_area() {
         let request = Request::new(Function::Query);
         let bytes = payload(1, &[request.as_bytes(), b"area"].concat());
-        assert_eq!(parse(&bytes), Ok(Said::Answer(&request, b"area")));
+        assert_eq!(parse(&bytes), Ok(Message::Answer(&request, b"area")));
         assert_eq!(parse(&bytes[..87]), Err(ServiceError::Length(87)));
     }
 
     #[test]
     fn samples_have_one_block_and_the_other_calls_have_nothing() {
         let bytes = payload(3, &[0x55; SAMPLE_DATA_BLOCK]);
-        let Ok(Said::Samples(head, block)) = parse(&bytes) else {
+        let Ok(Message::Samples(head, block)) = parse(&bytes) else {
             panic!("no samples");
         };
         assert_eq!((head.token.get(), block[0]), (7, 0x55));

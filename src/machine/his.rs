@@ -38,7 +38,7 @@ pub fn work(cpu: &mut Cpu) {
     service.attention.store(false, Ordering::Relaxed);
     if machine.configuration.mode == Mode::RealTime {
         profilers::refuse(service);
-        while service.said.lock().pop_front().is_some() {
+        while service.operator_requests.lock().pop_front().is_some() {
             console::say(format_args!(
                 "HIS measures by a clock that counts instructions, and in real time there is none; begin the run without --real-time\n"
             ));
@@ -67,7 +67,7 @@ fn act(service: &'static Service, level: &mut Level<'_>) {
     }
     profilers::perform_for_host(service, &mut his, level);
     loop {
-        let next = service.said.lock().pop_front();
+        let next = service.operator_requests.lock().pop_front();
         let line = match next {
             Some(Asked::Command(line)) => line,
             Some(Asked::Change(change)) => {

@@ -20,7 +20,7 @@ use crate::machine::hardware::wait::{Open, Taken};
 use crate::machine::hardware::{instruction, sclp, wait};
 use crate::machine::io::console;
 use crate::machine::io::failure::{WaitState, stop};
-use crate::machine::io::input::{Input, Said};
+use crate::machine::io::input::{HostMessage, Input};
 use crate::machine::run;
 use crate::machine::state::machine::Machine;
 use crate::machine::state::operator::Asked;
@@ -81,11 +81,11 @@ fn ask_stopped(machine: Option<&'static Machine>, asked: Asked) {
 /// Reads what the host sent; what is for the guest is a service signal, if it takes events. Whether
 /// anything was complete ([`Input::read`]).
 pub fn read_input(machine: &'static Machine) -> bool {
-    let complete = machine.shared.input.read(|said| match said {
-        Said::Line(line) => command(Some(machine), &line),
-        Said::Unusable => refuse_line(),
-        Said::Request(request) => machine.his.ask_for(request),
-        Said::NotWritten => machine.his.not_written(),
+    let complete = machine.shared.input.read(|message| match message {
+        HostMessage::Line(line) => command(Some(machine), &line),
+        HostMessage::Unusable => refuse_line(),
+        HostMessage::Request(request) => machine.his.ask_for(request),
+        HostMessage::NotWritten => machine.his.not_written(),
     });
     let configuration = &machine.configuration;
     if machine.shared.input.waiting() && millicode::announce_input(configuration) {
@@ -230,11 +230,11 @@ pub fn prompt(lacking: bool) -> ! {
         }
         console::flush();
         while !sclp::take_events() && !is_input(wait::for_more(true, Open::NOTHING).taken) {}
-        input.read(|said| match said {
-            Said::Line(line) => command(None, &line),
-            Said::Unusable => refuse_line(),
+        input.read(|message| match message {
+            HostMessage::Line(line) => command(None, &line),
+            HostMessage::Unusable => refuse_line(),
             // There is no guest to measure.
-            Said::Request(_) | Said::NotWritten => {}
+            HostMessage::Request(_) | HostMessage::NotWritten => {}
         });
     }
 }

@@ -108,7 +108,7 @@ pub const fn authorize(
 mod tests {
     use super::*;
     use crate::facility::Installation;
-    use crate::fixtures::{bare, partition};
+    use crate::fixtures::{partition, unauthorized_facility};
 
     const ALL: [Instruction; 12] = [
         Instruction::LoadProgramParameter,
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn an_instruction_of_a_facility_that_is_not_installed_is_an_operation_exception_first() {
-        let facility = bare(Installation::NONE);
+        let facility = unauthorized_facility(Installation::NONE);
         for instruction in ALL {
             assert_eq!(
                 authorize(&facility, instruction, true, 0),

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use crate::alert::Alert;
     use crate::facility::{Facility, Installation};
-    use crate::fixtures::{LIMITS, active, bare, partition, sampling};
+    use crate::fixtures::{LIMITS, active, partition, sampling, unauthorized_facility};
     use crate::instruction::query_sampling_information;
     use crate::model::Z15;
     use crate::sampling::controls::ActiveFunctions;
@@ -215,7 +215,7 @@ mod tests {
             let request = SamplingRequest::basic(enable, activate, interval, 0, 0);
             assert_eq!(load(&mut facility, request), expected, "{interval}");
         }
-        let mut unauthorized = bare(Installation::ALL);
+        let mut unauthorized = unauthorized_facility(Installation::ALL);
         let request = SamplingRequest::basic(true, true, 0, 0, 0);
         assert_eq!(load(&mut unauthorized, request), Ok(ConditionCode::Three));
     }

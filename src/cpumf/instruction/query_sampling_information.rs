@@ -81,7 +81,7 @@ mod tests {
     use crate::Activity;
     use crate::facility::{Installation, Reset};
     use crate::fixtures::{active, partition};
-    use crate::fixtures::{bare, of_model, sampling};
+    use crate::fixtures::{of_model, sampling, unauthorized_facility};
     use crate::model::Z16;
     use crate::sampling::request::{ACTIVATE_DIAGNOSTIC, ENABLE_DIAGNOSTIC};
 
@@ -107,7 +107,10 @@ mod tests {
     #[test]
     fn qsi_shows_the_three_controls_of_each_function() {
         assert_eq!(
-            word(&query_sampling_information(&bare(Installation::ALL)), 0),
+            word(
+                &query_sampling_information(&unauthorized_facility(Installation::ALL)),
+                0
+            ),
             0
         );
         assert_eq!(

@@ -20,7 +20,7 @@ const LONGEST: usize = 256;
 pub type Line = heapless::Vec<u8, LONGEST>;
 
 /// What the host has said.
-pub enum Said {
+pub enum HostMessage {
     /// A line for the operator's commands.
     Line(Line),
     /// Something that is too long for a line, or did not arrive whole. It is answered like a line: who
@@ -56,9 +56,9 @@ enum Accepted {
     /// Bytes that were typed for the guest.
     Typed,
     /// Something that waits for an answer.
-    Said(Said),
+    NeedsAnswer(HostMessage),
     /// Something that nobody waits for an answer to.
-    Told(Said),
+    NeedsNoAnswer(HostMessage),
 }
 
 impl Input {
@@ -112,7 +112,7 @@ impl Input {
 
     /// Reads the console, keeps what is for the guest, and hands over what else the host has said. Whether anything was
     /// complete: something said that waits for an answer, or bytes for the guest.
-    pub fn read(&self, mut answer: impl FnMut(Said)) -> bool {
+    pub fn read(&self, mut answer: impl FnMut(HostMessage)) -> bool {
         let mut complete = false;
         let mut bytes = [0; 2048];
         let count = sclp::read(&mut bytes);
@@ -120,11 +120,11 @@ impl Input {
             match self.accept(byte) {
                 Accepted::Nothing => {}
                 Accepted::Typed => complete = true,
-                Accepted::Said(said) => {
+                Accepted::NeedsAnswer(message) => {
                     complete = true;
-                    answer(said);
+                    answer(message);
                 }
-                Accepted::Told(said) => answer(said),
+                Accepted::NeedsNoAnswer(message) => answer(message),
             }
         }
         console::flush();
@@ -138,14 +138,14 @@ impl Input {
         if console::framed() {
             return match decoder.push(byte) {
                 Received::Frame(frame) => self.accept_frame(frame.channel, frame.payload),
-                Received::Bad => Accepted::Said(Said::Unusable),
+                Received::Bad => Accepted::NeedsAnswer(HostMessage::Unusable),
                 Received::Nothing | Received::Text(_) => Accepted::Nothing,
             };
         }
         match byte {
             b'\r' | b'\n' => {
                 let whole = Line::from_slice(&core::mem::take(line));
-                Accepted::Said(whole.map_or(Said::Unusable, Said::Line))
+                Accepted::NeedsAnswer(whole.map_or(HostMessage::Unusable, HostMessage::Line))
             }
             0x08 | 0x7F => {
                 line.pop();
@@ -168,20 +168,20 @@ impl Input {
                 }
                 Accepted::Typed
             }
-            Channel::Files => Accepted::Said(Said::NotWritten),
+            Channel::Files => Accepted::NeedsAnswer(HostMessage::NotWritten),
             Channel::Service => match Request::read_from_bytes(payload) {
                 // This has no answer, so the host does not wait for one.
                 Ok(request) if request.function.get() == Function::Done as u32 => {
-                    Accepted::Told(Said::Request(request))
+                    Accepted::NeedsNoAnswer(HostMessage::Request(request))
                 }
-                Ok(request) => Accepted::Said(Said::Request(request)),
-                Err(_) => Accepted::Said(Said::Unusable),
+                Ok(request) => Accepted::NeedsAnswer(HostMessage::Request(request)),
+                Err(_) => Accepted::NeedsAnswer(HostMessage::Unusable),
             },
             Channel::Operator => {
                 let line = Line::from_slice(payload);
-                Accepted::Said(line.map_or(Said::Unusable, Said::Line))
+                Accepted::NeedsAnswer(line.map_or(HostMessage::Unusable, HostMessage::Line))
             }
-            _ => Accepted::Said(Said::Unusable),
+            _ => Accepted::NeedsAnswer(HostMessage::Unusable),
         }
     }
 }

@@ -100,11 +100,11 @@ pub struct Service {
     pub his: Mutex<His<Profiler>>,
     /// HISPROF's exit.
     pub hisprof: &'static HisprofExit,
-    /// What the operator has asked for and nobody has done.
-    pub said: Mutex<heapless::Deque<Asked, MOST_COMMANDS>>,
+    /// What the operator has requested and no CPU has done yet.
+    pub operator_requests: Mutex<heapless::Deque<Asked, MOST_COMMANDS>>,
     /// The parameter files.
     pub parameters: Mutex<ParameterFiles>,
-    /// What the host has asked for and nobody has done.
+    /// What the host has requested and no CPU has done yet.
     pub requests: Mutex<heapless::Deque<Request, MOST_REQUESTS>>,
     /// Where answers are made.
     pub area: Mutex<[u8; LONGEST_ANSWER]>,
@@ -137,7 +137,7 @@ impl Service {
         Self {
             his: Mutex::new(His::new()),
             hisprof: Box::leak(Box::new(Mutex::new(hisprof))),
-            said: Mutex::new(heapless::Deque::new()),
+            operator_requests: Mutex::new(heapless::Deque::new()),
             parameters: Mutex::new(ParameterFiles::new()),
             requests: Mutex::new(heapless::Deque::new()),
             area: Mutex::new([0; LONGEST_ANSWER]),
@@ -176,7 +176,7 @@ impl Service {
     }
 
     fn keep(&self, asked: Option<Asked>) {
-        if !asked.is_some_and(|asked| self.said.lock().push_back(asked).is_ok()) {
+        if !asked.is_some_and(|asked| self.operator_requests.lock().push_back(asked).is_ok()) {
             console::say(format_args!(
                 "HIS has not done what it was asked for before; say it again later\n"
             ));

@@ -7,7 +7,7 @@ use millimeter::link::{
     files,
     frame::{self, Channel, Decoder, LARGEST_ENCODED, LARGEST_PAYLOAD, Received},
     loader::{BLOCK_LENGTH, LoaderBlock},
-    service::{self, Said},
+    service::{self, Message},
     state::State,
     trace,
 };
@@ -101,12 +101,12 @@ fn parsed(channel: u8, payload: &[u8]) -> String {
             Err(error) => shape(&error.to_string()),
         },
         Some(Channel::Service) => match service::parse(payload) {
-            Ok(Said::Answer(request, area)) => {
+            Ok(Message::Answer(request, area)) => {
                 let reason = Reason::from_code(request.reason.get());
                 let cpus = Answer { reason, area }.cpus();
                 format!("answer {} {}", request.function, about(cpus.len()))
             }
-            Ok(said) => shape(&format!("{said:?}")).chars().take(10).collect(),
+            Ok(message) => shape(&format!("{message:?}")).chars().take(10).collect(),
             Err(error) => shape(&error.to_string()),
         },
         Some(Channel::Trace) => {

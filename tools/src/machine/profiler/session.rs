@@ -9,7 +9,7 @@ use {
     },
     link::{
         loader::MOST_STAGED,
-        service::{self, Function, Request, Said, ServiceHead, flags},
+        service::{self, Function, Message, Request, ServiceHead, flags},
     },
 };
 
@@ -82,12 +82,12 @@ impl<'a> Profilers<'a> {
 
     /// Takes a payload of the machine. False if it makes no sense.
     pub fn take(&mut self, payload: &[u8]) -> bool {
-        let Ok(said) = service::parse(payload) else {
+        let Ok(message) = service::parse(payload) else {
             return false;
         };
-        match said {
-            Said::Answer(request, area) => self.answer(request, area),
-            Said::State(head) => {
+        match message {
+            Message::Answer(request, area) => self.answer(request, area),
+            Message::State(head) => {
                 let Some(action) = Action::from_number(head.code) else {
                     return false;
                 };
@@ -95,7 +95,7 @@ impl<'a> Profilers<'a> {
                 let change = StateChange { action, reasons };
                 self.called_by(head, &Call::State(change))
             }
-            Said::Samples(head, block) => self.called_by(
+            Message::Samples(head, block) => self.called_by(
                 head,
                 &Call::Samples(Samples {
                     cpu: head.cpu.get(),
@@ -104,7 +104,7 @@ impl<'a> Profilers<'a> {
                     missed: head.missed.get(),
                 }),
             ),
-            Said::Status(head) => {
+            Message::Status(head) => {
                 let Some(status) = Status::from_number(head.code) else {
                     return false;
                 };
