@@ -1,23 +1,23 @@
 //! The message-security assist of a configuration: whether its instructions are caught, and for how
 //! long a coprocessor is busy.
 //!
-//! The cryptographic instructions are not privileged: they run below without the firmware. They are
-//! caught by the scanner in two cases only, and [`Assist::caught`](crate::guest::state::assist::Assist::caught) is the one switch:
+//! The cryptographic instructions are not privileged: they run below without the firmware. The scanner catches them in
+//! two cases only, and [`Assist::caught`](crate::guest::state::assist::Assist::caught) is the one switch:
 //!
-//! - the machine **supplies** functions that the hardware below lacks. That is fixed at IPL, because a
-//!   program asks once which facilities and functions there are;
-//! - they are **counted**: the crypto-activity counter set of some CPU, at either level, or the
-//!   coprocessor-group counter sets are enabled. [`counting_changed`] is told of every change; when the
-//!   switch changes, all pages are scanned anew.
+//! - the machine **supplies** functions that the hardware below lacks. This is fixed at IPL, because a program asks
+//!   only once which facilities and functions there are;
+//! - they are **counted**: the crypto-activity counter set of some CPU, at either level, or the coprocessor-group
+//!   counter sets are enabled. [`counting_changed`] is called for every change; if the switch changes, all pages are
+//!   scanned again.
 //!
-//! In exact mode each two CPUs share a group of coprocessors. A function occupies its coprocessor for a
-//! time that depends on nothing but the function and its bytes. The CPU that issued it gives its turn
-//! up until then, and one that issues a function meanwhile is blocked for the rest. That time is
-//! measured by a clock of CPU cycles that all CPUs share: it goes on with the guest time of whichever
-//! CPU has the turn, and while none has anything to do. The firmware's own time is no time to a
-//! coprocessor: how long it takes to perform a function, or to pass the turn, blocks nobody. A wait for
-//! a coprocessor is no guest time: its cycles are not among those that the basic counter set counts.
-//! Without an instruction-counting clock nothing is counted, and nobody waits.
+//! In exact mode every two CPUs share a group of coprocessors. A function occupies its coprocessor for a time that
+//! depends only on the function and its bytes. The CPU that issued it gives up its turn until then, and a CPU that
+//! issues a function meanwhile is blocked for the rest of that time.
+//!
+//! A clock of CPU cycles that all CPUs share measures this time. It runs with the guest time of the CPU that has the
+//! turn, and while all CPUs are idle. The firmware's own time does not count: however long it takes to perform a
+//! function or to pass the turn, it blocks no CPU. A wait for a coprocessor is not guest time, so the basic counter set
+//! does not count its cycles. Without an instruction-counting clock nothing is counted, and no CPU waits.
 
 use crate::cpumf::CounterSets;
 use crate::guest::hardware::Hardware;
@@ -28,8 +28,8 @@ use crate::guest::state::vcpu::Vcpu;
 use crate::guest::storage::scanner;
 use core::sync::atomic::Ordering;
 
-/// What `cpu` counts may have changed, or what the coprocessor groups count: scans all pages anew if
-/// the switch has changed.
+/// The functions that `cpu` or the coprocessor groups count may have changed: scans all pages again if the switch has
+/// changed.
 pub fn counting_changed<H: Hardware>(cpu: &Vcpu, configuration: &Configuration, hardware: &mut H) {
     let assist = &configuration.assist;
     let before = assist.caught();
@@ -53,7 +53,7 @@ pub fn counting_changed<H: Hardware>(cpu: &Vcpu, configuration: &Configuration, 
     }
 }
 
-/// Until when, by the TOD clock, the CPU waits for a coprocessor; `None` when it waits no more.
+/// The TOD clock until which the CPU waits for a coprocessor; `None` when it no longer waits.
 #[must_use]
 pub fn waits_until(cpu: &Vcpu, configuration: &Configuration, clock: u64) -> Option<u64> {
     if cpu.account.mode == Mode::RealTime {
@@ -84,7 +84,7 @@ mod tests {
 
     const NONE: Queries = [0; Instruction::ALL.len()];
 
-    /// KM at 2000, and a branch behind it.
+    /// KM at 2000, followed by a branch.
     const AT: Absolute = Absolute(0x2000);
 
     fn bench() -> Bench {
@@ -121,7 +121,7 @@ mod tests {
         let supplied = Assist::new(true, below);
         let all = u128::from_be_bytes(crate::msa::query(Instruction::Kimd));
         assert_eq!(supplied.offered(Instruction::Kimd), all);
-        // True random numbers are the hardware's.
+        // True random numbers come from the hardware only.
         assert_eq!(supplied.offered(Instruction::Prno) & code(114), 0);
         below[Instruction::Prno as usize] = code(0) | code(114);
         let supplied = Assist::new(true, below);
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(Assist::default().facilities(below), below);
         let supplied = Assist::new(true, NONE);
         let shown = supplied.facilities(below);
-        // Extension 3 is PCKMO and keys that are wrapped, which nobody supplies.
+        // Extension 3 has PCKMO and wrapped keys, which the machine does not supply.
         let expected = [57, 77, 146, 155];
         assert_eq!(shown, expected.into_iter().fold(below, FacilityList::with));
     }

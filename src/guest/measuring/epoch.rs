@@ -1,11 +1,11 @@
-//! What SET CLOCK does to everything that remembers a clock value.
+//! The effect of SET CLOCK on all stamps.
 //!
-//! The TOD clock is the guest's, and the machine keeps time by it. When a guest sets the clock, the
-//! stamps of every CPU's account, and the CPU timer where it is kept as a time of day, are of an epoch
-//! that is over. So the configuration keeps by how much the clock has been set forward in all, each
-//! account how much of that its stamps know, and a CPU follows before it looks at a stamp again: in
-//! exact mode when it comes back from a rest, for nobody else runs meanwhile; in real time, where all
-//! run at once, at the next trap.
+//! The TOD clock is the guest's, and the machine keeps time by it. When a guest sets the clock, the stamps of
+//! every CPU's account become those of a past epoch, and so does the CPU timer where it is kept as a time of
+//! day. The configuration therefore keeps by how much the clock has been set forward in all, and each account
+//! keeps how much of that its stamps include. A CPU follows before it uses a stamp again. In exact mode it
+//! does so when its idle time ends, because no other CPU runs meanwhile; in real time, where all CPUs run at
+//! once, at its next trap.
 
 use crate::arch::condition::ConditionCode;
 use crate::arch::interruption::Class;
@@ -14,7 +14,7 @@ use crate::guest::state::configuration::Configuration;
 use crate::guest::state::vcpu::Vcpu;
 use core::sync::atomic::Ordering;
 
-/// Sets the TOD clock for all CPUs; gives the condition code of the machine below.
+/// Sets the TOD clock for all CPUs; returns the condition code of the machine below.
 pub fn set_clock<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -27,14 +27,14 @@ pub fn set_clock<H: Hardware>(
     };
     configuration.epoch.fetch_add(forward, Ordering::SeqCst);
     follow(cpu, configuration, hardware);
-    // The others compute anew when they want to run.
+    // The others compute their wake-up times again.
     for other in (0..configuration.cpus).filter(|&other| other != cpu.address) {
         hardware.wake(other);
     }
     ConditionCode::Zero
 }
 
-/// Moves the stamps of this CPU to the clock's present epoch; gives by how much.
+/// Moves the stamps of this CPU to the clock's present epoch; returns by how much.
 pub fn follow<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> u64 {
     let epoch = configuration.epoch.load(Ordering::SeqCst);
     let forward = epoch.wrapping_sub(cpu.account.epoch);
@@ -46,10 +46,10 @@ pub fn follow<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwa
     forward
 }
 
-/// Books the guest time up to a trap, as [`Account::enter`](crate::guest::state::account::Account::enter), on
-/// a CPU that ran while another one may have set the clock: its entry stamp is new, and the one of
-/// leaving may be of either epoch. The shorter span is the true one, unless the clock was set by less
-/// than that.
+/// Adds the guest time up to a trap, as [`Account::enter`](crate::guest::state::account::Account::enter),
+/// when another CPU may have set the clock meanwhile. The stamp on entry is of the new epoch; the stamp on
+/// leaving may be of either. The shorter span is the true one, unless the clock was set forward by less than
+/// that.
 #[cold]
 #[inline(never)]
 pub fn enter_in_real_time<H: Hardware>(
@@ -97,7 +97,7 @@ mod tests {
             bench.cpu.account.entered = to.wrapping_add(units(2050));
             bench.cpu.account.enter(&Charges::default(), Class::Program, false);
             let account = &bench.cpu.account;
-            // The account rounds to whole instructions where it begins and where it ends.
+            // The account rounds to whole instructions at its beginning and at its end.
             prop_assert_eq!(account.total(), 3000);
             prop_assert!(account.firmware().abs_diff(200) <= 1, "{}", account.firmware());
         }
@@ -105,7 +105,7 @@ mod tests {
         #[test]
         fn a_cpu_that_ran_meanwhile_books_its_own_time_only(forward: u64, late: bool) {
             let span = units(5000);
-            // Set by less than the span, it cannot be told.
+            // If the clock is set by less than the span, the epochs cannot be told apart.
             prop_assume!(forward > span && forward < span.wrapping_neg());
             let mut bench = Bench::new();
             bench.cpu.account.start(START);

@@ -1,16 +1,16 @@
 //! The counters of the machine's own level, one below the program's.
 //!
-//! The machine decides at IPL which counter sets it counts, and they stay active until it stops; HIS has others
-//! counted besides while it collects. No instruction of the program, no reset and no external means changes them.
-//! What a program does to its own sets changes nothing here, and nothing here shows in the program's.
+//! The machine decides at IPL which counter sets it counts, and they stay active until it stops. HIS adds others
+//! while it collects. No instruction of the program, no reset and no external means changes them. The program's
+//! own sets do not affect these, nor these the program's.
 //!
-//! Cycles and instructions are totals of the account; functions of the message-security assist are counted
-//! as they are issued, and lines of modelled caches as they are brought in. What the shadow and the threads
-//! do is totalled elsewhere; it is brought into the counters only when somebody looks ([`settle`]), which
-//! is at the end of a run. So no path of a program is an instruction longer because the machine counts.
+//! Cycles and instructions are totals of the account. Functions of the message-security assist are counted as
+//! they are issued, and lines of modelled caches as they are brought in. The work of the shadow and the cycles of
+//! threads have totals elsewhere, which are added to the counters only when these are inspected ([`settle`]), at
+//! the end of a run. So no path of a program is longer because the machine counts.
 //!
-//! A set is authorized only if it has a source. In real-time mode none has. The MT-diagnostic set has
-//! one where cores have threads, and is active from when the program first enables multithreading.
+//! A set is authorized only if it has a source. In real-time mode none has. The MT-diagnostic set has one if
+//! cores have threads; it becomes active when the program first enables multithreading.
 
 use crate::cpumf::counters::CounterSet;
 use crate::cpumf::instruction::load_cpu_counter_set_controls;
@@ -21,7 +21,7 @@ use crate::guest::state::configuration::Configuration;
 use crate::guest::state::extended::{self, Counted};
 use crate::guest::state::vcpu::Vcpu;
 
-/// Sets the machine's counters of a CPU to work, at IPL: those of `wanted` that have a source.
+/// Activates the machine's counters of a CPU at IPL: the sets of `wanted` that have a source.
 pub fn activate(cpu: &mut Vcpu, configuration: &Configuration, wanted: CounterSets) {
     if cpu.account.mode == Mode::RealTime {
         return;
@@ -45,8 +45,8 @@ pub fn sources(model: &Model, configuration: &Configuration) -> CounterSets {
     }
 }
 
-/// Counts these sets, which have a source, besides those that were activated at IPL. Sets that count already go
-/// on; the counters of the others begin at zero.
+/// Counts these sets too, which have a source. The sets that were activated at IPL continue, and so does any set
+/// that counts already; the counters of the others begin at zero.
 pub fn count_besides(cpu: &mut Vcpu, configuration: &Configuration, sets: CounterSets) {
     settle(cpu, configuration);
     load(cpu, cpu.machine_sets.union(sets));
@@ -60,15 +60,15 @@ fn load(cpu: &mut Vcpu, sets: CounterSets) {
         .fold(0, |sets, set| sets | u64::from(set.bit().0));
     let activity = cpu.account.activity();
     let before = cpu.machine.counters().authorized();
-    // What is authorized can be enabled and activated; what is disabled can be deauthorized.
+    // A set must be authorized before it is enabled and activated, and disabled before it is deauthorized.
     cpu.machine
         .authorize_counters(before.union(sets), &activity);
     let _ = load_cpu_counter_set_controls(&mut cpu.machine, &activity, loaded << 16 | loaded);
     cpu.machine.authorize_counters(sets, &activity);
 }
 
-/// Books what the CPU did for its core. Each CPU of a core must have done this before either of them
-/// calls [`settle`], or its last turn is missing.
+/// Adds this CPU's cycles to its core. Each CPU of a core must do so before any of them calls [`settle`], or its
+/// last turn is missing.
 pub fn book(cpu: &mut Vcpu, configuration: &Configuration) {
     threads::take_note(cpu, configuration);
     threads::settle(cpu, configuration);

@@ -1,4 +1,4 @@
-//! Measuring: when samples are due, what time is the guest's, and what the counters of both levels count.
+//! Measuring: when samples are due, what guest time is, and what the counters of both levels count.
 
 pub mod assist;
 pub mod epoch;

@@ -1,13 +1,14 @@
-//! When the machine wants control next, and what it does then: samples, turns, the guest's clock.
+//! When the machine next wants control, and what it does then: samples, turns, the guest's clock
+//! comparator.
 //!
 //! One real clock comparator serves them all. Samples are due by *guest* time, so the comparator is
-//! only a guess: when it interrupts, the elapsed guest time is compared with what is due, and it is
-//! set again for the rest if the firmware's own time ate into it. Therefore a sample never lands on
-//! an emulated instruction merely because it was slow, and the sampling interval is exact on
-//! average: each sample is due one interval after the last one was due.
+//! only an estimate. When it interrupts, the machine compares the elapsed guest time with the time of
+//! the sample, and sets the comparator again if the firmware's own time has used up some of it. A
+//! sample therefore never falls on an emulated instruction merely because that was slow, and the
+//! sampling interval is exact on average: each sample is due one interval after the one before was due.
 //!
-//! Wait time is not guest time. Only while a dedicated CPU waits does the sampling interval go on, and
-//! its samples have the W bit ([`sample_in_wait`]).
+//! Wait time is not guest time. The sampling interval continues during a wait only on a dedicated CPU,
+//! and those samples have the W bit ([`sample_in_wait`]).
 
 use crate::arch::address::{Absolute, PAGE};
 use crate::arch::psw::Psw;
@@ -21,11 +22,11 @@ use crate::guest::state::schedule::NEVER;
 use crate::guest::state::vcpu::Vcpu;
 use crate::guest::storage::scanner;
 
-/// Ticks beyond anything that is waited for: what is due later is due [`NEVER`], which keeps the
-/// arithmetic inside 64 bits.
+/// The longest time for which the comparator is set. What is due later is treated as due [`NEVER`],
+/// which keeps the arithmetic inside 64 bits.
 const FARTHEST: u64 = 1 << 44;
 
-/// The guest's sample-data blocks: in guest storage, where every address is a claim.
+/// The guest's sample-data blocks in guest storage, where every address is a claim.
 struct GuestBlocks<'a, H> {
     configuration: &'a Configuration,
     hardware: &'a mut H,
@@ -66,7 +67,7 @@ impl<H: Hardware> SampleStorage for GuestBlocks<'_, H> {
     }
 }
 
-/// The CPU as a sample shows it, or as a limited one does.
+/// The state of the CPU for a sample, or for a limited one.
 #[inline]
 fn snapshot(cpu: &Vcpu, limited: bool) -> Snapshot {
     Snapshot {
@@ -79,7 +80,7 @@ fn snapshot(cpu: &Vcpu, limited: bool) -> Snapshot {
     }
 }
 
-/// The same for a diagnostic sample.
+/// The additional state for a diagnostic sample.
 fn diagnosis(psw: Psw, control: &[u64; 16], general: &[u64; 16], traps: u64) -> Diagnosis {
     Diagnosis {
         traps: traps as u32,
@@ -89,8 +90,8 @@ fn diagnosis(psw: Psw, control: &[u64; 16], general: &[u64; 16], traps: u64) -> 
     }
 }
 
-/// When the next sample of a facility is due, after its sampling controls may have changed: as
-/// before while it stays active, and one interval from here when it becomes active.
+/// When the next sample of a facility is due, after its sampling controls may have changed: unchanged
+/// while the facility stays active, and one interval from now when it becomes active.
 fn renewed(facility: &Facility, due_at: u64, total: u64) -> u64 {
     match facility.active_interval() {
         None => NEVER,
@@ -99,7 +100,7 @@ fn renewed(facility: &Facility, due_at: u64, total: u64) -> u64 {
     }
 }
 
-/// Computes the due times anew after sampling controls changed at either level.
+/// Computes the due times again after sampling controls changed at either level.
 #[cold]
 fn renew(cpu: &mut Vcpu) {
     let total = cpu.account.total();
@@ -107,7 +108,7 @@ fn renew(cpu: &mut Vcpu) {
     cpu.sampling.machine = renewed(&cpu.machine, cpu.sampling.machine, total);
 }
 
-/// Takes the sample of one level that was due, and says when the next one is.
+/// Takes the due sample of one level, and computes when the next one is due.
 #[inline(always)]
 fn take<S: SampleStorage>(
     facility: &mut Facility,
@@ -141,7 +142,7 @@ pub fn take_due_samples<H: Hardware, S: SampleStorage>(
     }
 }
 
-/// The same of a secure guest.
+/// The same for a secure guest.
 #[cold]
 #[inline(never)]
 fn take_due_limited_samples<H: Hardware, S: SampleStorage>(
@@ -180,7 +181,7 @@ fn take_due<const LIMITED: bool, H: Hardware, S: SampleStorage>(
             }
             Sampled::Discarded | Sampled::Stopped | Sampled::NotActive => {
                 cpu.sampling.lost += 1;
-                // There is room when the full ones have been sent.
+                // There is room again when the full blocks have been sent.
                 cpu.sampling.block_full = true;
             }
         }
@@ -199,11 +200,11 @@ fn take_due<const LIMITED: bool, H: Hardware, S: SampleStorage>(
 }
 
 /// A dedicated CPU has waited for `rest` cycles that are not accounted for yet: takes the next sample
-/// that fell due meanwhile. False when there is none; `rest` is zero then.
+/// that became due meanwhile. Returns false, with `rest` zero, if there is none.
 ///
-/// A wait is accounted for when it ends, so the entries stand in order but the time in a trailer is
-/// that of the end. The guest's own sampling ends the wait when a sample is due ([`wakes_for_sample`]),
-/// so that its alerts interrupt in time.
+/// A wait is accounted for when it ends, so the entries are in order but the time in a trailer is that
+/// of the end. The guest's own sampling ends the wait when a sample is due ([`wakes_for_sample`]), so
+/// that its alerts interrupt in time.
 #[cold]
 #[inline(never)]
 pub fn sample_in_wait<H: Hardware, S: SampleStorage>(
@@ -218,7 +219,7 @@ pub fn sample_in_wait<H: Hardware, S: SampleStorage>(
     let ahead = first.saturating_sub(total);
     let passed = ahead.min(*rest);
     *rest -= passed;
-    // What passes brings both samples as much nearer.
+    // Time that passes brings both samples nearer by the same amount.
     for due_at in [&mut cpu.sampling.own, &mut cpu.sampling.machine] {
         if *due_at != NEVER {
             *due_at = due_at.saturating_sub(passed);
@@ -234,7 +235,7 @@ pub fn sample_in_wait<H: Hardware, S: SampleStorage>(
 }
 
 /// The clock at which the guest's own sampling ends the wait of a dedicated CPU; [`NEVER`] if it does
-/// not. Due times are brought up to date first.
+/// not. The due times are computed again first if needed.
 pub fn wakes_for_sample(cpu: &mut Vcpu, configuration: &Configuration, now: u64) -> u64 {
     if !configuration.dedicated {
         return NEVER;
@@ -250,8 +251,8 @@ pub fn wakes_for_sample(cpu: &mut Vcpu, configuration: &Configuration, now: u64)
     now.saturating_add(cpu.account.units(rest))
 }
 
-/// Sets the real clock comparator for whatever is due first. Last thing on the way out, so that
-/// nothing but a constant few instructions come between the clock that is read here and the guest.
+/// Sets the real clock comparator for whatever is due first. This is the last step of the way out, so
+/// that only a constant number of instructions lies between reading the clock here and the guest.
 #[inline]
 pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     if cpu.pending_work.any(PendingWork::SAMPLING) {
@@ -279,10 +280,10 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
     let ahead = match (cpu.sampling.step, cpu.account.mode) {
         (None, _) => ahead,
         (Some(_), Mode::Exact { .. }) => now + cpu.account.units(cpu.sampling.step_lead),
-        // Without an instruction-counting clock a step is a microsecond.
+        // Without an instruction-counting clock a step lasts a microsecond.
         (Some(_), Mode::RealTime) => now + UNITS_PER_MICROSECOND,
     };
-    // A comparator that the clock has passed is a pending condition, and interrupts no more.
+    // A comparator that the clock has passed is a pending condition and does not interrupt again.
     let guest = if cpu.pending.clock_comparator {
         NEVER
     } else if now > cpu.clock_comparator {
@@ -296,7 +297,8 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
     hardware.set_clock_comparator(ahead.min(guest));
 }
 
-/// Whether the guest's clock comparator has been passed; keeps the pending condition, a level, true.
+/// Tests whether the clock has passed the guest's clock comparator, and updates the pending condition,
+/// which is a level.
 #[inline]
 pub fn test_clock_comparator<H: Hardware>(cpu: &mut Vcpu, hardware: &H) {
     let passed = hardware.clock() > cpu.clock_comparator;

@@ -1,27 +1,27 @@
 //! Multithreading: CPUs that are threads of a core.
 //!
-//! A configuration may have cores of two threads. Each thread is a CPU of its own in every respect
-//! but two: its address, and what the MT-diagnostic counters count. Until the control program enables
-//! multithreading (SIGNAL PROCESSOR, set multithreading) it sees the first thread of each core only, by
-//! the core's address; afterwards it sees them all, by core address × threads + thread.
+//! A configuration may have cores of two threads. Each thread is a CPU of its own in every respect but two:
+//! its address, and what the MT-diagnostic counters count. Until the control program enables multithreading
+//! (SIGNAL PROCESSOR, set multithreading), it sees only the first thread of each core, by the core's
+//! address. Afterwards it sees all threads; their addresses are core address × threads + thread.
 //!
-//! Everywhere else in the virtual CPU a CPU is known by its *number*, which never changes: that of its first
-//! thread is core × threads. Only what a program sees is translated.
+//! Elsewhere a CPU is known by its *number*, which never changes: that of a core's first thread is core ×
+//! threads. Only addresses that a program sees are translated.
 //!
 //! # What is counted
 //!
-//! A core here performs its threads in turn, one instruction a cycle. A cycle is one *with two threads
-//! active* when the other thread has work meanwhile, that is when it is operating and does not wait;
-//! else it is one *with one thread active*. So the two counters of a core add up to the cycles of
-//! its threads. A thread books what it did whenever it gives its turn up or looks.
+//! A core here runs its threads in turn, one instruction a cycle. A cycle counts as one *with two threads
+//! active* if the other thread has work meanwhile, that is, if it is operating and does not wait; otherwise
+//! as one *with one thread active*. So the two counters of a core add up to the cycles of its threads. A
+//! thread adds its cycles whenever it gives up its turn or inspects the counters.
 
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::threads::Thread;
 use crate::guest::state::vcpu::Vcpu;
 use core::sync::atomic::Ordering;
 
-/// Takes note that multithreading was enabled or disabled: the MT-diagnostic counter set becomes
-/// active or disabled. Every CPU does this for itself, before it executes another instruction.
+/// Notices that multithreading was enabled or disabled: the MT-diagnostic counter set becomes active or
+/// disabled. Every CPU does this for itself before it executes another instruction.
 pub fn take_note(cpu: &mut Vcpu, configuration: &Configuration) {
     let enabled = configuration.threads.enabled();
     if enabled != cpu.thread.enabled {
@@ -39,14 +39,14 @@ pub fn take_note(cpu: &mut Vcpu, configuration: &Configuration) {
         };
         let activity = cpu.account.activity();
         cpu.own.multithreading(enabled, &activity);
-        // A program that loses its counters does not take those of the level below with it.
+        // If the program loses its counters, the level below keeps its own.
         if enabled {
             cpu.machine.multithreading(true, &activity);
         }
     }
 }
 
-/// Books what this CPU did since it last booked, and brings its MT-diagnostic counters up to date.
+/// Adds this CPU's cycles since the last time to its core, and brings its MT-diagnostic counters up to date.
 pub fn settle(cpu: &mut Vcpu, configuration: &Configuration) {
     if !cpu.thread.enabled {
         return;
@@ -64,7 +64,7 @@ pub fn settle(cpu: &mut Vcpu, configuration: &Configuration) {
     }
 }
 
-/// A turn of this CPU begins; the other thread of its core has work during it, or has none.
+/// A turn of this CPU begins; `other_active` tells whether the other thread of its core has work during it.
 pub fn begin_turn(cpu: &mut Vcpu, configuration: &Configuration, other_active: bool) {
     settle(cpu, configuration);
     cpu.thread.other_active = other_active;

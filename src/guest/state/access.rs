@@ -21,8 +21,8 @@ pub enum Access {
 
 /// The address space of an access: which control register holds its address-space-control element.
 ///
-/// The values are those of bits 62-63 of the translation-exception identification. The
-/// access-register mode is never run, so its value does not occur.
+/// The values are those of bits 62-63 of the translation-exception identification. The guest never
+/// runs in the access-register mode, so its value does not occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Space {
@@ -35,7 +35,7 @@ pub enum Space {
 }
 
 impl Space {
-    /// As [`Space::of`], in the mode of another PSW.
+    /// As [`Space::of`], for the mode of another PSW.
     #[must_use]
     #[inline]
     pub const fn in_mode(mode: AddressSpace, access: Access) -> Self {
@@ -47,10 +47,10 @@ impl Space {
     }
 }
 
-/// A failed access: the program interruption that it is, with what the interruption stores.
+/// A failed access: its program interruption, with what the interruption stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Which exception.
+    /// The exception.
     pub interruption: ProgramInterruption,
     /// Translation-exception identification as stored; zero where none is stored.
     pub identification: u64,
@@ -70,7 +70,7 @@ impl Fault {
         }
     }
 
-    /// An access exception with its identification.
+    /// An access exception, with its identification.
     #[must_use]
     #[cold]
     pub const fn access(
@@ -80,7 +80,7 @@ impl Fault {
         space: Space,
     ) -> Self {
         let identification = match interruption {
-            // Neither of these stores one.
+            // These two store no identification.
             ProgramInterruption::Addressing | ProgramInterruption::TranslationSpecification => 0,
             _ => identify(at, access, space),
         };
@@ -141,16 +141,16 @@ const fn identify(at: Virtual, access: Access, space: Space) -> u64 {
 pub struct Translation {
     /// The real address.
     pub real: Real,
-    /// The real address of the page-table entry that says so; zero if no table does.
+    /// The real address of the page-table entry used; zero if there was none.
     pub entry: Real,
-    /// DAT protection in any table that counts: segment or page.
+    /// DAT protection, of the segment or of the page.
     pub protected: bool,
     /// Instruction-execution protection, if control register 0 enables it.
     pub execution_protected: bool,
 }
 
 impl Translation {
-    /// The translation of an address that no table translates: with DAT off, or in a real space.
+    /// The translation of an address for which no table is used: with DAT off, or in a real space.
     #[must_use]
     #[inline(always)]
     pub const fn untranslated(at: Virtual) -> Self {

@@ -1,16 +1,15 @@
-//! What a virtual CPU has done: guest time, split by the problem state.
+//! What a virtual CPU has done: its guest time, divided into supervisor and problem state.
 //!
-//! Everything honest that the facilities show comes from here: the counters, the sampling interval
-//! and the end of a turn. Guest time runs between leaving to the guest and the next trap; wait time
-//! and the firmware's own time are not in it. In exact mode the clock advances 2^N ns with each
-//! instruction, so guest time *is* the number of instructions, once the constant part of a trap is
-//! taken off.
+//! The counters, the sampling interval and the end of a turn all depend on this account. Guest time runs from
+//! leaving to the guest until the next trap; it includes neither wait time nor the firmware's own time. In
+//! exact mode the clock advances 2^N ns with each instruction. Guest time less the constant overhead of each
+//! trap is therefore the number of instructions.
 
 use crate::arch::interruption::Class;
 use crate::arch::tod::{Scale, units};
 use crate::cpumf::counters::Activity;
 
-/// How instructions are told from time.
+/// How time becomes instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Under an instruction-counting clock: an instruction is 2^shift ns.
@@ -33,21 +32,21 @@ impl Mode {
     }
 }
 
-/// How many ticks a trap itself takes, and which traps charge the instruction that caused them.
+/// How many ticks a trap takes, and which traps charge the instruction that caused them.
 ///
-/// Measured at IPL by timing known sequences, for each class and program-interruption code: what an
-/// instruction-counting clock charges is a property of the machine below.
+/// The machine measures them at IPL by timing known sequences, for each class and program-interruption code,
+/// because what an instruction-counting clock charges depends on the machine below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Charges {
-    /// By [`Class`]: ticks from the stamp of leaving to the guest's first instruction, plus those
-    /// from its last one to the entry stamp.
+    /// By [`Class`]: ticks from the stamp on leaving to the guest's first instruction, plus those from its
+    /// last instruction to the stamp on entry.
     pub overhead: [u64; 6],
-    /// By the rightmost six bits of the program-interruption code, which are zeros for a monitor event alone:
-    /// whether the clock charged the instruction that did not complete (1) or not (0).
+    /// By the rightmost six bits of the program-interruption code (zeros for a monitor event alone): 1 if the
+    /// clock charged the instruction that did not complete, else 0.
     pub program: [u8; 64],
-    /// What the instruction is charged that a PER event nullifies.
+    /// The charge for an instruction that a PER event nullifies.
     pub nullified: u8,
-    /// What a supervisor call is charged: it completes, so it should be 1.
+    /// The charge for a supervisor call: it completes, so it should be 1.
     pub supervisor_call: u8,
     /// What an EXECUTE adds when its target traps.
     pub execute: u8,
@@ -86,7 +85,7 @@ pub struct Account {
     pub mode: Mode,
     /// Cycles per microsecond.
     pub cpu_speed: u32,
-    /// The same, ready for use.
+    /// The same, ready for conversion.
     scale: Scale,
     /// The clock when the firmware last left to the guest.
     pub left: u64,
@@ -98,7 +97,7 @@ pub struct Account {
     pub started: u64,
     /// Ticks in which this CPU waited, was stopped or had no turn.
     pub idle: u64,
-    /// The clock when the firmware last went into such a rest, or came back from it.
+    /// The clock when such an idle time last began or ended.
     pub rested: u64,
     /// The clock when the firmware was last entered.
     pub entered: u64,
@@ -107,7 +106,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// An account with nothing in it; `cpu_speed` is in cycles per microsecond.
+    /// An empty account; `cpu_speed` is in cycles per microsecond.
     #[must_use]
     pub const fn new(mode: Mode, cpu_speed: u32) -> Self {
         let scale = match mode {
@@ -136,7 +135,7 @@ impl Account {
         self.scale.ticks(to.wrapping_sub(from))
     }
 
-    /// The clock units in which so many ticks pass: the other way round.
+    /// The clock units in which so many ticks pass: the inverse of [`Self::ticks`].
     #[must_use]
     #[inline(always)]
     pub fn units(&self, ticks: u64) -> u64 {
@@ -146,20 +145,20 @@ impl Account {
         }
     }
 
-    /// Books the guest time up to a trap, whose entry stamp is in `entered`, less what a trap of its
-    /// class takes itself.
+    /// Adds the guest time up to a trap, which is entered at `entered`, less the overhead of a trap of its
+    /// class.
     #[inline]
     pub fn enter(&mut self, charges: &Charges, class: Class, problem: bool) {
         let overhead = charges.overhead[class as usize];
         let span = self.ticks(self.left, self.entered);
         self.traps += 1;
-        // The same few instructions stand around every span, so it is never shorter than they are.
+        // Every span includes this overhead, so it is never shorter.
         let guest = span.wrapping_sub(overhead);
         self.cycles[usize::from(problem)] = self.cycles[usize::from(problem)].wrapping_add(guest);
     }
 
-    /// Corrects the account of the instruction that trapped: it should count `should` instructions
-    /// and the clock charged `charged`.
+    /// Corrects the account for the instruction that trapped: it should count `should` instructions, and the
+    /// clock charged `charged`.
     #[inline]
     pub fn correct(&mut self, should: i64, charged: i64, problem: bool) {
         if should != charged {
@@ -168,7 +167,7 @@ impl Account {
         }
     }
 
-    /// Books an instruction that was performed in the trap of the one before it: the clock has charged
+    /// Adds an instruction that was performed in the same trap as the one before it: the clock has charged
     /// nothing for it.
     #[inline(always)]
     pub fn complete_another(&mut self, problem: bool) {
@@ -188,13 +187,13 @@ impl Account {
         (self.started, self.entered, self.rested) = (now, now, now);
     }
 
-    /// Books a rest between two clock values: the CPU waited, was stopped or had no turn.
+    /// Adds an idle time between two clock values: the CPU waited, was stopped or had no turn.
     pub fn rest(&mut self, from: u64, to: u64) {
         self.idle += self.ticks(from, to);
         self.rested = to;
     }
 
-    /// The clock was set forward by this much: its stamps go with it.
+    /// The clock was set forward by this much: the stamps move with it.
     pub fn shift(&mut self, forward: u64) {
         for stamp in [
             &mut self.left,
@@ -206,8 +205,8 @@ impl Account {
         }
     }
 
-    /// Ticks that the firmware took, up to the last trap or the last rest, whichever was later:
-    /// all that was neither guest time nor idle.
+    /// Ticks that the firmware took up to the last trap or the end of the last idle time, whichever was
+    /// later: all time that was neither guest time nor idle.
     #[must_use]
     pub fn firmware(&self) -> u64 {
         self.ticks(self.started, self.entered)
@@ -269,7 +268,7 @@ mod tests {
         for account in accounts {
             for ticks in [0, 1, 1000, 1 << 44] {
                 let back = account.ticks(0, account.units(ticks));
-                // A cycle of a fast CPU is less than the nanosecond that is counted with.
+                // A cycle of a fast CPU is shorter than a nanosecond, the unit of the computation.
                 let error = u64::from(account.cpu_speed) / 1000 + 1;
                 assert!(
                     back <= ticks && ticks - back <= error,
@@ -286,7 +285,7 @@ mod tests {
         let at = |instructions: u64| units(77_000_001 + instructions);
         account.start(at(0));
         assert_eq!(account.firmware(), 0);
-        // It waits for its first turn, runs, is entered, and rests twice in the same trap.
+        // It waits for its first turn, runs, is entered, and is idle twice in the same trap.
         account.rested = at(40);
         assert_eq!(account.firmware(), 40);
         account.rest(at(40), at(1_000_040));

@@ -13,10 +13,10 @@ pub(in crate::guest) const GROUPS: u32 = 1 << 31;
 /// What the query functions of all instructions store, in the order of [`Instruction::ALL`].
 pub type Queries = [u128; Instruction::ALL.len()];
 
-/// The message-security assist, as all CPUs have it in common.
+/// The message-security assist, which all CPUs share.
 #[derive(Debug)]
 pub struct Assist {
-    /// Whether the machine performs functions whether or not the hardware below has them.
+    /// Whether the machine supplies functions that the hardware below lacks.
     pub(in crate::guest) supplied: bool,
     /// The functions of the hardware below, by instruction, as its query functions store them.
     pub(in crate::guest) below: Queries,
@@ -24,7 +24,7 @@ pub struct Assist {
     pub(in crate::guest) counting: AtomicU32,
     /// Guest cycles of each CPU when it last gave its turn up.
     pub(in crate::guest) cycles: [AtomicU64; MAXIMUM_CPUS],
-    /// CPU cycles in which no CPU had anything to do.
+    /// CPU cycles in which all CPUs were idle.
     pub(in crate::guest) idle: AtomicU64,
 }
 
@@ -48,7 +48,7 @@ impl Assist {
         }
     }
 
-    /// Whether the machine performs functions whether or not the hardware below has them.
+    /// Whether the machine supplies functions that the hardware below lacks.
     #[must_use]
     pub const fn supplied(&self) -> bool {
         self.supplied
@@ -65,8 +65,8 @@ impl Assist {
     }
 
     /// The functions of an instruction that are offered while it is caught: all that the machine can
-    /// perform if it supplies them, else those that the hardware below has as well. Bit 0 is the query
-    /// function, which always is.
+    /// perform if it supplies them, else those of them that the hardware below has. Bit 0 is the query
+    /// function, which is always offered.
     #[must_use]
     pub fn offered(&self, instruction: Instruction) -> u128 {
         let below = self.below.get(instruction as usize).copied().unwrap_or(0);
@@ -97,12 +97,12 @@ impl Assist {
             .store(cpu.account.total(), Ordering::Relaxed);
     }
 
-    /// No CPU had anything to do for so many CPU cycles.
+    /// All CPUs were idle for so many CPU cycles.
     pub fn rested(&self, cycles: u64) {
         self.idle.fetch_add(cycles, Ordering::Relaxed);
     }
 
-    /// The clock of the coprocessors, in CPU cycles, as `cpu` sees it, which has the turn.
+    /// The clock of the coprocessors, in CPU cycles, as seen by `cpu`, which has the turn.
     #[must_use]
     pub fn now(&self, cpu: &Vcpu) -> u64 {
         let others = (0..).zip(&self.cycles);
@@ -114,12 +114,12 @@ impl Assist {
     }
 }
 
-/// The status bit of the function that gives true random numbers.
+/// The status bit of the function that generates true random numbers.
 pub(in crate::guest) const TRUE_RANDOM: u128 = 1 << (127 - 114);
 
-/// The functions of an instruction that this machine can perform, as its query stores them, when the
-/// hardware below offers `below`: true random numbers are as true as the hardware's, so there are none
-/// without it.
+/// The functions of an instruction that this machine can perform, as its query function stores them,
+/// when the hardware below offers `below`. True random numbers come from the hardware, so they are
+/// offered only if it has them.
 #[must_use]
 fn performable(instruction: Instruction, below: u128) -> u128 {
     let all = u128::from_be_bytes(msa::query(instruction));

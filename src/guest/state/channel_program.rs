@@ -1,4 +1,4 @@
-//! The channel program of a subchannel: where its copy stands, and what was copied from where.
+//! The channel program of a subchannel: where its copy is, and which words it was copied from.
 
 use crate::arch::address::Real;
 use crate::arch::channel::Orb;
@@ -7,10 +7,10 @@ use heapless::Vec;
 /// The most runs of adjacent words.
 pub(in crate::guest) const RUNS: usize = 16;
 
-/// Adjacent words of a program.
+/// Adjacent words of a channel program.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
-    /// Where the guest has them.
+    /// The guest's address of the first one.
     pub(in crate::guest) guest: u32,
     /// The number of the first one in the copy.
     pub(in crate::guest) first: u16,
@@ -19,7 +19,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// The number in the copy of the word that the guest has at an address.
+    /// The number in the copy of the word at an address of the guest.
     pub fn find(&self, guest: u32) -> Option<u16> {
         let distance = guest.checked_sub(self.guest)?;
         let number = distance / 8;
@@ -28,17 +28,18 @@ impl Run {
     }
 }
 
-/// The channel program of a subchannel: where its copy stands, and what was copied from where.
+/// The channel program of a subchannel: where its copy is, and which words it was copied from.
 #[derive(Debug)]
 pub struct ChannelProgram {
     pub(in crate::guest) copy: Real,
     pub(in crate::guest) orb: Orb,
     pub(in crate::guest) runs: Vec<Run, RUNS>,
-    /// Words of the copy that are used.
+    /// Words of the copy in use.
     pub(in crate::guest) used: u16,
-    /// Doublewords behind them that are used.
+    /// Doublewords in use behind those words.
     pub(in crate::guest) filled: u64,
-    /// Where the guest has the word before which the program is suspended, and its number.
+    /// The word before which the program is suspended: the guest's address and the number in the
+    /// copy.
     pub(in crate::guest) suspended: Option<(u32, u16)>,
 }
 

@@ -1,4 +1,4 @@
-//! What the CPUs of a configuration share of its channel subsystem.
+//! The part of the channel subsystem that the CPUs of a configuration share.
 
 use crate::arch::address::Real;
 use crate::arch::channel::SUBCHANNELS;
@@ -10,18 +10,18 @@ use spin::{Mutex, MutexGuard};
 /// Bytes of HSA for the copy of one subchannel's program.
 pub const COPY_LENGTH: u64 = 4096;
 
-/// What the CPUs share of the channel subsystem.
+/// The part of the channel subsystem that the CPUs share.
 #[derive(Debug)]
 pub struct Channels {
     programs: [Mutex<ChannelProgram>; SUBCHANNELS],
-    /// Interruptions that the firmware took.
+    /// Interruptions that the firmware took for the guest.
     pub held: Held,
     /// Whether a subchannel has ever been seen.
     present: AtomicBool,
 }
 
 impl Channels {
-    /// Channels whose programs are copied to the `SUBCHANNELS` times [`COPY_LENGTH`] bytes at `copies`.
+    /// Channels that copy programs to the `SUBCHANNELS` times [`COPY_LENGTH`] bytes at `copies`.
     #[must_use]
     pub fn new(copies: Real) -> Self {
         Self {
@@ -35,7 +35,7 @@ impl Channels {
         }
     }
 
-    /// The program of the subchannel that a subsystem-identification word designates, if the guest sees
+    /// The program of the subchannel that a subsystem-identification word designates, if the guest has
     /// it.
     pub fn program(&self, subsystem: u32) -> Option<MutexGuard<'_, ChannelProgram>> {
         /// Subchannel-set identification.

@@ -1,7 +1,7 @@
 //! What the virtual CPUs of a configuration share: storage, mailboxes, and the machine's parameters.
 //!
-//! Shared by reference between real CPUs, so everything that changes is an atomic or behind a lock
-//! that is held for a few instructions only.
+//! Real CPUs share it by reference, so everything that changes is atomic or behind a lock that is
+//! held for a few instructions only.
 
 use crate::arch::address::{Absolute, PAGE};
 use crate::arch::cpu::MAXIMUM_CPUS;
@@ -39,16 +39,16 @@ pub struct Configuration {
     pub charges: Charges,
     /// Whether the configuration is at the virtual-machine level (STSI 3) or a logical partition (2).
     pub virtual_machine: bool,
-    /// Whether the guest is a secure one whose samples are limited: bit 49 of its plaintext control
-    /// flags is zero.
+    /// Whether the guest is a secure one with limited samples: bit 49 of its plaintext control flags
+    /// is zero.
     pub limited: bool,
     /// Whether the CPUs are dedicated to the guest: sampling goes on while one of them waits.
     pub dedicated: bool,
-    /// Cores, if the CPUs are threads of such.
+    /// The cores, if the CPUs are threads.
     pub threads: Threads,
-    /// What is known of each page frame's instructions.
+    /// What is known of the instructions in each page frame.
     pub page_frames: PageFrames,
-    /// Where the shadow tables that CPUs share stand.
+    /// Where the shared shadow tables are.
     pub shadow: SharedShadow,
     /// By how many clock units SET CLOCK has set the TOD clock forward, in all.
     pub epoch: AtomicU64,
@@ -58,11 +58,11 @@ pub struct Configuration {
     pub per: Support,
     /// The operator's traces.
     pub tracing: Tracing,
-    /// What the guest was loaded with.
+    /// The program that the guest was loaded with.
     pub loaded_program: LoadedProgram,
     /// How often the configuration was reset.
     pub resets: AtomicU32,
-    /// Whether a storage key was ever set: if not, all are zeros.
+    /// Whether a storage key was ever set; until then all keys are zeros.
     pub keys_were_set: AtomicBool,
     /// The CPU in whose favour a turn was last given up: its number plus one, or zero.
     pub favoured: AtomicU16,
@@ -72,15 +72,15 @@ pub struct Configuration {
     pub channels: Channels,
     /// A pending service signal: SCCB address and event indication, or zero.
     pub service_signal: AtomicU32,
-    /// The event mask by which the control program takes SERVC events (receive mask).
+    /// The receive mask: the SERVC events that the control program takes.
     pub event_mask: AtomicU32,
     /// The coprocessor groups and the controls of their counter sets.
     groups: Mutex<CoprocessorGroups>,
 }
 
 impl Configuration {
-    /// A configuration with `cpus` CPUs and storage up to `storage_end`, in real-time mode, at the
-    /// logical-partition level, with an empty facility list; the caller fills in what differs.
+    /// A configuration of `cpus` CPUs with storage up to `storage_end`, in real-time mode, at the
+    /// logical-partition level, with an empty facility list. The caller changes what differs.
     #[must_use]
     pub fn new(
         storage_end: u64,
@@ -133,15 +133,15 @@ impl Configuration {
         self.storage_end / PAGE
     }
 
-    /// The number of the CPU that the program knows by `address`, if there is one.
+    /// The number of the CPU with the address `address`, if there is one.
     #[must_use]
     pub fn cpu_at(&self, address: u16) -> Option<u16> {
         let number = self.threads.number_of(address)?;
         (number < self.cpus).then_some(number)
     }
 
-    /// The coprocessor groups, for a few instructions: whoever asks holds a lock. A configuration has
-    /// none until they are put here.
+    /// Locks the coprocessor groups; hold the lock for a few instructions only. A configuration
+    /// begins with no groups.
     pub fn groups(&self) -> MutexGuard<'_, CoprocessorGroups> {
         self.groups.lock()
     }

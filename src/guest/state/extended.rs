@@ -1,9 +1,10 @@
-//! The extended counters: from what the shadow has done to what the counters show.
+//! The extended counters: how they follow from the work of the shadow.
 //!
-//! Filling the shadow only adds to a few totals ([`Fills`]); no counter is touched then, as hardly
-//! any program looks at one. When the program looks at the extended counters of a CPU, or changes their
-//! state, what has been added since the last time is counted first ([`Vcpu::count_translations`](crate::guest::state::vcpu::Vcpu::count_translations)). The machine's own level
-//! counts by the same totals when it is looked at ([`crate::guest::measuring::machine_level`]).
+//! Filling the shadow only adds to a few totals ([`Fills`]). It does not touch the counters, because hardly any program
+//! uses them. When the program inspects the extended counters of a CPU or changes their state,
+//! [`Vcpu::count_translations`](crate::guest::state::vcpu::Vcpu::count_translations) first counts what was added since
+//! the last time. The machine's own level uses the same totals when it inspects its counters
+//! ([`crate::guest::measuring::machine_level`]).
 
 use crate::cpumf::counters::extended::Translation;
 use crate::cpumf::{CounterSet, Facility};
@@ -12,7 +13,7 @@ use crate::cpumf::{CounterSet, Facility};
 /// [`Vcpu::count_translations`](crate::guest::state::vcpu::Vcpu::count_translations).
 pub const FIRST_COUNTER: u64 = 128;
 
-/// What the shadow of a CPU has done so far: totals that only grow.
+/// What the shadow of a CPU has done so far. These totals only grow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fills {
     /// Entries written for an operand.
@@ -23,12 +24,12 @@ pub struct Fills {
     pub instruction: u64,
     /// Cycles that this took.
     pub instruction_cycles: u64,
-    /// Page tables that the shadow newly holds.
+    /// Page tables added to the shadow.
     pub segments: u64,
 }
 
 impl Fills {
-    /// No fill.
+    /// No fills.
     pub const NONE: Self = Self {
         data: 0,
         data_cycles: 0,
@@ -37,7 +38,7 @@ impl Fills {
         segments: 0,
     };
 
-    /// An entry was written, for an instruction fetch or for an operand, `cycles` after it was missed.
+    /// An entry was written for an instruction fetch or for an operand, `cycles` after it was missed.
     #[inline]
     pub const fn add(&mut self, executing: bool, cycles: u64) {
         if executing {
@@ -49,7 +50,7 @@ impl Fills {
         }
     }
 
-    /// How much of it a counter counts.
+    /// The total that a counter counts.
     const fn of(&self, translation: Translation) -> u64 {
         match translation {
             Translation::DataWrite => self.data,
@@ -62,7 +63,8 @@ impl Fills {
     }
 }
 
-/// What the machine's counters have of the totals that [`settle`](crate::guest::measuring::machine_level::settle) brings into them.
+/// How much of the totals the machine's counters include, as [`settle`](crate::guest::measuring::machine_level::settle)
+/// left them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counted {
     pub(in crate::guest) fills: Fills,

@@ -1,13 +1,13 @@
-//! Interruptions that the firmware took while CPUs of the guest waited: they are pending still.
+//! Interruptions that the firmware took while the guest's CPUs waited, and that are still pending.
 
 use crate::arch::channel::IoInterruption;
 use core::sync::atomic::{AtomicU64, Ordering};
 use spin::Mutex;
 
-/// How many I/O interruptions are held at most: the firmware takes no more until there is room.
+/// The most I/O interruptions that are held. The firmware takes no more until there is room.
 const MOST: usize = 8;
 
-/// What is held for whichever CPU is open first.
+/// What is held for the first CPU that is enabled for it.
 #[derive(Debug, Default)]
 pub struct Held {
     io: Mutex<heapless::Vec<IoInterruption, MOST>>,
@@ -31,7 +31,7 @@ impl Held {
         self.io.lock().len() < MOST && self.machine_check.load(Ordering::Acquire) == 0
     }
 
-    /// Holds an I/O interruption; there is room.
+    /// Holds an I/O interruption. The caller has made sure that there is room.
     pub fn hold_io(&self, interruption: IoInterruption) {
         let mut io = self.io.lock();
         if io.push(interruption).is_ok() {
@@ -39,15 +39,15 @@ impl Held {
         }
     }
 
-    /// Holds a machine check, which says that channel reports wait; the next one says no more.
+    /// Holds a machine check that announces channel reports. A second one adds nothing.
     pub fn hold_machine_check(&self, code: u64) {
         if self.machine_check.swap(code, Ordering::AcqRel) == 0 {
             self.count.fetch_add(1, Ordering::AcqRel);
         }
     }
 
-    /// Takes the first I/O interruption of the subclasses whose masks, bits 32-39 of control register 6,
-    /// are one.
+    /// Takes the first I/O interruption of an enabled subclass: `masks` is bits 32-39 of control
+    /// register 6.
     pub fn take_io(&self, masks: u8) -> Option<IoInterruption> {
         if !self.any() {
             return None;
@@ -74,14 +74,15 @@ impl Held {
         Some(code)
     }
 
-    /// A subchannel's status was taken or cleared: its interruption is pending no longer.
+    /// A subchannel's status was taken or cleared, so its interruption is no longer pending.
     pub fn drop_of(&self, subsystem: u32) {
         if !self.any() {
             return;
         }
-        // The same subchannel may be named with and without the identification of its subsystem.
+        // A subsystem word may name the same subchannel with or without the identification of its
+        // subsystem.
         let same = |one: &IoInterruption| one.subsystem as u16 == subsystem as u16;
-        // An adapter interruption is no subchannel's.
+        // An adapter interruption does not belong to a subchannel.
         let adapter = |one: &IoInterruption| one.identification >> 31 != 0;
         let mut io = self.io.lock();
         let before = io.len();

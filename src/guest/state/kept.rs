@@ -6,7 +6,7 @@ use core::cell::Cell;
 /// A page whose translation is kept.
 #[derive(Clone, Copy, Debug)]
 pub struct KeptPage {
-    /// What it was translated under: [`KeptPage::key`], or ones for none.
+    /// What it was translated under ([`KeptPage::key`]); all ones for no page.
     pub(in crate::guest) key: u64,
     /// The absolute page.
     pub(in crate::guest) page: Absolute,
@@ -19,8 +19,8 @@ impl KeptPage {
         page: Absolute(0),
     };
 
-    /// The page of a logical address, which is at `place`, as translated under the left half of a
-    /// PSW.
+    /// The page of the logical address `at`, which is at absolute `place`, as translated under the left
+    /// half of a PSW.
     #[must_use]
     pub const fn new(mask: u64, at: Virtual, place: Absolute) -> Self {
         Self {
@@ -36,13 +36,13 @@ impl KeptPage {
         at.page().0 | (mask >> 45) & 6 | (mask >> 58) & 1
     }
 
-    /// Whether it was translated with DAT on, in another space than the home space.
+    /// Whether it was translated with DAT on, in a space other than the home space.
     const fn is_of_program(&self) -> bool {
         self.key & 1 != 0 && self.key & 6 != 6
     }
 
-    /// The page, and bits 5, 16 and 17 of a PSW that it was translated under: DAT mode and
-    /// address-space control.
+    /// The page, and bits 5, 16 and 17 of the PSW under which it was translated: DAT mode and address-space
+    /// control.
     #[must_use]
     pub const fn translated(&self) -> Option<(Virtual, u64)> {
         if self.key == u64::MAX {
@@ -58,7 +58,7 @@ impl KeptPage {
         self.page
     }
 
-    /// The absolute address of a logical one, if this is its page under this PSW.
+    /// The absolute address of a logical address, if it is in this page under this PSW.
     #[must_use]
     #[inline(always)]
     pub fn find(&self, mask: u64, at: Virtual) -> Option<Absolute> {
@@ -69,27 +69,28 @@ impl KeptPage {
 /// Pages of instruction text that are kept; a power of two.
 pub(in crate::guest) const TEXT_PAGES: usize = 8;
 
-/// Those that are while instructions are executed one at a time; a power of two.
+/// The same while instructions are executed one at a time; a power of two.
 pub(in crate::guest) const STEPPED_PAGES: usize = 4;
 
 /// Pages whose translations are kept.
 #[derive(Debug)]
 pub struct KeptPages {
-    /// What all of them were translated under besides the PSW: control registers 0 and 13, and the prefix.
+    /// Control registers 0 and 13 and the prefix under which all of them were translated.
     pub(in crate::guest) under: [u64; 3],
-    /// What those of the primary and the secondary space were: control registers 1 and 7.
+    /// Control registers 1 and 7 under which the pages of the primary and the secondary space were
+    /// translated.
     pub(in crate::guest) programs: [u64; 2],
-    /// Pages of instruction text as last translated, by the rightmost bits of the page number:
-    /// a control program masks interruptions in many places.
+    /// Pages of instruction text as last translated, by the rightmost bits of the page number. There are
+    /// several because a control program masks interruptions in many places.
     pub text: [KeptPage; TEXT_PAGES],
-    /// The same while instructions are executed one at a time: none of the above is kept then.
+    /// The same while instructions are executed one at a time; [`Self::text`] is empty then.
     pub stepped: [KeptPage; STEPPED_PAGES],
-    /// The pages of the operand that was last fetched, and last stored, and of the one that was last stored
-    /// into the first two pages.
+    /// The pages of the operand last fetched, of the one last stored, and of the one last stored into
+    /// logical pages 0 and 1.
     pub operands: [Cell<KeptPage>; 3],
     /// Pages of the enhanced-monitor counter array, even and odd ones.
     pub counters: [Cell<KeptPage>; 2],
-    /// The two pages whose real addresses were loaded last, with these in place of absolute ones.
+    /// The two pages whose real addresses were last loaded, with these in place of absolute ones.
     pub real: [KeptPage; 2],
 }
 

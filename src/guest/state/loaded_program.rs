@@ -1,36 +1,36 @@
-//! The program that the guest was loaded with, as the machine keeps it.
+//! The program that the guest was loaded with, kept so that it can be loaded again.
 
 use crate::arch::address::{Absolute, Real};
 use crate::arch::psw::Psw;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-/// The most pieces that a program has.
+/// The most segments of a program.
 pub const MOST_SEGMENTS: usize = 64;
 
-/// A piece of a program.
+/// A segment of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
-    /// Where it belongs.
+    /// Where it is loaded.
     pub destination: Absolute,
-    /// Its length there; what is not kept of it is zeros.
+    /// Its length there. The bytes beyond [`Self::kept_length`] are zeros.
     pub length: u64,
-    /// Where in the HSA its bytes are kept, on a doubleword boundary.
+    /// Where the HSA keeps its bytes, on a doubleword boundary.
     pub kept: Real,
-    /// How many are.
+    /// How many bytes are kept.
     pub kept_length: u64,
 }
 
-/// A program.
+/// The program that the guest was loaded with.
 #[derive(Debug, Default)]
 pub struct LoadedProgram {
-    /// The PSW that it begins with.
+    /// Its initial PSW.
     pub psw: Psw,
     pub(in crate::guest) segments: heapless::Vec<Segment, MOST_SEGMENTS>,
     pub(in crate::guest) loads: AtomicU32,
 }
 
 impl LoadedProgram {
-    /// A program without any pieces.
+    /// A program without segments.
     #[must_use]
     pub const fn new(psw: Psw) -> Self {
         Self {
@@ -40,12 +40,12 @@ impl LoadedProgram {
         }
     }
 
-    /// Adds a piece, if there is room for it.
+    /// Adds a segment, if there is room.
     pub fn add(&mut self, segment: Segment) -> Result<(), Segment> {
         self.segments.push(segment)
     }
 
-    /// Whether there is anything to be loaded.
+    /// Whether there is nothing to load.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.segments.is_empty()

@@ -1,10 +1,10 @@
-//! What other CPUs, and the operator, leave for a CPU: signals, orders and changes.
+//! What other CPUs and the operator leave for a CPU: signals, orders and changes.
 
 use crate::command::Change;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64};
 use spin::Mutex;
 
-/// The changes that one CPU can be asked for before it makes the first of them.
+/// The most changes that wait for one CPU.
 pub const MOST_CHANGES: usize = 16;
 
 /// Orders that a CPU leaves in another's mailbox.
@@ -27,11 +27,11 @@ pub mod order {
     pub const STORE_STATUS_AT_ADDRESS: u32 = 0x80;
     /// Clear reset of the CPU; it does not clear storage.
     pub const CLEAR_RESET: u32 = 0x100;
-    /// The operator's changes wait: no order of another CPU, but the CPU is as busy as with one.
+    /// The operator's changes wait. This is no order of another CPU, but it makes the CPU busy like one.
     pub const CHANGE: u32 = 0x200;
 }
 
-/// What other CPUs, and the machine, have sent to a CPU.
+/// What other CPUs and the machine have sent to a CPU.
 #[derive(Debug, Default)]
 pub struct Mailbox {
     /// Pending emergency signals: bit n (from the right) stands for the signalling CPU n.
@@ -42,16 +42,17 @@ pub struct Mailbox {
     pub orders: AtomicU32,
     /// The parameter of the order that has one.
     pub parameter: AtomicU64,
-    /// What the operator asks for, in order; [`order::CHANGE`] says that there is something.
+    /// The changes that the operator asks for, in order; [`order::CHANGE`] says that there are some.
     pub changes: Mutex<heapless::Deque<Change, MOST_CHANGES>>,
     /// The CPU's state as others may sense it ([`crate::guest::state::vcpu::CpuState`] as u8).
     pub state: AtomicU8,
-    /// Whether the CPU's PSW is an enabled wait or the CPU is not operating.
+    /// Whether the PSW of the CPU is an enabled wait, or the CPU is not operating.
     pub idle: AtomicU8,
     /// The clock at which a waiting CPU wants to run again; all ones for never.
     pub wake_at: AtomicU64,
-    /// The I/O-interruption subclasses for which a waiting CPU is open: bits 32-39 of control register 6.
+    /// The I/O-interruption subclasses for which a waiting CPU is enabled: bits 32-39 of control register
+    /// 6.
     pub open_subclasses: AtomicU8,
-    /// Whether a waiting CPU is open for a machine check that says that channel reports wait.
+    /// Whether a waiting CPU is enabled for the machine check that announces channel reports.
     pub open_reports: AtomicBool,
 }

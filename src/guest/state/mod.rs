@@ -1,7 +1,8 @@
 //! What a CPU and a configuration hold.
 //!
-//! Behaviour stands in the rooms above: here is what they share, with no more than what keeps it consistent. A type
-//! whose fields are visible in the whole of the virtual CPU belongs to one of these rooms, which its file names.
+//! Behaviour belongs to the rooms above. This room has the data that they share, and only the methods that keep it
+//! consistent. If the fields of a type are visible in the whole of [`crate::guest`], the documentation of its file
+//! names the room that it belongs to.
 
 pub mod access;
 pub mod account;

@@ -4,28 +4,28 @@ use crate::arch::address::{Absolute, PAGE, Real};
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 use spin::Mutex;
 
-/// A page frame whose instructions, if any, are not known: writable, not executable.
+/// A page frame that has not been scanned: writable, not executable.
 pub(in crate::guest) const DATA: u16 = 0;
 
-/// A page frame that was scanned and holds nothing sensitive: executable, not writable.
+/// A page frame that was scanned and has no sensitive instruction: executable, not writable.
 pub(in crate::guest) const TEXT: u16 = 1;
 
-/// A page frame that is executed and stored into by the same instruction, open for that one step.
+/// A page frame that one instruction both executes and stores into: open for that one step.
 pub(in crate::guest) const OPEN: u16 = 2;
 
-/// From here on: executed from code copy number `state - COPIED`, not writable.
+/// From this value on: executed from code copy number `state - COPIED`, not writable.
 pub(in crate::guest) const COPIED: u16 = 3;
 
 /// The state of a page frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageState {
-    /// May be stored into, is not executed.
+    /// Writable, not executable.
     Data,
-    /// Is executed where it stands, is not stored into.
+    /// Executable, not writable.
     Text,
-    /// Is executed and stored into, for one instruction.
+    /// Executable and writable, for one instruction.
     Open,
-    /// Is executed and fetched from the copy at this real address, is not stored into.
+    /// Not writable; executed and fetched from the copy at this real address.
     Copied(Real),
 }
 
@@ -33,11 +33,11 @@ pub enum PageState {
 #[derive(Debug)]
 pub struct PageFrames {
     pub(in crate::guest) states: &'static [AtomicU16],
-    /// The guest page number plus one that each code copy belongs to, or zero.
+    /// For each code copy, the number of its guest page plus one, or zero.
     pub(in crate::guest) owners: &'static [AtomicU32],
     /// The first code copy.
     pub(in crate::guest) copies: Real,
-    /// The copy that is given out next.
+    /// The copy that is taken next.
     pub(in crate::guest) next: AtomicU32,
     /// Pages scanned so far.
     pub scans: AtomicU64,
@@ -45,13 +45,14 @@ pub struct PageFrames {
     pub copied: AtomicU64,
     /// Places that were uncovered so far.
     pub uncovered: AtomicU64,
-    /// One CPU at a time uncovers: what it finds covered must be so until it is done.
+    /// Only one CPU at a time uncovers, so that what it finds covered stays covered until it has
+    /// finished.
     pub(in crate::guest) uncovering: Mutex<()>,
 }
 
 impl PageFrames {
-    /// All pages data; `states` has one entry per page frame of the guest, `owners` one per page
-    /// of the pool of code copies at `copies`.
+    /// Page frames that have not been scanned. `states` has one entry for each page frame of the
+    /// guest, `owners` one for each page of the pool of code copies at `copies`.
     #[must_use]
     pub const fn new(
         states: &'static [AtomicU16],
@@ -70,7 +71,7 @@ impl PageFrames {
         }
     }
 
-    /// The state of the frame at `at`; what is not in the guest's storage is data.
+    /// The state of the frame at `at`. Addresses outside the guest's storage count as data.
     #[must_use]
     #[inline]
     pub fn state(&self, at: Absolute) -> PageState {
@@ -100,7 +101,8 @@ impl PageFrames {
         }
     }
 
-    /// Takes a code copy for the page at `at`; gives its number and the page it was taken from.
+    /// Takes a code copy for the page at `at`. Returns its number, and the page that it was taken
+    /// from, if any.
     pub(in crate::guest) fn take_copy(&self, at: Absolute) -> Option<(u16, Option<Absolute>)> {
         let count = self.owners.len().min((u16::MAX - COPIED) as usize) as u32;
         if count == 0 {

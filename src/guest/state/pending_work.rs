@@ -42,19 +42,19 @@ impl PendingWork {
         self.0 == 0
     }
 
-    /// Takes `some` off the list.
+    /// Removes `some`.
     #[inline(always)]
     pub const fn clear(&mut self, some: Self) {
         self.0 &= !some.0;
     }
 
-    /// These, and `others`.
+    /// These and `others`.
     #[must_use]
     pub const fn with(self, others: Self) -> Self {
         Self(self.0 | others.0)
     }
 
-    /// Puts `some` on the list.
+    /// Adds `some`.
     #[inline(always)]
     pub const fn add(&mut self, some: Self) {
         self.0 |= some.0;

@@ -1,12 +1,12 @@
-//! The pages that are protected in a CPU's shadow because something in them may be an event.
+//! The pages that a CPU's shadow protects because something in them may be a PER event.
 
 use crate::arch::interruption::is_access;
 use crate::per::Range;
 
-/// The pages of one kind of access.
+/// The pages that are protected against one kind of access.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::guest) struct ProtectedPages {
-    /// The address-space-control element of the space whose pages are protected, those in [`Self::entered`] aside.
+    /// The address-space-control element of the space with protected pages, except those in [`Self::entered`].
     pub(in crate::guest) space: Option<u64>,
     /// From the first to the last page that may have been entered into the shadow since.
     pub(in crate::guest) entered: Option<Range>,
@@ -23,7 +23,7 @@ impl ProtectedPages {
         self.entered = Some(self.entered.map_or(page, |entered| entered.hull(page)));
     }
 
-    /// Where pages of a space may be open; they are not from now on.
+    /// Protects the pages of a space. Returns the range whose pages may still be open.
     pub(in crate::guest) fn close(&mut self, space: u64) -> Option<Range> {
         let entered = self.entered.take();
         if self.space.replace(space) == Some(space) {
@@ -34,23 +34,23 @@ impl ProtectedPages {
     }
 }
 
-/// What is protected in a CPU's shadow.
+/// What a CPU's shadow protects.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::guest) struct Protected {
     /// Against stores.
     pub(in crate::guest) stores: ProtectedPages,
     /// Against execution.
     pub(in crate::guest) places: ProtectedPages,
-    /// How often they were entered since an instruction in the range was last met.
+    /// How often one of the pages was entered since the last instruction in the range.
     pub(in crate::guest) visits: u8,
-    /// The last trap was an access exception.
+    /// Whether the last trap was an access exception.
     pub(in crate::guest) faulted: bool,
-    /// The instruction that is executed on its own with pages open, by its address.
+    /// The address of an instruction that is executed on its own with pages open.
     pub(in crate::guest) alone: Option<u64>,
 }
 
 impl Protected {
-    /// Nothing is.
+    /// Nothing is protected.
     pub const NOTHING: Self = Self {
         stores: ProtectedPages::NONE,
         places: ProtectedPages::NONE,
@@ -59,12 +59,12 @@ impl Protected {
         alone: None,
     };
 
-    /// What is protected is not known any more.
+    /// It is no longer known what is protected.
     pub const fn forget(&mut self) {
         *self = Self::NOTHING;
     }
 
-    /// Whether the instruction at an address is executed on its own because it needs pages open.
+    /// Whether the instruction at an address is executed on its own because it needs open pages.
     pub fn has_alone(&self, at: u64) -> bool {
         self.alone == Some(at)
     }
@@ -76,7 +76,7 @@ impl Protected {
         }
     }
 
-    /// A program interruption other than for recording. What the hardware has stored is not there to look at yet.
+    /// A program interruption other than a PER event. What the hardware has stored cannot be inspected yet.
     pub fn trapped(&mut self, code: u16) {
         self.faulted = is_access(code);
     }

@@ -1,4 +1,4 @@
-//! Program-event recording of a CPU: what is asked for, and the instruction that is watched.
+//! Program-event recording of a CPU: the requested events, and the watched instruction.
 
 use crate::arch::address::Virtual;
 use crate::guest::state::access::{Access, Space};
@@ -9,22 +9,22 @@ use crate::per::trace::Traces;
 use crate::per::{Controls, Format, Identification};
 use core::cell::Cell;
 
-/// What of program-event recording is the same for all CPUs.
+/// What is the same for all CPUs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Support {
-    /// The form of controls and identification.
+    /// The format of the controls and of the identification.
     pub format: Format,
-    /// Whether the machine below executes one instruction and stores what is true after it.
+    /// Whether the machine below executes a single instruction and stores what is true after it.
     pub exact: bool,
 }
 
-/// How a CPU is let run.
+/// How a CPU runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::guest) enum Phase {
     /// Nothing is recorded.
     #[default]
     Off,
-    /// Freely, up to the first instruction in the range, or that the protection of a page forbids.
+    /// Freely, up to the first instruction that is in the range or that the protection of a page stops.
     Range,
     /// One instruction at a time.
     Step,
@@ -33,37 +33,37 @@ pub(in crate::guest) enum Phase {
 /// Program-event recording of one CPU.
 #[derive(Debug)]
 pub struct Recording {
-    /// What the guest asks for at present.
+    /// What the guest requests at present.
     pub(in crate::guest) controls: Controls,
     pub(in crate::guest) phase: Phase,
-    /// Whether each instruction is executed on its own, wherever it is.
+    /// Whether every instruction is executed on its own, wherever it is.
     pub(in crate::guest) everything: bool,
-    /// Whether the pages in which instructions may be events are protected.
+    /// Whether the pages whose instructions may be events are protected.
     pub(in crate::guest) by_pages: bool,
     /// The pages that are protected because something in them may be an event.
     pub(in crate::guest) protected: Protected,
-    /// Whether [`Self::watched`] is.
+    /// Whether [`Self::watched`] is valid.
     pub(in crate::guest) watching: bool,
     pub(in crate::guest) watched: Watched,
     /// The events of an instruction that is completed, and its length.
     pub(in crate::guest) pending: Option<(Identification, u8)>,
     /// Whether millicode has stored into the range.
     pub(in crate::guest) stored: Cell<bool>,
-    /// What millicode has referred to.
+    /// The operands that millicode has referred to.
     pub(in crate::guest) noted: Noted,
     /// Whether millicode has stored by a real address.
     pub(in crate::guest) stored_real: Cell<bool>,
     /// Real control registers 9 to 11 as last loaded.
     pub(in crate::guest) loaded: [u64; 3],
-    /// Instructions until a pending I/O interruption is asked for.
+    /// Instructions until the next test for a pending I/O interruption.
     pub(in crate::guest) patience: u32,
-    /// What the operator has traced.
+    /// The operator's traces.
     pub(in crate::guest) traces: Traces,
-    /// Whether anything of the machine's own is recorded: the operator's traces, or references for the caches.
+    /// Whether the machine records anything for itself: the operator's traces, or references for the caches.
     pub(in crate::guest) below: bool,
     /// The trace that has stopped the guest.
     pub held: Option<u8>,
-    /// That events are asked for and cannot be recorded has been said.
+    /// Whether the machine has reported that it cannot record the requested events.
     pub(in crate::guest) refused: bool,
 }
 
@@ -92,14 +92,14 @@ impl Default for Recording {
 }
 
 impl Recording {
-    /// Whether anything is recorded: pages of text are not kept then, so that no instruction is performed
-    /// without being watched.
+    /// Whether anything is recorded. Pages of text are not kept then, so that no instruction is performed
+    /// unwatched.
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.phase != Phase::Off
     }
 
-    /// Whether instructions are executed one at a time: the real CPU is disabled for I/O then.
+    /// Whether instructions are executed one at a time. The real CPU is disabled for I/O then.
     #[must_use]
     pub fn is_stepping(&self) -> bool {
         self.phase == Phase::Step
@@ -110,14 +110,15 @@ impl Recording {
         self.watching && self.watched.at == at
     }
 
-    /// A reset: what an instruction did is forgotten.
+    /// A reset: forgets the instruction and its events.
     pub const fn reset(&mut self) {
         self.watching = false;
         self.pending = None;
         self.protected.forget();
     }
 
-    /// Millicode refers to an operand of the watched instruction, in the space of the PSW or in another one.
+    /// Millicode refers to an operand of the watched instruction, in the named space or else in that of the
+    /// PSW.
     #[inline]
     pub fn note(&self, space: Option<Space>, at: Virtual, length: u64, access: Access) {
         if self.watching {

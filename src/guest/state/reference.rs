@@ -1,4 +1,4 @@
-//! What a program refers to, and the model of the caches that sees it.
+//! A reference to storage, and the model of the caches.
 
 use crate::arch::address::Virtual;
 use crate::cache::Caches;
@@ -10,13 +10,15 @@ pub type CpuCaches = &'static mut Caches<'static>;
 /// Bytes that an instruction refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// The logical address; what is beyond the addressing mode is ignored.
+    /// The logical address; bits beyond the addressing mode are ignored.
     pub at: Virtual,
-    /// How many bytes. Of an interruptible instruction these are the ones that it has processed.
+    /// How many bytes. For an interruptible instruction, the bytes that it has processed.
     pub length: u64,
-    /// What is done with them: text of the instruction or of the target of an EXECUTE, or an operand.
+    /// How they are used: as the text of the instruction or of the target of an EXECUTE, or as an
+    /// operand.
     pub access: Access,
-    /// The address space that the instruction names; that of the PSW if it names none.
+    /// The address space that the instruction names, if it names one; otherwise it is that of the
+    /// PSW.
     pub space: Option<Space>,
 }
 

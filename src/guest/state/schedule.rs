@@ -5,17 +5,17 @@ use crate::arch::address::Absolute;
 /// Never.
 pub const NEVER: u64 = u64::MAX;
 
-/// A way to the guest and back that is to execute one instruction only.
+/// A single step: the CPU goes to the guest for one instruction only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The pages that are open for it.
     pub opened: Opened,
-    /// Its address.
+    /// The address of the instruction.
     pub at: u64,
 }
 
-/// The pages that an instruction has its text in and stores into: its own two at most, and two of the
-/// target of an EXECUTE.
+/// The pages that an instruction has its text in or stores into: at most two of its own, and two of
+/// the target of an EXECUTE.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Opened([Option<Absolute>; 4]);
 
@@ -44,20 +44,21 @@ pub struct Schedule {
     pub turn: u64,
     /// Clock units that passed, last time, between setting the comparator and leaving.
     pub slack: u64,
-    /// When the comparator was set, if it was on this way out.
+    /// When the comparator was set, if this way out has set it.
     pub armed_at: u64,
-    /// What the CPU leaves for that ends with its next trap.
+    /// The single step that the CPU leaves for. It ends with the next trap.
     pub step: Option<Step>,
-    /// Ticks from the last clock reading to the end of a step's one instruction; found by trying,
-    /// from below, so that never more than one instruction is executed.
+    /// Ticks from the last clock reading to the end of the one instruction of a step. It is found by
+    /// trying ever larger values, so that never more than one instruction is executed.
     pub step_lead: u64,
-    /// The clock up to which the wait of a dedicated CPU is sampled, while it has trapped so often.
+    /// The number of traps so far and the clock up to which the wait of a dedicated CPU was sampled,
+    /// when it was last sampled.
     pub waited: (u64, u64),
     /// Samples stored at the machine's level.
     pub taken: u64,
     /// Samples that the machine's level could not store.
     pub lost: u64,
-    /// A machine-level block became full: it wants to be sent.
+    /// Whether a machine-level block has become full and must be sent.
     pub block_full: bool,
 }
 

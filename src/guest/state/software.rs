@@ -1,17 +1,16 @@
-//! The software counters of the machine's own level: what a program's monitor calls count one level below it.
+//! The software counters of the machine's own level: they count a program's monitor calls one level below it.
 //!
-//! While HIS has them counted, the machine enables monitor classes of its own besides those of the program, and a
-//! monitor call of one of these adds one to the counter whose number is its monitor code. The program sees nothing
-//! of that: its monitor masks say what a monitor call is to it, an instruction without effect if they are zero. Each
-//! CPU has its own counters, which all classes share, as those of the enhanced-monitor facility are. A monitor code
-//! that is no counter's number is not counted.
+//! While HIS counts, the machine enables monitor classes of its own besides those of the program. A monitor call of
+//! such a class adds one to the counter with the number of its monitor code. The program does not notice: its own
+//! monitor masks decide what the call does, and if they are zero it has no effect. Each CPU has its own counters,
+//! which all classes share, as with the enhanced-monitor facility. A monitor code without a counter is not counted.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
 /// The software counters of a CPU.
 #[derive(Clone, Copy, Debug)]
 pub struct SoftwareCounters {
-    /// The classes that are counted, as control register 8 has them in bits 48-63; none unless HIS collects.
+    /// The classes that are counted, as in bits 48-63 of control register 8; none unless HIS collects.
     pub classes: u16,
     counters: &'static [AtomicU64],
 }
@@ -20,7 +19,7 @@ impl SoftwareCounters {
     /// No counters.
     pub const NONE: Self = Self::new(&[]);
 
-    /// These counters, which do not count.
+    /// These counters, not counting yet.
     #[must_use]
     pub const fn new(counters: &'static [AtomicU64]) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! The cores of a configuration, and what a CPU that is a thread knows of its own.
+//! The cores of a configuration, and the state of a CPU that is a thread of one.
 
 use crate::arch::cpu::MAXIMUM_CPUS;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
@@ -59,7 +59,7 @@ impl Threads {
         self.specified.load(Ordering::Acquire)
     }
 
-    /// How many threads a CPU address stands for at present.
+    /// For how many threads one CPU address stands at present.
     fn step(&self) -> u16 {
         if self.installed() && !self.enabled() {
             self.per_core
@@ -68,7 +68,7 @@ impl Threads {
         }
     }
 
-    /// How many cores so many CPUs are.
+    /// The number of cores that so many CPUs are.
     #[must_use]
     pub const fn cores(&self, cpus: u16) -> u16 {
         if self.installed() {
@@ -78,25 +78,26 @@ impl Threads {
         }
     }
 
-    /// The address by which the program knows CPU `number` at present.
+    /// The address of CPU `number` at present, as the program sees it.
     #[must_use]
     pub fn address_of(&self, number: u16) -> u16 {
         number / self.step()
     }
 
-    /// The CPU that the program knows by `address` at present; there may be none with this number.
+    /// The number of the CPU that the program sees at `address` at present. It may exceed the highest
+    /// number.
     #[must_use]
     pub fn number_of(&self, address: u16) -> Option<u16> {
         address.checked_mul(self.step())
     }
 
-    /// Whether CPU `number` is the first thread of its core, which it has to itself.
+    /// Whether CPU `number` is the first thread of its core, or a core by itself.
     #[must_use]
     pub const fn is_first(&self, number: u16) -> bool {
         !self.installed() || number.is_multiple_of(self.per_core)
     }
 
-    /// Enables multithreading: a program counts the cycles of every core from now on.
+    /// Enables multithreading: from now on a program counts the cycles of every core.
     pub fn enable(&self) {
         for (before, cycles) in self
             .before
@@ -110,8 +111,8 @@ impl Threads {
         self.enabled.store(true, Ordering::Release);
     }
 
-    /// Disables multithreading, as a clear reset and a load do. What the program last specified stays
-    /// known.
+    /// Disables multithreading, as a clear reset and a load do. The program-specified maximum is
+    /// kept.
     pub fn disable(&self) {
         self.enabled.store(false, Ordering::Release);
     }
@@ -122,7 +123,7 @@ impl Threads {
         usize::from(core) & (MAXIMUM_CPUS - 1)
     }
 
-    /// The cycles of the core of CPU `number` that are booked, with one thread active and with two.
+    /// The cycles counted so far for the core of CPU `number`, with one thread active and with two.
     #[must_use]
     pub fn cycles(&self, number: u16) -> [u64; 2] {
         let cycles = &self.cycles[self.core(number)];
@@ -135,12 +136,12 @@ impl Threads {
 /// What a CPU knows of its core.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Thread {
-    /// Whether the CPU has taken note that multithreading is enabled.
+    /// Whether the CPU has noticed that multithreading is enabled.
     pub(in crate::guest) enabled: bool,
     /// Whether the other thread of the core has work during this turn.
     pub(in crate::guest) other_active: bool,
-    /// The cycles of this CPU that are booked.
+    /// The cycles of this CPU that are counted for the core.
     pub(in crate::guest) booked: u64,
-    /// The cycles of the core that this CPU's counters have.
+    /// The cycles of the core that this CPU's counters include.
     pub(in crate::guest) seen: [u64; 2],
 }

@@ -1,7 +1,7 @@
 //! A virtual CPU: what the Principles of Operation says a CPU holds.
 //!
-//! Floating-point, vector and access registers are not here: they stay in the hardware, and the
-//! firmware, which is soft-float, never uses them. A reset that concerns them clears them there.
+//! Floating-point, vector and access registers are not here. They stay in the hardware, and the firmware never uses
+//! them, because it is soft-float. A reset clears them in the hardware.
 
 use crate::arch::address::{Absolute, Real, Virtual, apply_prefix};
 use crate::arch::condition::ConditionCode;
@@ -31,18 +31,18 @@ pub enum CpuState {
     Stopped,
     /// Operating; the wait state is a bit of the PSW.
     Operating,
-    /// Check-stop: a program interruption whose new PSW can never be loaded, for example.
+    /// Check-stop: for example after a program interruption whose new PSW can never be loaded.
     CheckStop,
 }
 
 /// External-interruption conditions that are kept pending in the CPU.
 ///
-/// What another CPU signals is in its mailbox ([`crate::guest::state::mailbox::Mailbox`]), and
-/// measurement alerts are in the guest's own [`Facility`].
+/// Signals of other CPUs are in the mailbox ([`crate::guest::state::mailbox::Mailbox`]), and measurement alerts are in
+/// the guest's own [`Facility`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pending {
-    /// The TOD clock has passed the guest's clock comparator. A level, not an edge: it is computed
-    /// anew whenever either of them changes.
+    /// The TOD clock has passed the guest's clock comparator. This is a level, not an edge: it is computed again
+    /// whenever either of them changes.
     pub clock_comparator: bool,
     /// The CPU timer is negative.
     pub cpu_timer: bool,
@@ -92,7 +92,7 @@ pub struct Vcpu {
     pub general: [u64; 16],
     /// The guest's PSW while the firmware has control. Its masks, P and wait bits are virtual.
     pub psw: Psw,
-    /// What is to be done before the firmware is left.
+    /// What the CPU has to do before it leaves to the guest.
     pub pending_work: PendingWork,
     /// The translations that are kept for millicode.
     pub kept: KeptPages,
@@ -100,10 +100,10 @@ pub struct Vcpu {
     pub control: [u64; 16],
     /// The prefix, a multiple of 8192.
     pub prefix: u64,
-    /// The CPU's number, which is its address while it is not a thread of a core
+    /// The CPU's number. It is also the CPU's address unless the CPU is a thread of a core
     /// ([`crate::guest::measuring::threads`]).
     pub address: u16,
-    /// The address by which the program knows the CPU at present.
+    /// The address of the CPU at present, as the program sees it.
     pub known_as: u16,
     /// Stopped, operating or check-stop.
     pub state: CpuState,
@@ -113,12 +113,11 @@ pub struct Vcpu {
     pub clock_comparator: u64,
     /// The TOD programmable register.
     pub tod_programmable: u32,
-    /// How the current trap came about.
+    /// The current trap, as the hardware stored it.
     pub interruption: Interruption,
     /// The instruction that is being performed.
     pub text: Text,
-    /// What the guest has done so far: the honest source of the counters and of the sampling
-    /// interval.
+    /// The guest's time: the source of the counters and of the sampling interval.
     pub account: Account,
     /// The guest's own facility (logical-partition level).
     pub own: Facility,
@@ -128,28 +127,28 @@ pub struct Vcpu {
     pub shadow: Shadow,
     /// When the next samples are due, at both levels.
     pub sampling: Schedule,
-    /// Program interruptions by the first instruction of their own handler, one after the other.
+    /// Consecutive program interruptions by the first instruction of their own handler.
     pub in_a_row: u32,
-    /// The address-space control that the hardware runs it with.
+    /// The address-space control under which the hardware runs the guest.
     pub real_space: u64,
-    /// Places that had been uncovered when it last asked.
+    /// Places that had been uncovered when this CPU last looked.
     pub uncovered: u64,
     /// What the shadow has done so far.
     pub fills: Fills,
-    /// The same as far as the extended counters have counted it.
+    /// The part of it that the extended counters include.
     pub counted: Fills,
-    /// What the machine's own counters have counted of all that is totalled elsewhere.
+    /// The part of the totals that the machine's own counters include.
     pub machine_counted: Counted,
     /// The counter sets that the machine's own level counts from IPL on.
     pub machine_sets: CounterSets,
-    /// What it knows of its core.
+    /// The state of its core, as the CPU knows it.
     pub thread: Thread,
-    /// Until when the coprocessor is busy with this CPU's last function, by the clock of
+    /// The time until which the coprocessor is busy with this CPU's last function, by the clock of
     /// [`crate::guest::measuring::assist`].
     pub occupied_until: u64,
     /// The software counters of the machine's own level.
     pub software: SoftwareCounters,
-    /// The model of its caches, in a run that has one.
+    /// The model of its caches, if the run has one.
     pub caches: Option<CpuCaches>,
     /// Program-event recording.
     pub per: Recording,
@@ -206,7 +205,7 @@ impl Vcpu {
         self.pending_work |= PendingWork::CONTROLS;
     }
 
-    /// CPU reset: pending external conditions and activation controls go, registers stay.
+    /// CPU reset: clears pending external conditions and activation controls, and keeps the registers.
     pub fn cpu_reset(&mut self) {
         self.count_translations();
         self.forget_translations();
@@ -221,9 +220,9 @@ impl Vcpu {
         self.pending_work |= PendingWork::SAMPLING | PendingWork::ATTENTION;
     }
 
-    /// Initial CPU reset, but for what stays in the hardware (the CPU timer, the TOD programmable field
-    /// and the floating-point-control register): CPU reset, and PSW, prefix, control registers, clock
-    /// comparator and the program parameter take their initial values.
+    /// Initial CPU reset, except of what stays in the hardware (the CPU timer, the TOD programmable field and the
+    /// floating-point-control register): a CPU reset; PSW, prefix, control registers, clock comparator and program
+    /// parameter take their initial values.
     pub fn initial_cpu_reset(&mut self) {
         self.cpu_reset();
         self.psw = Psw::default();
@@ -234,8 +233,8 @@ impl Vcpu {
         self.reset_controls();
     }
 
-    /// Clear reset of the CPU, but for what stays in the hardware (also the floating-point, vector and
-    /// access registers): initial CPU reset, and zeros in the general registers.
+    /// Clear reset of the CPU, except of what stays in the hardware (also the floating-point, vector and access
+    /// registers): an initial CPU reset, and zeros in the general registers. It does not clear storage.
     pub fn clear_reset(&mut self) {
         self.initial_cpu_reset();
         self.general = [0; 16];
@@ -255,7 +254,7 @@ impl Vcpu {
         self.kept.stepped[(at.0 >> 12) as usize % STEPPED_PAGES].find(self.psw.mask, at)
     }
 
-    /// Keeps a page of instruction text while they are.
+    /// Keeps a page of instruction text while instructions are executed one at a time.
     pub fn keep_stepped_text(&mut self, at: Virtual, place: Absolute) {
         let page = KeptPage::new(self.psw.mask, at, place);
         self.kept.stepped[(at.0 >> 12) as usize % STEPPED_PAGES] = page;
@@ -271,8 +270,8 @@ impl Vcpu {
         self.kept.forget();
     }
 
-    /// Controls may have changed: forgets what was translated under others. Control programs that execute in the home
-    /// space go to and fro between the spaces of programs, at each of their calls.
+    /// Controls may have changed: forgets what was translated under other ones. Control programs that execute in the
+    /// home space switch between the spaces of programs at each call.
     pub fn change_translations(&mut self) {
         let control = &self.control;
         let [zero, home, prefix] = self.kept.under;
@@ -287,8 +286,7 @@ impl Vcpu {
         }
     }
 
-    /// Forgets what was kept of an operand in a page frame whose state has changed: a store must be told to
-    /// the scanner again.
+    /// Forgets operands in a page frame whose state has changed, so that the scanner is told of the next store.
     pub fn forget_operands_in(&mut self, frame: Absolute) {
         let kept = &mut self.kept;
         for page in kept.operands.iter_mut().chain(&mut kept.counters) {
@@ -298,14 +296,14 @@ impl Vcpu {
         }
     }
 
-    /// The absolute address of a real one of this CPU.
+    /// The absolute address of a real address of this CPU.
     #[must_use]
     #[inline]
     pub const fn absolute(&self, real: Real) -> Absolute {
         apply_prefix(real, self.prefix)
     }
 
-    /// Counts what the shadow has done since the last time, at the program's level.
+    /// Brings the extended counters at the program's level up to date with the work of the shadow.
     #[cold]
     #[inline(never)]
     pub fn count_translations(&mut self) {
@@ -317,18 +315,18 @@ impl Vcpu {
         extended::count(&mut self.own, &before, &now);
     }
 
-    /// Real control register 8: the monitor classes that the program or the machine's own level has enabled. Where the
-    /// hardware has enhanced-monitor masks they stay zero, for its array is not the program's.
+    /// Real control register 8: the monitor classes that the program or the machine's own level has enabled. The
+    /// enhanced-monitor masks of the hardware stay zero, because its array is not the program's.
     #[must_use]
     #[inline]
     pub const fn real_monitor_control(&self) -> u64 {
         self.control[8] & !CR8_ENHANCED_MONITOR | self.software.classes as u64 & CR8_MONITOR
     }
 
-    /// The address of the instruction that has met an access exception; `None` if it was something else.
+    /// The address of the instruction that met an access exception; `None` for any other interruption.
     ///
-    /// Protection and addressing suppress, so the hardware advanced the address (for an instruction fetch
-    /// by a made-up length, which is the one it stored).
+    /// Protection and addressing suppress, so the hardware advanced the address. For an instruction fetch it did so by
+    /// an arbitrary length, which is the one that it stored.
     #[must_use]
     pub fn access_exception_at(&self) -> Option<u64> {
         let (code, length) = (self.interruption.code(), self.interruption.length());
@@ -352,7 +350,7 @@ impl Vcpu {
 impl Space {
     /// The space of operands (fetch and store) or of instructions (execute) in the current mode.
     ///
-    /// Instructions come from the primary space, but from the home space in the home-space mode.
+    /// Instructions come from the home space in the home-space mode, and from the primary space in any other.
     #[must_use]
     #[inline]
     pub const fn of(cpu: &Vcpu, access: Access) -> Self {

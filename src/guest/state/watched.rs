@@ -1,4 +1,5 @@
-//! The instruction that is watched for program-event recording, as it was before it began.
+//! The instruction that is watched for program-event recording, as it was before its execution
+//! began.
 
 use crate::arch::address::Virtual;
 use crate::guest::state::access::Access;
@@ -7,22 +8,22 @@ use crate::guest::state::text::Text;
 use crate::per::Controls;
 use core::cell::Cell;
 
-/// An instruction that has been let begin.
+/// An instruction whose execution was allowed to begin.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::guest) struct Watched {
     /// Its address, or that of the EXECUTE whose target it is.
     pub at: u64,
     /// The left half of the PSW before it.
     pub mask: u64,
-    /// The controls before it.
+    /// The PER controls before it.
     pub controls: Controls,
     /// The instruction; of length zero if it could not be fetched.
     pub text: Text,
-    /// Where its text stands.
+    /// The address of its text.
     pub text_at: u64,
     /// The general registers before it.
     pub general: [u64; 16],
-    /// It branches to itself: the firmware performs it.
+    /// Whether it branches to itself: the firmware performs such an instruction.
     pub to_itself: bool,
 }
 
@@ -37,26 +38,27 @@ impl Watched {
         to_itself: false,
     };
 
-    /// Whether its fetch, or that of an EXECUTE whose target it is, nullifies.
+    /// Whether a PER event nullifies it: at its own fetch, or at that of the EXECUTE whose target
+    /// it is.
     pub fn is_nullified(&self) -> bool {
         let fetched = [self.at, self.text_at];
         self.text.length != 0 && fetched.into_iter().any(|at| self.controls.nullify(at))
     }
 
-    /// Where the next sequential instruction is.
+    /// The address of the next sequential instruction.
     pub(in crate::guest) fn next(&self) -> u64 {
         self.at.wrapping_add(self.text.length.into())
     }
 }
 
-/// Operands of an instruction that millicode performs, as far as there is room for them.
+/// Operands of an instruction that millicode performs, as many as there is room for.
 #[derive(Debug)]
 pub(in crate::guest) struct Noted {
     pub count: Cell<usize>,
     pub(in crate::guest) references: [Cell<Reference>; MOST_NOTED],
 }
 
-/// What any instruction refers to that moves no data from one place to another.
+/// The most references of any instruction that does not move data.
 const MOST_NOTED: usize = 4;
 
 impl Noted {

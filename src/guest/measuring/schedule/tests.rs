@@ -9,7 +9,7 @@ use crate::guest::state::account::Account;
 use crate::guest::test_machine::Bench;
 
 const INTERVAL: u64 = 10_000;
-/// Where the table and the block stand.
+/// Where the table and the block are.
 const TABLE: u64 = 0x1_0000;
 const BLOCK: u64 = 0x2_0000;
 
@@ -32,7 +32,7 @@ impl SampleStorage for Nowhere {
     }
 }
 
-/// A CPU in a wait, whose own sampling has just been activated.
+/// A waiting CPU whose own sampling has just been activated.
 fn waiting(dedicated: bool) -> Bench {
     let mut bench = Bench::new();
     bench.cpu.account = Account::new(Mode::Exact { shift: 0 }, 1000);
@@ -46,7 +46,7 @@ fn waiting(dedicated: bool) -> Bench {
     bench
 }
 
-/// The CPU has waited for so many cycles: how many samples that were.
+/// The CPU has waited for so many cycles: returns the number of samples.
 fn wait(bench: &mut Bench, cycles: u64) -> u64 {
     let mut rest = cycles;
     let mut samples = 0;

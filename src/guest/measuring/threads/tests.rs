@@ -1,4 +1,4 @@
-//! What two threads of a core share, and what they do not.
+//! What two threads of a core share, and what is their own.
 
 use super::*;
 use crate::cpumf::{ConfigurationLevel, CounterSets, Facility, Installation, SamplingLimits};
@@ -101,7 +101,7 @@ fn both_threads_of_a_core_show_the_cycles_of_both_and_another_core_shows_none_of
     first.account.cycles[1] += 30;
     settle(&mut first, configuration);
     assert_eq!(counters(&first), [Some(100), Some(30)]);
-    // The second thread starts later, and sees what its core has done before.
+    // The second thread starts later, and counts what its core has done before.
     take_note(&mut second, configuration);
     begin_turn(&mut second, configuration, true);
     second.account.cycles[0] += 7;

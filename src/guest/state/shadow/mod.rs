@@ -1,4 +1,4 @@
-//! The shadow tables: where they stand in the HSA, and what each CPU knows of its own.
+//! The shadow tables: where they are in the HSA, and the state of each CPU's own.
 
 use crate::arch::address::{PAGE, Real};
 use crate::arch::cpu::MAXIMUM_CPUS;
@@ -28,17 +28,17 @@ pub(in crate::guest) const SEGMENT: u64 = 1 << 20;
 /// Bytes of HSA that each CPU's private identity tables take.
 pub const PRIVATE_LENGTH: u64 = 2 * PRIVATE_SIDE;
 
-/// Bytes of those of one side.
+/// Bytes of the private identity tables of one side.
 const PRIVATE_SIDE: u64 = TABLE + 2 * PAGE_TABLE;
 
 /// One of the two tables that translate a space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// By which instructions are fetched, those in code copies among them: real control register 1.
+    /// Used to fetch instructions, including those in code copies: real control register 1.
     Instructions,
-    /// By which operands are accessed: real control register 7.
+    /// Used to access operands: real control register 7.
     Operands,
-    /// By which a program that executes no code copies does both: real control register 13.
+    /// Used for both, by a program that executes no code copies: real control register 13.
     Whole,
 }
 
@@ -47,33 +47,33 @@ impl Side {
     pub(in crate::guest) const BOTH: [Self; 2] = [Self::Instructions, Self::Operands];
 }
 
-/// Where the shadow tables stand in the HSA, and what all CPUs must know of one another.
+/// Where the shadow tables are in the HSA, and what the CPUs must know of each other.
 #[derive(Debug)]
 pub struct SharedShadow {
-    /// The identity page tables, for each side 2 KiB for each MiB of the guest's storage.
+    /// The identity page tables: for each side, 2 KiB for each MiB of the guest's storage.
     pub identity: Real,
-    /// Private identity tables, [`PRIVATE_LENGTH`] bytes for each CPU, for each side: segment table, page table
-    /// of segment 0, page table of the prefix's segment.
+    /// The private identity tables: [`PRIVATE_LENGTH`] bytes for each CPU. Each side has a segment table, the page
+    /// table of segment 0, and the page table of the prefix's segment.
     pub private: Real,
     /// The pools for the tables of DAT-on spaces.
     pub pools: Real,
     /// Bytes of one CPU's pool.
     pub pool_length: u64,
-    /// What stands where in a pool.
+    /// The layout of a pool.
     pub(in crate::guest) plan: Plan,
-    /// The machine's own prefix on each CPU: absolute 0-1FFF is behind it.
+    /// The machine's own prefix on each CPU, where absolute 0-1FFF is found.
     pub machine_prefix: [u64; MAXIMUM_CPUS],
     /// The guest's prefix on each CPU, as its private tables have it.
     pub(in crate::guest) guest_prefix: [AtomicU64; MAXIMUM_CPUS],
     /// Bytes of the identity page tables of one side.
     pub(in crate::guest) identity_side: u64,
-    /// What DAT-on shadows may no longer hold.
+    /// What DAT-on shadows must drop.
     pub(in crate::guest) requests: Requests,
 }
 
 impl SharedShadow {
-    /// The plan of the shadow tables for `storage` bytes of guest storage; [`build_identity`](crate::guest::storage::shadow::build_identity) fills
-    /// them.
+    /// The layout of the shadow tables for `storage` bytes of guest storage;
+    /// [`build_identity`](crate::guest::storage::shadow::build_identity) fills them.
     #[must_use]
     pub fn new(
         storage: u64,
@@ -102,15 +102,14 @@ impl SharedShadow {
         2 * storage.div_ceil(SEGMENT) * PAGE_TABLE
     }
 
-    /// Bytes that one CPU's pool should have for `storage` bytes of guest storage: room to map each page
-    /// frame once, as control programs do, and for the page frames' heads, and 2 MiB for the
-    /// address spaces of programs.
+    /// Bytes that one CPU's pool should have for `storage` bytes of guest storage. There is room to map each page frame
+    /// once, as control programs do, for the heads of the page frames, and 2 MiB for the address spaces of programs.
     #[must_use]
     pub const fn pool_length(storage: u64) -> u64 {
         ((2 << 20) + storage / 256 + storage / 512).next_multiple_of(PAGE)
     }
 
-    /// How many requests to drop something were posted so far.
+    /// How many requests have been posted so far.
     #[must_use]
     #[inline]
     pub fn posted(&self) -> u64 {
@@ -147,34 +146,34 @@ impl SharedShadow {
 /// The shadow of one CPU.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shadow {
-    /// Whether real storage is translated by tables of this CPU's own.
+    /// Whether this CPU translates real storage by tables of its own.
     pub(in crate::guest) owns_real: bool,
     pub(in crate::guest) spaces: ShadowSpaces,
     pub(in crate::guest) recent: Recent,
-    /// The number of the next request that concerns it.
+    /// The number of the next request that it has to carry out.
     pub(in crate::guest) seen: u64,
-    /// Whether the guest had instruction-execution protection on when its entries were filled: the bit
-    /// of control register 0.
+    /// The instruction-execution-protection bit of the guest's control register 0 when the entries were filled.
     pub(in crate::guest) execution_protection: u64,
     /// Real control registers 1 to 7 as last loaded.
     pub(in crate::guest) spaces_loaded: [u64; 7],
     /// Real control registers 0, 8, 13 and 14 as last loaded.
     pub(in crate::guest) loaded: [u64; 4],
-    /// The guest's address-space-control elements that registers 1 and 7 were loaded for, and the spaces
+    /// The guest's address-space-control elements for which registers 1 and 7 were loaded, and the number of spaces
     /// dropped by then.
     pub(in crate::guest) loaded_for: Option<[u64; 3]>,
-    /// That of the program that register 13 was loaded for, and the spaces dropped by then.
+    /// The guest's address-space-control element for which register 13 was loaded, and the number of spaces dropped by
+    /// then.
     pub(in crate::guest) home_for: Option<[u64; 2]>,
     /// The guest's prefix as the private tables have it.
     pub(in crate::guest) prefix: u64,
     /// Shadow fills so far.
     pub fills: u64,
-    /// Times that it was emptied.
+    /// How often it was emptied.
     pub purges: u64,
 }
 
 impl Shadow {
-    /// Spaces that were dropped so far, and times that it was emptied, together.
+    /// The number of spaces dropped and of times that the shadow was emptied, together.
     #[must_use]
     pub const fn dropped(&self) -> u64 {
         self.spaces.drops

@@ -1,17 +1,17 @@
-//! Where things stand in the pool of a CPU's DAT-on shadow.
+//! The layout of the pool of a CPU's DAT-on shadow.
 
 use crate::arch::address::PAGE;
 
-/// Blocks of a unit.
+/// Blocks in a unit.
 pub(in crate::guest) const UNIT: u64 = 4;
 
 /// Bytes of a block's header.
 pub(in crate::guest) const HEADER: u64 = 64;
 
-/// Where things stand in every CPU's pool.
+/// The layout of every CPU's pool.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::guest) struct Plan {
-    /// Bytes of the frames' heads.
+    /// Bytes of the heads of the page frames.
     pub(in crate::guest) frames: u64,
     /// The first unit's reference.
     pub(in crate::guest) first: u64,
@@ -20,7 +20,7 @@ pub(in crate::guest) struct Plan {
 }
 
 impl Plan {
-    /// The plan of a pool of `length` bytes for `storage` bytes of guest storage.
+    /// The layout of a pool of `length` bytes for `storage` bytes of guest storage.
     pub(in crate::guest) const fn new(storage: u64, length: u64) -> Self {
         let frames = (storage / PAGE * 8).next_multiple_of(PAGE);
         let headers = (length / PAGE * HEADER).next_multiple_of(PAGE);

@@ -1,21 +1,21 @@
-//! What was entered into a CPU's DAT-on shadow since it was last empty.
+//! The entries made in a CPU's DAT-on shadow since it was last empty.
 
 use crate::arch::address::{Real, Virtual};
 use crate::guest::state::access::Translation;
 
-/// Fills that are remembered.
+/// How many fills are remembered.
 pub(in crate::guest) const REMEMBERED: usize = 8;
 
-/// What was entered into the shadow.
+/// An entry made in the shadow.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::guest) struct Filled {
-    /// The address-space-control element of the guest's.
+    /// The guest's address-space-control element.
     pub(in crate::guest) guest: u64,
     /// The page.
     pub(in crate::guest) at: Virtual,
-    /// What the guest's tables said, for the address at which it was found.
+    /// The translation by the guest's tables, for the address that was accessed.
     pub(in crate::guest) translation: Translation,
-    /// The shadow's entry.
+    /// The real address of the shadow's entry.
     pub(in crate::guest) entry: Real,
 }
 
@@ -43,7 +43,7 @@ impl Default for Recent {
 }
 
 impl Recent {
-    /// The shadow has one more entry.
+    /// The shadow has a new entry.
     #[inline]
     pub(in crate::guest) fn note(&mut self, filled: Filled) {
         if let Some(place) = self.filled.get_mut(self.count) {
@@ -57,7 +57,7 @@ impl Recent {
         self.count = 0;
     }
 
-    /// Tables of the shadow have gone, and with them entries that were remembered.
+    /// Tables of the shadow were dropped, and with them entries that were remembered.
     pub(in crate::guest) const fn lose(&mut self) {
         self.count = REMEMBERED + 1;
     }

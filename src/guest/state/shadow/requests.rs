@@ -1,9 +1,10 @@
-//! What has become wrong in the DAT-on shadows, as the CPUs tell one another.
+//! Requests to drop entries of the DAT-on shadows, which the CPUs post for each other.
 //!
-//! A shadow belongs to its CPU: no other one touches its tables. Whoever changes what shadows hold (the
-//! state of a page; a guest's table, and then a purge) changes it first and posts what it was
-//! then, and every CPU brings its own shadow in line before it lets its guest go on. A CPU that has
-//! fallen too far behind, or meets a request that is just being written, empties its shadow.
+//! A shadow belongs to its CPU, and no other CPU touches its tables. A CPU that changes what shadows
+//! depend on (the state of a page, or a table of the guest that it then purges) makes the change first
+//! and then posts a request. Every CPU carries out the requests on its own shadow before its guest
+//! continues. A CPU that is too far behind, or that meets a request which is just being written,
+//! empties its shadow.
 
 use crate::arch::address::{Absolute, PAGE};
 use core::sync::atomic::{AtomicU64, Ordering, fence};
@@ -11,20 +12,20 @@ use core::sync::atomic::{AtomicU64, Ordering, fence};
 /// Requests that are kept.
 const KEPT: u64 = 256;
 
-/// What a shadow may no longer hold.
+/// What a shadow must drop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// Entries that map this page frame: its state has changed.
+    /// Entries that map this page frame, because its state has changed.
     Frame(Absolute),
     /// Entries that were filled from this page-table entry of a guest.
     Entry(Absolute),
     /// The spaces whose highest table has this origin.
     Space(u64),
-    /// Anything: what the guests' tables do not say any more.
+    /// Everything that the guests' tables no longer say.
     All,
 }
 
-/// The rightmost bits of a request's doubleword: which it is.
+/// The rightmost bits of a request's doubleword: its kind.
 const KIND: u64 = 7;
 
 impl Request {
@@ -47,7 +48,7 @@ impl Request {
     }
 }
 
-/// One place for a request: the request, and its number plus one while it is whole.
+/// The place of one request: the request, and its number plus one while it is complete.
 #[derive(Debug)]
 struct Place {
     number: AtomicU64,
@@ -80,7 +81,7 @@ impl Requests {
         self.posted.load(Ordering::Acquire)
     }
 
-    /// Posts a request; what it is about has been done.
+    /// Posts a request, after the change that it is about.
     pub(in crate::guest) fn post(&self, request: Request) {
         let number = self.posted.fetch_add(1, Ordering::AcqRel);
         let place = &self.places[(number % KEPT) as usize];
@@ -90,7 +91,7 @@ impl Requests {
         place.number.store(number + 1, Ordering::Release);
     }
 
-    /// The request of a number, unless it is no longer, or not yet, to be read.
+    /// The request with a number, unless it is overwritten or not complete yet.
     pub(in crate::guest) fn get(&self, number: u64) -> Option<Request> {
         let place = &self.places[(number % KEPT) as usize];
         let before = place.number.load(Ordering::Acquire);

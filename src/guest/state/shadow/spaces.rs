@@ -1,6 +1,6 @@
 //! The address spaces in a CPU's DAT-on shadow.
 
-/// Spaces among which one is looked for.
+/// Places that a space may be in.
 pub(in crate::guest) const WAYS: usize = 4;
 
 /// The most address spaces that a CPU's shadow holds at once.
@@ -11,27 +11,28 @@ pub(in crate::guest) const SPACES: usize = 16 * WAYS;
 pub(in crate::guest) struct ShadowSpace {
     /// The guest's address-space-control element.
     pub(in crate::guest) guest: u64,
-    /// The shadow's, by [`Side`]; zero where there is none yet.
+    /// The shadow's address-space-control elements, by [`Side`]; zero for a table that does not
+    /// exist yet.
     pub(in crate::guest) shadow: [u64; 3],
-    /// Whether it is there.
+    /// Whether this place is in use.
     pub(in crate::guest) is_there: bool,
-    /// Whether its program executes pages that have copies.
+    /// Whether its program executes pages that have code copies.
     pub(in crate::guest) is_split: bool,
     /// When it was last used, by [`ShadowSpaces::uses`].
     pub(in crate::guest) used: u64,
     /// The first one of its units.
     pub(in crate::guest) units: u64,
-    /// The unit that has page tables left to take; zero if there is none.
+    /// The unit that still has page tables to take; zero if none has.
     pub(in crate::guest) open: u64,
 }
 
-/// The spaces of a CPU, and the units that are not theirs.
+/// The spaces of a CPU, and the free units.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::guest) struct ShadowSpaces {
     pub(in crate::guest) spaces: [ShadowSpace; SPACES],
     /// How often any space was used.
     pub(in crate::guest) uses: u64,
-    /// The first unit that was given back; zero if there is none.
+    /// The first free unit; zero if there is none.
     pub(in crate::guest) free: u64,
     /// How many units were ever taken since the shadow was last emptied.
     pub(in crate::guest) fresh: u64,
