@@ -1,17 +1,17 @@
-//! What the program refers to, as the model of its CPU's caches sees it.
+//! The model of a CPU's caches, and the references of the program that go through it.
 //!
-//! Only a machine that steps the program instruction by instruction knows every reference, so there is a
-//! model in such a run only ([`Vcpu::caches`]), and [`step`] is the one way into it. Nothing is totalled to be brought
-//! into the counters later: a line that is brought in is counted at once, at both levels, and no path of
-//! a run without the model is an instruction longer for it.
+//! Only a machine that steps the program instruction by instruction knows every reference, so the model exists in such
+//! a run only ([`Vcpu::caches`]), and everything reaches it through [`step`]. A line that is brought in is counted at
+//! once, at both levels; no totals are kept for later. A run without the model has no path that is longer because of
+//! it.
 //!
-//! The model sees what the program's instructions refer to by the program's own translation, and nothing else.
-//! What interruptions store and fetch, translation tables, the sample-data blocks, and what the channel subsystem
-//! transfers do not go through it, and neither does anything of this machine. A program that looks at the
-//! counters in an instruction finds those that were before it.
+//! The model sees the references of the program's instructions, by the program's own translation, and nothing else. It
+//! does not see what interruptions store and fetch, translation tables, sample-data blocks, what the channel subsystem
+//! transfers, or anything that this machine does. An instruction that inspects the counters finds their values from
+//! before that instruction.
 //!
-//! Penalty cycles are in no cycle count: the clock below counts instructions, and that an instruction is
-//! a cycle stays so. Whoever wants the cycles that the model implies adds them.
+//! Penalty cycles are not added to any cycle count: the clock below counts instructions, and an instruction remains
+//! one cycle. A user who wants the cycles that the model implies adds them.
 
 use crate::arch::address::{PAGE, Virtual};
 use crate::cache::Caches;
@@ -22,20 +22,20 @@ use crate::guest::state::reference::Reference;
 use crate::guest::state::vcpu::Vcpu;
 use crate::guest::storage::{self, Claim};
 
-/// The program executes one instruction, which refers to these one after the other: its text first, then that
-/// of the target if it is an EXECUTE, then its operands.
+/// The program executes one instruction, which makes these references in this order: its text, then that of the target
+/// if it is an EXECUTE, then its operands.
 ///
-/// Called once for each instruction that completes, and once for each execution of an interruptible
-/// one, while the PSW's mode and the control registers are still those that it is executed with: of an
-/// instruction that changes them, before it does. A reference that the program's translation refuses
-/// ends the instruction's references, as it would end the instruction.
+/// Call this once for each instruction that completes, and once for each execution of an interruptible one, while the
+/// PSW's mode and the control registers are still those under which it is executed: before the effect of an
+/// instruction that changes them. A reference that the program's translation refuses ends the references of the
+/// instruction, as it would end the instruction.
 pub fn step<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &H,
     references: impl IntoIterator<Item = Reference>,
 ) {
-    // Apart from its CPU while that is looked at.
+    // Taken out while the CPU is used.
     let Some(caches) = cpu.caches.take() else {
         return;
     };
@@ -62,7 +62,7 @@ pub fn step<H: Hardware>(
     }
 }
 
-/// One reference, page by page; nothing if a page has no translation.
+/// One reference, page by page; nothing for a page without a translation.
 fn refer<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -88,7 +88,7 @@ fn refer<H: Hardware>(
     Some(())
 }
 
-/// Where bytes within a page are.
+/// The absolute address of bytes within a page.
 fn locate<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,

@@ -1,4 +1,4 @@
-//! Recording: what is told of single instructions, to the program and to the operator.
+//! Recording: what the program and the operator learn of single instructions.
 //!
 //! Program-event recording, monitor calls, and the model of the caches.
 

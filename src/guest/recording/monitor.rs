@@ -1,30 +1,30 @@
-//! Monitor calls: what one is to the program, and the enhanced-monitor facility.
+//! Monitor calls: their effect on the program, and the enhanced-monitor facility.
 //!
 //! MONITOR CALL has a class, 0 to 15, and its operand address is a monitor code. Control register 8 has two masks for
 //! each class. If the monitor mask is zero the instruction has no effect. If it is one and the enhanced-monitor mask is
 //! zero there is a monitor event, a program interruption. If both are one there is no interruption: the monitor code
 //! is the number of a counter, which counts one.
 //!
-//! The counters of a CPU stand in an array of the program's, in the home address space, which real storage locations
-//! 100-10F designate: as many halfwords as there are counters, and behind them as many words, into which the halfwords
-//! carry. If there is no such counter, or it cannot be accessed, the exception count in real storage goes up instead; no access
-//! exception is ever presented.
+//! The counters of a CPU are in an array of the program, in the home address space. Real storage locations 100-10F
+//! designate it: as many halfwords as there are counters, followed by as many words, into which the halfwords carry. If
+//! there is no such counter, or it cannot be accessed, the exception count in real storage is increased instead; no
+//! access exception is ever presented.
 //!
-//! The hardware below knows only the monitor masks, so every monitor call of a class that is enabled comes here as a
-//! monitor event, completed, and every other one takes no longer than without the machine.
+//! The hardware below uses only the monitor masks. So every monitor call of an enabled class comes here as a monitor
+//! event, completed, and every other monitor call takes no longer than without the machine.
 //!
 //! # What the sources leave open
 //!
-//! * With DAT off the array is designated by real addresses, otherwise by virtual ones of the home space, whatever the mode
-//!   of the program. They are 64-bit addresses in every addressing mode, and the next one after the highest is zero.
-//! * The array is stored into as the program's own operands are: low-address and DAT protection apply, and an array in what
-//!   they cover cannot be accessed. To the exception count low-address protection does not apply, as it does not to what
-//!   an interruption stores. There are no keys to test.
-//! * A table of the home space that cannot be used is one more reason for an array that cannot be accessed, whatever
-//!   exception it is.
-//! * Nothing is interlocked: an array is its CPU's. The word is stored before the halfword that carries into it.
-//! * The word of a counter and the exception count go from their highest value to zero.
-//! * No PER event is recognized for what is stored here.
+//! * With DAT off real addresses designate the array, otherwise virtual addresses of the home space, whatever the mode
+//!   of the program. They are 64-bit addresses in every addressing mode, and they wrap from the highest one to zero.
+//! * Stores into the array are subject to low-address and DAT protection, like those of the program's own operands. A
+//!   protected array cannot be accessed. Low-address protection does not apply to the exception count, as it does not
+//!   apply to what an interruption stores. There are no keys to test.
+//! * If a table of the home space cannot be used, the array cannot be accessed, whatever the exception.
+//! * No access is interlocked, because an array belongs to one CPU. The word is stored before the halfword that carries
+//!   into it.
+//! * The word of a counter and the exception count wrap from their highest value to zero.
+//! * No PER event is recognized for these stores.
 
 use crate::arch::address::{Absolute, PAGE, PREFIX_AREA, Virtual};
 use crate::arch::bits::bit16;
@@ -38,10 +38,10 @@ use crate::guest::state::kept::KeptPage;
 use crate::guest::state::vcpu::Vcpu;
 use crate::guest::storage::{self, Claim, Piece, scanner, shadow};
 
-/// A monitor call, which the hardware has completed and presented: counts it where it is to be counted. False if it is
-/// a monitor event of the program's, which is still to be presented; otherwise the instruction is booked.
+/// A monitor call, which the hardware has completed and presented: counts it where it is to be counted. Returns false
+/// if it is a monitor event of the program, which is still to be presented; otherwise the instruction is accounted for.
 ///
-/// Of the interruption, `parameter` holds the class and `identification` the code.
+/// In the interruption, `parameter` holds the class and `identification` the code.
 #[inline]
 pub fn call<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> bool {
     let class = bit16(cpu.interruption.parameter & 15);
@@ -56,14 +56,14 @@ pub fn call<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware
         }
         count(cpu, configuration, hardware, code);
     }
-    // An EXECUTE of it is charged by the clock as it is: it completed.
+    // The clock charges an EXECUTE of it as usual, because it completed.
     let charged = configuration.charges.of(Exception::MonitorEvent.code());
     let problem = cpu.psw.problem_state();
     cpu.account.correct(1, charged, problem);
     true
 }
 
-/// Counts one in a counter of the program's.
+/// Adds one to a counter of the program.
 #[inline]
 fn count<H: Hardware>(
     cpu: &mut Vcpu,
@@ -72,7 +72,7 @@ fn count<H: Hardware>(
     number: u64,
 ) {
     let area = Absolute(cpu.prefix);
-    // SET PREFIX admits no other.
+    // SET PREFIX accepts no prefix for which this fails.
     if !configuration.holds(area, PREFIX_AREA) {
         return;
     }
@@ -85,7 +85,7 @@ fn count<H: Hardware>(
     }
 }
 
-/// Counts one that found no counter.
+/// Adds one to the exception count.
 #[cold]
 fn count_exception<H: Hardware>(configuration: &Configuration, hardware: &mut H, area: Absolute) {
     let at = area.offset(MONITOR_EXCEPTION_COUNT);
@@ -101,7 +101,7 @@ struct Array {
 }
 
 impl Array {
-    /// Counts one in a counter that there is. `None` if it cannot be accessed, and then nothing is stored.
+    /// Adds one to an existing counter. `None` if it cannot be accessed; nothing is stored then.
     #[inline]
     fn count<H: Hardware>(
         &self,
@@ -148,14 +148,14 @@ const fn under(cpu: &Vcpu) -> u64 {
     cpu.psw.mask & DAT | HOME_SPACE
 }
 
-/// Where a counter is, if its page is kept. The scanner knows that it is stored into.
+/// Where a counter is, if its page is kept. The scanner has been told of stores into that page.
 #[inline(always)]
 fn kept(cpu: &Vcpu, configuration: &Configuration, at: Virtual) -> Option<Absolute> {
     let place = cpu.kept.counter(at).get().find(under(cpu), at)?;
     (!shadow::stale(cpu, configuration)).then_some(place)
 }
 
-/// Where a halfword of the array is, which is on its boundary; keeps its page.
+/// Where a halfword of the array is; it is on its boundary. Keeps its page.
 #[cold]
 #[inline(never)]
 fn halfword<H: Hardware>(
@@ -166,7 +166,7 @@ fn halfword<H: Hardware>(
 ) -> Option<Absolute> {
     let place = piece(cpu, configuration, hardware, at, 2)?.at;
     scanner::store_into(configuration, hardware, place);
-    // Of the first two pages parts may be protected.
+    // Parts of the first two pages may be protected.
     if at.page().0 > PAGE {
         let page = KeptPage::new(under(cpu), at, place);
         cpu.kept.counter(at).set(page);
@@ -174,7 +174,7 @@ fn halfword<H: Hardware>(
     Some(place)
 }
 
-/// Where a word of the array is. Behind an odd number of halfwords it is on no boundary, and may cross that of a page.
+/// Where a word of the array is. After an odd number of halfwords it is on no boundary, and may cross a page boundary.
 fn word<H: Hardware>(
     cpu: &Vcpu,
     configuration: &Configuration,
@@ -188,7 +188,7 @@ fn word<H: Hardware>(
     })
 }
 
-/// Bytes of the array within a page, if they can be stored into.
+/// Where bytes of the array within a page are, if they can be stored into.
 fn piece<H: Hardware>(
     cpu: &Vcpu,
     configuration: &Configuration,

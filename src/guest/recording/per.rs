@@ -1,23 +1,23 @@
 //! Program-event recording for a guest: its instructions are executed one at a time.
 //!
-//! The machine below records events of its own, and one of them is exact wherever this runs: an
-//! instruction-fetching event that nullifies. With a range of everything but one halfword, the instruction that
-//! begins there is executed and the next one, wherever it is, is not. So whatever an instruction did can be told from
-//! what was before it and what is after it, events that no machine below has included, and the guest's own
-//! controls never reach the hardware.
+//! The machine below records events of its own, and one of them is exact wherever this runs: an instruction-fetching
+//! event that nullifies. If its range is everything but one halfword, the hardware executes the instruction that begins
+//! in that halfword, and stops before the next one, wherever that is. The machine finds the events of the instruction
+//! by comparing the state before it with the state after it, including events that the machine below does not have. The
+//! guest's own controls never reach the hardware.
 //!
-//! As long as no branch and no register is an event, the guest runs freely until an instruction would begin in the
-//! range, or in one of the pages that are protected for it (`protected`), or store into one, or is performed by
-//! millicode. All this is done while the guest's PER mask is one and its masks ask for something; before and after that
-//! it costs nothing ([`PendingWork::PER`]).
+//! As long as no branch and no register is an event, the guest runs freely until an instruction begins in the range or
+//! in one of the pages that are protected for it (`protected`), stores into such a page, or is performed by millicode.
+//! All this happens only while the guest's PER mask is one and its event masks request something; otherwise it costs
+//! nothing ([`PendingWork::PER`]).
 //!
-//! A *watched* instruction is one that has been let begin, or that trapped. It ends in one of three ways: it is
-//! completed ([`performed`]), and the interruption waits until the next way out; it meets a program exception, and
-//! is indicated together with it ([`program`]); or it is to begin again, and stays watched.
+//! A *watched* instruction is one that was allowed to begin, or that trapped. It ends in one of three ways. It is
+//! completed ([`performed`]), and the interruption waits until the next way out. It meets a program exception, and its
+//! events are indicated together with that ([`program`]). Or it begins again, and stays watched.
 //!
-//! While instructions are executed one at a time the real CPU is disabled for I/O and machine checks: an
-//! interruption after an instruction and before its own PER interruption would come in the wrong order. Those of
-//! I/O are asked for from time to time instead.
+//! While instructions are executed one at a time, the real CPU is disabled for I/O and machine checks: such an
+//! interruption between an instruction and its PER interruption would come in the wrong order. The firmware tests for
+//! I/O interruptions from time to time instead.
 
 use crate::arch::channel::IoInterruption;
 use crate::arch::condition::ConditionCode;
@@ -44,17 +44,18 @@ use watched::begin;
 /// The event masks of the real control register 9: instruction fetching, which nullifies.
 const NULLIFY: u64 = 0x4100_0000;
 
-/// The program-interruption code of nothing at all: what was met will be met again.
+/// The program-interruption code of no interruption: the instruction will meet the same condition again.
 pub const NOTHING: u16 = 0;
 
-/// After so many instructions a pending I/O interruption is asked for.
+/// The number of instructions after which the firmware tests for a pending I/O interruption.
 const PATIENCE: u32 = 64;
 
-/// The clock cycles of a turn of a CPU whose instructions are executed one at a time, however few of them are the guest's:
-/// what is left to the end of a turn, signs of life among it, does not wait for hundreds of times as long.
+/// The longest turn, in clock cycles, of a CPU whose instructions are executed one at a time, however few of the cycles
+/// are the guest's. Without it, whatever waits for the end of a turn, signs of life included, would wait hundreds of
+/// times as long.
 pub const LONGEST_TURN: u64 = 1_000_000;
 
-/// Computes anew what is recorded, after the PSW or a control register has changed.
+/// Determines again what is recorded, after the PSW or a control register has changed.
 #[inline]
 pub fn renew<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     if cpu.psw.mask & psw::PER != 0 || cpu.per.is_on() || cpu.caches.is_some() {
@@ -97,7 +98,7 @@ fn change<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
     }
 }
 
-/// Lets the CPU run as if there were no such facility.
+/// Ends recording: the CPU runs as if there were no such facility.
 fn end<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H) {
     enter_phase(cpu, Phase::Off);
     cpu.per.protected.forget();
@@ -110,7 +111,7 @@ fn end<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H) {
 
 fn enter_phase(cpu: &mut Vcpu, phase: Phase) {
     if cpu.per.phase != phase {
-        // Real I/O and machine-check masks follow.
+        // The real I/O and machine-check masks change with it.
         if Phase::Step == phase || cpu.per.is_stepping() {
             cpu.pending_work |= PendingWork::CONTROLS;
         }
@@ -132,25 +133,25 @@ fn load<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H, values: [u64; 3]) {
     }
 }
 
-/// The CPU is about to wait, or to give its turn away: the real one is to be as if nothing were recorded. True if
-/// that is yet to be seen to.
+/// The CPU is about to wait or to give up its turn: turns recording off in the real CPU. Returns true if the way out
+/// has yet to do so.
 pub fn rest(cpu: &mut Vcpu) -> bool {
     let stepping = cpu.per.is_stepping();
     enter_phase(cpu, Phase::Range);
     if stepping {
-        // It still waits.
+        // The CPU still waits.
         cpu.pending_work |= PendingWork::ATTENTION;
     }
     stepping
 }
 
-/// Where stores are events.
+/// The ranges in which stores are events.
 fn stores(cpu: &Vcpu) -> impl Iterator<Item = Range> + use<> {
     let guest = cpu.per.controls.stores().into_iter();
     guest.chain(cpu.per.traces.stores())
 }
 
-/// Where instructions have events because they are there.
+/// The ranges in which an instruction is an event because it is there.
 fn places(cpu: &Vcpu) -> impl Iterator<Item = Range> {
     let guest = cpu.per.controls.fetches().into_iter();
     guest.chain(cpu.per.traces.places())
@@ -165,16 +166,16 @@ fn steps(cpu: &Vcpu, at: u64) -> bool {
         || cpu.per.protected.has_alone(at)
 }
 
-/// Whether the instruction at an address is watched if it traps: as [`steps`], and all that millicode
-/// performs while it may alter what is asked for.
+/// Whether the instruction at an address is watched if it traps: as [`steps`], and any instruction that millicode
+/// performs while it may alter something that is recorded.
 fn is_watched(cpu: &Vcpu, at: u64) -> bool {
     cpu.per.controls.ask_for(event::STORE | event::STORE_REAL)
         || cpu.per.below && cpu.per.traces.stores().next().is_some()
         || steps(cpu, at)
 }
 
-/// Last but the clock on the way out: lets the hardware execute one instruction, or run up to the next one that
-/// is executed on its own. True if something was delivered instead.
+/// The last step of the way out but for the clock: lets the hardware execute one instruction, or run up to the next one
+/// that is executed on its own. Returns true if an interruption was delivered instead.
 #[inline(never)]
 pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> bool {
     let at = cpu.psw.address;
@@ -183,7 +184,7 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
         let before = cpu.per.phase;
         enter_phase(cpu, Phase::Step);
         if before != Phase::Step {
-            // The masks come first.
+            // The masks must be changed first.
             return true;
         }
         if take_io(cpu, configuration, hardware) {
@@ -200,7 +201,7 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
         Some(if cpu.per.watched.to_itself {
             Range::ALL
         } else {
-            // An instruction that begins in the middle of this one is another one.
+            // An instruction that begins in the middle of this one is a different one.
             let halfword = Range {
                 start: at,
                 end: at.wrapping_add(1),
@@ -224,14 +225,14 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
         cpu.real_space &= !psw::PER;
     }
     if cpu.sampling.armed_at == 0 {
-        // So that the next trap comes to [`trapped`].
+        // Makes the next trap come to [`trapped`].
         cpu.sampling.armed_at = hardware.clock();
     }
     false
 }
 
-/// From time to time, while the real CPU is disabled for them: takes a pending I/O interruption for which the
-/// guest is enabled.
+/// From time to time, while the real CPU is disabled for I/O: takes a pending I/O interruption for which the guest is
+/// enabled.
 fn take_io<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> bool {
     if cpu.psw.mask & psw::IO == 0 {
         return false;

@@ -9,7 +9,7 @@ use crate::cpumf::{
 };
 use crate::guest::test_machine::Bench;
 
-/// Where the segment table and the page table stand.
+/// Where the segment table and the page table are.
 const SEGMENTS: u64 = 0x8000;
 const PAGES: u64 = 0xC000;
 
@@ -120,7 +120,7 @@ fn an_inactive_set_counts_nothing_but_lines_are_brought_in() {
 #[test]
 fn a_line_is_found_by_its_absolute_address() {
     let mut bench = bench(&Z15);
-    // Two pages at one place, and real 0 at the prefix.
+    // Two pages at one absolute address, and real 0 at the prefix.
     map(&mut bench, &[(3, 0x5_0000), (4, 0x5_0000), (5, 0)]);
     bench.cpu.prefix = 0x6_0000;
     execute(

@@ -1,9 +1,9 @@
-//! A second model of monitor calls, written from the description of the facility alone: storage is bytes, a counter one
-//! number of 48 bits, and the home space a list of pages.
+//! A second model of monitor calls, written only from the description of the facility. Storage is bytes, a counter is
+//! one number of 48 bits, and the home space is a list of pages.
 
 use std::collections::BTreeMap;
 
-/// What the program sees of a monitor call.
+/// The effect of a monitor call on the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// No interruption.
@@ -19,7 +19,7 @@ pub struct Model {
     pub storage: Vec<u8>,
     pub prefix: u64,
     pub control8: u64,
-    /// Pages of the home space that can be stored into, and where they are; `None` with DAT off.
+    /// Pages of the home space that can be stored into, and where each is; `None` with DAT off.
     pub home: Option<BTreeMap<u64, u64>>,
     /// Whether low-address protection is on, and covers the home space.
     pub low_protected: bool,
@@ -47,7 +47,7 @@ impl Model {
         (place < self.storage.len()).then_some(place)
     }
 
-    /// Where the bytes from an address on are; the address after the highest is zero.
+    /// Where the bytes from an address on are; addresses wrap to zero.
     fn places(&self, address: u128, length: u128) -> Option<Vec<usize>> {
         let addresses = (address..address + length).map(|at| (at % (1 << 64)) as u64);
         addresses.map(|at| self.place(at)).collect()

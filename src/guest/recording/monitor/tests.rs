@@ -19,16 +19,16 @@ use core::sync::atomic::AtomicU64;
 
 mod agreement;
 
-/// Where the segment table of the home space stands.
+/// Where the segment table of the home space is.
 const SEGMENTS: u64 = 0x1_0000;
-/// Where its page table stands.
+/// Where its page table is.
 const PAGES: u64 = 0x1_4000;
-/// Where the array stands, unless a test has it elsewhere.
+/// Where the array is, unless a test puts it elsewhere.
 const ARRAY: u64 = 0x5000;
-/// Where the instruction stands.
+/// Where the instruction is.
 const TEXT: u64 = 0x8000;
 
-/// Presents a monitor call of a class that the hardware has enabled, with this code; what the program sees of it.
+/// Presents a monitor call of a class that the hardware has enabled, with this code; returns its effect on the program.
 fn present(bench: &mut Bench, class: u8, code: u64) -> Seen {
     bench.cpu.interruption.cause = 4 << 16 | 0x40;
     bench.cpu.interruption.parameter = class.into();
@@ -71,7 +71,7 @@ fn exceptions(bench: &Bench) -> u32 {
     bench.word(bench.cpu.prefix + 0x10C)
 }
 
-/// Turns DAT on, with a home space in which the first MiB is real storage as it stands.
+/// Turns DAT on, with a home space whose first MiB is mapped to the same real addresses.
 fn at_home(bench: &mut Bench) {
     bench.set_doublewords(SEGMENTS, &[STE_INVALID; 512]);
     bench.set_doublewords(SEGMENTS, &[PAGES]);
@@ -87,7 +87,7 @@ fn the_two_masks_of_a_class_say_what_becomes_of_its_monitor_calls() {
         for enabled in 0..4 {
             let mut bench = counting(ARRAY, 8);
             let [monitor, enhanced] = masks(class);
-            // Those of all other classes are the other way round.
+            // All other classes are the opposite.
             let others = 0xFFFF_0000_FFFF & !(monitor | enhanced);
             bench.cpu.control[8] = match enabled {
                 0 => others,
@@ -153,7 +153,7 @@ fn a_counter_carries_when_its_halfword_wraps_and_wraps_itself_when_both_are_full
     present(&mut bench, 9, 2);
     assert_eq!(halfword(&bench, ARRAY + 4), 0);
     assert_eq!(bench.word(ARRAY + 16 + 8), 0);
-    // Its neighbours have nothing of it.
+    // Its neighbours are unchanged.
     let neighbours = [0, 2, 6].map(|offset| halfword(&bench, ARRAY + offset));
     assert_eq!((neighbours, exceptions(&bench)), ([0; 3], 0));
 }
@@ -177,7 +177,7 @@ fn a_code_that_is_no_counters_number_is_an_exception_and_the_exception_count_wra
 #[test]
 fn an_array_that_is_not_there_is_an_exception_and_nothing_is_stored() {
     let end = Bench::new().configuration.storage_end;
-    // Beyond storage, which is where the machine's own begins, at the end of storage, and at that of the address space.
+    // Beyond storage, where the machine's own begins; at the end of storage; and at the end of the address space.
     for (origin, code, counted) in [
         (end, 0, 0),
         (end - 8, 4, 0),
@@ -207,7 +207,7 @@ fn when_the_word_cannot_be_accessed_the_halfword_stays() {
         let mut bench = counting(ARRAY, size);
         at_home(&mut bench);
         let words = ARRAY + 2 * u64::from(size);
-        // Of 1001 words the one at the page's end is on no boundary, and its right half is in the next page.
+        // Of 1001 words, the one at the page's end is on no boundary, and its right half is in the next page.
         let number = (0xFFE - (words & 0xFFF)) / 4;
         let number = if size == 8 { 7 } else { number };
         let word = words + 4 * number;
@@ -231,7 +231,7 @@ fn when_the_word_cannot_be_accessed_the_halfword_stays() {
 fn the_array_is_in_the_home_space_whatever_the_mode_of_the_program() {
     for mode in [0, SECONDARY_SPACE, HOME_SPACE] {
         for addressing in [ADDRESSING_64, BASIC_ADDRESSING, 0] {
-            // Beyond what 31 bits address: page 1 of segment 1 of another region.
+            // Above 2 GiB: page 1 of segment 1 of another region.
             let far = 0x8000_0000 + 0x10_1000;
             let mut bench = counting(far, 8);
             at_home(&mut bench);
@@ -241,7 +241,7 @@ fn the_array_is_in_the_home_space_whatever_the_mode_of_the_program() {
             bench.set_doublewords(0x2_4000, &[STE_INVALID; 2048]);
             bench.set_doublewords(0x2_4008, &[PAGES]);
             bench.cpu.control[13] = 0x2_0000 | 4 | 3;
-            // The other spaces have nothing at all.
+            // The other spaces are empty.
             for register in [1, 7] {
                 bench.cpu.control[register] = 0x3_0000;
             }
@@ -264,7 +264,7 @@ fn with_dat_off_the_array_is_designated_by_real_addresses() {
         present(&mut bench, 0, 0);
         assert_eq!(halfword(&bench, place), before + 1);
     }
-    // Real locations are prefixed ones.
+    // The real locations are prefixed.
     let mut bench = counting(0x300, 8);
     bench.cpu.prefix = 0x6000;
     bench.set_doublewords(0x6100, &[0x300, 8 << 32]);
@@ -320,19 +320,19 @@ fn a_translation_that_is_kept_goes_with_what_it_was_made_of() {
         dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
     };
     count(&mut bench, ARRAY);
-    // The page-table entry, with a purge.
+    // The page-table entry changes, and the guest purges.
     bench.set_doublewords(PAGES + 8 * (ARRAY >> 12), &[0x6000]);
     shadow::purge(
         &bench.configuration,
         crate::guest::state::shadow::Request::All,
     );
     count(&mut bench, 0x6000);
-    // The home space.
+    // The home space changes.
     bench.cpu.control[13] = REAL_SPACE;
     bench.cpu.pending_work |= crate::guest::state::pending_work::PendingWork::CONTROLS;
     dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
     count(&mut bench, ARRAY);
-    // The prefix.
+    // The prefix changes.
     bench.set(ARRAY + 0x1000, &[0; 0x2000]);
     let area = bench.hardware.storage[..0x2000].to_vec();
     bench.set(0xA000, &area);

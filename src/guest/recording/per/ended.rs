@@ -1,5 +1,5 @@
-//! How a watched instruction ends: completed, together with a program exception, or to begin again; and the
-//! interruption by which the guest is told.
+//! How a watched instruction ends: completed, with a program exception, or to begin again; and the interruption
+//! that reports its events to the guest.
 
 use crate::arch::interruption::{Class, Ending, ProgramInterruption, ending};
 use crate::arch::psw;
@@ -13,7 +13,8 @@ use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::vcpu::Vcpu;
 use crate::per::{Identification, event, mode_identification};
 
-/// The hardware has interrupted a CPU that it ran for [`arm`](super::arm): what became of the watched instruction.
+/// The hardware has interrupted a CPU that [`arm`](super::arm) let run: finds out how the watched instruction
+/// ended.
 #[cold]
 #[inline(never)]
 pub fn trapped<H: Hardware>(
@@ -25,7 +26,7 @@ pub fn trapped<H: Hardware>(
     if class == Class::Program {
         let code = cpu.interruption.code();
         if code == PER_EVENT {
-            // As nearly always: it was executed, and the next one was not.
+            // The usual case: it was executed, and the next one was not.
             if cpu.per.watching && cpu.psw.address & cpu.psw.address_mask() != cpu.per.watched.at {
                 return complete(cpu, configuration, hardware);
             }
@@ -41,7 +42,7 @@ pub fn trapped<H: Hardware>(
         cpu.psw.address
     };
     if !cpu.per.watching {
-        // One that the hardware refuses, it need not have looked for in the range.
+        // The hardware may refuse an instruction without testing whether it is in the range.
         if class == Class::Program && code != PER_EVENT && is_watched(cpu, here) {
             if cpu.per.controls.nullify(here) {
                 meet_again(cpu, configuration, here);
@@ -55,7 +56,7 @@ pub fn trapped<H: Hardware>(
     if class == Class::SupervisorCall {
         complete(cpu, configuration, hardware);
     } else if here != at {
-        // If the next one has met an exception, the PSW may be behind it.
+        // If the next instruction has met an exception, the PSW may point after it.
         let next = core::mem::replace(&mut cpu.psw.address, here);
         complete(cpu, configuration, hardware);
         cpu.psw.address = next;
@@ -65,7 +66,7 @@ pub fn trapped<H: Hardware>(
             next_failed(cpu, configuration, hardware, here);
         }
     } else if class != Class::Program {
-        // A unit of operation of an interruptible instruction.
+        // The instruction is interruptible and has completed a unit of operation.
         if cpu.general != cpu.per.watched.general {
             complete(cpu, configuration, hardware);
             deliver(cpu, configuration, hardware);
@@ -75,8 +76,8 @@ pub fn trapped<H: Hardware>(
     }
 }
 
-/// The instruction behind the watched one, at `here`, has met a program exception before the hardware looked for it
-/// in the range.
+/// The instruction after the watched one, at `here`, has met a program exception before the hardware tested whether
+/// it is in the range.
 fn next_failed<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -91,7 +92,7 @@ fn next_failed<H: Hardware>(
     meet_again(cpu, configuration, here);
 }
 
-/// What the instruction at `here` has met, it will meet again: something else comes first.
+/// The instruction at `here` will meet the same condition again, because something else comes first.
 fn meet_again(cpu: &mut Vcpu, configuration: &Configuration, here: u64) {
     let problem = cpu.psw.problem_state();
     let charged = configuration.charges.of(cpu.interruption.code());
@@ -115,7 +116,7 @@ fn failing(cpu: &Vcpu) -> u64 {
     cpu.psw.address & cpu.psw.address_mask()
 }
 
-/// Performs the watched instruction, which branches to itself: the hardware would do so for ever.
+/// Performs the watched instruction, which branches to itself: the hardware would never stop.
 fn branch_to_itself<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     let Some(branch) = branches(cpu) else {
         return;
@@ -140,7 +141,7 @@ pub fn performed<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, har
     }
 }
 
-/// The watched instruction is completed, or a unit of operation of it: its events are pending.
+/// The watched instruction, or a unit of operation of it, is completed: its events are pending.
 #[inline(never)]
 fn complete<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     cpu.per.watching = false;
@@ -154,7 +155,7 @@ fn complete<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware
     }
 }
 
-/// The events to indicate with a program exception of `code` that the watched instruction has met.
+/// The events to indicate with the program exception `code` that the watched instruction has met.
 #[cold]
 #[inline(never)]
 fn concurrent<H: Hardware>(
@@ -166,7 +167,7 @@ fn concurrent<H: Hardware>(
     if !core::mem::replace(&mut cpu.per.watching, false) || cpu.per.watched.text.length == 0 {
         return None;
     }
-    // What it did while the guest ran freely, it did not do to a protected page.
+    // While the guest ran freely, it did not store into a protected page.
     let stepped = cpu.per.is_stepping();
     // Compare and trap completes.
     let trapped = code == ProgramInterruption::Data.code() && cpu.interruption.parameter == 0xFF;
@@ -191,8 +192,8 @@ pub fn program<H: Hardware>(
     reflect(cpu, configuration, hardware, condition);
 }
 
-/// A program interruption with the current PSW as the old one, together with the events of the instruction that
-/// met it.
+/// A program interruption with the current PSW as the old PSW, together with the events of the instruction that met
+/// it.
 #[inline]
 pub fn reflect<H: Hardware>(
     cpu: &mut Vcpu,
@@ -224,9 +225,10 @@ pub(super) fn nullify<H: Hardware>(
     deliver(cpu, configuration, hardware);
 }
 
-/// Delivers the interruption that is pending, if one is: before anything else, since an event cannot be kept.
+/// Delivers the pending PER interruption, if there is one. It comes before anything else, because an event does not
+/// stay pending.
 ///
-/// A PSW that was loaded and is refused is indicated together with it.
+/// If a PSW that was loaded is refused, the specification exception is indicated together with it.
 #[cold]
 #[inline(never)]
 pub fn deliver<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {

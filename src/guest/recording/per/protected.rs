@@ -1,28 +1,28 @@
-//! The pages that are protected because something in them may be an event.
+//! The pages that are protected because something in them may be a PER event.
 //!
-//! A store leaves no trace that the hardware could be asked for. So while a program is to be told of stores into a
-//! range and of nothing else, the shadow's entries of the pages that meet the range forbid stores, whatever the guest's
-//! own tables say, and the guest runs freely. An instruction that stores into such a page meets a protection
-//! exception; when the guest's tables permit the store, the instruction is executed on its own with the page open,
-//! and the page is protected again before the guest runs freely.
+//! The hardware does not record a store that it has executed. So while only stores into a range are recorded, the
+//! shadow's entries for the pages of that range forbid stores, whatever the guest's own tables say, and the guest runs
+//! freely. An instruction that stores into such a page meets a protection exception. If the guest's tables permit the
+//! store, the instruction is executed on its own with the page open, and the page is protected again before the guest
+//! runs freely.
 //!
-//! The hardware can record instruction fetches, but then each instruction of the guest is held
-//! against the range, wherever it is. So the entries of the pages with a range of instructions forbid their
-//! execution, and outside of these pages nothing is recorded. A program that enters one of them meets a protection
-//! exception; with the page open it runs on up to an instruction in the range, or out of the page. If it has come so
-//! often without one of the range that this must cost more than it saves, the pages stay open and the hardware
-//! looks for the range everywhere, until it finds one.
+//! The hardware can record instruction fetches, but then it compares each instruction of the guest with the range. So
+//! the entries for the pages of a range of instructions forbid execution, and outside these pages nothing is recorded.
+//! A program that enters such a page meets a protection exception. With the page open, it runs until an instruction in
+//! the range, or until it leaves the page. After many such visits without an instruction in the range, protection costs
+//! more than it saves. Then the pages stay open, and the hardware compares every instruction with the range until it
+//! finds one in it.
 //!
-//! Nothing is asked on the way of a shadow fill: it enters what the guest's tables say, and what was entered since is
-//! protected before the guest goes on. Addresses are those of the program, so another page that is the same in
-//! storage is not protected; nor are stores of channel programs and of other CPUs, which are no events.
+//! A shadow fill does not test for any of this: it enters what the guest's tables say. What was entered since is
+//! protected before the guest continues. Addresses are those of the program, so another page with the same storage is
+//! not protected; nor are the stores of channel programs and of other CPUs, which are not events.
 //!
-//! With DAT off, and in a real space, the guest's storage is accessed by tables that the CPUs share; a CPU with
-//! protected pages has tables of its own for it.
+//! With DAT off, and in a real space, the guest's storage is accessed by tables that the CPUs share. A CPU with
+//! protected pages uses tables of its own instead.
 //!
-//! Ranges of more than [`MOST_PAGES`] are not protected, all of which would be gone through whenever a program
-//! with their events is continued: for stores each instruction is executed on its own there, and instructions are
-//! looked for by the hardware.
+//! Ranges of more than [`MOST_PAGES`] pages are not protected, because scanning all of these whenever a program with
+//! such events is resumed would cost too much. For stores, each instruction is then executed on its own; for
+//! instructions, the hardware looks for them.
 
 use crate::arch::address::{PAGE, Virtual};
 use crate::arch::interruption::ProgramInterruption;
@@ -44,14 +44,14 @@ const MOST_VISITS: u8 = 64;
 /// How many pages meet a range.
 const fn pages(range: Range) -> u64 {
     let length = range.end.wrapping_sub(range.start);
-    // Both ends of a range that goes nearly all the way round may be in one page.
+    // Both ends of a range that wraps nearly all the way round may be in one page.
     if length / PAGE >= MOST_PAGES {
         return MOST_PAGES + 1;
     }
     range.end.wrapping_sub(range.start & !(PAGE - 1)) / PAGE + 1
 }
 
-/// The pages that meet a range of no more than [`MOST_PAGES`], whole.
+/// The whole pages that meet a range of at most [`MOST_PAGES`] pages.
 const fn whole_pages(range: Range) -> Range {
     Range {
         start: range.start & !(PAGE - 1),
@@ -65,12 +65,12 @@ fn suits(ranges: impl Iterator<Item = Range>) -> bool {
     count <= MOST_PAGES
 }
 
-/// Whether the stores that are asked for can be told by protecting pages.
+/// Whether protecting pages is enough to find the requested stores.
 pub(super) fn suffices(cpu: &Vcpu) -> bool {
     suits(stores(cpu))
 }
 
-/// Whether the instructions that are asked for can be found by protecting pages.
+/// Whether protecting pages is enough to find the requested instructions.
 pub(super) fn finds(cpu: &Vcpu) -> bool {
     suits(places(cpu))
 }
@@ -83,7 +83,7 @@ pub(super) fn has_any(cpu: &Vcpu) -> bool {
     !recording.everything && (stores() || places())
 }
 
-/// Notes the page of the last trap, if a range is met by it.
+/// Notes the page of the last trap, if it meets a range.
 #[inline]
 pub(super) fn note(cpu: &mut Vcpu) {
     if core::mem::take(&mut cpu.per.protected.faulted) {
@@ -115,15 +115,15 @@ fn note_fault(cpu: &mut Vcpu) {
         cpu.per.protected.places.enter(page);
         let visits = &mut cpu.per.protected.visits;
         *visits = visits.saturating_add(1);
-        // The target of an EXECUTE, or the rest of an instruction that begins on the page before.
+        // The target of an EXECUTE, or the rest of an instruction that begins on the preceding page.
         if !page.contains(here) {
             cpu.per.protected.alone = Some(here);
         }
     }
 }
 
-/// The guest is about to run freely from `at` on: protects what may be open of the pages, and gives where the
-/// hardware has to look for instructions besides.
+/// The guest is about to run freely from `at` on: protects the pages that may be open, and returns the range in which
+/// the hardware has to look for instructions besides.
 pub(super) fn free<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -151,11 +151,11 @@ pub(super) fn free<H: Hardware>(
         };
         beyond = Some(inside.others());
     }
-    // Everything but the gap in which there is nothing to be found.
+    // Everything but the gap in which there is nothing to find.
     Range::around(at, places(cpu).chain(beyond))
 }
 
-/// Protects the pages of some ranges that may be open against an access.
+/// Protects those pages of some ranges that may be open for an access.
 #[cold]
 #[inline(never)]
 fn protect<H: Hardware>(

@@ -1,4 +1,4 @@
-//! A CPU whose instructions are executed one at a time, by a hand that plays the hardware.
+//! A CPU whose instructions are executed one at a time; the test plays the hardware.
 
 use super::*;
 use crate::arch::interruption::Class;
@@ -12,7 +12,7 @@ use crate::per::Format;
 use crate::per::trace::{Action, Pattern, Trace, What};
 use proptest::prelude::*;
 
-/// Where the program stands.
+/// Where the program is.
 const TEXT: u64 = 0x2000;
 /// LGHI 2,5; LGHI 3,6; STG 3,8(4); a branch on itself.
 const PROGRAM: [u8; 18] = [
@@ -56,7 +56,7 @@ fn armed(bench: &Bench) -> Range {
     range(bench.hardware.controls[10], bench.hardware.controls[11])
 }
 
-/// The guest runs up to the instruction at `to`, which the hardware nullifies, with this effect.
+/// The guest runs up to the instruction at `to`, which the hardware nullifies; `effect` is what the guest did.
 fn run(bench: &mut Bench, to: u64, effect: impl FnOnce(&mut Bench)) -> Next {
     let from = bench.cpu.psw.address;
     assert_eq!(leave(bench), Next::Run);
@@ -76,11 +76,11 @@ fn run(bench: &mut Bench, to: u64, effect: impl FnOnce(&mut Bench)) -> Next {
 #[test]
 fn the_guest_runs_freely_outside_of_what_is_traced() {
     let fetch = |start, end| trace(What::Fetch, range(start, end), Action::Count);
-    // Of more pages than are protected.
+    // More pages than can be protected.
     let mut one = bench(&[fetch(0x3000, 0x3F_FFFF)]);
     assert_eq!(leave(&mut one), Next::Run);
     assert_eq!(armed(&one), range(0x3000, 0x3F_FFFF));
-    // Between two ranges it is the gap in which it does.
+    // Between two ranges the guest runs freely in the gap.
     let mut two = bench(&[fetch(0x3000, 0x3F_FFFF), fetch(0x1000, 0x10FF)]);
     assert_eq!(leave(&mut two), Next::Run);
     assert_eq!(armed(&two), range(0x3000, 0x10FF));
@@ -121,7 +121,7 @@ fn a_trace_of_stores_is_of_what_they_store_into_and_with_a_pattern_of_what_they_
         trace(What::Store(None), at, Action::Trace),
         trace(data("06"), at, Action::Count),
         trace(data("05"), at, Action::Count),
-        // Of more pages than are protected.
+        // More pages than can be protected.
         trace(What::Store(None), range(0x5010, 0x3F_FFFF), Action::Count),
     ];
     let mut bench = bench(&traces);
@@ -217,7 +217,8 @@ proptest! {
         let mut bench = bench(&traces.collect::<Vec<_>>());
         bench.configuration.per.format = if s370 { Format::S370 } else { Format::Z };
         let [nine, ten, eleven] = control;
-        // The nullifying event would be delivered for ever, in a handler that is recorded like everything else.
+        // The nullifying event would be delivered for ever, because it is recorded in its own handler as
+        // everywhere.
         let nine = (nine & 0xFF_FFFF | u64::from(masks) << 24) & !0x0100_0000;
         bench.cpu.control[9..12].copy_from_slice(&[nine, ten, eleven]);
         bench.cpu.psw.mask |= psw::PER;
@@ -229,8 +230,8 @@ proptest! {
             let here = bench.cpu.psw.address;
             prop_assert!(!armed(&bench).contains(here) || bench.cpu.per.watched.to_itself);
         }
-        // Only millicode stores by a real address, so for that alone the hardware has nothing to record; and
-        // where pages are protected it has not, either.
+        // Only millicode stores by real addresses, so for that event alone the hardware records nothing; nor
+        // does it where pages are protected.
         let asked = bench.cpu.per.controls.events != event::STORE_REAL || bench.cpu.per.below;
         let is_needed = bench.cpu.per.is_on() && asked && !protected::has_any(&bench.cpu);
         prop_assert!(loaded || !is_needed);

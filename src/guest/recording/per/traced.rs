@@ -1,8 +1,8 @@
-//! What the operator has traced, as one CPU meets it. Nothing of it is the guest's, which sees none of it.
+//! The operator's traces on one CPU. The guest does not notice them.
 //!
-//! All traces share the one range of the hardware: the guest runs freely in the gap around the next instruction in
-//! which no trace may have an event, and every instruction that a trace concerns is watched as those are that the guest
-//! has recorded itself. An instruction with events of several traces is one event on the link.
+//! All traces share the one range of the hardware. The guest runs freely in the gap around the next instruction in
+//! which no trace can have an event. Every instruction that concerns a trace is watched, like those that the guest
+//! itself records. An instruction with events of several traces is one event on the link.
 
 use crate::arch::address::Virtual;
 use crate::guest::hardware::Hardware;
@@ -26,14 +26,14 @@ struct Stored {
     space: Option<Space>,
 }
 
-/// The CPU traces from now on what the operator wants.
+/// From now on the CPU traces what the operator wants.
 pub fn take_over<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     cpu.per.traces = *configuration.tracing.traces.lock();
     cpu.per.protected.forget();
     super::change(cpu, configuration, hardware);
 }
 
-/// The watched instruction is completed, or has met the program exception `code`: its events are those of each trace.
+/// The watched instruction is completed, or has met the program exception `code`: reports its events to each trace.
 #[cold]
 #[inline(never)]
 pub(super) fn report<H: Hardware>(
@@ -91,7 +91,7 @@ pub(super) fn report<H: Hardware>(
         let mut registers = heapless::Vec::<U64, 16>::new();
         for (number, &value) in cpu.general.iter().enumerate() {
             if done.altered << number & 0x8000 != 0 {
-                // There are no more.
+                // There are no more registers than that.
                 let _ = registers.push(value.into());
             }
         }
@@ -104,7 +104,7 @@ pub(super) fn report<H: Hardware>(
     }
 }
 
-/// What an event has whatever it is.
+/// Fills in what every event has.
 fn fill(cpu: &Vcpu, head: &mut EventHead, done: &Done, code: u16) {
     let watched = &cpu.per.watched;
     head.length = watched.text.length;
@@ -119,8 +119,8 @@ fn fill(cpu: &Vcpu, head: &mut EventHead, done: &Done, code: u16) {
     head.tod = cpu.account.entered.into();
 }
 
-/// What the watched instruction stored into a range first that satisfies the pattern, if there is one. Of the few
-/// instructions of which nobody can tell from the outside it is taken that they may have stored, but not what.
+/// The first thing that the watched instruction stored into a range and that satisfies the pattern, if there is one.
+/// For the few instructions whose stores cannot be determined, a store is assumed, but not its contents.
 fn stored<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -151,7 +151,7 @@ fn stored<H: Hardware>(
         let first = all.first().copied();
         return first.or_else(|| unknown.then(Stored::default));
     };
-    // The translation is that of the instruction.
+    // The instruction was translated under its own PSW.
     let mask = core::mem::replace(&mut cpu.psw.mask, cpu.per.watched.mask);
     let found = all
         .into_iter()
@@ -194,7 +194,7 @@ fn begins_with<H: Hardware>(
         && bytes == expected
 }
 
-/// Looks at storage by the addresses of the program, without being seen: in a space, or in that of the PSW.
+/// Reads storage by the program's addresses, in a space or else in that of the PSW, without leaving a trace.
 pub fn peek<H: Hardware>(
     cpu: &Vcpu,
     configuration: &Configuration,

@@ -1,4 +1,4 @@
-//! The instruction that is watched: its text, what was before it, and what it has done.
+//! The instruction that is watched: its text, the state before it, and what it has done.
 
 use crate::arch::address::Virtual;
 use crate::guest::hardware::Hardware;
@@ -17,7 +17,7 @@ use crate::per::{Done, Identification, Range, altered, event, mode_identificatio
 /// As many operands as any instruction has, and two texts.
 const MOST_REFERENCES: usize = 12;
 
-/// The instruction at `at` is watched from now on.
+/// Begins to watch the instruction at `at`.
 pub(super) fn begin<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -25,7 +25,7 @@ pub(super) fn begin<H: Hardware>(
     at: u64,
 ) {
     let (text, text_at) = text(cpu, configuration, hardware, at).unwrap_or_else(|| {
-        // It will not begin: the hardware finds out why.
+        // It will not begin: the hardware will find out why.
         let none = Text {
             length: 0,
             ..Text::default()
@@ -50,7 +50,7 @@ pub(super) fn begin<H: Hardware>(
     }
 }
 
-/// The text of the instruction at an address, or of the target of an EXECUTE there, and where that stands.
+/// The text of the instruction at an address, or of its target if it is an EXECUTE, and the address of that text.
 fn text<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -74,7 +74,7 @@ fn text<H: Hardware>(
     Some((text, target))
 }
 
-/// The text of the instruction at an address. Its page is kept, as those of instructions that trap are.
+/// The text of the instruction at an address. Its page is kept, as for an instruction that traps.
 fn stepped_text<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -97,7 +97,7 @@ fn stepped_text<H: Hardware>(
     Some(Text::of(storage::text_within_a_page(hardware, place)))
 }
 
-/// What the watched instruction does if it is a branch.
+/// The branch that the watched instruction makes, if it is one.
 pub(super) fn branches(cpu: &Vcpu) -> Option<Branch> {
     let watched = &cpu.per.watched;
     let site = Site {
@@ -108,7 +108,7 @@ pub(super) fn branches(cpu: &Vcpu) -> Option<Branch> {
     branch(&watched.text.bytes, &site, &watched.general, watched.mask)
 }
 
-/// Where a branch goes.
+/// The target of a branch.
 fn target<H: Hardware>(
     cpu: &Vcpu,
     configuration: &Configuration,
@@ -124,7 +124,7 @@ fn target<H: Hardware>(
     }
 }
 
-/// What the watched instruction referred to goes through the model of the CPU's caches.
+/// Passes the references of the watched instruction through the model of the CPU's caches.
 pub(super) fn go_through_caches<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -158,7 +158,7 @@ pub(super) fn go_through_caches<H: Hardware>(
     if known == Knowledge::Elsewhere {
         all.extend(cpu.per.noted.all());
     }
-    // The translation is that of the instruction.
+    // The instruction was translated under its own PSW.
     let after = core::mem::replace(&mut cpu.psw.mask, watched.mask);
     caches::step(cpu, configuration, hardware, all);
     cpu.psw.mask = after;
@@ -174,7 +174,7 @@ pub(super) const fn named(space: references::OperandSpace) -> Option<Space> {
     }
 }
 
-/// The registers and the PSW before the watched instruction and after it.
+/// The registers and the PSW before and after the watched instruction.
 fn states(cpu: &Vcpu) -> (State<'_>, State<'_>) {
     let watched = &cpu.per.watched;
     let before = State {
@@ -188,7 +188,7 @@ fn states(cpu: &Vcpu) -> (State<'_>, State<'_>) {
     (before, after)
 }
 
-/// The events of the watched instruction; of one that is not completed, what it has done nevertheless.
+/// The events of the watched instruction, or of what it did before it failed to complete.
 pub(super) fn identify(cpu: &Vcpu, completed: bool) -> Option<Identification> {
     let watched = &cpu.per.watched;
     let controls = &watched.controls;
@@ -200,7 +200,7 @@ pub(super) fn identify(cpu: &Vcpu, completed: bool) -> Option<Identification> {
     if controls.everywhere() {
         done.altered = altered(&watched.general, &cpu.general);
         if completed && controls.ask_for(event::BRANCH) {
-            // Wherever it went, it is there.
+            // The current address is the target.
             let taken = branches(cpu).is_some_and(|branch| branch.target.is_some());
             done.branched_to = taken.then_some(cpu.psw.address);
         }
@@ -220,16 +220,16 @@ pub(super) fn identify(cpu: &Vcpu, completed: bool) -> Option<Identification> {
     })
 }
 
-/// Whether the watched instruction, which the hardware executed, stored into a range. Of the few of which
-/// nobody can tell from the outside, it is taken that they may have.
+/// Whether the watched instruction, which the hardware executed, stored into a range. For the few instructions whose
+/// stores cannot be determined, a store is assumed.
 fn stores(cpu: &Vcpu, range: Range) -> bool {
     let mut stored = false;
     let known = each_store(cpu, range, |_| stored = true);
     stored || known == Knowledge::Unknown
 }
 
-/// Gives every operand to `each` that the watched instruction, which the hardware executed, stored into a range; what
-/// is known of them.
+/// Calls `each` for every operand that the watched instruction, which the hardware executed, stored into a range;
+/// returns what is known of the operands.
 pub(super) fn each_store(cpu: &Vcpu, range: Range, mut each: impl FnMut(Reference)) -> Knowledge {
     let watched = &cpu.per.watched;
     let (before, after) = states(cpu);

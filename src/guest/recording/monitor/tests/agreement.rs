@@ -1,4 +1,4 @@
-//! Random monitor calls: what the machine does, and what the second model says.
+//! Random monitor calls: the machine agrees with the second model.
 
 use super::*;
 use crate::arch::psw::Psw;
@@ -18,7 +18,7 @@ fn origin() -> impl Strategy<Value = u64> {
     ]
 }
 
-/// Mostly counters that there are.
+/// Mostly counters that exist.
 fn calls() -> impl Strategy<Value = Vec<(u8, u64)>> {
     let code = prop_oneof![
         8 => 0_u64..0x900,
@@ -75,15 +75,15 @@ proptest! {
             home: dat.then_some(home),
             low_protected: low.is_some_and(|private| !(private && dat)),
         };
-        // Nobody counts in the tables.
+        // The counters do not overlap the tables.
         prop_assume!(!(SEGMENTS - 0x4000..0x1_5000).contains(&origin));
         for (class, code) in calls {
-            // Nor in the PSW that the interruption loads.
+            // Nor the PSW that the interruption loads.
             prop_assume!(bench.doubleword(prefix + 0x1D0) == ADDRESSING_64 && bench.doubleword(prefix + 0x1D8) == 0x7000);
             bench.cpu.psw = Psw { mask, address: 0 };
             let seen = model.monitor_call(class, code);
             if let Seen::Event(..) = seen {
-                // What else an interruption stores is no affair of the model's.
+                // The model does not cover what else an interruption stores.
                 prop_assert_eq!(present(&mut bench, class, code), seen);
                 model.storage.copy_from_slice(&bench.hardware.storage);
             } else if control8 >> (15 - class) & 1 == 1 {

@@ -1,4 +1,5 @@
-//! A CPU whose stores into a range are recorded: what the shadow permits, and what is executed on its own.
+//! A CPU that records stores into a range: what the shadow permits, and which instructions are executed on their
+//! own.
 
 use super::*;
 use crate::arch::control::asce;
@@ -23,10 +24,10 @@ const PAGES: u64 = 0x2_0000;
 /// Its address-space-control element, and that of another space with the same tables.
 const SPACE: u64 = SEGMENTS | 3;
 const OTHER_SPACE: u64 = SPACE | asce::PRIVATE_SPACE;
-/// Where MVI 0(1),5 stands, and where program interruptions go on.
+/// Where MVI 0(1),5 is, and where the program-interruption handler begins.
 const HERE: u64 = 0x5000;
 const HANDLER: u64 = 0x6000;
-/// The page of the range, one beside it, and a virtual page that is the first one in storage.
+/// The page of the range, a page beside it, and a virtual page that is the first one in storage.
 const PAGE_OF_RANGE: u64 = 0x8000;
 const BESIDE: u64 = 0x9000;
 const ALIAS: u64 = 0x1_F000;
@@ -36,7 +37,7 @@ const STEP: u64 = 0x4100_0000;
 struct Guest(Bench);
 
 impl Guest {
-    /// A guest with DAT on, about to execute the instruction; stores into these bytes of the page are recorded.
+    /// A guest with DAT on, about to execute the instruction. Stores into these bytes of the page are recorded.
     fn new(start: u64, end: u64) -> Self {
         let mut bench = Bench::new();
         bench.set_doublewords(SEGMENTS, &[0x20; 2048]);
@@ -84,7 +85,7 @@ impl Guest {
         assert_eq!(dispatch::leave(cpu, configuration, hardware), Next::Run);
     }
 
-    /// The hardware interrupts the guest, which is let go on then.
+    /// The hardware interrupts the guest; then the guest continues.
     fn trap(&mut self, code: u16, length: u8, address: u64, identification: u64) {
         let Bench {
             cpu,
@@ -103,12 +104,12 @@ impl Guest {
         self.leave();
     }
 
-    /// The instruction at [`HERE`] misses a page that it fetches from, or stores into.
+    /// The instruction at [`HERE`] has no translation for a page that it fetches from or stores into.
     fn miss(&mut self, at: u64, kind: u64) {
         self.trap(0x11, 4, HERE, at | kind | self.space_of_operands());
     }
 
-    /// It stores into a page that is protected.
+    /// The instruction stores into a protected page.
     fn store(&mut self, at: u64) {
         let identification = at | TEID_DAT_PROTECTION | self.space_of_operands();
         self.trap(4, 4, HERE + 4, identification);
@@ -119,7 +120,7 @@ impl Guest {
         if shadow::is_whole(&self.0.cpu) { 3 } else { 2 }
     }
 
-    /// The hardware has executed it, and nothing behind it.
+    /// The hardware has executed the instruction, and nothing after it.
     fn complete(&mut self) {
         self.trap(PER_EVENT, 2, HERE + 4, 0);
     }
@@ -144,7 +145,7 @@ impl Guest {
         self.0.cpu.real_space & PER != 0 && self.0.hardware.controls[9..12] == step
     }
 
-    /// Whether the execution of what is in a page is forbidden, on the side for instructions.
+    /// Whether the execution of a page is forbidden, on the side for instructions.
     fn closed(&self, at: u64) -> Option<bool> {
         let (cpu, hardware) = (&self.0.cpu, &self.0.hardware);
         let side = if shadow::is_whole(cpu) {
@@ -156,7 +157,7 @@ impl Guest {
         found.map(|forbidden| forbidden & PTE_EXECUTION_PROTECTION != 0)
     }
 
-    /// The next instruction, at an address, is in a page whose execution is forbidden, or that is not in the shadow.
+    /// The next instruction, at an address, is in a page that forbids execution, or that is not in the shadow.
     fn enter(&mut self, at: u64) {
         self.0.cpu.psw.address = at;
         let space = if shadow::is_whole(&self.0.cpu) { 3 } else { 0 };
@@ -263,7 +264,7 @@ fn what_was_stored_into_while_nothing_was_recorded_is_protected_when_it_is() {
     guest.set_mask(mask);
     guest.leave();
     assert_eq!(guest.protected(PAGE_OF_RANGE), Some(true));
-    // Another range: its page is.
+    // Another range: its page is protected.
     guest.miss(BESIDE, TEID_STORE);
     guest.record(event::STORE, [BESIDE, BESIDE]);
     guest.leave();
