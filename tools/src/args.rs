@@ -52,7 +52,7 @@ pub struct Arguments {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Measure a guest and report (what is done without a command)
+    /// Measure a guest and report (the default)
     Run(Box<RunArguments>),
     /// Run a guest with this terminal as its console and the operator's
     Console(Box<RunArguments>),
@@ -64,24 +64,24 @@ pub enum Command {
     Linux(Box<LinuxArguments>),
     /// Run a guest and show its program events: branches, instructions, stores, altered registers
     ///
-    /// Each event that is traced is a line on standard output as it comes; at the end there are the counts of all
-    /// traces. The guest does not notice it: it keeps its own PER and does the same as without. The whole run is
-    /// several times slower, and each instruction in the range of a trace costs some hundred instructions of the machine. In exact mode
-    /// nothing is lost: the guest waits for the console.
+    /// Prints a line on standard output for each traced event as it comes, and the counts of all traces at the end.
+    /// The guest does not notice: it keeps its own PER and does the same as without a trace. The whole run is several
+    /// times slower, and each instruction in the range of a trace costs some hundred instructions of the machine. In
+    /// exact mode nothing is lost: the guest waits for the console.
     #[command(after_help = trace::EXAMPLES)]
     Trace(Box<TraceArguments>),
     /// Report again from the raw files of a run
     ///
-    /// With --html the report is one page that needs nothing else, no network and no other file: losses and
+    /// With --html the report is one page that needs no network and no other file: losses and
     /// doubts first, then the run, states by CPU, the hottest symbols (with source lines where the guest's file
     /// has debug information), samples by time, symbol and CPU, the text of the hottest functions with samples by
-    /// instruction, counters and what follows from them. It reads samples as a stream, so a run may be longer
-    /// than storage, and the page has about the same size for ten samples and for ten million.
+    /// instruction, counters and figures made of them. It reads samples as a stream, so they need not fit into
+    /// storage, and the page has about the same size for ten samples and for ten million.
     ///
-    /// Exit codes: 0 the report was made, 3 it was, and the guest failed, 2 it could not be made.
+    /// Exit codes: 0 the report was made, 3 it was made and the guest had failed, 2 it could not be made.
     #[command(after_help = REPORT_EXAMPLES)]
     Report {
-        /// The directory of the run; with --html of a collection, too (SYSHISyyyymmdd.hhmmss.…)
+        /// The directory of the run, or with --html of a collection (SYSHISyyyymmdd.hhmmss.…)
         dir: PathBuf,
         /// Write the report as a JSON object to this file as well
         #[arg(long, value_name = "FILE")]
@@ -92,12 +92,12 @@ pub enum Command {
     },
     /// Watch what a run is measuring, live in the terminal
     ///
-    /// Follows the directory of a run while `run`, `console` or `linux` writes it in another terminal, and shows it
-    /// as well when it has ended. Losses and doubts come first; then the states of the CPUs, the hottest symbols
+    /// Follows the directory of a run while `run`, `console` or `linux` writes it in another terminal, or shows a
+    /// run that has ended. Losses and doubts come first; then the states of the CPUs, the hottest symbols
     /// and the counters, which the machine sends when the guest has ended. What is `recent` fades by an eighth with
     /// each refresh that brings samples. Samples come in blocks of up to 126, so a long interval shows late.
     ///
-    /// Exit codes: 0, 3 if the guest of a run that has ended failed, 2 it could not be shown.
+    /// Exit codes: 0 the run was shown, 3 it has ended and its guest failed, 2 it could not be shown.
     #[command(after_help = top::EXAMPLES)]
     Top(TopArguments),
     /// Write the image in a form that a machine can IPL
@@ -153,10 +153,10 @@ pub enum Command {
     /// The content tells what the file is: .SMP (and sdb-cpuN.bin of a run), .CNT and .MAP as the z/OS
     /// hardware instrumentation services write them (also in EBCDIC), SMF records of type 113 (each with its
     /// RDW, with or without BDWs around them; of other types the header is shown), and z/VM monitor records
-    /// (of MRPRCMFC all, of others the header). Fields have the names of the manuals and their offset in the
-    /// file. The dump ends at the first error and names its offset and field; what comes before has been shown.
+    /// (all of MRPRCMFC, the header of others). Fields have the names of the manuals and their offset in the
+    /// file. The dump shows everything before the first error, then names the offset and field of the error and ends.
     ///
-    /// Exit codes: 0 the whole file was read, 2 something in it is wrong, or it cannot be read or recognised.
+    /// Exit codes: 0 the whole file was read, 2 the file is wrong somewhere, or cannot be read or recognised.
     #[command(after_help = DUMP_EXAMPLES)]
     Dump {
         /// The file
@@ -172,12 +172,12 @@ pub enum Command {
     /// Write the samples of a run or of a collection in the form of another tool
     ///
     /// DIR is a directory that a run wrote, or one with the files SYSHISyyyymmdd.hhmmss.xxx.SMP.cpu of a
-    /// collection, beside which are its .MAP for the names and its .CNT for the clock; if there are several
-    /// collections in it, DIR/SYSHISyyyymmdd.hhmmss. Names are those of the report. Samples have no call stacks;
-    /// a form that needs them gets the program and the routine in it.
+    /// collection, its .MAP for the names and its .CNT for the clock. If it holds several collections, write
+    /// DIR/SYSHISyyyymmdd.hhmmss. Names are those of the report. Samples have no call stacks; a form that needs
+    /// them gets the program and the routine in it.
     ///
-    /// Samples are read block by block and their number does not matter, except to firefox, for which all of them
-    /// are in storage at once.
+    /// Samples are read block by block, so there may be any number of them. Only firefox keeps all of them in
+    /// storage at once.
     #[command(after_help = EXPORT_EXAMPLES)]
     Export {
         /// The directory
@@ -193,12 +193,12 @@ pub enum Command {
     ///
     /// A and B are directories as for `export`. Each routine has its share of all samples in A and in B, the
     /// difference in percentage points, and its samples; those that differ most come first. Counters have the
-    /// ratio of B to A. Different intervals, machines, modes or guests are named.
+    /// ratio of B to A. The table says if intervals, machines, modes or guests differ.
     Diff {
-        /// The one
+        /// The first directory
         #[arg(value_name = "A")]
         first: PathBuf,
-        /// The other one
+        /// The second directory
         #[arg(value_name = "B")]
         second: PathBuf,
         /// Write the difference as a JSON object to this file as well
@@ -244,15 +244,15 @@ pub struct BelowArguments {
     /// Supply the cryptographic functions of the message-security assist, and let the guest count them
     #[arg(long)]
     pub cryptography: bool,
-    /// Record program events (PER) for the guest: QEMU is then told to translate one instruction at a time, which
-    /// makes the whole run several times slower
+    /// Record program events (PER) for the guest. QEMU then translates one instruction at a time, which makes the
+    /// whole run several times slower
     #[arg(long)]
     pub per: bool,
     /// In which form the guest has program-event recording; implies --per
     #[arg(long, value_name = "FORM", value_enum)]
     pub per_format: Option<EventForm>,
-    /// Let the operator trace program events (PER): as --per it makes the whole run several times slower. Implied
-    /// when the operator begins a trace in advance; the guest does not notice it
+    /// Let the operator trace program events (PER); the guest does not notice. Like --per it makes the whole run
+    /// several times slower. Implied when the operator begins a trace in advance
     #[arg(long)]
     pub trace: bool,
 }
@@ -297,11 +297,11 @@ pub struct RunArguments {
     /// Let the host's clock run instead of counting instructions
     #[arg(long)]
     pub real_time: bool,
-    /// Have every instruction go through a model of first-level caches, which the cache counters of the basic
-    /// set (2-5) and, with --model z10, of the problem-state set (34-37) then count: GEOMETRY is default, or
+    /// Put every instruction through a model of first-level caches. The cache counters of the basic set (2-5)
+    /// and, with --model z10, of the problem-state set (34-37) count what happens in it. GEOMETRY is default, or
     /// i=SIZE/WAYS/LINE/PENALTY for the instruction cache, d= and the same for the data cache, with a
     /// comma between them, as i=96K/6/256,d=128K/8/256/12. PENALTY is the cycles of a directory write (8 if it is
-    /// left out); they are in no cycle count. What is left out is as by default:
+    /// left out); no cycle count includes them. A cache that is left out has its default:
     /// i=128K/8/256/8,d=128K/8/256/8. Not with --real-time
     #[arg(long, value_name = "GEOMETRY", value_parser = exact_caches::geometry)]
     pub exact_caches: Option<Geometry>,
@@ -325,11 +325,11 @@ pub struct RunArguments {
     /// be given several times
     #[arg(long, value_name = "COMMAND")]
     pub operator: Vec<String>,
-    /// What the operator says when every CPU waits: the next of these each time
+    /// What the operator says when every CPU waits: one of these each time
     #[arg(long, value_name = "COMMAND")]
     pub when_waiting: Vec<String>,
     /// What the operator says to HIS before the guest starts, as 'F HIS,B,CTRSET=ALL': MODIFY HIS begins and ends
-    /// collection runs, D HIS shows them. The samples are then HIS's, and there are none for the report
+    /// collection runs, D HIS shows them. HIS then gets the samples, and the run itself takes none
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["freq", "interval", "real_time"], value_parser = his_command)]
     pub his: Vec<String>,
     /// A parameter file of HIS: DDNAME=NAME in a command to HIS takes its keywords from FILE. May be given several times
@@ -343,7 +343,7 @@ pub struct RunArguments {
     pub configuration: Configuration,
 }
 
-/// A parameter file of HIS: what the operator says to define it.
+/// A parameter file of HIS: the operator's commands that define it.
 #[derive(Clone, Debug)]
 pub struct ParameterFile(Vec<String>);
 
@@ -384,7 +384,7 @@ fn frequency(text: &str) -> Result<Sampling, String> {
 }
 
 impl RunArguments {
-    /// The options that these arguments are.
+    /// The options that these arguments choose.
     pub fn options(&self) -> RunOptions {
         let mut options = RunOptions {
             cpus: self.cpus,

@@ -2,15 +2,15 @@
 //!
 //! `cargo measure` builds the image and the guests for the bare machine, IPLs them in QEMU, keeps
 //! what comes over the link, and reports where the guest's time went. The library is the command
-//! without its command line, so that the test harness runs guests exactly as a person does:
+//! without its command line, so that the test harness runs guests exactly as a person does.
 //!
 //! The rooms, from the ground up; each calls only those above it in this list:
 //!
 //! - [`numbers`]: numbers, sizes and dates as people write them. [`computer`]: this computer's terminal and signals.
-//! - [`building`]: the image and the bundled guests, by whatever toolchain there is, and what must be installed.
+//! - [`building`]: the image and the bundled guests, the toolchain that builds them, and what must be installed.
 //! - [`folder`]: the folder of a run and its record. [`formats`]: files of samples, counters and records, as read.
 //! - [`symbols`]: from addresses to names and back. [`events`]: program events as the operator traces them.
-//! - [`options`]: what a run is to be. [`profile`]: the samples of a run or of a collection as a stream.
+//! - [`options`]: the options of a run. [`profile`]: the samples of a run or of a collection as a stream.
 //! - [`report`]: from the raw files to results.
 //! - [`machine`]: a run, above the machine ([`machine::run::run`]) or on bare QEMU ([`machine::run::run_native`]):
 //!   staging, the conversation, what is kept of it, and profilers on the host ([`machine::profiler`]).

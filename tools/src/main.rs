@@ -158,8 +158,7 @@ fn conclude(outcome: &RunOutcome, json: Option<&Path>, progress: &Progress) -> R
     Ok(code)
 }
 
-/// A report that could be made is a success however the run ended, except that a failed guest gives its exit code
-/// again.
+/// Making the report is a success, however the run ended. Only a failed guest gives its exit code again.
 fn report(directory: &Path, json: Option<&Path>) -> Result<u8> {
     let report = Report::read(directory)?;
     say(&table::text(&report))?;
@@ -223,7 +222,7 @@ fn measure_machine(
     Ok(if is_over { FAILED } else { 0 })
 }
 
-/// Host times are shown and decide nothing, because they also depend on the host.
+/// Host times do not change the exit code, because they also depend on the host.
 fn measure_linux(
     qemu: Option<std::path::PathBuf>,
     release: linux::Release,

@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// How often a sample is taken from below if nothing is said.
+/// How often the machine takes a sample by default.
 const PROFILE: Sampling = Sampling::Every(100_000);
 
 /// Options of `linux`.
@@ -36,7 +36,7 @@ pub struct LinuxArguments {
     /// More of the kernel's command line
     #[arg(long, value_name = "ARGUMENTS", allow_hyphen_values = true)]
     pub append: Option<String>,
-    /// A script that is run by the guest's /bin/sh; what follows -- is its arguments
+    /// A script for the guest's /bin/sh; the words after -- are its arguments
     #[arg(long, value_name = "FILE")]
     pub script: Option<PathBuf>,
     /// Show the whole console, the kernel's messages included
@@ -70,15 +70,15 @@ pub struct LinuxArguments {
     /// Let the host's clock run instead of counting instructions: cycles only, and CPUs side by side
     #[arg(long)]
     pub real_time: bool,
-    /// The symbols of the kernel for a profile, as System.map or /proc/kallsyms has them [default: those that
-    /// the kernel has in it]
+    /// The symbols of the kernel for a profile, as System.map or /proc/kallsyms has them [default: those in the
+    /// kernel]
     #[arg(long, value_name = "FILE")]
     pub symbols: Option<PathBuf>,
-    /// Trace program events from the start on, as 'FETCH RANGE vfs_read' (see trace --help): the kernel is then where
-    /// it is linked (nokaslr), so that its symbols may be named. `measure trace --of DIR` shows the events; up to 8
+    /// Trace program events from the start, as 'FETCH RANGE vfs_read' (see trace --help). The kernel then lies where
+    /// it is linked (nokaslr), so you can name its symbols. `measure trace --of DIR` shows the events; up to 8
     #[arg(short, long, value_name = "EVENT", value_parser = event)]
     pub event: Vec<String>,
-    /// What the operator says when a trace has stopped the guest, or every CPU waits: the next of these each time
+    /// What the operator says when a trace has stopped the guest, or every CPU waits: one of these each time
     #[arg(long, value_name = "COMMAND")]
     pub when_waiting: Vec<String>,
     /// What is below the machine.
@@ -92,11 +92,11 @@ pub struct LinuxArguments {
     pub json: Option<PathBuf>,
     /// Seconds after which a link that says nothing has failed
     ///
-    /// It is longer than that of other guests: while Linux changes its own tables a second of the machine is
-    /// hardly any time of the guest, by which its signs of life go.
+    /// The default is longer than for other guests. The machine shows signs of life by the guest's time, and while
+    /// Linux changes its own tables, a second of the machine is hardly any time of the guest.
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     pub silence: u64,
-    /// Seconds after which a guest that has not ended is ended
+    /// End a guest that still runs after this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub limit: Option<u64>,
     /// What the guest finds.
@@ -106,17 +106,17 @@ pub struct LinuxArguments {
     /// run with devices of the host is exact in instructions but not repeatable
     #[arg(long, value_name = "FILE")]
     pub disk: Vec<Disk>,
-    /// A network card, eth0, with the address 10.0.2.15 in a network in which this computer is 10.0.2.2
+    /// A network card, eth0, with the address 10.0.2.15; in its network this computer is 10.0.2.2
     #[arg(long)]
     pub net: bool,
-    /// What /bin/sh runs: one word is a line for the shell, several are a program and its arguments; without
-    /// it and without a script or an initrd of your own this terminal is that of a shell in the guest
+    /// What /bin/sh runs: one word is a line for the shell, several are a program and its arguments. Without
+    /// it, a script or an initrd of your own, this terminal is connected to a shell in the guest
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }
 
 impl LinuxArguments {
-    /// The options that these arguments are.
+    /// The options that these arguments choose.
     pub fn options(&self) -> Result<LinuxOptions> {
         let devices = Devices {
             disks: self.disk.clone(),
@@ -132,7 +132,9 @@ impl LinuxArguments {
         let usual = if self.profile { PROFILE } else { Sampling::Off };
         let sampling = self.freq.or(self.interval).unwrap_or(usual);
         if sampling == Sampling::Off && (self.profile || self.symbols.is_some()) {
-            bail!("nothing is profiled: leave --interval off and --symbols out, or give --profile");
+            bail!(
+                "nothing is profiled, so --interval off and --symbols have no effect; leave them out, or add --profile"
+            );
         }
         if self.event.len() > MOST_TRACES {
             bail!(

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::RunArguments;
 
-/// What is watched, and how.
+/// What `top` watches, and how.
 #[derive(Debug, Args)]
 pub struct TopArguments {
     /// A run that begins now.
@@ -26,7 +26,7 @@ pub struct TopArguments {
 /// What `top` can begin itself.
 #[derive(Debug, Subcommand)]
 pub enum TopCommand {
-    /// Measure a guest as `cargo measure run` does and watch it; the end of the view is that of the run
+    /// Measure a guest as `cargo measure run` does and watch it; leaving the view ends the run
     Run(Box<RunArguments>),
 }
 

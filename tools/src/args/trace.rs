@@ -12,14 +12,14 @@ use crate::{
     views::trace::{Form, TraceOptions},
 };
 
-/// What is traced if nothing is said.
+/// What is traced by default.
 const USUAL: &str = "PER BRANCH";
 
 /// What is traced, and how it is shown.
 #[derive(Debug, Args)]
 pub struct TraceArguments {
-    /// A trace: BRANCH, FETCH, STORE, STORE DATA and bytes, or REG and registers or ALL; then RANGE and where if not
-    /// everywhere; then COUNT, TRACE or STOP (TRACE if nothing is said). Up to 8 of them [default: BRANCH]
+    /// A trace: BRANCH, FETCH, STORE, STORE DATA and bytes, or REG and registers or ALL; then RANGE and a range
+    /// (everywhere without it); then COUNT, TRACE or STOP (TRACE without it). Up to 8 of them [default: BRANCH]
     #[arg(short, long, value_name = "EVENT", value_parser = command::event, conflicts_with = "exact")]
     pub event: Vec<String>,
     /// Write every instruction, with the registers that it altered, to this file instead
@@ -44,7 +44,7 @@ fn range(text: &str) -> Result<String, String> {
 }
 
 impl TraceArguments {
-    /// The options that these arguments are.
+    /// The options that these arguments choose.
     pub fn options(&self) -> Result<TraceOptions> {
         let mut run = self.run.options();
         run.events.traced = true;

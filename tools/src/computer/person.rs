@@ -39,9 +39,9 @@ impl Display for Stdout {}
 
 /// A person at the console.
 pub struct Person<'a> {
-    /// What is typed, by one who types.
+    /// What the person types; `None` if nobody can type.
     pub input: Option<Receiver<Input>>,
-    /// Whether that may be commands of the operator, too.
+    /// Whether the person may also type commands of the operator.
     pub is_operator: bool,
     /// Where the guest's console and the machine's answers are shown.
     pub screen: &'a mut dyn Display,

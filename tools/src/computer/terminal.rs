@@ -19,11 +19,11 @@ use crate::computer::{interrupt, person::Input};
 /// The key that leads out: Ctrl-A.
 const ESCAPE: u8 = 0x01;
 
-/// What is typed at the end of an input that is no terminal: Ctrl-D for the program that reads, and a
+/// What the guest gets at the end of an input that is not a terminal: Ctrl-D for the program that reads, and a
 /// line for the shell, which may miss a Ctrl-D that comes before it is ready to read.
 const END_OF_INPUT: &[u8] = b"\x04exit\n";
 
-/// What is said about it.
+/// The help for it.
 pub const HELP: &str =
     "Ctrl-A x ends the guest (twice: at once), Ctrl-A a sends Ctrl-A, Ctrl-A h says this again.";
 
@@ -72,11 +72,11 @@ pub fn size() -> Option<(u16, u16)> {
 /// What keys mean.
 #[derive(Debug, PartialEq, Eq)]
 enum Key {
-    /// These bytes are the guest's.
+    /// These bytes are for the guest.
     Typed(Vec<u8>),
-    /// The guest is to end.
+    /// End the guest.
     End,
-    /// The help.
+    /// Show the help.
     Help,
 }
 
@@ -120,22 +120,22 @@ impl Keys {
     }
 }
 
-/// What is typed, as it comes: from a terminal every key, from anything else every byte unchanged, and at
-/// its end what ends a shell. The thread ends with the input or with the process.
+/// What is typed, as it comes: from a terminal every key, from anything else every byte unchanged and at the end
+/// [`END_OF_INPUT`]. The thread ends with the input or with the process.
 pub fn typed() -> Receiver<Input> {
     let (sender, receiver) = sync_channel(16);
     thread::spawn(move || {
         if stdin().is_terminal() {
-            of_a_person(stdin().lock(), &sender);
+            send_keys(stdin().lock(), &sender);
         } else {
-            of_a_file(stdin().lock(), &sender);
+            send_bytes(stdin().lock(), &sender);
         }
     });
     receiver
 }
 
 /// Sends keys until the input ends or the receiver is gone.
-fn of_a_person(mut input: impl Read, sender: &SyncSender<Input>) {
+fn send_keys(mut input: impl Read, sender: &SyncSender<Input>) {
     let mut keys = Keys::default();
     let mut bytes = [0; 256];
     let mut told_to_end = false;
@@ -160,8 +160,8 @@ fn of_a_person(mut input: impl Read, sender: &SyncSender<Input>) {
     }
 }
 
-/// Bytes, and at their end what ends a shell: on a line of its own.
-fn of_a_file(mut input: impl Read, sender: &SyncSender<Input>) {
+/// Sends bytes, and [`END_OF_INPUT`] after them on a line of its own.
+fn send_bytes(mut input: impl Read, sender: &SyncSender<Input>) {
     let mut bytes = [0; 256];
     let mut last = b'\n';
     while let Ok(length @ 1..) = input.read(&mut bytes) {
@@ -207,7 +207,7 @@ mod tests {
             (b"", b"\x04exit\n"),
         ] {
             let (sender, receiver) = sync_channel(16);
-            of_a_file(input, &sender);
+            send_bytes(input, &sender);
             drop(sender);
             let heard: Vec<u8> = receiver
                 .iter()

@@ -1,4 +1,4 @@
-//! A file that never ends in the middle of a piece, whatever happens while it is written.
+//! A file that never ends in the middle of a piece, even when writing fails.
 
 use std::{
     fs::File,
@@ -13,7 +13,7 @@ use std::{
 #[derive(Debug)]
 pub struct AppendedFile {
     file: File,
-    /// Behind the last whole piece.
+    /// Length of the whole pieces.
     end: u64,
 }
 

@@ -23,10 +23,10 @@ pub struct Record {
     pub guest: String,
     /// The guest's file.
     pub guest_file: PathBuf,
-    /// Whether it is Linux, whose own programs a report tells apart.
+    /// Whether it is Linux: a report then tells the programs in it apart.
     #[serde(default)]
     pub is_linux: bool,
-    /// Name of the [`Mode`] that was asked for.
+    /// Name of the [`Mode`] that the options chose.
     pub mode: String,
     /// CPUs.
     pub cpus: u32,
@@ -37,7 +37,7 @@ pub struct Record {
     /// How the guest's configuration differs from the default, in words.
     #[serde(default)]
     pub configuration: Vec<String>,
-    /// The caches that were modelled for each CPU, as `--exact-caches` has them.
+    /// The geometry of each CPU's modelled caches, as `--exact-caches` writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exact_caches: Option<String>,
     /// When the clock started, or `now`.
@@ -61,7 +61,7 @@ pub struct Record {
     /// Its traps by cause, if they were counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traps: Vec<TrapsRecord>,
-    /// What the files of HIS's collection runs are called: their names up to the number of the set.
+    /// The names of the files of HIS's collection runs, up to the number of the set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub collections: Vec<String>,
     /// Traces of program events.
@@ -99,7 +99,7 @@ pub enum End {
     },
 }
 
-/// A record that does not say otherwise is of a guest that was loaded once.
+/// A record without the field is of a guest that was loaded once.
 fn once() -> u32 {
     1
 }
@@ -313,7 +313,7 @@ impl From<&Traps> for TrapsRecord {
 /// The operator's traces of program events.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TracingRecord {
-    /// Those that there were when the guest ended, by number.
+    /// The traces at the end of the guest, by number.
     pub traces: Vec<TracedRecord>,
     /// Events that arrived.
     pub streamed: u64,

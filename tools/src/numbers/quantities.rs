@@ -11,7 +11,7 @@ pub const CYCLES_PER_SECOND: u64 = 1_000_000_000;
 /// The least storage of a run: guest, staged segments and HSA have room.
 pub const LEAST_STORAGE: u64 = 64 << 20;
 
-/// The most that QEMU is asked for.
+/// The most storage of a run.
 pub const MOST_STORAGE: u64 = 1 << 40;
 
 /// End of the storage that a guest and the HSA can use: their addresses have 31 bits.
@@ -20,8 +20,8 @@ pub const GUEST_STORAGE_LIMIT: u64 = 2 << 30;
 /// Storage of a run by default.
 pub const DEFAULT_STORAGE: u64 = 512 << 20;
 
-/// A number of bytes, written as `512M` or `0x2000_0000` would be by a person: a decimal number
-/// and one of `K`, `M`, `G` (or `KiB`, `MiB`, `GiB`), all powers of 1024.
+/// A number of bytes as a person writes it, like `512M`: a decimal number and one of `K`, `M`, `G` (or `KiB`,
+/// `MiB`, `GiB`), all powers of 1024.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Storage(pub u64);
 

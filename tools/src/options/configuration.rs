@@ -26,7 +26,7 @@ impl FromStr for ModelName {
                 .iter()
                 .map(|model| model.name.to_lowercase())
                 .collect();
-            format!("{text} is no model; choose one of {}", names.join(", "))
+            format!("{text} is not a model; choose one of {}", names.join(", "))
         })
     }
 }
@@ -48,7 +48,7 @@ impl FromStr for Level {
             "lpar" => Ok(Self::Lpar),
             "vm" => Ok(Self::Vm),
             _ => Err(format!(
-                "{text} is no level; choose lpar (a logical partition) or vm (a virtual machine)"
+                "{text} is not a level; choose lpar (a logical partition) or vm (a virtual machine)"
             )),
         }
     }
@@ -59,7 +59,7 @@ impl FromStr for Level {
 pub enum Secure {
     /// Bit 49 of its plaintext control flags is zero: samples are limited.
     Limited,
-    /// The bit is one: samples are as of any guest.
+    /// The bit is one: samples are full, as for any other guest.
     Full,
 }
 
@@ -71,7 +71,7 @@ impl FromStr for Secure {
             "limited" => Ok(Self::Limited),
             "full" => Ok(Self::Full),
             _ => Err(format!(
-                "{text} says nothing of samples; write --secure=limited or --secure=full"
+                "{text} is not a choice of samples; write --secure=limited or --secure=full"
             )),
         }
     }
@@ -101,8 +101,8 @@ pub struct Configuration {
     /// samples say CL = 2, and LSCTL of the guest ignores its host indicator)
     #[arg(long, value_name = "LEVEL")]
     pub level: Option<Level>,
-    /// Mark the guest secure, which is always at level vm: samples tell nothing of it but the host's
-    /// program parameter (LS); --secure=full is a secure guest that allows full samples
+    /// Mark the guest secure. It is then at level vm, and samples show only the host's program parameter
+    /// (LS); --secure=full is a secure guest that allows full samples
     #[arg(
         long,
         value_name = "SAMPLES",
@@ -145,7 +145,7 @@ impl Configuration {
         self.level.unwrap_or(implied)
     }
 
-    /// Whether the options go together, with so many CPUs if they are chosen.
+    /// Checks that the options go together, with this number of CPUs if the run chooses one.
     pub fn check(&self, cpus: Option<u32>) -> Result<()> {
         let (threads, model) = (self.threads, self.model.0);
         if threads > 1 && !model.has_threads() {
@@ -167,7 +167,7 @@ impl Configuration {
         }
         if self.host_parameter.is_some() && self.level() == Level::Lpar {
             bail!(
-                "--host-parameter is of the level below a virtual machine, and the guest is at level lpar; add --level vm"
+                "--host-parameter belongs to the level below a virtual machine, and the guest is at level lpar; add --level vm"
             );
         }
         Ok(())

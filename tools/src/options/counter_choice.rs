@@ -31,7 +31,7 @@ impl FromStr for CounterChoice {
             match found {
                 Some((_, set)) => Ok(Self(chosen.0 | set)),
                 None => Err(format!(
-                    "{word} is no counter set; write none, or some of {} with commas between them",
+                    "{word} is not a counter set; write none, or some of {} with commas between them",
                     WORDS.map(|(word, _)| word).join(", ")
                 )),
             }
@@ -46,7 +46,7 @@ pub fn check(chosen: Option<CounterChoice>, mode: Mode, threads: u32) -> Result<
     };
     if mode == Mode::RealTime && named != 0 {
         bail!(
-            "--real-time counts nothing, because instructions cannot be told from time; leave --real-time or --counters out"
+            "--real-time counts nothing, because time does not say how many instructions were executed; leave --real-time or --counters out"
         );
     }
     if named & sets::MT_DIAGNOSTIC != 0 && threads < 2 {

@@ -20,7 +20,7 @@ const MOST: usize = arch::channel::SUBCHANNELS;
 /// A file that the guest has as a disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disk {
-    /// Its blocks, as they are.
+    /// Its blocks, one after another (raw).
     pub file: PathBuf,
     /// Whether the guest cannot write.
     pub read_only: bool,
@@ -52,7 +52,7 @@ impl fmt::Display for Disk {
 }
 
 impl Disk {
-    /// Whether it can be a disk.
+    /// Checks that it can be a disk.
     fn check(&self) -> Result<()> {
         let file = self.file.display();
         let opened = OpenOptions::new()
@@ -87,7 +87,7 @@ impl Disk {
     }
 }
 
-/// What the guest has of the host.
+/// The host's devices that the guest has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Devices {
     /// Disks, in the order in which the guest finds them.
@@ -102,7 +102,7 @@ impl Devices {
         self.disks.is_empty() && !self.network
     }
 
-    /// Whether they are possible.
+    /// Checks that the guest can have them.
     pub fn check(&self) -> Result<()> {
         if self.disks.len() + usize::from(self.network) > MOST {
             bail!("the guest can have {MOST} devices at most");
@@ -147,7 +147,7 @@ impl Devices {
         line
     }
 
-    /// What there is, in words.
+    /// The devices, in words.
     pub fn words(&self) -> Vec<String> {
         let disks = self.disks.iter().map(|disk| format!("disk {disk}"));
         let network = self.network.then(|| "a network card".to_owned());

@@ -9,13 +9,13 @@ pub fn geometry(text: &str) -> Result<Geometry, String> {
 }
 
 /// Refuses a run that wants a model of caches and cannot have one.
-pub fn check(caches: Option<Geometry>, mode: Mode) -> Result<()> {
-    if caches.is_none() {
+pub fn check(geometry: Option<Geometry>, mode: Mode) -> Result<()> {
+    if geometry.is_none() {
         return Ok(());
     }
     if mode == Mode::RealTime {
         bail!(
-            "--exact-caches has every instruction go through the model, and with --real-time instructions cannot be told from time; leave one of them out"
+            "--exact-caches puts every instruction through the model, and --real-time cannot count instructions; leave one of them out"
         );
     }
     Ok(())
@@ -42,8 +42,8 @@ mod tests {
 
     #[test]
     fn real_time_and_caches_do_not_go_together() {
-        let caches = Some(Geometry::default());
-        let refusal = check(caches, Mode::RealTime).unwrap_err().to_string();
+        let geometry = Some(Geometry::default());
+        let refusal = check(geometry, Mode::RealTime).unwrap_err().to_string();
         assert!(refusal.contains("--real-time") && refusal.contains("leave one"));
     }
 }

@@ -5,13 +5,13 @@
 
 use std::{ops::Range, path::PathBuf};
 
-/// A log that QEMU is to write. An instruction is in it as soon as it begins, so one that has to wait
-/// for something is in it again when it begins again.
+/// A log that QEMU writes. An instruction is logged when it begins, so one that has to wait and begins again is
+/// logged twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecutionLog {
     /// The file that QEMU writes; it may be a pipe.
     pub file: PathBuf,
-    /// Where in virtual storage the instructions are that are logged. Not empty.
+    /// The virtual addresses of the instructions that are logged. Not empty.
     pub addresses: Range<u64>,
 }
 

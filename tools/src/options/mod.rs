@@ -1,4 +1,4 @@
-//! What a run is to be: its options, their defaults, and whether they go together.
+//! The options of a run, their defaults, and whether they go together.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -48,9 +48,9 @@ pub struct RunOptions {
     pub sampling: Sampling,
     /// How time passes.
     pub mode: Mode,
-    /// When it starts.
+    /// The date at which the machine's clock starts.
     pub rtc: Rtc,
-    /// The QEMU to use; what is found otherwise.
+    /// The QEMU to use; by default the one that [`crate::machine::qemu`] finds.
     pub qemu: Option<PathBuf>,
     /// QEMU's name for the CPU.
     pub cpu_model: String,
@@ -79,10 +79,10 @@ pub struct RunOptions {
     pub events: Events,
     /// What the operator says before the guest starts.
     pub operator: Vec<String>,
-    /// What the operator says when every CPU waits, the next of these each time: given in advance, so
-    /// that it comes at the same moment of every run. It precedes the script.
+    /// What the operator says when every CPU waits, one of these each time. They are given in advance, so they
+    /// come at the same moment of every run, and before the script.
     pub when_waiting: Vec<String>,
-    /// What the host says: the next of these each time that every CPU waits for it.
+    /// What the host says when every CPU waits for it, one of these each time.
     pub script: Vec<Input>,
     /// How long the host waits before each of these.
     pub pause: Duration,
@@ -92,18 +92,18 @@ pub struct RunOptions {
     pub count_traps: bool,
 }
 
-/// Program-event recording, as a run has it.
+/// The program-event recording of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Events {
     /// Whether the QEMU must be able to record them.
     pub recorded: bool,
-    /// Whether the operator may have them traced, whatever the guest has.
+    /// Whether the operator may trace them. The guest need not have program-event recording.
     pub traced: bool,
     /// In which form the guest has them.
     pub form: EventForm,
 }
 
-/// The architecture whose form the guest's controls and interruptions of program-event recording have.
+/// The architecture that gives the guest's program-event recording the form of its controls and interruptions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum EventForm {
     /// z/Architecture
@@ -178,18 +178,18 @@ impl RunOptions {
         }
     }
 
-    /// Whether samples are taken from below: for the report, or by HIS as far as the operator was told in advance.
+    /// Whether the machine takes samples: for the report, or for HIS if a command given in advance says so.
     pub fn takes_samples(&self) -> bool {
         self.sampling != Sampling::Off || self.asks_his()
     }
 
-    /// Whether a command given in advance is one for HIS.
+    /// Whether a command given in advance is for HIS.
     pub fn asks_his(&self) -> bool {
         let mut commands = self.operator.iter().chain(&self.when_waiting);
         commands.any(|line| his::command::is_command(line))
     }
 
-    /// Whether the operator may trace program events: by the option, or because a command given in advance begins a
+    /// Whether the operator may trace program events: the option says so, or a command given in advance begins a
     /// trace.
     pub fn traces(&self) -> bool {
         let script = self.script.iter().filter_map(|input| match input {
