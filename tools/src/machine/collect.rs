@@ -1,7 +1,7 @@
 //! The raw files of a run, written as the data arrives.
 //!
-//! Everything is written at once: whatever happens to the tool, the machine or the disk, all that arrived before is
-//! in the directory and can be reported. No file ends in the middle of a frame's data.
+//! Data is written as soon as it arrives. If the tool, the machine or the disk fails, everything that arrived before
+//! is in the directory and can be reported. No file ends in the middle of a frame's data.
 
 use std::{
     collections::BTreeMap,
@@ -79,7 +79,7 @@ pub enum Noted {
     Console(Vec<u8>),
     /// The machine answered the operator.
     Answer(String),
-    /// The guest has come so far.
+    /// How far the guest has come.
     Progress {
         /// Instructions on all CPUs.
         instructions: u64,
@@ -95,21 +95,21 @@ pub enum Noted {
     Traced(Vec<u8>),
     /// The guest has read what was typed for it.
     InputRead {
-        /// So many bytes.
+        /// Number of these bytes.
         bytes: usize,
     },
     /// The guest has been loaded anew.
     Loaded,
     /// The guest has ended; its totals and counters follow.
     GuestEnded,
-    /// What a collection run of HIS collects cannot be written.
+    /// A file of a collection run of HIS cannot be written.
     NotWritten {
-        /// What tells the machine so, on the files channel.
+        /// The payload that tells the machine, on the files channel.
         answer: Vec<u8>,
         /// Why, for a person.
         why: String,
     },
-    /// Something for the profilers on the host.
+    /// A call or an answer for the profilers on the host.
     Service(Vec<u8>),
     /// The machine has failed; nothing follows.
     Failed,
@@ -209,7 +209,7 @@ impl<'t> Collector<'t> {
         self.boot.write(text)
     }
 
-    /// Counts a payload that makes no sense, after its frame was accepted.
+    /// Counts a frame that checked and whose payload makes no sense.
     pub const fn count_bad_payload(&mut self) {
         self.record.link.bad_payloads += 1;
     }
@@ -219,7 +219,7 @@ impl<'t> Collector<'t> {
         self.operator.write(format!("// {command}\n").as_bytes())
     }
 
-    /// Keeps what the operator was answered on the host.
+    /// Keeps an answer of the host to the operator.
     pub fn keep_answer(&mut self, answer: &str) -> Result<(), WriteError> {
         self.operator.write(format!("{answer}\n").as_bytes())
     }
@@ -281,13 +281,13 @@ impl<'t> Collector<'t> {
         }
     }
 
-    /// Writes what had to wait until the guest had said everything: the maps of Linux. Gives a line for each that
-    /// is not written.
+    /// Writes the maps of Linux, which had to wait until the guest had said everything. Returns a line for each map
+    /// that it does not write.
     pub fn finish(&mut self) -> Result<Vec<String>, WriteError> {
         if !self.his.awaits_contents() {
             return Ok(Vec::new());
         }
-        let contents = self.told_by_linux();
+        let contents = self.linux_map_contents();
         let lines = self
             .his
             .settle_maps(contents.as_ref().map_err(|why| &why[..]));
@@ -297,8 +297,8 @@ impl<'t> Collector<'t> {
         Ok(lines)
     }
 
-    /// What a map says of Linux, or why that is unknown.
-    fn told_by_linux(&self) -> Result<Contents, String> {
+    /// The contents of a map of Linux, or why they are unknown.
+    fn linux_map_contents(&self) -> Result<Contents, String> {
         match Names::of_run(&self.directory, &self.record) {
             Ok((Names::Linux(programs), _)) => programs.contents().map_err(str::to_owned),
             Ok(_) => Err("the guest is not Linux".to_owned()),
@@ -415,7 +415,7 @@ impl<'t> Collector<'t> {
     }
 }
 
-/// The trace that begins, if that is what the machine has answered.
+/// The trace that begins, if the machine's answer says so.
 fn begun(answer: &str) -> Option<(u16, String)> {
     let (number, what) = answer.strip_prefix("trace ")?.split_once(": ")?;
     let is_one = matches!(

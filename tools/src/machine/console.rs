@@ -25,7 +25,7 @@ use crate::{
 /// What makes a line the operator's.
 const OPERATOR: &str = "//";
 
-/// What is said at the beginning.
+/// The first line that the person sees.
 const GREETING: &str = "A line that begins with // goes to the machine's operator, every other to the guest. Try //help; Ctrl-D or Ctrl-C ends.";
 
 /// Runs a guest with the terminal as its console and the operator's.

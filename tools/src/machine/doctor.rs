@@ -24,14 +24,14 @@ pub fn provide(chosen: Option<&Path>, progress: &Progress) -> Result<()> {
     install::provide(|| lacks(chosen), progress)
 }
 
-/// One thing that was looked at.
+/// What was found of one requirement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// What it is for.
     pub what: &'static str,
     /// What was found, or what is missing and how to fix it.
     pub text: String,
-    /// Whether nothing needs to be done.
+    /// Whether it is fulfilled.
     pub is_fine: bool,
     /// Whether `cargo measure` works without it.
     pub is_optional: bool,
@@ -131,7 +131,7 @@ fn setpriv() -> Finding {
 /// The program of Hercules.
 pub const HERCULES: &str = "hercules";
 
-/// Hercules, which the test of the `ins` form needs and nothing else.
+/// Hercules. Only the test of the `ins` form needs it.
 pub fn hercules_lack() -> Option<Lack> {
     install::in_path(HERCULES).is_none().then(|| Lack {
         what: "Hercules, for the test of the ins form".to_owned(),
@@ -162,7 +162,7 @@ fn hercules() -> Finding {
 /// The program of Chromium.
 pub const CHROMIUM: &str = "chromium";
 
-/// Chromium, which the test of the page of a report needs and nothing else.
+/// Chromium. Only the test of the page of a report needs it.
 pub fn chromium_lack() -> Option<Lack> {
     install::in_path(CHROMIUM).is_none().then(|| Lack {
         what: "Chromium, for the test of the page of a report".to_owned(),

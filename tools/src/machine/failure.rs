@@ -52,7 +52,7 @@ impl ImageSymbols {
         }
     }
 
-    /// The whole failure.
+    /// The failure in full.
     pub fn describe(&self, failure: &Failure<'_>) -> String {
         let head = failure.head;
         let mut text = String::from_utf8_lossy(failure.text).trim_end().to_owned();

@@ -36,7 +36,7 @@ const SHORT_PSW_ADDRESS: u64 = 0x7FFF_FFFF;
 pub struct Piece {
     /// Guest absolute address.
     pub destination: u64,
-    /// Bytes in guest storage; those that `bytes` does not give are zeros.
+    /// Bytes in guest storage. Those beyond `bytes` are zeros.
     pub length: u64,
     /// What is loaded.
     pub bytes: Vec<u8>,
@@ -59,7 +59,7 @@ pub struct Guest {
     pub symbols: SymbolTable,
     /// What the operator may name in it.
     pub names: PlaceNames,
-    /// Whether it is Linux, whose own programs a report tells apart.
+    /// Whether it is Linux: a report then tells the programs in it apart.
     pub is_linux: bool,
     /// How many CPUs it says that it needs.
     pub cpus: u32,
@@ -202,7 +202,7 @@ impl Guest {
         if psw & SHORT_PSW_BIT_12 == 0 || !address.is_multiple_of(2) || address >= data.len() as u64
         {
             bail!(
-                "it is no ELF file, and {psw:016X} at its start is no IPL PSW that starts within its {} bytes; give an ELF file, or put an IPL PSW (bit 12 one, even address) at 0",
+                "it is not an ELF file, and {psw:016X} at its start is no IPL PSW that starts within its {} bytes; give an ELF file, or put an IPL PSW (bit 12 one, even address) at 0",
                 data.len()
             );
         }
@@ -225,8 +225,7 @@ impl Guest {
     }
 }
 
-/// The CPUs that a bundled guest needs: `cpus=N` in a line of its section `.clause`. A guest that says
-/// nothing needs one.
+/// The CPUs that a bundled guest needs: `cpus=N` in a line of its section `.clause`, by default 1.
 fn declared_cpus(elf: &object::File<'_>) -> u32 {
     let section = elf.section_by_name(".clause");
     let data = section.and_then(|section| section.data().ok());

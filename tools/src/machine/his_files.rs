@@ -1,8 +1,7 @@
 //! The files of HIS's collection runs: what the machine writes, under the names that HIS gives them.
 //!
-//! A record arrives in pieces if it is long, and is appended when it is whole. When a file cannot be written
-//! the run is given up, the machine is told, and what was written before stays as it is, up to the last whole
-//! block or record.
+//! A long record arrives in pieces, and is appended when it is whole. When a file cannot be written, the collection
+//! run ends and the machine is told. What was written before stays as it is, up to the last whole block or record.
 //!
 //! The map of a Linux guest is written late: only the guest knows where its programs lie, and it says so at its end.
 
@@ -24,14 +23,14 @@ use crate::{
     symbols::map_file::{self, Contents},
 };
 
-/// Longer records are refused: four times the longest that is ever written.
+/// Longer records are refused. This is four times the longest that the machine writes.
 const LONGEST: usize = 128 * 1024;
 
 /// The files of all collection runs of a machine.
 #[derive(Debug)]
 pub struct HisFiles {
     directory: PathBuf,
-    /// The contents of maps; none until the guest has said where its programs lie.
+    /// The contents of maps; `None` until the guest has said where its programs lie.
     contents: Option<Contents>,
     runs: BTreeMap<u64, Run>,
 }
@@ -45,18 +44,18 @@ struct Run {
     begun: Vec<u8>,
     /// The number of the set of files whose map waits.
     awaits_map: Option<u16>,
-    /// Whether it was given up.
+    /// Whether it ended because a file could not be written.
     failed: bool,
 }
 
-/// What came of a payload.
+/// The outcome of a payload.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Taken {
     /// A run has begun: what the names of its files begin with.
     Begun(String),
     /// It was written, or kept until the rest of it is there.
     Written,
-    /// It is none of the files channel's.
+    /// It makes no sense on the files channel.
     Bad,
     /// A file cannot be written: the payload that tells the machine so, and why.
     NotWritten {
@@ -82,8 +81,8 @@ impl HisFiles {
         self.runs.values().any(|run| run.awaits_map.is_some())
     }
 
-    /// Writes the maps that wait. Gives a sentence for each that is not written: its contents are unknown for this
-    /// reason, or its file cannot be written.
+    /// Writes the maps that wait. Returns a sentence for each map that it does not write, because the contents are
+    /// unknown (with this reason) or because the file cannot be written.
     pub fn settle_maps(&mut self, contents: Result<&Contents, &str>) -> Vec<String> {
         let mut sentences = Vec::new();
         for (&number, run) in &mut self.runs {
@@ -159,7 +158,7 @@ fn file_name(run: u64, set: u16, what: &str) -> String {
 }
 
 impl Run {
-    /// Whether the payload makes sense, or which file cannot be written.
+    /// Returns false if the payload makes no sense, and an error if a file cannot be written.
     fn take(
         &mut self,
         head: &FileHead,

@@ -1,4 +1,4 @@
-//! A run: a guest is staged, QEMU is started, the machine is spoken with, and what it sends is kept.
+//! A run: stages a guest, starts QEMU, talks to the machine and keeps what it sends.
 
 pub mod collect;
 pub mod console;

@@ -30,7 +30,7 @@ use single_instruction::Version;
 /// The program.
 const PROGRAM: &str = "qemu-system-s390x";
 
-/// Names a QEMU other than the one in the `PATH`; `--qemu` goes before it.
+/// Names a QEMU other than the one in the `PATH`; `--qemu` overrides it.
 pub const VARIABLE: &str = "MILLIMETER_QEMU";
 
 /// The oldest version that the machine has been measured on.
@@ -153,7 +153,7 @@ pub struct Setup<'a> {
     pub version: Version,
     /// Whether program events are recorded.
     pub events: bool,
-    /// The log that QEMU is to write.
+    /// The log that QEMU writes.
     pub log: Option<&'a ExecutionLog>,
 }
 
@@ -223,7 +223,7 @@ impl Setup<'_> {
 pub enum Heard {
     /// It sent these bytes.
     Bytes(Vec<u8>),
-    /// Nothing, for as long as was asked.
+    /// It sent nothing in this time.
     Silence,
     /// It has closed its console: it has ended.
     End,
@@ -356,13 +356,13 @@ impl Drop for Running {
     }
 }
 
-/// What to do about what QEMU said when it ended too early.
+/// What to do when QEMU ended too early with these complaints.
 pub fn remedy(complaints: &str) -> &'static str {
     if complaints.contains("CPU model")
         || complaints.contains("features requested")
         || complaints.contains("feature")
     {
-        "this QEMU does not know that CPU; leave --cpu-model out (it is max then), or choose one that `qemu-system-s390x -cpu help` lists"
+        "this QEMU does not know that CPU; leave --cpu-model out (the default is max), or choose one that `qemu-system-s390x -cpu help` lists"
     } else if complaints.contains("allocate memory") || complaints.contains("set up guest memory") {
         "this computer has too little free storage for the run; choose less with --storage"
     } else if complaints.contains("nsupported machine type") {

@@ -40,7 +40,7 @@ use crate::{
     symbols::places::PlaceNames,
 };
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct RunOutcome {
     /// How it ended.
@@ -79,7 +79,7 @@ pub fn run_with(
     run_guest(&qemu, &guest, options, progress, person, [])
 }
 
-/// As [`run`], with profilers on the host: what is sampled is for them, and for collection runs of HIS.
+/// As [`run`], with profilers on the host: they and the collection runs of HIS get the samples.
 pub fn run_with_profilers<'a>(
     options: &RunOptions,
     progress: &Progress,
@@ -144,7 +144,7 @@ pub fn run_guest<'a>(
     }
     if !options.devices.is_empty() {
         progress.note(
-            "the devices of the host answer when it lets them: the run is exact in instructions, but not repeatable",
+            "the times at which the host's devices answer vary: the run is exact in instructions, but not repeatable",
         );
     }
     let setup = Setup {
@@ -273,7 +273,7 @@ pub struct NativeOptions {
     pub storage: Storage,
     /// Whether the clock counts instructions.
     pub icount: bool,
-    /// The QEMU to use; what is found otherwise.
+    /// The QEMU to use; by default the one that [`Qemu::locate`] finds.
     pub qemu: Option<PathBuf>,
     /// A run that lasts longer is ended.
     pub limit: Duration,
@@ -293,7 +293,7 @@ impl NativeOptions {
     }
 }
 
-/// What came of a run on bare QEMU.
+/// The outcome of a run on bare QEMU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NativeOutcome {
     /// What the guest wrote on its console.

@@ -36,13 +36,13 @@ use crate::{
 /// The operator's command that ends the guest.
 const END_COMMAND: &str = "end";
 
-/// The operator's command that lets a guest go on that a trace has stopped.
+/// The operator's command by which a guest that a trace has stopped goes on.
 const GO_COMMAND: &str = "go";
 
-/// How often the loop looks at everything but the machine's bytes.
+/// How often the loop checks everything but the machine's bytes.
 const PACE: Duration = Duration::from_millis(50);
 
-/// How often it looks at what a person types.
+/// How often it checks what a person types.
 const LIVE_PACE: Duration = Duration::from_millis(10);
 
 /// What is typed goes to the machine in frames of at most this many bytes.
@@ -53,13 +53,13 @@ const FAREWELL: Duration = Duration::from_secs(5);
 
 /// The host's side of the conversation.
 pub struct Host<'a, 'n> {
-    /// Said one at a time, each time that every CPU waits.
+    /// What the host says when every CPU waits, one of these each time.
     pub script: VecDeque<Input>,
-    /// How long the host takes for it.
+    /// How long the host waits before each of these.
     pub pause: Duration,
-    /// Said as it comes: an interactive run.
+    /// What a person types, sent as it comes: an interactive run.
     pub live: Option<Receiver<Input>>,
-    /// Whether that may be commands of the operator.
+    /// Whether the person may type commands of the operator.
     pub has_operator: bool,
     /// Where the guest's console and the machine's answers are shown.
     pub echo: Option<&'a mut dyn Display>,
@@ -86,10 +86,10 @@ struct Session<'a, 's, 'n, 'c> {
     /// Bytes that were sent for the guest and not read by it yet.
     unread: usize,
     waiting: bool,
-    /// The trace that has stopped the guest, until it is told to go on.
+    /// The trace that has stopped the guest, until GO.
     held: Option<u16>,
-    /// Whether it was said that nobody tells it so.
-    said_go: bool,
+    /// Whether the progress said that the host gives GO itself.
+    announced_go: bool,
     ending_since: Option<Instant>,
     forced: bool,
     told_to_end: bool,
@@ -98,8 +98,7 @@ struct Session<'a, 's, 'n, 'c> {
     failed: bool,
 }
 
-/// Carries out a run. The machine has ended when this returns, and the collector's record says
-/// how.
+/// Carries out a run. When this returns the machine has ended, and the collector's record says how.
 pub fn drive(
     machine: &mut Running,
     collector: &mut Collector<'_>,
@@ -117,7 +116,7 @@ pub fn drive(
         unread: 0,
         waiting: false,
         held: None,
-        said_go: false,
+        announced_go: false,
         ending_since: None,
         forced: false,
         told_to_end: false,
@@ -143,7 +142,7 @@ pub fn drive(
 }
 
 impl Session<'_, '_, '_, '_> {
-    /// Gives the end of the run, or `None` if the record has it already.
+    /// Returns the end of the run, or `None` if the record has it already.
     fn run(&mut self) -> Result<Option<End>, WriteError> {
         let began = Instant::now();
         let mut decoder = Box::new(Decoder::<LARGEST_ENCODED>::new());
@@ -164,7 +163,7 @@ impl Session<'_, '_, '_, '_> {
                 Heard::End => return Ok(self.closed()),
             }
             if self.complete {
-                // Nothing that it still says matters, and the record has the guest's end already.
+                // The record has the guest's end already, and the rest does not matter.
                 let _ = self.machine.finish(FAREWELL);
                 return Ok(self.forced.then_some(End::Waiting));
             }
@@ -186,7 +185,7 @@ impl Session<'_, '_, '_, '_> {
                 let seconds = self.host.silence.as_secs();
                 self.stop(&mut decoder)?;
                 let text = format!(
-                    "the guest has ended, and the machine has not finished its data for {seconds} s; this is a defect of the machine, and its directory shows how far it came"
+                    "the guest ended {seconds} s ago, and the machine has not finished sending its data; this is a defect of the machine, and the run's directory shows how far it came"
                 );
                 return Ok(Some(End::Tool { text }));
             }
@@ -294,12 +293,12 @@ impl Session<'_, '_, '_, '_> {
         Ok(())
     }
 
-    /// Every CPU waits: the next word of the script, a person's turn, or the end.
+    /// Every CPU waits: the host says the next input of the script, a person types, or the guest ends.
     fn answer_the_wait(&mut self) -> Result<(), WriteError> {
         if self.ended.is_some() || self.failed || self.ending_since.is_some() {
             return Ok(());
         }
-        // Their requests are performed in this wait; the machine says afterwards that it still waits.
+        // The machine performs the profilers' requests in this wait, and reports the wait again afterwards.
         self.host.profilers.wait();
         self.send_requests();
         if !self.host.profilers.are_answered() {
@@ -317,7 +316,7 @@ impl Session<'_, '_, '_, '_> {
         Ok(())
     }
 
-    /// A trace has stopped the guest: the next word of the script, a person's turn, or the host lets it go on.
+    /// A trace has stopped the guest: the host says the next input of the script, a person types, or the host says GO.
     fn answer_the_hold(&mut self) -> Result<(), WriteError> {
         let Some(trace) = self.held else {
             return Ok(());
@@ -328,8 +327,8 @@ impl Session<'_, '_, '_, '_> {
         if self.host.live.is_some() && self.host.has_operator {
             return Ok(());
         }
-        if !self.said_go {
-            self.said_go = true;
+        if !self.announced_go {
+            self.announced_go = true;
             self.step.say(&format!(
                 "the guest is stopped by trace {trace}, and nobody is there to say GO: it goes on, now and later"
             ));
@@ -354,7 +353,7 @@ impl Session<'_, '_, '_, '_> {
         Ok(())
     }
 
-    /// Says what a person typed. A name that the guest does not have is answered here.
+    /// Says what a person typed. If it names something that the guest does not have, the host answers itself.
     fn say_typed(&mut self, input: Input) -> Result<(), WriteError> {
         let Input::Operator(line) = &input else {
             return self.say(&input);
@@ -372,7 +371,7 @@ impl Session<'_, '_, '_, '_> {
     }
 
     fn say(&mut self, input: &Input) -> Result<(), WriteError> {
-        // A machine that has heard something says it again when it waits.
+        // The machine reports a wait again after it has heard something.
         self.waiting = false;
         self.host.profilers.go_on();
         match input {
@@ -384,7 +383,7 @@ impl Session<'_, '_, '_, '_> {
                 }
                 self.send(Channel::Operator, command.as_bytes());
             }
-            // An empty input is sent as a frame, too, or a machine that waits for input would wait for ever.
+            // An empty input also needs a frame, or a machine that waits for input would wait for ever.
             Input::Console(bytes) if bytes.is_empty() => self.send(Channel::Console, &[]),
             Input::Console(bytes) => {
                 self.typed.extend(bytes);
@@ -394,7 +393,7 @@ impl Session<'_, '_, '_, '_> {
         Ok(())
     }
 
-    /// Sends what was typed for the guest, as far as the machine has room for it, once it is heard.
+    /// Sends what was typed for the guest once the guest reads it, as far as the machine has room.
     fn send_typed(&mut self) {
         let echo = self.host.echo.as_ref();
         if echo.is_some_and(|echo| !echo.is_heard()) {
@@ -411,7 +410,7 @@ impl Session<'_, '_, '_, '_> {
         }
     }
 
-    /// Sends what the profilers ask for.
+    /// Sends the profilers' requests.
     fn send_requests(&mut self) {
         for request in self.host.profilers.made() {
             self.send(Channel::Service, request.as_bytes());
@@ -421,7 +420,7 @@ impl Session<'_, '_, '_, '_> {
     /// Sends a frame.
     fn send(&mut self, channel: Channel, payload: &[u8]) {
         let mut out = vec![0; LARGEST_ENCODED];
-        // What is longer is cut, and the machine says that it is too long.
+        // A longer payload is cut, and the machine says that it is too long.
         let payload = &payload[..payload.len().min(LARGEST_PAYLOAD)];
         if let Ok(length) = encode(channel, &[payload], &mut out) {
             if !self.link_opened {
@@ -495,7 +494,7 @@ impl Session<'_, '_, '_, '_> {
         };
         self.add_boot_text(&mut text);
         text.push_str(
-            "\nWhat helps: a computer that is very busy may need a longer --silence; else this is a defect of the machine, and its directory shows how far it came",
+            "\nWhat helps: a longer --silence if this computer is very busy; else this is a defect of the machine, and the run's directory shows how far it came",
         );
         text
     }

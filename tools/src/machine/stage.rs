@@ -27,8 +27,7 @@ use crate::{
     options::{EventForm, RunOptions},
 };
 
-/// Room that is left for the HSA when it is checked whether a guest fits. The machine takes what
-/// it needs and has the last word.
+/// Room for the HSA in the check that a guest fits. The machine takes what it needs and has the last word.
 const ROOM_FOR_HSA: u64 = 32 << 20;
 
 /// Staged bytes begin on this boundary.
@@ -98,7 +97,7 @@ pub fn plan(guest: &Guest, options: &RunOptions, profilers: &[Request]) -> Resul
     for command in options.operator.iter().cloned().chain(later) {
         if command.contains(['\n', '\0']) || !block.add_command(&command) {
             bail!(
-                "the operator cannot say that much before the guest starts: {command}; all commands together have {COMMANDS_LENGTH} bytes"
+                "the operator's command {command:?} cannot be given in advance: a command is one line, and all of them together have at most {COMMANDS_LENGTH} bytes"
             );
         }
     }
@@ -126,7 +125,7 @@ pub fn plan(guest: &Guest, options: &RunOptions, profilers: &[Request]) -> Resul
     let mut staged = Vec::new();
     if guest.pieces.len() > block.segments.len() {
         bail!(
-            "the guest {} has {} pieces, more than can be staged",
+            "the guest {} has {} pieces, more than can be staged; link it with fewer segments",
             guest.name,
             guest.pieces.len()
         );

@@ -110,7 +110,7 @@ fn states_become_the_record() {
 }
 
 #[test]
-fn traced_events_are_kept_and_counted_and_what_is_none_is_not() {
+fn traced_events_are_kept_and_counted_and_a_bad_payload_is_not() {
     let directory = tempfile::tempdir().unwrap();
     let mut collector = collector(directory.path()).unwrap();
     let path = directory.path().join(EVENTS);
@@ -144,7 +144,7 @@ fn traced_events_are_kept_and_counted_and_what_is_none_is_not() {
         (5, 0, 4)
     );
     assert_eq!(collector.record.link.bad_payloads, 2);
-    // A directory that is used again has nothing of it.
+    // A directory that is used again does not keep the events.
     collector.write_record().unwrap();
     crate::folder::directory(Some(directory.path()), "g").unwrap();
     assert!(!path.exists());
@@ -206,7 +206,7 @@ fn a_map_of_linux_is_written_at_the_end_if_the_guest_said_where_its_kernel_lies(
             let taken = collector.frame(frame(Channel::Files, head.as_bytes()));
             assert_eq!(taken.unwrap(), Noted::Data);
         }
-        // What is said behind the end of the collection run counts as well.
+        // What the guest says after the end of the collection run counts as well.
         let text = frame(Channel::Console, said.as_bytes());
         collector.frame(text).unwrap();
         let lines = collector.finish().unwrap();
@@ -226,7 +226,7 @@ fn a_map_of_linux_is_written_at_the_end_if_the_guest_said_where_its_kernel_lies(
 }
 
 #[test]
-fn the_directory_of_a_run_that_goes_on_says_what_it_is_and_how_far_it_has_come() {
+fn while_a_run_goes_on_its_directory_says_what_it_is_and_how_far_it_has_come() {
     let directory = tempfile::tempdir().unwrap();
     let mut collector = collector(directory.path()).unwrap();
     let written = || Record::read(directory.path()).unwrap();
@@ -267,7 +267,7 @@ fn the_directory_of_a_run_that_goes_on_says_what_it_is_and_how_far_it_has_come()
 fn a_run_goes_on_when_its_record_cannot_be_written_again() {
     let directory = tempfile::tempdir().unwrap();
     let mut collector = collector(directory.path()).unwrap();
-    // Where the next record would be written there is a folder.
+    // A folder has the name of the next record.
     fs::create_dir(directory.path().join("run.json.new")).unwrap();
     let payload = Started {
         mode: 1,

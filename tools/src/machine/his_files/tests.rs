@@ -66,7 +66,7 @@ fn a_payload_that_makes_no_sense_is_bad_and_changes_nothing() {
 }
 
 #[test]
-fn a_path_that_cannot_be_written_gives_the_run_up_and_says_so_once() {
+fn a_path_that_cannot_be_written_ends_the_collection_run_and_is_reported_once() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("file"), b"").unwrap();
     let mut his = files(directory.path());
@@ -121,7 +121,7 @@ fn a_map_that_waits_in_vain_is_not_written_and_one_line_says_why() {
         lines[0].contains("cannot write") && lines[0].contains("000.MAP"),
         "{lines:?}"
     );
-    // A run that wants none has none, whatever is known.
+    // A run that wants no map gets none, even when its contents are known.
     let mut his = HisFiles::new(directory.path(), None);
     his.take(&payload(Kind::Begin, 0, 0, b"sub"));
     his.take(&payload(Kind::End, 0, 0, b""));

@@ -9,12 +9,12 @@ use {
     },
 };
 
-/// The counters of a CPU, as they were at one moment.
+/// The counters of a CPU at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuCounters {
     /// CPU address.
     pub cpu: u16,
-    /// When they were so.
+    /// That moment.
     pub tod: Tod,
     /// Cycles in a microsecond.
     pub cpu_speed: u32,

@@ -1,16 +1,18 @@
 //! Profilers on the host: HISSERV over the link.
 //!
-//! A [`Profiler`] registers before the guest starts, is called for samples and changes of the state as an exit in
-//! the machine is, and asks for counters by [`Requests`]. Several of them are given to
-//! [`run::run_with_profilers`](crate::machine::run::run_with_profilers); `examples/profiler.rs` is one.
+//! A [`Profiler`] registers before the guest starts. It is called for samples and changes of state, like an exit in
+//! the machine, and queries counters by [`Requests`]. [`run::run_with_profilers`](crate::machine::run::run_with_profilers)
+//! takes several of them; `examples/profiler.rs` is one.
 //!
 //! # When the machine hears the host
 //!
-//! In an exact run it does when every CPU of the guest waits, and at no other time: else the run would depend on
-//! how fast the host is. A request is performed then. A profiler is done with a block when the link has carried it,
-//! which takes no time of the guest, so it is never passed by, however slow it is. One that [acknowledges](Registration::acknowledges)
-//! has at most [`WINDOW`](his::registry::WINDOW) blocks that it has not said to be done with; samples that come meanwhile pass it by,
-//! and only it.
+//! In an exact run the machine hears the host only when every CPU of the guest waits: else the run would depend on
+//! how fast the host is. It performs requests then.
+//!
+//! A profiler is normally done with a block when the link has carried it. That takes no time of the guest, so even a
+//! slow profiler misses no samples. One that [acknowledges](Registration::acknowledges) can have at most
+//! [`WINDOW`](his::registry::WINDOW) pending blocks. While it has that many it misses samples, and other profilers do
+//! not.
 
 mod counters;
 mod requests;
@@ -28,25 +30,25 @@ use his::{
     exit::{Handling, Samples, StateChange, Status},
 };
 
-/// What a profiler says of itself when it starts.
+/// How a profiler registers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registration {
     /// NAME: 1 to 8 letters, digits and `@#$`.
     pub name: String,
-    /// EVENT: the event types that it is going to query; may be none.
+    /// EVENT: the event types that it will query; may be empty.
     pub events: Events,
     /// SAMPLE: whether it is called with samples.
     pub samples: bool,
-    /// Whether it says when it is done with a block. If not, it is when the link has carried it.
+    /// Whether it says when it is done with a block. Otherwise it is done when the link has carried the block.
     pub acknowledges: bool,
 }
 
 /// Why a profiler is called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call<'a> {
-    /// It is registered; with a warning, some of its event types are not available now.
+    /// It is registered. A reason is a warning: some of its event types are not available now.
     Started(Option<Reason>),
-    /// It is not registered, and is called no more.
+    /// It is not registered. This is the last call.
     Refused(Reason),
     /// The state has changed.
     State(StateChange),
@@ -56,18 +58,17 @@ pub enum Call<'a> {
     Status(Status),
     /// A query was answered.
     Answer(Answer<'a>),
-    /// It is registered no more, and so many samples have passed it by. It is called no more.
+    /// It is no longer registered. This is the last call.
     Stopped {
-        /// These samples.
+        /// Samples that it missed.
         missed: u64,
     },
-    /// Every CPU of the guest waits: the machine hears what is asked for now. It is not called again
-    /// for the same wait.
+    /// Every CPU of the guest waits, so the machine performs requests now. There is one such call in a wait.
     Waiting,
 }
 
 impl Call<'_> {
-    /// Whether it is one that the machine makes in an exit, where PROFILE requests are refused.
+    /// Whether the machine makes the call in an exit, where PROFILE requests are refused.
     const fn is_exit(&self) -> bool {
         matches!(self, Self::State(_) | Self::Samples(_) | Self::Status(_))
     }
@@ -78,7 +79,7 @@ pub trait Profiler {
     /// How it registers, before the guest starts.
     fn registration(&self) -> Registration;
 
-    /// Is called. What it answers means something for samples of one that acknowledges: [`Handling::Pending`] if it is going to say
-    /// later that it is done ([`Requests::done`]).
+    /// Handles a call. The answer counts only for samples of a profiler that acknowledges: [`Handling::Pending`]
+    /// means that it will say later that it is done ([`Requests::done`]).
     fn call(&mut self, call: &Call<'_>, service: &mut Requests<'_>) -> Handling;
 }

@@ -11,10 +11,10 @@ use {
 
 use super::counters::{CpuCounters, cpus};
 
-/// The service as a profiler sees it while it is called.
+/// The service, as a profiler sees it during a call.
 pub struct Requests<'a> {
     pub(super) token: Option<Token>,
-    /// Whether the call is one in which PROFILE requests are refused.
+    /// Whether the call refuses PROFILE requests.
     pub(super) within_exit: bool,
     /// The token that identifies the profiler.
     pub(super) number: u64,
@@ -27,8 +27,8 @@ impl Requests<'_> {
         self.token
     }
 
-    /// REQUEST=QUERY,TYPE=EVENT, SAMPLE, PROFILERS or EVENTDATA, the last of its own event types on these CPUs (bit 0, the
-    /// leftmost, is CPU 0; none for all). The profiler is called with the [`Answer`].
+    /// REQUEST=QUERY,TYPE=EVENT, SAMPLE, PROFILERS or EVENTDATA. EVENTDATA queries the profiler's own event types on
+    /// these CPUs (bit 0, the leftmost, is CPU 0; `None` for all). The profiler is called with the [`Answer`].
     pub fn query(&mut self, kind: Kind, cpus: Option<u64>) {
         let token = self.token.map_or(0, |token| token.0);
         self.ask(Request {
@@ -40,10 +40,11 @@ impl Requests<'_> {
         });
     }
 
-    /// REQUEST=PROFILE,ACTION=STOP. The profiler is called a last time when it is done.
+    /// REQUEST=PROFILE,ACTION=STOP. The profiler is called a last time when it has stopped.
     ///
     /// # Errors
-    /// [`Reason::WithinExit`] if it is called for a state, samples or a status, and [`Reason::Token`] if it is not registered.
+    /// [`Reason::WithinExit`] in a call for a state, samples or a status, and [`Reason::Token`] if the profiler is not
+    /// registered.
     pub fn stop(&mut self) -> Result<(), Reason> {
         if self.within_exit {
             return Err(Reason::WithinExit);
@@ -56,7 +57,7 @@ impl Requests<'_> {
         Ok(())
     }
 
-    /// It is done with the oldest of the blocks for which it answered that it was not.
+    /// Acknowledges the oldest block that is pending.
     pub fn done(&mut self) {
         if let Some(token) = self.token {
             self.ask(Request {
@@ -74,12 +75,12 @@ impl Requests<'_> {
     }
 }
 
-/// What became of a query.
+/// The outcome of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer<'a> {
-    /// [`Reason::AnswerCut`] if only a part of it is there, or why there is none.
+    /// [`Reason::AnswerCut`] if the answer is only a part, or why there is no answer.
     pub reason: Option<Reason>,
-    /// The answer area, as [`his::answer`] has its layout.
+    /// The answer area, laid out as in [`his::answer`].
     pub area: &'a [u8],
 }
 
@@ -89,7 +90,7 @@ impl Answer<'_> {
         Some(AnswerHead::ref_from_prefix(self.area).ok()?.0)
     }
 
-    /// The counters of an EVENTDATA query, CPU by CPU; what is cut off is not there.
+    /// The counters of an EVENTDATA query, CPU by CPU, without those that are cut off.
     pub fn cpus(&self) -> Vec<CpuCounters> {
         cpus(self.area)
     }

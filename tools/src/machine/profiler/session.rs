@@ -29,12 +29,12 @@ pub struct Profilers<'a> {
 struct Place<'a> {
     profiler: &'a mut dyn Profiler,
     acknowledges: bool,
-    /// As long as it is registered.
+    /// Its token while it is registered.
     token: Option<Token>,
 }
 
 impl<'a> Profilers<'a> {
-    /// The profilers of a run, and what the machine is told of them before the guest starts.
+    /// The profilers of a run, and the requests that register them before the guest starts.
     pub fn new(
         profilers: impl IntoIterator<Item = &'a mut dyn Profiler>,
     ) -> Result<(Self, Vec<Request>)> {
@@ -130,14 +130,15 @@ impl<'a> Profilers<'a> {
         self.called = false;
     }
 
-    /// What is asked of the machine.
+    /// The requests that were made since the last call.
     pub fn made(&mut self) -> Vec<Request> {
         let is_answered = |request: &&Request| request.function.get() != Function::Done as u32;
         self.outstanding += self.made.iter().filter(is_answered).count();
         std::mem::take(&mut self.made)
     }
 
-    /// Whether the machine is going to answer something. It may say before that it waits, and it says it again afterwards.
+    /// Whether the machine has answered every request. It may report a wait before it answers, and reports it again
+    /// afterwards.
     pub const fn are_answered(&self) -> bool {
         self.outstanding == 0
     }
@@ -154,17 +155,17 @@ impl<'a> Profilers<'a> {
             Some(Function::Start) => {
                 place.token = refusal.is_none().then(|| Token(request.token.get()));
                 let call = refusal.map_or(Call::Started(reason), Call::Refused);
-                self.last_or_next(number, &call);
+                self.call_unconditionally(number, &call);
             }
             Some(Function::Query) => {
-                self.last_or_next(number, &Call::Answer(Answer { reason, area }))
+                self.call_unconditionally(number, &Call::Answer(Answer { reason, area }))
             }
             Some(Function::Stop) => {
                 let missed = request.missed.get();
-                self.last_or_next(number, &Call::Stopped { missed });
+                self.call_unconditionally(number, &Call::Stopped { missed });
                 self.all[number].token = None;
             }
-            // It is not answered.
+            // The machine never answers these.
             Some(Function::Done) | None => return false,
         }
         true
@@ -183,11 +184,12 @@ impl<'a> Profilers<'a> {
     /// Calls a profiler that is registered.
     fn call(&mut self, number: usize, call: &Call<'_>) {
         if self.all[number].token.is_some() {
-            self.last_or_next(number, call);
+            self.call_unconditionally(number, call);
         }
     }
 
-    fn last_or_next(&mut self, number: usize, call: &Call<'_>) {
+    /// Calls a profiler, registered or not: the calls for a start and a stop come outside its registration.
+    fn call_unconditionally(&mut self, number: usize, call: &Call<'_>) {
         let place = &mut self.all[number];
         let mut requests = Requests {
             token: place.token,

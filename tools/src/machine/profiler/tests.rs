@@ -85,7 +85,7 @@ fn functions(profilers: &mut Profilers<'_>) -> Vec<(u32, u64)> {
 }
 
 #[test]
-fn what_the_machine_says_goes_to_the_profiler_that_it_says_it_to() {
+fn a_call_of_the_machine_goes_to_the_profiler_that_it_names() {
     let done = |_: &Call<'_>, _: &mut Requests<'_>| Handling::Done;
     let (mut one, mut two) = (Scripted::new("ONE", done), Scripted::new("TWO", done));
     let all: [&mut dyn Profiler; 2] = [&mut one, &mut two];
@@ -136,7 +136,7 @@ fn a_block_that_is_pending_is_acknowledged_when_the_profiler_says_so() {
 }
 
 #[test]
-fn a_stop_is_refused_within_an_exit_and_made_at_a_wait_and_is_the_end() {
+fn a_stop_is_refused_within_an_exit_and_ends_the_profiler_at_a_wait() {
     let mut one = Scripted::new("ONE", |call, service| {
         let stopped = service.stop();
         if call.is_exit() {
@@ -184,7 +184,7 @@ fn a_profiler_that_is_refused_hears_why_and_nothing_else() {
 }
 
 #[test]
-fn a_name_that_is_none_and_too_many_profilers_are_errors_before_the_run() {
+fn an_invalid_name_and_too_many_profilers_are_errors_before_the_run() {
     for name in ["", "NINE CHAR"] {
         let mut one = Scripted::new(name, |_, _| Handling::Done);
         let all: [&mut dyn Profiler; 1] = [&mut one];
@@ -200,7 +200,7 @@ fn a_name_that_is_none_and_too_many_profilers_are_errors_before_the_run() {
 }
 
 #[test]
-fn an_answer_is_read_cpu_by_cpu_and_one_that_lies_ends_where_it_does() {
+fn an_answer_is_read_cpu_by_cpu_up_to_the_first_wrong_length() {
     let mut area = vec![4, 1, 0, 16, 0, 0, 0, 64, 0, 0, 0, 64, 0, 1, 0, 0];
     area.extend([0, 3, 0, 1, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0, 0, 9]);
     area.extend([0, 0, 0, 48, 0, 0, 0, 0]);

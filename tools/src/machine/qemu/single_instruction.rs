@@ -1,7 +1,7 @@
 //! QEMU, told to translate one instruction at a time.
 //!
-//! Since version 8.1 this is a property of the accelerator, and later versions know nothing else; before, it is an
-//! option of its own.
+//! Since version 8.1 this is a property of the accelerator. Earlier versions have an option instead, which later ones
+//! do not know.
 
 /// A version of QEMU.
 pub type Version = (u32, u32, u32);
@@ -9,8 +9,8 @@ pub type Version = (u32, u32, u32);
 /// The first version with the property.
 const PROPERTY_SINCE: Version = (8, 1, 0);
 
-/// The first version whose PER interruptions store what is true after the last instruction, however many it
-/// translates at a time: earlier ones store a condition code that is out of date.
+/// The first version whose PER interruptions store the state after the last instruction even when it translates
+/// several at a time. Earlier ones store a condition code that is out of date.
 const EVENTS_SINCE: Version = (10, 0, 0);
 
 /// Whether a version needs this for program-event recording. Any version that counts instructions does: at an event

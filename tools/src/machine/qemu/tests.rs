@@ -94,7 +94,7 @@ fn every_qemu_is_told_in_its_own_words_to_log_each_instruction() {
 }
 
 #[test]
-fn events_are_recorded_one_instruction_at_a_time_where_several_would_be_charged_or_confused() {
+fn events_are_recorded_one_instruction_at_a_time_by_a_qemu_that_would_charge_or_confuse_several() {
     let line = |version, mode| {
         let setup = Setup {
             version,

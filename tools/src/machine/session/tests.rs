@@ -1,4 +1,4 @@
-//! A run against a machine that a shell script plays: it sends prepared bytes and ends, or does not.
+//! A run against a shell script that plays the machine: it sends prepared bytes and ends, or does not.
 
 use super::*;
 use crate::{
@@ -65,7 +65,7 @@ impl Script {
     }
 }
 
-/// Plays a machine that sends this, waits until `then` is done, and gives what was recorded.
+/// Plays a machine that sends this, waits until `then` is done, and returns the record.
 fn play(script: &Script, then: &str, change: impl FnOnce(&mut Host<'_, '_>)) -> (Record, TempDir) {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("machine");
@@ -159,7 +159,7 @@ fn a_link_that_was_never_opened_shows_what_the_machine_said() {
 }
 
 #[test]
-fn a_link_of_nothing_but_garbage_is_called_that() {
+fn a_link_that_carries_only_garbage_is_reported_as_such() {
     let shell = "while :; do printf 'garbage\\0'; sleep 0.02; done";
     let (record, _directory) = play(&Script::open(), shell, |host| {
         host.silence = Duration::from_secs(3)
@@ -218,7 +218,7 @@ fn a_machine_that_closes_when_the_operator_ends_it_is_no_failure_of_the_tool() {
 }
 
 #[test]
-fn each_wait_takes_the_next_word_of_the_script() {
+fn each_wait_takes_the_next_input_of_the_script() {
     let script = Script::open()
         .state(&Waiting::default())
         .state(&Waiting::default())
@@ -310,7 +310,7 @@ fn a_person_who_leaves_a_stopped_guest_lets_it_go_on() {
 }
 
 #[test]
-fn a_name_that_is_typed_becomes_addresses_and_one_that_is_none_is_answered() {
+fn a_typed_name_becomes_addresses_and_the_host_answers_an_unknown_one() {
     let names = PlaceNames::of_kernel(&[(0x1000, "main"), (0x1100, "end")].map(
         |(address, name)| Name {
             address,
@@ -318,7 +318,7 @@ fn a_name_that_is_typed_becomes_addresses_and_one_that_is_none_is_answered() {
             name: name.to_owned(),
         },
     ));
-    // Until it has heard a command, it keeps the run from ending.
+    // The run does not end before it has heard a command.
     let script = Script::open().state(&Waiting::default());
     let rest = Script::default().whole_run();
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -341,7 +341,7 @@ fn a_name_that_is_typed_becomes_addresses_and_one_that_is_none_is_answered() {
         lines[1].contains("mian is neither") && lines[1].contains("main"),
         "{said}"
     );
-    // What the machine does not understand it says itself.
+    // The machine itself answers what it does not understand.
     assert_eq!(lines[2..4], ["// PER FETCH RANGE 1000-10FF", "// PER FROB"]);
 }
 
