@@ -51,8 +51,8 @@ pub enum Kind {
     Monitor,
 }
 
-/// The error for a file that is none of these.
-pub const UNKNOWN: &str = "the file is none that is known here: .SMP or sdb-cpuN.bin, .CNT, .MAP, SMF records, \
+/// The error for a file of another kind.
+pub const UNKNOWN: &str = "the file is of no known kind; these are: .SMP or sdb-cpuN.bin, .CNT, .MAP, SMF records, \
     z/VM monitor records";
 
 /// What the content says the file is.

@@ -226,7 +226,7 @@ impl Report {
         doubt(invalid, "samples are marked invalid");
         if self.record.mode_found() != self.record.mode {
             doubts.push(format!(
-                "{} mode was asked for, and the machine found its clock to be {}",
+                "the run was to be in {} mode, and the machine found its clock to be {}",
                 self.record.mode,
                 self.record.mode_found()
             ));

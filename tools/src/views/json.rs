@@ -19,8 +19,8 @@ struct Object<'a> {
     /// The model that cache counters come from.
     #[serde(skip_serializing_if = "Option::is_none")]
     exact_caches: Option<&'a str>,
-    /// Sums over all CPUs, by set and counter number; of the machine's own measurement. The sets of
-    /// each coprocessor group stand by themselves.
+    /// Sums over all CPUs by set and counter number, of the machine's own measurement. The sets of each coprocessor
+    /// group have their own sums.
     counters: BTreeMap<String, BTreeMap<u16, u64>>,
     samples: Samples,
     /// Traces of program events.

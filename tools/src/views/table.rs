@@ -17,7 +17,7 @@ use crate::{
 /// Lines of the table of the hottest routines.
 const HOTTEST: usize = 20;
 
-/// Longest name of a routine that is printed whole.
+/// Longest name of a routine that is not cut.
 const LONGEST_NAME: usize = 64;
 
 /// The report.

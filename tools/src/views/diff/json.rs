@@ -6,7 +6,7 @@
 //!  "counters": [{"set", "number", "name", "a", "b", "ratio"}]}
 //! ```
 //!
-//! Percentages have two decimals, a ratio has six; a counter that one of the two has not is `null`.
+//! Percentages have two decimals, a ratio has six. A counter that one of the two does not have is `null` there.
 
 use anyhow::Result;
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 //! `measure diff`: where two profiles differ.
 //!
 //! It compares the share of each name in all samples, because two runs rarely have the same number. The samples of
-//! both stand beside it, and the counters with the ratio of their sums. What makes two profiles hard to compare comes
-//! first: different intervals, machines, modes or guests.
+//! both stand beside it, and the counters with the ratio of their sums. Differences that make two profiles hard to
+//! compare come first: intervals, machines, modes or guests.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -124,7 +124,7 @@ pub fn compare(first: &Path, second: &Path, progress: Progress) -> Result<Differ
             percent: [percent(0, samples[0]), percent(1, samples[1])],
         })
         .collect();
-    // A stable sort: what differs equally stays in alphabetical order.
+    // A stable sort: equal differences stay in alphabetical order.
     lines.sort_by(|one, other| other.difference().abs().total_cmp(&one.difference().abs()));
     let warnings = warnings(&profiles, &found);
     let counters = counters(&profiles);
@@ -166,7 +166,7 @@ fn warnings(profiles: &[Profile; 2], found: &[Found; 2]) -> Vec<String> {
     differ(
         "the guests are not the same",
         each(&|profile| match profile.record {
-            // Of a collection only its date is known.
+            // A collection does not name its guest; its title is only a date.
             None => String::new(),
             Some(_) => profile.title.clone(),
         }),
@@ -179,7 +179,7 @@ fn warnings(profiles: &[Profile; 2], found: &[Found; 2]) -> Vec<String> {
         each(&|profile| profile.machine_type.clone()),
     );
     differ(
-        "their CPUs have not the same speed, in cycles per microsecond",
+        "their CPUs do not have the same speed, in cycles per microsecond",
         each(&|profile| number(profile.pace.speed.into())),
     );
     let record = |of: &dyn Fn(&crate::folder::record::Record) -> String| {
@@ -194,15 +194,15 @@ fn warnings(profiles: &[Profile; 2], found: &[Found; 2]) -> Vec<String> {
     differ(
         "the guests did not find the same machine",
         record(&|record| match &record.configuration[..] {
-            [] => "nothing but the default".to_owned(),
+            [] => "the default".to_owned(),
             words => words.join(", "),
         }),
     );
     differ(
         "the modelled caches are not the same",
         record(&|record| {
-            let caches = record.exact_caches.as_deref();
-            caches.unwrap_or("none").to_owned()
+            let geometry = record.exact_caches.as_deref();
+            geometry.unwrap_or("none").to_owned()
         }),
     );
     differ(
@@ -217,7 +217,7 @@ fn warnings(profiles: &[Profile; 2], found: &[Found; 2]) -> Vec<String> {
             warnings.push(format!("{name} has no samples"));
         }
         for (number, text) in [
-            (found.overflow, "samples were lost for want of room"),
+            (found.overflow, "samples were lost because blocks were full"),
             (found.malformed, "sample-data blocks are damaged or cut off"),
             (found.invalid, "samples are marked invalid"),
         ] {
@@ -229,7 +229,7 @@ fn warnings(profiles: &[Profile; 2], found: &[Found; 2]) -> Vec<String> {
     warnings
 }
 
-/// Sums by group (none for all CPUs), set and number.
+/// Sums by group (`None` for all CPUs), set and number.
 type Sums = BTreeMap<(Option<u16>, u16, u16), u64>;
 
 fn sums(sets: &[CounterValues]) -> Sums {
@@ -246,7 +246,7 @@ fn sums(sets: &[CounterValues]) -> Sums {
     sums
 }
 
-/// All counters that one of the two has; those that are zero in both are left out.
+/// All counters that either of the two has, except those that are zero in both.
 fn counters(profiles: &[Profile; 2]) -> Vec<Counter> {
     let [first, second] = profiles.each_ref().map(|profile| sums(&profile.counters));
     let models = profiles.each_ref().map(|profile| profile.model());

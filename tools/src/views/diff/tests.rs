@@ -8,7 +8,7 @@ use crate::{
     report::tests::directory,
 };
 
-/// A run whose CPU 1 spent more time in `inner`, and one that is as it was.
+/// An unchanged run, and one whose CPU 1 spent more time in `inner`.
 fn difference() -> Difference {
     let (first, second) = (directory(), directory());
     let samples = block(&[(0x20_003F, 0), (0x20_0030, 0), (0x20_0032, 0)], 0);
@@ -78,18 +78,18 @@ fn counters_of_both_stand_beside_their_ratio() {
 }
 
 #[test]
-fn two_of_the_same_kind_are_compared_without_a_warning_of_that() {
+fn two_runs_of_the_same_kind_are_compared_without_a_warning_of_their_kind() {
     let difference = difference();
     assert!(
         difference
             .warnings
             .iter()
-            .all(|warning| warning.contains("want of room"))
+            .all(|warning| warning.contains("blocks were full"))
     );
 }
 
 #[test]
-fn what_makes_two_hard_to_compare_is_said() {
+fn differences_that_make_two_runs_hard_to_compare_are_warnings() {
     let (first, second) = (directory(), collection());
     let mut record = Record::read(first.path()).unwrap();
     record.configuration = vec!["level vm".to_owned()];
@@ -99,7 +99,7 @@ fn what_makes_two_hard_to_compare_is_said() {
     let text = text::text(&difference);
     for expected in [
         "the machines are not the same: unknown in A, 8561 in B",
-        "not the same speed, in cycles per microsecond: unknown in A, 1,000 in B",
+        "not have the same speed, in cycles per microsecond: unknown in A, 1,000 in B",
         "did not find the same machine: level vm in A, unknown in B",
         "caches are not the same: i=1K/1/64/8,d=1K/1/64/8 in A, unknown in B",
     ] {

@@ -25,7 +25,7 @@ pub(super) fn dump_named(name: &str, bytes: &[u8], form: Form) -> (String, Optio
     let mut out = Vec::new();
     let error = super::dump(&file, form, Progress::Silent, &mut out).err();
     let text = String::from_utf8(out).unwrap();
-    // Without the file's name, which is another each time.
+    // Without the file's name, which varies.
     let message = error.map(|error| {
         let message = format!("{error:#}");
         message.replace(&format!("{}: ", file.display()), "")
@@ -74,7 +74,7 @@ pub(super) fn smf_record(cpu: u16) -> Vec<u8> {
     out
 }
 
-/// A record of type 30, of which nothing is known but the header.
+/// A record of type 30: only its header is known.
 pub(super) fn other_record() -> Vec<u8> {
     let mut record = vec![0, 24, 0, 0, 0x5E, 30, 0, 0, 0, 1, 0x01, 0x26, 0x32, 0x5F];
     record.resize(24, 0x40);

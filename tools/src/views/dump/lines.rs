@@ -11,7 +11,7 @@ use record::{
 use super::print::{Printer, Value};
 use crate::formats::{lines::Lines, recognise::Encoding, wrong};
 
-/// No name of a counter is kept longer.
+/// Longest name of a counter that is kept.
 const LONGEST_NAME: usize = 80;
 
 /// Prints a .CNT file.
@@ -208,7 +208,7 @@ pub fn print_map(
             (end, 30, address(record.end), ""),
             (further, 46, text(record.further), ""),
         ];
-        // What a record does not have is not shown.
+        // Fields that a record does not have are not shown.
         let there = fields
             .into_iter()
             .filter_map(|(name, column, value, meaning)| {

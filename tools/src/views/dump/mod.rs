@@ -1,10 +1,9 @@
 //! `measure dump`: shows what is in a file of samples, counters or monitor records.
 //!
-//! The content decides what a file is ([`recognise`]). Only if it does not, the name does, so that a file whose
-//! first bytes are damaged is read and the damage is named. Every field is printed under the name that its manual
-//! gives it ([`mod@print`]), record by record as it is read: only one block, record or line is in storage, however
-//! long the file is. The dump ends at the first error, with its offset and field; everything before it has been
-//! printed.
+//! The content decides what a file is ([`recognise`]). If the content does not tell, the name does, so that a file
+//! with damaged first bytes is read and the damage is named. Every field is printed under the name in its manual
+//! ([`mod@print`]), record by record as it is read. Only one block, record or line is in storage, however long the file
+//! is. The dump prints everything before the first error, then ends with the offset and field of the error.
 
 use std::{
     fs::File,
@@ -42,18 +41,18 @@ pub fn dump(path: &Path, form: Form, progress: Progress, out: &mut dyn Write) ->
         .metadata()
         .with_context(|| format!("cannot read {name}"))?;
     if !about.is_file() {
-        bail!("{name} is no file; name one of the files in it");
+        bail!("{name} is not a file; name one of the files in it");
     }
     let length = about.len();
     let done = recognise::recognise(&mut file, length).and_then(|kind| {
         let kind = kind.or_else(|| recognise::named(path));
-        let file = Told::new(file, length, progress);
+        let file = WatchedFile::new(file, length, progress);
         print(kind, file, form, out)
     });
     done.with_context(|| name.to_string())
 }
 
-/// Prints what is read from a file of `length` bytes that has no name.
+/// Prints a file of `length` bytes that has no name.
 pub fn read(
     file: &mut (impl Read + Seek),
     length: u64,
@@ -95,8 +94,8 @@ pub fn read_as(kind: Kind, file: &mut dyn BufRead, form: Form, out: &mut dyn Wri
 /// After this time progress is shown.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A file that tells how much of it has been read.
-struct Told {
+/// A file that shows how much of it has been read.
+struct WatchedFile {
     file: File,
     length: u64,
     read: u64,
@@ -105,7 +104,7 @@ struct Told {
     step: Option<Step>,
 }
 
-impl Told {
+impl WatchedFile {
     fn new(file: File, length: u64, progress: Progress) -> Self {
         Self {
             file,
@@ -118,7 +117,7 @@ impl Told {
     }
 }
 
-impl Read for Told {
+impl Read for WatchedFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buffer)?;
         self.read += read as u64;
@@ -133,7 +132,7 @@ impl Read for Told {
     }
 }
 
-impl Seek for Told {
+impl Seek for WatchedFile {
     fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
         self.file.seek(to)
     }

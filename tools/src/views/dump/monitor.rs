@@ -14,18 +14,18 @@ use crate::formats::{fill, wrong};
 /// Bytes of a record's header.
 const HEADER: usize = size_of::<monitor::Header>();
 
-/// A record that said that the next one goes on.
+/// A record that said that the next one continues it.
 struct Partial {
     /// Where it is in the file.
     base: u64,
-    /// What it says, without its counters.
+    /// Its content without counters.
     record: Decoded<'static>,
     /// Counters up to its end.
     counters: usize,
 }
 
 impl Partial {
-    /// That nothing goes on.
+    /// The error that the next record does not continue this one.
     fn alone(&self) -> anyhow::Error {
         let malformed = Malformed {
             offset: 27,
@@ -52,7 +52,7 @@ pub fn print(file: &mut dyn Read, printer: &mut Printer<'_>) -> Result<()> {
             Some(length) => usize::from(u16::from_be_bytes(*length)),
             None => 0,
         };
-        // A length that is too short is shown to be so by the whole header.
+        // If the length is too short, the whole header shows it.
         fill(file, &mut bytes, says.max(HEADER).saturating_sub(head))?;
         let kind = match (bytes.get(4), bytes.get(6..8)) {
             (Some(domain), Some(record)) => {

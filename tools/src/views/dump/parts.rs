@@ -13,20 +13,20 @@ use {
 use super::print::{Printer, Shown, Value};
 use crate::formats::counters::counter_name;
 
-/// Prints parts as a decoder comes by them.
+/// Prints parts as a decoder finds them.
 pub struct Parts<'p, 'w> {
     printer: &'p mut Printer<'w>,
     /// Where the record begins in the file.
     base: u64,
-    /// Counter first and second version number, once they have come by.
+    /// Counter first and second version number, once the decoder has found them.
     versions: [Option<u64>; 2],
-    /// The sets whose counters stand in a record that does not tell them apart, in their order.
+    /// The sets, in order, of a record that does not tell their counters apart.
     sets: Vec<SetType>,
-    /// How many counters of these came in the records before.
+    /// Number of their counters in the records before.
     before: usize,
 }
 
-/// Fields by which the counter version numbers are known, and which of the two it is.
+/// Fields that hold a counter version number, and which of the two it is.
 const VERSIONS: [(&str, usize); 6] = [
     ("SMF113_1_CtrVersion1", 0),
     ("SMF113_1_CtrVersion2", 1),
@@ -37,7 +37,7 @@ const VERSIONS: [(&str, usize); 6] = [
 ];
 
 impl<'p, 'w> Parts<'p, 'w> {
-    /// For a record that begins at `base`. If it goes on with counters, `before` is how many there were.
+    /// For a record that begins at `base`. `before` counters of its sets came in records before.
     pub fn new(printer: &'p mut Printer<'w>, base: u64, before: usize) -> Self {
         Self {
             printer,
@@ -113,8 +113,8 @@ impl<'p, 'w> Parts<'p, 'w> {
         });
     }
 
-    /// The model whose counters these are: the first number tells the counters of the problem-state set, the
-    /// second those of the others.
+    /// The model that has these counters: the first version number decides the problem-state set, the second the other
+    /// sets.
     fn model(&self) -> Option<Model> {
         let [Some(cfvn), Some(csvn)] = self.versions else {
             return None;
@@ -148,7 +148,7 @@ impl<'p, 'w> Parts<'p, 'w> {
         }
     }
 
-    /// What counter `index` is of several sets that stand one behind the other.
+    /// The meaning of counter `index` of several consecutive sets.
     fn anonymous(&self, model: Option<&Model>, index: usize) -> String {
         let mut index = index;
         if let Some(model) = model {
@@ -167,7 +167,7 @@ impl<'p, 'w> Parts<'p, 'w> {
     }
 }
 
-/// What counter `index` of a set is.
+/// The meaning of counter `index` of a set.
 fn meaning(model: Option<&Model>, set: SetType, index: usize) -> String {
     let Some(name) = set.name() else {
         return format!("set {}, counter {index}", set.0);

@@ -13,7 +13,7 @@ use crate::formats::csv::cell;
 pub enum Value {
     /// A number, shown in decimal.
     Number(u64),
-    /// A number, shown with so many hexadecimal digits.
+    /// A number, shown with this many hexadecimal digits.
     Hexadecimal(u64, usize),
     /// Anything else.
     Text(String),
@@ -38,7 +38,7 @@ pub struct Shown<'a> {
     pub name: &'a str,
     /// What it contains.
     pub value: Value,
-    /// What that means, or nothing.
+    /// Its meaning; may be empty.
     pub meaning: &'a str,
 }
 
@@ -61,10 +61,10 @@ pub struct Printer<'w> {
     records: u64,
     kind: String,
     section: &'static str,
-    /// Whether a record is open, and whether it has had a field.
+    /// Whether a record is open, and whether it has a field yet.
     open: bool,
     fields: bool,
-    /// The first thing that went wrong when writing.
+    /// The first error of writing.
     failed: Option<io::Error>,
 }
 
@@ -166,7 +166,7 @@ impl<'w> Printer<'w> {
         self.fields = true;
     }
 
-    /// Prints fields, each with its name, its offset behind `at`, its value and what that means.
+    /// Prints fields, each with its name, its offset from `at`, its value and its meaning.
     pub fn fields<'f>(
         &mut self,
         at: u64,
@@ -194,7 +194,7 @@ impl<'w> Printer<'w> {
         self.failed.is_some()
     }
 
-    /// Ends the last record. A reader that has gone away, as `head` does, has seen what it wanted.
+    /// Ends the last record. A reader that has gone away, as `head` does, is not an error.
     pub fn finish(mut self) -> Result<()> {
         self.close();
         if self.failed.is_none() {

@@ -126,7 +126,7 @@ fn basic(at: u64, entry: &BasicEntry, printer: &mut Printer<'_>) {
     printer.fields(at, fields);
 }
 
-/// A diagnostic-sampling data entry: what it says is each model's own.
+/// A diagnostic-sampling data entry: its content depends on the model.
 fn diagnostic(at: u64, format: u16, entry: &[u8], printer: &mut Printer<'_>) {
     printer.record(at, "diagnostic-sampling data entry");
     let invalid = entry.get(3).is_some_and(|byte| byte & 1 == 1);
@@ -170,11 +170,11 @@ fn print_trailer(at: u64, trailer: &Trailer, printer: &mut Printer<'_>) {
     printer.fields(at, fields);
 }
 
-/// The timestamp's digits, and the moment that it is.
+/// The timestamp's digits, and its date and time.
 fn timestamp(trailer: &Trailer) -> (String, String) {
     let bytes = &trailer.timestamp;
     let whole = u128::from_be_bytes(*bytes);
-    // In STORE CLOCK EXTENDED format a byte comes first that counts epochs.
+    // In STORE CLOCK EXTENDED format the first byte counts epochs.
     let tod = match trailer.timestamp_extended() {
         true => (whole >> 56) as u64,
         false => (whole >> 64) as u64,

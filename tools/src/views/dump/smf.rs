@@ -32,7 +32,7 @@ pub fn print(file: &mut dyn Read, blocks: bool, printer: &mut Printer<'_>) -> Re
     Ok(())
 }
 
-/// A record of another type: what every SMF record has.
+/// A record of another type: the fields that every SMF record has.
 fn other(bytes: &[u8], base: u64, printer: &mut Printer<'_>) -> Result<()> {
     let [length, next, segment, _, flags, record_type, ..] = *bytes else {
         return Err(anyhow!("offset {base}, field RDW: {}", Problem::Missing));

@@ -72,7 +72,7 @@ fn block_descriptor_words_make_no_difference_but_to_offsets() {
 }
 
 #[test]
-fn what_is_good_is_printed_before_the_first_thing_that_is_wrong_is_named() {
+fn everything_before_the_first_error_is_printed_and_then_the_error_is_named() {
     let mut bytes = [smf_record(0), smf_record(1)].concat();
     // The offset of the second record's data section.
     bytes[232 + 44] = 0xFF;
@@ -273,7 +273,7 @@ fn a_line_that_is_wrong_is_named_by_its_offset_in_the_file() {
 }
 
 #[test]
-fn what_is_none_of_these_is_refused() {
+fn a_file_of_another_kind_is_refused() {
     assert_eq!(dump(&[], Form::Text).1.unwrap(), "the file is empty");
     for bytes in [
         &b"\x7FELF\x02\x02\x01\0\0\0\0\0\0\0\0\0"[..],
@@ -281,11 +281,7 @@ fn what_is_none_of_these_is_refused() {
         &[0xFF; 8192],
     ] {
         let (text, error) = dump(bytes, Form::Text);
-        assert!(
-            error
-                .unwrap()
-                .starts_with("the file is none that is known here")
-        );
+        assert!(error.unwrap().starts_with("the file is of no known kind"));
         assert_eq!(text, "");
     }
     let directory = TempDir::new().unwrap();
@@ -295,7 +291,7 @@ fn what_is_none_of_these_is_refused() {
         Progress::Silent,
         &mut Vec::new(),
     );
-    assert!(refusal.unwrap_err().to_string().contains("is no file"));
+    assert!(refusal.unwrap_err().to_string().contains("is not a file"));
     let missing = directory.path().join("missing");
     let refusal = super::dump(&missing, Form::Text, Progress::Silent, &mut Vec::new());
     assert!(refusal.unwrap_err().to_string().starts_with("cannot open "));
@@ -351,7 +347,7 @@ fn exchanged(bytes: &[u8], fields: &[(usize, usize)]) -> Vec<u8> {
 }
 
 #[test]
-fn a_file_that_is_little_endian_is_called_so() {
+fn a_little_endian_file_is_reported_as_such() {
     let says = |bytes: &[u8], field: &str| {
         let (text, error) = dump(bytes, Form::Text);
         let expected = format!("offset 0 (0 hexadecimal), field {field}: looks little-endian, ");
@@ -383,7 +379,7 @@ fn a_file_that_is_little_endian_is_called_so() {
 }
 
 #[test]
-fn what_is_read_in_both_orders_is_big_endian() {
+fn a_file_that_is_valid_in_both_byte_orders_is_read_as_big_endian() {
     // 257 bytes: the same in both.
     let mut record = other_record();
     record.resize(257, 0x40);
@@ -395,12 +391,12 @@ fn what_is_read_in_both_orders_is_big_endian() {
             .unwrap()
             .starts_with("offset 26 (1A hexadecimal), field SMF113SDL")
     );
-    // All zeros: blocks that nobody used.
+    // All zeros: unused blocks.
     assert_eq!(dump(&[0; 8192], Form::Text).1, None);
 }
 
 #[test]
-fn a_damaged_beginning_is_named_if_the_name_says_what_the_file_is() {
+fn a_damaged_beginning_is_reported_if_the_files_name_says_its_kind() {
     let mut samples = block(&[(1, 0), (2, 0)], 0);
     samples[1] = 9;
     let mut smf = smf_record(0);
@@ -444,7 +440,7 @@ fn a_damaged_beginning_is_named_if_the_name_says_what_the_file_is() {
             dump(bytes, Form::Text)
                 .1
                 .unwrap()
-                .starts_with("the file is none"),
+                .starts_with("the file is of no known kind"),
             "{name}"
         );
     }
@@ -513,7 +509,7 @@ proptest! {
             let (_, error) = dump(&bytes, form);
             if let Some(error) = error {
                 let is_named = error.starts_with("offset ") && error.contains(", field ");
-                prop_assert!(is_named || error.starts_with("the file is none"), "{}", error);
+                prop_assert!(is_named || error.starts_with("the file is of no known kind"), "{}", error);
             }
         }
     }

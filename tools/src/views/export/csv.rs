@@ -10,11 +10,11 @@ use crate::{
     profile::{Profile, blocks::Found},
 };
 
-/// The first line. `TOD` is about when the sample was taken, which its entry does not say.
+/// The first line. `TOD` is the approximate time of the sample; its entry has no time.
 const HEADING: &str = "CPU,TOD,data-entry-format code,U,T,W,P,AS,I,CL,H,LS,primary ASN,instruction address,\
                        guest program parameter,host program parameter,symbol,module";
 
-/// Writes all samples, CPU after CPU, those that are marked invalid as well.
+/// Writes all samples, CPU after CPU, also those that are marked invalid.
 pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Result<Found> {
     let failed = "cannot write the samples";
     writeln!(out, "{HEADING}").context(failed)?;

@@ -1,7 +1,7 @@
-//! A file that has the names of routines and nothing else.
+//! A file that holds only the names of routines.
 //!
-//! `perf report` looks for names in the file that a mapping names. A guest has none on this computer, or none
-//! with the addresses that it ran at; so each stretch of storage gets an ELF file for s390x with one section of
+//! `perf report` looks for names in the file that a mapping names. This computer may have no file of the guest, or
+//! none with the addresses at which it ran. So each stretch of storage gets an ELF file for s390x with one section of
 //! text, empty in the file, at the address where the guest had it.
 
 use anyhow::{Context, Result};

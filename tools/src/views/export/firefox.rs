@@ -1,6 +1,6 @@
 //! The processed profile of the Firefox Profiler: a thread for each CPU, a category for each program.
 //!
-//! The format has its samples in columns, so all of them are in storage before the first is written.
+//! The format has samples in columns, so all of them are in storage before the first is written.
 
 use std::{collections::HashMap, io::Write, time::Duration};
 
@@ -26,7 +26,7 @@ const COLOURS: [CategoryColor; 8] = [
     CategoryColor::Brown,
 ];
 
-/// More categories than this are one: their number has 16 bits.
+/// Categories beyond this share one: their number has 16 bits.
 const MOST_CATEGORIES: usize = 1000;
 
 /// TOD units as nanoseconds.

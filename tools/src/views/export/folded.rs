@@ -30,8 +30,8 @@ pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Res
     Ok(samples.found())
 }
 
-/// Program and routine with a semicolon between them, which no name may have, nor may the routine end in what
-/// looks like a number behind a blank: it would be read as the samples of another run, to be compared with.
+/// Program and routine with a semicolon between them. A name must not contain a semicolon, and a routine must not end
+/// in a blank and a number: readers would take the number for the samples of another run to compare with.
 fn stack(line: &Line<'_>) -> String {
     let plain = |name: &str| -> String {
         let allowed = |character: char| match character {

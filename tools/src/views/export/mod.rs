@@ -1,12 +1,12 @@
 //! `measure export`: samples in the forms that other people's tools read.
 //!
-//! All of them are made from a [`Profile`], so the folder of a run and that of a collection are exported alike,
-//! and a sample has the name that the report gives it. There are no call stacks in samples: where a form wants
-//! one, it is the program and the routine in it.
+//! All forms are made from a [`Profile`], so the folder of a run and that of a collection are exported alike, and a
+//! sample has the same name as in the report. Samples have no call stacks: a form that wants one gets the program and
+//! the routine in it.
 //!
 //! | form | for | how it is written |
 //! |---|---|---|
-//! | [`perf`] | `perf report` and what reads perf.data | as samples are read |
+//! | [`perf`] | `perf report` and other readers of perf.data | as samples are read |
 //! | [`pprof`] | `go tool pprof` | summed up by address |
 //! | [`firefox`] | profiler.firefox.com | whole in storage |
 //! | [`folded`] | flamegraph.pl, inferno | summed up by name |
@@ -65,7 +65,7 @@ impl To {
         Self::Csv,
     ];
 
-    /// The name of its file if nothing else is said.
+    /// The default name of its file.
     pub const fn file_name(self) -> &'static str {
         match self {
             Self::Perf => "perf.data",
@@ -77,7 +77,7 @@ impl To {
         }
     }
 
-    /// What can be done with the file.
+    /// A command or a step that uses the file.
     fn use_of(self, file: &str) -> String {
         match self {
             Self::Perf => format!("perf report -i {file}"),
@@ -100,7 +100,7 @@ pub struct Ticker {
 const PACE: u64 = 1 << 14;
 
 impl Ticker {
-    /// One that shows how far it is.
+    /// A ticker that shows progress.
     pub fn new(progress: Progress) -> Self {
         Self {
             step: Some(progress.step("reading samples")),
@@ -108,7 +108,7 @@ impl Ticker {
         }
     }
 
-    /// One that says nothing.
+    /// A ticker that shows nothing.
     pub fn silent() -> Self {
         Self {
             step: None,
@@ -116,7 +116,7 @@ impl Ticker {
         }
     }
 
-    /// One more.
+    /// Counts one more sample.
     pub fn tick(&mut self) {
         self.samples += 1;
         if self.samples.is_multiple_of(PACE)
@@ -133,7 +133,7 @@ impl Ticker {
 /// What was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exported {
-    /// The file; none for standard output.
+    /// The file; `None` for standard output.
     pub file: Option<PathBuf>,
     /// What to do with it, and what to know about it.
     pub notes: Vec<String>,
@@ -193,7 +193,7 @@ pub fn export(
     for (number, text) in [
         (found.malformed, "sample-data blocks are damaged or cut off"),
         (found.invalid, "samples are marked invalid"),
-        (found.overflow, "samples were lost for want of room"),
+        (found.overflow, "samples were lost because blocks were full"),
     ] {
         if number > 0 {
             notes.push(format!("note: {number} {text}"));
@@ -205,7 +205,7 @@ pub fn export(
     })
 }
 
-/// Writes a form that needs nothing but a stream.
+/// Writes a form that needs only a stream.
 fn write(profile: &Profile, to: To, out: &mut dyn Write, ticker: &mut Ticker) -> Result<Found> {
     match to {
         To::Perf => bail!("perf.data needs a file"),
@@ -217,7 +217,7 @@ fn write(profile: &Profile, to: To, out: &mut dyn Write, ticker: &mut Ticker) ->
     }
 }
 
-/// Writes a file under another name first, so that what was there before is kept if that fails.
+/// Writes a file under another name first. If that fails, the earlier file is kept.
 fn replace<T>(file: &Path, write: impl FnOnce(&mut File) -> Result<T>) -> Result<T> {
     let mut name = file.file_name().unwrap_or_default().to_owned();
     name.push(".new");

@@ -1,15 +1,15 @@
 //! perf.data, as `perf report` of any computer reads it.
 //!
-//! The blocks themselves could be put into such a file, but perf reads them only on s390x. So each sample
-//! becomes a record of its own: address, process and thread, time, CPU, and the cycles that it stands for.
-//! Names come from ELF files beside it ([`super::elf`]), one for each stretch of storage that has routines, by
-//! their whole paths: no option of perf is needed to find them.
+//! Such a file could hold the blocks themselves, but perf reads them only on s390x. So each sample becomes a record:
+//! address, process and thread, time, CPU, and the cycles that it stands for. Names come from ELF files beside it
+//! ([`super::elf`]), one for each stretch of storage that has routines. The file gives their full paths, so perf
+//! finds them without an option.
 //!
-//! What a sample belongs to is a process of the file ([`crate::profile::objects`]). The wait state, a secure
-//! guest and the user space of Linux have no routines; each is mapped as a whole, with its line as the one name.
+//! The owner of a sample is a process of the file ([`crate::profile::objects`]). The wait state, a secure guest and
+//! the user space of Linux have no routines. All their addresses are mapped under one name, that of their line.
 //!
-//! Everything is written in the byte order of the PC. Records of samples stand in the order of their time, and
-//! the file is written as samples are read.
+//! Everything is written in the byte order of the PC. Samples are in the order of their times, and the file is
+//! written as samples are read.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -53,7 +53,7 @@ const MMAP: u32 = 1;
 const COMM: u32 = 3;
 const SAMPLE: u32 = 9;
 
-/// Whose address it is.
+/// The address space that an address belongs to.
 const KERNEL: u16 = 1;
 const USER: u16 = 2;
 
@@ -61,10 +61,10 @@ const USER: u16 = 2;
 const ARCHITECTURE: u32 = 6;
 const EVENT_DESCRIPTION: u32 = 12;
 
-/// No process has all addresses mapped, but everything may be this long.
+/// The longest mapping: a process cannot map all addresses.
 const EVERYTHING: u64 = i64::MAX as u64;
 
-/// perf keeps so many characters of a process's name.
+/// perf keeps this many characters of a process's name.
 const LONGEST_NAME: usize = 15;
 
 /// The directory with the names of routines that belong to this file.
@@ -115,7 +115,7 @@ struct Records<'p, 'f> {
     length: u64,
     /// The time of the first sample.
     start: Option<u64>,
-    /// Processes that have been named, and whether what they have is mapped.
+    /// Processes that have been named, and whether their storage is mapped.
     known: HashMap<u32, bool>,
     /// Lines that have a file of their own.
     standalone: HashSet<&'static str>,
@@ -125,7 +125,7 @@ impl<'p, 'f> Records<'p, 'f> {
     fn new(profile: &'p Profile, file: &'f mut File, directory: PathBuf) -> Self {
         let mut names = HashSet::new();
         let image = |object: Object| {
-            // A name of a program may be anything; that of a file may not.
+            // The name of a program may have any characters, that of a file may not.
             let mut name = object.name.replace(['/', '\0', '\n'], "_");
             if let Some(space) = object.space {
                 name = format!("{space:04X}.{name}");
@@ -168,7 +168,7 @@ impl<'p, 'f> Records<'p, 'f> {
         Ok(())
     }
 
-    /// A record that is no sample. Its time is zero, so that it is heeded as it is read.
+    /// Writes a record that is not a sample. Its time is zero, so perf heeds it as soon as it reads it.
     fn metadata(
         &mut self,
         kind: u32,
@@ -230,7 +230,7 @@ impl<'p, 'f> Records<'p, 'f> {
         Ok(())
     }
 
-    /// Names a process, and maps what it has.
+    /// Names a process, and maps its storage.
     fn owner(&mut self, owner: &Owner<'_>) -> Result<()> {
         let process = owner.number;
         if !self.known.contains_key(&process) {
@@ -276,7 +276,7 @@ impl<'p, 'f> Records<'p, 'f> {
         self.owner(&owner)?;
         let start = *self.start.get_or_insert(sample.tod);
         let nanoseconds = u128::from(sample.tod.saturating_sub(start)) * 1000 / 4096;
-        // A record whose time is zero has none.
+        // To perf a time of zero means no time.
         let time = nanoseconds as u64 + 1;
         let mut body = [0; 48];
         let fields = [
@@ -294,7 +294,7 @@ impl<'p, 'f> Records<'p, 'f> {
         self.record(SAMPLE, whose, &body)
     }
 
-    /// Writes what stands behind the records and then what stands before them.
+    /// Writes the part behind the records, and then the part before them.
     fn finish(mut self) -> Result<()> {
         let attributes = self.attributes();
         let features = [
@@ -317,7 +317,7 @@ impl<'p, 'f> Records<'p, 'f> {
         let header = [
             HEADER,
             EVENT,
-            // Where the event is, and the records; event types are no longer there.
+            // The place of the event and of the records. The section of event types is obsolete and empty.
             HEADER + 8,
             EVENT,
             RECORDS,
@@ -328,7 +328,7 @@ impl<'p, 'f> Records<'p, 'f> {
             0,
             0,
             0,
-            // What follows the header: the event's number.
+            // The event's number follows the header.
             IDENTIFIER,
         ];
         for number in header {
@@ -356,7 +356,7 @@ impl<'p, 'f> Records<'p, 'f> {
     }
 }
 
-/// A text of a feature section: its length with what fills it up, and itself.
+/// A text of a feature section: its length with padding, and the padded text.
 fn text(text: &str) -> Vec<u8> {
     let length = (text.len() + 1).next_multiple_of(8);
     let mut bytes = (length as u32).to_le_bytes().to_vec();

@@ -1,7 +1,7 @@
 //! The profile of pprof: samples summed up by address and CPU, as protobuf, compressed by gzip.
 //!
-//! The messages are those of the format's description, with the fields that are filled here; a field keeps its
-//! number for ever.
+//! The messages are those of the format's description, with the fields that this tool fills. The number of a field
+//! never changes.
 
 use std::{collections::HashMap, io::Write};
 
@@ -16,13 +16,13 @@ use crate::{
     symbols::names::Line,
 };
 
-/// What a value is: places in the table of strings.
+/// The meaning of a value: places in the table of strings.
 #[derive(Clone, Copy, PartialEq, Message)]
 pub struct ValueType {
     /// What is counted.
     #[prost(int64, tag = "1")]
     pub kind: i64,
-    /// In what.
+    /// Its unit.
     #[prost(int64, tag = "2")]
     pub unit: i64,
 }
@@ -114,7 +114,7 @@ pub struct Function {
     pub filename: i64,
 }
 
-/// The whole.
+/// The whole profile.
 #[derive(Clone, PartialEq, Message)]
 pub struct ProfileMessage {
     /// What the values of samples are.
@@ -123,7 +123,7 @@ pub struct ProfileMessage {
     /// Samples.
     #[prost(message, repeated, tag = "2")]
     pub sample: Vec<SampleMessage>,
-    /// LinuxNames.
+    /// Programs.
     #[prost(message, repeated, tag = "3")]
     pub mapping: Vec<Mapping>,
     /// Addresses.
@@ -141,10 +141,10 @@ pub struct ProfileMessage {
     /// How long it took.
     #[prost(int64, tag = "10")]
     pub duration_nanos: i64,
-    /// What is between two samples.
+    /// The type of the distance between two samples.
     #[prost(message, optional, tag = "11")]
     pub period_type: Option<ValueType>,
-    /// How much of it.
+    /// That distance.
     #[prost(int64, tag = "12")]
     pub period: i64,
     /// What was measured.
@@ -178,7 +178,7 @@ struct Place<'n> {
     by_cpu: HashMap<u16, Sum>,
 }
 
-/// Samples, and what they are worth together.
+/// Samples and their worth.
 #[derive(Clone, Copy, Default)]
 struct Sum {
     samples: u64,

@@ -1,7 +1,7 @@
 //! The file format of speedscope: a sampled profile for each CPU.
 //!
-//! Frames stand before the samples that name them, so the samples are read twice: once for the frames and how
-//! many samples each CPU has, and once to be written. Neither keeps more than the names.
+//! Frames precede the samples that name them, so the samples are read twice: once to find the frames and the number of
+//! samples of each CPU, and once to write them. Both readings keep only the names.
 
 use std::{collections::HashMap, io::Write};
 
@@ -14,7 +14,7 @@ use crate::{
     symbols::names::Line,
 };
 
-/// Where the format is described.
+/// The description of the format.
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
 
 /// Frames by their place, and the stack of each name.
@@ -51,10 +51,10 @@ impl<'n> Frames<'n> {
 /// Writes the profile of each CPU.
 pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Result<Found> {
     let mut frames = Frames::default();
-    // What the samples of each CPU are worth together.
+    // The sum of the weights of each CPU's samples.
     let mut sums: HashMap<u16, u64> = HashMap::new();
     let mut samples = profile.samples();
-    // Where the clock is not known, samples are counted.
+    // If the clock is not known, samples are counted.
     let is_timed = profile.pace.nanoseconds() > 0;
     let weight = |sample: &Sample| {
         if is_timed {

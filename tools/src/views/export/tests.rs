@@ -260,7 +260,7 @@ fn an_export_of_perf_may_be_made_again() {
 }
 
 #[test]
-fn what_cannot_be_written_is_said_and_leaves_no_file() {
+fn an_export_that_cannot_be_written_is_an_error_and_leaves_no_file() {
     let directory = report::tests::directory();
     let out = directory.path().join("no/such/file");
     let error = export(directory.path(), To::Csv, Some(&out), Progress::Silent).unwrap_err();

@@ -1,15 +1,15 @@
 //! The heat map's cells: time divided into a fixed number of columns.
 //!
-//! Times come in any order and their range is known beforehand, from the trailers of the blocks. So a
-//! cell is found by one multiplication, and the map is as large for ten samples as for ten million.
+//! Times come in any order, and the trailers of the blocks give their range beforehand. So one multiplication finds
+//! a cell, and the map is as large for ten samples as for ten million.
 
 /// Most columns of a map.
 pub const MOST_COLUMNS: usize = 400;
 
-/// As many columns has a map of few samples.
+/// Columns of a map with few samples.
 const LEAST_COLUMNS: usize = 40;
 
-/// Most rows of a map; the last one is for all symbols that have none of their own.
+/// Most rows of a map. The last one is for all symbols without a row of their own.
 pub const MOST_ROWS: usize = 40;
 
 /// Most CPUs that have a map.
@@ -24,8 +24,8 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Columns for so many samples with times from `begin` up to and with `end`: no more of them than there are
-    /// times, and fewer where most would have no sample.
+    /// Columns for this many samples with times from `begin` up to and with `end`. There are not more columns than
+    /// times, and fewer if most would have no sample.
     pub fn of(begin: u64, end: u64, samples: u64) -> Self {
         let most = usize::try_from(samples / 4)
             .map_or(MOST_COLUMNS, |most| most.clamp(LEAST_COLUMNS, MOST_COLUMNS));
@@ -42,7 +42,7 @@ impl Columns {
         self.columns
     }
 
-    /// The column of a time. What lies outside belongs to the first or the last one.
+    /// The column of a time. A time outside belongs to the first or the last one.
     pub fn column(&self, time: u64) -> usize {
         let since = time.saturating_sub(self.begin).min(self.span - 1);
         let column = u128::from(since) * self.columns as u128 / u128::from(self.span);
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_time_has_no_columns_that_nothing_can_be_in() {
+    fn a_short_time_has_no_columns_without_a_time() {
         let columns = Columns::of(7, 9, 1_000_000);
         assert_eq!(columns.count(), 3);
         assert_eq!(

@@ -1,6 +1,6 @@
 //! The guest's own file: the bytes of its instructions, and the source lines that they come from.
 //!
-//! If the guest was built again since the run, its file has other routines as a rule. So the file is used only if its
+//! If the guest was built again since the run, its file usually has other routines. So the file is used only if its
 //! routines are those that the run wrote down.
 
 use std::{fs, path::Path};
@@ -16,10 +16,10 @@ use crate::symbols::SymbolTable;
 /// Directories of a source file that are shown with its name.
 const DIRECTORIES: usize = 3;
 
-/// What is in the path of every source of Rust's own libraries.
+/// Parts of the paths of Rust's own libraries.
 const LIBRARIES: [&str; 3] = ["/library/core/", "/library/alloc/", "/library/std/"];
 
-/// More than this a guest cannot have: a guest and its machine have 2 GiB of storage.
+/// A guest's file is not longer than this: a guest and its machine have 2 GiB of storage.
 const LONGEST_FILE: u64 = 4 << 30;
 
 type Slice<'d> = EndianSlice<'d, BigEndian>;
@@ -29,17 +29,17 @@ pub fn read(file: &Path) -> Result<Vec<u8>> {
     let about = || format!("cannot read the guest's file {}", file.display());
     let data = fs::metadata(file).with_context(about)?;
     if !data.is_file() || data.len() > LONGEST_FILE {
-        bail!("the guest's file {} is no ELF file", file.display());
+        bail!("the guest's file {} is not an ELF file", file.display());
     }
     fs::read(file).with_context(about)
 }
 
-/// What the guest's file says.
+/// The content of the guest's file.
 pub struct Code<'d> {
     /// Addresses and bytes of its instructions.
     sections: Vec<(u64, &'d [u8])>,
     debug: Option<Context<Slice<'d>>>,
-    /// Why there are no source lines; nothing if there are.
+    /// Why there are no source lines; `None` if there are.
     pub without_source: Option<String>,
 }
 
@@ -47,7 +47,7 @@ impl<'d> Code<'d> {
     /// Parses the file. `symbols` are the routines that the run wrote down.
     pub fn parse(data: &'d [u8], guest: &str, symbols: &SymbolTable) -> Result<Self> {
         if data.get(..6) != Some(&b"\x7FELF\x02\x02"[..]) {
-            bail!("the guest's file is no ELF file of 64 bits, big-endian");
+            bail!("the guest's file is not an ELF file of 64 bits, big-endian");
         }
         let elf = object::File::parse(data).context("the guest's ELF file is damaged")?;
         if elf.architecture() != object::Architecture::S390x {
@@ -92,9 +92,9 @@ impl<'d> Code<'d> {
         found.unwrap_or_default()
     }
 
-    /// The source line that an instruction comes from, as `directory/file:line`. Of one that was inlined it is the
-    /// line in the function that was; if that is a part of Rust's own libraries, the line from where these were
-    /// called, because that is what a reader can change.
+    /// The source line that an instruction comes from, as `directory/file:line`. For an inlined function it is the line
+    /// in that function. If the function is in Rust's own libraries, it is the line that called them, because a reader
+    /// can change that one.
     pub fn source(&self, address: u64) -> Option<String> {
         let mut frames = self
             .debug
@@ -134,7 +134,7 @@ fn shortened(file: &str) -> String {
 /// The debug information of the file.
 fn debug<'d>(elf: &object::File<'d>) -> Result<Context<Slice<'d>>> {
     if elf.section_by_name(".debug_line").is_none() {
-        bail!("the guest's file has no debug information; build it with it (in Rust: debug = 1)");
+        bail!("the guest's file has no debug information; build it with some (in Rust: debug = 1)");
     }
     let load = |id: gimli::SectionId| -> Result<Slice<'d>> {
         let Some(section) = elf.section_by_name(id.name()) else {

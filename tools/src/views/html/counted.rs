@@ -1,8 +1,8 @@
 //! Counters with their figures and charts: of the run's own readings, and of the collection runs of HIS.
 //!
-//! A collection has its counters in two places: .CNT files with what each set of files counted, and the records of
-//! SMF type 113, of which those of subtype 1 say what each CPU counted in an interval. The charts are made of
-//! these. Where there is no .CNT file, their sums are the counters.
+//! A collection has its counters in two places: .CNT files with what each set of files counted, and SMF records of
+//! type 113. The records of subtype 1 say what each CPU counted in an interval. The charts are made of these. Without
+//! a .CNT file, their sums are the counters.
 
 use std::{
     collections::BTreeMap,
@@ -38,7 +38,7 @@ use crate::{
 /// Most collection runs of one run that are shown.
 const MOST_COLLECTIONS: usize = 8;
 
-/// What the page says of counters.
+/// The counters of the page.
 pub(super) struct Counted {
     pub figures: Vec<Figures>,
     pub tables: Absent<Vec<CounterTable>>,
@@ -70,7 +70,7 @@ pub(super) fn counted(profile: &Profile) -> Result<Counted> {
         for prefix in record.collections.iter().take(MOST_COLLECTIONS) {
             let name = prefix.trim_end_matches('.');
             let path = profile.directory.join(name);
-            // Those that went to another directory by their PATH are not looked for.
+            // Collections that went to another directory by their PATH are not shown.
             let opened = collection::find(&path)
                 .and_then(|found| found.map(|found| collection::open(&found)).transpose());
             match opened {
@@ -120,7 +120,7 @@ impl Tables {
         self.tables.extend(figures::tables(measured));
     }
 
-    /// Adds those of a collection, with this prefix to their titles.
+    /// Adds the counters of a collection, with this prefix to their titles.
     fn collection(&mut self, profile: &Profile, title: &str) {
         let mut intervals = Intervals::default();
         for path in &profile.records {
@@ -168,7 +168,7 @@ impl Tables {
     }
 }
 
-/// What the records say.
+/// The intervals of SMF records.
 #[derive(Default)]
 struct Intervals {
     readings: Readings,
@@ -176,12 +176,12 @@ struct Intervals {
     sums: BTreeMap<(u16, u16), CounterValues>,
     machine_type: String,
     speed: u32,
-    /// Records that say that something was lost.
+    /// Records that report a loss.
     lost: u64,
 }
 
 impl Intervals {
-    /// Reads a file. What stands in front of something that is wrong is kept.
+    /// Reads a file. Keeps what precedes an error.
     fn read(&mut self, path: &Path) -> Result<()> {
         let name = || path.display().to_string();
         let mut file = File::open(path).with_context(name)?;
@@ -243,7 +243,7 @@ impl Intervals {
     }
 }
 
-/// The code of STORE CPU COUNTER MULTIPLE for a set; none of one that is not the machine's.
+/// The code of STORE CPU COUNTER MULTIPLE for a set; `None` for a set that the machine does not have.
 fn code(set: SetType) -> Option<u16> {
     Some(match set {
         SetType::BASIC => 1,

@@ -1,4 +1,4 @@
-//! What the run was, how it ended, what it lost, and why its results may be in doubt.
+//! The facts of a run: how it ended, what it lost, and why its results may be in doubt.
 
 use super::{
     page::{Fact, Page, Warning},
@@ -23,10 +23,10 @@ pub fn describe(page: &mut Page, profile: &Profile, found: &Found) {
         of_run(&mut warnings, record, found);
         warnings.of_arrival(record, found);
         if record.totals.is_empty() {
-            warnings.is_incomplete();
+            warnings.incomplete();
         }
     } else {
-        page.end = "A collection, which does not say how it ended".to_owned();
+        page.end = "A collection (its files do not say how it ended)".to_owned();
         page.is_success = true;
         warnings.found_no_room(found.overflow);
     }
@@ -38,7 +38,7 @@ pub fn describe(page: &mut Page, profile: &Profile, found: &Found) {
     page.facts = facts(profile, found);
 }
 
-/// What was lost, and why what is shown may be in doubt.
+/// What was lost, and why the results may be in doubt.
 #[derive(Default)]
 pub(crate) struct Warnings {
     losses: Vec<String>,
@@ -46,7 +46,7 @@ pub(crate) struct Warnings {
 }
 
 impl Warnings {
-    /// `what` is one thing, and several of them.
+    /// Adds a loss of `number` things, in the words for one and for several.
     fn loss(&mut self, number: u64, one: &str, several: &str) {
         match number {
             0 => {}
@@ -55,12 +55,12 @@ impl Warnings {
         }
     }
 
-    /// So many samples found no room.
+    /// Adds samples that found no room.
     pub(crate) fn found_no_room(&mut self, number: u64) {
         self.loss(number, "sample found no room", "samples found no room");
     }
 
-    /// What is wrong in blocks.
+    /// Adds what is wrong in blocks.
     pub(crate) fn of_blocks(&mut self, found: &Found) {
         self.loss(
             found.malformed,
@@ -74,7 +74,7 @@ impl Warnings {
         );
     }
 
-    /// Whether all samples arrived that the machine stored, once they have all been read.
+    /// Adds a doubt if not all samples arrived that the machine stored. All must have been read.
     pub(crate) fn of_arrival(&mut self, record: &Record, found: &Found) {
         let stored = sum(record.totals.iter().map(|totals| totals.samples_taken));
         let arrived = found.samples + found.invalid;
@@ -89,14 +89,12 @@ impl Warnings {
         }
     }
 
-    /// The machine did not say at the end what it had counted.
-    pub(crate) fn is_incomplete(&mut self) {
-        self.doubt(
-            "the run did not come to its end, so what the machine counted itself is not there",
-        );
+    /// Adds a doubt for a run without the machine's counts from its end.
+    pub(crate) fn incomplete(&mut self) {
+        self.doubt("the run did not come to its end, so the machine's own counts are missing");
     }
 
-    /// A sentence without its full stop.
+    /// Adds a doubt, a sentence without its full stop.
     pub(crate) fn doubt(&mut self, text: &str) {
         self.doubts.push(format!("{}.", capitalized(text)));
     }
@@ -116,9 +114,9 @@ impl Warnings {
     }
 }
 
-/// What a record says of losses, and where it contradicts what arrived.
+/// Adds the losses of a record, and what in it contradicts what arrived.
 pub(crate) fn of_run(warnings: &mut Warnings, record: &Record, found: &Found) {
-    // A run that was cut off has no totals, but its blocks have trailers; neither says more than was lost.
+    // A run that was cut off has no totals, but its blocks have trailers. Neither counts more than was lost.
     let lost = sum(record.totals.iter().map(|totals| totals.samples_lost));
     warnings.found_no_room(lost.max(found.overflow));
     let link = &record.link;
@@ -139,7 +137,7 @@ pub(crate) fn of_run(warnings: &mut Warnings, record: &Record, found: &Found) {
     );
     if record.mode_found() != record.mode {
         warnings.doubt(&format!(
-            "{} mode was asked for, and the machine found its clock to be {}",
+            "the run was to be in {} mode, and the machine found its clock to be {}",
             record.mode,
             record.mode_found()
         ));

@@ -1,7 +1,7 @@
 //! Counters as tables, and the figures that follow from them.
 //!
-//! A figure is there only if the counters that it needs are, and if they count something on the model of the
-//! guest: a quotient of counters that are zero by definition says nothing.
+//! A figure is shown only if its counters are there and count something on the guest's model: a quotient of counters
+//! that are zero by definition says nothing.
 
 use {
     cpumf::Model,
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::formats::counters::{CounterValues, counter_name, counts, group_counter_name, set_name};
 
-/// What a figure is calculated from.
+/// The operands of the figures.
 pub struct Measured<'m> {
     /// The sets that are authorized, of all levels.
     pub sets: &'m [CounterValues],
@@ -26,14 +26,14 @@ pub struct Measured<'m> {
     pub speed: u32,
     /// Whether the clock counted instructions.
     pub is_exact: bool,
-    /// Whether the cache counters are those of a model, whose penalty cycles are in no cycle count.
+    /// Whether a model counts the caches. No cycle count includes its penalty cycles.
     pub models_caches: bool,
 }
 
-/// A counter by its number; nothing if it is missing or counts nothing.
+/// A counter by its number; `None` if it is missing or counts nothing.
 type Counter<'c> = &'c dyn Fn(u16) -> Option<f64>;
 
-/// How a figure is calculated; the second operand is cycles per microsecond.
+/// Calculates a figure; the second operand is cycles per microsecond.
 type Formula = fn(Counter<'_>, f64) -> Option<f64>;
 
 /// Name, formula in words, unit, formula.
@@ -125,19 +125,19 @@ static FIGURES: [(&str, &str, &str, Formula); 13] = [
 const CPI: &str = "Cycles per instruction";
 const CPI_PROBLEM: &str = "Cycles per instruction in problem state";
 
-/// Figures that are only of a model's caches, because a machine's cycles have the penalties of its caches.
+/// Figures for modelled caches only: the cycles of a real machine include the penalties of its caches.
 const MODELLED: [&str; 2] = [CPI_MODELLED, CPI_PROBLEM_MODELLED];
 const CPI_MODELLED: &str = "Cycles per instruction with the model's penalty cycles";
 const CPI_PROBLEM_MODELLED: &str = "The same in problem state";
 
-/// Up to this difference cycles and instructions are the same: what is interrupted counts cycles only.
+/// Cycles and instructions are the same up to this difference: an interrupted instruction counts cycles only.
 const SAME: f64 = 0.001;
 
 fn ratio(dividend: f64, divisor: f64) -> Option<f64> {
     (divisor > 0.0).then(|| dividend / divisor)
 }
 
-/// What the levels are called.
+/// The levels with their titles.
 pub const LEVELS: [(Level, &str); 2] = [
     (Level::Machine, "The machine's measurement"),
     (Level::Guest, "The guest's own measurement"),
@@ -334,7 +334,7 @@ fn table(
     let set_back = measured.readings.set_back(level, is_of_group);
     if set_back > 0 {
         table.notes.push(format!(
-            "{set_back} readings have a counter below that of the one before: it was set in between, and its chart takes it for counted from zero."
+            "In {set_back} readings a counter is lower than in the reading before: it was set in between, and its chart counts it from zero."
         ));
     }
     table
@@ -357,7 +357,7 @@ fn owners(sets: &[&CounterValues]) -> Vec<u16> {
     owners
 }
 
-/// Most counters that are looked at; no model has as many.
+/// Most counters of a table; no model has as many.
 const MOST_COUNTERS: usize = 2000;
 
 /// Most columns of a table of counters.

@@ -1,8 +1,8 @@
 //! From the files of a run to what the page shows.
 //!
-//! The samples are read twice and never kept. The first time says which symbols are hot and from when to
-//! when the samples are; the second time counts by time for those symbols, and by address for those that
-//! have a text. So the storage needed depends on how many symbols there are, not on how many samples.
+//! The samples are read twice and never kept. The first reading finds the hot symbols and the range of times. The
+//! second counts these symbols by time, and those with a text by address. So the storage depends on the number of
+//! symbols, not of samples.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -25,10 +25,10 @@ use crate::{
 /// Addresses of one symbol that are counted one by one.
 const MOST_ADDRESSES: usize = 1 << 16;
 
-/// How often progress is told, in samples.
+/// Samples between two reports of progress.
 const PACE: u64 = 1 << 18;
 
-/// The row of all symbols that have none of their own.
+/// The row for all symbols without a row of their own.
 const OTHERS: &str = "(all other symbols)";
 
 /// What the first reading of the samples found.
@@ -45,7 +45,7 @@ pub fn page(profile: &Profile, step: &mut Step) -> Result<Page> {
     let first = first(profile, step)?;
     let ranked = first.lines.ranked();
     let samples: u64 = first.shares.values().map(Share::samples).sum();
-    // The guest's file, as far as it can be used.
+    // The guest's file, if it can be used.
     let file = hottest::guest_file(profile);
     let code = file
         .as_ref()
@@ -292,7 +292,7 @@ fn shares(shares: BTreeMap<u16, Share>) -> Vec<Share> {
     let mut all = Share::default();
     shares.values().for_each(|share| all.add(share));
     let sum = (shares.len() > 1).then_some(all);
-    // As many rows as a page can have; the sum has all of them.
+    // The page has a bounded number of rows; the sum includes all CPUs.
     sum.into_iter()
         .chain(shares.into_values().take(MOST_SHARES))
         .collect()

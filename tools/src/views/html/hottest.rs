@@ -32,8 +32,8 @@ pub(super) type Addresses = HashMap<u64, u64>;
 /// A line of the ranking: which it is, and its samples.
 pub(super) type Ranked = (Place, String, String, u64);
 
-/// The bytes of the guest's file, the guest's name in the table of routines, and that table; or why there are
-/// none.
+/// The bytes of the guest's file, the guest's name in the table of routines, and that table; or why the file cannot be
+/// used.
 pub(super) fn guest_file(profile: &Profile) -> Result<(Vec<u8>, &str, &SymbolTable), String> {
     let Some(record) = &profile.record else {
         return Err("a collection does not name a file with the program's text".to_owned());
@@ -105,7 +105,7 @@ fn sentence(what: &str, because: &str) -> String {
     format!("{what}: {because}.")
 }
 
-/// Several functions of a program may have one name: the one with the most samples, and its samples by address.
+/// The function with the most samples and its samples by address. Several functions of a program may have one name.
 fn hottest_function(addresses: &Addresses, table: &SymbolTable) -> (Option<u64>, Addresses) {
     let mut functions: BTreeMap<u64, (u64, Addresses)> = BTreeMap::new();
     for (address, count) in addresses {

@@ -1,8 +1,7 @@
 //! The text of a function with the samples at each instruction.
 //!
-//! The first two bits of an instruction are its length, so an instruction that the disassembler does not
-//! know costs one line, and those behind it are right again. Where samples are few and far between, only
-//! what is around them is shown.
+//! The first two bits of an instruction give its length, so an instruction that the disassembler does not know spoils
+//! only one line. Of a long function only the instructions around samples are shown.
 
 use std::collections::HashMap;
 
@@ -25,10 +24,10 @@ const AROUND: usize = 5;
 /// Source lines of the summary.
 const MOST_SOURCES: usize = 8;
 
-/// A text that is longer is not taken apart: no compiler makes a function of that length.
+/// A longer text is not disassembled: no compiler makes a function of that length.
 const LONGEST_TEXT: u64 = 4 << 20;
 
-/// Takes functions apart.
+/// Disassembles functions.
 pub struct Disassembler<'c, 'd> {
     code: &'c Code<'d>,
     symbols: &'c SymbolTable,
@@ -198,7 +197,7 @@ fn boundaries(text: &[u8]) -> Vec<(usize, usize)> {
     boundaries
 }
 
-/// Which instructions are shown: all, or if that is too much those around the ones with the most samples.
+/// Which instructions are shown: all, or if there are too many, those around the ones with the most samples.
 fn shown(counts: &[u64]) -> Vec<bool> {
     let mut shown = vec![counts.len() <= MOST_INSTRUCTIONS; counts.len()];
     if counts.len() <= MOST_INSTRUCTIONS {
@@ -239,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_two_bits_of_an_instruction_are_its_length() {
+    fn the_first_two_bits_of_an_instruction_give_its_length() {
         let text = [
             0x07, 0xFE, 0x41, 0, 0, 0, 0x98, 0, 0, 0, 0xE3, 0, 0, 0, 0, 4, 0xC0,
         ];

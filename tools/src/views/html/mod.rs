@@ -1,12 +1,11 @@
 //! The report as one page of HTML: for the browser, for an archive, and for paper.
 //!
-//! The page is one file that needs nothing else: style sheet, script and data are in it, and a
-//! content-security policy forbids it to fetch anything. What it says is collected in a plain
-//! [`page::Page`] first, and only then given its form, so either can be tested without the other.
+//! The page is one file with style sheet, script and data, and a content-security policy forbids it to fetch anything.
+//! Its content is first collected in a plain [`page::Page`], and then given its form, so each step has its own tests.
 //!
-//! Names in the page come from files that anybody may have made. They are cleaned of characters that
-//! change the text around them ([`visible`]), escaped where they stand in HTML, and data for the script
-//! stand in a block that is parsed as JSON and never run.
+//! Names in the page come from files that anybody may have made. Characters that change the text around them are
+//! replaced ([`visible`]), HTML escapes them, and the script's data stand in a block that is parsed as JSON and never
+//! run.
 //!
 //! Its size has a bound that does not depend on how long the run was: time is divided into a fixed
 //! number of columns, and every list ends after a fixed number of lines and says what it left out.
@@ -31,7 +30,7 @@ use anyhow::{Context, Result};
 
 use crate::{computer::progress::Progress, folder::record::End, profile::Profile};
 
-/// Writes the page of the run or the collection in this directory. Gives how the run ended, if it is one.
+/// Writes the page of the run or the collection in this directory. Returns how the run ended; `None` for a collection.
 pub fn write(directory: &Path, file: &Path, progress: &Progress) -> Result<Option<End>> {
     let profile = Profile::open(directory)?;
     let mut step = progress.step(&format!("making {}", file.display()));

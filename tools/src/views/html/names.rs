@@ -1,7 +1,7 @@
 //! The lines of the table of symbols, found quickly.
 //!
-//! A profile has millions of samples and some thousand different ones. So what was found for a data entry is
-//! kept for the next one that is the same, in a small table with one place for each.
+//! A profile has millions of samples, but only some thousand different ones. So a small table keeps the result for a
+//! data entry until the next equal one.
 
 use std::{cmp::Reverse, collections::HashMap};
 
@@ -12,7 +12,7 @@ use crate::symbols::names::{Line, Names};
 /// Places of the small table; a power of two.
 const KEPT: usize = 1 << 14;
 
-/// Most lines; numbers of processes could make any number of them.
+/// Most lines; process numbers could make any number of them.
 const MOST_LINES: usize = 1 << 18;
 
 /// The line for all names beyond the limit.
@@ -37,7 +37,7 @@ impl<'n> Lines<'n> {
             names,
             places: HashMap::new(),
             counts: Vec::new(),
-            // An entry of zeros is no data entry, so it is never found.
+            // An entry of zeros is not a data entry, so it is never found.
             kept: vec![Default::default(); KEPT],
         }
     }

@@ -16,19 +16,19 @@ pub struct Page {
     pub end: String,
     /// Whether it ended well.
     pub is_success: bool,
-    /// What was lost, and why what follows may be wrong or incomplete.
+    /// What was lost, and why the results may be wrong or incomplete.
     pub warnings: Vec<Warning>,
-    /// What the run was.
+    /// Facts about the run.
     pub facts: Vec<Fact>,
     /// Samples, all CPUs together.
     pub samples: u64,
-    /// What is said where samples would be, if there are none.
+    /// The sentence in the place of samples, if there are none.
     pub without_samples: String,
     /// In which state the CPUs were.
     pub shares: Vec<Share>,
     /// The hottest symbols.
     pub hot: Hot,
-    /// When they were.
+    /// Samples by time.
     pub time_line: Absent<TimeLine>,
     /// The hottest functions, instruction by instruction.
     pub listings: Absent<Vec<Listing>>,
@@ -74,7 +74,7 @@ pub struct Fact {
 /// Samples by the state that they were taken in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Share {
-    /// The CPU's address; nothing for all CPUs together.
+    /// The CPU's address; `None` for all CPUs together.
     pub cpu: Option<u16>,
     /// Supervisor state.
     pub supervisor: u64,
@@ -82,7 +82,7 @@ pub struct Share {
     pub problem: u64,
     /// Wait state.
     pub wait: u64,
-    /// Of a secure guest, which say nothing of its state.
+    /// Of a secure guest, whose state they do not show.
     pub limited: u64,
     /// Samples that found no room.
     pub lost: u64,
@@ -113,7 +113,7 @@ pub struct Hot {
     pub more: usize,
     /// Samples in these.
     pub more_samples: u64,
-    /// Why there are no source lines; nothing if there are.
+    /// Why there are no source lines; `None` if there are.
     pub without_source: Option<String>,
 }
 
@@ -128,7 +128,7 @@ pub struct HotLine {
     pub samples: u64,
     /// Its hottest source line, as `file:line`, and the samples there.
     pub source: Option<(String, u64)>,
-    /// Which of [`Page::listings`] is its own.
+    /// Its place in [`Page::listings`].
     pub listing: Option<usize>,
 }
 
@@ -137,9 +137,9 @@ pub struct HotLine {
 pub struct TimeLine {
     /// Columns of each map.
     pub columns: usize,
-    /// What the rows are, from top to bottom; of every CPU the same.
+    /// The rows from top to bottom, the same for every CPU.
     pub rows: Vec<String>,
-    /// Whether the last row is of all symbols that have none of their own.
+    /// Whether the last row is for all symbols without a row of their own.
     pub has_others: bool,
     /// A map for each CPU.
     pub cpus: Vec<Map>,
@@ -173,11 +173,11 @@ pub struct Listing {
     pub start: u64,
     /// Its length in bytes.
     pub length: u64,
-    /// Source lines by samples, the hottest first, if debug information says them.
+    /// Source lines by samples, the hottest first, if there is debug information.
     pub sources: Vec<(String, u64)>,
     /// Its text.
     pub lines: Vec<ListingLine>,
-    /// Samples at addresses that are no instruction of the text, or that are not shown.
+    /// Samples that are not at an instruction of the text, or at one that is not shown.
     pub elsewhere: u64,
 }
 
@@ -188,7 +188,7 @@ pub enum ListingLine {
     Source(String),
     /// An instruction.
     Instruction(Instruction),
-    /// So many instructions without samples, or with few, are not shown.
+    /// Instructions without samples, or with few, that are not shown.
     Gap {
         /// How many.
         instructions: usize,
@@ -217,7 +217,7 @@ pub struct Instruction {
 pub struct CounterTable {
     /// Whose they are.
     pub title: String,
-    /// What has a column.
+    /// The headings of the columns.
     pub owners: Vec<String>,
     /// Whether there is a column with the sum of them.
     pub is_summed: bool,
@@ -227,7 +227,7 @@ pub struct CounterTable {
     pub silent: usize,
     /// Intervals between readings; 0 if each set was read once.
     pub intervals: usize,
-    /// What must be known to read it, in sentences.
+    /// What the reader must know, in sentences.
     pub notes: Vec<String>,
 }
 
@@ -255,24 +255,24 @@ pub struct CounterRow {
 pub struct Figures {
     /// Whose they are.
     pub title: String,
-    /// What has a column.
+    /// The headings of the columns.
     pub owners: Vec<String>,
     /// The figures.
     pub lines: Vec<Figure>,
-    /// What must be known to read them, in sentences.
+    /// What the reader must know, in sentences.
     pub notes: Vec<String>,
 }
 
 /// A figure.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figure {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// How it follows from counters.
+    /// Its formula, in words.
     pub formula: &'static str,
     /// Its unit; empty for a plain number.
     pub unit: &'static str,
-    /// Its value by owner; nothing where a counter is missing or the divisor is zero.
+    /// Its value by owner; `None` where a counter is missing or the divisor is zero.
     pub values: Vec<Option<f64>>,
     /// Its value from reading to reading, all owners together.
     pub chart: Vec<Option<f64>>,

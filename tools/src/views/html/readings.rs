@@ -1,9 +1,10 @@
 //! Counter sets that were read more than once: what was counted from reading to reading.
 //!
-//! The readings of a set are its values so far, so an interval is a difference. The machine's own counters
-//! begin with the run at zero, and the first reading ends an interval, too; a guest sets its own as it likes. The
-//! records of a collection say what was counted in an interval themselves.
-//! A run may have any number of readings; when there are too many intervals for a chart, each two become one.
+//! A reading of a set is its values so far, so an interval is the difference of two readings. The machine's own
+//! counters begin at zero with the run, so the first reading also ends an interval. A guest sets its own counters, so
+//! its first reading ends none. The records of a collection say themselves what was counted in an interval.
+//!
+//! A run may have any number of readings. When there are too many intervals for a chart, each two become one.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +51,7 @@ impl Series {
         let counted = values.iter().enumerate().map(|(place, value)| {
             let before = before.get(place).copied().unwrap_or(0);
             is_set_back |= *value < before;
-            // What was set back has counted at least what it has now, if it was set to zero.
+            // A counter that was set back to zero has counted at least its present value.
             value.checked_sub(before).unwrap_or(*value)
         });
         let counted: Vec<u64> = counted.collect();
@@ -159,7 +160,7 @@ impl Readings {
         of_kind.map(|(_, series)| series)
     }
 
-    /// What a counter counted from reading to reading, over all owners that `is_in_sum`.
+    /// What a counter counted from reading to reading, summed over the owners for which `is_in_sum` is true.
     pub fn counter(
         &self,
         level: Level,
@@ -271,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_was_set_back_is_told() {
+    fn a_counter_that_was_set_back_is_reported() {
         let mut readings = Readings::default();
         for value in [100, 40, 50] {
             readings.add(&set(Level::Machine, 0, &[value]));

@@ -1,10 +1,9 @@
 //! Makes names from files safe to read.
 //!
 //! Escaping keeps a name from becoming part of the page, but not from misleading the reader. So characters that
-//! change the direction of writing, move the cursor or are invisible appear as numbers here, and very long names are
-//! cut.
+//! change the direction of writing, move the cursor or are invisible become numbers, and very long names are cut.
 
-/// Longest name that is shown whole, in characters.
+/// Longest name that is not cut, in characters.
 pub const LONGEST: usize = 300;
 
 /// The name as it is shown.

@@ -13,7 +13,7 @@ use crate::{
     report::Report,
 };
 
-/// The counters of one level; nothing if there are none.
+/// The counters of one level; `None` if there are none.
 pub fn text(report: &Report, level: Level) -> Option<String> {
     let of_level = report
         .counters
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_have_names_and_those_that_count_nothing_are_only_told_how_many() {
+    fn counters_have_names_and_those_that_count_nothing_are_only_summed_up() {
         let directory = directory();
         let report = Report::read(directory.path()).unwrap();
         let text = text(&report, Level::Machine).unwrap();

@@ -7,7 +7,7 @@ use comfy_table::Cell;
 use super::{number, plain_table, sentence, trimmed};
 use crate::{folder::record::TracingRecord, numbers::grouped, report::Report};
 
-/// How many events each trace had; nothing if there was none.
+/// How many events each trace had; `None` if there were no traces.
 pub fn text(report: &Report) -> Option<String> {
     let tracing = &report.record.tracing;
     if tracing.is_empty() {
@@ -45,7 +45,7 @@ fn arrived(tracing: &TracingRecord) -> String {
     text
 }
 
-/// What is said of a traced run when it has ended: its end, the traces, doubts, and where its files are.
+/// The summary of a traced run: its end, the traces, doubts, and where its files are.
 pub fn summary(report: &Report) -> String {
     let mut text = format!("\n{}\n", sentence(&report.record.end));
     if let Some(traces) = self::text(report) {
@@ -67,7 +67,7 @@ mod tests {
     };
 
     #[test]
-    fn traces_have_counts_and_what_is_lost_is_said_twice() {
+    fn traces_have_counts_and_losses_appear_in_the_table_and_as_a_note() {
         let directory = directory();
         let report = Report::read(directory.path()).unwrap();
         assert_eq!(text(&report), None);

@@ -1,7 +1,7 @@
 //! Counter sets as they arrive.
 //!
-//! The machine appends a set to the file whenever it was read. What is new since the last refresh is read, and
-//! of each set the last reading is kept.
+//! The machine reads a set and appends it to the file. A refresh reads what is new and keeps the last reading of each
+//! set.
 
 use std::{
     collections::BTreeMap,
@@ -29,14 +29,14 @@ pub struct CounterFile {
     sets: BTreeMap<(Level, u16, u16), CounterValues>,
     /// Bytes that have been read.
     read: u64,
-    /// Those of them that are no whole set yet.
+    /// The part of a set at the end of what has been read.
     rest: Vec<u8>,
-    /// Nothing can be read behind what is no set.
+    /// Whether the file holds something that is not a set. Nothing behind it can be read.
     is_damaged: bool,
 }
 
 impl CounterFile {
-    /// Reads what has come. False if the file has become shorter, so that it is another one.
+    /// Reads what has come. Returns false if the file has become shorter, which means that it is another file.
     pub fn read(&mut self, path: &Path) -> io::Result<bool> {
         let length = match path.metadata() {
             Ok(metadata) if metadata.is_file() => metadata.len(),
@@ -85,7 +85,7 @@ impl CounterFile {
         }
     }
 
-    /// Whether there is something in the file that is no set.
+    /// Whether the file holds something that is not a set.
     pub fn is_damaged(&self) -> bool {
         self.is_damaged
     }
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_set_ends_the_reading_in_a_bounded_buffer() {
+    fn garbage_ends_the_reading_in_a_bounded_buffer() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("counters.bin");
         let mut file = CounterFile::default();

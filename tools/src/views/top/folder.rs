@@ -1,7 +1,7 @@
 //! Which files of a folder are a run's or a collection's, and what is known about them.
 //!
-//! It is looked at again with each refresh, but what has not changed is not read again: files are told apart by
-//! their [`Stamp`]s, and the console of a Linux, which names its programs, by the lines that do so.
+//! Each refresh looks at the folder again, but does not read again what has not changed. A change shows in the
+//! [`Stamp`] of a file, and in the lines of a Linux's console that name its programs.
 
 use std::{
     fs::File,
@@ -27,14 +27,14 @@ use crate::{
 };
 use link::data::SAMPLE_DATA_BLOCK;
 
-/// What a line begins with in which Linux says something to the host.
+/// The first byte of a console line by which Linux says something to the host.
 const SAYS: u8 = 0x1E;
 
 /// What is known of a folder.
 pub struct Folder {
     /// Where it is, or the name of one of its collections.
     pub path: PathBuf,
-    /// How the run is; none of a collection.
+    /// The record of the run; `None` for a collection.
     pub record: Option<Record>,
     record_stamp: Option<Stamp>,
     /// What is measured.
@@ -57,13 +57,13 @@ pub struct Folder {
     collection_doubts: Vec<String>,
 }
 
-/// As long as it is the same, names are the same.
+/// Names are the same as long as this is the same.
 type NamesKey = (Option<Stamp>, bool, bool, u64);
 
-/// What looking again has shown.
+/// The outcome of looking again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Looked {
-    /// What was read of the samples remains true.
+    /// The samples that were read remain valid.
     Same,
     /// They have other names now.
     Anew,
@@ -175,7 +175,7 @@ impl Folder {
                 path: self.path.join(sdb_name(cpu)),
                 block: SAMPLE_DATA_BLOCK,
                 set: 0,
-                // Nothing here asks for it.
+                // The view does not need it.
                 pace: Pace::default(),
             });
             self.files = files.collect();
@@ -199,13 +199,13 @@ impl Folder {
         Ok(looked)
     }
 
-    /// What a run knows of names and counters is more than a collection says.
+    /// Names and counters of a run go before those of a collection, which says less.
     fn look_at_collection(&mut self, found: &Collection, has_names: bool) -> Result<Looked> {
         let key: Vec<(PathBuf, Option<Stamp>)> = found
             .paths()
             .map(|(path, has_samples)| {
                 let stamp = Stamp::of(path).filter(|stamp| stamp.length > 0);
-                // Samples are followed; of them only whether there are any decides.
+                // The view follows the samples itself; here it counts only whether there are any.
                 let stamp = stamp.map(|stamp| if has_samples { stamp.identity() } else { stamp });
                 (path.to_owned(), stamp)
             })
@@ -230,11 +230,11 @@ impl Folder {
     }
 }
 
-/// The lines of a Linux's console in which it says something to the host; none of them is kept.
+/// The lines of a Linux's console that say something to the host. They are counted, not kept.
 #[derive(Clone, Copy, Debug, Default)]
 struct MarkerLines {
     read: u64,
-    /// Whether the line that has begun is one.
+    /// Whether the line that has begun is one of them.
     says: bool,
     lines: u64,
 }

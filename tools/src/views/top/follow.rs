@@ -1,7 +1,7 @@
 //! The run that the view follows, and everything that the view shows of it.
 //!
-//! Each refresh reads what has come since the one before. How much storage that takes does not depend on how
-//! long the run is: of the samples only counts are kept, of each counter set the last reading.
+//! Each refresh reads what has come since the one before. It keeps only counts of the samples and the last reading of
+//! each counter set, so its storage does not grow with the length of the run.
 
 use std::{
     fs,
@@ -28,7 +28,7 @@ use crate::{
 /// TOD units of a second.
 const SECOND: f64 = 4_096_000_000.0;
 
-/// A run that has written nothing for so long may be one that nobody measures any more.
+/// A run that has written nothing for this long may have died.
 const SILENCE: Duration = Duration::from_secs(10);
 
 /// A run, or a collection.
@@ -39,14 +39,14 @@ pub struct Followed {
     /// Its samples.
     pub tally: Tally,
     counters: CounterFile,
-    /// What could not be read when it was tried last.
+    /// The error of the last refresh, if it failed.
     trouble: Option<String>,
-    /// For how long nothing has been written; nothing if that is no news.
+    /// For how long nothing has been written, if that is longer than [`SILENCE`].
     silence: Option<Duration>,
 }
 
 impl Followed {
-    /// The one in this folder. Nothing of its samples is read yet.
+    /// Opens the run or collection in this folder, without reading its samples.
     pub fn open(path: &Path) -> Result<Self> {
         Ok(Self {
             folder: Folder::open(path)?,
@@ -58,9 +58,9 @@ impl Followed {
         })
     }
 
-    /// Reads what has come, but about `most` bytes of each CPU's samples at most.
+    /// Reads what has come, but at most about `most` bytes of each CPU's samples.
     pub fn refresh(&mut self, most: u64) {
-        // What cannot be looked at again stays as it was.
+        // What cannot be read again stays as it was.
         self.trouble = match self.folder.look() {
             Ok(Looked::Same) => None,
             Ok(Looked::Anew) => {
@@ -70,7 +70,7 @@ impl Followed {
             Err(error) => Some(format!("{error:#}")),
         };
         if let Err(error) = self.read(most) {
-            // Where a reading has failed it cannot go on.
+            // A reading that has failed cannot go on from there.
             self.begin_anew();
             self.trouble.get_or_insert(format!("{error:#}"));
         }
@@ -132,7 +132,7 @@ impl Followed {
         (silence > SILENCE).then_some(silence)
     }
 
-    /// The share of the samples' bytes that has been read, if there is more to read at once.
+    /// The share of the samples' bytes that has been read, if more of them are there.
     pub fn read_so_far(&self) -> Option<f64> {
         let behind: u64 = self.tails.iter().map(Tail::behind).sum();
         let read: u64 = self.tails.iter().map(Tail::bytes).sum();
@@ -162,7 +162,7 @@ impl Followed {
                 sum.saturating_add(tail.found().overflow)
             })
         };
-        // The trailers do not say what was lost behind the last block.
+        // The trailers do not count losses behind the last block.
         totals.map_or_else(by_trailers, |totals| totals.samples_lost.max(by_trailers()))
     }
 
@@ -205,7 +205,7 @@ impl Followed {
             .unwrap_or(&model::DEFAULT)
     }
 
-    /// Losses first, then doubts; whether it is a loss, and a sentence.
+    /// Losses, then doubts: whether it is a loss, and a sentence.
     pub fn warnings(&self) -> Vec<(bool, String)> {
         let found = self.found();
         let mut warnings = Warnings::default();
@@ -215,7 +215,7 @@ impl Followed {
                 warnings.of_arrival(record, &found);
             }
             if self.folder.has_ended() && record.totals.is_empty() {
-                warnings.is_incomplete();
+                warnings.incomplete();
             }
         } else {
             warnings.found_no_room(found.overflow);
@@ -226,7 +226,7 @@ impl Followed {
         }
         if self.counters.is_damaged() {
             warnings.doubt(&format!(
-                "{COUNTERS} holds something that is no counter set"
+                "{COUNTERS} holds something that is not a counter set"
             ));
         } else if self.counters.is_cut() && self.folder.has_ended() {
             warnings.doubt(&format!("{COUNTERS} ends in the middle of a counter set"));
@@ -246,7 +246,7 @@ impl Followed {
     }
 }
 
-/// The newest folder here that a run wrote and that has a name as runs give it if nobody chooses one.
+/// The newest folder here that a run wrote under a default name.
 pub fn newest(directory: &Path) -> Result<PathBuf> {
     let name = || format!("cannot read {}", directory.display());
     let mut newest: Option<(SystemTime, PathBuf)> = None;

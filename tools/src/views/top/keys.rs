@@ -7,7 +7,7 @@ use super::tally::{Order, Span};
 /// Lines of a leap.
 const LEAP: usize = 20;
 
-/// Which of the two tables has the room, and is scrolled.
+/// Which of the two tables fills the screen and is scrolled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Table {
     /// The hottest symbols.
@@ -20,30 +20,30 @@ pub enum Table {
 /// The choices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
-    /// Whether samples of the last moments decide what is hot, or all.
+    /// Whether recent samples decide what is hot, or all.
     pub span: Span,
     /// The order of the symbols.
     pub order: Order,
-    /// The table that has the room.
+    /// The table that fills the screen.
     pub table: Table,
-    /// Lines of it that have been scrolled away.
+    /// Lines of it that are scrolled away.
     pub offset: usize,
-    /// Whether nothing is read for now.
+    /// Whether reading pauses.
     pub is_paused: bool,
 }
 
-/// What a key meant.
+/// What a key did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Struck {
-    /// Something is shown in another way.
+    /// It changed the view.
     Changed,
     /// Nothing.
     Nothing,
-    /// The end of the view.
+    /// It ended the view.
     Quit,
 }
 
-/// What the keys are, for the last line.
+/// The help line with the keys.
 pub fn help(choices: &Choices) -> String {
     let span = match choices.span {
         Span::Recent => "recent",

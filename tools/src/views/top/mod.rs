@@ -1,7 +1,7 @@
 //! A live view of what a run is measuring, in the terminal.
 //!
 //! It follows the files that a run writes ([`follow`]). They hold everything as it arrives, so the run may belong to
-//! another terminal, and one that has ended can be shown as well.
+//! another terminal, or may have ended.
 //!
 //! - [`folder`]: which files these are; [`tail`]: blocks that have come; [`counters`]: counter sets.
 //! - [`tally`]: what is hot, now and in all.
@@ -44,11 +44,11 @@ use tally::Span;
 /// About how many bytes of a file are read before the view is drawn again.
 const AT_A_TIME: u64 = 4 << 20;
 
-/// How often a wish to end is looked for.
+/// How often the view checks for a request to end.
 const PACE: Duration = Duration::from_millis(100);
 
-/// Shows the folder of a run until the user quits. Without a terminal, or if `once` is set, gives a single look as
-/// text. Gives how the run ended, if it is one, as well.
+/// Shows the folder of a run until the user quits. Without a terminal, or if `once` is set, returns a single look as
+/// text. Also returns how the run ended; `None` for a collection.
 pub fn top(
     directory: Option<&Path>,
     is_once: bool,

@@ -1,7 +1,7 @@
 //! `top run`: measures a run and shows it at once.
 //!
-//! The run goes on in a thread of its own and writes into its folder as ever; the view follows the folder. What
-//! the guest writes on its console is in the folder only. Who ends the view ends the run.
+//! The run has a thread of its own and writes into its folder as always; the view follows the folder. The guest's
+//! console goes to the folder only. Leaving the view ends the run.
 
 use std::{
     io::{IsTerminal, stdout},
@@ -23,17 +23,17 @@ use crate::{
     options::RunOptions,
 };
 
-/// How often it is looked whether the run has begun.
+/// How often the view checks whether the run has begun.
 const PACE: Duration = Duration::from_millis(50);
 
 /// Measures a guest while the view shows how.
 pub fn measure(options: &RunOptions, delay: Duration, progress: &Progress) -> Result<RunOutcome> {
     if !stdout().is_terminal() {
         bail!(
-            "`top run` shows a run on a terminal, and standard output is none; take `cargo measure run`, and `cargo measure top --once` beside it"
+            "`top run` needs a terminal, and standard output is not one; use `cargo measure run`, and `cargo measure top --once` beside it"
         );
     }
-    // Whatever takes long or says something comes before the screen is taken.
+    // Everything that takes long or prints comes before the screen is taken.
     let qemu = run::ready(options, progress)?;
     let guest = Guest::find(&options.guest, progress)?;
     build::build_image(progress)?;

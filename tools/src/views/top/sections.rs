@@ -22,7 +22,7 @@ const MODULE: usize = 24;
 
 /// All of it.
 pub struct Sections {
-    /// What is measured, how it is, and how far it has come.
+    /// What is measured, its state, and how far it has come.
     pub head: Vec<Line<'static>>,
     /// Losses and doubts.
     pub warnings: Vec<Line<'static>>,
@@ -39,7 +39,7 @@ pub struct Sections {
 }
 
 impl Sections {
-    /// Of a run as it is now, for lines of this many columns. A single look has nothing that is recent.
+    /// The sections of a run as it is now, for lines of this many columns. A single look has no recent counts.
     pub fn of(followed: &Followed, choices: &Choices, columns: usize, has_recent: bool) -> Self {
         let (hot_heading, hot) = hot(followed, choices, has_recent);
         let (counters_heading, counters) = counters::counters(followed);
@@ -86,7 +86,7 @@ fn head(followed: &Followed, choices: &Choices) -> Vec<Line<'static>> {
             let state = state(&record.end);
             capitalized(&visible(state.lines().next().unwrap_or_default()))
         }
-        None => "A collection, which does not say how it ended".to_owned(),
+        None => "A collection (its files do not say how it ended)".to_owned(),
     };
     let mut second = vec![match folder.has_ended() {
         true => Words::from(state).bold(),
@@ -145,7 +145,7 @@ fn warnings(followed: &Followed, columns: usize) -> Vec<Line<'static>> {
     lines
 }
 
-/// A text in lines that are not wider than so many columns, if its words are not.
+/// Wraps a text into lines of at most this many columns. A longer word has a line to itself.
 fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_inclusive(' ') {

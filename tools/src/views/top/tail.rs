@@ -1,7 +1,7 @@
 //! A file of sample-data blocks that somebody is still writing.
 //!
-//! Only whole blocks are read, each once: what stands behind the last whole one is the beginning of a block, or
-//! a loss, and only the end of the run tells which.
+//! Only whole blocks are read, each once. What follows the last whole block is the beginning of another or a loss;
+//! only the end of the run tells which.
 
 use std::{
     cell::Cell,
@@ -35,7 +35,7 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// Of the file with this name; none if there is none that can be read like a file.
+    /// The stamp of the file with this name; `None` if there is no regular file.
     pub fn of(path: &Path) -> Option<Self> {
         let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
         Some(Self {
@@ -45,7 +45,7 @@ impl Stamp {
         })
     }
 
-    /// Which file it is, whatever it holds.
+    /// Which file it is, apart from its content.
     pub fn identity(self) -> Self {
         Self {
             length: 0,
@@ -55,7 +55,7 @@ impl Stamp {
     }
 }
 
-/// Reads at most so many bytes of a file.
+/// Reads at most a given number of bytes of a file.
 struct Allowed {
     file: File,
     left: Rc<Cell<u64>>,
@@ -85,17 +85,17 @@ pub struct Tail {
     samples: u64,
 }
 
-/// What became of a reading.
+/// The outcome of a reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
     /// What has come was read.
     Done,
-    /// It is another file by now: what was read means nothing.
+    /// It is another file by now, and what was read is no longer valid.
     Another,
 }
 
 impl Tail {
-    /// Of a file from its beginning; nothing if there is none that can be read like a file.
+    /// Opens a file at its beginning; `None` if it is not a regular file.
     pub fn open(file: BlockFile) -> io::Result<Option<Self>> {
         let Some(stamp) = Stamp::of(&file.path) else {
             return Ok(None);
@@ -117,7 +117,7 @@ impl Tail {
         }))
     }
 
-    /// Reads the whole blocks that have come, but about `most` bytes at most.
+    /// Reads the whole blocks that have come, but at most about `most` bytes.
     pub fn read(&mut self, most: u64, names: &Names, tally: &mut Tally) -> io::Result<Reading> {
         let stamp = Stamp::of(&self.file.path);
         let Some(stamp) =

@@ -1,8 +1,8 @@
 //! Two counts of samples: all of them, and the recent ones.
 //!
 //! With each refresh that brings samples a recent count keeps seven eighths of itself and takes the new ones, so
-//! what happened a minute ago fades and does not vanish at once. Samples arrive in blocks, so a refresh may bring
-//! none; then nothing fades, or a slow run would show nothing.
+//! what happened a minute ago fades slowly. Samples arrive in blocks, so a refresh may bring none. Then nothing
+//! fades, or a slow run would show nothing.
 
 use std::{
     cmp::Ordering,
@@ -13,13 +13,13 @@ use cpumf::sampling::block::BasicEntry;
 
 use crate::symbols::names::{Line, Names};
 
-/// What a recent count keeps of itself with each refresh.
+/// The part of itself that a recent count keeps at each refresh.
 const KEPT: f64 = 7.0 / 8.0;
 
 /// Most lines. A guest may have any number of processes; the rest of them have a line together.
 const MOST_LINES: usize = 1 << 16;
 
-/// The line of all that have none of their own.
+/// The line for all routines beyond the limit.
 const OTHERS: &str = "(all others)";
 
 /// A count.
@@ -44,7 +44,7 @@ impl Count {
         self.fresh = 0;
     }
 
-    /// The total, or what is recent of it.
+    /// The total or the recent count.
     pub fn weight(&self, span: Span) -> f64 {
         match span {
             Span::Recent => self.recent,
@@ -53,7 +53,7 @@ impl Count {
     }
 }
 
-/// Which of its two numbers is meant.
+/// Which of the two counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Span {
     /// The last moments.
@@ -72,7 +72,7 @@ pub struct States {
     pub problem: Count,
     /// Wait state.
     pub wait: Count,
-    /// Of a secure guest, which say nothing of its state.
+    /// Of a secure guest, whose state they do not show.
     pub limited: Count,
 }
 
@@ -146,7 +146,7 @@ impl Tally {
         self.lines[place].count.add();
     }
 
-    /// A place for a line that has none.
+    /// Finds a place for a new line.
     fn place_for(&mut self, line: &Line<'_>) -> usize {
         let line = match self.lines.len() < MOST_LINES {
             true => Line {
@@ -178,7 +178,7 @@ impl Tally {
         states.for_each(Count::age);
     }
 
-    /// The lines in this order. Those of which nothing is recent stay, at the end.
+    /// The lines in this order. Those without recent samples come last.
     pub fn ordered(&self, span: Span, order: Order) -> Vec<&Hot> {
         let mut lines: Vec<&Hot> = self.lines.iter().collect();
         let weight = |hot: &Hot| hot.count.weight(span);
@@ -245,7 +245,7 @@ mod tests {
         tally.age();
         assert_eq!(counts(&tally), [(2, 1.75), (1, 1.0)]);
         add(&mut tally, &[(0x20_0020, PROBLEM)]);
-        // What is equal is in alphabetical order.
+        // Equal counts are in alphabetical order.
         assert_eq!(counts(&tally), [(2, 1.875), (2, 1.75 * KEPT)]);
         let states = &tally.cpus[&0];
         assert_eq!(states.samples(Span::Total), 4.0);
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_ordered_by_what_is_asked_for() {
+    fn lines_are_ordered_by_samples_by_name_or_by_module() {
         let mut tally = Tally::default();
         let old = [(0x20_0000, 0); 3];
         add(&mut tally, &old);

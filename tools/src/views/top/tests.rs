@@ -1,4 +1,4 @@
-//! The loop of the view, with keys that nobody strikes.
+//! The loop of the view, with prepared keys.
 
 use std::collections::VecDeque;
 
@@ -18,11 +18,11 @@ use crate::{
 enum Step {
     /// A key is struck.
     Key(char),
-    /// The run has come further, and no key is struck.
+    /// The run goes on, and no key is struck.
     Grown,
 }
 
-/// What is on the screen when the steps have been taken and q is struck.
+/// What is on the screen after these steps and q.
 fn watched(directory: &Path, steps: impl IntoIterator<Item = Step>) -> String {
     let mut followed = Followed::open(directory).unwrap();
     let mut terminal = Terminal::new(TestBackend::new(100, 30)).unwrap();

@@ -20,7 +20,7 @@ use crate::numbers::grouped;
 /// Symbols of a single look.
 const HOTTEST: usize = 20;
 
-/// Columns of a single look that goes to no terminal.
+/// Columns of a single look that does not go to a terminal.
 const COLUMNS: usize = 120;
 
 /// Draws it.

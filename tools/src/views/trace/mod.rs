@@ -41,7 +41,7 @@ pub enum Form {
 /// Which part of an event is a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
-    /// All of it, and what the machine says in between.
+    /// All of it, and the machine's answers in between.
     Event,
     /// The instruction and what it altered.
     Instruction,
@@ -79,7 +79,7 @@ impl<'o> Lines<'o> {
         }
     }
 
-    /// Writes the events of a payload; says whether more are wanted.
+    /// Writes the events of a payload. Returns whether more are wanted.
     fn payload(&mut self, payload: &[u8]) -> bool {
         // The head is known only after the whole payload has been parsed.
         let Ok(head) = trace::parse(payload, |_| ()) else {
@@ -147,12 +147,12 @@ impl Display for Lines<'_> {
     }
 }
 
-/// Runs a guest and shows its events while they come. An error means that nothing could be started, or that the lines
-/// could not be written; the run has come to its end then all the same.
+/// Runs a guest and shows its events as they come. An error means that nothing could be started, or that the lines
+/// could not be written; in the second case the run still came to its end.
 pub fn run(options: &TraceOptions, progress: &Progress, out: &mut dyn Write) -> Result<RunOutcome> {
     let qemu = run::ready(&options.run, progress)?;
     let guest = Guest::find(&options.run.guest, progress)?;
-    // Before anything else is created.
+    // Unknown names in the traces are an error before anything is created.
     run::resolved(&options.run, &guest.names)?;
     let routines = Routines::new(guest.symbols.clone(), guest.is_linux);
     let about = |path: &Path| format!("cannot write {}", path.display());
@@ -193,7 +193,7 @@ pub fn show(directory: &Path, form: Form, out: &mut dyn Write) -> Result<()> {
     read
 }
 
-/// The routines of a run where it had them.
+/// The routines of a run, where they lay in the run.
 fn routines(directory: &Path, record: &Record) -> Result<SymbolTable> {
     let text = optional(&directory.join(SYMBOLS))?.unwrap_or_default();
     let symbols = SymbolTable::from_text(&String::from_utf8_lossy(&text)).unwrap_or_default();
@@ -213,7 +213,7 @@ pub(crate) mod tests {
     use std::fs;
     use zerocopy::IntoBytes;
 
-    /// A payload with so many events without registers.
+    /// A payload with this many events without registers.
     pub(crate) fn payload(cpu: u16, first: u64, count: u16) -> Vec<u8> {
         let head = TraceHead {
             cpu: cpu.into(),
@@ -234,7 +234,7 @@ pub(crate) mod tests {
         bytes
     }
 
-    /// A reader who has enough after so many bytes.
+    /// A reader who has enough after this many bytes.
     struct Head(usize, ErrorKind);
 
     impl Write for Head {

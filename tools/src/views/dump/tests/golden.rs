@@ -1,7 +1,7 @@
 //! A .SMP file written out by hand from the layouts of the blocks and their entries, each value beside its bytes.
 //!
-//! What the machine writes has no part in it: the digits are those that the figures of the data entries and of the
-//! trailer give, of a z10, whose pair of entries is 32 and 64 bytes long.
+//! Nothing in it comes from the machine: the digits follow from the figures of the data entries and of the trailer. The
+//! model is a z10, where the entries of a pair are 32 and 64 bytes long.
 
 use std::collections::BTreeMap;
 
@@ -73,7 +73,7 @@ const FULL: &str = "
     00*32               | 32
 ";
 
-/// The trailer of a block that did not become full: nothing but zeros.
+/// The trailer of a block that did not become full: all zeros.
 const OPEN: &str = "
     00                  | 0 F 0, A 0, T 0
     00*3                | 1
@@ -84,7 +84,7 @@ const OPEN: &str = "
     00*32               | 32
 ";
 
-/// Bytes, the lengths of their fields, and by offset and name what is said of them.
+/// Bytes, the lengths of their fields, and the expected dump by offset and name.
 #[derive(Default)]
 struct Golden {
     bytes: Vec<u8>,
@@ -111,7 +111,7 @@ impl Golden {
             let bytes = digits.map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16));
             let before = self.bytes.len();
             self.bytes.extend(bytes.map(Result::unwrap));
-            // What is repeated is single bytes.
+            // Only single bytes are repeated.
             match line.contains('*') {
                 true => self.lengths.extend(vec![1; self.bytes.len() - before]),
                 false => self.lengths.push(self.bytes.len() - before),
@@ -127,7 +127,7 @@ impl Golden {
     }
 }
 
-/// `C5*60` is sixty times the same, and what stands behind the number follows.
+/// Expands `C5*60` to sixty times `C5`. More digits may follow the number.
 fn repeated(digits: &str) -> String {
     let Some((one, rest)) = digits.split_once('*') else {
         return digits.to_owned();

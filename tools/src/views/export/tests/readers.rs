@@ -1,9 +1,9 @@
-//! Exported files are read by others, or checked rule by rule against what is published of their form, and the
-//! counts of every routine are those of the report.
+//! Other people's readers read the exported files, or these tests check them rule by rule against the published
+//! form. The counts of every routine are those of the report.
 //!
-//! Folded stacks are read by inferno, which makes a flame graph of them; `pprof` is decoded by messages that
-//! another project keeps for the published `profile.proto`. Of the two JSON forms there is no reader to be
-//! had as a crate, so the rules of their descriptions are written down here.
+//! inferno reads folded stacks and makes a flame graph of them. `pprof` is decoded by messages that another project
+//! keeps for the published `profile.proto`. No crate reads the two JSON forms, so the rules of their descriptions are
+//! written down here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::{folder::SYMBOLS, report::Report};
 /// Samples by program and routine.
 type Counts = BTreeMap<(String, String), u64>;
 
-/// A run whose names are hard to write: with the signs that separate, quote and escape in these forms.
+/// A run with awkward names: with the signs that separate, quote and escape in these forms.
 fn awkward() -> tempfile::TempDir {
     let directory = report::tests::directory();
     let symbols = "0000000000200000\t0000000000200010\tg & \"co\"\t<a as b<&'c str>>::d; e\n\
@@ -67,14 +67,14 @@ fn inferno_draws_every_frame_of_the_folded_stacks_with_the_counts_of_the_report(
         if !module.is_empty() {
             *expected.entry(module).or_default() += samples;
         }
-        // A semicolon ends a frame, and a number of its own at the end would be another count.
+        // A semicolon ends a frame, and a separate number at the end would be another count.
         let name = symbol.replace(';', ":").replace(" 12", "_12");
         *expected.entry(name).or_default() += samples;
     }
     assert_eq!(drawn, expected);
 }
 
-/// That all of these are numbers from 1 on, each once.
+/// Checks that these are numbers from 1 on, each once.
 fn unique(ids: impl Iterator<Item = u64>) -> BTreeSet<u64> {
     let mut known = BTreeSet::new();
     for id in ids {
@@ -171,7 +171,7 @@ fn pprof_keeps_the_rules_of_its_published_schema_and_counts_as_the_report() {
     let directory = collection();
     let (whole, counts) = pprof_of(directory.path());
     assert_eq!(counts.values().sum::<u64>(), 4);
-    // Where the clock is known a sample is worth an interval.
+    // If the clock is known, a sample is worth an interval.
     let [_, cpu] = &whole.sample_types[..] else {
         panic!("{:?}", whole.sample_types);
     };
@@ -209,8 +209,8 @@ fn count(counts: &mut Counts, stack: &[String]) {
     *counts.entry(name).or_default() += 1;
 }
 
-/// The rules of speedscope's file-format-schema.json for what a sampled profile needs, and the one that its
-/// importer adds: as many weights as samples.
+/// The rules of speedscope's file-format-schema.json for a sampled profile, and one that its importer adds: there are
+/// as many weights as samples.
 fn speedscope(directory: &Path) -> Counts {
     let file: Value = serde_json::from_str(&text(directory, To::Speedscope)).unwrap();
     let schema = "https://www.speedscope.app/file-format-schema.json";
@@ -263,7 +263,7 @@ fn speedscope_files_keep_their_schema_and_count_as_the_report() {
     assert_eq!(speedscope(collection().path()).values().sum::<u64>(), 4);
 }
 
-/// The columns of a table of a processed profile, which are all as long as it says.
+/// Checks that the columns of a table of a processed profile are all as long as it says.
 fn check_table(thread: &Value, table: &str, columns: &[&str]) {
     let table = &thread[table];
     let length = table["length"].as_u64().unwrap();
@@ -298,7 +298,7 @@ const COLOURS: [&str; 13] = [
     "grey",
 ];
 
-/// The tables of a thread: their columns, and that every index is one of what it designates.
+/// Checks the tables of a thread: their columns, and that every index designates something.
 fn check_thread(thread: &Value, categories: &Value) {
     assert!(thread["pid"].is_string() && thread["name"].is_string());
     assert!(thread["isMainThread"].is_boolean());
@@ -317,7 +317,7 @@ fn check_thread(thread: &Value, categories: &Value) {
     );
     let stacks = &thread["stackTable"];
     for (own, prefix) in items(&stacks["prefix"]).iter().enumerate() {
-        // A stack stands behind the one that it goes on from.
+        // A stack comes after the one that it extends.
         assert!(prefix.is_null() || prefix.as_u64().unwrap() < own as u64);
     }
     for frame in items(&stacks["frame"]) {
@@ -342,7 +342,7 @@ fn check_thread(thread: &Value, categories: &Value) {
     let samples = &thread["samples"];
     assert!(["samples", "tracing-ms", "bytes"].contains(&&name(&samples["weightType"])[..]));
     assert!(samples["weight"].is_null() || samples["weight"].is_array());
-    // Times, or the time from each sample to the next; it does not go back.
+    // Times, or the differences of times. Time does not go back.
     let (times, deltas) = (samples["time"].as_array(), samples["timeDeltas"].as_array());
     assert!(times.is_some() != deltas.is_some());
     let number = |value: &Value| value.as_f64().unwrap();

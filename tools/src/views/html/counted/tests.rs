@@ -85,7 +85,7 @@ fn tables(page: &Page) -> &[CounterTable] {
     }
 }
 
-/// A collection whose .CNT files do not bear on its records.
+/// A collection without .CNT files.
 fn without_counters() -> tempfile::TempDir {
     let directory = collection();
     for set in ["000", "001"] {

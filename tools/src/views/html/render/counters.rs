@@ -17,12 +17,12 @@ pub fn counters(page: &Page) -> Markup {
         Absent::Because(because) => return absent(because),
     };
     html! {
-        @for figures in &page.figures { (of_figures(figures)) }
-        @for table in tables { (of_table(table)) }
+        @for figures in &page.figures { (figures_part(figures)) }
+        @for table in tables { (table_part(table)) }
     }
 }
 
-fn of_figures(figures: &Figures) -> Markup {
+fn figures_part(figures: &Figures) -> Markup {
     html! {
         h3 { (figures.title) ": what follows from counters" }
         div class="scroll" {
@@ -117,7 +117,7 @@ fn plot(class: &str, values: &[Option<f64>], most: f64, unit: &str) -> Markup {
     }
 }
 
-fn of_table(table: &CounterTable) -> Markup {
+fn table_part(table: &CounterTable) -> Markup {
     let has_rates = table.rows.iter().any(|row| row.per_thousand.is_some());
     html! {
         h3 { (table.title) ": counters" }

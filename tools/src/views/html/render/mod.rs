@@ -1,8 +1,7 @@
 //! The page's form.
 //!
-//! The templates escape every text. What the script needs stands in a block of JSON in which no `<` occurs,
-//! so nothing in it can end the block. The policy of the page allows its own script by the hash of it, and
-//! no other, and nothing from elsewhere.
+//! The templates escape every text. The script's data stand in a block of JSON without a `<`, so nothing in it can end
+//! the block. The policy of the page allows only its own script, by its hash, and nothing from elsewhere.
 
 mod counters;
 mod samples;

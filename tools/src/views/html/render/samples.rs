@@ -250,7 +250,7 @@ pub fn listings(page: &Page) -> Markup {
     };
     html! {
         p class="quiet" {
-            "Samples at the address of each instruction: that of the instruction address in the sample. "
+            "Samples by the instruction address that they hold. "
             "Percentages are of the function's samples."
         }
         @for (place, listing) in listings.iter().enumerate() { (one_listing(page, place, listing)) }

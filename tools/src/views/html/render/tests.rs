@@ -1,7 +1,7 @@
 use super::*;
 use crate::views::html::page::*;
 
-/// A name that would be three things in a page if it were not escaped where it stands.
+/// A name that could break out of a page in three ways if it were not escaped.
 const HOSTILE: &str = "</script><img src=x onerror=alert(1)>'\"&lt;";
 
 fn hostile() -> Page {
@@ -91,7 +91,7 @@ fn a_hostile_name_is_text_wherever_it_stands() {
     assert_eq!(text.matches("<script").count(), 2);
     assert!(text.contains("&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;'&quot;&amp;lt;"));
     assert!(text.contains(r#"\u003c/script>\u003cimg"#));
-    // What the script reads is what the name was.
+    // The script reads the name unchanged.
     let begin = text.find(r#"id="data">"#).unwrap() + 10;
     let end = begin + text[begin..].find("</script>").unwrap();
     let data: Value = serde_json::from_str(&text[begin..end]).unwrap();
@@ -124,7 +124,7 @@ fn the_policy_allows_the_script_that_is_in_the_page() {
 }
 
 #[test]
-fn what_is_missing_is_said_and_a_run_without_losses_says_so() {
+fn the_page_says_what_is_missing_and_that_a_run_lost_nothing() {
     let text = page(&Page {
         counters: Absent::Because("None arrived.".to_owned()),
         without_samples: "No samples were taken.".to_owned(),

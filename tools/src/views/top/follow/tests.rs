@@ -19,7 +19,7 @@ use link::data::Level;
 
 const ALL: u64 = u64::MAX;
 
-/// What is recent of them, and all, by symbol.
+/// Symbols with their recent and their total samples.
 fn hot(followed: &Followed) -> Vec<(String, f64, u64)> {
     let lines = followed.tally.ordered(Span::Total, Order::Share);
     let lines = lines.iter().map(|hot| {
@@ -189,7 +189,7 @@ fn names_that_come_late_name_the_samples_from_before() {
 }
 
 #[test]
-fn a_linux_that_says_where_its_kernel_lies_has_its_samples_named_by_that() {
+fn the_samples_of_a_linux_are_named_when_it_says_where_its_kernel_lies() {
     let directory = running();
     let path = directory.path();
     change(path, |record| record.is_linux = true);
@@ -281,7 +281,7 @@ fn what_cannot_be_read_is_a_doubt_and_what_was_read_stays() {
     followed.refresh(ALL);
     assert!(!warned(&followed).contains("damaged"));
     assert_eq!(followed.found().samples, 7);
-    // A folder or a pipe with the name of a file of blocks is none.
+    // A folder or a pipe with the name of a file of blocks is not one.
     fs::create_dir(path.join(sdb_name(3))).unwrap();
     fs::write(path.join(sdb_name(4)), [0xFF; 3 * 4096]).unwrap();
     followed.refresh(ALL);

@@ -1,4 +1,4 @@
-//! What was counted, with rates, and the figures that follow from it.
+//! The counters with rates, and the figures that follow from them.
 
 use ratatui::{
     style::Stylize,
@@ -51,15 +51,15 @@ pub fn counters(followed: &Followed) -> (Line<'static>, Vec<Line<'static>>) {
     };
     let mut lines = Vec::new();
     for figures in figures::figures(&measured) {
-        lines.extend(of_figures(&figures));
+        lines.extend(figure_lines(&figures));
     }
     for table in figures::tables(&measured) {
-        lines.extend(of_table(&table, measured.speed));
+        lines.extend(table_lines(&table, measured.speed));
     }
     (heading, lines)
 }
 
-fn of_figures(figures: &Figures) -> Vec<Line<'static>> {
+fn figure_lines(figures: &Figures) -> Vec<Line<'static>> {
     let mut lines = vec![quiet(format!("{}:", figures.title))];
     for figure in &figures.lines {
         // The last one is that of all CPUs, if there are several.
@@ -77,17 +77,17 @@ fn of_figures(figures: &Figures) -> Vec<Line<'static>> {
 }
 
 /// A table for each of the owners, or one for all of them if they have a sum.
-fn of_table(table: &CounterTable, speed: u32) -> Vec<Line<'static>> {
+fn table_lines(table: &CounterTable, speed: u32) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let whole = (table.is_summed, table.owners.len());
     if let (true, count) = whole {
         let title = format!("{}, the sum of {count} CPUs:", table.title);
-        of_owner(&mut lines, table, title, speed, |row| row.sum);
+        owner_lines(&mut lines, table, title, speed, |row| row.sum);
     } else {
         for (place, owner) in table.owners.iter().enumerate() {
             let title = format!("{}, {owner}:", table.title);
             let value = |row: &CounterRow| row.values.get(place).copied().flatten();
-            of_owner(&mut lines, table, title, speed, value);
+            owner_lines(&mut lines, table, title, speed, value);
         }
     }
     if table.silent > 0 {
@@ -99,7 +99,7 @@ fn of_table(table: &CounterTable, speed: u32) -> Vec<Line<'static>> {
     lines
 }
 
-fn of_owner(
+fn owner_lines(
     lines: &mut Vec<Line<'static>>,
     table: &CounterTable,
     title: String,
@@ -111,7 +111,7 @@ fn of_owner(
     let cycles = table.rows.iter().find(is_cycles).and_then(&value);
     for row in &table.rows {
         let Some(counted) = value(row) else { continue };
-        // A second of guest time is as many cycles as its CPU has in one.
+        // A second of guest time is as many cycles as the CPU has in a second.
         let rate = u128::from(counted) * u128::from(speed) * 1_000_000;
         let rate = rate.checked_div(cycles.unwrap_or(0).into());
         let rate = rate

@@ -1,4 +1,4 @@
-//! What is on the screen, in any room that there may be.
+//! What is on screens of all sizes.
 
 use std::fs;
 
@@ -213,7 +213,7 @@ fn the_symbols_are_scrolled_and_ordered_as_the_keys_say() {
 }
 
 #[test]
-fn more_warnings_than_there_is_room_for_are_told_by_their_number() {
+fn warnings_beyond_the_room_for_them_are_counted() {
     let directory = running();
     fs::remove_file(directory.path().join(SYMBOLS)).unwrap();
     change(directory.path(), |record| {
