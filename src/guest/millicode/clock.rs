@@ -1,8 +1,8 @@
 //! The TOD clock, the clock comparator and the CPU timer.
 //!
-//! STORE CLOCK and its like, and EXTRACT CPU TIME, run without the firmware: the clock and the CPU
-//! timer are the guest's. The clock comparator is shared with the sampling interval, so the guest's
-//! is a value here, and whether it is passed is computed, never remembered from an edge.
+//! STORE CLOCK and its variants, and EXTRACT CPU TIME, run without the firmware: the clock and the
+//! CPU timer are the guest's. The real clock comparator also serves the sampling interval. So the
+//! guest's comparator is a value here, and whether the clock has passed it is always computed.
 
 use crate::arch::interruption::ProgramInterruption;
 use crate::guest::hardware::Hardware;
@@ -14,7 +14,7 @@ use crate::guest::state::access::Fault;
 use crate::guest::state::pending_work::PendingWork;
 use crate::insn::Operand;
 
-/// Computes the two pending conditions anew, after something that they depend on was set.
+/// Computes the two pending conditions again, after something that they depend on was set.
 fn recompute<H: Hardware>(run: &mut Execution<'_, H>) {
     let pending = &mut run.cpu.pending;
     pending.clock_comparator = run.hardware.clock() > run.cpu.clock_comparator;
@@ -33,8 +33,8 @@ fn operand<H: Hardware>(run: &Execution<'_, H>, second: Operand) -> Result<u64, 
 
 /// SET CLOCK: the TOD clock takes the value of the doubleword at the second-operand address.
 ///
-/// Condition codes: 0, the value is set; 1, the clock is secure; 3, it is not operational. They are
-/// what the machine below answers. The CPU timer goes on as if nothing had happened.
+/// Condition codes: 0, the value is set; 1, the clock is secure; 3, it is not operational. They
+/// come from the machine below. The CPU timer is not affected.
 ///
 /// Program exceptions: privileged operation; specification, when the operand is not on a doubleword
 /// boundary; access (fetch, operand 2).

@@ -1,6 +1,6 @@
 //! Control registers: loaded and stored by ranges that wrap around from 15 to 0.
 //!
-//! A range is at most sixteen registers; the whole operand is accessed before any register changes.
+//! A range is at most sixteen registers. The whole operand is accessed before any register changes.
 
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::Execution;
@@ -10,7 +10,7 @@ use crate::guest::state::access::Access;
 use crate::guest::state::pending_work::PendingWork;
 use crate::insn::Operand;
 
-/// How many registers the range from `r1` to `r3` has.
+/// The number of registers in the range from `r1` to `r3`.
 #[inline]
 const fn count(r1: u8, r3: u8) -> usize {
     (r3.wrapping_sub(r1) & 15) as usize + 1
@@ -19,8 +19,8 @@ const fn count(r1: u8, r3: u8) -> usize {
 /// The control registers with subclass masks: of external and I/O interruptions, and machine checks.
 const WITH_MASKS: u16 = 1 << 0 | 1 << 6 | 1 << 14;
 
-/// Loads one control register, and tells the way out if that changes anything: what is mirrored in
-/// the hardware and what selects an address space must follow, and a subclass mask may have opened.
+/// Loads one control register. If that changes it, the way out must update what is mirrored in the
+/// hardware and what selects an address space, and a subclass mask may have opened.
 #[inline(always)]
 fn load<H: Hardware, P: Path>(run: &mut Execution<'_, H, P>, number: u8, value: u64) {
     let register = &mut run.cpu.control[usize::from(number & 15)];

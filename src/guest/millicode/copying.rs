@@ -1,8 +1,7 @@
 //! Moves between address spaces, and of pages.
 //!
-//! Both operands are tested before a byte is moved; an access exception nullifies the whole.
-//! Access keys are checked for authority, and then play no part: keys are not tested on the machine
-//! below.
+//! Both operands are tested before a byte is moved, and an access exception nullifies the whole
+//! instruction. Access keys are checked for authority only: keys are not tested on the machine below.
 
 use crate::arch::address::{PAGE, Virtual};
 use crate::arch::condition::ConditionCode;
@@ -48,7 +47,7 @@ fn copy<H: Hardware>(run: &mut Execution<'_, H>, from: &Claim, to: &Claim) {
     }
 }
 
-/// An operand in a space of its own.
+/// An operand in an address space.
 #[derive(Clone, Copy)]
 struct Place {
     space: Space,
@@ -76,7 +75,7 @@ fn transfer<H: Hardware>(
     Ok(())
 }
 
-/// The address space of a code as it stands in the PSW; the access-register mode is not offered.
+/// The address space of a code in the PSW; the access-register mode is not offered.
 const fn space(code: AddressSpace) -> Result<Space, Fault> {
     match code {
         AddressSpace::Primary => Ok(Space::Primary),
@@ -114,11 +113,11 @@ impl AccessControls {
     }
 }
 
-/// MOVE WITH OPTIONAL SPECIFICATIONS: moves from the second to the first operand as many bytes as R3
-/// says (64 bits in the 64-bit addressing mode, else bits 32-63), at most 4096. Bits 32-47 of general
+/// MOVE WITH OPTIONAL SPECIFICATIONS: moves as many bytes as R3 says (64 bits in the 64-bit addressing
+/// mode, else bits 32-63), at most 4096, from the second to the first operand. Bits 32-47 of general
 /// register 0 can give the first operand an address space and a key of its own, bits 48-63 the second.
 ///
-/// Condition codes: 0, all moved; 3, more than 4096 asked for, and 4096 moved.
+/// Condition codes: 0, all moved; 3, the length is more than 4096, and 4096 bytes are moved.
 ///
 /// Program exceptions: special operation, when DAT is off, when the first operand is specified to be
 /// in the home space in the problem state, when an operand is in the secondary space and the
@@ -148,8 +147,8 @@ pub(super) fn mvcos<H: Hardware>(
     if target == Space::Secondary || source == Space::Secondary {
         run.secondary_space()?;
     }
-    // The PSW key needs authority like any other here: a program without any has no business with
-    // another space, whose pages may well have the key that it runs with.
+    // Here the PSW key needs authority like any other. A program without authority for its key must
+    // not reach another space, where pages may have that very key.
     let own = (run.cpu.psw.mask >> KEY) as u8 & 15;
     if [to, from]
         .iter()
@@ -205,7 +204,7 @@ fn move_to<H: Hardware>(
 /// MOVE TO PRIMARY: from the second operand in the secondary space to the first in the primary one.
 /// R1 is the length, bits 56-59 of R3 the access key of the second operand.
 ///
-/// Condition codes: 0, all moved; 3, more than 256 bytes asked for, and 256 moved.
+/// Condition codes: 0, all moved; 3, the length is more than 256, and 256 bytes are moved.
 ///
 /// Program exceptions: special operation, when DAT is off, the secondary-space control is zero, or
 /// the CPU is in neither primary- nor secondary-space mode; privileged operation, in the problem
@@ -254,7 +253,7 @@ pub(super) fn mvcs<H: Hardware>(
     move_to(run, (r1, r3), to, from)
 }
 
-/// Bits 48-51 of general register 0, which MOVE PAGE wants to be zeros.
+/// Bits 48-51 of general register 0, which must be zeros for MOVE PAGE.
 const MVPG_RESERVED: u64 = 0xF000;
 /// Bits 52 and 53: one of the operands has the access key in bits 56-59.
 const MVPG_KEYS: u64 = 0x0C00;

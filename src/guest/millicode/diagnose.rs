@@ -1,24 +1,23 @@
-//! DIAGNOSE: what the machine below offers a control program besides the architecture.
+//! DIAGNOSE: what the machine below offers a control program in addition to the architecture.
 //!
-//! Two codes give up the CPU for a while: 44 voluntarily, and 9C in favour of another CPU, which is the
-//! next to have a turn if it has anything to do. Both are accepted, because a program that spins for another CPU
-//! is what they are for, and under one clock for all CPUs spinning is time that nothing else can use.
+//! Two codes give up the CPU for a while: 44 voluntarily, and 9C in favour of another CPU, which has the next turn if
+//! it has anything to do. Both are accepted. A program that waits for another CPU issues them instead of spinning, and
+//! with one clock for all CPUs spinning wastes everybody's time.
 //!
-//! Code 500 tells a virtio device of the machine below that a queue has something for it.
+//! Code 500 tells a virtio device of the machine below that there is something in a queue for it.
 //!
-//! Code 308 resets the configuration: by clear reset (subcode 0) or by load normal (subcode 1), each of
-//! which goes on with the PSW at absolute 0. The clear reset is the modified one: of what the Principles
-//! of Operation has it clear, storage and the storage keys stay, for the program that goes on stands
-//! there (a control program starts its successor in this way). Or it loads anew: by load clear (subcode 3),
-//! which clears storage and its keys first, or by load normal (subcode 4), which clears nothing. What is
-//! loaded is the program that the guest began with ([`program`]): there is no device to load from, so no
-//! parameters of a load can be set (5) or had (6). A subcode that is not offered is a specification
-//! exception, by which programs probe. What is measured below the guest goes on through all of them.
+//! Code 308 resets the configuration. Clear reset (subcode 0) and load normal (subcode 1) continue with the PSW at
+//! absolute 0. The clear reset is the modified one: unlike the one of the Principles of Operation it does not clear
+//! storage and storage keys, because the program that continues is there (a control program starts its successor in
+//! this way). Load clear (subcode 3), which first clears storage and its keys, and load normal (subcode 4), which
+//! clears nothing, load again. They load the program that the guest began with ([`program`]). There is no device to
+//! load from, so load parameters can neither be set (5) nor stored (6). A subcode that is not offered is a
+//! specification exception, which is how programs probe. Measuring below the guest continues through all of them.
 //!
-//! Code 700 is the machine's own: by it a program profiles the machine that it runs in, as HISSERV lets it.
+//! Code 700 is the machine's own: with it a program profiles the machine that it runs in, as HISSERV allows.
 //!
-//! Codes that only hypervisors offer (204, 258, 260, and 288 without a watchdog device) are specification
-//! exceptions, too, as they are on QEMU.
+//! Codes that only hypervisors offer (204, 258, 260, and 288 without a watchdog device) are specification exceptions,
+//! as on QEMU.
 
 use crate::arch::address::{Absolute, PAGE, Real};
 use crate::arch::interruption::ProgramInterruption;
@@ -49,7 +48,7 @@ const LOAD: u16 = 0x308;
 const HYPERVISOR: u16 = 0x500;
 /// Requests of a profiler.
 const SERVICE: u16 = 0x700;
-/// Function of code 500: a queue of a virtio device has something for it.
+/// Function of code 500: there is something in a queue for a virtio device.
 const NOTIFICATION: u64 = 3;
 /// Subcode of code 308: modified clear reset of all CPUs, then the PSW at 0.
 const CLEAR_RESET: u64 = 0;
@@ -95,8 +94,8 @@ pub(super) fn diag<H: Hardware>(
     }
 }
 
-/// DIAGNOSE 9C: the CPU whose address is in bits 48-63 of R1 has the next turn. One that there is not, or
-/// this one itself, is nobody in particular.
+/// DIAGNOSE 9C: the CPU whose address is in bits 48-63 of R1 has the next turn. If there is no such CPU, or it is this
+/// one, no CPU is favoured.
 fn favour<H: Hardware>(run: &mut Execution<'_, H>, r1: u8) {
     let address = run.register(r1) as u16;
     let target = run.configuration.cpu_at(address);
@@ -104,9 +103,8 @@ fn favour<H: Hardware>(run: &mut Execution<'_, H>, r1: u8) {
     run.configuration.favoured.store(number, Ordering::Relaxed);
 }
 
-/// DIAGNOSE 500: register 1 is the function. Of the virtio notification, registers 2 to 4 are the
-/// subsystem identification, the queue and a cookie; the new cookie or a negative number goes to
-/// register 2.
+/// DIAGNOSE 500: register 1 is the function. For the virtio notification, registers 2 to 4 are the subsystem
+/// identification, the queue and a cookie; the new cookie or a negative number goes to register 2.
 ///
 /// Program exceptions: specification, for any other function, and when there is no device.
 fn notify<H: Hardware>(run: &mut Execution<'_, H>) -> Performed {
@@ -121,14 +119,14 @@ fn notify<H: Hardware>(run: &mut Execution<'_, H>) -> Performed {
 
 /// DIAGNOSE 700: general register 2 has the absolute address of a [`Request`] of 64 bytes on a 64-byte boundary, which
 /// is performed for the guest: START without samples (SAMPLE=NO), STOP and QUERY. An answer is stored at the absolute
-/// address that the request has, as far as its length goes and no further than [`LONGEST_ANSWER`] bytes; a whole answer that is longer is
-/// had by CPU. Afterwards the request says what became of it, and bits 32-63 of general register 0 are the reason code
+/// address in the request, for at most its length and at most [`LONGEST_ANSWER`] bytes; to get all of a longer answer,
+/// query by CPU. Afterwards the request holds the result, and bits 32-63 of general register 0 the reason code
 /// ([`crate::his::Reason`]).
 ///
-/// The guest's profilers are no more when the guest is reset. Neither keys nor low-address protection apply.
+/// A reset of the guest removes its profilers. Neither keys nor low-address protection apply.
 ///
-/// Condition code: a fourth of the return code. 0, done; 1, done with something to note; 2, the request is wrong; 3, it cannot be
-/// done now.
+/// Condition code: a quarter of the return code. 0, done; 1, done with something to note; 2, the request is wrong; 3,
+/// it cannot be done now.
 ///
 /// Program exceptions: specification, when the request is not on a 64-byte boundary; addressing, when it or the
 /// answer area is not available.
@@ -149,10 +147,9 @@ fn service<H: Hardware>(run: &mut Execution<'_, H>) -> Performed {
 
 /// DIAGNOSE 308: bits 0-63 of R3 are the subcode; R1 and R1 + 1 are an address and the response code.
 ///
-/// Program exceptions: specification, for a subcode that is not offered, for a reset on a CPU that is
-/// the second thread of its core and would be no CPU afterwards, and with subcodes 5 and 6 for
-/// an odd R1 or an address that is not on a page boundary; addressing, with these, when the page is not
-/// available.
+/// Program exceptions: specification, for a subcode that is not offered, for a reset on a CPU that is the second thread
+/// of its core and would be no CPU afterwards, and with subcodes 5 and 6 for an odd R1 or an address that is not on a
+/// page boundary; addressing, with subcodes 5 and 6, when the page is not available.
 fn load<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r3: u8) -> Performed {
     match run.register(r3) {
         CLEAR_RESET => reset(run, order::CLEAR_RESET, order::CLEAR_RESET),
@@ -165,14 +162,14 @@ fn load<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r3: u8) -> Performed {
     }
 }
 
-/// Resets the configuration and goes on with the PSW at absolute 0.
+/// Resets the configuration and continues with the PSW at absolute 0.
 fn reset<H: Hardware>(run: &mut Execution<'_, H>, others: u32, own: u32) -> Performed {
     reset_all(run, others, own)?;
     let short = run.hardware.load_u64(Absolute(0));
     go_on(run, Psw::from_short(short))
 }
 
-/// Resets the configuration, loads the program anew and goes on with its PSW.
+/// Resets the configuration, loads the program again and continues with its PSW.
 fn load_anew<H: Hardware>(
     run: &mut Execution<'_, H>,
     others: u32,
@@ -192,7 +189,7 @@ fn load_anew<H: Hardware>(
     go_on(run, run.configuration.loaded_program.psw)
 }
 
-/// Resets the configuration, if this CPU will be one afterwards.
+/// Resets the configuration, unless this CPU would be no CPU afterwards.
 fn reset_all<H: Hardware>(run: &mut Execution<'_, H>, others: u32, own: u32) -> Result<(), Fault> {
     if !run.configuration.threads.is_first(run.cpu.address) {
         return fault(ProgramInterruption::Specification);
@@ -201,7 +198,7 @@ fn reset_all<H: Hardware>(run: &mut Execution<'_, H>, others: u32, own: u32) -> 
     Ok(())
 }
 
-/// Goes on after a reset.
+/// Continues with a PSW after a reset.
 fn go_on<H: Hardware>(run: &mut Execution<'_, H>, psw: Psw) -> Performed {
     run.cpu.state = CpuState::Operating;
     delivery::load_psw(run.cpu, psw);
@@ -209,7 +206,7 @@ fn go_on<H: Hardware>(run: &mut Execution<'_, H>, psw: Psw) -> Performed {
     Ok(Outcome::Jumped)
 }
 
-/// Answers a request about parameters of a load.
+/// Answers a request about load parameters.
 fn respond<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, response: u64) -> Performed {
     let at = run.register(r1);
     if r1 & 1 != 0 || !at.is_multiple_of(PAGE) {

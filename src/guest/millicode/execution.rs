@@ -1,8 +1,7 @@
 //! The performance of one instruction: the CPU, its configuration and the machine below.
 //!
-//! The routines share the few steps that the manual also describes once for all instructions: the
-//! test of the problem state, the formation of an operand address, and the fetch and the store of
-//! an operand.
+//! The routines share the few steps that the manual also describes once for all instructions: testing
+//! the problem state, forming an operand address, and fetching and storing an operand.
 
 use crate::arch::address::{Absolute, Real, Virtual};
 use crate::arch::condition::ConditionCode;
@@ -22,10 +21,10 @@ use crate::guest::storage::{self, Claim};
 use crate::insn::Operand;
 use core::marker::PhantomData;
 
-/// The masks of the PSW, and bits whose change makes an interruption possible.
+/// The PSW masks, and the bits whose change can open an interruption.
 const MASKS: u64 = IO | EXTERNAL | MACHINE_CHECK;
 
-/// What a routine works on, and how far it goes.
+/// What a routine works on, and which path it takes.
 pub(super) struct Execution<'a, H, P = General> {
     /// The CPU that issued the instruction.
     pub cpu: &'a mut Vcpu,
@@ -36,7 +35,7 @@ pub(super) struct Execution<'a, H, P = General> {
     path: PhantomData<P>,
 }
 
-/// The fault of a program exception that stores no identification.
+/// A program exception that stores no identification.
 #[inline(always)]
 pub(super) fn fault<T, R: From<ProgramInterruption>>(
     interruption: ProgramInterruption,
@@ -112,8 +111,9 @@ impl<H: Hardware, P: Path> Execution<'_, H, P> {
         fault(ProgramInterruption::SpecialOperation)
     }
 
-    /// Whether the current program may use the access key: the supervisor state may use all, the
-    /// problem state those whose bit is one in the PSW-key mask (bits 32-47 of control register 3).
+    /// Whether the current program may use the access key. The supervisor state may use all keys; the
+    /// problem state may use those whose bit is one in the PSW-key mask (bits 32-47 of control
+    /// register 3).
     #[inline]
     pub fn may_use_key(&self, key: u8) -> bool {
         !self.cpu.psw.problem_state()
@@ -183,7 +183,7 @@ impl<H: Hardware, P: Path> Execution<'_, H, P> {
     }
 
     /// The address space that the address-space control of the PSW selects for LOAD REAL ADDRESS,
-    /// whether or not DAT is on.
+    /// whether DAT is on or off.
     #[inline]
     pub fn operand_space(&self) -> Space {
         match self.cpu.psw.address_space() {
@@ -281,8 +281,8 @@ impl<H: Hardware, P: Path> Execution<'_, H, P> {
         P::general_only(|| storage::put(self.cpu, self.configuration, self.hardware, at, from))
     }
 
-    /// The absolute address of an operand in the page that was last fetched from, or stored into; the
-    /// general path looks there itself.
+    /// The absolute address of an operand in the page last fetched from or stored into. Only the fast
+    /// path uses it: the general path looks there itself.
     #[inline(always)]
     pub fn kept(&self, at: Virtual, length: u64, access: Access) -> Option<Absolute> {
         if P::FAST {
@@ -292,7 +292,7 @@ impl<H: Hardware, P: Path> Execution<'_, H, P> {
         }
     }
 
-    /// Tests the access to an operand without making it.
+    /// Tests an access to an operand without making it.
     #[inline(always)]
     pub fn claim(&self, at: Virtual, length: u64, access: Access) -> Result<Claim, P::Refusal> {
         P::general_only(|| {
@@ -313,8 +313,8 @@ impl<H: Hardware, P: Path> Execution<'_, H, P> {
         P::general_only(|| storage::real_u64(self.cpu, self.configuration, self.hardware, at))
     }
 
-    /// Replaces the mask half of the PSW by one that differs in bits 0-7 or in the address-space
-    /// control, and tells the way out what follows from it.
+    /// Replaces the left half of the PSW by one that differs in bits 0-7 or in the address-space
+    /// control, and leaves the consequences to the way out.
     #[inline]
     pub fn set_mask(&mut self, mask: u64) {
         let changed = self.cpu.psw.mask ^ mask;

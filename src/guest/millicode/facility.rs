@@ -1,4 +1,4 @@
-//! What the CPU is: its address, its identification and its facilities.
+//! The identity of the CPU: its address, its identification and its facilities.
 
 use crate::arch::address::Real;
 use crate::arch::bits::bit64;
@@ -82,9 +82,9 @@ pub(super) fn stfl<H: Hardware>(run: &mut Execution<'_, H>) -> Performed {
 }
 
 /// STORE FACILITY LIST EXTENDED: bits 56-63 of general register 0 are one less than the number of
-/// doublewords that the program has room for. As many of the list as there is room for are stored at
+/// doublewords that the program has room for. As much of the list as there is room for is stored at
 /// the second-operand address, and bits 56-63 of general register 0 become one less than the number
-/// that the list needs.
+/// of doublewords in the list.
 ///
 /// It is not privileged and does not trap below; the scanner makes it trap, because the guest's
 /// facilities are not the hardware's.

@@ -1,10 +1,10 @@
-//! The channel subsystem: what a program says to it is said to the machine's own, with checked addresses.
+//! The channel subsystem: a program's instructions are passed to the machine's own, with checked addresses.
 //!
-//! Bits 32-63 of general register 1 are the subsystem-identification word. The machine below tests its
-//! form, and the form of what it is given, so an operand exception is its own; operands are copied, and their
-//! places are tested before it is asked. Of its subchannels a guest sees the first few
-//! ([`SUBCHANNELS`](crate::arch::channel::SUBCHANNELS)); the others are not operational. A
-//! configuration without devices has none.
+//! Bits 32-63 of general register 1 are the subsystem-identification word. The machine below tests its form
+//! and that of the operands, so an operand exception is its own. Operands are copied, and access to them is
+//! tested first. A guest sees only the first few subchannels of the machine below
+//! ([`SUBCHANNELS`](crate::arch::channel::SUBCHANNELS)); the others are not operational. A configuration
+//! without devices has none.
 
 use crate::arch::address::{Real, Virtual};
 use crate::arch::channel::{
@@ -54,8 +54,8 @@ fn ask<H: Hardware>(
     }
 }
 
-/// The subchannel that register 1 designates, or nothing if the guest does not see it: the machine below
-/// still tests the form of the word.
+/// The subchannel that register 1 designates, if the guest sees it. Otherwise the machine below has tested
+/// the form of the word.
 fn subchannel<'a, H: Hardware>(
     run: &mut Execution<'a, H>,
 ) -> Result<Option<MutexGuard<'a, ChannelProgram>>, Fault> {
@@ -128,15 +128,15 @@ pub(super) fn msch<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> 
 }
 
 /// START SUBCHANNEL: the operation-request block at the second-operand address designates the channel
-/// program, which is copied while its addresses are checked ([`crate::guest::channel`]); what is
-/// wrong with it is a program check of the subchannel.
+/// program, which is copied while its addresses are checked ([`crate::guest::channel`]). An error in it is a
+/// program check of the subchannel.
 ///
 /// Condition code: 0, started; 1, status pending; 2, busy; 3, not operational.
 ///
-/// Program exceptions: privileged operation; specification, when the operand is not on a word
-/// boundary; access (fetch, operand 2); operand, for register 1 and the block: also when it
-/// designates a transport-command word or allows modified indirect-data-address words, for neither
-/// facility is installed.
+/// Program exceptions: privileged operation; specification, when the operand is not on a word boundary;
+/// access (fetch, operand 2); operand, for register 1 and the block, and also when the block designates a
+/// transport-command word or allows modified indirect-data-address words, because neither facility is
+/// installed.
 ///
 /// Source: Principles of Operation, "START SUBCHANNEL".
 pub(super) fn ssch<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
@@ -155,7 +155,8 @@ pub(super) fn ssch<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> 
     if orb.controls & (ORB_TRANSPORT | ORB_MODIFIED_INDIRECT) != 0 || orb.program >> 31 != 0 {
         return fault(ProgramInterruption::Operand);
     }
-    // A program that may be running is left alone: the machine below will say that it is busy.
+    // If a program may be running, its copy is not touched: the machine below will answer that the subchannel
+    // is busy.
     let mut block = ChannelBlock::ZEROS;
     let there = ask(run, ChannelInstruction::Stsch, &mut block)?;
     let copied = if there == ConditionCode::Zero && block.0[STATUS] & SCSW_OCCUPIED == 0 {
@@ -169,10 +170,11 @@ pub(super) fn ssch<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> 
     run.done(code)
 }
 
-/// TEST SUBCHANNEL: the 64 bytes of the interruption-response block are stored at the second-operand
-/// address, and what is pending is pending no longer.
+/// TEST SUBCHANNEL: the 64 bytes of the interruption-response block are stored at the second-operand address,
+/// and the status is no longer pending.
 ///
-/// Condition code: 0, status was pending; 1, it was not; 3, not operational, and nothing is stored.
+/// Condition code: 0, status was pending; 1, no status was pending; 3, not operational, and nothing is
+/// stored.
 ///
 /// Program exceptions: privileged operation; specification, when the operand is not on a word
 /// boundary; access (store, operand 2); operand, for register 1.
@@ -197,8 +199,8 @@ pub(super) fn tsch<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> 
     run.done(code)
 }
 
-/// CLEAR, HALT, RESUME and CANCEL SUBCHANNEL. What follows a suspension is copied and checked when the
-/// program is resumed.
+/// CLEAR, HALT, RESUME and CANCEL SUBCHANNEL. The part of a program after a suspension is copied and checked
+/// when the program is resumed.
 ///
 /// Condition code: as the machine below has it; 3, not operational.
 ///
@@ -237,12 +239,12 @@ pub(super) fn rchp<H: Hardware>(run: &mut Execution<'_, H>) -> Performed {
     run.done(code)
 }
 
-/// SET CHANNEL MONITOR: nothing is monitored here, so whatever is asked for has no effect.
+/// SET CHANNEL MONITOR: monitoring is not offered, so this has no effect.
 ///
 /// Condition code: unchanged.
 ///
 /// Program exceptions: privileged operation; operand, when bits 36-61 of register 1 are not zeros, or
-/// measurement blocks are asked for and register 2 does not designate a 32-byte boundary.
+/// measurement blocks are requested and register 2 does not designate a 32-byte boundary.
 ///
 /// Source: Principles of Operation, "SET CHANNEL MONITOR".
 pub(super) fn schm<H: Hardware>(run: &mut Execution<'_, H>) -> Performed {
@@ -257,8 +259,8 @@ pub(super) fn schm<H: Hardware>(run: &mut Execution<'_, H>) -> Performed {
     Ok(Outcome::Completed)
 }
 
-/// TEST PENDING INTERRUPTION: the first open I/O interruption is taken; two words of it are stored at the
-/// second-operand address, or three at real B8 if that address is zero.
+/// TEST PENDING INTERRUPTION: the first I/O interruption whose subclass is enabled is taken. Two words of it
+/// are stored at the second-operand address, or three at real B8 if that address is zero.
 ///
 /// Condition code: 0, none is pending; 1, stored.
 ///
@@ -304,8 +306,8 @@ pub(super) fn tpi<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> P
     run.done(ConditionCode::One)
 }
 
-/// STORE CHANNEL REPORT WORD: the first channel report that waits is stored at the second-operand
-/// address, or a word of zeros.
+/// STORE CHANNEL REPORT WORD: the first pending channel report is stored at the second-operand address, or a
+/// word of zeros.
 ///
 /// Condition code: 0, a report; 1, zeros.
 ///
@@ -322,7 +324,7 @@ pub(super) fn stcrw<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) ->
     run.done(code)
 }
 
-/// STORE CHANNEL PATH STATUS: 32 bytes of zeros, no channel path active, are stored at the
+/// STORE CHANNEL PATH STATUS: 32 bytes of zeros, which mean that no channel path is active, are stored at the
 /// second-operand address.
 ///
 /// Condition code: unchanged.
@@ -356,18 +358,18 @@ mod command {
     pub const DOMAIN: u16 = 0x0031;
 }
 
-/// CHANNEL SUBSYSTEM CALL: R1 designates a block on a 4 KiB boundary: a request, of which the first
-/// halfword is the length and the second the command, and behind it room for the response.
+/// CHANNEL SUBSYSTEM CALL: R1 designates a block on a 4 KiB boundary. It has a request, whose first halfword
+/// is the length and whose second is the command, followed by room for the response.
 ///
-/// The commands that tell of the channel subsystem as a whole, and say what a program makes use of, are
-/// answered by the machine below: the characteristics are its own, though no subchannel of it is seen.
-/// Any other command has the response that it is not offered.
+/// The machine below answers the commands that describe the channel subsystem as a whole, or that tell it
+/// what a program uses. The characteristics are its own, although the guest may see none of its subchannels.
+/// Any other command gets the response that it is not offered.
 ///
 /// Condition code: 0, the response is stored.
 ///
-/// Program exceptions: privileged operation; specification, when the block is not on a 4 KiB
-/// boundary; access (fetch, the request); operand, when the length of the request is below 16, above
-/// 4080 or no multiple of 8; access (store, the block).
+/// Program exceptions: privileged operation; specification, when the block is not on a 4 KiB boundary; access
+/// (fetch, the request); operand, when the length of the request is below 16, above 4080 or not a multiple of
+/// 8; access (store, the block).
 ///
 /// Source: Linux, `drivers/s390/cio/chsc.c`, and QEMU, `target/s390x/ioinst.c`, for the interface; the
 /// Principles of Operation names the instruction only.
@@ -399,7 +401,7 @@ pub(super) fn chsc<H: Hardware>(run: &mut Execution<'_, H>, r1: u8) -> Performed
             }
         }
     }
-    // As much as the response says that there is of it.
+    // As many bytes as the response's length says.
     let (_, response) = block.split_at(length);
     let stored = match response {
         [left, right, ..] => usize::from(u16::from_be_bytes([*left, *right])).min(response.len()),

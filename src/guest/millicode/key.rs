@@ -1,7 +1,7 @@
 //! Storage keys: set, inserted, reset, by 4 KiB block.
 //!
-//! The machine below keeps a key for each block of storage and tests none of them; the guest's keys
-//! are the keys of the same absolute blocks there.
+//! The machine below keeps a key for each block of storage and does not test them. The guest's keys
+//! are those of the same absolute blocks.
 
 use crate::arch::address::{Absolute, PAGE, Real, Virtual};
 use crate::arch::condition::ConditionCode;
@@ -54,8 +54,8 @@ pub(super) fn iske<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> P
 /// RESET REFERENCE BIT EXTENDED: the reference bit of the block whose real address is in R2 becomes
 /// zero; R1 is ignored.
 ///
-/// Condition codes: the reference and change bits as they were: 0 both zero, 1 change one,
-/// 2 reference one, 3 both one.
+/// Condition codes: the reference and change bits before: 0, both zero; 1, change one; 2, reference
+/// one; 3, both one.
 ///
 /// Program exceptions: privileged operation; addressing.
 ///

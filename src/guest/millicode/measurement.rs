@@ -1,7 +1,8 @@
 //! The instructions of SA23-2260, on the guest's own facility.
 //!
-//! What they do is in [`crate::cpumf`]; here their operands are fetched and stored, and the rest of
-//! the firmware learns what has changed: a sampling deadline, or a pending measurement alert.
+//! [`crate::cpumf`] does what they do. Here their operands are fetched and stored, and the rest of
+//! the firmware is told what has changed: when the next sample is due, or a pending measurement
+//! alert.
 
 use crate::arch::condition::ConditionCode;
 use crate::cpumf::counters::global::GlobalCounterControls;
@@ -39,16 +40,16 @@ pub(super) fn authorized<H: Hardware, P: Path>(
     )?)
 }
 
-/// Tells the machine that the guest's sampling controls are other ones: the next sample is due one
-/// interval from here, and an alert may have come or gone.
+/// Reports that the guest's sampling controls have changed: the next sample is due one interval from
+/// now, and an alert may have become pending or been cleared.
 fn sampling_changed<H: Hardware>(run: &mut Execution<'_, H>) {
     run.cpu.sampling.own = NEVER;
     run.cpu.pending_work |= PendingWork::SAMPLING | PendingWork::ATTENTION;
 }
 
 /// LOAD PROGRAM PARAMETER: the doubleword at the second-operand address, on any boundary, becomes the
-/// program parameter, if a sampling function is enabled at this configuration level or the one below;
-/// else nothing happens, though the operand is fetched all the same.
+/// program parameter if a sampling function is enabled at this configuration level or the one below.
+/// Otherwise it has no effect, but the operand is fetched all the same.
 ///
 /// Condition code: unchanged.
 ///
@@ -67,7 +68,7 @@ pub(super) fn lpp<H: Hardware, P: Path>(
     Ok(Outcome::Completed)
 }
 
-/// EXTRACT CPU COUNTER: the counter that bits 48-63 of R2 number goes to R1 (64 bits).
+/// EXTRACT CPU COUNTER: the counter whose number is in bits 48-63 of R2 goes to R1 (64 bits).
 ///
 /// Condition codes: 0, extracted; 3, not available (R1 stays).
 ///
@@ -97,7 +98,7 @@ pub(super) fn ecctr<H: Hardware, P: Path>(
     run.done(code)
 }
 
-/// SET CPU COUNTER: R1 (64 bits) goes to the counter that bits 48-63 of R2 number.
+/// SET CPU COUNTER: R1 (64 bits) goes to the counter whose number is in bits 48-63 of R2.
 ///
 /// Condition codes: 0, set; 3, not available.
 ///
@@ -116,7 +117,8 @@ pub(super) fn scctr<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> 
 /// STORE CPU COUNTER MULTIPLE: at most as many counters as bits 48-63 of R1 say, of the set that the
 /// M3 field selects, are stored as doublewords at the second-operand address.
 ///
-/// Condition codes: 0, as many as the set has; 1, fewer; 2, more were asked for; 3, none.
+/// Condition codes: 0, all counters of the set are stored; 1, fewer; 2, the number in R1 is more than
+/// the set has; 3, none.
 ///
 /// Program exceptions: operation; privileged operation, in the problem state when bit 15 of control
 /// register 0 is zero; special operation, in the problem state with code 9; specification, when bits

@@ -1,18 +1,17 @@
 //! Millicode: the routines that perform an instruction for the guest.
 //!
-//! An instruction arrives here because the machine below refused it, as privileged or as unknown,
-//! in the real problem state in which every guest runs. What that means is decided here, by the
-//! guest's own problem-state bit, controls and facilities. The refusal came before anything else
-//! was looked at, so each routine makes every test again, in the architected order: operation,
-//! privileged operation, special operation, specification, access.
+//! An instruction arrives here because the machine below refused it, as privileged or as unknown, in the real problem
+//! state in which every guest runs. What the refusal means depends on the guest's own problem-state bit, controls and
+//! facilities. The hardware made no other test first, so each routine makes every test again, in the architected order:
+//! operation, privileged operation, special operation, specification, access.
 //!
-//! One file holds one family of instructions. A routine has its operands as the instruction names
-//! them; it changes nothing until every exception has been ruled out, and it ends with an
-//! [`Outcome`] or with the [`Fault`](crate::guest::state::access::Fault) that it met. What control programs issue all the time is also
-//! performed on a shorter path ([`fast_path`]). Nothing a guest gives it can make it panic.
+//! One file holds one family of instructions. A routine has its operands as the instruction names them. It changes
+//! nothing until all exceptions have been tested, and it ends with an [`Outcome`] or with the
+//! [`Fault`](crate::guest::state::access::Fault) that it met. What control programs issue all the time also has a
+//! shorter path ([`fast_path`]). No instruction of a guest can make a routine panic.
 //!
-//! A routine that is not written is [`Outcome::Unknown`]: the guest takes an operation exception,
-//! which is what an absent facility looks like, and the machine's log takes one line.
+//! An instruction without a routine is [`Outcome::Unknown`]: the guest takes an operation exception, as for an absent
+//! facility, and the machine's log gets one line.
 
 mod clock;
 mod control;
@@ -54,8 +53,7 @@ use execution::Execution;
 use path::Path;
 pub use service::announce_input;
 
-/// Performs one of the instructions that a control program issues all the time, which are those
-/// that [`crate::insn::decode_common`] knows.
+/// Performs an instruction that control programs issue all the time: one that [`crate::insn::decode_common`] knows.
 #[inline(always)]
 fn common<H: Hardware, P: Path>(
     run: &mut Execution<'_, H, P>,
@@ -79,8 +77,8 @@ fn common<H: Hardware, P: Path>(
 
 /// Performs an instruction for the guest.
 ///
-/// `cpu.psw` designates the instruction (or the EXECUTE of which it is the target), and
-/// `cpu.text.length` is the length by which the caller advances the instruction address.
+/// `cpu.psw` designates the instruction (or the EXECUTE whose target it is), and `cpu.text.length` is the length by
+/// which the caller advances the instruction address.
 ///
 /// # Errors
 /// The fault whose interruption the caller delivers.

@@ -7,19 +7,19 @@ use crate::guest::state::access::Fault;
 pub enum Outcome {
     /// It is completed: the instruction address advances, one instruction counts.
     Completed,
-    /// It is completed, and the CPU gives up the rest of its turn: another one is waited for.
+    /// It is completed, and the CPU gives up the rest of its turn because it waits for another CPU.
     Yield,
-    /// It is completed, and a coprocessor is busy with it: the CPU gives its turn up until then.
+    /// It is completed, and a coprocessor is busy with it: the CPU gives up its turn until then.
     Occupied,
-    /// It is completed but for what the machine does with all CPUs: the request of a profiler, designated by
-    /// general register 2.
+    /// It is completed but for what concerns all CPUs: the request of a profiler, which general register 2
+    /// designates.
     Service,
     /// It is completed and has replaced the PSW: the instruction address stays.
     Jumped,
-    /// Not performed here: an operation exception, and one line in the log.
+    /// It has no routine: an operation exception, and one line in the log.
     Unknown,
 }
 
-/// What a routine ends with. A fault is a program interruption whose kind says what becomes of the
+/// The result of a routine. A fault is a program interruption; its type decides what becomes of the
 /// instruction address.
 pub type Performed<Refusal = Fault> = Result<Outcome, Refusal>;

@@ -31,8 +31,8 @@ pub(super) fn lpctl<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) ->
     run.done(code)
 }
 
-/// SET PERIPHERAL COUNTER: R1 (64 bits) goes to the counter that bits 56-63 of R2 number, of the
-/// group whose address is bits 40-55.
+/// SET PERIPHERAL COUNTER: R1 (64 bits) goes to the counter whose number is in bits 56-63 of R2, of
+/// the group whose address is in bits 40-55.
 ///
 /// Condition codes: 0, set; 3, not available.
 ///
@@ -49,8 +49,8 @@ pub(super) fn spctr<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> 
     run.done(code)
 }
 
-/// EXTRACT PERIPHERAL COUNTER: the counter that bits 56-63 of R2 number, of the group whose address
-/// is bits 40-55, goes to R1 (64 bits).
+/// EXTRACT PERIPHERAL COUNTER: the counter whose number is in bits 56-63 of R2, of the group whose
+/// address is in bits 40-55, goes to R1 (64 bits).
 ///
 /// Condition codes: 0, extracted; 3, not available (R1 stays).
 ///
@@ -70,7 +70,7 @@ pub(super) fn epctr<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> 
 }
 
 /// EXTRACT COPROCESSOR-GROUP ADDRESS: the address of the group of the CPU that bits 48-63 of R2
-/// designate goes to bits 40-55 of R1, between zeros; bits 0-31 stay.
+/// designate goes to bits 40-55 of R1, zeros to bits 32-39 and 56-63; bits 0-31 stay.
 ///
 /// Condition codes: 0, extracted; 3, there is no such CPU, or it is attached to no group (R1 stays).
 ///

@@ -22,7 +22,7 @@ pub(super) const PREFIX: u64 = 0x7FFF_E000;
 /// boundary; access (fetch, operand 2); addressing, when the new prefix area is not in the
 /// configuration, in which case the prefix stays.
 ///
-/// The TLB of this CPU is purged, also by the prefix that it has already ([`set`]).
+/// The TLB of this CPU is purged, even if the prefix does not change ([`set`]).
 ///
 /// Source: Principles of Operation, "SET PREFIX".
 pub(super) fn spx<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
@@ -38,7 +38,7 @@ pub(super) fn spx<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> P
 /// Gives a CPU its prefix and purges its TLB.
 ///
 /// With another prefix every shadow entry of real 0-1FFF and of the two prefix areas leads elsewhere, and the
-/// way out empties the shadow. With the same one nothing moves but what the tables say meanwhile.
+/// way out empties the shadow. With the same prefix, only the entries that the tables no longer say must go.
 pub(super) fn set<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,

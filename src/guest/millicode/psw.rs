@@ -1,7 +1,7 @@
 //! The PSW: its system mask, its key, and its replacement.
 //!
-//! The guest's masks, problem-state and wait bits are values in the firmware; a control program
-//! changes them more often than anything else, so these routines are the shortest of all.
+//! The guest's masks, problem-state and wait bits are values in the firmware. A control program changes
+//! them more often than anything else, so these routines are the shortest.
 
 use crate::arch::control::CR0_SSM_SUPPRESSION;
 use crate::arch::interruption::ProgramInterruption;
@@ -13,11 +13,11 @@ use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::guest::millicode::path::Path;
 use crate::insn::Operand;
 
-/// Where the system mask stands in the left half of the PSW: bits 0-7.
+/// Position of the system mask in the left half of the PSW: bits 0-7.
 const SYSTEM_MASK: u32 = 56;
-/// Where the key stands: bits 8-11.
+/// Position of the key: bits 8-11.
 pub(super) const KEY: u32 = 52;
-/// Bit 12 of the operand of LOAD PSW: one in every PSW of that format.
+/// Bit 12 of the operand of LOAD PSW: one in every short-format PSW.
 const SHORT_PSW: u64 = 1 << 51;
 
 /// The left half of the PSW with another system mask. If the CPU will refuse it, the fast path ends here,
@@ -35,7 +35,7 @@ fn with_system_mask<H: Hardware, P: Path>(
     Ok(mask)
 }
 
-/// Whether the current PSW is refused with this left half.
+/// Whether the CPU refuses a PSW with this left half.
 #[inline(always)]
 const fn refused(mask: u64) -> bool {
     delivery::refused(&Psw { mask, address: 0 })
@@ -89,8 +89,8 @@ const fn system_mask<H, P>(run: &Execution<'_, H, P>) -> u8 {
 ///
 /// Condition code: unchanged.
 ///
-/// Program exceptions: privileged operation; access (store, operand 1). The AND is not made when
-/// the store is not.
+/// Program exceptions: privileged operation; access (store, operand 1). If the store is refused, the AND
+/// does not take place.
 ///
 /// Source: Principles of Operation, "STORE THEN AND SYSTEM MASK".
 #[inline(always)]
@@ -101,7 +101,7 @@ pub(super) fn stnsm<H: Hardware, P: Path>(
 ) -> Performed<P::Refusal> {
     run.supervisor()?;
     run.put_u8(run.address(first), system_mask(run))?;
-    // An AND introduces no one: the PSW stays valid and opens no mask. It may turn DAT off.
+    // An AND sets no bit to one: the PSW stays valid and opens no mask. It may turn DAT off.
     run.set_mask(run.cpu.psw.mask & (u64::from(i2) << SYSTEM_MASK | u64::MAX >> 8));
     Ok(Outcome::Completed)
 }
@@ -174,8 +174,8 @@ pub(super) fn lpsw<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> 
 /// EXTRACT PSW: bits 0-31 of the PSW go to bits 32-63 of R1, and, unless the R2 field is zero, bits
 /// 32-63 of the PSW to bits 32-63 of R2. Bits 0-31 of the registers stay.
 ///
-/// It is not privileged and does not trap below; the scanner makes it trap, because what the
-/// hardware would show is the PSW of a deprivileged guest.
+/// It is not privileged and does not trap below. The scanner makes it trap, because the hardware would
+/// show the PSW under which the guest really runs.
 ///
 /// Condition code: unchanged. Program exceptions: none.
 ///

@@ -1,8 +1,8 @@
-//! What a control program does when it has changed a translation: invalidate, and purge.
+//! The instructions that follow a change of a translation: invalidation and purging.
 //!
-//! The hardware translates by shadow tables, so nothing here purges the hardware itself: what the shadows
-//! may no longer hold is posted to all CPUs, and each of them drops it, from its TLB, too, when it takes
-//! notice.
+//! The hardware translates by shadow tables, so nothing here purges the hardware itself. A request to
+//! drop entries is posted to all CPUs, and each drops them from its shadow and from its TLB when it
+//! notices the request.
 
 use crate::arch::address::{Absolute, Real, Virtual};
 use crate::arch::condition::ConditionCode;
@@ -16,20 +16,20 @@ use crate::guest::state::access::{Access, Fault};
 use crate::guest::state::shadow::Request;
 use crate::guest::storage::{self, scanner, shadow};
 
-/// The operand-2 bit of COMPARE AND SWAP AND PURGE that asks for a purged TLB.
+/// The operand-2 bit of COMPARE AND SWAP AND PURGE that requests a purge of the TLB.
 const PURGE: u64 = 1;
 /// The operand-2 bits of INVALIDATE DAT TABLE ENTRY that must be zeros: 44-51.
 const IDTE_RESERVED: u64 = 0xF_F000;
 /// Bit 52: clearing by ASCE only, without an invalidation.
 const IDTE_CLEARING: u64 = 0x800;
 
-/// Has every CPU purge its shadow.
+/// Makes every CPU purge its shadow.
 fn purge<H: Hardware>(run: &mut Execution<'_, H>, what: Request) -> Performed {
     shadow::purge(run.configuration, what);
     Ok(Outcome::Completed)
 }
 
-/// Sets the invalid bit of a table entry, as one interlocked update; gives where it is.
+/// Sets the invalid bit of a table entry in one interlocked update; returns where the entry is.
 fn invalidate<H: Hardware>(
     run: &mut Execution<'_, H>,
     entry: Real,
@@ -50,9 +50,9 @@ fn invalidate<H: Hardware>(
     Ok(at)
 }
 
-/// INVALIDATE PAGE TABLE ENTRY: R1 is the page-table origin (a real address, bits 53-63 ignored), R2
-/// an address whose page index (bits 44-51) selects the entry, which becomes invalid. The form for
-/// a range is not installed: R3 is ignored, and so is M4, for the purge is never local.
+/// INVALIDATE PAGE TABLE ENTRY: R1 is the page-table origin (a real address, bits 53-63 ignored), R2 an
+/// address whose page index (bits 44-51) selects the entry, which becomes invalid. The form for a range
+/// is not installed, so R3 is ignored. M4 is ignored because the purge is never local.
 ///
 /// Condition code: unchanged.
 ///
@@ -67,11 +67,10 @@ pub(super) fn ipte<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> P
     purge(run, Request::Entry(entry))
 }
 
-/// INVALIDATE DAT TABLE ENTRY: unless bit 52 of R2 asks for clearing only, invalidates entries of
-/// the region or segment table that R1 designates: bits 53-63 of R2 are one less than their number,
-/// and the index of its kind in bits 0-43 the first of them. Clearing only is limited to the spaces of
-/// the ASCE in R3. What the clearing that goes with an invalidation is limited to does not matter:
-/// everything is purged.
+/// INVALIDATE DAT TABLE ENTRY: unless bit 52 of R2 requests clearing only, invalidates entries of the
+/// region or segment table that R1 designates: bits 53-63 of R2 are one less than their number, and the
+/// corresponding index in bits 0-43 selects the first. Clearing only is limited to the spaces of the ASCE
+/// in R3. Limits of the clearing after an invalidation are ignored: everything is purged.
 ///
 /// Condition code: unchanged.
 ///
@@ -102,8 +101,8 @@ pub(super) fn idte<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8, r3: 
     purge(run, Request::All)
 }
 
-/// The tests of COMPARE AND SWAP AND PURGE: the even register, and the operand in R2 with the bits
-/// below its boundary ignored.
+/// The tests of COMPARE AND SWAP AND PURGE: the even register, and the operand in R2, whose bits below
+/// its boundary are ignored.
 fn operand<H: Hardware>(
     run: &mut Execution<'_, H>,
     r1: u8,
@@ -132,10 +131,10 @@ fn swapped<H: Hardware>(run: &mut Execution<'_, H>, r2: u8, swapped: bool) -> Pe
     Ok(Outcome::Completed)
 }
 
-/// COMPARE AND SWAP AND PURGE (32): if the word at the logical address in R2 (bits 62-63 ignored)
-/// equals bits 32-63 of R1, bits 32-63 of R1 + 1 replace it, and if bit 63 of R2 is one the TLBs of
-/// all CPUs are purged; else the word goes to bits 32-63 of R1. (Bit 62 asks for a purged ALB, and
-/// there is none.)
+/// COMPARE AND SWAP AND PURGE (32): if the word at the logical address in R2 (bits 62-63 ignored) equals
+/// bits 32-63 of R1, bits 32-63 of R1 + 1 replace it, and if bit 63 of R2 is one the TLBs of all CPUs are
+/// purged. Otherwise the word goes to bits 32-63 of R1. (Bit 62 requests a purge of the ALB, which does
+/// not exist here.)
 ///
 /// Condition codes: 0, equal and replaced; 1, unequal.
 ///
@@ -180,7 +179,8 @@ pub(super) fn ptlb<H: Hardware>(run: &mut Execution<'_, H>) -> Performed {
     Ok(Outcome::Completed)
 }
 
-/// PURGE ALB: there is no ART-lookaside buffer to purge, since the access-register mode is not run.
+/// PURGE ALB: there is no ART-lookaside buffer to purge, because no program runs in the access-register
+/// mode.
 ///
 /// Condition code: unchanged. Program exceptions: privileged operation.
 ///

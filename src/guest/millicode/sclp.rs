@@ -1,7 +1,7 @@
-//! Service-call control blocks: what is read of the configuration, and events.
+//! Service-call control blocks: information about the configuration, and events.
 //!
-//! One event is offered, the ASCII console (26): what the guest writes goes to the link as it is,
-//! and what was typed for the guest comes back as soon as it asks.
+//! One event is offered, the ASCII console (26). What the guest writes goes to the link unchanged, and
+//! what was typed for the guest is returned at the next read.
 
 use crate::arch::address::PAGE;
 use crate::guest::hardware::Hardware;
@@ -88,7 +88,7 @@ pub(super) fn responded(block: &Block, code: u16) -> bool {
     halfword(block, RESPONSE) == code
 }
 
-/// READ SCP INFO: makes the storage end where the guest's does, and leaves the guest's CPUs.
+/// READ SCP INFO: makes storage end where the guest's ends, and removes all CPUs but the guest's.
 pub(super) fn limit_scp_info(configuration: &Configuration, length: usize, block: &mut Block) {
     /// Number of increments, 16 bits; zero if more, and at `INCREMENTS_LONG`.
     const INCREMENTS: usize = 8;
@@ -124,8 +124,8 @@ pub(super) fn limit_scp_info(configuration: &Configuration, length: usize, block
         INCREMENTS_LONG,
         &if short == 0 { increments } else { 0 }.to_be_bytes(),
     );
-    // The entries stand in the order of the CPU addresses, so fewer of them are the first ones. Of CPUs
-    // that are threads of cores the cores are shown, by their addresses.
+    // The entries are in the order of the CPU addresses, so the first ones are kept. If CPUs are
+    // threads of cores, the entries are cores, with their addresses.
     let threads = &configuration.threads;
     let cores = threads.cores(configuration.cpus);
     let cpus = halfword(block, CPUS).min(cores);
@@ -140,7 +140,7 @@ pub(super) fn limit_scp_info(configuration: &Configuration, length: usize, block
     }
 }
 
-/// READ CPU INFO: leaves the guest's CPUs; there are no standby ones.
+/// READ CPU INFO: removes all CPUs but the guest's; there are no standby CPUs.
 pub(super) fn limit_cpu_info(configuration: &Configuration, length: usize, block: &mut Block) {
     const CONFIGURED: usize = 8;
     const STANDBY: usize = 12;
@@ -151,7 +151,7 @@ pub(super) fn limit_cpu_info(configuration: &Configuration, length: usize, block
 }
 
 /// WRITE EVENT MASK: the control program says which events it receives and sends, and learns which
-/// are offered. Each of the four masks has as many bytes as the mask length says.
+/// events are offered. Each of the four masks has as many bytes as the mask length says.
 pub(super) fn write_event_mask(configuration: &Configuration, length: usize, block: &mut Block) {
     const MASK_LENGTH: usize = 10;
     const MASKS: usize = 12;
@@ -159,7 +159,7 @@ pub(super) fn write_event_mask(configuration: &Configuration, length: usize, blo
     if size == 0 || MASKS + 4 * size > length {
         return respond(block, response::INVALID_MASK_LENGTH);
     }
-    // What a shorter mask has not is zero; what a longer one has beyond 32 events is not offered.
+    // Events beyond a short mask count as zeros; events beyond 32 in a long mask are not offered.
     let received = word(block, MASKS) & mask_of(size);
     configuration.event_mask.store(received, Ordering::Release);
     let offered = CONSOLE_MASK.to_be_bytes();
@@ -175,7 +175,7 @@ pub(super) fn write_event_mask(configuration: &Configuration, length: usize, blo
     respond(block, response::NORMAL);
 }
 
-/// The bits of a 32-bit mask that one of `size` bytes has.
+/// The bits of a 32-bit mask that a mask of `size` bytes covers.
 const fn mask_of(size: usize) -> u32 {
     if size >= 4 {
         u32::MAX
@@ -184,7 +184,7 @@ const fn mask_of(size: usize) -> u32 {
     }
 }
 
-/// WRITE EVENT DATA: takes event buffers until the first that is wrong.
+/// WRITE EVENT DATA: takes event buffers up to the first one that is wrong.
 pub(super) fn write_event_data<H: Hardware>(hardware: &mut H, length: usize, block: &mut Block) {
     let mut at = HEADER;
     if length < HEADER + EVENT_HEADER {
@@ -208,13 +208,14 @@ pub(super) fn write_event_data<H: Hardware>(hardware: &mut H, length: usize, blo
     respond(block, response::NORMAL);
 }
 
-/// Whether the control program receives what is typed.
+/// Whether the control program receives what is typed for it.
 pub(super) fn takes_input(configuration: &Configuration) -> bool {
     configuration.event_mask.load(Ordering::Acquire) & CONSOLE_MASK != 0
 }
 
-/// READ EVENT DATA: gives the bytes that were typed, in one event buffer, as many as there is room
-/// for. A byte of zero before them says that they are data, not the beginning or end of a session.
+/// READ EVENT DATA: returns the bytes that were typed, as many as there is room for, in one event
+/// buffer. A byte of zero before them says that they are data, and not the beginning or end of a
+/// session.
 pub(super) fn read_event_data<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,

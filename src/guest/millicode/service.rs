@@ -1,11 +1,11 @@
-//! SERVICE CALL: the guest's way to the service element.
+//! SERVICE CALL: the guest's access to the service element.
 //!
-//! The service-call control block (SCCB) is copied, so that the machine below never sees an address
-//! of the guest's, and what it knows of itself can be cut down to the guest's configuration. Events
-//! (the console) are the firmware's own affair: see [`super::sclp`].
+//! The service-call control block (SCCB) is copied. So the machine below never sees an address of the
+//! guest, and what it says of itself can be reduced to the guest's configuration. Events (the
+//! console) are handled in the firmware: see [`super::sclp`].
 //!
-//! Service is done when the instruction ends, so a run repeats itself exactly; the service signal
-//! that reports the end is pending at once.
+//! The service is complete when the instruction ends, so a run can be repeated exactly. The service
+//! signal that reports the end is pending at once.
 
 use crate::arch::address::{Absolute, PAGE, PREFIX_AREA};
 use crate::arch::condition::ConditionCode;
@@ -35,7 +35,8 @@ const ADDRESS: u64 = 0x7FFF_FFF8;
 /// The bit of a service signal's parameter that says that events are pending.
 const EVENTS_PENDING: u32 = 1;
 
-/// Input for the guest waits to be read: a service signal, if the guest takes it. Whether it does.
+/// Input for the guest waits to be read: makes a service signal pending, if the guest takes it.
+/// Returns whether it does.
 pub fn announce_input(configuration: &Configuration) -> bool {
     let taken = sclp::takes_input(configuration);
     if taken {
@@ -50,8 +51,9 @@ pub fn announce_input(configuration: &Configuration) -> bool {
 /// first halfword is its length. The response code goes to its bytes 6-7; a service-signal external
 /// interruption with the address of the SCCB as parameter becomes pending.
 ///
-/// Condition codes: 0, performed; 3, not operational. It is never busy (2): service is done when the
-/// instruction ends, and a program that does not take its service signals (QEMU lets it) can go on.
+/// Condition codes: 0, performed; 3, not operational. It is never busy (2): the service is complete
+/// when the instruction ends, and a program that does not take its service signals (as QEMU allows)
+/// can continue.
 ///
 /// Program exceptions: privileged operation; addressing, when the SCCB is not in the configuration;
 /// specification, when it is not a 31-bit address on a doubleword boundary, when the SCCB is in
@@ -88,8 +90,8 @@ pub(super) fn servc<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> 
         }
         put(run, at, block.split_at(length).0)?;
     }
-    // The address of the last call stands; an indication of pending events stays beside it, and what
-    // was typed before the program asked for events is pending since it did.
+    // The address of the last call stays, next to an indication of pending events. What was typed
+    // before the program asked for events is pending from then on.
     if run.hardware.console_waits() {
         announce_input(configuration);
     }
@@ -100,7 +102,7 @@ pub(super) fn servc<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> 
     run.done(ConditionCode::Zero)
 }
 
-/// The SCCB's address, tested.
+/// The address of the SCCB, tested.
 fn checked<H: Hardware>(run: &Execution<'_, H>, at: u64) -> Result<Absolute, Fault> {
     let header = sclp::HEADER as u64;
     let checked = storage::checked_absolute(run.configuration, Absolute(at), header)?;

@@ -1,9 +1,8 @@
-//! SIGNAL PROCESSOR, and what the addressed CPU does about it.
+//! SIGNAL PROCESSOR, and what the addressed CPU does in response.
 //!
-//! An order is left in the addressed CPU's mailbox, and that CPU carries it out itself when it next
-//! has the firmware's attention: no CPU ever touches the registers of another. While an order waits
-//! there the CPU is busy. External calls and emergency signals are no orders in this sense: they
-//! become pending at once.
+//! An order is left in the addressed CPU's mailbox, and that CPU carries it out itself when it next enters the
+//! firmware: no CPU ever touches the registers of another. While an order waits there, the CPU is busy.
+//! External calls and emergency signals do not wait in this way: they become pending at once.
 
 use crate::arch::address::{Absolute, PREFIX_AREA};
 use crate::arch::condition::ConditionCode;
@@ -54,7 +53,7 @@ mod status {
     pub const INVALID_ORDER: u32 = 0x02;
 }
 
-/// A bit of the mailbox's orders that no order has: the signalling CPU is writing the parameter.
+/// A bit in the mailbox's orders that is no order: the signalling CPU is writing the parameter.
 const CLAIMED: u32 = 1 << 31;
 /// The orders that reset a CPU.
 const RESETS: u32 = order::CLEAR_RESET | order::INITIAL_CPU_RESET | order::CPU_RESET;
@@ -66,7 +65,7 @@ const STATUS_LENGTH: u64 = 512;
 /// The parameter of SET MULTITHREADING: the program-specified maximum thread identification.
 const MAXIMUM_THREAD: u64 = 0x1F;
 
-/// How the addressed CPU answers.
+/// The answer of the addressed CPU.
 enum Answer {
     /// Condition code 0.
     Accepted,
@@ -82,13 +81,12 @@ enum Answer {
 /// Condition codes: 0, order accepted; 1, status stored in bits 32-63 of R1; 2, busy: an earlier
 /// order waits to be carried out; 3, not operational: no such CPU.
 ///
-/// Orders: sense, external call, emergency signal, start, stop, restart, stop and store status,
-/// initial CPU reset, CPU reset, set prefix, store status at address, set architecture, conditional
-/// emergency signal, sense running status, set multithreading; any other is an invalid order. The
-/// configuration is
-/// always in the z/Architecture mode, so set architecture ends with an invalid parameter. The
-/// conditional emergency signal looks at the PSW of the addressed CPU, which cannot be done from
-/// another one; it is made pending whatever that PSW is, which the order's users allow for.
+/// Orders: sense, external call, emergency signal, start, stop, restart, stop and store status, initial CPU
+/// reset, CPU reset, set prefix, store status at address, set architecture, conditional emergency signal,
+/// sense running status, set multithreading; any other is an invalid order. The configuration is always in the
+/// z/Architecture mode, so set architecture ends with an invalid parameter. The conditional emergency signal
+/// depends on the PSW of the addressed CPU, which no other CPU can inspect; it is made pending whatever that
+/// PSW is, which the users of the order allow for.
 ///
 /// Program exceptions: privileged operation.
 ///
@@ -125,7 +123,7 @@ pub(super) fn sigp<H: Hardware>(
     if condition == ConditionCode::Zero {
         run.hardware.wake(target);
     }
-    // Who signals another CPU, or asks it something, waits for it.
+    // A CPU that signals or senses another CPU waits for it.
     Ok(Outcome::Yield)
 }
 
@@ -146,17 +144,17 @@ fn conclude<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, answer: Answer) -> 
 /// nothing.
 ///
 /// Not accepted, in this order: invalid order, when the multithreading facility is not installed, or
-/// multithreading is enabled already; invalid parameter, when the identification is above the maximum
-/// of the machine or another bit of the parameter is one; busy, when an order waits at another CPU;
-/// incorrect state, when another CPU is not in the stopped or check-stop state.
+/// multithreading is already enabled; invalid parameter, when the identification is above the maximum of the
+/// machine or another bit of the parameter is one; busy, when an order waits at another CPU; incorrect state,
+/// when another CPU is not in the stopped or check-stop state.
 ///
-/// Only a reset that clears or loads disables multithreading; CPU reset and initial CPU reset do not.
+/// Only a clear reset or a load disables multithreading; CPU reset and initial CPU reset do not.
 ///
-/// Sources: Linux `arch/s390/kernel/smp.c` gives it as order 16 (hex) with the identification as the
-/// parameter, goes by condition code 0, and after a load gives it with zero and then anew, so zero must
-/// be accepted while multithreading is disabled; QEMU `target/s390x/sigp.c` ends an order that is not
-/// installed as invalid. No public source gives the other refusals their status bits and their order,
-/// nor whether the CPU address counts: those here fit the words of the bits.
+/// Sources: Linux `arch/s390/kernel/smp.c` issues it as order 16 (hex) with the identification as the
+/// parameter, tests for condition code 0, and after a load issues it with zero and then again, so zero must be
+/// accepted while multithreading is disabled; QEMU `target/s390x/sigp.c` ends an order that is not installed
+/// as invalid. No public source says which status bits and which order the other refusals have, or whether the
+/// CPU address matters; the choices here follow the names of the bits.
 fn set_multithreading<H: Hardware>(run: &mut Execution<'_, H>, parameter: u64) -> Answer {
     let configuration = run.configuration;
     let cores = &configuration.threads;
@@ -190,7 +188,7 @@ fn mailbox(configuration: &Configuration, cpu: u16) -> &Mailbox {
     &configuration.mailboxes[usize::from(cpu) & (MAXIMUM_CPUS - 1)]
 }
 
-/// Gives the order to a CPU that exists.
+/// Gives the order to an existing CPU.
 fn signal<H: Hardware>(
     run: &mut Execution<'_, H>,
     order_code: u8,
@@ -199,7 +197,7 @@ fn signal<H: Hardware>(
 ) -> Answer {
     let own = run.cpu.address;
     let mailbox = mailbox(run.configuration, target);
-    // The CPU that issues the instruction is operating, whatever it has published.
+    // The CPU that issues the instruction is operating, whatever state it last published.
     let published = mailbox.state.load(Ordering::Acquire);
     let operating = target == own || published == CpuState::Operating as u8;
     let check_stop = target != own && published == CpuState::CheckStop as u8;
@@ -286,7 +284,7 @@ fn signal<H: Hardware>(
     post(mailbox, order, parameter.map_or(0, |(at, _)| at))
 }
 
-/// Puts an order into a mailbox that has none.
+/// Puts an order into an empty mailbox.
 fn post(mailbox: &Mailbox, order: u32, parameter: u64) -> Answer {
     let orders = &mailbox.orders;
     if orders
@@ -296,7 +294,7 @@ fn post(mailbox: &Mailbox, order: u32, parameter: u64) -> Answer {
         return Answer::Busy;
     }
     mailbox.parameter.store(parameter, Ordering::Release);
-    // A reset that came between clears what was pending, this order too; a change does not.
+    // A reset in between clears what was pending, and this order with it; a change does not.
     let _ = orders.fetch_update(Ordering::AcqRel, Ordering::Acquire, |now| {
         let order = if now & RESETS == 0 { order } else { 0 };
         Some(now & !CLAIMED | order)
@@ -304,7 +302,7 @@ fn post(mailbox: &Mailbox, order: u32, parameter: u64) -> Answer {
     Answer::Accepted
 }
 
-/// The resets are accepted by a busy CPU, too, and end what made it busy.
+/// A busy CPU accepts resets too, which end what made it busy.
 fn reset(mailbox: &Mailbox, order: u32) -> Answer {
     mailbox.orders.fetch_or(order, Ordering::AcqRel);
     Answer::Accepted
@@ -312,13 +310,13 @@ fn reset(mailbox: &Mailbox, order: u32) -> Answer {
 
 /// Carries out the orders in this CPU's mailbox, and publishes its state for others to sense.
 ///
-/// The CPU calls it itself when it has the firmware's attention, in whatever state it is.
+/// A CPU calls this itself in the firmware, whatever its state.
 pub fn take_orders<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     threads::take_note(cpu, configuration);
     let mailbox = mailbox(configuration, cpu.address);
     let waiting = mailbox.orders.load(Ordering::Acquire);
     if waiting != 0 && waiting & CLAIMED == 0 {
-        // The parameter first: an empty mailbox may be filled anew at once.
+        // The parameter first: an empty mailbox may be filled again at once.
         let parameter = mailbox.parameter.load(Ordering::Acquire);
         let orders = configuration.take_orders(cpu.address);
         if orders & order::CHANGE != 0 {
@@ -354,7 +352,7 @@ fn carry_out<H: Hardware>(
     }
     if orders & order::STORE_STATUS != 0 {
         let mode = Absolute(lowcore::ARCHITECTURAL_MODE);
-        // Storage that the configuration lacks takes nothing; these addresses it always has.
+        // If storage is not available there, nothing is stored; these addresses always are.
         let _ = storage::put_absolute(configuration, hardware, mode, &[1]);
         store_status(cpu, configuration, hardware, Absolute(lowcore::SAVE_AREA));
     }
@@ -373,12 +371,12 @@ fn carry_out<H: Hardware>(
     }
 }
 
-/// The resets that were ordered of this CPU: the furthest of them.
+/// Performs the most extensive of the ordered resets of this CPU.
 ///
-/// CPU reset leaves all registers of the program as they are. Initial CPU reset clears of them, besides
-/// the control registers, the floating-point-control register; clear reset all.
+/// CPU reset keeps all registers of the program. Initial CPU reset clears the floating-point-control register
+/// besides the control registers; clear reset clears all registers.
 ///
-/// Every one of them purges the TLB.
+/// Each of them purges the TLB.
 ///
 /// Source: Principles of Operation, "Resets", the summary of functions performed by resets.
 fn reset_cpu<H: Hardware>(
@@ -405,12 +403,12 @@ fn reset_cpu<H: Hardware>(
     hardware.clear_floating_point_control();
 }
 
-/// Resets the configuration for a control program that is to be loaded anew: every other CPU by
-/// `others`, this one by `own`, and what is pending for whichever CPU comes first. Multithreading is
-/// disabled. The coprocessor groups belong to the machine and not to the configuration: they stay as they are.
+/// Resets the configuration for a control program that is loaded: every other CPU by `others`, this one by
+/// `own`, and what is pending for any CPU. Multithreading is disabled. The coprocessor groups belong to the
+/// machine and not to the configuration, so they stay unchanged.
 ///
-/// The other CPUs carry the reset out themselves before they execute another instruction; until then
-/// they are busy.
+/// The other CPUs carry out the reset themselves before they execute another instruction; until then they are
+/// busy.
 pub(super) fn reset_configuration<H: Hardware>(run: &mut Execution<'_, H>, others: u32, own: u32) {
     let configuration = run.configuration;
     configuration.resets.fetch_add(1, Ordering::Relaxed);
@@ -421,7 +419,7 @@ pub(super) fn reset_configuration<H: Hardware>(run: &mut Execution<'_, H>, other
     channel::reset(configuration, run.hardware);
     configuration.service_signal.store(0, Ordering::Release);
     configuration.event_mask.store(0, Ordering::Release);
-    // Before any CPU goes on: its addresses are those of the cores again.
+    // Before any CPU continues, because addresses are those of the cores again.
     configuration.threads.disable();
     if configuration.mode == Mode::RealTime {
         wait_for_others(configuration, run.cpu.address);
@@ -432,15 +430,14 @@ pub(super) fn reset_configuration<H: Hardware>(run: &mut Execution<'_, H>, other
     assist::counting_changed(run.cpu, configuration, run.hardware);
 }
 
-/// How often the other CPUs are looked at before they are no longer waited for.
+/// How often this CPU looks at the other CPUs before it stops waiting for them.
 const MOST_LOOKS: u32 = 100_000_000;
 
 /// Waits until no other CPU executes instructions of the guest: its storage is about to be changed.
 ///
-/// In exact mode this CPU has the turn, and the others take their orders before they have it. In real time
-/// they run on until they are interrupted, which takes them no longer than the way to the firmware. Two CPUs
-/// that reset each other would wait for ever, and one that issues DIAGNOSE at the same time is not in
-/// anybody's way; so the wait has an end.
+/// In exact mode this CPU has the turn, and the others take their orders before they get it. In real time they
+/// run until they are interrupted, which takes only as long as entering the firmware. Two CPUs that reset each
+/// other would wait for ever, and a CPU that is itself in DIAGNOSE does no harm; so the wait is limited.
 #[cold]
 fn wait_for_others(configuration: &Configuration, me: u16) {
     let executes = |cpu: u16| {
@@ -455,10 +452,10 @@ fn wait_for_others(configuration: &Configuration, me: u16) {
     }
 }
 
-/// Stores the status of this CPU in the 512 bytes at `area`, laid out as from absolute 1200 on.
+/// Stores the status of this CPU in the 512 bytes at `area`, in the format of absolute locations from 1200 on.
 ///
-/// The floating-point, access and floating-point-control registers stay in the hardware, which this
-/// room does not reach: their places in the area keep what they hold.
+/// The floating-point, access and floating-point-control registers stay in the hardware, which this module
+/// does not reach: their fields in the area are left unchanged.
 fn store_status<H: Hardware>(
     cpu: &Vcpu,
     configuration: &Configuration,
@@ -467,7 +464,7 @@ fn store_status<H: Hardware>(
 ) {
     let timer = hardware.cpu_timer();
     let mut put = |offset: u64, bytes: &[u8]| {
-        // The area was tested when the order was given; storage does not shrink.
+        // The area was tested when the order was issued, and storage does not shrink.
         let _ = storage::put_absolute(configuration, hardware, area.offset(offset), bytes);
     };
     for (n, (general, control)) in (0u64..).zip(cpu.general.iter().zip(&cpu.control)) {

@@ -1,8 +1,8 @@
 //! The address-space control of the PSW, and the address-space numbers.
 //!
-//! The access-register mode is not offered: the machine below ends when a program accesses storage
-//! in it. Its code is treated as an unassigned one, so that a control program learns at the SET
-//! ADDRESS SPACE CONTROL what it cannot have; the machine below answers in the same way.
+//! The access-register mode is not offered, because the machine below ends when a program accesses
+//! storage in it. Its code is treated as unassigned, so that a control program learns at SET
+//! ADDRESS SPACE CONTROL that the mode is missing; the machine below answers in the same way.
 //! Space-switch events are not recognized.
 
 use crate::arch::condition::ConditionCode;
@@ -32,7 +32,7 @@ pub(super) fn sac<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> P
     if run.cpu.control[0] & CR0_SECONDARY_SPACE == 0 {
         return fault(ProgramInterruption::SpecialOperation);
     }
-    // The bits of the code stand in the PSW in reverse.
+    // The code is in the PSW with its two bits reversed.
     let bits: u64 = match code {
         0 => 0,
         1 => 2,
@@ -48,7 +48,7 @@ pub(super) fn sac<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> P
     Ok(Outcome::Completed)
 }
 
-/// The tests of the three instructions that extract: authority, then DAT.
+/// The tests that the three extracting instructions share: authority, then DAT.
 fn extract<H: Hardware>(run: &Execution<'_, H>) -> Result<(), Fault> {
     run.extraction()?;
     run.dat()

@@ -1,10 +1,11 @@
 //! STORE SYSTEM INFORMATION: the machine, the logical partition, the virtual machine.
 //!
 //! The machine below is a virtual machine (level 3) and says so. The guest is a logical partition
-//! (level 2) unless the configuration is at the virtual-machine level: levels 1 and, there, 3 are
-//! what the machine below answers, level 2 is made here. The manufacturer is IBM, because programs
-//! tell models apart by manufacturer and machine type together; the type is that of STORE CPU ID, and
-//! model and capacity are of that type. The other names stay as the machine below has them.
+//! (level 2) unless the configuration is at the virtual-machine level. The machine below answers for
+//! level 1 and, at the virtual-machine level, for level 3; this file makes level 2. The manufacturer
+//! is IBM, because programs tell models apart by manufacturer and machine type together. The type is
+//! that of STORE CPU ID, and model and capacity belong to that type. The other names are those of the
+//! machine below.
 //!
 //! The configuration-topology facility is not installed: facility bit 11 is zero whatever it is below,
 //! and function code 15 is not available, with threads or without.
@@ -31,7 +32,7 @@ mod at {
     /// 1.1.1, 2.2.1: sequence code and plant of manufacture, 20 bytes.
     pub const SEQUENCE: usize = 80;
     /// 1.2.2, 2.2.2, first entry of 3.2.2: total, configured, standby and reserved CPUs, a halfword
-    /// each. Of CPUs that are threads, their cores are counted.
+    /// each. If CPUs are threads, their cores are counted.
     pub const CPUS: usize = 36;
     /// 1.2.2: bit 0, multithreading is installed; bits 3-7, maximum thread identification. The next
     /// byte: that of general-purpose cores.
@@ -99,7 +100,8 @@ fn padded(text: &str) -> [u8; 16] {
     field
 }
 
-/// The model-capacity identification of so many general-purpose cores at full speed: 701 is one.
+/// The model-capacity identification of a machine with this many general-purpose cores at full speed:
+/// 701 is one.
 fn capacity(cores: u16) -> [u8; 16] {
     let mut field = padded("70");
     field[2] = digit(cores);
@@ -169,7 +171,7 @@ pub(super) fn stsi<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> 
     run.done(ConditionCode::Zero)
 }
 
-/// 1.1.1, 1.2.1 and 1.2.2: as the machine below has them, but for names and numbers of CPUs.
+/// 1.1.1, 1.2.1 and 1.2.2: as the machine below has them, except for names and numbers of CPUs.
 fn machine<H: Hardware>(
     run: &mut Execution<'_, H>,
     selectors: (u8, u16),
@@ -231,7 +233,7 @@ fn cpus(configuration: &Configuration, block: &mut [u8; 4096]) {
 
 /// 2.2.1: this logical CPU, with the sequence code of the machine.
 fn logical_cpu<H: Hardware>(run: &mut Execution<'_, H>, block: &mut [u8; 4096]) -> bool {
-    // The sequence code and the plant stand at the same place in the machine's own block.
+    // The sequence code and the plant are at the same offset in the block of the machine.
     if run.hardware.system_information(1, 1, 1, block).is_none() {
         return false;
     }
@@ -247,7 +249,7 @@ fn logical_cpu<H: Hardware>(run: &mut Execution<'_, H>, block: &mut [u8; 4096]) 
     true
 }
 
-/// 3.2.2: the virtual machines below which the guest runs, as the machine below has them, but for the
+/// 3.2.2: the virtual machines in which the guest runs, as the machine below has them, except for the
 /// numbers of CPUs of the innermost one, which is the guest's.
 fn virtual_machine<H: Hardware>(
     run: &mut Execution<'_, H>,

@@ -1,4 +1,4 @@
-//! Addresses: what an address translates to, and storage by real address.
+//! Translation of addresses, and access to storage by real address.
 
 use crate::arch::address::{Real, Virtual};
 use crate::arch::condition::ConditionCode;
@@ -15,7 +15,7 @@ use crate::insn::Operand;
 /// Bit 32: R1 holds an interruption code instead of an address.
 const NO_ADDRESS: u32 = 1 << 31;
 
-/// What LOAD REAL ADDRESS finds.
+/// The result of LOAD REAL ADDRESS.
 enum Found {
     /// An address: real, or of the invalid entry, with its condition code.
     Address(u64, ConditionCode),
@@ -23,7 +23,7 @@ enum Found {
     Code(u16),
 }
 
-/// Translates the second-operand address by the space of the PSW, whether DAT is on or not.
+/// Translates the second-operand address by the space of the PSW, whether DAT is on or off.
 #[inline(always)]
 fn find<H: Hardware, P: Path>(
     run: &Execution<'_, H, P>,
@@ -38,7 +38,7 @@ fn find<H: Hardware, P: Path>(
     }
 }
 
-/// What LOAD REAL ADDRESS finds where a walk stopped.
+/// The result of LOAD REAL ADDRESS when a walk stopped.
 #[inline(never)]
 fn stopped<H: Hardware, P: Path>(
     run: &Execution<'_, H, P>,
@@ -60,8 +60,8 @@ fn stopped<H: Hardware, P: Path>(
     }
 }
 
-/// Whether a segment-table entry at which a walk stopped lies inside its table: then it is invalid,
-/// else the table is too short for the address.
+/// Whether a segment-table entry at which a walk stopped is inside its table. If so it is invalid;
+/// otherwise the table is too short for the address.
 fn in_table<H: Hardware, P: Path>(
     run: &Execution<'_, H, P>,
     asce: u64,
@@ -74,8 +74,8 @@ fn in_table<H: Hardware, P: Path>(
     let inside = if asce & DESIGNATION_TYPE == 0 {
         part <= asce & TABLE_LENGTH
     } else {
-        // The region-third-table entry that led here: the walk with the segment table taken for
-        // what it holds; its length and offset say which parts there are.
+        // The region-third-table entry that led here has the length and the offset of the segment
+        // table.
         match region_third(run, asce, at) {
             Some(above) => part >= (above & RTE_OFFSET) >> 6 && part <= above & RTE_LENGTH,
             None => false,
@@ -87,7 +87,7 @@ fn in_table<H: Hardware, P: Path>(
             .is_ok_and(|value| value & STE_INVALID != 0)
 }
 
-/// The region-third-table entry of an address whose walk has come past it.
+/// The region-third-table entry of an address whose walk has passed it.
 fn region_third<H: Hardware, P: Path>(
     run: &Execution<'_, H, P>,
     asce: u64,
@@ -108,7 +108,7 @@ fn region_third<H: Hardware, P: Path>(
     }
 }
 
-/// Ends LOAD REAL ADDRESS with 64 bits of result.
+/// Ends LOAD REAL ADDRESS with a 64-bit result.
 #[inline(always)]
 fn load<H: Hardware, P: Path>(
     run: &mut Execution<'_, H, P>,
@@ -142,9 +142,9 @@ pub(super) fn lrag<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, second: Oper
     load(run, r1, found)
 }
 
-/// LOAD REAL ADDRESS (32): as LRAG in the 64-bit addressing mode; else the real address, of 31 bits,
-/// goes to bits 32-63 of R1 and bits 0-31 stay. The address of an entry beyond 2 GiB cannot be given
-/// there: condition code 3 and the exception code instead.
+/// LOAD REAL ADDRESS (32): as LRAG in the 64-bit addressing mode. In the other modes the real
+/// address, of 31 bits, goes to bits 32-63 of R1, and bits 0-31 stay; the address of an entry beyond
+/// 2 GiB does not fit there, so condition code 3 and the exception code are given instead.
 ///
 /// Program exceptions: as LRAG; special operation, for a real address beyond 2 GiB in the 24- or
 /// 31-bit addressing mode.
@@ -280,8 +280,8 @@ pub(super) fn strag<H: Hardware>(
     Ok(Outcome::Completed)
 }
 
-/// TEST PROTECTION: tells what accesses the first-operand location permits. The access key in bits
-/// 56-59 of the second-operand address plays no part: keys are not tested on the machine below.
+/// TEST PROTECTION: tells which accesses the first-operand location permits. The access key in bits
+/// 56-59 of the second-operand address is ignored: keys are not tested on the machine below.
 ///
 /// It is privileged, but does not trap below; the scanner makes it trap.
 ///

@@ -1,13 +1,12 @@
 //! CIPHER MESSAGE WITH AUTHENTICATION: additional data, then text, then the tag.
 //!
-//! The tag is computed, never compared: to decipher, the program compares the tag it finds in the
-//! parameter block with the one it was given.
+//! The tag is computed, never compared: to decipher, the program compares the tag in the parameter block with the one
+//! that it received.
 //!
-//! Sources: Linux `arch/s390/crypto/aes_s390.c` (parameter block, flags, the comparison of tags);
-//! libzpc `aes_gcm.c` and `aes_ccm.c` (whole blocks without the last-data flags end with condition
-//! code 2, a short rest is left over then, and code 1 is for the encrypted keys that are not supplied
-//! here). No public source was found for the condition code when nothing is given and nothing is to be
-//! completed; here it is 2 as well.
+//! Sources: Linux `arch/s390/crypto/aes_s390.c` (parameter block, flags, the comparison of tags); libzpc `aes_gcm.c`
+//! and `aes_ccm.c` (whole blocks without the last-data flags end with condition code 2, and a short rest is then left
+//! over; code 1 is for the encrypted keys, which are not supplied here). No public source was found for the condition
+//! code when there is no data and nothing to complete; here it is 2 as well.
 
 use super::Issue;
 use super::operand::{Parameters, Piece, advance, consume, most, reach};
@@ -21,15 +20,14 @@ use crate::guest::state::access::Access;
 /// The data block of the Galois/counter mode.
 const BLOCK: u64 = 16;
 
-/// CIPHER MESSAGE WITH AUTHENTICATION: the third operand (additional authenticated data, length in
-/// R3 + 1) is taken into the tag; when it is the last of it (bit 54 of general register 0), the second
-/// operand (length in R2 + 1) is enciphered or deciphered to the first-operand location and taken into
-/// the tag; when that is the last of it (bit 55), the tag is completed. What is not the last is
-/// processed in whole blocks of 16 bytes. The hash subkey is computed unless bit 53 says that it is
-/// there, and then bit 53 becomes one.
+/// CIPHER MESSAGE WITH AUTHENTICATION: the third operand (additional authenticated data, length in R3 + 1) is included
+/// in the tag. When it is the last of this data (bit 54 of general register 0), the second operand (length in R2 + 1)
+/// is enciphered or deciphered to the first-operand location and included in the tag. When that is the last text (bit
+/// 55), the tag is completed. Data that is not the last is processed in whole blocks of 16 bytes. The hash subkey is
+/// computed unless bit 53 says that it is present; bit 53 then becomes one.
 ///
-/// Condition codes: 0, the tag is complete; 2, partial completion for want of the last data: what was given is processed but for less than a block,
-/// and more must follow; 3, there is more.
+/// Condition codes: 0, the tag is complete; 2, partial completion because the last data is missing: all operands are
+/// processed except for less than a block, and more data must follow; 3, there is more to process.
 ///
 /// Program exceptions: as at the head of the family.
 pub(super) fn kma<H: Hardware>(run: &mut Execution<'_, H>, issue: &Issue) -> Performed {
@@ -63,7 +61,7 @@ pub(super) fn kma<H: Hardware>(run: &mut Execution<'_, H>, issue: &Issue) -> Per
             let reached = reach(run, second, most(left, BLOCK), BLOCK, Access::Fetch)
                 .and_then(|length| reach(run, first, length, BLOCK, Access::Store));
             match reached {
-                // The additional data is processed; the next execution meets the exception.
+                // The additional data is processed. The next execution meets the exception.
                 Err(_) if taken != 0 => 0,
                 reached => reached?,
             }

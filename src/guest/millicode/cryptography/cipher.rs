@@ -1,4 +1,4 @@
-//! CIPHER MESSAGE and its like: as many bytes come out as go in.
+//! CIPHER MESSAGE and its variants: the output is as long as the input.
 
 use super::Issue;
 use super::operand::{Parameters, Piece, advance, consume, most, reach};

@@ -1,16 +1,16 @@
-//! What is computed in the parameter block: PERFORM CRYPTOGRAPHIC COMPUTATION and signatures.
+//! Computations in the parameter block: PERFORM CRYPTOGRAPHIC COMPUTATION and signatures.
 //!
-//! A signature over a message of any length is made in pieces, like a digest. What the next execution
-//! needs is not in the registers: they stay as they are until the end, for to sign takes the message
-//! twice. It is behind the parameter block, in the rest of its 4096 bytes, under a doubleword that is
-//! zero when a program begins: the continuation-state buffer.
+//! A signature over a message of any length is made in pieces, like a digest. The state for the next
+//! execution cannot be in the registers: they stay unchanged until the end, because signing passes
+//! over the message twice. It is in the continuation-state buffer: the rest of the parameter block's
+//! 4096 bytes, behind a doubleword that is zero when a program begins.
 //!
 //! Sources: Valgrind's extension for s390x (the doubleword behind each parameter block, the buffer in
 //! the rest of 4096 bytes, and that both must be accessible), libzpc `cpacf.h` (where the first
 //! halfword of that doubleword is), and the programs that clear all 4096 bytes before they begin
-//! (OpenSSL, Go). What the buffer holds is every machine's own. No public source tells whether the
-//! registers advance meanwhile; who issues the instruction again after condition code 3 does not see
-//! it.
+//! (OpenSSL, Go). The format of the buffer is up to each machine. No public source tells whether the
+//! registers advance meanwhile; a program that issues the instruction again after condition code 3
+//! does not notice.
 
 use super::operand::{Parameters, Piece, consume, parameter_address};
 use super::{Issue, PIECE};
@@ -26,9 +26,9 @@ use crate::msa::Signature;
 /// bytes is signed at once.
 const MOST: u64 = 2 * PIECE;
 
-/// PERFORM CRYPTOGRAPHIC COMPUTATION: the last block of CMAC, the parameter of XTS, or a scalar
-/// multiplication on an elliptic curve, in the parameter block. It is not interrupted: no function
-/// takes longer than one multiplication.
+/// PERFORM CRYPTOGRAPHIC COMPUTATION: computes the last block of CMAC, the parameter of XTS, or a
+/// scalar multiplication on an elliptic curve, in the parameter block. It is not interruptible: no
+/// function takes longer than one multiplication.
 ///
 /// Condition codes: 0, computed; 2, a scalar multiplication's source point is not on the curve, or its
 /// result is the point at infinity.
@@ -41,12 +41,12 @@ pub(super) fn pcc<H: Hardware>(run: &mut Execution<'_, H>, issue: &Issue) -> Per
     issue.complete(run, issue.function.parameter_length() as u64, code)
 }
 
-/// COMPUTE DIGITAL SIGNATURE AUTHENTICATION: signs or verifies. The ECDSA functions find a digest in
-/// the parameter block and ignore the second operand; the EdDSA functions sign it, its length, in
-/// R2 + 1, being any. The R1 field is ignored.
+/// COMPUTE DIGITAL SIGNATURE AUTHENTICATION: signs or verifies. The ECDSA functions take a digest from
+/// the parameter block and ignore the second operand. The EdDSA functions sign or verify the second
+/// operand, of any length (in R2 + 1). The R1 field is ignored.
 ///
 /// Condition codes: 0, signed, or verified; 1, the private key of an ECDSA function is out of range;
-/// 2, the signature or the public key is not good, or the random number makes no nonce; 3, there is
+/// 2, the signature or the public key is not valid, or the random number gives no nonce; 3, there is
 /// more of the message.
 ///
 /// Program exceptions: as at the head of the family.
@@ -94,8 +94,8 @@ pub(super) fn kdsa<H: Hardware>(run: &mut Execution<'_, H>, issue: &Issue) -> Pe
     issue.complete(run, block + taken, code)
 }
 
-/// What an execution that stopped has left at `at`; none when none has. To have it means that more can
-/// be stored there.
+/// The state that an earlier execution left at `at`, if it stopped there. If there is one, the buffer
+/// can be stored into.
 ///
 /// # Errors
 /// Access: fetch, and store when there is a state.
@@ -114,7 +114,8 @@ fn stopped<H: Hardware>(
     Ok(Some(state))
 }
 
-/// Takes what is left of the message in this pass, at most so many bytes; how many it was.
+/// Processes what is left of the message in this pass, at most so many bytes; returns the number of
+/// bytes.
 ///
 /// # Errors
 /// Access.

@@ -1,4 +1,4 @@
-//! Digests and authentication codes: a message goes into the parameter block.
+//! Digests and authentication codes: a message is condensed into the parameter block.
 
 use super::Issue;
 use super::operand::{Parameters, Piece, consume, most, reach};
@@ -11,7 +11,7 @@ use crate::guest::millicode::outcome::Performed;
 use crate::guest::state::access::Access;
 
 /// COMPUTE INTERMEDIATE MESSAGE DIGEST and COMPUTE MESSAGE AUTHENTICATION CODE: the second operand,
-/// whose length is in R2 + 1, is taken into the chaining value in the parameter block. The R1 field is
+/// whose length is in R2 + 1, is included in the chaining value in the parameter block. The R1 field is
 /// ignored.
 ///
 /// Condition codes: 0, all is processed, or the length is zero; 3, there is more.
@@ -42,13 +42,13 @@ pub(super) fn intermediate<H: Hardware>(run: &mut Execution<'_, H>, issue: &Issu
     issue.complete(run, length, code)
 }
 
-/// COMPUTE LAST MESSAGE DIGEST: the second operand, whose length is in R2 + 1 and may be any, is taken
-/// into the digest; its end is padded, and the digest is at the left of the parameter block. With a
-/// SHAKE function the first operand, whose length is in R1 + 1, is filled from it then; with the others
-/// the R1 field is ignored.
+/// COMPUTE LAST MESSAGE DIGEST: the second operand, whose length is in R2 + 1 and may be any, is
+/// included in the digest. Its end is padded, and the digest is placed at the left of the parameter
+/// block. A SHAKE function then fills the first operand, whose length is in R1 + 1, from it; other
+/// functions ignore the R1 field.
 ///
 /// Condition codes: 0, all is processed; 3, there is more. Bit 55 of general register 0 becomes one
-/// when the message is done and the first operand of a SHAKE function is not.
+/// when the message is complete but the first operand of a SHAKE function is not.
 ///
 /// Program exceptions: as at the head of the family.
 pub(super) fn last<H: Hardware>(run: &mut Execution<'_, H>, issue: &Issue) -> Performed {
@@ -93,8 +93,8 @@ pub(super) fn last<H: Hardware>(run: &mut Execution<'_, H>, issue: &Issue) -> Pe
     issue.complete(run, taken + length, code)
 }
 
-/// Takes a piece of the message in, and pads it when it is the last; the number of bytes and whether
-/// the message has ended. `before_end` tests what else the end of the message needs.
+/// Processes a piece of the message, and pads it if it is the last. Returns the number of bytes, and
+/// whether the message has ended. `before_end` tests what else the end of the message needs.
 fn message<H: Hardware>(
     run: &mut Execution<'_, H>,
     issue: &Issue,

@@ -1,19 +1,19 @@
 //! The message-security assist: what [`crate::msa`] computes, on operands in guest storage.
 //!
 //! All instructions have the same frame. General register 0 holds the function code (bits 57-63) and
-//! what modifies it, general register 1 the address of the parameter block; even-odd pairs hold the
-//! address and the length of an operand. Function code 0 stores, at the parameter block, one bit for
-//! each function that is offered.
+//! its modifiers, general register 1 the address of the parameter block; even-odd pairs hold the
+//! address and the length of an operand. Function code 0 stores one bit for each offered function at
+//! the parameter block.
 //!
-//! Those that take a message are interruptible: one execution processes at most [`PIECE`] bytes of an
-//! operand, less where only so much of it can be accessed, and then ends with condition code 3 when
-//! there is more. Addresses and lengths in the registers have then advanced by what was processed, and
-//! the parameter block holds what the next execution needs. Every exception is ruled out before
-//! anything is changed: an execution processes something, or it has changed nothing.
+//! The instructions that take a message are interruptible. One execution processes at most [`PIECE`]
+//! bytes of an operand, or fewer if only fewer can be accessed, and ends with condition code 3 if
+//! there is more. The addresses and lengths in the registers have then advanced by what was processed,
+//! and the parameter block holds what the next execution needs. All exceptions are tested before
+//! anything is changed, so an execution either processes something or changes nothing.
 //!
-//! In the 24- and 31-bit addressing modes addresses wrap, lengths are of 32 bits, and bits 0-31 of
-//! a register stay. Operands that overlap otherwise than by being the same give what
-//! they give, as on every machine.
+//! In the 24- and 31-bit addressing modes addresses wrap, lengths have 32 bits, and bits 0-31 of a
+//! register stay. If operands overlap without being the same, the result is unpredictable, as on every
+//! machine.
 //!
 //! Program exceptions of all of them, in this order: operation; privileged operation (PCKMO);
 //! specification, when the function is not offered, general register 0 modifies it in an undefined
@@ -39,10 +39,10 @@ use crate::guest::millicode::execution::{Execution, fault};
 use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::msa::{Control, Function, Instruction};
 
-/// How many bytes of an operand one execution processes at the most: this machine's choice.
+/// The most bytes of an operand that one execution processes: this machine's choice.
 const PIECE: u64 = 4096;
 
-/// The register fields of an instruction; zero where there is none.
+/// The register fields of an instruction; zero where it has none.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fields {
     r1: u8,
@@ -50,7 +50,7 @@ struct Fields {
     r3: u8,
 }
 
-/// An instruction of the message-security assist that is being performed.
+/// The instruction of the message-security assist that is being performed.
 #[derive(Clone, Copy)]
 struct Issue {
     fields: Fields,
@@ -58,7 +58,7 @@ struct Issue {
     function: Function,
 }
 
-/// Which fields must designate the even register of a pair: those that designate an operand.
+/// The fields that must designate the even register of a pair: those of the operands.
 const fn pairs(instruction: Instruction, fields: Fields) -> [Option<u8>; 3] {
     let Fields { r1, r2, r3 } = fields;
     match instruction {
@@ -103,7 +103,7 @@ pub(super) fn perform<H: Hardware>(
         return fault(P::Specification);
     }
     let Some(function) = Function::of(instruction, code) else {
-        // What is offered has a function, but for function code 0.
+        // Every offered function has an entry, except function code 0.
         return query(run, offered);
     };
     if !function.accepts(control) || (function.extends() && !is_pair(fields.r1)) {
@@ -130,9 +130,9 @@ pub(super) fn perform<H: Hardware>(
     }
 }
 
-/// Function code 0: the status word of the functions that are offered goes to the parameter block.
+/// Function code 0: stores the status word of the offered functions at the parameter block.
 ///
-/// It is the only function of PCKMO: no key is ever wrapped here.
+/// It is the only function of PCKMO, because this machine does not wrap keys.
 fn query<H: Hardware>(run: &mut Execution<'_, H>, offered: u128) -> Performed {
     let at = operand::parameter_address(run);
     run.put(at, &offered.to_be_bytes())?;

@@ -1,13 +1,14 @@
-//! What a function costs: its coprocessor is busy, its CPU waits, and both are counted.
+//! The cost of a function: its coprocessor is busy, its CPU waits, and both are counted.
 //!
-//! A function occupies its coprocessor for so many CPU cycles as it has bytes, times the cycles for
-//! a byte of its kind ([`cycles_for_a_byte`]). Bytes are those of the operands that this execution
-//! processed; the end of a digest, of a tag and of a request for random numbers counts one more data
-//! block, and what is computed in the parameter block counts the parameter block. These are this
-//! machine's own numbers, of the order of what machines of this kind take, and a model's in no way.
+//! A function occupies its coprocessor for a number of CPU cycles: its bytes times the cycles per
+//! byte of its kind ([`cycles_for_a_byte`]). The bytes are those of the operands that this execution
+//! processed. The end of a digest, of a tag and of a request for random numbers counts as one more
+//! data block; a computation in the parameter block counts the parameter block. These numbers are
+//! this machine's own. They have the order of magnitude of real machines, but are not those of any
+//! model.
 //!
-//! Each execution is a function that was issued: what is resumed after condition code 3 is another
-//! one. Query functions, and executions that find nothing to do, occupy and count nothing.
+//! Each execution counts as one issued function, also one that resumes after condition code 3. Query
+//! functions, and executions that find nothing to do, occupy and count nothing.
 
 use super::Issue;
 use crate::arch::condition::ConditionCode;
@@ -18,7 +19,7 @@ use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::guest::state::account::Mode;
 use crate::msa::Engine;
 
-/// The kind of function as the crypto-activity counters tell them apart.
+/// The kind of function, as the crypto-activity counters distinguish them.
 const fn kind(engine: Engine) -> CryptoFunction {
     match engine {
         Engine::Prng => CryptoFunction::Prng,
@@ -51,8 +52,8 @@ pub(super) const fn cycles_for_a_byte(engine: Engine) -> u64 {
 }
 
 impl Issue {
-    /// Completes the instruction, having processed `bytes`: occupies the coprocessor, counts the
-    /// function at both levels, and lets the CPU wait.
+    /// Completes the instruction after `bytes` were processed: occupies the coprocessor, counts the
+    /// function at both levels, and makes the CPU wait.
     pub(super) fn complete<H: Hardware>(
         &self,
         run: &mut Execution<'_, H>,

@@ -52,7 +52,7 @@ impl Parameters {
         &mut self.bytes[..self.length]
     }
 
-    /// Where what is updated stands.
+    /// Where the updated part is.
     fn place(&self) -> Virtual {
         self.at.offset(self.updated.start as u64)
     }
@@ -69,7 +69,7 @@ impl Parameters {
     }
 }
 
-/// A piece of an operand, in the firmware.
+/// A piece of an operand, copied into the firmware.
 pub(super) struct Piece {
     bytes: [u8; PIECE as usize],
     length: usize,
@@ -118,11 +118,11 @@ impl Piece {
     }
 }
 
-/// Of the `length` bytes at `at`, at most [`PIECE`], as many as can be accessed: all, or the whole
-/// units in the first page.
+/// How many of the `length` bytes at `at`, at most [`PIECE`], can be accessed: all of them, or the
+/// whole units in the first page.
 ///
 /// # Errors
-/// Access, when that is not even one unit.
+/// Access, if not even one unit can be.
 pub(super) fn reach<H: Hardware>(
     run: &Execution<'_, H>,
     at: Virtual,
@@ -143,7 +143,7 @@ pub(super) fn reach<H: Hardware>(
 }
 
 /// The most bytes of a message that one execution processes: whole units of at most [`PIECE`] bytes,
-/// or all that is left if it is not more.
+/// or all that is left if that is no more.
 pub(super) const fn most(left: u64, unit: u64) -> u64 {
     if left <= PIECE {
         left
@@ -167,13 +167,13 @@ pub(super) fn advance<H: Hardware>(run: &mut Execution<'_, H>, register: u8, by:
     set(run, register, address);
 }
 
-/// Takes bytes off the front of the operand that a pair of registers designates.
+/// Removes bytes from the front of the operand that a pair of registers designates.
 pub(super) fn consume<H: Hardware>(run: &mut Execution<'_, H>, pair: u8, by: u64) {
     advance(run, pair, by);
     shorten(run, pair, by);
 }
 
-/// Takes bytes off the end of the operand that a pair of registers designates.
+/// Removes bytes from the end of the operand that a pair of registers designates.
 pub(super) fn shorten<H: Hardware>(run: &mut Execution<'_, H>, pair: u8, by: u64) {
     let length = run.length_in(pair | 1).wrapping_sub(by);
     set(run, pair | 1, length);

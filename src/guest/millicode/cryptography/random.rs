@@ -20,15 +20,16 @@ mod code {
 
 /// The most bytes that seed the generator.
 const LONGEST_SEED: u64 = 512;
-/// The bytes that the generator makes at a time.
+/// The bytes that the generator makes at once.
 const BLOCK: u64 = 64;
 /// The bytes of raw entropy that become [`BLOCK`] conditioned ones.
 const RAW: usize = 256;
 
-/// PERFORM RANDOM NUMBER OPERATION. SHA-512-DRNG generates into the first operand (length in R1 + 1),
-/// from its end to its beginning, so that the length goes down and the address in R1 stays; or is seeded (bit 56 of general register 0) from the second (length in R2 + 1, at most 512; its
-/// registers stay). TRNG fills the first operand with raw entropy of the hardware below and the
-/// second with conditioned entropy. The query of the conditioning ratio stores eight bytes.
+/// PERFORM RANDOM NUMBER OPERATION. SHA-512-DRNG generates into the first operand (length in R1 + 1), from its end to
+/// its beginning, so that the length decreases and the address in R1 stays; or it is seeded (bit 56 of general register
+/// 0) from the second operand (length in R2 + 1, at most 512; its registers stay). TRNG fills the first operand with
+/// raw entropy of the hardware below and the second with conditioned entropy. The query of the conditioning ratio
+/// stores eight bytes.
 ///
 /// Condition codes: 0, all is processed; 3, there is more.
 ///
@@ -67,7 +68,7 @@ fn generate<H: Hardware>(run: &mut Execution<'_, H>, issue: &Issue) -> Performed
     if left == 0 {
         return run.done(ConditionCode::Zero);
     }
-    // The piece at the end that begins with a block of the request.
+    // The last piece, beginning at a block boundary of the request.
     let offset = left.saturating_sub(PIECE).next_multiple_of(BLOCK);
     let (length, mask) = (left - offset, run.cpu.psw.address_mask());
     let at = Virtual(Virtual(run.address_in(pair)).offset(offset).0 & mask);
