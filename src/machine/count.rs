@@ -1,8 +1,9 @@
-//! Entries that count: what traps cost, by what caused them.
+//! Trap entries that count: the cost of traps, by cause.
 //!
-//! A run that asks for it has these in its new PSWs in place of those of [`super::trap`], so that no other
-//! run pays for it. They do the same and note how long it took: from the guest's last instruction to its
-//! next one, less what the counting itself took between the two clock stamps, exact to a few instructions.
+//! A run that counts traps has these in its new PSWs in place of those of [`super::trap`], so that no
+//! other run pays for it. They do the same, and note how long each trap took: from the guest's last
+//! instruction to its next one, less what the counting itself took between the two clock stamps, exact to
+//! a few instructions.
 
 use crate::arch::address::Virtual;
 use crate::arch::interruption::Class;
@@ -17,13 +18,13 @@ use crate::machine::trap;
 extern crate alloc;
 use alloc::boxed::Box;
 
-/// From now on the traps of this CPU, with this prefix area, are counted. At IPL only.
+/// From now on counts the traps of this CPU, which has this prefix area. At IPL only.
 pub fn begin(area: Area, cpu: &mut Cpu) {
     cpu.tally = Some(Box::new(Tally::new()));
     trap::admit_counted(area);
 }
 
-/// What is known of a CPU when a trap begins.
+/// The state of a CPU when a trap begins.
 struct Begun {
     idle: u64,
     epoch: u64,
@@ -37,11 +38,11 @@ impl Begun {
         }
     }
 
-    /// Notes the trap, which is over but for its exit; so many ticks of it were spent here.
+    /// Records the trap, which is complete but for its exit; the counting took `aside` ticks of it.
     fn note(&self, cpu: &mut Cpu, cause: Cause, number: u16, aside: u64) {
         let account = &cpu.vcpu.account;
         if account.epoch != self.epoch {
-            // The clock was set meanwhile: no two stamps of this trap belong together.
+            // The clock was set meanwhile, so the stamps of this trap are not comparable.
             return;
         }
         let overhead = cpu.machine.configuration.charges.overhead[cause.class() as usize];
@@ -77,7 +78,7 @@ extern "C" fn program_interruption_counted(cpu: &mut Cpu) {
     let aside = cpu.vcpu.account.ticks(before, instruction::stckf());
     trap::perform_program(cpu, refused);
     if refused {
-        // What had to be translated first was kept.
+        // If the text had to be translated first, it has been kept.
         let opcode = insn::opcode(&kept.unwrap_or(cpu.vcpu.text.bytes));
         begun.note(cpu, Cause::Instruction, opcode, aside);
     } else {

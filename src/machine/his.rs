@@ -1,8 +1,8 @@
 //! HIS on this machine: its counters, its samples, its files and its profilers.
 //!
-//! HIS measures at the machine's own level, below the guest. What the operator says and what profilers on the host ask for is
-//! kept until a CPU has come out of its guest and has the turn; it then does what is to be done on all CPUs, for
-//! none of the others executes anything. So HIS needs turns, and with them a clock that counts instructions.
+//! HIS measures at the machine's own level, below the guest. Commands of the operator and requests of profilers on the
+//! host wait until a CPU has left its guest and has the turn. That CPU then does the work for all CPUs, because no
+//! other one is executing. So HIS needs turns, and therefore a clock that counts instructions.
 
 mod authorization;
 mod level;
@@ -19,7 +19,8 @@ use core::sync::atomic::Ordering;
 use level::Level;
 pub use profilers::serve;
 
-/// The machine-level blocks of a CPU have become full: HIS takes those of its samples, and the rest goes to the host.
+/// The machine-level blocks of a CPU have become full: HIS takes its samples if it is sampling, otherwise the blocks go
+/// to the host.
 #[cold]
 pub fn take_full_blocks(cpu: &mut Cpu) {
     if cpu.machine.his.samples() {
@@ -29,7 +30,7 @@ pub fn take_full_blocks(cpu: &mut Cpu) {
     }
 }
 
-/// Does what there is to do. This CPU has the turn.
+/// Does all waiting work. This CPU has the turn.
 #[cold]
 #[inline(never)]
 pub fn work(cpu: &mut Cpu) {
@@ -48,14 +49,14 @@ pub fn work(cpu: &mut Cpu) {
     act(service, &mut Level::of(cpu));
 }
 
-/// The guest has ended: what a run has collected is written. No other CPU runs, and the caller uses no reference
-/// into a CPU again that it has now.
+/// The guest has ended: writes what a run has collected. No other CPU runs, and the caller no longer uses any reference
+/// into a CPU that it has now.
 pub fn go_down(machine: &'static Machine) {
     let mut level = Level {
         machine,
         running: None,
     };
-    // Where HIS never came up nothing is to be done.
+    // If HIS never came up, there is nothing to do.
     machine.his.his.lock().disable(&mut level);
 }
 
@@ -85,7 +86,7 @@ fn act(service: &'static Service, level: &mut Level<'_>) {
         let system = level.system();
         his.command(level, &line, |run| {
             if !console::framed() {
-                // A text console has nobody who writes files.
+                // On a text console there is nobody to write files.
                 service.not_written();
             }
             let mut hisprof = service.hisprof.lock();
@@ -99,7 +100,7 @@ fn act(service: &'static Service, level: &mut Level<'_>) {
     service.due_at.store(due_at, Ordering::Relaxed);
 }
 
-/// What has happened before a command or a request is its predecessor's.
+/// Completes first what happened before a command or a request.
 fn prepare(service: &Service, his: &mut His<Profiler>, level: &mut Level<'_>) {
     his.blocks_ready(level);
     let lost = level.lost();

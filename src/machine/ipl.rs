@@ -65,7 +65,7 @@ mod order {
     pub const SET_PREFIX: u8 = 0x0D;
 }
 
-/// Facilities of the machine below without which no guest can be run, by bit and name.
+/// Facilities of the machine below without which no guest can run, by bit and name.
 const NEEDED: [(u32, &str); 6] = [
     (2, "z/Architecture architectural mode"),
     (7, "store facility list extended"),
@@ -78,7 +78,7 @@ const NEEDED: [(u32, &str); 6] = [
 /// How many CPUs share a group of coprocessors.
 const CPUS_IN_GROUP: u16 = 2;
 
-/// Where the image belongs, and what the machine below said of its storage.
+/// Where the image belongs, and the storage that the machine below reported.
 #[repr(C)]
 struct Home {
     base: u64,
@@ -86,7 +86,7 @@ struct Home {
     increment: u64,
 }
 
-/// Called where the image was loaded: where in the HSA it belongs.
+/// Called at the place where the image was loaded: returns where in the HSA it belongs.
 #[unsafe(no_mangle)]
 extern "C" fn choose_home(home: &mut Home) {
     let needs = staged::needs();
@@ -104,7 +104,7 @@ extern "C" fn choose_home(home: &mut Home) {
     }
 }
 
-/// Called where the image stands for good; `from` is where it was loaded.
+/// Called when the image is in the HSA; `from` is where it was loaded.
 #[unsafe(no_mangle)]
 extern "C" fn ipl(from: u64, storage: u64, increment: u64) -> ! {
     let needs = staged::needs();
@@ -131,7 +131,7 @@ extern "C" fn ipl(from: u64, storage: u64, increment: u64) -> ! {
     } else {
         None
     };
-    // A block that is refused was still written by a host that reads frames.
+    // A host that reads frames has written the block even if the block is refused.
     let wanted = match &block {
         Some(Ok(block)) => block.has(flags::FRAMES),
         Some(Err(_)) => true,
@@ -171,7 +171,7 @@ extern "C" fn ipl(from: u64, storage: u64, increment: u64) -> ! {
     }
 }
 
-/// The first words on a text console.
+/// The first lines on a text console.
 fn banner(plan: &Plan, storage: u64) {
     console::say(format_args!(
         "Millimeter {}: the machine under the machine\n\
@@ -184,7 +184,7 @@ fn banner(plan: &Plan, storage: u64) {
     ));
 }
 
-/// Names the facilities that are needed and absent; whether there are any.
+/// Names the needed facilities that are absent; returns whether there are any.
 fn report_lacking(facilities: &FacilityList) -> bool {
     let mut lacking = false;
     for (bit, name) in NEEDED {
@@ -196,7 +196,7 @@ fn report_lacking(facilities: &FacilityList) -> bool {
     lacking
 }
 
-/// Clears guest storage of what the IPL left there: the image where it was loaded.
+/// Clears guest storage where the image was loaded.
 fn clear_origin(native: &mut Native, from: u64, plan: &Plan) {
     let (base, _, end) = failure::image();
     let length = end - base;
@@ -335,12 +335,12 @@ fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: Facili
             tally: None,
         };
         if exact && number < cpus {
-            // The block was accepted with what it says of them.
+            // An accepted block has a valid geometry.
             let geometry = block.geometry().ok().flatten();
             cpu.vcpu.caches = geometry.and_then(|geometry| caches::take(&plan, number, geometry));
         }
         activate(&mut cpu, block);
-        // SAFETY: nobody looks into the cells yet.
+        // SAFETY: no CPU uses the cells yet.
         unsafe { cell.fill(cpu) };
         if number != 0 {
             trap::prepare_lowcore(
@@ -371,7 +371,7 @@ fn start(block: &LoaderBlock, plan: Plan, mut native: Native, facilities: Facili
     begin(machine, block)
 }
 
-/// The identification of the machine below, with the machine type that the run asks for.
+/// The identification of the machine below, with the machine type that the run requests.
 fn identification(block: &LoaderBlock) -> u64 {
     let below = instruction::stidp();
     match block.machine_type.get() {
@@ -386,7 +386,7 @@ fn identification(block: &LoaderBlock) -> u64 {
     }
 }
 
-/// Threads are counted by the MT-diagnostic counter set, so a model that has them has that.
+/// The MT-diagnostic counter set counts threads, so only a model with that set can have threads.
 fn check_threads(block: &LoaderBlock, model: &Model) {
     let threads = block.threads.get();
     if threads > 1 && !model.has_threads() {
@@ -400,14 +400,14 @@ fn check_threads(block: &LoaderBlock, model: &Model) {
     }
 }
 
-/// Which counter sets a block asks for at the guest's level, of those that have an honest source.
+/// The counter sets that a block requests at the guest's level and that have an honest source.
 fn honest(sets: u32) -> CounterSets {
     CounterSets(sets as u16).intersection(CounterSets::HONEST.union(CounterSets::CRYPTO_ACTIVITY))
 }
 
-/// The message-security assist. It is supplied when the block says so, and whenever the guest can count
-/// functions: a program that counts them should find some to count. What the machine counts for itself
-/// changes nothing that the guest finds.
+/// The message-security assist. The machine supplies it if the block says so, and whenever the guest
+/// can count functions, because a program that counts functions should find some. What the machine
+/// counts for itself does not change what the guest finds.
 fn assist(block: &LoaderBlock, facilities: &FacilityList) -> Assist {
     let counted = block.guest_sets.get() & (sets::CRYPTO | sets::COPROCESSOR_GROUPS) != 0;
     let below = msa::Instruction::ALL.map(|instruction| {
@@ -444,8 +444,8 @@ fn vcpu(
     };
     let facility = |level| {
         let mut facility = Facility::new(level, model, Installation::ALL, limits);
-        // Without an instruction-counting clock the instructions cannot be known, so the sets that
-        // show them are not authorized.
+        // Without an instruction-counting clock the number of instructions is not known, so the sets
+        // that show it are not authorized.
         if exact {
             let sets = block.guest_sets.get();
             let mut authorized = honest(sets);
@@ -470,13 +470,13 @@ fn vcpu(
     vcpu
 }
 
-/// The software counters of a CPU, which live as long as the machine.
+/// The software counters of a CPU, for the lifetime of the machine.
 fn software_counters() -> &'static [AtomicU64] {
     let counters = (0..ZOS_COUNTERS).map(|_| AtomicU64::new(0));
     counters.collect::<Vec<_>>().leak()
 }
 
-/// Sets the machine's own facility to work.
+/// Activates the machine's own facility.
 fn activate(cpu: &mut Cpu, block: &LoaderBlock) {
     let wanted = CounterSets(block.machine_sets.get() as u16);
     machine_level::activate(&mut cpu.vcpu, &cpu.machine.configuration, wanted);
@@ -493,7 +493,7 @@ fn activate(cpu: &mut Cpu, block: &LoaderBlock) {
     }
 }
 
-/// Starts CPU `cpu` at `prefix`, and waits until it has taken up its state.
+/// Starts CPU `cpu` at `prefix`, and waits until it runs with its own state.
 fn start_cpu(cpu: u16, prefix: Prefix) {
     // SAFETY: the CPU is stopped; its lowcore and its `Cpu` are ready.
     unsafe {
@@ -556,7 +556,7 @@ fn begin(machine: &'static Machine, block: &LoaderBlock) -> ! {
         core::sync::atomic::Ordering::SeqCst,
     );
     turn::start(cpu);
-    // What is asked of a CPU now it does before its first instruction.
+    // A CPU does what is requested now before its first instruction.
     for request in block.profilers() {
         machine.his.ask_for(*request);
     }

@@ -1,8 +1,8 @@
 //! The only room that touches hardware: trap entry, lowcore, timers, SCLP, SIGP, instruction wrappers.
 //!
-//! And the only one with unsafe code, each block with its reason. The firmware runs with DAT off and
-//! disabled for interruptions, so that a real address is a pointer and nothing comes in between; when
-//! it has to wait it says so ([`hardware::wait`]).
+//! It is also the only room with unsafe code; each block states its reason. The firmware runs with DAT
+//! off and disabled for interruptions, so a real address is a pointer, and no interruption comes
+//! unexpectedly. Waits are explicit ([`hardware::wait`]).
 
 mod count;
 mod hardware;

@@ -24,23 +24,23 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub struct Native {
     /// This CPU's prefix.
     prefix: Prefix,
-    /// The TOD clock at which the guest's CPU timer goes, or went, through zero. QEMU's own shows a
-    /// positive value when it should be negative, so the value is kept here; the real timer is set
-    /// for its interruption, and for EXTRACT CPU TIME.
+    /// The TOD clock at which the guest's CPU timer reaches, or reached, zero. QEMU's own timer shows a positive value
+    /// when it should be negative, so the value is kept here. The real timer is set for its interruption, and for
+    /// EXTRACT CPU TIME.
     timer_zero: u64,
     /// Whether this CPU takes the host's input.
     listens: bool,
-    /// What it shares with the others; nothing at IPL.
+    /// What it shares with the other CPUs; nothing at IPL.
     shared: Option<&'static Shared>,
-    /// Lines that said which instruction is not performed: a guest may try for ever, the log not.
+    /// Log lines about instructions that are not performed: their number is limited, because a guest may try for ever.
     pub refusals: u32,
 }
 
-/// After this many lines about instructions that are not performed the rest is only counted.
+/// The most lines about instructions that are not performed; further ones are only counted.
 const MOST_REFUSALS: u32 = 64;
 
 impl Native {
-    /// The way to the hardware of the CPU whose prefix is `prefix`.
+    /// The hardware as seen by the CPU with this prefix.
     #[must_use]
     pub const fn new(prefix: Prefix, listens: bool, shared: Option<&'static Shared>) -> Self {
         Self {
@@ -52,7 +52,7 @@ impl Native {
         }
     }
 
-    /// Lets the CPU timer stand still for `passed` clock units in which the CPU had no turn.
+    /// Makes the CPU timer stand still for `passed` clock units in which the CPU had no turn.
     pub fn extend_cpu_timer(&mut self, passed: u64) {
         let rest = self.cpu_timer();
         self.set_cpu_timer(rest.wrapping_add(passed));
@@ -69,8 +69,8 @@ impl Native {
         ptr::with_exposed_provenance_mut(real as usize)
     }
 
-    /// Copies between a page-crossing run of guest storage and the firmware: only low storage is
-    /// not where its address says, and it ends on a page boundary.
+    /// Divides a range of guest storage into two parts that are contiguous for the firmware: absolute 0-1FFF, which is
+    /// at this CPU's prefix, and the rest.
     #[inline(always)]
     fn runs(at: Absolute, length: usize) -> (usize, usize) {
         if at.0 < PREFIX_AREA {
@@ -285,8 +285,8 @@ impl Hardware for Native {
     fn copy_page(&mut self, from: Absolute, to: Real) {
         let from = self.place::<u64>(from.page());
         let to = ptr::with_exposed_provenance_mut::<u64>(to.0 as usize);
-        // One store for each doubleword: QEMU 7.2 goes on executing what was there before an MVC, but for
-        // the instructions at its first byte, and a copy may have been that of another page.
+        // One store for each doubleword: after an MVC, QEMU 7.2 continues to execute the old text except for the
+        // instructions at its first byte, and a copy may have been that of another page.
         for n in 0..PAGE as usize / 8 {
             // SAFETY: a page of guest storage and a page of the pool of code copies.
             unsafe { ptr::write_volatile(to.add(n), from.add(n).read()) };
@@ -302,15 +302,14 @@ impl Hardware for Native {
         }
     }
 
-    /// QEMU keeps what it has translated of a page until its bytes are stored into, and every store into the page
-    /// is slow as long as there is any of it. QEMU 7.2 does not notice when a long MOVE stores more than the first
-    /// byte of it, as when a control program clears the page for somebody else. So each doubleword is stored once, as it
-    /// is.
+    /// QEMU keeps its translation of a page until the page's bytes are stored into, and every store into the page is
+    /// slow as long as some of it is kept. When a long MOVE stores, QEMU 7.2 notices only the first byte, for example
+    /// when a control program clears the page for another use. So each doubleword is stored once, unchanged.
     fn end_of_text(&mut self, at: Absolute) {
         for offset in (0..PAGE).step_by(8) {
             let at = at.offset(offset);
             let value = self.load_u64(at);
-            // A device that stores something else at this moment has stored.
+            // If a device stores something else at this moment, its store remains.
             let _ = self.compare_and_swap_u64(at, value, value);
         }
     }
@@ -326,7 +325,7 @@ impl Hardware for Native {
 
     fn load_control(&mut self, number: u8, value: u64) {
         if number == 0 {
-            // One CPU listens for input; a service signal goes to whoever is open for it.
+            // One CPU listens for input; a service signal goes to any CPU that is enabled for it.
             let shared = self.shared.filter(|_| self.listens);
             let listening = shared.map_or(0, |shared| shared.input.listening());
             wait::load_cr0(value | listening);

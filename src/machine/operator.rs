@@ -1,7 +1,7 @@
 //! The operator's commands.
 //!
-//! A person at a real console, or the host by frames, types a line; the answer is text. A word that
-//! is not understood is answered with the list of those that are.
+//! A person at a real console types a line, or the host sends it in frames; the answer is text. The
+//! answer to a word that is not understood lists the words that are.
 
 pub mod traces;
 
@@ -62,7 +62,7 @@ pub fn command(machine: Option<&'static Machine>, line: &[u8]) {
 fn define(machine: Option<&'static Machine>, line: &str) {
     let defined = match machine {
         Some(machine) => machine.his.parameters.lock().define(line),
-        // Nobody can use it, but it can be wrong.
+        // Without a guest nothing can use it, but it may still be in error.
         None => ParameterFiles::new().define(line),
     };
     if let Err(wrong) = defined {
@@ -70,7 +70,7 @@ fn define(machine: Option<&'static Machine>, line: &str) {
     }
 }
 
-/// Asks something of a guest that a trace has stopped.
+/// Makes a request about a guest that a trace has stopped.
 fn ask_stopped(machine: Option<&'static Machine>, asked: Asked) {
     match machine {
         Some(machine) => traces::ask(machine.operator, asked),
@@ -78,8 +78,8 @@ fn ask_stopped(machine: Option<&'static Machine>, asked: Asked) {
     }
 }
 
-/// Reads what the host sent; what is for the guest is a service signal, if it takes events. Whether
-/// anything was complete ([`Input::read`]).
+/// Reads what the host sent. Input for the guest becomes a service signal, if it takes events. Returns
+/// whether anything arrived ([`Input::read`]).
 pub fn read_input(machine: &'static Machine) -> bool {
     let complete = machine.shared.input.read(|message| match message {
         HostMessage::Line(line) => command(Some(machine), &line),
@@ -96,14 +96,14 @@ pub fn read_input(machine: &'static Machine) -> bool {
     complete
 }
 
-/// Answers something that cannot be a line.
+/// Answers a message that cannot be a line.
 pub fn refuse_line() {
     console::say(format_args!(
         "that is no line of at most 256 bytes; these are understood:\n{HELP}"
     ));
 }
 
-/// Asks CPUs of the guest for a change, or says why that cannot be.
+/// Asks CPUs of the guest for a change, or says why that is not possible.
 fn ask(machine: &Machine, cpus: Cpus, change: Change) {
     let configuration = &machine.configuration;
     if let Change::Counters(sets, true) = change {
@@ -149,14 +149,14 @@ fn ask(machine: &Machine, cpus: Cpus, change: Change) {
     }
 }
 
-/// Carries out what the host wrote into the loader block for the operator to say before the guest runs,
-/// and keeps what is to be said when it waits ([`WHEN_WAITING`]).
+/// Carries out the commands that the host wrote into the loader block, and keeps those that are meant
+/// for when the guest waits ([`WHEN_WAITING`]).
 pub fn begin(machine: &'static Machine, commands: &str) {
     for line in commands.lines() {
         match line.strip_prefix(WHEN_WAITING) {
             Some(later) => {
                 let mut kept = machine.operator.later.lock();
-                // The block is no longer than this.
+                // The block is no longer than this buffer.
                 let _ = kept.push_str(later).and_then(|()| kept.push('\n'));
             }
             None => say(machine, line),
@@ -170,8 +170,8 @@ fn say(machine: &'static Machine, line: &str) {
     command(Some(machine), line.as_bytes());
 }
 
-/// Every CPU of the guest waits: carries out the next command that was kept for that. False if there is
-/// none.
+/// Every CPU of the guest waits: carries out the next of the commands kept for this. Returns false if
+/// there is none.
 pub fn when_waiting(machine: &'static Machine) -> bool {
     let mut line = heapless::String::<COMMANDS_LENGTH>::new();
     {
@@ -188,7 +188,7 @@ pub fn when_waiting(machine: &'static Machine) -> bool {
     true
 }
 
-/// Says what the machine is doing, CPU by CPU.
+/// Shows what the machine is doing, CPU by CPU.
 fn status(machine: &Machine) {
     for number in 0..machine.configuration.cpus {
         let seen = run::look(machine, number);
@@ -205,7 +205,7 @@ fn status(machine: &Machine) {
     }
 }
 
-/// Ends the guest, with everything that was measured, or a machine without one.
+/// Ends the guest, and reports everything that was measured; or ends a machine without a guest.
 fn end(machine: Option<&'static Machine>) -> ! {
     if let Some(machine) = machine {
         run::end_by_operator(machine);

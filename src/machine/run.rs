@@ -1,4 +1,4 @@
-//! The end of a run: everything that was measured goes out, and the machine stops.
+//! The end of a run: the machine sends everything that was measured, and stops.
 
 use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::arch::psw::Psw;
@@ -22,7 +22,7 @@ use zerocopy::byteorder::big_endian::U64;
 /// The counters of one set.
 type Values = heapless::Vec<U64, MOST_COUNTERS>;
 
-/// The CPUs of a machine, while nobody else runs.
+/// Visits the CPUs of a machine while no other CPU runs.
 fn each_cpu(machine: &Machine, mut visit: impl FnMut(&mut Cpu)) {
     for cpu in machine
         .cpus
@@ -35,7 +35,7 @@ fn each_cpu(machine: &Machine, mut visit: impl FnMut(&mut Cpu)) {
     }
 }
 
-/// Instructions that the guest has completed on all CPUs, as far as they have been booked.
+/// Instructions that the guest has completed on all CPUs, as far as the accounts know.
 pub fn instructions(machine: &Machine, running: &Vcpu) -> u64 {
     let mut sum = 0;
     for (number, cpu) in machine
@@ -56,7 +56,7 @@ pub fn instructions(machine: &Machine, running: &Vcpu) -> u64 {
     sum
 }
 
-/// What can be seen of a CPU while it may be running.
+/// What can be seen of a CPU that may be running.
 pub struct Seen {
     /// Stopped, operating or check-stop.
     pub state: CpuState,
@@ -66,7 +66,7 @@ pub struct Seen {
     pub cycles: u64,
 }
 
-/// Looks at CPU `number`, which the machine has.
+/// Inspects CPU `number`, which the machine has.
 pub fn look(machine: &Machine, number: u16) -> Seen {
     let cpu = machine.cpus[usize::from(number) & (MAXIMUM_CPUS - 1)].get();
     // SAFETY: words of a `Cpu` that was built before the guest started, read for a display only; a
@@ -84,23 +84,24 @@ pub fn look(machine: &Machine, number: u16) -> Seen {
 /// The operator ends the guest: as [`end`], from the CPU that took the command.
 pub fn end_by_operator(machine: &'static Machine) -> ! {
     let number = usize::from(instruction::stap()) & (MAXIMUM_CPUS - 1);
-    // SAFETY: this CPU's own cell; what called for the command is not returned to.
+    // SAFETY: this CPU's own cell; the caller of the command is not returned to.
     let vcpu = unsafe { &(*machine.cpus[number].get()).vcpu };
     end(machine, vcpu, Reason::Operator, WaitState::OperatorEnd)
 }
 
-/// Every CPU is down, `cpu` is the last to have gone, and nothing can start one again.
+/// Every CPU is down, `cpu` was the last to go down, and nothing can start one again.
 ///
-/// Those in a disabled wait or in the check-stop state, as one bit each in `ended`, say how it went: this
-/// CPU first. A guest that has only stopped its CPUs has switched its machine off.
+/// `ended` has one bit for each CPU that is in a disabled wait or in the check-stop state. Those CPUs
+/// decide the result, this one first. A guest that has only stopped its CPUs has switched its machine
+/// off.
 pub fn guest_is_down(cpu: &mut Cpu, ended: u32) -> ! {
     let machine = cpu.machine;
     if ended & (1 << cpu.vcpu.address) != 0 {
         guest_ended(cpu)
     }
     if let Some(other) = machine.cpus.get(ended.trailing_zeros() as usize) {
-        // SAFETY: that CPU waits for its turn, which nobody will give it any more; it is not this one,
-        // which is stopped.
+        // SAFETY: that CPU waits for its turn and will not get it again; it is not this one, which is
+        // stopped.
         guest_ended(unsafe { &mut *other.get() });
     }
     end(machine, &cpu.vcpu, Reason::Stopped, WaitState::Success)
@@ -174,7 +175,7 @@ pub fn end(machine: &'static Machine, vcpu: &Vcpu, reason: Reason, why: WaitStat
     failure::stop(why)
 }
 
-/// Sends the traced events that wait, and how many there were.
+/// Sends the waiting traced events, and their number.
 fn finish_traces(machine: &Machine) {
     let events = &machine.shared.events;
     if !events.used() {
@@ -192,7 +193,7 @@ fn finish_traces(machine: &Machine) {
     }
 }
 
-/// Says how many pages are executed from copies, and how often control came to what was covered in them.
+/// Logs how many pages are executed from copies, and how often control reached what was covered in them.
 fn log_copies(machine: &Machine) {
     let pages = &machine.configuration.page_frames;
     let [scans, copied, uncovered] =
@@ -207,7 +208,7 @@ fn log_copies(machine: &Machine) {
     }
 }
 
-/// Says what the shadows of guests with DAT on had to do.
+/// Logs the work of the shadows of guests with DAT on.
 fn log_shadow(machine: &Machine) {
     let (mut fills, mut drops, mut purges) = (0u64, 0u64, 0u64);
     each_cpu(machine, |cpu| {
@@ -301,6 +302,6 @@ fn send_set(level: Level, whose: u16, set: u16, first: u16, values: &Values) {
     if values.is_empty() {
         return;
     }
-    // What is enabled is authorized.
+    // An enabled set is authorized.
     console::counters(&Counters::new(level, whose, set, first, values));
 }

@@ -16,7 +16,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// What CPUs share in a run with these turns; input may interrupt the guest if `listening`.
+    /// What the CPUs share in a run with these turns; input may interrupt the guest if `listening`.
     #[must_use]
     pub const fn new(turns: Turns, listening: bool) -> Self {
         Self {
@@ -26,7 +26,7 @@ impl Shared {
         }
     }
 
-    /// Something happened that CPU `cpu` should look at.
+    /// CPU `cpu` has something to look at.
     pub fn wake(&self, cpu: u16) {
         if self.turns.wake(cpu) {
             instruction::signal_emergency(cpu);

@@ -1,9 +1,9 @@
 //! Trap entry and exit: from an interruption to Rust and back to the guest.
 //!
-//! The entry stores the general registers in the CPU's [`Vcpu`], takes a clock stamp, and calls Rust
-//! with DAT off and disabled on an empty stack. The exit loads what Rust left. What lies between the
-//! two stamps and the guest is the same few instructions every time; their number is measured at
-//! IPL, so a probe (`ipl::probe`) repeats them exactly.
+//! The entry stores the general registers in the CPU's [`Vcpu`], takes a clock stamp, and calls Rust with DAT
+//! off, disabled, on an empty stack. The exit loads what Rust has left. Between the two stamps and the guest
+//! are always the same few instructions. Their number is measured at IPL by a probe (`ipl::probe`), which
+//! repeats them exactly.
 //!
 //! [`Vcpu`]: crate::guest::state::vcpu::Vcpu
 
@@ -28,7 +28,7 @@ use core::arch::global_asm;
 use core::mem::offset_of;
 
 global_asm!(
-    // Stamp and registers on the way in; nothing else before the stamp.
+    // The entry: registers and the stamp; nothing else comes before the stamp.
     ".macro save_registers old",
     "lg %r15,{cpu}(%r0)",
     "stmg %r0,%r14,0(%r15)",
@@ -38,7 +38,7 @@ global_asm!(
     "lgr %r2,%r15",
     "lg %r15,{stack}(%r0)",
     ".endm",
-    // The way out: the stamp, and nothing behind it but what loads the guest.
+    // The exit: after the stamp come only the instructions that load the guest.
     ".macro leave",
     "lg %r15,{cpu}(%r0)",
     ".insn s,0xb27c0000,{left}(%r15)",
@@ -53,7 +53,7 @@ global_asm!(
     "brasl %r14,\\routine",
     "leave",
     ".endm",
-    // A program interruption of the firmware's own (old PSW bit 15 is zero) is its failure.
+    // A program interruption of the firmware itself (old PSW bit 15 is zero) is a failure.
     ".globl trap_program",
     "trap_program:",
     "stg %r15,{register_15}(%r0)",
@@ -67,7 +67,7 @@ global_asm!(
     "entry trap_supervisor_call, {supervisor_call_old}, supervisor_call_interruption",
     "entry trap_external, {external_old}, external_interruption",
     "entry trap_io, {io_old}, io_interruption",
-    // The same of a run that counts them: see [`super::count`].
+    // The same for a run that counts traps: see [`super::count`].
     ".globl trap_program_counted",
     "trap_program_counted:",
     "stg %r15,{register_15}(%r0)",
@@ -107,7 +107,7 @@ global_asm!(
     "stg %r15,{exit_address}(%r0)",
     "lg %r15,{register_15}(%r0)",
     "lpswe {exit_psw}(%r0)",
-    // %r15 = class: keep the registers, go on with a stack of its own.
+    // %r15 = class: keep the registers, continue on a stack of its own.
     "7: lghi %r15,3",
     "9: stmg %r0,%r14,{failed_registers}(%r0)",
     "mvc {failed_register_15}(8,%r0),{register_15}(%r0)",
@@ -116,7 +116,7 @@ global_asm!(
     "aghi %r15,-160",
     "brasl %r14,own_interruption",
     "j .",
-    // A CPU that is started comes here by its restart new PSW.
+    // A started CPU comes here by its restart new PSW.
     ".globl start_cpu",
     "start_cpu:",
     "lg %r2,{cpu}(%r0)",
@@ -167,7 +167,7 @@ unsafe extern "C" {
     fn leave_to_guest() -> !;
 }
 
-/// Makes a prefix area that of `cpu`, whose stack ends at `stack_end`.
+/// Prepares the prefix area of `cpu`, whose stack ends at `stack_end`.
 pub fn prepare_lowcore(area: Area, cpu: *mut Cpu, stack_end: u64) {
     area.clear();
     area.set_new_psw(Class::Restart, start_cpu);
@@ -180,12 +180,12 @@ pub fn prepare_lowcore(area: Area, cpu: *mut Cpu, stack_end: u64) {
     area.set_stack(stack_end - 160);
 }
 
-/// From here on a restart of this CPU is an interruption.
+/// From now on a restart of this CPU is an interruption.
 fn admit_restart() {
     Area::OWN.set_new_psw(Class::Restart, trap_restart);
 }
 
-/// From here on the traps of the CPU with this prefix area are counted.
+/// From now on the traps of the CPU with this prefix area are counted.
 pub fn admit_counted(area: Area) {
     area.set_new_psw(Class::External, trap_external_counted);
     area.set_new_psw(Class::SupervisorCall, trap_supervisor_call_counted);
@@ -193,16 +193,16 @@ pub fn admit_counted(area: Area) {
     area.set_new_psw(Class::InputOutput, trap_io_counted);
 }
 
-/// Has the two classes that end a probe enter the guest's trap entry again.
+/// Makes the two classes that end a probe enter the guest's trap entry again.
 pub fn admit_after_probe() {
     Area::OWN.set_new_psw(Class::Program, trap_program);
     Area::OWN.set_new_psw(Class::SupervisorCall, trap_supervisor_call);
 }
 
-/// Makes `cpu` the state that the real CPU, which calls this, runs with.
+/// Makes `cpu` the state with which the calling real CPU runs.
 pub fn take_up(cpu: &mut Cpu) {
     admit_restart();
-    // Nothing is enabled until the guest's controls are loaded, but the emergency signal.
+    // Only the emergency signal is enabled until the guest's controls are loaded.
     wait::load_cr0(CR0_EMERGENCY_SIGNAL);
     instruction::sckc(u64::MAX);
     cpu.native.set_cpu_timer(0);
@@ -212,11 +212,11 @@ pub fn take_up(cpu: &mut Cpu) {
 pub fn go(cpu: &mut Cpu) -> ! {
     cpu.vcpu.account.start(instruction::stckf());
     finish(cpu);
-    // SAFETY: finish has left everything that the exit loads.
+    // SAFETY: `finish` has prepared everything that the exit loads.
     unsafe { leave_to_guest() }
 }
 
-/// Last in every trap: what is due before the guest runs, and the PSW it runs under.
+/// The last step of every trap: does the pending work, and prepares the PSW under which the guest runs.
 #[inline(always)]
 fn finish(cpu: &mut Cpu) {
     loop {
@@ -244,7 +244,7 @@ extern "C" fn program_interruption(cpu: &mut Cpu) {
     perform_program(cpu, refused);
 }
 
-/// A program interruption that has been booked: `refused` if the hardware refused an instruction.
+/// A program interruption that has been accounted for; `refused` if the hardware refused an instruction.
 #[inline(always)]
 pub fn perform_program(cpu: &mut Cpu, refused: bool) {
     let configuration = &cpu.machine.configuration;
@@ -385,7 +385,7 @@ extern "C" fn machine_check_interruption(cpu: &mut Cpu) {
         Class::MachineCheck,
     );
     let code = lowcore::MACHINE_CHECK_CODE.get();
-    // What stays in the hardware, the hardware has saved; the rest is the guest's own.
+    // The hardware has saved the registers that stay in it; the others are the guest's own.
     let saved = Saved {
         floating_point: lowcore::SAVED_FLOATING_POINT.get(),
         floating_point_control: lowcore::SAVED_FLOATING_POINT_CONTROL.get(),

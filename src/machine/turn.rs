@@ -1,6 +1,6 @@
-//! Turns on the real CPUs: signals, waits, timers, and what is read from the host meanwhile.
+//! Turns on the real CPUs: signals, waits, timers, and the host's input meanwhile.
 //!
-//! The rules are those of [`turns`]: in exact mode just one CPU is out of the enabled wait at any time, and the turn is
+//! The rules are those of [`turns`]: in exact mode just one CPU at a time is out of the enabled wait, and the turn is
 //! passed by emergency signal. The firmware never spins for another CPU; it passes the turn.
 
 use crate::arch::control::{CR0_CLOCK_COMPARATOR, CR0_CPU_TIMER, CR14_CHANNEL_REPORT};
@@ -60,11 +60,11 @@ pub fn start(cpu: &mut Cpu) {
     begin(cpu);
 }
 
-/// The CPU's slice has ended, or another CPU's clock has: give the turn to whoever is ready.
+/// The CPU's slice has ended, or another CPU's clock comparator has been passed: gives the turn to a CPU that is ready.
 pub fn end(cpu: &mut Cpu) {
     report_progress(cpu);
     if listens(cpu) && sclp::take_events() {
-        // Its signal was taken away with the answer to a call, and the guest may never wait.
+        // Its signal may have been absorbed with the answer to a call, and the guest may never wait.
         operator::read_input(cpu.machine);
     }
     if cpu.machine.his.wants(cpu.vcpu.account.entered) {
@@ -95,12 +95,12 @@ fn begin(cpu: &mut Cpu) {
     cpu.vcpu.pending_work |= PendingWork::CLOCK | PendingWork::ATTENTION;
 }
 
-/// Whether another CPU's clock has passed the time at which it wants to run.
+/// Whether a waiting CPU's time to run again has come.
 pub fn someone_wakes(cpu: &Cpu) -> bool {
     turns::someone_wakes(&words(cpu), cpu.vcpu.account.entered)
 }
 
-/// When a waiting CPU wants to run again though nobody signals it.
+/// When a waiting CPU will run again without a signal.
 fn wake_time(cpu: &mut Cpu) -> u64 {
     if cpu.vcpu.state != CpuState::Operating {
         return NEVER;
@@ -129,7 +129,7 @@ fn wake_time(cpu: &mut Cpu) -> u64 {
     comparator.min(timer).min(sample)
 }
 
-/// The words of the CPU's machine.
+/// The words of the CPU's machine that the turns use.
 fn words(cpu: &Cpu) -> InStorage<'static> {
     let machine = cpu.machine;
     InStorage {
@@ -144,7 +144,7 @@ fn mailbox(cpu: &Cpu) -> &'static Mailbox {
     &cpu.machine.configuration.mailboxes[number]
 }
 
-/// Gives the turn up, for the reason in `next`, and comes back with it.
+/// Gives up the turn, for the reason in `next`, and returns when this CPU has it again.
 #[cold]
 #[inline(never)]
 pub fn give(cpu: &mut Cpu, next: Next) {
@@ -173,9 +173,9 @@ pub fn give(cpu: &mut Cpu, next: Next) {
 /// A CPU that passes turns.
 struct OnCpu<'a> {
     cpu: &'a mut Cpu,
-    /// Whether its rest is sampled.
+    /// Whether its wait is sampled.
     samples: bool,
-    /// The clock when its rest began.
+    /// The clock when its wait began.
     began: u64,
 }
 
@@ -232,7 +232,7 @@ impl Passing for OnCpu<'_> {
 
     fn wait(&mut self) {
         rest(self.cpu, wait::for_external);
-        // Who has the turn may have done something on this CPU's behalf.
+        // The CPU that has the turn may have done something on this CPU's behalf.
         instruction::share(self.cpu);
     }
 
@@ -249,7 +249,7 @@ impl Passing for OnCpu<'_> {
 
     fn has_turn(&mut self) {
         told_waiting(self.cpu).store(false, Ordering::SeqCst);
-        // The real timer is set again for what is left; in a wait the CPU timer goes on.
+        // The real timer is set again for the rest; in a wait the CPU timer runs.
         self.cpu.native.extend_cpu_timer(0);
     }
 
@@ -276,7 +276,7 @@ fn told_waiting(cpu: &Cpu) -> &'static AtomicBool {
     &cpu.machine.shared.turns.told_waiting
 }
 
-/// Says for which interruptions of the channel subsystem a waiting CPU is open.
+/// Publishes for which interruptions of the channel subsystem a waiting CPU is enabled.
 fn open(cpu: &Vcpu, mailbox: &Mailbox) {
     let subclasses = if cpu.psw.mask & psw::IO == 0 {
         0
@@ -289,7 +289,7 @@ fn open(cpu: &Vcpu, mailbox: &Mailbox) {
     mailbox.open_reports.store(reports, Ordering::SeqCst);
 }
 
-/// What these waiting CPUs are open for, if there is a device that may interrupt and room to hold it.
+/// What these waiting CPUs are enabled for, if there is a device that may interrupt and room to hold its interruption.
 fn open_to_devices(configuration: &Configuration, mailboxes: &[Mailbox]) -> Open {
     let channels = &configuration.channels;
     if !channels.present() || !channels.held.has_room() {
@@ -301,7 +301,7 @@ fn open_to_devices(configuration: &Configuration, mailboxes: &[Mailbox]) -> Open
     })
 }
 
-/// Holds what a device had to say, and wakes the first CPU that is open for it.
+/// Holds the interruption of a device, and wakes the first CPU that is enabled for it.
 #[cold]
 fn hold(cpu: &Cpu, taken: Taken) {
     let configuration = &cpu.machine.configuration;
@@ -333,7 +333,7 @@ fn hold(cpu: &Cpu, taken: Taken) {
     }
 }
 
-/// Looks whether a device has something to say to a CPU that waits, before another one goes on.
+/// Tests whether a device interrupts a waiting CPU, before another CPU continues.
 fn look_at_devices(cpu: &Cpu) {
     let configuration = &cpu.machine.configuration;
     let open = open_to_devices(configuration, &configuration.mailboxes);
@@ -344,8 +344,8 @@ fn look_at_devices(cpu: &Cpu) {
     }
 }
 
-/// Samples the wait of a dedicated CPU, which has ended. It lasts until the CPU has its turn again; what
-/// the firmware itself takes within a wait that goes on belongs to it.
+/// Samples the wait of a dedicated CPU, which has ended. The wait lasts until the CPU has its turn again; it includes
+/// what the firmware itself takes within a wait that continues.
 #[cold]
 fn sample_wait(cpu: &mut Cpu, began: u64) {
     let now = instruction::stckf();
@@ -369,11 +369,11 @@ fn sample_wait(cpu: &mut Cpu, began: u64) {
     }
 }
 
-/// CPU cycles that are too short to be waited for.
+/// CPU cycles that are too few to wait for.
 const SHORTEST_WAIT: u64 = 64;
 
-/// A coprocessor is busy with this CPU's function: gives the turn up until it is done, whatever may
-/// be pending meanwhile.
+/// A coprocessor is busy with this CPU's function: gives up the turn until it has finished, whatever becomes pending
+/// meanwhile.
 #[cold]
 #[inline(never)]
 pub fn occupied(cpu: &mut Cpu) {
@@ -396,7 +396,7 @@ pub fn occupied(cpu: &mut Cpu) {
             },
         );
         if assist.now(&cpu.vcpu) == before {
-            // Nobody had anything to do, and the way to the wait took longer than the wait.
+            // All CPUs were idle, and the path to the wait took longer than the wait.
             let rest = cpu.vcpu.occupied_until.saturating_sub(before);
             assist.rested(rest.min(SHORTEST_WAIT));
         }
@@ -405,8 +405,8 @@ pub fn occupied(cpu: &mut Cpu) {
     begin(cpu);
 }
 
-/// A trace of the operator has stopped the guest: waits until the operator lets it go on. The other CPUs have no turn
-/// meanwhile, and the CPU's clock stands still for the guest.
+/// A trace of the operator has stopped the guest: waits until the operator lets it continue. The other CPUs have no
+/// turn meanwhile, and for the guest the CPU's clock stands still.
 #[cold]
 #[inline(never)]
 pub fn hold_guest(cpu: &mut Cpu) {
@@ -439,7 +439,7 @@ pub fn hold_guest(cpu: &mut Cpu) {
 /// Silences this CPU's timers before it waits for its turn, for another's timer or for the host.
 fn park(cpu: &Cpu) {
     instruction::sckc(NEVER);
-    // Where input may come at any time, virtual time follows the host's and does not jump.
+    // If input may come at any time, virtual time follows the host's and does not jump.
     if cpu.machine.shared.input.listening() == 0 {
         wait::stop_cpu_timer();
     } else {
@@ -447,7 +447,7 @@ fn park(cpu: &Cpu) {
     }
 }
 
-/// Waits, and books the wait as the rest that it is: all else on the way is the machine's own.
+/// Waits, and accounts the wait as idle time; all other time on this path is the machine's own.
 fn rest(cpu: &mut Cpu, wait: impl FnOnce() -> Waited) -> Taken {
     cpu.vcpu.account.rested = instruction::stckf();
     let waited = wait();
@@ -476,10 +476,10 @@ fn idle(cpu: &mut Cpu) {
     if operator::when_waiting(cpu.machine) {
         return;
     }
-    // A device may have something to say, and the host cannot know.
+    // A device may interrupt, and the host cannot know.
     let configuration = &cpu.machine.configuration;
     let open = open_to_devices(configuration, &configuration.mailboxes);
-    // Said once: the host answers each time, and what it says may come in pieces.
+    // This is reported once: the host answers each time, and its message may come in pieces.
     if open == Open::NOTHING && !told_waiting(cpu).swap(true, Ordering::SeqCst) {
         console::state(&Waiting {
             tod: instruction::stckf().into(),
@@ -489,17 +489,17 @@ fn idle(cpu: &mut Cpu) {
     wait_with_input(cpu, true, open);
 }
 
-/// Whether this CPU reads what comes while the guest executes: where turns are taken the one that has the
-/// turn, else CPU 0.
+/// Whether this CPU reads input that comes while the guest executes: with turns the CPU that has the turn, otherwise
+/// CPU 0.
 fn listens(cpu: &Cpu) -> bool {
     cpu.machine.shared.input.listening() != 0 && (words(cpu).exact() || cpu.vcpu.address == 0)
 }
 
-/// Waits for an external interruption, and what is open; input, if it may come, is read and wakes its
-/// CPU.
+/// Waits for an external interruption, and for what is open. If input is admitted, reads it and wakes the CPU that it
+/// is for.
 fn wait_with_input(cpu: &mut Cpu, admit: bool, open: Open) {
     let taken = if admit && sclp::take_events() {
-        // Its signal was taken away with the answer to a call.
+        // Its signal was absorbed with the answer to a call.
         Taken::External(external::SERVICE_SIGNAL)
     } else {
         rest(cpu, || wait::for_more(admit, open))
@@ -516,7 +516,7 @@ fn wait_with_input(cpu: &mut Cpu, admit: bool, open: Open) {
     }
 }
 
-/// Says how far the guest is, now and then.
+/// Reports now and then how far the guest is.
 fn report_progress(cpu: &Cpu) {
     let now = cpu.vcpu.account.entered;
     let last = &cpu.machine.shared.turns.last_progress;

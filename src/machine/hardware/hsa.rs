@@ -1,8 +1,8 @@
-//! The hardware system area: the top of storage, and what stands in it.
+//! The hardware system area: the top of storage, and its layout.
 //!
-//! It ends at min(storage, 2 GiB), because prefixes and service-call control blocks have 31-bit
-//! addresses, and begins on a storage-increment boundary, so that READ SCP INFO can show the guest a
-//! machine that ends there.
+//! It ends at min(storage, 2 GiB), because prefixes and service-call control blocks have 31-bit addresses.
+//! It begins on a storage-increment boundary, so that READ SCP INFO can show the guest a machine that ends
+//! there.
 
 use crate::arch::address::{PAGE, Real};
 use crate::arch::channel::SUBCHANNELS;
@@ -10,9 +10,9 @@ use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::guest::state::channels::COPY_LENGTH;
 use crate::guest::state::shadow::{PRIVATE_LENGTH, SharedShadow};
 
-/// Room for the image with its .bss; `linker.ld` holds it to less.
+/// Room for the image with its .bss; `linker.ld` has a smaller limit.
 pub const IMAGE_ROOM: u64 = 0x1C_0000;
-/// Bytes of a CPU's stack. The page below it is a guard page, and nothing reaches into the last quarter.
+/// Bytes of a CPU's stack. The page below it is a guard page, and nothing must reach into the last quarter.
 pub const STACK: u64 = 60 * 1024;
 /// Bytes of the heap, which is used at IPL only.
 const HEAP: u64 = 1024 * 1024;
@@ -20,10 +20,10 @@ const HEAP: u64 = 1024 * 1024;
 pub const COPIES: u64 = 128;
 /// Machine-level sample-data blocks of one CPU.
 pub const BLOCKS: u64 = 8;
-/// The least storage that is of use: the HSA and something for a guest.
+/// The least usable storage: the HSA and something for a guest.
 pub const LEAST_STORAGE: u64 = 32 << 20;
 
-/// What a run needs of the HSA besides, in bytes.
+/// What a run needs in the HSA besides, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Needs {
     /// The directories of the caches that it models.
@@ -32,7 +32,7 @@ pub struct Needs {
     pub kept: u64,
 }
 
-/// The prefix of a real CPU: only the plan makes one, so that 8 KiB of the HSA are there for it.
+/// The prefix of a real CPU. Only the plan makes one, so its 8 KiB are in the HSA.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Prefix(u64);
 
@@ -89,15 +89,15 @@ pub struct Plan {
     pub states: u64,
     /// Owners of the code copies, four bytes each.
     pub owners: u64,
-    /// Directories of the caches that the run models, CPU after CPU: from here to `kept`.
+    /// Directories of the caches that the run models, CPU by CPU: from here to `kept`.
     pub caches: u64,
     /// The guest's program as it was staged: from here to `unused`.
     pub kept: u64,
-    /// The first byte that nothing uses.
+    /// The first unused byte.
     pub unused: u64,
 }
 
-/// Gives out the HSA from its base upwards.
+/// Allocates the HSA from its base upwards.
 struct Carver {
     next: u64,
 }
@@ -119,7 +119,7 @@ impl Plan {
         if end < LEAST_STORAGE {
             return None;
         }
-        // As if the whole storage were the guest's: a little more than needed.
+        // As if all storage were the guest's: slightly more than needed.
         let needed = Self::carve(0, end, increment, end, needs).unused;
         let base = end.checked_sub(needed)? / increment * increment;
         if base < LEAST_STORAGE / 2 {

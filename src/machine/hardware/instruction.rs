@@ -1,4 +1,4 @@
-//! One named wrapper for each instruction that Rust has no word for.
+//! A named wrapper for each instruction that Rust cannot express.
 //!
 //! LLVM's assembler does not know every privileged mnemonic; those are written with `.insn`. The
 //! wrappers are safe where the instruction cannot harm Rust's idea of storage, and unsafe where it
@@ -55,8 +55,8 @@ pub fn sckpf(value: u32) {
     unsafe { asm!(".insn e,0x0107", in("r0") u64::from(value), options(nostack, nomem)) };
 }
 
-/// No instruction: what `place` refers to may have been read or changed by another CPU here, so nothing of it is
-/// kept in registers over this.
+/// No instruction. It tells the compiler that another CPU may have read or changed what `place` refers to, so
+/// that nothing of it stays in registers.
 #[inline]
 pub fn share<T>(place: &mut T) {
     // SAFETY: executes nothing.
@@ -124,8 +124,7 @@ pub fn stsi(function: u8, selector1: u16, selector2: u16, block: *mut u8) -> (Co
     (condition(ipm), zero)
 }
 
-/// The query function of an instruction of the message-security assist, which is installed: what it
-/// stores.
+/// What the query function of an installed instruction of the message-security assist stores.
 pub fn assist_query(instruction: msa::Instruction) -> u128 {
     let mut status = [0u8; 16];
     // Operands that the query function ignores: R1 = 2, R2 = 4, R3 = 6.
@@ -181,8 +180,8 @@ pub unsafe fn servc(command: u32, sccb: *mut u8) -> ConditionCode {
     condition(ipm)
 }
 
-/// CHANNEL SUBSYSTEM CALL with a block on its boundary: a request whose length is from 16 to 4080, and
-/// behind it room for the response.
+/// CHANNEL SUBSYSTEM CALL with a block on its boundary: a request whose length is from 16 to 4080, followed by
+/// room for the response.
 pub fn chsc(block: &mut [u8; 4096]) -> ConditionCode {
     let ipm: u64;
     // SAFETY: the block is the caller's, and request and response stay within it.
@@ -351,10 +350,10 @@ pub unsafe fn cdsg(at: *mut u128, expected: u128, new: u128) -> Result<(), u128>
     }
 }
 
-/// LOAD PSW EXTENDED; does not come back.
+/// LOAD PSW EXTENDED; does not return.
 ///
 /// # Safety
-/// Where the PSW leads is the caller's business.
+/// The caller answers for where the PSW leads.
 pub unsafe fn lpswe(psw: &Psw) -> ! {
     // SAFETY: by contract.
     unsafe { asm!("lpswe 0({})", in(reg_addr) psw, options(noreturn)) }

@@ -1,8 +1,8 @@
-//! The prefix area of a CPU: the architecture's assigned storage locations, and this machine's own words in what the
-//! architecture leaves to programs.
+//! The prefix area of a CPU: the architecture's assigned storage locations, and this machine's own fields in the part
+//! that the architecture leaves to programs.
 //!
-//! The layout stands here once. Assembly takes its displacements from it by `offset_of!`; Rust reads and writes named
-//! fields only.
+//! The layout is defined here only. Assembly takes its displacements from it by `offset_of!`; Rust reads and writes
+//! only named fields.
 
 use crate::arch::channel::IoInterruption;
 use crate::arch::interruption::Class;
@@ -63,17 +63,17 @@ pub struct Lowcore {
     pub stack: u64,
     /// Where an expected program interruption continues; zero if none is expected.
     pub continue_at: u64,
-    /// The PSW that the exit to the guest loads, and a probe, and whoever continues after an expected interruption.
+    /// The PSW that is loaded by the exit to the guest, by a probe, and after an expected interruption.
     pub exit_psw: Psw,
     /// The stack pointer of a wait or probe in progress.
     pub caller_stack: u64,
-    /// Where STORE THEN AND SYSTEM MASK puts the old mask; nobody reads it.
+    /// Where STORE THEN AND SYSTEM MASK puts the old mask, which is not used.
     pub system_mask: u64,
     /// Control register 0 as the firmware last loaded it.
     control_0: u64,
     /// The addresses of the external, I/O and machine-check new PSWs during a wait.
     pub kept_new: [u64; 3],
-    /// General registers at a failure of the firmware's own.
+    /// General registers when the firmware failed.
     pub failed_registers: [u64; 16],
     /// The clock when the last wait began.
     pub wait_began: u64,
@@ -84,7 +84,7 @@ pub struct Lowcore {
     reserved_7: u64,
     /// General registers that a probe begins with.
     pub probe_registers: [u64; 16],
-    /// General registers that a probe ends with; nobody reads them.
+    /// General registers at the end of a probe, which are not used.
     pub probed_registers: [u64; 16],
     reserved_8: [u8; 0xE00],
     saved_floating_point: [u64; 16],
@@ -95,7 +95,7 @@ pub struct Lowcore {
     reserved_11: [u8; 0xC80],
 }
 
-/// What the architecture says of a location is said in [`assigned`]; here is the same.
+/// The layout agrees with the locations that the architecture assigns ([`assigned`]).
 macro_rules! agree {
     ($($field:ident = $location:expr),* $(,)?) => {
         $(const _: () = assert!(offset_of!(Lowcore, $field) as u64 == $location);)*
@@ -154,15 +154,15 @@ impl<T: Copy> Field<T> {
     /// Its value in this CPU's own prefix area.
     #[inline(always)]
     pub fn get(self) -> T {
-        // SAFETY: a field of this CPU's prefix area, which no reference covers; any bytes are a value of the integers
-        // and PSWs that fields hold.
+        // SAFETY: a field of this CPU's prefix area, which no reference covers; any bytes are a valid value of the
+        // integers and PSWs in the fields.
         unsafe { ptr::read_volatile(ptr::without_provenance(self.offset)) }
     }
 
     /// Sets it in this CPU's own prefix area.
     #[inline(always)]
     fn set(self, value: T) {
-        // SAFETY: as above. What may be set is up to the functions of this module.
+        // SAFETY: as above. The functions of this module decide what may be set.
         unsafe { ptr::write_volatile(ptr::without_provenance_mut(self.offset), value) };
     }
 }
@@ -210,7 +210,7 @@ fields! {
     pub SAVED_FLOATING_POINT_CONTROL: u32 = saved_floating_point_control;
     /// Machine-check access-register save area.
     pub SAVED_ACCESS: [u32; 16] = saved_access;
-    /// General registers at a failure of the firmware's own.
+    /// General registers when the firmware failed.
     pub FAILED_REGISTERS: [u64; 16] = failed_registers;
     /// Control register 0 as the firmware last loaded it.
     pub CONTROL_0: u64 = control_0;
@@ -250,7 +250,7 @@ pub fn prepare_probe(psw: Psw, registers: &[u64; 16]) {
     PROGRAM_IDENTIFICATION.set(0);
 }
 
-/// The prefix area of a CPU, as what sets it up sees it.
+/// The prefix area of a CPU, while it is set up.
 #[derive(Clone, Copy, Debug)]
 pub struct Area(u64);
 
@@ -279,7 +279,7 @@ impl Area {
         }
     }
 
-    /// Has interruptions of a class call a routine of the trap entry.
+    /// Makes interruptions of a class call a routine of the trap entry.
     pub fn set_new_psw(self, class: Class, routine: unsafe extern "C" fn()) {
         let psw = Psw {
             mask: ADDRESSING_64,

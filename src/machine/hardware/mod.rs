@@ -1,4 +1,4 @@
-//! The hardware: instructions, prefix area, waits, service calls, and where things stand in the HSA.
+//! The hardware: instructions, prefix area, waits, service calls, and the layout of the HSA.
 
 pub mod hsa;
 pub mod instruction;

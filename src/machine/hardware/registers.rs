@@ -1,8 +1,8 @@
 //! The registers that the firmware itself does not use: floating-point, vector and access registers.
 //!
-//! They are the guest's all the time and stay in the hardware, on the guest's own CPU. Only a reset
-//! changes them here, by name, and a machine check saves them: the firmware is soft-float, so the
-//! compiler never knows of them.
+//! They always hold the guest's values and stay in the hardware, on the guest's own CPU. The firmware
+//! is soft-float, so the compiler never uses them. Only a reset changes them, and only a machine
+//! check saves them.
 
 use crate::arch::control::{CR0_AFP, CR0_VECTOR};
 use crate::arch::facility::FacilityList;
@@ -21,8 +21,8 @@ pub fn clear_floating_point_control() {
     });
 }
 
-/// Sets the floating-point registers, or the vector registers that they are part of where the machine
-/// has such, and the access registers to zeros.
+/// Sets the floating-point registers (or the vector registers that contain them, if the machine has
+/// these) and the access registers to zeros.
 pub fn clear() {
     let zeros = [0_u32; 16];
     // SAFETY: LOAD ACCESS MULTIPLE fetches 64 bytes of a local variable.
@@ -34,8 +34,8 @@ pub fn clear() {
     }
 }
 
-/// VECTOR GENERATE BYTE MASK of no byte, 32 times. The numbers of the upper 16 registers have their
-/// leftmost bit in another halfword.
+/// VECTOR GENERATE BYTE MASK of no byte, 32 times. The leftmost bit of the numbers of the upper 16
+/// registers is in another halfword.
 fn clear_vectors() {
     // SAFETY: changes registers that no compiled code uses; the vector control is one.
     unsafe {

@@ -1,4 +1,4 @@
-//! The service-call logical processor of the machine below: its facts, and its console.
+//! The service-call logical processor of the machine below: information about the machine, and its console.
 
 use crate::arch::condition::ConditionCode;
 use crate::arch::ebcdic;
@@ -23,18 +23,18 @@ const EVENT_MESSAGE: u8 = 0x02;
 /// Event type: ASCII console, both ways.
 const EVENT_ASCII: u8 = 0x1A;
 
-/// A service-call control block: 4 KiB on their boundary, below 2 GiB because the image is.
+/// A service-call control block: 4 KiB on their boundary, below 2 GiB because the image is there.
 #[repr(C, align(4096))]
 pub struct Sccb(pub [u8; 4096]);
 
-/// The one block by which this machine calls, and what the answers' signals said.
+/// The one block that this machine uses for all calls, and an indication from the signals that it absorbed.
 pub struct Calls {
     block: Mutex<Sccb>,
-    /// Whether a service signal that was taken away said that events wait to be read.
+    /// Whether an absorbed service signal said that events wait to be read.
     events: AtomicBool,
 }
 
-/// The calls of this machine.
+/// The service calls of this machine.
 pub static SCCB: Calls = Calls {
     block: Mutex::new(Sccb([0; 4096])),
     events: AtomicBool::new(false),
@@ -55,7 +55,7 @@ impl Calls {
         unsafe { self.block.force_unlock() };
     }
 
-    /// Takes a pending service signal away, if there is one.
+    /// Absorbs a pending service signal, if there is one.
     fn absorb_signal(&self) {
         if wait::absorb_service_signal() {
             self.events.store(true, Ordering::Relaxed);
@@ -63,7 +63,7 @@ impl Calls {
     }
 }
 
-/// Whether input waits to be read though its signal has been taken away; asked once.
+/// Whether input waits to be read although its signal has been absorbed. The answer is given once.
 pub fn take_events() -> bool {
     SCCB.events.swap(false, Ordering::Relaxed)
 }
@@ -78,16 +78,15 @@ impl Sccb {
     /// The response code; zero while the call is in progress.
     fn response(&mut self) -> u16 {
         let at = core::ptr::NonNull::from(&mut self.0).cast::<u16>();
-        // SAFETY: bytes 6-7 of the block, on a halfword boundary; the service-call logical processor
-        // stores them behind the compiler's back, which is what volatile is for.
+        // SAFETY: bytes 6-7 of the block, on a halfword boundary. The access is volatile because the service-call
+        // logical processor stores them.
         unsafe { VolatilePtr::new(at.add(3)).read() }
     }
 
-    /// Calls, waits for the answer, and takes the service signal that announces it away if `signal`
-    /// and it is there.
+    /// Calls, and waits for the answer. If `signal`, absorbs the service signal that announces it, if it is there.
     pub fn call(&mut self, command: u32, signal: bool) -> Result<u16, ConditionCode> {
         loop {
-            // SAFETY: the block is ours until the answer is there.
+            // SAFETY: no one else uses the block until the answer is there.
             let code = unsafe { instruction::servc(command, self.0.as_mut_ptr()) };
             match code {
                 ConditionCode::Zero => break,
@@ -96,8 +95,8 @@ impl Sccb {
                 other => return Err(other),
             }
         }
-        // The answer is awaited in storage: the service signal that announces it is pending for the
-        // whole configuration, and another CPU may have taken it.
+        // The answer is awaited in storage: its service signal is pending for the whole configuration, and another CPU
+        // may have taken it.
         let response = loop {
             let response = self.response();
             if response != 0 {
@@ -123,8 +122,9 @@ impl Sccb {
     }
 }
 
-/// Storage in bytes and storage increment in bytes, or `None` if the machine does not say. Asked once, before the image
-/// has its prefix area: no service signal can be taken away then, and the next call would find the machine busy.
+/// Storage in bytes and storage increment in bytes, or `None` if the machine does not say. Called once, before the
+/// image has its prefix area. Service signals cannot be absorbed at that time, so the next call would find the machine
+/// busy.
 pub fn storage() -> Option<(u64, u64)> {
     let mut sccb = SCCB.lock();
     for command in [READ_SCP_INFO, READ_SCP_INFO_FORCED] {
@@ -166,18 +166,18 @@ pub fn cpus() -> heapless::Vec<u16, 4> {
     found
 }
 
-/// Which console the machine below has.
+/// The console of the machine below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConsoleKind {
-    /// None: nothing can be said.
+    /// None: there is no output.
     None,
-    /// The ASCII console: bytes, both ways.
+    /// The ASCII console: bytes, in both directions.
     Ascii,
     /// The line-mode console: EBCDIC lines.
     Line,
 }
 
-/// Asks for the console's events, and finds which kind there is.
+/// Enables the console's events, and returns the kind of console.
 pub fn open_console() -> ConsoleKind {
     let mut sccb = SCCB.lock();
     let bit = |event: u8| 1u32 << (32 - u32::from(event));
@@ -189,7 +189,7 @@ pub fn open_console() -> ConsoleKind {
     sccb.0[16..20].copy_from_slice(&send.to_be_bytes());
     match sccb.call(WRITE_EVENT_MASK, true) {
         Ok(0x0020) => {
-            // What the machine below can receive from us.
+            // What the machine below accepts from us.
             let accepts = sccb.u32(20) | sccb.u32(24);
             if accepts & bit(EVENT_ASCII) != 0 {
                 ConsoleKind::Ascii
@@ -249,7 +249,7 @@ pub fn write_line(line: &[u8]) {
     let _ = sccb.call(WRITE_EVENT_DATA, true);
 }
 
-/// Reads what was typed; gives how many bytes there were (those beyond `into` are dropped).
+/// Reads what was typed; returns the number of bytes. Bytes that do not fit into `into` are dropped.
 pub fn read(into: &mut [u8]) -> usize {
     let mut sccb = SCCB.lock();
     sccb.prepare(4096);

@@ -1,21 +1,21 @@
-//! The clock behind a wait, the same in every run.
+//! Makes the clock after a wait the same in every run.
 //!
-//! When all CPUs wait, QEMU's main thread sets the virtual clock (`-icount sleep=off`) forward to the timer
-//! that goes off first. It looks whether they wait before the CPU's own thread has accounted for the last
-//! instructions, if the host schedules the two so: then the clock is that far beyond the timer behind the
-//! wait, by one instruction where a clock was stored right before the PSW was loaded. So the same run would
-//! differ, rarely, by a nanosecond, and soon in everything. Behind a wait that the clock comparator ended
-//! the firmware goes on at a time that it can tell beforehand.
+//! When all CPUs wait, QEMU's main thread (`-icount sleep=off`) sets the virtual clock forward to the next
+//! timer. Depending on how the host schedules the two threads, it may find that they wait before the CPU's
+//! own thread has accounted for the last instructions. After the wait the clock is then that far beyond the
+//! timer: by one instruction where a clock was stored right before the PSW was loaded. The same run would
+//! rarely differ by a nanosecond, and soon afterwards in everything. So, after a wait that the clock
+//! comparator ended, the firmware continues at a time that it can compute in advance.
 
 use crate::arch::tod::clock_nanoseconds;
 use crate::machine::hardware::instruction;
 use core::arch::{asm, global_asm};
 
-/// Nanoseconds behind the timer, or the beginning of a wait that it did not outlast, at which the firmware
-/// goes on.
+/// The firmware continues this many nanoseconds after the timer, or after the beginning of the wait if that
+/// is later.
 const BEHIND: u64 = 24;
 
-/// Instructions of the sled, besides the way back.
+/// Instructions of the sled, without the return.
 const SLED: u64 = 31;
 
 global_asm!(
@@ -27,15 +27,16 @@ global_asm!(
     "br %r14",
 );
 
-/// Goes on at a time that depends only on the clock comparator and on when the wait began; gives the
-/// clock then. `to` is the clock as the wait had ended.
+/// Continues at a time that depends only on the clock comparator and on when the wait began; returns the
+/// clock then. `to` is the clock when the wait had ended.
 pub fn settle(from: u64, to: u64) -> u64 {
     // The clock at which QEMU's virtual clock is zero is a multiple of 512.
     let due = clock_nanoseconds(instruction::stckc()).max(clock_nanoseconds(from));
     let rest = (due + BEHIND)
         .saturating_sub(clock_nanoseconds(to))
         .min(SLED);
-    // SAFETY: the sled's instructions do nothing, each is two bytes, and there are as many as `rest` at most.
+    // SAFETY: the sled's instructions have no effect, each is two bytes long, and there are at least `rest`
+    // of them.
     unsafe {
         asm!(
             "larl %r1,firmware_sled+62",

@@ -1,7 +1,8 @@
 //! The firmware's own enabled waits.
 //!
-//! The firmware runs disabled. When it must wait it says for what: it loads a real control register 0
-//! with just those subclasses where that matters (and 6 and 14 where a device may interrupt), exchanges the new PSWs in its lowcore, and waits.
+//! The firmware runs disabled. To wait, it loads a real control register 0 with only the subclasses that it waits for
+//! where that matters (and 6 and 14 where a device may interrupt), exchanges the new PSWs in its lowcore, and loads a
+//! wait PSW.
 
 use crate::arch::channel::IoInterruption;
 use crate::arch::control::{CR0_LOW_ADDRESS_PROTECTION, CR0_SERVICE_SIGNAL, CR14_CHANNEL_REPORT};
@@ -13,15 +14,14 @@ use crate::machine::hardware::settle::settle;
 use core::arch::global_asm;
 use core::mem::offset_of;
 
-/// Real CR0 while the firmware waits for a service signal: nothing else may come then.
+/// Real CR0 while the firmware waits for a service signal, which alone may interrupt then.
 const CR0_WAIT: u64 = CR0_SERVICE_SIGNAL;
 
 unsafe extern "C" {
-    /// Loads the PSW, waits, and comes back when an external (0), I/O (1) or machine-check (2)
-    /// interruption was taken.
+    /// Loads the PSW, waits, and returns when an external (0), I/O (1) or machine-check (2) interruption was taken.
     fn firmware_wait(psw: &Psw) -> u64;
-    /// Opens the masks of the PSW for a moment; 1 if an external or I/O interruption was taken, 0 if none
-    /// was pending.
+    /// Opens the masks of the PSW for a moment. Returns 1 if an external or I/O interruption was taken, 0 if none was
+    /// pending.
     fn firmware_window(psw: &mut Psw) -> u64;
 }
 
@@ -42,7 +42,7 @@ global_asm!(
     "stg %r6,{external}(%r0)",
     "stg %r7,{io}(%r0)",
     "stg %r8,{machine_check}(%r0)",
-    // Nothing but the wait between the two stamps.
+    // Only the wait is between the two stamps.
     ".insn s,0xb27c0000,{began}(%r0)",
     "lpswe 0(%r2)",
     "0:",
@@ -81,7 +81,7 @@ global_asm!(
     "stg %r6,8(%r2)",
     "lpswe 0(%r2)",
     "0:",
-    // Still open here; closed with this.
+    // The masks are still open here; this closes them.
     "stnsm {system_mask}(%r0),0xfc",
     "lghi %r2,0",
     "j 2f",
@@ -112,7 +112,7 @@ global_asm!(
 pub struct Open {
     /// I/O-interruption subclasses, as masks: bits 32-39 of control register 6.
     pub subclasses: u8,
-    /// Machine checks that say that channel reports wait.
+    /// Machine checks that announce channel reports.
     pub reports: bool,
 }
 
@@ -135,22 +135,22 @@ pub enum Taken {
     MachineCheck(u64),
 }
 
-/// A wait that is over.
+/// A wait that has ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Waited {
     /// What ended it.
     pub taken: Taken,
     /// The clock when the wait began.
     pub from: u64,
-    /// The clock when it was over.
+    /// The clock when it ended.
     pub to: u64,
 }
 
-/// Waits until an external interruption of an enabled subclass was taken; no service signal, which would
-/// be lost here.
+/// Waits until an external interruption of an enabled subclass was taken. Service signals are excluded, because they
+/// would be lost here.
 pub fn for_external() -> Waited {
     let real = loaded_cr0();
-    // The new PSWs are in what low-address protection protects, and the guest's applies to the machine.
+    // Low-address protection covers the new PSWs, and the guest's setting applies to the machine too.
     let closed = CR0_LOW_ADDRESS_PROTECTION | CR0_SERVICE_SIGNAL;
     if real & closed != 0 {
         return under_cr0(real & !closed, || exchange_and_wait(0));
@@ -188,13 +188,13 @@ fn under_control<T>(number: u8, value: u64, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Waits for external interruptions and what else these masks of the PSW open.
+/// Waits for external interruptions, and for those that these masks of the PSW enable.
 fn exchange_and_wait(more: u64) -> Waited {
     let psw = Psw {
         mask: psw::EXTERNAL | psw::WAIT | psw::ADDRESSING_64 | more,
         address: 0,
     };
-    // SAFETY: the lowcore of this CPU holds valid new PSWs, and the wait comes back by them.
+    // SAFETY: the lowcore of this CPU holds valid new PSWs, which return from the wait.
     let class = unsafe { firmware_wait(&psw) };
     let taken = match class {
         0 => Taken::External(lowcore::EXTERNAL_CODE.get()),
@@ -208,24 +208,25 @@ fn exchange_and_wait(more: u64) -> Waited {
     Waited { taken, from, to }
 }
 
-/// Stops the real CPU timer. No other interruption may be open: neither the clock comparator nor another
-/// CPU may have anything to say.
+/// Stops the real CPU timer. No other interruption may be enabled, neither the clock comparator nor another CPU's
+/// signals.
 ///
-/// When every CPU waits, QEMU's virtual clock jumps to the timer that goes off first, however far that is:
-/// a machine that waits for its host would be decades ahead when the host takes its time. There is no
-/// value by which SET CPU TIMER turns QEMU's timer off, but once it has gone off it stands still.
+/// When every CPU waits, QEMU's virtual clock jumps to the next timer, however far that is: a machine that waits for a
+/// slow host would be decades ahead. No value of SET CPU TIMER turns QEMU's timer off, but after it has interrupted it
+/// stays stopped.
 pub fn stop_cpu_timer() {
     instruction::spt(0);
     while !matches!(for_external().taken, Taken::External(external::CPU_TIMER)) {}
 }
 
-/// Takes a pending service signal away, if there is one, and nothing else. Whether it said that events wait to be read.
+/// Absorbs a pending service signal, if there is one, and nothing else. Returns whether it said that events wait to be
+/// read.
 pub fn absorb_service_signal() -> bool {
     let mut psw = Psw {
         mask: psw::EXTERNAL | psw::ADDRESSING_64,
         address: 0,
     };
-    // SAFETY: the window comes back by the new PSWs or behind itself.
+    // SAFETY: the window returns by the new PSWs or by itself.
     under_cr0(CR0_WAIT, || unsafe {
         firmware_window(&mut psw) != 0 && lowcore::EXTERNAL_PARAMETER.get() & 1 != 0
     })
@@ -243,7 +244,7 @@ pub fn with_cr0<T>(more: u64, work: impl FnOnce() -> T) -> T {
     under_cr0(loaded_cr0() | more, work)
 }
 
-/// As [`for_external`], with service signals admitted for this one wait if `input`, and what is open.
+/// As [`for_external`], but also for service signals if `input`, and for what is `open`, in this one wait.
 pub fn for_more(input: bool, open: Open) -> Waited {
     if !input && open == Open::NOTHING {
         return for_external();
@@ -273,7 +274,7 @@ pub fn take_io(subclasses: u8) -> Option<IoInterruption> {
         address: 0,
     };
     let real = loaded_cr0() & !CR0_LOW_ADDRESS_PROTECTION;
-    // SAFETY: the window comes back by the new PSWs or behind itself.
+    // SAFETY: the window returns by the new PSWs or by itself.
     let taken = under_cr0(real, || {
         under_control(6, u64::from(subclasses) << 24, || unsafe {
             firmware_window(&mut psw)

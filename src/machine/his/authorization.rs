@@ -1,5 +1,5 @@
-//! What HIS may use of the machine's level, as the operator has it (AUTH MACHINE), and losses for tests of
-//! profilers (ALERT MACHINE). Everything that has a source is authorized to begin with.
+//! What HIS may use of the machine's level, as the operator authorizes it (AUTH MACHINE), and losses for
+//! tests of profilers (ALERT MACHINE). At first everything that has a source is authorized.
 
 use super::level::Level;
 use crate::command::Change;
@@ -8,7 +8,7 @@ use crate::his::event::{Events, SampleTypes};
 use crate::machine::io::console;
 use crate::machine::state::his::{Profiler, Service};
 
-/// Makes a change. What is given back is used from the next SERVICE,REFRESH on.
+/// Makes a change. What is authorized again is used from the next SERVICE,REFRESH on.
 pub(super) fn make(
     service: &Service,
     his: &mut His<Profiler>,
@@ -29,10 +29,10 @@ pub(super) fn make(
         }
         Change::BasicSampling(on) => taken.set_types(SampleTypes::BASIC, on),
         Change::DiagnosticSampling(on) => taken.set_types(SampleTypes::DIAGNOSTIC, on),
-        // How many they were, nobody says.
+        // Their number is not known.
         Change::LoseSampleData => return his.sample_data_lost(level, 0),
         Change::LoseCounterData(_) => return his.counter_data_lost(level),
-        // The operator's words name no key of the machine.
+        // The operator's commands have no key of the machine.
         Change::InterruptKey | Change::Traces => return,
     }
     his.authorization_changed(level);

@@ -20,7 +20,7 @@ use core::sync::atomic::Ordering;
 /// The machine's own level on all CPUs.
 pub(super) struct Level<'a> {
     pub machine: &'static Machine,
-    /// The CPU that has the turn, unless nobody needs its own any more.
+    /// The CPU that has the turn; `None` at the end of a run, when no CPU needs its own any more.
     pub running: Option<&'a mut Cpu>,
 }
 
@@ -45,8 +45,8 @@ impl<'a> Level<'a> {
             return running;
         }
         let cells = &self.machine.cpus;
-        // SAFETY: that CPU waits for its turn, which only this one gives; where it waits it has said that
-        // others use what is its own. Nobody else has a reference to it: `self` is borrowed.
+        // SAFETY: that CPU waits for its turn, which only this one gives; while it waits it lets others use what is its
+        // own. There is no other reference to it, because `self` is borrowed.
         unsafe { &mut *cells[usize::from(number) % cells.len()].get() }
     }
 
@@ -57,13 +57,13 @@ impl<'a> Level<'a> {
             .sum()
     }
 
-    /// What records say about the machine.
+    /// Information about the machine for records.
     pub fn system(&self) -> System {
         let identification = self.machine.configuration.cpu_id;
         System {
             model: self.machine.model,
             machine_type: (identification >> 16) as u16,
-            // The version code is no part of it.
+            // Without the version code.
             sequence: identification >> 32 & 0xFF_FFFF,
             speed: self.speed(),
         }
@@ -85,8 +85,8 @@ impl<'a> Level<'a> {
         length
     }
 
-    /// What a CPU counts may have changed. Storage is reached by the CPU that has the turn: real addresses mean
-    /// something else to each.
+    /// What a CPU counts may have changed. Storage is accessed by the CPU that has the turn, because real addresses
+    /// differ between CPUs.
     fn counting_changed(&mut self, number: u16) {
         let configuration = &self.machine.configuration;
         let own = instruction::stap();
@@ -97,12 +97,12 @@ impl<'a> Level<'a> {
         }
         let other = &raw const self.cpu(number).vcpu;
         let native = &mut self.cpu(own).native;
-        // SAFETY: the two are not of the same CPU; that one waits for its turn, as in `cpu`.
+        // SAFETY: the two are different CPUs, and the other one waits for its turn, as in `cpu`.
         assist::counting_changed(unsafe { &*other }, configuration, native);
     }
 
-    /// Counts the monitor calls of the classes that the operator has chosen, or none. Counters that count already go on;
-    /// others begin at zero.
+    /// Counts the monitor calls of the classes that the operator has chosen, or none. Counters that count already
+    /// continue; others begin at zero.
     fn count_software(&mut self, on: bool) {
         let software = &self.machine.his.software;
         let classes = if on {
@@ -121,7 +121,7 @@ impl<'a> Level<'a> {
         }
     }
 
-    /// The operator has chosen other classes: they are counted at once, if any are.
+    /// The operator has chosen other classes: counts them at once, if any are counted.
     pub fn classes_chosen(&mut self) {
         if self.machine.his.software.counting.load(Ordering::Relaxed) {
             self.count_software(true);
@@ -209,7 +209,7 @@ impl crate::his::Machine for Level<'_> {
                     counter(event, cpu.vcpu.software.read(number));
                     continue;
                 }
-                // A set that has been deauthorized since counts no more.
+                // A set that has since been deauthorized no longer counts.
                 counter(event, counters.read(number.into(), &now).unwrap_or(0));
             }
         }

@@ -1,4 +1,4 @@
-//! What profilers ask of HIS: those on the host behind the link, and those in the guest.
+//! Requests of profilers to HIS: on the host, over the link, and in the guest.
 
 use super::level::Level;
 use crate::arch::address::Absolute;
@@ -13,7 +13,7 @@ use crate::machine::state::machine::Cpu;
 use core::sync::atomic::Ordering;
 use zerocopy::IntoBytes;
 
-/// Refuses what the host has asked for: there is no service in real time.
+/// Refuses the requests of the host: there is no service in real time.
 pub(super) fn refuse(service: &Service) {
     loop {
         let next = service.requests.lock().pop_front();
@@ -23,7 +23,7 @@ pub(super) fn refuse(service: &Service) {
     }
 }
 
-/// Does what the host has asked for.
+/// Performs the requests of the host.
 pub(super) fn perform_for_host(service: &Service, his: &mut His<Profiler>, level: &mut Level<'_>) {
     loop {
         let next = service.requests.lock().pop_front();
@@ -47,8 +47,8 @@ pub(super) fn perform_for_host(service: &Service, his: &mut His<Profiler>, level
     }
 }
 
-/// Does what a profiler in the guest asks for by DIAGNOSE 700, which has found request and answer area available. This CPU
-/// has the turn.
+/// Performs the request of a profiler in the guest by DIAGNOSE 700, which has checked that request and answer area are
+/// available. This CPU has the turn.
 #[cold]
 #[inline(never)]
 pub fn serve(cpu: &mut Cpu) {

@@ -1,7 +1,7 @@
-//! Instructions of the channel subsystem, and what a virtio device is told.
+//! Instructions of the channel subsystem, and notifications of virtio devices.
 //!
-//! The form of what a guest gives is tested by the machine below: it refuses with a program interruption,
-//! which [`crate::machine::trap`] brings back here instead of taking it for a failure of the firmware's own.
+//! The machine below tests the form of the guest's operands. It refuses with a program interruption, which
+//! [`crate::machine::trap`] returns to here instead of treating it as a failure of the firmware.
 
 use crate::arch::condition::ConditionCode;
 use crate::guest::hardware::ChannelBlock;
@@ -63,13 +63,13 @@ pub fn perform(
     Ok(ConditionCode::from_bits((ipm >> 28) as u8))
 }
 
-/// DIAGNOSE 500, function 3: a queue of a virtio device has something for it.
+/// DIAGNOSE 500, function 3: there is something in a queue for a virtio device.
 pub fn notify(subsystem: u64, queue: u64, cookie: u64) -> u64 {
     /// The function code of DIAGNOSE.
     const VIRTIO: u64 = 0x500;
     const NOTIFICATION: u64 = 3;
     let answer;
-    // SAFETY: the device looks at its queue, in guest storage.
+    // SAFETY: the device reads and writes its queue, in guest storage.
     unsafe {
         asm!(".insn rs,0x83000000,%r2,%r4,{virtio}(%r0)", in("r1") NOTIFICATION,
             inout("r2") subsystem => answer, in("r3") queue, in("r4") cookie, virtio = const VIRTIO,

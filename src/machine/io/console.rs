@@ -1,7 +1,7 @@
-//! The way out: one console that carries frames when somebody asked for them, and text otherwise.
+//! Output: one console that carries frames if the loader block asks for them, and text otherwise.
 //!
-//! Output is gathered and written in few service calls; [`flush`] is called before the firmware
-//! waits or ends, so nothing that was said stays unsaid.
+//! Output is collected and written in few service calls. [`flush`] is called before the firmware waits or ends,
+//! so that nothing stays unwritten.
 
 use crate::link::data::{Counters, SampleHead};
 use crate::link::frame::{self, Channel};
@@ -11,7 +11,7 @@ use core::fmt;
 use spin::Mutex;
 use zerocopy::IntoBytes;
 
-/// What is gathered, and how it is to be written.
+/// The collected output, and how it is to be written.
 struct Output {
     kind: ConsoleKind,
     framed: bool,
@@ -77,14 +77,14 @@ fn gather(kind: ConsoleKind, buffer: &mut Buffer, mut bytes: &[u8]) {
     }
 }
 
-/// Opens whichever console the machine below has; gives its kind.
+/// Opens the console of the machine below; returns its kind.
 pub fn open() -> ConsoleKind {
     let kind = sclp::open_console();
     OUTPUT.lock().kind = kind;
     kind
 }
 
-/// From here on everything goes out in frames; what came before is boot text.
+/// From now on all output is in frames; what came before is boot text.
 pub fn use_frames() {
     let mut output = OUTPUT.lock();
     output.framed = true;
@@ -103,13 +103,13 @@ pub fn frames() -> u32 {
     OUTPUT.lock().frames
 }
 
-/// Writes out what was gathered.
+/// Writes the collected output.
 pub fn flush() {
     OUTPUT.lock().flush();
 }
 
-/// Sends bytes by a channel; without frames, guest and operator text go out as they are and the
-/// binary channels are left out.
+/// Sends bytes on a channel. Without frames, text of the guest and the operator is written as it is, and the
+/// binary channels are omitted.
 pub fn send(channel: Channel, pieces: &[&[u8]]) {
     let mut output = OUTPUT.lock();
     if output.framed {
@@ -121,7 +121,7 @@ pub fn send(channel: Channel, pieces: &[&[u8]]) {
     }
 }
 
-/// Sends bytes by a channel unless another CPU has the console; whether they were sent.
+/// Sends bytes on a channel unless another CPU has the console; returns whether they were sent.
 pub fn try_send(channel: Channel, pieces: &[&[u8]]) -> bool {
     let Some(mut output) = OUTPUT.try_lock() else {
         return false;
@@ -145,7 +145,7 @@ pub fn counters(counters: &Counters<'_>) {
     send(Channel::Counters, &counters.pieces());
 }
 
-/// The operator's text, as a formatter writes it: gathered line by line into frames.
+/// The operator's text, as a formatter writes it: collected line by line into frames.
 pub struct Operator(heapless::Vec<u8, 512>);
 
 impl Operator {
@@ -155,7 +155,8 @@ impl Operator {
         Self(heapless::Vec::new())
     }
 
-    /// Sends the whole lines of what is gathered, so that none is torn; all of it if there is no end of a line.
+    /// Sends the complete lines of the collected text, so that no line is split; all of it if no line is
+    /// complete.
     fn send_lines(&mut self) {
         let lines = self.0.iter().rposition(|&byte| byte == b'\n');
         let count = lines.map_or(self.0.len(), |end| end + 1);
@@ -164,7 +165,7 @@ impl Operator {
         self.0.truncate(self.0.len() - count);
     }
 
-    /// Sends what is gathered.
+    /// Sends the collected text.
     pub fn send(&mut self) {
         if !self.0.is_empty() {
             send(Channel::Operator, &[&self.0]);
@@ -185,7 +186,7 @@ impl fmt::Write for Operator {
     }
 }
 
-/// Says a text to the operator.
+/// Writes a text for the operator.
 pub fn say(text: fmt::Arguments<'_>) {
     use fmt::Write;
     let mut operator = Operator::new();
@@ -193,7 +194,7 @@ pub fn say(text: fmt::Arguments<'_>) {
     operator.send();
 }
 
-/// For a failing machine: takes the console away from whoever held it.
+/// For a failing machine: takes the console from the CPU that held it.
 ///
 /// # Safety
 /// No other CPU runs, and the caller never returns to what held the lock.
@@ -205,7 +206,7 @@ pub unsafe fn seize() {
     }
 }
 
-/// Writes out what was gathered once it is worth a service call of its own.
+/// Writes the collected output if it is large enough to be worth a service call.
 pub fn flush_if_large() {
     let mut output = OUTPUT.lock();
     if output.buffer.len() > LARGEST_WRITE / 2 {

@@ -1,7 +1,8 @@
 //! Traced events on their way to the host.
 //!
-//! Events are gathered for each CPU and sent when there is no room for another one. In exact mode the guest waits for
-//! the console, so no event is lost; in real time another CPU may have it, and events that then find no room are counted.
+//! Events are collected for each CPU, and sent when there is no room for another one. In exact mode the guest waits for
+//! the console, so no event is lost. In real time another CPU may have the console; events without room are then
+//! counted.
 
 use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::link::frame::Channel;
@@ -15,7 +16,7 @@ const ROOM: usize = 8192;
 
 /// The events of all CPUs.
 pub struct Events {
-    /// What waits to be sent.
+    /// The events that wait to be sent.
     streams: [Mutex<Stream<ROOM>>; MAXIMUM_CPUS],
     /// Whether anything was ever traced.
     used: AtomicBool,

@@ -1,7 +1,7 @@
-//! When the machine itself fails: it says where, stops the other CPUs, and ends in a disabled wait
-//! whose address says why.
+//! Failures of the machine itself: it reports what failed and where, stops the other CPUs, and ends in
+//! a disabled wait whose address is the reason.
 //!
-//! The addresses are listed in the book; whoever finds a machine in such a wait looks there.
+//! The book lists the addresses, for those who find a machine in such a wait.
 
 use crate::arch::psw::{ADDRESSING_64, Psw, WAIT};
 use crate::link::frame::Channel;
@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use zerocopy::IntoBytes;
 use zerocopy::byteorder::big_endian::U64;
 
-/// Why the machine stands still: the address of its disabled wait.
+/// Why the machine has stopped: the address of its disabled wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum WaitState {
@@ -29,13 +29,13 @@ pub enum WaitState {
     CpuStart = 0x104,
     /// A panic: this machine's own error.
     Panic = 0x201,
-    /// A program interruption of the firmware's own.
+    /// A program interruption in the firmware itself.
     OwnProgram = 0x202,
     /// A machine check while the firmware had control.
     MachineCheck = 0x203,
     /// The operator's restart while the firmware had control.
     Restart = 0x204,
-    /// Part of the HSA that nothing may change has changed.
+    /// A part of the HSA that must not change has changed.
     Integrity = 0x205,
     /// The guest ended by a disabled wait at another address than FFF.
     GuestFailed = 0x301,
@@ -43,21 +43,21 @@ pub enum WaitState {
     GuestCheckStop = 0x302,
     /// The operator ended the guest.
     OperatorEnd = 0x303,
-    /// The guest's program interruptions lead to nothing but program interruptions.
+    /// The guest's program interruptions lead only to further program interruptions.
     GuestLoops = 0x304,
 }
 
 unsafe extern "C" {
-    // Typed as doublewords because they stand on such a boundary, and LARL cannot reach odd addresses.
+    // Typed as doublewords because they are on such a boundary, and LARL cannot reach odd addresses.
     static __image_start: u64;
     static __constants_end: u64;
     static __image_end: u64;
 }
 
-/// The base of the image and the end of its text, where they stand now.
+/// The base of the image, the end of its text, and the end of the image, where they are now.
 #[must_use]
 pub fn image() -> (u64, u64, u64) {
-    // Only the addresses of these symbols mean anything.
+    // Only the addresses of these symbols are used.
     (
         (&raw const __image_start).addr() as u64,
         (&raw const __constants_end).addr() as u64,
@@ -88,15 +88,15 @@ pub fn stop_others() {
 
 /// Return addresses on the stack from `stack` upwards, as offsets in the image, innermost first.
 ///
-/// Without a back chain the stack is searched for addresses of the text that follow a BRASL or BASR.
+/// Without a back chain, the stack is searched for addresses of the text that follow a BRASL or BASR.
 fn backtrace(stack: u64) -> heapless::Vec<U64, 32> {
     let mut found = heapless::Vec::new();
     let (base, text_end, _) = image();
     let top = (stack | 0xFFFF).min(stack + 16384);
     let mut at = stack & !7;
     while at < top && !found.is_full() {
-        // SAFETY: this machine's own stack, between the failing frame and its end or a little over
-        // it, still in the HSA.
+        // SAFETY: this machine's own stack, between the failing frame and its end or slightly beyond,
+        // still in the HSA.
         let word: u64 =
             unsafe { core::ptr::read_volatile(core::ptr::with_exposed_provenance(at as usize)) };
         if word > base + 6 && word < text_end && word & 1 == 0 {
@@ -113,16 +113,16 @@ fn backtrace(stack: u64) -> heapless::Vec<U64, 32> {
     found
 }
 
-/// Set by the first failure; a failure of the failure ends at once.
+/// Set by the first failure. A failure during a failure ends at once.
 static FAILING: AtomicBool = AtomicBool::new(false);
 
-/// Says what failed and where, and ends.
+/// Reports what failed and where, and ends.
 pub fn fail(why: WaitState, psw: Psw, registers: &[u64; 16], text: core::fmt::Arguments<'_>) -> ! {
     if FAILING.swap(true, Ordering::SeqCst) {
         stop(why);
     }
     stop_others();
-    // SAFETY: every other CPU is stopped, and this one does not go back.
+    // SAFETY: every other CPU is stopped, and this one does not return.
     unsafe { console::seize() };
     let trace = backtrace(registers[15]);
     let mut line = heapless::String::<256>::new();
@@ -168,7 +168,7 @@ pub fn fail(why: WaitState, psw: Psw, registers: &[u64; 16], text: core::fmt::Ar
     stop(why)
 }
 
-/// A refusal to go on that is not this machine's error: one clear message, and the end.
+/// A refusal to continue that is not an error of this machine: one clear message, and the end.
 pub fn refuse(why: WaitState, text: core::fmt::Arguments<'_>) -> ! {
     if console::framed() {
         fail(why, Psw::default(), &[0; 16], text)

@@ -1,4 +1,4 @@
-//! The way in: what the host types for the guest and for the operator.
+//! Input: what the host types for the guest and for the operator.
 //!
 //! Bytes from the host arrive at arbitrary times, so in exact mode they are read only at points that
 //! the program determines: when every CPU waits and no timer is armed. In interactive and real-time
@@ -19,21 +19,21 @@ const LONGEST: usize = 256;
 /// A line of the operator.
 pub type Line = heapless::Vec<u8, LONGEST>;
 
-/// What the host has said.
+/// A message from the host.
 pub enum HostMessage {
     /// A line for the operator's commands.
     Line(Line),
-    /// Something that is too long for a line, or did not arrive whole. It is answered like a line: who
-    /// sent it waits for an answer.
+    /// A message that is too long for a line, or that did not arrive complete. It is answered like a line, because its
+    /// sender waits for an answer.
     Unusable,
     /// A request of a profiler.
     Request(Request),
-    /// That it cannot write what a run of HIS collects.
+    /// The host cannot write what a run of HIS collects.
     NotWritten,
 }
 
-/// The frame decoder, and the operator's line so far when there are no frames: a byte more than a line
-/// may have tells that it is too long.
+/// The frame decoder, and, without frames, the operator's line so far. The line has room for one byte more than
+/// allowed, to detect a line that is too long.
 struct Incoming {
     decoder: Decoder<1024>,
     line: heapless::Vec<u8, { LONGEST + 1 }>,
@@ -41,8 +41,8 @@ struct Incoming {
 
 /// The host's input.
 pub struct Input {
-    /// Bytes typed for the guest that it has not read yet; more are dropped. The host does not send more,
-    /// because it is told what the guest has read.
+    /// Bytes typed for the guest that it has not read yet; more are dropped. The host does not send more, because it
+    /// learns what the guest has read.
     typed: Mutex<heapless::Deque<u8, TYPED_AHEAD>>,
     incoming: Mutex<Incoming>,
     /// Whether input may interrupt the guest at any time.
@@ -55,9 +55,9 @@ enum Accepted {
     Nothing,
     /// Bytes that were typed for the guest.
     Typed,
-    /// Something that waits for an answer.
+    /// A message whose sender waits for an answer.
     NeedsAnswer(HostMessage),
-    /// Something that nobody waits for an answer to.
+    /// A message without an answer.
     NeedsNoAnswer(HostMessage),
 }
 
@@ -85,7 +85,7 @@ impl Input {
         }
     }
 
-    /// Takes bytes that were typed for the guest, and says so to the host.
+    /// Takes bytes that were typed for the guest, and tells the host so.
     pub fn take(&self, into: &mut [u8]) -> usize {
         let mut typed = self.typed.lock();
         let mut count = 0;
@@ -110,8 +110,8 @@ impl Input {
         !self.typed.lock().is_empty()
     }
 
-    /// Reads the console, keeps what is for the guest, and hands over what else the host has said. Whether anything was
-    /// complete: something said that waits for an answer, or bytes for the guest.
+    /// Reads the console, keeps what is for the guest, and passes the other messages to `answer`. Returns whether a
+    /// message that needs an answer, or bytes for the guest, arrived.
     pub fn read(&self, mut answer: impl FnMut(HostMessage)) -> bool {
         let mut complete = false;
         let mut bytes = [0; 2048];
@@ -131,7 +131,7 @@ impl Input {
         complete
     }
 
-    /// Takes one byte in.
+    /// Accepts one byte.
     fn accept(&self, byte: u8) -> Accepted {
         let mut incoming = self.incoming.lock();
         let Incoming { decoder, line } = &mut *incoming;
@@ -158,7 +158,7 @@ impl Input {
         }
     }
 
-    /// Takes a frame in.
+    /// Accepts a frame.
     fn accept_frame(&self, channel: Channel, payload: &[u8]) -> Accepted {
         match channel {
             Channel::Console => {

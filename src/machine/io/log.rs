@@ -1,7 +1,7 @@
-//! defmt's way to the log channel.
+//! The log channel as the target of defmt.
 //!
-//! One frame at a time: the firmware runs disabled, and another CPU waits for the few instructions
-//! that a frame takes. Without frames on the console there is no log.
+//! Frames are written one at a time. The firmware runs disabled, and another CPU waits for the few
+//! instructions that a frame takes. Without frames on the console there is no log.
 
 use crate::link::frame::Channel;
 use crate::machine::io::console;
@@ -16,7 +16,7 @@ struct State {
     inner: UnsafeCell<(defmt::Encoder, heapless::Vec<u8, LARGEST>)>,
 }
 
-// SAFETY: `inner` is touched only by whoever set `taken`.
+// SAFETY: only the CPU that set `taken` accesses `inner`.
 unsafe impl Sync for State {}
 
 static STATE: State = State {
@@ -28,7 +28,7 @@ static STATE: State = State {
 struct Logger;
 
 fn keep(bytes: &[u8]) {
-    // SAFETY: called by the encoder between acquire and release only. The encoder itself is the
+    // SAFETY: the encoder calls this only between acquire and release. The encoder itself is the
     // other half of the pair; only the buffer is borrowed here.
     let buffer = unsafe { &mut *(&raw mut (*STATE.inner.get()).1) };
     for &byte in bytes {
@@ -36,18 +36,18 @@ fn keep(bytes: &[u8]) {
     }
 }
 
-// SAFETY: acquire and release pair as defmt asks; the buffer goes out whole at release.
+// SAFETY: acquire and release pair as defmt requires; the buffer is sent whole at release.
 unsafe impl defmt::Logger for Logger {
     fn acquire() {
         while STATE.taken.swap(true, Ordering::Acquire) {
             core::hint::spin_loop();
         }
-        // SAFETY: `taken` is ours.
+        // SAFETY: this CPU has set `taken`.
         unsafe { (*STATE.inner.get()).0.start_frame(keep) };
     }
 
     unsafe fn write(bytes: &[u8]) {
-        // SAFETY: `taken` is ours.
+        // SAFETY: this CPU has set `taken`.
         unsafe { (*STATE.inner.get()).0.write(bytes, keep) };
     }
 
@@ -56,7 +56,7 @@ unsafe impl defmt::Logger for Logger {
     }
 
     unsafe fn release() {
-        // SAFETY: `taken` is ours until the store below.
+        // SAFETY: this CPU has set `taken`, until the store below.
         unsafe {
             (*STATE.inner.get()).0.end_frame(keep);
             let buffer = &mut (*STATE.inner.get()).1;

@@ -1,4 +1,4 @@
-//! What goes out to the host and what comes in: console, log, input, and the channel subsystem.
+//! Input and output: console, log, and the channel subsystem.
 
 pub mod channel;
 pub mod console;

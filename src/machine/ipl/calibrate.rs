@@ -1,9 +1,9 @@
-//! Measures, at IPL, what the clock of the machine below counts.
+//! Measures at IPL what the clock of the machine below counts.
 //!
-//! An instruction-counting clock advances 2^N ns with each instruction; then guest time is the
-//! number of instructions, once it is known how many a trap takes itself and which traps charge the
-//! instruction that caused them. Known sequences in guest storage, which nothing uses yet, are run in
-//! problem state between the same few instructions that stand around a guest.
+//! An instruction-counting clock advances 2^N ns with each instruction. Guest time is then the number of
+//! instructions, once two things are known: how many instructions a trap itself takes, and which traps charge the
+//! instruction that caused them. To find out, known sequences run in problem state between the same few
+//! instructions that enclose a guest, in guest storage that is not used yet.
 
 use crate::arch::address::Absolute;
 use crate::arch::control::CR8_MONITOR;
@@ -17,26 +17,26 @@ use crate::machine::hardware::lowcore;
 use crate::machine::ipl::probe::{Probed, probe};
 use crate::machine::native::Native;
 
-/// Where the sequences stand: guest storage that is cleared afterwards.
+/// Where the sequences are: guest storage that is cleared afterwards.
 const SEQUENCE: u64 = 0x1_0000;
 
 /// Two bytes that do nothing: BCR 0,0.
 const NO_OPERATION: [u8; 2] = [0x07, 0x00];
 
-/// Length of the plain part of a sequence.
+/// Number of instructions without effect in a sequence.
 const PLAIN: u64 = 40;
 
 /// The program entry tests the old PSW's problem-state bit before it takes its stamp: TM and a branch.
 const PROGRAM_EXTRA: u64 = 2;
 
-/// Puts `plain` instructions that do nothing, and `last`, into storage, and runs them.
+/// Stores `plain` instructions without effect, followed by `last`, and runs them.
 fn run(native: &mut Native, plain: u64, last: &[u8], program_mask: u64) -> Probed {
     for index in 0..plain {
         native.store(Absolute(SEQUENCE + index * 2), &NO_OPERATION);
     }
     native.store(Absolute(SEQUENCE + plain * 2), last);
     let mut registers = [0u64; 16];
-    // For what loads and stores: a doubleword and an EXECUTE target that nothing else uses.
+    // For instructions that load and store: a doubleword, and an EXECUTE target.
     registers[1] = SEQUENCE + 0x800;
     registers[2] = SEQUENCE + 0x900;
     registers[4] = 0x7FFF_FFFF;
@@ -74,13 +74,13 @@ pub fn charges(native: &mut Native, mode: Mode) -> Charges {
     };
     let mut charges = Charges::default();
     let ticks = |probed: &Probed| span(probed) >> shift;
-    // A supervisor call completes: it counts one, and what is left is the trap's own.
+    // A supervisor call completes and counts as one instruction; the rest belongs to the trap.
     let plain_trap = ticks(&run(native, PLAIN, &[0x0A, 0x00], 0)).saturating_sub(PLAIN + 1);
     charges.overhead = [plain_trap; 6];
     for class in [Class::Program, Class::Restart, Class::MachineCheck] {
         charges.overhead[class as usize] = plain_trap + PROGRAM_EXTRA;
     }
-    // These two load a register between the test and the stamp.
+    // These two entries load a register between the test and the stamp.
     charges.overhead[Class::Restart as usize] += 1;
     charges.overhead[Class::MachineCheck as usize] += 1;
     charges.supervisor_call = 1;
@@ -103,7 +103,7 @@ pub fn charges(native: &mut Native, mode: Mode) -> Charges {
         (&[0x1D, 0x66][..], 0),
     ] {
         let (code, charged) = measure(native, text, mask);
-        // What the machine below does not recognize goes on to a supervisor call.
+        // If the machine below does not recognize an exception, the sequence reaches a supervisor call.
         if code != 0 {
             charges.set(code, charged);
         }
@@ -120,15 +120,15 @@ pub fn charges(native: &mut Native, mode: Mode) -> Charges {
     charges
 }
 
-/// Whether the machine below can execute one instruction and then tell what is true after it: the next one is
-/// nullified by an instruction-fetching event, and the condition code is the new one. Then measures what such a
-/// trap charges, which must be the same whatever stands behind the instruction.
+/// Whether the machine below can execute one instruction and then show the state after it: an instruction-fetching
+/// event nullifies the next instruction, and the condition code is the new one. Also measures what such a trap
+/// charges, which must not depend on what follows the instruction.
 ///
-/// Unless it is told to translate one instruction at a time, QEMU charges all that it has translated in one piece,
-/// and its older versions store an old condition code.
+/// Unless QEMU is told to translate one instruction at a time, it charges all instructions that it has translated
+/// together; its older versions also store an old condition code.
 pub fn events_are_exact(native: &mut Native, charges: &mut Charges, mode: Mode) -> bool {
-    // LOAD AND TEST of a positive number with nothing behind it but a supervisor call; the same, and a branch over
-    // a halfword, with many behind them that do nothing.
+    // LOAD AND TEST of a positive number followed by just a supervisor call; and the same followed by a branch
+    // over a halfword, with many instructions without effect after it.
     let text = [0x12, 0x44, 0x0A, 0, 0x12, 0x44, 0xA7, 0xF4, 0, 3, 0, 0];
     native.store(Absolute(SEQUENCE), &text);
     for index in 0..PLAIN {
@@ -150,8 +150,8 @@ pub fn events_are_exact(native: &mut Native, charges: &mut Charges, mode: Mode) 
     exact && ticks == ticks_followed
 }
 
-/// Executes one instruction in problem state with a condition code; the program-interruption code, the address
-/// and the condition code of the old PSW, and how long it took.
+/// Executes one instruction in problem state with a condition code. Returns the program-interruption code, the
+/// address and the condition code of the old PSW, and how long it took.
 fn step(native: &mut Native, from: u64, condition_code: u64) -> ((u16, u64, u64), u64) {
     native.load_recording([0x4100_0000, from.wrapping_add(2), from.wrapping_sub(1)]);
     let mut registers = [0; 16];

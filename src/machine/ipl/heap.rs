@@ -1,8 +1,8 @@
-//! The heap: for IPL only.
+//! The heap, which is used at IPL only.
 //!
-//! What lives as long as the machine and has a size that only IPL knows comes from here. When the
-//! guest is about to start the heap is sealed; an allocation after that is this machine's error and
-//! a panic, so that no path that a guest can take allocates, the sampling path least of all.
+//! Data that lives as long as the machine and whose size is known only at IPL is allocated here.
+//! The heap is sealed before the guest starts. An allocation after that is an error of this machine
+//! and a panic, so that no path of a guest allocates, least of all the sampling path.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::ptr::{NonNull, null_mut};
@@ -21,7 +21,7 @@ static HEAP: IplHeap = IplHeap {
     sealed: AtomicBool::new(false),
 };
 
-// SAFETY: the linked list does the work, one caller at a time.
+// SAFETY: the linked list allocates, for one caller at a time.
 unsafe impl GlobalAlloc for IplHeap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         assert!(
@@ -37,7 +37,7 @@ unsafe impl GlobalAlloc for IplHeap {
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         if let Some(at) = NonNull::new(at) {
-            // SAFETY: what is given back came from `alloc` with this layout.
+            // SAFETY: the storage came from `alloc` with this layout.
             unsafe { self.heap.lock().deallocate(at, layout) };
         }
     }
@@ -46,7 +46,7 @@ unsafe impl GlobalAlloc for IplHeap {
 /// Gives the heap its storage.
 ///
 /// # Safety
-/// The `length` bytes at `at` are the heap's from here on; called once.
+/// From now on the heap owns the `length` bytes at `at`; called once.
 pub unsafe fn give(at: u64, length: u64) {
     // SAFETY: by contract.
     unsafe {
@@ -57,7 +57,7 @@ pub unsafe fn give(at: u64, length: u64) {
     }
 }
 
-/// From here on nothing may be allocated.
+/// From now on nothing may be allocated.
 pub fn seal() {
     HEAP.sealed.store(true, Ordering::SeqCst);
 }

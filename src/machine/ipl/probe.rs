@@ -1,4 +1,4 @@
-//! Runs a few instructions in problem state between the same instructions that stand around a guest.
+//! Runs a few instructions in problem state between the same instructions that enclose a guest.
 
 use crate::arch::interruption::Class;
 use crate::arch::psw::Psw;
@@ -8,7 +8,8 @@ use core::arch::global_asm;
 use core::mem::offset_of;
 
 global_asm!(
-    // The same exit and entry around a probe: %r2 = where the two stamps go, the PSW is in the prefix area.
+    // The same exit and entry around a probe: %r2 is where the two stamps go; the PSW is in the prefix
+    // area.
     ".globl probe_run",
     "probe_run:",
     "stmg %r6,%r15,48(%r15)",
@@ -51,7 +52,7 @@ unsafe extern "C" {
     fn probe_run(stamps: &mut [u64; 2]);
 }
 
-/// What a probe found: clock stamps around it, and what it was interrupted by.
+/// The result of a probe: the clock stamps around it, and the interruption that ended it.
 #[derive(Clone, Copy, Debug)]
 pub struct Probed {
     /// Clock units between the two stamps, as the guest's account would see them.
@@ -68,7 +69,7 @@ pub fn probe(psw: Psw, registers: &[u64; 16]) -> Probed {
     lowcore::prepare_probe(psw, registers);
     Area::OWN.set_new_psw(Class::Program, probe_program);
     Area::OWN.set_new_psw(Class::SupervisorCall, probe_other);
-    // SAFETY: the probe runs in problem state and comes back by the two new PSWs.
+    // SAFETY: the probe runs in problem state, and the two new PSWs return from it.
     unsafe { probe_run(&mut stamps) };
     trap::admit_after_probe();
     Probed {

@@ -1,5 +1,5 @@
-//! What the host staged: its length decides where the machine moves to, and then it is moved out of the
-//! guest's way, into the HSA, from where it can be loaded more than once.
+//! What the host staged: its length decides where the machine moves to. It is then moved into the HSA, so that
+//! the guest can use all its storage and the program can be loaded more than once.
 
 use crate::arch::address::{Absolute, PAGE, Real};
 use crate::arch::psw::Psw;
@@ -12,11 +12,11 @@ use crate::machine::native::Native;
 
 const _: () = assert!(loader::MOST_SEGMENTS <= MOST_SEGMENTS);
 
-/// How much room the HSA needs for the run: none, if there is no block that is accepted. Asked while the prefix
-/// is zero.
+/// How much room the run needs in the HSA: none without an acceptable loader block. Called while the prefix is
+/// zero.
 pub fn needs() -> Needs {
-    // SAFETY: storage that the host may have staged a block in; nothing else is there, and any bytes are
-    // bytes of a block to be checked.
+    // SAFETY: storage in which the host may have staged a block; nothing else is there, and any bytes are bytes
+    // of a block to be checked.
     let bytes = unsafe {
         &*core::ptr::with_exposed_provenance::<[u8; loader::BLOCK_LENGTH as usize]>(
             loader::BLOCK_ADDRESS as usize,
@@ -34,7 +34,7 @@ pub fn needs() -> Needs {
     )
 }
 
-/// Moves what is staged into the HSA, and gives the program that it is.
+/// Moves what is staged into the HSA; returns the program.
 pub fn keep(block: &LoaderBlock, plan: &Plan, native: &mut Native) -> LoadedProgram {
     let mut program = LoadedProgram::new(Psw {
         mask: block.psw_mask.get(),
@@ -63,7 +63,7 @@ pub fn keep(block: &LoaderBlock, plan: &Plan, native: &mut Native) -> LoadedProg
         };
         copy(native, Absolute(staged), segment.kept, staged_length);
         fill_zero(native, staged, staged_length);
-        // The block has no more segments than a program has.
+        // A block has no more segments than a program.
         let _ = program.add(segment);
         kept += staged_length.next_multiple_of(KEPT_ALIGNMENT);
     }
@@ -71,7 +71,7 @@ pub fn keep(block: &LoaderBlock, plan: &Plan, native: &mut Native) -> LoadedProg
     program
 }
 
-/// Copies bytes of guest storage into the HSA, with zeros behind them to the end of the page.
+/// Copies bytes of guest storage into the HSA, followed by zeros to the end of the page.
 fn copy(native: &mut Native, from: Absolute, to: Real, length: u64) {
     let mut done = 0;
     while done < length {
@@ -87,7 +87,7 @@ fn copy(native: &mut Native, from: Absolute, to: Real, length: u64) {
     }
 }
 
-/// Stores zeros all over a range of guest storage.
+/// Fills a range of guest storage with zeros.
 pub fn fill_zero(native: &mut Native, mut at: u64, mut length: u64) {
     while length != 0 {
         let part = length.min(PAGE - at % PAGE);

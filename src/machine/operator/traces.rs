@@ -1,4 +1,4 @@
-//! The operator's traces: what begins and ends them, and what is shown of a guest that one of them has stopped.
+//! The operator's traces: beginning and ending them, and showing a guest that one of them has stopped.
 
 use crate::arch::address::Virtual;
 use crate::command::Change;
@@ -15,7 +15,7 @@ use core::sync::atomic::Ordering;
 /// Bytes of storage in one line.
 const IN_A_LINE: u64 = 16;
 
-/// Begins a trace, or says why that cannot be.
+/// Begins a trace, or says why that is not possible.
 pub fn begin(machine: &Machine, trace: Trace) {
     let configuration = &machine.configuration;
     if !configuration.per.exact {
@@ -68,7 +68,7 @@ pub fn list(machine: &Machine) {
     }
 }
 
-/// Has every CPU take the traces over.
+/// Makes every CPU take over the traces.
 fn tell(machine: &Machine) {
     for cpu in 0..machine.configuration.cpus {
         if external_means::ask(&machine.configuration, cpu, Change::Traces).is_err() {
@@ -80,14 +80,14 @@ fn tell(machine: &Machine) {
     }
 }
 
-/// The guest is not stopped.
+/// Says that the guest is not stopped.
 pub fn refuse() {
     console::say(format_args!(
         "the guest is not stopped; a trace does that: PER ... STOP\n"
     ));
 }
 
-/// Takes what is asked of a guest that is stopped.
+/// Keeps a request about a stopped guest.
 pub fn ask(operator: &Operator, asked: Asked) {
     if !operator.stopped.load(Ordering::Relaxed) {
         refuse();
@@ -108,7 +108,7 @@ pub fn stopped(cpu: &Cpu, trace: u8) {
     show(cpu, Shown::Registers);
 }
 
-/// Does what was asked for; whether the guest goes on.
+/// Does what was requested; returns whether the guest continues.
 pub fn is_let_go(cpu: &Cpu) -> bool {
     let operator = cpu.machine.operator;
     loop {

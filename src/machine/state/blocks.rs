@@ -23,7 +23,7 @@ pub struct Blocks {
     count: u64,
     /// Bytes of a sample.
     entry: u64,
-    /// Where the next sample would have gone when no more were taken.
+    /// Where the next sample would have gone when sampling ended.
     pub(super) end: u64,
 }
 
@@ -89,7 +89,7 @@ impl Blocks {
         self.area.block_table
     }
 
-    /// Where block `number` stands.
+    /// Where block `number` is.
     #[must_use]
     pub const fn block(&self, number: u64) -> u64 {
         self.area.blocks + number * PAGE
@@ -101,17 +101,18 @@ impl Blocks {
     }
 
     fn clear(&self, number: u64) {
-        // SAFETY: a block of this CPU's.
+        // SAFETY: a block of this CPU.
         unsafe {
             let at = ptr::with_exposed_provenance_mut::<u8>(self.block(number) as usize);
             ptr::write_bytes(at, 0, PAGE as usize);
         }
     }
 
-    /// A block, while nothing stores into it.
+    /// A block, while nothing is stored into it.
     fn bytes(&self, number: u64) -> &[u8; SAMPLE_DATA_BLOCK] {
         let at = ptr::with_exposed_provenance(self.block(number) as usize);
-        // SAFETY: a block of this CPU's, and only the update process, which has these borrowed, stores into it.
+        // SAFETY: a block of this CPU; only the update process stores into it, and it borrows these blocks
+        // then.
         unsafe { &*at }
     }
 
@@ -128,7 +129,7 @@ impl Blocks {
 }
 
 impl SampleStorage for Blocks {
-    /// The tables and blocks are this machine's own: no address of theirs comes from a guest.
+    /// The tables and blocks are this machine's own: none of their addresses comes from a guest.
     #[inline]
     fn available(&self, _at: Absolute, _length: u64) -> bool {
         true
@@ -142,7 +143,7 @@ impl SampleStorage for Blocks {
 
     #[inline]
     fn store(&mut self, at: Absolute, bytes: &[u8]) {
-        // SAFETY: inside a block of the area: the update process keeps clear of the trailer.
+        // SAFETY: inside a block of the area: the update process does not reach into the trailer.
         unsafe {
             let to = ptr::with_exposed_provenance_mut::<u8>(at.0 as usize);
             ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());

@@ -1,7 +1,7 @@
-//! What HIS holds on this machine, and what it was asked for.
+//! The state of HIS on this machine, and the requests to it.
 //!
-//! What the operator says and what profilers on the host ask for is kept until a CPU has come out of its guest and has
-//! the turn (`his::work`).
+//! Commands of the operator and requests of profilers on the host wait until a CPU has left its guest and has the turn
+//! (`his::work`).
 
 mod files;
 mod profiler;
@@ -27,22 +27,21 @@ use alloc::boxed::Box;
 /// The longest command, in bytes: a line of the operator.
 const LONGEST: usize = 256;
 
-/// Commands that are kept until a CPU looks.
+/// The most waiting commands.
 const MOST_COMMANDS: usize = 8;
 
-/// Requests of the host that are kept until a CPU looks: that it is done with all blocks that it can have, and
-/// something else.
+/// The most waiting requests of the host: a notice for each block that it can have, and some more.
 const MOST_REQUESTS: usize = 40;
 
-/// What the operator has asked for.
-// There is nothing to box it with, and there are few.
+/// A request of the operator.
+// There is no heap to box it in, and there are few.
 #[allow(clippy::large_enum_variant)]
 pub enum Asked {
     /// A command to HIS.
     Command(heapless::String<LONGEST>),
     /// A change at the machine's level.
     Change(Change),
-    /// Monitor classes that are to be counted.
+    /// The monitor classes to count.
     Classes(u16),
 }
 
@@ -54,13 +53,13 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// The event types that were taken away.
+    /// The event types that are taken away.
     #[must_use]
     pub fn events(&self) -> Events {
         Events(self.events.load(Ordering::Relaxed))
     }
 
-    /// The sample types that were taken away.
+    /// The sample types that are taken away.
     #[must_use]
     pub fn types(&self) -> SampleTypes {
         SampleTypes(self.types.load(Ordering::Relaxed))
@@ -94,7 +93,7 @@ pub struct Software {
     pub counting: AtomicBool,
 }
 
-/// HIS and what it was asked for.
+/// HIS and the requests to it.
 pub struct Service {
     /// HIS.
     pub his: Mutex<His<Profiler>>,
@@ -106,11 +105,11 @@ pub struct Service {
     pub parameters: Mutex<ParameterFiles>,
     /// What the host has requested and no CPU has done yet.
     pub requests: Mutex<heapless::Deque<Request, MOST_REQUESTS>>,
-    /// Where answers are made.
+    /// Where answers are composed.
     pub area: Mutex<[u8; LONGEST_ANSWER]>,
-    /// Whether the host is told when the service comes or goes: it has had a profiler.
+    /// Whether the host is told when the service comes up or goes down: it has had a profiler.
     pub tells_host: AtomicBool,
-    /// Whether there is anything to do: a command, a request, or the host cannot write.
+    /// Whether there is work: a request of the operator or the host, or the host cannot write.
     pub attention: AtomicBool,
     /// Whether the host cannot write.
     pub not_written: AtomicBool,
@@ -118,7 +117,7 @@ pub struct Service {
     pub samples: AtomicBool,
     /// Lost samples that HIS has been told of.
     pub lost_told: AtomicU64,
-    /// When time itself is something to do: TOD clock, bits 0-63.
+    /// When HIS is due to work even if nothing happens: TOD clock, bits 0-63.
     pub due_at: AtomicU64,
     /// How often the guest had been reset when HIS last looked.
     pub resets: AtomicU32,
@@ -129,7 +128,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// HIS before it comes up. At IPL, while there is a heap.
+    /// HIS before it comes up. Called at IPL, while there is a heap.
     #[must_use]
     pub fn new() -> Self {
         let mut hisprof = Hisprof::new(Link::new());
@@ -159,18 +158,18 @@ impl Service {
         }
     }
 
-    /// Keeps a command until a CPU looks.
+    /// Keeps a command until a CPU does it.
     pub fn ask(&self, line: &str) {
-        // No line is longer.
+        // No line is longer than that.
         self.keep(heapless::String::try_from(line).map(Asked::Command).ok());
     }
 
-    /// Keeps a choice of monitor classes until a CPU looks.
+    /// Keeps a choice of monitor classes until a CPU makes it.
     pub fn count_classes(&self, classes: u16) {
         self.keep(Some(Asked::Classes(classes)));
     }
 
-    /// Keeps a change at the machine's level until a CPU looks.
+    /// Keeps a change at the machine's level until a CPU makes it.
     pub fn change(&self, change: Change) {
         self.keep(Some(Asked::Change(change)));
     }
@@ -184,7 +183,7 @@ impl Service {
         self.attention.store(true, Ordering::Relaxed);
     }
 
-    /// Keeps a request of the host until a CPU looks.
+    /// Keeps a request of the host until a CPU performs it.
     pub fn ask_for(&self, mut request: Request) {
         if self.requests.lock().push_back(request).is_err() {
             request.reason = Reason::TooManyRequests.code().into();
@@ -199,19 +198,19 @@ impl Service {
         self.attention.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the machine's sample-data blocks are HIS's.
+    /// Whether HIS uses the machine's sample-data blocks.
     #[must_use]
     pub fn samples(&self) -> bool {
         self.samples.load(Ordering::Relaxed)
     }
 
-    /// When HIS wants to be called though nothing happens.
+    /// When HIS is due to work even if nothing happens.
     #[must_use]
     pub fn due_at(&self) -> u64 {
         self.due_at.load(Ordering::Relaxed)
     }
 
-    /// Whether HIS has something to do.
+    /// Whether HIS has work to do.
     #[must_use]
     #[inline]
     pub fn wants(&self, now: u64) -> bool {

@@ -1,11 +1,11 @@
-//! What in the HSA nothing may change, and whether it has.
+//! The parts of the HSA that must not change, and whether they have.
 //!
-//! The firmware runs with DAT off, so no hardware guards its own storage from it. Instead the image's
-//! text and constants, the guard pages below the stacks, the guest's program as it is kept, and what of the
-//! HSA is unused are summed before the guest starts and again when it has ended.
+//! The firmware runs with DAT off, so no hardware protects its own storage from it. Instead some parts are
+//! summed before the guest starts and again when it has ended: the image's text and constants, the guard pages
+//! below the stacks, the guest's program as it is kept, and the unused part of the HSA.
 //!
-//! A frame that is larger than a page may lie across a guard page and leave it as it was. So the last quarter of
-//! each stack belongs to what nothing may change: a stack is found too small before it is.
+//! A frame that is larger than a page may lie across a guard page without changing it. So the last quarter of
+//! each stack must not change either: a stack is found too small before it overflows.
 
 use crate::arch::address::PAGE;
 use crate::machine::hardware::hsa::{Plan, STACK};
@@ -20,7 +20,7 @@ pub struct Sums {
     unused: u64,
 }
 
-/// A sum of doublewords in which place counts.
+/// A sum of doublewords that depends on their order.
 fn sum(from: u64, to: u64) -> u64 {
     let mut sum = 0u64;
     let mut at = from;

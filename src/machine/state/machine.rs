@@ -1,4 +1,4 @@
-//! The machine, and each real CPU of it: its virtual CPU, its way to the hardware, and its sample-data blocks.
+//! The machine, and each real CPU of it: its virtual CPU, its hardware, and its sample-data blocks.
 
 use crate::arch::address::PAGE;
 use crate::arch::cpu::MAXIMUM_CPUS;
@@ -32,13 +32,13 @@ pub struct CpuCell(UnsafeCell<MaybeUninit<Cpu>>);
 unsafe impl Sync for CpuCell {}
 
 impl CpuCell {
-    /// A cell with nothing in it.
+    /// An empty cell.
     #[must_use]
     pub const fn empty() -> Self {
         Self(UnsafeCell::new(MaybeUninit::uninit()))
     }
 
-    /// The CPU, for whoever may look.
+    /// The CPU, for those who may use it.
     #[must_use]
     pub const fn get(&self) -> *mut Cpu {
         self.0.get().cast()
@@ -47,7 +47,7 @@ impl CpuCell {
     /// Puts the CPU in.
     ///
     /// # Safety
-    /// Nobody looks into the cell yet.
+    /// No CPU uses the cell yet.
     pub unsafe fn fill(&self, cpu: Cpu) {
         // SAFETY: by contract.
         unsafe { (*self.0.get()).write(cpu) };
@@ -66,13 +66,13 @@ pub struct Machine {
     pub cpus: [CpuCell; MAXIMUM_CPUS],
     /// The sums of what must not change.
     pub sums: Sums,
-    /// Whether the machine's sampling function is the host's, for its own profile.
+    /// Whether the host uses the machine's sampling function, for its own profile.
     pub samples_for_host: bool,
     /// Turns, input and traced events.
     pub shared: &'static Shared,
     /// HIS.
     pub his: &'static Service,
-    /// What the operator has asked for.
+    /// The requests of the operator.
     pub operator: &'static Operator,
 }
 
@@ -86,12 +86,12 @@ pub const fn sampling_limits(cpu_speed: u32) -> SamplingLimits {
     }
 }
 
-/// One real CPU. The virtual CPU comes first: trap entry stores the general registers there.
+/// One real CPU. The virtual CPU comes first, because the trap entry stores the general registers there.
 #[repr(C)]
 pub struct Cpu {
     /// The guest's CPU.
     pub vcpu: Vcpu,
-    /// The way to the hardware.
+    /// The hardware.
     pub native: Native,
     /// The machine-level sample-data blocks.
     pub blocks: Blocks,
@@ -102,7 +102,7 @@ pub struct Cpu {
 }
 
 impl Cpu {
-    /// Sends the machine-level blocks that have become full to the host, and gives them back.
+    /// Sends the full machine-level blocks to the host, and empties them.
     pub fn send_full_blocks(&mut self) {
         self.vcpu.sampling.block_full = false;
         let Some(current) = self.current_block() else {
@@ -116,14 +116,13 @@ impl Cpu {
         self.blocks.oldest = block;
     }
 
-    /// Begins to sample at the machine's level as these controls say, into so many blocks; a sample has
-    /// `entry` bytes.
+    /// Begins to sample at the machine's level with these controls, into `blocks` blocks; a sample has `entry` bytes.
     pub fn begin_sampling(&mut self, controls: u64, interval: u64, blocks: u64, entry: u64) {
         self.blocks.begin(blocks, entry);
         self.load_sampling_controls(controls, interval);
     }
 
-    /// Samples no more at the machine's level. What was sampled stays in the blocks.
+    /// Ends sampling at the machine's level. What was sampled stays in the blocks.
     pub fn end_sampling(&mut self) {
         self.blocks.end = self.vcpu.machine.sampling().dear();
         self.load_sampling_controls(0, 0);
@@ -137,19 +136,19 @@ impl Cpu {
         if loaded.is_err() {
             defmt::error!("the machine's sampling controls are refused");
         }
-        // The next sample is one interval from here.
+        // The next sample is one interval from now.
         self.vcpu.sampling.machine = NEVER;
         self.vcpu.pending_work |= PendingWork::SAMPLING | PendingWork::ATTENTION;
     }
 
-    /// Copies the oldest machine-level block that is full, or when no more samples are taken the last one, and
-    /// clears it. How many samples are in it.
+    /// Copies the oldest machine-level block if it is full, or, when sampling has ended, the last one; clears it, and
+    /// returns how many samples are in it.
     pub fn take_block(&mut self, into: &mut [u8; SAMPLE_DATA_BLOCK]) -> Option<u32> {
         self.vcpu.sampling.block_full = false;
         self.blocks.take(into)
     }
 
-    /// Sends the machine-level block that is not full. At the end of a run, when the full ones have been sent.
+    /// Sends the machine-level block that is not full. Called at the end of a run, after the full ones have been sent.
     pub fn send_last_block(&mut self) {
         let dear = self.vcpu.machine.sampling().dear();
         if self.current_block().is_some() && dear != self.blocks.block(self.blocks.oldest) {
@@ -157,8 +156,8 @@ impl Cpu {
         }
     }
 
-    /// The number of the block that the next sample goes to, if sampling was ever active. A block
-    /// whose entries are all taken is still the current one: its next data entry is its trailer.
+    /// The number of the block for the next sample, if sampling was ever active. A block whose entries are all used is
+    /// still the current one: the next data entry is its trailer.
     fn current_block(&self) -> Option<u64> {
         let dear = self.vcpu.machine.sampling().dear();
         let offset = dear.checked_sub(self.blocks.block(0))?;

@@ -1,4 +1,4 @@
-//! What the operator has asked for and nobody has done yet.
+//! The requests of the operator that have not been carried out yet.
 
 use crate::command::Shown;
 use crate::link::loader::COMMANDS_LENGTH;
@@ -8,10 +8,10 @@ use spin::Mutex;
 /// Commands that are kept while the guest is stopped.
 const MOST_KEPT: usize = 8;
 
-/// What the operator asks for while the guest is stopped.
+/// A request of the operator while the guest is stopped.
 #[derive(Clone, Copy, Debug)]
 pub enum Asked {
-    /// To see something of the CPU.
+    /// To show something of the CPU.
     Show(Shown),
     /// To let it continue.
     Go,
@@ -23,12 +23,12 @@ pub struct Operator {
     pub later: Mutex<heapless::String<COMMANDS_LENGTH>>,
     /// Whether a trace has stopped the guest.
     pub stopped: AtomicBool,
-    /// What was asked of the stopped guest and not done.
+    /// Requests about the stopped guest that have not been carried out.
     pub asked: Mutex<heapless::Deque<Asked, MOST_KEPT>>,
 }
 
 impl Operator {
-    /// Nothing asked for.
+    /// No requests.
     #[must_use]
     pub const fn new() -> Self {
         Self {

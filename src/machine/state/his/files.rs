@@ -1,4 +1,4 @@
-//! The way to the host's files.
+//! The link to the host's files.
 
 use crate::his::hisprof::{self, Hisprof};
 use crate::his::run::Run;
@@ -12,9 +12,9 @@ use zerocopy::IntoBytes;
 /// HISPROF's exit, which outlives its runs.
 pub type HisprofExit = Mutex<Hisprof<Link>>;
 
-/// The way to the host's files.
+/// The link to the host's files.
 pub struct Link {
-    /// When the run began, which names it.
+    /// When the run began, which identifies it.
     run: u64,
 }
 
@@ -31,7 +31,7 @@ impl Link {
         self.send(Kind::Begin, 0, 0, run.parameters.path.as_bytes());
     }
 
-    /// Sends what belongs together, in pieces if need be.
+    /// Sends data of one record, in pieces if need be.
     fn send(&self, kind: Kind, set: u16, cpu: u16, bytes: &[u8]) {
         let mut rest = bytes;
         loop {

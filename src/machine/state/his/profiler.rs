@@ -14,10 +14,10 @@ pub enum Profiler {
     Hisprof(&'static HisprofExit),
     /// On the host.
     Host {
-        /// Whether it says when it is done with a block.
+        /// Whether it says when it has finished with a block.
         acknowledges: bool,
     },
-    /// In the guest, which nothing calls.
+    /// In the guest; it is never called.
     Guest,
 }
 
@@ -83,7 +83,7 @@ fn tell_host(call: &Call<'_>, service: &Inside<'_>) {
     }
 }
 
-/// Sends what a profiler on the host is called with.
+/// Sends a call to a profiler on the host.
 pub fn send(head: &ServiceHead, more: &[u8]) {
     console::send(Channel::Service, &[head.as_bytes(), more]);
 }
