@@ -1,19 +1,19 @@
 //! The CPU-measurement counter facility.
 //!
-//! Counters do not run here: the CPU's activity is totalled elsewhere, exactly and at no cost per
-//! trap, and a counter of an active set is what was stored plus how far its activity has come since
-//! ([`state`]). What has no such total is counted one by one as it happens: functions of coprocessors
-//! by the CPU and by the group ([`peripheral`]), and what threads and extended counters count. A
-//! counter without any source keeps what the program sets and counts nothing, by definition.
+//! Counters do not run. The caller totals the CPU's [`Activity`], exactly and at no cost per trap; a
+//! counter of an active set is a stored value plus the activity since ([`CounterFacility`]). Some
+//! counters have no such total and count each event as it happens: the functions of coprocessors, for
+//! the CPU and for the group ([`CoprocessorGroups`]), the cycles of threads, and the extended counters.
+//! A counter without any source keeps what the program sets and counts nothing, by definition.
 
-pub mod activity;
-pub mod coprocessor;
+mod activity;
+mod coprocessor;
 pub mod extended;
-pub mod global;
+mod global;
 pub mod names;
-pub mod peripheral;
+pub(crate) mod peripheral;
 pub mod provenance;
-pub mod state;
+pub(crate) mod state;
 
 #[cfg(test)]
 mod model_lcctl;

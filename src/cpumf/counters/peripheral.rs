@@ -1,20 +1,19 @@
 //! The coprocessor groups: what they count, and the register that controls all of them.
 //!
-//! They belong to the model and not to a CPU, so there is one value of this kind in a machine, and
-//! every CPU is given it: one enable control, one activation control and one address-change
-//! indicator for all groups. What a CPU has to itself is its authorization control, which decides
-//! whether it sees the sets at all. The machine's own measurement, one level below, has counters of its
-//! own for the same groups.
+//! The groups belong to the machine and not to a CPU, so a machine has one value of this type, and all
+//! CPUs use it: it has one enable control, one activation control and one address-change indicator for
+//! all groups. Each CPU has its own authorization control, which decides whether it sees the sets at
+//! all. The machine's own measurement, one level below, has counters of its own for the same groups.
 
 use super::super::state::ControlState;
 use super::GlobalCounterControls;
 use super::coprocessor::{Coprocessor, Occupancy, Occupation};
 
-/// The most CPUs, and the most coprocessor groups, that are described here.
-pub const MAXIMUM: usize = 16;
+/// The most CPUs, and the most coprocessor groups, of a machine.
+const MAXIMUM: usize = 16;
 
 /// The counters of a coprocessor-group counter set (Figure 2-10; numbers 8-63 are reserved).
-pub const COUNTERS: usize = 8;
+const COUNTERS: usize = 8;
 
 /// The counters of all groups, by group address and counter number.
 type Counts = [[u64; COUNTERS]; MAXIMUM];
@@ -28,7 +27,8 @@ pub struct CoprocessorGroups {
     /// How many groups are installed; their addresses are consecutive from zero.
     groups: u16,
     counters: Counts,
-    /// The same at the machine's own level, which no program controls; `None` while it counts nothing.
+    /// The counters at the machine's own level, which no program controls; `None` while it counts
+    /// nothing.
     machine_counters: Option<Counts>,
     coprocessors: [[Occupancy; Coprocessor::ALL.len()]; MAXIMUM],
     /// The enable and activation controls, as the state that an authorized CPU observes.
@@ -52,8 +52,8 @@ impl CoprocessorGroups {
         }
     }
 
-    /// The groups of a model with `cpus` CPUs of which `shared` at a time, at least one, are attached
-    /// to the same group, after power-on reset. At most [`MAXIMUM`] CPUs are described.
+    /// The groups of a machine with `cpus` CPUs (at most 16), after power-on reset. Each group has
+    /// `shared` of them, at least one.
     #[must_use]
     pub fn new(cpus: u16, shared: u16) -> Self {
         let mut groups = Self::none();
@@ -82,8 +82,8 @@ impl CoprocessorGroups {
         }
     }
 
-    /// What QUERY COUNTER INFORMATION shows of the groups. The maximum CPU address is that of the
-    /// CPUs described here.
+    /// What QUERY COUNTER INFORMATION stores about the groups. The maximum CPU address is that of the
+    /// CPUs given to [`new`](Self::new).
     #[must_use]
     pub const fn controls(&self) -> GlobalCounterControls {
         GlobalCounterControls {
@@ -102,8 +102,8 @@ impl CoprocessorGroups {
         attached.get(usize::from(cpu)).copied()
     }
 
-    /// A CPU was, or may have been, attached to another group: `group`, if it is installed. The
-    /// address-change indicator becomes one if the enable control is.
+    /// A CPU was, or may have been, attached to another group: `group`, if it is installed. Sets the
+    /// address-change indicator to one if the enable control is one.
     pub fn attach(&mut self, cpu: u16, group: u16) {
         if group < self.groups && self.attached(cpu).is_some() {
             self.attached[usize::from(cpu)] = group;
@@ -111,7 +111,7 @@ impl CoprocessorGroups {
         self.address_change |= self.state.enabled();
     }
 
-    /// A coprocessor of the CPU's group is given a function that takes `cycles` CPU cycles, at `now`
+    /// The CPU issues a function that takes `cycles` CPU cycles to a coprocessor of its group, at `now`
     /// by a clock of CPU cycles that all CPUs share. The group's counters count it while they are
     /// active; the coprocessor is occupied in any case.
     ///
@@ -144,20 +144,21 @@ impl CoprocessorGroups {
         }
     }
 
-    /// Whether functions are counted at either level, or may be as soon as the program says so.
+    /// Whether either level counts functions, or the program can make its level count by activating the
+    /// sets.
     #[must_use]
     pub const fn counting(&self) -> bool {
         self.state.enabled() || self.machine_counters.is_some()
     }
 
-    /// The counters of each group as the program would extract them; none while they are disabled.
+    /// The counters of each group as the program would extract them; empty while they are disabled.
     #[must_use]
     pub fn counters(&self) -> &[[u64; COUNTERS]] {
         let groups = if self.state.enabled() { self.groups } else { 0 };
         &self.counters[..usize::from(groups).min(MAXIMUM)]
     }
 
-    /// The counters of each group at the machine's own level; none unless it counts.
+    /// The counters of each group at the machine's own level; empty unless that level counts.
     #[must_use]
     pub fn machine_counters(&self) -> &[[u64; COUNTERS]] {
         let counts = self.machine_counters.as_ref();
@@ -203,8 +204,8 @@ impl CoprocessorGroups {
         }
     }
 
-    /// Clear reset or power-on reset of the basic machine; a reset of a CPU or of a logical partition
-    /// leaves the groups alone.
+    /// Clear reset or power-on reset of the basic machine. A reset of a CPU or of a logical partition
+    /// does not change the groups.
     pub const fn reset(&mut self) {
         self.enter(ControlState::Disabled);
     }

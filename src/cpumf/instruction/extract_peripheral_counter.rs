@@ -40,7 +40,7 @@ pub fn extract_peripheral_counter(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counters::coprocessor::Coprocessor;
+    use crate::counters::Coprocessor;
     use crate::fixtures::{grouped, partition};
     use crate::instruction::load_peripheral_counter_set_controls as lpctl;
 

@@ -1,4 +1,5 @@
-//! LOAD PERIPHERAL-COUNTER-SET CONTROLS (LPCTL, B285): enables and activates what all CPUs share.
+//! LOAD PERIPHERAL-COUNTER-SET CONTROLS (LPCTL, B285): enables and activates the coprocessor-group
+//! counter sets, which all CPUs share.
 
 use crate::counters::CoprocessorGroups;
 use crate::facility::Facility;
@@ -16,13 +17,13 @@ const ACTIVATION: u64 = bit64(63);
 /// sets. Disabling clears the counters of all groups and the coprocessor-group-address-change
 /// indicator.
 ///
-/// Condition codes: 0, controls set, or already as asked (an unauthorized CPU may ask for zeros, and
-/// nothing is changed then); 3, controls not set: the sets are not installed, the CPU is not
-/// authorized for them, or activation is asked for without enablement.
+/// Condition codes: 0, controls set, or already as requested (zeros from an unauthorized CPU change
+/// nothing); 3, controls not set: the sets are not installed, the CPU is not authorized for them, or the
+/// activation control is one and the enable control zero.
 ///
 /// # Errors
 /// [`ProgramInterruption::Specification`] when any of bits 0-61 is one. Operation, privileged
-/// operation ([`crate::instruction::authority::authorize`]) and access (fetch, operand 2: the caller's)
+/// operation ([`authorize`](crate::authorize)) and access (fetch, operand 2: the caller's)
 /// precede it. The operand needs no alignment.
 ///
 /// Source: SA23-2260-07, "LOAD PERIPHERAL-COUNTER-SET CONTROLS" with its programming notes.
@@ -51,7 +52,7 @@ pub fn load_peripheral_counter_set_controls(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counters::coprocessor::Coprocessor;
+    use crate::counters::Coprocessor;
     use crate::fixtures::{grouped, partition};
     use crate::instruction::{extract_peripheral_counter, set_peripheral_counter};
     use crate::state::ControlState;

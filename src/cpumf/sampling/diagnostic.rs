@@ -1,16 +1,15 @@
 //! The diagnostic-sampling data entry.
 //!
-//! SA23-2260 defines its header and, by model, its format code and size; the rest is for each model
-//! to define. Here it tells what a basic-sampling data entry leaves out: the whole PSW mask, the
-//! address spaces, how often the machine below was needed, and as many general registers as there is
-//! room for.
+//! SA23-2260 defines its header and, by model, its format code and size; each model defines the rest.
+//! Here the entry has what a basic-sampling data entry leaves out: the whole PSW mask, the address
+//! spaces, how often the machine below has had control, and as many general registers as fit.
 
 use super::super::model::{LARGEST_DSDES, Model};
 use super::block::BasicEntry;
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// What a diagnostic-sampling data entry tells of the CPU at the sampling point.
+/// The state of the CPU at the sampling point that a diagnostic-sampling data entry records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Diagnosis {
     /// How often the machine below has had control of the CPU so far, modulo 2^32.
@@ -23,8 +22,8 @@ pub struct Diagnosis {
     pub general: [u64; 16],
 }
 
-/// A diagnostic-sampling data entry of any model; a model stores as many bytes as its entries have,
-/// and zeros in place of a general register that they have no room for.
+/// A diagnostic-sampling data entry of any model. A model stores only as many bytes as its entries
+/// have, and zeros where a general register would not fit whole.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -44,14 +43,14 @@ pub struct DiagnosticEntry {
     pub secondary_space: U64,
     /// Control register 13: the home address space.
     pub home_space: U64,
-    /// The general registers in the order of [`REGISTERS`].
+    /// The general registers: 15, 14, then 0 to 13.
     pub general: [U64; 16],
 }
 
 const _: () = assert!(size_of::<DiagnosticEntry>() == 168);
 
-/// Which general registers follow each other: those that lead to a call chain first.
-pub const REGISTERS: [usize; 16] = [15, 14, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13];
+/// The order of the general registers: first those that a call chain begins with.
+const REGISTERS: [usize; 16] = [15, 14, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13];
 
 /// Bytes of an entry in front of the general registers.
 const FIXED: usize = core::mem::offset_of!(DiagnosticEntry, general);
@@ -67,9 +66,9 @@ impl EntryBytes {
     const BASIC: usize = size_of::<BasicEntry>();
     const LARGEST: usize = Self::BASIC + LARGEST_DSDES as usize;
 
-    /// The diagnostic-sampling data entry of a model, behind a basic-sampling data entry if the
-    /// basic-sampling function is active too: then it is a combined-sampling data entry. A limited
-    /// sample has no diagnosis, and zeros behind the header.
+    /// The diagnostic-sampling data entry of a model. If the basic-sampling function is active too, a
+    /// basic-sampling data entry precedes it, and both are a combined-sampling data entry. A limited
+    /// sample has no diagnosis, and zeros after the header.
     #[must_use]
     pub fn diagnostic(
         model: &Model,

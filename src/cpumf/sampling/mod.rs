@@ -1,12 +1,13 @@
 //! The CPU-measurement sampling facility: the basic-sampling and diagnostic-sampling functions.
 //!
-//! When a sampling interval has passed, the caller hands in a [`Snapshot`] of the CPU and the
-//! storage that the blocks are in; [`update`] does the rest, step by step as SA23-2260 has it.
+//! When a sampling interval has passed, the caller gives [`Facility::sample`](crate::Facility::sample)
+//! a [`Snapshot`] of the CPU and the storage that holds the blocks. The [update process](update) does
+//! the rest, step by step as SA23-2260 describes it.
 
 pub mod block;
-pub mod controls;
-pub mod diagnostic;
-pub mod entry;
+pub(crate) mod controls;
+mod diagnostic;
+mod entry;
 pub mod request;
 pub mod update;
 

@@ -1,30 +1,29 @@
 //! The sample-data-block update process.
 //!
-//! What the program shares with it is the trailer's first 16 bytes: while sampling goes on, the
+//! The process shares the first 16 bytes of the trailer with the program: while sampling goes on, the
 //! program resets the block-full indicator and the overflow count and sets the alert request, by
-//! COMPARE DOUBLE AND SWAP. So the process changes them in the same way. The timestamp goes in
-//! first, so that whoever finds the block full finds the time too.
+//! COMPARE DOUBLE AND SWAP. So the process changes them in the same way. It stores the timestamp
+//! first, so a program that finds the block full also finds the time.
 //!
 //! # Where SA23-2260 leaves the choice
 //!
-//! * **A data entry at the very beginning of the trailer.** The process begins by refusing a next
-//!   data entry inside the last 64 bytes; but 126 entries of 32 bytes fill a 4 KiB block exactly and
-//!   leave the register designating byte 0 of the trailer. That address therefore means "no space"
-//!   and leads to step 3; only an address beyond it is inside the trailer and invalid.
-//! * **Bits 61-63 of the table-entry address** are not examined when an entry is located: entries
-//!   are doublewords. The register keeps what was loaded.
-//! * **Entry sizes and timestamp format** are stored in the trailer when the block becomes full,
-//!   together with the block-full indicator; T is always one.
-//! * **Which address is tested when:** the data-entry address for its range at the beginning, and
-//!   each location for its availability when it is accessed.
+//! * **A data entry at byte 0 of the trailer.** The process first refuses a data-entry address inside
+//!   the last 64 bytes of the block. But 126 entries of 32 bytes fill a 4 KiB block exactly and leave
+//!   the register designating byte 0 of the trailer. So that address means "no space" and leads to
+//!   step 3; only an address beyond it is inside the trailer and invalid.
+//! * **Bits 61-63 of the table-entry address:** the process ignores them when it locates an entry,
+//!   because entries are doublewords. The register keeps the value that was loaded.
+//! * **Entry sizes and timestamp format:** the process stores them in the trailer when the block
+//!   becomes full, together with the block-full indicator. T is always one.
+//! * **When addresses are tested:** the range of the data-entry address at the beginning, and the
+//!   availability of each location when the process accesses it.
 //!
 //! # Bounds
 //!
-//! A new block begins empty and an entry always fits in an empty block, so the inner loop is entered
-//! at most twice: the second time ends in step 1 or 2. The only other repetition is that of the
-//! compare and swap, each of which fails only because the program changed the trailer meanwhile;
-//! a program that does so [`ATTEMPTS`] times running makes the machine lose the sample, which is
-//! what the loss-of-sample-data alert is for.
+//! A new block begins empty and an entry always fits in an empty block, so the inner loop runs at most
+//! twice: the second time ends in step 1 or 2. The only other repetition is that of the compare and
+//! swap, which fails only when the program changed the trailer meanwhile. After [`ATTEMPTS`] failures
+//! in a row the machine loses the sample and recognizes the loss-of-sample-data alert.
 
 use super::super::alert::{Alert, PendingAlerts};
 use super::super::model::BSDES;
@@ -33,7 +32,7 @@ use super::controls::SamplingControls;
 use arch::address::Absolute;
 use arch::tod::TodExtended;
 
-/// The storage that tables and blocks are in, and the clock of whoever reads them.
+/// The storage that holds tables and blocks, and the clock of the program that reads them.
 ///
 /// The process calls [`Self::available`] before any other access to the same location. Accesses are
 /// not subject to key-controlled or low-address protection.
@@ -44,14 +43,14 @@ pub trait SampleStorage {
     /// The doubleword at `at`, a doubleword boundary, fetched at once as observed by other CPUs.
     fn load_u64(&self, at: Absolute) -> u64;
 
-    /// Stores `bytes` at `at`, which has no particular boundary.
+    /// Stores `bytes` at `at`, which may be on any boundary.
     fn store(&mut self, at: Absolute, bytes: &[u8]);
 
     /// COMPARE DOUBLE AND SWAP (CDSG): the 16 bytes at `at`, a quadword boundary, become `new` if
     /// they are `expected`.
     ///
     /// # Errors
-    /// What they are, if they are not.
+    /// The present contents, if they are not `expected`.
     fn compare_and_swap(&mut self, at: Absolute, expected: u128, new: u128) -> Result<(), u128>;
 
     /// The TOD clock, as STORE CLOCK EXTENDED shows it to the program that reads the blocks.
@@ -90,10 +89,10 @@ const SIZES: u128 = 0xFFFF_FFFF << 64;
 
 /// Performs the process for one data entry (`entry`, at most 4032 bytes).
 ///
-/// `dsdes` gives the size of the diagnostic-sampling data entry, for the trailer; it is asked only
-/// when a block becomes full.
+/// `dsdes` gives the size of the diagnostic-sampling data entry, for the trailer. The process calls it
+/// only when a block becomes full.
 #[inline(always)]
-pub fn update<S: SampleStorage>(
+pub(crate) fn update<S: SampleStorage>(
     controls: &mut SamplingControls,
     alerts: &mut PendingAlerts,
     storage: &mut S,
@@ -103,7 +102,7 @@ pub fn update<S: SampleStorage>(
     let dear = controls.dear;
     let trailer = trailer_of(controls);
     let length = entry.len() as u64;
-    // The plain case: the block is not full, and there is space. Everything else is out of line.
+    // The fast path: the block is not full and has space. The cold function does everything else.
     if dear >= LOWEST
         && (dear & controls.block_mask) + length <= controls.block_mask - (TRAILER - 1)
         && storage.available(trailer, TRAILER)
@@ -160,7 +159,7 @@ enum Block {
     BecameFull(bool),
 }
 
-/// The numbered steps. `requested` tells whether a program request alert is due at the end.
+/// The numbered steps. Sets `requested` when the process is to end with a program-request alert.
 fn steps<S: SampleStorage>(
     controls: &mut SamplingControls,
     storage: &mut S,
@@ -195,11 +194,11 @@ fn steps<S: SampleStorage>(
             }
         }
     }
-    // Only an entry that no block can hold comes here: it is lost, and by the machine's fault.
+    // Only an entry that fits in no block comes here: the machine has lost it.
     Err(Alert::LossOfSampleData)
 }
 
-/// Examines the block-full indicator, and makes the change to the trailer that step 1 or 3 asks for.
+/// Examines the block-full indicator, and changes the trailer as step 1 or 3 requires.
 fn examine<S: SampleStorage>(
     storage: &mut S,
     trailer: Absolute,
@@ -235,7 +234,7 @@ fn examine<S: SampleStorage>(
     Err(Alert::LossOfSampleData)
 }
 
-/// Step 3 from the table on: the next entry of the table, and the block that it leads to.
+/// The rest of step 3: moves to the next entry of the table and the block that it designates.
 fn next_block<S: SampleStorage>(controls: &mut SamplingControls, storage: &S) -> Result<(), Alert> {
     controls.tear = controls.tear.wrapping_add(8);
     let mut entry = table_entry(controls, storage)?;
@@ -246,11 +245,11 @@ fn next_block<S: SampleStorage>(controls: &mut SamplingControls, storage: &S) ->
             return Err(Alert::IncorrectTableEntry);
         }
     } else if (controls.tear & !7).wrapping_add(8) & controls.block_mask == 0 {
-        // The last entry that the table can have must be its link.
+        // The last entry of a table must be a table link.
         return Err(Alert::IncorrectTableEntry);
     }
     controls.dear = entry.block_origin(controls.block_mask);
-    // What a block-link entry leads to is the address of a sample-data-block entry.
+    // The block origin is the address of the block's first data entry, so the same limit holds.
     if controls.dear < LOWEST {
         return Err(Alert::InvalidEntryAddress);
     }

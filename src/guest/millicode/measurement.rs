@@ -5,7 +5,7 @@
 //! alert.
 
 use crate::arch::condition::ConditionCode;
-use crate::cpumf::counters::global::GlobalCounterControls;
+use crate::cpumf::counters::GlobalCounterControls;
 use crate::cpumf::instruction::extract_cpu_counter;
 use crate::cpumf::instruction::load_cpu_counter_set_controls;
 use crate::cpumf::instruction::load_sampling_controls;
