@@ -7,10 +7,10 @@ use zerocopy::{
 
 use cpumf::CounterSet;
 
-/// Most counters of one set. The largest is that of z/OS itself, with 1,500.
+/// The most counters of one set. The largest set is that of z/OS, with 1,500.
 pub const MOST_COUNTERS: usize = 2048;
 
-/// The type of a counter set, as SMF type 113 numbers them.
+/// The type of a counter set by its number in SMF type 113.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SetType(pub u16);
 
@@ -23,7 +23,7 @@ impl SetType {
     pub const CRYPTO_ACTIVITY: Self = Self(3);
     /// The extended counter set.
     pub const EXTENDED: Self = Self(4);
-    /// The z/OS counter set, counted by the enhanced-monitor facility.
+    /// The z/OS counter set, which the enhanced-monitor facility counts.
     pub const ZOS: Self = Self(5);
     /// The MT-diagnostic counter set.
     pub const MT_DIAGNOSTIC: Self = Self(6);
@@ -38,7 +38,7 @@ impl SetType {
         Self::MT_DIAGNOSTIC,
     ];
 
-    /// The name that operators know it by.
+    /// The name that operators use.
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {
         Some(match self {
@@ -58,7 +58,7 @@ impl SetType {
         Self::ALL.into_iter().find(|set| set.name() == Some(name))
     }
 
-    /// The number of its first counter, if it is a set of that kind; those of z/OS begin at zero.
+    /// The number of its first counter, if the type is known; the counters of z/OS begin at zero.
     #[must_use]
     pub const fn first_counter(self) -> Option<u16> {
         Some(match self {
@@ -104,14 +104,14 @@ impl Width {
     }
 }
 
-/// Values of consecutive counters: the machine's own, or still in a record.
+/// Values of consecutive counters, in an array or in a record.
 #[derive(Clone, Copy, Debug)]
 pub struct Counters<'a>(Source<'a>);
 
 #[derive(Clone, Copy, Debug)]
 enum Source<'a> {
     Values(&'a [u64]),
-    /// One counter data section behind the other, each with its counter in front.
+    /// Contiguous counter data sections, each of which begins with its counter.
     Sections {
         bytes: &'a [u8],
         stride: usize,
@@ -136,7 +136,7 @@ impl<'a> Counters<'a> {
         })
     }
 
-    /// How many there are.
+    /// The number of counters.
     #[must_use]
     pub const fn len(&self) -> usize {
         match self.0 {
@@ -160,7 +160,7 @@ impl<'a> Counters<'a> {
         }
     }
 
-    /// Whether they stand in a record with 8 bytes each.
+    /// Whether they have 8 bytes each.
     #[must_use]
     pub const fn is_long(&self) -> bool {
         !matches!(
@@ -191,7 +191,7 @@ impl<'a> Counters<'a> {
         }
     }
 
-    /// All of them.
+    /// The values of all counters.
     pub fn iter(&self) -> impl Iterator<Item = u64> + use<'a> {
         let all = *self;
         (0..all.len()).map_while(move |index| all.get(index))
@@ -207,7 +207,7 @@ impl<'a> Counters<'a> {
         }
     }
 
-    /// Writes them one behind the other; what finds no room in `out` is left out, so look before.
+    /// Writes them to `out` without gaps. Leaves out what does not fit; the caller checks that first.
     pub(super) fn write(&self, width: Width, out: &mut [u8]) {
         let places = out.chunks_exact_mut(width.bytes());
         for (place, value) in places.zip(self.iter()) {
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_reaches_over_the_end_is_none() {
+    fn a_counter_that_extends_beyond_the_end_is_none() {
         let short = Counters::sections(&[0; 11], 4, Width::Short);
         assert_eq!((short.len(), short.get(2)), (2, None));
         assert_eq!(short.get(usize::MAX), None);

@@ -1,8 +1,7 @@
 //! Text in EBCDIC.
 //!
-//! The texts of these records (names of systems, jobs and machines) need no characters that ASCII has not.
-//! Whoever reads a record of another producer may find other codes in it: they stay as they are, and are shown as
-//! a question mark.
+//! The texts of these records (names of systems, jobs and machines) need only the characters of ASCII. A
+//! record of another producer may have other codes: they stay as they are, and are shown as question marks.
 
 use arch::ebcdic::{character, code};
 use core::fmt;
@@ -11,26 +10,26 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// A blank.
 const BLANK: u8 = 0x40;
-/// What a character becomes that has no code here: a question mark.
+/// The code of a question mark, for a character that has no code here.
 const UNKNOWN: u8 = 0x6F;
 
-/// A field of `N` EBCDIC characters, blanks on the right.
+/// A field of `N` EBCDIC characters, padded with blanks on the right.
 #[derive(Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(transparent)]
 pub struct Ebcdic<const N: usize>(pub [u8; N]);
 
 impl<const N: usize> Ebcdic<N> {
-    /// Nothing but blanks.
+    /// All blanks.
     pub const BLANK: Self = Self([BLANK; N]);
 
-    /// The text; what has no room is cut off.
+    /// The text, truncated to `N` characters.
     #[must_use]
     pub const fn new(text: &str) -> Self {
         let mut bytes = [BLANK; N];
         let text = text.as_bytes();
         let mut index = 0;
         while index < N && index < text.len() {
-            // A byte of a longer UTF-8 sequence has no code, as its character has none.
+            // A byte of a longer UTF-8 sequence has no code.
             bytes[index] = match code(text[index]) {
                 Some(code) => code,
                 None => UNKNOWN,

@@ -1,7 +1,7 @@
 //! Records as hexadecimal text, for tests.
 
-/// The bytes of a text of hexadecimal digits. `40*13` is thirteen times the same, and what stands behind a
-/// bar is for people.
+/// The bytes of a text of hexadecimal digits. `40*13` is 40 thirteen times, and text after a bar is a
+/// remark.
 pub(super) fn bytes(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     for line in text.lines() {

@@ -1,4 +1,4 @@
-//! Layouts: structures whose fields have the manual's names, and what can be wrong with one.
+//! Layouts: structures whose fields have the manual's names, and the errors that reading one can find.
 
 use core::fmt;
 
@@ -11,7 +11,7 @@ use super::counters::Counters;
 pub enum Form {
     /// An unsigned number.
     Number,
-    /// Bits without a meaning of their own.
+    /// Bits without individual meanings.
     Hexadecimal,
     /// Indications: bit number, counted from the left of the field, and name.
     Bits(&'static [(u32, &'static str)]),
@@ -25,7 +25,7 @@ pub enum Form {
     PackedDate,
     /// EBCDIC characters.
     Text,
-    /// Nothing.
+    /// No meaning.
     Reserved,
 }
 
@@ -42,27 +42,26 @@ pub struct Field {
     pub form: Form,
 }
 
-/// A structure with named fields, as it stands in a record.
+/// A structure with named fields, as a record holds it.
 pub trait Layout:
     Copy + FromBytes + IntoBytes + Immutable + KnownLayout + Unaligned + 'static
 {
-    /// What the section is.
+    /// The name of the section.
     const TITLE: &'static str;
-    /// The fields in the order in which they stand.
+    /// The fields by offset.
     const FIELDS: &'static [Field];
 
-    /// The offset and the name of the first field that a section of so many bytes does not have whole.
+    /// The first field that is not whole in a section of `length` bytes.
     fn first_missing(length: usize) -> Option<&'static Field> {
         Self::FIELDS
             .iter()
             .find(|field| field.offset + field.length > length)
     }
 
-    /// The structure at `at`, of which the bytes up to `end` are there. Of what a shorter section does
-    /// not have, zeros.
+    /// The structure in bytes `at` to `end`. Fields beyond the end of a shorter section are zeros.
     ///
     /// # Errors
-    /// Names the first field that is missing of the `least` bytes that there must be.
+    /// When there are fewer than `least` bytes: names the first field that is missing.
     fn read(bytes: &[u8], at: usize, end: usize, least: usize) -> Result<Self, Malformed> {
         let there = bytes.get(at..end.min(bytes.len())).unwrap_or_default();
         if there.len() < least {
@@ -79,7 +78,7 @@ pub trait Layout:
         Ok(whole)
     }
 
-    /// Stores the structure at `at`, if there is room; who writes a record has seen to that.
+    /// Stores the structure at `at`. Does nothing if it does not fit; writers check that first.
     fn put(&self, bytes: &mut [u8], at: usize) {
         if let Some(place) = bytes.get_mut(at..at + size_of::<Self>()) {
             place.copy_from_slice(self.as_bytes());
@@ -120,16 +119,16 @@ macro_rules! layout {
 }
 pub(super) use layout;
 
-/// A piece of a record that has been found to be all right, as a decoder comes by it.
+/// A valid part of a record, as a decoder shows it.
 #[derive(Clone, Copy, Debug)]
 pub enum Part<'a> {
     /// A section with fields.
     Section {
-        /// What it is.
+        /// Its name.
         title: &'static str,
         /// Its offset in the record.
         at: usize,
-        /// Its bytes: those of all fields, or fewer if it is a shorter one, or more.
+        /// Its bytes: those of all fields, or fewer in a shorter section, or more in a longer one.
         bytes: &'a [u8],
         /// Its fields.
         fields: &'static [Field],
@@ -143,13 +142,13 @@ pub enum Part<'a> {
         /// Its bytes.
         bytes: &'a [u8],
     },
-    /// Counters of one set, or of several if nothing in the record tells them apart.
+    /// Counters of one set, or of several if the record does not distinguish them.
     Counters {
         /// Their name in the manual.
         name: &'static str,
         /// Their offset in the record.
         at: usize,
-        /// The type of the set, as the record has it; none if nothing tells.
+        /// The type of the set as the record gives it, if it does.
         set: Option<u16>,
         /// The counters.
         counters: Counters<'a>,
@@ -168,13 +167,13 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Who is shown the parts of a record while it is decoded.
+/// The function that a decoder calls with each part of a record.
 pub type Visitor<'v> = dyn FnMut(Part<'_>) + 'v;
 
-/// The first thing that is wrong with a record.
+/// The first error in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed {
-    /// Where the field is, in bytes from the beginning of what was decoded.
+    /// The offset of the field from the beginning of the decoded bytes.
     pub offset: usize,
     /// The field's name in the manual.
     pub field: &'static str,
@@ -185,45 +184,45 @@ pub struct Malformed {
 /// What is wrong with a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Problem {
-    /// The data end before it or within it.
+    /// The data end before or within the field.
     Missing,
-    /// It is the length of something, of which less is there.
+    /// It is a length, and fewer bytes are there.
     Truncated {
-        /// Bytes by the field.
+        /// The length in the field.
         says: u64,
-        /// Bytes that are there.
+        /// The number of bytes that are there.
         there: u64,
     },
-    /// It is the length of something that must be longer.
+    /// It is a length, and too small.
     TooShort {
-        /// Bytes by the field.
+        /// The length in the field.
         says: u64,
-        /// The fewest bytes that such a thing has.
+        /// The smallest valid length.
         least: u64,
     },
-    /// It designates something that does not lie in the record.
+    /// It designates something that is not all in the record.
     Beyond {
-        /// Where that would end.
+        /// The end of what it designates.
         end: u64,
-        /// Where the record ends.
+        /// The end of the record.
         limit: u64,
     },
-    /// Its value cannot be.
+    /// Its value is invalid.
     Value {
         /// The value.
         found: u64,
-        /// What can be.
+        /// The valid values.
         expected: &'static str,
     },
-    /// It is a text of another form.
+    /// Its text is invalid.
     Form {
-        /// What it should be.
+        /// The valid form.
         expected: &'static str,
     },
 }
 
 impl Malformed {
-    /// The same in a file in which the record begins `base` bytes behind the beginning.
+    /// The offset of the field in a file in which the record begins at offset `base`.
     #[must_use]
     pub const fn at(self, base: u64) -> u64 {
         base.saturating_add(self.offset as u64)
@@ -269,14 +268,14 @@ impl core::error::Error for Malformed {}
 /// Why something cannot be written as a record. The fault is the caller's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CannotEncode {
-    /// The buffer is too short for even one counter set, or for the record's fixed part.
+    /// The buffer is too short for one counter set, or for the fixed part of the record.
     NoRoom {
         /// Bytes that are needed.
         needs: usize,
     },
     /// A set has more counters than a record can hold.
     TooManyCounters,
-    /// The record has no place for sets of this type.
+    /// The record cannot hold sets of this type.
     NoSuchSet(u16),
 }
 

@@ -1,8 +1,8 @@
 //! The .MAP file: what was in storage at the end of a run, as text records.
 //!
-//! Each line is a record with fields in fixed columns. Information records say which system it was;
-//! address-space records name the spaces; boundary, module, section and entry-point records say where
-//! something lies. A name has eight characters; what is longer stands whole behind the columns, which is the
+//! Each line is a record with fields in fixed columns. Information records describe the system;
+//! address-space records name the spaces; boundary, module, section and entry-point records give the
+//! location of something. A name has eight characters; a longer one is given whole after the columns, in the
 //! place for further information.
 
 use core::fmt::{self, Write};
@@ -12,7 +12,7 @@ use super::{Malformed, Problem, text::InLine};
 /// What a record is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The system: no place in storage.
+    /// The system. It has no location in storage.
     Information,
     /// An address space.
     AddressSpace,
@@ -43,14 +43,14 @@ impl Kind {
         found.map_or(b'?', |(_, letter, _)| *letter)
     }
 
-    /// What it is, in words.
+    /// The type in words.
     #[must_use]
     pub fn name(self) -> &'static str {
         let found = Self::ALL.iter().find(|(kind, ..)| *kind == self);
         found.map_or("", |(.., name)| *name)
     }
 
-    /// Whether such a record says where something begins, and whether it says where that ends.
+    /// Whether a record of this type has a start address, and whether it has an end address.
     #[must_use]
     pub const fn addresses(self) -> (bool, bool) {
         match self {
@@ -61,23 +61,23 @@ impl Kind {
     }
 }
 
-/// A record. Texts are without the blanks on their right.
+/// A record. Texts have no blanks on their right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// What it is about.
+    /// Its type.
     pub kind: Kind,
     /// The area of storage: N nucleus, M, P and F link pack areas, C common, X private; or a blank.
     pub area: char,
-    /// The address-space identifier of the private area, as four hexadecimal digits; of an information
-    /// record what it says, as `SYS` or `DATE`.
+    /// The address-space identifier of the private area, as four hexadecimal digits; in an information
+    /// record the kind of information, such as `SYS` or `DATE`.
     pub asid_or_type: &'a str,
-    /// A name, or what an information record says.
+    /// A name, or the value of an information record.
     pub name: &'a str,
-    /// Where it begins.
+    /// Its first byte.
     pub start: Option<u64>,
     /// Its last byte.
     pub end: Option<u64>,
-    /// What stands behind that: the whole of a name that is longer than its field, for example.
+    /// The text after the columns, for example a whole name that is longer than its field.
     pub further: &'a str,
 }
 
@@ -88,7 +88,7 @@ const ASID: (&str, usize, usize) = ("MapType/MapASID", 2, 4);
 const NAME: (&str, usize, usize) = ("MapName", 6, 8);
 const START: (&str, usize, usize) = ("MapStartAddress", 14, 16);
 const END: (&str, usize, usize) = ("MapEndAddress", 30, 16);
-/// The column behind the fields.
+/// The column after the fields.
 const FURTHER: usize = 46;
 
 /// Names of the fields, for reports.
@@ -147,7 +147,7 @@ impl<'a> Record<'a> {
             let is_whole = digits.len() == place.2 && digits.bytes().all(|b| b.is_ascii_hexdigit());
             match u64::from_str_radix(digits, 16) {
                 Ok(address) if is_whole => Ok(Some(address)),
-                // A line may end in front of the column.
+                // The line may end before the column.
                 _ => Err(wrong(
                     place.1.min(text.len()),
                     place.0,
@@ -179,11 +179,11 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// Writes the record as a line. A name that is longer than its field is cut off there, and stands whole
-    /// behind the fields if nothing else does.
+    /// Writes the record as a line. A name that is longer than its field is cut off there, and given whole
+    /// after the fields if no further information is.
     ///
     /// # Errors
-    /// When `out` takes no more.
+    /// When `out` is full.
     pub fn write(&self, out: &mut impl Write) -> fmt::Result {
         let (has_start, has_end) = self.kind.addresses();
         let further = match self.further {
@@ -193,7 +193,7 @@ impl<'a> Record<'a> {
         out.write_char(char::from(self.kind.letter()))?;
         column(out, self.area.encode_utf8(&mut [0; 4]), AREA.2)?;
         column(out, self.asid_or_type, ASID.2)?;
-        // The rest is written only as far as there is something in it.
+        // A line ends after its last field that is not empty.
         let (start, end) = (
             self.start.filter(|_| has_start),
             self.end.filter(|_| has_end),
@@ -214,12 +214,12 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Whether a text goes into so many columns as it is.
+/// Whether a text fits into `width` columns unchanged.
 fn fits(text: &str, width: usize) -> bool {
     text.len() <= width && text.is_ascii()
 }
 
-/// Writes a text into so many columns; a character that has not one byte becomes a question mark.
+/// Writes a text into `width` columns; a character of more than one byte becomes a question mark.
 fn column(out: &mut impl Write, text: &str, width: usize) -> fmt::Result {
     let is_plain = |character: char| character == ' ' || character.is_ascii_graphic();
     let characters = text.chars().chain(core::iter::repeat(' ')).take(width);
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_a_line_does_not_have_is_wrong_at_the_end_of_the_line() {
+    fn a_missing_field_is_wrong_at_the_end_of_the_line() {
         for (line, offset) in [("MNSTER*", 7), ("EN    start   00000000", 14)] {
             let wrong = Record::parse(line.as_bytes()).unwrap_err();
             assert_eq!((wrong.offset, wrong.field), (offset, START.0), "{line}");
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_name_stands_whole_behind_the_columns() {
+    fn a_long_name_is_given_whole_after_the_columns() {
         let long = Record {
             name: "long_name_of_it",
             further: "",
@@ -354,7 +354,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn records_come_back_as_they_went(
+        fn records_are_read_as_they_were_written(
             which in 0..6_usize, area in "[NMPFXC ]", asid in "[0-9A-F]{0,4}", name in "[!-~]{0,8}",
             start in any::<u64>(), length in any::<u32>(), further in "([!-~][ -~]{0,20}[!-~])?",
         ) {

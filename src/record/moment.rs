@@ -1,7 +1,7 @@
-//! Moments: the TOD clock as dates and times of day, in the forms that records have them.
+//! Moments: the TOD clock as dates and times of day, in the forms that records use.
 //!
-//! The clock is taken as it is, without leap seconds. Records have local time; who makes one adds the
-//! offset of the local time to the clock before, as z/OS does.
+//! The conversion applies no leap seconds. Records have local time; their producer first adds the offset of
+//! local time to the clock, as z/OS does.
 
 use zerocopy::byteorder::big_endian::U32;
 
@@ -41,7 +41,7 @@ const fn days_of_month(year: u16, month: u16) -> u16 {
 }
 
 impl Moment {
-    /// What a clock shows whose bits 0-63 are these.
+    /// The moment of a TOD clock with bits 0-63 equal to `tod`.
     #[must_use]
     pub const fn from_tod(tod: u64) -> Self {
         let hundredths = tod / HUNDREDTH;
@@ -76,7 +76,7 @@ impl Moment {
         (seconds / 3600, seconds / 60 % 60, seconds % 60)
     }
 
-    /// The date as SMF has it: 0cyydddF, packed, with c = 0 for 19yy and 1 for 20yy.
+    /// The date in the form of SMF: 0cyydddF, packed, with c = 0 for 19yy and 1 for 20yy.
     #[must_use]
     pub const fn packed_date(self) -> U32 {
         let years = self.year.saturating_sub(1900) as u32;
@@ -98,7 +98,7 @@ impl Moment {
         U32::new(packed)
     }
 
-    /// Year and day of the year of a packed date, if it is one. A sign of any kind is accepted.
+    /// Year and day of the year of a packed date, if it is valid. Accepts any sign code.
     #[must_use]
     pub const fn unpack_date(packed: u32) -> Option<(u16, u16)> {
         if packed >> 28 != 0 || packed & 0xF < 0xA {
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packed_date_that_is_none_is_refused() {
+    fn an_invalid_packed_date_is_refused() {
         assert_eq!(Moment::unpack_date(0x0126_365F), Some((2026, 365)));
         assert_eq!(Moment::unpack_date(0x0099_001C), Some((1999, 1)));
         for none in [

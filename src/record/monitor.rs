@@ -1,13 +1,13 @@
-//! z/VM's monitor records, and the one with the counters of a CPU: MRPRCMFC, domain 5 record 13.
+//! z/VM monitor records, and the one with the counters of a CPU: MRPRCMFC, domain 5 record 13.
 //!
-//! A record begins with a header that says how long it is and what it is about. MRPRCMFC has an
-//! introductory section behind it and then the counters of all sets that are active, one behind the other.
-//! When they do not fit into a record, it is partial: its P bit is one, and the next record goes on with the
-//! counters, everything else being the same. A set may be divided anywhere between two counters.
+//! A record begins with a header, which has its length, domain and number. In MRPRCMFC an introductory
+//! section and the counters of all active sets follow. When the counters do not fit, the record is partial:
+//! its P bit is one, and the next record continues with the counters while all other fields are the same. A
+//! set may be divided between any two counters.
 //!
-//! Nothing in the record says which counters are whose. Here the sets stand in the order of their
-//! counters' numbers: basic, problem-state, crypto-activity, extended; how many counters each has follows from
-//! the two version numbers.
+//! The record does not say which counters belong to which set. This writer puts the sets in the order of
+//! their counter numbers: basic, problem-state, crypto-activity, extended. The two version numbers determine
+//! how many counters each has.
 
 use zerocopy::{
     FromBytes,
@@ -50,7 +50,7 @@ layout! {
 pub const PROCESSOR_DOMAIN: u8 = 5;
 /// The number of MRPRCMFC in it.
 pub const COUNTERS_RECORD: u16 = 13;
-/// The longest record that is written: a page. The format itself has room for 65,535 bytes.
+/// The longest record that this writer makes: a page. The format allows 65,535 bytes.
 pub const LONGEST: usize = 4096;
 
 layout! {
@@ -60,19 +60,19 @@ layout! {
         length: U16 = "PRCMFC_INTLEN", Form::Number;
         /// CPU address.
         cpu: U16 = "PRCMFC_PFXCPUAD", Form::Number;
-        /// The active counter sets. The source has the field end behind its first byte and gives names to
-        /// bits of the second; here it is both.
+        /// The active counter sets. The source gives the field one byte and names bits of the byte after it;
+        /// here the field has both bytes.
         active: U16 = "PRCMFC_CCFCMFAC", Form::Bits(&[
             (0, "PRCMFC_COPROC"), (12, "PRCMFC_CRYPTO"), (13, "PRCMFC_PROB"), (14, "PRCMFC_BASIC"),
             (15, "PRCMFC_EXT"),
         ]);
         /// Reserved for IBM use.
         reserved_26: u8 = "*", Form::Reserved;
-        /// Bit 0 is P: the next record goes on.
+        /// Bit 0 is P: the next record continues this one.
         flags: u8 = "PRCMFC_FLAGS", Form::Bits(&[(0, "PRCMFC_P")]);
-        /// How often a measurement alert has said so far that counter data were lost.
+        /// How many measurement alerts so far have reported loss of counter data.
         lost: U32 = "PRCMFC_CCFCTLCD", Form::Number;
-        /// Counter lifetime: another number when the counters have begun anew.
+        /// Counter lifetime: a number that changes when the counters start anew.
         lifetime: U32 = "PRCMFC_RCCLFTIM", Form::Number;
         /// Cycles per microsecond.
         speed: U32 = "PRCMFC_CCFCPUSP", Form::Number;
@@ -101,7 +101,7 @@ layout! {
 
 const INTRODUCTION_AT: usize = size_of::<Header>();
 const COUNTERS_AT: usize = INTRODUCTION_AT + size_of::<Introduction>();
-/// Thread and core were added later; without them a section ends in front of their word.
+/// Later versions added thread and core; without them a section ends before their word.
 const LEAST: usize = core::mem::offset_of!(Introduction, reserved_60);
 
 const COPROCESSOR: u16 = 0x8000;
@@ -115,18 +115,18 @@ const SETS: [(SetType, u16); 4] = [
     (SetType::EXTENDED, 0x0001),
 ];
 
-/// What the records of a CPU say, counters aside.
+/// The fields of the records of a CPU, without the counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessorCounters {
     /// When the records were made: TOD clock, bits 0-63.
     pub written: u64,
     /// CPU address.
     pub cpu: u16,
-    /// The coprocessor-group counter set is active. It has no counters in the record.
+    /// The coprocessor-group counter set is active. The record has none of its counters.
     pub coprocessor_group: bool,
-    /// How often a measurement alert has said so far that counter data were lost.
+    /// How many measurement alerts so far have reported loss of counter data.
     pub lost: u32,
-    /// Counter lifetime: another number when the counters have begun anew.
+    /// Counter lifetime: a number that changes when the counters start anew.
     pub lifetime: u32,
     /// Cycles per microsecond.
     pub speed: u32,
@@ -149,20 +149,20 @@ pub struct Record<'a> {
     pub header: Header,
     /// Its length in bytes.
     pub length: usize,
-    /// The counters of a CPU, if it is a record of these.
+    /// The counters of a CPU, if the record is MRPRCMFC.
     pub counters: Option<Decoded<'a>>,
 }
 
-/// A decoded record with the counters of a CPU, or with some of them.
+/// A decoded record with all or some counters of a CPU.
 #[derive(Clone, Copy, Debug)]
 pub struct Decoded<'a> {
-    /// What it says.
+    /// The fields of the record.
     pub data: ProcessorCounters,
-    /// Which sets are active in all records that belong together: the bits of PRCMFC_CCFCMFAC.
+    /// The sets that are active in this record and its continuations: the bits of PRCMFC_CCFCMFAC.
     pub active: u16,
-    /// P: the next record goes on.
+    /// P: the next record continues this one.
     pub is_partial: bool,
-    /// The counters of this record, whatever their sets.
+    /// The counters of this record, of all sets.
     pub counters: Counters<'a>,
 }
 
@@ -174,10 +174,10 @@ impl Decoded<'_> {
         sets.filter_map(move |(set, bit)| (active & bit != 0).then_some(set))
     }
 
-    /// Whether `next` goes on where this record ends. It must be the next record.
+    /// Whether `next`, the next record, continues this one.
     #[must_use]
     pub fn goes_on_in(&self, next: &Self) -> bool {
-        // MRHDRTOD may be another: the source has the fields of this record only in mind.
+        // MRHDRTOD may differ: the source speaks only of the fields of MRPRCMFC.
         let written = self.data.written;
         let same = ProcessorCounters {
             written,
@@ -187,10 +187,10 @@ impl Decoded<'_> {
     }
 }
 
-/// Decodes the record that `bytes` begin with; what lies behind it is left alone.
+/// Decodes the record at the beginning of `bytes`, and ignores what follows it.
 ///
 /// # Errors
-/// The first thing that is wrong, with its offset in `bytes`.
+/// The first field that is wrong, with its offset in `bytes`.
 pub fn decode(bytes: &[u8]) -> Result<Record<'_>, Malformed> {
     decode_with(bytes, &mut |_| {})
 }
@@ -319,8 +319,8 @@ fn counters<'a>(
     })
 }
 
-/// Whether bytes could be the beginning of a monitor record: its zeros, and a domain that there is. For
-/// telling monitor records from other files.
+/// Whether bytes may be the beginning of a monitor record: tests its zeros and its domain, to distinguish
+/// monitor records from other files.
 #[must_use]
 pub fn looks_like_a_header(bytes: &[u8]) -> bool {
     Header::read_from_prefix(bytes).is_ok_and(|(header, _)| {

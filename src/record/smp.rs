@@ -1,9 +1,8 @@
-//! The .SMP file: sample-data blocks of 4 KiB or 1 MiB, one behind the other and nothing between them.
+//! The .SMP file: contiguous sample-data blocks of 4 KiB or 1 MiB, and nothing else.
 //!
-//! A block is read as it stands, and nothing is copied out of it. Its trailer says how large the entries
-//! are; each entry says by its format code which of the two kinds it is. A block that is not full ends at
-//! the first format code of zeros. In a full one there is no such place: an entry that is missing there is
-//! an entry that was damaged, and is said to be so.
+//! Reading a block copies nothing out of it. Its trailer gives the sizes of the entries; the format code of
+//! each entry distinguishes the two kinds. In a block that is not full, the entries end at the first format
+//! code of zeros. In a full block such a code means that an entry was damaged, and is an error.
 
 use zerocopy::FromBytes;
 
@@ -15,7 +14,7 @@ use cpumf::{
 
 /// The size of most blocks.
 pub const SMALL_BLOCK: usize = 1 << 12;
-/// The other size that there is.
+/// The other size.
 pub const LARGE_BLOCK: usize = 1 << 20;
 
 /// The header of a diagnostic-sampling data entry: format code and indications.
@@ -26,8 +25,8 @@ const DIAGNOSTIC_HEADER: usize = 4;
 pub enum Entry<'a> {
     /// A basic-sampling data entry.
     Basic(&'a BasicEntry),
-    /// A diagnostic-sampling data entry: what it says is each model's own. It has its header, and is the
-    /// rest of the block if nothing tells its size.
+    /// A diagnostic-sampling data entry, whose contents each model defines. It includes its header. If
+    /// neither a trailer nor the model gives its size, it is the rest of the block.
     Diagnostic {
         /// The data-entry-format code: 8001 and so on, by model.
         format: u16,
@@ -36,14 +35,14 @@ pub enum Entry<'a> {
     },
 }
 
-/// What the blocks of a file have said so far of the size of diagnostic-sampling data entries. Only a
-/// block that became full says it, and the last block of a run seldom did.
+/// The size of diagnostic-sampling data entries by the blocks of a file read so far. Only a block that
+/// became full has the size in its trailer, and the last block of a run seldom did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
     diagnostic: Option<usize>,
 }
 
-/// A block whose trailer makes sense.
+/// A block with a valid trailer.
 #[derive(Clone, Copy, Debug)]
 pub struct Block<'a> {
     entries: &'a [u8],
@@ -53,10 +52,10 @@ pub struct Block<'a> {
 }
 
 impl Sizes {
-    /// The block that `bytes` are: all of them, with the trailer at their end.
+    /// The block that consists of `bytes`, with the trailer at the end.
     ///
     /// # Errors
-    /// What is wrong with the trailer, with its offset in the block.
+    /// The field of the trailer that is wrong, with its offset in the block.
     #[inline]
     pub fn block<'a>(&mut self, bytes: &'a [u8]) -> Result<Block<'a>, Malformed> {
         let Ok((entries, trailer)) = Trailer::ref_from_suffix(bytes) else {
@@ -109,7 +108,7 @@ impl<'a> Block<'a> {
             bytes: self.entries,
             rest: self.entries,
             diagnostic: self.sizes.diagnostic,
-            // A full block has room for no more than what is shorter than both entries together.
+            // A full block has fewer unused bytes than a combined entry.
             unused: match self.trailer.full() {
                 true => size_of::<BasicEntry>() + dsdes,
                 false => usize::MAX,
@@ -118,13 +117,13 @@ impl<'a> Block<'a> {
     }
 }
 
-/// The data entries of a block with their offsets in it. Behind something that is wrong there is nothing.
+/// The data entries of a block with their offsets in it. An error ends them.
 #[derive(Clone, Debug)]
 pub struct Entries<'a> {
     bytes: &'a [u8],
     rest: &'a [u8],
     diagnostic: Option<usize>,
-    /// The fewest bytes that cannot have been left unused.
+    /// The fewest bytes that the facility cannot leave unused.
     unused: usize,
 }
 
@@ -145,7 +144,7 @@ impl<'a> Iterator for Entries<'a> {
 }
 
 impl<'a> Entries<'a> {
-    /// What stands at `at` and is no basic-sampling data entry.
+    /// What follows at `at` if it is not a basic-sampling data entry.
     fn other(&mut self, at: usize) -> Option<Result<(usize, Entry<'a>), Malformed>> {
         let rest = core::mem::take(&mut self.rest);
         let format = u16::from_be_bytes(*rest.first_chunk()?);
@@ -161,7 +160,7 @@ impl<'a> Entries<'a> {
         };
         match format {
             0 if rest.len() >= self.unused => wrong(0, "that of an entry, as the block is full"),
-            // What is left of a block that an entry does not divide is not used.
+            // The end of a block that is too short for an entry is not used.
             0 | BASIC_FORMAT => None,
             0x8001..=0x80FF => {
                 let size = self.diagnostic.or_else(|| size_of_model(format));
@@ -225,7 +224,7 @@ mod tests {
         entry
     }
 
-    /// Offset and length of each entry up to the first thing that is wrong, and that.
+    /// Offset and length of each entry before the first error, and that error.
     fn read(sizes: &mut Sizes, bytes: &[u8]) -> (Vec<(usize, usize)>, Option<Malformed>) {
         let mut found = Vec::new();
         for entry in sizes.block(bytes).unwrap().entries() {
@@ -265,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_that_no_entry_fits_into_is_unused() {
+    fn the_end_of_a_block_that_is_too_short_for_an_entry_is_unused() {
         // 4032 bytes are 21 times 32 + 160 bytes, and no rest.
         let (first, second) = (basic(1), diagnostic(0x8006, 160));
         let mut pairs: Vec<&[u8]> = [&first[..], &second].repeat(21);
@@ -291,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_its_offset() {
+    fn an_error_names_the_field_that_is_wrong_and_its_offset() {
         let mut bytes = block(&[&basic(1), &[0x80, 0]], false, 0);
         let (_, wrong) = read(&mut Sizes::default(), &bytes);
         assert_eq!(wrong.map(|wrong| wrong.offset), Some(32));
@@ -310,7 +309,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn entries_lie_one_behind_the_other_in_any_block(
+        fn entries_are_contiguous_in_any_block(
             words in vec(prop_oneof![Just(0u16), Just(1), Just(0x8006), any::<u16>()], 0..200),
             full in any::<bool>(),
             dsdes in any::<u16>(),

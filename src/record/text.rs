@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::{Malformed, Problem};
 
-/// A line that is read from the left to the right.
+/// A line that is read from left to right.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scan<'a> {
     line: &'a str,
@@ -12,7 +12,7 @@ pub(super) struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    /// A line, without the blanks and the end-of-line characters on its right.
+    /// A line, without blanks and end-of-line characters on its right.
     pub(super) fn new(line: &'a [u8]) -> Result<Self, Malformed> {
         match core::str::from_utf8(line) {
             Ok(line) => Ok(Self {
@@ -27,18 +27,18 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// What has not been read.
+    /// The text that has not been read.
     pub(super) fn rest(&self) -> &'a str {
         self.line.get(self.at..).unwrap_or_default()
     }
 
-    /// Passes blanks, if there are any.
+    /// Skips blanks.
     pub(super) fn blanks(&mut self) {
         let rest = self.rest();
         self.at += rest.len() - rest.trim_start().len();
     }
 
-    /// Passes blanks and then this text, if it comes next.
+    /// Skips blanks and `text`, if `text` comes next. Returns whether it did.
     pub(super) fn take(&mut self, text: &str) -> bool {
         let mut behind = *self;
         behind.blanks();
@@ -49,7 +49,7 @@ impl<'a> Scan<'a> {
         found
     }
 
-    /// Passes blanks and this text, which must come.
+    /// Skips blanks and `text`, which must come next.
     pub(super) fn expect(&mut self, text: &'static str) -> Result<(), Malformed> {
         if self.take(text) {
             return Ok(());
@@ -58,8 +58,8 @@ impl<'a> Scan<'a> {
         Err(self.wrong(text, "this word"))
     }
 
-    /// Passes blanks and takes what is in front of `key`, which must come, or the whole rest if the key
-    /// is empty; without blanks on the right.
+    /// Skips blanks and takes the text before `key`, which must follow, or the whole rest if `key` is
+    /// empty; without blanks on the right.
     pub(super) fn until(&mut self, key: &'static str) -> Result<&'a str, Malformed> {
         self.blanks();
         let rest = self.rest();
@@ -74,7 +74,7 @@ impl<'a> Scan<'a> {
         Ok(rest.get(..length).unwrap_or_default().trim_end())
     }
 
-    /// Passes blanks and takes the word that comes next: what stands in front of a blank.
+    /// Skips blanks and takes the next word, up to a blank.
     pub(super) fn word(&mut self) -> &'a str {
         self.blanks();
         let rest = self.rest();
@@ -83,7 +83,7 @@ impl<'a> Scan<'a> {
         rest.get(..length).unwrap_or_default()
     }
 
-    /// Passes blanks and takes a number.
+    /// Skips blanks and takes a number.
     pub(super) fn number(
         &mut self,
         field: &'static str,
@@ -113,7 +113,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// The end of the line must come.
+    /// Checks that only blanks follow.
     pub(super) fn end(&mut self, field: &'static str) -> Result<(), Malformed> {
         self.blanks();
         match self.rest() {
@@ -122,7 +122,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// What is wrong here.
+    /// The error that `expected` should be here.
     pub(super) const fn wrong(&self, field: &'static str, expected: &'static str) -> Malformed {
         Malformed {
             offset: self.at,
@@ -132,7 +132,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// Shows text that must stay in its line: a control character becomes a question mark.
+/// Shows text within one line: a control character becomes a question mark.
 pub(super) struct InLine<'a>(pub &'a str);
 
 impl fmt::Display for InLine<'_> {
@@ -145,7 +145,7 @@ impl fmt::Display for InLine<'_> {
     }
 }
 
-/// A buffer that text is written into.
+/// A fixed-size buffer for text.
 #[derive(Debug)]
 pub struct TextBuffer<'a> {
     bytes: &'a mut [u8],
@@ -153,13 +153,13 @@ pub struct TextBuffer<'a> {
 }
 
 impl<'a> TextBuffer<'a> {
-    /// An empty one with room for as many bytes as these are.
+    /// An empty buffer with room for as many bytes as `bytes` has.
     #[must_use]
     pub const fn new(bytes: &'a mut [u8]) -> Self {
         Self { bytes, length: 0 }
     }
 
-    /// What has been written.
+    /// The text written so far.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..self.length).unwrap_or_default()
@@ -167,7 +167,7 @@ impl<'a> TextBuffer<'a> {
 }
 
 impl fmt::Write for TextBuffer<'_> {
-    /// Writes all of the text, or nothing of it and an error.
+    /// Writes all of the text, or none of it and returns an error.
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let end = self.length + text.len();
         let place = self.bytes.get_mut(self.length..end).ok_or(fmt::Error)?;

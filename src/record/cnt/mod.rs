@@ -1,11 +1,11 @@
 //! The .CNT file: the counters of a run as text, which is message HIS019I.
 //!
-//! A heading says which run it was, what was lost, on which machine, and what the counters are; then come
-//! the values of each CPU, four to a line, which are how far the counters came in the run. The z/OS counter
-//! set stands behind the others with values of its own and without names.
+//! A heading names the run, the losses, the machine and the counters. The values of each CPU follow, four to
+//! a line: how far the counters advanced in the run. The z/OS counter set comes last, with values of its own and
+//! without names.
 //!
-//! Sources show the words of the message and not its blanks. What is written here has them as the examples do;
-//! a reader takes any number of them ([`parse`]).
+//! The sources give the words of the message and not its blanks. The writer has the blanks of the examples;
+//! the reader accepts any number of them ([`parse`]).
 
 use core::fmt::{self, Write};
 
@@ -23,12 +23,12 @@ pub const VERSION: u32 = 4;
 /// Counter values in a line.
 pub const VALUES: usize = 4;
 
-/// What was lost of the samples, in a run that took some.
+/// The samples that a run lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SampleLoss {
-    /// A measurement alert said that sample data were lost.
+    /// A measurement alert reported loss of sample data.
     pub alert: bool,
-    /// Samples that found no room.
+    /// Samples that were discarded because a block was full.
     pub overflow: u64,
 }
 
@@ -37,11 +37,11 @@ pub struct SampleLoss {
 pub struct SetNames<'a> {
     /// The set.
     pub set: SetType,
-    /// The names, from its first counter on. They are written in capital letters.
+    /// The names, from its first counter on. The file has them in capital letters.
     pub names: &'a [&'a str],
 }
 
-/// What the counters of a CPU did in the run.
+/// The counters of a CPU in the run.
 #[derive(Clone, Copy, Debug)]
 pub struct CpuCounters<'a> {
     /// CPU address.
@@ -50,9 +50,9 @@ pub struct CpuCounters<'a> {
     pub speed: u32,
     /// Beginning of the run: TOD clock, bits 0-63.
     pub start: u64,
-    /// Its end; none for a CPU that was taken away meanwhile.
+    /// Its end; `None` for a CPU that was removed meanwhile.
     pub end: Option<u64>,
-    /// How far the counters came.
+    /// How far the counters advanced.
     pub sets: &'a [CounterValues<'a>],
 }
 
@@ -63,11 +63,11 @@ pub struct CounterFile<'a> {
     pub file_name: &'a str,
     /// The command that began the run.
     pub command: &'a str,
-    /// What was lost of the samples, if there were any.
+    /// The samples that were lost, if the run took samples.
     pub sample_loss: Option<SampleLoss>,
-    /// A measurement alert said that counter data were lost.
+    /// A measurement alert reported loss of counter data.
     pub counter_loss: bool,
-    /// The file ends with a change of the state.
+    /// A state change ended the file.
     pub state_change: bool,
     /// Machine type and model.
     pub model: &'a str,
@@ -96,7 +96,7 @@ impl CounterFile<'_> {
     /// Writes the whole file.
     ///
     /// # Errors
-    /// When `out` takes no more.
+    /// When `out` is full.
     pub fn write(&self, out: &mut impl Write) -> fmt::Result {
         writeln!(out, "HIS019I EVENT COUNTERS INFORMATION VERSION {VERSION}")?;
         writeln!(out, "FILE NAME: {}", InLine(self.file_name))?;

@@ -1,12 +1,12 @@
 //! Reading a .CNT file, line by line.
 //!
-//! A [`Parser`] is given one line after the other, so a file of any length is read in the room of a line.
-//! It remembers what has come, because values mean nothing without the CPU whose they are.
+//! The caller gives a [`Parser`] one line after the other, so a file of any length needs a buffer of one
+//! line. The parser remembers what came before, because values mean nothing without their CPU.
 
 use super::{SampleLoss, VALUES};
 use crate::{Malformed, SetType, text::Scan};
 
-/// A line of the file. Texts are without the blanks around them.
+/// A line of the file. Texts have no blanks around them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line<'a> {
     /// The message's heading: its version.
@@ -15,11 +15,11 @@ pub enum Line<'a> {
     FileName(&'a str),
     /// The command that began the run.
     Command(&'a str),
-    /// What was lost of the samples.
+    /// The samples that were lost.
     SampleLoss(SampleLoss),
     /// Whether counter data were lost.
     CounterLoss(bool),
-    /// Whether the file ends with a change of the state.
+    /// Whether a state change ended the file.
     StateChange(bool),
     /// Machine type and model, and the sequence code if there is one.
     Model(&'a str, Option<&'a str>),
@@ -29,7 +29,7 @@ pub enum Line<'a> {
     Set(SetType),
     /// The names of its counters follow.
     Identifiers,
-    /// There are none.
+    /// The counters of the set have no names.
     NoIdentifiers,
     /// Number and name of a counter.
     Identifier(u16, &'a str),
@@ -43,7 +43,7 @@ pub enum Line<'a> {
         cpu: u16,
         /// Cycles per microsecond.
         speed: u32,
-        /// They are those of the z/OS set.
+        /// They belong to the z/OS set.
         software: bool,
     },
     /// Counters.
@@ -52,10 +52,10 @@ pub enum Line<'a> {
         first: u16,
         /// How many there are.
         count: usize,
-        /// The values, zeros behind them.
+        /// The values, then zeros.
         values: [u64; VALUES],
     },
-    /// Nothing.
+    /// A line of blanks.
     Blank,
 }
 
@@ -63,11 +63,11 @@ pub enum Line<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Parser {
     begun: bool,
-    /// A set has been named.
+    /// A line has named a set.
     sets: bool,
-    /// The beginning of the run has been said.
+    /// A line has given the beginning of the run.
     started: bool,
-    /// Number of the lowest counter that may come, if the counters of a CPU come.
+    /// The lowest counter number that may come next, while the counters of a CPU follow.
     next: Option<u32>,
 }
 
@@ -106,7 +106,7 @@ impl Parser {
         Err(scan.wrong("line", "one of those of HIS019I"))
     }
 
-    /// What stands in front of the counters.
+    /// The lines before the counters.
     fn heading<'a>(&mut self, scan: &mut Scan<'a>) -> Result<Option<Line<'a>>, Malformed> {
         Ok(Some(if scan.take("FILE NAME:") {
             Line::FileName(scan.until("")?)
@@ -206,7 +206,7 @@ impl Parser {
         }
         scan.expect("(HEXADECIMAL)")?;
         scan.expect("FOR")?;
-        // Counters of a core are told by one of its CPUs.
+        // The counters of a core carry the address of one of its CPUs.
         if !scan.take("CPU") && !scan.take("CORE") {
             return Err(scan.wrong("FOR", "CPU or CORE"));
         }
@@ -248,7 +248,7 @@ impl Parser {
         let mut values = [0; VALUES];
         let most = usize::from(last - first) + 1;
         let mut count = 0;
-        // A line may have fewer values than its numbers say, if a set ends in it.
+        // A line has fewer values than its numbers say if a set ends in it.
         while count < most && !scan.rest().trim().is_empty() {
             values[count] = scan.number("value", 16, u64::MAX)?;
             count += 1;

@@ -96,7 +96,7 @@ fn a_file_is_written_as_the_message_has_it() {
         let mut out = TextBuffer::new(&mut bytes);
         file.write(&mut out).unwrap();
         assert_eq!(core::str::from_utf8(out.as_bytes()).unwrap(), GOLDEN);
-        // A buffer that is full is an error, and no panic.
+        // A full buffer is an error, not a panic.
         let mut short = TextBuffer::new(&mut bytes[..1000]);
         assert!(file.write(&mut short).is_err());
     });
@@ -158,7 +158,7 @@ fn a_file_is_read_line_by_line() {
 }
 
 #[test]
-fn blanks_are_free_and_an_end_may_be_unknown() {
+fn any_number_of_blanks_is_read_and_an_end_may_be_unknown() {
     let text = "HIS019I   EVENT COUNTERS INFORMATION VERSION: 3\r\n\
                 \n\
                 MODEL:2097-710\n\
@@ -179,7 +179,7 @@ fn blanks_are_free_and_an_end_may_be_unknown() {
 }
 
 #[test]
-fn a_cpu_that_was_taken_away_has_no_end() {
+fn a_cpu_that_was_removed_has_no_end() {
     golden(|file| {
         let gone = CpuCounters {
             end: None,
@@ -269,7 +269,7 @@ fn values_mean_nothing_without_their_cpu() {
 
 proptest! {
     #[test]
-    fn values_come_back_as_they_went(
+    fn values_are_read_as_they_were_written(
         basic in vec(any::<u64>(), 0..7), zos in vec(any::<u64>(), 0..30), cpu in any::<u16>(), speed in any::<u32>(),
     ) {
         let sets = [CounterValues::new(SetType::BASIC, &basic), CounterValues::new(SetType::ZOS, &zos)];

@@ -66,7 +66,7 @@ fn two_records_of_a_cpu_are_read_from_their_bytes_and_written_to_them() {
     let all = decoded.iter().flat_map(|record| record.counters.iter());
     assert!(all.eq([0x11, u64::MAX, 1 << 63]));
 
-    // The sets come in another order than the record's.
+    // The sets are not in the order of the record.
     let sets = [
         CounterValues::new(SetType::EXTENDED, &[1 << 63]),
         CounterValues::new(SetType::BASIC, &[0x11, u64::MAX]),
@@ -96,7 +96,7 @@ fn a_set_is_divided_where_a_page_is_full() {
 }
 
 #[test]
-fn a_record_of_another_cpu_or_lifetime_does_not_go_on() {
+fn a_record_of_another_cpu_or_lifetime_does_not_continue_this_one() {
     let (first, last) = (bytes(PARTIAL_RECORD), bytes(LAST_RECORD));
     let first = decode(&first).unwrap().counters.unwrap();
     // CPU address, active sets, lost-data count, lifetime, TOD of the harvest.
@@ -109,7 +109,7 @@ fn a_record_of_another_cpu_or_lifetime_does_not_go_on() {
 }
 
 #[test]
-fn counters_are_where_the_offset_says_behind_a_longer_section() {
+fn counters_are_at_their_offset_after_a_longer_section() {
     let mut record = bytes(LAST_RECORD);
     let counter = record.split_off(64);
     record.extend([0xEE; 12]);
@@ -123,7 +123,7 @@ fn counters_are_where_the_offset_says_behind_a_longer_section() {
 }
 
 #[test]
-fn other_monitor_records_are_known_by_their_header_alone() {
+fn only_the_header_of_another_monitor_record_is_decoded() {
     let mut record = bytes(LAST_RECORD);
     record[7] = 20;
     record[21] = 0;
@@ -158,7 +158,7 @@ fn an_error_names_the_field_that_is_wrong_and_its_offset() {
 }
 
 #[test]
-fn what_a_record_cannot_say_is_refused() {
+fn a_set_that_a_record_cannot_hold_is_refused() {
     let mut out = [0; 71];
     let sets = [CounterValues::new(SetType::BASIC, &[1])];
     let refusal = Records::new(&DATA, &sets).write(&mut out);
@@ -171,7 +171,7 @@ fn what_a_record_cannot_say_is_refused() {
 
 proptest! {
     #[test]
-    fn counters_come_back_from_as_many_records_as_they_need(
+    fn counters_are_read_from_as_many_records_as_they_need(
         (written, cpu, coprocessor_group, lost, lifetime, speed) in any::<(u64, u16, bool, u32, u32, u32)>(),
         (versions, hardware_versions, harvested, thread, core) in
             any::<([u16; 2], [u16; 2], u64, u8, u16)>(),

@@ -1,4 +1,4 @@
-//! Writing the records of a CPU, as many as its counters need.
+//! Writing the records of a CPU.
 
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
 
@@ -17,14 +17,13 @@ use crate::{
 pub struct Records<'a> {
     data: &'a ProcessorCounters,
     sets: &'a [CounterValues<'a>],
-    /// Counters that have been written.
+    /// The number of counters that have been written.
     written: usize,
     begun: bool,
 }
 
 impl<'a> Records<'a> {
-    /// The records of these sets, of which there is at most one of each type. They are written in the
-    /// record's order, whatever theirs is.
+    /// The records of these sets, at most one of each type, in any order.
     #[must_use]
     pub const fn new(data: &'a ProcessorCounters, sets: &'a [CounterValues<'a>]) -> Self {
         Self {
@@ -56,13 +55,12 @@ impl<'a> Records<'a> {
         sets.fold(coprocessor, |all, (_, bit)| all | bit)
     }
 
-    /// Writes the next record to the beginning of `out`, which it fills if there are more counters than have
-    /// room, and returns its length; none when all counters have been written. No record is longer than
+    /// Writes the next record to the beginning of `out` and returns its length, or `None` when all counters
+    /// have been written. If not all counters fit, the record fills `out`. No record is longer than
     /// [`LONGEST`].
     ///
     /// # Errors
-    /// When a set has no place in the record or too many counters, or the buffer has not even room for one
-    /// counter.
+    /// When the record cannot hold a set, a set has too many counters, or `out` is too short for one counter.
     pub fn write(&mut self, out: &mut [u8]) -> Result<Option<usize>, CannotEncode> {
         for set in self.sets {
             if !SETS.iter().any(|(kind, _)| *kind == set.set) {

@@ -1,9 +1,9 @@
-//! Subtype 2: where the counters of a CPU stand.
+//! Subtype 2: the values of the counters of a CPU.
 //!
-//! A run has one record of each CPU at its beginning, at each interval and at its end; a change of the
-//! state has two. All counters of a record stand one behind the other, 8 bytes each, and each counter set
-//! has a section that says how many of them are its own, and by a bitmap which. There is no set in which a
-//! counter is missing, so a bitmap is ones as many as there are counters, and zeros.
+//! A run has one record of each CPU at its beginning, at each interval and at its end, and two at a state
+//! change. All counters of a record are contiguous, 8 bytes each. Each counter set has a section with the
+//! number of its counters and a bitmap of them. No set lacks a counter, so a bitmap has a one for each
+//! counter, then zeros.
 
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
 
@@ -24,7 +24,7 @@ layout! {
         run_start: U64 = "SMF113_2_CTS", Form::Tod;
         /// When the record was made: TOD clock, bits 0-63.
         written: U64 = "SMF113_2_CTM", Form::Tod;
-        /// CPU address, of which only bits 8-15 have room: SMF113_2_CpuId has it whole.
+        /// Bits 8-15 of the CPU address. SMF113_2_CpuId has all of it.
         cpu_number: u8 = "SMF113_2_CPU#", Form::Number;
         /// Processor class.
         class: u8 = "SMF113_2_CpuProcClass", CLASSES;
@@ -64,11 +64,11 @@ layout! {
     }
 }
 
-/// The fewest bytes of a data section: what follows the counters' place was added later.
+/// The fewest bytes of a data section: later versions added the fields from the speed on.
 pub(super) const LEAST: usize = core::mem::offset_of!(DataSection, speed);
 
 layout! {
-    /// What a counter-set section of subtype 2 begins with.
+    /// The beginning of a counter-set section of subtype 2.
     SetHead = "counter-set section", 2 bytes {
         /// Type of the set.
         set: U16 = "SMF113_2_CST", SETS;
@@ -76,18 +76,18 @@ layout! {
 }
 
 layout! {
-    /// What a counter-set section of subtype 2 ends with.
+    /// The end of a counter-set section of subtype 2.
     SetTail = "counter-set section, its end", 2 bytes {
         /// How many counters there are.
         number: U16 = "SMF113_2_CSN", Form::Number;
     }
 }
 
-/// Length of the bitmaps that are written here. No source tells it: 256 bits are enough for the largest
-/// set. Who reads a section takes what lies between its first and its last halfword.
+/// The length of the bitmaps that this writer makes. No source gives it: 256 bits are enough for the
+/// largest set. A reader takes the bytes between the first and the last halfword of a section.
 pub const BITMAP: usize = 32;
 
-/// Length of a counter-set section that is written here.
+/// The length of the counter-set sections that this writer makes.
 pub(super) const SET_SECTION: usize = size_of::<SetHead>() + BITMAP + size_of::<SetTail>();
 
 const FIRST: u16 = 0x8000;
@@ -100,7 +100,7 @@ const LOST: u16 = 0x0800;
 pub enum Place {
     /// The first: initial values.
     First,
-    /// One at an interval, or at a change of the state.
+    /// One at an interval or at a state change.
     Intermediate,
     /// The last: final values.
     Final,
@@ -130,7 +130,7 @@ impl Place {
     }
 }
 
-/// What a record of subtype 2 says about a CPU, its counters aside.
+/// The fields of a record of subtype 2, without its counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Absolutes {
     /// When the run began: TOD clock, bits 0-63.
@@ -160,7 +160,7 @@ pub struct Absolutes {
 /// A decoded data section of subtype 2 with its counters.
 #[derive(Clone, Copy, Debug)]
 pub struct Decoded<'a> {
-    /// What it says.
+    /// The fields of the data section.
     pub data: Absolutes,
     sections: &'a [u8],
     section_length: usize,
@@ -186,7 +186,7 @@ impl<'a> Decoded<'a> {
     }
 }
 
-/// The type of a counter-set section, and how many counters it has.
+/// The type of a counter-set section, and the number of its counters.
 fn ends(section: &[u8]) -> Option<(u16, usize)> {
     let [first, second] = *section.first_chunk()?;
     let number = u16::from_be_bytes(*section.last_chunk()?);
@@ -239,7 +239,7 @@ pub(super) fn decode<'a>(
             bytes: bitmap,
         });
         let Some(own) = counters.get(used..used + number * stride) else {
-            // So many counters are left for this set and those behind it.
+            // The sets before this one have left fewer counters than it has.
             let found = number as u64;
             let expected = "no more than SMF113_2_CDON leaves";
             return Err(Malformed {
@@ -291,7 +291,7 @@ impl From<DataSection> for Absolutes {
 }
 
 impl Absolutes {
-    /// The data section of a record with so many counter sets and counters.
+    /// The data section of a record. `sets` and `counters` are offset and number of each.
     pub(super) fn section(&self, sets: (u32, u16), counters: (u32, u16)) -> DataSection {
         let [version_1, version_2] = self.versions.map(U16::new);
         let flags = self.place.bits() | if self.lost { LOST } else { 0 };
@@ -319,7 +319,7 @@ impl Absolutes {
     }
 }
 
-/// The section of a set: its type, a one in the bitmap for each counter, and how many there are.
+/// The section of a set: its type, a one in the bitmap for each counter, and their number.
 pub(super) fn set_section(set: SetType, number: u16) -> [u8; SET_SECTION] {
     let mut section = [0; SET_SECTION];
     let (head, rest) = section.split_at_mut(size_of::<SetHead>());

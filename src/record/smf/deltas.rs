@@ -1,7 +1,7 @@
-//! Subtype 1: how far the counters of a CPU have come since the record before.
+//! Subtype 1: how far the counters of a CPU have advanced since the previous record.
 //!
-//! The first record of a run is that of the first interval. Each counter set has a section that says
-//! where its counters are, and whether they have 4 bytes or 8.
+//! The first record of a run is about the first interval. Each counter set has a section that locates its
+//! counters and gives their width, 4 or 8 bytes.
 
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
 
@@ -67,12 +67,12 @@ layout! {
     }
 }
 
-/// The fewest bytes of a data section: sequence code and core were added later.
+/// The fewest bytes of a data section: later versions added sequence code and core.
 pub(super) const LEAST: usize = core::mem::offset_of!(DataSection, sequence_code);
 
 layout! {
-    /// A counter-set section of subtype 1. Its length is derived: its fields are known, and so is their
-    /// order.
+    /// A counter-set section of subtype 1. Its length follows from its fields and their order, which are
+    /// known.
     SetSection = "counter-set section", 12 bytes {
         /// Type of the set.
         set: U16 = "SMF113_1_CSType", SETS;
@@ -91,7 +91,7 @@ const USE_LONG: u16 = 0x8000;
 const LOST: u16 = 0x8000;
 const LOST_MT: u16 = 0x4000;
 
-/// What a record of subtype 1 says about a CPU, its counters aside.
+/// The fields of a record of subtype 1, without its counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deltas {
     /// When the run began: TOD clock, bits 0-63.
@@ -123,7 +123,7 @@ pub struct Deltas {
 /// A decoded data section of subtype 1 with its counters.
 #[derive(Clone, Copy, Debug)]
 pub struct Decoded<'a> {
-    /// What it says.
+    /// The fields of the data section.
     pub data: Deltas,
     record: &'a [u8],
     sections: Sections<'a>,
@@ -220,7 +220,7 @@ pub(super) fn decode<'a>(
     let mut total = 0;
     for index in 0..sections.count() {
         let found = set(record, &sections, index, visit)?.counters;
-        // A few bytes that stand for the counters of many sets would be millions of counters.
+        // Sets that all designate the same bytes could otherwise add up to millions of counters.
         total += found.len() * found.stride();
         if total > record.len() {
             return Err(Malformed {
@@ -260,7 +260,7 @@ impl From<DataSection> for Deltas {
 }
 
 impl Deltas {
-    /// The data section of a record with so many counter sets.
+    /// The data section of a record with `sets_number` counter sets.
     pub(super) fn section(&self, sets_offset: u32, sets_number: u16) -> DataSection {
         let [version_0, version_1, version_2] = self.versions.map(U16::new);
         let flags = if self.lost { LOST } else { 0 } | if self.lost_mt { LOST_MT } else { 0 };

@@ -1,5 +1,5 @@
-//! What every record of type 113 has in front of its data: header, self-defining section, and the
-//! sections that name product and job.
+//! The parts of a type 113 record before its data: header, self-defining section, and the sections that
+//! name product and job.
 
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
 
@@ -23,7 +23,7 @@ layout! {
         ]);
         /// Record type.
         record_type: u8 = "SMF113RTY", Form::Number;
-        /// When the record came into SMF's buffer: hundredths of a second since midnight.
+        /// When the record was moved to the SMF buffer: hundredths of a second since midnight.
         time: U32 = "SMF113TME", Form::Hundredths;
         /// The date of that: 0cyydddF, packed.
         date: U32 = "SMF113DTE", Form::PackedDate;
@@ -41,7 +41,7 @@ layout! {
 }
 
 layout! {
-    /// The self-defining section: where the others are. Offsets are from the beginning of the record.
+    /// The self-defining section, which locates the others. Offsets are from the beginning of the record.
     SelfDefining = "self-defining section", 24 bytes {
         /// Offset of the subsystem section.
         subsystem_offset: U32 = "SMF113SOF", Form::Number;
@@ -81,7 +81,7 @@ layout! {
     Identification = "identification section", 40 bytes {
         /// Job name.
         job: Ebcdic<8> = "SMF113JBN", Form::Text;
-        /// When the reader began with the job: hundredths of a second since midnight.
+        /// When the reader recognized the job: hundredths of a second since midnight.
         reader_time: U32 = "SMF113RST", Form::Hundredths;
         /// The date of that: 0cyydddF, packed.
         reader_date: U32 = "SMF113RSD", Form::PackedDate;
@@ -94,17 +94,17 @@ layout! {
     }
 }
 
-/// What every record has in front of its data, lengths and offsets aside.
+/// The fields of a record before its data, without lengths and offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
     /// System identifier.
     pub system: Ebcdic<4>,
     /// Subsystem identifier, if there is one.
     pub subsystem: Option<Ebcdic<4>>,
-    /// Bits 3-6 of the header's flags, in their place: which system it is. z/OS has zeros there, or
-    /// bits that its manual does not tell; any value is right.
+    /// Bits 3-6 of the header's flags, in their place: the kind of system. z/OS has zeros there, or bits
+    /// that its manual does not describe; any value is valid.
     pub system_bits: u8,
-    /// When the record came into SMF's buffer, in local time: hundredths of a second since midnight.
+    /// When the record was moved to the SMF buffer, in local time: hundredths of a second since midnight.
     pub time: u32,
     /// The date of that: 0cyydddF, packed.
     pub date: u32,
@@ -122,7 +122,7 @@ const SUBSYSTEM_VALID: u8 = 0x80;
 const SUBTYPES: u8 = 0x40;
 
 impl Header {
-    /// The header that `bytes` begin with, and the bytes of its record.
+    /// The header at the beginning of `bytes`, and the bytes of its record.
     pub(super) fn decode<'a>(
         bytes: &'a [u8],
         visit: &mut Visitor<'_>,
@@ -151,7 +151,7 @@ impl Header {
         Ok((header, bytes.get(..says as usize).unwrap_or(bytes)))
     }
 
-    /// The header of a record of this envelope; its length comes when it is known.
+    /// The header of a record of this envelope. The writer sets its length later.
     pub(super) fn new(envelope: &Envelope, subtype: u16) -> Self {
         let valid = if envelope.subsystem.is_some() {
             SUBSYSTEM_VALID
@@ -234,7 +234,7 @@ impl SelfDefining {
 }
 
 impl Envelope {
-    /// The envelope of a record that comes into SMF's buffer at this moment, and says nothing else.
+    /// The envelope of a record that is moved to the SMF buffer at `moment`, without product and job.
     #[must_use]
     pub fn new(system: Ebcdic<4>, moment: Moment) -> Self {
         Self {

@@ -1,14 +1,14 @@
 //! SMF records of type 113: the counters of the hardware instrumentation services.
 //!
-//! A record is about one CPU and one interval. It begins with the header that SMF records with subtypes
-//! have ([`header`]), whose first word is also the record-descriptor word. The self-defining section behind
-//! it says where three sections are: which product wrote the record, which job, and the data. The data
-//! are those of [subtype 1](deltas) or [subtype 2](absolutes): how far the counters have come since the
-//! last record, or where they stand.
+//! A record is about one CPU and one interval. It begins with the [`header`] of SMF records with subtypes;
+//! the first word of the header is also the record-descriptor word. The self-defining section follows and
+//! locates three sections: the product that wrote the record, the job, and the data. The data are those of
+//! [subtype 1](deltas) or [subtype 2](absolutes): how far the counters have advanced since the previous
+//! record, or their values.
 //!
-//! Order and length of sections are the writer's choice, so a decoder follows the offsets. Here all
-//! sections stand in the order in which they are described, each on a doubleword boundary but the
-//! first two, which are on a fullword boundary.
+//! The writer chooses the order and length of sections, so a decoder follows the offsets. This writer puts
+//! the sections in the order of their description, the first two on a fullword boundary and the others on a
+//! doubleword boundary.
 
 pub mod absolutes;
 pub mod deltas;
@@ -35,9 +35,9 @@ pub const TYPE: u8 = 113;
 pub struct Record<'a> {
     /// The header.
     pub header: Header,
-    /// What is known of system, product and job.
+    /// System, product and job.
     pub envelope: Envelope,
-    /// The data section and what belongs to it.
+    /// The data section, the counter-set sections and the counters.
     pub data: Data<'a>,
 }
 
@@ -50,23 +50,23 @@ pub enum Data<'a> {
     Absolutes(absolutes::Decoded<'a>),
 }
 
-/// Three fields that say where sections of one kind are.
+/// Three fields that locate the sections of one kind.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Triplet {
     /// Offset of the first section from the beginning of the record.
     pub offset: u32,
     /// Length of each.
     pub length: u16,
-    /// How many there are, one behind the other.
+    /// The number of sections, which are contiguous.
     pub number: u16,
-    /// Where the three fields are.
+    /// The offsets of the three fields.
     pub at: [usize; 3],
     /// Their names.
     pub names: [&'static str; 3],
 }
 
 impl Triplet {
-    /// What is wrong with the field `which` of the three.
+    /// The error in field `which` of the three.
     pub(super) const fn wrong(&self, which: usize, problem: Problem) -> Malformed {
         Malformed {
             offset: self.at[which],
@@ -75,8 +75,8 @@ impl Triplet {
         }
     }
 
-    /// The bytes of all sections, which are checked to lie in the record behind its header and to have
-    /// at least `least` bytes each.
+    /// The bytes of all sections. Checks that the sections are in the record after its header and have at
+    /// least `least` bytes each.
     pub(super) fn sections<'a>(
         &self,
         record: &'a [u8],
@@ -115,16 +115,16 @@ impl Triplet {
     }
 }
 
-/// Decodes the record that `bytes` begin with; what lies behind it is left alone.
+/// Decodes the record at the beginning of `bytes`, and ignores what follows it.
 ///
 /// # Errors
-/// The first thing that is wrong, with its offset in `bytes`.
+/// The first field that is wrong, with its offset in `bytes`.
 pub fn decode(bytes: &[u8]) -> Result<Record<'_>, Malformed> {
     decode_with(bytes, &mut |_| {})
 }
 
-/// Decodes a record as [`decode`] does, and shows its parts on the way. The parts in front of the first
-/// thing that is wrong are shown before the error is returned.
+/// Decodes a record as [`decode`] does, and shows its parts on the way. It shows the parts before the
+/// first wrong field, then returns the error.
 ///
 /// # Errors
 /// As [`decode`].
@@ -164,7 +164,7 @@ pub fn decode_with<'a>(bytes: &'a [u8], visit: &mut Visitor<'_>) -> Result<Recor
     })
 }
 
-/// A section of a layout that a triplet designates, shown on the way.
+/// Reads the section that a triplet designates, and shows it.
 fn section<T: Layout>(
     record: &[u8],
     triplet: &Triplet,

@@ -23,7 +23,7 @@ fn sections_may_be_longer_and_stand_in_another_order() {
     let mut record = bytes(SUBTYPE_1);
     let counters = record[216..232].to_vec();
     // The identification section moves to the end and becomes longer, and so do the basic counters, each
-    // now with a word behind it; bits without a meaning are ones.
+    // now with a word after it; bits without a meaning are ones.
     let identification = record[72..112].to_vec();
     put(&mut record, 36, &240_u32.to_be_bytes());
     put(&mut record, 40, &44_u16.to_be_bytes());
@@ -52,7 +52,7 @@ fn sections_may_be_longer_and_stand_in_another_order() {
 }
 
 #[test]
-fn records_from_before_a_section_grew_are_read_with_zeros_for_what_they_lack() {
+fn records_of_an_older_version_are_read_with_zeros_for_the_fields_they_lack() {
     let mut record = bytes(SUBTYPE_2);
     put(&mut record, 48, &40_u16.to_be_bytes());
     let Data::Absolutes(short) = decode(&record).unwrap().data else {
@@ -125,7 +125,7 @@ fn a_record_that_is_cut_off_says_where() {
 #[test]
 fn sets_that_share_their_counters_cannot_make_a_record_endless() {
     let mut record = bytes(SUBTYPE_1);
-    // A hundred sections, each with all bytes of the record behind its header.
+    // A hundred sections, each with all bytes of the record after its header.
     let at = record.len();
     for _ in 0..100 {
         record.extend([0, 1, 0, 0, 0, 0, 0, 28, 0, 4, 1, 0]);
@@ -151,7 +151,7 @@ fn deltas() -> Deltas {
 }
 
 #[test]
-fn what_is_too_long_for_a_record_goes_on_in_another_with_the_next_set() {
+fn a_set_that_does_not_fit_begins_another_record() {
     let values: Vec<u64> = (0..MOST_COUNTERS as u64).map(|n| n << 32).collect();
     let sets = [1, 2, 3, 4, 5, 6].map(|set| CounterValues::new(SetType(set), &values));
     let (envelope, deltas) = (envelope(), deltas());
@@ -201,7 +201,7 @@ fn a_record_of_exactly_the_longest_length_is_one_record() {
 }
 
 #[test]
-fn what_a_record_cannot_say_is_refused() {
+fn a_set_that_a_record_cannot_hold_is_refused() {
     let (envelope, deltas) = (envelope(), deltas());
     let mut out = [0; 1000];
     let many = [0; MOST_COUNTERS + 1];
@@ -288,7 +288,7 @@ fn any_values() -> impl Strategy<Value = Vec<u64>> {
 
 proptest! {
     #[test]
-    fn records_of_subtype_1_come_back_as_they_went(
+    fn records_of_subtype_1_are_read_as_they_were_written(
         envelope in any_envelope(),
         (run_start, written, speed) in any::<(u64, u64, u32)>(),
         (cpu, class, versions, lost, lost_mt, core) in any::<(u16, u8, [u16; 3], bool, bool, u16)>(),
@@ -317,7 +317,7 @@ proptest! {
     }
 
     #[test]
-    fn records_of_subtype_2_come_back_as_they_went(
+    fn records_of_subtype_2_are_read_as_they_were_written(
         envelope in any_envelope(),
         (run_start, written, speed) in any::<(u64, u64, u32)>(),
         (cpu, class, versions, lost) in any::<(u16, u8, [u16; 2], bool)>(),
@@ -384,7 +384,7 @@ proptest! {
 }
 
 #[test]
-fn counters_of_a_set_are_told_by_their_number() {
+fn a_counter_is_found_by_its_index_in_the_set() {
     assert_eq!(Counters::new(&[1, 2]).get(1), Some(2));
     assert_eq!(SetType::EXTENDED.first_counter(), Some(128));
 }

@@ -1,8 +1,7 @@
-//! Writing records, and dividing what is too long for one.
+//! Writing records, and dividing counter sets among them.
 //!
-//! A counter set is never divided, because neither subtype has a field that numbers the first counter of a
-//! piece. So what does not fit into a record goes on with the next set in another one, and all other
-//! fields are the same in both.
+//! The writer never divides a counter set, because neither subtype has a field for the number of a piece's
+//! first counter. A set that does not fit begins another record, and all other fields are the same in both.
 
 use zerocopy::byteorder::big_endian::{U16, U32};
 
@@ -15,8 +14,8 @@ use crate::{
     layout::{CannotEncode, Layout},
 };
 
-/// The longest record that is written, record-descriptor word included: with a block-descriptor word in
-/// front it fills the largest block, 32,760 bytes.
+/// The longest record that this writer makes, record-descriptor word included: after a block-descriptor
+/// word it fills the largest block, 32,760 bytes.
 pub const LONGEST: usize = 32_756;
 
 const fn align(offset: usize, boundary: usize) -> usize {
@@ -33,17 +32,17 @@ enum Data<'a> {
     Absolutes(&'a Absolutes),
 }
 
-/// The records of one CPU and one interval: mostly one.
+/// The records of one CPU and one interval; in most cases one.
 #[derive(Clone, Debug)]
 pub struct Records<'a> {
     envelope: &'a Envelope,
     data: Data<'a>,
     sets: &'a [CounterValues<'a>],
-    /// Whether a record has been made: there is one even without any set.
+    /// Whether a record has been written: there is one even without any set.
     begun: bool,
 }
 
-/// Where the pieces of a record are.
+/// The offsets of the parts of a record.
 struct Places {
     sets: usize,
     counters: usize,
@@ -70,7 +69,7 @@ impl<'a> Records<'a> {
         Self::new(envelope, Data::Deltas(data), sets)
     }
 
-    /// Records of subtype 2. It has no place for the z/OS and the MT-diagnostic counter set.
+    /// Records of subtype 2, which cannot hold the z/OS and the MT-diagnostic counter sets.
     #[must_use]
     pub const fn absolutes(
         envelope: &'a Envelope,
@@ -80,12 +79,12 @@ impl<'a> Records<'a> {
         Self::new(envelope, Data::Absolutes(data), sets)
     }
 
-    /// Writes the next record to the beginning of `out` and returns its length; none when all sets have
-    /// been written.
+    /// Writes the next record to the beginning of `out` and returns its length, or `None` when all sets
+    /// have been written.
     ///
     /// # Errors
-    /// When the caller asks for what a record cannot say, or has too short a buffer; nothing of this record
-    /// is then written off, so the same call with a longer buffer may succeed.
+    /// When the record cannot hold a set, or `out` is too short. The sets of this record remain to be
+    /// written, so the same call with a longer buffer may succeed.
     pub fn write(&mut self, out: &mut [u8]) -> Result<Option<usize>, CannotEncode> {
         if self.begun && self.sets.is_empty() {
             return Ok(None);
