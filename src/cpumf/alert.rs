@@ -10,7 +10,7 @@ use arch::bits::bit32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Alert {
-    /// Bit 0: a sample-data-block or table entry has an address that cannot be used.
+    /// Bit 0: the address of a data entry or of a table entry is invalid.
     InvalidEntryAddress = bit32(0),
     /// Bit 1: a table-link entry designates another, or a table's last entry is a block link.
     IncorrectTableEntry = bit32(1),
@@ -28,7 +28,7 @@ pub enum Alert {
     LossOfCounterData = bit32(25),
 }
 
-/// The requests that go when no sampling function is enabled any more.
+/// The requests that are cleared when no sampling function is enabled any more.
 const SAMPLING_ALERTS: u32 = Alert::InvalidEntryAddress as u32
     | Alert::IncorrectTableEntry as u32
     | Alert::ProgramRequest as u32
@@ -68,7 +68,7 @@ impl PendingAlerts {
         self.0
     }
 
-    /// The interruption: its parameter, for real locations 128-131. Nothing is pending after it.
+    /// Takes the interruption: returns its parameter, for real locations 128-131, and clears all requests.
     #[must_use]
     #[inline]
     pub const fn take(&mut self) -> u32 {
@@ -85,9 +85,9 @@ impl PendingAlerts {
         self.0 &= !(Alert::LossOfMtCounterData as u32);
     }
 
-    /// Clears what has become pointless: the sampling requests when no sampling function is
-    /// enabled, loss of counter data when no counter set but MT-diagnostic is. The two
-    /// authorization changes stay: they are news precisely then.
+    /// Clears the sampling requests when no sampling function is enabled, and loss of counter data when
+    /// no counter set except MT-diagnostic is. The two authorization changes stay pending: they report
+    /// exactly that.
     pub(super) const fn settle(&mut self, sampling_enabled: bool, counters_enabled: bool) {
         if !sampling_enabled {
             self.0 &= !SAMPLING_ALERTS;

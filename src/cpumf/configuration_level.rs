@@ -1,4 +1,4 @@
-//! Configuration levels: which of the machines that stand on one another a facility belongs to.
+//! Configuration levels: basic machine, logical partition, virtual machine.
 
 /// A configuration level; its value is the code in the CL field of a basic-sampling data entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

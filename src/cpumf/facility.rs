@@ -1,8 +1,8 @@
 //! One CPU's facilities at one configuration level.
 //!
-//! The parts (counter sets, sampling controls, pending alerts, program parameter) know nothing of
-//! one another. What couples them is here: the external means that authorizes, the resets, the
-//! losses, and the alerts that these recognize or make pointless.
+//! The parts (counter sets, sampling controls, pending alerts, program parameter) do not use one
+//! another. This file couples them: the external means that authorizes, the resets, the losses, and the
+//! alerts that these recognize or clear.
 
 use super::alert::{Alert, PendingAlerts};
 use super::configuration_level::ConfigurationLevel;
@@ -18,7 +18,7 @@ use super::sampling::{
 };
 use zerocopy::IntoBytes;
 
-/// Which of the facilities are installed: what STORE FACILITY LIST EXTENDED says of them.
+/// Which of the facilities are installed, as STORE FACILITY LIST EXTENDED shows them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Installation {
     /// Facility bit 40: load-program-parameter.
@@ -32,7 +32,7 @@ pub struct Installation {
 }
 
 impl Installation {
-    /// All four.
+    /// All four are installed.
     pub const ALL: Self = Self {
         load_program_parameter: true,
         counters: true,
@@ -40,7 +40,7 @@ impl Installation {
         store_counter_multiple: true,
     };
 
-    /// None of them.
+    /// None is installed.
     pub const NONE: Self = Self {
         load_program_parameter: false,
         counters: false,
@@ -49,10 +49,10 @@ impl Installation {
     };
 }
 
-/// Where the four counters of the level-1 caches stand in the basic and in the problem-state set.
+/// The index of the first of four level-1 cache counters in the basic and in the problem-state set.
 const LEVEL_1: u16 = 2;
 
-/// The counter of cycles with one thread active; that with two threads is the next.
+/// The counter of cycles with one thread active; the next counts cycles with two.
 const THREAD_CYCLES: u16 = 448;
 
 /// A reset of the CPU.
@@ -60,7 +60,7 @@ const THREAD_CYCLES: u16 = 448;
 pub enum Reset {
     /// CPU reset.
     Cpu,
-    /// Initial CPU reset, clear reset or power-on reset: to these facilities they are the same.
+    /// Initial CPU reset, clear reset or power-on reset, which these facilities do not distinguish.
     Initial,
 }
 
@@ -128,7 +128,7 @@ impl Facility {
         self.alerts
     }
 
-    /// The interruption 1407: its 32-bit parameter. Nothing is pending after it.
+    /// Takes interruption 1407: returns its 32-bit parameter and clears all pending alerts.
     pub const fn take_alerts(&mut self) -> u32 {
         self.alerts.take()
     }
@@ -144,7 +144,7 @@ impl Facility {
         self.program_parameter = parameter;
     }
 
-    /// Whether a sampling function is enabled: what LPP of the level above depends on.
+    /// Whether a sampling function is enabled. LPP at the level above depends on it.
     #[must_use]
     #[inline]
     pub const fn sampling_enabled(&self) -> bool {
@@ -162,9 +162,9 @@ impl Facility {
         }
     }
 
-    /// Takes one sample: builds the entry that the active functions ask for, and performs the
-    /// sample-data-block update process. `diagnosis` is asked only when the diagnostic-sampling
-    /// function is active and the sample is not limited.
+    /// Takes one sample: builds the entry of the active functions, and performs the sample-data-block
+    /// update process. Calls `diagnosis` only when the diagnostic-sampling function is active and the
+    /// sample is not limited.
     #[inline]
     pub fn sample<S: SampleStorage>(
         &mut self,
@@ -206,8 +206,8 @@ impl Facility {
         })
     }
 
-    /// The external means: authorizes exactly `sets` of the CPU counter sets. A set that is enabled
-    /// and not among them is unauthorized with a counter-authorization-change alert.
+    /// The external means: authorizes exactly `sets` of the CPU counter sets. If an enabled set loses
+    /// its authorization, a counter-authorization-change alert is recognized.
     pub fn authorize_counters(&mut self, sets: CounterSets, activity: &Activity) {
         if self.counters.authorize(sets, activity) {
             self.alerts.recognize(Alert::CounterAuthorizationChange);
@@ -215,9 +215,10 @@ impl Facility {
         self.settle_alerts();
     }
 
-    /// The external means, for the coprocessor-group counter sets: this CPU sees them unauthorized,
-    /// or as the global controls in `groups` have them. The latter do not change, nor do counters;
-    /// but a CPU that sees enabled sets no more gets a counter-authorization-change alert.
+    /// The external means, for the coprocessor-group counter sets: this CPU sees them unauthorized, or
+    /// in the state of the global controls in `groups`. Those controls and the counters do not change.
+    /// If the CPU loses its authorization for enabled sets, a counter-authorization-change alert is
+    /// recognized.
     pub const fn authorize_coprocessor_groups(
         &mut self,
         authorized: bool,
@@ -230,15 +231,15 @@ impl Facility {
         }
     }
 
-    /// The external means: authorizes the basic-sampling function or takes its authorization away,
-    /// the latter with a sampling-authorization-change alert if it is enabled.
+    /// The external means: authorizes or unauthorizes the basic-sampling function. If an enabled
+    /// function loses its authorization, a sampling-authorization-change alert is recognized.
     pub fn authorize_basic_sampling(&mut self, authorized: bool) {
         let lost = self.sampling.authorize_basic(authorized);
         self.sampling_authorized(lost);
     }
 
-    /// The same for the diagnostic-sampling function. Each function has its own authorization
-    /// control; the other one goes on.
+    /// The same for the diagnostic-sampling function. Each function has its own authorization control;
+    /// the basic-sampling function does not change.
     pub fn authorize_diagnostic_sampling(&mut self, authorized: bool) {
         let lost = self.sampling.authorize_diagnostic(authorized);
         self.sampling_authorized(lost);
@@ -256,7 +257,7 @@ impl Facility {
         self.counters.multithreading(on, activity);
     }
 
-    /// The CPU issued a function to a coprocessor, which took what `occupation` says: an active
+    /// Counts a function that the CPU issued to a coprocessor, with the cycles in `occupation`. An active
     /// crypto-activity counter set counts it, if the model has counters for such functions.
     pub fn count_crypto(&mut self, function: CryptoFunction, occupation: Occupation) {
         for (number, amount) in (function.first_counter()..).zip(occupation.counted()) {
@@ -264,10 +265,9 @@ impl Facility {
         }
     }
 
-    /// The level-1 caches of the CPU did something while it was in the problem state, or not: directory writes and
-    /// penalty cycles of the instruction cache, then those of the data cache. The active basic counter
-    /// set counts them, and in the problem state so does the problem-state set, if the model's has
-    /// counters for them (CFVN 1).
+    /// Counts activity of the level-1 caches: directory writes and penalty cycles of the instruction
+    /// cache, then those of the data cache. The active basic counter set counts them. In the problem
+    /// state the active problem-state set counts them too, if it has counters for them (CFVN 1).
     pub fn count_level_1(&mut self, problem_state: bool, amounts: [u64; 4]) {
         let sets = [
             (CounterSet::Basic, true),
@@ -283,16 +283,15 @@ impl Facility {
         }
     }
 
-    /// The core that the CPU is a thread of was busy for `cycles` CPU cycles with `threads` of its
-    /// threads, one or two: an active MT-diagnostic counter set counts them, at every CPU of the core
-    /// alike.
+    /// Counts `cycles` CPU cycles during which `threads` threads (one or two) of the CPU's core were
+    /// active. The active MT-diagnostic counter set of every CPU of the core counts them.
     pub fn count_thread_cycles(&mut self, threads: u16, cycles: u64) {
         if let 1 | 2 = threads {
             self.counters.count(THREAD_CYCLES + threads - 1, cycles);
         }
     }
 
-    /// An activity happened that an extended counter counts on this model.
+    /// Counts `amount` in extended counter `number`, if the model has it and its set is active.
     pub fn count_extended(&mut self, number: u16, amount: u64) {
         if self
             .counters
@@ -305,7 +304,7 @@ impl Facility {
     }
 
     /// The machine lost counter data of a set: an active set becomes inactive (MT-diagnostic stays
-    /// active) and the alert is recognized. A set that is not active had nothing to lose.
+    /// active) and the alert is recognized. Nothing changes if the set is not active.
     pub fn lose_counter_data(&mut self, set: CounterSet, activity: &Activity) {
         if self.counters.lose(set, activity) {
             self.alerts.recognize(match set {
@@ -315,7 +314,7 @@ impl Facility {
         }
     }
 
-    /// The machine lost sample data: active sampling functions become inactive and the alert is
+    /// The machine lost sample data: active sampling functions become inactive, and the alert is
     /// recognized.
     pub const fn lose_sample_data(&mut self) {
         if self.sampling.active() {
@@ -340,7 +339,7 @@ impl Facility {
         }
     }
 
-    /// Clears the alerts that the present states make pointless.
+    /// Clears the alerts that the present states no longer allow to be pending.
     pub(super) fn settle_alerts(&mut self) {
         let counters = self.counters.enabled().without(CounterSets::MT_DIAGNOSTIC);
         self.alerts

@@ -1,4 +1,4 @@
-//! Facilities in the states that tests begin with.
+//! Facilities in the initial states of tests.
 
 use super::configuration_level::ConfigurationLevel;
 use super::counters::{Activity, CoprocessorGroups, CounterSets};
@@ -49,7 +49,7 @@ pub fn grouped() -> (Facility, CoprocessorGroups) {
     (facility, groups)
 }
 
-/// The same as [`partition`] with both counter sets active since no activity.
+/// The same as [`partition`] with both counter sets active since [`Activity::NONE`].
 pub fn counting() -> Facility {
     let mut facility = partition();
     load_cpu_counter_set_controls(&mut facility, &Activity::NONE, 0x0006_0006).unwrap();

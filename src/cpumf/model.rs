@@ -1,8 +1,8 @@
 //! What each machine model provides: version numbers, counter numbers and entry sizes.
 //!
-//! A program tells models apart by the machine type of STORE CPU ID and by the two counter version
-//! numbers of QUERY COUNTER INFORMATION, and believes them: the names it gives to counters follow
-//! from them. So they are kept in one table, and everything else that varies by model hangs on it.
+//! A program distinguishes models by the machine type of STORE CPU ID and by the two counter version
+//! numbers of QUERY COUNTER INFORMATION, and names the counters accordingly. So one table has these
+//! numbers, and everything else that varies by model follows from it.
 
 use super::counters::{CounterSet, CounterSets};
 
@@ -11,7 +11,7 @@ use super::counters::{CounterSet, CounterSets};
 pub struct CounterRange {
     /// The number of the first counter.
     pub first: u16,
-    /// How many counters are installed; zero when the set is not.
+    /// The number of installed counters; zero when the set is not installed.
     pub count: u16,
 }
 
@@ -24,14 +24,14 @@ impl CounterRange {
     }
 }
 
-/// A machine model, as SA23-2260's facilities show it to a program.
+/// A machine model, as the facilities of SA23-2260 show it to a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Model {
     /// The name by which the model is sold.
     pub name: &'static str,
     /// The machine types that STORE CPU ID gives, in hexadecimal digits; the first is the default.
     pub types: [u16; 2],
-    /// The model of the first machine type that STORE SYSTEM INFORMATION names: its smallest one.
+    /// The model in STORE SYSTEM INFORMATION: the smallest of the first machine type.
     pub hardware: &'static str,
     /// Counter first version number.
     pub cfvn: u16,
@@ -41,8 +41,8 @@ pub struct Model {
     ///
     /// z10 to z13: Linux `tools/perf/util/s390-cpumsf.c`, by machine type. z16: an example of the
     /// command lscpumf with version 3.7 in IBM's device-driver book for Linux. No public source gives
-    /// that of z14 and z15: here it is that of z13, the model before them. Who reads entries goes by
-    /// the size in the trailer.
+    /// the size of z14 and z15: here it is that of z13, the model before them. A program that reads
+    /// entries uses the size in the trailer.
     pub dsdes: u16,
 }
 
@@ -108,7 +108,7 @@ impl Model {
     }
 
     /// The data-entry-format code of the diagnostic-sampling data entry: 8001 for the first model, and
-    /// the next code for the next model. So SA23-2260 defined them, edition by edition; it has one for
+    /// the next code for each next model. SA23-2260 defined them in this way, edition by edition: one for
     /// each counter second version number that it names.
     #[must_use]
     pub const fn diagnostic_format(&self) -> u16 {
@@ -145,7 +145,7 @@ pub const Z16: Model = model("z16", [0x3931, 0x3932], "A01", 3, 7, 173);
 /// All models, oldest first.
 pub static MODELS: [Model; 7] = [Z10, Z196, ZEC12, Z13, Z14, Z15, Z16];
 
-/// The model that a machine is unless told otherwise: what QEMU's CPU says it is.
+/// The default model: that of QEMU's CPU.
 pub static DEFAULT: Model = Z15;
 
 const fn model(
@@ -166,7 +166,7 @@ const fn model(
     }
 }
 
-/// The model that is sold by a name, in whatever case.
+/// The model with this name, in upper or lower case.
 #[must_use]
 pub fn of_name(name: &str) -> Option<&'static Model> {
     MODELS

@@ -1,4 +1,4 @@
-//! Measurement alerts against tables: what recognizes each request, and what clears it.
+//! Compares measurement alerts with tables of what recognizes each request and what clears it.
 
 use super::configuration_level::ConfigurationLevel;
 use super::counters::{Activity, CoprocessorGroups, CounterSet, CounterSets};
@@ -23,8 +23,8 @@ use std::collections::BTreeSet;
 
 const NOW: Activity = Activity::NONE;
 
-/// What has an authorization, an enable and an activation control. The MT-diagnostic set is active
-/// throughout, as multithreading is on.
+/// A set or function with an authorization, an enable and an activation control. The MT-diagnostic set
+/// is always active, as multithreading is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Thing {
     BasicCounters,
@@ -56,8 +56,8 @@ enum Event {
 }
 use Event::*;
 
-/// "Measurement Alert": the bit of the parameter, the event, and what must be active for it, or
-/// enabled where a thing loses its authorization (an empty list: nothing must).
+/// "Measurement Alert": the bit of the parameter, the event, and the things of which one must be active,
+/// or enabled where a thing loses its authorization (an empty list: there is no condition).
 const RECOGNIZED: [(u32, Event, &[Thing]); 10] = [
     (0, SampleIntoNothing, SAMPLING),
     (1, SampleIntoBadTable, SAMPLING),
@@ -71,7 +71,7 @@ const RECOGNIZED: [(u32, Event, &[Thing]); 10] = [
     (25, LoseCounters, &[BasicCounters]),
 ];
 
-/// Which alerts make what inactive.
+/// The things that an alert makes inactive.
 const DEACTIVATES: [(u32, &[Thing]); 4] = [
     (0, SAMPLING),
     (1, SAMPLING),
@@ -79,7 +79,7 @@ const DEACTIVATES: [(u32, &[Thing]); 4] = [
     (25, &[BasicCounters]),
 ];
 
-/// Which requests are cleared when none of the things is enabled.
+/// The requests that are cleared when none of the things is enabled.
 const POINTLESS: [(u32, &[Thing]); 5] = [
     (0, SAMPLING),
     (1, SAMPLING),
@@ -88,7 +88,7 @@ const POINTLESS: [(u32, &[Thing]); 5] = [
     (25, &[BasicCounters]),
 ];
 
-/// What a reset of the CPU changes: the groups are not the CPU's.
+/// The things that a reset of the CPU changes: the groups do not belong to the CPU.
 const RESET: [Thing; 3] = [BasicCounters, BasicSampling, DiagnosticSampling];
 
 /// The book's CPU: A, E and C of each thing, and the pending bits.
@@ -121,7 +121,7 @@ impl Book {
             }
         }
         match event {
-            // A thing that is not authorized can be asked for zeros only, which is what it has.
+            // A request to a thing that is not authorized can only have zeros, its present controls.
             Load(thing, enable, activation) if self.a[thing as usize] => {
                 self.e[thing as usize] = enable;
                 self.c[thing as usize] = enable && activation;
@@ -129,7 +129,7 @@ impl Book {
             Authorize(thing) => self.a[thing as usize] = true,
             Unauthorize(thing) => {
                 self.a[thing as usize] = false;
-                // The other controls of the groups are not the CPU's: they stay as they are.
+                // The other controls of the groups do not belong to the CPU, and do not change.
                 self.e[thing as usize] &= thing == Groups;
                 self.c[thing as usize] &= thing == Groups;
             }

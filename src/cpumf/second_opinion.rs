@@ -1,12 +1,12 @@
 //! A second opinion on the facilities: they and their models agree in a million cases.
 //!
-//! The models are the files `model_…` beside what they describe. Each is tables of SA23-2260's figures
-//! and registers as plain bits, written from the book and not from the code, and shares with the code
-//! no more than names. A case is a model of machine and a random course of events; after every event
-//! the program's view of the facility and of the book's registers must be the same.
+//! The models are the files `model_…` beside the code that they check. Each consists of tables of
+//! SA23-2260's figures and registers as plain bits. It is written from the book and not from the code, and
+//! shares only names with the code. A case is a machine model and a random sequence of events; after every
+//! event the program's view of the facility and of the book's registers must be the same.
 //!
-//! The cases are the same in every run. `PROPTEST_RNG_SEED` chooses others, and `PROPTEST_CASES` how
-//! many each comparison has. A comparison that fails is told by its shortest course of events.
+//! The cases are the same in every run. `PROPTEST_RNG_SEED` chooses others, and `PROPTEST_CASES` sets the
+//! number of cases of each comparison. A comparison that fails shows its shortest sequence of events.
 
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, RngSeed, TestRunner};
@@ -42,7 +42,7 @@ const _: () = assert!(
 /// Any number would do.
 const SEED: u64 = 0x5A23_2260;
 
-/// As many as an interpreter has patience for.
+/// Fewer cases, as an interpreter is slow.
 const CASES_BY_MIRI: u32 = 4;
 
 fn chosen<T: std::str::FromStr<Err: Debug>>(variable: &str) -> Option<T> {
@@ -77,7 +77,7 @@ pub fn agree<S: Strategy>(
     if let Err(disagreement) = outcome {
         panic!("seed {seed}, {cases} cases: {disagreement}");
     }
-    // None was rejected, and none was left out.
+    // No case was rejected or left out.
     assert_eq!(tried.get(), cases);
     println!("{cases} cases agree");
 }

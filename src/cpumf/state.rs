@@ -1,24 +1,24 @@
 //! The four states that a counter set and a sampling function have in common.
 //!
 //! Figures 2-1 and 2-11 of SA23-2260 give both the same three control bits (authorization A,
-//! enable E, activation C) and the same four valid combinations, so one type serves both. A state
-//! that the figures call invalid cannot be written down here.
+//! enable E, activation C) and the same four valid combinations, so one type serves both. The type has
+//! no value for a state that the figures call invalid.
 
 /// The state of a counter set or of a sampling function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ControlState {
-    /// A, E and C zero: it cannot be used.
+    /// A, E and C zero: the program cannot use it.
     #[default]
     Unauthorized,
-    /// A one: it may be used, but the program has not enabled it.
+    /// A one: the program may use it, but has not enabled it.
     Disabled,
-    /// A and E one: it stands still and keeps its contents.
+    /// A and E one: it does not count or sample, and keeps its contents.
     Inactive,
-    /// A, E and C one: it works.
+    /// A, E and C one: it counts or samples.
     Active,
 }
 
-/// The requested controls name no state that can be reached from the present one.
+/// The requested controls designate no state that can be reached from the present one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidTransition;
 
@@ -45,11 +45,11 @@ impl ControlState {
     }
 
     /// The state that a load instruction's enable and activation controls lead to (Figures 2-2 and
-    /// 2-12). Asking for the present state succeeds, for an unauthorized set by zeros.
+    /// 2-12). A request for the present state succeeds; for an unauthorized set that is zeros.
     ///
     /// # Errors
-    /// [`InvalidTransition`] when the set is unauthorized and anything but zeros is asked for, or
-    /// when activation is asked for without enablement.
+    /// [`InvalidTransition`] when the set is unauthorized and a control is one, or when the activation
+    /// control is one and the enable control zero.
     #[inline]
     pub const fn request(self, enable: bool, activation: bool) -> Result<Self, InvalidTransition> {
         match (self, enable, activation) {
@@ -61,7 +61,7 @@ impl ControlState {
         }
     }
 
-    /// The state after the external means sets the authorization control to `authorized`.
+    /// The state after the external means has set the authorization control to `authorized`.
     #[must_use]
     pub const fn authorize(self, authorized: bool) -> Self {
         match (self, authorized) {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_external_means_leads_only_to_unauthorized_or_out_of_it_to_disabled() {
+    fn the_external_means_makes_a_set_unauthorized_or_an_unauthorized_set_disabled() {
         for from in [Unauthorized, Disabled, Inactive, Active] {
             assert_eq!(from.authorize(false), Unauthorized);
         }

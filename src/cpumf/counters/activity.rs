@@ -2,10 +2,10 @@
 
 use super::CounterSet;
 
-/// What the CPU has done so far: totals that only grow (and wrap).
+/// What the CPU has done so far: totals that only increase (and wrap).
 ///
-/// They stand still while the CPU is stopped, which is all that stopping and starting mean to a
-/// counter set. Wait time is in none of them.
+/// They do not change while the CPU is stopped; stopping and starting have no other effect on a counter
+/// set. They do not include wait time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Activity {
     /// CPU cycles.
@@ -53,7 +53,7 @@ impl Activity {
 pub(super) enum Source {
     /// The counter is unassigned, not installed, unauthorized or disabled.
     Unavailable,
-    /// It stands still: its set is inactive, or no activity drives it.
+    /// It does not change: its set is inactive, or no activity drives it.
     Nothing,
     /// CPU cycles.
     Cycles,
@@ -69,9 +69,9 @@ impl Source {
     /// What counter `index` of `set` counts while the set is active.
     ///
     /// The cache counters of the basic set (numbers 2-5) and of the problem-state set of CFVN 1
-    /// (34-37) have no total: where caches are modelled, what they do is counted when it happens
-    /// (`Facility::count_level_1`), and elsewhere no directory is written and no penalty paid. The
-    /// counters of the other sets have none either.
+    /// (34-37) have no total: where caches are modelled, `Facility::count_level_1` counts each event;
+    /// elsewhere there are no directory writes and no penalty cycles. The counters of the other sets
+    /// have no total either.
     pub(super) const fn of(set: CounterSet, index: u16) -> Self {
         match (set, index) {
             (CounterSet::Basic, 0) => Self::Cycles,

@@ -2,9 +2,9 @@
 //!
 //! A coprocessor performs one function at a time. A function that finds it busy is blocked until the
 //! functions before it are done; then it occupies the coprocessor for its own time. All of that is
-//! known when the function is issued, so one call counts everything there is to count.
+//! known when the CPU issues the function, so one call counts all of it.
 
-/// A coprocessor of a group, as its counter set tells them apart (Figure 2-10).
+/// A coprocessor of a group, as the counter sets distinguish them (Figure 2-10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coprocessor {
     /// The SHA coprocessor. Counters 0-3.
@@ -20,16 +20,16 @@ impl Coprocessor {
     pub const ALL: [Self; 3] = [Self::Sha, Self::DeaAes, Self::Ecc];
 }
 
-/// A kind of function, as the crypto-activity counter set tells them apart (Figures 2-7 and 2-8).
+/// A kind of function, as the crypto-activity counter set distinguishes them (Figures 2-7 and 2-8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CryptoFunction {
-    /// Pseudorandom-number generation, with whichever algorithm. Counters 64-67.
+    /// Pseudorandom-number generation with any algorithm. Counters 64-67.
     Prng,
     /// A SHA function. Counters 68-71.
     Sha,
     /// A DEA function. Counters 72-75.
     Dea,
-    /// An AES function, those of the Galois-field multiplier among them. Counters 76-79.
+    /// An AES function, including those of the Galois-field multiplier. Counters 76-79.
     Aes,
     /// An elliptic-curve function. Counters 80-83, with CSVN 6 and above.
     Ecc,
@@ -46,7 +46,7 @@ impl CryptoFunction {
     }
 }
 
-/// What one function cost, in CPU cycles.
+/// The cost of one function in CPU cycles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Occupation {
     /// How long the coprocessor was busy with the function.
@@ -56,8 +56,8 @@ pub struct Occupation {
 }
 
 impl Occupation {
-    /// What the function adds to its four counters: function count, cycle count, blocked-function
-    /// count and blocked-cycle count, in the order of all the figures.
+    /// The amounts that the function adds to its four counters: function count, cycle count,
+    /// blocked-function count and blocked-cycle count, in the order of all the figures.
     #[must_use]
     pub const fn counted(self) -> [u64; 4] {
         [1, self.busy, (self.blocked > 0) as u64, self.blocked]

@@ -1,24 +1,23 @@
-//! Which extended counters have a source here, and under which numbers.
+//! The extended counters that have a source here, and their numbers.
 //!
-//! What extended counters count is for each model to define, and what programs call them follows from
-//! the model. Most count cache lines by where they come from, of which this machine has no notion:
-//! they are zeros by definition. But every model counts what its translation-lookaside buffers do, and
-//! that has an honest source: the machine shadows the program's translation tables, and the shadow *is*
-//! the TLB of the CPU. It is filled by the entry that an access misses, and emptied by the purging
-//! instructions.
+//! Each model defines what its extended counters count and what programs call them. Most count cache lines
+//! by their origin, which this machine does not know: they are zeros by definition. But every model counts
+//! what its translation-lookaside buffers do, and that has an honest source: the machine shadows the
+//! program's translation tables, and the shadow *is* the TLB of the CPU. An access that misses an entry
+//! fills it, and the purging instructions empty it.
 //!
 //! * A *write* is an entry that the machine put into the shadow because an instruction fetch, or an
 //!   access to an operand, missed it.
 //! * A *miss cycle* is a cycle of the machine's clock from the miss to the entry. The CPU does not
 //!   execute then, so the basic counter set has none of these cycles.
-//! * A *segment write* is a page table that the shadow newly holds: what a combined region-and-segment-
-//!   table entry is to a TLB.
+//! * A *segment write* is a page table that the shadow newly holds. It corresponds to a combined
+//!   region-and-segment-table entry of a TLB.
 //!
 //! Counter numbers are those of the public definitions of each model.
 
 use super::super::model::Model;
 
-/// What the shadow does that an extended counter counts.
+/// An event in the shadow that an extended counter counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Translation {
     /// An entry was written because of an operand.
@@ -29,7 +28,7 @@ pub enum Translation {
     InstructionWrite,
     /// A cycle passed while such an entry was missing.
     InstructionMiss,
-    /// An entry for a page was written, for whatever access.
+    /// An entry for a page was written, for any access.
     PageWrite,
     /// An entry for a segment was written.
     SegmentWrite,
@@ -132,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_happenings_share_a_counter_and_all_are_extended_ones() {
+    fn every_event_has_an_extended_counter_of_its_own() {
         for model in &MODELS {
             let mut numbers = Translation::ALL.map(|translation| translation.counter(model));
             numbers.sort_unstable();

@@ -1,7 +1,7 @@
-//! What every CPU sees alike of the counter facility.
+//! The parts of the counter facility that are the same for every CPU.
 
-/// What QUERY COUNTER INFORMATION shows that is not local to the CPU: two maximum addresses and the
-/// global counter-set-state control register ([`super::CoprocessorGroups`] holds it).
+/// The parts of the QUERY COUNTER INFORMATION block that are not local to the CPU: two maximum addresses
+/// and the global counter-set-state control register, which [`super::CoprocessorGroups`] holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GlobalCounterControls {
     /// The maximum CPU address at the basic machine level.

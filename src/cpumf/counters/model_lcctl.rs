@@ -1,6 +1,6 @@
-//! The counter facility against counters that are incremented one activity at a time, with the
-//! states as three halfwords of bits and the figures as tables: what LCCTL, the external means,
-//! multithreading, errors and resets do to the sets, and which alerts come of it.
+//! Compares the counter facility with counters that count one activity at a time, with the states as
+//! three halfwords of bits and the figures as tables: what LCCTL, the external means, multithreading,
+//! errors and resets do to the sets, and which alerts they cause.
 
 use super::super::Reset;
 use super::super::facility::Facility;
@@ -70,7 +70,7 @@ const LOSS_OF_MT_DATA: u32 = 16;
 const AUTHORIZATION_CHANGE: u32 = 24;
 const LOSS_OF_DATA: u32 = 25;
 
-/// What an instruction ends with; nothing for what is no instruction.
+/// The result of an instruction; `None` for an event that is not an instruction.
 type Answer = Option<Result<ConditionCode, ProgramInterruption>>;
 
 /// The book's CPU: control bits, and counters that exist only while their set is enabled.
@@ -108,8 +108,8 @@ impl Book {
             .find(|&bit| self.has_counter(bit, number))
     }
 
-    /// The contents of all counters in a set that is not enabled are zeros, and loss of data is no
-    /// news when only the MT-diagnostic set can be enabled.
+    /// Clears the counters of sets that are not enabled, and loss of counter data when no set except
+    /// MT-diagnostic is enabled.
     fn settle(&mut self) {
         if self.e & !MT == 0 {
             self.pending.remove(&LOSS_OF_DATA);
@@ -147,7 +147,7 @@ impl Book {
         Ok(ConditionCode::Zero)
     }
 
-    /// Which sets a reset of the CPU spares.
+    /// The sets that a reset of the CPU does not change.
     fn spared(&self) -> u16 {
         if self.multithreading { MT } else { 0 }
     }
@@ -157,7 +157,7 @@ impl Book {
             return Err(ProgramInterruption::Specification);
         }
         match self.enabled_set_of(number as u16) {
-            // Counters of the MT-diagnostic set are not for programs to set.
+            // Programs cannot set counters of the MT-diagnostic set.
             None | Some(MT) => Ok(ConditionCode::Three),
             Some(_) => {
                 self.counters.insert(number as u16, value);
@@ -346,7 +346,7 @@ fn counter_sets_and_their_counters_are_what_the_figures_make_of_every_event() {
         let model = &MODELS[model];
         let (mut facility, mut now) = (of_model(model), Activity::NONE);
         let mut book = Book::new(model);
-        // All sets are authorized to begin with: otherwise little happens.
+        // All sets begin authorized: otherwise little happens.
         for event in [Event::Authorize(0x2F)].iter().chain(&events) {
             prop_assert_eq!(perform(&mut facility, &mut now, event), book.meet(event));
             let block = query_counter_information(&facility, &GlobalCounterControls::default());

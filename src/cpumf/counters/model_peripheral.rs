@@ -1,5 +1,5 @@
-//! The coprocessor groups against a book-keeping of bits, cycles and a map of counters, on several
-//! CPUs that share them.
+//! Compares the coprocessor groups with records of bits, cycles and a map of counters, on several CPUs
+//! that share them.
 
 use super::super::Reset;
 use super::super::facility::Facility;
@@ -196,7 +196,7 @@ fn the_coprocessor_groups_are_what_all_cpus_see_of_them() {
         |(model, shared, events, probes)| {
             let model = &MODELS[model];
             let mut cpus = cpus(model);
-            // Nothing is installed when no CPU shares; else CPUs share in pairs, in threes and so on.
+            // With `shared` 0 nothing is installed; otherwise each group has `shared` CPUs.
             let (mut groups, attached) = match shared {
                 0 => (CoprocessorGroups::none(), [0; CPUS]),
                 _ => {
@@ -270,7 +270,7 @@ fn the_coprocessor_groups_are_what_all_cpus_see_of_them() {
                         let reset = if initial { Reset::Initial } else { Reset::Cpu };
                         cpus[cpu].reset(reset, &NOW);
                         book.alerted[cpu] = false;
-                        // What the reset does to the crypto-activity set is another model's business.
+                        // Another model checks what the reset does to the crypto-activity set.
                         book.crypto
                             .retain(|(other, _), _| *other != cpu || !initial);
                         if CRYPTO_ACTIVE[cpu] {

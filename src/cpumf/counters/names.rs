@@ -66,7 +66,7 @@ pub static COPROCESSOR_GROUP: [&str; 8] = [
     "DEA/AES/MAC blocked cycle count",
 ];
 
-/// The name of counter `number`, when `model` installs it and SA23-2260 names it.
+/// The name of counter `number`, if `model` installs it and SA23-2260 names it.
 #[must_use]
 pub fn name(model: &Model, number: u16) -> Option<&'static str> {
     use super::CounterSet;

@@ -1,7 +1,7 @@
-//! Where the value of each counter comes from, for whoever must judge what a number means.
+//! Where the value of each counter comes from, for those who judge what a number means.
 //!
-//! A counter here has a source that means what SA23-2260 says of it, or it is zero by definition: it is
-//! installed, can be set and read, and counts nothing. None is ever estimated.
+//! A counter either has a source with the meaning that SA23-2260 defines, or is zero by definition: it is
+//! installed, can be set and read, and counts nothing. No counter is ever estimated.
 
 use super::super::model::Model;
 use super::CounterSet;
@@ -10,11 +10,11 @@ use super::extended::Translation;
 /// Where the value of a counter comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Provenance {
-    /// It counts this.
+    /// The counter counts this.
     Counted(&'static str),
-    /// It counts nothing, because of this.
+    /// The counter counts nothing, for this reason.
     Zero(&'static str),
-    /// It is installed, and reserved.
+    /// The counter is installed and reserved.
     Reserved,
 }
 
@@ -68,7 +68,7 @@ pub fn provenance(model: &Model, number: u16, caches: bool) -> Option<Provenance
     })
 }
 
-/// What an extended counter counts of the shadow, if it does.
+/// The event in the shadow that an extended counter counts, if any.
 #[must_use]
 pub fn translation(model: &Model, number: u16) -> Option<Translation> {
     Translation::ALL
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_a_total_or_a_model_is_said_to_be_counted_and_nothing_else_of_the_same_sets() {
+    fn only_counters_with_a_total_or_a_cache_model_are_counted_in_the_first_two_sets() {
         for model in &MODELS {
             for set in [CounterSet::Basic, CounterSet::ProblemState] {
                 let range = model.range(set);
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn reserved_counters_of_the_mt_diagnostic_set_are_called_so() {
+    fn reserved_counters_of_the_mt_diagnostic_set_are_reserved() {
         assert_eq!(provenance(&Z15, 450, false), Some(Provenance::Reserved));
         assert_eq!(provenance(&Z15, 495, false), Some(Provenance::Reserved));
         assert!(matches!(

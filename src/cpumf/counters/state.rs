@@ -1,8 +1,8 @@
 //! Counter sets and their counters: states, stored values, and what activity adds to them.
 //!
-//! Programs extract counters far more often than they change a state, so everything that a state
-//! decides is worked out when it changes. A counter that counts is stored less the total that it
-//! counts, and a counter's `Source` says both whether it is there and what to add.
+//! Programs extract counters far more often than they change a state, so a change of state computes
+//! everything that the state decides. A counter that counts is stored less the total that it counts, and
+//! its `Source` says whether it is available and which total to add.
 
 use super::super::model::Model;
 use super::super::state::{ControlState, InvalidTransition};
@@ -129,7 +129,7 @@ impl CounterFacility {
         }
     }
 
-    /// Counts what no total of [`Activity`] does: `number` counts `amount` more if its set is active.
+    /// Adds `amount` to counter `number`, which has no total in [`Activity`], if its set is active.
     pub(crate) fn count(&mut self, number: u16, amount: u64) {
         if let Some((set, _)) = self.model.locate(number)
             && self.state(set).active()
@@ -139,8 +139,8 @@ impl CounterFacility {
         }
     }
 
-    /// Puts all sets that the program controls into the states that `enable` and `activation` ask
-    /// for, or none of them.
+    /// Puts all sets that the program controls into the states that `enable` and `activation` request,
+    /// or changes none of them.
     ///
     /// # Errors
     /// [`InvalidTransition`] when any set cannot make its transition; no set is changed then.
@@ -171,7 +171,7 @@ impl CounterFacility {
             let next = state.authorize(sets.intersection(installed).has(set));
             alert |= state.enabled() && !next.authorized();
             self.enter(set, next, now);
-            // Multithreading that is on already puts the set straight to work (Figure 2-2, note 3).
+            // While multithreading is on, authorization activates the set (Figure 2-2, note 3).
             if set == CounterSet::MtDiagnostic && self.multithreading && next.authorized() {
                 self.enter(set, ControlState::Active, now);
             }
@@ -205,8 +205,8 @@ impl CounterFacility {
         }
     }
 
-    /// Counter data of an active set was lost: the set becomes inactive. The MT-diagnostic set is
-    /// left active. Returns whether the set was active.
+    /// Counter data of an active set was lost: the set becomes inactive, but the MT-diagnostic set stays
+    /// active. Returns whether the set was active.
     pub(crate) fn lose(&mut self, set: CounterSet, now: &Activity) -> bool {
         let state = self.state(set);
         if state.active() && set != CounterSet::MtDiagnostic {
@@ -215,8 +215,8 @@ impl CounterFacility {
         state.active()
     }
 
-    /// CPU reset: activation controls become zeros, the counters stay as they are. The
-    /// MT-diagnostic set is left alone while multithreading is on.
+    /// CPU reset: activation controls become zeros, the counters keep their contents. The MT-diagnostic
+    /// set does not change while multithreading is on.
     pub(crate) fn deactivate(&mut self, now: &Activity) {
         for set in CounterSet::ALL {
             if !(set == CounterSet::MtDiagnostic && self.multithreading) {
@@ -225,8 +225,8 @@ impl CounterFacility {
         }
     }
 
-    /// Initial CPU reset, clear reset or power-on reset: every set is disabled and its counters are
-    /// cleared, the MT-diagnostic set excepted while multithreading is on.
+    /// Initial CPU reset, clear reset or power-on reset: disables every set and clears its counters,
+    /// except the MT-diagnostic set while multithreading is on.
     pub(crate) fn disable(&mut self, now: &Activity) {
         for set in CounterSet::ALL {
             if !(set == CounterSet::MtDiagnostic && self.multithreading) {
@@ -235,8 +235,7 @@ impl CounterFacility {
         }
     }
 
-    /// Changes the state of one set, and does to its counters what the new state demands: they
-    /// start, freeze, or are cleared.
+    /// Changes the state of one set, and starts, stops or clears its counters accordingly.
     fn enter(&mut self, set: CounterSet, next: ControlState, now: &Activity) {
         let cleared = self.state(set).enabled() && !next.enabled();
         self.states[set as usize] = next;
@@ -317,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn deactivation_freezes_and_activation_goes_on_from_there() {
+    fn deactivation_stops_a_counter_and_activation_resumes_it() {
         let mut counters = authorized();
         load(&mut counters, 2, 2, 0);
         load(&mut counters, 2, 0, 100);

@@ -63,14 +63,14 @@ fn unauthorizing_an_enabled_set_alerts_and_clears_its_counters() {
 }
 
 #[test]
-fn unauthorizing_a_set_that_is_not_enabled_alerts_nobody() {
+fn unauthorizing_a_set_that_is_not_enabled_causes_no_alert() {
     let mut facility = partition();
     facility.authorize_counters(CounterSets::NONE, &NOW);
     assert!(!facility.alerts().any());
 }
 
 #[test]
-fn what_no_total_counts_is_counted_while_its_set_is_active() {
+fn counters_without_a_total_count_events_while_their_set_is_active() {
     let mut facility = fixtures::of_model(&super::super::model::Z15);
     facility.authorize_counters(CounterSets(0x29), &NOW);
     let shown = |facility: &Facility| {
@@ -133,7 +133,7 @@ fn loss_of_counter_data_freezes_the_set_and_leaves_the_others_active() {
 }
 
 #[test]
-fn unauthorizing_enabled_sampling_alerts_and_takes_the_pointless_alerts_away() {
+fn unauthorizing_enabled_sampling_alerts_and_clears_the_other_sampling_alerts() {
     let mut facility = active(0x1_0000, 0x2_0000);
     facility.alerts.recognize(Alert::ProgramRequest);
     facility.authorize_basic_sampling(false);

@@ -1,4 +1,4 @@
-//! Whether the program may issue an instruction of the facilities at all.
+//! Whether the program may issue an instruction of the facilities.
 //!
 //! # Priority of the program exceptions
 //!
@@ -8,14 +8,14 @@
 //! 1. operation: the facility is not installed;
 //! 2. privileged operation;
 //! 3. special operation (STCCTM code 9 in the problem state);
-//! 4. specification that is seen without the storage operand (a register's contents, the M3 field,
-//!    alignment): an operand whose address is itself wrong is not accessed;
+//! 4. specification that does not depend on the storage operand (a register's contents, the M3 field,
+//!    alignment): an operand on a wrong boundary is not accessed;
 //! 5. access to the storage operand;
-//! 6. specification by the operand's contents (LCCTL, LPCTL, LSCTL): it cannot be known before the fetch.
+//! 6. specification by the operand's contents (LCCTL, LPCTL, LSCTL), which the fetch reveals.
 //!
-//! [`authorize`] makes tests 1 to 2. The caller then fetches or tests the operand where there is
-//! one, and calls the instruction's routine; STCCTM's routine tests 3 and 4 before the caller's
-//! store and leaves every change of state to a second step after it.
+//! [`authorize`] makes tests 1 and 2. The caller then fetches or tests the storage operand, if there is
+//! one, and calls the instruction's routine. The routine of STCCTM makes tests 3 and 4 before the caller
+//! stores, and changes the state only in a second step after the store.
 
 use crate::facility::Facility;
 use arch::control::CR0_COUNTER_EXTRACTION;

@@ -18,11 +18,11 @@ const UNCHANGED: u64 = 0xFFFF_FFFF_0000_0000;
 /// address at the basic machine level in bits 40-55, and zeros in bits 32-39 and 56-63. `None` when
 /// the register is unchanged.
 ///
-/// Neither the authorization of this CPU for the coprocessor-group counter sets nor the state of
-/// these matters: SA23-2260 names no such condition.
+/// The result does not depend on the state of the coprocessor-group counter sets or on the CPU's
+/// authorization for them: SA23-2260 names no such condition.
 ///
-/// Condition codes: 0, the address was extracted; 3, the CPU is not installed, or (which SA23-2260
-/// leaves open) no coprocessor group is.
+/// Condition codes: 0, the address was extracted; 3, the CPU is not installed, or no coprocessor group
+/// is installed (SA23-2260 does not define the latter case).
 ///
 /// # Errors
 /// In priority order: [`ProgramInterruption::Operation`];
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn ecpga_does_not_ask_for_authorization() {
+    fn ecpga_needs_no_authorization() {
         let (_, groups) = grouped();
         let found = extract_coprocessor_group_address(&partition(), &groups, false, 0, 3);
         assert_eq!(found, Ok((Some(0x100), ConditionCode::Zero)));

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn ecctr_in_the_problem_state_is_privileged_before_it_is_specified_wrongly() {
+    fn ecctr_in_the_problem_state_tests_privilege_before_specification() {
         let found = extract_cpu_counter(&counting(), &NOW, true, 0, u64::MAX);
         assert_eq!(found, Err(ProgramInterruption::PrivilegedOperation));
         let allowed = extract_cpu_counter(&counting(), &NOW, true, 1 << 48, 33);

@@ -6,7 +6,7 @@ use crate::model::Model;
 use arch::condition::ConditionCode;
 use arch::interruption::ProgramInterruption;
 
-/// The sets whose bits in the second operand mean something, those that are ignored included.
+/// The sets with an assigned bit in the second operand, including bits that are ignored.
 fn assigned(model: &Model) -> CounterSets {
     let controlled = CounterSet::LOADED
         .into_iter()
@@ -19,16 +19,16 @@ fn assigned(model: &Model) -> CounterSets {
 /// LOAD CPU-COUNTER-SET CONTROLS. `operand` is the doubleword at the second-operand address: bits
 /// 42-47 are the enable controls, bits 58-63 the activation controls.
 ///
-/// The states of all sets are set, or, if any set cannot make its transition, of none. The bits of
-/// the MT-diagnostic set are ignored where that set is installed (CSVN above 3).
+/// Sets the states of all sets or, if any set cannot make its transition, of none. Ignores the bits of
+/// the MT-diagnostic set where that set is installed (CSVN above 3).
 ///
-/// Condition codes: 0, controls set, or already as asked; 3, controls not set. An unauthorized set
-/// can be asked only for zeros, and no set for activation without enablement.
+/// Condition codes: 0, controls set, or already as requested; 3, controls not set: a control of an
+/// unauthorized set is one, or an activation control is one and the enable control zero.
 ///
 /// # Errors
-/// [`ProgramInterruption::Specification`] when any other bit of the operand is one, a bit of a set
-/// that the model does not support among them. Operation, privileged operation
-/// ([`crate::instruction::authority::authorize`]) and access (fetch, operand 2: the caller's) precede it.
+/// [`ProgramInterruption::Specification`] when any other bit of the operand is one, including the bits
+/// of sets that the model does not have. Operation, privileged operation
+/// ([`authorize`](crate::authorize)) and access (fetch, operand 2: the caller's) precede it.
 ///
 /// Source: SA23-2260-07, "LOAD CPU-COUNTER-SET CONTROLS" with its programming note 2.
 pub fn load_cpu_counter_set_controls(

@@ -1,21 +1,21 @@
-//! LOAD PROGRAM PARAMETER (LPP, B280): names the work that a CPU is about to do.
+//! LOAD PROGRAM PARAMETER (LPP, B280): identifies the task that the CPU executes next.
 //!
 //! The control program loads a value that identifies the current task; the sample-data-block update
-//! process copies it into every entry. Control programs issue LPP at every task switch whether or
-//! not anyone samples, so the instruction is a no-operation while no one does.
+//! process copies it into every entry. Control programs issue LPP at every task switch, whether or
+//! not sampling is enabled, so the instruction is a no-operation while it is not.
 
 use crate::facility::Facility;
 
 /// LOAD PROGRAM PARAMETER. `operand` is the doubleword at the second-operand address;
 /// `enabled_below` says whether a sampling function is enabled at the configuration level below.
 ///
-/// The parameter is placed in the program-parameter register only when a sampling function is
-/// enabled at this level or the one below; otherwise nothing is changed.
+/// Places the parameter in the program-parameter register if a sampling function is enabled at this
+/// level or the one below; otherwise changes nothing.
 ///
 /// Condition code: unchanged.
 ///
 /// Program exceptions, in priority order: operation and privileged operation
-/// ([`crate::instruction::authority::authorize`]), access (fetch, operand 2: the caller's).
+/// ([`authorize`](crate::authorize)), access (fetch, operand 2: the caller's).
 ///
 /// Source: SA23-2260-07, section 1, "LOAD PROGRAM PARAMETER".
 #[inline(always)]

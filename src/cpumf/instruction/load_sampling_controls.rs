@@ -12,20 +12,20 @@ use arch::interruption::ProgramInterruption;
 
 /// LOAD SAMPLING CONTROLS. `block` is the 64-byte request block at the second-operand address.
 ///
-/// The states of both functions are set, or, if either cannot make its transition, of neither. The
-/// indicators, the interval, TEAR and DEAR are placed in the registers only when a function is
-/// active afterwards, so a program can deactivate with a stale block and resume from what QUERY
-/// SAMPLING INFORMATION gives. Disabling both functions clears the registers. The host indicator
-/// counts only at the logical-partition level. TEAR and DEAR are not tested here; an address that
-/// cannot be used is an alert when it is used.
+/// Sets the states of both functions or, if either cannot make its transition, of neither. Places the
+/// indicators, the interval, TEAR and DEAR in the registers only if a function is then active, so a
+/// program can deactivate with a stale block and resume with the values that QUERY SAMPLING INFORMATION
+/// stores. Disabling both functions clears the registers. The host indicator has an effect only at the
+/// logical-partition level. LSCTL does not test TEAR and DEAR; an invalid address causes an alert when
+/// it is used.
 ///
 /// Condition codes: 0, controls set; 3, state controls not set.
 ///
 /// # Errors
 /// [`ProgramInterruption::Specification`] when bits 2-53 or 56-61 are not zeros, or when a function
 /// that is authorized is to be made active at an interval outside the supported range (whatever the
-/// other function is asked for: a program exception goes before a condition code). Operation,
-/// privileged operation ([`crate::instruction::authority::authorize`]) and access (fetch, operand 2: the
+/// request for the other function: a program exception precedes a condition code). Operation,
+/// privileged operation ([`authorize`](crate::authorize)) and access (fetch, operand 2: the
 /// caller's) precede it.
 ///
 /// Source: SA23-2260-07, "LOAD SAMPLING CONTROLS".
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_resumes_sampling_with_what_qsi_gave_it() {
+    fn a_program_resumes_sampling_with_the_registers_that_qsi_stored() {
         let mut facility = active(0x1_0000, 0x2_0000);
         facility.sampling.dear = 0x2_0060;
         facility.lose_sample_data();

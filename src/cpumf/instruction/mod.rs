@@ -1,7 +1,7 @@
 //! The instructions of the two facilities: one routine each, in a file of its own.
 //!
-//! Each routine begins where the operand is in hand: [`authorize`] is the test that comes before any
-//! operand access.
+//! A routine takes the operand that the caller has fetched. [`authorize`] makes the tests that precede
+//! any operand access.
 
 mod authority;
 mod extract_coprocessor_group_address;

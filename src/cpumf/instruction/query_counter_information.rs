@@ -35,13 +35,13 @@ const _: () = assert!(size_of::<CounterInformation>() == 64);
 /// QUERY COUNTER INFORMATION: the 64 bytes for the second-operand location.
 ///
 /// A CPU that is not authorized for the coprocessor-group counter sets sees them unauthorized,
-/// whatever the global controls are. The maximum addresses and the address-change indicator do not
+/// regardless of the global controls. The maximum addresses and the address-change indicator do not
 /// depend on authorization.
 ///
 /// Condition code: unchanged.
 ///
 /// Program exceptions, in priority order: operation and privileged operation
-/// ([`crate::instruction::authority::authorize`]), access (store, operand 2: the caller's). The operand
+/// ([`authorize`](crate::authorize)), access (store, operand 2: the caller's). The operand
 /// needs no alignment.
 ///
 /// Source: SA23-2260-07, "QUERY COUNTER INFORMATION".

@@ -51,7 +51,7 @@ const fn controls(state: ControlState) -> u32 {
 /// Condition code: unchanged.
 ///
 /// Program exceptions, in priority order: operation and privileged operation
-/// ([`crate::instruction::authority::authorize`]), access (store, operand 2: the caller's). The operand
+/// ([`authorize`](crate::authorize)), access (store, operand 2: the caller's). The operand
 /// needs no alignment.
 ///
 /// Source: SA23-2260-07, "QUERY SAMPLING INFORMATION".

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn scctr_is_privileged_in_the_problem_state_and_then_wants_bits_0_to_47_zero() {
+    fn scctr_tests_privilege_before_bits_0_to_47_of_the_register() {
         let mut facility = counting();
         let wrong = 0x1_0000;
         assert_eq!(

@@ -1,7 +1,7 @@
 //! STORE CPU COUNTER MULTIPLE (STCCTM, EB..17): the counters of a set into storage.
 //!
-//! The routine decides; the caller stores. Nothing changes before the store has been found
-//! possible: [`CounterMultiple::complete`] is what happens after it.
+//! The routine decides what to store; the caller stores it and then calls [`CounterMultiple::complete`].
+//! No state changes before the store.
 
 use crate::alert::Alert;
 use crate::counters::{Activity, CounterSet};
@@ -17,7 +17,7 @@ use arch::interruption::ProgramInterruption;
 pub struct CounterMultiple {
     /// The number of the set's first counter.
     first: u16,
-    /// How many doublewords to store, from the set's first counter on.
+    /// The number of doublewords to store, from the set's first counter on.
     pub count: u16,
     /// The resulting condition code.
     pub condition_code: ConditionCode,
@@ -53,17 +53,18 @@ impl CounterMultiple {
 /// The caller tests store access for [`CounterMultiple::count`] doublewords, stores them, and calls
 /// [`CounterMultiple::complete`].
 ///
-/// Condition codes: 0, as many counters asked for as the set has; 1, fewer, a part was stored; 2,
-/// more, all were stored; 3, none was stored: zero asked for, the set not installed, unauthorized or
-/// disabled, or code 5 with loss of MT counter data pending.
+/// Condition codes: 0, the count equals the number of counters in the set, and all were stored; 1, the
+/// count is smaller, and that many were stored; 2, the count is greater, and all were stored; 3, none was
+/// stored: the count is zero, the set is not installed, unauthorized or disabled, or the code is 5 and
+/// loss of MT counter data is pending.
 ///
 /// # Errors
 /// In priority order: [`ProgramInterruption::Operation`];
 /// [`ProgramInterruption::PrivilegedOperation`] in the problem state with bit 15 of control register
 /// 0 zero; [`ProgramInterruption::SpecialOperation`] in the problem state with code 9;
 /// [`ProgramInterruption::Specification`] when bits 0-47 of R1 are not zeros, the code is reserved
-/// (4 and 8, for IBM's use, are), or the operand is not on a doubleword boundary. Access (store,
-/// operand 2: the caller's) follows. A transaction-constraint exception is the caller's also: it
+/// (as are 4 and 8, for IBM's use), or the operand is not on a doubleword boundary. Access (store,
+/// operand 2: the caller's) follows. A transaction-constraint exception is also the caller's: it
 /// depends on the transaction, not on the facility.
 ///
 /// Source: SA23-2260-07, "STORE CPU COUNTER MULTIPLE".
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn stcctm_tells_by_condition_code_whether_the_set_was_stored_whole() {
+    fn stcctm_indicates_by_condition_code_whether_it_stored_the_whole_set() {
         let table = [
             (6, 6, ConditionCode::Zero),
             (5, 5, ConditionCode::One),
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn stcctm_wants_a_doubleword_boundary_and_a_count_of_16_bits() {
+    fn stcctm_requires_a_doubleword_boundary_and_a_count_of_16_bits() {
         let misaligned = store_cpu_counter_multiple(&counting(), false, 0, 1, 1, Virtual(0x1004));
         assert_eq!(misaligned, Err(ProgramInterruption::Specification));
         let wide = stcctm(&counting(), 0x1_0000, 1);
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn stcctm_in_the_problem_state_is_privileged_then_special_then_specified() {
+    fn stcctm_in_the_problem_state_tests_privilege_then_special_operation_then_specification() {
         let at = Virtual(1);
         let closed = store_cpu_counter_multiple(&counting(), true, 0, 1, 9, at);
         assert_eq!(closed, Err(ProgramInterruption::PrivilegedOperation));

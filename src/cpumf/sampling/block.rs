@@ -1,6 +1,6 @@
 //! The sampling buffer: tables, blocks, data entries and trailers.
 //!
-//! One description for the firmware, which writes the blocks, and for the host, which reads them.
+//! One description serves the firmware, which writes the blocks, and the host, which reads them.
 
 use arch::address::Absolute;
 use zerocopy::byteorder::big_endian::{U16, U64};
@@ -44,7 +44,7 @@ impl BasicEntry {
         arch::bits::field64(self.head.get(), first, last)
     }
 
-    /// The data-entry-format code; anything but 0001 is no basic-sampling data entry.
+    /// The data-entry-format code: 0001 in a basic-sampling data entry.
     #[must_use]
     #[inline]
     pub const fn format(&self) -> u16 {
@@ -122,7 +122,7 @@ impl BasicEntry {
     }
 }
 
-/// F, bit 0 of the trailer: the block is full. As a bit of the trailer's first 16 bytes.
+/// F, bit 0 of the trailer: the block is full. This mask and the next two are for its first 16 bytes.
 pub const FULL: u128 = 1 << 127;
 /// A, bit 1: the program requests an alert when the block becomes full.
 pub const ALERT_REQUEST: u128 = 1 << 126;
@@ -143,9 +143,9 @@ pub struct Trailer {
     pub bsdes: U16,
     /// Size of the diagnostic-sampling data entry.
     pub dsdes: U16,
-    /// How many samples were lost because the block was full.
+    /// The number of samples that were lost because the block was full.
     pub overflow_count: U64,
-    /// When the block became full: a TOD-clock value in the format that T tells.
+    /// When the block became full: a TOD-clock value in the format that T indicates.
     pub timestamp: [u8; 16],
     /// Reserved; remains unchanged.
     pub reserved_32: U64,
@@ -157,7 +157,7 @@ pub struct Trailer {
 
 const _: () = assert!(size_of::<Trailer>() == 64);
 
-/// Where the timestamp is in the trailer.
+/// The offset of the timestamp in the trailer.
 pub const TIMESTAMP_OFFSET: u64 = 16;
 
 const _: () = assert!(core::mem::offset_of!(Trailer, timestamp) as u64 == TIMESTAMP_OFFSET);
@@ -182,7 +182,7 @@ impl Trailer {
     }
 }
 
-/// How many basic-sampling data entries a 4 KiB block holds.
+/// The number of basic-sampling data entries that a 4 KiB block holds.
 pub const ENTRIES: usize = (4096 - size_of::<Trailer>()) / size_of::<BasicEntry>();
 
 /// A 4 KiB sample-data block of basic-sampling data entries.
@@ -201,7 +201,7 @@ pub struct SampleDataBlock {
 const _: () = assert!(size_of::<SampleDataBlock>() == 4096);
 
 impl SampleDataBlock {
-    /// The data entries from the front up to the first that is none.
+    /// The data entries before the first unused one.
     pub fn samples(&self) -> impl Iterator<Item = &BasicEntry> {
         self.entries
             .iter()
@@ -209,7 +209,7 @@ impl SampleDataBlock {
     }
 }
 
-/// An entry of a sample-data-block table. Bit 63 tells a table link from a block link.
+/// An entry of a sample-data-block table. Bit 63 distinguishes a table link from a block link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableEntry(pub u64);
 
@@ -240,7 +240,8 @@ impl TableEntry {
         self.0 & !0xF
     }
 
-    /// A block-link entry's block origin: as many bits as the size of blocks leaves.
+    /// A block-link entry's block origin: the bits outside `block_mask`, the mask of an offset within a
+    /// block.
     #[must_use]
     #[inline]
     pub const fn block_origin(self, block_mask: u64) -> u64 {
@@ -281,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn the_samples_of_a_block_end_at_the_first_entry_that_is_none() {
+    fn the_samples_of_a_block_end_at_the_first_unused_entry() {
         let mut block = SampleDataBlock::read_from_bytes(&[0; 4096]).unwrap();
         assert_eq!(block.samples().count(), 0);
         block.entries[0].head = U64::new(1 << 48);

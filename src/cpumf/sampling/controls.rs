@@ -2,7 +2,7 @@
 
 use super::super::state::{ControlState, InvalidTransition};
 
-/// What QUERY SAMPLING INFORMATION says of the machine, and LOAD SAMPLING CONTROLS enforces.
+/// The limits that QUERY SAMPLING INFORMATION stores and LOAD SAMPLING CONTROLS enforces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SamplingLimits {
     /// The minimum sampling interval in CPU cycles; at least 1, as programs divide by it.
@@ -13,7 +13,7 @@ pub struct SamplingLimits {
     pub cpu_speed: u32,
 }
 
-/// The sampling functions that are active: what kind of data entry a sample becomes.
+/// The sampling functions that are active. They determine the data entry of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ActiveFunctions {
     /// Neither.
@@ -52,9 +52,9 @@ pub struct SamplingControls {
     pub(crate) block_mask: u64,
     basic: ControlState,
     diagnostic: ControlState,
-    /// Whether a function is enabled: kept, as every LOAD PROGRAM PARAMETER asks for it.
+    /// Whether a function is enabled; stored because every LOAD PROGRAM PARAMETER needs it.
     enabled: bool,
-    /// Which functions are active: kept, as every sample asks for it.
+    /// Which functions are active; stored because every sample needs it.
     active: ActiveFunctions,
     host_indicator: bool,
     interval: u64,
@@ -119,13 +119,13 @@ impl SamplingControls {
         self.active
     }
 
-    /// The table-entry-address register: the current entry of the sample-data-block table.
+    /// The table-entry-address register: the address of the current sample-data-block-table entry.
     #[must_use]
     pub const fn tear(&self) -> u64 {
         self.tear
     }
 
-    /// The data-entry-address register: where the next data entry goes.
+    /// The data-entry-address register: the address of the next data entry.
     #[must_use]
     pub const fn dear(&self) -> u64 {
         self.dear
@@ -138,7 +138,7 @@ impl SamplingControls {
         self.interval
     }
 
-    /// The host indicator; always zero but at the logical-partition level.
+    /// The host indicator; always zero except at the logical-partition level.
     #[must_use]
     #[inline]
     pub const fn host_indicator(&self) -> bool {
@@ -157,12 +157,12 @@ impl SamplingControls {
         &self.limits
     }
 
-    /// Puts both functions into the states asked for, each by (enable, activation), or neither.
-    /// `additional` is placed in the registers when a function is active afterwards; when none is
-    /// enabled the registers are cleared.
+    /// Puts both functions into the states requested, each as (enable, activation), or changes neither.
+    /// Places `additional` in the registers if a function is then active; clears the registers if none
+    /// is enabled.
     ///
     /// # Errors
-    /// [`InvalidTransition`]; nothing is changed then.
+    /// [`InvalidTransition`]; nothing has changed then.
     pub(crate) fn load(
         &mut self,
         basic: (bool, bool),
@@ -178,7 +178,7 @@ impl SamplingControls {
         Ok(())
     }
 
-    /// Puts the functions into states, and clears the registers when none is enabled any more.
+    /// Puts the functions into these states, and clears the registers if none is enabled any more.
     const fn enter(&mut self, basic: ControlState, diagnostic: ControlState) {
         self.basic = basic;
         self.diagnostic = diagnostic;
@@ -224,8 +224,8 @@ impl SamplingControls {
         self.enter(self.basic.disabled(), self.diagnostic.disabled());
     }
 
-    /// The external means, for the basic-sampling function. Returns whether the function was enabled
-    /// and is unauthorized now.
+    /// The external means, for the basic-sampling function. Returns whether an enabled function lost its
+    /// authorization.
     pub(crate) const fn authorize_basic(&mut self, authorized: bool) -> bool {
         let was = self.basic;
         self.enter(was.authorize(authorized), self.diagnostic);

@@ -1,4 +1,4 @@
-//! What a sample is made of, and the basic-sampling data entry that it becomes.
+//! The state that a sample records, and the basic-sampling data entry of it.
 
 use super::super::configuration_level::ConfigurationLevel;
 use super::block::{BASIC_FORMAT, BasicEntry};
@@ -34,14 +34,14 @@ const STATE_SHIFT: u32 = 13;
 const DAT_SHIFT: u32 = 21;
 
 impl Snapshot {
-    /// The basic-sampling data entry for blocks of a facility whose host indicator is
-    /// `host_indicator` (which is zero but at the logical-partition level).
+    /// The basic-sampling data entry for blocks of a facility with this host indicator, which is zero
+    /// except at the logical-partition level.
     ///
     /// Where SA23-2260 leaves the choice:
     /// * U is 1 unless the CPU is in the wait state: this CPU has one instruction at the sampling
     ///   point in every cycle, no pipeline and no delay.
-    /// * The guest program parameter of a sample at the virtual-machine level is what the program
-    ///   there set, also when the host indicator makes it unpredictable.
+    /// * The guest program parameter of a sample at the virtual-machine level is the one that the
+    ///   program there set, also when the host indicator makes it unpredictable.
     /// * The instruction address of a sample in the wait state is the PSW's.
     /// * I is always zero: the snapshot was taken between two instructions and is consistent.
     #[must_use]
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limited_sample_tells_nothing_of_the_secure_guest() {
+    fn a_limited_sample_has_no_state_of_the_secure_guest() {
         let limited = Snapshot {
             limited: true,
             ..snapshot(u64::MAX, VM)

@@ -22,12 +22,12 @@ impl Line {
     };
 }
 
-/// Storage of which only `ranges` are available; bytes never stored are zeros.
+/// Storage with only `ranges` available; bytes never stored are zeros.
 #[derive(Clone, Debug, Default)]
 pub struct SparseStorage {
     lines: BTreeMap<u64, Line>,
     pub ranges: Vec<Range<u64>>,
-    /// What the program puts at the place of a compare and swap just before it, last first.
+    /// What the program stores at the location of each compare and swap just before it, last first.
     pub interference: Vec<u128>,
     pub clock: u8,
 }

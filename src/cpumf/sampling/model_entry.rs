@@ -1,5 +1,5 @@
-//! Data entries against tables of where each bit of Figures 2-17 to 2-24 comes from, and blocks of
-//! them, of both sizes and of every model.
+//! Compares data entries with tables that give the source of each bit of Figures 2-17 to 2-24, and
+//! blocks of them, of both sizes and of every model.
 
 use super::super::configuration_level::ConfigurationLevel;
 use super::super::facility::Facility;
@@ -27,8 +27,8 @@ const PARAMETERS: [(bool, bool, usize, usize); 4] = [
     (true, true, 1, 2),
 ];
 
-/// Figures 2-18 to 2-24 by CSVN: the format code, the size, and how many general registers fit behind
-/// the 40 bytes in front of them.
+/// Figures 2-18 to 2-24 by CSVN: the format code, the size, and how many general registers fit after
+/// the first 40 bytes.
 const DIAGNOSTIC: [(u16, u16, usize, usize); 7] = [
     (1, 0x8001, 64, 3),
     (2, 0x8002, 74, 4),
@@ -103,7 +103,7 @@ fn diagnostic_entry(model: &Model, snapshot: &Snapshot, diagnosis: &Diagnosis) -
     entry
 }
 
-/// The data entry that the functions ask for: both bits of `functions` make it a combined one.
+/// The data entry of the active functions: combined if both bits of `functions` are ones.
 fn data_entry(
     model: &Model,
     functions: usize,
@@ -200,7 +200,7 @@ fn a_sample_is_the_entry_of_the_figures_for_the_active_functions() {
     );
 }
 
-/// A ring of two blocks is filled from its last entries on: an entry is never in two blocks.
+/// Fills a ring of two blocks from its last entries on: an entry is never in two blocks.
 #[test]
 fn a_block_becomes_full_when_the_whole_entry_has_no_space() {
     let cases = (
@@ -238,7 +238,7 @@ fn a_block_becomes_full_when_the_whole_entry_has_no_space() {
             let row = DIAGNOSTIC.iter().find(|row| row.0 == model.csvn).unwrap();
             prop_assert_eq!(storage.bytes_at::<4>(trailer + 4), [0, 32, 0, row.2 as u8]);
             prop_assert_eq!(facility.sampling().dear(), second + length);
-            // Nothing but entries and the trailer: no byte of the last entry before the trailer.
+            // The block has only entries and the trailer; the entry that does not fit stored no byte.
             let end = trailer - left + entries * length;
             prop_assert!((end..trailer).all(|at| !storage.stored(at)));
             Ok(())

@@ -1,4 +1,5 @@
-//! The update process once more, label by label as the manual lists its steps, and a comparison.
+//! A second implementation of the update process, label by label as the manual lists its steps, and a
+//! comparison with the first.
 
 use super::super::alert::PendingAlerts;
 use super::super::fixtures::LIMITS;
@@ -97,7 +98,7 @@ impl Book {
                 Step::Completed
             }
             Step::Label3 => {
-                // The timestamp first: whoever sees the block full sees its time.
+                // The timestamp first: a program that sees the block full sees its time.
                 let at = self.trailer();
                 self.storage.put(at + 16, &[self.storage.clock; 16]);
                 if self.interfered() {
@@ -149,14 +150,14 @@ impl Book {
     }
 }
 
-/// What happens between two samples.
+/// What the program does between two samples.
 #[derive(Clone, Debug)]
-enum Program {
+enum ProgramAction {
     /// Nothing.
     Nothing,
     /// The program empties a block: F and count zeros, A as given.
     Empty(u64, bool),
-    /// The program marks a block full; one that has lost no samples, or all that can be counted.
+    /// The program marks a block full, with an overflow count of zero or of the maximum.
     Fill(u64, bool),
     /// The program changes the heads of trailers just before the machine would.
     Interfere(Vec<u128>),
@@ -164,11 +165,11 @@ enum Program {
     Move(u64, u64),
 }
 
-/// Units (of the block size) that addresses are drawn from; 8 units are available, but for unit 6 and
-/// the first half of unit 5.
+/// The addresses are in these units of the block size; 8 units are available, except unit 6 and the
+/// first half of unit 5.
 const UNITS: u64 = 9;
 
-/// Where a register points to: seldom to the last unit of all, after whose end addresses begin again.
+/// The unit that a register designates: seldom the last of all, at the end of which addresses wrap.
 fn unit() -> impl Strategy<Value = u64> {
     prop_oneof![20 => 1..UNITS, 1 => Just(u64::MAX)]
 }
@@ -182,13 +183,13 @@ fn link() -> impl Strategy<Value = (u64, u64, u64)> {
     )
 }
 
-fn program() -> impl Strategy<Value = Program> {
+fn program_action() -> impl Strategy<Value = ProgramAction> {
     prop_oneof![
-        3 => Just(Program::Nothing),
-        2 => (2..UNITS, any::<bool>()).prop_map(|(unit, request)| Program::Empty(unit, request)),
-        1 => (2..UNITS, any::<bool>()).prop_map(|(unit, lost)| Program::Fill(unit, lost)),
-        1 => proptest::collection::vec(head(), 1..4).prop_map(Program::Interfere),
-        4 => (1..UNITS, offset()).prop_map(|(unit, from_end)| Program::Move(unit, from_end)),
+        3 => Just(ProgramAction::Nothing),
+        2 => (2..UNITS, any::<bool>()).prop_map(|(unit, request)| ProgramAction::Empty(unit, request)),
+        1 => (2..UNITS, any::<bool>()).prop_map(|(unit, lost)| ProgramAction::Fill(unit, lost)),
+        1 => proptest::collection::vec(head(), 1..4).prop_map(ProgramAction::Interfere),
+        4 => (1..UNITS, offset()).prop_map(|(unit, from_end)| ProgramAction::Move(unit, from_end)),
     ]
 }
 
@@ -218,7 +219,7 @@ fn the_update_process_does_what_the_numbered_steps_say() {
             prop_oneof![9 => Just(0_u64), 1 => 1_u64..8],
         ),
         (unit(), offset()),
-        proptest::collection::vec(program(), 1..24),
+        proptest::collection::vec(program_action(), 1..24),
         prop_oneof![Just(32_usize), Just(96), 1_usize..300],
         any::<u16>(),
     );
@@ -231,8 +232,8 @@ fn the_update_process_does_what_the_numbered_steps_say() {
             storage
                 .ranges
                 .extend([5 * size + size / 2..6 * size, 7 * size..8 * size]);
-            // Tables end where units end, below the trailers: the last 256 bytes of units 2 and 3, so
-            // that the boundary is near; their entries lead to units, or to one of these tables.
+            // Tables end where units 2 and 3 end (the last 256 bytes of both, trailers included), so that
+            // the boundary is near; their entries designate units or one of these tables.
             for (index, &(unit, low, table)) in links.iter().enumerate() {
                 let index = index as u64;
                 let at = (2 + index / 16) * size + size - 128 + index % 16 * 8;
@@ -275,20 +276,20 @@ fn the_update_process_does_what_the_numbered_steps_say() {
                 for storage in [&mut storage, &mut book.storage] {
                     storage.clock = index as u8;
                     match program {
-                        &Program::Empty(unit, request) => {
+                        &ProgramAction::Empty(unit, request) => {
                             let head = u128::from(request) << 126;
                             storage.put(unit * size + size - 64, &head.to_be_bytes());
                         }
-                        &Program::Fill(unit, lost) => {
+                        &ProgramAction::Fill(unit, lost) => {
                             let count = if lost { u64::MAX } else { 0 };
                             let head = 0b11 << 126 | u128::from(count);
                             storage.put(unit * size + size - 64, &head.to_be_bytes());
                         }
-                        Program::Interfere(heads) => storage.interference.clone_from(heads),
-                        Program::Nothing | Program::Move(..) => {}
+                        ProgramAction::Interfere(heads) => storage.interference.clone_from(heads),
+                        ProgramAction::Nothing | ProgramAction::Move(..) => {}
                     }
                 }
-                if let Program::Move(unit, from_end) = *program {
+                if let ProgramAction::Move(unit, from_end) = *program {
                     controls.dear = unit * size + size - from_end.max(1);
                     book.dear = controls.dear;
                 }

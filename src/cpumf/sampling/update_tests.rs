@@ -1,4 +1,4 @@
-//! Each rule of the update process, by itself.
+//! Each rule of the update process.
 
 use super::super::alert::Alert;
 use super::super::configuration_level::ConfigurationLevel;
@@ -56,7 +56,7 @@ fn at_the_end() -> Facility {
 }
 
 #[test]
-fn a_sample_is_stored_at_the_data_entry_address_which_moves_on() {
+fn a_sample_is_stored_at_the_data_entry_address_which_advances() {
     let (mut facility, mut storage) = (active(TABLE, FIRST), ring());
     assert_eq!(sample(&mut facility, &mut storage), Sampled::Stored);
     assert_eq!(
