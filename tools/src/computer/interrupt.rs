@@ -1,6 +1,6 @@
 //! Ctrl-C: a request to end, which the tool obeys at the next safe point.
 //!
-//! A person whose terminal sends no signals makes the same request by [`wish`].
+//! A terminal in raw mode sends no signals; there [`request`] does the same.
 
 use std::{
     sync::OnceLock,
@@ -9,19 +9,18 @@ use std::{
 
 use anyhow::{Context, Result};
 
-/// When it was first wished.
-static WISHED: OnceLock<Instant> = OnceLock::new();
+/// When the first request was made.
+static REQUESTED: OnceLock<Instant> = OnceLock::new();
 
-/// A second signal within this time is the first one again: a terminal, a shell and `timeout` may
-/// all pass the same one on.
-const SAME_WISH: Duration = Duration::from_secs(1);
+/// A second signal within this time is the same request: a terminal, a shell and `timeout` may all pass it on.
+const SAME_REQUEST: Duration = Duration::from_secs(1);
 
-/// From now on SIGINT, SIGTERM and SIGHUP do not end the process: whoever works looks at
-/// [`wished`] and ends in good order. Asked again, the process ends at once, when `restore` has given the terminal
-/// back; the kernel then ends QEMU.
+/// From now on SIGINT, SIGTERM and SIGHUP do not end the process: long work checks [`requested`] and ends in good
+/// order. A second request ends the process at once, after `restore` has given the terminal back; the kernel then ends
+/// QEMU.
 pub fn install(restore: fn()) -> Result<()> {
     ctrlc::set_handler(move || {
-        if WISHED.get_or_init(Instant::now).elapsed() > SAME_WISH {
+        if REQUESTED.get_or_init(Instant::now).elapsed() > SAME_REQUEST {
             restore();
             std::process::exit(2);
         }
@@ -29,12 +28,12 @@ pub fn install(restore: fn()) -> Result<()> {
     .context("cannot catch Ctrl-C")
 }
 
-/// Wishes it as Ctrl-C does.
-pub fn wish() {
-    WISHED.get_or_init(Instant::now);
+/// Makes the request, as Ctrl-C does.
+pub fn request() {
+    REQUESTED.get_or_init(Instant::now);
 }
 
-/// Whether somebody wants the tool to end.
-pub fn wished() -> bool {
-    WISHED.get().is_some()
+/// Whether the tool should end.
+pub fn requested() -> bool {
+    REQUESTED.get().is_some()
 }

@@ -143,7 +143,7 @@ fn send_keys(mut input: impl Read, sender: &SyncSender<Input>) {
         for key in keys.strike(&bytes[..length]) {
             let input = match key {
                 Key::Typed(bytes) => Input::Console(bytes),
-                Key::End if told_to_end => return interrupt::wish(),
+                Key::End if told_to_end => return interrupt::request(),
                 Key::End => {
                     told_to_end = true;
                     Input::Operator(END_COMMAND.to_owned())
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_the_guests_but_for_what_follows_control_a() {
+    fn keys_go_to_the_guest_except_after_control_a() {
         let mut keys = Keys::default();
         assert_eq!(keys.strike(b"ls\r\x03"), [typed(b"ls\r\x03")]);
         assert_eq!(keys.strike(b"a\x01"), [typed(b"a")]);

@@ -1,11 +1,10 @@
 //! Which statements of the books the behaviour guests show: SA23-2260, and the System/370 Principles of Operation
 //! where they define program-event recording.
 //!
-//! The [`statements`] of the books are a table in the repository; nothing in it says that one holds.
-//! That comes from the guests alone: while one runs, `shows!` prints `shown ID` or `failed ID` for each
-//! assertion that names a statement. Every behaviour guest whose clause cites one of them is run, its
-//! console is heard ([`evidence`]), and a statement is shown when an assertion of this run held and
-//! none failed. [`text`] and [`json`] give the result a form.
+//! The [`statements`] of the books are a table in the repository, which does not say whether they hold. Only the guests
+//! do: while a guest runs, `shows!` prints `shown ID` or `failed ID` for each assertion that names a statement. Every
+//! behaviour guest runs if its clause cites one of the books, and its console is read ([`evidence`]). A statement is
+//! shown if an assertion held in this run and none failed. [`text`] and [`json`] give the result a form.
 
 use std::{
     num::NonZero,
@@ -39,36 +38,36 @@ pub mod json;
 pub mod statements;
 pub mod text;
 
-/// No guest runs longer.
+/// The longest run of a guest.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// The date of every run: two of them give the same table.
+/// The date of every run, so that the table is the same each time.
 const DATE: &str = "2026-01-01T00:00:00";
 
-/// What is known of a statement after the runs.
+/// The status of a statement after the runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Assertions held, and none failed: the runs in which they did.
+    /// Assertions held and none failed, in these runs.
     Shown(Vec<String>),
     /// It does not apply, for this reason.
     NotApplicable(String),
-    /// No assertion names it, or one failed: why.
+    /// No assertion names it, or one failed; the text says why.
     NotShown(String),
 }
 
-/// A statement and what is known of it.
+/// A statement and its status.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The statement.
     pub statement: Statement,
-    /// What is known.
+    /// Its status.
     pub status: Status,
 }
 
-/// What one run said, and how it ended if that is not what its guest declares.
+/// The evidence of one run, and how it ended if that is not what its guest declares.
 type Heard = (Evidence, Option<String>);
 
-/// What came of all runs.
+/// The outcome of all runs.
 #[derive(Clone, Debug, Default)]
 pub struct Conformance {
     /// Every statement, in the order of the books.
@@ -97,7 +96,7 @@ impl Conformance {
     }
 }
 
-/// Where the table is.
+/// The directory of the table.
 pub fn directory() -> PathBuf {
     repository::root().join("tests-qemu/conformance")
 }
@@ -120,7 +119,7 @@ pub fn runs(statements: &Statements, progress: &Progress) -> Result<Vec<(ClauseR
     Ok(all)
 }
 
-/// Runs all of them, a few at a time, and judges the statements of the table by what they printed.
+/// Runs all of them, a few at a time, and judges the statements of the table by their output.
 pub fn measure(qemu: Option<PathBuf>, progress: &Progress) -> Result<Conformance> {
     let statements = Statements::read(&directory())?;
     doctor::provide(qemu.as_deref(), progress)?;
@@ -135,7 +134,7 @@ pub fn measure(qemu: Option<PathBuf>, progress: &Progress) -> Result<Conformance
             let Some((run, end)) = runs.get(number) else {
                 return;
             };
-            if interrupt::wished() {
+            if interrupt::requested() {
                 return;
             }
             let result = hear(run, *end, qemu.as_ref());
@@ -154,7 +153,7 @@ pub fn measure(qemu: Option<PathBuf>, progress: &Progress) -> Result<Conformance
             scope.spawn(work);
         }
     });
-    if interrupt::wished() {
+    if interrupt::requested() {
         bail!("interrupted");
     }
     let mut heard = heard.into_inner().unwrap_or_default();
@@ -169,7 +168,10 @@ pub fn measure(qemu: Option<PathBuf>, progress: &Progress) -> Result<Conformance
     let found = evidence.judge(&statements)?;
     let conformance = Conformance { found, ended_badly };
     let [shown, _, not_shown] = conformance.totals();
-    let step = step.into_inner().ok().context("a run was left alone")?;
+    let step = step
+        .into_inner()
+        .ok()
+        .context("another thread's run has panicked")?;
     step.done(&format!("{shown} statements shown, {not_shown} not shown"));
     Ok(conformance)
 }

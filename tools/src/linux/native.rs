@@ -1,4 +1,4 @@
-//! The same Linux on bare QEMU: what the machine above which it runs is compared with.
+//! The same Linux on bare QEMU, to compare the machine with.
 
 use std::{
     fs,
@@ -18,11 +18,11 @@ use crate::{
     },
 };
 
-/// How long silence lasts before it is looked whether the run goes on.
+/// How often a silent run is checked for its end.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Boots it with these options and runs the command, under the clock of exact mode; `out` is given its console.
-/// It must come to its end within this time. Says when QEMU began.
+/// Boots Linux with these options and runs the command, under the clock of exact mode. `out` gets the console. The run
+/// must end within the limit. Returns when QEMU began.
 pub fn run(
     options: &LinuxOptions,
     limit: Duration,
@@ -60,7 +60,7 @@ pub fn run(
             Heard::Silence => {}
             Heard::End => return Ok(began),
         }
-        if began.elapsed() > limit || interrupt::wished() {
+        if began.elapsed() > limit || interrupt::requested() {
             machine.kill();
             bail!("Linux on bare QEMU did not come to its end");
         }

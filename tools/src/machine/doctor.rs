@@ -114,7 +114,7 @@ fn setpriv() -> Finding {
         Some(path) => (path.display().to_string(), true),
         None => (
             format!(
-                "without it QEMU stays behind if the tool is killed outright; {}",
+                "without it QEMU goes on if the tool is killed; to install it: {}",
                 install::command(&["util-linux"])
             ),
             false,
@@ -145,7 +145,7 @@ fn hercules() -> Finding {
         Some(path) => (path.display().to_string(), true),
         None => (
             format!(
-                "only the test of the ins form needs it; {}",
+                "only the test of the ins form needs it; to install it: {}",
                 install::command(&[HERCULES])
             ),
             false,
@@ -176,7 +176,7 @@ fn chromium() -> Finding {
         Some(path) => (path.display().to_string(), true),
         None => (
             format!(
-                "only the test of the page of a report needs it; {}",
+                "only the test of the page of a report needs it; to install it: {}",
                 install::command(&[CHROMIUM])
             ),
             false,
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_optional_does_not_make_a_machine_ill() {
+    fn an_optional_requirement_does_not_make_a_computer_unhealthy() {
         let finding = |is_fine, is_optional| Finding {
             what: "it",
             text: "a\nb".to_owned(),

@@ -78,8 +78,8 @@ impl Qemu {
             .stdin(Stdio::null())
             .output()
             .with_context(|| format!("cannot start {}", path.display()))?;
-        let said = String::from_utf8_lossy(&output.stdout);
-        let Some(version) = version(&said) else {
+        let text = String::from_utf8_lossy(&output.stdout);
+        let Some(version) = version(&text) else {
             bail!(
                 "{} does not say that it is QEMU; give --qemu the path of {PROGRAM}",
                 path.display()

@@ -110,8 +110,8 @@ pub fn resolved(options: &RunOptions, names: &PlaceNames) -> Result<RunOptions> 
         Input::Operator(line) => Some(line),
         Input::Console(_) => None,
     });
-    let said = options.operator.iter_mut().chain(&mut options.when_waiting);
-    for line in said.chain(script) {
+    let commands = options.operator.iter_mut().chain(&mut options.when_waiting);
+    for line in commands.chain(script) {
         *line = command::resolved(line, names)?.line;
     }
     Ok(options)
@@ -338,7 +338,7 @@ pub fn run_native(options: &NativeOptions, progress: &Progress) -> Result<Native
             Heard::Silence => {}
             Heard::End => break machine.finish(Duration::from_secs(5))?.code(),
         }
-        if began.elapsed() > options.limit || interrupt::wished() {
+        if began.elapsed() > options.limit || interrupt::requested() {
             machine.kill();
             let _ = machine.finish(Duration::ZERO)?;
             break None;

@@ -147,7 +147,7 @@ impl Session<'_, '_, '_, '_> {
         let began = Instant::now();
         let mut decoder = Box::new(Decoder::<LARGEST_ENCODED>::new());
         loop {
-            if interrupt::wished() {
+            if interrupt::requested() {
                 self.stop(&mut decoder)?;
                 return Ok(Some(End::Interrupted));
             }

@@ -151,16 +151,16 @@ fn traced_events_are_kept_and_counted_and_a_bad_payload_is_not() {
 }
 
 #[test]
-fn a_trace_has_its_count_and_what_the_machine_said_that_it_is() {
+fn a_trace_has_its_count_and_the_machines_words_for_it() {
     let directory = tempfile::tempdir().unwrap();
     let mut collector = collector(directory.path()).unwrap();
-    for said in [
+    for answer in [
         "trace 1: FETCH RANGE 1000-1FFF TRACE\n",
         "trace 1: STORE COUNT\ntrace 1: 77 events\n",
         "trace x: FETCH",
     ] {
         collector
-            .frame(frame(Channel::Operator, said.as_bytes()))
+            .frame(frame(Channel::Operator, answer.as_bytes()))
             .unwrap();
     }
     let mut note = |payload: Vec<u8>| collector.frame(frame(Channel::RunState, &payload)).unwrap();
@@ -191,7 +191,7 @@ fn a_trace_has_its_count_and_what_the_machine_said_that_it_is() {
 #[test]
 fn a_map_of_linux_is_written_at_the_end_if_the_guest_said_where_its_kernel_lies() {
     const SYMBOLS: &str = "0000000000100000\t0000000000100040\tkernel\tstartup_continue\n";
-    for said in ["", "\x1Emillimeter: kernel 3ffe0000000\n"] {
+    for console in ["", "\x1Emillimeter: kernel 3ffe0000000\n"] {
         let directory = tempfile::tempdir().unwrap();
         let mut linux = record();
         linux.is_linux = true;
@@ -207,12 +207,12 @@ fn a_map_of_linux_is_written_at_the_end_if_the_guest_said_where_its_kernel_lies(
             assert_eq!(taken.unwrap(), Noted::Data);
         }
         // What the guest says after the end of the collection run counts as well.
-        let text = frame(Channel::Console, said.as_bytes());
+        let text = frame(Channel::Console, console.as_bytes());
         collector.frame(text).unwrap();
         let lines = collector.finish().unwrap();
         let name = format!("{}000.MAP", collector.record.collections[0]);
         let map = fs::read_to_string(directory.path().join(&name));
-        if said.is_empty() {
+        if console.is_empty() {
             assert_eq!(lines.len(), 1);
             assert!(lines[0].starts_with(&name) && lines[0].contains("where its kernel lies"));
             assert!(map.is_err());

@@ -53,7 +53,7 @@ impl Profiler for Scripted {
     }
 }
 
-fn said(call: service::Call, token: u64, more: &[u8]) -> Vec<u8> {
+fn service_call(call: service::Call, token: u64, more: &[u8]) -> Vec<u8> {
     let head = ServiceHead {
         call: call as u8,
         token: token.into(),
@@ -66,7 +66,7 @@ fn said(call: service::Call, token: u64, more: &[u8]) -> Vec<u8> {
 
 fn answered(request: &Request, area: &[u8]) -> Vec<u8> {
     let bytes = [request.as_bytes(), area].concat();
-    said(service::Call::Answer, request.token.get(), &bytes)
+    service_call(service::Call::Answer, request.token.get(), &bytes)
 }
 
 fn started(request: &Request, token: u64) -> Vec<u8> {
@@ -94,9 +94,9 @@ fn a_call_of_the_machine_goes_to_the_profiler_that_it_names() {
     assert_eq!(staged[1].flags, 0xC000_0000);
     assert!(profilers.take(&started(&staged[1], 8)));
     assert!(profilers.take(&started(&staged[0], 7)));
-    assert!(profilers.take(&said(service::Call::Samples, 8, &[0; 4096])));
-    assert!(!profilers.take(&said(service::Call::Samples, 9, &[0; 4096])));
-    assert!(profilers.take(&said(service::Call::State, 7, &[])));
+    assert!(profilers.take(&service_call(service::Call::Samples, 8, &[0; 4096])));
+    assert!(!profilers.take(&service_call(service::Call::Samples, 9, &[0; 4096])));
+    assert!(profilers.take(&service_call(service::Call::State, 7, &[])));
     assert!(!profilers.take(b"no payload"));
     // Both have started, and the block that the second is done with is acknowledged.
     let done = Function::Done as u32;
@@ -124,7 +124,7 @@ fn a_block_that_is_pending_is_acknowledged_when_the_profiler_says_so() {
     let all: [&mut dyn Profiler; 1] = [&mut slow];
     let (mut profilers, staged) = Profilers::new(all).unwrap();
     profilers.take(&started(&staged[0], 7));
-    profilers.take(&said(service::Call::Samples, 7, &[0; 4096]));
+    profilers.take(&service_call(service::Call::Samples, 7, &[0; 4096]));
     assert_eq!(functions(&mut profilers), []);
     profilers.wait();
     profilers.wait();
@@ -150,10 +150,10 @@ fn a_stop_is_refused_within_an_exit_and_ends_the_profiler_at_a_wait() {
     profilers.wait();
     assert_eq!(functions(&mut profilers), [], "it has not started");
     profilers.go_on();
-    profilers.take(&said(service::Call::Status, 0, &[]));
+    profilers.take(&service_call(service::Call::Status, 0, &[]));
     profilers.take(&started(&staged[0], 7));
     profilers.made();
-    profilers.take(&said(service::Call::Samples, 7, &[0; 4096]));
+    profilers.take(&service_call(service::Call::Samples, 7, &[0; 4096]));
     assert_eq!(functions(&mut profilers), []);
     profilers.wait();
     let made = profilers.made();
@@ -163,7 +163,7 @@ fn a_stop_is_refused_within_an_exit_and_ends_the_profiler_at_a_wait() {
         ..made[0]
     };
     assert!(profilers.take(&answered(&stopped, &[])));
-    profilers.take(&said(service::Call::Status, 0, &[]));
+    profilers.take(&service_call(service::Call::Status, 0, &[]));
     drop(profilers);
     assert_eq!(one.heard.last().unwrap(), "Stopped { missed: 252 }");
 }
@@ -178,7 +178,7 @@ fn a_profiler_that_is_refused_hears_why_and_nothing_else() {
         ..staged[0]
     };
     profilers.take(&answered(&refused, &[]));
-    profilers.take(&said(service::Call::Status, 0, &[]));
+    profilers.take(&service_call(service::Call::Status, 0, &[]));
     drop(profilers);
     assert_eq!(one.heard, ["Refused(NotEnabled)"]);
 }

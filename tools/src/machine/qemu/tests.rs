@@ -64,7 +64,7 @@ fn an_interactive_run_sleeps_and_a_real_time_run_does_not_count() {
 }
 
 #[test]
-fn every_qemu_is_told_in_its_own_words_to_log_each_instruction() {
+fn each_version_of_qemu_has_its_own_options_to_log_each_instruction() {
     let log = ExecutionLog {
         file: "/pipe".into(),
         addresses: 0x1F70_0000..0x1F70_1000,

@@ -334,19 +334,19 @@ fn a_typed_name_becomes_addresses_and_the_host_answers_an_unknown_one() {
     });
     drop(sender);
     assert_eq!(record.end.exit_code(), 0);
-    let said = operator(&directory);
-    let lines: Vec<&str> = said.lines().collect();
+    let text = operator(&directory);
+    let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "// PER FETCH RANGE mian");
     assert!(
         lines[1].contains("mian is neither") && lines[1].contains("main"),
-        "{said}"
+        "{text}"
     );
     // The machine itself answers what it does not understand.
     assert_eq!(lines[2..4], ["// PER FETCH RANGE 1000-10FF", "// PER FROB"]);
 }
 
 #[test]
-fn what_the_host_says_is_framed_and_opens_the_link() {
+fn input_of_the_host_is_framed_and_opens_the_link() {
     // An empty line is a frame as well.
     for (line, length) in [("help", 12), ("", 8)] {
         let script = Script::open().state(&Waiting::default());

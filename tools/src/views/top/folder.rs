@@ -199,7 +199,7 @@ impl Folder {
         Ok(looked)
     }
 
-    /// Names and counters of a run go before those of a collection, which says less.
+    /// Names and counters stay those of the run, if there is one. They are more complete than the collection's.
     fn look_at_collection(&mut self, found: &Collection, has_names: bool) -> Result<Looked> {
         let key: Vec<(PathBuf, Option<Stamp>)> = found
             .paths()

@@ -72,7 +72,7 @@ pub fn top(
 fn look_once(followed: &mut Followed) -> Result<String> {
     loop {
         followed.refresh(AT_A_TIME);
-        if interrupt::wished() {
+        if interrupt::requested() {
             bail!("interrupted");
         }
         if followed.read_so_far().is_none() {
@@ -146,7 +146,7 @@ fn wait_for_key(
     events: &mut Events<'_>,
 ) -> Result<bool> {
     loop {
-        if interrupt::wished() {
+        if interrupt::requested() {
             return Ok(false);
         }
         let left = wait.saturating_sub(began.elapsed());

@@ -45,7 +45,7 @@ pub fn measure(options: &RunOptions, delay: Duration, progress: &Progress) -> Re
     thread::scope(|scope| {
         let work = || run::run_guest(&qemu, &guest, &options, &Progress::Silent, None, []);
         let run = scope.spawn(work);
-        while !directory.join(RECORD).exists() && !run.is_finished() && !interrupt::wished() {
+        while !directory.join(RECORD).exists() && !run.is_finished() && !interrupt::requested() {
             thread::sleep(PACE);
         }
         let seen = match directory.join(RECORD).exists() {
@@ -53,7 +53,7 @@ pub fn measure(options: &RunOptions, delay: Duration, progress: &Progress) -> Re
             false => Ok(()),
         };
         if !run.is_finished() {
-            interrupt::wish();
+            interrupt::request();
         }
         let outcome = match run.join() {
             Ok(outcome) => outcome?,

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_recent_fades_with_each_refresh_that_brings_samples() {
+    fn recent_counts_fade_with_each_refresh_that_brings_samples() {
         let mut tally = Tally::default();
         add(&mut tally, &[(0x20_0000, 0), (0x20_0004, 0)]);
         add(&mut tally, &[(0x20_0020, PROBLEM)]);

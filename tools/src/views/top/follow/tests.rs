@@ -36,7 +36,7 @@ fn warned(followed: &Followed) -> String {
 }
 
 #[test]
-fn each_refresh_counts_the_blocks_that_have_come_and_no_half_of_one() {
+fn each_refresh_counts_only_whole_new_blocks() {
     let directory = running();
     let path = directory.path();
     let mut followed = Followed::open(path).unwrap();
@@ -208,7 +208,7 @@ fn the_samples_of_a_linux_are_named_when_it_says_where_its_kernel_lies() {
 }
 
 #[test]
-fn the_samples_of_his_are_those_of_its_newest_collection_run() {
+fn the_samples_of_his_come_from_its_newest_collection_run() {
     let directory = running();
     let path = directory.path();
     for cpu in [0, 1] {
@@ -266,7 +266,7 @@ fn a_collection_is_shown_with_the_names_and_counters_of_its_own_files() {
 }
 
 #[test]
-fn what_cannot_be_read_is_a_doubt_and_what_was_read_stays() {
+fn a_file_that_cannot_be_read_is_a_doubt_and_earlier_data_stay() {
     let directory = running();
     let path = directory.path();
     let good = fs::read(path.join(RECORD)).unwrap();
