@@ -1,71 +1,72 @@
 //! Circles of files, and the imports that close them.
 //!
-//! A file and the files of its own folder may import each other, since together they are one thing: a circle in which one file
-//! is the parent of all others is none, unless there is a circle without that parent.
+//! A file and the files of its own folder may import each other, because together they are one thing. So a circle does
+//! not count if one of its files is the parent of all others, unless the others alone form a circle.
 
 use crate::graph::{Edge, Graph, above};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Files each of which reaches all others by imports.
+/// Files that all reach each other by imports.
 #[derive(Debug)]
 pub struct Circle<'a> {
     /// The files.
     pub files: Vec<&'a str>,
-    /// A few imports without which there would be no circle, the thinnest first.
+    /// A few imports to cut so that no circle is left, the thinnest first.
     pub closing: Vec<&'a Edge>,
 }
 
-type Ways<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a Edge>>>;
+type Imports<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a Edge>>>;
 
 /// Finds all circles.
 pub fn find(graph: &Graph) -> Vec<Circle<'_>> {
     let mut found = Vec::new();
-    let mut open = vec![ways(graph)];
-    while let Some(ways) = open.pop() {
-        for files in components(&ways) {
+    let mut open = vec![imports(graph)];
+    while let Some(imports) = open.pop() {
+        for files in components(&imports) {
             match parent(graph, &files) {
                 Some(parent) => {
                     let children = files.iter().copied().filter(|file| *file != parent);
-                    open.push(within(&ways, &children.collect()));
+                    open.push(within(&imports, &children.collect()));
                 }
-                None => found.push(circle(&ways, &files)),
+                None => found.push(circle(&imports, &files)),
             }
         }
     }
     found
 }
 
-fn circle<'a>(ways: &Ways<'a>, files: &BTreeSet<&'a str>) -> Circle<'a> {
+fn circle<'a>(imports: &Imports<'a>, files: &BTreeSet<&'a str>) -> Circle<'a> {
     Circle {
         files: files.iter().copied().collect(),
-        closing: closing(within(ways, files)),
+        closing: closing(within(imports, files)),
     }
 }
 
-fn ways(graph: &Graph) -> Ways<'_> {
-    let mut ways: Ways = graph
+fn imports(graph: &Graph) -> Imports<'_> {
+    let mut imports: Imports = graph
         .files
         .keys()
         .map(|file| (file.as_str(), BTreeMap::new()))
         .collect();
     for edge in &graph.edges {
-        ways.entry(&edge.from)
+        imports
+            .entry(&edge.from)
             .or_default()
             .entry(&edge.to)
             .or_default()
             .push(edge);
     }
-    ways
+    imports
 }
 
 /// The imports between these files.
-fn within<'a>(ways: &Ways<'a>, files: &BTreeSet<&'a str>) -> Ways<'a> {
+fn within<'a>(imports: &Imports<'a>, files: &BTreeSet<&'a str>) -> Imports<'a> {
     let inside = |file: &&'a str| {
-        let ways = ways[file].iter();
-        let ways = ways.filter(|(to, _)| files.contains(**to));
+        let imports = imports[file].iter();
+        let imports = imports.filter(|(to, _)| files.contains(**to));
         (
             *file,
-            ways.map(|(&to, edges)| (to, edges.clone())).collect(),
+            imports.map(|(&to, edges)| (to, edges.clone())).collect(),
         )
     };
     files.iter().map(inside).collect()
@@ -80,10 +81,12 @@ fn parent<'a>(graph: &Graph, files: &BTreeSet<&'a str>) -> Option<&'a str> {
     files.iter().copied().find(|file| is_parent(file))
 }
 
-/// The sets of two and more files each of which reaches all others.
-fn components<'a>(ways: &Ways<'a>) -> Vec<BTreeSet<&'a str>> {
-    let reaches: BTreeMap<&str, BTreeSet<&str>> =
-        ways.keys().map(|&file| (file, reach(ways, file))).collect();
+/// The sets of files that all reach each other.
+fn components<'a>(imports: &Imports<'a>) -> Vec<BTreeSet<&'a str>> {
+    let reaches: BTreeMap<&str, BTreeSet<&str>> = imports
+        .keys()
+        .map(|&file| (file, reach(imports, file)))
+        .collect();
     let mut known = BTreeSet::new();
     let mut found = Vec::new();
     for (&file, reached) in &reaches {
@@ -101,11 +104,11 @@ fn components<'a>(ways: &Ways<'a>) -> Vec<BTreeSet<&'a str>> {
     found
 }
 
-fn reach<'a>(ways: &Ways<'a>, from: &str) -> BTreeSet<&'a str> {
+fn reach<'a>(imports: &Imports<'a>, from: &str) -> BTreeSet<&'a str> {
     let mut reached = BTreeSet::new();
     let mut open: Vec<&str> = vec![from];
     while let Some(file) = open.pop() {
-        for &next in ways.get(file).into_iter().flat_map(BTreeMap::keys) {
+        for &next in imports.get(file).into_iter().flat_map(BTreeMap::keys) {
             if reached.insert(next) {
                 open.push(next);
             }
@@ -115,7 +118,7 @@ fn reach<'a>(ways: &Ways<'a>, from: &str) -> BTreeSet<&'a str> {
 }
 
 /// Cuts the thinnest import of a shortest circle again and again until no circle is left.
-fn closing<'a>(mut left: Ways<'a>) -> Vec<&'a Edge> {
+fn closing<'a>(mut left: Imports<'a>) -> Vec<&'a Edge> {
     let mut cut = Vec::new();
     while let Some(circle) = shortest(&left) {
         let steps = circle.iter().zip(circle.iter().cycle().skip(1));
@@ -125,22 +128,22 @@ fn closing<'a>(mut left: Ways<'a>) -> Vec<&'a Edge> {
             (edges.iter().all(|edge| edge.family), edges.len())
         });
         let Some((from, to)) = thinnest else { break };
-        let edges = left.get_mut(from).and_then(|ways| ways.remove(to));
+        let edges = left.get_mut(from).and_then(|imports| imports.remove(to));
         cut.extend(edges.into_iter().flatten().filter(|edge| !edge.family));
     }
     cut
 }
 
 /// A shortest circle of files.
-fn shortest<'a>(ways: &Ways<'a>) -> Option<Vec<&'a str>> {
+fn shortest<'a>(imports: &Imports<'a>) -> Option<Vec<&'a str>> {
     let mut best: Option<Vec<&str>> = None;
-    for &start in ways.keys() {
+    for &start in imports.keys() {
         let mut came_from: BTreeMap<&str, &str> = BTreeMap::new();
         let mut open = vec![start];
         'search: while !open.is_empty() {
             let mut next = Vec::new();
             for file in open {
-                for &to in ways[file].keys() {
+                for &to in imports[file].keys() {
                     if to == start {
                         let mut circle = vec![file];
                         while let Some(&before) = came_from.get(circle[circle.len() - 1]) {
@@ -191,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn imports_that_go_down_only_make_no_circle() {
+    fn imports_that_only_go_down_make_no_circle() {
         assert!(find(&graph(&[("a", "b"), ("b", "c"), ("a", "c")])).is_empty());
     }
 

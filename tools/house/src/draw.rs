@@ -1,9 +1,8 @@
 //! The picture of the rooms.
 //!
-//! A room stands one floor above the highest room that it imports. An arrow is an import. An arrow
-//! that others imply (a imports b, b imports c, so a may well import c) is left out. The order in a
-//! floor and the places of the boxes follow the barycentre method: each box moves to the middle of
-//! its neighbours. The same source always gives the same picture.
+//! A room stands one floor above the highest room that it imports. An arrow is an import. An arrow from a to c is left
+//! out if a imports b and b imports c. The order in a floor and the places of the boxes follow the barycentre method:
+//! each box moves to the middle of its neighbours. The same source always gives the same picture.
 
 use crate::{graph::Graph, table::Table};
 use anyhow::{Context, Result};
@@ -17,7 +16,7 @@ use std::{
 /// The file that holds the picture, relative to the repository.
 pub const FILE: &str = "tools/book/src/rooms.svg";
 
-/// How to renew the file.
+/// The command that renews the file.
 pub const RENEW: &str = "cargo house draw > tools/book/src/rooms.svg";
 
 /// What a room holds.
@@ -60,8 +59,8 @@ pub fn svg(root: &Path, table: &Table, graph: &Graph) -> Result<String> {
     Ok(draw(&rooms, &imports))
 }
 
-/// Whether the file shows these rooms and arrows. The sizes in the boxes change with every line of
-/// source, so they do not count: they are those of the last time that the picture was renewed.
+/// Whether the file shows these rooms and arrows. The sizes in the boxes do not count, because they change with every
+/// line of source. They may be out of date.
 pub fn is_current(root: &Path, picture: &str) -> bool {
     fs::read_to_string(root.join(FILE))
         .is_ok_and(|kept| without_sizes(&kept) == without_sizes(picture))
@@ -72,7 +71,7 @@ fn without_sizes(picture: &str) -> Vec<&str> {
     lines.filter(|line| !line.contains(SIZE)).collect()
 }
 
-/// How the text with the size of a room begins.
+/// The beginning of the text with the size of a room.
 const SIZE: &str = "<text class=\"size\"";
 
 struct Room<'a> {
@@ -104,8 +103,8 @@ fn reduce(imports: &BTreeSet<(usize, usize)>) -> BTreeSet<(usize, usize)> {
 /// The floor of each room: the length of its longest path down.
 fn floors(rooms: usize, imports: &BTreeSet<(usize, usize)>) -> Vec<usize> {
     let mut floors = vec![0; rooms];
-    // Rooms import only rooms above them in the table, so one pass in its order would do; the
-    // repetition makes this right for any order.
+    // Rooms import only rooms above them in the table, so one pass in its order would be enough. The repetition makes
+    // this right for any order.
     for _ in 0..rooms {
         for &(from, to) in imports {
             floors[from] = floors[from].max(floors[to] + 1);
@@ -120,7 +119,7 @@ const GAP: f64 = 22.0;
 const MARGIN: f64 = 24.0;
 const LEGEND: f64 = 34.0;
 
-/// A box, or the place where a long arrow passes a floor.
+/// A box, or the place where a long arrow crosses a floor.
 struct Node {
     floor: usize,
     width: f64,
@@ -304,8 +303,8 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The places nearest to those wanted at which boxes of these widths, in this order, stand clear of
-/// each other: boxes that would overlap form a block, which moves to the mean of what its boxes want.
+/// Places for boxes of these widths, in this order, without overlap and as near as possible to the wanted places. Boxes
+/// that would overlap form a block, which moves to the mean of its boxes' wishes.
 fn apart(wanted: &[f64], widths: &[f64]) -> Vec<f64> {
     let mut offsets = Vec::new();
     let mut offset = 0.0;
@@ -335,7 +334,7 @@ fn apart(wanted: &[f64], widths: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// What a group of rooms is called, and its colour.
+/// The groups of rooms: the beginning of their places, their names and colours.
 const GROUPS: [(&str, &str, &str); 5] = [
     ("tests-qemu", "tests", "#eadff5"),
     ("tools", "host command", "#fbe3cc"),
@@ -345,7 +344,7 @@ const GROUPS: [(&str, &str, &str); 5] = [
 ];
 
 fn colour(room: &Room<'_>) -> &'static str {
-    // Where a room has several places, the last one is its folder.
+    // The last place of a room is its folder.
     let place = room.places.last().map_or("", String::as_str);
     let group = GROUPS.iter().find(|(prefix, ..)| place.starts_with(prefix));
     group.map_or("#ffffff", |(.., colour)| colour)
@@ -408,7 +407,7 @@ fn legend(svg: &mut String, rooms: &[Room<'_>]) {
 }
 
 fn arrows(svg: &mut String, layout: &Layout) {
-    // Arrows that leave or reach the same box stand beside each other on its edge.
+    // Arrows that leave or reach the same box are beside each other on its edge.
     let mut leaving: BTreeMap<usize, Vec<(f64, usize)>> = BTreeMap::new();
     let mut reaching = leaving.clone();
     for (at, path) in layout.arrows.iter().enumerate() {
@@ -499,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn boxes_stand_clear_of_each_other_and_as_near_as_they_can_to_where_they_belong() {
+    fn boxes_do_not_overlap_and_are_as_near_as_possible_to_their_wanted_places() {
         assert_eq!(apart(&[0.0, 500.0], &[100.0, 100.0]), [0.0, 500.0]);
         let at = apart(&[50.0, 50.0], &[100.0, 100.0]);
         assert!((at[1] - at[0] - 100.0 - GAP).abs() < 1e-9);

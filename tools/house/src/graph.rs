@@ -1,9 +1,9 @@
-//! Which file imports which: every path resolved to the file that defines what it names.
+//! Which file imports which. Every path is resolved to the file that defines the thing it names.
 
 use crate::modules::{Module, Modules};
 use std::collections::BTreeMap;
 
-/// One file names something of another one.
+/// An import: one file names something in another.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Edge {
     /// The file that names it.
@@ -14,7 +14,7 @@ pub struct Edge {
     pub name: String,
     /// The line in `from`.
     pub line: usize,
-    /// Whether one of the two files holds the other one's parent module.
+    /// Whether one of the two files holds a parent module of the other.
     pub family: bool,
 }
 
@@ -33,7 +33,7 @@ impl Graph {
         let resolver = Resolver { modules };
         let mut first: BTreeMap<(String, String, String), (usize, bool)> = BTreeMap::new();
         for (path, module) in modules {
-            let imports = module.imports.iter().filter(|import| !import.gives_on);
+            let imports = module.imports.iter().filter(|import| !import.is_reexport);
             let imports = imports.map(|i| (&i.path, i.line));
             let mentions = module.mentions.iter().map(|m| (&m.path, m.line));
             for (named, line) in imports.chain(mentions) {
@@ -60,7 +60,7 @@ impl Graph {
                 family,
             })
             .collect();
-        // Modules are sorted by path, so the first one of a file is the one that the file is.
+        // Modules are sorted by path, so the first one of a file is the module of the whole file.
         let mut files = BTreeMap::new();
         for (path, module) in modules {
             files
@@ -71,12 +71,12 @@ impl Graph {
     }
 }
 
-/// Whether a module is the other one's parent, or a parent of that.
+/// Whether a module is above the other: its parent, or a parent of that.
 pub fn above(one: &[String], other: &[String]) -> bool {
     one.len() < other.len() && other.starts_with(one)
 }
 
-/// What a path names.
+/// The thing that a path names.
 #[derive(Debug)]
 struct Found {
     /// The module that defines it, or the module itself.
@@ -93,7 +93,7 @@ struct Resolver<'a> {
 const DEPTH: usize = 16;
 
 impl Resolver<'_> {
-    /// What a path in a module names, if it is in one of the packages.
+    /// Finds the thing that a path in a module names, if it is in one of the packages.
     fn resolve(&self, from: &[String], path: &[String], depth: usize) -> Option<Found> {
         if depth > DEPTH {
             return None;
@@ -124,7 +124,7 @@ impl Resolver<'_> {
         self.descend(Found { module, name }, rest, depth)
     }
 
-    /// Follows the rest of a path from what its beginning names.
+    /// Follows the rest of a path from the thing that its beginning names.
     fn descend(&self, found: Found, rest: &[String], depth: usize) -> Option<Found> {
         let is_module = found.module.last() == Some(&found.name);
         let Some((first, after)) = rest.split_first() else {
@@ -142,7 +142,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// What a name means in a module.
+    /// Finds the thing that a name means in a module.
     fn name_in(&self, path: &[String], name: &str, depth: usize) -> Option<Found> {
         let module: &Module = self.modules.get(path)?;
         let mut child = path.to_vec();

@@ -1,4 +1,4 @@
-//! Unsafe code stands only where the table lets it, and names the places of the prefix area instead of numbering them.
+//! Unsafe code stands only where the table allows it. Assembly gives places in the prefix area by name, not by number.
 
 use crate::{modules::Modules, table::Table};
 use anyhow::{Context, Result};
@@ -7,19 +7,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// How many places of unsafe code there are.
+/// The number of places of unsafe code.
 #[derive(Debug, Default)]
 pub struct Hazards {
-    /// Where the table allows them.
+    /// Places that the table allows.
     pub allowed: usize,
-    /// What is refused: unsafe code elsewhere, and bare numbers of the prefix area.
+    /// Refused places: unsafe code elsewhere, and bare numbers in the prefix area.
     pub refused: usize,
 }
 
-/// Where assembly stands besides the folders that may hold unsafe code.
+/// The folder of assembly besides those that may hold unsafe code.
 const ASSEMBLY: &str = "boot";
 
-/// Counts unsafe blocks, functions and implementations, and prints what stands in the wrong room or has a bare number.
+/// Counts unsafe blocks, functions and implementations. Prints those in the wrong room, and bare numbers.
 pub fn check(root: &Path, table: &Table, modules: &Modules) -> Result<Hazards> {
     let mut hazards = Hazards::default();
     for module in modules.values() {
@@ -75,8 +75,8 @@ fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Numbers that stand as displacements without a base register (`0x200(%r0)`, `0x220(8,%r0)`), with their lines. Zero is
-/// none, and neither is the order of SIGNAL PROCESSOR, which has the same form.
+/// Numbers that are displacements without a base register (`0x200(%r0)`, `0x220(8,%r0)`), with their lines. Zero does not
+/// count, nor does the order of SIGNAL PROCESSOR, which has the same form.
 fn bare_numbers(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn names_other_bases_and_orders_are_let_be() {
+    fn names_other_bases_and_orders_are_accepted() {
         let text = "\"lg %r15,{cpu}(%r0)\",\n\"mvc 120(8,%r15),{x}(%r0)\",\n\"stg %r0,\\\\old(%r0)\",\n\
                     .insn rs, 0xae000000, %r0, %r3, 0x12(%r0)\n\"lpswe 0(%r0)\"";
         assert!(bare_numbers(text).is_empty());

@@ -7,7 +7,7 @@
 //! - a page of the book that `SUMMARY.md` does not list;
 //! - a path of the repository in backticks (`src/…`, `tools/…`, `tests-qemu/…`) that does not exist.
 //!
-//! Nothing is fetched: addresses of the network are left alone.
+//! Addresses of the network are not checked.
 
 use anyhow::{Context, Result};
 use pulldown_cmark::{
@@ -26,14 +26,14 @@ const BOOK: &str = "tools/book/src";
 /// Folders and files whose paths are recognised in backticks.
 const TOP: [&str; 6] = ["src", "tools", "tests-qemu", "boot", ".ci", ".cargo"];
 
-/// A link that leads nowhere.
+/// A broken link.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Broken {
     /// The document.
     pub file: String,
     /// The line of the link.
     pub line: usize,
-    /// The link as it stands, and what is wrong with it.
+    /// The link as written, and what is wrong with it.
     pub what: String,
 }
 
@@ -43,14 +43,14 @@ impl fmt::Display for Broken {
     }
 }
 
-/// What was found in the documents.
+/// The result of the check.
 #[derive(Debug, Default)]
 pub struct Links {
     /// Documents that were read.
     pub documents: usize,
     /// Links and paths that were followed.
     pub followed: usize,
-    /// Those that lead nowhere.
+    /// The broken ones.
     pub broken: Vec<Broken>,
 }
 
@@ -100,11 +100,11 @@ pub fn check(root: &Path) -> Result<Links> {
             if !root.join(code).exists() {
                 refuse(*line, format!("`{code}` does not exist"));
             } else if code.ends_with('/') && !root.join(code).is_dir() {
-                refuse(*line, format!("`{code}` is no folder"));
+                refuse(*line, format!("`{code}` is not a folder"));
             }
         }
         for (line, label) in &document.undefined {
-            refuse(*line, format!("`[{label}]` is defined nowhere"));
+            refuse(*line, format!("`[{label}]` has no definition"));
         }
     }
     unlisted(&documents, &mut found.broken);
@@ -201,8 +201,8 @@ fn normal(path: &Path) -> PathBuf {
     normal
 }
 
-/// Whether text in backticks looks like a path of the repository. A path with a placeholder, as
-/// `src/NAME.rs` or `src/…`, is none.
+/// Whether text in backticks looks like a path of the repository. A path with a placeholder does not, as
+/// `src/NAME.rs` or `src/…`.
 fn is_path(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
     let Some((top, rest)) = text.split_once('/') else {
@@ -305,7 +305,7 @@ mod tests {
     const SUMMARY: (&str, &str) = ("tools/book/src/SUMMARY.md", "- [a](a.md)\n");
 
     #[test]
-    fn links_that_lead_somewhere_are_let_be() {
+    fn links_that_lead_somewhere_are_accepted() {
         let files = [
             SUMMARY,
             (
@@ -391,7 +391,7 @@ mod tests {
         ];
         assert_eq!(
             broken("reference", &files),
-            ["README.md:1: `[b]` is defined nowhere"]
+            ["README.md:1: `[b]` has no definition"]
         );
     }
 }

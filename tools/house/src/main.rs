@@ -3,7 +3,7 @@
 //! Reads the module tree of every package named in [`rooms.txt`](../rooms.txt), resolves every path
 //! to the file that defines what it names, and refuses
 //!
-//! - a circle of files (a file and the files of its own folder aside);
+//! - a circle of files (except between a file and the files of its own folder);
 //! - an import between rooms that the table does not allow;
 //! - unsafe code outside the folders that may hold it;
 //! - a link in README.md or the book that leads nowhere, and a picture of the rooms that is out of date.
@@ -28,15 +28,15 @@ Checks and draws the structure of the source.
 
 Usage: cargo house [COMMAND]
 
-  check           refuse circles, imports against the table, unsafe code in the wrong room, links
-                  that lead nowhere, and an outdated picture of the rooms (default)
+  check           refuse circles, imports that the table does not allow, unsafe code in the wrong
+                  room, broken links, and an outdated picture of the rooms (default)
   circles         list every circle with the edges that close it
   edges [PREFIX]  list the imports of all files, or of those below PREFIX, with their lines
   rooms           list the imports between rooms, as the source has them
   draw            print the picture of the rooms as SVG
   links           check the links and paths in README.md and the book
 
-Exit codes: 0 all holds, 1 something does not, 2 the check could not run.";
+Exit codes: 0 everything is right, 1 something is refused, 2 the check could not run.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -81,7 +81,7 @@ fn run(arguments: &[String]) -> Result<bool> {
             println!("{HELP}");
             Ok(true)
         }
-        _ => bail!("{} is no command\n\n{HELP}", arguments.join(" ")),
+        _ => bail!("{} is not a command\n\n{HELP}", arguments.join(" ")),
     }
 }
 
@@ -102,7 +102,7 @@ fn check(root: &Path, table: &Table, modules: &modules::Modules, graph: &Graph) 
     }
     let homeless = table.homeless(graph);
     for file in &homeless {
-        println!("{file}: belongs to no room of tools/house/rooms.txt");
+        println!("{file}: belongs to no room; add it to a room of tools/house/rooms.txt");
     }
     let empty = table.empty(graph);
     for room in &empty {
@@ -113,7 +113,7 @@ fn check(root: &Path, table: &Table, modules: &modules::Modules, graph: &Graph) 
     let drawn = draw::is_current(root, &draw::svg(root, table, graph)?);
     if !drawn {
         println!(
-            "{}: does not show the rooms as they are; renew it with: {}",
+            "{}: the picture is out of date; renew it with: {}",
             draw::FILE,
             draw::RENEW
         );
@@ -129,7 +129,7 @@ fn check(root: &Path, table: &Table, modules: &modules::Modules, graph: &Graph) 
     Ok(circles && rooms && hazards.refused == 0 && links && drawn)
 }
 
-/// Prints the links that lead nowhere; whether there are none.
+/// Prints the broken links. Returns whether there are none.
 fn check_links(root: &Path) -> Result<bool> {
     let links = links::check(root)?;
     for broken in &links.broken {
@@ -144,7 +144,7 @@ fn check_links(root: &Path) -> Result<bool> {
     Ok(links.broken.is_empty())
 }
 
-/// Prints the circles; whether there are none.
+/// Prints the circles. Returns whether there are none.
 fn report_circles(graph: &Graph) -> bool {
     let circles = circle::find(graph);
     for circle in &circles {

@@ -11,7 +11,7 @@ use std::{
 };
 use syn::{Attribute, Item, UseTree};
 
-/// An import: the name under which it is known, and the path that it stands for.
+/// An import: its name here, and the path that it stands for.
 #[derive(Debug, Clone)]
 pub struct Import {
     /// The name in this module; `*` for all names of a module.
@@ -20,11 +20,11 @@ pub struct Import {
     pub path: Vec<String>,
     /// The line.
     pub line: usize,
-    /// Whether it gives the name on to others; then those who use the name import what defines it.
-    pub gives_on: bool,
+    /// Whether it re-exports the name. Then a user of the name imports the file that defines the thing.
+    pub is_reexport: bool,
 }
 
-/// A path that stands in code.
+/// A path in code.
 #[derive(Debug, Clone)]
 pub struct Mention {
     /// The path as written, of two or more segments.
@@ -40,7 +40,7 @@ pub struct Module {
     pub file: String,
     /// Its `use` declarations.
     pub imports: Vec<Import>,
-    /// The names of what it defines, modules aside, with their lines.
+    /// The names of the things that it defines, except modules, with their lines.
     pub definitions: BTreeMap<String, usize>,
     /// Paths in its code.
     pub mentions: Vec<Mention>,
@@ -103,9 +103,9 @@ impl Reader<'_> {
                     let line = item.use_token.span.start().line;
                     let first = module.imports.len();
                     flatten(&item.tree, &mut Vec::new(), line, &mut module.imports);
-                    let gives_on = !matches!(item.vis, syn::Visibility::Inherited);
+                    let is_reexport = !matches!(item.vis, syn::Visibility::Inherited);
                     for import in &mut module.imports[first..] {
-                        import.gives_on = gives_on;
+                        import.is_reexport = is_reexport;
                     }
                 }
                 Item::Mod(child) => {
@@ -204,7 +204,7 @@ fn flatten(tree: &UseTree, above: &mut Vec<String>, line: usize, imports: &mut V
             alias,
             path,
             line,
-            gives_on: false,
+            is_reexport: false,
         });
     };
     match tree {
@@ -258,7 +258,7 @@ fn scan(tokens: TokenStream, module: &mut Module) {
     let mut at = 0;
     while at < tokens.len() {
         match &tokens[at] {
-            // Attributes name no code of ours.
+            // Attributes do not name code of the project.
             TokenTree::Punct(punct) if punct.as_char() == '#' => {
                 at += 1;
                 if matches!(tokens.get(at), Some(TokenTree::Group(_))) {
@@ -266,7 +266,7 @@ fn scan(tokens: TokenStream, module: &mut Module) {
                 }
                 continue;
             }
-            // A visibility names a place, and imports nothing.
+            // A visibility names a module without importing it.
             TokenTree::Ident(word) if word == "pub" && is_restriction(tokens.get(at + 1)) => {
                 at += 2;
                 continue;

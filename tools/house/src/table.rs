@@ -20,7 +20,7 @@ pub struct Package {
 /// Files that belong together.
 #[derive(Debug, Clone)]
 pub struct Room {
-    /// What the table calls it.
+    /// Its name in the table.
     pub name: String,
     /// Paths of files and folders; the longest path that fits a file decides.
     pub places: Vec<String>,
@@ -47,8 +47,7 @@ impl Table {
         Self::parse(&text).with_context(|| format!("{} is not a table", path.display()))
     }
 
-    /// Reads a table: a line each of `package NAME = FILE`, `unsafe = PLACE …` and
-    /// `ROOM (PLACE …): ROOM …`.
+    /// Reads a table with the lines `package NAME = FILE`, `unsafe = PLACE …` and `ROOM (PLACE …): ROOM …`.
     pub fn parse(text: &str) -> Result<Self> {
         let mut table = Self::default();
         for (number, line) in (1..).zip(text.lines()) {
