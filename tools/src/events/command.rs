@@ -8,10 +8,10 @@ use crate::symbols::places::{Meant, NameError, PlaceNames, Wanted};
 /// The most storage that the machine shows at once, in bytes.
 const MOST_SHOWN: u64 = 4096;
 
-/// A command that the machine would not carry out.
+/// Why the machine would not carry out a command.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum CommandError {
-    /// It names what the guest does not have.
+    /// It names something that the guest does not have.
     #[error("{command}: {error}")]
     Name {
         /// The command.
@@ -77,15 +77,16 @@ pub fn resolved(line: &str, names: &PlaceNames) -> Result<Resolved, CommandError
     }
 }
 
-/// What follows PER to begin a trace, checked as far as it can be before there is a guest with names.
+/// The command that begins a trace, from the words that follow PER. It is checked as far as possible without a guest and
+/// its names.
 ///
 /// # Errors
-/// What the machine would answer.
+/// The answer that the machine would give.
 pub fn event(text: &str) -> Result<String, String> {
     let line = format!("PER {text}");
     let words: Vec<&str> = line.split_ascii_whitespace().collect();
     let anywhere = match Parts::of(&words) {
-        // Whatever is named there has an address.
+        // Any name stands for an address here.
         Some(parts) => [parts.before, &["0"], parts.behind].concat().join(" "),
         None => line.clone(),
     };
@@ -170,7 +171,7 @@ impl<'a> Parts<'a> {
         let all = names.meant(&self.spec.join(" "), self.wanted);
         let (meant, taken) = match all {
             Ok(meant) => (meant, self.spec.len()),
-            // A word too many is not part of a name, and the machine says so.
+            // An extra word is not part of a name. The machine reports it.
             Err(error) => (
                 names.meant(self.spec[0], self.wanted).map_err(|_| error)?,
                 1,
@@ -217,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_name_becomes_its_addresses_and_all_else_stays() {
-        for (said, expected) in [
+        for (written, expected) in [
             ("per fetch range main", "per fetch range 1000-10FF"),
             (
                 "PER FETCH RANGE main COUNT",
@@ -244,18 +245,18 @@ mod tests {
             ("SHOW PSW", "SHOW PSW"),
             ("PER", "PER"),
             ("PER OFF ALL", "PER OFF ALL"),
-            // What is not about program events is none of ours.
+            // Other commands stay as they are.
             ("AUTH main", "AUTH main"),
             ("", ""),
         ] {
-            assert_eq!(line(said), expected);
+            assert_eq!(line(written), expected);
         }
         assert!(resolved("PER FETCH RANGE main", &names()).unwrap().had_name);
         assert!(!resolved("PER FETCH RANGE 0x10", &names()).unwrap().had_name);
     }
 
     #[test]
-    fn what_the_machine_would_not_carry_out_is_answered_as_it_would() {
+    fn a_wrong_command_gets_the_answer_that_the_machine_would_give() {
         assert!(
             refusal("PER FETCH RANGE mian").starts_with("PER FETCH RANGE mian: mian is neither")
         );
@@ -305,7 +306,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_command_is_anything_but_one_for_the_machine_or_an_error(text in "(PER|SHOW) (FETCH|STORE|STORAGE)? ?(RANGE)? ?\\PC{0,20}") {
+        fn every_text_gives_a_command_for_the_machine_or_an_error(text in "(PER|SHOW) (FETCH|STORE|STORAGE)? ?(RANGE)? ?\\PC{0,20}") {
             if let Ok(resolved) = resolved(&text, &names()) {
                 proptest::prop_assert!(command::parse(&resolved.line).is_ok());
             }

@@ -13,7 +13,7 @@ use crate::symbols::SymbolTable;
 /// The problem state, in bits 0-63 of a PSW.
 const PROBLEM: u64 = 1 << (63 - 15);
 
-/// Where the condition code is in bits 0-63 of a PSW: how many bits are behind it.
+/// The number of bits behind the condition code in bits 0-63 of a PSW.
 const BEHIND_CONDITION_CODE: u32 = 63 - 19;
 
 /// The names of the events in a line.
@@ -29,17 +29,17 @@ const EVENTS: [(u8, &str); 5] = [
 #[derive(Clone, Debug, Default)]
 pub struct Routines {
     table: SymbolTable,
-    /// The routines of Linux are those of its kernel: addresses in problem state mean something else.
+    /// Whether the routines are those of Linux's kernel. Then an address in problem state is in none of them.
     is_linux: bool,
 }
 
 impl Routines {
-    /// Those of a guest.
+    /// The routines of a guest.
     pub fn new(table: SymbolTable, is_linux: bool) -> Self {
         Self { table, is_linux }
     }
 
-    /// The routine and how far the address is from its beginning, with a PSW that begins like this.
+    /// The routine of an address and the distance from its beginning, under a PSW with these bits 0-63.
     fn name(&self, address: u64, mask: u64) -> Option<String> {
         if self.is_linux && mask & PROBLEM != 0 {
             return None;
@@ -54,16 +54,16 @@ impl Routines {
 pub struct Altered {
     /// Its number.
     pub register: u8,
-    /// Its contents behind the instruction.
+    /// Its contents after the instruction.
     pub contents: String,
 }
 
-/// What was stored into.
+/// The storage that an instruction stored into.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stored {
     /// The virtual address.
     pub address: String,
-    /// Bytes.
+    /// Its length in bytes.
     pub length: u16,
 }
 
@@ -82,7 +82,7 @@ pub struct Target {
 pub struct Line {
     /// CPU address.
     pub cpu: u16,
-    /// Its number among those of the CPU, from 0 on: those that were lost have numbers, too.
+    /// Its number among the CPU's events, from 0 on. Lost events have numbers, too.
     pub number: u64,
     /// Address of the instruction, or of the EXECUTE whose target it is.
     pub address: String,
@@ -99,10 +99,10 @@ pub struct Line {
     pub executed: bool,
     /// Registers that it altered.
     pub altered: Vec<Altered>,
-    /// The condition code that it set, if it was another one before.
+    /// The condition code that it set, if that changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition_code: Option<u8>,
-    /// What it stored in the range of a trace.
+    /// The storage that it stored into, in the range of a trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stored: Option<Stored>,
     /// Where it branched.
@@ -157,7 +157,7 @@ impl Line {
         }
     }
 
-    /// The line with what the instruction did, and nothing of which traces it belongs to.
+    /// The line with what the instruction did, without its traces.
     #[must_use]
     pub fn of_instruction(&self) -> String {
         format!(
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_says_where_what_and_what_came_of_it() {
+    fn a_line_has_the_place_the_instruction_and_its_results() {
         let line = line(call(), &[0x1016.into()], false);
         assert_eq!(
             line.to_string(),
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_an_execute_and_an_interruption_are_said() {
+    fn a_line_shows_a_store_an_execute_and_an_interruption() {
         let head = EventHead {
             traces: 0x80,
             events: event::STORE,
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_of_a_program_of_linux_is_in_no_routine_of_its_kernel() {
+    fn an_address_in_a_process_of_linux_is_in_no_routine_of_its_kernel() {
         let head = EventHead {
             mask: PROBLEM.into(),
             ..call()
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn as_json_it_has_what_there_is() {
+    fn as_json_it_has_only_the_parts_that_the_event_has() {
         let value = serde_json::to_value(line(call(), &[0x1016.into()], false)).unwrap();
         assert_eq!(value["symbol"], "main+10");
         assert_eq!(value["traces"], serde_json::json!([0, 2]));

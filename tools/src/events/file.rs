@@ -18,10 +18,10 @@ pub fn framed(payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Gives every payload of a directory's file to `each`, until it says that it has enough.
+/// Gives every payload of a directory's file to `each`, until it returns that it has enough.
 ///
 /// # Errors
-/// There is no file, or something in it is not a payload; those before it have been given.
+/// There is no file, or it is damaged; `each` has got the payloads before the damage.
 pub fn read(directory: &Path, mut each: impl FnMut(&[u8]) -> Result<bool>) -> Result<()> {
     let path = directory.join(EVENTS);
     let file = match File::open(&path) {
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_until_something_is_wrong() {
+    fn payloads_are_read_back_up_to_the_first_damage() {
         let two = [framed(&payload(0, 0, 2)), framed(&payload(1, 0, 1))].concat();
         let (count, done) = payloads(&two);
         assert!((count, done.is_ok()) == (2, true));

@@ -1,4 +1,4 @@
-//! How many events came, and how many did not.
+//! How many events arrived, and how many were lost.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use link::trace::TraceHead;
 struct OfCpu {
     /// Those that arrived.
     arrived: u64,
-    /// Those that have numbers, as far as is known.
+    /// One more than the highest number that is known.
     numbered: u64,
     /// Those that found no room in the machine.
     lost: u64,
@@ -41,7 +41,7 @@ impl Tally {
         self.sum(|cpu| cpu.lost)
     }
 
-    /// Events that were sent and did not arrive: their numbers are missing, and the machine had room for them.
+    /// Events that the machine sent and that did not arrive: their numbers are missing, and not for lack of room.
     #[must_use]
     pub fn lost_on_link(&self) -> u64 {
         self.sum(|cpu| {
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_what_the_machine_had_no_room_for_and_else_what_the_link_has_lost() {
+    fn a_gap_is_a_loss_in_the_machine_as_far_as_it_counted_and_otherwise_on_the_link() {
         // Events 5 to 9 found no room.
         assert_eq!(
             tally(&[head(0, 0, 5, 5), head(0, 10, 3, 5), head(0, 13, 0, 5)]),
@@ -103,13 +103,13 @@ mod tests {
             tally(&[head(0, 0, 5, 5), head(0, 14, 3, 5), head(0, 17, 0, 5)]),
             (8, 5, 4)
         );
-        // The last one is known by the end only.
+        // Only the end shows that the last one is missing.
         assert_eq!(tally(&[head(2, 0, 5, 0), head(2, 9, 0, 0)]), (5, 0, 4));
         assert_eq!(tally(&[head(2, 0, 5, 0)]), (5, 0, 0));
     }
 
     #[test]
-    fn numbers_that_cannot_be_are_no_panic() {
+    fn impossible_numbers_do_not_panic() {
         assert_eq!(
             tally(&[head(0, u64::MAX, 9, u32::MAX), head(0, 0, 9, 0)]).0,
             18

@@ -19,7 +19,7 @@ use {
 /// One counter set of one CPU, or of one coprocessor group, at one level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CounterValues {
-    /// CPU address; of a coprocessor-group counter set the address of the group.
+    /// CPU address; for a coprocessor-group counter set the address of the group.
     pub cpu: u16,
     /// Whose measurement it is.
     pub level: Level,
@@ -34,7 +34,7 @@ pub struct CounterValues {
 }
 
 impl CounterValues {
-    /// Whether the set is a group's, and not a CPU's.
+    /// Whether the set belongs to a group, not a CPU.
     pub const fn is_of_group(&self) -> bool {
         self.set == COPROCESSOR_GROUP
     }
@@ -82,17 +82,15 @@ pub fn group_counter_name(number: u16) -> String {
     }
 }
 
-/// Whether a counter of a CPU counts anything on this model, with or without modelled caches. One that does not is
-/// zero unless a program sets it.
-pub fn counts(model: &Model, number: u16, caches: bool) -> bool {
+/// Whether a counter of a CPU counts anything on this model. A counter that does not is zero unless a program sets it.
+pub fn counts(model: &Model, number: u16, models_caches: bool) -> bool {
     matches!(
-        provenance(model, number, caches),
+        provenance(model, number, models_caches),
         Some(Provenance::Counted(_))
     )
 }
 
-/// Gives the payloads that lie one behind the other to `take`; each says its own length. True if the bytes
-/// ended in the middle of one.
+/// Gives consecutive payloads to `take`; each holds its own length. Returns true if the bytes end in the middle of one.
 pub fn each(mut bytes: &[u8], mut take: impl FnMut(CounterValues)) -> bool {
     while !bytes.is_empty() {
         let length = payload_length(bytes);
@@ -118,8 +116,8 @@ pub fn each(mut bytes: &[u8], mut take: impl FnMut(CounterValues)) -> bool {
     !bytes.is_empty()
 }
 
-/// Reads payloads. A later one of the same CPU, level and set replaces an earlier one. Gives the sets in
-/// ascending order of level, CPU and set, and whether the bytes ended in the middle of one.
+/// Reads payloads. A later one of the same CPU, level and set replaces an earlier one. Returns the sets in ascending
+/// order of level, CPU and set, and whether the bytes end in the middle of one.
 pub fn read(bytes: &[u8]) -> (Vec<CounterValues>, bool) {
     let mut sets = BTreeMap::new();
     let cut = each(bytes, |found| {

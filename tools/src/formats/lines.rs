@@ -13,7 +13,7 @@ use super::{
     wrong,
 };
 
-/// No line is longer.
+/// The longest line.
 const LONGEST_LINE: usize = 1 << 14;
 
 /// Reads lines.
@@ -22,7 +22,7 @@ pub(crate) struct Lines<'r> {
     encoding: Encoding,
     /// Where the line begins in the file.
     start: u64,
-    /// Where the next one does.
+    /// Where the next one begins.
     pub(crate) next: u64,
     line: Vec<u8>,
 }
@@ -38,7 +38,7 @@ impl<'r> Lines<'r> {
         }
     }
 
-    /// The next line, in ASCII and without what ends it.
+    /// The next line, in ASCII and without its end.
     pub(crate) fn next(&mut self) -> Result<Option<&[u8]>> {
         let end = match self.encoding {
             Encoding::Ascii => b'\n',

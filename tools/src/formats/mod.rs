@@ -1,4 +1,4 @@
-//! File formats: which one a file has, and how to read its pieces.
+//! File formats: recognises the format of a file, and reads its pieces.
 
 use std::io::Read;
 
@@ -12,13 +12,13 @@ pub mod recognise;
 pub mod samples;
 pub mod smf;
 
-/// The first thing that is wrong with a record that begins at `base`, as an error.
+/// The first error in a record that begins at `base`.
 pub(crate) fn wrong(base: u64, malformed: Malformed) -> anyhow::Error {
     let (offset, field, problem) = (malformed.at(base), malformed.field, malformed.problem);
     anyhow!("offset {offset} ({offset:X} hexadecimal), field {field}: {problem}")
 }
 
-/// Reads up to `length` bytes, fewer only at the end of the file, behind what `bytes` has.
+/// Appends up to `length` bytes to `bytes`, fewer only at the end of the file.
 pub(crate) fn fill(file: &mut dyn Read, bytes: &mut Vec<u8>, length: usize) -> Result<usize> {
     let limit = u64::try_from(length).unwrap_or(u64::MAX);
     file.take(limit)

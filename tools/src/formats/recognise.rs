@@ -1,4 +1,4 @@
-//! What a file is, by its first bytes.
+//! The kind of a file, by its first bytes.
 
 use std::{
     io::{Read, Seek, SeekFrom},
@@ -18,10 +18,10 @@ use {
 
 mod endian;
 
-/// The longest block of records that is looked at as a whole.
+/// The longest block of records that is checked as a whole.
 const LONGEST_BLOCK: usize = 1 << 16;
 
-/// How the characters of a text are coded.
+/// The character code of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// ASCII, or UTF-8, with lines that end with a line feed.
@@ -30,7 +30,7 @@ pub enum Encoding {
     Ebcdic,
 }
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Sample-data blocks of this size.
@@ -44,7 +44,7 @@ pub enum Kind {
     Map(Encoding),
     /// SMF records.
     Smf {
-        /// They stand in blocks with block-descriptor words.
+        /// Whether they are in blocks with block-descriptor words.
         blocks: bool,
     },
     /// z/VM monitor records.
@@ -55,7 +55,7 @@ pub enum Kind {
 pub const UNKNOWN: &str = "the file is of no known kind; these are: .SMP or sdb-cpuN.bin, .CNT, .MAP, SMF records, \
     z/VM monitor records";
 
-/// What the content says the file is.
+/// The kind of a file by its content.
 pub fn recognise(file: &mut (impl Read + Seek), length: u64) -> Result<Option<Kind>> {
     if length == 0 {
         bail!("the file is empty");
@@ -86,7 +86,7 @@ pub fn recognise(file: &mut (impl Read + Seek), length: u64) -> Result<Option<Ki
     Ok(kind(&front, &trailer))
 }
 
-/// What the name says the file is: for a file whose first bytes are damaged.
+/// The kind of a file by its name, for a file whose first bytes are damaged.
 pub fn named(path: &Path) -> Option<Kind> {
     let name = path.file_name()?.to_str()?.to_ascii_uppercase();
     let ends = |end: &str| name.ends_with(end);
@@ -104,8 +104,8 @@ pub fn named(path: &Path) -> Option<Kind> {
     }
 }
 
-/// What a file is that begins with `front` (all of it, or 64 KiB), and at the end of whose first megabyte is
-/// `trailer`, if it is that long.
+/// The kind of a file that begins with `front` (all of it, or 64 KiB). `trailer` is the end of its first megabyte, if it
+/// is that long.
 pub fn kind(front: &[u8], trailer: &[u8]) -> Option<Kind> {
     let ebcdic: Vec<u8> = "HIS019I".bytes().filter_map(ebcdic::code).collect();
     if front.starts_with(b"HIS019I") {
@@ -167,7 +167,7 @@ fn samples(front: &[u8], trailer: &[u8]) -> Option<usize> {
     } else if is_trailer(trailer) {
         Some(LARGE_BLOCK)
     } else {
-        // A file that was cut off in its first block; the dump says so.
+        // A file that was cut off in its first block; the dump reports it.
         (is_entry && small.is_none() && front.len() >= 32).then_some(SMALL_BLOCK)
     }
 }
@@ -194,7 +194,7 @@ fn in_blocks(front: &[u8]) -> bool {
     let mut at = 4;
     while at < length {
         let Some(rest) = front.get(at..).filter(|rest| rest.len() >= 4) else {
-            // The rest was not looked at, or is not there. One record at least was.
+            // The rest was not read, or is missing. At least one record was there.
             return at > 4;
         };
         match described(rest) {
@@ -210,8 +210,8 @@ fn smf(front: &[u8]) -> bool {
     let Some(length) = described(front).filter(|length| *length >= super::smf::SHORTEST) else {
         return false;
     };
-    // Monitor records have their domain where SMF has its flags, zeros where it has the type, and a small
-    // number behind that.
+    // Where SMF has its flags, monitor records have their domain; where SMF has its type, they have zeros and then a
+    // small number.
     if front.get(5) != Some(&113) && monitor::looks_like_a_header(front) {
         return false;
     }

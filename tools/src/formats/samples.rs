@@ -5,7 +5,7 @@
 //! caller takes samples from there, entry by entry.
 //!
 //! A raw file can be cut off anywhere (a full disk, a run that was ended), so for a report everything that is
-//! not a whole block of the expected form is counted and passed by.
+//! not a whole block of the expected form is counted and skipped.
 
 use std::io::{self, Read};
 
@@ -48,8 +48,7 @@ impl<R: Read> Blocks<R> {
         }
     }
 
-    /// The next block and its offset in the file. The last one of a file that was cut off is shorter than
-    /// a block; behind it there is none.
+    /// The next block and its offset in the file. The last one of a file that was cut off is shorter than a block.
     pub fn next_block(&mut self) -> io::Result<Option<(u64, &[u8])>> {
         if self.next == self.filled {
             self.base += self.filled as u64;
@@ -69,8 +68,8 @@ impl<R: Read> Blocks<R> {
         Ok((start < self.next).then(|| (offset, &self.buffer[start..self.next])))
     }
 
-    /// Shows every block that is one and all of its entries, and counts what was passed by: blocks that
-    /// are none, blocks that go wrong after some entries, and bytes behind the last whole block.
+    /// Shows every valid block and all its entries. Counts damaged blocks, blocks that are damaged after some entries,
+    /// and bytes behind the last whole block.
     pub fn read(mut self, mut visit: impl FnMut(Found<'_>)) -> io::Result<u64> {
         let size = self.size;
         let (mut sizes, mut malformed) = (Sizes::default(), 0);
@@ -82,7 +81,7 @@ impl<R: Read> Blocks<R> {
     }
 }
 
-/// What is found in a file of blocks.
+/// A part of a file of blocks.
 #[derive(Clone, Copy, Debug)]
 pub enum Found<'a> {
     /// A block: its trailer. Its entries follow.
@@ -106,7 +105,7 @@ fn show(
     Ok(())
 }
 
-/// How much of what is in blocks.
+/// The number of each kind of thing in blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Whole blocks.
@@ -121,7 +120,7 @@ pub struct Tally {
     pub diagnostic: u64,
     /// Samples that found no room, by the trailers.
     pub overflow: u64,
-    /// Entries whose I bit says that they are invalid. The states below are those of the others.
+    /// Entries whose I bit says that they are invalid. The states below count the others.
     pub invalid: u64,
     /// Limited samples of a secure guest (LS).
     pub limited: u64,
@@ -139,13 +138,12 @@ pub struct Tally {
     pub host: u64,
     /// Unique instructions at the sampling points (U).
     pub instructions: u64,
-    /// The doublewords of all entries and trailers, added: another one if any bit of them is another.
+    /// The sum of the doublewords of all entries and trailers. Any other bit gives another sum.
     pub sum: u64,
 }
 
 impl Tally {
-    /// Counts what is in blocks of `size` bytes. This is as fast as reading can be: what does more with
-    /// every sample is slower.
+    /// Counts what is in blocks of `size` bytes. Nothing reads samples faster: any other use does more with each one.
     pub fn of(file: impl Read, size: usize) -> io::Result<Self> {
         let mut tally = Self::default();
         tally.malformed = Blocks::new(file, size).read(|found| tally.count(&found))?;
@@ -209,7 +207,7 @@ impl Tally {
     }
 }
 
-/// What the blocks of one CPU hold.
+/// The samples of one CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuSamples {
     /// CPU address.
@@ -220,14 +218,14 @@ pub struct CpuSamples {
     pub invalid: u64,
     /// Whole blocks.
     pub blocks: u64,
-    /// Blocks that are none: entries of another size or of no known form, or bytes behind the last whole block.
+    /// Damaged blocks: entries of another size or of no known form, or bytes behind the last whole block.
     pub malformed: u64,
     /// Samples that found no room, by the trailers.
     pub overflow: u64,
 }
 
 impl CpuSamples {
-    /// Adds what is in blocks of `size` bytes that lie one behind the other.
+    /// Adds the samples in consecutive blocks of `size` bytes.
     pub fn add(&mut self, bytes: &[u8], size: usize) {
         let blocks = Blocks::new(bytes, size);
         let malformed = blocks.read(|found| match found {
@@ -240,12 +238,12 @@ impl CpuSamples {
             Found::Entry(Entry::Basic(entry)) => self.entries.push(*entry),
             Found::Entry(Entry::Diagnostic { .. }) => {}
         });
-        // Bytes in storage are always read.
+        // Reading from storage cannot fail.
         self.malformed += malformed.unwrap_or_default();
     }
 }
 
-/// Reads blocks that lie one behind the other.
+/// Reads consecutive blocks.
 pub fn read(cpu: u16, bytes: &[u8]) -> CpuSamples {
     let mut samples = CpuSamples {
         cpu,
@@ -316,7 +314,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_last_block_of_a_run_is_read_though_it_never_became_full() {
+    fn the_last_block_of_a_run_is_read_although_it_never_became_full() {
         let mut bytes = block(&[(1, 0)], 0);
         bytes[4032..].fill(0);
         let samples = read(0, &bytes);
@@ -404,7 +402,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_block_whose_trailer_says_another_entry_size_is_passed_by() {
+    fn a_block_whose_trailer_gives_another_entry_size_is_skipped() {
         let mut bytes = block(&[(1, 0)], 0);
         bytes[4032 + 5] = 64;
         assert_eq!(

@@ -15,12 +15,12 @@ pub(crate) struct Reader<'r> {
     file: &'r mut dyn Read,
     /// Where the next byte is in the file.
     pub(crate) at: u64,
-    /// Bytes that are left in the block; none if there are no blocks.
+    /// Bytes that are left in the block; `None` if there are no blocks.
     block: Option<u64>,
 }
 
 impl<'r> Reader<'r> {
-    /// Of a file from its beginning, with or without block-descriptor words.
+    /// Reads a file from its beginning, with or without block-descriptor words.
     pub(crate) fn new(file: &'r mut dyn Read, blocks: bool) -> Self {
         Self {
             file,

@@ -1,7 +1,7 @@
 //! Sample-data blocks, one at a time: the basic-sampling data entries of each, and when it became full.
 //!
 //! A file can be cut off anywhere (a full disk, a run that was ended), so everything that is not a whole
-//! block of the expected form is counted and passed by.
+//! block of the expected form is counted and skipped.
 
 use std::io::{self, Read};
 
@@ -12,12 +12,12 @@ use {
 
 use crate::formats::samples;
 
-/// What was found in blocks beside their samples.
+/// Counts of blocks and samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// Whole blocks.
     pub blocks: u64,
-    /// Blocks that are none: entries of another size, or bytes behind the last whole block.
+    /// Damaged blocks: entries of another size, or bytes behind the last whole block.
     pub malformed: u64,
     /// Samples that found no room, by the trailers.
     pub overflow: u64,
@@ -28,7 +28,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// Adds what was found elsewhere.
+    /// Adds other counts.
     pub fn add(&mut self, other: &Self) {
         self.blocks += other.blocks;
         self.malformed += other.malformed;
@@ -47,12 +47,12 @@ pub struct Blocks<R> {
     pub entries: Vec<BasicEntry>,
     /// When the last block became full: TOD clock, bits 0-63.
     pub full_at: Option<u64>,
-    /// What was found up to now. Its samples are counted by whoever takes them.
+    /// The counts up to now. The caller counts the samples.
     pub found: Found,
 }
 
 impl<R: Read> Blocks<R> {
-    /// Of a file with blocks of `length` bytes.
+    /// Reads a file with blocks of `length` bytes.
     pub fn new(file: R, length: usize) -> Self {
         Self {
             file: samples::Blocks::new(file, length),
@@ -64,8 +64,8 @@ impl<R: Read> Blocks<R> {
         }
     }
 
-    /// Goes on to the next block that is one; false at the end of the file. Of a block that goes wrong after some
-    /// entries these are taken.
+    /// Goes on to the next valid block; false at the end of the file. If a block is damaged after some entries, these
+    /// are kept.
     pub fn advance(&mut self) -> io::Result<bool> {
         self.entries.clear();
         while let Some((_, bytes)) = self.file.next_block()? {
@@ -99,7 +99,7 @@ impl<R: Read> Blocks<R> {
 /// When the block became full, bits 0-63 of the TOD clock.
 fn tod(trailer: &Trailer) -> u64 {
     let whole = u128::from_be_bytes(trailer.timestamp);
-    // In STORE CLOCK EXTENDED format a byte comes first that counts epochs.
+    // In STORE CLOCK EXTENDED format the first byte counts epochs.
     match trailer.timestamp_extended() {
         true => (whole >> 56) as u64,
         false => (whole >> 64) as u64,

@@ -2,8 +2,8 @@
 //!
 //! `SYSHISyyyymmdd.hhmmss.xxx.` begins the name of every file of a collection; xxx goes up by one when a change
 //! of the state begins new files. The samples of each CPU are in `SMP.cpu`, with the CPU's address in
-//! hexadecimal digits; the counters are in `CNT`, what they counted in each interval is in `SMF` if somebody put
-//! the records beside them, and the map of storage is in `MAP`, which is written at the end only.
+//! hexadecimal digits. The counters are in `CNT`, and the map of storage is in `MAP`, which is written only at the end.
+//! `SMF` has the counts of each interval, if somebody put the records beside the other files.
 
 use std::{
     collections::BTreeMap,
@@ -22,15 +22,15 @@ use super::{
 use crate::formats::recognise::{self, Kind};
 use crate::symbols::map::Map;
 
-/// What the name of every file begins with.
+/// The beginning of the name of every file.
 const BEGIN: &str = "SYSHIS";
 
-/// What the name of a file says.
+/// The name of a file, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Name {
     /// The collection: SYSHISyyyymmdd.hhmmss.
     prefix: String,
-    /// Which of its sets of files.
+    /// The number of its set of files.
     number: u16,
     what: What,
 }
@@ -79,8 +79,8 @@ pub struct Collection {
     files: Vec<(u16, What, PathBuf)>,
 }
 
-/// The collection that a folder holds, or the one that `FOLDER/SYSHISyyyymmdd.hhmmss` names; none if there is
-/// none.
+/// The collection that a folder holds, or the one that `FOLDER/SYSHISyyyymmdd.hhmmss` names; `None` if there is no
+/// collection.
 pub fn find(path: &Path) -> Result<Option<Collection>> {
     let (directory, wanted) = if path.is_dir() {
         (path, None)
@@ -141,7 +141,7 @@ fn is_of(file: &str, prefix: &str) -> bool {
     Name::of(file).is_some_and(|name| name.prefix == prefix)
 }
 
-/// Opens a collection. Of the samples only what their blocks are is read.
+/// Opens a collection. Reads no samples, only the form of their blocks.
 pub fn open(collection: &Collection) -> Result<Profile> {
     let (mut files, mut records) = (Vec::new(), Vec::new());
     let mut map = Map::default();
@@ -175,16 +175,16 @@ pub fn open(collection: &Collection) -> Result<Profile> {
             }
             (What::Records, Kind::Smf { .. }) => records.push(path.clone()),
             _ => bail!(
-                "{} is not what its name says; `measure dump` shows what it is",
+                "{} has the content of another kind of file; `measure dump` shows which",
                 name()
             ),
         }
     }
-    // Those of one CPU stay in the order of their numbers.
+    // The files of one CPU stay in the order of their numbers.
     files.sort_by_key(|file| file.cpu);
     if !has_map {
         doubts.push(format!(
-            "{}.….MAP is missing, as it is written at the end of a collection: no address has a name",
+            "{}.….MAP is missing (it is written at the end of a collection): no address has a name",
             collection.prefix
         ));
     }
@@ -212,7 +212,7 @@ pub fn open(collection: &Collection) -> Result<Profile> {
     })
 }
 
-/// A file from its beginning, and what it is; none if it is empty.
+/// A file from its beginning, and its kind; `None` if it is empty.
 fn recognised(path: &Path) -> Result<Option<(BufReader<File>, Kind)>> {
     let name = || format!("cannot read {}", path.display());
     let mut file = File::open(path).with_context(name)?;

@@ -1,4 +1,4 @@
-//! What the .CNT file of a set of files says.
+//! The content of the .CNT file of a set of files.
 
 use std::{collections::BTreeMap, fs::File, io::BufReader};
 
@@ -10,7 +10,7 @@ use {
 
 use crate::formats::{counters::CounterValues, lines::Lines, recognise::Encoding};
 
-/// What the counters of one set of files say.
+/// The counters of one set of files, with the facts beside them.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     /// Machine type, four digits; empty if the file does not say.
@@ -19,45 +19,45 @@ pub struct Counts {
     pub speed: u32,
     /// TOD clock, bits 0-63, when it began; 0 if the file does not say.
     pub start: u64,
-    /// What the command that began the collection said of the frequency.
+    /// The frequency in the command that began the collection.
     pub frequency: Frequency,
-    /// A measurement alert said that counter data were lost.
+    /// Whether a measurement alert reported a loss of counter data.
     pub counter_loss: bool,
-    /// By CPU and number: what was counted.
+    /// Counts by CPU and counter number.
     pub values: BTreeMap<(u16, u16), u64>,
 }
 
-/// Samples a minute, as a command says them.
+/// Samples a minute in a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Frequency {
-    /// There is no telling.
+    /// It is unknown.
     #[default]
     Unknown,
-    /// The command does not say it, so it is the default.
+    /// The command does not give it, so it is the default.
     Default,
-    /// The command says it.
-    Said(u64),
+    /// The command gives it.
+    Given(u64),
 }
 
 impl Frequency {
-    /// Of the command that began a collection.
+    /// The frequency in the command that began a collection.
     fn of(command: &str) -> Self {
         let Some((_, behind)) = command.split_once("SAMPFREQ=") else {
             return Self::Default;
         };
         let digits = behind.split(|c: char| !c.is_ascii_digit()).next();
-        // PERSIST keeps one that was said before the collection.
+        // PERSIST keeps a frequency from before the collection.
         let number = digits.and_then(|digits| digits.parse().ok());
-        number.map_or(Self::Unknown, Self::Said)
+        number.map_or(Self::Unknown, Self::Given)
     }
 }
 
 impl Counts {
-    /// Takes what a file says.
+    /// Reads a file.
     pub fn read(&mut self, file: &mut BufReader<File>, encoding: Encoding) -> Result<()> {
         let mut lines = Lines::new(file, encoding);
         let (mut parser, mut number) = (Parser::new(), 0);
-        // Whose values come; those of the z/OS set are not the machine's.
+        // The set of the next values. Those of the z/OS set are not the machine's.
         let mut whose = None;
         while let Some(line) = lines.next()? {
             number += 1;
@@ -105,7 +105,7 @@ impl Counts {
 /// The M3 code of each set, and the number of its first counter.
 const SETS: [(u16, u16); 5] = [(448, 5), (128, 0), (64, 3), (32, 2), (0, 1)];
 
-/// The values of all sets of files as counter sets; a gap within a set begins another one.
+/// The sums of all sets of files as counter sets. A gap in the counter numbers of a set begins another one.
 pub fn summed(counts: &BTreeMap<u16, Counts>) -> Vec<CounterValues> {
     let mut values: BTreeMap<(u16, u16), u64> = BTreeMap::new();
     for (counter, value) in counts.values().flat_map(|set| &set.values) {

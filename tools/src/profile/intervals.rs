@@ -1,14 +1,14 @@
 //! The sampling interval of each set of files of a collection.
 //!
-//! Only the command that began the collection is in the files, and it says the frequency of the first set. When
-//! the service changes it, the next set of files says nothing of it. But a CPU is sampled after every so many
-//! cycles that it counts: cycles between one count of samples and two counts of them hold the interval between
-//! two bounds, and CPU after CPU they become narrower. Where the cycles are not there, the time from one full
-//! block to the next is a bound, because a CPU that waits is not sampled.
+//! The files hold only the command that began the collection, which gives the frequency of the first set. When the
+//! service changes it, the next set of files does not say so. But a CPU is sampled once in an interval of the cycles
+//! that it counts, so its cycles and its number of samples bound the interval from both sides, and each CPU narrows the
+//! bounds. If the cycles are missing, the time from one full block to the next is an upper bound, because a CPU that
+//! waits is not sampled.
 //!
-//! An interval that is within the bounds and that was in effect before is kept. Else the frequency is taken that
-//! is the roundest within them, as a person says it; all that are within them agree with the files equally well. It is
-//! said then that it is derived.
+//! An interval that was in effect before and is within the bounds is kept. Otherwise all frequencies within the bounds
+//! agree with the files equally well, and the roundest one is taken, as a person would choose it. The profile then says
+//! that it is derived.
 
 use std::{collections::BTreeMap, fs::File};
 
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::numbers::grouped;
 
-/// SAMPFREQ if a command does not say it.
+/// SAMPFREQ if a command does not give it.
 const DEFAULT_FREQUENCY: u64 = 800_000;
 
 /// The number of the cycle count.
@@ -46,11 +46,11 @@ impl Bounds {
         self.above < interval && interval < self.below
     }
 
-    /// That of a CPU that counted so many cycles and took so many samples, whenever the first of them was due.
+    /// The bounds from a CPU that counted these cycles and took these samples. The first may have been due at any time.
     fn of(cycles: u64, samples: u64) -> Self {
         Self {
             above: cycles / samples.saturating_add(1),
-            // More by what a division cuts off, and one: the bounds are not intervals themselves.
+            // One more than the quotient: the bounds are not intervals themselves.
             below: cycles
                 .checked_div(samples.saturating_sub(1))
                 .map_or(u64::MAX, |most| most.saturating_add(1)),
@@ -64,8 +64,8 @@ impl Bounds {
         }
     }
 
-    /// The interval within these bounds whose frequency is the roundest, and of several such the middle one; none
-    /// if nothing is within them.
+    /// The interval within these bounds that has the roundest frequency, and the middle one of several such; `None` if
+    /// nothing is within them.
     fn roundest(self, minute: u64) -> Option<u64> {
         if self.below == u64::MAX || self.above == 0 {
             return None;
@@ -91,8 +91,8 @@ fn interval(minute: u64, frequency: u64) -> u64 {
     whole.checked_div(frequency).unwrap_or(0)
 }
 
-/// What the blocks of a file hold: samples, those that found no room included, and the shortest time from one to
-/// the next between two blocks that became full, in TOD units.
+/// The number of samples in a file, including those that found no room, and the shortest time between two samples in a
+/// full block, in TOD units.
 fn read(file: &BlockFile) -> Result<(u64, Option<u64>)> {
     let name = || format!("cannot read {}", file.path.display());
     let opened = File::open(&file.path).with_context(name)?;
@@ -130,7 +130,7 @@ fn bounds(files: &[&BlockFile], counts: &Counts) -> Result<Bounds> {
     Ok(match (has_cycles, by_time) {
         (true, _) => by_cycles,
         (false, u64::MAX) => Bounds::NONE,
-        // A hundredth for what the clock does not resolve; below it there may be waits.
+        // A hundredth more for the resolution of the clock. There is no lower bound: the CPU may have waited.
         (false, most) => Bounds {
             above: 0,
             below: most.saturating_add(most / 100 + 1),
@@ -138,7 +138,7 @@ fn bounds(files: &[&BlockFile], counts: &Counts) -> Result<Bounds> {
     })
 }
 
-/// Gives every file the pace of its set, and says what of it is derived. The pace of the first set is that of the
+/// Gives every file the pace of its set, and says in sentences what is derived. The first set has the pace of the
 /// collection.
 pub fn put(files: &mut [BlockFile], counts: &BTreeMap<u16, Counts>) -> Result<(Pace, Vec<String>)> {
     let mut all_derived = Vec::new();
@@ -158,16 +158,16 @@ pub fn put(files: &mut [BlockFile], counts: &BTreeMap<u16, Counts>) -> Result<(P
         speed,
         start: start.filter(|start| *start > 0).min().unwrap_or(0),
     };
-    // What is in effect, as far as it is known.
+    // The interval in effect, as far as it is known.
     let mut current = 0;
-    let said = counts.first_key_value();
+    let first_set = counts.first_key_value();
     for (set, places) in sets {
         let own = counts.get(&set);
-        let frequency = said
+        let frequency = first_set
             .filter(|(number, _)| current == 0 && **number == set)
             .map(|(_, counts)| counts.frequency);
         let derived = match frequency {
-            Some(Frequency::Said(frequency)) => {
+            Some(Frequency::Given(frequency)) => {
                 current = interval(minute, frequency);
                 None
             }
@@ -209,7 +209,7 @@ pub fn put(files: &mut [BlockFile], counts: &BTreeMap<u16, Counts>) -> Result<(P
 /// The interval of a set in which `known` may still be in effect, and how it was derived, if it was.
 fn derive(bounds: Bounds, known: u64, minute: u64) -> (u64, Option<String>) {
     if bounds != Bounds::NONE && known > 0 && bounds.have(known) {
-        // By the time alone it may be the same with waits, or a longer one.
+        // Time alone allows the same interval with waits, or a longer one.
         let is_open = bounds.above == 0 && bounds.below - known > known / 50 + 2;
         let text = || {
             let (known, below) = (grouped(known), grouped(bounds.below));
@@ -220,7 +220,7 @@ fn derive(bounds: Bounds, known: u64, minute: u64) -> (u64, Option<String>) {
         return (known, is_open.then(text));
     }
     let narrow = match bounds {
-        // Of a bound by time the interval is taken that the fastest block had.
+        // With a bound by time, the interval of the fastest block is taken.
         Bounds { above: 0, below } if below < u64::MAX => Bounds {
             above: below.saturating_sub(below / 50 + 2),
             below,

@@ -2,12 +2,11 @@
 //!
 //! Two kinds of folders hold one. A run of this tool leaves `run.json` and a file of blocks for each CPU; a
 //! collection of the hardware instrumentation services leaves `SYSHISyyyymmdd.hhmmss.xxx.SMP.cpu` with the
-//! map of storage and the counters beside them. Whatever is made from samples is made from a [`Profile`], so
-//! that both can be reported, exported and compared in the same way, and a sample has the same name
-//! everywhere.
+//! map of storage and the counters beside them. Everything that uses samples takes a [`Profile`], so both kinds are
+//! reported, exported and compared in the same way, and a sample has the same name everywhere.
 //!
-//! A collection may be longer than storage. Samples are therefore read block by block ([`samples`]), and
-//! nothing here keeps more of a file than one block.
+//! A collection may be longer than storage. So samples are read block by block ([`samples`]), and only one block of a
+//! file is kept.
 
 use std::path::{Path, PathBuf};
 
@@ -42,20 +41,20 @@ pub struct BlockFile {
     pub path: PathBuf,
     /// Bytes of a block.
     pub block: usize,
-    /// Which of a collection's sets of files it is part of.
+    /// Its set of a collection's files.
     pub set: u16,
     /// The time between its samples.
     pub pace: Pace,
 }
 
-/// What is known of the time between samples.
+/// The time between samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pace {
     /// Cycles from one sample to the next; 0 if unknown.
     pub interval: u64,
     /// Cycles per microsecond; 0 if unknown.
     pub speed: u32,
-    /// TOD clock, bits 0-63, when the first sample can have been taken; 0 if unknown.
+    /// The earliest possible time of the first sample: TOD clock, bits 0-63; 0 if unknown.
     pub start: u64,
 }
 
@@ -80,25 +79,24 @@ impl Pace {
 pub struct Profile {
     /// The folder.
     pub directory: PathBuf,
-    /// What was measured: the name of the guest, or what the names of the collection's files begin with.
+    /// What was measured: the name of the guest, or the beginning of the names of the collection's files.
     pub title: String,
-    /// Whether it is a guest that is Linux.
+    /// Whether the guest is Linux.
     pub is_linux: bool,
-    /// The record of the run; none for a collection.
+    /// The record of the run; `None` for a collection.
     pub record: Option<Record>,
     /// Machine type, four hexadecimal digits; empty if unknown.
     pub machine_type: String,
-    /// The time between samples; of a collection that of its first set of files.
+    /// The time between samples, for a collection that of its first set of files.
     pub pace: Pace,
     /// Where the names of samples come from.
     pub names: Names,
     /// Counter sets by level, CPU or coprocessor group, and set.
     pub counters: Vec<CounterValues>,
-    /// What is missing or damaged, in sentences. What is wrong in the blocks is known only when they have been
-    /// read: [`Samples::found`].
+    /// What is missing or damaged, in sentences. Damaged blocks show only when they are read: [`Samples::found`].
     pub doubts: Vec<String>,
-    /// What the files of a collection do not say, and what it was derived from, in sentences. [`Self::open`] puts it
-    /// among the doubts.
+    /// What was derived because the files of a collection do not say it, in sentences. [`Self::open`] adds it to the
+    /// doubts.
     pub derived: Vec<String>,
     /// The files of blocks, by CPU; those of one CPU in the order in which they were written.
     pub files: Vec<BlockFile>,
@@ -170,8 +168,8 @@ impl Profile {
         })
     }
 
-    /// The samples that HIS took in a run that took none of its own. What the run knows of names and counters is
-    /// more than a collection says.
+    /// The samples that HIS took in a run that took none itself. Names and counters stay the run's, which are more
+    /// complete than the collection's.
     fn with_collection(mut self, found: &Collection) -> Result<Self> {
         let collection = collection::open(found)?;
         self.doubts.extend(collection.derived);
@@ -205,7 +203,7 @@ impl Profile {
         cpus
     }
 
-    /// Cycles from one sample to the next, as they were in effect one after the other; none if unknown.
+    /// Cycles from one sample to the next, in the order in which they were in effect; empty if unknown.
     pub fn intervals(&self) -> Vec<u64> {
         let mut sets: Vec<(u16, u64)> = self
             .files
@@ -239,14 +237,14 @@ impl Profile {
         Samples::new(&self.files[first..behind])
     }
 
-    /// All samples by their time, those of the lower CPU first where that is the same.
+    /// All samples by their time. At the same time the lower CPU comes first.
     pub fn by_time(&self) -> ByTime<'_> {
         let cpus = self.cpus();
         ByTime::new(cpus.into_iter().map(|cpu| self.samples_of(cpu)).collect())
     }
 }
 
-/// The model with this machine type, four hexadecimal digits; the usual one if it is none that is known.
+/// The model with this machine type, four hexadecimal digits; the default model if the type is not known.
 pub fn model(machine_type: &str) -> &'static Model {
     u16::from_str_radix(machine_type, 16)
         .ok()

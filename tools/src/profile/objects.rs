@@ -1,4 +1,4 @@
-//! What samples belong to, for forms that keep address and program and not only a name.
+//! The programs that samples belong to, for forms that keep address and program and not only a name.
 //!
 //! Such a form needs to know which ranges of storage hold routines of which program, and which program a sample
 //! belongs to. Both come from the same source as the names.
@@ -10,14 +10,14 @@ use cpumf::sampling::block::BasicEntry;
 use super::Names;
 use crate::symbols::{LIMITED, Symbol, SymbolTable, WAIT, linux::USER};
 
-/// A stretch of storage with routines of one program and of no other between them.
+/// A stretch of storage with routines of only one program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
     /// The program; with a number behind it if it has several stretches.
     pub name: String,
-    /// The address space whose private area it is in; none for what all share.
+    /// The address space whose private area it is in; `None` for storage that all share.
     pub space: Option<u16>,
-    /// The routines in ascending order; there is one at least.
+    /// The routines in ascending order; at least one.
     pub symbols: Vec<Symbol>,
 }
 
@@ -29,39 +29,39 @@ impl Object {
     }
 }
 
-/// Whose a sample is.
+/// The program that a sample belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner<'n> {
-    /// A number for it: a process of Linux, an address space, or one of the numbers here.
+    /// Its number: of a process of Linux, of an address space, or one of the constants below.
     pub number: u32,
-    /// What it is called.
+    /// Its name.
     pub name: Cow<'n, str>,
     /// Whether its addresses are the kernel's.
     pub is_kernel: bool,
-    /// The one line that all its addresses have, if they have no routines.
-    pub whole: Option<&'static str>,
+    /// The line of all its addresses, if it has no routines.
+    pub only_line: Option<&'static str>,
 }
 
 /// A guest that is one program.
 pub const GUEST: u32 = 1;
 
-/// The wait state; Linux gives no process so high a number.
+/// The wait state. Process numbers of Linux are lower.
 pub const IN_WAIT: u32 = (1 << 22) + 1;
 
-/// What tells nothing of a secure guest.
+/// The limited samples of a secure guest.
 pub const IN_SECRET: u32 = (1 << 22) + 2;
 
-/// The address space with the number 0, which is no number of a program.
+/// The address space with the number 0, which is not the number of a program.
 pub const SPACE_0: u32 = 1 << 16;
 
 impl Names {
-    /// Whose a sample is. `title` is what was measured.
+    /// The program that a sample belongs to. `title` is what was measured.
     pub fn owner<'n>(&'n self, entry: &BasicEntry, title: &'n str) -> Owner<'n> {
-        let owner = |number, name, is_kernel, whole| Owner {
+        let owner = |number, name, is_kernel, only_line| Owner {
             number,
             name,
             is_kernel,
-            whole,
+            only_line,
         };
         if entry.limited() {
             return owner(IN_SECRET, LIMITED.into(), false, Some(LIMITED));
@@ -85,7 +85,7 @@ impl Names {
         }
     }
 
-    /// The stretches of storage that have routines, where the guest had them: those of no address space first.
+    /// The stretches of the guest's storage that have routines, shared ones first.
     pub fn objects(&self) -> Vec<Object> {
         let mut objects = Vec::new();
         match self {

@@ -1,10 +1,9 @@
 //! Samples as a stream, each with its CPU and its time.
 //!
-//! A data entry has no time; its block has one, which is when it became full. The samples of a block are
-//! taken to be spread evenly from the time of the block before it to its own. What has no block before it
-//! begins an interval a sample earlier, but not before the run; what is in a block that never became full goes
-//! on in that pace. Where neither clock nor interval is known a sample is a microsecond, so that at least their
-//! order holds.
+//! A data entry has no time. Its block has one: when it became full. The samples of a block are assumed to be spread
+//! evenly between the time of the block before it and its own. The first block has none before it, so its samples are
+//! assumed to be an interval apart, but not before the run. A block that never became full goes on at that pace. If
+//! neither clock nor interval is known, samples are a microsecond apart, so that at least their order is right.
 
 use std::{fs::File, slice};
 
@@ -21,9 +20,9 @@ use super::{
 pub struct Sample {
     /// CPU address.
     pub cpu: u16,
-    /// About when it was taken: TOD clock, bits 0-63. It never goes back on one CPU.
+    /// Its approximate time: TOD clock, bits 0-63. It never goes back on one CPU.
     pub tod: u64,
-    /// What is known of the time between it and the next.
+    /// The time between it and the next.
     pub pace: Pace,
     /// The data entry.
     pub entry: BasicEntry,
@@ -52,7 +51,7 @@ trait Advance {
 pub struct Samples<'p> {
     files: slice::Iter<'p, BlockFile>,
     open: Option<(&'p BlockFile, Blocks<File>)>,
-    /// Entries of the block that have been given.
+    /// Entries of the block that have been returned.
     given: usize,
     /// The time of the block before, and of this one.
     span: (u64, u64),
@@ -64,7 +63,7 @@ pub struct Samples<'p> {
 }
 
 impl<'p> Samples<'p> {
-    /// Of these files, which are in ascending order of their CPUs.
+    /// The samples of these files, which are in ascending order of their CPUs.
     pub(super) fn new(files: &'p [BlockFile]) -> Self {
         Self {
             files: files.iter(),
@@ -78,7 +77,7 @@ impl<'p> Samples<'p> {
         }
     }
 
-    /// Those that are marked invalid as well.
+    /// Includes samples that are marked invalid.
     #[must_use]
     pub fn with_invalid(mut self) -> Self {
         self.with_invalid = true;
@@ -140,7 +139,7 @@ impl Advance for Samples<'_> {
                 self.cpu = Some(file.cpu);
                 self.span = (0, 0);
             } else if self.span.1 > 0 {
-                // The next set of files begins where another pace does.
+                // A new pace begins with the next set of files.
                 self.span.1 = self.span.1.max(file.pace.start);
             }
             self.given = 0;
@@ -152,8 +151,8 @@ impl Advance for Samples<'_> {
     }
 }
 
-/// From when to when the samples of a block were taken that became full at that time, if it did. `before` is when
-/// the block before it ended; 0 if there is none.
+/// The range of times of a block's samples. `full_at` is when the block became full, if it did; `before` is when the
+/// block before it ended, or 0 if there is none.
 fn next_span(before: u64, pace: Pace, full_at: Option<u64>, count: u64) -> (u64, u64) {
     let a_sample = match pace.units() {
         0 => UNITS_PER_MICROSECOND,
@@ -191,7 +190,7 @@ pub struct ByTime<'p> {
 }
 
 impl<'p> ByTime<'p> {
-    /// Of these, each of one CPU.
+    /// Merges these, each of one CPU.
     pub(super) fn new(cpus: Vec<Samples<'p>>) -> Self {
         Self {
             next: vec![None; cpus.len()],

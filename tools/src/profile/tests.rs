@@ -137,7 +137,7 @@ fn samples_lie_evenly_between_the_times_of_their_blocks() {
             .map(|sample| sample.unwrap().tod * 2 / 4096)
             .collect()
     };
-    // In half microseconds: a microsecond from sample to sample, as far as the trailers do not say otherwise.
+    // In half microseconds: samples are a microsecond apart unless the trailers say otherwise.
     assert_eq!(
         times(profile.samples_of(0)),
         [18, 20, 21, 22, 23, 24, 26, 30]
@@ -206,7 +206,7 @@ fn one_of_several_collections_is_named() {
 }
 
 #[test]
-fn what_is_no_profile_is_refused_with_what_is_missing() {
+fn a_folder_without_a_profile_is_refused_with_what_is_missing() {
     let directory = tempfile::tempdir().unwrap();
     let error = format!("{:#}", Profile::open(directory.path()).unwrap_err());
     assert!(

@@ -1,4 +1,4 @@
-//! Samples of a run that took none of its own: those that its collection run of HIS took.
+//! The samples that a collection run of HIS took in a run that took none itself.
 
 use std::{fs, path::Path};
 
@@ -10,24 +10,24 @@ use crate::{
     profile::{Profile, collection},
 };
 
-/// Which collection took the samples.
+/// The collection that took the samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collected {
-    /// What the names of the collection's files begin with.
+    /// The beginning of the names of the collection's files.
     pub prefix: String,
-    /// Cycles from one sample to the next, as they were in effect one after the other.
+    /// Cycles from one sample to the next, in the order in which they were in effect.
     pub intervals: Vec<u64>,
 }
 
-/// Where such samples are.
+/// Where the samples are.
 pub(super) enum Found {
     /// The run has samples of its own.
     None,
-    /// They are in a directory that a command named, or a profiler on the host has them, or there are none.
+    /// Elsewhere: in a directory that a command named, with a profiler on the host, or nowhere.
     Elsewhere,
-    /// They are here: of each CPU, and all of their bytes, CPU after CPU.
+    /// They are here, CPU by CPU.
     Here(Collected, Vec<CpuSamples>),
-    /// They cannot be read, in a sentence.
+    /// They cannot be read; the sentence says why.
     Doubt(String),
 }
 
@@ -36,7 +36,7 @@ pub(super) fn read(directory: &Path, record: &Record, mut see: impl FnMut(&[u8])
     if record.interval != 0 {
         return Found::None;
     }
-    // Of several the newest, as the live view has it.
+    // The newest of several collections, as in the live view.
     let Some(prefix) = record.collections.last() else {
         return Found::Elsewhere;
     };
@@ -67,7 +67,7 @@ fn by_cpu(profile: &Profile, see: &mut impl FnMut(&[u8])) -> Result<Vec<CpuSampl
         let bytes =
             fs::read(&file.path).with_context(|| format!("cannot read {}", file.path.display()))?;
         see(&bytes);
-        // Those of one CPU stand together.
+        // The files of one CPU stand together.
         match cpus.last_mut().filter(|last| last.cpu == file.cpu) {
             Some(last) => last.add(&bytes, file.block),
             None => {

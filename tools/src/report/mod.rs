@@ -1,7 +1,7 @@
 //! From raw files to results: where the time went.
 //!
-//! A report is always made from a directory, also at the end of the run that wrote it: so the same
-//! report can be made again at any time, and a run that was cut off has one too.
+//! A report is always made from a directory, even at the end of the run that wrote it. So the same report can be made
+//! again at any time, and a run that was cut off has one too.
 
 use std::{
     collections::BTreeMap,
@@ -50,7 +50,7 @@ pub struct Report {
     pub record: Record,
     /// Samples by CPU.
     pub cpus: Vec<CpuSamples>,
-    /// Of which collection run of HIS they are; none if they are the run's own.
+    /// The collection run of HIS that took them; `None` if the run took them itself.
     pub collected: Option<Collected>,
     /// Counter sets by level, CPU or coprocessor group, and set.
     pub counters: Vec<CounterValues>,
@@ -120,8 +120,7 @@ impl Report {
         self.cpus.iter().map(|cpu| cpu.entries.len() as u64).sum()
     }
 
-    /// Samples that found no room: as the machine counted them, or the trailers of a run that was
-    /// cut off.
+    /// Samples that found no room: the machine's count, or for a run that was cut off that of the trailers.
     pub fn lost(&self) -> u64 {
         if self.record.totals.is_empty() {
             self.cpus.iter().map(|cpu| cpu.overflow).sum()
@@ -154,7 +153,7 @@ impl Report {
     }
 
     /// Samples of Linux by program: the kernel and the boot stage as one line each, modules and processes as
-    /// they are in [`Self::hot`]. Of any other guest there are none.
+    /// they are in [`Self::hot`]. Empty for any other guest.
     pub fn programs(&self) -> Vec<Hot> {
         let mut programs: Vec<Hot> = Vec::new();
         for hot in self.hot.iter().filter(|_| self.record.is_linux) {
@@ -189,7 +188,7 @@ impl Report {
         }
     }
 
-    /// `are_elsewhere`: not all samples were to be found here.
+    /// Adds the doubts. `are_elsewhere` says that samples may be in another directory.
     fn find_doubts(&mut self, are_elsewhere: bool) {
         let link = &self.record.link;
         let malformed: u64 = self.cpus.iter().map(|cpu| cpu.malformed).sum();
@@ -255,7 +254,7 @@ fn hottest(cpus: &[CpuSamples], names: &Names) -> Vec<Hot> {
             samples,
         })
         .collect();
-    // A stable sort: what is equal stays in alphabetical order.
+    // A stable sort: equal counts stay in alphabetical order.
     hot.sort_by_key(|line| std::cmp::Reverse(line.samples));
     hot
 }

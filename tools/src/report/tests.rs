@@ -151,7 +151,7 @@ fn samples_of_linux_are_counted_by_program_as_well() {
 }
 
 #[test]
-fn samples_of_a_collection_run_are_those_of_a_run_that_took_none() {
+fn a_run_without_samples_of_its_own_shows_those_of_its_collection_run() {
     let directory = directory();
     let mut record = Record::read(directory.path()).unwrap();
     record.interval = 0;
@@ -159,7 +159,7 @@ fn samples_of_a_collection_run_are_those_of_a_run_that_took_none() {
     record.write(directory.path()).unwrap();
     for cpu in 0..2 {
         let own = directory.path().join(sdb_name(cpu));
-        // The second half in another set of files.
+        // The second half is in another set of files.
         let bytes = fs::read(&own).unwrap();
         let name = format!("SYSHIS20260301.161406.00{cpu}.SMP.00");
         fs::write(directory.path().join(name), bytes).unwrap();
@@ -183,7 +183,7 @@ fn samples_of_a_collection_run_are_those_of_a_run_that_took_none() {
     ] {
         assert!(text.contains(expected), "{expected}\nin\n{text}");
     }
-    // Of two collections the newest is shown.
+    // The newest of two collections is shown.
     let name = "SYSHIS20260302.161406.000.SMP.00";
     fs::write(directory.path().join(name), block(&[(0, 0)], 0)).unwrap();
     record.collections.push("SYSHIS20260302.161406.".to_owned());

@@ -1,26 +1,26 @@
 //! The names that a kernel carries within itself, for its own messages.
 //!
-//! A build with CONFIG_KALLSYMS has tables in its read-only data: for each symbol a distance from the lowest
-//! one, and its type and name in one string of tokens. 256 tokens stand for the pieces of text that are most
-//! frequent. Where the tables lie no header says, but their contents are bound to each other so tightly that
-//! they can be found: a token table holds each digit at the number of its character; the token index says
-//! where each of its tokens begins; every 256th name has a marker.
+//! A build with CONFIG_KALLSYMS has tables in its read-only data. For each symbol they hold a distance from the lowest
+//! one, and its type and name in one string of tokens. 256 tokens stand for the most frequent pieces of text. No header
+//! gives the places of the tables, but their contents depend on each other so closely that they can be found: the token
+//! table holds each digit at the number of its character, the token index says where each of its tokens begins, and
+//! every 256th name has a marker.
 //!
 //! | kernels | order of the tables |
 //! |---|---|
 //! | to 6.3 | distances, base, number, names, markers, (sequence,) tokens, token index |
 //! | from 6.4 | number, names, markers, tokens, token index, distances, base, sequence |
 //!
-//! All begin on a doubleword. Distances are words, the base is a doubleword, the number a word. A kernel that
-//! can be moved has no use for its base before it has been, and what stands there need not be an address.
+//! All begin on a doubleword. Distances are words, the base is a doubleword, the number a word. A kernel that can be
+//! moved uses its base only after the move; before, it need not be an address.
 
-/// What the token table holds from the token of the character 0 on.
+/// The token table from the token of the character 0 on.
 const DIGITS: &[u8] = b"0\x001\x002\x003\x004\x005\x006\x007\x008\x009\0";
 
 /// Tokens.
 const TOKENS: usize = 256;
 
-/// So many names go with one marker.
+/// Names for each marker.
 const MARKED: usize = 256;
 
 /// Numbers of symbols that a kernel may have.
@@ -29,9 +29,9 @@ const PLAUSIBLE: std::ops::RangeInclusive<usize> = 256..=1 << 21;
 /// A symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
-    /// Its address. Of a kernel that can be moved the differences alone mean something.
+    /// Its address. In a kernel that can be moved, only differences of addresses mean something.
     pub address: u64,
-    /// What it is, as `nm` says it: T or t for a routine.
+    /// Its type as in `nm`: T or t for a routine.
     pub kind: u8,
     /// The name itself.
     pub name: String,
@@ -44,8 +44,8 @@ pub fn read(kernel: &[u8]) -> Option<Vec<Name>> {
     places.find_map(|at| names(kernel, &Tokens::around(kernel, at)?))
 }
 
-/// The symbols of a text as `/proc/kallsyms` has it, or System.map: address, type and name. Those of modules,
-/// which have a fourth word, are left out. The order is that of their addresses.
+/// The symbols of a text like `/proc/kallsyms` or System.map (address, type and name), in the order of their addresses.
+/// Symbols of modules, which have a fourth word, are left out.
 pub fn from_text(text: &str) -> Option<Vec<Name>> {
     let mut names = Vec::new();
     for line in text.lines() {
@@ -85,7 +85,7 @@ impl<'a> Tokens<'a> {
     /// The table whose digits stand at `digits`.
     fn around(kernel: &'a [u8], digits: usize) -> Option<Self> {
         let zero = usize::from(b'0');
-        // The index is behind the last token, and its numbers are those of the tokens' places.
+        // The index follows the last token and holds the places of the tokens.
         let mut distances = Vec::new();
         let mut at = digits;
         for _ in zero..TOKENS {
@@ -137,7 +137,7 @@ fn next_name(kernel: &[u8], at: usize) -> Option<(&[u8], usize)> {
     (length > 0).then_some((kernel.get(begin..end)?, end))
 }
 
-/// All names, when their number stands at `number_at` and they and their markers before the tokens.
+/// All names, if their number is at `number_at` and names and markers lie before the tokens.
 fn names_at<'a>(kernel: &'a [u8], number_at: usize, tokens: &Tokens<'_>) -> Option<Vec<&'a [u8]>> {
     let number = word(kernel, number_at)?;
     if !PLAUSIBLE.contains(&number) || word(kernel, number_at + 4)? != 0 {
@@ -160,7 +160,7 @@ fn names_at<'a>(kernel: &'a [u8], number_at: usize, tokens: &Tokens<'_>) -> Opti
         .then_some(names)
 }
 
-/// As many distances in ascending order.
+/// This number of distances, if they ascend.
 fn distances(kernel: &[u8], at: usize, number: usize) -> Option<Vec<usize>> {
     let bytes = kernel.get(at..at + 4 * number)?;
     let (words, _) = bytes.as_chunks();
@@ -211,7 +211,7 @@ pub(crate) mod tests {
         bytes.resize(bytes.len().next_multiple_of(8), 0);
     }
 
-    /// A kernel with so many routines, each 16 bytes behind the one before, in the order of 6.1 or of 6.12.
+    /// A kernel with this many routines, 16 bytes apart, with its tables in the order of 6.1 or of 6.12.
     pub(crate) fn kernel(number: u32, is_new: bool) -> Vec<u8> {
         let mut distances = Vec::new();
         let (mut names, mut markers) = (Vec::new(), Vec::new());
@@ -275,7 +275,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn tables_that_do_not_fit_each_other_are_no_names() {
+    fn tables_that_do_not_fit_each_other_give_no_names() {
         let whole = kernel(300, false);
         assert_eq!(read(&whole[..whole.len() - 60]), None);
         assert_eq!(read(b""), None);

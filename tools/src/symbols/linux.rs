@@ -15,30 +15,30 @@ use crate::symbols::{
     markers::{self, Marker},
 };
 
-/// What the routines of the kernel are part of.
+/// The module of the kernel's routines.
 pub const KERNEL: &str = "kernel";
 
-/// What the routines of the boot stage are part of.
+/// The module of the boot stage's routines.
 pub const BOOT: &str = "boot stage";
 
-/// What the lines of modules are part of.
+/// The module of the lines of kernel modules.
 pub const MODULE: &str = "kernel module";
 
-/// What the lines of processes without a name are part of.
+/// The line of processes without a name.
 pub const USER: &str = "(user space)";
 
 /// The name of the system in the map of a collection below Linux.
 const SYSTEM: &str = "LINUX";
 
-/// What Linux puts into the left half of the program parameter.
+/// The bit that Linux sets in the left half of the program parameter.
 const PROGRAM: u64 = 0x8000_0000;
 
-/// What is known of the kernel, modules and processes of a Linux guest.
+/// The kernel, modules and processes of a Linux guest.
 #[derive(Clone, Debug, Default)]
 pub struct LinuxNames {
     boot: SymbolTable,
     kernel: SymbolTable,
-    /// By how much the kernel was moved.
+    /// The distance by which the kernel was moved.
     moved: u64,
     modules: Vec<(Range<u64>, String)>,
     processes: BTreeMap<u32, String>,
@@ -47,7 +47,7 @@ pub struct LinuxNames {
 }
 
 impl LinuxNames {
-    /// From the routines as the image has them, and what the guest said.
+    /// Made from the image's routines, and from what the guest wrote on its console.
     pub fn new(symbols: &SymbolTable, console: &str) -> Self {
         let of = |module: &str| {
             let symbols = symbols.symbols().iter();
@@ -87,7 +87,7 @@ impl LinuxNames {
                 Marker::Command | Marker::Exit(_) => {}
             }
         }
-        // The length counts parts of a module that lie elsewhere.
+        // The length also counts parts of a module that lie elsewhere.
         programs.modules.sort_by_key(|(range, _)| range.start);
         for place in 1..programs.modules.len() {
             let next = programs.modules[place].0.start;
@@ -97,7 +97,7 @@ impl LinuxNames {
         programs
     }
 
-    /// From the map of a collection below Linux; none of any other.
+    /// Made from the map of a collection below Linux; `None` for another guest.
     pub fn of_map(map: &Map) -> Option<Self> {
         let is_system = |(what, name): &(String, String)| what == "SYS" && name == SYSTEM;
         if !map.information.iter().any(is_system) {
@@ -110,7 +110,7 @@ impl LinuxNames {
         let (mut boot, mut kernel) = (Vec::new(), Vec::new());
         for symbol in map.tables().flat_map(|(_, table)| table.symbols()) {
             match &symbol.module[..] {
-                // Between routines the kernel as a whole is found there.
+                // In the map the kernel as a whole covers the addresses between its routines.
                 BOOT | KERNEL if symbol.name == symbol.module => {}
                 BOOT => boot.push(symbol.clone()),
                 KERNEL => kernel.push(symbol.clone()),
@@ -128,8 +128,8 @@ impl LinuxNames {
         Some(programs)
     }
 
-    /// What a map says, or why there is none. A process is an address space there, as far as its number goes into
-    /// four digits.
+    /// The content of a map, or why there is none. A process is an address space in it, if its number fits into four
+    /// digits.
     pub fn contents(&self) -> Result<Contents, &'static str> {
         if !self.has_kernel() {
             return Err("the kernel's routines have no names");
@@ -154,7 +154,7 @@ impl LinuxNames {
         !self.kernel.symbols().is_empty()
     }
 
-    /// The line of a sample that was not taken in the wait state: the routine, and what it is part of.
+    /// The line of a sample that was not taken in the wait state: the routine and its module.
     pub fn line(&self, entry: &BasicEntry) -> (Cow<'_, str>, Cow<'_, str>) {
         if entry.problem_state() {
             return self.process(entry.guest_program_parameter.get());
@@ -176,8 +176,8 @@ impl LinuxNames {
         }
     }
 
-    /// The number and the name of what Linux ran; before it had processes, and where it does not say, that is
-    /// the kernel with the number 0.
+    /// The number and the name of the process that Linux ran. It is the kernel with the number 0 before Linux has
+    /// processes, or if Linux does not say.
     pub fn owner(&self, parameter: u64) -> (u32, Cow<'_, str>) {
         match parameter as u32 {
             pid if parameter >> 32 == PROGRAM && pid != 0 => {
@@ -188,7 +188,7 @@ impl LinuxNames {
         }
     }
 
-    /// Every routine where the guest had it, and each module as one.
+    /// Every routine where it lay in the guest, and each module as one routine.
     pub fn placed(&self) -> Vec<Symbol> {
         let mut placed = self.boot.symbols().to_vec();
         let kernel = self.kernel.symbols().iter().cloned();
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_is_a_process_or_a_routine_of_the_kernel_wherever_that_was_moved_to() {
+    fn a_sample_is_a_process_or_a_routine_of_the_kernel_even_when_that_was_moved() {
         let symbols = "0000000000010000\t0000000000010020\tboot stage\tstartup\n\
                        0000000000100000\t0000000000100040\tkernel\tstartup_continue\n\
                        0000000000100040\t0000000000100080\tkernel\tdo_it\n";
@@ -276,7 +276,7 @@ mod tests {
             "(user space), pid 8"
         );
         assert_eq!(line(&programs, PROBLEM, 0x1_0004, 8), "(user space), ");
-        // The map that a collection run leaves of it says the same.
+        // The map of a collection run says the same.
         let text = map_file::text(&programs.contents().unwrap(), Tod(0));
         let map = Map::read(&mut text.as_bytes(), Encoding::Ascii).unwrap();
         let read = LinuxNames::of_map(&map).unwrap();
@@ -292,7 +292,7 @@ mod tests {
             let expected = line(&programs, state, address, parameter);
             assert_eq!(line(&read, state, address, parameter), expected);
         }
-        // A guest that has not said so much: the kernel is where its image says.
+        // Without these lines the kernel is where its image says.
         let programs = LinuxNames::new(&symbols, "");
         assert!(!programs.is_placed && programs.contents().is_err());
         assert_eq!(line(&programs, 0, 0x10_0041, 0), "do_it, kernel");

@@ -1,9 +1,8 @@
 //! Names from the map of storage that a collection leaves.
 //!
-//! Its records lie within one another: boundaries of areas, load modules, their control sections, and entry
-//! points, which have no end. An address belongs to the innermost of them. What is in the private area belongs
-//! to one address space, so the same address may have another name in each; a sample says its primary address
-//! space.
+//! The places in it lie within one another: areas, load modules, their control sections, and entry points, which have
+//! no end. An address belongs to the innermost of them. A place in the private area belongs to one address space, so
+//! the same address may have another name in each. A sample gives its primary address space.
 
 use std::{
     cmp::Reverse,
@@ -19,13 +18,13 @@ use crate::{
     symbols::{Symbol, SymbolTable},
 };
 
-/// Columns that a name has room in; what is longer stands whole behind the addresses.
+/// Columns for a name. A longer one follows the addresses, in full.
 const NAME_COLUMNS: usize = 8;
 
 /// More records than any map has.
 const MOST_RECORDS: usize = 4_000_000;
 
-/// What has been read of the map.
+/// A map of storage.
 #[derive(Clone, Debug, Default)]
 pub struct Map {
     shared: SymbolTable,
@@ -33,7 +32,7 @@ pub struct Map {
     private: BTreeMap<u16, SymbolTable>,
     /// The names of address spaces by their numbers.
     pub spaces: BTreeMap<u16, String>,
-    /// What the information records say, as `SYS` and the system's name.
+    /// The information records, as `SYS` and the system's name.
     pub information: Vec<(String, String)>,
 }
 
@@ -41,7 +40,7 @@ pub struct Map {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Place {
     start: u64,
-    /// Its last byte; an entry point has none.
+    /// Its last byte; `None` for an entry point.
     last: Option<u64>,
     kind: Kind,
     name: String,
@@ -100,7 +99,7 @@ impl Map {
         Ok(map)
     }
 
-    /// What is at this address in this address space.
+    /// The place at this address in this address space.
     pub fn find(&self, address: u64, asid: u16) -> Option<&Symbol> {
         let private = self.private.get(&asid);
         private
@@ -108,7 +107,7 @@ impl Map {
             .or_else(|| self.shared.find(address))
     }
 
-    /// The tables of names: of what all address spaces share, then of the private area of each.
+    /// The tables of names: first the one that all address spaces share, then that of each private area.
     pub fn tables(&self) -> impl Iterator<Item = (Option<u16>, &SymbolTable)> {
         let private = self.private.iter();
         std::iter::once((None, &self.shared))
@@ -116,11 +115,11 @@ impl Map {
     }
 }
 
-/// The name of a record, which stands behind the columns if they do not have room for it.
+/// The full name of a record. A long one stands behind the columns.
 fn whole_name(record: &Record<'_>) -> String {
     let is_plain = |character: char| character == ' ' || character.is_ascii_graphic();
     let whole = record.further;
-    // What is not in ASCII is a question mark in the columns.
+    // A character outside ASCII is a question mark in the columns.
     let columns: String = whole
         .chars()
         .take(NAME_COLUMNS)
@@ -131,7 +130,7 @@ fn whole_name(record: &Record<'_>) -> String {
     if is_cut { record.further } else { record.name }.to_owned()
 }
 
-/// A piece of storage that one place has and none inside it.
+/// A piece of storage that belongs to one place and to no place inside it.
 struct Piece<'p> {
     start: u64,
     /// Behind its last byte.
@@ -187,7 +186,7 @@ fn table(places: Vec<Place>) -> SymbolTable {
     points.sort_by_key(|place| place.start);
     let mut symbols: Vec<Symbol> = Vec::new();
     let mut points = points.into_iter().peekable();
-    // The entry point that each place was left at, if something inside it came between.
+    // The last entry point of each place, for when a place inside it ends.
     let mut left_at: HashMap<*const Place, &Place> = HashMap::new();
     for piece in pieces(&places) {
         while points.next_if(|point| point.start < piece.start).is_some() {}
@@ -253,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn the_private_area_is_another_one_in_each_address_space() {
+    fn each_address_space_has_its_own_private_area() {
         let map = map(STORAGE);
         assert_eq!(name(&map, 0x1004, 1), "PRIVATE in ");
         assert_eq!(name(&map, 0x1004, 2), "other in other");
@@ -263,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn places_that_overlap_and_reach_to_the_end_are_no_trouble() {
+    fn places_may_overlap_and_reach_the_highest_address() {
         let map = map("MN    a       00000000000000100000000000000030\n\
                        MN    b       0000000000000020FFFFFFFFFFFFFFFF\n\
                        EN    beyond  0000000000000000\n");
@@ -274,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_was_cut_is_whole_and_what_is_no_name_is_none() {
+    fn a_long_name_is_read_in_full_and_other_text_is_not_a_name() {
         let of = |name: &str, further: &str| {
             let line = format!("CN    {name:8}00000000000000100000000000000030{further}\n");
             let map = map(&line);

@@ -12,14 +12,14 @@ use {
 
 use crate::symbols::SymbolTable;
 
-/// What a map says of a guest.
+/// The content of a guest's map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contents {
     /// The name of its system.
     pub system: &'static str,
     /// The names of its address spaces by their numbers.
     pub spaces: BTreeMap<u16, String>,
-    /// Its routines, where it had them. One that has the name of its module is the module as a whole.
+    /// Its routines, where they lay in storage. A routine with the name of its module stands for the whole module.
     pub symbols: SymbolTable,
 }
 

@@ -1,14 +1,14 @@
 //! The lines that the guest's first process writes for the host.
 //!
-//! They begin with a record separator; nothing else that it writes does. The command may write such lines, too, so
-//! while it runs only the line with its exit code counts.
+//! Only these lines of the first process begin with a record separator. The command may write such lines, too, so while
+//! it runs only the line with its exit code counts.
 //!
 //! | line | when |
 //! |---|---|
 //! | `kernel ADDRESS` | first, if the boot is profiled: where `_stext` lies |
 //! | `command` | before the command |
 //! | `exit CODE` | behind it |
-//! | `process PID NAME` | then, if the boot is profiled: for each process that became something, in that order |
+//! | `process PID NAME` | then, if the boot is profiled: for each process that got a name, in that order |
 //! | `module NAME BYTES ADDRESS` | and for each module that is loaded |
 
 /// What the lines begin with.
@@ -27,12 +27,12 @@ pub enum Marker {
     Process {
         /// Its number.
         pid: u32,
-        /// What it is called.
+        /// Its name.
         name: String,
     },
     /// A module of the kernel.
     Module {
-        /// What it is called.
+        /// Its name.
         name: String,
         /// Bytes that it takes up.
         length: u64,
@@ -42,7 +42,7 @@ pub enum Marker {
 }
 
 impl Marker {
-    /// What a line says behind its beginning.
+    /// The marker of a line, without [`BEGIN`].
     pub fn of(line: &str) -> Option<Self> {
         let line = line.trim_end();
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
@@ -78,7 +78,7 @@ impl Marker {
 pub fn of_console(console: &str) -> Vec<Marker> {
     let (mut all, mut is_running) = (Vec::new(), false);
     for line in console.lines() {
-        // Behind the output of a command that does not end its last line.
+        // The command may not end its last line, so a marker can be in the middle of one.
         let Some((_, text)) = line.rsplit_once(BEGIN) else {
             continue;
         };
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_says_one_thing_or_nothing() {
+    fn a_line_is_one_marker_or_none() {
         assert_eq!(Marker::of("command\r\n"), Some(Marker::Command));
         assert_eq!(Marker::of("exit 7\n"), Some(Marker::Exit(7)));
         assert_eq!(
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_command_writes_is_not_taken_for_what_the_first_process_says() {
+    fn a_line_of_the_command_is_not_taken_for_one_of_the_first_process() {
         let console = "boot\r\n\x1Emillimeter: kernel 100000\r\n\x1Emillimeter: command\n\
                        \x1Emillimeter: process 1 forged\nend\x1Emillimeter: exit 0\n\
                        \x1Emillimeter: process 1 init\noff\n";

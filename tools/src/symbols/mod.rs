@@ -1,4 +1,4 @@
-//! Names for addresses: the table of routines here, and the other sources of names below.
+//! Names for addresses: the table of routines, and the other sources of names.
 //!
 //! The table is taken from the guest's ELF once, before the run, and kept beside the raw data as
 //! plain text: a report can be made again without the guest, and a person can read it.
@@ -22,7 +22,7 @@ pub const WAIT: &str = "(wait)";
 /// Line of the table for addresses that belong to no known routine.
 pub const UNKNOWN: &str = "(unknown address)";
 
-/// Line of the table for samples that tell nothing of a secure guest.
+/// Line of the table for limited samples of a secure guest.
 pub const LIMITED: &str = "(secure guest)";
 
 /// A routine.

@@ -1,7 +1,7 @@
-//! Which name a sample has.
+//! The name of a sample.
 //!
-//! One rule for every report and every export. Limited samples of a secure guest and samples in the wait state have
-//! lines of their own. A sample of Linux gets its name from [`LinuxNames`], one of a collection from the map of
+//! Every report and every export uses the same rule. Limited samples of a secure guest and samples in the wait state
+//! have lines of their own. A sample of Linux gets its name from [`LinuxNames`], one of a collection from the map of
 //! storage ([`Map`]), and any other from the guest's table of routines.
 
 use std::{borrow::Cow, path::Path};
@@ -38,14 +38,14 @@ impl<'n> Line<'n> {
 pub enum Names {
     /// From the routines of a program at fixed addresses.
     Routines(SymbolTable),
-    /// From what is known of a Linux.
+    /// From the kernel, modules and processes of Linux.
     Linux(LinuxNames),
     /// From the map of storage of a collection.
     Map(Map),
 }
 
 impl Names {
-    /// Of a run, and what is missing or damaged, in sentences.
+    /// The names of a run, and what is missing or damaged, in sentences.
     pub fn of_run(directory: &Path, record: &Record) -> Result<(Self, Vec<String>)> {
         let mut doubts = Vec::new();
         let symbols = match optional(&directory.join(SYMBOLS))? {
@@ -70,7 +70,7 @@ impl Names {
         if !programs.has_kernel() {
             doubts.push("the kernel's routines have no names".to_owned());
         } else if !programs.is_placed {
-            doubts.push("the guest did not say where its kernel lies, so it is taken to lie where its image says".to_owned());
+            doubts.push("the guest did not say where its kernel lies; names assume the place that its image gives".to_owned());
         }
         Ok((Self::Linux(programs), doubts))
     }

@@ -1,7 +1,7 @@
-//! The names that a person may give where the machine knows addresses only.
+//! The names that a person may write where the machine expects an address.
 //!
-//! All of them are kept, unlike in [`SymbolTable`](crate::symbols::SymbolTable), which has one for each address:
-//! whoever names a place need not know which of its names is the one that a report shows.
+//! All names are kept. [`SymbolTable`](crate::symbols::SymbolTable) has one for each address, but a person need not know
+//! which name of a place the report shows.
 
 use std::fmt;
 
@@ -19,20 +19,20 @@ const MENTIONED: usize = 3;
 /// How many places with the same name an error lists.
 const LISTED: usize = 8;
 
-/// What a name stands for.
+/// The place that a name stands for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// Address of its first byte.
     pub start: u64,
     /// Address of its last byte.
     pub last: u64,
-    /// Whether it is data and not instructions.
+    /// Whether it is data, not instructions.
     pub is_data: bool,
     /// The name, demangled.
     pub name: String,
 }
 
-/// What the name is to stand for.
+/// What a name must stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// Instructions.
@@ -45,35 +45,35 @@ pub enum Wanted {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlaceNames(Vec<Place>);
 
-/// What was written where an address, or two, is expected.
+/// The meaning of a text in the place of one or two addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Meant {
-    /// Numbers alone, as the machine reads them.
+    /// Only numbers, as the machine reads them.
     Numbers(String),
-    /// The addresses from the first one to the last one, by at least one name.
+    /// The addresses from the first one to the last one. At least one came from a name.
     Named(u64, u64),
 }
 
 /// A name that does not stand for one place.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum NameError {
-    /// Nothing is called so.
+    /// Nothing has this name.
     #[error("{name} is neither a hexadecimal number nor a symbol of the guest{}", mentioned(.nearest))]
     Unknown {
         /// What was written.
         name: String,
-        /// What it may have been meant to be.
+        /// Similar names.
         nearest: Vec<String>,
     },
-    /// It is no routine.
-    #[error("{0} is data, and only STORE and SHOW STORAGE go with data")]
+    /// It is not a routine.
+    #[error("{0} is data, and only STORE and SHOW STORAGE take data; name a routine")]
     Data(String),
-    /// More than one thing is called so.
+    /// Several places have this name.
     #[error("{name} is the name of {} symbols; take the whole name of one, or its addresses:{}", .places.len(), listed(.places))]
     Ambiguous {
         /// What was written.
         name: String,
-        /// All of them.
+        /// All these places.
         places: Vec<Place>,
     },
 }
@@ -104,10 +104,10 @@ impl fmt::Display for Place {
 }
 
 impl PlaceNames {
-    /// None.
+    /// No names.
     pub const NONE: Self = Self(Vec::new());
 
-    /// The names in an ELF file. One without a size ends where the next one of its section begins.
+    /// The names in an ELF file. A symbol without a size ends where the next one of its section begins.
     pub fn from_elf(elf: &object::File<'_>) -> Self {
         let mut found = Vec::new();
         for symbol in elf.symbols() {
@@ -185,18 +185,17 @@ impl PlaceNames {
         Self(places)
     }
 
-    /// Whether there is none.
+    /// Whether there are no names.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What is meant by the text in the place of an address: a name; `a-b` from the first byte of the one to the last
-    /// byte of the other; `a.n` for its first so many bytes, in hexadecimal digits; or numbers, as the machine reads them,
-    /// but with `0x` if one likes.
+    /// The meaning of a text in the place of an address. It may be a name; `a-b`, from the first byte of a to the last
+    /// byte of b; `a.n`, the first n bytes of a, with n in hexadecimal digits; or numbers as the machine reads them, also
+    /// with `0x`.
     ///
-    /// A name of the guest goes before a number that is written with the same letters; a digit 0 at its beginning makes
-    /// it a number.
+    /// A name of the guest takes precedence over a number with the same letters; a leading digit 0 makes it a number.
     ///
     /// # Errors
     /// [`NameError`].
@@ -224,7 +223,7 @@ impl PlaceNames {
         {
             match self.side(start, wanted) {
                 Ok(Side::Number(start)) => return Ok(Meant::Numbers(format!("{start}.{length}"))),
-                // Unless the point is one of the name.
+                // The point may also be part of the name.
                 Ok(Side::Place(place))
                     if number(length) != 0 && self.side(text, wanted).is_err() =>
                 {
@@ -238,7 +237,7 @@ impl PlaceNames {
         match (self.side(text, wanted), sides().next()) {
             (Ok(Side::Number(digits)), _) => Ok(Meant::Numbers(digits.to_owned())),
             (Ok(Side::Place(place)), _) => Ok(Meant::Named(place.start, place.last)),
-            // Of two that are no name together one at least is to blame.
+            // The text is not one name, so it is two, and at least one of them is wrong.
             (Err(NameError::Unknown { .. }), Some((first, last))) => {
                 let first = self.side(first, wanted).map(drop);
                 Err(first
@@ -258,7 +257,7 @@ impl PlaceNames {
         if let Some(digits) = digits(text) {
             return Ok(Side::Number(digits));
         }
-        // The last words of a path will do.
+        // The last part of a path is enough.
         let ends = |name: &str| {
             name.strip_suffix(text)
                 .is_some_and(|path| path.ends_with("::"))
@@ -272,7 +271,7 @@ impl PlaceNames {
         self.one(text, wanted, |name| name == text)
     }
 
-    /// The only place whose name is one.
+    /// The only place whose name fulfils `is_it`.
     fn one(
         &self,
         text: &str,
@@ -302,7 +301,7 @@ impl PlaceNames {
     }
 
     fn unknown(&self, text: &str) -> NameError {
-        // Who leaves out the beginning of a path, or mistypes its end, means that one.
+        // Compares the last parts of paths, too: a person may leave out the beginning of a path, or mistype its end.
         let last = |name: &str| name.rsplit("::").next().unwrap_or_default().to_owned();
         let text_last = last(text);
         let similarity = |name: &str| {

@@ -1,8 +1,8 @@
-//! Whether a file has its numbers with the lowest byte first.
+//! Recognises files that have their numbers with the lowest byte first.
 //!
-//! These formats have no mark for it, and a length with its bytes exchanged is usually a possible length, too. So
-//! this module follows the lengths: a file is little-endian only if they lead from header to header when read as
-//! little-endian, and do not when read as big-endian.
+//! These formats have no mark for the byte order, and a length with its bytes exchanged is usually a possible length,
+//! too. So this module follows the lengths: a file is little-endian only if they lead from header to header when read
+//! as little-endian, and do not when read as big-endian.
 
 use {
     cpumf::sampling::block::{BASIC_FORMAT, Trailer},
@@ -16,7 +16,7 @@ use {
 use super::{LONGEST_BLOCK, described, samples};
 use crate::formats::smf::SHORTEST;
 
-/// The field that shows first that the file is little-endian, if it is.
+/// The first field that shows that the file is little-endian, if it is.
 pub(super) fn looks_little(front: &[u8], trailer: &[u8]) -> Option<&'static str> {
     if samples(front, trailer).is_none() && are_samples(front, trailer) {
         return Some("data-entry-format code");
@@ -50,13 +50,13 @@ fn are_samples(front: &[u8], trailer: &[u8]) -> bool {
         || [4, 8].into_iter().any(|width| {
             let front = front.get(..SMALL_BLOCK).unwrap_or(front);
             let size = samples(&exchanged(front, width), &exchanged(trailer, width));
-            // A block of zeros is the same in any order.
+            // A block of zeros is the same in either order.
             let is_used = front.iter().take(32).any(|byte| *byte != 0);
             is_used && matches!(size, Some(SMALL_BLOCK | LARGE_BLOCK))
         })
 }
 
-/// Whether records lead from one to the next, up to the end or as far as was looked.
+/// Whether records lead from one to the next, up to the end of the file or of `front`.
 fn follows(front: &[u8], length: fn(&[u8]) -> Option<usize>) -> bool {
     let (mut at, mut records) = (0, 0);
     while let Some(rest) = front.get(at..) {
@@ -69,7 +69,7 @@ fn follows(front: &[u8], length: fn(&[u8]) -> Option<usize>) -> bool {
         }
         records += 1;
     }
-    // The last record goes on where nobody looked.
+    // The last record may go on behind `front`.
     front.len() == LONGEST_BLOCK && records > 1
 }
 

@@ -9,8 +9,8 @@ use crate::{
     views::export::{self, To},
 };
 
-/// A collection of two CPUs whose frequency the service halves: 6,000,000 samples a minute, one each 10,000 cycles,
-/// and then 3,000,000. Of each set and CPU: full blocks of 126 samples, samples behind them, and cycles.
+/// A collection of two CPUs whose frequency the service halves: first 6,000,000 samples a minute, one each 10,000
+/// cycles, then 3,000,000. For each set and CPU: full blocks of 126 samples, samples behind them, and cycles.
 const SETS: [[(u64, usize, u64); 2]; 2] = [
     [(4, 10, 5_140_700), (3, 60, 4_385_000)],
     [(2, 20, 5_441_000), (1, 100, 4_532_200)],
@@ -36,7 +36,7 @@ fn two_sets(with_cycles: bool) -> TempDir {
         for (cpu, (full, rest, cycles)) in cpus.iter().enumerate() {
             let mut blocks = Vec::new();
             for number in 1..=*full {
-                // Interval after interval, and of the second CPU with a wait in each block.
+                // Interval after interval; the second CPU waits once in each block.
                 let units = 126 * interval * 4096 / 1000 + (cpu as u64) * 1_000_000;
                 blocks.extend(full_block(&[0x20_0000; 126], start + number * units));
             }
@@ -70,7 +70,7 @@ fn found(directory: &Path) -> (Vec<u64>, Vec<String>) {
 }
 
 #[test]
-fn each_set_of_files_has_the_interval_that_its_cycles_and_samples_leave() {
+fn cycles_and_samples_give_the_interval_of_each_set_of_files() {
     let directory = two_sets(true);
     let (intervals, doubts) = found(directory.path());
     assert_eq!(intervals, [10_000, 20_000]);
@@ -82,12 +82,12 @@ fn each_set_of_files_has_the_interval_that_its_cycles_and_samples_leave() {
 #[test]
 fn without_cycles_an_interval_is_at_most_the_time_of_the_fastest_block() {
     let directory = two_sets(false);
-    // It is longer than the one before: that may be because the CPUs waited.
+    // It is longer than the one before, perhaps because the CPUs waited.
     let (intervals, doubts) = found(directory.path());
     assert_eq!(intervals, [10_000]);
     let end = "it is taken to be 10,000 cycles, as before; its blocks allow less than 20,201";
     assert!(doubts[0].ends_with(end), "{doubts:?}");
-    // One each 40,000 cycles, and then as before: blocks that are too fast for that.
+    // First one each 40,000 cycles, then as before: these blocks are too fast for 40,000.
     let path = directory.path().join("SYSHIS20260301.161406.000.CNT");
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replace("=6000000", "=1500000")).unwrap();
@@ -98,7 +98,7 @@ fn without_cycles_an_interval_is_at_most_the_time_of_the_fastest_block() {
 }
 
 #[test]
-fn a_set_whose_state_changed_otherwise_keeps_the_interval_and_nothing_is_said() {
+fn a_set_after_another_change_of_state_keeps_the_interval_without_a_doubt() {
     let directory = two_sets(true);
     let path = |name: &str| {
         directory
@@ -119,7 +119,7 @@ fn a_set_whose_state_changed_otherwise_keeps_the_interval_and_nothing_is_said() 
     assert_ne!(halved, text);
     fs::write(path("001.CNT"), halved).unwrap();
     assert_eq!(found(directory.path()), (vec![10_000], Vec::new()));
-    // Nothing bears on it: that is said.
+    // Nothing shows the interval, which is a doubt.
     fs::remove_file(path("001.CNT")).unwrap();
     let (intervals, doubts) = found(directory.path());
     assert_eq!(intervals, [10_000]);

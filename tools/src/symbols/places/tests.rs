@@ -58,7 +58,7 @@ fn two_names_are_from_the_first_byte_of_the_one_to_the_last_of_the_other() {
 fn a_name_and_a_length_are_its_first_bytes() {
     assert_eq!(meant("search.2"), Meant::Named(0x1100, 0x1101));
     assert_eq!(meant("start.0x1F"), Meant::Named(0x1000, 0x101E));
-    // A name goes before the same number, and a point may be part of it.
+    // A name takes precedence over the same number, and may contain a point.
     assert_eq!(meant("add.2"), Meant::Named(0x1300, 0x1301));
     assert_eq!(meant("0add.2"), Meant::Numbers("0add.2".to_owned()));
     assert_eq!(meant("clone.2"), Meant::Named(0x1700, 0x17FF));
@@ -69,7 +69,7 @@ fn a_name_and_a_length_are_its_first_bytes() {
 }
 
 #[test]
-fn a_name_goes_before_the_same_number_unless_that_begins_with_a_zero() {
+fn a_name_takes_precedence_over_the_same_number_unless_that_begins_with_a_zero() {
     assert_eq!(meant("add"), Meant::Named(0x1300, 0x13FF));
     assert_eq!(meant("0add"), Meant::Numbers("0add".to_owned()));
     assert_eq!(meant("0xadd"), Meant::Numbers("add".to_owned()));
@@ -81,14 +81,14 @@ fn a_name_goes_before_the_same_number_unless_that_begins_with_a_zero() {
 }
 
 #[test]
-fn data_goes_with_what_is_about_storage() {
+fn only_commands_about_storage_take_data() {
     let any = names().meant("TABLE", Wanted::Any);
     assert_eq!(any, Ok(Meant::Named(0x2000, 0x2FFF)));
     assert!(refusal("TABLE", Wanted::Routine).starts_with("TABLE is data, and only STORE"));
 }
 
 #[test]
-fn what_nothing_is_called_is_answered_with_what_it_may_have_been() {
+fn an_unknown_name_is_answered_with_similar_names() {
     let refused = refusal("serach", Wanted::Routine);
     assert!(
         refused.starts_with("serach is neither") && refused.contains("guests::work::search"),
@@ -109,7 +109,7 @@ fn what_nothing_is_called_is_answered_with_what_it_may_have_been() {
 }
 
 #[test]
-fn a_name_of_several_is_answered_with_all_their_addresses() {
+fn an_ambiguous_name_is_answered_with_all_its_addresses() {
     let refused = refusal("poll", Wanted::Routine);
     assert!(
         refused.contains("poll is the name of 2 symbols"),

@@ -247,7 +247,7 @@ impl<'p, 'f> Records<'p, 'f> {
         if owner.is_kernel || self.known.insert(process, true) == Some(true) {
             return Ok(());
         }
-        if let Some(line) = owner.whole {
+        if let Some(line) = owner.only_line {
             let path = self.directory.join(line);
             if self.standalone.insert(line) {
                 let symbol = Symbol {
