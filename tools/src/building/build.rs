@@ -1,9 +1,9 @@
 //! Building the image and the guests.
 //!
 //! Everything for the bare machine is built below `target/s390x`, apart from the host's own
-//! artifacts, by whatever toolchain [`crate::building::toolchain`] finds. Cargo decides what is stale. The image
-//! has a directory and a lock of its own, so that it is built beside a guest; the lock keeps tests that
-//! run beside one another from waiting for each other in the dark.
+//! artifacts, with the toolchain that [`crate::building::toolchain`] finds. Cargo decides what is stale. The image
+//! has a directory and a lock of its own, so that it is built at the same time as a guest. If processes wait for each
+//! other, the lock lets them say so.
 
 use std::{
     collections::BTreeMap,
@@ -29,8 +29,8 @@ use crate::{
 struct Product {
     package: &'static str,
     feature: &'static str,
-    /// The directory below `target/s390x`; those of the image and of a guest differ, since Cargo builds
-    /// one thing at a time in a directory.
+    /// The directory below `target/s390x`. The image and the guests have one each, because Cargo builds one thing at a
+    /// time in a directory.
     directory: &'static str,
     /// Flags for the compiler; `{root}` is the repository.
     flags: &'static [&'static str],
@@ -41,7 +41,7 @@ const IMAGE: Product = Product {
     feature: "image",
     directory: "",
     flags: &[
-        // It moves itself: position-independent, with its relocations in it, and nobody to apply them.
+        // It moves itself: it is position-independent, holds its relocations, and applies them itself.
         "-Crelocation-model=pic",
         "-Clink-arg=-pie",
         "-Clink-arg=--no-dynamic-linker",
@@ -68,10 +68,10 @@ const PROGRAMS: Product = Product {
     flags: &["-Crelocation-model=static"],
 };
 
-/// The log keeps everything: what is too much is left out when it is read.
+/// The log keeps everything. Its reader leaves out what is too much.
 const LOG_LEVEL: (&str, &str) = ("DEFMT_LOG", "trace");
 
-/// Where guests have their sources: a program each, and the cases of one program.
+/// The sources of the guests: programs, and the cases of one program.
 const GUEST_SOURCES: &str = "tests-qemu/guests/src";
 
 /// Builds the image and returns its path. Once per process.
@@ -89,8 +89,10 @@ pub fn build_guest(name: &str, progress: &Progress) -> Result<PathBuf> {
     let is_case = is_case(name);
     let program = if is_case { case::PROGRAM } else { name };
     let file = {
-        // Whoever waits here waits for the lock of the build otherwise.
-        let mut done = DONE.lock().map_err(|_| anyhow!("a build was left alone"))?;
+        // A thread that did not wait here would wait for the lock of the build.
+        let mut done = DONE
+            .lock()
+            .map_err(|_| anyhow!("another thread's build has panicked"))?;
         done.entry(program.to_owned())
             .or_insert_with(|| {
                 let what = if is_case {
@@ -112,8 +114,8 @@ pub fn build_guest(name: &str, progress: &Progress) -> Result<PathBuf> {
     }
 }
 
-/// Builds the image and, beside it, the guest that an argument names if that is a bundled one: what a
-/// run needs. Either is then found without another build.
+/// Builds what a run needs: the image and, at the same time, the guest that an argument names if it is a bundled one.
+/// Both are then found without another build.
 pub fn build_side_by_side(guest: &str, progress: &Progress) -> Result<()> {
     if !is_bundled(guest) {
         return build_image(progress).map(|_| ());
@@ -129,7 +131,7 @@ pub fn build_side_by_side(guest: &str, progress: &Progress) -> Result<()> {
         let image = build_image(progress);
         let guest = guest
             .join()
-            .map_err(|_| anyhow!("a build was left alone"))?;
+            .map_err(|_| anyhow!("another thread's build has panicked"))?;
         image.and(guest).map(|_| ())
     })
 }
@@ -180,7 +182,7 @@ fn is_case(name: &str) -> bool {
     file.join(format!("{name}.rs")).is_file()
 }
 
-/// The file of one case: made anew if the program is newer.
+/// The file of one case. It is made anew if the program is newer.
 fn case_file(program: &Path, name: &str) -> Result<PathBuf> {
     let directory = program.with_file_name("cases");
     let file = directory.join(name);
@@ -192,7 +194,7 @@ fn case_file(program: &Path, name: &str) -> Result<PathBuf> {
     let bytes = case::cut(&bytes, name)?;
     fs::create_dir_all(&directory)
         .with_context(|| format!("cannot create {}", directory.display()))?;
-    // Tests that run beside one another may make the same file: each finds a whole one.
+    // Tests that run at the same time may make the same file. The rename lets each find a complete one.
     let mut new = tempfile::NamedTempFile::new_in(&directory)?;
     std::io::Write::write_all(&mut new, &bytes)?;
     new.persist(&file)
@@ -200,7 +202,7 @@ fn case_file(program: &Path, name: &str) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// The error of a build is kept as text, because every caller of this process is to hear it.
+/// Builds once in this process. The error is kept as text, because every caller gets it.
 fn once(
     place: &OnceLock<Result<PathBuf, String>>,
     work: impl FnOnce() -> Result<PathBuf>,
@@ -215,7 +217,7 @@ fn find_toolchain(progress: &Progress) -> Result<Toolchain> {
     static FOUND: Mutex<Option<Toolchain>> = Mutex::new(None);
     let mut found = FOUND
         .lock()
-        .map_err(|_| anyhow!("a search was left alone"))?;
+        .map_err(|_| anyhow!("another thread's search has panicked"))?;
     if let Some(toolchain) = &*found {
         return Ok(toolchain.clone());
     }
@@ -268,15 +270,15 @@ fn build(product: &Product, what: &str, programs: &[&str], progress: &Progress) 
         bail!(
             "building {what} failed ({}) with {toolchain}{kept}\n{}",
             output.status,
-            last_lines(&String::from_utf8_lossy(&output.stderr), TOLD_LINES)
+            last_lines(&String::from_utf8_lossy(&output.stderr), QUOTED_LINES)
         );
     }
     step.done(&format!("built {what}"));
     Ok(directory.join(toolchain::TARGET).join("release"))
 }
 
-/// How much of a failed build's output goes into the error.
-const TOLD_LINES: usize = 60;
+/// How many lines of a failed build's output go into the error.
+const QUOTED_LINES: usize = 60;
 
 fn last_lines(text: &str, number: usize) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
@@ -288,7 +290,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_a_long_output_is_told() {
+    fn an_error_quotes_the_end_of_a_long_output() {
         assert_eq!(last_lines("a\nb\nc\n", 2), "b\nc");
         assert_eq!(last_lines("a\n", 2), "a");
         assert_eq!(last_lines("", 2), "");

@@ -1,9 +1,9 @@
-//! A guest out of a program of many cases.
+//! Makes a guest from one case of a program.
 //!
 //! The behaviour guests are one program, `tests-qemu/guests/src/behaviour`. Each of its modules has an
 //! entry and a clause of its own. A case as a guest is the program with two changes: the entry in the
 //! ELF header, and the place and length of the section `.clause`. Everything that reads a guest's file,
-//! bare QEMU too, then finds this case and no other.
+//! bare QEMU too, then finds only this case.
 
 use anyhow::{Context, Result, bail};
 use object::{
@@ -26,7 +26,7 @@ pub fn cut(program: &[u8], name: &str) -> Result<Vec<u8>> {
         .symbols()
         .find(|symbol| symbol.name() == Ok(&module))
         .with_context(|| {
-            format!("no case {name} in the program: name it in {PROGRAM}/main.rs, and begin it with guests::case!")
+            format!("the program has no case {name}: name it in {PROGRAM}/main.rs, and begin it with guests::case!")
         })?
         .address();
     let section = (elf.section_by_name(".clause")).context("the program declares no clauses")?;
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_program_of_cases_is_refused() {
+    fn a_file_that_is_not_a_program_of_cases_is_refused() {
         assert!(cut(b"", "b_x").is_err());
         assert!(cut(b"\x7FELF", "b_x").is_err());
     }

@@ -1,10 +1,9 @@
-//! The image in the forms in which machines take it.
+//! The image in the forms that machines can IPL.
 //!
-//! - `elf`: for `qemu-system-s390x -kernel`, symbols included.
-//! - `bios`: for `qemu-system-s390x -bios`, which takes an ELF as well and moves it; stripped of
-//!   everything that is not loaded.
+//! - `elf`: for `qemu-system-s390x -kernel`, with symbols.
+//! - `bios`: for `qemu-system-s390x -bios`, which also takes an ELF and moves it. It holds only what is loaded.
 //! - `ins`: a list of files and addresses, as a hardware management console and Hercules IPL them.
-//!   There the machine takes its first PSW from absolute 0, so the list brings one.
+//!   Such a machine takes its first PSW from absolute 0, so the list provides one.
 
 use std::{
     fs,
@@ -33,14 +32,14 @@ pub enum Form {
 /// IPL PSW of 64 bits: disabled, 31-bit addressing (bits 12 and 32 one).
 const IPL_PSW: u64 = 0x0008_0000_8000_0000;
 
-/// Name of the flat image in the list: eight and three characters, as old file systems want them.
+/// Name of the flat image in the list: eight and three characters, as in old file systems.
 const FLAT: &str = "millimet.img";
 /// Name of the file with the IPL PSW.
 const PSW: &str = "millimet.psw";
 /// Name of the list.
 const LIST: &str = "millimet.ins";
 
-/// Writes a form of the image into a directory and gives the file that a machine is pointed at.
+/// Writes a form of the image into a directory, and returns the file to give to a machine.
 pub fn write(form: Form, image: &Path, directory: &Path) -> Result<PathBuf> {
     let elf =
         fs::read(image).with_context(|| format!("cannot read the image {}", image.display()))?;
@@ -71,7 +70,7 @@ fn list(address: u64) -> String {
     format!("* Millimeter\n{FLAT} 0x{address:08x}\n{PSW} 0x00000000\n")
 }
 
-/// The bytes of storage that the image consists of, from its first to its last address.
+/// The bytes of the image in storage, from its first to its last address.
 #[derive(Debug, PartialEq, Eq)]
 struct Flat {
     address: u64,
@@ -119,7 +118,7 @@ fn flatten(elf: &[u8]) -> Result<Flat> {
     })
 }
 
-/// The ELF without what no segment holds: section headers, symbols and the text of the log.
+/// The ELF with its segments only: without section headers, symbols and the text of the log.
 fn stripped(elf: &[u8]) -> Result<Vec<u8>> {
     let header = parse(elf)?;
     let segments = header
@@ -196,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_brings_an_ipl_psw_of_31_bits() {
+    fn the_list_provides_an_ipl_psw_of_31_bits() {
         let directory = tempfile::tempdir().unwrap();
         let image = directory.path().join("image");
         fs::write(&image, elf()).unwrap();

@@ -1,8 +1,7 @@
-//! What the work at hand needs and this computer lacks: installed at once, or named at once.
+//! Installs what a command of the tool needs and this computer lacks, or says how.
 //!
-//! As root on a Debian system the tool installs what is missing and says so; anyone else is told
-//! the exact command. Nothing is installed that the work at hand does not need, and everything it
-//! needs goes into one command: whoever is told to install something is told once.
+//! As root on a Debian system the tool installs what is missing and says so. Any other user gets the exact command.
+//! Only what the tool's command needs is installed, and all of it at once, so the user installs something only once.
 
 use std::{
     env,
@@ -16,25 +15,25 @@ use anyhow::{Context, Result, bail};
 
 use crate::{building::repository, computer::progress::Progress};
 
-/// One thing that is not here.
+/// One thing that this computer lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lack {
     /// What it is.
     pub what: String,
-    /// Debian's packages that bring it.
+    /// Debian's packages that contain it.
     pub packages: Vec<&'static str>,
-    /// What mends it as well, without Debian's packages.
+    /// Another remedy, without Debian's packages.
     pub otherwise: String,
 }
 
-/// How packages come to this computer.
+/// How this computer installs packages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packages {
     /// By apt-get, and this process may call it.
     Ours,
-    /// By apt-get, for which its user must be root: through sudo, where there is one.
+    /// By apt-get, which this user can call only as root: through sudo, if the computer has it.
     Theirs {
-        /// Whether there is a sudo.
+        /// Whether the computer has sudo.
         has_sudo: bool,
     },
     /// Not by apt-get.
@@ -42,7 +41,7 @@ pub enum Packages {
 }
 
 impl Packages {
-    /// How it is on this computer.
+    /// Finds out how this computer installs packages.
     pub fn look() -> Self {
         if in_path("apt-get").is_none() {
             Self::Unknown
@@ -62,7 +61,7 @@ impl Packages {
         let install = format!("apt-get install --no-install-recommends {packages}");
         match self {
             Self::Ours => format!("{update} && {install}"),
-            // A system that is no Debian: whoever reads this knows how its packages are named.
+            // The system is not Debian. Its user knows the names of its packages.
             Self::Theirs { has_sudo: true } | Self::Unknown => {
                 format!("sudo {update} && sudo {install}")
             }
@@ -70,7 +69,7 @@ impl Packages {
         }
     }
 
-    /// What is missing, and what mends it.
+    /// What is missing, and the remedies.
     pub fn advice(self, lacks: &[Lack]) -> String {
         let mut text = String::from("this computer lacks");
         for lack in lacks {
@@ -129,8 +128,7 @@ fn is_root() -> bool {
         .is_ok_and(|data| data.uid() == 0)
 }
 
-/// Sees to it that nothing is lacking: installs what is, if this process may. `look` is asked
-/// again after that.
+/// Installs what is missing, if this process may. `look` finds what is missing, and is called again afterwards.
 pub fn provide(look: impl Fn() -> Vec<Lack>, progress: &Progress) -> Result<()> {
     provide_by(Packages::look(), look, progress)
 }
@@ -143,8 +141,8 @@ fn provide_by(here: Packages, look: impl Fn() -> Vec<Lack>, progress: &Progress)
     if here != Packages::Ours {
         bail!(here.advice(&lacks));
     }
-    // Tests run beside one another, in processes of their own, too; who waited here may find
-    // everything done. apt-get itself waits for only one of its three locks.
+    // Tests run at the same time, also in several processes. One that waited here may find everything installed.
+    // apt-get itself waits for only one of its three locks.
     let _alone = repository::lock("install.lock", "another installation", progress)?;
     let lacks = look();
     if lacks.is_empty() {
@@ -170,8 +168,8 @@ fn install(packages: &[&str], progress: &Progress) -> Result<()> {
     let list = packages.join(", ");
     let mut step = progress.step(&format!("installing {list}"));
     let mut tell = |line: &str| step.update(line);
-    // What an update complains of is often why an installation fails: apt-get itself goes on
-    // without the lists that it could not fetch. Old lists may still serve, so we do, too.
+    // If the update fails, go on, as apt-get itself does without lists that it could not fetch: old lists may be good
+    // enough. If not, the complaints of the update usually explain why the installation fails.
     let here = Path::new(".");
     let update = AptGet::run(&["update"], here, &mut tell)?;
     let mut arguments = vec!["install", "--yes", "--no-install-recommends"];
@@ -189,19 +187,19 @@ fn install(packages: &[&str], progress: &Progress) -> Result<()> {
     Ok(())
 }
 
-/// What came of a call of apt-get.
+/// The outcome of a call of apt-get.
 pub(crate) struct AptGet {
-    /// Whether it did what it was called for.
+    /// Whether it succeeded.
     pub succeeded: bool,
     /// What it said on standard error.
     pub complaints: String,
 }
 
 impl AptGet {
-    /// Calls it in this directory, and tells what it says meanwhile.
+    /// Calls it in this directory, and passes its messages to `tell` as they come.
     pub fn run(arguments: &[&str], directory: &Path, tell: &mut dyn FnMut(&str)) -> Result<Self> {
         let mut child = Command::new("apt-get")
-            // A fresh computer updates itself in the background: wait until it has.
+            // A fresh computer may be updating itself in the background: wait for that.
             .arg("-oDPkg::Lock::Timeout=300")
             .args(arguments)
             .current_dir(directory)
@@ -215,7 +213,7 @@ impl AptGet {
         let errors = child.stderr.take().map(|mut stream| {
             thread::spawn(move || {
                 let mut kept = Vec::new();
-                // A stream that breaks keeps what came before.
+                // If a stream breaks, the lines before are kept.
                 let _ = stream.read_to_end(&mut kept);
                 String::from_utf8_lossy(&kept).into_owned()
             })

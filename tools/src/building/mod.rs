@@ -1,4 +1,4 @@
-//! Building: the image and the guests, by whatever toolchain there is, and what must be installed for it.
+//! Building: the image and the guests, the toolchain that builds them, and what must be installed.
 
 pub mod build;
 pub mod case;

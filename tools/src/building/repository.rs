@@ -1,5 +1,4 @@
-//! Where the repository is, where its artifacts go, and the files that keep two processes from the
-//! same work.
+//! Where the repository is, where its artifacts go, and the locks that keep two processes from doing the same work.
 
 use std::{
     fs::{self, File},
@@ -20,17 +19,17 @@ pub fn root() -> &'static Path {
     })
 }
 
-/// Where everything for the bare machine is built.
+/// The directory in which everything for the bare machine is built.
 pub fn target_directory() -> PathBuf {
     root().join("target/s390x")
 }
 
-/// Holds a file of the target directory against everyone else until it is dropped.
+/// Locks a file of the target directory until the result is dropped. `other` names the process that may hold it.
 pub(crate) fn lock(name: &str, other: &str, progress: &Progress) -> Result<File> {
     lock_in(&target_directory(), name, other, progress)
 }
 
-/// Holds a file of this directory against everyone else until it is dropped.
+/// Locks a file of this directory until the result is dropped.
 pub(crate) fn lock_in(
     directory: &Path,
     name: &str,

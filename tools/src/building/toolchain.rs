@@ -1,20 +1,20 @@
 //! Finding a Rust toolchain that builds for the bare machine.
 //!
-//! The target `s390x-unknown-none-softfloat` is not on every machine, and neither is a way to
-//! fetch it. Four ways lead there, and the first that is open is taken:
+//! Not every computer has the target `s390x-unknown-none-softfloat`, or can fetch it. The first of these that is
+//! possible is used:
 //!
 //! 1. a toolchain in which the target is installed;
-//! 2. the active toolchain with the source of `core`, which is then built along (an unstable
+//! 2. the active toolchain with the source of `core`, which is then built too (an unstable
 //!    option of Cargo that a stable toolchain accepts with `RUSTC_BOOTSTRAP=1`);
 //! 3. Debian's own Rust with the source package, used the same way. It must be called by its full
 //!    path, because rustup's proxies usually come first in `PATH`;
 //! 4. another toolchain with the source, which was installed for something else.
 //!
-//! The linker is LLVM's, the target's own, which rustup ships with every toolchain: GNU ld 2.40 stops
-//! at an assertion of its own over the image's relocations.
+//! The linker is LLVM's, the default of the target, which rustup ships with every toolchain. GNU ld 2.40 fails with an
+//! assertion on the image's relocations.
 //!
-//! [`look`] collects the facts, [`decide`] judges them without touching the machine, and
-//! [`find`] does both and installs what is missing when it may.
+//! [`look`] collects the facts, [`decide`] judges them without touching the computer, and
+//! [`find`] does both and installs what is missing if it may.
 
 use std::{
     env, fmt,
@@ -35,7 +35,7 @@ pub const TARGET: &str = "s390x-unknown-none-softfloat";
 /// The oldest Rust that builds the image: the workspace's `rust-version`.
 pub const OLDEST_RUST: (u32, u32) = (1, 90);
 
-/// Debian's packages for the third way.
+/// Debian's packages for the third possibility.
 const DEBIAN_RUST: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
 
 /// Debian's package of the linker: the oldest LLVM that links for s390x, from Debian 12 itself.
@@ -48,7 +48,7 @@ const LINKERS: [&str; 3] = ["rust-lld", "ld.lld-22", "ld.lld-19"];
 /// A place that holds a `rustc`, and what is there beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sysroot {
-    /// How to call it in messages.
+    /// Its name in messages.
     pub name: String,
     /// The directory above `bin` and `lib`.
     pub path: PathBuf,
@@ -60,7 +60,7 @@ pub struct Sysroot {
     pub has_source: bool,
 }
 
-/// What is on this machine.
+/// The toolchains of this computer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// Toolchains of rustup or of the `PATH`, the active one first.
@@ -71,12 +71,12 @@ pub struct Facts {
     pub linker: Option<PathBuf>,
 }
 
-/// How a toolchain comes to the target's `core`.
+/// How a toolchain gets the target's `core`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Core {
     /// It is installed.
     Prebuilt,
-    /// It is built along from source.
+    /// It is built from source, together with the programs.
     FromSource,
 }
 
@@ -85,13 +85,13 @@ pub enum Core {
 pub struct Toolchain {
     /// Where it is.
     pub sysroot: Sysroot,
-    /// How it comes to `core`.
+    /// How it gets `core`.
     pub core: Core,
     /// LLVM's linker.
     pub linker: PathBuf,
 }
 
-/// Judges the facts: the toolchain that serves, or what there would have to be for one.
+/// Judges the facts: the toolchain to use, or what is missing for one.
 pub fn decide(facts: &Facts) -> Result<Toolchain, Lack> {
     let recent = |sysroot: &&Sysroot| sysroot.version >= OLDEST_RUST;
     let candidates = || facts.sysroots.iter().filter(recent);
@@ -99,7 +99,7 @@ pub fn decide(facts: &Facts) -> Result<Toolchain, Lack> {
         .find(|sysroot| sysroot.has_target)
         .map(|sysroot| (sysroot, Core::Prebuilt))
         .or_else(|| {
-            // The active one is the user's choice. Another was installed for something else, often
+            // The active toolchain is the user's choice. Another one was installed for something else, often
             // a nightly that changes from day to day, so Debian's comes before it.
             let active = facts.sysroots.iter().take(1);
             let others = facts.sysroots.iter().skip(1);
@@ -134,13 +134,13 @@ pub fn decide(facts: &Facts) -> Result<Toolchain, Lack> {
     })
 }
 
-/// What a toolchain of rustup's lacks.
+/// How to install the target with rustup.
 const RUSTUP_TARGET: &str = "rustup target add s390x-unknown-none-softfloat";
 
-/// Where a linker comes with the compiler.
+/// How to get a compiler with its linker.
 const RUSTUP_WHOLE: &str = "install Rust with rustup, whose toolchains have the linker in them";
 
-/// Looks around on this machine.
+/// Collects the facts of this computer.
 pub fn look() -> Facts {
     let mut sysroots: Vec<Sysroot> = Vec::new();
     for (name, path) in rustup_toolchains() {
@@ -159,7 +159,7 @@ pub fn look() -> Facts {
     }
 }
 
-/// Finds a toolchain, and installs what it lacks if this process may.
+/// Finds a toolchain, and installs what is missing if this process may.
 pub fn find(progress: &Progress) -> Result<Toolchain> {
     let lack = match decide(&look()) {
         Ok(toolchain) => return Ok(toolchain),
@@ -217,7 +217,7 @@ impl fmt::Display for Toolchain {
     }
 }
 
-/// What a Cargo or rustup above us puts into the environment and the inner build must not see.
+/// Whether a variable comes from a Cargo or rustup that started this process. The inner build must not see it.
 fn is_inherited(name: &str) -> bool {
     let about_the_network = [
         "CARGO_HOME",
@@ -250,7 +250,7 @@ fn rustup_toolchains() -> Vec<(String, PathBuf)> {
         && output.status.success()
     {
         let path = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
-        // Debian's Rust is the third way and has its own place in the order.
+        // Debian's Rust has its own place in the order, the third.
         if path != Path::new("/usr") {
             found.push((toolchain_name(&path), path));
         }

@@ -1,7 +1,7 @@
 //! The cache of downloads: below the user's cache directory, never in the repository.
 //!
-//! An entry is a directory. It is made under another name and gets its own when it is complete, so what
-//! has its name can be used. Nothing in it is ever changed: whoever wants newer packages removes it.
+//! An entry is a directory. It is made under another name and gets its own when it is complete, so an entry under its
+//! name is always usable. An entry never changes; remove it to get newer packages.
 
 use std::{
     env,
@@ -21,7 +21,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// The user's, by the rules of the XDG base directories.
+    /// The user's cache, by the rules of the XDG base directories.
     pub fn of_user() -> Result<Self> {
         let base = base(env::var_os("XDG_CACHE_HOME"), env::var_os("HOME"));
         let base = base.context(
@@ -32,7 +32,7 @@ impl Cache {
         })
     }
 
-    /// The entry of this name, made now if it is not there. `make` gets an empty directory.
+    /// The entry of this name. If there is none, `make` makes it in an empty directory.
     pub fn entry(
         &self,
         name: &str,

@@ -27,7 +27,7 @@ if [ -e /millimeter/network ]; then
 fi
 cd /root || exit
 if [ -e /millimeter/shell ]; then
-    # A terminal for a person: perf shows no screens of its own there, and the kernel only its errors.
+    # A terminal for a person: perf uses no full-screen views on it, and the kernel shows only its errors.
     printf '[tui]\nreport = off\nannotate = off\ntop = off\n' >.perfconfig
     [ -e /millimeter/verbose ] || echo 4 >/proc/sys/kernel/printk
     tty=$(cat /sys/class/tty/console/active)
@@ -44,7 +44,7 @@ if [ -e /millimeter/profile.sh ]; then
     profile_begin
 fi
 printf '\036millimeter: command\n'
-# As for a program whose output is kept: not a terminal.
+# The output is not a terminal, as for a program whose output is kept.
 {
     /bin/sh /millimeter/command </dev/null 2>&1
     echo $? >/millimeter/code

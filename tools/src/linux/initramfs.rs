@@ -1,8 +1,8 @@
 //! The guest's first file system: an archive that the kernel unpacks into storage.
 //!
-//! It has two parts, and the kernel takes one after the other: the programs, or an archive of the user's
-//! own, and the command with the script that runs it. The same files give the same bytes: names in
-//! order, one owner, no times. It is not compressed, because the guest would have to undo that.
+//! It has two parts, which the kernel unpacks one after the other: first the programs, or an archive of the user's
+//! own, then the command with the script that runs it. The same files give the same bytes: names in order, one owner, no
+//! times. It is not compressed, because the guest would have to undo that.
 
 use std::{collections::BTreeMap, fs, io::Write, path::Path};
 
@@ -15,7 +15,7 @@ pub const INIT: &str = "/millimeter/init";
 /// An archive's next part begins on such a boundary.
 const ALIGNMENT: usize = 4;
 
-/// What one name in an archive is.
+/// An entry of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Node {
     Directory,
@@ -24,14 +24,14 @@ enum Node {
     Link(&'static str),
 }
 
-/// What the guest is to do.
+/// The work of the guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// For `/bin/sh`.
+    /// The input of `/bin/sh`.
     pub command: String,
-    /// Whether a person types in a shell, which does this first.
+    /// Whether a person types in a shell. The shell performs the command first.
     pub is_shell: bool,
-    /// A script, and what `/millimeter/script` is.
+    /// A script, which becomes `/millimeter/script`.
     pub script: Option<Vec<u8>>,
     /// Whether the kernel goes on to write on the console.
     pub verbose: bool,
@@ -39,13 +39,13 @@ pub struct Work {
     pub network: bool,
     /// Modules of the kernel, in the order of their names.
     pub modules: BTreeMap<String, Vec<u8>>,
-    /// Whether the guest is to say whose the samples of a profile from below are.
+    /// Whether the guest writes the names of processes and modules for a profile from below.
     pub profile: bool,
 }
 
 impl Work {
-    /// The words of a command line: a single one is a line for the shell, several are a program and its
-    /// arguments, each as it stands. With a script they are its arguments.
+    /// Work from the words of a command line. A single word is a line for the shell, several are a program and its
+    /// arguments, unchanged. With a script they are its arguments.
     pub fn new(words: &[String], script: Option<Vec<u8>>, verbose: bool) -> Self {
         let quoted: Vec<String> = words.iter().map(|word| quote(word)).collect();
         let mut command = match (&script, words) {
@@ -65,7 +65,7 @@ impl Work {
         }
     }
 
-    /// A shell to type in, on a terminal of so many rows and columns.
+    /// A shell to type in, on a terminal of this many rows and columns.
     pub fn shell(size: Option<(u16, u16)>, verbose: bool) -> Self {
         let command = match size {
             Some((rows, columns)) => format!("stty rows {rows} cols {columns}\n"),
@@ -129,7 +129,7 @@ pub fn with_work(base: Vec<u8>, work: &Work) -> Result<Vec<u8>> {
     Ok(followed(base, &archive(&nodes)?))
 }
 
-/// An archive with another one on top of it: of files with the same name the other's is there.
+/// An archive with another one on top of it. The other one's files replace those with the same name.
 #[must_use]
 pub fn followed(mut base: Vec<u8>, by: &[u8]) -> Vec<u8> {
     base.resize(base.len().next_multiple_of(ALIGNMENT), 0);
@@ -182,7 +182,7 @@ pub fn check(file: &Path, data: &[u8]) -> Result<()> {
     ];
     if !BEGINNINGS.iter().any(|begin| data.starts_with(begin)) {
         bail!(
-            "{} is no initrd: it is neither a cpio archive (newc) nor one that gzip, bzip2, xz, lzma, lzop, lz4 or zstd compressed",
+            "{} is not an initrd: it is neither a cpio archive (newc) nor one that gzip, bzip2, xz, lzma, lzop, lz4 or zstd compressed",
             file.display()
         );
     }
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_archive_is_refused_by_name() {
+    fn a_file_that_is_not_an_archive_is_refused_by_name() {
         let file = Path::new("/tmp/x");
         assert!(check(file, b"070701000").is_ok());
         assert!(check(file, b"\x28\xB5\x2F\xFDx").is_ok());
@@ -299,7 +299,7 @@ mod tests {
             check(file, b"hello")
                 .unwrap_err()
                 .to_string()
-                .contains("/tmp/x is no initrd")
+                .contains("/tmp/x is not an initrd")
         );
         assert!(check(file, b"").is_err());
     }

@@ -1,7 +1,7 @@
-//! A kernel as a guest: what a loader puts where before Linux starts.
+//! A kernel as a guest: what a loader puts into storage before Linux starts.
 //!
-//! The image is loaded at 0 and started behind its own loader for IPL devices. Where the initrd lies and
-//! what the command line is it finds in its parameter area.
+//! The image is loaded at 0 and started behind its own loader for IPL devices. Its parameter area tells it where the
+//! initrd lies, and holds the command line.
 
 use std::{fs, path::Path};
 
@@ -29,7 +29,7 @@ const COMMAND_LINE: usize = 0x1_0480;
 /// The longest command line of kernels that do not name a limit.
 const OLD_LIMIT: usize = 896;
 
-/// The initrd lies here, above what the kernel takes for itself while it unpacks itself.
+/// The initrd lies here, above the storage that the kernel takes while it unpacks itself.
 const INITRD_AT: u64 = 64 << 20;
 
 /// What Linux and the machine below it need beside the initrd.
@@ -58,7 +58,7 @@ impl Boot<'_> {
             .patch(image)
             .with_context(|| format!("{file} cannot be booted"))?;
         let length = self.initrd.len() as u64;
-        // It is staged, kept for a boot anew, and copied to its place.
+        // It is staged, kept for a reboot, and copied to its place.
         let needed = INITRD_AT + 3 * length + LEAST_REST;
         let storage = self.storage.0.min(GUEST_STORAGE_LIMIT);
         if needed > storage {
@@ -99,7 +99,7 @@ impl Boot<'_> {
         }
         if image.len() as u64 > INITRD_AT {
             bail!(
-                "it has {} bytes and would reach into its initrd at 64 MiB",
+                "it has {} bytes and would reach into its initrd at 64 MiB; give a smaller kernel",
                 image.len()
             );
         }
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_kernel_is_refused_with_what_is_one() {
+    fn a_file_that_is_not_a_kernel_is_refused_with_the_file_to_give() {
         assert!(refusal(b"hello", "", 512 << 20).contains("not a kernel for s390x; give"));
         assert!(refusal(b"\x7FELF", "", 512 << 20).contains("an ELF file"));
         let mut short = image();

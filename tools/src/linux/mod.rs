@@ -1,14 +1,14 @@
 //! Linux above the machine, and a command or a shell in it.
 //!
 //! - [`packages`]: Debian's kernel and tools, by this computer's apt ([`sources`]), kept in the [`cache`].
-//! - [`programs`]: what of them the guest gets; [`initramfs`]: its first file system.
-//! - [`modules`]: what the kernel loads for the devices of the host.
-//! - [`kernel`]: where kernel, initrd and parameters go. No parameter speaks of facilities: the kernel
+//! - [`programs`]: the programs that the guest gets; [`initramfs`]: its first file system.
+//! - [`modules`]: the modules that the kernel loads for the devices of the host.
+//! - [`kernel`]: where kernel, initrd and parameters go. No parameter names a facility: the kernel
 //!   finds them as on any machine.
-//! - [`screen`]: what of the console is shown, and how the command ended, by the lines that the guest's first
-//!   process marks ([`crate::symbols::markers`]).
+//! - [`screen`]: the part of the console that is shown, and how the command ended. Lines of the guest's first process
+//!   mark both ([`crate::symbols::markers`]).
 //! - [`names`]: the kernel's routines, from its image ([`unpack`], [`crate::symbols::kallsyms`]).
-//! - [`native`]: the same without the machine.
+//! - [`native`]: the same Linux without the machine.
 
 pub mod cache;
 pub mod initramfs;
@@ -49,11 +49,11 @@ use crate::{
 /// The console that the machine offers.
 const CONSOLE: &str = "console=ttysclp0";
 
-/// The exit code when the guest ended before its command did.
+/// The exit code if the guest ended before its command did.
 const GUEST_FAILED: u8 = 3;
 
-/// How much of the console goes into the message about a guest that failed.
-const TOLD_LINES: usize = 15;
+/// How many lines of the console go into the message about a guest that failed.
+const QUOTED_LINES: usize = 15;
 
 /// A release of Debian's kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -68,7 +68,7 @@ pub enum Release {
 }
 
 impl Release {
-    /// Whether it is among Debian's backports.
+    /// Whether it comes from Debian's backports.
     pub fn is_backport(self) -> bool {
         self == Self::V6_12
     }
@@ -94,22 +94,22 @@ pub struct LinuxOptions {
     pub initrd: Option<PathBuf>,
     /// More of the command line.
     pub append: Option<String>,
-    /// A script to be run.
+    /// A script to run.
     pub script: Option<PathBuf>,
-    /// A command to be run, or the script's arguments.
+    /// A command to run, or the script's arguments.
     pub command: Vec<String>,
     /// Whether the whole console is shown.
     pub verbose: bool,
-    /// The kernel's symbols, when they are not to be those of its image.
+    /// A file with the kernel's symbols, instead of those in its image.
     pub symbols: Option<PathBuf>,
-    /// What decides every run. The guest that it names is not looked at.
+    /// The options of every run. The guest that they name is ignored.
     pub run: RunOptions,
 }
 
-/// What came of a run of Linux.
+/// The outcome of a run of Linux.
 #[derive(Clone, Debug)]
 pub struct LinuxOutcome {
-    /// What came of the run.
+    /// The outcome of the run itself.
     pub run: RunOutcome,
     /// The exit code of the command, if it came to its end.
     pub code: Option<u8>,
@@ -120,7 +120,7 @@ pub struct LinuxOutcome {
 }
 
 impl LinuxOptions {
-    /// Whether a person types: nothing else was asked for, and there is a shell to type in.
+    /// Whether a person types in a shell: there is no command and no script, and Debian's initrd has a shell.
     pub fn wants_shell(&self) -> bool {
         self.script.is_none() && self.command.is_empty() && self.initrd.is_none()
     }
@@ -136,7 +136,7 @@ impl LinuxOutcome {
         }
     }
 
-    /// What is to be said about a run that did not go as it should; the exit code of a command is not.
+    /// The message about a run that failed. The exit code of a command is not a failure of the run.
     pub fn complaint(&self) -> Option<String> {
         let mut text = match (self.run.end.exit_code(), self.code) {
             (0, Some(_)) => return None,
@@ -147,11 +147,11 @@ impl LinuxOutcome {
             _ => self.run.end.sentence(),
         };
         let lines: Vec<&str> = self.run.console.trim_end().lines().collect();
-        // Who types has seen them.
+        // A person who types has seen them.
         if !lines.is_empty() && !self.is_interactive {
-            let told = lines[lines.len().saturating_sub(TOLD_LINES)..].join("\n");
+            let quoted = lines[lines.len().saturating_sub(QUOTED_LINES)..].join("\n");
             text.push_str(&format!(
-                "\nThe last that the guest wrote on its console (all of it is in {}):\n{told}",
+                "\nThe last lines of the guest's console (all of it is in {}):\n{quoted}",
                 self.run.report.directory.join(folder::CONSOLE).display()
             ));
         }
@@ -182,7 +182,7 @@ pub fn prepare(options: &LinuxOptions, progress: &Progress) -> Result<Prepared> 
     let has_work = script.is_some() || !options.command.is_empty() || wants_shell;
     let devices = &options.run.devices;
     let (kernel, modules) = match &options.kernel {
-        // What it has of drivers it has built in.
+        // Its drivers are built in.
         Some(file) => (file.clone(), Vec::new()),
         None => {
             let kernel = packages::kernel(&Cache::of_user()?, options.release, progress)?;
@@ -258,7 +258,7 @@ pub fn run(
         }
     }
     let wants_shell = options.wants_shell();
-    // An initrd's own first process says nothing to the host, and who waits for a shell sees the kernel begin.
+    // An initrd's own first process writes no markers, and a person who waits for a shell sees the kernel's messages.
     let mut screen = Screen::new(out, options.verbose || !has_work || wants_shell);
     let mut run_options = options.run.clone();
     let mut raw = None;
@@ -294,7 +294,7 @@ pub fn run(
     })
 }
 
-/// What a run is in which somebody types.
+/// A note for a run in which somebody types.
 fn interactive(mode: Mode) -> &'static str {
     match mode {
         Mode::RealTime => {
@@ -306,8 +306,7 @@ fn interactive(mode: Mode) -> &'static str {
     }
 }
 
-/// The kernel's routines. Without names a profile is one all the same; a file of them must be what it is said
-/// to be.
+/// The kernel's routines. A kernel without names can still be profiled, but a file of symbols must be readable.
 fn kernel_names(kernel: &Path, file: Option<&Path>, progress: &Progress) -> Result<SymbolTable> {
     let image =
         fs::read(kernel).with_context(|| format!("cannot read the kernel {}", kernel.display()))?;

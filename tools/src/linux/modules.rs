@@ -1,8 +1,8 @@
 //! The kernel's modules for the devices of the host, and its drivers of the cryptographic functions, in the
 //! order in which they can be loaded.
 //!
-//! Debian's kernels have the channel subsystem and its virtio transport built in, and what uses them as
-//! modules. What is missing among a kernel's modules is built in.
+//! Debian's kernels have the channel subsystem and its virtio transport built in, and the drivers that use them as
+//! modules. A module that a kernel's package does not have is built in.
 
 use std::{
     fs,
@@ -24,8 +24,7 @@ const DISK: [&str; 6] = [
 ];
 /// For a network card.
 const NETWORK: [&str; 3] = ["failover", "net_failover", "virtio_net"];
-/// For the cryptographic functions of the CPU. What comes before the drivers serves those keys that they leave
-/// to others.
+/// For the cryptographic functions of the CPU. The modules before the drivers handle the keys that the drivers do not.
 const CRYPTOGRAPHY: [&str; 12] = [
     "ecb",
     "ctr",
@@ -41,7 +40,7 @@ const CRYPTOGRAPHY: [&str; 12] = [
     "chacha_s390",
 ];
 
-/// What a module's file is called behind its name: plain, or compressed.
+/// The endings of a module's file: plain, or compressed.
 const ENDINGS: [&str; 2] = [".ko", ".ko.xz"];
 
 /// Copies the modules from the tree of an unpacked kernel.
@@ -70,7 +69,7 @@ pub fn collect(tree: &Path, into: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The modules for these devices: the name that says when each is loaded, and its file.
+/// The modules for these devices: a name that puts each in the order of loading, and its file.
 pub fn of(directory: &Path, devices: &Devices) -> Vec<(String, PathBuf)> {
     let disk = DISK.iter().filter(|_| !devices.disks.is_empty());
     let network = NETWORK.iter().filter(|_| devices.network);
@@ -82,7 +81,7 @@ pub fn of_cryptography(directory: &Path) -> Vec<(String, PathBuf)> {
     numbered(directory, CRYPTOGRAPHY.iter())
 }
 
-/// Those of the modules that there are.
+/// The modules that exist as files.
 fn numbered<'a>(
     directory: &Path,
     modules: impl Iterator<Item = &'a &'a str>,

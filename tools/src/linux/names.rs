@@ -1,8 +1,8 @@
 //! The routines of a kernel and of the boot stage before it.
 //!
-//! The boot stage unpacks the kernel and runs at its own addresses; for its backtraces it has a list of its
-//! routines, each a string "address length name". The kernel has [`kallsyms`]; what it has
-//! there beside routines is left out. A file of the user's own takes the place of that.
+//! The boot stage unpacks the kernel and runs at its own addresses. For its backtraces it has a list of its routines,
+//! each a string "address length name". The kernel has [`kallsyms`], or a file of the user's own takes their place. Only
+//! their routines are used.
 
 use std::{fs, path::Path};
 
@@ -21,26 +21,26 @@ use crate::{
 /// The first routine of the boot stage, which is at the entry of every image.
 const BOOT_FIRST: &[u8] = b"\x0010000 ";
 
-/// Where a kernel stands that knows nothing of its own address.
+/// Where a kernel lies if its own addresses are those of storage and it is not moved.
 const KERNEL_AT: u64 = 0x10_0000;
 
-/// What tells a kernel to run where it is linked.
+/// The parameter that tells a kernel to run where it is linked.
 pub const NO_KASLR: &str = "nokaslr";
 
-/// Where a kernel runs that was told so, if storage and its own addresses are different things to it.
+/// Where a kernel with [`NO_KASLR`] runs, if its own addresses are separate from those of storage.
 const IMAGE_BASE: u64 = 0x3FF_E000_0000 + KERNEL_AT;
 
-/// The symbol by which such a kernel is known: that of Linux 6.10 and later.
+/// The symbol that only such a kernel has: Linux 6.10 and later.
 const LAYOUT: &str = "vm_layout";
 
-/// Where the kernel's text begins and ends, and that which is needed at its start only.
+/// The beginning and the end of the kernel's text, and of the text that only its start needs.
 const TEXTS: [(&str, &str); 2] = [("_stext", "_etext"), ("_sinittext", "_einittext")];
 
 /// The routines of the kernel in this image; with a file, those that the file names.
 ///
 /// # Errors
 ///
-/// There are none, or the file is not one of symbols.
+/// There are no routines, or the file holds no symbols.
 pub fn of_image(image: &[u8], file: Option<&Path>) -> Result<SymbolTable> {
     let kernel = match file {
         Some(file) => {
@@ -52,7 +52,7 @@ pub fn of_image(image: &[u8], file: Option<&Path>) -> Result<SymbolTable> {
                 .and_then(|names| routines(&names))
                 .with_context(|| {
                     format!(
-                        "{} is no list of a kernel's symbols, as System.map is one, or /proc/kallsyms read by root",
+                        "{} is not a list of a kernel's symbols; give its System.map, or /proc/kallsyms as root reads it",
                         file.display()
                     )
                 })?
@@ -60,14 +60,14 @@ pub fn of_image(image: &[u8], file: Option<&Path>) -> Result<SymbolTable> {
         None => {
             let found = unpack::candidates(image).find_map(|kernel| kallsyms::read(&kernel));
             let names = found.context(
-                "the kernel has no names in it that can be read: it was built without CONFIG_KALLSYMS, or is compressed by something else than gzip, xz and zstd; give its System.map with --symbols FILE",
+                "no names can be read in the kernel: it was built without CONFIG_KALLSYMS, or is not compressed by gzip, xz or zstd; give its System.map with --symbols FILE",
             )?;
             routines(&names)?
         }
     };
     let mut all = boot_routines(image);
     let first = kernel.first().map_or(0, |symbol| symbol.start);
-    // What is not moved yet does not know where it is.
+    // In a kernel that is not moved yet, symbols may have lower addresses than in storage.
     let move_by = KERNEL_AT.saturating_sub(first);
     all.retain(|symbol| symbol.end <= KERNEL_AT);
     all.extend(kernel.into_iter().map(|symbol| Symbol {
@@ -78,8 +78,8 @@ pub fn of_image(image: &[u8], file: Option<&Path>) -> Result<SymbolTable> {
     Ok(SymbolTable::of(all))
 }
 
-/// The routines and all names of a kernel where they are if it is told [`NO_KASLR`]. `symbols` are its routines as
-/// [`of_image`] gives them; a kernel without names has none here either.
+/// The routines and all names of a kernel at their addresses with [`NO_KASLR`]. `symbols` are its routines from
+/// [`of_image`]. A kernel without names has none here either.
 pub fn traced(
     kernel: &Path,
     file: Option<&Path>,
@@ -123,9 +123,9 @@ pub fn traced(
     )
 }
 
-/// What decides between names of one address: a routine's is better than that of a place between routines, a
-/// global one better than a local one and that than a weak one, then the one with fewer underscores at its
-/// beginning, then the longer one.
+/// Decides between names of one address. A routine's name is better than that of a place between routines; a global
+/// name is better than a local one, and a local one better than a weak one; then fewer leading underscores are better,
+/// and then the longer name.
 fn rank(name: &Name) -> impl Ord + use<> {
     let text = name.name.strip_prefix('_').unwrap_or_default();
     let is_place = ["text", "text_start", "text_end"]
@@ -154,7 +154,7 @@ fn routines(names: &[Name]) -> Result<Vec<Symbol>> {
     let mut symbols: Vec<Symbol> = Vec::new();
     for (first, last) in TEXTS {
         let (Some(begin), Some(end)) = (place(first), place(last)) else {
-            bail!("{first} and {last} are not among the symbols");
+            bail!("{first} and {last} are not both among the symbols");
         };
         let inside = names
             .iter()
@@ -179,7 +179,7 @@ fn routines(names: &[Name]) -> Result<Vec<Symbol>> {
         }));
     }
     if symbols.is_empty() {
-        bail!("the addresses of all symbols are the same, as for a user who may not see them");
+        bail!("all symbols have the same address, as in /proc/kallsyms for a user who is not root");
     }
     Ok(symbols)
 }
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_routine_ends_at_the_next_one_and_has_the_name_that_says_most() {
+    fn a_routine_ends_at_the_next_one_and_has_the_best_of_its_names() {
         let lines: Vec<(u64, u64, String)> = routines(&kernel())
             .unwrap()
             .into_iter()
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_where_a_kernel_is_that_was_not_moved_at_random() {
+    fn names_have_the_addresses_of_a_kernel_that_is_not_moved_at_random() {
         for (more, start) in [(None, KERNEL_AT), (Some(LAYOUT), IMAGE_BASE)] {
             let mut names = kernel();
             names.extend(more.map(|more| name(0x90, b'D', more)));
@@ -324,7 +324,10 @@ mod tests {
         )
         .unwrap();
         let error = format!("{:#}", of_image(image, Some(file.path())).unwrap_err());
-        assert!(error.contains("no list of a kernel's symbols"), "{error}");
+        assert!(
+            error.contains("not a list of a kernel's symbols"),
+            "{error}"
+        );
         let error = of_image(image, None).unwrap_err().to_string();
         assert!(error.contains("--symbols FILE"), "{error}");
     }

@@ -1,9 +1,8 @@
 //! Debian's packages for s390x, by this computer's apt in a private root of its own.
 //!
-//! apt has its state, its lists and its archives in directories of the cache, so nothing of the computer's
-//! own packages is read or changed and nobody needs to be root. The archives and their keys are those that the
-//! computer uses; apt checks signatures and checksums as always. What is unpacked is only looked into:
-//! no script of a package runs.
+//! apt has its state, its lists and its archives in directories of the cache. So it neither reads nor changes the
+//! computer's own packages, and needs no root. The archives and their keys are those that the computer uses; apt checks
+//! signatures and checksums as always. Packages are only unpacked: no script of a package runs.
 
 use std::{
     fs,
@@ -19,16 +18,16 @@ use crate::{
     linux::{Release, cache::Cache, modules, programs, sources},
 };
 
-/// What brings the guest's programs.
+/// The packages of the guest's programs.
 const PROGRAM_PACKAGES: [&str; 3] = ["busybox-static", "linux-perf", "s390-tools"];
 
-/// The packages that an entry of the cache was made of, one a line.
+/// The file that lists the packages of an entry of the cache, one a line.
 const CONTENTS: &str = "packages.txt";
 
 /// A kernel of Debian's.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    /// The file to be booted.
+    /// Its image.
     pub image: PathBuf,
     /// The directory of its modules for devices and for cryptographic functions.
     pub modules: PathBuf,
@@ -75,7 +74,7 @@ pub fn programs(cache: &Cache, progress: &Progress) -> Result<PathBuf> {
     Ok(entry.join("tree"))
 }
 
-/// A private apt, in a directory that is removed when it has done its work.
+/// A private apt, in a directory that is removed in the end.
 struct Apt {
     entry: PathBuf,
     root: PathBuf,
@@ -88,7 +87,7 @@ impl Apt {
         for program in ["apt-get", "apt-cache", "dpkg-deb"] {
             if install::in_path(program).is_none() {
                 bail!(
-                    "the kernels and the tools are Debian's packages, and there is no {program} here to get them; give a kernel and an initrd of your own with --kernel and --initrd"
+                    "the kernels and the tools are Debian's packages, and this computer has no {program} to get them; give a kernel and an initrd of your own with --kernel and --initrd"
                 );
             }
         }
@@ -135,7 +134,7 @@ impl Apt {
             ("APT::Architectures::", "s390x".to_owned()),
             ("APT::Get::AllowUnauthenticated", "false".to_owned()),
             ("APT::Install-Recommends", "false".to_owned()),
-            // The directory is the user's own: another user, whom root's apt would become, cannot see it.
+            // As root, apt would change to another user, who cannot see the user's own directory.
             ("APT::Sandbox::User", "root".to_owned()),
             // A list that cannot be fetched is an error, not a warning.
             ("APT::Update::Error-Mode", "any".to_owned()),
@@ -161,7 +160,7 @@ impl Apt {
         let done = AptGet::run(&arguments, &archives, &mut |line| step.update(line))?;
         if !done.succeeded {
             bail!(
-                "apt-get could not get {what}:\n{}\nWhat helps: see to it that apt's archives can be reached (`apt-get update` tells), or give a kernel and an initrd of your own with --kernel and --initrd. What was fetched once is kept and needs no network.",
+                "apt-get could not get {what}:\n{}\nWhat helps: make apt's archives reachable (`apt-get update` checks them), or give a kernel and an initrd of your own with --kernel and --initrd. Packages that were fetched once are kept and need no network.",
                 done.complaints.trim_end()
             );
         }
@@ -214,7 +213,7 @@ impl Apt {
         Ok(debs)
     }
 
-    /// Unpacks packages into one tree, which ends with this apt.
+    /// Unpacks packages into one tree, which is removed with this apt.
     fn unpack(&self, debs: &[PathBuf], step: &mut Step) -> Result<PathBuf> {
         let tree = self.root.join("tree");
         for deb in debs {
@@ -236,7 +235,7 @@ impl Apt {
         Ok(tree)
     }
 
-    /// Writes what the entry was made of, and removes what only served to make it.
+    /// Writes the list of the entry's packages, and removes the directory of this apt.
     fn finish(self, debs: &[PathBuf]) -> Result<()> {
         let mut text = String::new();
         for deb in debs {

@@ -1,5 +1,5 @@
-# What a profile from below needs to know of this guest, said on the console by the first process. The shell
-# does it all: an archive of the user's own may have no other tools.
+# What a profile from below needs to know of this guest; the first process writes it on the console. The shell alone
+# does it, because an archive of the user's own may have no other tools.
 
 # Before the command: where the kernel lies. From now on the kernel notes what processes become.
 profile_begin() {

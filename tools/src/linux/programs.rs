@@ -1,7 +1,7 @@
-//! The guest's programs, taken out of an unpacked Debian with the libraries that they need and nothing else.
+//! The guest's programs, taken out of an unpacked Debian together with the libraries that they need.
 //!
-//! A whole Debian would not fit, and the archive of an initramfs is copied by the guest: what a program needs is
-//! what its dynamic section names, and what those libraries name.
+//! A whole Debian would not fit, and the guest copies the archive of its initramfs. A program needs the libraries that
+//! its dynamic section names, and those that these libraries name.
 
 use std::{
     collections::BTreeMap,
@@ -19,7 +19,7 @@ use object::{
 /// The programs, where the packages have them.
 const PROGRAMS: [&str; 3] = ["bin/busybox", "usr/bin/perf", "usr/bin/lscpumf"];
 
-/// What the kernel starts a program with that has libraries.
+/// The loader by which the kernel starts a program that has libraries.
 const LOADER: &str = "ld64.so.1";
 
 /// How many links may lead to a library.
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_program_is_refused() {
+    fn a_file_that_is_not_a_program_is_refused() {
         assert!(needed(b"#!/bin/sh\n").is_err());
     }
 }

@@ -1,8 +1,8 @@
-//! What of the guest's console is shown: the output of the command, and how the command ended.
+//! The part of the guest's console that is shown: the output of the command. Also notes how the command ended.
 //!
-//! The first process of the guest writes lines that begin with a record separator, one of them before the
-//! command and one with its exit code ([`markers`]). None is shown; between these two everything is,
-//! and with `--verbose` what is outside, too.
+//! The first process of the guest writes lines that begin with a record separator, one before the command and one with
+//! its exit code ([`markers`]). These lines are never shown. Everything between the two is shown, and with `--verbose`
+//! everything outside, too.
 
 use std::io::{self, Write};
 
@@ -21,13 +21,13 @@ pub struct Screen<'a> {
     verbose: bool,
     /// Whether the command runs.
     running: bool,
-    /// A line that may be ours.
+    /// A line that may be a marker.
     held: Vec<u8>,
     code: Option<u8>,
 }
 
 impl<'a> Screen<'a> {
-    /// A screen that shows nothing yet, or everything.
+    /// A screen that shows everything if `verbose`, and otherwise nothing yet.
     pub fn new(out: &'a mut dyn Write, verbose: bool) -> Self {
         Self {
             out,
@@ -47,13 +47,13 @@ impl<'a> Screen<'a> {
         self.running || self.verbose
     }
 
-    /// Whether the held bytes are, or may become, one of our lines.
-    fn may_be_ours(&self) -> bool {
+    /// Whether the held bytes are, or may become, a marker.
+    fn may_be_marker(&self) -> bool {
         let length = self.held.len().min(BEGIN.len());
         self.held[..length] == BEGIN[..length]
     }
 
-    /// A line that begins like ours: whether it is one.
+    /// Takes a line that begins like a marker. Returns whether it is one.
     fn understand(&mut self) -> bool {
         let line = String::from_utf8_lossy(&self.held[BEGIN.len()..]);
         match Marker::of(&line) {
@@ -62,7 +62,7 @@ impl<'a> Screen<'a> {
                 self.code = Some(code);
                 self.running = false;
             }
-            // What it says of itself is for the report; the command may write what it likes.
+            // Other markers are for the report. While the command runs, its lines are not markers.
             Some(_) => return !self.running,
             None => return false,
         }
@@ -71,7 +71,7 @@ impl<'a> Screen<'a> {
 }
 
 impl Display for Screen<'_> {
-    /// The command begins anew with the guest.
+    /// The command begins anew, because the guest does.
     fn loaded(&mut self) {
         self.running = false;
         self.code = None;
@@ -96,15 +96,16 @@ impl Write for Screen<'_> {
                 continue;
             }
             if byte == BEGIN[0] && self.is_shown() {
-                // Whatever is held, a line of ours may begin anew.
+                // A marker may begin here, even behind held bytes.
                 shown.append(&mut self.held);
             }
             if byte == BEGIN[0] {
                 self.held.clear();
             }
             self.held.push(byte);
-            if !self.may_be_ours() || byte == b'\n' {
-                let ours = self.may_be_ours() && self.held.len() > BEGIN.len() && self.understand();
+            if !self.may_be_marker() || byte == b'\n' {
+                let ours =
+                    self.may_be_marker() && self.held.len() > BEGIN.len() && self.understand();
                 if !ours && self.is_shown() {
                     shown.append(&mut self.held);
                 }
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_is_heard_between_the_shells_beginning_and_its_end() {
+    fn the_guest_reads_typed_input_between_the_shells_beginning_and_its_end() {
         let mut out = Vec::new();
         let mut screen = Screen::new(&mut out, true);
         for (piece, heard) in [
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn all_but_our_own_lines_is_shown_if_asked_for() {
+    fn with_verbose_everything_but_the_markers_is_shown() {
         let (shown, code) = seen(CONSOLE, true, 5);
         assert_eq!(
             shown,

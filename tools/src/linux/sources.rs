@@ -1,7 +1,7 @@
-//! The archives that this computer's apt uses, told to a private apt for another architecture.
+//! The archives that this computer's apt uses, as sources of a private apt for another architecture.
 //!
-//! Their addresses, keys and options are the computer's own; only the suites are those of the release
-//! whose packages are wanted.
+//! Addresses, keys and options are the computer's own; only the suites are those of the release that the packages come
+//! from.
 
 use std::{fs, path::Path};
 
@@ -41,7 +41,7 @@ impl Stanza {
             && !matches!(self.field("Enabled").trim(), "no" | "false" | "0")
     }
 
-    /// Whether one of the suites is this codename's, with this ending.
+    /// Whether one of the suites has this codename and this ending.
     fn has_suite(&self, codename: &str, ending: &str) -> bool {
         self.words("Suites").any(|suite| {
             suite
@@ -93,7 +93,7 @@ fn choose(system: &str, stanzas: &[Stanza], backports: bool) -> Result<String> {
     };
     if value("ID=") != Some("debian") {
         bail!(
-            "the kernels and the tools are Debian's, and this computer's system is another, so its apt cannot get them; give a kernel and an initrd of your own with --kernel and --initrd"
+            "the kernels and the tools are Debian's packages, and this computer does not run Debian, so its apt cannot get them; give a kernel and an initrd of your own with --kernel and --initrd"
         );
     }
     let codename = value("VERSION_CODENAME=").unwrap_or(CODENAME);
@@ -102,7 +102,7 @@ fn choose(system: &str, stanzas: &[Stanza], backports: bool) -> Result<String> {
         let these = serving.iter().filter(|one| one.has_suite(codename, ending));
         these.copied().collect()
     };
-    // Others publish under Debian's codename, too, but only Debian has updates there.
+    // Others also publish under Debian's codename, but only Debian has updates there.
     let archives = match with("-updates") {
         none if none.is_empty() => with(""),
         archives => archives,
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn without_an_archive_of_debian_it_is_said_what_else_there_is() {
+    fn without_an_archive_of_debian_the_error_names_the_alternative() {
         let refusal = |system: &str| choose(system, &[], false).unwrap_err().to_string();
         assert!(refusal("ID=other\n").contains("--kernel and --initrd"));
         assert!(refusal(SYSTEM).contains("/etc/apt/sources.list"));

@@ -1,8 +1,8 @@
 //! The kernel inside its image.
 //!
-//! A bzImage is a small program, the boot stage, and the kernel itself as compressed data, with nothing
-//! before it that says where it begins or how it was compressed. So every place that begins like compressed
-//! data is tried, and what comes out is the kernel if its caller finds in it what a kernel has.
+//! A bzImage is a small program, the boot stage, and the kernel itself as compressed data. Nothing says where the data
+//! begin or how they were compressed. So every place that begins like compressed data is tried, and the caller decides
+//! whether the result is a kernel.
 
 use std::io::{Cursor, Read};
 
@@ -10,10 +10,10 @@ use flate2::read::GzDecoder;
 use lzma_rust2::XzReader;
 use ruzstd::decoding::StreamingDecoder;
 
-/// A kernel is no longer than this, and data that seems to be is none.
+/// A kernel is not longer than this. Longer data are something else.
 const LONGEST: u64 = 512 << 20;
 
-/// A dictionary needs no more than this, in KiB.
+/// The most that a dictionary needs, in KiB.
 const LARGEST_DICTIONARY: u32 = 512 << 10;
 
 /// How compressed data begins.
@@ -21,13 +21,13 @@ const GZIP: &[u8] = b"\x1F\x8B\x08";
 const XZ: &[u8] = b"\xFD7zXZ\0";
 const ZSTANDARD: &[u8] = b"\x28\xB5\x2F\xFD";
 
-/// What the image may hold: itself, if nothing is compressed, and all that can be unpacked from it.
+/// What may be the kernel: the image itself, if it is not compressed, and everything that can be unpacked from it.
 pub fn candidates(image: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     let places = (0..image.len()).filter_map(|at| unpack(&image[at..]));
     std::iter::once(image.to_vec()).chain(places)
 }
 
-/// The data that this begins with, if it is compressed data.
+/// Unpacks the compressed data that this begins with, if it does.
 fn unpack(packed: &[u8]) -> Option<Vec<u8>> {
     let packed_at = Cursor::new(packed);
     if packed.starts_with(GZIP) {
@@ -46,7 +46,7 @@ fn unpack(packed: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// All that a reader gives, unless it stumbles or does not end.
+/// All data of a reader; `None` if it fails or is too long.
 fn whole(reader: impl Read) -> Option<Vec<u8>> {
     let mut data = Vec::new();
     let length = reader.take(LONGEST).read_to_end(&mut data).ok()?;
@@ -60,10 +60,10 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn what_was_compressed_is_found_behind_whatever_stands_before_it() {
+    fn compressed_data_are_found_anywhere_in_the_image() {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
         encoder.write_all(&[7; 5000]).unwrap();
-        // Something that begins like it, and is none.
+        // Something that begins like compressed data but is not.
         let mut image = [b"boot\x1F\x8B\x08\x28\xB5\x2F\xFD\xFD7zXZ\0", XZ].concat();
         image.extend(encoder.finish().unwrap());
         image.extend(b"behind");

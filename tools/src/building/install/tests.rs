@@ -1,4 +1,4 @@
-//! What is said to whoever must install something.
+//! The messages about what must be installed.
 
 use super::*;
 
@@ -27,11 +27,11 @@ fn everything_that_is_missing_goes_into_one_command() {
 
 #[test]
 fn the_command_is_one_that_this_user_can_type_here() {
-    let said = |here: Packages| here.command(&["qemu"]);
-    assert!(said(Packages::Ours).starts_with("apt-get update && apt-get install "));
-    assert!(!said(Packages::Ours).contains("sudo"));
+    let command = |here: Packages| here.command(&["qemu"]);
+    assert!(command(Packages::Ours).starts_with("apt-get update && apt-get install "));
+    assert!(!command(Packages::Ours).contains("sudo"));
     assert_eq!(
-        said(Packages::Theirs { has_sudo: false }),
+        command(Packages::Theirs { has_sudo: false }),
         "su - -c 'apt-get update && apt-get install --no-install-recommends qemu'"
     );
     let elsewhere = Packages::Unknown.advice(&[lack("QEMU", &["qemu"])]);
@@ -39,12 +39,12 @@ fn the_command_is_one_that_this_user_can_type_here() {
 }
 
 #[test]
-fn nothing_is_said_or_done_where_nothing_is_missing() {
+fn if_nothing_is_missing_nothing_is_printed_or_done() {
     provide(Vec::new, &Progress::Silent).unwrap();
 }
 
 #[test]
-fn who_waited_for_another_to_install_looks_again() {
+fn a_process_that_waited_for_another_installation_looks_again() {
     let asked = std::cell::Cell::new(0);
     let look = || {
         asked.set(asked.get() + 1);
@@ -58,7 +58,7 @@ fn who_waited_for_another_to_install_looks_again() {
 }
 
 #[test]
-fn who_may_not_install_is_told_and_nothing_is_tried() {
+fn a_user_who_may_not_install_gets_advice_and_nothing_is_tried() {
     let here = Packages::Theirs { has_sudo: false };
     let look = || vec![lack("QEMU", &["qemu"])];
     let error = provide_by(here, look, &Progress::Silent).unwrap_err();
@@ -66,7 +66,7 @@ fn who_may_not_install_is_told_and_nothing_is_tried() {
 }
 
 #[test]
-fn what_apt_get_says_is_told_line_by_line() {
-    let said: Vec<String> = lines("Get:1 lists\n\n  Unpacking qemu \n".as_bytes()).collect();
-    assert_eq!(said, ["Get:1 lists", "Unpacking qemu"]);
+fn messages_of_apt_get_are_passed_on_line_by_line() {
+    let messages: Vec<String> = lines("Get:1 lists\n\n  Unpacking qemu \n".as_bytes()).collect();
+    assert_eq!(messages, ["Get:1 lists", "Unpacking qemu"]);
 }

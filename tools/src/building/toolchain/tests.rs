@@ -1,4 +1,4 @@
-//! Which toolchain is taken, and what is said when there is none.
+//! Which toolchain is used, and the advice if there is none.
 
 use super::*;
 
@@ -44,7 +44,7 @@ fn an_installed_target_comes_first_then_source_of_the_active_toolchain_debians_a
 }
 
 #[test]
-fn a_toolchain_that_is_too_old_is_passed_by() {
+fn a_toolchain_that_is_too_old_is_skipped() {
     let mut facts = complete();
     for old in &mut facts.sysroots {
         old.version = (1, 89);
@@ -53,7 +53,7 @@ fn a_toolchain_that_is_too_old_is_passed_by() {
 }
 
 #[test]
-fn what_is_missing_is_named_and_nothing_else() {
+fn only_what_is_missing_is_named() {
     let mut facts = complete();
     facts.debian = None;
     facts.sysroots.truncate(1);
@@ -86,7 +86,7 @@ fn the_version_is_read_from_what_rustc_says() {
 }
 
 #[test]
-fn an_inner_cargo_inherits_the_network_and_no_flags() {
+fn an_inner_cargo_inherits_network_settings_and_no_flags() {
     assert!(is_inherited("CARGO_ENCODED_RUSTFLAGS") && is_inherited("CARGO_TARGET_DIR"));
     assert!(is_inherited("RUSTUP_TOOLCHAIN") && is_inherited("CARGO_MANIFEST_DIR"));
     assert!(!is_inherited("CARGO_HOME") && !is_inherited("CARGO_HTTP_CAINFO"));
