@@ -1,10 +1,10 @@
 //! What the machine costs: the length of its paths in instructions, and host time as ratios.
 //!
-//! Path lengths are counted under `-icount` by the bundled guest `bench`, which prints a line
-//! `path NAME INSTRUCTIONS` for each, except for the one that no guest can see alone: [`mod@trap`].
-//! They are exact and the same every time. Host times are not:
-//! runs are made in interleaved pairs, so that a computer that becomes slower slows both, and the
-//! median of the pairs' ratios is what counts. What the tool itself costs is in [`host`].
+//! The bundled guest `bench` counts path lengths under `-icount`, and prints a line `path NAME INSTRUCTIONS` for each.
+//! One path no guest can see separately: [`mod@trap`]. Path lengths are exact and the same every time.
+//!
+//! Host times are not. Runs are made in interleaved pairs, so that a computer that becomes slower slows both, and the
+//! median of the pairs' ratios counts. The cost of the tool itself is in [`host`].
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ pub const TIMER_GUEST: &str = "bare-timer";
 /// The interval of [`TIMER_GUEST`], in cycles.
 pub const TIMER_INTERVAL: u64 = 10_000;
 
-/// Entry, stamps, pending test and exit, of which the guest sees nothing by itself.
+/// Entry, stamps, pending test and exit, which the guest cannot see separately.
 const TRAP: (&str, u64) = ("trap", 80);
 
 /// Path budgets in instructions, DAT on and warm.
@@ -59,13 +59,13 @@ const BUDGETS: [(&str, u64); 16] = [
     ("stcctm-6", 372),
 ];
 
-/// What the operator says, for the samples that need it.
+/// The operator's command that samples of diagnostic data need.
 const DIAGNOSTIC: &str = "AUTH CPU 0 SAMPLING DIAGNOSTIC ON";
 
-/// What the guest prints for a path that this machine does not have.
+/// The guest's word for a path that this machine does not have.
 const ABSENT: &str = "absent";
 
-/// The path whose name stands apart because it is a fault's, not an instruction's.
+/// The path of a fault. It stands apart because the others are those of instructions.
 const SHADOW_FILL: (&str, u64) = ("shadow-fill", 600);
 
 /// A path and its length.
@@ -78,7 +78,7 @@ pub struct PathLength {
 }
 
 impl PathLength {
-    /// What the path may cost, if that has been decided.
+    /// The path's budget, if it has one.
     pub fn budget(&self) -> Option<u64> {
         let known = BUDGETS.iter().chain([&TRAP, &SHADOW_FILL]);
         known
@@ -87,7 +87,7 @@ impl PathLength {
             .map(|(_, budget)| *budget)
     }
 
-    /// Whether it costs more.
+    /// Whether the path is over its budget.
     pub fn is_over(&self) -> bool {
         self.budget()
             .is_some_and(|budget| self.instructions > budget)
@@ -106,7 +106,7 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// The middle ratio; of an even number the mean of the two in the middle.
+    /// The middle ratio; for an even number the mean of the two in the middle.
     pub fn median(&self) -> f64 {
         let mut sorted = self.pairs.clone();
         sorted.sort_by(f64::total_cmp);
@@ -118,7 +118,7 @@ impl Ratio {
         }
     }
 
-    /// The lowest ratio. Far from the median, it says that the host was not quiet.
+    /// The lowest ratio. If it is far from the median, the host was not quiet.
     pub fn lowest(&self) -> f64 {
         self.pairs.iter().copied().fold(f64::NAN, f64::min)
     }
@@ -144,13 +144,13 @@ pub fn parse(console: &str) -> Result<Vec<PathLength>> {
             continue;
         }
         let (Some(name), Some(number), None) = (words.next(), words.next(), words.next()) else {
-            bail!("the guest {PATHS_GUEST} printed a line that is no path: {line}");
+            bail!("the guest {PATHS_GUEST} printed a line that is not a path: {line}");
         };
         if number == ABSENT {
             continue;
         }
         let Ok(instructions) = number.parse() else {
-            bail!("the guest {PATHS_GUEST} printed a length that is no number: {line}");
+            bail!("the guest {PATHS_GUEST} printed a length that is not a number: {line}");
         };
         paths.push(PathLength {
             name: name.to_owned(),
@@ -355,13 +355,13 @@ mod tests {
             parse(&(complete() + "path svc many\n"))
                 .unwrap_err()
                 .to_string()
-                .contains("no number")
+                .contains("not a number")
         );
         assert!(
             parse(&(complete() + "path svc\n"))
                 .unwrap_err()
                 .to_string()
-                .contains("no path")
+                .contains("not a path")
         );
     }
 

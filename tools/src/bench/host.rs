@@ -1,8 +1,8 @@
-//! What the host's own tools cost: how fast sample-data blocks are decoded.
+//! The cost of the host's own tools: how fast they decode sample-data blocks.
 //!
-//! A rate depends on the computer and on what else it does, so it is shown and decides nothing. What
-//! decides is a ratio: the same file is decoded, and then its SHA-256 is made, which a report makes of every
-//! file anyway. Both read it in the same way, on one CPU, one after the other.
+//! A rate depends on the computer and on what else it does, so it is only shown. The budget is a ratio of times: to
+//! decode a file, and to make its SHA-256, which a report makes of every file anyway. Both read the file in the same
+//! way, on one CPU, one after the other.
 
 use std::{
     fs::File,
@@ -28,9 +28,9 @@ use crate::{
 /// Blocks of the file.
 const BLOCKS: u64 = 1 << 16;
 
-/// What decoding may cost, as a ratio to SHA-256 of the same bytes. On a processor with instructions for
-/// SHA-256, which made a gigabyte in a second, it was 1.2: 810 MB/s, as this package is built by default. A
-/// budget of twice the time of SHA-256 keeps it at 500 MB/s there.
+/// The most that decoding may cost, as a ratio to SHA-256 of the same bytes. On a processor with instructions for
+/// SHA-256, at a gigabyte in a second, it was 1.2: 810 MB/s, as this package is built by default. There a budget of
+/// twice the time of SHA-256 keeps it at 500 MB/s.
 const BUDGET: f64 = 2.0;
 
 /// How fast blocks are decoded.
@@ -40,7 +40,7 @@ pub struct Decoding {
     pub bytes: u64,
     /// Samples in it.
     pub samples: u64,
-    /// The shortest time that decoding it took.
+    /// The shortest time of decoding it.
     pub shortest: Duration,
     /// Its time as a ratio to that of SHA-256.
     pub ratio: Ratio,
@@ -90,7 +90,7 @@ pub fn decoding(pairs: usize, progress: &Progress) -> Result<Decoding> {
     })
 }
 
-/// What `work` makes of the file from its beginning, and how long that takes.
+/// The result of `work` on the file from its beginning, and its time.
 fn timed<T>(
     file: &mut File,
     work: impl FnOnce(&mut File) -> std::io::Result<T>,
@@ -102,7 +102,7 @@ fn timed<T>(
     Ok((black_box(made), began.elapsed()))
 }
 
-/// SHA-256 of a file that is read as the decoder reads it.
+/// SHA-256 of a file, read as the decoder reads it.
 fn hash(file: &mut File) -> std::io::Result<Vec<u8>> {
     let mut blocks = Blocks::new(file, SMALL_BLOCK);
     let mut hash = Sha256::new();
@@ -118,7 +118,7 @@ fn blocks() -> std::io::Result<(File, u64)> {
     let mut block = SampleDataBlock::new_zeroed();
     block.trailer.flags = 0x80;
     block.trailer.bsdes = 32.into();
-    // A linear congruential generator: the states come in no order that a processor could learn.
+    // A linear congruential generator: a processor cannot learn the order of the states.
     let mut random = 1_u64;
     for _ in 0..BLOCKS {
         for entry in &mut block.entries {

@@ -1,11 +1,12 @@
-//! What the machine costs a Linux: host time beside bare QEMU, and instructions.
+//! The cost of the machine for Linux: host time compared with bare QEMU, and instructions.
 //!
-//! Above the machine and on bare QEMU the same kernel, the same first file system and the same script run under
-//! the same clock. A part of the script (`linux/script.sh`) is what a run with it has more than one with a part
-//! that does nothing; for the host's time that is the boot, and the instructions of a boot end where the shell
-//! begins, for the kernel has work of its own left (its self-tests) that the script waits for. What takes how many
-//! instructions is exact: the machine counts its own beside the guest's. The traps are counted in runs of their own,
-//! because counting is work as well.
+//! The same kernel, the same first file system and the same script run above the machine and on bare QEMU, under the
+//! same clock. The cost of a part of the script (`linux/script.sh`) is the cost of a run with it, less that of a run
+//! with a part that does nothing. For host time that second run is the boot. The instructions of a boot end where the
+//! shell begins, because the kernel has work left (its self-tests) that the script waits for.
+//!
+//! Instructions are exact: the machine counts its own beside the guest's. The traps are counted in separate runs,
+//! because counting is work, too.
 
 use std::{
     fs,
@@ -29,10 +30,10 @@ mod text;
 
 pub use text::text;
 
-/// What the guest runs: those of its parts that its arguments name.
+/// The script that the guest runs. Its arguments name the parts to run.
 const SCRIPT: &str = include_str!("linux/script.sh");
 
-/// What a line begins with that the script writes before a part.
+/// The beginning of the line that the script writes before a part.
 const MARK: &str = "@";
 
 /// The mark behind the last part.
@@ -44,27 +45,27 @@ const LOOP: &str = "loop";
 /// A part that does nothing.
 const NOTHING: &str = "nothing";
 
-/// What a boot runs that ends where the shell begins.
+/// The command of a boot that ends where the shell begins.
 const SHELL_ONLY: &str = "true";
 
-/// A part, and what its host time may be as a ratio to bare QEMU's.
+/// Parts, and the budgets of their host times as ratios to bare QEMU's.
 const PARTS: [(&str, &str, f64); 3] = [
     (LOOP, "a loop of the shell", 1.05),
     ("fork", "fork and exec", 1.6),
     ("calls", "system calls of 4 KiB", 2.0),
 ];
 
-/// What a boot may take in host time.
+/// The budget of a boot's host time, as a ratio.
 const BOOT_RATIO: f64 = 1.3;
 
-/// What the machine may take of a boot, and of the loop, in percent of the guest's instructions.
+/// The budgets of the machine's instructions in a boot and in the loop, in percent of the guest's instructions.
 const BOOT_PERCENT: f64 = 12.0;
 const LOOP_PERCENT: f64 = 1.0;
 
-/// No boot lasts longer.
+/// The longest boot.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// The date of all runs, so that what is counted is the same every time: 1 January 2026.
+/// The date of all runs, so that the counts are the same every time: 1 January 2026.
 const DATE: &str = "2026-01-01T00:00:00";
 
 /// Instructions of the guest, and of the machine for it.
@@ -76,7 +77,7 @@ pub struct Share {
     pub guest: u64,
     /// The machine's.
     pub machine: u64,
-    /// How many of these there may be, in percent.
+    /// The most of the machine's instructions, in percent of the guest's.
     pub budget: Option<f64>,
 }
 
@@ -86,7 +87,7 @@ impl Share {
         self.machine as f64 * 100.0 / self.guest as f64
     }
 
-    /// Whether there are more than there may be. A guest without instructions is over any budget.
+    /// Whether the machine is over its budget. A guest without instructions is over any budget.
     pub fn is_over(&self) -> bool {
         let percent = self.percent();
         self.budget
@@ -112,18 +113,18 @@ pub struct LinuxBench {
     pub ratios: Vec<Ratio>,
     /// Instructions.
     pub shares: Vec<Share>,
-    /// Traps of a boot, and of each part, with what they are of.
+    /// Traps of a boot and of each part, with titles.
     pub traps: Vec<(String, Vec<Traps>)>,
 }
 
 impl LinuxBench {
-    /// Whether a bound that is held in instructions is exceeded. Host times depend on the host.
+    /// Whether a budget of instructions is exceeded. Host times depend on the host, so they do not count.
     pub fn is_over(&self) -> bool {
         self.shares.iter().any(Share::is_over)
     }
 }
 
-/// Measures with as many pairs of boots for the host times.
+/// Measures, with this number of pairs for the host times.
 pub fn measure(
     options: &RunOptions,
     release: Release,
@@ -156,7 +157,7 @@ pub fn measure(
     })
 }
 
-/// Measures what has a budget in instructions: a boot and the loop.
+/// Measures what has a budget of instructions: a boot and the loop.
 pub fn budgeted(options: &RunOptions, release: Release, progress: &Progress) -> Result<Vec<Share>> {
     Bench::new(options, release, progress)?.shares(&PARTS[..1])
 }
@@ -164,7 +165,7 @@ pub fn budgeted(options: &RunOptions, release: Release, progress: &Progress) -> 
 /// The host times of one side of a pair: of the boot and of each part.
 type Times = Vec<Duration>;
 
-/// What was timed, with its budget, in the order of the times.
+/// The names of what is timed, with budgets, in the order of the times.
 fn timed_parts() -> impl Iterator<Item = (&'static str, f64)> {
     let parts = PARTS.iter().map(|(_, what, budget)| (*what, *budget));
     std::iter::once(("boot to the shell", BOOT_RATIO)).chain(parts)
@@ -205,7 +206,7 @@ fn ratios(pairs: &[(Times, Times)]) -> Vec<Ratio> {
         .collect()
 }
 
-/// What a run counted.
+/// The counts of a run.
 struct Counted {
     share: Share,
     traps: Vec<TrapsRecord>,
@@ -217,7 +218,7 @@ struct Bench<'a> {
     progress: &'a Progress,
 }
 
-/// One run: it writes the guest's output and says when QEMU began.
+/// Performs one run. It writes the guest's output, and returns when QEMU began.
 type Run = fn(&Bench<'_>, &LinuxOptions, &mut Marks) -> Result<Instant>;
 
 impl<'a> Bench<'a> {
@@ -241,8 +242,8 @@ impl<'a> Bench<'a> {
         Ok(Self { options, progress })
     }
 
-    /// Times a boot and each part, above the machine and natively by turns. Where in a run a part begins cannot be told:
-    /// the guest's output is held back on its way. So each has a run of its own, less the boot.
+    /// Times a boot and each part, above the machine and natively by turns. The guest's output is held back, so it does
+    /// not show when a part begins. So each part has a run of its own, less the boot.
     fn pair(&self) -> Result<(Times, Times)> {
         let mut times = (Times::new(), Times::new());
         for part in std::iter::once(NOTHING).chain(PARTS.iter().map(|part| part.0)) {
@@ -295,7 +296,7 @@ impl<'a> Bench<'a> {
         Ok(shares)
     }
 
-    /// Counts a run of the script with these parts; without any, a boot.
+    /// Counts a run of the script with these parts, or without any a boot.
     fn counted(&self, parts: &[&str], with_traps: bool, what: &str) -> Result<Counted> {
         let step = self.progress.step(&format!("counting {what}"));
         let (mut options, _kept) = self.with_script(parts)?;
@@ -365,7 +366,7 @@ struct Marks {
 }
 
 impl Marks {
-    /// What was no mark.
+    /// The output without the marks.
     fn text(&self) -> String {
         String::from_utf8_lossy(&self.rest).into_owned()
     }
@@ -393,7 +394,7 @@ impl Write for Marks {
     }
 }
 
-/// Traps by cause, those of another run taken off; the ones that cost most first.
+/// Traps by cause, less those of another run, the most expensive first.
 fn by_cause(traps: &[TrapsRecord], less: &[TrapsRecord]) -> Vec<Traps> {
     let key = |traps: &TrapsRecord| (traps.cause, traps.number);
     let mut all: Vec<Traps> = traps
@@ -448,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_boot_traps_is_taken_off_the_rest() {
+    fn the_traps_of_a_boot_are_subtracted_from_those_of_a_part() {
         let line = |number, traps, instructions| TrapsRecord {
             cpu: 0,
             cause: Cause::Instruction as u8,
@@ -471,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn each_part_is_one_of_the_script_and_has_a_ratio() {
+    fn each_part_is_in_the_script_and_has_a_ratio() {
         for (name, _, _) in PARTS {
             assert!(SCRIPT.contains(&format!("{name})")), "{name}");
         }

@@ -1,4 +1,4 @@
-//! The trap without the instruction: what every interruption costs before and behind it.
+//! The trap without the instruction: what every interruption costs before and after it.
 //!
 //! A guest sees by its clock how long a whole trap takes, and nothing of what is in it. So the guest
 //! `trap` runs a second time with every instruction of the image in QEMU's log. The log is cut where a
@@ -41,10 +41,10 @@ pub const FAST_PATH: &str = "millicode::fast_path::perform";
 /// Where program interruptions enter.
 const ENTRY: &str = "trap_program";
 
-/// What the entries of all interruptions begin with.
+/// The beginning of the names of all entries.
 const ENTRIES: &str = "trap_";
 
-/// Stands for the routine of an address that has none.
+/// The name for addresses outside all routines.
 const NO_ROUTINE: &str = "(no routine of the image)";
 
 /// One routine's share of the path of an interruption.
@@ -120,7 +120,7 @@ pub fn measure(options: &RunOptions, progress: &Progress) -> Result<Trap> {
     options.guest = GUEST.to_owned();
     options.cpus = Some(1);
     options.sampling = Sampling::Off;
-    // The log is as long as the IPL, and the IPL as long as there is storage to prepare.
+    // The length of the log depends on the IPL, and that on the storage to prepare.
     options.storage = Storage(LEAST_STORAGE);
     options.execution_log = None;
     let place = place(&quiet_run(&options)?)?;
@@ -139,7 +139,7 @@ pub fn measure(options: &RunOptions, progress: &Progress) -> Result<Trap> {
     let paths = reading
         .join()
         .map_err(|_| anyhow!("the reader of QEMU's log has failed"))?;
-    // A reader that gives up ends QEMU's run as well, so its reason goes first.
+    // A reader that fails also ends QEMU's run, so its reason is the one to report.
     let paths = paths?;
     let trap = code.trap(&paths, times(&outcome?.console)?)?;
     step.done("logged the instructions of a trap");
@@ -157,7 +157,7 @@ fn quiet_run(options: &RunOptions) -> Result<RunOutcome> {
     Ok(outcome)
 }
 
-/// Where the image stands: at the beginning of the HSA.
+/// The address of the image: the beginning of the HSA.
 fn place(outcome: &RunOutcome) -> Result<u64> {
     let started = outcome.report.record.started.as_ref();
     Ok(started
@@ -175,7 +175,7 @@ fn times(console: &str) -> Result<u64> {
         })
 }
 
-/// Whether the image has the routines that the log is divided by.
+/// Checks that the image has the routines that divide the log.
 fn check(symbols: &SymbolTable) -> Result<()> {
     let has = |what: &dyn Fn(&Symbol) -> bool| symbols.symbols().iter().any(what);
     if !has(&|symbol| symbol.name == ENTRY) {
@@ -196,7 +196,7 @@ fn check(symbols: &SymbolTable) -> Result<()> {
 /// The image's code at the place where it runs.
 struct Code<'a> {
     symbols: &'a SymbolTable,
-    /// What is added to an address of the ELF.
+    /// The distance from an address in the ELF to the one in storage.
     moved: u64,
     range: Range<u64>,
     entry: u64,
@@ -234,12 +234,12 @@ impl<'a> Code<'a> {
         };
         if *count <= times / 2 {
             bail!(
-                "of the {times} traps of the guest {GUEST} no more than {count} take the same path, so there is no usual one; this is a defect of the machine, whose paths should be warm after a few"
+                "of the {times} traps of the guest {GUEST} no more than {count} take the same path, so none is the usual one; this is a defect of the machine, whose paths should be warm after a few traps"
             );
         }
         let mut trap = Trap { parts: Vec::new() };
         let mut last = ENTRY;
-        // While the instruction is performed: the routine to which that returns.
+        // While the fast path runs: the routine to which it returns.
         let mut caller = None;
         for address in path {
             let symbol = self.symbols.find(address.wrapping_sub(self.moved));

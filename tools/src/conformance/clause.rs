@@ -18,7 +18,7 @@ pub enum MeantEnd {
 }
 
 impl MeantEnd {
-    /// Whether a run ended so.
+    /// Whether a run ended in this way.
     pub fn is_met(self, end: &End) -> bool {
         match (end, self) {
             (End::Guest(end), Self::Success) => end.is_success(),
@@ -33,28 +33,28 @@ impl MeantEnd {
 pub struct Clause {
     /// Document and place.
     pub text: String,
-    /// Whether it also runs without the machine, and prints the same there.
+    /// Whether it also runs without the machine, with the same output.
     pub native: bool,
     /// CPUs that it needs.
     pub cpus: u32,
     /// How it ends.
     pub end: MeantEnd,
-    /// The options of each run that it needs, as a command line has them.
+    /// The options of each run that it needs, as on a command line.
     pub options: Vec<String>,
-    /// What the operator says each time that every CPU waits.
+    /// What the operator says when every CPU waits, one of these each time.
     pub when_waiting: Vec<String>,
 }
 
-/// One run of a guest as its clause asks for it.
+/// One run of a guest, as its clause declares it.
 #[derive(Clone, Debug)]
 pub struct ClauseRun {
     /// The guest's name, with the options of this run if it has any.
     pub name: String,
-    /// What decides the run.
+    /// The options of the run.
     pub options: RunOptions,
 }
 
-/// The options of one run, parsed as those of the command are.
+/// The options of one run, parsed like those of the command.
 #[derive(Debug, Parser)]
 #[command(name = "clause")]
 struct Line {
@@ -91,7 +91,7 @@ impl Clause {
         for line in text.lines() {
             let (key, value) = line
                 .split_once('=')
-                .with_context(|| format!("{line} is no key=value"))?;
+                .with_context(|| format!("{line} is not key=value"))?;
             match key {
                 // Where it was declared.
                 "module" => {}
@@ -102,7 +102,7 @@ impl Clause {
                 "end" if value == "failure" => clause.end = MeantEnd::Failure,
                 "options" => clause.options = parts(value),
                 "when_waiting" => clause.when_waiting = parts(value),
-                _ => bail!("{line} is not known"),
+                _ => bail!("{line} has an unknown key or value"),
             }
         }
         if clause.text.is_empty() {
@@ -136,7 +136,7 @@ impl Clause {
     }
 }
 
-/// The words of a line: what stands between apostrophes is one word.
+/// The words of a line. Text between apostrophes is one word.
 fn words_of(line: &str) -> Vec<&str> {
     let mut words = Vec::new();
     for (number, part) in line.split('\'').enumerate() {
@@ -155,7 +155,7 @@ mod tests {
     use crate::numbers::quantities::Sampling;
 
     #[test]
-    fn a_guest_that_says_nothing_more_runs_once_on_one_cpu() {
+    fn a_guest_that_declares_no_options_runs_once_on_one_cpu() {
         let clause = Clause::parse("clause=Here\nnative=true\n").unwrap();
         assert!(clause.native);
         let runs = clause.runs("b_x").unwrap();
@@ -175,13 +175,13 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_between_apostrophes_is_one_word() {
+    fn text_between_apostrophes_is_one_word() {
         assert_eq!(words_of("--a 'b c'  --d 'e'"), ["--a", "b c", "--d", "e"]);
         assert!(words_of("").is_empty());
     }
 
     #[test]
-    fn what_is_not_understood_is_refused() {
+    fn an_unknown_line_is_refused() {
         assert!(Clause::parse("native=true\n").is_err());
         assert!(Clause::parse("clause=Here\nmoon=full\n").is_err());
         let clause = Clause::parse("clause=Here\noptions=--moon\n").unwrap();

@@ -1,4 +1,4 @@
-//! What the guests of a run showed of the statements.
+//! The evidence that guests give for statements.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::{
     statements::{Statements, is_identifier},
 };
 
-/// What the runs showed of one statement.
+/// The evidence for one statement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Claims {
     /// The runs in which an assertion held.
@@ -18,12 +18,12 @@ struct Claims {
     failed: Vec<(String, String)>,
 }
 
-/// What runs showed of the statements, by identifier.
+/// The evidence of runs, by identifier of the statement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Evidence(BTreeMap<String, Claims>);
 
 impl Evidence {
-    /// Takes the lines `shown ID` and `failed ID: how` out of what a run wrote on its console.
+    /// Takes the lines `shown ID` and `failed ID: how` from the console of a run.
     pub fn heard(run: &str, console: &str) -> Self {
         let mut all: BTreeMap<String, Claims> = BTreeMap::new();
         for line in console.lines() {
@@ -52,7 +52,7 @@ impl Evidence {
         Self(all)
     }
 
-    /// Adds what another run showed.
+    /// Adds the evidence of another run.
     pub fn extend(&mut self, other: Self) {
         for (id, claims) in other.0 {
             let all = self.0.entry(id).or_default();
@@ -61,8 +61,8 @@ impl Evidence {
         }
     }
 
-    /// What is known of each statement. An identifier that is not in the table is an error, and so is
-    /// one that was shown although it is said not to apply: in both cases the table is wrong.
+    /// The status of each statement. Two things are errors, because the table is wrong: an identifier that is not in it,
+    /// and a statement that was shown although the table says that it does not apply.
     pub fn judge(mut self, statements: &Statements) -> Result<Vec<Found>> {
         for (id, claims) in &self.0 {
             if !statements.contains(id) {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_a_run_said_is_shown_and_a_failure_outweighs_it() {
+    fn a_statement_is_shown_only_if_a_run_says_so_and_none_says_that_it_failed() {
         let found = status(&[
             (
                 "b_x",
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_apply_cannot_be_shown() {
+    fn a_statement_that_does_not_apply_cannot_be_shown() {
         let error = status(&[("b_x", "shown A-4\n")]).unwrap_err().to_string();
         assert!(error.contains("A-4"), "{error}");
     }

@@ -23,7 +23,7 @@ struct Row<'a> {
     section: &'a str,
     text: &'a str,
     status: &'static str,
-    /// The runs that show it; none otherwise.
+    /// The runs that show it; `None` if none does.
     test: Option<String>,
     /// Why it is not applicable or not shown.
     #[serde(skip_serializing_if = "Option::is_none")]

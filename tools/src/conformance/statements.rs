@@ -68,7 +68,7 @@ impl Statements {
                 .with_context(|| format!("in {}", file.display()))?;
         }
         if statements.list.is_empty() {
-            bail!("there is no statement in {}", directory.display());
+            bail!("{} holds no statements", directory.display());
         }
         Ok(statements)
     }
@@ -80,7 +80,7 @@ impl Statements {
             let mut reasons = section.not_applicable;
             for (id, text) in section.statements {
                 if !is_identifier(&id) {
-                    bail!("{id} is no identifier; write it as TOPIC-1");
+                    bail!("{id} is not an identifier; write it as TOPIC-1");
                 }
                 let statement = Statement {
                     book: file.book.clone(),
@@ -100,7 +100,7 @@ impl Statements {
             }
             if let Some((id, _)) = reasons.iter().next() {
                 bail!(
-                    "{id} does not apply, but is no statement of {}",
+                    "{id} does not apply, but is not a statement of {}",
                     section.place
                 );
             }
@@ -211,7 +211,7 @@ LPP-10 = 'a reason'
         let statements = Statements::read(&directory()).unwrap();
         let out = statements.iter().filter(|s| s.not_applicable.is_some());
         assert!(statements.iter().count() > 350);
-        // Those of the BC mode, and of exceptions that terminate, are six.
+        // Six: those of the BC mode, and of exceptions that terminate.
         assert!(out.count() <= 12);
     }
 }

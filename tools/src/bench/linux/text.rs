@@ -1,4 +1,4 @@
-//! What was measured, as text.
+//! The measurements as text.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::bench::{ratios_text, right, table, verdict};
 /// Lines of a table of traps.
 const LINES: usize = 20;
 
-/// Everything.
+/// All measurements.
 pub fn text(bench: &LinuxBench) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
@@ -76,7 +76,7 @@ fn traps(what: &str, traps: &[Traps]) -> String {
     table.to_string()
 }
 
-/// A cause in words: an instruction by its name as far as the machine knows it, or its operation code.
+/// A cause in words: for an instruction its name if the machine knows it, else its operation code.
 pub fn cause(cause: Option<Cause>, number: u16) -> String {
     match cause {
         Some(Cause::Instruction) => mnemonic(number),
@@ -91,7 +91,7 @@ pub fn cause(cause: Option<Cause>, number: u16) -> String {
 /// The name of the instruction with this operation code.
 fn mnemonic(opcode: u16) -> String {
     let [first, rest] = opcode.to_be_bytes();
-    // The second part of an operation code is in one of these two bytes; the other is an operand's.
+    // The second part of an operation code is in one of these two bytes; the other belongs to an operand.
     for text in [[first, rest, 0, 0, 0, 0], [first, 0, 0, 0, 0, rest]] {
         let name = insn::decode(&text).mnemonic();
         if insn::opcode(&text) == opcode && !name.is_empty() {
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_costs_less_than_twenty_others_is_in_one_line() {
+    fn causes_beyond_the_twenty_most_expensive_share_one_line() {
         let lines: Vec<Traps> = (0..30)
             .map(|number| Traps {
                 cause: number.to_string(),

@@ -1,9 +1,9 @@
 //! From QEMU's log of execution to the paths through the machine.
 //!
-//! Two kinds of lines are in the log. `Trace 0: <host address> [<base>/<address>/<flags>/<flags>]` says
+//! The log has two kinds of lines. `Trace 0: <host address> [<base>/<address>/<flags>/<flags>]` says
 //! that an instruction begins; EXECUTE and its target are two, at the same address. `Stopped execution
-//! of TB chain before <host address> [<address>]` behind it says that it has not been executed after
-//! all, because something else was due; it begins again later.
+//! of TB chain before <host address> [<address>]` after it says that the instruction was not executed after
+//! all, because other work was pending; it begins again later.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -12,14 +12,14 @@ use std::{
 
 use anyhow::{Context, Result};
 
-/// Longer paths are not those of a plain trap, and are not kept.
+/// Longer paths are not plain traps, and are not kept.
 pub const LONGEST: usize = 10_000;
 
-/// Paths, as the addresses of their instructions from one entry up to the next, and how often each was taken.
+/// Paths, as the addresses of their instructions from one entry up to the next, and the number of times of each.
 pub type Paths = HashMap<Vec<u64>, u64>;
 
-/// Cuts a log into the paths that begin at `entry` and end before any of `entries`. What is in the log before the
-/// first and after the last of these belongs to no path.
+/// Cuts a log into the paths that begin at `entry` and end before any of `entries`. The log before the first and after
+/// the last of these belongs to no path.
 pub fn paths(mut log: impl BufRead, entry: u64, entries: &HashSet<u64>) -> Result<Paths> {
     let mut paths = Paths::new();
     let mut path: Option<Vec<u64>> = None;
@@ -30,7 +30,7 @@ pub fn paths(mut log: impl BufRead, entry: u64, entries: &HashSet<u64>) -> Resul
         line.clear();
         log.read_until(b'\n', &mut line)
             .context("cannot read QEMU's log")?;
-        // At the end of the log, or of a QEMU that was ended in the middle of a line.
+        // The end of the log. A QEMU that was ended may leave a part of a line.
         if !line.ends_with(b"\n") {
             break;
         }
@@ -46,7 +46,7 @@ pub fn paths(mut log: impl BufRead, entry: u64, entries: &HashSet<u64>) -> Resul
                 begun = None;
                 continue;
             }
-            // What is taken back was not in the range of addresses.
+            // The instruction was not in the range of addresses.
             Line::TakenBack(_) => continue,
         };
         if let Some(address) = done {

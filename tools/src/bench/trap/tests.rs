@@ -1,11 +1,11 @@
-//! Logs that no QEMU wrote.
+//! Logs written by hand.
 
 use super::{paths::LONGEST, *};
 
 const PERFORM: &str =
     "millimeter::guest::millicode::fast_path::perform::<millimeter::machine::native::Native>";
 
-/// What makes addresses of the ELF small numbers.
+/// The distance that makes addresses of the ELF small numbers.
 const LINKED: u64 = 0u64.wrapping_sub(0x2_0000);
 
 fn image() -> SymbolTable {
@@ -35,7 +35,7 @@ fn log(addresses: &[u64]) -> String {
         .collect()
 }
 
-/// Entry, performance, exit: six instructions of which two perform.
+/// Entry, performance, exit: six instructions, two of them in the performance.
 const USUAL: [u64; 6] = [0x100, 0x106, 0x200, 0x204, 0x10C, 0x120];
 
 fn measured(log: &str, times: u64) -> Result<Trap> {
@@ -46,7 +46,7 @@ fn measured(log: &str, times: u64) -> Result<Trap> {
 }
 
 #[test]
-fn the_usual_way_is_divided_by_the_routines_that_it_leads_through() {
+fn the_usual_path_is_divided_by_the_routines_on_it() {
     let cold = log(&[0x0, 0x4, 0x100, 0x300, 0x308, 0x120]);
     let end = log(&[0x100, 0x4, 0x4]);
     let trap = measured(&(cold + &log(&USUAL).repeat(3) + &end), 3).unwrap();
@@ -72,7 +72,7 @@ fn the_usual_way_is_divided_by_the_routines_that_it_leads_through() {
 }
 
 #[test]
-fn what_performance_calls_belongs_to_it_and_the_same_routine_elsewhere_does_not() {
+fn a_routine_belongs_to_the_performance_only_when_the_performance_calls_it() {
     let path = [
         0x100, 0x300, 0x106, 0x200, 0x300, 0x304, 0x204, 0x10C, 0x120,
     ];
@@ -113,7 +113,7 @@ fn an_instruction_that_is_taken_back_counts_when_it_begins_again() {
 }
 
 #[test]
-fn another_interruption_ends_a_way_and_begins_none() {
+fn another_interruption_ends_a_path_and_begins_none() {
     let external = log(&[0x140, 0x144, 0x148]);
     let trap = measured(&(log(&USUAL) + &external).repeat(2), 2).unwrap();
     assert_eq!(trap.whole(), 6);
@@ -130,7 +130,7 @@ fn a_target_of_execute_is_an_instruction_at_the_same_address() {
 }
 
 #[test]
-fn a_log_without_a_usual_way_is_an_error_that_says_so() {
+fn a_log_without_a_usual_path_is_an_error_that_says_so() {
     let says = |log: &str, times, words: &str| {
         let error = format!("{:#}", measured(log, times).unwrap_err());
         assert!(error.contains(words), "{error}");
@@ -147,13 +147,13 @@ fn a_log_without_a_usual_way_is_an_error_that_says_so() {
 }
 
 #[test]
-fn a_line_that_was_cut_off_is_no_instruction() {
+fn a_line_that_was_cut_off_is_not_an_instruction() {
     let cut = log(&USUAL).repeat(3) + &log(&[0x100]) + "Trace 0: 0x7fecdb1";
     assert_eq!(measured(&cut, 3).unwrap().whole(), 6);
 }
 
 #[test]
-fn a_way_without_end_is_forgotten() {
+fn a_path_without_end_is_forgotten() {
     let endless = log(&[0x100]) + &log(&[0x4]).repeat(LONGEST);
     let trap = measured(&(endless.clone() + &endless + &log(&USUAL).repeat(2)), 1).unwrap();
     assert_eq!(trap.whole(), 6);
