@@ -354,9 +354,10 @@ fn definitions(files: &[ParameterFile]) -> Vec<String> {
 
 fn parameter_file(text: &str) -> Result<ParameterFile, String> {
     let Some((name, path)) = text.split_once('=') else {
-        return Err("write it as NAME=FILE".to_owned());
+        return Err(format!("{text} has no =; write it as NAME=FILE"));
     };
-    let lines = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    let lines =
+        std::fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))?;
     let lines = lines.lines().filter(|line| !line.trim().is_empty());
     let commands: Vec<String> = std::iter::once(format!("DD {name}"))
         .chain(lines.map(|line| format!("DD {name} {}", line.trim())))
@@ -372,14 +373,14 @@ fn his_command(text: &str) -> Result<String, String> {
     match command::is_command(text).then(|| command::parse(text)) {
         Some(Ok(_)) => Ok(text.to_owned()),
         Some(Err(refused)) => Err(refused.to_string()),
-        None => Err("it begins with F or MODIFY, or with D or DISPLAY".to_owned()),
+        None => Err("a command for HIS begins with F or MODIFY, or with D or DISPLAY".to_owned()),
     }
 }
 
 fn frequency(text: &str) -> Result<Sampling, String> {
     let hertz = text
         .parse()
-        .map_err(|_| format!("{text} is not a number of samples per second"))?;
+        .map_err(|_| format!("{text} is not a number of samples per second; write one as 1000"))?;
     Sampling::at_frequency(hertz)
 }
 
@@ -484,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_guest_finds_arrives() {
+    fn options_of_what_the_guest_finds_arrive() {
         let options = run("run --model ZEC12 --level vm --host-parameter 0xC0FFEE --dedicated");
         let found = options.unwrap().configuration;
         assert_eq!(found.model.0.csvn, 3);
@@ -503,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_range_is_refused_with_the_range() {
+    fn a_value_out_of_range_is_refused_with_the_range() {
         for (line, range) in [
             ("run --cpus 5", "1..=4"),
             ("run --threads 3", "1..=2"),

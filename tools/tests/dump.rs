@@ -1,4 +1,4 @@
-//! `measure dump` as a person runs it: what it prints, what it says, and its exit code.
+//! `measure dump` as a person runs it: its output, its messages, and its exit code.
 
 use std::{fs, path::Path, process::Command};
 

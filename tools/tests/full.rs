@@ -1,7 +1,7 @@
-//! Files that can grow no further, as on a disk that has become full: what is in them then is whole.
+//! Files that cannot grow, as on a full disk: they hold only whole blocks and records.
 //!
-//! A limit of the size of files stands for the disk: it lets the first part of a block through and refuses the
-//! rest, as a disk does. It holds for a process, so each test is run again as one that has it.
+//! A limit of the size of files stands for the disk: like a full disk it takes the first part of a block and refuses the
+//! rest. The limit holds for a process, so each test runs again in a process that has it.
 
 use std::{env, fs, path::Path, process::Command};
 
@@ -30,13 +30,13 @@ use {
 /// Tells a test that it has the limit.
 const LIMITED: &str = "MEASURE_TEST_HAS_A_LIMIT";
 
-/// Runs the test of this name with a limit that is no multiple of a block, whatever the shell counts in; false in
-/// the process that has it.
+/// Runs the test of this name in a process with a limit. The limit is not a multiple of a block, in any unit of the
+/// shell. Returns false in the process with the limit.
 fn limited(test: &str) -> bool {
     if env::var_os(LIMITED).is_some() {
         return false;
     }
-    // Without the trap the signal would end the process before it is told.
+    // Without the trap the signal would end the process before it gets the error.
     let script = "trap '' XFSZ; ulimit -f 41 && exec \"$0\" --exact \"$1\" --nocapture";
     let output = Command::new("sh")
         .args(["-c", script])
@@ -62,7 +62,7 @@ fn block() -> Vec<u8> {
     block.as_bytes().to_vec()
 }
 
-/// Of what kind a dump finds this file's records to be, and how many there are.
+/// The number of records of this kind in a dump of the file.
 fn dumped(file: &Path, kind: &str) -> usize {
     let mut out = Vec::new();
     dump::dump(file, Form::Json, Progress::Silent, &mut out).unwrap();
@@ -71,7 +71,7 @@ fn dumped(file: &Path, kind: &str) -> usize {
     text.lines().filter(|line| line.starts_with(&kind)).count()
 }
 
-/// Appends the same to a file of a collection run until it is refused, and says how often it was not.
+/// Appends the same bytes to a file of a collection run until they are refused. Returns how often they were written.
 fn until_refused(directory: &Path, kind: Kind, bytes: &[u8], name: &str) -> usize {
     let mut his = HisFiles::new(directory, Some(SymbolTable::default().into()));
     let payload = |kind: Kind, bytes: &[u8]| {
@@ -175,7 +175,7 @@ fn the_blocks_of_a_run_end_behind_the_last_whole_one_and_the_others_are_kept() {
     assert!(written > 0);
     assert_eq!(read("sdb-cpu0.bin"), block().repeat(written));
     assert_eq!(read("sdb-cpu1.bin"), block());
-    // The report has them all and doubts none.
+    // The report has them all, without a doubt.
     let report = measure::report::Report::read(directory.path()).unwrap();
     assert_eq!(report.taken(), 126 * (written as u64 + 1));
     let doubts = report.doubts.join("\n");

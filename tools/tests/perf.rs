@@ -21,7 +21,7 @@ const fn pid(number: u64) -> u64 {
     0x8000_0000 << 32 | number
 }
 
-/// A block with these samples: state and address-space number, address, program parameter, how often.
+/// A block with these samples: state and address-space number, address, program parameter, and their number.
 fn block(samples: &[(u64, u64, u64, usize)]) -> Vec<u8> {
     let mut block = SampleDataBlock::new_zeroed();
     let each = samples
@@ -47,7 +47,7 @@ fn run(directory: &Path, is_linux: bool) {
     record.write(directory).unwrap();
 }
 
-/// A guest of two programs, one of which lies on both sides of the other, and which waits.
+/// A guest of two programs that also waits. One program lies on both sides of the other.
 fn bare(directory: &Path) {
     run(directory, false);
     let symbols = "0000000000200000\t0000000000200010\tboot\tstart\n\
@@ -118,7 +118,7 @@ fn collection(directory: &Path) {
     put("000.SMP.00", &block(&samples));
 }
 
-/// Samples by symbol, as the profile names them; what has no name is told by its address.
+/// Samples by symbol, as the profile names them; those without a name by address.
 fn expected(directory: &Path) -> BTreeMap<String, u64> {
     let profile = Profile::open(directory).unwrap();
     let mut counts = BTreeMap::new();
@@ -159,7 +159,7 @@ fn reported(file: &Path, home: &Path) -> BTreeMap<String, u64> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let mut counts = BTreeMap::new();
     for line in lines.filter_map(|line| line.split_once('|')) {
-        // [k] or [.] in front of a symbol says whose it is.
+        // [k] or [.] in front of a symbol means kernel or user.
         let symbol = line.1.trim();
         let symbol = symbol.get(4..).unwrap_or(symbol).to_owned();
         *counts.entry(symbol).or_default() += line.0.trim().parse::<u64>().unwrap();
@@ -179,7 +179,7 @@ fn perf_reports_the_symbols_of_an_exported_profile_with_the_same_counts() {
         if is_there { Vec::new() } else { vec![lack] }
     };
     if let Err(error) = install::provide(look, &Progress::Silent) {
-        eprintln!("not tested, as there is no perf: {error:#}");
+        eprintln!("not tested, because perf is missing: {error:#}");
         return;
     }
     for make in [bare, linux, collection] {

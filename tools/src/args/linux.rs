@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn linux_runs_what_stands_behind_two_hyphens() {
+    fn linux_runs_the_words_after_two_hyphens() {
         let options = linux(&["--", "perf", "stat", "--cpus"]).unwrap();
         assert_eq!(options.command, ["perf", "stat", "--cpus"]);
         assert_eq!(options.release, Release::V6_1);
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn time_is_counted_in_instructions_unless_the_hosts_is_asked_for() {
+    fn time_is_counted_in_instructions_unless_the_host_clock_is_chosen() {
         let mode = |line: &[&str]| linux(line).unwrap().run.mode;
         assert_eq!(mode(&["--", "ls"]), Mode::Exact);
         assert_eq!(mode(&["--real-time", "--", "ls"]), Mode::RealTime);
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn events_of_linux_are_said_by_the_operator_before_it_starts() {
+    fn the_operator_traces_events_of_linux_before_it_starts() {
         let options = linux(&[
             "-e",
             "FETCH RANGE vfs_read",
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn linux_says_what_it_does_not_do() {
+    fn linux_refuses_what_it_cannot_do_with_the_choices() {
         assert!(
             linux(&["--release", "5.10", "--", "ls"])
                 .unwrap_err()

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delay_that_is_none_is_refused_with_the_range() {
+    fn an_invalid_delay_is_refused_with_the_range() {
         for text in ["0", "-1", "NaN", "inf", "3601", "x"] {
             let refusal = top(&format!("--delay={text}")).unwrap_err();
             assert!(refusal.contains("0.1 to 3600"), "{refusal}");

@@ -71,10 +71,12 @@ impl TraceArguments {
 
 /// Examples of `trace`.
 pub const EXAMPLES: &str = "\
-RANGE is for BRANCH, FETCH and REG where the instruction is, for STORE what is stored into: hexadecimal virtual
-addresses a-b, a.n (n bytes from a on) or a; a symbol of the guest (the last words of its path will do); symbol.n,
-its first n bytes; or first-last, from the first byte of the one to the last byte of the other. A symbol goes before
-a number of the same letters; a 0 at its beginning makes it a number.
+RANGE says where the instruction is (BRANCH, FETCH, REG), or which storage is stored into (STORE):
+  a-b, a.n, a   hexadecimal virtual addresses: from a to b, n bytes from a on, or only a
+  symbol        a symbol of the guest; the last words of its path are enough
+  symbol.n      its first n bytes
+  first-last    from the first byte of one symbol or address to the last byte of another
+A symbol takes precedence over a number with the same letters; a leading 0 makes it a number.
 
 Examples:
   cargo measure trace b_stfl                                    every branch that is taken
@@ -87,7 +89,7 @@ Examples:
 A line has the CPU, the number of the event on that CPU (a gap is a loss), the address, the instruction, the
 events, the traces that it belongs to, and the routine (- if none is known); then what the instruction did:
 R1=…, CC=…, stored=ADDRESS.LENGTH, to=ADDRESS and routine of a branch, interruption=CODE if it was not completed.
-Lines that begin with // are what the machine says. What the guest writes on its console is in the run's directory.
+Lines that begin with // are the machine's answers. The guest's console is in the run's directory.
 
 Exit codes: those of run; 2 also for a symbol that the guest does not have.";
 

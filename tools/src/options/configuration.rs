@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn the_block_takes_all_of_it() {
+    fn the_block_holds_the_whole_configuration() {
         let configuration = Configuration {
             model: "z14".parse().unwrap(),
             threads: 2,
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_not_the_default_is_worth_words() {
+    fn only_what_differs_from_the_default_has_words() {
         assert_eq!(Configuration::default().words(), Vec::<String>::new());
         let other = Configuration {
             model: "z16".parse().unwrap(),

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_disk_is_refused_with_the_remedy() {
+    fn a_file_that_cannot_be_a_disk_is_refused_with_the_remedy() {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name).display().to_string();
         let (odd, empty, good) = (path("odd"), path("empty"), path("good"));

@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_without_caches_is_as_it_was() {
+    fn a_run_without_modelled_caches_is_accepted() {
         assert!(check(None, Mode::Exact).is_ok());
         assert!(check(None, Mode::RealTime).is_ok());
     }

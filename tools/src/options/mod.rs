@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_costs_nothing_is_counted_unless_the_run_chooses() {
+    fn counters_that_cost_nothing_are_counted_unless_the_run_chooses() {
         let mut options = RunOptions::default();
         assert_eq!(options.counter_sets(), 0x7);
         options.cryptography = true;

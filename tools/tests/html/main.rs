@@ -13,7 +13,7 @@ use measure::{building::install, computer::progress::Progress, machine::doctor};
 use synthetic::Folder;
 use tempfile::TempDir;
 
-/// Makes the page of a folder; gives its place, and what the tool said.
+/// Makes the page of a folder. Returns the page's file and the tool's output.
 fn page(directory: &Path) -> (PathBuf, Output) {
     let file = directory.join("page.html");
     let output = Command::new(env!("CARGO_BIN_EXE_measure"))
@@ -37,7 +37,7 @@ fn folder(samples: u64, cpus: u16, readings: u64) -> TempDir {
     directory
 }
 
-/// The document after its script has run, and what the browser said.
+/// The document after its script has run, and the browser's messages.
 fn browse(file: &Path) -> (String, String) {
     let lacks = || doctor::chromium_lack().into_iter().collect();
     install::provide(lacks, &Progress::detect()).unwrap();
@@ -89,7 +89,7 @@ fn a_browser_shows_all_parts_of_the_page_and_complains_of_nothing() {
     ] {
         assert!(document.contains(&format!("id=\"{part}\"")), "{part}");
     }
-    // What the script has made: a legend, and maps with a size.
+    // The script has made a legend, and maps with a size.
     assert!(
         document.contains("samples in a cell:"),
         "the script has run"
@@ -104,7 +104,7 @@ fn a_browser_shows_all_parts_of_the_page_and_complains_of_nothing() {
     );
     assert!(document.contains("aghi"), "instructions");
     assert!(document.contains("1 sample found no room."), "losses");
-    // The name is a text; had it been an element, it would have changed the title.
+    // The name is text. As an element it would have changed the title.
     assert!(document.contains("<title>synthetic – Millimeter</title>"));
     assert!(!document.contains("<img"), "an element from a name");
     assert!(

@@ -19,7 +19,7 @@ use object::{
 };
 use zerocopy::{FromZeros, IntoBytes};
 
-/// A name that is an element, the end of a script, and a text that turns around.
+/// A name with an element, the end of a script, and a character that turns text around.
 pub const HOSTILE: &str = "</script><img src=x onerror=\"document.title='taken'\">\u{202E}'";
 
 /// Routines, beside the one with the hostile name.
@@ -34,7 +34,7 @@ const TEXT: [u8; 18] = [
     0x07, 0xFE,
 ];
 
-/// What is to be in the folder.
+/// The content of a folder.
 pub struct Folder {
     pub samples: u64,
     pub cpus: u16,

@@ -26,7 +26,7 @@ fn difference() -> Difference {
 }
 
 #[test]
-fn names_stand_in_the_order_of_how_much_their_shares_differ() {
+fn names_are_ordered_by_the_difference_of_their_shares() {
     let difference = difference();
     let lines: Vec<(&str, [u64; 2], i64)> = difference
         .lines

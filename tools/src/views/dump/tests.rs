@@ -52,7 +52,7 @@ fn smf_records_are_shown_field_by_field_with_the_names_of_their_counters() {
 }
 
 #[test]
-fn block_descriptor_words_make_no_difference_but_to_offsets() {
+fn block_descriptor_words_change_only_offsets() {
     let records = [smf_record(0), smf_record(1), other_record()];
     let (plain, error) = dump(&records.concat(), Form::Json);
     assert_eq!(error, None);
@@ -173,7 +173,7 @@ fn every_sample_and_every_trailer_is_shown() {
 }
 
 #[test]
-fn a_combined_entry_is_shown_as_its_two() {
+fn a_combined_entry_is_shown_as_its_two_data_entries() {
     let mut bytes = block(&[(0x20_0000, 0)], 0);
     bytes[4032 + 7] = 112;
     bytes[32..36].copy_from_slice(&[0x80, 0x06, 0, 1]);

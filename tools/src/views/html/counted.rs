@@ -198,10 +198,10 @@ impl Intervals {
             if bytes.get(5) != Some(&smf::TYPE) {
                 continue;
             }
-            let record = smf::decode(&bytes)
+            let smf_record = smf::decode(&bytes)
                 .map_err(anyhow::Error::new)
                 .with_context(name)?;
-            if let Data::Deltas(deltas) = record.data {
+            if let Data::Deltas(deltas) = smf_record.data {
                 self.lost += u64::from(deltas.data.lost || deltas.data.lost_mt);
                 self.speed = deltas.data.speed;
                 let machine = deltas.data.machine_type.to_string();

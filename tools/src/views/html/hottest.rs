@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_functions_with_one_name_the_one_with_the_most_samples_has_the_listing() {
+    fn among_functions_with_one_name_the_one_with_the_most_samples_has_the_listing() {
         let table = SymbolTable::from_text("10\t20\tg\tsame\n20\t30\tg\tsame\n").unwrap();
         let addresses = Addresses::from([(0x10, 3), (0x22, 2), (0x24, 2), (0x99, 50)]);
         let (start, own) = hottest_function(&addresses, &table);

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_function_only_what_is_around_samples_is_shown() {
+    fn a_long_function_shows_only_the_instructions_around_samples() {
         let mut counts = vec![0; 5000];
         counts[1000] = 7;
         counts[1003] = 9;

@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_counted_in_an_interval_is_taken_as_it_is() {
+    fn counts_of_an_interval_are_used_unchanged() {
         let mut readings = Readings::default();
         for (cpu, values) in [(0, [10, 5]), (1, [1, 1]), (0, [3, 9]), (1, [0, 4])] {
             readings.counted(&set(Level::Machine, cpu, &values));

@@ -43,13 +43,13 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_seen_is_shown_by_its_number() {
+    fn invisible_characters_are_shown_by_their_numbers() {
         assert_eq!(visible("a\u{202E}b\n\0c"), "a\\u{202e}b\\u{a}\\u{0}c");
         assert_eq!(visible("\u{FEFF}x"), "\\u{feff}x");
     }
 
     #[test]
-    fn a_name_without_an_end_gets_one() {
+    fn an_endless_name_is_cut() {
         let shown = visible(&"n".repeat(5_000_000));
         assert_eq!(shown.chars().count(), LONGEST + 1);
         assert!(shown.ends_with('…'));

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_have_names_and_those_that_count_nothing_are_only_summed_up() {
+    fn counters_have_names_and_those_that_count_nothing_share_one_line() {
         let directory = directory();
         let report = Report::read(directory.path()).unwrap();
         let text = text(&report, Level::Machine).unwrap();
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cycles_of_a_core_are_once_in_the_sum_and_groups_have_columns_of_their_own() {
+    fn the_sum_counts_the_cycles_of_a_core_once_and_groups_have_columns_of_their_own() {
         let directory = directory();
         let report = Report::read(directory.path()).unwrap();
         let text = text(&report, Level::Machine).unwrap();

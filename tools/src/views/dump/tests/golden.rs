@@ -185,7 +185,7 @@ fn blocks_of_combined_sampling_are_read_as_the_values_beside_their_bytes_say() {
 }
 
 #[test]
-fn the_same_blocks_with_every_field_exchanged_are_called_little_endian() {
+fn the_same_blocks_with_every_field_exchanged_are_reported_as_little_endian() {
     let golden = golden();
     let mut bytes = golden.bytes;
     let mut rest = &mut bytes[..];

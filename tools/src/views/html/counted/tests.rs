@@ -145,7 +145,7 @@ fn a_file_of_records_that_is_cut_off_is_a_doubt_and_what_came_before_is_shown() 
 }
 
 #[test]
-fn counters_of_the_cnt_file_are_kept_and_only_the_charts_are_of_the_records() {
+fn counters_of_the_cnt_file_are_kept_and_only_the_charts_come_from_the_records() {
     let directory = collection();
     let file = directory.path().join(format!("{PREFIX}.000.SMF"));
     let both = [

@@ -54,7 +54,7 @@ fn figures_are_calculated_for_each_cpu_and_for_all_together() {
 }
 
 #[test]
-fn a_figure_without_its_counters_is_not_there() {
+fn a_figure_without_its_counters_is_left_out() {
     let sets = [set(0, 1, 0, &[3000, 1000, 0, 0, 0, 0])];
     let readings = Readings::default();
     let figures = figures(&measured(&sets, &readings, false));
@@ -99,7 +99,7 @@ fn cycles_that_are_instructions_by_definition_give_no_cycles_per_instruction() {
 }
 
 #[test]
-fn a_counter_that_was_read_again_has_a_chart_and_so_have_its_figures() {
+fn a_counter_that_was_read_again_has_a_chart_like_its_figures() {
     let mut readings = Readings::default();
     for values in [[200, 100], [600, 200]] {
         readings.add(&set(0, 1, 0, &values));
