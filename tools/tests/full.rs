@@ -7,7 +7,7 @@ use std::{env, fs, path::Path, process::Command};
 
 use measure::{
     computer::progress::Progress,
-    folder::record::Record,
+    folder::record::RunRecord,
     machine::{
         collect::Collector,
         failure::ImageSymbols,
@@ -143,7 +143,7 @@ fn the_blocks_of_a_run_end_behind_the_last_whole_one_and_the_others_are_kept() {
         "end": {"how": "running"}, "totals": [],
         "link": {"frames": 0, "bad_frames": 0, "bad_payloads": 0, "blocks_missing": 0, "frames_sent": null},
     });
-    let record: Record = serde_json::from_value(record).unwrap();
+    let record: RunRecord = serde_json::from_value(record).unwrap();
     let (image, log) = (ImageSymbols::default(), LogReader::new(None));
     let mut collector = Collector::create(directory.path(), record, "", image, log).unwrap();
     let mut put = |cpu: u16, sequence: usize| {

@@ -6,7 +6,7 @@ use cpumf::sampling::block::{BASIC_FORMAT, SampleDataBlock};
 use measure::{
     building::install::{self, Lack},
     computer::progress::Progress,
-    folder::record::Record,
+    folder::record::RunRecord,
     profile::Profile,
     views::export::{self, To},
 };
@@ -43,7 +43,7 @@ fn run(directory: &Path, is_linux: bool) {
         "started": null, "end": {"how": "running"}, "totals": [],
         "link": {"frames": 0, "bad_frames": 0, "bad_payloads": 0, "blocks_missing": 0, "frames_sent": null},
     });
-    let record: Record = serde_json::from_value(record).unwrap();
+    let record: RunRecord = serde_json::from_value(record).unwrap();
     record.write(directory).unwrap();
 }
 

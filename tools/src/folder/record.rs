@@ -16,7 +16,7 @@ use crate::folder::RECORD;
 
 /// Everything that `run.json` holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
+pub struct RunRecord {
     /// Version of the tool that wrote it.
     pub version: String,
     /// The guest's name.
@@ -356,7 +356,7 @@ pub struct LinkRecord {
     pub frames_sent: Option<u32>,
 }
 
-impl Record {
+impl RunRecord {
     /// Whether samples were taken from below: for the report, or by HIS.
     pub fn has_samples(&self) -> bool {
         self.interval != 0 || !self.collections.is_empty()
@@ -399,8 +399,8 @@ impl Record {
 pub(crate) mod tests {
     use super::*;
 
-    pub(crate) fn record() -> Record {
-        Record {
+    pub(crate) fn record() -> RunRecord {
+        RunRecord {
             version: "0".to_owned(),
             guest: "loop".to_owned(),
             guest_file: "/g/loop".into(),
@@ -435,12 +435,15 @@ pub(crate) mod tests {
             text: "panicked".to_owned(),
         };
         written.write(directory.path()).unwrap();
-        assert_eq!(Record::read(directory.path()).unwrap(), written);
+        assert_eq!(RunRecord::read(directory.path()).unwrap(), written);
     }
 
     #[test]
     fn a_directory_without_a_run_is_refused_with_its_name() {
-        let error = format!("{:#}", Record::read(Path::new("/no/such/run")).unwrap_err());
+        let error = format!(
+            "{:#}",
+            RunRecord::read(Path::new("/no/such/run")).unwrap_err()
+        );
         assert!(
             error.contains("/no/such/run") && error.contains("cargo measure run"),
             "{error}"

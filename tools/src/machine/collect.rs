@@ -26,7 +26,7 @@ use crate::{
         BOOT, CONSOLE, COUNTERS, EVENTS, LOG, LOG_RAW, OPERATOR, RECORD, SYMBOLS,
         append::AppendedFile,
         record::{
-            End, GuestEnd, ProgressRecord, Record, StartedRecord, TotalsRecord, TracedRecord,
+            End, GuestEnd, ProgressRecord, RunRecord, StartedRecord, TotalsRecord, TracedRecord,
             TrapsRecord,
         },
         sdb_name,
@@ -121,7 +121,7 @@ pub enum Noted {
 pub struct Collector<'t> {
     directory: PathBuf,
     /// What is known about the run so far.
-    pub record: Record,
+    pub record: RunRecord,
     image: ImageSymbols,
     log_reader: LogReader<'t>,
     boot: Output,
@@ -152,7 +152,7 @@ impl<'t> Collector<'t> {
     /// Creates the files and writes the record of a run that has not ended.
     pub fn create(
         directory: &Path,
-        record: Record,
+        record: RunRecord,
         symbols: &str,
         image: ImageSymbols,
         log_reader: LogReader<'t>,

@@ -21,7 +21,7 @@ use crate::{
     events::command,
     folder::{
         self,
-        record::{End, LinkRecord, Record, TracingRecord},
+        record::{End, LinkRecord, RunRecord, TracingRecord},
     },
     machine::{
         collect::Collector,
@@ -162,7 +162,7 @@ pub fn run_guest<'a>(
     };
     let arguments = setup.arguments();
     let directory = folder::directory(options.out.as_deref(), &guest.name)?;
-    let record = Record {
+    let record = RunRecord {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         guest: guest.name.clone(),
         guest_file: guest.file.clone(),

@@ -17,7 +17,7 @@ use {
 };
 
 use crate::{
-    folder::{COUNTERS, RECORD, optional, record::Record, sdb_cpus, sdb_name},
+    folder::{COUNTERS, RECORD, optional, record::RunRecord, sdb_cpus, sdb_name},
     formats::counters::{self, CounterValues},
     symbols::{linux::LinuxNames, names::Names},
 };
@@ -84,7 +84,7 @@ pub struct Profile {
     /// Whether the guest is Linux.
     pub is_linux: bool,
     /// The record of the run; `None` for a collection.
-    pub record: Option<Record>,
+    pub record: Option<RunRecord>,
     /// Machine type, four hexadecimal digits; empty if unknown.
     pub machine_type: String,
     /// The time between samples, for a collection that of its first set of files.
@@ -130,7 +130,7 @@ impl Profile {
     }
 
     fn of_run(directory: &Path) -> Result<Self> {
-        let record = Record::read(directory)?;
+        let record = RunRecord::read(directory)?;
         let (names, mut doubts) = Names::of_run(directory, &record)?;
         let bytes = optional(&directory.join(COUNTERS))?.unwrap_or_default();
         let (counters, cut) = counters::read(&bytes);

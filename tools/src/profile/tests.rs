@@ -113,7 +113,7 @@ fn a_run_streams_the_samples_that_its_report_counts() {
 fn samples_lie_evenly_between_the_times_of_their_blocks() {
     let directory = report::tests::directory();
     let path = directory.path().join("sdb-cpu0.bin");
-    let mut record = Record::read(directory.path()).unwrap();
+    let mut record = RunRecord::read(directory.path()).unwrap();
     record.interval = 1000;
     record.started = Some(StartedRecord {
         mode: "exact".to_owned(),

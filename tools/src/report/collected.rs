@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use anyhow::{Context, Result};
 
 use crate::{
-    folder::record::Record,
+    folder::record::RunRecord,
     formats::samples::CpuSamples,
     profile::{Profile, collection},
 };
@@ -32,7 +32,7 @@ pub(super) enum Found {
 }
 
 /// Reads them, and shows all bytes to `see`.
-pub(super) fn read(directory: &Path, record: &Record, mut see: impl FnMut(&[u8])) -> Found {
+pub(super) fn read(directory: &Path, record: &RunRecord, mut see: impl FnMut(&[u8])) -> Found {
     if record.interval != 0 {
         return Found::None;
     }

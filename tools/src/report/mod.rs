@@ -14,7 +14,7 @@ use cpumf::{Model, model};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    folder::{COUNTERS, optional, record::Record, sdb_cpus, sdb_name},
+    folder::{COUNTERS, optional, record::RunRecord, sdb_cpus, sdb_name},
     formats::{
         counters::{self, CounterValues},
         samples::{self, CpuSamples},
@@ -47,7 +47,7 @@ pub struct Report {
     /// Where the raw files are.
     pub directory: PathBuf,
     /// How the run was and how it ended.
-    pub record: Record,
+    pub record: RunRecord,
     /// Samples by CPU.
     pub cpus: Vec<CpuSamples>,
     /// The collection run of HIS that took them; `None` if the run took them itself.
@@ -65,7 +65,7 @@ pub struct Report {
 impl Report {
     /// Reads the files of a run.
     pub fn read(directory: &Path) -> Result<Self> {
-        let record = Record::read(directory)?;
+        let record = RunRecord::read(directory)?;
         let (names, mut doubts) = Names::of_run(directory, &record)?;
         let mut hash = Sha256::new();
         let mut cpus = Vec::new();

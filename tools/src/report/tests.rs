@@ -109,7 +109,7 @@ fn samples_of_linux_are_counted_by_program_as_well() {
     let directory = directory();
     assert_eq!(Report::read(directory.path()).unwrap().programs(), []);
     let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
-    let mut record = Record::read(directory.path()).unwrap();
+    let mut record = RunRecord::read(directory.path()).unwrap();
     record.is_linux = true;
     record.write(directory.path()).unwrap();
     write(
@@ -153,7 +153,7 @@ fn samples_of_linux_are_counted_by_program_as_well() {
 #[test]
 fn a_run_without_samples_of_its_own_shows_those_of_its_collection_run() {
     let directory = directory();
-    let mut record = Record::read(directory.path()).unwrap();
+    let mut record = RunRecord::read(directory.path()).unwrap();
     record.interval = 0;
     record.collections = vec!["SYSHIS20260301.161406.".to_owned()];
     record.write(directory.path()).unwrap();

@@ -11,7 +11,7 @@ use cpumf::sampling::block::BasicEntry;
 
 use super::map::Map;
 use crate::{
-    folder::{CONSOLE, SYMBOLS, optional, record::Record},
+    folder::{CONSOLE, SYMBOLS, optional, record::RunRecord},
     symbols::{LIMITED, SymbolTable, UNKNOWN, WAIT, linux::LinuxNames},
 };
 
@@ -46,7 +46,7 @@ pub enum Names {
 
 impl Names {
     /// The names of a run, and what is missing or damaged, in sentences.
-    pub fn of_run(directory: &Path, record: &Record) -> Result<(Self, Vec<String>)> {
+    pub fn of_run(directory: &Path, record: &RunRecord) -> Result<(Self, Vec<String>)> {
         let mut doubts = Vec::new();
         let symbols = match optional(&directory.join(SYMBOLS))? {
             Some(bytes) => {

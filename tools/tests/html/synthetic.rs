@@ -9,7 +9,7 @@ use std::{
 use cpumf::sampling::block::{BASIC_FORMAT, ENTRIES, SampleDataBlock};
 use measure::{
     folder::record::{
-        End, GuestEnd, LinkRecord, Record, StartedRecord, TotalsRecord, TracingRecord,
+        End, GuestEnd, LinkRecord, RunRecord, StartedRecord, TotalsRecord, TracingRecord,
     },
     symbols::{Symbol, SymbolTable},
 };
@@ -96,7 +96,7 @@ impl Folder {
             samples_taken: by_cpu,
             samples_lost: u64::from(cpu),
         });
-        let record = Record {
+        let record = RunRecord {
             version: "0".to_owned(),
             guest: "synthetic".to_owned(),
             guest_file: file.to_owned(),

@@ -1,6 +1,6 @@
 //! The files of a run's folder that a report reads.
 
-use measure::{folder::record::Record, formats::counters, symbols::SymbolTable};
+use measure::{folder::record::RunRecord, formats::counters, symbols::SymbolTable};
 use millimeter::link::data::{Counters, Level};
 
 use super::{about, shape};
@@ -11,10 +11,10 @@ pub const ALL: &[Target] = &[
         name: "run-json",
         what: "run.json",
         good: || vec![RUN.into()],
-        read: |input| match serde_json::from_slice::<Record>(input) {
+        read: |input| match serde_json::from_slice::<RunRecord>(input) {
             Ok(record) => {
                 let text = serde_json::to_vec(&record).unwrap();
-                assert_eq!(serde_json::from_slice::<Record>(&text).unwrap(), record);
+                assert_eq!(serde_json::from_slice::<RunRecord>(&text).unwrap(), record);
                 format!(
                     "{} {}",
                     record.end.exit_code(),

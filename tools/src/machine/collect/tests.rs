@@ -65,7 +65,7 @@ fn each_channel_has_its_file_and_each_cpu_its_blocks() {
     );
     assert_eq!(sdb_cpus(directory.path()).unwrap(), [0, 1]);
     assert_eq!(collector.record.link.blocks_missing, 2);
-    assert_eq!(Record::read(directory.path()).unwrap().end, End::Running);
+    assert_eq!(RunRecord::read(directory.path()).unwrap().end, End::Running);
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn a_map_of_linux_is_written_at_the_end_if_the_guest_said_where_its_kernel_lies(
 fn while_a_run_goes_on_its_directory_says_what_it_is_and_how_far_it_has_come() {
     let directory = tempfile::tempdir().unwrap();
     let mut collector = collector(directory.path()).unwrap();
-    let written = || Record::read(directory.path()).unwrap();
+    let written = || RunRecord::read(directory.path()).unwrap();
     assert_eq!((written().interval, written().cpus), (1_000_000, 1));
     let started = Started {
         mode: 1,
@@ -276,7 +276,7 @@ fn a_run_goes_on_when_its_record_cannot_be_written_again() {
     let payload = payload.pieces().concat();
     let noted = collector.frame(frame(Channel::RunState, &payload));
     assert_eq!(noted.unwrap(), Noted::Data);
-    assert_eq!(Record::read(directory.path()).unwrap().started, None);
+    assert_eq!(RunRecord::read(directory.path()).unwrap().started, None);
     assert!(collector.record.started.is_some());
 }
 

@@ -5,7 +5,7 @@ use crate::{
     computer::progress::Progress,
     folder::{
         CONSOLE, OPERATOR,
-        record::{Record, tests::record},
+        record::{RunRecord, tests::record},
     },
     machine::{failure::ImageSymbols, log::LogReader},
 };
@@ -66,7 +66,11 @@ impl Script {
 }
 
 /// Plays a machine that sends this, waits until `then` is done, and returns the record.
-fn play(script: &Script, then: &str, change: impl FnOnce(&mut Host<'_, '_>)) -> (Record, TempDir) {
+fn play(
+    script: &Script,
+    then: &str,
+    change: impl FnOnce(&mut Host<'_, '_>),
+) -> (RunRecord, TempDir) {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("machine");
     fs::write(&file, &script.0).unwrap();
@@ -101,14 +105,14 @@ fn play(script: &Script, then: &str, change: impl FnOnce(&mut Host<'_, '_>)) -> 
     );
     drop(machine);
     assert!(!Path::new(&process).exists(), "the machine stayed behind");
-    (Record::read(directory.path()).unwrap(), directory)
+    (RunRecord::read(directory.path()).unwrap(), directory)
 }
 
 fn console(directory: &TempDir) -> String {
     fs::read_to_string(directory.path().join(CONSOLE)).unwrap()
 }
 
-fn tool_text(record: &Record) -> &str {
+fn tool_text(record: &RunRecord) -> &str {
     match &record.end {
         End::Tool { text } => text,
         other => panic!("{other:?}"),
@@ -438,7 +442,7 @@ fn a_full_disk_ends_the_run_with_the_files_name() {
         host,
         &mut Progress::Silent.step("playing"),
     );
-    let record = Record::read(directory.path()).unwrap();
+    let record = RunRecord::read(directory.path()).unwrap();
     let text = tool_text(&record);
     assert!(
         text.contains("sdb-cpu0.bin") && text.contains("No space left"),

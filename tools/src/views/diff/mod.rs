@@ -182,7 +182,7 @@ fn warnings(profiles: &[Profile; 2], found: &[Found; 2]) -> Vec<String> {
         "their CPUs do not have the same speed, in cycles per microsecond",
         each(&|profile| number(profile.pace.speed.into())),
     );
-    let record = |of: &dyn Fn(&crate::folder::record::Record) -> String| {
+    let record = |of: &dyn Fn(&crate::folder::record::RunRecord) -> String| {
         profiles
             .each_ref()
             .map(|profile| profile.record.as_ref().map(of).unwrap_or_default())

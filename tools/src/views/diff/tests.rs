@@ -4,7 +4,7 @@ use std::fs;
 
 use super::*;
 use crate::{
-    folder::record::Record, formats::samples::tests::block, profile::tests::collection,
+    folder::record::RunRecord, formats::samples::tests::block, profile::tests::collection,
     report::tests::directory,
 };
 
@@ -91,7 +91,7 @@ fn two_runs_of_the_same_kind_are_compared_without_a_warning_of_their_kind() {
 #[test]
 fn differences_that_make_two_runs_hard_to_compare_are_warnings() {
     let (first, second) = (directory(), collection());
-    let mut record = Record::read(first.path()).unwrap();
+    let mut record = RunRecord::read(first.path()).unwrap();
     record.configuration = vec!["level vm".to_owned()];
     record.exact_caches = Some("i=1K/1/64/8,d=1K/1/64/8".to_owned());
     record.write(first.path()).unwrap();
@@ -105,7 +105,7 @@ fn differences_that_make_two_runs_hard_to_compare_are_warnings() {
     ] {
         assert!(text.contains(expected), "{expected}\nin\n{text}");
     }
-    let mut record = Record::read(first.path()).unwrap();
+    let mut record = RunRecord::read(first.path()).unwrap();
     record.interval = 5;
     record.write(first.path()).unwrap();
     let difference = compare(first.path(), second.path(), Progress::Silent).unwrap();

@@ -5,7 +5,7 @@ use super::{
     visible::visible,
 };
 use crate::{
-    folder::record::Record,
+    folder::record::RunRecord,
     numbers::{grouped, quantities::Storage},
     options::exact_caches,
     profile::{Pace, Profile, blocks::Found},
@@ -75,7 +75,7 @@ impl Warnings {
     }
 
     /// Adds a doubt if not all samples arrived that the machine stored. All must have been read.
-    pub(crate) fn of_arrival(&mut self, record: &Record, found: &Found) {
+    pub(crate) fn of_arrival(&mut self, record: &RunRecord, found: &Found) {
         let stored = sum(record.totals.iter().map(|totals| totals.samples_taken));
         let arrived = found.samples + found.invalid;
         // The samples of a collection run are in its own files.
@@ -115,7 +115,7 @@ impl Warnings {
 }
 
 /// Adds the losses of a record, and what in it contradicts what arrived.
-pub(crate) fn of_run(warnings: &mut Warnings, record: &Record, found: &Found) {
+pub(crate) fn of_run(warnings: &mut Warnings, record: &RunRecord, found: &Found) {
     // A run that was cut off has no totals, but its blocks have trailers. Neither counts more than was lost.
     let lost = sum(record.totals.iter().map(|totals| totals.samples_lost));
     warnings.found_no_room(lost.max(found.overflow));

@@ -62,7 +62,7 @@ pub fn summary(report: &Report) -> String {
 mod tests {
     use super::*;
     use crate::{
-        folder::record::{Record, TracedRecord},
+        folder::record::{RunRecord, TracedRecord},
         report::tests::directory,
     };
 
@@ -71,7 +71,7 @@ mod tests {
         let directory = directory();
         let report = Report::read(directory.path()).unwrap();
         assert_eq!(text(&report), None);
-        let mut record = Record::read(directory.path()).unwrap();
+        let mut record = RunRecord::read(directory.path()).unwrap();
         record.tracing = TracingRecord {
             traces: vec![TracedRecord {
                 trace: 1,

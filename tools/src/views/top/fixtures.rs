@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    folder::record::{End, ProgressRecord, Record, StartedRecord},
+    folder::record::{End, ProgressRecord, RunRecord, StartedRecord},
     report,
 };
 
@@ -18,8 +18,8 @@ pub const SECOND: u64 = 4_096_000_000;
 pub const START: u64 = 5 * SECOND;
 
 /// Changes the record of a folder.
-pub fn change(directory: &Path, change: impl FnOnce(&mut Record)) {
-    let mut record = Record::read(directory).unwrap();
+pub fn change(directory: &Path, change: impl FnOnce(&mut RunRecord)) {
+    let mut record = RunRecord::read(directory).unwrap();
     change(&mut record);
     record.write(directory).unwrap();
 }

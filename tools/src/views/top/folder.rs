@@ -15,7 +15,7 @@ use super::tail::Stamp;
 use crate::{
     folder::{
         CONSOLE, RECORD, SYMBOLS,
-        record::{End, Record},
+        record::{End, RunRecord},
         sdb_cpus, sdb_name,
     },
     formats::counters::CounterValues,
@@ -35,7 +35,7 @@ pub struct Folder {
     /// Where it is, or the name of one of its collections.
     pub path: PathBuf,
     /// The record of the run; `None` for a collection.
-    pub record: Option<Record>,
+    pub record: Option<RunRecord>,
     record_stamp: Option<Stamp>,
     /// What is measured.
     pub title: String,
@@ -104,7 +104,7 @@ impl Folder {
                 Ok(looked)
             }
             // The error of a run names what is missing; a collection is the other remedy.
-            None => Record::read(&self.path).map(|_| Looked::Same).with_context(|| {
+            None => RunRecord::read(&self.path).map(|_| Looked::Same).with_context(|| {
                 format!(
                     "{} holds neither a run nor a collection (files SYSHISyyyymmdd.hhmmss.xxx.SMP.cpu)",
                     self.path.display()
@@ -137,7 +137,7 @@ impl Folder {
         let stamp = Stamp::of(&self.path.join(RECORD));
         let record = match &self.record {
             Some(record) if stamp == self.record_stamp => record.clone(),
-            _ => Record::read(&self.path)?,
+            _ => RunRecord::read(&self.path)?,
         };
         self.record_stamp = stamp;
         self.title.clone_from(&record.guest);

@@ -19,7 +19,7 @@ use crate::{
         event::{Line, Routines},
         file,
     },
-    folder::{CONSOLE, SYMBOLS, optional, record::Record},
+    folder::{CONSOLE, SYMBOLS, optional, record::RunRecord},
     machine::{
         guest::Guest,
         run::{self, RunOutcome},
@@ -185,7 +185,7 @@ pub fn run(options: &TraceOptions, progress: &Progress, out: &mut dyn Write) -> 
 
 /// Shows the events that a run has kept in its directory.
 pub fn show(directory: &Path, form: Form, out: &mut dyn Write) -> Result<()> {
-    let record = Record::read(directory)?;
+    let record = RunRecord::read(directory)?;
     let routines = Routines::new(routines(directory, &record)?, record.is_linux);
     let mut lines = Lines::new(io::BufWriter::new(out), routines, form, Part::Event);
     let read = file::read(directory, |payload| Ok(lines.payload(payload)));
@@ -194,7 +194,7 @@ pub fn show(directory: &Path, form: Form, out: &mut dyn Write) -> Result<()> {
 }
 
 /// The routines of a run, where they lay in the run.
-fn routines(directory: &Path, record: &Record) -> Result<SymbolTable> {
+fn routines(directory: &Path, record: &RunRecord) -> Result<SymbolTable> {
     let text = optional(&directory.join(SYMBOLS))?.unwrap_or_default();
     let symbols = SymbolTable::from_text(&String::from_utf8_lossy(&text)).unwrap_or_default();
     if !record.is_linux {

@@ -5,7 +5,7 @@ use record::{Ebcdic, Moment, smf::Envelope};
 use super::*;
 use crate::{
     computer::progress::Progress,
-    folder::record::Record,
+    folder::record::RunRecord,
     profile::tests::collection,
     report::tests::directory,
     views::html::{
@@ -162,7 +162,7 @@ fn counters_of_the_cnt_file_are_kept_and_only_the_charts_come_from_the_records()
 #[test]
 fn a_run_has_its_own_counters_and_those_of_each_collection() {
     let directory = directory();
-    let mut run = Record::read(directory.path()).unwrap();
+    let mut run = RunRecord::read(directory.path()).unwrap();
     let elsewhere = "SYSHIS20260302.000000.".to_owned();
     run.collections = vec![format!("{PREFIX}."), elsewhere];
     run.write(directory.path()).unwrap();
