@@ -1,9 +1,8 @@
-//! What a trap means: sorts the hardware's interruption into the guest's own terms.
+//! What a trap means: translates the hardware's interruption into the guest's own terms.
 //!
-//! Access exceptions are first put to the guest's own tables, and only what these also refuse is
-//! reflected. Operation and privileged-operation exceptions go to decode in both guest states, and the
-//! millicode routine decides with the guest's P bit, controls and facilities. What decode does not know
-//! is reflected as it came.
+//! Access exceptions are tested against the guest's own tables first, and only what these refuse as well is reflected.
+//! Operation and privileged-operation exceptions are decoded in both guest states, and the millicode routine decides
+//! with the guest's P bit, controls and facilities. An instruction that is not decoded is reflected as it came.
 
 use crate::arch::address::Virtual;
 use crate::arch::interruption::{
@@ -31,7 +30,7 @@ mod leaving;
 
 pub use leaving::{leave, real_psw};
 
-/// PSW bits that the guest's program changes without the firmware: the hardware's are the truth.
+/// PSW bits that the guest's program changes without the firmware, so that the hardware's are valid.
 const LIVE: u64 = psw::CONDITION_CODE | psw::PROGRAM_MASK | psw::ADDRESSING_64;
 
 /// What the machine does next with a CPU.
@@ -39,13 +38,13 @@ const LIVE: u64 = psw::CONDITION_CODE | psw::PROGRAM_MASK | psw::ADDRESSING_64;
 pub enum Next {
     /// Leave to the guest.
     Run,
-    /// The CPU is in an enabled wait: give the turn away until something is pending.
+    /// The CPU is in an enabled wait: it gives up its turn until something is pending.
     Wait,
-    /// The CPU gives its turn away, but has work.
+    /// The CPU gives up its turn, but has work.
     Yield,
-    /// A coprocessor is busy with the CPU's function: the CPU gives its turn away until then.
+    /// A coprocessor is busy with the CPU's function: the CPU gives up its turn until then.
     Occupied,
-    /// A profiler in the guest asks HIS for something: it is to be done before the guest goes on.
+    /// A profiler in the guest has a request to HIS, which must be performed before the guest continues.
     Service,
     /// A trace of the operator has stopped the guest ([`Recording::held`](crate::guest::state::recording::Recording::held)).
     Held,
@@ -55,7 +54,7 @@ pub enum Next {
     Ended,
 }
 
-/// Books the guest time of a trap and takes over what the hardware knows of the guest's PSW.
+/// Adds the guest time up to a trap to the account, and takes over the live bits of the guest's PSW from the hardware.
 #[inline(always)]
 pub fn enter<H: Hardware>(
     cpu: &mut Vcpu,
@@ -81,15 +80,15 @@ pub fn enter<H: Hardware>(
     if cpu.sampling.armed_at != 0 {
         cpu.sampling.slack = cpu.account.left.wrapping_sub(cpu.sampling.armed_at);
         cpu.sampling.armed_at = 0;
-        // A step was begun by setting the clock comparator, or for program-event recording.
+        // The step began by setting the clock comparator, or with program-event recording.
         if cpu.sampling.step.is_some() || cpu.pending_work.any(PendingWork::PER) {
             end_step(cpu, configuration, hardware, class);
         }
     }
 }
 
-/// Wraps the instruction address in the 24- and 31-bit addressing modes: the machine below lets it run beyond
-/// the end of the address space, where the next instruction is that at the beginning.
+/// Wraps the instruction address in the 24- and 31-bit addressing modes. The machine below lets it run beyond the end
+/// of the address space, after which the next instruction is the one at the beginning.
 #[inline(always)]
 const fn wrap(cpu: &mut Vcpu) {
     if cpu.psw.mask & psw::EXTENDED_ADDRESSING == 0 {
@@ -97,14 +96,14 @@ const fn wrap(cpu: &mut Vcpu) {
     }
 }
 
-/// By how many instructions the ways out differ at the most, with room to spare.
+/// The most instructions by which the ways out differ in length, with a margin.
 const STEP_BACK: u64 = 16;
 
-/// Ends a step: sets the clock comparator again, closes the pages that were open, and tries a little
-/// longer next time if nothing was executed yet.
+/// Ends a step: sets the clock comparator again, closes the pages that were open, and uses a slightly longer time for
+/// the next step if no instruction was executed.
 ///
-/// An instruction with another access exception is still the one that the pages are open for: they stay
-/// open until that exception is resolved, or turns out to be the guest's.
+/// If the instruction has met another access exception, the pages stay open for it until that exception is resolved, or
+/// turns out to be the guest's.
 #[cold]
 fn end_step<H: Hardware>(
     cpu: &mut Vcpu,
@@ -124,9 +123,9 @@ fn end_step<H: Hardware>(
             if class == Class::Program && cpu.access_exception_at() == Some(at) => {}
         Some(Step { at: from, .. }) => {
             close_step(cpu, configuration, hardware);
-            // The way out is not always equally long, so the next step begins well before what was
-            // enough for this one: too early costs another try, too late would execute an instruction
-            // that the scanner has not seen.
+            // The way out varies in length, so the next step begins well before the time that was enough for this one.
+            // A time that is too short costs another try; one that is too long would execute an instruction that the
+            // scanner has not seen.
             cpu.sampling.step_lead = if cpu.psw.address == from {
                 cpu.sampling.step_lead + 1
             } else {
@@ -137,7 +136,7 @@ fn end_step<H: Hardware>(
     }
 }
 
-/// Closes the pages that a step has open, if it has any.
+/// Closes the pages that a step has opened, if any.
 fn close_step<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     if let Some(Step { opened, .. }) = cpu.sampling.step.take() {
         for page in opened.pages() {
@@ -179,7 +178,7 @@ pub fn program<H: Hardware>(
     Next::Run
 }
 
-/// Performs, or refuses, the instruction that trapped, or the target of the EXECUTE that did.
+/// Performs or refuses the instruction that trapped, or the target of an EXECUTE that trapped.
 fn instruction<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -190,7 +189,7 @@ fn instruction<H: Hardware>(
     let problem = cpu.psw.problem_state();
     let code = cpu.interruption.code();
     let (performed, executed) = match text(cpu, configuration, hardware) {
-        // An EXECUTE may be covered itself, and then the clock has charged no target.
+        // The EXECUTE itself may be covered; then the clock has not charged the target.
         Ok((_, true)) if is_uncovered(cpu, configuration, hardware) => return Next::Run,
         Ok((instruction, executed)) => {
             let performed = millicode::perform(cpu, configuration, hardware, &instruction);
@@ -216,8 +215,8 @@ fn instruction<H: Hardware>(
     )
 }
 
-/// Whether all that was wrong with the instruction at the PSW's address is that it was covered: it is no more, and
-/// the guest goes on with it.
+/// Whether the instruction at the PSW's address trapped only because it was covered. It is uncovered now, and the guest
+/// continues with it.
 #[cold]
 fn is_uncovered<H: Hardware>(
     cpu: &mut Vcpu,
@@ -234,8 +233,8 @@ fn is_uncovered<H: Hardware>(
     true
 }
 
-/// Performs a privileged instruction that the hardware could not fetch, from a page that stays data. The
-/// guest is in the supervisor state, and the text is the CPU's.
+/// Performs a privileged instruction that the hardware could not fetch, from a page that stays data. The guest is in
+/// the supervisor state, and the CPU has the text.
 #[inline(never)]
 fn in_place<H: Hardware>(
     cpu: &mut Vcpu,
@@ -244,12 +243,12 @@ fn in_place<H: Hardware>(
     instruction: &Instruction,
 ) -> Next {
     let performed = millicode::perform(cpu, configuration, hardware, instruction);
-    // What the clock charges for the fetch is booked.
+    // The charge for the fetch is already accounted for.
     conclude(cpu, configuration, hardware, performed, false, 0, false)
 }
 
-/// A special-operation exception. The machine below is in another mode than the guest, and in the problem state, for
-/// which some instructions that access two spaces meet one.
+/// A special-operation exception. The hardware is in another mode than the guest, and in the problem state, where some
+/// instructions that access two spaces meet this exception.
 #[cold]
 fn special_operation<H: Hardware>(
     cpu: &mut Vcpu,
@@ -272,8 +271,8 @@ fn special_operation<H: Hardware>(
     Next::Run
 }
 
-/// Ends an instruction as its outcome says, and books what it counts: one if it completes, another
-/// one for its EXECUTE, none if it does not complete. The clock has charged `charged`.
+/// Ends an instruction as its outcome says, and counts it: one if it completes and another one for its EXECUTE, none if
+/// it does not complete. The clock has charged `charged`.
 #[inline]
 fn conclude<H: Hardware>(
     cpu: &mut Vcpu,

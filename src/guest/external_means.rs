@@ -1,12 +1,12 @@
 //! The external means: what an operator changes at a CPU of the guest.
 //!
 //! SA23-2260 leaves it to an external means to authorize counter sets and sampling functions; here
-//! that is the operator. A change is left in the CPU's mailbox, and the CPU makes it itself, between
-//! two instructions, before it takes any order of another CPU: no CPU ever touches the registers of
+//! that is the operator. A change is left in the CPU's mailbox. The CPU makes it itself, between two
+//! instructions, before it takes any order of another CPU. So no CPU ever touches the registers of
 //! another, and in exact mode the moment depends on the program alone.
 //!
-//! The losses are for tests of programs that must live with them; the machine recognizes them by
-//! itself when it truly loses something.
+//! The losses are for testing programs that must handle them; the machine reports real losses by
+//! itself.
 
 use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::command::Change;
@@ -20,14 +20,14 @@ use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::vcpu::Vcpu;
 use core::sync::atomic::Ordering;
 
-/// The CPU has been asked for as many changes as it can be.
+/// The CPU has as many changes waiting as it can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMany;
 
 /// Asks a CPU of the configuration for a change. The caller wakes it.
 ///
 /// # Errors
-/// [`TooMany`]: the CPU has not made the changes that it was asked for before.
+/// [`TooMany`]: the CPU has not made the earlier changes yet.
 pub fn ask(configuration: &Configuration, cpu: u16, change: Change) -> Result<(), TooMany> {
     let mailbox = mailbox(configuration, cpu);
     mailbox
@@ -44,7 +44,7 @@ fn mailbox(configuration: &Configuration, cpu: u16) -> &Mailbox {
     &configuration.mailboxes[usize::from(cpu) & (MAXIMUM_CPUS - 1)]
 }
 
-/// Makes the changes that this CPU was asked for, in order.
+/// Makes the changes requested of this CPU, in order.
 #[cold]
 pub fn make_changes<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     let mailbox = mailbox(configuration, cpu.address);
@@ -57,7 +57,7 @@ pub fn make_changes<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, 
     assist::counting_changed(cpu, configuration, hardware);
 }
 
-/// Makes one change, at the guest's own level unless it is to what the machine traces.
+/// Makes one change: at the guest's own level, or to what the machine traces.
 fn make<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn the_assist_runs_below_again_when_its_counters_are_no_longer_authorized() {
         let mut bench = Bench::new();
-        // KM, and a branch behind it.
+        // KM, followed by a branch.
         bench.set(0x2000, &[0xB9, 0x2E, 0x00, 0x24, 0x07, 0xFE]);
         let at = Absolute(0x2000);
         change(

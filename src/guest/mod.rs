@@ -1,8 +1,8 @@
 //! A virtual CPU: registers, storage claims, DAT and its shadow, interruption delivery, millicode.
 //!
-//! The guest runs on the hardware in the problem state; what it may not do there traps, and this
-//! room decides what the trap means in the guest's own terms. It touches no hardware: everything it
-//! needs of the machine below comes through [`hardware::Hardware`].
+//! The guest runs on the hardware in the problem state. What it may not do there traps, and this module
+//! decides what the trap means in the guest's own terms. It does not touch hardware: it reaches the
+//! machine below only through [`hardware::Hardware`].
 //!
 //! The rooms call only downward:
 //!
@@ -21,7 +21,7 @@
 //!
 //! [`channel`], [`measuring`] and [`delivery`] do not call each other.
 //!
-//! A guest address is a claim until [`storage`] has checked it; a failed check *is* an architected
+//! A guest address is a claim until [`storage`] has checked it. A failed check *is* an architected
 //! program interruption, never a firmware failure.
 
 #![forbid(unsafe_code)]

@@ -1,11 +1,11 @@
-//! Whose turn it is.
+//! Which CPU has the turn.
 //!
-//! Under a clock that counts instructions all CPUs share one virtual clock, so just one CPU is out of its enabled wait at
-//! any time: the holder of the turn. It passes the turn on at the end of its slice and when its guest waits, and then
-//! waits until it is the holder again. In real time there are no turns; a CPU that has nothing to do simply waits.
+//! Under a clock that counts instructions all CPUs share one virtual clock, so just one CPU at a time is out of its
+//! enabled wait: the holder of the turn. It passes the turn on at the end of its slice and when its guest waits, and
+//! then waits until it is the holder again. In real time there are no turns; a CPU without work simply waits.
 //!
-//! This file has the rules and touches no hardware: what the CPUs tell each other are [`Words`], and what a CPU does
-//! meanwhile is [`Passing`]. The machine implements both over the real CPU, the tests over every possible order of events.
+//! This file has the rules and touches no hardware: [`Words`] is what the CPUs tell each other, and [`Passing`] is what
+//! a CPU does meanwhile. The machine implements both over the real CPU, the tests over every possible order of events.
 
 #[cfg(test)]
 mod tests;
@@ -17,12 +17,12 @@ use crate::guest::state::schedule::NEVER;
 use crate::guest::state::vcpu::CpuState;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-/// Something that the CPUs tell each other.
+/// A word that the CPUs share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Word {
     /// The CPU that has the turn.
     Holder,
-    /// CPUs that have something to do: one bit each, from the right.
+    /// CPUs that have work: one bit each, from the right.
     Ready,
     /// CPUs whose guest has ended: one bit each, from the right.
     Ended,
@@ -36,7 +36,7 @@ pub enum Word {
     Orders(u16),
 }
 
-/// What the CPUs tell each other. Each access is one, whatever the others do meanwhile.
+/// The words that the CPUs share. Each access is atomic.
 pub trait Words {
     /// How many CPUs there are.
     fn cpus(&self) -> u16;
@@ -46,17 +46,17 @@ pub trait Words {
     fn load(&self, word: Word) -> u64;
     /// Sets a word.
     fn store(&self, word: Word, value: u64);
-    /// Sets bits of a word; its value before.
+    /// Sets bits of a word; returns its value before.
     fn or(&self, word: Word, bits: u64) -> u64;
-    /// Keeps these bits of a word; its value before.
+    /// Keeps these bits of a word; returns its value before.
     fn and(&self, word: Word, bits: u64) -> u64;
-    /// Sets a word; its value before.
+    /// Sets a word; returns its value before.
     fn swap(&self, word: Word, value: u64) -> u64;
     /// Whether a CPU is in the operating state.
     fn is_operating(&self, cpu: u16) -> bool;
 }
 
-/// Why a CPU gives its turn up.
+/// Why a CPU gives up its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// It has work, and lets others come first.
@@ -73,15 +73,15 @@ pub enum Reason {
 pub trait Passing {
     /// The clock.
     fn clock(&self) -> u64;
-    /// Ends the enabled wait of CPU `cpu`, now or when it comes to one.
+    /// Ends the enabled wait of CPU `cpu`, now or when it next begins one.
     fn signal(&self, cpu: u16);
-    /// When this CPU, which gives its turn up, wants to run again though nobody signals it.
+    /// When this CPU, which gives up its turn, will run again without a signal.
     fn wake_time(&mut self) -> u64;
-    /// Says for which interruptions this CPU is open while it is in an enabled wait.
+    /// Publishes for which interruptions this CPU is enabled while it is in an enabled wait.
     fn open(&mut self);
-    /// The turn has been given up: what follows is a rest.
+    /// The turn has been given up: the CPU is idle from now on.
     fn rest_begins(&mut self);
-    /// The rest is over, and this CPU is not open for interruptions any more.
+    /// The idle time is over, and this CPU is no longer enabled for interruptions.
     fn rest_ends(&mut self);
     /// Before this CPU looks for another one that is ready.
     fn look_around(&mut self);
@@ -97,11 +97,11 @@ pub trait Passing {
     fn idle(&mut self);
     /// This CPU has the turn again.
     fn has_turn(&mut self);
-    /// In real time, before it looks whether there is something to do by now.
+    /// In real time, before it tests whether there is work by now.
     fn before_resting(&mut self);
-    /// In real time: waits until there is something to do.
+    /// In real time: waits until there is work.
     fn rest(&mut self);
-    /// Every CPU is down and none can be started; `ended` are those whose guest has ended.
+    /// Every CPU is down and none can be started; `ended` are those with a guest that has ended.
     fn guest_is_down(&mut self, ended: u32);
 }
 
@@ -114,7 +114,7 @@ pub fn begin(words: &impl Words, cpu: u16) {
     words.or(Word::Awake, bit(cpu));
 }
 
-/// Gives the turn up and comes back with it.
+/// Gives up the turn, and returns when this CPU has it again.
 pub fn give(words: &impl Words, me: u16, reason: Reason, cpu: &mut impl Passing) {
     if reason == Reason::Ended {
         words.or(Word::Ended, bit(me));
@@ -147,7 +147,7 @@ pub fn give(words: &impl Words, me: u16, reason: Reason, cpu: &mut impl Passing)
     words.and(Word::Ended, !bit(me));
 }
 
-/// In real time: waits, unless there is something to do by now.
+/// In real time: waits, unless there is work by now.
 fn rest(words: &impl Words, me: u16, cpu: &mut impl Passing) {
     cpu.before_resting();
     if words.and(Word::Ready, !bit(me)) & bit(me) == 0 {
@@ -155,7 +155,7 @@ fn rest(words: &impl Words, me: u16, cpu: &mut impl Passing) {
     }
 }
 
-/// Passes the turn to the next CPU that is ready, and comes back with it.
+/// Passes the turn to the next CPU that is ready, and returns when this CPU has it again.
 pub fn pass(words: &impl Words, me: u16, cpu: &mut impl Passing) {
     cpu.look_around();
     let mut parked = false;
@@ -189,8 +189,8 @@ pub fn wait_for_turn(words: &impl Words, me: u16, cpu: &mut impl Passing) {
     }
 }
 
-/// The next CPU in turn that is ready, or wants to run by now; one in whose favour the turn is given up comes
-/// first, the asking one last.
+/// The next CPU that is ready or whose time to run has come: first the one in whose favour the turn is given up, last
+/// the calling one.
 fn pick(words: &impl Words, me: u16, now: u64) -> Option<u16> {
     let ready = words.load(Word::Ready);
     let favoured = words.swap(Word::Favoured, 0);
@@ -203,10 +203,9 @@ fn pick(words: &impl Words, me: u16, now: u64) -> Option<u16> {
         .find(|&cpu| ready & bit(cpu) != 0 || words.load(Word::WakeAt(cpu)) < now)
 }
 
-/// Whether every CPU is down and none has an order to carry out, which might start it.
+/// Whether every CPU is down, and none has an order that might start it.
 ///
-/// A CPU takes its orders while it is awake, and shows its new state after that: so the orders are looked
-/// at first.
+/// A CPU takes its orders while it is awake and publishes its new state after that, so the orders are tested first.
 fn nobody_can_start(words: &impl Words) -> bool {
     if (0..words.cpus()).any(|cpu| words.load(Word::Orders(cpu)) != 0)
         || words.load(Word::Ready) != 0
@@ -218,14 +217,14 @@ fn nobody_can_start(words: &impl Words) -> bool {
     (0..words.cpus()).all(|cpu| ended & bit(cpu) != 0 || !words.is_operating(cpu))
 }
 
-/// Whether another CPU's clock has passed the time at which it wants to run.
+/// Whether the time at which another CPU wants to run has passed.
 #[inline]
 pub fn someone_wakes(words: &impl Words, now: u64) -> bool {
     words.cpus() > 1 && words.exact() && earliest(words) < now
 }
 
-/// Whether CPU `other`, which has no turn, has work: it gave its turn up with work left, was signalled, or its clock
-/// has passed.
+/// Whether CPU `other`, which does not have the turn, has work: it gave up its turn with work left, was signalled, or
+/// its time to run has come.
 pub fn is_busy(words: &impl Words, other: u16, now: impl FnOnce() -> u64) -> bool {
     words.load(Word::Ready) & bit(other) != 0 || words.load(Word::WakeAt(other)) < now()
 }
@@ -248,14 +247,14 @@ pub struct Turns {
     ready: AtomicU32,
     ended: AtomicU32,
     awake: AtomicU32,
-    /// Whether the host has been told that every CPU waits, and has not said anything since.
+    /// Whether the host has been told that every CPU waits, and has not sent anything since.
     pub told_waiting: AtomicBool,
     /// The clock at the last sign of life.
     pub last_progress: AtomicU64,
 }
 
 impl Turns {
-    /// CPU 0 has the turn, and prepares the guest: the others may come to their first wait meanwhile.
+    /// CPU 0 has the turn and prepares the guest; the others may reach their first wait meanwhile.
     #[must_use]
     pub const fn new(exact: bool, slice: u64) -> Self {
         Self {
@@ -276,7 +275,7 @@ impl Turns {
         self.exact
     }
 
-    /// Marks CPU `cpu` ready; whether it must be signalled too.
+    /// Marks CPU `cpu` ready; returns whether it must be signalled too.
     #[must_use]
     pub fn wake(&self, cpu: u16) -> bool {
         self.ready.fetch_or(1 << cpu, Ordering::SeqCst);
@@ -284,7 +283,7 @@ impl Turns {
     }
 }
 
-/// The words of a run: those of its turns, and those in its CPUs' mailboxes.
+/// The words of a run: those of its turns, and those in the mailboxes of its CPUs.
 #[derive(Clone, Copy, Debug)]
 pub struct InStorage<'a> {
     /// The turns.
@@ -300,7 +299,7 @@ impl InStorage<'_> {
     }
 }
 
-/// Does something with the atomic that is a word.
+/// Uses the atomic that implements a word.
 macro_rules! atomic {
     ($words:expr, $word:expr, |$atomic:ident| $work:expr) => {
         match $word {

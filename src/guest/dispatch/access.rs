@@ -1,7 +1,7 @@
-//! Access exceptions: ours, or the guest's?
+//! Access exceptions: the machine's own, or the guest's.
 //!
-//! Each is first put to the guest's own tables. A translation that the shadow has not had yet, a first
-//! execution and a store into an executed page are ours; what the guest's tables also refuse is its own.
+//! Each is tested against the guest's own tables first. A translation that is not in the shadow yet, a first
+//! execution and a store into an executed page are the machine's; what the guest's tables refuse is the guest's.
 
 use crate::arch::address::{Absolute, Virtual};
 use crate::arch::interruption::ProgramInterruption as Exception;
@@ -23,7 +23,7 @@ use crate::guest::storage::{self, Piece, dat, shadow};
 use crate::insn::{self, Instruction};
 use core::sync::atomic::Ordering;
 
-/// An access exception. Gives an instruction that is to be performed where it stands.
+/// An access exception. Returns an instruction that is to be performed without making its page executable.
 pub(super) fn access<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -41,15 +41,16 @@ pub(super) fn access<H: Hardware>(
         Ok(instruction) => instruction,
         Err(fault) => {
             super::close_step(cpu, configuration, hardware);
-            // A made-up length is no length: an instruction that could not be fetched has none here.
+            // The length that the hardware made up is not valid: for the guest, an instruction that could not be
+            // fetched has no length.
             per::program(cpu, configuration, hardware, fault, length);
             None
         }
     }
 }
 
-/// Puts an access exception to the guest's own tables: `Ok` when the shadow now allows the access, or with
-/// an instruction for which it need not.
+/// Tests an access exception against the guest's own tables: `Ok` if the shadow now allows the access, or with an
+/// instruction that does not need it.
 #[inline]
 fn resolve<H: Hardware>(
     cpu: &mut Vcpu,
@@ -66,7 +67,7 @@ fn resolve<H: Hardware>(
     } else if protection {
         kind == TEID_EXECUTION_PROTECTION
     } else {
-        // A page that holds the instruction itself is missed by the instruction fetch first.
+        // The page of the instruction itself is missed by the instruction fetch first.
         at == Virtual(cpu.psw.address).page()
     };
     let access = if executing {
@@ -102,7 +103,7 @@ fn resolve<H: Hardware>(
         }
         (Access::Store, PageState::Text | PageState::Copied(_)) => {
             if holds_text(cpu, configuration, hardware, absolute.page()) {
-                // The instruction stores into the page that it stands in, by whatever address.
+                // The instruction stores into its own page, by whatever address.
                 scanner::open(configuration, hardware, absolute);
                 let mut opened = cpu
                     .sampling
@@ -128,7 +129,7 @@ fn resolve<H: Hardware>(
         shadow::split(cpu, configuration, hardware);
     } else {
         shadow::fill(cpu, configuration, hardware, asce, at, &translation, access);
-        // What is no translation of the guest's, it does not count.
+        // Only translations of the guest are counted.
         if cpu.psw.dat() {
             let cycles = cpu.account.ticks(cpu.account.entered, hardware.clock());
             cpu.fills.add(access == Access::Execute, cycles);
@@ -138,10 +139,10 @@ fn resolve<H: Hardware>(
 }
 
 /// The instruction at the PSW's address, which is in the page at `at`, if it would trap anyway, as privileged
-/// ones do. So its page need not be made executable.
+/// instructions do. Its page then need not be made executable.
 ///
-/// Control programs end interruptions by a LOAD PSW EXTENDED in their prefix area, next to what they
-/// store at every interruption: that page would change between text and data for ever.
+/// Control programs end interruptions by a LOAD PSW EXTENDED in their prefix area, next to fields that they store
+/// into at every interruption. Otherwise that page would change between text and data for ever.
 #[inline]
 fn privileged<H: Hardware>(
     cpu: &mut Vcpu,
@@ -191,8 +192,8 @@ fn holds_text<H: Hardware>(
         })
 }
 
-/// The exception of an EXECUTE whose target, in the page at `at`, may not be fetched as an instruction: where
-/// instructions and operands have one table the miss of the target's page has not told it from an operand's, and
+/// The exception of an EXECUTE whose target, in the page at `at`, may not be fetched as an instruction. If
+/// instructions and operands have one table, the miss of the target's page looks like that of an operand, and
 /// protection comes before addressing.
 #[cold]
 fn target_is_protected<H: Hardware>(
@@ -210,10 +211,10 @@ fn target_is_protected<H: Hardware>(
     (target.page() == at).then(|| Fault::execution_protection(at, space))
 }
 
-/// Whether the instruction at the PSW's address, or the target that it executes, was covered: it is no more.
+/// Whether the instruction at the PSW's address, or the target that it executes, was covered. It is uncovered now.
 ///
-/// Another CPU may have uncovered it, or the page may have become another one, since this CPU met it. So whenever any
-/// of that has happened to any page the instruction is tried once more.
+/// Another CPU may have uncovered it since this CPU met it, or the page may have changed. So if any page was
+/// uncovered or changed since, the instruction is tried once more.
 #[cold]
 pub(super) fn uncover<H: Hardware>(
     cpu: &mut Vcpu,
@@ -244,8 +245,8 @@ fn target_of(cpu: &Vcpu, bytes: &[u8; 6]) -> Option<Virtual> {
     Some(Virtual(target & cpu.psw.address_mask()))
 }
 
-/// Where execution enters the page at `at`: at the PSW's address, at the target of an EXECUTE there,
-/// or in the middle of an instruction that began on the page before.
+/// Where execution enters the page at `at`: at the PSW's address, at the target of an EXECUTE there, or in the middle
+/// of an instruction that began on the preceding page.
 #[cold]
 fn entry_of<H: Hardware>(
     cpu: &Vcpu,

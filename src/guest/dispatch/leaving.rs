@@ -1,4 +1,4 @@
-//! The way out: what is done before the guest goes on.
+//! The way out: what is done before the guest continues.
 
 use crate::arch::psw::{self, Psw};
 use crate::guest::dispatch::{LIVE, Next};
@@ -11,18 +11,18 @@ use crate::guest::state::vcpu::{CpuState, Vcpu};
 use crate::guest::storage::shadow;
 use crate::guest::{delivery, millicode};
 
-/// PSW bits of the guest that the hardware runs with.
+/// The bits of the guest's PSW that the hardware runs with.
 const MIRRORED: u64 = LIVE | psw::IO | psw::MACHINE_CHECK;
 
-/// What is more to do than to set the clock comparator.
+/// The work that is more than setting the clock comparator.
 const SETTLED: PendingWork = PendingWork::ATTENTION
     .with(PendingWork::CONTROLS)
     .with(PendingWork::OPENED)
     .with(PendingWork::PER);
 
-/// PSW bits that the hardware always runs a guest with: its own clock must reach a guest that runs
-/// disabled, or no sample would ever fall into disabled code. Its address-space control is what
-/// [`shadow::load_controls`] says.
+/// PSW bits that the hardware always runs a guest with. The machine's own clock must interrupt even
+/// a guest that runs disabled, or no sample would ever fall into disabled code.
+/// [`shadow::load_controls`] determines the address-space control.
 const MACHINE: u64 = psw::DAT | psw::EXTERNAL | psw::PROBLEM;
 
 /// The real PSW that the guest runs under.
@@ -35,7 +35,8 @@ pub fn real_psw(cpu: &Vcpu) -> Psw {
     }
 }
 
-/// What is done before the firmware is left: orders, pending interruptions, controls, the clock.
+/// Does what must be done before the firmware leaves to the guest: orders, pending interruptions,
+/// controls, the clock.
 #[inline(always)]
 pub fn leave<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
     if !shadow::stale(cpu, configuration) {
@@ -51,7 +52,7 @@ pub fn leave<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
         } else if cpu.pending_work == PendingWork::OPENED
             && !delivery::any_pending(cpu, configuration)
         {
-            // Nothing waits behind the masks that were opened.
+            // No interruption is pending for the masks that were opened.
             cpu.pending_work.clear(PendingWork::OPENED);
             return Next::Run;
         }
@@ -59,7 +60,7 @@ pub fn leave<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
     settle(cpu, configuration, hardware)
 }
 
-/// Does what is due before the firmware is left.
+/// Does the pending work before the firmware leaves to the guest.
 #[inline(never)]
 fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
     loop {
@@ -111,7 +112,7 @@ fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
     }
 }
 
-/// Carries out orders and delivers what is pending and open.
+/// Carries out orders, and delivers what is pending and enabled.
 #[cold]
 fn attend<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
     cpu.pending_work.clear(PendingWork::ATTENTION);
@@ -121,7 +122,7 @@ fn attend<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
         CpuState::CheckStop => return Next::Ended,
         CpuState::Operating => delivery::refresh(cpu, hardware),
     }
-    // One after the other, each as the new PSW of the last one allows.
+    // One after the other, each under the new PSW of the one before.
     while delivery::deliver_pending(cpu, configuration, hardware) {}
     match cpu.state {
         CpuState::Stopped => return Next::Stopped,

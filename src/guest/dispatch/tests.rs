@@ -1,4 +1,4 @@
-//! What the hardware could not fetch, and what becomes of its page.
+//! Instructions that the hardware could not fetch, and what becomes of their page.
 
 use super::*;
 use crate::arch::address::Absolute;
@@ -8,14 +8,14 @@ use crate::arch::table::{TEID_EXECUTION_PROTECTION, TEID_FETCH};
 use crate::guest::state::page_frames::PageState;
 use crate::guest::test_machine::Bench;
 
-/// Where the instruction stands: in the prefix area.
+/// Where the instruction is: in the prefix area.
 const HERE: u64 = 0x400;
 
-/// The hardware refuses to fetch the instruction at [`HERE`], whose page has not been executed so far.
+/// The hardware does not fetch the instruction at [`HERE`], whose page has not been executed so far.
 fn refused(text: &[u8], mask: u64) -> Bench {
     let mut bench = Bench::new();
     bench.set(HERE, text);
-    // LPSWE 410: on with 6000.
+    // LPSWE 410 continues at 6000.
     bench.set_doublewords(HERE + 0x10, &[ADDRESSING_64, 0x6000]);
     let length = 2;
     bench.cpu.psw = Psw {
@@ -40,7 +40,7 @@ fn a_privileged_instruction_is_performed_in_a_page_that_stays_data() {
     assert_eq!(bench.cpu.psw.address, 0x6000);
     let pages = &bench.configuration.page_frames;
     assert_eq!(pages.state(Absolute(HERE)), PageState::Data);
-    // One that is refused in its turn stands where it stood, with its own length.
+    // An instruction that is itself refused keeps its address and its length.
     let bench = refused(&[0xB2, 0xB2, 0x04, 0x11], 0);
     let specification = 4 << 16 | u64::from(Exception::Specification.code());
     assert_eq!(

@@ -1,11 +1,11 @@
 //! Every order of events, for 2 to 4 CPUs.
 //!
-//! The rules run as they are: [`give`], [`pass`] and [`wait_for_turn`], over [`Words`] and [`Passing`] that stop at every
-//! access. A CPU's state is where its guest last was and what its accesses have answered since; to take a step the CPU
-//! runs again from there up to the next access. So all states that can be reached are visited once each.
+//! The tests run the real rules, [`give`], [`pass`] and [`wait_for_turn`], over [`Words`] and [`Passing`] that stop at
+//! every access. A CPU's state is the last place of its guest, and the answers to its accesses since then. To take a
+//! step the CPU runs again from that place up to the next access. In this way every reachable state is visited once.
 //!
-//! The guests are the worst that there can be: as long as its CPUs have actions left, each of them gives its turn
-//! up, waits, stops, ends, signals another CPU or starts one at any time.
+//! The guests do their worst: as long as its CPUs have actions left, each of them gives up its turn, waits, stops,
+//! ends, signals another CPU or starts one at any time.
 
 use super::{Passing, Reason, Word, Words, begin, bit, give, wait_for_turn};
 use crate::guest::state::schedule::NEVER;
@@ -23,7 +23,7 @@ enum Place {
     Joins,
     /// Runs its guest.
     Runs,
-    /// In an enabled wait; whether for its clock too.
+    /// In an enabled wait; true if it waits for its clock too.
     Waits(bool),
     /// Stopped.
     Stopped,
@@ -63,7 +63,7 @@ struct Cpu {
     next: Access,
 }
 
-/// All of it.
+/// The state of all CPUs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct State {
     cpus: Vec<Cpu>,
@@ -77,14 +77,14 @@ struct State {
     operating: [bool; MOST],
     sent: [bool; MOST],
     signalled: [bool; MOST],
-    /// Who is out of the enabled wait in exact mode.
+    /// The CPUs that are out of the enabled wait in exact mode.
     has_turn: [bool; MOST],
     /// Actions that are left, for each CPU.
     left: [u8; MOST],
     clock: u64,
 }
 
-/// The CPU as the rules see it.
+/// A CPU that the rules run on.
 struct Replay<'a> {
     me: u16,
     cpus: u16,
@@ -95,11 +95,11 @@ struct Replay<'a> {
     next: RefCell<Option<Access>>,
 }
 
-/// Unwinds a CPU that has come to its next access.
+/// Unwinds a CPU that has reached its next access.
 struct Stop;
 
 impl Replay<'_> {
-    /// The answer to an access, or the end of what is known.
+    /// The answer to an access, or the end of the known answers.
     fn access(&self, access: Access) -> u64 {
         let at = self.at.get();
         if let Some(&answer) = self.answers.get(at) {
@@ -149,7 +149,7 @@ impl Replay<'_> {
         let other = |n: usize| ((usize::from(self.me) + 1 + n) % usize::from(self.cpus)) as u16;
         match self.access(Access::Choose) as usize {
             0 => Some(Reason::Yield),
-            // What is pending ends a wait before it begins.
+            // A pending signal ends a wait before it begins.
             n @ 1..=2 if self.access(Access::TakeSent) == 0 => self.arrive(Place::Waits(n == 2)),
             1..=2 => None,
             3 => {
@@ -180,7 +180,7 @@ impl Replay<'_> {
         }
     }
 
-    /// Takes what is pending, and goes where that leads.
+    /// Takes pending signals and orders, and goes where they lead.
     fn leave(&self) -> ! {
         if self.load(Word::Orders(self.me)) != 0 {
             self.swap(Word::Orders(self.me), 0);
@@ -193,7 +193,7 @@ impl Replay<'_> {
         }
         self.arrive(match self.place {
             Place::Stopped | Place::Ended => self.place,
-            // A CPU that nobody has started is stopped.
+            // A CPU that no CPU has started is stopped.
             Place::Joins => Place::Stopped,
             _ => Place::Runs,
         })
@@ -361,7 +361,7 @@ impl Search {
         }
         if access == Access::Choose {
             let choices = if state.left[number] == 0 {
-                // A guest that has nothing more to do waits for the others.
+                // A guest without further actions waits for the others.
                 1..2
             } else {
                 0..5 + 2 * (self.cpus as u64 - 1)
@@ -461,7 +461,7 @@ impl Search {
                 "CPU {cpu} operates: {state:#?}"
             );
             assert_eq!(state.orders[cpu], 0, "CPU {cpu} has an order: {state:#?}");
-            // In real time two CPUs may find it out side by side.
+            // In real time two CPUs may find this at the same time.
             let is_down = matches!(
                 state.cpus[cpu].place,
                 Place::Stopped | Place::Ended | Place::Joins | Place::Down
@@ -470,7 +470,7 @@ impl Search {
         }
     }
 
-    /// Nothing more happens: then nobody has anything to do.
+    /// Nothing more happens: then no CPU may have work.
     fn check_rest(&self, state: &State, seen: &mut Seen) {
         let cpus = usize::from(self.cpus);
         if state.cpus.iter().any(|cpu| cpu.place == Place::Down) {

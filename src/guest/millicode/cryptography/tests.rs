@@ -22,12 +22,12 @@ use crate::guest::test_machine::Bench;
 use crate::insn::Instruction as I;
 use crate::msa::{self, Control, Function};
 
-/// Where the parameter block, the first, the second and the third operand stand.
+/// Where the parameter block, the first, the second and the third operand are.
 const PARAMETERS: u64 = 0x2_0000;
 const FIRST: u64 = 0x3_0000;
 const SECOND: u64 = 0x5_0000;
 const THIRD: u64 = 0x7_0000;
-/// Tables of a space that maps the first MiB as it stands.
+/// Tables of a space that maps the first MiB to the same real addresses.
 const SEGMENTS: u64 = 0x9_0000;
 const PAGES: u64 = 0x9_1000;
 
@@ -52,7 +52,8 @@ const KDSA: I = I::Kdsa { r1: 2, r2: 4 };
 const AES_128: u64 = 18;
 const DECIPHER: u64 = 0x80;
 
-/// A bench that supplies all functions, with the registers at the operands, all of length 0.
+/// A bench that supplies all functions, with registers that designate the operands, all of length
+/// 0.
 fn bench(function: u64) -> Bench {
     let mut bench = Bench::new();
     let below = msa::Instruction::ALL.map(|_| u128::MAX);
@@ -88,7 +89,7 @@ fn complete(bench: &mut Bench, instruction: I) -> u8 {
     bench.cpu.psw.condition_code() as u8
 }
 
-/// Performs an instruction that meets an exception, which leaves registers and storage alone.
+/// Performs an instruction that meets an exception and leaves registers and storage unchanged.
 fn exception(bench: &mut Bench, instruction: I) -> Fault {
     let before = (
         bench.cpu.general,
@@ -121,12 +122,12 @@ fn hex(text: &str) -> Vec<u8> {
         .collect()
 }
 
-/// Bytes that do not repeat soon.
+/// Bytes without a short period.
 fn text(length: u64) -> Vec<u8> {
     (0..length).map(|n| (n * 31 + (n >> 8) * 7) as u8).collect()
 }
 
-/// Turns DAT on: the first MiB is mapped as it stands.
+/// Turns DAT on: the first MiB is mapped to the same real addresses.
 fn translate(bench: &mut Bench) {
     bench.set_doublewords(SEGMENTS, &[STE_INVALID; 512]);
     bench.set_doublewords(SEGMENTS, &[PAGES]);
@@ -205,7 +206,7 @@ fn a_function_that_is_not_offered_and_a_modifier_without_meaning_are_specificati
         (KDSA, 127),
         (I::Pcc {}, 18 | DECIPHER),
         (I::Pckmo {}, 1),
-        // No cipher feedback, and more than a block of it.
+        // A feedback of zero bytes, and one of more than a block.
         (KMF, AES_128),
         (KMF, AES_128 | 17 << 24),
     ] {
@@ -256,7 +257,7 @@ fn a_register_that_is_odd_or_0_holds_no_operand() {
             assert_eq!(found.interruption, P::Specification, "{instruction}");
         }
     }
-    // The first operand of the digests is none, but for SHAKE.
+    // Digests have no first operand, except SHAKE.
     for (function, exceptional) in [(2, false), (36, true)] {
         let performed = issue(&mut bench(function), I::Klmd { r1: 3, r2: 4 });
         assert_eq!(performed.is_err(), exceptional);
@@ -274,7 +275,7 @@ fn km_enciphers_and_deciphers_the_example_of_fips_197() {
     assert_eq!(complete(&mut bench, KM), 0);
     assert_eq!(bytes(&bench, FIRST, 16), cipher);
     assert_eq!(bench.cpu.general[2..6], [FIRST + 16, 0, SECOND + 16, 0]);
-    // Back, in place and by one pair of registers.
+    // Deciphers it again, in place and with one pair of registers.
     bench.cpu.general[0] = AES_128 | DECIPHER;
     bench.cpu.general[4] = FIRST;
     bench.cpu.general[5] = 16;
@@ -386,7 +387,7 @@ fn every_byte_of_the_parameter_block_is_fetched_and_what_changes_is_stored() {
 
 #[test]
 fn addresses_wrap_and_the_left_halves_stay_in_the_narrow_addressing_modes() {
-    // In the 31-bit mode the length is of 32 bits, and bit 32 of an address is not the address's.
+    // In the 31-bit mode the length has 32 bits, and bit 32 is not part of an address.
     let high = 0xDEAD_BEEF_0000_0000;
     let mut narrow = bench(AES_128);
     narrow.cpu.psw.mask = narrow.cpu.psw.mask & !ADDRESSING_64 | BASIC_ADDRESSING;
@@ -399,7 +400,7 @@ fn addresses_wrap_and_the_left_halves_stay_in_the_narrow_addressing_modes() {
     let registers = [FIRST + 32, 0, SECOND + 32, 0].map(|value| high | value);
     assert_eq!(narrow.cpu.general[2..6], registers);
 
-    // In the 24-bit mode an operand that ends beyond 16 MiB goes on at 0.
+    // In the 24-bit mode an operand that ends beyond 16 MiB continues at 0.
     let mut short = bench(AES_128);
     let mut wide = Bench::with_storage(16 << 20);
     wide.configuration.facilities = short.configuration.facilities;
@@ -475,7 +476,7 @@ fn klmd_fills_the_first_operand_from_a_shake_function_and_remembers_that_it_has_
     function.digest_last(&mut state, &message[336..]);
     function.extend(&mut state, false, &mut output);
     assert!(bytes(&bench, FIRST, length) == output);
-    // An output that cannot be stored is found before the message is taken.
+    // An output that cannot be stored is an exception before the message is processed.
     let mut bench = self::bench(36);
     bench.cpu.general[2] = 0x7FFF_F000;
     bench.cpu.general[3] = 8;
@@ -569,7 +570,7 @@ fn counting(bench: &mut Bench, cpu: u16) {
     load_peripheral_counter_set_controls(own, &mut groups, 3).unwrap();
 }
 
-/// Issues KM for 64 bytes; the four AES counters and until when the CPU is occupied.
+/// Issues KM for 64 bytes; returns the four AES counters, and until when the CPU is occupied.
 fn cipher_64(bench: &mut Bench) -> ([u64; 4], u64) {
     bench.cpu.general[5] = 64;
     assert_eq!(issue(bench, KM), Ok(Outcome::Occupied));

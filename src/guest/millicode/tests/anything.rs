@@ -1,4 +1,4 @@
-//! Whatever a guest issues, the firmware goes on.
+//! Whatever instruction a guest issues, the firmware continues.
 
 use super::*;
 use crate::arch::address::Absolute;
@@ -6,7 +6,7 @@ use crate::guest::hardware::Hardware;
 use crate::insn::decode;
 use proptest::prelude::*;
 
-/// Addresses that make most of the few pages that matter, and some that do not exist.
+/// Addresses mostly in the few pages that matter, and some that do not exist.
 fn interesting() -> impl Strategy<Value = u64> {
     prop_oneof![
         4 => 0u64..0x8000,
@@ -67,7 +67,7 @@ proptest! {
             bench.cpu.psw.mask |= PROBLEM;
         }
         if mode == 7 {
-            // Tables anywhere, and any controls.
+            // Tables anywhere, and arbitrary controls.
             bench.cpu.control = controls;
         }
         bench.set_doublewords(0x2000, &general);

@@ -12,9 +12,9 @@ use crate::guest::state::vcpu::Vcpu;
 use crate::guest::{dispatch, storage};
 use proptest::prelude::*;
 
-/// Where the instruction stands.
+/// Where the instruction is.
 const TEXT: u64 = 0x4000;
-/// Where its operand is, more often than not.
+/// Where its operand usually is.
 const OPERAND: u64 = 0x5000;
 
 /// The first halfwords of what [`crate::insn::decode_common`] knows, and some of their neighbours.
@@ -41,7 +41,7 @@ fn address() -> impl Strategy<Value = u64> {
     ]
 }
 
-/// A PSW half: plausible more often than not.
+/// The left half of a PSW, usually a plausible one.
 fn mask() -> impl Strategy<Value = u64> {
     prop_oneof![
         4 => any::<u8>().prop_map(|system| (u64::from(system & 0x43) << 56) | ADDRESSING_64),
@@ -54,7 +54,7 @@ fn mask() -> impl Strategy<Value = u64> {
 struct Case {
     text: [u8; 6],
     general: [u64; 16],
-    /// What the operand's page is full of.
+    /// The doublewords that fill the operand's page.
     content: [u64; 4],
     mask: u64,
     control0: u64,
@@ -73,7 +73,7 @@ impl Case {
         }
         bench.cpu.general = self.general;
         bench.cpu.control[0] = self.control0;
-        // DAT is off for every space here, so that the same pages answer in any mode.
+        // DAT is off for every space here, so the same pages are used in any mode.
         bench.cpu.psw = crate::arch::psw::Psw {
             mask: self.mask & !DAT,
             address: TEXT + length,

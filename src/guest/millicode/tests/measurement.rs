@@ -1,4 +1,4 @@
-//! The instructions of SA23-2260: their operands, and what the firmware learns of them.
+//! The instructions of SA23-2260: their operands, and what the firmware is told.
 
 use super::*;
 use crate::cpumf::sampling::request::SamplingRequest;

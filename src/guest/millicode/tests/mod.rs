@@ -21,9 +21,9 @@ use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::guest::test_machine::Bench;
 use crate::insn::{Instruction, Operand};
 
-/// Where the segment table of the primary space stands; the one of the secondary space follows.
+/// Where the segment table of the primary space is; that of the secondary space follows.
 const SEGMENTS: u64 = 0x1_0000;
-/// Where the page table of the primary space stands; the one of the secondary space follows.
+/// Where the page table of the primary space is; that of the secondary space follows.
 const PAGES: u64 = 0x1_4000;
 
 /// An operand at an address, without registers.
@@ -45,7 +45,7 @@ fn issue(bench: &mut Bench, instruction: Instruction) -> Performed {
     )
 }
 
-/// Performs one instruction that completes, and gives the condition code.
+/// Performs one instruction that completes; returns the condition code.
 fn complete(bench: &mut Bench, instruction: Instruction) -> u8 {
     let performed = issue(bench, instruction);
     assert!(
@@ -73,8 +73,9 @@ fn problem() -> Bench {
     bench
 }
 
-/// A bench with DAT on. The first MiB of the primary and of the home space is real storage as it
-/// stands, that of the secondary space real storage from 1 MiB on; the rest is invalid segments.
+/// A bench with DAT on. The first MiB of the primary and of the home space is mapped to the same
+/// real addresses, that of the secondary space to real storage from 1 MiB on. The rest is invalid
+/// segments.
 fn translating() -> Bench {
     let mut bench = Bench::new();
     for space in 0..2 {
@@ -127,7 +128,7 @@ fn what_no_routine_performs_is_unknown_and_a_privileged_one_of_them_is_refused_i
 #[test]
 fn every_privileged_instruction_is_refused_in_the_problem_state_before_anything_else() {
     use Instruction as I;
-    // Odd, unaligned, outside storage: all of that comes later.
+    // Odd, unaligned, outside storage: all these tests come later.
     let (second, first, r1, r2, r3, m4) = (at(0x7FFF_FFF1), at(0x7FFF_FFF1), 1, 3, 5, 0);
     let privileged = [
         I::Ssm { second },
@@ -301,7 +302,7 @@ fn the_channel_subsystem_answers_behind_the_request_and_refuses_what_it_does_not
     assert_eq!(bench.doubleword(0x2000), 0x0010_0010_0000_0000);
     assert_eq!(bench.doubleword(0x2010), 0x000C_0001_0000_0000);
     assert_eq!(bench.doubleword(0x2018), 0x0300_0007_FFFF_FFFF);
-    // Another command: the machine below does not learn of it, though it would answer.
+    // Another command is not passed to the machine below, though that would answer.
     bench.hardware.requests.insert(0x04, vec![0, 8, 0, 1]);
     bench.set(0x2000, &[0x0F, 0xF0, 0, 0x04]);
     assert_eq!(complete(&mut bench, call), 0);

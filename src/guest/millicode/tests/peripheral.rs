@@ -5,7 +5,7 @@ use crate::cpumf::counters::{Coprocessor, CoprocessorGroups};
 use Instruction as I;
 use ProgramInterruption as P;
 
-/// Two CPUs in one group and two in another, and this CPU authorized for their counter sets.
+/// Two CPUs in one group and two in another; this CPU is authorized for their counter sets.
 fn grouped() -> Bench {
     let mut bench = Bench::new();
     bench.configuration.cpus = 4;

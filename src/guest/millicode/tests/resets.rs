@@ -1,4 +1,4 @@
-//! Resets by DIAGNOSE 308, and what they leave of the measurement facilities.
+//! Resets by DIAGNOSE 308, and their effect on the measurement facilities.
 
 use super::*;
 use crate::arch::address::{Absolute, Real};
@@ -25,8 +25,8 @@ fn diagnose_308(r1: u8) -> I {
     }
 }
 
-/// A bench with two CPUs, whose basic counter set and basic sampling are active, an alert pending, and a
-/// short PSW at 0.
+/// A bench with two CPUs: basic counter set and basic sampling are active, an alert is pending, and a
+/// short PSW is at 0.
 fn measuring() -> Bench {
     let mut bench = Bench::new();
     bench.configuration.cpus = 2;
@@ -154,7 +154,7 @@ fn there_are_no_load_parameters_to_set_or_store_and_nothing_to_load_without_a_pr
     }
 }
 
-/// A program of one doubleword at 5000, whose PSW designates it.
+/// A program of one doubleword at 5000, which its PSW designates.
 fn loaded(bench: &mut Bench) {
     let kept = bench.configuration.storage_end + bench.hardware.hsa.len() as u64 - 0x1000;
     bench.hardware.hsa_store(Real(kept), 0x1122_3344_5566_7788);

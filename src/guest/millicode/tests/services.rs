@@ -6,10 +6,10 @@ use Instruction as I;
 use ProgramInterruption as P;
 use core::sync::atomic::Ordering;
 
-/// Where the tests have their service-call control block.
+/// Where the service-call control block is.
 const SCCB: u64 = 0x3000;
 
-/// Issues SERVICE CALL and gives condition and response code; the signal is taken away.
+/// Issues SERVICE CALL; returns condition and response code, and removes the signal.
 fn serve(bench: &mut Bench, command: u64) -> (u8, u16) {
     (bench.cpu.general[1], bench.cpu.general[2]) = (command, SCCB);
     let code = complete(bench, I::Servc { r1: 1, r2: 2 });
@@ -99,7 +99,7 @@ fn stsi_says_that_the_guest_is_a_logical_partition_with_shared_or_dedicated_cpus
         (bench.word(0x2020), bench.word(0x2048)),
         (0x0001_0080, 0x0002_0000)
     );
-    // There is no level 3 below which the partition could know of.
+    // There is no level 3 that the partition could see.
     (bench.cpu.general[0], bench.cpu.general[1]) = (0x3000_0002, 2);
     assert_eq!(complete(&mut bench, I::Stsi { second: at(0x2000) }), 3);
     bench.configuration.virtual_machine = true;
@@ -294,7 +294,7 @@ fn a_service_signal_says_that_events_are_pending_as_soon_as_the_guest_takes_them
     };
     bench.set(SCCB, &[0, 8]);
     assert_eq!(signal(&mut bench), SCCB as u32);
-    // Operator commands (event 1) are not what is typed.
+    // Operator commands (event 1) are not input of the console.
     for (mask, pending) in [(1 << 31, 0), (1 << (32 - 0x1A), 1)] {
         bench
             .configuration

@@ -1,4 +1,4 @@
-//! SIGNAL PROCESSOR, and orders that are carried out.
+//! SIGNAL PROCESSOR, and carrying out orders.
 
 use super::super::take_orders;
 use super::*;
@@ -8,7 +8,7 @@ use crate::guest::state::vcpu::CpuState;
 use Instruction as I;
 use core::sync::atomic::Ordering;
 
-/// Issues SIGNAL PROCESSOR from CPU 0 and gives condition code and status.
+/// Issues SIGNAL PROCESSOR from CPU 0; returns condition code and status.
 fn sigp(bench: &mut Bench, order: i32, cpu: u64, parameter: u64) -> (u8, u32) {
     (
         bench.cpu.general[2],
@@ -26,14 +26,14 @@ fn sigp(bench: &mut Bench, order: i32, cpu: u64, parameter: u64) -> (u8, u32) {
     (code, bench.cpu.general[2] as u32)
 }
 
-/// A bench with two CPUs, of which CPU 1 is stopped.
+/// A bench with two CPUs; CPU 1 is stopped.
 fn two() -> Bench {
     let mut bench = Bench::new();
     bench.configuration.cpus = 2;
     bench
 }
 
-/// Lets the bench's CPU be another one for a moment, as if it took its orders.
+/// Makes the bench's CPU another CPU for a moment, which takes its orders.
 fn obey(bench: &mut Bench, address: u16, state: CpuState) -> CpuState {
     let was = bench.cpu.state;
     (bench.cpu.address, bench.cpu.state) = (address, state);
@@ -214,7 +214,7 @@ fn cores() -> Bench {
 fn set_multithreading_is_an_invalid_order_where_cores_have_one_thread() {
     let mut bench = two();
     assert_eq!(sigp(&mut bench, 0x16, 0, 1), (1, 0x02));
-    // The order is for the configuration: no CPU is looked for.
+    // The order is for the configuration: the CPU address is ignored.
     assert_eq!(sigp(&mut bench, 0x16, 77, 1), (1, 0x02));
 }
 
@@ -226,7 +226,7 @@ fn set_multithreading_makes_threads_of_cores() {
     assert_eq!(sigp(&mut bench, 0x16, 77, 1), (0, 0));
     assert_eq!(sigp(&mut bench, 0x01, 3, 0), (1, 0x40));
     assert_eq!(sigp(&mut bench, 0x01, 4, 0).0, 3);
-    // It is no order any more.
+    // The order is invalid now.
     assert_eq!(sigp(&mut bench, 0x16, 0, 1), (1, 0x02));
     assert_eq!(sigp(&mut bench, 0x16, 0, 0), (1, 0x02));
     // CPU resets leave it enabled.
@@ -246,7 +246,7 @@ fn set_multithreading_accepts_zero_and_changes_nothing() {
 fn set_multithreading_is_given_with_zero_and_then_anew_after_a_load() {
     let mut bench = cores();
     assert_eq!(sigp(&mut bench, 0x16, 0, 1), (0, 0));
-    // What a load does.
+    // As a load does.
     bench.configuration.threads.disable();
     crate::guest::measuring::threads::take_note(&mut bench.cpu, &bench.configuration);
     assert_eq!(sigp(&mut bench, 0x16, 0, 0), (0, 0));

@@ -24,7 +24,7 @@ fn lra_gives_the_real_address_or_the_invalid_entry_or_the_exception_code() {
     assert_eq!(lrag(0x4321), (0, 0x4321));
     assert_eq!(lrag(0x5321), (2, PAGES + 5 * 8));
     assert_eq!(lrag(0x10_0000), (1, SEGMENTS + 8));
-    // The table has 512 entries; this address wants the 513th.
+    // The table has 512 entries; this address needs the 513th.
     assert_eq!(lrag(0x2000_0000), (3, 0x8000_0010));
 }
 
@@ -329,13 +329,13 @@ fn mvcos_of_a_program_without_a_key_reaches_no_space_at_all() {
         second: at(0x3000),
         r3: 3,
     };
-    // The second operand in no other space, in the secondary, and in the home space.
+    // The second operand in the current, in the secondary, and in the home space.
     for controls in [0, 0x81, 0xC1] {
         bench.cpu.general[0] = controls;
         assert_eq!(exception(&mut bench, mvcos), P::PrivilegedOperation);
     }
     assert_eq!(bench.hardware.storage[0x4000..][..8], [0; 8]);
-    // With the key there is no rule that keeps the home space from being fetched from.
+    // With authority for the key, nothing prevents fetching from the home space.
     bench.cpu.control[3] = bit64(32);
     assert_eq!(complete(&mut bench, mvcos), 0);
     assert_eq!(bench.hardware.storage[0x4000..][..8], [9; 8]);

@@ -111,7 +111,7 @@ fn turning_dat_on_or_off_tells_the_way_out() {
 #[test]
 fn lpswe_loads_sixteen_bytes_across_a_page_boundary_of_the_space() {
     let mut bench = translating();
-    // Page 3 is at real 8000, and page 2 where it was: the halves are not neighbours.
+    // Page 3 is at real 8000 and page 2 is unchanged: the halves are not adjacent.
     bench.set_doublewords(PAGES + 3 * 8, &[0x8000]);
     let psw = Psw {
         mask: ADDRESSING_64 | PROBLEM,
@@ -361,7 +361,7 @@ fn the_clock_comparator_and_the_cpu_timer_are_levels() {
         (bench.doubleword(0x3000), bench.doubleword(0x3008)),
         (5, 1000)
     );
-    // Setting the clock makes the comparator's condition anew.
+    // Setting the clock computes the comparator's condition again.
     bench.set_doublewords(0x2000, &[1001]);
     assert_eq!(complete(&mut bench, I::Sck { second: at(0x2000) }), 0);
     assert!(bench.cpu.pending.clock_comparator);

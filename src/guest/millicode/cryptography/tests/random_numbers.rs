@@ -15,7 +15,7 @@ fn prno_generates_only_from_what_was_seeded_and_the_same_from_the_same_seed() {
     let mut never = bench(3);
     never.cpu.general[3] = 8;
     assert_eq!(exception(&mut never, PRNO).interruption, P::Specification);
-    // From the end of the operand to its beginning: the address stays and the length goes down.
+    // From the end of the operand to its beginning: the address stays and the length decreases.
     let mut once = seeded();
     once.cpu.general[3] = PIECE + 100;
     assert_eq!(complete(&mut once, PRNO), 3);
@@ -34,7 +34,7 @@ fn prno_generates_only_from_what_was_seeded_and_the_same_from_the_same_seed() {
     drng.generate(&mut parameters, 0, &mut made);
     assert!(made == bytes(&once, FIRST, PIECE + 100));
     assert_eq!(parameters, bytes(&once, PARAMETERS, 240));
-    // With a page missing in the piece at the end, nothing is filled.
+    // With a page missing in the last piece, nothing is filled.
     whole.cpu.general[2] = FIRST;
     whole.cpu.general[3] = PIECE + 64;
     translate(&mut whole);

@@ -14,7 +14,7 @@ fn an_exception_of_the_message_leaves_a_signature_undone() {
     assert_eq!(bench.cpu.general[5], 0);
 }
 
-/// A message that is longer than what one execution of KDSA takes, and a key to sign it with.
+/// A message that is longer than what one execution of KDSA processes, and a key to sign it with.
 fn to_sign(length: u64) -> Bench {
     let mut bench = bench(40);
     bench.set(PARAMETERS, &[0; 4096]);
@@ -68,7 +68,7 @@ fn kdsa_signs_a_short_message_at_once_and_touches_nothing_behind_its_parameter_b
 fn a_message_without_end_holds_kdsa_no_longer_than_its_pieces() {
     let mut bench = to_sign(64);
     bench.cpu.general[5] = u64::MAX;
-    // The rest of storage is zeros; what is beyond it meets an exception in time.
+    // The rest of storage is zeros; beyond its end there is an exception in time.
     for _ in 0..20 {
         assert_eq!(complete(&mut bench, KDSA), 3);
     }
