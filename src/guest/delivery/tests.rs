@@ -248,7 +248,7 @@ fn an_io_interruption_stores_three_words() {
 }
 
 #[test]
-fn what_the_firmware_holds_is_delivered_when_the_guest_is_open_for_it() {
+fn a_held_interruption_is_delivered_when_the_guest_is_enabled_for_it() {
     let mut bench = bench();
     let interruption = IoInterruption {
         subsystem: 0x0001_0003,
@@ -418,7 +418,7 @@ fn a_condition_stays_pending_while_its_subclass_mask_is_zero() {
 }
 
 #[test]
-fn nothing_external_is_taken_when_the_psw_is_closed_or_the_cpu_does_not_operate() {
+fn no_external_interruption_is_taken_when_the_psw_is_disabled_or_the_cpu_does_not_operate() {
     let mut bench = everything_pending();
     bench.cpu.psw.mask &= !EXTERNAL;
     assert!(!deliver(&mut bench) && !any_open(&bench.cpu, &bench.configuration));

@@ -54,7 +54,7 @@ fn a_privileged_instruction_is_performed_in_a_page_that_stays_data() {
 }
 
 #[test]
-fn what_is_not_privileged_or_may_not_be_issued_makes_its_page_text() {
+fn an_unprivileged_or_refused_instruction_makes_its_page_text() {
     for (text, mask) in [
         (&[0x07, 0x07][..], 0),
         (&[0xB2, 0xB2, 0x04, 0x10], psw::PROBLEM),

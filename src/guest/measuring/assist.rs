@@ -140,7 +140,8 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_scanned_anew_when_a_crypto_activity_set_is_enabled_and_when_none_is_any_more() {
+    fn pages_are_scanned_again_when_the_first_crypto_activity_set_is_enabled_and_when_the_last_is_disabled()
+     {
         let mut bench = bench();
         execute(&mut bench);
         let now = bench.cpu.account.activity();
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_scanned_anew_when_the_coprocessor_group_sets_are_enabled() {
+    fn pages_are_scanned_again_when_the_coprocessor_group_sets_are_enabled() {
         let mut bench = bench();
         *bench.configuration.groups() = CoprocessorGroups::new(1, 2);
         execute(&mut bench);
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clock_of_the_coprocessors_goes_on_with_whoever_has_the_turn_and_while_all_rest() {
+    fn the_clock_of_the_coprocessors_runs_with_the_cpu_that_has_the_turn_and_while_all_are_idle() {
         let mut bench = bench();
         bench.cpu.account = Account::new(Mode::Exact { shift: 0 }, 1000);
         bench.cpu.occupied_until = 500;

@@ -81,7 +81,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_guest_and_firmware_took_is_the_same_wherever_the_clock_is_set(to: u64) {
+        fn guest_and_firmware_time_are_the_same_wherever_the_clock_is_set(to: u64) {
             let mut bench = Bench::new();
             let mode = Mode::Exact { shift: 0 };
             bench.cpu.account = Account::new(mode, 1000);

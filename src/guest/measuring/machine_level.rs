@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn translations_are_counted_from_ipl_on_and_once_however_often_one_looks() {
+    fn translations_are_counted_from_ipl_on_and_only_once_however_often_they_are_inspected() {
         let bench = Bench::new();
         let mut cpu = exact(&Z15);
         activate(&mut cpu, &bench.configuration, CounterSets::EXTENDED);

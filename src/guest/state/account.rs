@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn in_real_time_a_span_is_so_many_cycles_as_the_cpu_speed_says() {
+    fn in_real_time_a_span_has_as_many_cycles_as_the_cpu_speed_says() {
         for cpu_speed in [1, 1000, 5200] {
             let account = Account::new(Mode::RealTime, cpu_speed);
             for microseconds in [0, 1, 7, 1 << 32] {
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_ticks_pass_in_so_many_units() {
+    fn ticks_and_clock_units_convert_into_each_other() {
         let accounts = [
             Account::new(Mode::Exact { shift: 0 }, 1000),
             Account::new(Mode::Exact { shift: 6 }, 15),

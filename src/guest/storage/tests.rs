@@ -407,7 +407,7 @@ fn no_operand_is_longer_than_a_page() {
 
 proptest! {
     #[test]
-    fn every_claim_lies_in_storage_and_has_the_length_that_was_asked_for(
+    fn every_claim_is_in_storage_and_has_the_requested_length(
         at in prop_oneof![any::<u64>(), 0_u64..0x20_0000],
         length in 0_u64..=4200,
         mask in any::<u64>(),

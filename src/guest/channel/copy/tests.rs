@@ -99,7 +99,7 @@ fn a_program_whose_addresses_are_the_guests_is_copied_as_it_stands() {
 }
 
 #[test]
-fn a_command_that_aims_beyond_the_guests_storage_is_one_that_every_channel_refuses() {
+fn a_command_with_an_address_beyond_the_guests_storage_becomes_an_invalid_one() {
     let end = 4 << 20;
     for bad in [
         ccw(READ, CC, 1, end),
@@ -323,7 +323,7 @@ fn a_subchannel_that_the_guest_does_not_see_is_not_operational() {
 }
 
 #[test]
-fn measurement_blocks_are_not_told_to_the_machine_below() {
+fn measurement_blocks_are_not_passed_to_the_machine_below() {
     let mut bench = bench(&[]);
     bench.set(RESPONSE, &[0xFF; 52]);
     let msch = Instruction::Msch {

@@ -64,7 +64,7 @@ fn wait(bench: &mut Bench, cycles: u64) -> u64 {
 }
 
 #[test]
-fn the_interval_goes_on_through_the_waits_of_a_dedicated_cpu() {
+fn the_interval_continues_during_the_waits_of_a_dedicated_cpu() {
     let mut bench = waiting(true);
     let wakes = wakes_for_sample(&mut bench.cpu, &bench.configuration, 1 << 40);
     assert_eq!(wakes, (1 << 40) + units(INTERVAL));

@@ -41,7 +41,7 @@ fn counters(cpu: &Vcpu) -> [Option<u64>; 2] {
 }
 
 #[test]
-fn addresses_are_of_cores_until_multithreading_is_enabled_and_of_threads_after_it() {
+fn addresses_designate_cores_until_multithreading_is_enabled_and_threads_afterwards() {
     let bench = cores();
     let configuration = &bench.configuration;
     let known = || [0, 1, 2, 3].map(|address| configuration.cpu_at(address));

@@ -345,7 +345,7 @@ fn kmctr_takes_a_counter_for_each_block() {
 }
 
 #[test]
-fn what_can_be_accessed_is_processed_before_the_exception_of_the_next_page() {
+fn accessible_bytes_are_processed_before_the_exception_of_the_next_page() {
     for (operand, register) in [(FIRST, 2), (SECOND, 4), (THIRD, 6)] {
         let mut bench = bench(AES_128);
         translate(&mut bench);
@@ -605,7 +605,7 @@ fn cpus_of_one_group_block_each_other_for_as_long_as_the_coprocessor_is_busy() {
 }
 
 #[test]
-fn what_finds_nothing_to_do_occupies_no_coprocessor() {
+fn an_execution_that_finds_nothing_to_do_occupies_no_coprocessor() {
     let mut bench = bench(0);
     counting(&mut bench, 0);
     assert_eq!(issue(&mut bench, KM), Ok(Outcome::Completed));

@@ -152,7 +152,7 @@ fn stosm_that_sets_a_bit_that_must_be_zero_acts_alike_on_both_paths() {
 }
 
 #[test]
-fn what_control_programs_issue_all_the_time_takes_the_fast_path() {
+fn instructions_that_control_programs_issue_all_the_time_take_the_fast_path() {
     for text in [
         [0x80, 0x00, 0x50, 0x00, 0, 0],
         [0xAC, 0xFC, 0x50, 0x00, 0, 0],
@@ -256,7 +256,7 @@ fn a_store_by_the_real_address_that_was_just_loaded_is_performed_in_the_same_tra
 }
 
 #[test]
-fn what_is_kept_of_the_home_space_outlives_a_change_of_the_program_and_nothing_else_does() {
+fn only_kept_pages_of_the_home_space_survive_a_change_of_the_program() {
     let mut bench = Bench::new();
     let cpu = &mut bench.cpu;
     let modes = [0, DAT, DAT | SECONDARY_SPACE, DAT | ADDRESS_SPACE];

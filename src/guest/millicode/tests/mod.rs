@@ -106,7 +106,7 @@ fn invalidate(bench: &mut Bench, page: u64) {
 }
 
 #[test]
-fn what_no_routine_performs_is_unknown_and_a_privileged_one_of_them_is_refused_in_the_problem_state()
+fn an_instruction_without_a_routine_is_unknown_and_a_privileged_one_is_refused_in_the_problem_state()
  {
     let mut bench = Bench::new();
     assert_eq!(

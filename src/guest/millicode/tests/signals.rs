@@ -84,7 +84,7 @@ fn emergency_signals_are_kept_by_signalling_cpu() {
 }
 
 #[test]
-fn who_signals_another_cpu_gives_up_the_turn() {
+fn a_cpu_that_signals_another_gives_up_its_turn() {
     let mut bench = two();
     bench.cpu.general[5] = 1;
     let instruction = I::Sigp {
@@ -111,7 +111,7 @@ fn an_order_makes_the_cpu_busy_until_it_is_carried_out() {
 }
 
 #[test]
-fn set_prefix_wants_a_stopped_cpu_and_an_area_in_storage() {
+fn set_prefix_requires_a_stopped_cpu_and_an_area_in_storage() {
     let mut bench = two();
     let end = bench.configuration.storage_end;
     assert_eq!(sigp(&mut bench, 0x0D, 0, 0x4000), (1, 0x200));
@@ -243,7 +243,7 @@ fn set_multithreading_accepts_zero_and_changes_nothing() {
 }
 
 #[test]
-fn set_multithreading_is_given_with_zero_and_then_anew_after_a_load() {
+fn set_multithreading_is_issued_with_zero_and_then_again_after_a_load() {
     let mut bench = cores();
     assert_eq!(sigp(&mut bench, 0x16, 0, 1), (0, 0));
     // As a load does.

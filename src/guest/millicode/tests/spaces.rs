@@ -76,7 +76,7 @@ fn lra_below_the_64_bit_mode_leaves_the_left_half_of_the_register() {
 }
 
 #[test]
-fn storage_by_real_address_is_prefixed_and_wants_its_boundary() {
+fn storage_by_real_address_is_prefixed_and_requires_its_boundary() {
     let mut bench = translating();
     bench.cpu.prefix = 0x4000;
     bench.cpu.general[1] = 0x1122_3344_5566_7788;

@@ -150,7 +150,7 @@ fn lpswe_off_a_doubleword_boundary_is_a_specification_exception_before_access() 
 }
 
 #[test]
-fn lpsw_expands_the_short_psw_and_wants_bit_12() {
+fn lpsw_expands_the_short_psw_and_requires_bit_12() {
     let mut bench = Bench::new();
     bench.set_doublewords(0x2000, &[0x000A_0000_8000_0FFF, 0x0002_0000_8000_0FFF]);
     assert_eq!(
@@ -316,7 +316,7 @@ fn a_control_register_that_is_loaded_with_what_it_holds_changes_nothing() {
 }
 
 #[test]
-fn spx_ignores_the_bits_that_a_prefix_has_not_and_wants_the_area_in_storage() {
+fn spx_ignores_bits_outside_the_prefix_and_requires_the_area_in_storage() {
     let mut bench = Bench::new();
     bench.set(0x2000, &[0x80, 0x00, 0x7F, 0xFF]);
     complete(&mut bench, I::Spx { second: at(0x2000) });
@@ -368,7 +368,7 @@ fn the_clock_comparator_and_the_cpu_timer_are_levels() {
 }
 
 #[test]
-fn sckpf_wants_zeros_before_the_programmable_field() {
+fn sckpf_requires_zeros_before_the_programmable_field() {
     let mut bench = Bench::new();
     bench.cpu.general[0] = 0xFFFF_FFFF_0000_1234;
     complete(&mut bench, I::Sckpf {});

@@ -309,7 +309,7 @@ fn an_array_in_the_locations_that_designate_it_counts_there() {
 }
 
 #[test]
-fn a_translation_that_is_kept_goes_with_what_it_was_made_of() {
+fn a_kept_translation_is_dropped_when_anything_it_depends_on_changes() {
     let mut bench = counting(ARRAY, 8);
     at_home(&mut bench);
     let count = |bench: &mut Bench, place: u64| {
@@ -389,7 +389,7 @@ fn the_hardware_has_the_monitor_masks_of_program_and_machine_and_no_enhanced_one
 }
 
 #[test]
-fn the_machine_counts_besides_what_the_program_asks_for_and_the_program_sees_the_same() {
+fn the_machine_counts_besides_the_program_and_the_program_does_not_notice() {
     let counters: Vec<AtomicU64> = (0..6).map(|_| AtomicU64::new(0)).collect();
     let mut other = counting(ARRAY, 8);
     let mut bench = counting(ARRAY, 8);

@@ -114,7 +114,7 @@ fn an_instruction_in_the_range_is_an_event_that_the_guest_does_not_see() {
 }
 
 #[test]
-fn a_trace_of_stores_is_of_what_they_store_into_and_with_a_pattern_of_what_they_store() {
+fn a_trace_of_stores_compares_addresses_and_with_a_pattern_also_contents() {
     let data = |digits| What::Store(Some(Pattern::from_digits(digits).unwrap()));
     let at = range(0x500F, 0x500F);
     let traces = [
@@ -159,7 +159,7 @@ fn the_guest_has_its_own_events_beside_those_of_the_operator() {
 }
 
 #[test]
-fn a_stop_is_behind_the_instruction_and_before_the_next_one() {
+fn a_stop_is_after_the_instruction_and_before_the_next_one() {
     let mut bench = bench(&[trace(What::Fetch, range(TEXT, TEXT), Action::Stop)]);
     run(&mut bench, TEXT + 4, |bench| bench.cpu.general[2] = 5);
     assert_eq!(leave(&mut bench), Next::Held);
@@ -198,7 +198,7 @@ fn when_the_last_trace_has_ended_the_hardware_records_nothing() {
 
 proptest! {
     #[test]
-    fn whatever_the_guest_asks_for_the_hardware_lets_the_next_instruction_begin(
+    fn whatever_the_guest_requests_the_hardware_lets_the_next_instruction_begin(
         control in any::<[u64; 3]>(),
         masks in any::<u8>(),
         s370 in any::<bool>(),

@@ -21,7 +21,7 @@ fn bench(destination: u64, length: u64, bytes: &[u8]) -> Bench {
 }
 
 #[test]
-fn a_program_is_loaded_where_it_belongs_with_zeros_behind_it_as_often_as_is_asked() {
+fn a_program_is_loaded_into_its_place_with_zeros_after_it_as_often_as_requested() {
     let bytes: Vec<u8> = (0..5000u32).map(|n| (n % 251) as u8 + 1).collect();
     for destination in [0x4000, 0x4123, 0x4FFF] {
         for kept in [0, 1, 7, 8, 4095, 4097, 5000] {
@@ -45,7 +45,7 @@ fn a_program_is_loaded_where_it_belongs_with_zeros_behind_it_as_often_as_is_aske
 }
 
 #[test]
-fn what_was_executed_where_a_program_is_loaded_is_scanned_anew() {
+fn a_page_that_was_executed_is_scanned_again_after_a_program_is_loaded_into_it() {
     use crate::guest::state::page_frames::PageState;
     use crate::guest::storage::scanner::{Entry, make_executable};
     let mut bench = bench(0x4000, 8, &[1; 8]);

@@ -161,7 +161,7 @@ fn a_sensitive_instruction_is_performed_wherever_control_comes_to_it_from() {
 }
 
 #[test]
-fn an_opcode_that_is_not_assigned_is_the_guests_where_it_was_covered_too() {
+fn an_unassigned_opcode_is_the_guests_even_where_it_was_covered() {
     let mut bench = bench();
     bench.set_doublewords(0x1D0, &[0x0000_0001_8000_0000, 0x7_0000]);
     executes(&mut bench, CODE);
@@ -221,7 +221,7 @@ fn a_store_into_the_page_makes_it_data_on_both_sides() {
 }
 
 #[test]
-fn a_device_that_stored_into_a_page_is_noticed_and_what_is_covered_is_not_taken_for_that() {
+fn a_store_by_a_device_is_noticed_and_a_covered_site_is_not_taken_for_one() {
     let mut bench = bench();
     executes(&mut bench, CODE);
     let look = |bench: &mut Bench| {

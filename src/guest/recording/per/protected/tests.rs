@@ -254,7 +254,7 @@ fn a_store_that_the_guest_forbids_itself_is_its_own_exception() {
 }
 
 #[test]
-fn what_was_stored_into_while_nothing_was_recorded_is_protected_when_it_is() {
+fn a_page_that_was_stored_into_before_recording_began_is_protected_when_it_begins() {
     let mut guest = Guest::new(0, 0);
     let mask = guest.0.cpu.psw.mask;
     guest.set_mask(mask & !PER);
