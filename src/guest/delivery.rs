@@ -1,24 +1,22 @@
-//! Interruptions of the guest: what they store, which PSW they load, and which comes first.
+//! Interruptions of the guest: what they store, which PSW they load, and in which order they come.
 //!
-//! An interruption stores its code and the current PSW in the guest's prefix area and loads the new
-//! PSW from there. The prefix area is the guest's real 0-1FFF, so it is reached by prefixing alone;
-//! low-address protection does not apply to it.
+//! An interruption stores its code and the current PSW in the guest's prefix area and loads the new PSW from there.
+//! The prefix area is the guest's real 0-1FFF, so it is found by prefixing alone; low-address protection does not
+//! apply to it.
 //!
-//! **Early PSW exceptions.** A PSW with a one in an unassigned bit, an impossible addressing mode or
-//! an address too wide for the mode becomes current and is refused at once by a program interruption
-//! for a specification exception, whose old PSW is the refused one. Its instruction length is 0 when
-//! an interruption, LOAD PSW or LOAD PSW EXTENDED brought the PSW in; SET SYSTEM MASK and STORE THEN
-//! OR SYSTEM MASK give their own, by way of [`Condition::of_fault`]. A program new PSW that is refused itself would
-//! interrupt for ever: the firmware lets it do so once and then puts the CPU into the check-stop
-//! state, which ends the guest.
+//! **Early PSW exceptions.** A PSW with a one in an unassigned bit, an impossible addressing mode or an address too
+//! wide for the mode becomes current and is refused at once. The refusal is a program interruption for a
+//! specification exception, whose old PSW is the refused one. Its instruction length is 0 when an interruption,
+//! LOAD PSW or LOAD PSW EXTENDED introduced the PSW; SET SYSTEM MASK and STORE THEN OR SYSTEM MASK give their own,
+//! by way of [`Condition::of_fault`]. A program new PSW that is itself refused would interrupt for ever. The
+//! firmware lets it do so once and then puts the CPU into the check-stop state, which ends the guest.
 //!
-//! **Program interruptions without an end.** A program new PSW may be good and the instruction that it
-//! designates not: each program interruption then leads to the next, and a CPU does nothing else until
-//! somebody changes storage. After [`MOST_IN_A_ROW`] of them, disabled for all interruptions, the guest is taken
-//! to have failed: the CPU enters the check-stop state, too, and [`Vcpu::in_a_row`] says why.
+//! **Endless program interruptions.** A program new PSW may be valid, but the instruction that it designates may
+//! not be executable. Each program interruption then leads to the next, and the CPU does nothing else until storage
+//! changes. After [`MOST_IN_A_ROW`] of them, with all interruptions disabled, the guest counts as failed: the CPU
+//! enters the check-stop state, and [`Vcpu::in_a_row`] tells why.
 //!
-//! The access-register mode cannot be run on the machine below, so a PSW that would enter it is
-//! refused in the same way.
+//! The machine below cannot run the access-register mode, so a PSW that would enter it is refused in the same way.
 
 use crate::arch::address::{Absolute, PREFIX_AREA};
 use crate::arch::channel::IoInterruption;
@@ -45,14 +43,13 @@ pub use machine_check::machine_check;
 /// The longest instruction.
 const LONGEST: u64 = 6;
 
-/// The bit of a program-interruption code that says that a PER event is indicated, too.
+/// The bit of a program-interruption code that indicates a PER event, too.
 pub const PER_EVENT: u16 = 0x80;
 
-/// Program interruptions by the first instruction of their own handler, one after the other, that end a
-/// guest.
+/// So many consecutive program interruptions by the first instruction of their own handler end a guest.
 pub const MOST_IN_A_ROW: u32 = 100_000;
 
-/// Everything that a program interruption stores but the PSW.
+/// Everything that a program interruption stores except the PSW.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Condition {
     /// Program-interruption code; its PER bit is set if `per` is given.
@@ -74,8 +71,8 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// The condition that the hardware met. Of a monitor event, `parameter` holds the class and
-    /// `identification` the code.
+    /// The condition that the hardware met. For a monitor event, `parameter` holds the class and `identification`
+    /// the code.
     #[must_use]
     #[inline]
     pub const fn of(met: &Interruption) -> Self {
@@ -91,11 +88,11 @@ impl Condition {
         }
     }
 
-    /// The condition of a fault that the instruction of `length` bytes met which the PSW designates (that of the
-    /// EXECUTE, if it is a target).
+    /// The condition of a fault. It was met by the instruction that the PSW designates, of `length` bytes (that of
+    /// the EXECUTE, if it is a target).
     ///
-    /// The PSW designates the instruction itself after nullification, and from now on the next one after
-    /// suppression, as the exception has it ([`ProgramInterruption::ending`]).
+    /// Afterwards the PSW designates the instruction itself if the exception nullifies, and the next one if it
+    /// suppresses ([`ProgramInterruption::ending`]).
     #[inline]
     pub fn of_fault(cpu: &mut Vcpu, fault: Fault, length: u8) -> Self {
         if !matches!(fault.interruption.ending(), Ending::Nullification) {
@@ -111,8 +108,8 @@ impl Condition {
     }
 }
 
-/// What the way out must do about a PSW that was just loaded: whether it waits or is refused, or opens
-/// interruptions. What is pending behind closed masks can stay so.
+/// The work that a PSW which was just loaded leaves for the way out: it waits or is refused, or it may have opened
+/// interruptions. Nothing needs to be done for interruptions that stay masked.
 #[inline]
 const fn asked_for(psw: &Psw) -> PendingWork {
     if psw.mask & WAIT != 0 || refused(psw) {
@@ -132,17 +129,16 @@ pub const fn refused(psw: &Psw) -> bool {
         || psw.dat() && matches!(psw.address_space(), AddressSpace::AccessRegister)
 }
 
-/// Makes the instruction address designate the instruction `length` bytes on, in the current
-/// addressing mode.
+/// Advances the instruction address by `length` bytes, in the current addressing mode.
 #[inline]
 pub const fn advance(cpu: &mut Vcpu, length: u8) {
     cpu.psw.address = cpu.psw.address.wrapping_add(length as u64) & cpu.psw.address_mask();
 }
 
-/// Makes a PSW the current one, as LOAD PSW EXTENDED and every interruption do, and raises what
-/// follows from it.
+/// Makes a PSW the current one, as LOAD PSW EXTENDED and every interruption do, and adds the work that follows from
+/// it.
 ///
-/// If it is refused, [`deliver_pending`] finds it before it looks at anything else, on the way out.
+/// If the PSW is refused, [`deliver_pending`] finds this first, on the way out.
 #[inline]
 pub const fn load_psw(cpu: &mut Vcpu, psw: Psw) {
     let changed = cpu.psw.mask ^ psw.mask;
@@ -170,16 +166,16 @@ fn refuse<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
     hardware.store_u32(area.offset(lowcore::PROGRAM_IDENTIFICATION), identification);
     exchange(cpu, hardware, area, Class::Program);
     if refused(&cpu.psw) {
-        // From here on nothing would change but the old PSW, once.
+        // Further interruptions would only change the old PSW, once.
         exchange(cpu, hardware, area, Class::Program);
         check_stop(cpu);
     }
 }
 
-/// The guest's prefix area, about to be stored into.
+/// The guest's prefix area, which is about to be stored into.
 ///
-/// SET PREFIX admits no other, so a prefix area beyond the end of storage is the machine's error;
-/// the CPU enters the check-stop state then.
+/// SET PREFIX accepts only a prefix area in storage. One beyond the end of storage is therefore an error of the
+/// machine, and the CPU enters the check-stop state.
 #[inline]
 fn prefix_area<H: Hardware>(
     cpu: &mut Vcpu,
@@ -195,7 +191,7 @@ fn prefix_area<H: Hardware>(
     Some(area)
 }
 
-/// Stores the old PSW of a class and loads its new one, good or bad.
+/// Stores the old PSW of a class and loads its new PSW, whether valid or not.
 #[inline]
 fn exchange<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H, area: Absolute, class: Class) {
     let old = area.offset(lowcore::old_psw(class));
@@ -209,7 +205,7 @@ fn exchange<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H, area: Absolute, class
     load_psw(cpu, psw);
 }
 
-/// The end of every interruption: exchanges the PSWs, and refuses the new one if it is bad.
+/// The end of every interruption: exchanges the PSWs, and refuses the new one if it is not valid.
 #[inline]
 fn interrupt<H: Hardware>(
     cpu: &mut Vcpu,
@@ -224,13 +220,13 @@ fn interrupt<H: Hardware>(
     }
 }
 
-/// A program interruption with the current PSW as the old one.
+/// A program interruption with the current PSW as the old PSW.
 ///
-/// Besides the identification at real 8C it stores: the translation-exception identification (A8)
-/// and the exception access identification (A0) for protection, ASCE-type, region, segment and page
-/// translation and the exceptions of ASN and access-register translation; the data-exception code
-/// (90) for data and vector-processing exceptions; monitor class (94) and code (B0) for a monitor
-/// event; code (96), address (98) and access identification (A1) of a PER event.
+/// Besides the identification at real 8C it stores: the translation-exception identification (A8) and the exception
+/// access identification (A0) for protection, ASCE-type, region, segment and page translation and the exceptions of
+/// ASN and access-register translation; the data-exception code (90) for data and vector-processing exceptions;
+/// monitor class (94) and code (B0) for a monitor event; code (96), address (98) and access identification (A1) of
+/// a PER event.
 #[inline]
 pub fn reflect<H: Hardware>(
     cpu: &mut Vcpu,
@@ -283,7 +279,7 @@ pub fn reflect<H: Hardware>(
     }
 }
 
-/// Stores what identifies PER events.
+/// Stores the identification of PER events.
 #[cold]
 fn identify<H: Hardware>(hardware: &mut H, area: Absolute, per: &Identification) {
     let (code, address) = per.locations();
@@ -298,7 +294,7 @@ fn identify<H: Hardware>(hardware: &mut H, area: Absolute, per: &Identification)
     }
 }
 
-/// A program interruption whose old PSW designates the first instruction of the handler, or the one behind it.
+/// A program interruption whose old PSW designates the first instruction of the handler, or the one after it.
 #[cold]
 fn met_again(cpu: &mut Vcpu, old: &Psw) {
     let closed = EXTERNAL | IO | MACHINE_CHECK;

@@ -1,10 +1,10 @@
-//! What a virtual CPU needs of the machine below it: the one way out of this room.
+//! What a virtual CPU needs of the machine below it: its only connection to hardware.
 //!
 //! `machine` implements this over the hardware; host tests implement it over arrays, so that
 //! a whole virtual CPU runs in `cargo test`.
 //!
-//! Absolute addresses given here have been checked against the guest's storage: the implementation
-//! trusts them, and nothing else may.
+//! Absolute addresses passed here have been checked against the guest's storage. The implementation trusts them;
+//! nothing else may trust an address.
 
 use crate::arch::address::{Absolute, Real, Virtual};
 use crate::arch::channel::SCHIB_LENGTH;
@@ -99,14 +99,13 @@ pub trait Hardware {
     fn load_u64(&self, at: Absolute) -> u64;
     /// Stores a doubleword into guest storage, as one access when `at` is on a doubleword boundary.
     fn store_u64(&mut self, at: Absolute, value: u64);
-    /// Stores doublewords into guest storage, one after the other with a store for each, on a doubleword
-    /// boundary and within a page.
+    /// Stores doublewords into guest storage, each with one store, on a doubleword boundary and within a page.
     fn store_doublewords(&mut self, at: Absolute, values: impl Iterator<Item = u64>);
     /// Loads a word of guest storage.
     fn load_u32(&self, at: Absolute) -> u32;
     /// Stores a word into guest storage.
     fn store_u32(&mut self, at: Absolute, value: u32);
-    /// Compares and swaps a word, doubleword or quadword on its boundary; gives what was found.
+    /// Compares and swaps a word, doubleword or quadword on its boundary; on failure returns what was found.
     fn compare_and_swap_u32(&mut self, at: Absolute, expected: u32, new: u32) -> Result<(), u32>;
     /// As above, 64 bits.
     fn compare_and_swap_u64(&mut self, at: Absolute, expected: u64, new: u64) -> Result<(), u64>;
@@ -129,10 +128,10 @@ pub trait Hardware {
     fn clock(&self) -> u64;
     /// STORE CLOCK EXTENDED.
     fn clock_extended(&self) -> [u8; 16];
-    /// SET CLOCK, for the machine and the guest alike: by how many units it is set forward (backward,
-    /// if the doubleword wraps), or the condition code with which it is not.
+    /// SET CLOCK, for the machine and the guest alike: returns by how many units it is set forward (backward, if the
+    /// doubleword wraps), or the condition code if it is not set.
     fn set_clock(&mut self, value: u64) -> Result<u64, ConditionCode>;
-    /// The clock was set forward by this much, and what this CPU keeps by the clock goes with it.
+    /// The clock was set forward by this much: adjusts what this CPU keeps by the clock.
     fn clock_was_set(&mut self, forward: u64);
     /// SET CLOCK PROGRAMMABLE FIELD.
     fn set_clock_programmable_field(&mut self, value: u32);
@@ -148,12 +147,12 @@ pub trait Hardware {
     fn hsa_load(&self, at: Real) -> u64;
     /// Stores a doubleword into the HSA.
     fn hsa_store(&mut self, at: Real, value: u64);
-    /// Stores the same doubleword all over `length` bytes of the HSA, a multiple of 256.
+    /// Fills `length` bytes of the HSA, a multiple of 256, with the same doubleword.
     fn hsa_fill(&mut self, at: Real, length: u64, value: u64);
     /// Copies a page of guest storage into the HSA.
     fn copy_page(&mut self, from: Absolute, to: Real);
-    /// The real address by which DAT reaches an absolute page: real 0-1FFF is the machine's own
-    /// prefix area, so absolute 0-1FFF lies behind the machine's prefix.
+    /// The real address by which DAT reaches an absolute page. Real 0-1FFF is the machine's own prefix area, so
+    /// absolute 0-1FFF is at the machine's prefix.
     fn real_of(&self, at: Absolute) -> Real;
     /// The page at `at`, from which instructions were fetched, is about to be stored into.
     fn end_of_text(&mut self, at: Absolute);
@@ -187,41 +186,40 @@ pub trait Hardware {
     ) -> Option<()>;
     /// STORE CPU ID of the machine below.
     fn cpu_id(&self) -> u64;
-    /// Random bytes from PERFORM RANDOM NUMBER OPERATION of the machine below, which has its TRNG
-    /// function.
+    /// Random bytes from PERFORM RANDOM NUMBER OPERATION of the machine below, which must have its TRNG function.
     fn true_random(&mut self, into: &mut [u8]);
-    /// SERVICE CALL with a copied SCCB: the machine's own answer to READ SCP INFO and its like.
+    /// SERVICE CALL with a copied SCCB: the machine's own answer to READ SCP INFO and similar commands.
     fn service_call(&mut self, command: u32, sccb: &mut [u8; 4096]) -> ConditionCode;
-    /// CHANNEL SUBSYSTEM CALL of the machine below with a copied block: a request, whose length has been
-    /// tested, and behind it the response.
+    /// CHANNEL SUBSYSTEM CALL of the machine below with a copied block: a request, whose length has been tested,
+    /// followed by room for the response.
     fn channel_subsystem_call(&mut self, block: &mut [u8; 4096]) -> ConditionCode;
     /// An instruction for the channel subsystem of the machine below, with bits 32-63 of general register
     /// 1. What a block or a register designates has been checked, or is a copy in the HSA.
     ///
     /// # Errors
-    /// The program-interruption code with which the machine below refuses it.
+    /// The program-interruption code if the machine below refuses it.
     fn channel(
         &mut self,
         instruction: ChannelInstruction,
         register: u32,
         block: &mut ChannelBlock,
     ) -> Result<ConditionCode, u16>;
-    /// Tells a virtio device of the machine below that there is something in a queue: subsystem
-    /// identification, queue and cookie; gives the new cookie, or a negative number.
+    /// Tells a virtio device of the machine below that there is something in a queue: subsystem identification, queue
+    /// and cookie; returns the new cookie, or a negative number.
     fn notify(&mut self, subsystem: u64, queue: u64, cookie: u64) -> u64;
     /// The registers that stay in the hardware, for a machine-check interruption.
     fn saved_registers(&mut self) -> Saved;
     /// Bytes for the guest's console channel.
     fn console_write(&mut self, bytes: &[u8]);
-    /// Bytes that were typed for the guest; how many were put into `into`.
+    /// Bytes that were typed for the guest; returns how many were put into `into`.
     fn console_read(&mut self, into: &mut [u8]) -> usize;
     /// Whether bytes that were typed for the guest wait to be read.
     fn console_waits(&self) -> bool;
-    /// The guest's program has been loaded, for so many times in all.
+    /// The guest's program has been loaded, now `times` times in all.
     fn loaded(&mut self, times: u32);
-    /// An instruction of CPU `cpu` has events that the operator wants to see; with `stops` the guest stops behind it.
+    /// An instruction of CPU `cpu` has events that the operator wants to see; if `stops`, the guest stops after it.
     fn traced(&mut self, cpu: u16, event: &Event<'_>, stops: bool);
-    /// One line for the machine's log: the guest asks for PER events, which the machine below cannot record
+    /// One line for the machine's log: the guest requests PER events, which the machine below cannot record
     /// ([`crate::guest::state::recording::Support::exact`]).
     fn not_recorded(&mut self);
     /// One line for the machine's log: an instruction that is not performed.

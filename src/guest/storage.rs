@@ -1,14 +1,13 @@
-//! Guest storage by logical, real and absolute address: claims, and what becomes of them.
+//! Guest storage by logical, real and absolute address: claims and their tests.
 //!
-//! An address in a guest's register or instruction is a claim. Here it is translated, prefixed and
-//! held against the end of the guest's storage, and only then is it given to the hardware; what
-//! does not stand the test is the program interruption that the Principles of Operation has for it.
-//! All bytes of an operand are tested before the first one is stored, so a store that fails has
-//! changed nothing. Every store tells the scanner which page it touches, because a page that is
-//! executed from a copy must not be changed behind the copy's back.
+//! An address in a guest's register or instruction is a claim. Here it is translated, prefixed and compared with the
+//! end of the guest's storage before it is passed to the hardware. A failed test is the program interruption that
+//! the Principles of Operation has for it. All bytes of an operand are tested before the first one is stored, so a
+//! store that fails has changed nothing. Every store tells the scanner which page it touches, because the original
+//! of a code copy must not change without the scanner's knowledge.
 //!
-//! Key-controlled protection is not performed: the machine below keeps storage keys but never
-//! tests them, so a guest sees the same with and without the firmware.
+//! Key-controlled protection is not performed: the machine below keeps storage keys but does not test them, so a
+//! guest sees the same with and without the firmware.
 
 use crate::arch::address::{Absolute, PAGE, Real, Virtual};
 use crate::arch::control::{CR0_LOW_ADDRESS_PROTECTION, asce};
@@ -72,7 +71,7 @@ impl Claim {
         }
     }
 
-    /// Stores as many doublewords as the claim is long, which is not zero. It was made on a doubleword
+    /// Stores as many doublewords as the claim is long, which is not zero. The claim was made on a doubleword
     /// boundary, and for [`Access::Store`].
     #[inline(always)]
     pub fn store_doublewords<H: Hardware>(
@@ -115,7 +114,7 @@ impl Claim {
     }
 }
 
-/// Tests that `length` bytes at an absolute address lie in the guest's storage.
+/// Tests that `length` bytes at an absolute address are in the guest's storage.
 ///
 /// # Errors
 /// Addressing.
@@ -132,8 +131,8 @@ pub const fn checked_absolute(
     }
 }
 
-/// Tests an operand of at most 4096 bytes at a logical address: the address space is the one of the
-/// PSW, the address wraps in the addressing mode of the PSW, and DAT is as the PSW says.
+/// Tests an operand of at most 4096 bytes at a logical address. The PSW determines the address space, the addressing
+/// mode in which the address wraps, and whether DAT is on.
 ///
 /// # Errors
 /// For each of the pages, in the order of the operand: protection for a store to effective
@@ -167,8 +166,8 @@ pub fn resolve<H: Hardware>(
     Ok(claim)
 }
 
-/// Where the page of an operand is kept. Instruction text has pages of its own: it may be in another
-/// space. So have stores into the first two pages, parts of which may be protected.
+/// Where the page of an operand is kept. Instruction text has separate pages, because it may be in another space. So
+/// do stores into the first two pages, parts of which may be protected.
 #[inline(always)]
 fn cell(cpu: &Vcpu, at: Virtual, access: Access) -> Option<&Cell<KeptPage>> {
     match access {
@@ -179,11 +178,11 @@ fn cell(cpu: &Vcpu, at: Virtual, access: Access) -> Option<&Cell<KeptPage>> {
     }
 }
 
-/// The absolute address of an operand that lies in the page that was last fetched from, or stored
-/// into; `at` is within the addressing mode.
+/// The absolute address of an operand in the page that was last fetched from or stored into; `at` is within the
+/// addressing mode.
 ///
-/// A page that was stored into is data, and stays so until the state of some page changes: nothing
-/// need be told to the scanner.
+/// A page that was stored into stays data until the state of some page changes, so the scanner need not be told
+/// again.
 #[inline(always)]
 pub fn kept(
     cpu: &Vcpu,
@@ -205,7 +204,7 @@ pub fn kept(
     (inside && (access == Access::Fetch || !shadow::stale(cpu, configuration))).then_some(place)
 }
 
-/// The same of a store into one of the first two pages: none where low-address protection may forbid it.
+/// The same for a store into one of the first two pages: none where low-address protection may forbid it.
 #[inline(never)]
 fn kept_low(cpu: &Vcpu, at: Virtual) -> Option<Absolute> {
     if protectable(at) {
@@ -214,8 +213,8 @@ fn kept_low(cpu: &Vcpu, at: Virtual) -> Option<Absolute> {
     cpu.kept.operands[2].get().find(cpu.psw.mask, at)
 }
 
-/// Tests an operand in an address space that the instruction names (MOVE WITH OPTIONAL
-/// SPECIFICATIONS and its like), with DAT on whatever the PSW says.
+/// Tests an operand in an address space that the instruction names (such as MOVE WITH OPTIONAL SPECIFICATIONS), with
+/// DAT on whatever the PSW says.
 ///
 /// # Errors
 /// As [`resolve`].
@@ -241,8 +240,8 @@ pub fn resolve_in<H: Hardware>(
     )
 }
 
-/// Where an operand is, in a space or by real address if there is none. Unlike [`resolve`] it keeps no page, for the
-/// scanner learns of a page that is stored into before the page is kept, and nothing is noted as accessed.
+/// The place of an operand in a space, or by real address without one. Unlike [`resolve`] it keeps no page, because
+/// the scanner must learn of a page that is stored into before the page is kept, and it notes no access.
 ///
 /// # Errors
 /// As [`resolve`].
@@ -281,7 +280,7 @@ pub fn locate<H: Hardware>(
     })
 }
 
-/// The claim of bytes within one page, in a space, or by real address if there is none. The addressing mode is not
+/// The claim of bytes within one page, in a space, or by real address without one. The addressing mode is not
 /// applied.
 ///
 /// # Errors

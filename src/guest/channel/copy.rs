@@ -1,13 +1,13 @@
-//! The copy of a channel program, made while it is checked.
+//! The checked copy of a channel program.
 //!
-//! The copy keeps the order of the channel-command words: what follows one in the original follows it in
-//! the copy, and a transfer in channel leads to the copy of its target. All of it is of format 1,
-//! because the HSA is not below 16 MiB. Lists of indirect-data addresses are copied too, and so are the few
-//! data that are addresses themselves ([`super::virtio`]).
+//! The copy keeps the order of the channel-command words: adjacent words stay adjacent, and a transfer in channel
+//! leads to the copy of its target. All words of the copy have format 1, because the HSA is not below 16 MiB.
+//! Lists of indirect-data addresses are copied too, and so are the few data that are addresses themselves
+//! ([`super::virtio`]).
 //!
-//! What a channel would refuse is in the copy a command that every channel refuses, so the machine
-//! below ends the program with a program check where the guest's own machine would: at that
-//! command, with all before it executed. Storage is checked for the whole count of a command, though a device may
+//! A command that the guest's own channel would refuse becomes a command that every channel refuses. So the
+//! machine below ends the program with a program check where the guest's own machine would: at that command,
+//! after executing all before it. Storage is checked for the whole count of a command, although a device may
 //! transfer less.
 //!
 //! The copy ends at a command before which the program is suspended; the rest is copied when it is resumed.
@@ -25,9 +25,9 @@ use crate::guest::state::configuration::Configuration;
 use crate::guest::storage::scanner;
 use heapless::Vec;
 
-/// The most channel-command words of a program, with one that is not valid behind each run of them.
+/// The most channel-command words of a program, including an invalid one at the end of each run of them.
 const WORDS: u16 = 128;
-/// Bytes of them.
+/// Bytes of those words.
 const WORDS_LENGTH: u64 = WORDS as u64 * 8;
 /// Doublewords for lists and data.
 const ROOM: u64 = (COPY_LENGTH - WORDS_LENGTH) / 8;
@@ -40,7 +40,7 @@ const PIECES: usize = 33;
 type Piece = (u64, u64);
 
 impl ChannelProgram {
-    /// Copies the program that a block designates, and gives the block that designates the copy.
+    /// Copies the program that a block designates; returns the block that designates the copy.
     pub fn copy<H: Hardware>(
         &mut self,
         configuration: &Configuration,
@@ -56,7 +56,7 @@ impl ChannelProgram {
         self.designation()
     }
 
-    /// Puts one word of the firmware's own in the place of a copy, and gives the block that designates it.
+    /// Replaces the copy by one word of the firmware's own; returns the block that designates it.
     pub(super) fn only<H: Hardware>(&mut self, hardware: &mut H, ccw: Ccw, orb: Orb) -> Orb {
         *self = Self {
             orb,
@@ -67,7 +67,7 @@ impl ChannelProgram {
         self.designation()
     }
 
-    /// The block that designates the copy as it is.
+    /// The block that designates the present copy.
     pub fn designation(&self) -> Orb {
         Orb {
             controls: self.orb.controls | ORB_FORMAT,
@@ -76,12 +76,12 @@ impl ChannelProgram {
         }
     }
 
-    /// Copies what follows the suspension, if there is one: the program may have changed it.
+    /// Copies what follows the suspension, if there is one, because the program may have changed it.
     pub fn resume<H: Hardware>(&mut self, configuration: &Configuration, hardware: &mut H) {
         let Some((guest, number)) = self.suspended.take() else {
             return;
         };
-        // What stands behind it was never reached.
+        // The words behind it were never reached.
         self.used = number;
         self.filled = 0;
         for run in &mut self.runs {
@@ -91,8 +91,8 @@ impl ChannelProgram {
         let _ = Copying::of(self, configuration, hardware).all(guest);
     }
 
-    /// Puts into a subchannel-status word, two words of it, what the guest's own program would have left
-    /// there: the format, and the address behind the last command.
+    /// Changes the first two words of a subchannel status to what the guest's own program would have left there:
+    /// the format, and the address behind the last command.
     pub fn translate(&self, status: &mut [u32; 2]) {
         let [flags, address] = status;
         if self.used == 0 {
@@ -105,7 +105,7 @@ impl ChannelProgram {
         }
     }
 
-    /// Where the guest has the word with this number, or the end of the one before.
+    /// The guest's address of the word with this number, or of the end of the preceding word.
     fn guest_address(&self, number: u16) -> u32 {
         let before = number.wrapping_sub(1);
         let of = |number: u16| {
@@ -122,12 +122,12 @@ impl ChannelProgram {
     }
 }
 
-/// A program while it is copied.
+/// A program that is being copied.
 struct Copying<'a, H> {
     program: &'a mut ChannelProgram,
     configuration: &'a Configuration,
     hardware: &'a mut H,
-    /// Transfers in channel: the number of each, and where the guest has its target.
+    /// Transfers in channel: the number of each, and the guest's address of its target.
     transfers: Vec<(u16, u32), TRANSFERS>,
 }
 
@@ -153,7 +153,7 @@ impl<'a, H: Hardware> Copying<'a, H> {
         self.configuration.holds(Absolute(at), length)
     }
 
-    /// Copies everything that can be reached from an address; gives the number of the first word.
+    /// Copies everything that can be reached from an address; returns the number of the first word.
     fn all(&mut self, guest: u32) -> Option<u16> {
         let first = self.run(guest);
         let mut next = 0;
@@ -171,7 +171,7 @@ impl<'a, H: Hardware> Copying<'a, H> {
         first
     }
 
-    /// Copies adjacent words as far as they can be reached one after the other.
+    /// Copies adjacent words, as far as one can be reached from the other.
     fn run(&mut self, guest: u32) -> Option<u16> {
         let first = self.program.used;
         if first + 1 >= WORDS {
@@ -189,7 +189,7 @@ impl<'a, H: Hardware> Copying<'a, H> {
         let at = self.program.runs.len() - 1;
         let mut address = guest;
         let mut chains_data = false;
-        // The last word is not the program's.
+        // The last word is reserved for the end of the run.
         while self.program.used + 1 < WORDS {
             let number = self.program.used;
             self.program.used += 1;
@@ -224,7 +224,7 @@ impl<'a, H: Hardware> Copying<'a, H> {
         ccw.flags & SUSPEND != 0 && self.has(ORB_SUSPEND)
     }
 
-    /// The word at an address of the guest's, if one can be there.
+    /// The word at a guest's address, if one can be there.
     fn fetch(&self, address: u32) -> Option<Ccw> {
         let limit = if self.has(ORB_FORMAT) {
             1 << 31
@@ -247,7 +247,7 @@ impl<'a, H: Hardware> Copying<'a, H> {
         self.hardware.hsa_store(at, ccw.format_1());
     }
 
-    /// The word as the channel is to have it, or nothing if it is a program check.
+    /// The word for the channel, or nothing if it is a program check.
     fn checked(&mut self, ccw: Ccw, number: u16, chains_data: bool) -> Option<Ccw> {
         let new = self.has(ORB_FORMAT);
         if ccw.transfers() {
@@ -263,7 +263,7 @@ impl<'a, H: Hardware> Copying<'a, H> {
             return None;
         }
         if ccw.count == 0 {
-            // Nothing is transferred, so the address says nothing but whether there is one.
+            // Nothing is transferred, so only the existence of the address matters.
             let is_there = self.holds((ccw.address.into(), 1));
             let address = if is_there { ccw.address } else { 0 };
             let flags = ccw.flags & !INDIRECT;
@@ -285,7 +285,7 @@ impl<'a, H: Hardware> Copying<'a, H> {
         }
     }
 
-    /// The pieces of storage that a command designates, if all of it lies in the guest's storage.
+    /// The pieces of storage that a command designates, if all of it is in the guest's storage.
     fn pieces(&self, ccw: Ccw) -> Option<Vec<Piece, PIECES>> {
         let mut pieces = Vec::new();
         let mut rest = u64::from(ccw.count);
@@ -331,7 +331,7 @@ impl<'a, H: Hardware> Copying<'a, H> {
         Some(pieces)
     }
 
-    /// A device may store behind the scanner's back: the pages are data from here on.
+    /// A device may store without the scanner's knowledge, so the pages are data from now on.
     fn is_stored_into(&mut self, pieces: &[Piece]) {
         for &(at, length) in pieces {
             let mut page = Absolute(at);
@@ -342,7 +342,7 @@ impl<'a, H: Hardware> Copying<'a, H> {
         }
     }
 
-    /// Copies a list of indirect-data-address words; gives where the copy stands.
+    /// Copies a list of indirect-data-address words; returns where the copy is.
     fn list(&mut self, pieces: &[Piece]) -> Option<u32> {
         let mut words = Vec::<u64, PIECES>::new();
         if self.has(ORB_LONG_INDIRECT) {
@@ -356,8 +356,7 @@ impl<'a, H: Hardware> Copying<'a, H> {
         self.keep(&words)
     }
 
-    /// A command whose data are addresses: checked, and copied with the data, which must be in one piece
-    /// of a program.
+    /// A command whose data are addresses: checks it, and copies it with the data, which must be in one piece.
     fn with_addresses(&mut self, ccw: Ccw, pieces: &[Piece]) -> Option<Ccw> {
         let count = usize::from(ccw.count);
         if ccw.flags & CHAIN_DATA != 0 || count > LONGEST {

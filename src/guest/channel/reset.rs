@@ -1,7 +1,7 @@
-//! I/O-system reset: a configuration that is reset must not leave devices that store into its storage.
+//! I/O-system reset: after a reset of the configuration no device may store into its storage.
 //!
-//! The machine below resets its devices only together with itself, and then the firmware is gone. So each
-//! device is given the command that a program resets it by, and its subchannel is disabled.
+//! The machine below resets its devices only together with itself, including the firmware. So each device
+//! is given the command by which a program resets it, and its subchannel is disabled.
 
 use super::virtio;
 use crate::arch::channel::SUBCHANNELS;
@@ -10,10 +10,10 @@ use crate::arch::condition::ConditionCode;
 use crate::guest::hardware::{ChannelBlock, ChannelInstruction, Hardware};
 use crate::guest::state::configuration::Configuration;
 
-/// CCW flag: a length that does not fit is not told.
+/// CCW flag: an incorrect length is not indicated.
 const SUPPRESS_LENGTH: u8 = 0x20;
 
-/// How often a subchannel is asked for its status: a device has hardly more than one to tell.
+/// How often a subchannel is tested for status; a device rarely has more than one.
 const PATIENCE: usize = 8;
 
 /// Resets every device that the guest sees, and drops what is pending.

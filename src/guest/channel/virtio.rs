@@ -1,22 +1,22 @@
-//! Commands whose data are addresses: where a virtio device finds its rings and its indicators.
+//! Commands whose data are addresses: those of a virtio device's rings and indicators.
 //!
-//! Every device is taken for a virtio one: the machine below has no other. The addresses within the rings
-//! are not to be checked: the device reads them when it likes, and the guest writes them when it likes.
+//! Every device is treated as a virtio device, because the machine below has no other. The addresses in
+//! the rings cannot be checked: the device may read them, and the guest may write them, at any time.
 //!
 //! Source: Virtual I/O Device (VIRTIO) 1.2, section 4.3 "Virtio Over Channel I/O".
 
-/// Where the rings of a queue stand.
+/// The rings of a queue.
 const SET_QUEUE: u8 = 0x13;
-/// Where the indicators of the queues stand.
+/// The indicators of the queues.
 const SET_INDICATORS: u8 = 0x43;
-/// Where the indicator of the device's configuration stands.
+/// The indicator of the device's configuration.
 const SET_CONFIGURATION_INDICATORS: u8 = 0x53;
-/// Where the indicators of adapter interruptions stand.
+/// The indicators of adapter interruptions.
 const SET_ADAPTER_INDICATORS: u8 = 0x73;
 /// Resets the device: it forgets all of these.
 pub const RESET: u8 = 0x33;
 
-/// The longest data of any of these; more is not accepted.
+/// The longest data of any of these commands; longer data are not accepted.
 pub const LONGEST: usize = 64;
 
 /// Whether the data of a command are addresses.
@@ -28,8 +28,8 @@ pub const fn has_addresses(command: u8) -> bool {
     )
 }
 
-/// Whether what the data of a command designate lies in storage, of which `holds` says where it is. Data
-/// that are too short for the command are for the device to refuse.
+/// Whether the storage that the data of a command designate is in the guest's storage, which `holds`
+/// tests. Data that are too short for the command are left for the device to refuse.
 #[must_use]
 pub fn addresses_hold(command: u8, data: &[u8], holds: impl Fn(u64, u64) -> bool) -> bool {
     let number = |at: usize| {
@@ -41,7 +41,7 @@ pub fn addresses_hold(command: u8, data: &[u8], holds: impl Fn(u64, u64) -> bool
         bytes.map_or(0, |bytes| u64::from(u16::from_be_bytes(*bytes)))
     };
     let entries = half(14);
-    // Descriptors, the ring of those that are offered, and the ring of those that were used.
+    // The descriptors, the available ring, and the used ring.
     let (table, offered, used) = (16 * entries, 6 + 2 * entries, 6 + 8 * entries);
     match (command, number(0), number(8), number(16), number(24)) {
         // A queue at zero is turned off.

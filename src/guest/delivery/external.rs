@@ -1,4 +1,4 @@
-//! What is pending, and what of it comes first: external interruptions, and what is held of the others.
+//! Pending interruptions and their order: external interruptions, and held I/O and machine-check interruptions.
 
 use super::{interrupt, io, machine_check, prefix_area, refuse, refused};
 use crate::arch::control::{
@@ -17,9 +17,9 @@ use core::sync::atomic::Ordering;
 
 /// An external interruption, whatever the masks.
 ///
-/// `cpu_address` is that by which the program knows the signalling CPU, and zero for a code that has
-/// none. `parameter` is
-/// stored at real 80 for a code that has one (bit 5 of the code), which otherwise stays unchanged.
+/// `cpu_address` is the address of the signalling CPU as the program sees it, and zero for a code without one.
+/// `parameter` is stored at real 80 for a code that has one (bit 5 of the code); otherwise that location stays
+/// unchanged.
 #[inline]
 pub fn external<H: Hardware>(
     cpu: &mut Vcpu,
@@ -49,17 +49,17 @@ fn mailbox<'a>(cpu: &Vcpu, configuration: &'a Configuration) -> &'a Mailbox {
     &configuration.mailboxes[cpu.address as usize & (MAXIMUM_CPUS - 1)]
 }
 
-/// Computes anew the two external conditions that are levels: the TOD clock is past the clock
-/// comparator, and the CPU timer is negative.
+/// Computes again the two external conditions that are levels: the TOD clock is past the clock comparator, and the CPU
+/// timer is negative.
 #[inline]
 pub fn refresh<H: Hardware>(cpu: &mut Vcpu, hardware: &H) {
     cpu.pending.clock_comparator = hardware.clock() > cpu.clock_comparator;
     cpu.pending.cpu_timer = hardware.cpu_timer() >> 63 != 0;
 }
 
-/// Whether anything is pending, open or not, by what is known without asking the hardware. Both timers
-/// interrupt the firmware whatever the guest's masks are, so what is known of them is true but for
-/// those that a reset made pending again, and that the CPU looks at when it has its attention.
+/// Whether anything is pending, enabled or not, as far as the firmware knows without asking the hardware. Both timers
+/// interrupt the firmware whatever the guest's masks are. So it knows their state, except of a timer that a reset made
+/// pending again; the CPU tests that when it has work.
 #[must_use]
 #[inline]
 pub fn any_pending(cpu: &Vcpu, configuration: &Configuration) -> bool {
@@ -72,8 +72,8 @@ pub fn any_pending(cpu: &Vcpu, configuration: &Configuration) -> bool {
         || cpu.own.alerts().any()
 }
 
-/// Whether an external interruption is pending and open, by what is known without asking the
-/// hardware ([`refresh`] brings the two timers up to date).
+/// Whether an external interruption is pending and enabled, as far as the firmware knows without asking the hardware
+/// ([`refresh`] brings the two timers up to date).
 #[must_use]
 #[inline]
 pub fn any_open(cpu: &Vcpu, configuration: &Configuration) -> bool {
@@ -91,15 +91,14 @@ pub fn any_open(cpu: &Vcpu, configuration: &Configuration) -> bool {
         || open(CR0_MEASUREMENT_ALERT) && cpu.own.alerts().any()
 }
 
-/// Delivers what is pending and open, at most one interruption, and says whether there was one.
+/// Delivers at most one pending and enabled interruption; returns whether there was one.
 ///
-/// In order: the early specification exception of a refused PSW; a machine check that the firmware
-/// holds; interrupt key, emergency signal (the
-/// lowest signalling CPU address first, one interruption each), external call, clock comparator, CPU
-/// timer, service signal, measurement alert. A malfunction alert has no source in this machine, and
-/// SA23-2260 leaves the order of the last two open; an I/O interruption that the firmware holds. All but the timers are no
-/// longer pending then; those stay so as long as the clock is past the comparator and the timer is
-/// negative.
+/// The order is: the early specification exception of a refused PSW; a machine check that the firmware holds; interrupt
+/// key, emergency signal (the lowest signalling CPU address first, one interruption each), external call, clock
+/// comparator, CPU timer, service signal, measurement alert; an I/O interruption that the firmware holds. A malfunction
+/// alert has no source in this machine, and SA23-2260 leaves the order of service signal and measurement alert open.
+/// Each is then no longer pending, except the timers, which stay pending as long as the clock is past the comparator or
+/// the timer is negative.
 #[inline]
 pub fn deliver_pending<H: Hardware>(
     cpu: &mut Vcpu,
@@ -130,7 +129,7 @@ pub fn deliver_pending<H: Hardware>(
     false
 }
 
-/// Delivers a machine check that the firmware holds, if it is open.
+/// Delivers a machine check that the firmware holds, if it is enabled.
 #[cold]
 fn deliver_machine_check<H: Hardware>(
     cpu: &mut Vcpu,
@@ -148,7 +147,7 @@ fn deliver_machine_check<H: Hardware>(
     true
 }
 
-/// Delivers the first external interruption that is pending and open.
+/// Delivers the first external interruption that is pending and enabled.
 #[inline]
 fn deliver_external<H: Hardware>(
     cpu: &mut Vcpu,
@@ -168,7 +167,7 @@ fn deliver_external<H: Hardware>(
     true
 }
 
-/// Takes the first open condition: code, address of the signalling CPU, parameter.
+/// Takes the first enabled condition: code, address of the signalling CPU, parameter.
 #[inline]
 fn take(cpu: &mut Vcpu, configuration: &Configuration) -> Option<(u16, u16, Option<u32>)> {
     let masks = cpu.control[0];
@@ -179,7 +178,7 @@ fn take(cpu: &mut Vcpu, configuration: &Configuration) -> Option<(u16, u16, Opti
         return Some((code::INTERRUPT_KEY, 0, None));
     }
     if open(CR0_EMERGENCY_SIGNAL) {
-        // Only this CPU takes signals out, so what was there a moment ago still is.
+        // Only this CPU removes signals, so a signal that was there is still there.
         let signalled = mailbox.emergency.load(Ordering::Acquire);
         if signalled != 0 {
             let lowest = signalled.trailing_zeros();
@@ -204,7 +203,7 @@ fn take(cpu: &mut Vcpu, configuration: &Configuration) -> Option<(u16, u16, Opti
         return Some((code::CPU_TIMER, 0, None));
     }
     if open(CR0_SERVICE_SIGNAL) {
-        // A service signal is pending for the configuration: whichever CPU comes first takes it.
+        // A service signal is pending for the whole configuration: the first CPU takes it.
         let parameter = configuration.service_signal.swap(0, Ordering::AcqRel);
         if parameter != 0 {
             return Some((code::SERVICE_SIGNAL, 0, Some(parameter)));

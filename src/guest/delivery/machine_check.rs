@@ -19,7 +19,7 @@ pub(super) const GUARDED_STORAGE_VALIDITY: u64 = bit64(36);
 /// A machine-check interruption that the hardware has presented (a channel report).
 ///
 /// Stores the code at real E8 and the registers in the save areas from real 1200 on. There is no
-/// extended save area, so the validity bits of the registers that would go there are made zero.
+/// extended save area, so the validity bits of its registers are set to zero.
 pub fn machine_check<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -27,13 +27,13 @@ pub fn machine_check<H: Hardware>(
     code: u64,
     saved: &Saved,
 ) {
-    /// Behind the floating-point registers.
+    /// After the floating-point registers.
     const GENERAL: u64 = 0x1280;
     const TOD_PROGRAMMABLE: u64 = 0x1324;
     const CPU_TIMER: u64 = 0x1328;
     /// A byte of zeros and bits 0-55 of the clock comparator.
     const CLOCK_COMPARATOR: u64 = 0x1330;
-    /// Behind the access registers.
+    /// After the access registers.
     const CONTROL: u64 = 0x1380;
 
     let Some(area) = prefix_area(cpu, configuration, hardware) else {

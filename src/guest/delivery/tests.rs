@@ -1,4 +1,4 @@
-//! Tests of what interruptions store, which PSW they load, and which of them comes first.
+//! Tests of what interruptions store, which PSW they load, and in which order they come.
 
 use super::machine_check::{GUARDED_STORAGE_VALIDITY, VECTOR_VALIDITY};
 use super::*;
@@ -21,13 +21,13 @@ use proptest::prelude::*;
 
 /// The prefix of the tests' CPU.
 const PREFIX: u64 = 0x4_0000;
-/// Where the PSW stands before an interruption.
+/// The PSW before an interruption.
 const HERE: Psw = Psw {
     mask: ADDRESSING_64 | EXTERNAL | PROBLEM,
     address: 0x12_3456,
 };
 
-/// The new PSW of a class: closed, and at an address of its own.
+/// The new PSW of a class: disabled, and with an address of its own.
 fn new_psw(class: Class) -> Psw {
     Psw {
         mask: ADDRESSING_64,
@@ -66,7 +66,7 @@ fn old(bench: &Bench, class: Class) -> Psw {
     }
 }
 
-/// Asserts that an interruption of a class took place where `HERE` says.
+/// Asserts that an interruption of a class took place at `HERE`.
 #[track_caller]
 fn exchanged(bench: &Bench, class: Class) {
     assert_eq!((bench.cpu.psw, old(bench, class)), (new_psw(class), HERE));
@@ -323,7 +323,7 @@ fn a_machine_check_saves_the_registers_and_says_which_are_valid() {
     assert_eq!(bench.doubleword(PREFIX + 0x1380 + 13 * 8), 0xD00D);
 }
 
-/// Everything pending at once, all subclasses open.
+/// Everything pending at once, all subclasses enabled.
 fn everything_pending() -> Bench {
     let mut bench = bench();
     bench.cpu.control[0] = CR0_EMERGENCY_SIGNAL
@@ -382,7 +382,7 @@ fn external_conditions_are_taken_in_the_architected_order_and_once_each() {
     assert_eq!(next_external(&mut bench), (0x0001_1201, NONE));
     assert_eq!(next_external(&mut bench), (0x0003_1201, NONE));
     assert_eq!(next_external(&mut bench), (0x0002_1202, NONE));
-    // The timers are levels: they come again until the program sets them.
+    // The timers are levels: they interrupt again until the program sets them.
     assert_eq!(next_external(&mut bench), (0x1004, NONE));
     assert_eq!(next_external(&mut bench), (0x1004, NONE));
     bench.cpu.clock_comparator = 1000;
@@ -453,7 +453,7 @@ fn a_refused_psw_interrupts_before_anything_pending_with_length_0() {
         (new_psw(Class::Program), bad)
     );
     assert_eq!(bench.word(PREFIX + 0x8C), 0x0000_0006);
-    // The program new PSW is closed for external interruptions, so they wait.
+    // The program new PSW disables external interruptions, so they wait.
     assert!(!deliver(&mut bench));
 }
 
@@ -606,7 +606,7 @@ fn a_handler_that_is_interrupted_at_its_first_instruction_ends_the_guest_unless_
             );
         }
         assert_eq!(bench.cpu.state == CpuState::CheckStop, ends);
-        // A handler that comes further is none.
+        // A handler that gets further does not count.
         bench.cpu.in_a_row = 9;
         advance(&mut bench.cpu, 8);
         reflect(

@@ -1,13 +1,13 @@
 //! Dynamic address translation by the guest's own tables.
 //!
-//! The hardware translates by shadow tables; what the guest's tables say is found here, once per
-//! shadow fill and for every operand that millicode accesses. So this is the one place that decides
-//! whether an access exception is the guest's. The walk is the one of the Principles of Operation
-//! for a machine without enhanced DAT: no large pages, no validity of a region's protection, and
-//! neither format control nor page-frame size is looked at.
+//! The hardware translates by shadow tables. The guest's tables are used here, once for each shadow
+//! fill and for every operand that millicode accesses. So this file alone decides whether an access
+//! exception is the guest's. The walk is that of the Principles of Operation for a machine without
+//! enhanced DAT: there are no large pages, the protection bit of a region-table entry is ignored,
+//! and so are format control and page-frame size.
 //!
-//! Nothing is trusted. A table entry that lies outside the guest's storage is an addressing
-//! exception, and the walk has at most five steps whatever the tables contain.
+//! Nothing is trusted. A table entry outside the guest's storage is an addressing exception, and the
+//! walk has at most five steps whatever the tables contain.
 
 use crate::arch::address::{Real, Virtual};
 use crate::arch::control::{CR0_INSTRUCTION_EXECUTION_PROTECTION, asce as control};
@@ -29,15 +29,15 @@ use crate::guest::state::vcpu::Vcpu;
 pub struct Stop {
     /// The exception that an access would meet.
     pub interruption: ProgramInterruption,
-    /// The real address of the entry that is invalid or wrong, or that its table is too short for;
-    /// of the table's origin plus the index when no entry could be designated.
+    /// The real address of the entry that is invalid or wrong, or that its table is too short for.
+    /// If no entry could be designated, the table's origin plus the index.
     pub entry: Real,
 }
 
 /// Translates by the guest's tables, for an access that is then checked against their protection.
 ///
-/// `asce` is the address-space-control element and `space` names it in the identification.
-/// The real address is still to be prefixed and checked against the end of storage.
+/// `asce` is the address-space-control element, and `space` is its name in the identification. The
+/// caller still has to prefix the real address and check it against the end of storage.
 ///
 /// # Errors
 /// In priority order, one of: ASCE type (38), then at each table region-first (39), -second (3A),
@@ -70,7 +70,7 @@ pub fn translate<H: Hardware>(
     }
 }
 
-/// Translates by the guest's tables; protection is found, not enforced.
+/// Translates by the guest's tables; returns protection without enforcing it.
 ///
 /// # Errors
 /// As [`translate`], without protection.
@@ -86,8 +86,8 @@ pub fn walk<H: Hardware>(
     if asce & control::REAL_SPACE != 0 {
         return Ok(Translation::untranslated(at));
     }
-    // One table after the other, each with the part of the address that is its index; `level` is
-    // the type of the table (3 region first, 2 second, 1 third, 0 segment).
+    // One table after the other, each indexed by its part of the address; `level` is the type of the
+    // table (3 region first, 2 second, 1 third, 0 segment).
     let mut level = (asce & control::DESIGNATION_TYPE) >> 2;
     let mut origin = asce & control::ORIGIN;
     let mut first = 0;
@@ -101,7 +101,8 @@ pub fn walk<H: Hardware>(
     let entry = loop {
         let index = at.0 >> (20 + 11 * level) & 0x7FF;
         let entry = Real(origin.wrapping_add(index * 8));
-        // The two leftmost bits of the index select the 4096 bytes of the table that hold it.
+        // The two leftmost bits of the index select the 4096 bytes of the table that contain the
+        // entry.
         let part = index >> 9;
         if part < first || part > last {
             return Err(Stop {
@@ -160,7 +161,7 @@ pub fn walk<H: Hardware>(
     })
 }
 
-/// The exception of an index outside a table of this type, and of an invalid entry in it.
+/// The exception for an index outside a table of this type, and for an invalid entry in it.
 #[inline]
 const fn translation_exception(level: u64) -> ProgramInterruption {
     match level {
@@ -180,7 +181,7 @@ fn load<H: Hardware>(
     entry: Real,
 ) -> Result<u64, Stop> {
     let at = cpu.absolute(entry);
-    // It is on its boundary, and so is the end of storage.
+    // The entry is on its boundary, and so is the end of storage.
     if at.0 < configuration.storage_end {
         Ok(hardware.load_u64(at))
     } else {

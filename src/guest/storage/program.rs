@@ -1,10 +1,10 @@
-//! The program that the guest was loaded with, kept to be loaded anew.
+//! Loading the guest's program again.
 //!
 //! A load takes its program from a device. Here the host stages it before the machine starts, and the guest
-//! overwrites where it stood. So the machine keeps the staged bytes in the HSA, and to load them anew is its
-//! own affair: the host is not asked, whose answer would come at an arbitrary moment, over a link that may
-//! lose it, and a run with a load in it repeats itself exactly. The price is storage: the guest has as much
-//! less of it as its program has bytes.
+//! overwrites the place where it was staged. So the machine keeps the staged bytes in the HSA and loads them
+//! again without the host: an answer of the host would come at an arbitrary moment, over a link that may
+//! lose it. A run with a load in it can therefore be repeated exactly. The price is that the guest has less
+//! storage, by the length of its program.
 
 use crate::arch::address::{Absolute, PAGE, Real};
 use crate::guest::hardware::Hardware;
@@ -13,7 +13,7 @@ use crate::guest::state::loaded_program::Segment;
 use crate::guest::storage::scanner;
 use core::sync::atomic::Ordering;
 
-/// Puts the program of the configuration where it belongs.
+/// Loads the program of the configuration into its place.
 pub fn load<H: Hardware>(configuration: &Configuration, hardware: &mut H) {
     let program = &configuration.loaded_program;
     for segment in &program.segments {
@@ -28,7 +28,7 @@ pub fn load<H: Hardware>(configuration: &Configuration, hardware: &mut H) {
     program.loads.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Loads the `count` bytes of a segment from the byte `done` on, which stand in one page.
+/// Loads the `count` bytes of a segment from the byte `done` on, which are in one page.
 fn load_piece<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
@@ -45,15 +45,15 @@ fn load_piece<H: Hardware>(
         piece.split_at_mut(kept as usize).0,
     );
     let at = segment.destination.offset(done);
-    // What was loaded once fits.
+    // What was loaded once fits again.
     if configuration.holds(at, count) {
         put(configuration, hardware, at, piece);
     }
 }
 
-/// Stores bytes within a page of storage that the guest has executed instructions in, maybe: no more
-/// than a doubleword at a time. QEMU 7.2 goes on executing what it translated of instructions that one long
-/// store replaces, and is slow with every store near them.
+/// Stores bytes within a page from which the guest may have executed instructions, at most a doubleword at a
+/// time. QEMU 7.2 continues to execute its translation of instructions that one long store replaces, and
+/// every store near them is slow.
 fn put<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute, bytes: &[u8]) {
     scanner::store_into(configuration, hardware, at);
     let before = (at.0.wrapping_neg() & 7).min(bytes.len() as u64) as usize;
@@ -71,7 +71,7 @@ fn put<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolut
     }
 }
 
-/// Fetches kept bytes from any address.
+/// Fetches kept bytes; the address need not be on a boundary.
 fn fetch_kept<H: Hardware>(hardware: &H, at: Real, into: &mut [u8]) {
     let skip = (at.0 & 7) as usize;
     let mut from = Real(at.0 & !7);
@@ -81,7 +81,7 @@ fn fetch_kept<H: Hardware>(hardware: &H, at: Real, into: &mut [u8]) {
         first.copy_from_slice(&bytes[skip..skip + first.len()]);
         from = from.offset(8);
     }
-    // A length that is known is no EXECUTE of a MOVE, which is slow on QEMU.
+    // With a known length the copy needs no EXECUTE of a MOVE, which is slow on QEMU.
     let (doublewords, last) = rest.as_chunks_mut::<8>();
     for part in doublewords {
         *part = hardware.hsa_load(from).to_be_bytes();
@@ -99,7 +99,7 @@ pub fn clear_storage<H: Hardware>(configuration: &Configuration, hardware: &mut 
     for frame in 0..configuration.frames() {
         let at = Absolute(frame * PAGE);
         scanner::store_into(configuration, hardware, at);
-        // Stored as a program is, for the same reason.
+        // Stored in the same way as a program, for the same reason.
         hardware.store_doublewords(at, core::iter::repeat_n(0, PAGE as usize / 8));
         if has_keys {
             hardware.set_storage_key(at, 0);

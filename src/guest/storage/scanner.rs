@@ -1,23 +1,22 @@
-//! Which page frames hold instructions, and what the sensitive ones among them became.
+//! Which page frames have instructions, and how the sensitive ones among them are caught.
 //!
-//! A few instructions that the architecture makes privileged, or whose result must be the guest's
-//! and not the hardware's, do not trap: EPSW, STFLE, TPROT, PCKMO, MVPG and SACF. So no instruction is fetched
-//! from a page until something in it is executed for the first time; then it is scanned. **Guest
-//! storage is never changed:** from a page with the bits of a sensitive instruction, instructions are fetched
-//! from a copy in the HSA, in which what must not be executed is replaced by an unassigned opcode of the same
-//! length ([`sensitive`] says what that is), so that it traps, and the trap finds the true instruction in the
-//! original. The instructions of the message-security assist are caught in the same way while
-//! [`Assist::caught`](crate::guest::state::assist::Assist::caught) says so.
+//! A few instructions do not trap, although the architecture makes them privileged or their result must be the guest's
+//! and not the hardware's: EPSW, STFLE, TPROT, PCKMO, MVPG and SACF. So no instruction is fetched from a page until
+//! something in it is executed for the first time; then the page is scanned. **Guest storage is never changed.** If a
+//! page has the bits of a sensitive instruction, instructions are fetched from a copy in the HSA. In the copy an
+//! unassigned opcode of the same length replaces what must not be executed ([`sensitive`] decides what that is); it
+//! traps, and the firmware finds the true instruction in the original. The instructions of the message-security assist
+//! are caught in the same way while [`Assist::caught`](crate::guest::state::assist::Assist::caught) says so.
 //!
-//! **No operand is ever accessed in a copy.** The shadow has each of the guest's spaces twice, one for
-//! instructions and one for operands ([`Side`](crate::guest::state::shadow::Side)), and only the first one has copies. So data that look
-//! like an instruction are what they are, whatever becomes of them in the copy.
+//! **No operand is ever accessed in a copy.** The shadow has two sides of each of the guest's spaces, one for
+//! instructions and one for operands ([`Side`](crate::guest::state::shadow::Side)), and only the side for instructions
+//! has copies. So data that look like an instruction are fetched unchanged, whatever they are replaced by in the copy.
 //!
-//! When control comes to a place that is covered for want of knowing better, it is uncovered, with all that
-//! follows from it ([`uncover`]).
+//! A place may be covered although it is not known to be an instruction. When control comes to it, it is uncovered,
+//! together with all that follows from it ([`uncover`]).
 //!
-//! A page that is executed is not stored into: the shadow maps it read-only, and a store makes it
-//! data again. What is known of a page belongs to its absolute frame, so every alias agrees.
+//! A page that is executed is not stored into: the shadow maps it read-only, and a store makes it data again. The state
+//! of a page belongs to its absolute frame, so it is the same for every alias.
 
 use crate::arch::address::{Absolute, PAGE, Real};
 use crate::guest::hardware::Hardware;
@@ -32,7 +31,7 @@ use core::sync::atomic::Ordering;
 pub enum Entry {
     /// An instruction begins at this offset.
     At(usize),
-    /// So many bytes at the beginning of the page belong to an instruction of the page before.
+    /// This many bytes at the beginning of the page belong to an instruction that begins on the preceding page.
     Carried(usize),
 }
 
@@ -75,7 +74,7 @@ pub fn make_executable<H: Hardware>(
     pages.state(at)
 }
 
-/// Takes a code copy for the page at `at` and fills it; the page that had it is data again.
+/// Takes a code copy for the page at `at` and fills it. The page that had it before becomes data.
 fn copy_of<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
@@ -90,8 +89,8 @@ fn copy_of<H: Hardware>(
     Some(number)
 }
 
-/// Brings a code copy, in which the halfwords `before` are replaced, in line with `replaced`. Of what changes the
-/// last comes first: where another CPU finds the beginning of an instruction, it finds the rest of it, too.
+/// Changes a code copy, in which the halfwords `before` are replaced, to one in which `replaced` are. Later halfwords
+/// are changed first, so that another CPU which finds the beginning of an instruction finds the rest of it, too.
 fn replace<H: Hardware>(
     hardware: &mut H,
     copy: Real,
@@ -105,8 +104,8 @@ fn replace<H: Hardware>(
     }
 }
 
-/// Control has come to `at`, where an instruction does not trap of its own. `true` if it does in the copy, and
-/// does no more: that, and all that is known to follow from it, is as it is in the page.
+/// Control has come to `at`, where an instruction should not trap. Returns `true` if it trapped because it was covered
+/// in the copy. It and all that is known to follow from it are uncovered then.
 #[cold]
 pub fn uncover<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) -> bool {
     let pages = &configuration.page_frames;
@@ -145,9 +144,9 @@ pub fn uncover<H: Hardware>(configuration: &Configuration, hardware: &mut H, at:
     true
 }
 
-/// Looks whether a device has stored into a page since it was copied, and makes it data then: a device asks
-/// nobody. What it stores into a page that is executed where it stands needs no such look to be executed,
-/// but is not scanned before the page is next stored into by a program.
+/// Tests whether a device has stored into a page since it was copied, and makes the page data if so: a device does not
+/// announce its stores. If a device stores into a page that is executed in place, the new instructions are executed at
+/// once, but not scanned until a program next stores into the page.
 #[cold]
 pub fn look_again<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
     let PageState::Copied(copy) = configuration.page_frames.state(at) else {
@@ -157,7 +156,7 @@ pub fn look_again<H: Hardware>(configuration: &Configuration, hardware: &mut H, 
     let same = (0..PAGE).step_by(8).all(|offset| {
         let original = hardware.load_u64(at.offset(offset));
         let copied = hardware.hsa_load(copy.offset(offset));
-        // What differs is just what would stand there if it were replaced.
+        // The copy may differ only by what would be replaced there.
         let replaced = sensitive::differing(original, copied);
         sensitive::replace(original, replaced) == copied
     });
@@ -166,7 +165,7 @@ pub fn look_again<H: Hardware>(configuration: &Configuration, hardware: &mut H, 
     }
 }
 
-/// Tells the scanner that the page that holds `at` is about to be stored into.
+/// Tells the scanner that the page at `at` is about to be stored into.
 #[inline]
 pub fn store_into<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
     if configuration.page_frames.raw(at) != DATA {
@@ -174,11 +173,11 @@ pub fn store_into<H: Hardware>(configuration: &Configuration, hardware: &mut H, 
     }
 }
 
-/// As [`store_into`], when it is known what will be stored: as many of the rightmost bytes of `value` as
-/// the boundary is wide on which `at` is, at least two.
+/// As [`store_into`], when the value to be stored is known: as many of the rightmost bytes of `value` as the boundary
+/// of `at` is wide, at least two.
 ///
-/// Control programs change single instructions in pages that are executed. A page that holds nothing sensitive
-/// goes on being executed if what is stored is not sensitive either.
+/// Control programs change single instructions in pages that are executed. A page without sensitive instructions stays
+/// executable if the stored value is not sensitive either.
 #[inline]
 pub fn store_value_into<H: Hardware>(
     configuration: &Configuration,
@@ -193,8 +192,8 @@ pub fn store_value_into<H: Hardware>(
     }
 }
 
-/// Opens a page for an instruction that stands in it and stores into it: it could never complete
-/// otherwise. The caller sees to it that just this instruction is executed, and then [`close`]s it.
+/// Opens a page for an instruction in it that stores into it and otherwise could never complete. The caller makes sure
+/// that only this instruction is executed, and then [`close`]s the page.
 #[cold]
 pub fn open<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
     make_data(configuration, hardware, at);
@@ -202,14 +201,13 @@ pub fn open<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Ab
     page_changed(configuration, hardware, at.page());
 }
 
-/// Ends what [`open`] began: the page is data.
+/// Ends what [`open`] began: the page becomes data.
 #[cold]
 pub fn close<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
     make_data(configuration, hardware, at);
 }
 
-/// Makes every page data again: each is scanned anew when it is next executed, for what is sensitive
-/// by then.
+/// Makes every page data again. Each is scanned when it is next executed, for what is sensitive by then.
 #[cold]
 pub fn forget_all<H: Hardware>(configuration: &Configuration, hardware: &mut H) {
     for frame in 0..configuration.frames() {

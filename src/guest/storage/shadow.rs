@@ -1,52 +1,50 @@
-//! The shadow of the guest's address spaces: what the hardware really translates with.
+//! The shadow of the guest's address spaces: the tables by which the hardware really translates.
 //!
-//! A guest with DAT off runs on an eager *identity* shadow, whose page tables the CPUs share; only
-//! the segment table and the page tables for absolute 0 and the guest's prefix are per CPU. A guest
-//! with DAT on runs on a shadow that is nothing but a large TLB: 4 KiB entries, filled when the
-//! hardware misses one, from the guest's own tables, cached by the value of the address-space-control
-//! element, and emptied by what the architecture makes the guest issue.
+//! A guest with DAT off runs on an eager *identity* shadow, whose page tables the CPUs share; only the segment table
+//! and the page tables for absolute 0 and the guest's prefix are per CPU. A guest with DAT on runs on a shadow that
+//! works as a large TLB: it has 4 KiB entries, it is filled from the guest's own tables when the hardware misses an
+//! entry, it is cached by the value of the address-space-control element, and the purges that the architecture requires
+//! of the guest empty it.
 //!
-//! **Every space is there twice** ([`Side`]): once for instructions, and once for operands. The hardware always
-//! runs in the secondary-space mode, in which it fetches instructions from the primary space and accesses
-//! operands in the secondary one, whatever the guest's own mode is: control register 1 has the
-//! side for instructions of the space that the guest fetches them from, and control register 7 the side for operands
-//! of the one that it accesses. So instructions can be fetched from a copy that no operand is ever found
-//! in, an access exception tells by itself which of the two met it, and home spaces and guests with DAT off are
-//! nothing special.
+//! **Every space has two sides** ([`Side`]): one for instructions, and one for operands. The hardware always runs in
+//! the secondary-space mode, in which it fetches instructions from the primary space and accesses operands in the
+//! secondary one, whatever the guest's own mode is. Control register 1 has the side for instructions of the space from
+//! which the guest fetches them, and control register 7 the side for operands of the space that it accesses. So
+//! instructions can be fetched from a copy that operands are never found in, an access exception shows which of the two
+//! met it, and home spaces and guests with DAT off are no special cases.
 //!
-//! Two registers are loaded for that whenever the guest goes to another space, and QEMU then translates everything anew.
-//! So a program, which is in the problem state and the primary-space mode, has one table instead for both
-//! ([`Side::Whole`]), control register 13, and the hardware runs it in the home-space mode. In this table no copy can
-//! stand. A program that executes a page with a copy is given two sides, once and for all.
+//! This loads two registers whenever the guest switches to another space, after which QEMU translates everything again.
+//! So a program, which is in the problem state and the primary-space mode, has a single table for both
+//! ([`Side::Whole`]), in control register 13, and the hardware runs it in the home-space mode. This table cannot have
+//! copies. A program that executes a page with a copy is given two sides, permanently.
 //!
-//! **The large TLB is precise.** An entry goes when one of the two things that it was made of changes, and
-//! no other one goes with it:
+//! **The large TLB is precise.** An entry is dropped when one of the two things that it was made from changes, and no
+//! other entry is dropped with it:
 //!
-//! | What changes                                        | What goes                                          |
-//! |-----------------------------------------------------|----------------------------------------------------|
-//! | the state of a page frame ([`page_changed`](identity::page_changed))        | the entries that map the frame                     |
-//! | a guest's page-table entry (IPTE)                   | the entries that were filled from it               |
-//! | a guest's address space (IDTE that clears by ASCE)  | the spaces with this origin                        |
-//! | region- or segment-table entries (IDTE), or CSP(G)  | on all CPUs, what the tables say no more           |
-//! | nothing that is told (PTLB)                         | on this CPU, what the tables say no more           |
-//! | the prefix                                          | everything, on this CPU                            |
+//! | What changes                                                         | What goes                                  |
+//! |----------------------------------------------------------------------|--------------------------------------------|
+//! | the state of a page frame ([`page_changed`](identity::page_changed)) | the entries that map the frame             |
+//! | a guest's page-table entry (IPTE)                                    | the entries that were filled from it       |
+//! | a guest's address space (IDTE that clears by ASCE)                   | the spaces with this origin                |
+//! | region- or segment-table entries (IDTE), or CSP(G)                   | on all CPUs, what the tables no longer say |
+//! | unknown (PTLB)                                                       | on this CPU, what the tables no longer say |
+//! | the prefix                                                           | everything, on this CPU                    |
 //!
-//! What the tables say no more is found by looking while little was filled, and is everything after that
-//! (`renewal`).
+//! While little has been filled, a purge looks for the entries that the tables no longer say; after that it drops
+//! everything (`renewal`).
 //!
-//! So each page frame leads to the entries that map it, and each of the guest's page tables to the shadow
-//! page tables that were filled from it (`pool`). A CPU changes its own tables alone, and learns from
-//! `requests` what the others did: in exact mode, where one CPU runs at a time, before its guest executes
-//! another instruction. In real-time mode it may be in the guest then, and goes on with what its TLB
-//! has until its next interruption, or be about to fill: then it drops the translation that it found in
-//! the guest's tables.
+//! So each page frame leads to the entries that map it, and each of the guest's page tables to the shadow page tables
+//! that were filled from it (`pool`). A CPU changes only its own tables, and learns from `requests` what the others
+//! did. In exact mode, where one CPU runs at a time, it does so before its guest executes another instruction. In
+//! real-time mode it may be in the guest at that moment, and continues with the contents of its TLB until its next
+//! interruption; or it may be about to fill, and then it drops the translation that it found in the guest's tables.
 //!
-//! While pages are protected for program-event recording, a guest with DAT off has real storage in a space of its
-//! CPU's own, which is filled like any other ([`own_real`]).
+//! While pages are protected for program-event recording, a guest with DAT off has real storage in a space of its own
+//! CPU, which is filled like any other ([`own_real`]).
 //!
-//! No entry ever designates the HSA, code copies aside (and those never for stores): every absolute
-//! address is checked against the guest's storage before it becomes an entry, and real 0-1FFF, which
-//! is the machine's own prefix area, is never mapped.
+//! No entry ever designates the HSA, except for code copies (never for stores): every absolute address is checked
+//! against the guest's storage before it becomes an entry, and real 0-1FFF, which is the machine's own prefix area, is
+//! never mapped.
 
 use crate::arch::control;
 use crate::arch::psw::{ADDRESS_SPACE, AddressSpace, HOME_SPACE, SECONDARY_SPACE};
@@ -80,7 +78,7 @@ pub use renewal::renew;
 pub use spaces::empty;
 
 impl Side {
-    /// The side that an access of the CPU goes by.
+    /// The side for an access of the CPU.
     const fn of(cpu: &Vcpu, access: Access) -> Self {
         match access {
             _ if is_whole(cpu) => Self::Whole,
@@ -90,11 +88,11 @@ impl Side {
     }
 }
 
-/// The address-space-control element of real storage, where it is a space like others ([`own_real`]).
+/// The address-space-control element of real storage, when it is a space like others ([`own_real`]).
 const REAL: u64 = control::asce::REAL_SPACE;
 
-/// Has real storage, and real spaces, translated by tables of the CPU's own, whose pages can be protected as those of
-/// any space, or by the ones that the CPUs share.
+/// Decides how real storage and real spaces are translated: by tables of the CPU's own, whose pages can be protected as
+/// in any space, or by the tables that the CPUs share.
 pub fn own_real(cpu: &mut Vcpu, owns: bool) {
     if cpu.shadow.owns_real != owns {
         cpu.shadow.owns_real = owns;
@@ -119,36 +117,36 @@ const fn is_complete(cpu: &Vcpu, guest: u64) -> bool {
     guest & control::asce::REAL_SPACE != 0 && !cpu.shadow.owns_real
 }
 
-/// The real CR0 bits that the machine needs whatever the guest does: its clock, and its signals; and
-/// instructions that access two spaces go on to the test of their keys, which none passes in the problem state.
+/// The real CR0 bits that the machine always needs: for its clock and its signals, and the bit that lets instructions
+/// that access two spaces proceed to the test of their keys, which fails in the problem state.
 const CR0_MACHINE: u64 = control::CR0_CLOCK_COMPARATOR
     | control::CR0_EMERGENCY_SIGNAL
     | control::CR0_CPU_TIMER
     | control::CR0_SECONDARY_SPACE
     | control::CR0_INSTRUCTION_EXECUTION_PROTECTION;
-/// The CR0 bits that change what the guest's program can do, and so are mirrored in hardware.
+/// The CR0 bits that change what the guest's program can do, and are therefore mirrored in hardware.
 const CR0_MIRRORED: u64 =
     control::CR0_LOW_ADDRESS_PROTECTION | control::CR0_AFP | control::CR0_VECTOR;
 
-/// Has the DAT-on shadows of all CPUs, this one too, drop what a guest's purge names; the guest's tables
-/// have been changed.
+/// Makes the DAT-on shadows of all CPUs, including this one, drop what a guest's purge names. The guest's tables have
+/// already been changed.
 ///
-/// Another CPU takes notice when it next leaves the firmware.
+/// Another CPU notices this when it next leaves the firmware.
 pub fn purge(configuration: &Configuration, what: Request) {
     configuration.shadow.requests.post(what);
 }
 
-/// Whether any CPU purged the DAT-on shadows, or the state of any page changed, since this CPU last
-/// left the firmware: what it keeps of translations and of pages is not to be trusted then.
+/// Whether any CPU purged the DAT-on shadows, or the state of any page changed, since this CPU last left the firmware.
+/// The translations and pages that it keeps are not valid then.
 #[must_use]
 #[inline]
 pub fn stale(cpu: &Vcpu, configuration: &Configuration) -> bool {
     cpu.shadow.seen != configuration.shadow.posted()
 }
 
-/// Loads the real control registers that the guest's state asks for, where they differ.
+/// Loads the real control registers for the guest's state, where they differ.
 ///
-/// Every real LCTLG empties the whole TLB of QEMU, so nothing is loaded twice, and the spaces at once.
+/// Every real LCTLG empties the whole TLB of QEMU, so no register is loaded twice, and the spaces are loaded together.
 pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     cpu.pending_work.clear(PendingWork::CONTROLS);
     let number = usize::from(cpu.address);
@@ -195,8 +193,9 @@ pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration,
     cpu.pending_work.clear(PendingWork::CONTROLS);
 }
 
-/// The real address-space control, and what real control registers 1 and 7, and 13, are to be. Those that the mode does not use stay as they are, unless
-/// the table that they designate may have gone: nothing but storage of the guest is ever found by any of them.
+/// The real address-space control, and the values for real control registers 1, 7 and 13. Registers that the mode does
+/// not use stay unchanged, unless the table that they designate may have been dropped: they all lead only to storage of
+/// the guest.
 #[inline]
 fn tables<H: Hardware>(
     cpu: &mut Vcpu,
@@ -234,7 +233,7 @@ fn tables<H: Hardware>(
     (spaces, home)
 }
 
-/// The one table of the program that the guest executes, if it has one.
+/// The single table of the program that the guest executes, if it has one.
 #[inline]
 fn program<H: Hardware>(
     cpu: &mut Vcpu,
@@ -257,7 +256,7 @@ fn program<H: Hardware>(
     Some(found)
 }
 
-/// The program that the guest executes executes a page that has a copy: it has two sides from now on.
+/// The program that the guest executes has executed a page with a copy: it has two sides from now on.
 #[cold]
 pub fn split<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     let guest = cpu.control[1];
@@ -266,14 +265,14 @@ pub fn split<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
     cpu.pending_work |= PendingWork::CONTROLS;
 }
 
-/// Whether the program that the guest executes has one table for instructions and operands.
+/// Whether the program that the guest executes has a single table for instructions and operands.
 #[must_use]
 #[inline]
 pub const fn is_whole(cpu: &Vcpu) -> bool {
     cpu.real_space & ADDRESS_SPACE == HOME_SPACE
 }
 
-/// The sides of the spaces that the guest fetches instructions from and accesses operands in.
+/// The sides of the spaces from which the guest fetches instructions and in which it accesses operands.
 #[inline]
 fn sides<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> [u64; 2] {
     let [from, of] = [Access::Execute, Access::Fetch].map(|access| asce(cpu, access));
@@ -284,7 +283,7 @@ fn sides<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &
         }
         let found = [(from, Side::Instructions), (of, Side::Operands)]
             .map(|(guest, side)| space(cpu, configuration, hardware, guest, side));
-        // A space that was dropped to make room may be one that was found before.
+        // Making room may have dropped a space that was found before.
         if let ([Some(instructions), Some(operands)], true) =
             (found, cpu.shadow.spaces.drops == wanted[2])
         {

@@ -10,12 +10,12 @@ use crate::guest::test_machine::Bench;
 use ProgramInterruption as P;
 use proptest::prelude::*;
 
-/// Where the segment table and the page table of [`mapped`] stand.
+/// Where the segment table and the page table of [`mapped`] are.
 const SEGMENT_TABLE: u64 = 0x1_0000;
 const PAGE_TABLE: u64 = 0x1_4000;
 
-/// A bench with DAT on whose primary space maps virtual pages of the first megabyte to the same
-/// real ones.
+/// A bench with DAT on. Its primary space maps virtual pages of the first megabyte to the same real
+/// ones.
 fn mapped() -> Bench {
     let mut bench = Bench::with_storage(1 << 20);
     bench.set_doublewords(SEGMENT_TABLE, &[PAGE_TABLE]);
@@ -190,7 +190,7 @@ fn low_address_protection_goes_by_the_effective_address_and_spares_a_private_spa
         0x480
     );
     assert!(store(&mut bench, 0x2_0010, &[1]).is_ok());
-    // It comes before whatever the tables say.
+    // Low-address protection comes before whatever the tables say.
     map(&mut bench, 0, PTE_INVALID);
     assert_eq!(
         store(&mut bench, 0x10, &[1]).unwrap_err().interruption,
@@ -270,7 +270,7 @@ fn every_store_makes_the_pages_it_touches_data_again() {
         configuration,
         hardware,
     } = &mut bench;
-    // Of a store by real address it is known what is stored, and nothing of it is sensitive.
+    // The value of a store by real address is known, and no part of it is sensitive.
     put_real_u32(cpu, configuration, hardware, Real(0x2_1000), 1).unwrap();
     put_real_u64(cpu, configuration, hardware, Real(0x2_1008), 0xB903_B203).unwrap();
     assert_eq!(states(&bench), [PageState::Text; 2]);
@@ -442,7 +442,7 @@ proptest! {
         if store(&mut bench, at, &bytes).is_ok() {
             let mut back = vec![0; bytes.len()];
             let Bench { cpu, configuration, hardware } = &bench;
-            // A store may have changed the tables that it was translated by.
+            // The store may have changed the tables by which it was translated.
             if fetch(cpu, configuration, hardware, Virtual(at), &mut back).is_ok() && !cpu.psw.dat() {
                 prop_assert_eq!(back, bytes);
             }

@@ -10,31 +10,31 @@ use crate::guest::state::text::Text;
 use crate::guest::state::vcpu::Vcpu;
 use crate::insn;
 
-/// Whether an instruction may stand at an address, and well before the end of its page.
+/// Whether an instruction may be at an address, and well before the end of its page.
 #[inline(always)]
 pub const fn is_within_a_page(at: Virtual) -> bool {
-    // It is fetched as a doubleword. In halfwords; and at an odd address there is no instruction: it becomes a
-    // very large number.
+    // The text is fetched as a doubleword. The offset is compared in halfwords; an odd address becomes a very
+    // large number, because there is no instruction at one.
     at.byte_index().rotate_right(1) <= (PAGE - 8) / 2
 }
 
-/// The text of an instruction, for whose address [`is_within_a_page`] holds, at an absolute address of
-/// the guest's storage.
+/// The text of an instruction at an absolute address of the guest's storage; [`is_within_a_page`] holds for
+/// its address.
 #[inline(always)]
 pub fn text_within_a_page<H: Hardware>(hardware: &H, at: Absolute) -> [u8; 6] {
     let [text @ .., _, _] = hardware.load_u64(at).to_be_bytes();
     text
 }
 
-/// The text of an instruction that the hardware has fetched, if its page is kept and it stands well
-/// before the end of the page.
+/// The text of an instruction that the hardware has fetched, if its page is kept and it is well before the end
+/// of the page.
 #[inline(always)]
 pub fn kept_text<H: Hardware>(cpu: &Vcpu, hardware: &H, at: Virtual) -> Option<[u8; 6]> {
     let [text @ .., _, _] = kept_doubleword(cpu, hardware, at)?.to_be_bytes();
     Some(text)
 }
 
-/// The same, and what stands behind it in the doubleword that begins with it.
+/// The same, with what follows in the doubleword that begins with it.
 #[inline(always)]
 pub fn kept_doubleword<H: Hardware>(cpu: &Vcpu, hardware: &H, at: Virtual) -> Option<u64> {
     if !is_within_a_page(at) {
@@ -43,8 +43,8 @@ pub fn kept_doubleword<H: Hardware>(cpu: &Vcpu, hardware: &H, at: Virtual) -> Op
     Some(hardware.load_u64(cpu.kept_text(at)?))
 }
 
-/// Translates and keeps the page of an instruction that the hardware has fetched; whether [`kept_text`] has
-/// its text now.
+/// Translates and keeps the page of an instruction that the hardware has fetched; returns whether
+/// [`kept_text`] has its text now.
 #[inline(never)]
 pub fn keep_text<H: Hardware>(
     cpu: &mut Vcpu,
@@ -64,8 +64,8 @@ pub fn keep_text<H: Hardware>(
 /// The text of the instruction that the PSW designates.
 ///
 /// # Errors
-/// Specification if the address is odd; else as [`resolve`], for as many halfwords as the
-/// instruction has.
+/// Specification if the address is odd; otherwise as [`resolve`], for as many halfwords as the instruction
+/// has.
 #[inline]
 pub fn text<H: Hardware>(
     cpu: &Vcpu,

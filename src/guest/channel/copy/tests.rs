@@ -1,4 +1,4 @@
-//! Channel programs that are copied, and those whose addresses are not the guest's.
+//! Channel programs that are copied, and programs with addresses outside the guest's storage.
 
 use super::*;
 use crate::arch::address::Real;
@@ -8,7 +8,7 @@ use crate::guest::state::channel_program::RUNS;
 use crate::guest::test_machine::{Bench, Subchannel};
 use crate::insn::{Instruction, Operand};
 
-/// Where the operation-request block and the response stand.
+/// Where the operation-request block and the response are.
 const ORB: u64 = 0x800;
 const RESPONSE: u64 = 0x900;
 /// Where the program begins.
@@ -31,7 +31,7 @@ fn ccw(command: u64, flags: u64, count: u64, address: u64) -> u64 {
     command << 56 | flags << 48 | count << 32 | address
 }
 
-/// A bench with a device behind subchannel 0, and this at the beginning of the program.
+/// A bench with a device at subchannel 0, whose program begins with these words.
 fn bench(words: &[u64]) -> Bench {
     let mut bench = Bench::new();
     bench.hardware.subchannels.push(Subchannel::default());
@@ -48,7 +48,7 @@ fn at(address: u64) -> Operand {
     }
 }
 
-/// Performs one instruction; gives its condition code.
+/// Performs one instruction; returns its condition code.
 fn issue(bench: &mut Bench, instruction: Instruction) -> Result<u8, ProgramInterruption> {
     let Bench {
         cpu,
@@ -66,14 +66,14 @@ fn ssch(bench: &mut Bench, controls: u32, program: u32) -> Result<u8, ProgramInt
     issue(bench, Instruction::Ssch { second: at(ORB) })
 }
 
-/// What stands in the HSA at an address that the machine below was given.
+/// The doublewords in the HSA at an address that was passed to the machine below.
 fn copied(bench: &Bench, at: u64, count: u64) -> std::vec::Vec<u64> {
     (0..count)
         .map(|n| bench.hardware.hsa_load(Real(at + 8 * n)))
         .collect()
 }
 
-/// Starts the program with these controls; gives where its copy stands.
+/// Starts the program with these controls; returns where its copy is.
 fn start(bench: &mut Bench, controls: u32) -> u64 {
     assert_eq!(ssch(bench, controls, START), Ok(0));
     let [parameter, given, copy] = bench.hardware.subchannels[0].orb;
@@ -81,7 +81,7 @@ fn start(bench: &mut Bench, controls: u32) -> u64 {
     copy.into()
 }
 
-/// The copy of a program of format 1: so many words.
+/// The copy of a program of format 1 with this many words.
 fn copy_of(words: &[u64], count: u64) -> std::vec::Vec<u64> {
     let mut bench = bench(words);
     let copy = start(&mut bench, ORB_FORMAT);
@@ -209,7 +209,7 @@ fn data_that_are_addresses_are_checked_and_copied_with_their_command() {
     bench.set_doublewords(DATA, &[(4 << 20) - 7]);
     let copy = start(&mut bench, ORB_FORMAT);
     assert_eq!(copied(&bench, copy, 1), [0]);
-    // In two pieces nobody could say what they are.
+    // In two pieces the addresses cannot be checked.
     bench.set_doublewords(DATA, &[0x4000]);
     bench.set_doublewords(START.into(), &[ccw(SET_INDICATORS, CD, 4, DATA)]);
     let copy = start(&mut bench, ORB_FORMAT);

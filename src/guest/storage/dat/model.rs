@@ -7,7 +7,7 @@ use proptest::test_runner::{Config, TestRunner};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// A table of the architecture: what each kind of table is indexed by, and which exception it has.
+/// A row of the table: what each kind of table is indexed by, and its exception.
 struct Kind {
     /// The leftmost and rightmost bit of the index in the virtual address.
     index: (u32, u32),
@@ -15,7 +15,7 @@ struct Kind {
     exception: u16,
     /// The table type, in bits 60-61 of its entries; a page table has none.
     kind: Option<u64>,
-    /// Where the origin of the next table or the frame ends in the entry.
+    /// The last bit of the origin of the next table, or of the frame, in the entry.
     origin_ends: u32,
 }
 
@@ -52,7 +52,7 @@ const KINDS: [Kind; 5] = [
     },
 ];
 
-/// What the second walk knows of the machine.
+/// The state of the machine for the second walk.
 struct Model<'a> {
     storage: &'a [u8],
     prefix: u64,
@@ -139,7 +139,7 @@ impl Model<'_> {
     }
 }
 
-/// A value that is now and then something unlikely.
+/// A value that is occasionally an unlikely one.
 fn mostly<T: core::fmt::Debug + Clone + 'static>(
     usual: T,
     odd: impl Strategy<Value = T> + 'static,
@@ -190,7 +190,7 @@ fn any_tables_are_walked_as_a_second_walk_walks_them() {
         bench.hardware.storage.fill(0);
         bench.cpu.prefix = prefix * 8192;
         bench.cpu.control[0] |= CR0_INSTRUCTION_EXECUTION_PROTECTION;
-        // Mostly an address that the designation can hold.
+        // Usually an address that the designation can translate.
         let at = if noise == 0 && level < 3 {
             at & ((1 << (31 + 11 * level)) - 1)
         } else {
@@ -237,7 +237,7 @@ fn any_tables_are_walked_as_a_second_walk_walks_them() {
         Ok(())
     };
     runner.run(&case, check).unwrap();
-    // The cases are worth something only if they reach every end.
+    // The test is only meaningful if the cases reach every result.
     let ends = [
         None,
         Some(5),
@@ -264,15 +264,15 @@ impl Random {
     }
 }
 
-/// Where table `n` of a level stands.
+/// Where table `n` of a level is.
 const fn table(level: u64, n: u64) -> u64 {
     0x4_0000 + (level * 4 + n) * 0x4000
 }
 
-/// Tables of every level that lead to one another, in many ways.
+/// Tables of every level that lead to each other in many ways.
 ///
-/// Each level has four tables of 16 KiB from 40000 on, the page tables stand below; four indices of each
-/// are used.
+/// Each level has four tables of 16 KiB from 40000 on, with the page tables below them; four indices of
+/// each are used.
 fn tables(random: &mut Random, bench: &mut Bench) -> [[u64; 4]; 5] {
     let mut used = [[0, 1, 0, 2047]; 5];
     used[4] = [0, 1, 0, 255];

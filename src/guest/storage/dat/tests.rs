@@ -1,10 +1,10 @@
-//! Tests of the walk: each rule by itself.
+//! Tests of the walk: one for each rule.
 
 use super::*;
 use crate::guest::test_machine::Bench;
 use ProgramInterruption as P;
 
-/// Where the tables of the tests stand: region first, second, third, segment; then the page table.
+/// Where the tables are: region first, second, third, segment; then the page table.
 const TABLES: [u64; 4] = [0x1C000, 0x18000, 0x14000, 0x10000];
 const PAGE_TABLE: u64 = 0x20000;
 const FRAME: u64 = 0x3_5000;
@@ -220,7 +220,7 @@ fn segment_and_page_protect_and_a_region_does_not_without_enhanced_dat() {
     for level in 1..4 {
         flip(&mut bench, entry(level), crate::arch::table::RTE_PROTECTION);
     }
-    // Nor is there a large page: the format control of the segment-table entry means nothing.
+    // There are no large pages either: the format control of the segment-table entry is ignored.
     flip(&mut bench, entry(0), 0x400);
     assert!(!go(&bench, asce(3), AT, Access::Store).unwrap().protected);
 }
@@ -303,7 +303,7 @@ fn a_table_entry_outside_storage_is_an_addressing_exception_without_identificati
 fn prefixing_applies_to_the_addresses_of_table_entries() {
     let mut bench = bench();
     bench.cpu.prefix = 0x4_0000;
-    // The page table is at real 0: that is the prefix area.
+    // The page table is at real 0, in the prefix area.
     bench.set_doublewords(entry(0), &[0]);
     bench.set_doublewords(0x4_0000 + (AT.0 >> 12 & 0xFF) * 8, &[FRAME]);
     bench.set_doublewords((AT.0 >> 12 & 0xFF) * 8, &[PTE_INVALID]);

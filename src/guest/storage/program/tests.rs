@@ -3,7 +3,8 @@ use crate::arch::psw::Psw;
 use crate::guest::state::loaded_program::LoadedProgram;
 use crate::guest::test_machine::Bench;
 
-/// A bench whose program has one piece of `length` bytes at `destination`, of which `bytes` are kept.
+/// A bench whose program has one segment of `length` bytes at `destination`; only `bytes` of them are
+/// kept.
 fn bench(destination: u64, length: u64, bytes: &[u8]) -> Bench {
     let mut bench = Bench::new();
     let kept = bench.hardware.hsa.len() - 0x3000;

@@ -20,7 +20,7 @@ use crate::guest::{delivery, dispatch};
 use core::sync::atomic::Ordering;
 
 /// The page: BR 14 at 100; data with the bits of EPSW at 182; at 200 INSERT PROGRAM MASK, EPSW at
-/// 204, CR and BER 14; and at 280 an opcode that is not assigned.
+/// 204, CR and BER 14; and at 280 an unassigned opcode.
 const PAGE_AT: u64 = 0x5_0000;
 const CODE: u64 = PAGE_AT + 0x100;
 const DATA: u64 = PAGE_AT + 0x182;
@@ -44,7 +44,7 @@ fn bench() -> Bench {
     bench
 }
 
-/// A program interruption with an instruction of this length behind it, after one tick of the guest.
+/// A program interruption after an instruction of this length, after one tick of the guest.
 fn trap(bench: &mut Bench, code: u16, length: u64, address: u64) {
     let Bench {
         cpu,
@@ -64,7 +64,7 @@ fn trap(bench: &mut Bench, code: u16, length: u64, address: u64) {
     dispatch::leave(cpu, configuration, hardware);
 }
 
-/// The guest executes at `address`, whose page instructions cannot be fetched from.
+/// The guest executes at `address`, in a page from which instructions cannot be fetched.
 fn executes(bench: &mut Bench, address: u64) {
     bench.cpu.interruption.identification = address & !(PAGE - 1) | TEID_FETCH;
     trap(bench, 0x11, 2, address);
@@ -93,7 +93,7 @@ fn copy(bench: &Bench) -> Real {
     }
 }
 
-/// A halfword as it is fetched to be executed.
+/// A halfword as it is fetched for execution.
 fn fetched(bench: &Bench, at: u64) -> u16 {
     let doubleword = copy(bench).offset((at - PAGE_AT) & !7);
     (bench.hardware.hsa_load(doubleword) >> (48 - 8 * (at & 6))) as u16
@@ -110,7 +110,8 @@ fn instructions_come_from_the_copy_and_operands_from_the_page() {
     let copy = copy(&bench).0;
     assert_eq!(entry(&bench, Side::Instructions) & PTE_FRAME, copy);
     assert_eq!(entry(&bench, Side::Operands), PAGE_AT | PTE_PROTECTION);
-    // What is known to be executed is as it is; what may be sensitive is not.
+    // Halfwords that are known to be executed are unchanged; those that may be sensitive are
+    // replaced.
     assert_eq!(
         [CODE, DATA, EPSW].map(|at| fetched(&bench, at)),
         [0x07FE, 0xB9F3, 0xB9F3]
@@ -178,7 +179,7 @@ fn an_unassigned_opcode_is_the_guests_even_where_it_was_covered() {
 #[test]
 fn an_execute_uncovers_itself_and_then_its_target() {
     let mut bench = bench();
-    // EXRL 0,HIDDEN, behind the data.
+    // EXRL 0,HIDDEN, after the data.
     let execute = PAGE_AT + 0x300;
     let mut text = [0xC6, 0, 0, 0, 0, 0];
     let distance = (HIDDEN as i64 - execute as i64) / 2;
@@ -186,13 +187,13 @@ fn an_execute_uncovers_itself_and_then_its_target() {
     bench.set(execute, &text);
     executes(&mut bench, CODE);
     unassigned(&mut bench, 6, execute);
-    // This EXECUTE tells what its target is.
+    // This EXECUTE shows what its target is.
     assert_eq!(
         (bench.cpu.psw.address, fetched(&bench, execute)),
         (execute, 0xC600)
     );
     assert_eq!(fetched(&bench, HIDDEN), 0xB222);
-    // The same by a register, which nobody can tell beforehand: EX 0,0(1).
+    // The same by a register, which cannot be known in advance: EX 0,0(1).
     bench.cpu.general[1] = EPSW + 4;
     bench.set(0x9_0000, &[0x44, 0, 0x10, 0]);
     unassigned(&mut bench, 4, 0x9_0000);
@@ -209,7 +210,7 @@ fn a_store_into_the_page_makes_it_data_on_both_sides() {
         scanner::store_into(&bench.configuration, &mut bench.hardware, Absolute(DATA));
         assert_eq!(entry(&bench, Side::Instructions), PTE_INVALID);
         assert_eq!(entry(&bench, Side::Operands), PAGE_AT);
-        // What stands there then is scanned anew.
+        // What is there then is scanned again.
         bench.set(DATA, &[0; 4]);
         bench.set(EPSW, &[0; 4]);
         executes(&mut bench, CODE);
@@ -239,7 +240,7 @@ const PLAIN: u64 = 0x6_0000;
 const SEGMENT_TABLE: u64 = 0x8_0000;
 const PAGE_TABLE: u64 = 0x8_4000;
 
-/// A program, with DAT on: each address of the first megabyte is what it is without.
+/// A program with DAT on: each address of the first megabyte is mapped to the same real address.
 fn program() -> Bench {
     let mut bench = bench();
     bench.set(PLAIN, &[0x07, 0xFE]);
@@ -257,7 +258,7 @@ fn program() -> Bench {
     bench
 }
 
-/// The guest goes on with another PSW.
+/// The guest continues with another PSW.
 fn goes_on(bench: &mut Bench, mask: u64) {
     let Bench {
         cpu,
@@ -274,7 +275,7 @@ fn mode(bench: &Bench) -> u64 {
     dispatch::real_psw(&bench.cpu).mask & HOME_SPACE
 }
 
-/// What the hardware translates a page of the program with, by a control register.
+/// How the hardware translates a page of the program, by a control register.
 fn translated(bench: &Bench, register: usize, at: u64) -> u64 {
     let table = Real(bench.hardware.controls[register] & !0xFFF);
     let segment = bench.hardware.hsa_load(table);
@@ -295,7 +296,7 @@ fn a_program_has_one_table_until_it_executes_a_page_that_has_a_copy() {
     assert_eq!(mode(&bench), HOME_SPACE);
     assert_eq!(translated(&bench, 13, PLAIN), PLAIN | PTE_PROTECTION);
     let spaces = [1, 7].map(|register: usize| bench.hardware.controls[register]);
-    // The control program is in a space of its own, and the program's table stays where it is.
+    // The control program is in a space of its own, and the program's table stays loaded.
     let program = bench.hardware.controls[13];
     let supervisor = bench.cpu.psw.mask & !PROBLEM | HOME_SPACE;
     goes_on(&mut bench, supervisor);
@@ -312,7 +313,7 @@ fn a_program_has_one_table_until_it_executes_a_page_that_has_a_copy() {
     let spaces = [1, 7].map(|register: usize| bench.hardware.controls[register]);
     let problem = bench.cpu.psw.mask & !HOME_SPACE | PROBLEM;
     goes_on(&mut bench, problem);
-    // A copy: the program has two sides from now on. No other space finds the copy.
+    // A copy: the program has two sides from now on. No other space uses the copy.
     executes(&mut bench, CODE);
     assert_eq!(translated(&bench, 13, CODE) & PTE_FRAME, PAGE_AT);
     assert_eq!(mode(&bench), SECONDARY_SPACE);
@@ -328,7 +329,7 @@ fn a_program_has_one_table_until_it_executes_a_page_that_has_a_copy() {
 #[test]
 fn an_operand_in_a_page_that_has_a_copy_is_not_executed_by_a_program() {
     let mut bench = program();
-    // Somebody else executes it.
+    // Another program executes it.
     let entry = scanner::Entry::At((CODE - PAGE_AT) as usize);
     scanner::make_executable(
         &bench.configuration,

@@ -1,4 +1,4 @@
-//! Brings the shadow of a CPU in line with what other CPUs have changed.
+//! Updates the shadow of a CPU after changes by other CPUs.
 
 use crate::arch::control::asce;
 use crate::guest::hardware::Hardware;
@@ -10,8 +10,8 @@ use crate::guest::storage::shadow::pool::pool;
 use crate::guest::storage::shadow::renewal::{forget_what_has_moved, renew_entries};
 use crate::guest::storage::shadow::spaces::{drop_space, empty};
 
-/// Brings this CPU's DAT-on shadow in line with what was posted since it last did. Gives whether any of
-/// it may have changed what a guest's tables say.
+/// Updates this CPU's DAT-on shadow for the requests that were posted since the last update. Returns
+/// whether one of them may have changed what a guest's tables say.
 pub(super) fn catch_up<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -22,7 +22,7 @@ pub(super) fn catch_up<H: Hardware>(
     let mut purged = false;
     while cpu.shadow.seen != posted {
         let Some(request) = configuration.shadow.requests.get(cpu.shadow.seen) else {
-            // It has fallen too far behind.
+            // This CPU is too far behind.
             cpu.shadow.seen = posted;
             empty(cpu, configuration, hardware);
             return true;

@@ -6,7 +6,8 @@ use crate::guest::state::configuration::Configuration;
 use crate::guest::state::page_frames::PageState;
 use crate::guest::state::shadow::Side;
 
-/// The entry by which CPU `cpu` maps the absolute page `at` on a side, without what a guest's table adds.
+/// The entry by which CPU `cpu` maps the absolute page `at` on a side, without the protection by the
+/// guest's tables.
 pub(super) fn entry(configuration: &Configuration, cpu: usize, side: Side, at: Absolute) -> u64 {
     if !configuration.holds(at, PAGE) {
         return PTE_INVALID;

@@ -1,4 +1,4 @@
-//! The shadow fill: enters a translation of the guest's into the DAT-on shadow of a CPU.
+//! The shadow fill: enters a translation of the guest into the DAT-on shadow of a CPU.
 
 use crate::arch::address::{Absolute, PAGE, Real, Virtual};
 use crate::arch::control::asce;
@@ -18,10 +18,10 @@ use crate::guest::storage::shadow::pool::pool;
 use crate::guest::storage::shadow::spaces::{empty, place, root, take_page_table, take_table};
 use crate::guest::storage::shadow::{is_complete, stale};
 
-/// Enters a translation of the guest's into the DAT-on shadow: the shadow fill.
+/// Enters a translation of the guest into the DAT-on shadow: the shadow fill.
 ///
-/// `guest` is the address-space-control element that `at` was translated by. If a guest has purged
-/// anything since then the translation may be out of date: it is not entered, and the guest tries
+/// `guest` is the address-space-control element by which `at` was translated. If a guest has purged
+/// anything since, the translation may be out of date: it is not entered, and the guest tries
 /// again.
 pub fn fill<H: Hardware>(
     cpu: &mut Vcpu,
@@ -54,7 +54,7 @@ pub fn fill<H: Hardware>(
         value |= PTE_EXECUTION_PROTECTION;
     }
     let origin = cpu.absolute(translation.entry);
-    // Whoever needs more room than there is gets all of it.
+    // A space that needs more room than there is gets the whole pool.
     let table = loop {
         match page_table(cpu, configuration, hardware, guest, side, at, origin) {
             Some(table) => break table,
@@ -72,7 +72,8 @@ pub fn fill<H: Hardware>(
     cpu.shadow.fills += 1;
 }
 
-/// The shadow page table for a virtual address, whose entry in the guest's own is at `from`.
+/// The shadow page table for a virtual address, whose entry in the guest's own page table is at
+/// `from`.
 #[inline]
 fn page_table<H: Hardware>(
     cpu: &mut Vcpu,

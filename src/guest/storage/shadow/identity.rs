@@ -1,4 +1,4 @@
-//! The identity shadow: what a guest with DAT off runs on.
+//! The identity shadow, for a guest with DAT off.
 //!
 //! It is complete from the beginning. The CPUs share its page tables; only the segment table and the page
 //! tables for absolute 0 and the guest's prefix are each CPU's own.
@@ -19,7 +19,7 @@ fn identity_entry(configuration: &Configuration, cpu: usize, side: Side, real: R
     entry(configuration, cpu, side, at)
 }
 
-/// The page table of a CPU's own, if it has one, for the segment of a guest-real address.
+/// The private page table of a CPU for the segment of a guest-real address, if there is one.
 fn private_table(configuration: &Configuration, cpu: usize, side: Side, real: u64) -> Option<Real> {
     let shadow = &configuration.shadow;
     let segment = real / SEGMENT;
@@ -40,7 +40,7 @@ pub fn build_identity<H: Hardware>(configuration: &Configuration, hardware: &mut
         let table = shadow.identity_table(0, side);
         for page in 0..segments * 256 {
             let at = Absolute(page * PAGE);
-            // CPU 0 stands for all: pages 0 and 1, which differ, are only reached by private tables.
+            // CPU 0 represents all: pages 0 and 1, which differ, are only reached by private tables.
             let value = entry(configuration, 0, side, at);
             hardware.hsa_store(table.offset(page * 8), value);
         }
@@ -96,7 +96,7 @@ fn build_private_side<H: Hardware>(
     }
 }
 
-/// Replaces the entry of `page` in a page table, wherever its translation may be kept.
+/// Replaces the entry of `page` in a page table, and purges its translation.
 fn replace<H: Hardware>(hardware: &mut H, table: Real, page: u64, value: u64) {
     let entry = table.offset((page / PAGE % 256) * 8);
     let before = hardware.hsa_load(entry);
@@ -109,7 +109,7 @@ fn replace<H: Hardware>(hardware: &mut H, table: Real, page: u64, value: u64) {
     hardware.hsa_store(entry, value);
 }
 
-/// Brings every shadow in line with a new state of the absolute page `at`.
+/// Updates every shadow for a new state of the absolute page `at`.
 pub fn page_changed<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
     let shadow = &configuration.shadow;
     for side in Side::BOTH {

@@ -1,6 +1,6 @@
-//! The pool of one CPU's DAT-on shadow: its tables, and what leads back to their entries.
+//! The pool of one CPU's DAT-on shadow: its tables, and the lists that lead to their entries.
 //!
-//! Three things stand in it, one behind the other:
+//! It has three parts, in this order:
 //!
 //! * For each page frame of the guest, a doubleword with the heads of two lists: the shadow entries that
 //!   map the frame (left half), and the shadow page tables that were filled from a guest's page table in
@@ -8,10 +8,11 @@
 //! * For each 4 KiB block of the pool, a header.
 //! * Units of four blocks. A unit is one region or segment table, or four page tables.
 //!
-//! A page table takes a block: 256 entries, and behind these the link of each. A link is a doubleword with
-//! the reference of the member before it (or, of the first one, the number of the frame) and of the
-//! one behind it. An entry has a link exactly while it is valid. An entry's reference is its doubleword in the
-//! pool, that of a table its block; neither is ever zero, as the pool begins with the frames.
+//! A page table takes a block: 256 entries, followed by the link of each. A link is a doubleword with the
+//! reference of the preceding member (or, for the first one, the number of the frame) and of the following
+//! one. An entry has a link exactly while it is valid. The reference of an entry is the number of its
+//! doubleword in the pool, that of a table the number of its block; neither is ever zero, because the pool
+//! begins with the frames.
 
 use crate::arch::address::{Absolute, PAGE, Real, Virtual};
 use crate::arch::table::PTE_INVALID;
@@ -20,7 +21,7 @@ use crate::guest::state::configuration::Configuration;
 use crate::guest::state::shadow::plan::{HEADER, Plan, UNIT};
 use crate::guest::state::vcpu::Vcpu;
 
-/// Bytes of a unit, which are those of a region or segment table.
+/// Bytes of a unit, which is as long as a region or segment table.
 pub(super) const UNIT_LENGTH: u64 = UNIT * PAGE;
 /// From an entry to its link, and from a page table to its links.
 const LINKS: u64 = 2048;
@@ -32,7 +33,7 @@ const FIRST: u64 = 1 << 31;
 /// The right half of a doubleword.
 const RIGHT: u64 = 0xFFFF_FFFF;
 
-/// What a block's header holds, by its offset.
+/// The fields of a block's header, by offset.
 mod header {
     /// Of a page table: the absolute address of the guest's page table that it was filled from.
     pub const ORIGIN: u64 = 0;
@@ -40,7 +41,7 @@ mod header {
     pub const ADDRESS: u64 = 8;
     /// Of a page table: its link.
     pub const LINK: u64 = 16;
-    /// Of a unit's first block: the next unit of the space, or free one.
+    /// Of a unit's first block: the next unit of the space, or the next free one.
     pub const NEXT: u64 = 24;
     /// Of a unit's first block: how many page tables have been taken from it.
     pub const TABLES: u64 = 32;
@@ -61,7 +62,7 @@ enum List {
 }
 
 impl List {
-    /// By how much the head is to be shifted in the frame's doubleword.
+    /// By how much to shift the head in the frame's doubleword.
     const fn shift(self) -> u32 {
         match self {
             Self::Entries => 32,
@@ -98,7 +99,7 @@ impl List {
         self.set_head(pool, hardware, frame, member);
     }
 
-    /// Takes a member out of the list that it is in, if it is in one.
+    /// Removes a member from its list, if it is in one.
     fn remove<H: Hardware>(self, pool: Pool, hardware: &mut H, member: u64) {
         let link = hardware.hsa_load(self.link(pool, member));
         if link == 0 {
@@ -148,12 +149,12 @@ impl Pool {
         (entry.0 - self.base.0) / 8
     }
 
-    /// The unit of a number from 0.
+    /// The unit with a number, from 0 on.
     pub(super) const fn unit(self, number: u64) -> u64 {
         self.plan.first + number * UNIT
     }
 
-    /// The unit behind this one in the list that it is in.
+    /// The unit after this one in its list.
     pub(super) fn next<H: Hardware>(self, hardware: &H, unit: u64) -> u64 {
         hardware.hsa_load(self.header(unit).offset(header::NEXT))
     }
@@ -163,18 +164,18 @@ impl Pool {
         hardware.hsa_store(self.header(unit).offset(header::NEXT), next);
     }
 
-    /// The unit holds no page tables yet.
+    /// The unit has no page tables yet.
     pub(super) fn start<H: Hardware>(self, hardware: &mut H, unit: u64) {
         hardware.hsa_store(self.header(unit).offset(header::TABLES), 0);
     }
 
-    /// Nothing maps anything: all lists are empty.
+    /// Empties all lists.
     pub(super) fn forget<H: Hardware>(self, hardware: &mut H) {
         hardware.hsa_fill(self.base, self.plan.frames, 0);
     }
 
-    /// Takes the next page table of a unit, empty, for translations that begin at `address` and are
-    /// filled from the guest's page table at `origin`; gives it, and whether it was the unit's last.
+    /// Takes the next page table of a unit, empty, for translations that begin at `address` and are filled
+    /// from the guest's page table at `origin`. Returns it, and whether it was the unit's last.
     pub(super) fn take_page_table<H: Hardware>(
         self,
         hardware: &mut H,
@@ -196,12 +197,12 @@ impl Pool {
         (table, taken + 1 == UNIT)
     }
 
-    /// The guest's page table that a page table was filled from.
+    /// The guest's page table from which a page table was filled.
     pub(super) fn origin<H: Hardware>(self, hardware: &H, table: Real) -> Absolute {
         Absolute(hardware.hsa_load(self.header(self.block(table)).offset(header::ORIGIN)))
     }
 
-    /// A page table is filled from another one of the guest's from now on: it is empty.
+    /// From now on a page table is filled from another page table of the guest; it is empty.
     pub(super) fn set_origin<H: Hardware>(self, hardware: &mut H, table: Real, origin: Absolute) {
         let block = self.block(table);
         self.clear_page_table(hardware, block);
@@ -210,7 +211,7 @@ impl Pool {
         List::Tables.insert(self, hardware, origin.0 / PAGE, block);
     }
 
-    /// Makes every entry of a page table invalid; the caller purges the TLB, or has.
+    /// Makes every entry of a page table invalid; the caller purges the TLB, or has done so.
     fn clear_page_table<H: Hardware>(self, hardware: &mut H, block: u64) {
         let table = self.table(block);
         for entry in (0..PAGE_TABLE).step_by(8).map(|n| table.offset(n)) {
@@ -219,7 +220,7 @@ impl Pool {
         hardware.hsa_fill(table, PAGE_TABLE, PTE_INVALID);
     }
 
-    /// Takes the page tables of a unit out of all lists.
+    /// Removes the page tables of a unit from all lists.
     pub(super) fn release<H: Hardware>(self, hardware: &mut H, unit: u64) {
         let taken = hardware.hsa_load(self.header(unit).offset(header::TABLES));
         for block in unit..unit + taken.min(UNIT) {
@@ -228,7 +229,7 @@ impl Pool {
         }
     }
 
-    /// Makes an entry valid: `value`, which maps what stands for the guest's frame at `frame`.
+    /// Makes an entry valid: `value` maps the guest's frame at `frame`, or its copy.
     #[inline]
     pub(super) fn enter<H: Hardware>(
         self,
@@ -244,7 +245,7 @@ impl Pool {
         List::Entries.insert(self, hardware, frame.0 / PAGE, self.reference(entry));
     }
 
-    /// Makes a valid entry invalid, in the TLB, too.
+    /// Makes a valid entry invalid, also in the TLB.
     pub(super) fn invalidate<H: Hardware>(self, hardware: &mut H, entry: Real) {
         self.purge(hardware, entry);
         List::Entries.remove(self, hardware, self.reference(entry));
@@ -259,14 +260,14 @@ impl Pool {
         }
     }
 
-    /// Makes a valid entry invalid, in the TLB, too; it stays in its list.
+    /// Makes a valid entry invalid, also in the TLB; it stays in its list.
     fn purge<H: Hardware>(self, hardware: &mut H, entry: Real) {
         let address = hardware.hsa_load(self.header(self.block(entry)).offset(header::ADDRESS));
         let index = entry.byte_index() / 8;
         hardware.invalidate_page(entry.page(), Virtual(address + index * PAGE));
     }
 
-    /// Makes every entry that maps a frame of the guest's invalid.
+    /// Makes every entry that maps a frame of the guest invalid.
     pub(super) fn invalidate_frame<H: Hardware>(self, hardware: &mut H, frame: Absolute) {
         loop {
             let first = List::Entries.head(self, hardware, frame.0 / PAGE);
@@ -277,7 +278,7 @@ impl Pool {
         }
     }
 
-    /// Makes every entry that was filled from a page-table entry of the guest's invalid.
+    /// Makes every entry that was filled from a page-table entry of the guest invalid.
     pub(super) fn invalidate_entry<H: Hardware>(self, hardware: &mut H, from: Absolute) {
         let origin = from.0 & !(PAGE_TABLE - 1);
         let mut block = List::Tables.head(self, hardware, from.0 / PAGE);

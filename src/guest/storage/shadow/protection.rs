@@ -1,4 +1,4 @@
-//! Protection of pages beyond what the guest's tables and the state of a page frame ask for.
+//! Protection of pages beyond that of the guest's tables and of the page frame's state.
 
 use crate::arch::address::{PAGE, Real, Virtual};
 use crate::arch::control::asce;
@@ -13,8 +13,7 @@ use crate::guest::state::vcpu::Vcpu;
 use crate::guest::storage::shadow::pool::pool;
 use crate::guest::storage::shadow::spaces::find;
 
-/// Forbids stores into pages of one of the guest's spaces, or the execution of what they hold, until they are
-/// filled anew.
+/// Forbids stores into pages of one of the guest's spaces, or their execution, until they are filled again.
 pub fn protect<H: Hardware>(
     cpu: &Vcpu,
     configuration: &Configuration,
@@ -33,7 +32,7 @@ pub fn protect<H: Hardware>(
         let Some(root) = find(cpu, guest, side) else {
             continue;
         };
-        // Pages stand in the order of their addresses, so most of them have the table of the one before.
+        // Pages are in the order of their addresses, so most of them have the same table as the one before.
         let mut segment = None;
         let mut table = None;
         for at in pages.clone() {
@@ -71,7 +70,7 @@ fn page_table<H: Hardware>(hardware: &H, root: u64, at: Virtual) -> Option<Real>
     }
 }
 
-/// The bits of a page's entry on a side of a space that forbid something; `None` without an entry.
+/// The protection bits of a page's entry on a side of a space; `None` without an entry.
 #[cfg(test)]
 pub fn forbidden<H: Hardware>(
     cpu: &Vcpu,

@@ -1,11 +1,11 @@
-//! A purge of everything, when there is little to purge.
+//! A purge of everything while there is little to purge.
 //!
-//! COMPARE AND SWAP AND PURGE, INVALIDATE DAT TABLE ENTRY and PURGE TLB name no entry that has changed. A
-//! control program that builds its tables issues the first for every single entry, and an emptied shadow
-//! costs an exception for each page that is touched next: the page of the very instruction, its stack, its
-//! tables. So while only a few entries were filled since the shadow was last empty, each of them is
-//! translated anew, and only what the guest's tables no longer say goes. That is what a TLB may do that
-//! is emptied and at once forms the same entries again.
+//! COMPARE AND SWAP AND PURGE, INVALIDATE DAT TABLE ENTRY and PURGE TLB do not name the entry that has
+//! changed. A control program that builds its tables issues COMPARE AND SWAP AND PURGE for every single
+//! entry, and an emptied shadow costs an exception for each page that is used next: the page of the very
+//! instruction, its stack, its tables. So while only a few entries were filled since the shadow was last
+//! empty, each of them is translated again, and only those go that the guest's tables no longer say. A TLB
+//! that is emptied and forms the same entries again at once may do the same.
 
 use crate::arch::address::Virtual;
 use crate::arch::psw::Psw;
@@ -21,13 +21,13 @@ use crate::guest::storage::shadow::pool::pool;
 use crate::guest::storage::shadow::spaces::empty;
 
 /// Purges this CPU's DAT-on shadow, and what is kept for millicode, of everything that the guest's tables
-/// do not say now.
+/// no longer say.
 pub fn renew<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     renew_entries(cpu, configuration, hardware);
     forget_what_has_moved(cpu, configuration, hardware);
 }
 
-/// Purges this CPU's DAT-on shadow of everything that the guest's tables do not say now.
+/// Purges this CPU's DAT-on shadow of everything that the guest's tables no longer say.
 pub(super) fn renew_entries<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -56,7 +56,7 @@ pub(super) fn renew_entries<H: Hardware>(
     cpu.shadow.recent.count = left;
 }
 
-/// Forgets the translations kept for millicode that the guest's tables do not say any more.
+/// Forgets the translations kept for millicode that the guest's tables no longer say.
 pub(super) fn forget_what_has_moved<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -64,7 +64,7 @@ pub(super) fn forget_what_has_moved<H: Hardware>(
 ) {
     cpu.kept.real = [KeptPage::NONE; 2];
     cpu.kept.forget_counters();
-    // Of the pages of text only that of the instruction which purges is sure to be needed again.
+    // Of the pages of text, only that of the purging instruction is sure to be needed again.
     let here = Virtual(cpu.psw.address);
     let kept = cpu.kept.take_text(here);
     if !has_moved(cpu, configuration, hardware, kept, Access::Execute) {
@@ -86,7 +86,7 @@ pub(super) fn forget_what_has_moved<H: Hardware>(
     }
 }
 
-/// Whether a page that is kept for an access may not be accessed there any more.
+/// Whether a page that is kept for an access may have moved or become protected.
 fn has_moved<H: Hardware>(
     cpu: &Vcpu,
     configuration: &Configuration,

@@ -1,8 +1,8 @@
-//! The address spaces in a CPU's DAT-on shadow, and the tables of each.
+//! The address spaces in a CPU's DAT-on shadow, and their tables.
 //!
 //! A space is found by the guest's address-space-control element, and has two sides. It has units of the CPU's
 //! pool: one for each of its region and segment tables, and one for every four page tables. When there is no more
-//! room the space goes that was not used for the longest time, with all its units.
+//! room, the space that was not used for the longest time is dropped, with all its units.
 
 #[cfg(test)]
 use crate::arch::address::PAGE;
@@ -21,13 +21,13 @@ use crate::guest::storage::shadow::identity::identity_asce;
 use crate::guest::storage::shadow::is_complete;
 use crate::guest::storage::shadow::pool::{Pool, UNIT_LENGTH, pool};
 
-/// The first one of the places in which the space of an address-space-control element may be. Control
-/// programs take their highest tables from storage in 16 KiB, so the rightmost bits tell nothing.
+/// The first of the places in which the space of an address-space-control element may be. Control programs
+/// allocate their highest tables in units of 16 KiB, so the rightmost bits do not distinguish them.
 const fn ways(guest: u64) -> usize {
     ((guest >> 14 ^ guest >> 18) as usize & (SPACES / WAYS - 1)) * WAYS
 }
 
-/// The place of the space of the guest's address-space-control element; makes an empty one if need be.
+/// The place of the space of the guest's address-space-control element; makes an empty space if there is none.
 #[inline]
 pub(super) fn place<H: Hardware>(
     cpu: &mut Vcpu,
@@ -73,7 +73,8 @@ fn create<H: Hardware>(
     at
 }
 
-/// The shadow's address-space-control element for a side of the space in a place. `None`: there is no room left.
+/// The shadow's address-space-control element for a side of the space in a place; `None` if there is no room
+/// left.
 #[inline]
 pub(super) fn root<H: Hardware>(
     cpu: &mut Vcpu,
@@ -97,7 +98,7 @@ pub(super) fn root<H: Hardware>(
     Some(root)
 }
 
-/// The shadow's address-space-control element for a side of the guest's, if there is one.
+/// The shadow's address-space-control element for a side of the guest's space, if there is one.
 pub(super) fn find(cpu: &Vcpu, guest: u64, side: Side) -> Option<u64> {
     let ways = ways(guest);
     let spaces = &cpu.shadow.spaces.spaces[ways..ways + WAYS];
@@ -108,7 +109,7 @@ pub(super) fn find(cpu: &Vcpu, guest: u64, side: Side) -> Option<u64> {
     (found != 0).then_some(found)
 }
 
-/// The shadow's address-space-control element for a side of the guest's. `None`: there is no room left.
+/// The shadow's address-space-control element for a side of the guest's space; `None` if there is no room left.
 pub(super) fn space<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -126,7 +127,7 @@ pub(super) fn space<H: Hardware>(
     root(cpu, configuration, hardware, at, side)
 }
 
-/// The one table of a program's space, unless it has two sides.
+/// The single table of a program's space, unless it has two sides.
 pub(super) fn whole<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -156,7 +157,7 @@ pub(super) fn split<H: Hardware>(
     cpu.shadow.spaces.spaces[at].is_split = true;
 }
 
-/// Drops a space, if there is one in this place: its units are free.
+/// Drops the space in this place, if there is one, and frees its units.
 pub(super) fn drop_space<H: Hardware>(cpu: &mut Vcpu, pool: Pool, hardware: &mut H, at: usize) {
     let spaces = &mut cpu.shadow.spaces;
     let space = core::mem::take(&mut spaces.spaces[at]);
@@ -171,13 +172,13 @@ pub(super) fn drop_space<H: Hardware>(cpu: &mut Vcpu, pool: Pool, hardware: &mut
     if space.is_there {
         spaces.drops += 1;
         cpu.shadow.recent.lose();
-        // It may be one of those that the hardware translates by.
+        // The hardware may be translating by this space.
         cpu.pending_work |= PendingWork::CONTROLS;
         hardware.purge_tlb();
     }
 }
 
-/// Takes a unit for the space in a place; another space is dropped if there is none.
+/// Takes a unit for the space in a place; drops another space if there is none.
 fn take<H: Hardware>(cpu: &mut Vcpu, pool: Pool, hardware: &mut H, at: usize) -> Option<u64> {
     loop {
         let spaces = &mut cpu.shadow.spaces;

@@ -1,8 +1,8 @@
 //! The large TLB against an ideal one.
 //!
-//! The model is what each CPU's TLB may hold: every translation that the CPU has made, until the guest
-//! purges it as architected. What a shadow holds when its CPU lets the guest go on must be in the model,
-//! with all the protection that the guest's tables and the states of the page frames ask for.
+//! The model is what each CPU's TLB may hold: every translation that the CPU has made, until the guest purges
+//! it as architected. When a CPU lets its guest continue, every entry of its shadow must be in the model,
+//! with all the protection of the guest's tables and of the states of the page frames.
 
 use super::*;
 use crate::arch::address::{Absolute, PAGE, Real, Virtual};
@@ -66,7 +66,8 @@ struct Place {
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Access(Place, Access),
-    /// An access of the first CPU, and IPTE of what it used, by another one, before it is filled.
+    /// An access of the first CPU, and IPTE of the entry that it used, by another CPU, before the shadow is
+    /// filled.
     Race(Place, usize),
     /// A change of a page-table entry, or of a segment-table entry, without any purge.
     SetPage(u64, u64, u64),
@@ -76,9 +77,9 @@ enum Step {
     InvalidateSegment(usize, u64, u64),
     Cspg(usize),
     Ptlb(usize),
-    /// SET PREFIX of the prefix that the CPU has.
+    /// SET PREFIX with the prefix that the CPU already has.
     Spx(usize),
-    /// A store into a page frame by absolute address; and the bits of EPSW in it, or not.
+    /// A store into a page frame by absolute address; true if it stores the bits of EPSW.
     Store(u64, bool),
 }
 
@@ -124,14 +125,14 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What a TLB may hold of a space and a page: of a guest that changes its tables without a purge, more
-/// than one translation.
+/// What a TLB may hold for a space and a page: more than one translation, if the guest changes its tables
+/// without a purge.
 type Ideal = BTreeMap<(u64, u64), Vec<Translation>>;
 
 struct Test {
     cpus: [Vcpu; CPUS],
     ideal: [Ideal; CPUS],
-    /// What was purged and may be formed anew, by element and address.
+    /// What was purged and may be formed again, by element and address.
     anew: [BTreeSet<(u64, u64)>; CPUS],
     configuration: Configuration,
     hardware: TestMachine,
@@ -189,7 +190,7 @@ impl Test {
         self.hardware.store_u64(Absolute(at), value);
     }
 
-    /// Every translation is purged from the TLBs of these CPUs, which may form the same ones anew.
+    /// Every translation is purged from the TLBs of these CPUs, which may form the same ones again.
     fn purged(&mut self, cpus: core::ops::Range<usize>) {
         for cpu in cpus {
             let purged = core::mem::take(&mut self.ideal[cpu]);
@@ -197,7 +198,7 @@ impl Test {
         }
     }
 
-    /// A TLB forms translations anew.
+    /// A TLB forms translations again.
     fn form_anew(&mut self, cpu: usize) {
         for (guest, at) in core::mem::take(&mut self.anew[cpu]) {
             let state = (&self.cpus[cpu], &self.configuration, &self.hardware);
@@ -207,7 +208,7 @@ impl Test {
         }
     }
 
-    /// The CPU lets its guest go on.
+    /// The CPU lets its guest continue.
     fn settle(&mut self, cpu: usize) {
         self.form_anew(cpu);
         let cpu = &mut self.cpus[cpu];
@@ -241,7 +242,7 @@ impl Test {
         }
     }
 
-    /// An access that the hardware refused: as the dispatcher does it. Gives whether the guest's own
+    /// An access that the hardware refused, handled as the dispatcher does. Returns whether the guest's own
     /// tables permit it.
     fn access(&mut self, place: Place, access: Access, between: Option<usize>) -> bool {
         let guest = element(place.space);
@@ -368,7 +369,7 @@ impl Test {
         self.issue(cpu, idte, [table, selection, guest]);
     }
 
-    /// Holds the shadow of a CPU, which is about to let its guest go on, against the model.
+    /// Compares the shadow of a CPU, which is about to let its guest continue, with the model.
     fn check(&self, cpu: usize) {
         for (guest, side, at, entry) in valid_entries(&self.cpus[cpu], &self.hardware) {
             let ideal = self.ideal[cpu].get(&(guest, at.0));
@@ -383,8 +384,8 @@ impl Test {
         }
     }
 
-    /// Whether an entry is a translation, with all protection that the guest's tables and the state of
-    /// the page frame ask for.
+    /// Whether an entry is a translation, with all the protection of the guest's tables and of the page
+    /// frame's state.
     fn agrees(&self, translation: &Translation, side: Side, entry: u64) -> bool {
         let pages = &self.configuration.page_frames;
         let frame = Absolute(translation.real.0).page();
@@ -410,12 +411,13 @@ proptest! {
     }
 }
 
-/// Takes the steps; behind each the CPU that it is with, and behind all every CPU, is held against the model.
+/// Takes the steps. After each it compares the shadow of the CPU concerned with the model, and after all that
+/// of every CPU.
 fn hold_only_what_a_tlb_might(steps: &[(Step, usize)]) {
     let mut test = Test::new();
     for &(step, other) in steps {
         test.take(step);
-        // Not every CPU takes notice at once.
+        // A CPU need not notice at once.
         test.settle(other);
         test.check(other);
     }
@@ -466,7 +468,7 @@ fn filled() -> Test {
     test
 }
 
-/// What is left on both CPUs, of the eight entries of [`filled`].
+/// How many of the eight entries of [`filled`] are left on each CPU.
 fn left(test: &mut Test) -> [usize; CPUS] {
     core::array::from_fn(|cpu| {
         test.settle(cpu);
@@ -515,7 +517,8 @@ fn set_prefix_of_the_same_prefix_purges() {
 fn cspg_empties_a_shadow_that_has_more_entries_than_are_looked_at() {
     let mut test = filled();
     for _ in 0..3 {
-        // One after the other, and each is forgotten: they are as good as there.
+        // Each fill is still remembered after IPTE has dropped its entry, so it counts as if the entry were
+        // there.
         for page in [1, 2] {
             test.take(Step::Ipte(0, 0, page));
             test.take(Step::SetPage(0, page, FRAMES_AT));
