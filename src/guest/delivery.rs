@@ -111,7 +111,7 @@ impl Condition {
 /// The work that a PSW which was just loaded leaves for the way out: it waits or is refused, or it may have opened
 /// interruptions. Nothing needs to be done for interruptions that stay masked.
 #[inline]
-const fn asked_for(psw: &Psw) -> PendingWork {
+const fn work_after_load(psw: &Psw) -> PendingWork {
     if psw.mask & WAIT != 0 || refused(psw) {
         PendingWork::ATTENTION
     } else if psw.mask & (EXTERNAL | IO | MACHINE_CHECK) != 0 {
@@ -146,7 +146,7 @@ pub const fn load_psw(cpu: &mut Vcpu, psw: Psw) {
     if changed & (PER | DAT | ADDRESS_SPACE | PROBLEM) != 0 {
         cpu.pending_work.add(PendingWork::CONTROLS);
     }
-    cpu.pending_work.add(asked_for(&cpu.psw));
+    cpu.pending_work.add(work_after_load(&cpu.psw));
 }
 
 /// Puts the CPU into the check-stop state.

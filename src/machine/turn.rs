@@ -416,7 +416,7 @@ pub fn hold_guest(cpu: &mut Cpu) {
     let began = instruction::stckf();
     park(cpu);
     traces::stopped(cpu, trace);
-    while !traces::is_let_go(cpu) {
+    while !traces::perform_requests(cpu) {
         if operator::when_waiting(cpu.machine) {
             continue;
         }

@@ -61,7 +61,7 @@ fn resolve<H: Hardware>(
     let protection = cpu.interruption.code() == Exception::Protection.code();
     let at = Virtual(teid & TEID_ADDRESS & cpu.psw.address_mask());
     let kind = teid & TEID_PROTECTION;
-    let executing = if !shadow::is_whole(cpu) {
+    let executing = if !shadow::has_single_table(cpu) {
         // The hardware fetches instructions from the primary space, and accesses operands in the secondary one.
         teid & TEID_SPACE == Space::Primary as u64
     } else if protection {
@@ -120,7 +120,7 @@ fn resolve<H: Hardware>(
         _ => {}
     }
     if access == Access::Execute
-        && shadow::is_whole(cpu)
+        && shadow::has_single_table(cpu)
         && matches!(
             configuration.page_frames.state(absolute),
             PageState::Copied(_)
@@ -203,7 +203,7 @@ fn target_is_protected<H: Hardware>(
     at: Virtual,
     space: Space,
 ) -> Option<Fault> {
-    if !shadow::is_whole(cpu) {
+    if !shadow::has_single_table(cpu) {
         return None;
     }
     let text = storage::text(cpu, configuration, hardware).ok()?;

@@ -148,7 +148,11 @@ pub fn uncover<H: Hardware>(configuration: &Configuration, hardware: &mut H, at:
 /// announce its stores. If a device stores into a page that is executed in place, the new instructions are executed at
 /// once, but not scanned until a program next stores into the page.
 #[cold]
-pub fn look_again<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
+pub fn look_for_device_store<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    at: Absolute,
+) {
     let PageState::Copied(copy) = configuration.page_frames.state(at) else {
         return;
     };

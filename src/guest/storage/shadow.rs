@@ -15,7 +15,7 @@
 //!
 //! This loads two registers whenever the guest switches to another space, after which QEMU translates everything again.
 //! So a program, which is in the problem state and the primary-space mode, has a single table for both
-//! ([`Side::Whole`]), in control register 13, and the hardware runs it in the home-space mode. This table cannot have
+//! ([`Side::Single`]), in control register 13, and the hardware runs it in the home-space mode. This table cannot have
 //! copies. A program that executes a page with a copy is given two sides, permanently.
 //!
 //! **The large TLB is precise.** An entry is dropped when one of the two things that it was made from changes, and no
@@ -67,7 +67,7 @@ mod spaces;
 
 use catch_up::catch_up;
 use identity::{build_private, identity_asce};
-use spaces::{space, whole};
+use spaces::{single_table, space};
 
 pub use fill::fill;
 pub use identity::build_identity;
@@ -81,7 +81,7 @@ impl Side {
     /// The side for an access of the CPU.
     const fn of(cpu: &Vcpu, access: Access) -> Self {
         match access {
-            _ if is_whole(cpu) => Self::Whole,
+            _ if has_single_table(cpu) => Self::Single,
             Access::Execute => Self::Instructions,
             Access::Fetch | Access::Store => Self::Operands,
         }
@@ -226,7 +226,7 @@ fn tables<H: Hardware>(
         spaces = sides(cpu, configuration, hardware);
     }
     let drops = cpu.shadow.spaces.drops;
-    if !is_whole(cpu) && cpu.shadow.home_for.is_none_or(|[_, then]| then != drops) {
+    if !has_single_table(cpu) && cpu.shadow.home_for.is_none_or(|[_, then]| then != drops) {
         cpu.shadow.home_for = None;
         home = identity(Side::Operands);
     }
@@ -251,7 +251,7 @@ fn program<H: Hardware>(
     if cpu.shadow.home_for == Some([guest, cpu.shadow.spaces.drops]) {
         return Some(cpu.shadow.loaded[2]);
     }
-    let found = whole(cpu, configuration, hardware, guest)?;
+    let found = single_table(cpu, configuration, hardware, guest)?;
     cpu.shadow.home_for = Some([guest, cpu.shadow.spaces.drops]);
     Some(found)
 }
@@ -268,7 +268,7 @@ pub fn split<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
 /// Whether the program that the guest executes has a single table for instructions and operands.
 #[must_use]
 #[inline]
-pub const fn is_whole(cpu: &Vcpu) -> bool {
+pub const fn has_single_table(cpu: &Vcpu) -> bool {
     cpu.real_space & ADDRESS_SPACE == HOME_SPACE
 }
 

@@ -36,7 +36,7 @@ pub fn begin(machine: &Machine, trace: Trace) {
         Ok(number) => {
             machine.shared.events.begin();
             console::say(format_args!("trace {number}: {trace}\n"));
-            tell(machine);
+            hand_to_cpus(machine);
         }
         Err(TooMany) => console::say(format_args!(
             "there are as many traces as there can be; PER shows them, and PER OFF n ends one\n"
@@ -48,7 +48,7 @@ pub fn begin(machine: &Machine, trace: Trace) {
 pub fn end(machine: &Machine, number: Option<u8>) {
     let ended = machine.configuration.tracing.traces.lock().end(number);
     match ended {
-        Ok(()) => tell(machine),
+        Ok(()) => hand_to_cpus(machine),
         Err(NoSuch(number)) => console::say(format_args!(
             "there is no trace {number}; PER shows those that there are\n"
         )),
@@ -69,7 +69,7 @@ pub fn list(machine: &Machine) {
 }
 
 /// Makes every CPU take over the traces.
-fn tell(machine: &Machine) {
+fn hand_to_cpus(machine: &Machine) {
     for cpu in 0..machine.configuration.cpus {
         if external_means::ask(&machine.configuration, cpu, Change::Traces).is_err() {
             console::say(format_args!(
@@ -109,7 +109,7 @@ pub fn stopped(cpu: &Cpu, trace: u8) {
 }
 
 /// Does what was requested; returns whether the guest continues.
-pub fn is_let_go(cpu: &Cpu) -> bool {
+pub fn perform_requests(cpu: &Cpu) -> bool {
     let operator = cpu.machine.operator;
     loop {
         let next = operator.asked.lock().pop_front();

@@ -39,7 +39,7 @@ pub enum Side {
     /// Used to access operands: real control register 7.
     Operands,
     /// Used for both, by a program that executes no code copies: real control register 13.
-    Whole,
+    Single,
 }
 
 impl Side {

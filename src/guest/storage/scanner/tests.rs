@@ -226,7 +226,11 @@ fn a_store_by_a_device_is_noticed_and_a_covered_site_is_not_taken_for_one() {
     let mut bench = bench();
     executes(&mut bench, CODE);
     let look = |bench: &mut Bench| {
-        scanner::look_again(&bench.configuration, &mut bench.hardware, Absolute(PAGE_AT));
+        scanner::look_for_device_store(
+            &bench.configuration,
+            &mut bench.hardware,
+            Absolute(PAGE_AT),
+        );
         bench.configuration.page_frames.state(Absolute(PAGE_AT))
     };
     assert!(matches!(look(&mut bench), PageState::Copied(_)));

@@ -7,7 +7,7 @@ use crate::guest::state::shadow::requests::Request;
 use crate::guest::state::shadow::spaces::SPACES;
 use crate::guest::state::vcpu::Vcpu;
 use crate::guest::storage::shadow::pool::pool;
-use crate::guest::storage::shadow::renewal::{forget_what_has_moved, renew_entries};
+use crate::guest::storage::shadow::renewal::{forget_moved_pages, renew_entries};
 use crate::guest::storage::shadow::spaces::{drop_space, empty};
 
 /// Updates this CPU's DAT-on shadow for the requests that were posted since the last update. Returns
@@ -47,7 +47,7 @@ pub(super) fn catch_up<H: Hardware>(
         }
     }
     if purged {
-        forget_what_has_moved(cpu, configuration, hardware);
+        forget_moved_pages(cpu, configuration, hardware);
     }
     purged
 }

@@ -20,8 +20,8 @@ pub(super) fn entry(configuration: &Configuration, cpu: usize, side: Side, at: A
     match (side, configuration.page_frames.state(at)) {
         (Side::Instructions, PageState::Data) => PTE_INVALID,
         (Side::Instructions, PageState::Copied(copy)) => copy.0 | PTE_PROTECTION,
-        (Side::Whole, PageState::Copied(_)) => frame | PTE_PROTECTION | PTE_EXECUTION_PROTECTION,
-        (Side::Whole, PageState::Data) => frame | PTE_EXECUTION_PROTECTION,
+        (Side::Single, PageState::Copied(_)) => frame | PTE_PROTECTION | PTE_EXECUTION_PROTECTION,
+        (Side::Single, PageState::Data) => frame | PTE_EXECUTION_PROTECTION,
         (_, PageState::Text | PageState::Copied(_)) => frame | PTE_PROTECTION,
         (_, PageState::Data | PageState::Open) => frame,
     }

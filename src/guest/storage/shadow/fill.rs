@@ -40,7 +40,7 @@ pub fn fill<H: Hardware>(
     }
     let frame = cpu.absolute(translation.real).page();
     if access == Access::Execute && configuration.channels.present() {
-        scanner::look_again(configuration, hardware, frame);
+        scanner::look_for_device_store(configuration, hardware, frame);
     }
     let side = Side::of(cpu, access);
     let mut value = entry(configuration, usize::from(cpu.address), side, frame);

@@ -28,7 +28,7 @@ pub fn protect<H: Hardware>(
     } else {
         (Side::Operands, PTE_PROTECTION)
     };
-    for side in [side, Side::Whole] {
+    for side in [side, Side::Single] {
         let Some(root) = find(cpu, guest, side) else {
             continue;
         };

@@ -24,7 +24,7 @@ use crate::guest::storage::shadow::spaces::empty;
 /// no longer say.
 pub fn renew<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     renew_entries(cpu, configuration, hardware);
-    forget_what_has_moved(cpu, configuration, hardware);
+    forget_moved_pages(cpu, configuration, hardware);
 }
 
 /// Purges this CPU's DAT-on shadow of everything that the guest's tables no longer say.
@@ -57,7 +57,7 @@ pub(super) fn renew_entries<H: Hardware>(
 }
 
 /// Forgets the translations kept for millicode that the guest's tables no longer say.
-pub(super) fn forget_what_has_moved<H: Hardware>(
+pub(super) fn forget_moved_pages<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &H,

@@ -128,7 +128,7 @@ pub(super) fn space<H: Hardware>(
 }
 
 /// The single table of a program's space, unless it has two sides.
-pub(super) fn whole<H: Hardware>(
+pub(super) fn single_table<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
@@ -139,7 +139,7 @@ pub(super) fn whole<H: Hardware>(
         if cpu.shadow.spaces.spaces[at].is_split {
             return None;
         }
-        match root(cpu, configuration, hardware, at, Side::Whole) {
+        match root(cpu, configuration, hardware, at, Side::Single) {
             Some(found) => return Some(found),
             None => empty(cpu, configuration, hardware),
         }
@@ -292,7 +292,7 @@ pub(super) fn valid_entries<H: Hardware>(
     let spaces = cpu.shadow.spaces.spaces.iter();
     let mut all = Vec::new();
     for space in spaces {
-        for side in [Side::Instructions, Side::Operands, Side::Whole] {
+        for side in [Side::Instructions, Side::Operands, Side::Single] {
             let mut found = Vec::new();
             let shadow = space.shadow[side as usize];
             if shadow == 0 {

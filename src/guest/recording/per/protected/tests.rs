@@ -117,7 +117,11 @@ impl Guest {
 
     /// The hardware accesses operands in the secondary space.
     fn space_of_operands(&self) -> u64 {
-        if shadow::is_whole(&self.0.cpu) { 3 } else { 2 }
+        if shadow::has_single_table(&self.0.cpu) {
+            3
+        } else {
+            2
+        }
     }
 
     /// The hardware has executed the instruction, and nothing after it.
@@ -130,8 +134,8 @@ impl Guest {
     }
 
     fn protected_in(&self, space: u64, at: u64) -> Option<bool> {
-        let side = if shadow::is_whole(&self.0.cpu) {
-            Side::Whole
+        let side = if shadow::has_single_table(&self.0.cpu) {
+            Side::Single
         } else {
             Side::Operands
         };
@@ -148,8 +152,8 @@ impl Guest {
     /// Whether the execution of a page is forbidden, on the side for instructions.
     fn closed(&self, at: u64) -> Option<bool> {
         let (cpu, hardware) = (&self.0.cpu, &self.0.hardware);
-        let side = if shadow::is_whole(cpu) {
-            Side::Whole
+        let side = if shadow::has_single_table(cpu) {
+            Side::Single
         } else {
             Side::Instructions
         };
@@ -160,7 +164,11 @@ impl Guest {
     /// The next instruction, at an address, is in a page that forbids execution, or that is not in the shadow.
     fn enter(&mut self, at: u64) {
         self.0.cpu.psw.address = at;
-        let space = if shadow::is_whole(&self.0.cpu) { 3 } else { 0 };
+        let space = if shadow::has_single_table(&self.0.cpu) {
+            3
+        } else {
+            0
+        };
         let identification = (at & !0xFFF) | TEID_EXECUTION_PROTECTION | TEID_FETCH | space;
         self.trap(4, 2, at + 2, identification);
     }
@@ -298,7 +306,7 @@ fn a_program_with_one_table_is_protected_in_it() {
     let mask = guest.0.cpu.psw.mask;
     guest.set_mask(mask | PROBLEM);
     guest.leave();
-    assert!(shadow::is_whole(&guest.0.cpu));
+    assert!(shadow::has_single_table(&guest.0.cpu));
     guest.miss(PAGE_OF_RANGE, TEID_FETCH);
     assert_eq!(guest.protected(PAGE_OF_RANGE), Some(true));
     guest.store(PAGE_OF_RANGE);
