@@ -25,8 +25,8 @@ use crate::arch::psw::Psw;
 use crate::guest::delivery;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::{Execution, fault};
+use crate::guest::millicode::orders;
 use crate::guest::millicode::outcome::{Outcome, Performed};
-use crate::guest::millicode::signal;
 use crate::guest::state::access::Fault;
 use crate::guest::state::mailbox::order;
 use crate::guest::state::pending_work::PendingWork;
@@ -194,7 +194,7 @@ fn reset_all<H: Hardware>(run: &mut Execution<'_, H>, others: u32, own: u32) -> 
     if !run.configuration.threads.is_first(run.cpu.address) {
         return fault(ProgramInterruption::Specification);
     }
-    signal::reset_configuration(run, others, own);
+    orders::reset_configuration(run, others, own);
     Ok(())
 }
 

@@ -24,6 +24,7 @@ pub mod fast_path;
 mod io;
 mod key;
 mod measurement;
+mod orders;
 pub mod outcome;
 mod path;
 mod peripheral;
@@ -40,7 +41,7 @@ mod translation;
 #[cfg(test)]
 mod tests;
 
-pub use signal::take_orders;
+pub use orders::take_orders;
 
 use crate::guest::hardware::{ChannelInstruction, Hardware};
 use crate::guest::millicode::outcome::{Outcome, Performed};

@@ -1,25 +1,20 @@
-//! SIGNAL PROCESSOR, and what the addressed CPU does in response.
+//! SIGNAL PROCESSOR: orders and signals for the addressed CPU.
 //!
-//! An order is left in the addressed CPU's mailbox, and that CPU carries it out itself when it next enters the
-//! firmware: no CPU ever touches the registers of another. While an order waits there, the CPU is busy.
-//! External calls and emergency signals do not wait in this way: they become pending at once.
+//! An order is left in the addressed CPU's mailbox, and that CPU carries it out itself ([`super::orders`]).
+//! While an order waits there, the CPU is busy. External calls and emergency signals do not wait in this way:
+//! they become pending at once.
 
 use crate::arch::address::{Absolute, PREFIX_AREA};
 use crate::arch::condition::ConditionCode;
-use crate::arch::cpu::MAXIMUM_CPUS;
-use crate::arch::lowcore;
 use crate::guest::hardware::Hardware;
-use crate::guest::measuring::{assist, threads};
+use crate::guest::measuring::threads;
 use crate::guest::millicode::execution::Execution;
+use crate::guest::millicode::orders::{CLAIMED, RESETS, mailbox, reset};
 use crate::guest::millicode::outcome::{Outcome, Performed};
-use crate::guest::millicode::prefix::{self, PREFIX};
-use crate::guest::state::account::Mode;
-use crate::guest::state::configuration::Configuration;
+use crate::guest::millicode::prefix::PREFIX;
 use crate::guest::state::mailbox::{Mailbox, order};
 use crate::guest::state::pending_work::PendingWork;
-use crate::guest::state::vcpu::{CpuState, Vcpu};
-use crate::guest::storage::{self, shadow};
-use crate::guest::{channel, delivery, external_means};
+use crate::guest::state::vcpu::CpuState;
 use crate::insn::Operand;
 use core::sync::atomic::Ordering;
 
@@ -53,10 +48,6 @@ mod status {
     pub const INVALID_ORDER: u32 = 0x02;
 }
 
-/// A bit in the mailbox's orders that is no order: the signalling CPU is writing the parameter.
-const CLAIMED: u32 = 1 << 31;
-/// The orders that reset a CPU.
-const RESETS: u32 = order::CLEAR_RESET | order::INITIAL_CPU_RESET | order::CPU_RESET;
 /// The parameter of STORE STATUS AT ADDRESS: a 31-bit address on a 512-byte boundary.
 const STATUS_ADDRESS: u64 = 0x7FFF_FE00;
 /// The length of the store-status save area.
@@ -182,12 +173,6 @@ fn set_multithreading<H: Hardware>(run: &mut Execution<'_, H>, parameter: u64) -
     Answer::Accepted
 }
 
-/// The mailbox of a CPU.
-fn mailbox(configuration: &Configuration, cpu: u16) -> &Mailbox {
-    const { assert!(MAXIMUM_CPUS.is_power_of_two()) };
-    &configuration.mailboxes[usize::from(cpu) & (MAXIMUM_CPUS - 1)]
-}
-
 /// Gives the order to an existing CPU.
 fn signal<H: Hardware>(
     run: &mut Execution<'_, H>,
@@ -205,8 +190,14 @@ fn signal<H: Hardware>(
     let busy = mailbox.orders.load(Ordering::Acquire) != 0;
 
     match order_code {
-        code::CPU_RESET => return reset(mailbox, order::CPU_RESET),
-        code::INITIAL_CPU_RESET => return reset(mailbox, order::INITIAL_CPU_RESET),
+        code::CPU_RESET => {
+            reset(mailbox, order::CPU_RESET);
+            return Answer::Accepted;
+        }
+        code::INITIAL_CPU_RESET => {
+            reset(mailbox, order::INITIAL_CPU_RESET);
+            return Answer::Accepted;
+        }
         code::SENSE if busy => return Answer::Busy,
         code::SENSE => {
             let mut found = 0;
@@ -300,182 +291,4 @@ fn post(mailbox: &Mailbox, order: u32, parameter: u64) -> Answer {
         Some(now & !CLAIMED | order)
     });
     Answer::Accepted
-}
-
-/// A busy CPU accepts resets too, which end what made it busy.
-fn reset(mailbox: &Mailbox, order: u32) -> Answer {
-    mailbox.orders.fetch_or(order, Ordering::AcqRel);
-    Answer::Accepted
-}
-
-/// Carries out the orders in this CPU's mailbox, and publishes its state for others to sense.
-///
-/// A CPU calls this itself in the firmware, whatever its state.
-pub fn take_orders<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
-    threads::take_note(cpu, configuration);
-    let mailbox = mailbox(configuration, cpu.address);
-    let waiting = mailbox.orders.load(Ordering::Acquire);
-    if waiting != 0 && waiting & CLAIMED == 0 {
-        // The parameter first: an empty mailbox may be filled again at once.
-        let parameter = mailbox.parameter.load(Ordering::Acquire);
-        let orders = configuration.take_orders(cpu.address);
-        if orders & order::CHANGE != 0 {
-            external_means::make_changes(cpu, configuration, hardware);
-        }
-        carry_out(cpu, configuration, hardware, mailbox, orders, parameter);
-        if orders & RESETS != 0 {
-            assist::counting_changed(cpu, configuration, hardware);
-        }
-    }
-    mailbox.state.store(cpu.state as u8, Ordering::Release);
-}
-
-#[cold]
-fn carry_out<H: Hardware>(
-    cpu: &mut Vcpu,
-    configuration: &Configuration,
-    hardware: &mut H,
-    mailbox: &Mailbox,
-    orders: u32,
-    parameter: u64,
-) {
-    cpu.pending_work |= PendingWork::ATTENTION;
-    if orders & RESETS != 0 {
-        reset_cpu(cpu, configuration, hardware, mailbox, orders);
-        return;
-    }
-    if cpu.state == CpuState::CheckStop {
-        return;
-    }
-    if orders & order::STOP != 0 {
-        cpu.state = CpuState::Stopped;
-    }
-    if orders & order::STORE_STATUS != 0 {
-        let mode = Absolute(lowcore::ARCHITECTURAL_MODE);
-        // If storage is not available there, nothing is stored; these addresses always are.
-        let _ = storage::put_absolute(configuration, hardware, mode, &[1]);
-        store_status(cpu, configuration, hardware, Absolute(lowcore::SAVE_AREA));
-    }
-    if orders & order::STORE_STATUS_AT_ADDRESS != 0 {
-        store_status(cpu, configuration, hardware, Absolute(parameter));
-    }
-    if orders & order::SET_PREFIX != 0 && cpu.state == CpuState::Stopped {
-        prefix::set(cpu, configuration, hardware, parameter & PREFIX);
-    }
-    if orders & order::START != 0 {
-        cpu.state = CpuState::Operating;
-    }
-    if orders & order::RESTART != 0 {
-        cpu.state = CpuState::Operating;
-        delivery::restart(cpu, configuration, hardware);
-    }
-}
-
-/// Performs the most extensive of the ordered resets of this CPU.
-///
-/// CPU reset keeps all registers of the program. Initial CPU reset clears the floating-point-control register
-/// besides the control registers; clear reset clears all registers.
-///
-/// Each of them purges the TLB.
-///
-/// Source: Principles of Operation, "Resets", the summary of functions performed by resets.
-fn reset_cpu<H: Hardware>(
-    cpu: &mut Vcpu,
-    configuration: &Configuration,
-    hardware: &mut H,
-    mailbox: &Mailbox,
-    orders: u32,
-) {
-    shadow::empty(cpu, configuration, hardware);
-    mailbox.emergency.store(0, Ordering::Release);
-    mailbox.external_call.store(0, Ordering::Release);
-    if orders & order::CLEAR_RESET != 0 {
-        cpu.clear_reset();
-        hardware.clear_program_registers();
-    } else if orders & order::INITIAL_CPU_RESET != 0 {
-        cpu.initial_cpu_reset();
-    } else {
-        cpu.cpu_reset();
-        return;
-    }
-    hardware.set_cpu_timer(0);
-    hardware.set_clock_programmable_field(0);
-    hardware.clear_floating_point_control();
-}
-
-/// Resets the configuration for a control program that is loaded: every other CPU by `others`, this one by
-/// `own`, and what is pending for any CPU. Multithreading is disabled. The coprocessor groups belong to the
-/// machine and not to the configuration, so they stay unchanged.
-///
-/// The other CPUs carry out the reset themselves before they execute another instruction; until then they are
-/// busy.
-pub(super) fn reset_configuration<H: Hardware>(run: &mut Execution<'_, H>, others: u32, own: u32) {
-    let configuration = run.configuration;
-    configuration.resets.fetch_add(1, Ordering::Relaxed);
-    for address in (0..configuration.cpus).filter(|&address| address != run.cpu.address) {
-        reset(mailbox(configuration, address), others);
-        run.hardware.wake(address);
-    }
-    channel::reset(configuration, run.hardware);
-    configuration.service_signal.store(0, Ordering::Release);
-    configuration.event_mask.store(0, Ordering::Release);
-    // Before any CPU continues, because addresses are those of the cores again.
-    configuration.threads.disable();
-    if configuration.mode == Mode::RealTime {
-        wait_for_others(configuration, run.cpu.address);
-    }
-    let mailbox = mailbox(configuration, run.cpu.address);
-    reset_cpu(run.cpu, configuration, run.hardware, mailbox, own);
-    threads::take_note(run.cpu, configuration);
-    assist::counting_changed(run.cpu, configuration, run.hardware);
-}
-
-/// How often this CPU looks at the other CPUs before it stops waiting for them.
-const MOST_LOOKS: u32 = 100_000_000;
-
-/// Waits until no other CPU executes instructions of the guest: its storage is about to be changed.
-///
-/// In exact mode this CPU has the turn, and the others take their orders before they get it. In real time they
-/// run until they are interrupted, which takes only as long as entering the firmware. Two CPUs that reset each
-/// other would wait for ever, and a CPU that is itself in DIAGNOSE does no harm; so the wait is limited.
-#[cold]
-fn wait_for_others(configuration: &Configuration, me: u16) {
-    let executes = |cpu: u16| {
-        let mailbox = mailbox(configuration, cpu);
-        mailbox.orders.load(Ordering::Acquire) != 0
-            || mailbox.state.load(Ordering::Acquire) == CpuState::Operating as u8
-    };
-    let mut looks = 0;
-    while looks < MOST_LOOKS && (0..configuration.cpus).any(|cpu| cpu != me && executes(cpu)) {
-        core::hint::spin_loop();
-        looks += 1;
-    }
-}
-
-/// Stores the status of this CPU in the 512 bytes at `area`, in the format of absolute locations from 1200 on.
-///
-/// The floating-point, access and floating-point-control registers stay in the hardware, which this module
-/// does not reach: their fields in the area are left unchanged.
-fn store_status<H: Hardware>(
-    cpu: &Vcpu,
-    configuration: &Configuration,
-    hardware: &mut H,
-    area: Absolute,
-) {
-    let timer = hardware.cpu_timer();
-    let mut put = |offset: u64, bytes: &[u8]| {
-        // The area was tested when the order was issued, and storage does not shrink.
-        let _ = storage::put_absolute(configuration, hardware, area.offset(offset), bytes);
-    };
-    for (n, (general, control)) in (0u64..).zip(cpu.general.iter().zip(&cpu.control)) {
-        put(0x80 + 8 * n, &general.to_be_bytes());
-        put(0x180 + 8 * n, &control.to_be_bytes());
-    }
-    put(0x100, &cpu.psw.mask.to_be_bytes());
-    put(0x108, &cpu.psw.address.to_be_bytes());
-    put(0x118, &(cpu.prefix as u32).to_be_bytes());
-    put(0x124, &cpu.tod_programmable.to_be_bytes());
-    put(0x128, &timer.to_be_bytes());
-    // A byte of zeros, then bits 0-55 of the clock comparator.
-    put(0x130, &(cpu.clock_comparator >> 8).to_be_bytes());
 }
