@@ -1,0 +1,425 @@
+//! Builds the machine for a guest, starts its CPUs, and runs the guest.
+
+use super::{caches, calibrate, heap, staged};
+use crate::arch::cpu::MAXIMUM_CPUS;
+use crate::arch::facility::{self, FacilityList};
+use crate::cpumf::counters::CoprocessorGroups;
+use crate::cpumf::sampling::request;
+use crate::cpumf::{
+    ConfigurationLevel, CounterSets, Facility, Installation, Model, load_program_parameter, model,
+};
+use crate::guest::measuring::assist;
+use crate::guest::measuring::machine_level;
+use crate::guest::state::account::{Account, Mode};
+use crate::guest::state::assist::Assist;
+use crate::guest::state::channels::Channels;
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::page_frames::PageFrames;
+use crate::guest::state::recording::Support;
+use crate::guest::state::shadow::SharedShadow;
+use crate::guest::state::software::SoftwareCounters;
+use crate::guest::state::threads::Threads;
+use crate::guest::state::vcpu::{CpuState, Vcpu};
+use crate::guest::storage::program;
+use crate::guest::storage::shadow::build_identity;
+use crate::guest::turns::Turns;
+use crate::his::event::ZOS_COUNTERS;
+use crate::link::loader::{self, LoaderBlock, flags, sets};
+use crate::link::state::{self, Started};
+use crate::machine::hardware::hsa::{COPIES, Plan, Prefix};
+use crate::machine::hardware::instruction;
+use crate::machine::hardware::lowcore::Area;
+use crate::machine::hardware::sclp;
+use crate::machine::io::console;
+use crate::machine::io::failure::{WaitState, refuse};
+use crate::machine::native::Native;
+use crate::machine::shared::Shared;
+use crate::machine::state::blocks::Blocks;
+use crate::machine::state::his::Service;
+use crate::machine::state::integrity;
+use crate::machine::state::machine::{Cpu, CpuCell, Machine, sampling_limits};
+use crate::machine::state::operator::Operator;
+use crate::machine::{count, his, operator, trap, turn};
+use crate::msa;
+use crate::per::Format;
+use core::slice;
+use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
+extern crate alloc;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+/// SIGNAL PROCESSOR orders that start another CPU.
+mod order {
+    /// Restart.
+    pub const RESTART: u8 = 0x06;
+    /// Initial CPU reset.
+    pub const INITIAL_CPU_RESET: u8 = 0x0B;
+    /// Set prefix.
+    pub const SET_PREFIX: u8 = 0x0D;
+}
+
+/// How many CPUs share a group of coprocessors.
+const CPUS_IN_GROUP: u16 = 2;
+
+/// Leaks a zeroed slice of atomics that the plan has room for.
+fn zeroed<T>(at: u64, count: u64) -> &'static [T] {
+    // SAFETY: storage of the plan that nothing else uses; zeros are valid for the atomics that this
+    // is called for.
+    unsafe {
+        let place = core::ptr::with_exposed_provenance_mut::<T>(at as usize);
+        core::ptr::write_bytes(place, 0, count as usize);
+        slice::from_raw_parts(place, count as usize)
+    }
+}
+
+/// Builds the configuration, starts the other CPUs, and runs the guest.
+pub(super) fn start(
+    block: &LoaderBlock,
+    plan: Plan,
+    mut native: Native,
+    facilities: FacilityList,
+) -> ! {
+    let present = sclp::cpus();
+    let cpus = (block.cpus.get() as usize).min(MAXIMUM_CPUS);
+    if present.len() < cpus {
+        refuse(
+            WaitState::CpuStart,
+            format_args!(
+                "{cpus} CPUs are asked for and the machine has {}",
+                present.len()
+            ),
+        );
+    }
+    let shift = (block.icount_shift.get() != loader::NO_ICOUNT).then(|| block.icount_shift.get());
+    let shift = if block.has(flags::REAL_TIME) {
+        None
+    } else {
+        shift
+    };
+    let mode = calibrate::find_mode(&mut native, shift);
+    let mut charges = calibrate::charges(&mut native, mode);
+    let per = Support {
+        format: if block.has(flags::EVENTS_OF_S370) {
+            Format::S370
+        } else {
+            Format::Z
+        },
+        exact: calibrate::events_are_exact(&mut native, &mut charges, mode),
+    };
+    calibrate::clear(&mut native);
+    let program = staged::keep(block, &plan, &mut native);
+
+    let exact = matches!(mode, Mode::Exact { .. });
+    let cpu_speed = mode.cpu_speed();
+    let frames = plan.base / 4096;
+    let pages = PageFrames::new(
+        zeroed::<AtomicU16>(plan.states, frames),
+        zeroed::<AtomicU32>(plan.owners, COPIES),
+        plan.copies,
+    );
+    let prefixes = plan.cpus.map(|cpu| cpu.prefix);
+    let shadow = SharedShadow::new(
+        plan.base,
+        plan.identity,
+        plan.private,
+        plan.pools,
+        plan.pool_length,
+        prefixes.map(Prefix::address),
+    );
+    let channels = Channels::new(plan.programs);
+    let mut configuration = Configuration::new(
+        plan.base,
+        plan.increment,
+        cpus as u16,
+        pages,
+        shadow,
+        channels,
+    );
+    configuration.assist = assist(block, &facilities);
+    configuration.facilities = configuration
+        .assist
+        .facilities(facilities)
+        // STORE SYSTEM INFORMATION has no function 15 here.
+        .without(facility::CONFIGURATION_TOPOLOGY)
+        .with(facility::ENHANCED_MONITOR)
+        .with(facility::LOAD_PROGRAM_PARAMETER)
+        .with(facility::MEASUREMENT_COUNTER)
+        .with(facility::MEASUREMENT_SAMPLING)
+        .with(facility::STORE_COUNTER_MULTIPLE);
+    configuration.cpu_id = identification(block);
+    configuration.mode = mode;
+    configuration.charges = charges;
+    configuration.per = per;
+    if exact {
+        *configuration.groups() = CoprocessorGroups::new(cpus as u16, CPUS_IN_GROUP);
+    }
+    configuration.virtual_machine = block.level.get() == loader::level::VIRTUAL_MACHINE;
+    configuration.limited = block.has(flags::SECURE) && !block.has(flags::FULL_SAMPLES);
+    configuration.dedicated = block.has(flags::DEDICATED);
+    configuration.threads = Threads::new(block.threads.get() as u16);
+    configuration.loaded_program = program;
+    program::load(&configuration, &mut native);
+    build_identity(&configuration, &mut native);
+
+    let machine_type = (configuration.cpu_id >> 16) as u16;
+    let model = model::of_type(machine_type).unwrap_or(&model::DEFAULT);
+    check_threads(block, model);
+    let account = Account::new(mode, cpu_speed);
+    let slice = match block.slice.get() {
+        0 => loader::DEFAULT_SLICE,
+        slice => slice,
+    };
+    let slice = if cpus > 1 { slice } else { slice.max(100_000) };
+    let turns = Turns::new(exact, slice.saturating_mul(u64::from(cpu_speed)));
+    let listening = block.has(flags::INTERACTIVE) || !exact;
+    let shared: &'static Shared = Box::leak(Box::new(Shared::new(turns, listening)));
+    let machine: &'static Machine = Box::leak(Box::new(Machine {
+        configuration,
+        model,
+        plan,
+        cpus: [const { CpuCell::empty() }; MAXIMUM_CPUS],
+        sums: integrity::sums(&plan),
+        samples_for_host: block.interval.get() != 0,
+        shared,
+        his: Box::leak(Box::new(Service::new())),
+        operator: Box::leak(Box::new(Operator::new())),
+    }));
+    for (number, cell) in machine.cpus.iter().enumerate() {
+        let configuration = &machine.configuration;
+        let mut cpu = Cpu {
+            vcpu: vcpu(number as u16, configuration, block, model, account, exact),
+            native: Native::new(prefixes[number], number == 0, Some(shared)),
+            blocks: Blocks::new(plan.cpus[number], number as u16),
+            machine,
+            tally: None,
+        };
+        if exact && number < cpus {
+            // An accepted block has a valid geometry.
+            let geometry = block.geometry().ok().flatten();
+            cpu.vcpu.caches = geometry.and_then(|geometry| caches::take(&plan, number, geometry));
+        }
+        activate(&mut cpu, block);
+        // SAFETY: no CPU uses the cells yet.
+        unsafe { cell.fill(cpu) };
+        if number != 0 {
+            trap::prepare_lowcore(
+                Area::at(prefixes[number]),
+                cell.get(),
+                plan.cpus[number].stack_end,
+            );
+        }
+    }
+    Area::OWN.set_cpu(machine.cpus[0].get());
+    if block.has(flags::COUNT_TRAPS) {
+        for (number, cell) in machine.cpus.iter().enumerate() {
+            // This CPU's own prefix area is at real 0.
+            let area = if number == 0 {
+                Area::OWN
+            } else {
+                Area::at(prefixes[number])
+            };
+            // SAFETY: the cell was filled above, and no other CPU runs yet.
+            count::begin(area, unsafe { &mut *cell.get() });
+        }
+    }
+    heap::seal();
+    for number in 1..cpus {
+        start_cpu(number as u16, prefixes[number]);
+    }
+    started(machine, block, cpu_speed, model);
+    begin(machine, block)
+}
+
+/// The identification of the machine below, with the machine type that the run requests.
+fn identification(block: &LoaderBlock) -> u64 {
+    let below = instruction::stidp();
+    match block.machine_type.get() {
+        0 => below,
+        wanted => match model::of_type(wanted as u16) {
+            Some(_) if wanted >> 16 == 0 => below & !0xFFFF_0000 | u64::from(wanted) << 16,
+            _ => refuse(
+                WaitState::LoaderBlock,
+                format_args!("no model that this machine knows has the machine type {wanted:04X}"),
+            ),
+        },
+    }
+}
+
+/// The MT-diagnostic counter set counts threads, so only a model with that set can have threads.
+fn check_threads(block: &LoaderBlock, model: &Model) {
+    let threads = block.threads.get();
+    if threads > 1 && !model.has_threads() {
+        refuse(
+            WaitState::LoaderBlock,
+            format_args!(
+                "{threads} threads of a core are asked for, and a {} has one",
+                model.name
+            ),
+        );
+    }
+}
+
+/// The counter sets that a block requests at the guest's level and that have an honest source.
+fn honest(sets: u32) -> CounterSets {
+    CounterSets(sets as u16).intersection(CounterSets::HONEST.union(CounterSets::CRYPTO_ACTIVITY))
+}
+
+/// The message-security assist. The machine supplies it if the block says so, and whenever the guest
+/// can count functions, because a program that counts functions should find some. What the machine
+/// counts for itself does not change what the guest finds.
+fn assist(block: &LoaderBlock, facilities: &FacilityList) -> Assist {
+    let counted = block.guest_sets.get() & (sets::CRYPTO | sets::COPROCESSOR_GROUPS) != 0;
+    let below = msa::Instruction::ALL.map(|instruction| {
+        if facilities.has(instruction.facility()) {
+            instruction::assist_query(instruction)
+        } else {
+            0
+        }
+    });
+    let supplied = counted || block.has(flags::CRYPTOGRAPHY);
+    Assist::new(supplied, below)
+}
+
+/// A virtual CPU with its facilities at both levels.
+fn vcpu(
+    number: u16,
+    configuration: &Configuration,
+    block: &LoaderBlock,
+    model: &'static Model,
+    account: Account,
+    exact: bool,
+) -> Vcpu {
+    let limits = sampling_limits(account.cpu_speed);
+    let (own, below) = if configuration.virtual_machine {
+        (
+            ConfigurationLevel::VirtualMachine,
+            ConfigurationLevel::LogicalPartition,
+        )
+    } else {
+        (
+            ConfigurationLevel::LogicalPartition,
+            ConfigurationLevel::BasicMachine,
+        )
+    };
+    let facility = |level| {
+        let mut facility = Facility::new(level, model, Installation::ALL, limits);
+        // Without an instruction-counting clock the number of instructions is not known, so the sets
+        // that show it are not authorized.
+        if exact {
+            let sets = block.guest_sets.get();
+            let mut authorized = honest(sets);
+            if configuration.threads.installed() {
+                let threads = CounterSets(sets as u16).intersection(CounterSets::MT_DIAGNOSTIC);
+                authorized = authorized.union(threads);
+            }
+            facility.authorize_counters(authorized, &account.activity());
+            let groups = configuration.groups();
+            facility.authorize_coprocessor_groups(sets & sets::COPROCESSOR_GROUPS != 0, &groups);
+        }
+        facility.authorize_basic_sampling(true);
+        facility
+    };
+    let mut below = facility(below);
+    // HIS may use both.
+    below.authorize_diagnostic_sampling(true);
+    let mut vcpu = Vcpu::new(number, facility(own), below);
+    vcpu.software = SoftwareCounters::new(software_counters());
+    vcpu.account = account;
+    vcpu.known_as = configuration.threads.address_of(number);
+    vcpu
+}
+
+/// The software counters of a CPU, for the lifetime of the machine.
+fn software_counters() -> &'static [AtomicU64] {
+    let counters = (0..ZOS_COUNTERS).map(|_| AtomicU64::new(0));
+    counters.collect::<Vec<_>>().leak()
+}
+
+/// Activates the machine's own facility.
+fn activate(cpu: &mut Cpu, block: &LoaderBlock) {
+    let wanted = CounterSets(block.machine_sets.get() as u16);
+    machine_level::activate(&mut cpu.vcpu, &cpu.machine.configuration, wanted);
+    assist::counting_changed(&cpu.vcpu, &cpu.machine.configuration, &mut cpu.native);
+    let interval = block.interval.get();
+    if interval != 0 {
+        let host = block.has(flags::HOST_INDICATOR);
+        let indicator = if host { request::HOST_INDICATOR } else { 0 };
+        let controls = request::ENABLE_BASIC | request::ACTIVATE_BASIC | indicator;
+        cpu.load_sampling_controls(controls, interval);
+        if host {
+            load_program_parameter(&mut cpu.vcpu.machine, block.host_parameter.get(), false);
+        }
+    }
+}
+
+/// Starts CPU `cpu` at `prefix`, and waits until it runs with its own state.
+fn start_cpu(cpu: u16, prefix: Prefix) {
+    // SAFETY: the CPU is stopped; its lowcore and its `Cpu` are ready.
+    unsafe {
+        let _ = instruction::sigp(cpu, order::INITIAL_CPU_RESET, 0);
+        let (prefixed, _) = instruction::sigp(cpu, order::SET_PREFIX, prefix.address());
+        let (restarted, _) = instruction::sigp(cpu, order::RESTART, 0);
+        if prefixed as u8 != 0 || restarted as u8 != 0 {
+            refuse(
+                WaitState::CpuStart,
+                format_args!("CPU {cpu} does not start"),
+            );
+        }
+    }
+}
+
+/// Tells the host that the run begins.
+fn started(machine: &Machine, block: &LoaderBlock, cpu_speed: u32, model: &Model) {
+    let mode = match machine.configuration.mode {
+        Mode::RealTime => state::Mode::RealTime,
+        Mode::Exact { .. } if block.has(flags::INTERACTIVE) => state::Mode::Interactive,
+        Mode::Exact { .. } => state::Mode::Exact,
+    };
+    console::state(&Started {
+        mode: mode as u8,
+        reserved: 0,
+        cpus: machine.configuration.cpus.into(),
+        cpu_speed: cpu_speed.into(),
+        tod: instruction::stckf().into(),
+        guest_storage_end: machine.plan.base.into(),
+        hsa_end: machine.plan.end.into(),
+        machine_type: ((machine.configuration.cpu_id >> 16) as u16 as u32).into(),
+        cfvn: model.cfvn.into(),
+        csvn: model.csvn.into(),
+    });
+    defmt::info!(
+        "guest storage to {=u64:x}, HSA to {=u64:x}, {=u16} CPUs",
+        machine.plan.base,
+        machine.plan.end,
+        machine.configuration.cpus
+    );
+    console::flush();
+}
+
+/// Runs the guest on CPU 0 from the next whole 10 ms of the clock.
+fn begin(machine: &'static Machine, block: &LoaderBlock) -> ! {
+    // SAFETY: this is CPU 0, and the cell is its own.
+    let cpu = unsafe { &mut *machine.cpus[0].get() };
+    trap::take_up(cpu);
+    let ten_milliseconds = 4096 * 10_000;
+    let begin = (instruction::stckf() / ten_milliseconds + 2) * ten_milliseconds;
+    instruction::sckc(begin);
+    crate::machine::hardware::wait::load_cr0(crate::arch::control::CR0_CLOCK_COMPARATOR);
+    while instruction::stckf() < begin {
+        crate::machine::hardware::wait::for_external();
+    }
+    cpu.vcpu.psw = machine.configuration.loaded_program.psw;
+    cpu.vcpu.state = CpuState::Operating;
+    machine.configuration.mailboxes[0].state.store(
+        CpuState::Operating as u8,
+        core::sync::atomic::Ordering::SeqCst,
+    );
+    turn::start(cpu);
+    // A CPU does what is requested now before its first instruction.
+    for request in block.profilers() {
+        machine.his.ask_for(*request);
+    }
+    operator::begin(machine, block.commands().unwrap_or_default());
+    his::work(cpu);
+    trap::go(cpu)
+}
