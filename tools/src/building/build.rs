@@ -1,9 +1,10 @@
-//! Building the image and the guests.
+//! Builds the image, the guests and the programs for Linux.
 //!
-//! Everything for the bare machine is built below `target/s390x`, apart from the host's own
-//! artifacts, with the toolchain that [`crate::building::toolchain`] finds. Cargo decides what is stale. The image
-//! has a directory and a lock of its own, so that it is built at the same time as a guest. If processes wait for each
-//! other, the lock lets them say so.
+//! Everything for the bare machine is built below `target/s390x`, apart from the host's own artifacts, by
+//! the toolchain that [`crate::building::toolchain`] finds. Cargo decides what is stale. All products are
+//! compiled with the same flags, so `core` and what they share are compiled once; only the last step, which
+//! optimises and links a whole program, has flags of its own. A lock keeps tests that run side by side from
+//! waiting for each other without a word.
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +12,6 @@ use std::{
     path::{Path, PathBuf},
     process::Stdio,
     sync::{Mutex, OnceLock},
-    thread,
 };
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -25,27 +25,24 @@ use crate::{
     computer::progress::Progress,
 };
 
-/// What is built for the bare machine.
+/// A package that is built for the bare machine.
 struct Product {
     package: &'static str,
     feature: &'static str,
-    /// The directory below `target/s390x`. The image and the guests have one each, because Cargo builds one thing at a
-    /// time in a directory.
-    directory: &'static str,
-    /// Flags for the compiler; `{root}` is the repository.
-    flags: &'static [&'static str],
+    /// Flags for the program itself, not for what it is made of; `{root}` is the repository.
+    program_flags: &'static [&'static str],
 }
+
+/// Flags for everything. The image moves itself, so all code is position-independent; the guests share it.
+const FLAGS: [&str; 2] = ["-Crelocation-model=pic", "-Cforce-unwind-tables=no"];
 
 const IMAGE: Product = Product {
     package: "millimeter",
     feature: "image",
-    directory: "",
-    flags: &[
-        // It moves itself: it is position-independent, holds its relocations, and applies them itself.
-        "-Crelocation-model=pic",
+    program_flags: &[
+        // It carries its relocations, and applies them itself.
         "-Clink-arg=-pie",
         "-Clink-arg=--no-dynamic-linker",
-        "-Cforce-unwind-tables=no",
         "-Clink-arg=-T{root}/linker.ld",
         "-Clink-arg=-Tdefmt.x",
     ],
@@ -54,8 +51,7 @@ const IMAGE: Product = Product {
 const GUESTS: Product = Product {
     package: "guests",
     feature: "guest",
-    directory: "guests",
-    flags: &[
+    program_flags: &[
         "-Crelocation-model=static",
         "-Clink-arg=-T{root}/tests-qemu/guests/guest.ld",
     ],
@@ -64,21 +60,24 @@ const GUESTS: Product = Product {
 const PROGRAMS: Product = Product {
     package: "programs",
     feature: "linux",
-    directory: "guests",
-    flags: &["-Crelocation-model=static"],
+    program_flags: &["-Crelocation-model=static"],
 };
 
 /// The log keeps everything. Its reader leaves out what is too much.
 const LOG_LEVEL: (&str, &str) = ("DEFMT_LOG", "trace");
 
-/// The sources of the guests: programs, and the cases of one program.
-const GUEST_SOURCES: &str = "tests-qemu/guests/src";
+/// Sources of the guests: a program each, and the cases of one program.
+const GUEST_SOURCES: &str = "tests-qemu/guests/src/bin";
+const CASE_SOURCES: &str = "tests-qemu/guests/src/behaviour";
+
+/// Sources of the programs for Linux.
+const PROGRAM_SOURCES: &str = "tests-qemu/programs/src/bin";
 
 /// Builds the image and returns its path. Once per process.
 pub fn build_image(progress: &Progress) -> Result<PathBuf> {
     static DONE: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     once(&DONE, || {
-        let directory = build(&IMAGE, "the image", &["--bin", "millimeter"], progress)?;
+        let directory = build(&IMAGE, "the image", "millimeter", progress)?;
         Ok(directory.join("millimeter"))
     })
 }
@@ -100,7 +99,7 @@ pub fn build_guest(name: &str, progress: &Progress) -> Result<PathBuf> {
                 } else {
                     name
                 };
-                build(&GUESTS, what, &["--bin", program], progress)
+                build(&GUESTS, what, program, progress)
                     .map(|directory| directory.join(program))
                     .map_err(|error| format!("{error:#}"))
             })
@@ -114,42 +113,25 @@ pub fn build_guest(name: &str, progress: &Progress) -> Result<PathBuf> {
     }
 }
 
-/// Builds what a run needs: the image and, at the same time, the guest that an argument names if it is a bundled one.
-/// Both are then found without another build.
-pub fn build_side_by_side(guest: &str, progress: &Progress) -> Result<()> {
-    if !is_bundled(guest) {
-        return build_image(progress).map(|_| ());
-    }
-    find_toolchain(progress)?;
-    // Two moving lines would write over each other.
-    let beside = match progress {
-        Progress::Terminal => Progress::Silent,
-        other => *other,
-    };
-    thread::scope(|scope| {
-        let guest = scope.spawn(move || build_guest(guest, &beside));
-        let image = build_image(progress);
-        let guest = guest
-            .join()
-            .map_err(|_| anyhow!("another thread's build has panicked"))?;
-        image.and(guest).map(|_| ())
-    })
-}
-
 /// Builds the programs that tests run in Linux and returns the directory that holds them. Once per
 /// process.
 pub fn build_programs(progress: &Progress) -> Result<PathBuf> {
     static DONE: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     once(&DONE, || {
-        build(&PROGRAMS, "the programs for Linux", &["--bins"], progress)
+        let mut directory = PathBuf::new();
+        for name in sources(PROGRAM_SOURCES) {
+            let what = format!("{name} for Linux");
+            directory = build(&PROGRAMS, &what, &name, progress)?;
+        }
+        Ok(directory)
     })
 }
 
 /// Names of the bundled guests, in alphabetical order: the files of their source directories.
 pub fn bundled_guests() -> Vec<String> {
-    let mut names = sources("bin");
+    let mut names = sources(GUEST_SOURCES);
     names.extend(
-        sources(case::PROGRAM)
+        sources(CASE_SOURCES)
             .into_iter()
             .filter(|name| name != "main"),
     );
@@ -158,7 +140,7 @@ pub fn bundled_guests() -> Vec<String> {
 }
 
 fn sources(directory: &str) -> Vec<String> {
-    fs::read_dir(root().join(GUEST_SOURCES).join(directory))
+    fs::read_dir(root().join(directory))
         .into_iter()
         .flatten()
         .flatten()
@@ -172,14 +154,9 @@ fn sources(directory: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether this is the name of a bundled guest.
-fn is_bundled(name: &str) -> bool {
-    bundled_guests().iter().any(|bundled| bundled == name)
-}
-
 fn is_case(name: &str) -> bool {
-    let file = root().join(GUEST_SOURCES).join(case::PROGRAM);
-    file.join(format!("{name}.rs")).is_file()
+    let file = format!("{CASE_SOURCES}/{name}.rs");
+    root().join(file).is_file()
 }
 
 /// The file of one case. It is made anew if the program is newer.
@@ -226,31 +203,25 @@ fn find_toolchain(progress: &Progress) -> Result<Toolchain> {
     Ok(toolchain)
 }
 
-/// Builds programs of this product, and returns the directory that holds them.
-fn build(product: &Product, what: &str, programs: &[&str], progress: &Progress) -> Result<PathBuf> {
+/// Builds a program of this product, and returns the directory that holds it.
+fn build(product: &Product, what: &str, program: &str, progress: &Progress) -> Result<PathBuf> {
     let toolchain = find_toolchain(progress)?;
-    let directory = target_directory().join(product.directory);
-    let _lock = lock(
-        &format!("{}.lock", product.package),
-        &format!("another build of {what}"),
-        progress,
-    )?;
+    let directory = target_directory();
+    let _lock = lock("build.lock", "another build", progress)?;
     let step = progress.step(&format!("building {what} with {toolchain}"));
     let root = root()
         .to_str()
         .context("the repository's path is not UTF-8; move it to one that is")?;
-    let flags: Vec<String> = product
-        .flags
-        .iter()
-        .map(|flag| flag.replace("{root}", root))
-        .collect();
+    let program_flags = (product.program_flags.iter()).map(|flag| flag.replace("{root}", root));
     let output = toolchain
-        .cargo("build", &flags)
+        .cargo("rustc", &FLAGS)
         .args(["--release", "--package", product.package])
         .args(["--features", product.feature])
-        .args(programs)
+        .args(["--bin", program])
         .arg("--target-dir")
         .arg(&directory)
+        .arg("--")
+        .args(program_flags)
         .env(LOG_LEVEL.0, LOG_LEVEL.1)
         .current_dir(root)
         .stdin(Stdio::null())

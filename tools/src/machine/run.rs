@@ -74,7 +74,6 @@ pub fn run_with(
     person: Option<Person<'_>>,
 ) -> Result<RunOutcome> {
     let qemu = ready(options, progress)?;
-    build::build_side_by_side(&options.guest, progress)?;
     let guest = Guest::find(&options.guest, progress)?;
     run_guest(&qemu, &guest, options, progress, person, [])
 }
@@ -90,7 +89,6 @@ pub fn run_with_profilers<'a>(
         ..options.clone()
     };
     let qemu = ready(options, progress)?;
-    build::build_side_by_side(&options.guest, progress)?;
     let guest = Guest::find(&options.guest, progress)?;
     run_guest(&qemu, &guest, options, progress, None, profilers)
 }
