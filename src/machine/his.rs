@@ -41,7 +41,7 @@ pub fn work(cpu: &mut Cpu) {
         profilers::refuse(service);
         while service.operator_requests.lock().pop_front().is_some() {
             console::say(format_args!(
-                "HIS measures by a clock that counts instructions, and in real time there is none; begin the run without --real-time\n"
+                "HIS needs a clock that counts instructions, and in real time there is none; begin the run without --real-time\n"
             ));
         }
         return;

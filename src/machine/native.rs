@@ -447,7 +447,7 @@ impl Hardware for Native {
 
     fn not_recorded(&mut self) {
         defmt::warn!(
-            "the guest asks for PER events and gets none: the machine below does not execute one \
+            "the guest requests PER events but gets none: the machine below does not execute one \
              instruction at a time; start the run with --per"
         );
     }

@@ -109,7 +109,7 @@ fn ask(machine: &Machine, cpus: Cpus, change: Change) {
     if let Change::Counters(sets, true) = change {
         if configuration.mode == Mode::RealTime {
             console::say(format_args!(
-                "the clock does not count instructions: no counter set has a source, and none is authorized\n"
+                "the clock does not count instructions, so no counter set has a source and none is authorized\n"
             ));
             return;
         }
@@ -143,7 +143,7 @@ fn ask(machine: &Machine, cpus: Cpus, change: Change) {
         match external_means::ask(configuration, cpu, change) {
             Ok(()) => machine.shared.wake(cpu),
             Err(TooMany) => console::say(format_args!(
-                "CPU {cpu} has not done what it was asked for before; say it again later\n"
+                "CPU {cpu} has not carried out earlier requests yet; try again later\n"
             )),
         }
     }

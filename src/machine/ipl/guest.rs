@@ -85,7 +85,7 @@ pub(super) fn start(
         refuse(
             WaitState::CpuStart,
             format_args!(
-                "{cpus} CPUs are asked for and the machine has {}",
+                "{cpus} CPUs are requested, but the machine has {}",
                 present.len()
             ),
         );
@@ -239,7 +239,7 @@ fn identification(block: &LoaderBlock) -> u64 {
             Some(_) if wanted >> 16 == 0 => below & !0xFFFF_0000 | u64::from(wanted) << 16,
             _ => refuse(
                 WaitState::LoaderBlock,
-                format_args!("no model that this machine knows has the machine type {wanted:04X}"),
+                format_args!("no known model has the machine type {wanted:04X}"),
             ),
         },
     }
@@ -252,7 +252,7 @@ fn check_threads(block: &LoaderBlock, model: &Model) {
         refuse(
             WaitState::LoaderBlock,
             format_args!(
-                "{threads} threads of a core are asked for, and a {} has one",
+                "{threads} threads of a core are requested, but a {} has one",
                 model.name
             ),
         );

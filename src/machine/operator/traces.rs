@@ -27,7 +27,7 @@ pub fn begin(machine: &Machine, trace: Trace) {
     let together = configuration.mode == Mode::RealTime && configuration.cpus > 1;
     if trace.action == Action::Stop && together {
         console::say(format_args!(
-            "no trace stops {} CPUs that run side by side; begin the run without --real-time or with one CPU\n",
+            "a trace cannot stop {} CPUs that run at the same time; begin the run without --real-time or with one CPU\n",
             configuration.cpus
         ));
         return;
@@ -39,7 +39,7 @@ pub fn begin(machine: &Machine, trace: Trace) {
             hand_to_cpus(machine);
         }
         Err(TooMany) => console::say(format_args!(
-            "there are as many traces as there can be; PER shows them, and PER OFF n ends one\n"
+            "no more traces are possible; PER shows them, and PER OFF n ends one\n"
         )),
     }
 }
@@ -50,7 +50,7 @@ pub fn end(machine: &Machine, number: Option<u8>) {
     match ended {
         Ok(()) => hand_to_cpus(machine),
         Err(NoSuch(number)) => console::say(format_args!(
-            "there is no trace {number}; PER shows those that there are\n"
+            "there is no trace {number}; PER shows the traces\n"
         )),
     }
 }
@@ -73,7 +73,7 @@ fn hand_to_cpus(machine: &Machine) {
     for cpu in 0..machine.configuration.cpus {
         if external_means::ask(&machine.configuration, cpu, Change::Traces).is_err() {
             console::say(format_args!(
-                "CPU {cpu} has not done what it was asked for before, and keeps its traces; say it again later\n"
+                "CPU {cpu} has not carried out earlier requests yet and keeps its traces; try again later\n"
             ));
         }
         machine.shared.wake(cpu);
@@ -83,7 +83,7 @@ fn hand_to_cpus(machine: &Machine) {
 /// Says that the guest is not stopped.
 pub fn refuse() {
     console::say(format_args!(
-        "the guest is not stopped; a trace does that: PER ... STOP\n"
+        "the guest is not stopped; a trace stops it: PER ... STOP\n"
     ));
 }
 
@@ -92,7 +92,7 @@ pub fn ask(operator: &Operator, asked: Asked) {
     if !operator.stopped.load(Ordering::Relaxed) {
         refuse();
     } else if operator.asked.lock().push_back(asked).is_err() {
-        console::say(format_args!("too much at once; say it again\n"));
+        console::say(format_args!("too many commands at once; try again\n"));
     }
 }
 
@@ -101,7 +101,7 @@ pub fn stopped(cpu: &Cpu, trace: u8) {
     cpu.machine.operator.stopped.store(true, Ordering::Relaxed);
     cpu.machine.shared.events.flush(cpu.vcpu.address);
     console::say(format_args!(
-        "CPU {} is stopped by trace {trace}; SHOW shows it, GO lets it go on\n",
+        "CPU {} is stopped by trace {trace}; SHOW shows it, GO continues it\n",
         cpu.vcpu.address
     ));
     show(cpu, Shown::Psw);
@@ -160,7 +160,7 @@ fn show_storage(cpu: &Cpu, start: u64, end: u64) {
         let seen = traced::peek(&cpu.vcpu, configuration, &cpu.native, None, at_first, bytes);
         if seen.is_none() {
             console::say(format_args!(
-                "{at:016X} has no translation, or lies behind the storage\n"
+                "{at:016X} has no translation, or is beyond the end of storage\n"
             ));
             return;
         }

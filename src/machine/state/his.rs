@@ -177,7 +177,7 @@ impl Service {
     fn keep(&self, asked: Option<Asked>) {
         if !asked.is_some_and(|asked| self.operator_requests.lock().push_back(asked).is_ok()) {
             console::say(format_args!(
-                "HIS has not done what it was asked for before; say it again later\n"
+                "HIS has not carried out earlier requests yet; try again later\n"
             ));
         }
         self.attention.store(true, Ordering::Relaxed);
