@@ -1,7 +1,7 @@
-//! A profiler on the host: it counts the samples of a guest by address, and asks for its counters whenever the
+//! A profiler on the host. It counts the samples of a guest by address, and queries its counters each time that the
 //! guest waits.
 //!
-//! `cargo run --package measure --example profiler [GUEST]` runs the guest (`hash` if none is named).
+//! `cargo run --package measure --example profiler [GUEST]` runs the guest (by default `hash`).
 
 use std::{collections::BTreeMap, env, process::ExitCode};
 
@@ -22,7 +22,7 @@ use {
 /// How many addresses are shown.
 const SHOWN: usize = 10;
 
-/// What has been heard so far.
+/// The samples so far, by address.
 #[derive(Default)]
 struct Addresses {
     samples: BTreeMap<u64, u64>,

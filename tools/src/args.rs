@@ -72,11 +72,11 @@ pub enum Command {
     Trace(Box<TraceArguments>),
     /// Report again from the raw files of a run
     ///
-    /// With --html the report is one page that needs no network and no other file: losses and
-    /// doubts first, then the run, states by CPU, the hottest symbols (with source lines where the guest's file
-    /// has debug information), samples by time, symbol and CPU, the text of the hottest functions with samples by
-    /// instruction, counters and figures made of them. It reads samples as a stream, so they need not fit into
-    /// storage, and the page has about the same size for ten samples and for ten million.
+    /// With --html the report is one page that needs no network and no other file. Losses and doubts come first, then
+    /// the run, states by CPU, the hottest symbols (with source lines if the guest's file has debug information),
+    /// samples by time, symbol and CPU, the text of the hottest functions with samples by instruction, counters, and
+    /// figures made of them. It reads samples as a stream, so they need not fit into storage. The page has about the
+    /// same size for ten samples and for ten million.
     ///
     /// Exit codes: 0 the report was made, 3 it was made and the guest had failed, 2 it could not be made.
     #[command(after_help = REPORT_EXAMPLES)]
@@ -150,10 +150,10 @@ pub enum Command {
     },
     /// Show what is in a file of samples, counters or monitor records, field by field
     ///
-    /// The content tells what the file is: .SMP (and sdb-cpuN.bin of a run), .CNT and .MAP as the z/OS
-    /// hardware instrumentation services write them (also in EBCDIC), SMF records of type 113 (each with its
-    /// RDW, with or without BDWs around them; of other types the header is shown), and z/VM monitor records
-    /// (all of MRPRCMFC, the header of others). Fields have the names of the manuals and their offset in the
+    /// The content tells what the file is. It may be a file .SMP, .CNT or .MAP as the z/OS hardware instrumentation
+    /// services write them (also in EBCDIC), or sdb-cpuN.bin of a run. It may hold SMF records, each with its RDW, with
+    /// or without BDWs around them (all of type 113, the header of others), or z/VM monitor records (all of MRPRCMFC,
+    /// the header of others). Fields have the names of the manuals and their offset in the
     /// file. The dump shows everything before the first error, then names the offset and field of the error and ends.
     ///
     /// Exit codes: 0 the whole file was read, 2 the file is wrong somewhere, or cannot be read or recognised.
@@ -309,10 +309,9 @@ pub struct RunArguments {
     #[command(flatten)]
     pub below: BelowArguments,
     /// Counter sets of the machine's own measurement: none, or some of basic, problem, crypto, extended,
-    /// mt and group with commas between them [default: all that have a source in the run and cost
-    /// nothing: basic,problem,extended; crypto,group with --cryptography, mt with --threads 2].
-    /// Named without --cryptography, crypto and group count the functions that the CPU below has, and the
-    /// machine then performs them
+    /// mt and group with commas between them. Without --cryptography, crypto and group count the functions that the
+    /// CPU below has, and the machine then performs them. [default: all that have a source in the run and cost
+    /// nothing: basic,problem,extended; crypto,group with --cryptography, mt with --threads 2]
     #[arg(long, value_name = "SETS")]
     pub counters: Option<CounterChoice>,
     /// Where the raw files go [default: a fresh millimeter-GUEST-N]
@@ -332,7 +331,8 @@ pub struct RunArguments {
     /// collection runs, D HIS shows them. HIS then gets the samples, and the run itself takes none
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["freq", "interval", "real_time"], value_parser = his_command)]
     pub his: Vec<String>,
-    /// A parameter file of HIS: DDNAME=NAME in a command to HIS takes its keywords from FILE. May be given several times
+    /// A parameter file of HIS: DDNAME=NAME in a command to HIS takes its keywords from FILE. May be given several
+    /// times
     #[arg(long, value_name = "NAME=FILE", requires = "his", value_parser = parameter_file)]
     pub dd: Vec<ParameterFile>,
     /// Seconds after which a link that says nothing has failed
@@ -494,7 +494,7 @@ mod tests {
             (found.host_parameter, found.dedicated),
             (Some(0xC0_FFEE), true)
         );
-        // The name of a guest behind it is no value of --secure.
+        // The name of a guest after --secure is not its value.
         let options = run("run --threads 2 --secure count").unwrap();
         assert_eq!(options.guest, "count");
         assert_eq!(options.configuration.secure, Some(Secure::Limited));

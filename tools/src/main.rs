@@ -171,7 +171,7 @@ fn report(directory: &Path, json: Option<&Path>) -> Result<u8> {
 fn watch(arguments: &TopArguments, progress: &Progress) -> Result<u8> {
     if let Some(TopCommand::Run(run)) = &arguments.run {
         if arguments.dir.is_some() || arguments.once {
-            bail!("`top run` watches the run that it begins: neither DIR nor --once go with it");
+            bail!("`top run` watches the run that it begins; leave DIR and --once out");
         }
         let outcome = top::run::measure(&run.options(), arguments.delay, progress)?;
         return finish(&outcome, run.json.as_deref(), progress);

@@ -1,7 +1,7 @@
 //! Files that cannot grow, as on a full disk: they hold only whole blocks and records.
 //!
-//! A limit of the size of files stands for the disk: like a full disk it takes the first part of a block and refuses the
-//! rest. The limit holds for a process, so each test runs again in a process that has it.
+//! A limit of the size of files stands for the disk: like a full disk it takes the first part of a block and refuses
+//! the rest. The limit holds for a process, so each test runs again in a process that has it.
 
 use std::{env, fs, path::Path, process::Command};
 

@@ -75,8 +75,8 @@ fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Numbers that are displacements without a base register (`0x200(%r0)`, `0x220(8,%r0)`), with their lines. Zero does not
-/// count, nor does the order of SIGNAL PROCESSOR, which has the same form.
+/// Numbers that are displacements without a base register (`0x200(%r0)`, `0x220(8,%r0)`), with their lines. Zero does
+/// not count, nor does the order of SIGNAL PROCESSOR, which has the same form.
 fn bare_numbers(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {

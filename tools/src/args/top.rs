@@ -15,7 +15,7 @@ pub struct TopArguments {
     /// The directory of a run, or of a collection (DIR/SYSHISyyyymmdd.hhmmss of several)
     /// [default: the newest millimeter-… here]
     pub dir: Option<PathBuf>,
-    /// Print the present state once, as text (the default when standard output is no terminal)
+    /// Print the present state once, as text (the default if standard output is not a terminal)
     #[arg(long)]
     pub once: bool,
     /// Seconds from one refresh to the next, 0.1 to 3600

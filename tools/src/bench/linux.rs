@@ -242,8 +242,8 @@ impl<'a> Bench<'a> {
         Ok(Self { options, progress })
     }
 
-    /// Times a boot and each part, above the machine and natively by turns. The guest's output is held back, so it does
-    /// not show when a part begins. So each part has a run of its own, less the boot.
+    /// Times a boot and each part, alternately above the machine and natively. The guest's output is held back, so it
+    /// does not show when a part begins. So each part has a run of its own, less the boot.
     fn pair(&self) -> Result<(Times, Times)> {
         let mut times = (Times::new(), Times::new());
         for part in std::iter::once(NOTHING).chain(PARTS.iter().map(|part| part.0)) {
@@ -334,7 +334,8 @@ impl<'a> Bench<'a> {
     /// The options of a run of these parts, and the script's file.
     fn with_script(&self, parts: &[&str]) -> Result<(LinuxOptions, tempfile::NamedTempFile)> {
         let file = tempfile::NamedTempFile::new()?;
-        fs::write(file.path(), SCRIPT).context("cannot write the guest's script")?;
+        fs::write(file.path(), SCRIPT)
+            .context("cannot write the guest's script; free some space in TMPDIR")?;
         let options = LinuxOptions {
             script: Some(file.path().to_owned()),
             command: parts.iter().map(|part| (*part).to_owned()).collect(),

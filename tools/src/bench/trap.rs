@@ -1,12 +1,12 @@
 //! The trap without the instruction: what every interruption costs before and after it.
 //!
-//! A guest sees by its clock how long a whole trap takes, and nothing of what is in it. So the guest
-//! `trap` runs a second time with every instruction of the image in QEMU's log. The log is cut where a
-//! program interruption enters, the most frequent path is that of the guest's one instruction,
-//! and the image's symbols say which part of it is [`FAST_PATH`], with what that calls: fetch the text,
-//! decode and perform it. The rest is entry, stamps, pending test and exit.
+//! A guest sees by its clock how long a whole trap takes, but not its parts. So the guest `trap` runs a second time
+//! with every instruction of the image in QEMU's log. The log is cut where a program interruption enters. The most
+//! frequent path is that of the guest's one instruction. By the image's symbols it is divided: [`FAST_PATH`] and the
+//! routines that it calls fetch the text, decode and perform the instruction. The rest is entry, stamps, pending test
+//! and exit.
 //!
-//! The log is read from a pipe while QEMU writes it; nothing of it is kept.
+//! The log is read from a pipe while QEMU writes it, and is not kept.
 
 use std::{
     collections::HashSet, fmt, fs, io::BufReader, ops::Range, os::fd::AsRawFd, path::PathBuf,
@@ -71,7 +71,7 @@ impl Trap {
         self.parts.iter().map(|part| part.instructions).sum()
     }
 
-    /// Those outside [`FAST_PATH`].
+    /// Its instructions outside [`FAST_PATH`].
     pub fn outside(&self) -> u64 {
         let outside = self.parts.iter().filter(|part| !part.performs);
         outside.map(|part| part.instructions).sum()

@@ -20,7 +20,8 @@ const SECTION_PLACE: usize = 24;
 
 /// The program's ELF file as a guest of this case.
 pub fn cut(program: &[u8], name: &str) -> Result<Vec<u8>> {
-    let elf = object::File::parse(program).context("the program of the cases is damaged")?;
+    let elf = object::File::parse(program)
+        .context("the program of the cases is damaged; build it again")?;
     let module = format!("{PROGRAM}::{name}");
     let entry = elf
         .symbols()
@@ -29,8 +30,11 @@ pub fn cut(program: &[u8], name: &str) -> Result<Vec<u8>> {
             format!("the program has no case {name}: name it in {PROGRAM}/main.rs, and begin it with guests::case!")
         })?
         .address();
-    let section = (elf.section_by_name(".clause")).context("the program declares no clauses")?;
-    let (clauses_at, _) = section.file_range().context("the clauses have no place")?;
+    let section = (elf.section_by_name(".clause"))
+        .context("the program of the cases has no section .clause; build it again")?;
+    let (clauses_at, _) = section.file_range().context(
+        "the section .clause of the program of the cases is not in its file; build it again",
+    )?;
     let clauses = section.data()?;
     let first_line = format!("module={module}\n");
     let mut at = 0;
@@ -52,7 +56,7 @@ pub fn cut(program: &[u8], name: &str) -> Result<Vec<u8>> {
             bytes.copy_from_slice(&value.to_be_bytes());
             Ok(())
         }
-        None => bail!("the program of the cases is damaged"),
+        None => bail!("the program of the cases is damaged; build it again"),
     };
     put(ENTRY, entry)?;
     put(section_header + SECTION_PLACE, place)?;

@@ -89,20 +89,20 @@ fn flatten(elf: &[u8]) -> Result<Flat> {
     let header = parse(elf)?;
     let segments = header
         .program_headers(BigEndian, elf)
-        .context("the image's program headers are damaged")?;
+        .context("the image's program headers are damaged; build it again")?;
     let loads = || {
         segments.iter().filter(|segment| {
             segment.p_type(BigEndian) == PT_LOAD && segment.p_memsz(BigEndian) > 0
         })
     };
     let Some(address) = loads().map(|segment| segment.p_paddr(BigEndian)).min() else {
-        bail!("the image has no segments");
+        bail!("the image has no segments; build it again");
     };
     let mut bytes = Vec::new();
     for segment in loads() {
         let start = (segment.p_paddr(BigEndian) - address) as usize;
         let Ok(data) = segment.data(BigEndian, elf) else {
-            bail!("the image's segments are damaged")
+            bail!("the image's segments are damaged; build it again")
         };
         let end = start + (segment.p_memsz(BigEndian) as usize).max(data.len());
         if end > 16 << 20 {
@@ -123,7 +123,7 @@ fn stripped(elf: &[u8]) -> Result<Vec<u8>> {
     let header = parse(elf)?;
     let segments = header
         .program_headers(BigEndian, elf)
-        .context("the image's program headers are damaged")?;
+        .context("the image's program headers are damaged; build it again")?;
     let table_end = header.e_phoff(BigEndian)
         + segments.len() as u64 * size_of::<object::elf::ProgramHeader64<BigEndian>>() as u64;
     let end = segments
@@ -134,7 +134,7 @@ fn stripped(elf: &[u8]) -> Result<Vec<u8>> {
         .unwrap_or(table_end);
     let mut kept = elf
         .get(..end as usize)
-        .context("the image's segments are damaged")?
+        .context("the image's segments are damaged; build it again")?
         .to_vec();
     // e_shoff, e_shnum and e_shstrndx: there are no sections any more.
     kept[40..48].fill(0);

@@ -1,7 +1,7 @@
 //! The terminal as the guest's keyboard: every key goes to the guest as it is struck.
 //!
-//! The terminal's own meaning of keys, Ctrl-C included, is switched off meanwhile, so one key must lead out: Ctrl-A,
-//! and then a letter. However the tool ends, it restores the terminal.
+//! Meanwhile the terminal's own meaning of keys, including Ctrl-C, is off. So one key leads out: Ctrl-A, followed by a
+//! letter. However the tool ends, it restores the terminal.
 
 use std::{
     io::{IsTerminal, Read, stdin},
@@ -37,7 +37,7 @@ static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 pub struct Raw(());
 
 impl Raw {
-    /// Switches the terminal to raw input; `None` if standard input is no terminal.
+    /// Switches the terminal to raw input; `None` if standard input is not a terminal.
     pub fn enter() -> Option<Self> {
         let before = tcgetattr(stdin()).ok()?;
         let mut raw = before.clone();

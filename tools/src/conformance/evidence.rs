@@ -61,8 +61,8 @@ impl Evidence {
         }
     }
 
-    /// The status of each statement. Two things are errors, because the table is wrong: an identifier that is not in it,
-    /// and a statement that was shown although the table says that it does not apply.
+    /// The status of each statement. Two things are errors, because the table is wrong: an identifier that is not in
+    /// it, and a statement that was shown although the table says that it does not apply.
     pub fn judge(mut self, statements: &Statements) -> Result<Vec<Found>> {
         for (id, claims) in &self.0 {
             if !statements.contains(id) {

@@ -178,7 +178,8 @@ pub fn measure(qemu: Option<PathBuf>, progress: &Progress) -> Result<Conformance
 
 /// One run.
 fn hear(run: &ClauseRun, end: MeantEnd, qemu: Option<&PathBuf>) -> Result<Heard> {
-    let directory = TempDir::new().context("cannot create a directory for the run")?;
+    let directory = TempDir::new()
+        .context("cannot create a directory for the run; set TMPDIR to one with free space")?;
     let mut options = run.options.clone();
     options.rtc = DATE.parse().unwrap_or(Rtc::Now);
     options.limit = Some(LIMIT);

@@ -77,8 +77,8 @@ pub fn resolved(line: &str, names: &PlaceNames) -> Result<Resolved, CommandError
     }
 }
 
-/// The command that begins a trace, from the words that follow PER. It is checked as far as possible without a guest and
-/// its names.
+/// The command that begins a trace, from the words that follow PER. It is checked as far as possible without a guest
+/// and its names.
 ///
 /// # Errors
 /// The answer that the machine would give.

@@ -7,11 +7,11 @@ use link::trace::TraceHead;
 /// The events of one CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct OfCpu {
-    /// Those that arrived.
+    /// Events that arrived.
     arrived: u64,
     /// One more than the highest number that is known.
     numbered: u64,
-    /// Those that found no room in the machine.
+    /// Events that found no room in the machine.
     lost: u64,
 }
 

@@ -1,7 +1,7 @@
 //! `run.json`: everything about a run but its measured data.
 //!
-//! It is written when the run begins, again when the machine says what it is or how far the guest has come,
-//! and when the run has ended, so that a directory always says what it holds, however the run ended.
+//! It is written when the run begins, when the machine says what it is or how far the guest has come, and when the run
+//! has ended. So a directory always says what it holds, however the run ended.
 
 use std::{
     fs, io,

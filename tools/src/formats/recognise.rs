@@ -104,8 +104,8 @@ pub fn named(path: &Path) -> Option<Kind> {
     }
 }
 
-/// The kind of a file that begins with `front` (all of it, or 64 KiB). `trailer` is the end of its first megabyte, if it
-/// is that long.
+/// The kind of a file that begins with `front` (all of it, or 64 KiB). `trailer` is the end of its first megabyte, if
+/// it is that long.
 pub fn kind(front: &[u8], trailer: &[u8]) -> Option<Kind> {
     let ebcdic: Vec<u8> = "HIS019I".bytes().filter_map(ebcdic::code).collect();
     if front.starts_with(b"HIS019I") {
@@ -142,7 +142,7 @@ pub fn kind(front: &[u8], trailer: &[u8]) -> Option<Kind> {
 /// NEW LINE, which ends a line of EBCDIC text.
 pub const NEW_LINE: u8 = 0x15;
 
-/// The size of sample-data blocks, if these are some: a data entry in front (or none at all) and a trailer.
+/// The size of the sample-data blocks, if the file begins with one: a data entry in front (or no entry) and a trailer.
 fn samples(front: &[u8], trailer: &[u8]) -> Option<usize> {
     let format = u16::from_be_bytes(*front.first_chunk()?);
     let diagnostic = 0x8001..=0x80FF;

@@ -4,8 +4,8 @@
 //! ([`record::smp`]). [`Blocks`] reads a file of any length through one buffer; the
 //! caller takes samples from there, entry by entry.
 //!
-//! A raw file can be cut off anywhere (a full disk, a run that was ended), so for a report everything that is
-//! not a whole block of the expected form is counted and skipped.
+//! A raw file can be cut off anywhere (a full disk, a run that was ended). So for a report everything that is not a
+//! whole block of the expected form is counted and skipped.
 
 use std::io::{self, Read};
 
@@ -22,7 +22,7 @@ use {
 /// How much of a file of small blocks is read at a time.
 const AT_A_TIME: usize = 1 << 18;
 
-/// Reads the blocks of a file, one behind the other.
+/// Reads the consecutive blocks of a file.
 pub struct Blocks<R> {
     file: R,
     size: usize,

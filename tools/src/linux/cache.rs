@@ -25,7 +25,7 @@ impl Cache {
     pub fn of_user() -> Result<Self> {
         let base = base(env::var_os("XDG_CACHE_HOME"), env::var_os("HOME"));
         let base = base.context(
-            "there is no place to keep Debian's packages; set XDG_CACHE_HOME or HOME to a directory",
+            "no directory is set for Debian's packages; set XDG_CACHE_HOME or HOME to one",
         )?;
         Ok(Self {
             directory: base.join("millimeter/linux"),

@@ -1,7 +1,7 @@
 //! The guest's first file system: an archive that the kernel unpacks into storage.
 //!
-//! It has two parts, which the kernel unpacks one after the other: first the programs, or an archive of the user's
-//! own, then the command with the script that runs it. The same files give the same bytes: names in order, one owner, no
+//! It has two parts. The kernel first unpacks the programs, or an archive of the user's own, and then the command with
+//! the script that runs it. The same files give the same bytes: names in order, one owner, no
 //! times. It is not compressed, because the guest would have to undo that.
 
 use std::{collections::BTreeMap, fs, io::Write, path::Path};
@@ -152,7 +152,9 @@ pub fn of_tree(tree: &Path) -> Result<Vec<u8>> {
         for entry in entries {
             let path = entry?.path();
             let inside = path.strip_prefix(tree)?;
-            let name = inside.to_str().context("a file's name is not UTF-8")?;
+            let name = inside
+                .to_str()
+                .with_context(|| format!("the name {} is not UTF-8", inside.display()))?;
             let node = if path.is_dir() {
                 directories.push(path.clone());
                 Node::Directory

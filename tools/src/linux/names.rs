@@ -1,8 +1,8 @@
 //! The routines of a kernel and of the boot stage before it.
 //!
 //! The boot stage unpacks the kernel and runs at its own addresses. For its backtraces it has a list of its routines,
-//! each a string "address length name". The kernel has [`kallsyms`], or a file of the user's own takes their place. Only
-//! their routines are used.
+//! each a string "address length name". The kernel has [`kallsyms`], or a file of the user's own takes their place.
+//! Only their routines are used.
 
 use std::{fs, path::Path};
 
@@ -123,9 +123,9 @@ pub fn traced(
     )
 }
 
-/// Decides between names of one address. A routine's name is better than that of a place between routines; a global
-/// name is better than a local one, and a local one better than a weak one; then fewer leading underscores are better,
-/// and then the longer name.
+/// Decides between names of one address. A routine's name is better than that of a place between routines. Then a
+/// global name is better than a local one, and a local one better than a weak one. Then fewer leading underscores are
+/// better, and then a longer name.
 fn rank(name: &Name) -> impl Ord + use<> {
     let text = name.name.strip_prefix('_').unwrap_or_default();
     let is_place = ["text", "text_start", "text_end"]

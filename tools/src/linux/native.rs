@@ -62,7 +62,8 @@ pub fn run(
         }
         if began.elapsed() > limit || interrupt::requested() {
             machine.kill();
-            bail!("Linux on bare QEMU did not come to its end");
+            let seconds = began.elapsed().as_secs();
+            bail!("Linux on bare QEMU was ended after {seconds} s, before the end of its command");
         }
     }
 }

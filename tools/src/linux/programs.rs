@@ -40,7 +40,7 @@ pub fn collect(tree: &Path, into: &Path) -> Result<()> {
         }
         let from = libraries
             .get(&name)
-            .with_context(|| format!("no package brings the library {name}"))?;
+            .with_context(|| format!("none of Debian's packages has the library {name}"))?;
         let data = copy(&resolve(tree, from)?, &to)?;
         wanted.extend(needed(&data).with_context(|| format!("{name} cannot be read"))?);
     }

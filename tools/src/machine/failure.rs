@@ -19,9 +19,10 @@ pub struct ImageSymbols {
 impl ImageSymbols {
     /// The routines of the image's ELF.
     pub fn new(elf: &[u8]) -> Result<Self> {
-        let file = object::File::parse(elf).context("the image is not an ELF file")?;
+        let file =
+            object::File::parse(elf).context("the image is not an ELF file; build it again")?;
         let Some(base) = file.segments().map(|segment| segment.address()).min() else {
-            bail!("the image has no segments");
+            bail!("the image has no segments; build it again");
         };
         Ok(Self {
             symbols: SymbolTable::from_elf(&file, "millimeter"),

@@ -1,7 +1,7 @@
 //! The guest that a run measures: where its bytes go and where it starts.
 //!
-//! A guest is named on the command line in one of three ways: by the name of a bundled one, as an
-//! ELF file, or as a flat image that begins with an IPL PSW, as a real IPL record does.
+//! The command line names a guest in one of three ways: a bundled guest by its name, an ELF file, or a flat image that
+//! begins with an IPL PSW, as a real IPL record does.
 
 use std::{
     fs,

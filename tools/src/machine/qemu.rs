@@ -98,7 +98,7 @@ impl Qemu {
         Ok(Self { path, version })
     }
 
-    /// What must be installed for [`Self::locate`] to succeed; nothing if the user names a QEMU.
+    /// What must be installed for [`Self::locate`] to succeed; `None` if the user names a QEMU.
     pub fn lack(chosen: Option<&Path>) -> Option<Lack> {
         let is_named = chosen.is_some() || env::var_os(VARIABLE).is_some();
         let is_there = is_named || install::in_path(PROGRAM).is_some();
@@ -297,7 +297,7 @@ impl Running {
         }
     }
 
-    /// Sends bytes. A closed input is no error: the end shows on the output.
+    /// Sends bytes. A closed input is not an error: the end shows on the output.
     pub fn send(&mut self, bytes: &[u8]) {
         if let Some(input) = &mut self.input {
             let sent = input.write_all(bytes).and_then(|()| input.flush());

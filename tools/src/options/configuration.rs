@@ -1,8 +1,7 @@
 //! What the guest finds: the model, its cores and threads, the level it runs at.
 //!
-//! Nothing here changes how QEMU is started. It all goes to the machine in the loader block, and
-//! the machine shows it to the guest by STORE CPU ID, STORE SYSTEM INFORMATION, READ SCP INFO and the
-//! instructions of the two facilities.
+//! Nothing here changes how QEMU is started. The loader block carries it to the machine. The machine shows it to the
+//! guest by STORE CPU ID, STORE SYSTEM INFORMATION, READ SCP INFO and the instructions of the two facilities.
 
 use std::str::FromStr;
 

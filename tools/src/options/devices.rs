@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 /// Bytes of a disk's block.
 const BLOCK: u64 = 512;
 
-/// The most devices: the guest sees so many subchannels.
+/// The most devices: the guest sees this many subchannels.
 const MOST: usize = arch::channel::SUBCHANNELS;
 
 /// A file that the guest has as a disk.
@@ -70,7 +70,7 @@ impl Disk {
         })?;
         let about = opened
             .metadata()
-            .with_context(|| format!("cannot look at the disk {file}"))?;
+            .with_context(|| format!("cannot find out the length of the disk {file}"))?;
         if !about.is_file() {
             bail!("the disk {file} is not a file");
         }
@@ -97,15 +97,18 @@ pub struct Devices {
 }
 
 impl Devices {
-    /// Whether there is none.
+    /// Whether there are no devices.
     pub fn is_empty(&self) -> bool {
         self.disks.is_empty() && !self.network
     }
 
     /// Checks that the guest can have them.
     pub fn check(&self) -> Result<()> {
-        if self.disks.len() + usize::from(self.network) > MOST {
-            bail!("the guest can have {MOST} devices at most");
+        let number = self.disks.len() + usize::from(self.network);
+        if number > MOST {
+            bail!(
+                "{number} disks and network cards are too many; the guest can have {MOST} devices at most"
+            );
         }
         for (number, disk) in self.disks.iter().enumerate() {
             disk.check()?;
@@ -114,7 +117,7 @@ impl Devices {
             };
             if self.disks[..number].iter().find(same).is_some() {
                 bail!(
-                    "{} is given as two disks, and one of them can be written",
+                    "{} is given as two disks, and one of them can be written; give both as FILE,ro, or leave one out",
                     disk.file.display()
                 );
             }

@@ -29,7 +29,7 @@ use counter_choice::CounterChoice;
 use devices::Devices;
 use execution_log::ExecutionLog;
 
-/// The guest of a run that names none.
+/// The guest by default.
 pub const DEFAULT_GUEST: &str = "workload";
 
 /// A link that says nothing for this long has failed.

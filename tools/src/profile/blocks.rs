@@ -1,7 +1,7 @@
 //! Sample-data blocks, one at a time: the basic-sampling data entries of each, and when it became full.
 //!
-//! A file can be cut off anywhere (a full disk, a run that was ended), so everything that is not a whole
-//! block of the expected form is counted and skipped.
+//! A file can be cut off anywhere (a full disk, a run that was ended). So everything that is not a whole block of the
+//! expected form is counted and skipped.
 
 use std::io::{self, Read};
 

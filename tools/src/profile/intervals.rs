@@ -2,7 +2,7 @@
 //!
 //! The files hold only the command that began the collection, which gives the frequency of the first set. When the
 //! service changes it, the next set of files does not say so. But a CPU is sampled once in an interval of the cycles
-//! that it counts, so its cycles and its number of samples bound the interval from both sides, and each CPU narrows the
+//! that it counts. So its cycles and its number of samples bound the interval from both sides, and each CPU narrows the
 //! bounds. If the cycles are missing, the time from one full block to the next is an upper bound, because a CPU that
 //! waits is not sampled.
 //!

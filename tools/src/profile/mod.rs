@@ -1,6 +1,6 @@
 //! A profile: the samples of a run or of a collection, read as a stream, each with its name.
 //!
-//! Two kinds of folders hold one. A run of this tool leaves `run.json` and a file of blocks for each CPU; a
+//! Two kinds of folders hold one. A run of this tool leaves `run.json` and a file of blocks for each CPU. A
 //! collection of the hardware instrumentation services leaves `SYSHISyyyymmdd.hhmmss.xxx.SMP.cpu` with the
 //! map of storage and the counters beside them. Everything that uses samples takes a [`Profile`], so both kinds are
 //! reported, exported and compared in the same way, and a sample has the same name everywhere.

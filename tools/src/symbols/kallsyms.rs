@@ -2,7 +2,7 @@
 //!
 //! A build with CONFIG_KALLSYMS has tables in its read-only data. For each symbol they hold a distance from the lowest
 //! one, and its type and name in one string of tokens. 256 tokens stand for the most frequent pieces of text. No header
-//! gives the places of the tables, but their contents depend on each other so closely that they can be found: the token
+//! gives the places of the tables, but their contents depend on each other so closely that they can be found. The token
 //! table holds each digit at the number of its character, the token index says where each of its tokens begins, and
 //! every 256th name has a marker.
 //!

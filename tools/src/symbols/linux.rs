@@ -1,8 +1,8 @@
 //! Names for the samples of a Linux guest: process, routine of the kernel, or module.
 //!
-//! Linux keeps the number of the current process in the program parameter, so a sample in problem state belongs to
-//! that process. The guest's first process writes the names of all processes at the end. In supervisor state the address
-//! is a routine of the kernel, or of the boot stage that ran before it, or a module's.
+//! Linux keeps the number of the current process in the program parameter, so a sample in problem state belongs to that
+//! process. The guest's first process writes the names of all processes at the end. In supervisor state the address is
+//! a routine of the kernel, or of the boot stage that ran before it, or a module's.
 
 use std::{borrow::Cow, collections::BTreeMap, ops::Range};
 

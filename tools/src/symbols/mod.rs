@@ -1,7 +1,7 @@
 //! Names for addresses: the table of routines, and the other sources of names.
 //!
-//! The table is taken from the guest's ELF once, before the run, and kept beside the raw data as
-//! plain text: a report can be made again without the guest, and a person can read it.
+//! The table is taken from the guest's ELF once, before the run, and kept beside the raw data as plain text. So a
+//! report can be made again without the guest, and a person can read the table.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 

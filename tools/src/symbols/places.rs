@@ -1,7 +1,7 @@
 //! The names that a person may write where the machine expects an address.
 //!
-//! All names are kept. [`SymbolTable`](crate::symbols::SymbolTable) has one for each address, but a person need not know
-//! which name of a place the report shows.
+//! All names are kept. [`SymbolTable`](crate::symbols::SymbolTable) has one for each address, but a person need not
+//! know which name of a place the report shows.
 
 use std::fmt;
 
@@ -192,8 +192,8 @@ impl PlaceNames {
     }
 
     /// The meaning of a text in the place of an address. It may be a name; `a-b`, from the first byte of a to the last
-    /// byte of b; `a.n`, the first n bytes of a, with n in hexadecimal digits; or numbers as the machine reads them, also
-    /// with `0x`.
+    /// byte of b; `a.n`, the first n bytes of a, with n in hexadecimal digits; or numbers as the machine reads them,
+    /// also with `0x`.
     ///
     /// A name of the guest takes precedence over a number with the same letters; a leading digit 0 makes it a number.
     ///

@@ -1,7 +1,7 @@
 //! Profilers on the host: HISSERV over the link.
 //!
-//! A [`Profiler`] registers before the guest starts. It is called for samples and changes of state, like an exit in
-//! the machine, and queries counters by [`Requests`]. [`run::run_with_profilers`](crate::machine::run::run_with_profilers)
+//! A [`Profiler`] registers before the guest starts. It is called for samples and changes of state, like an exit in the
+//! machine, and queries counters by [`Requests`]. [`run::run_with_profilers`](crate::machine::run::run_with_profilers)
 //! takes several of them; `examples/profiler.rs` is one.
 //!
 //! # When the machine hears the host

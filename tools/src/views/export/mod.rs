@@ -153,7 +153,7 @@ pub fn export(
     let found = if file.as_os_str() == "-" {
         if to == To::Perf {
             bail!(
-                "perf.data has files beside it and cannot go to standard output; name a file with --out"
+                "perf.data needs files beside it, so it cannot go to standard output; name a file with --out"
             );
         }
         let mut out = BufWriter::new(io::stdout().lock());

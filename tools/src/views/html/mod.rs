@@ -7,8 +7,8 @@
 //! replaced ([`visible`]), HTML escapes them, and the script's data stand in a block that is parsed as JSON and never
 //! run.
 //!
-//! Its size has a bound that does not depend on how long the run was: time is divided into a fixed
-//! number of columns, and every list ends after a fixed number of lines and says what it left out.
+//! Its size has a bound that does not depend on the length of the run. Time is divided into a fixed number of columns,
+//! and every list ends after a fixed number of lines and says what it left out.
 
 pub mod bins;
 pub mod code;

@@ -1,6 +1,6 @@
 //! Everything that the page shows, without its form.
 //!
-//! All texts here are plain text: [`super::render`] escapes them. Texts that came from a file have gone
+//! All texts here are plain: [`super::render`] escapes them. Texts that came from a file have gone
 //! through [`super::visible::visible`].
 
 /// The page.

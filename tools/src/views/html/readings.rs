@@ -24,7 +24,7 @@ pub struct Readings {
     series: BTreeMap<Key, Series>,
 }
 
-/// Those of one set.
+/// The intervals of one set.
 #[derive(Clone, Debug, Default)]
 struct Series {
     first: u16,

@@ -98,7 +98,7 @@ impl Followed {
                 .with_context(|| format!("cannot read {}", tail.file.path.display()))?;
             is_same &= reading == Reading::Done;
         }
-        // Those of a collection are in its own files.
+        // The counters of a collection are in its own files.
         if self.folder.record.is_some() {
             let counters = self.folder.path.join(COUNTERS);
             is_same &= self

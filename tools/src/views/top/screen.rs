@@ -1,7 +1,7 @@
 //! The terminal's whole screen, for as long as the view is shown.
 //!
-//! Meanwhile keys come one by one. The old screen comes back however the view ends: an error drops the guard, a panic
-//! restores the screen before its message, and the second Ctrl-C, which ends the process at once, calls
+//! Meanwhile keys come one by one. The old screen comes back however the view ends. An error drops the guard, and a
+//! panic restores the screen before its message. The second Ctrl-C, which ends the process at once, calls
 //! [`give_back`].
 
 use std::sync::atomic::{AtomicBool, Ordering};

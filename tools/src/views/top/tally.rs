@@ -25,11 +25,11 @@ const OTHERS: &str = "(all others)";
 /// A count.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Count {
-    /// All.
+    /// All samples.
     pub total: u64,
-    /// Those of the last moments.
+    /// Recent samples.
     pub recent: f64,
-    /// Those since the last refresh.
+    /// Samples since the last refresh.
     fresh: u64,
 }
 
@@ -120,7 +120,7 @@ pub enum Order {
     Share,
     /// The name.
     Symbol,
-    /// What it is part of, and in that by samples.
+    /// The module, and in each module samples.
     Module,
 }
 

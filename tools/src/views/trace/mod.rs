@@ -114,7 +114,7 @@ impl<'o> Lines<'o> {
         self.written.is_ok()
     }
 
-    /// The result. A reader that has gone away is no error.
+    /// The result. A reader that has gone away is not an error.
     fn finish(mut self) -> io::Result<()> {
         match self.written.and_then(|()| self.out.flush()) {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
