@@ -1,18 +1,17 @@
 //! The answer areas of QUERY, as bytes (HISYSERV).
 //!
-//! The published text says that an answer area has a length and that all of them are mapped, and gives
-//! no layout. This one is the project's own, big-endian throughout:
+//! The published text says that an answer area has a length and that mappings exist for all of them, but
+//! gives no layout. This one is the project's own, big-endian throughout:
 //!
 //! * [`AnswerHead`], 16 bytes;
-//! * what the kind of the answer has once: [`EventBody`], [`SampleBody`], nothing for the others;
+//! * a body: [`EventBody`] or [`SampleBody`]; the other kinds have none;
 //! * entries: [`EventEntry`], none, [`ProfilerEntry`], or [`CpuEntry`] with its counters.
 //!
 //! # The length of the area
 //!
-//! An area that has no room for the head and for what the answer has once is left as it was, and the
-//! request is refused. Otherwise as many whole entries are stored as fit, in order, and the head says how
-//! many bytes the whole answer needs; if that is more than the area has, the request ends with a warning.
-//! What follows the stored bytes is left as it was.
+//! If head and body do not fit, the request is refused and the area does not change. Otherwise the service
+//! stores as many whole entries as fit, in order, and the head gives the length of the whole answer; if the
+//! area is shorter, the request ends with a warning. The bytes after the stored ones do not change.
 
 use super::reason::Reason;
 use link::layout;
@@ -37,19 +36,19 @@ pub enum Kind {
 pub const VERSION: u8 = 1;
 
 layout! {
-    /// What every answer begins with: 16 bytes.
+    /// The head of every answer: 16 bytes.
     AnswerHead, 16 {
         /// A [`Kind`].
         kind: u8,
         /// [`VERSION`].
         version: u8,
-        /// Where the entries begin, in bytes from here.
+        /// The offset of the first entry from the beginning of the head.
         first: U16,
-        /// How many bytes the whole answer needs.
+        /// The length of the whole answer in bytes.
         needed: U32,
-        /// How many bytes are stored.
+        /// The number of bytes that are stored.
         stored: U32,
-        /// How many entries are stored.
+        /// The number of entries that are stored.
         entries: U16,
         /// Zero.
         reserved: U16,
@@ -61,9 +60,9 @@ layout! {
     EventBody, 16 {
         /// The event types that the machine is authorized to use now.
         authorized: U32,
-        /// Those that the service can use: SERVICE,REFRESH makes them the same.
+        /// The event types that the service can use; SERVICE,REFRESH makes them the same.
         usable: U32,
-        /// Those that are counted, for whichever profiler.
+        /// The event types that are counted, for any profiler.
         enabled: U32,
         /// Counter first version number.
         cfvn: U16,
@@ -79,7 +78,7 @@ layout! {
         event: U32,
         /// Number of its first counter.
         first: U16,
-        /// How many counters it has.
+        /// The number of its counters.
         count: U16,
     }
 }
@@ -89,9 +88,9 @@ layout! {
     SampleBody, 56 {
         /// The sample types that the machine is authorized to use now.
         authorized: U32,
-        /// Those that are collected now: some profiler wants samples.
+        /// The sample types that are collected now; none unless some profiler wants samples.
         enabled: U32,
-        /// SAMPTYPE: those that are collected when some profiler wants samples.
+        /// SAMPTYPE: the sample types to collect when some profiler wants samples.
         types: U32,
         /// SAMPFREQ, samples a minute.
         frequency: U32,
@@ -119,37 +118,37 @@ layout! {
     ProfilerEntry, 64 {
         /// Its name in ASCII, padded with blanks.
         name: [u8; 8],
-        /// The event types that it asked for.
+        /// The event types that it requested.
         events: U32,
-        /// Bit 0: it asked for samples.
+        /// Bit 0: it requested samples.
         flags: U32,
         /// When it started: TOD clock.
         started: U64,
-        /// Its EVENTDATA queries.
+        /// The number of its EVENTDATA queries.
         queries: U64,
         /// The average time between them, in microseconds.
         between_queries: U64,
-        /// The blocks that it has handled.
+        /// The number of blocks that it has handled.
         blocks: U64,
-        /// The average time that it took for one, in microseconds.
+        /// The average time that it took for a block, in microseconds.
         per_block: U64,
-        /// Samples that passed it by.
+        /// The number of samples that it missed.
         missed: U64,
     }
 }
 
 layout! {
-    /// TYPE=EVENTDATA, for each CPU, with `sets` times a [`SetHead`] and its counters behind it: 24 bytes.
+    /// TYPE=EVENTDATA, for each CPU: 24 bytes. `sets` times a [`SetHead`] with its counters follow.
     CpuEntry, 24 {
         /// CPU address.
         cpu: U16,
-        /// How many counter sets follow.
+        /// The number of counter sets that follow.
         sets: U16,
         /// Cycles in a microsecond.
         cpu_speed: U32,
-        /// When the counters were as they are here: TOD clock.
+        /// When the counters had these values: TOD clock.
         tod: U64,
-        /// Bytes of this entry with all its counters.
+        /// The length of this entry with all its counters, in bytes.
         length: U32,
         /// Zero.
         reserved: U32,
@@ -157,29 +156,29 @@ layout! {
 }
 
 layout! {
-    /// TYPE=EVENTDATA, for each counter set, with its counters of 64 bits behind it: 8 bytes.
+    /// TYPE=EVENTDATA, for each counter set: 8 bytes. Its counters of 64 bits follow.
     SetHead, 8 {
         /// The event type.
         event: U32,
         /// Number of the first counter.
         first: U16,
-        /// How many counters follow.
+        /// The number of counters that follow.
         count: U16,
     }
 }
 
-/// How an answer was given.
+/// The result of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answered {
-    /// Bytes that were stored.
+    /// The number of bytes that were stored.
     pub stored: usize,
-    /// Bytes that the whole answer needs.
+    /// The length of the whole answer in bytes.
     pub needed: usize,
-    /// [`Reason::AnswerCut`] if that is more.
+    /// [`Reason::AnswerCut`] if the whole answer is longer than what was stored.
     pub warning: Option<Reason>,
 }
 
-/// An answer area as it is filled.
+/// An answer area that is being filled.
 pub(super) struct Area<'a> {
     bytes: &'a mut [u8],
     first: usize,
@@ -189,7 +188,7 @@ pub(super) struct Area<'a> {
 }
 
 impl<'a> Area<'a> {
-    /// An area with room for the head and for what the answer has once.
+    /// An area in which head and body fit.
     pub fn new<B: IntoBytes + Immutable>(bytes: &'a mut [u8], body: &B) -> Result<Self, Reason> {
         let first = size_of::<AnswerHead>() + size_of::<B>();
         let room = bytes.get_mut(size_of::<AnswerHead>()..first);
@@ -204,7 +203,8 @@ impl<'a> Area<'a> {
         })
     }
 
-    /// The place of the next entry, which is this long, if it is there; the answer needs it anyway.
+    /// The bytes for the next entry of this length, if they fit. The length of the whole answer includes
+    /// them in any case.
     pub fn next(&mut self, length: usize) -> Option<&mut [u8]> {
         let follows = self.stored == self.needed;
         let from = self.stored;
@@ -218,7 +218,7 @@ impl<'a> Area<'a> {
         Some(place)
     }
 
-    /// Stores an entry if it is its turn and fits.
+    /// Stores the next entry if it fits and all before it did.
     pub fn push<T: IntoBytes + Immutable>(&mut self, entry: &T) {
         if let Some(place) = self.next(size_of::<T>()) {
             place.copy_from_slice(entry.as_bytes());
@@ -237,7 +237,7 @@ impl<'a> Area<'a> {
             entries: U16::new(self.entries),
             reserved: U16::ZERO,
         };
-        // There is room for it: see the beginning.
+        // It fits: `new` has tested that.
         let _ = head.write_to_prefix(self.bytes);
         let cut = self.needed > self.stored;
         Answered {

@@ -1,4 +1,4 @@
-//! A machine for tests: it does what the service asks for and writes down that it did.
+//! A machine for tests: it does what the service requires and logs what it did.
 
 use super::command::Name;
 use super::event::{Event, Events, SampleTypes, ZOS_COUNTERS};
@@ -16,7 +16,7 @@ use std::rc::Rc;
 /// 2026-01-01 00:00:00, in microseconds from 1900.
 pub const NEW_YEAR: u64 = 46_021 * 86_400_000_000;
 
-/// A line of what happened, in the order in which it did.
+/// The log of a test: a line for each call of the machine or of an exit.
 pub type Heard = Rc<RefCell<Vec<String>>>;
 
 /// The machine.
@@ -29,16 +29,16 @@ pub struct Bench {
     pub limits: SamplingLimits,
     pub enabled: Events,
     pub order: Option<SamplingOrder>,
-    /// Full blocks: CPU and samples.
+    /// Full blocks: CPU and number of samples.
     pub full: VecDeque<(u16, u32)>,
     /// Samples in the block that each of two CPUs is filling.
     pub filling: [u32; 2],
-    /// How far the counters are.
+    /// How far the counters have advanced.
     pub counted: u64,
     pub file: Option<&'static str>,
-    /// What the machine did and what the exits heard.
+    /// What the machine did, and the calls of exits.
     pub heard: Heard,
-    pub said: Vec<String>,
+    pub messages: Vec<String>,
 }
 
 impl Bench {
@@ -61,11 +61,11 @@ impl Bench {
             counted: 0,
             file: None,
             heard: Heard::default(),
-            said: Vec::new(),
+            messages: Vec::new(),
         }
     }
 
-    /// What happened since it was last asked.
+    /// The log since the previous call.
     pub fn happened(&self) -> Vec<String> {
         self.heard.take()
     }
@@ -170,11 +170,11 @@ impl Machine for Bench {
     fn say(&mut self, lines: fmt::Arguments<'_>) {
         let lines = lines.to_string();
         assert!(lines.ends_with('\n'));
-        self.said.extend(lines.lines().map(String::from));
+        self.messages.extend(lines.lines().map(String::from));
     }
 }
 
-/// What a counter of the machine holds.
+/// The value of a counter of the machine.
 pub fn value(cpu: u16, number: u16, counted: u64) -> u64 {
     (u64::from(cpu) << 48) + counted * (u64::from(number) + 1)
 }
@@ -189,7 +189,7 @@ impl Called {
         Self(Box::new(closure))
     }
 
-    /// An exit that writes down what it hears and does this with blocks.
+    /// An exit that logs its calls and handles blocks in this way.
     pub fn listening(name: &'static str, bench: &Bench, handling: Handling) -> Self {
         let heard = Rc::clone(&bench.heard);
         Self::new(move |call, _| {

@@ -1,6 +1,6 @@
 //! Date and time of day of a TOD-clock value, as files and messages show them.
 //!
-//! The clock is taken to show UTC from 1900 on, without leap seconds, and local time is UTC.
+//! The clock shows UTC from 1900 on, without leap seconds, and local time is UTC.
 
 use arch::tod::{Tod, UNITS_PER_MICROSECOND};
 use core::fmt;
@@ -14,7 +14,7 @@ pub const MINUTE: u64 = 60_000_000 * UNITS_PER_MICROSECOND;
 pub struct Calendar(Moment);
 
 impl Calendar {
-    /// Of a TOD-clock value.
+    /// The date and time of a TOD-clock value.
     #[must_use]
     pub const fn of(tod: Tod) -> Self {
         Self(Moment::from_tod(tod.0))
@@ -26,7 +26,7 @@ impl Calendar {
         TimeOfDay(self.0)
     }
 
-    /// What the names of a run's files begin with: SYSHISyyyymmdd.hhmmss.
+    /// The prefix of the names of a run's files: SYSHISyyyymmdd.hhmmss.
     #[must_use]
     pub const fn file_prefix(&self) -> FilePrefix {
         FilePrefix(self.0)
@@ -51,7 +51,7 @@ impl fmt::Display for TimeOfDay {
     }
 }
 
-/// What the names of a run's files begin with, the period behind it included.
+/// The prefix of the names of a run's files, including the period at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FilePrefix(Moment);
 
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn leap_days_are_there_in_2000_and_not_in_1900() {
+    fn there_was_a_leap_day_in_2000_and_none_in_1900() {
         let day = 86_400 * 1_000_000 * UNITS_PER_MICROSECOND;
         assert_eq!(shown(59 * day), "1900/03/01 00:00:00");
         // 2000-02-29 is day 11,016 from 1970.

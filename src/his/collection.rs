@@ -1,14 +1,15 @@
-//! What happens to a collection run: the machine tells it, and the run goes on, begins new files or ends.
+//! Events during a collection run: the machine reports them, and the run continues, begins new files or ends.
 //!
 //! # What ends a run early, and what begins new files
 //!
-//! * Lost sample or counter data, if DATALOSS=STOP.
-//! * A counter set or sample type of the run that is no longer authorized, always.
-//! * A change of the state: the speed of the CPUs, or the sampling controls of a run that writes samples.
-//!   STATECHANGE=SAVE goes on with the next set of files, STOP ends the run, IGNORE goes on as before.
+//! * Lost sample or counter data, if DATALOSS=STOP, ends the run.
+//! * When a counter set or sample type of the run is no longer authorized, the run ends.
+//! * A state change is a change of the speed of the CPUs, or of the sampling controls in a run that writes
+//!   samples. STATECHANGE=SAVE continues with the next set of files, STOP ends the run, IGNORE continues
+//!   without a change.
 //!
-//! That the sampling controls are such a state is the project's own reading: samples of two frequencies
-//! in one file could not be told apart.
+//! The project chose to treat the sampling controls as such a state: a file could not distinguish samples of
+//! two frequencies.
 
 use super::command::{DataLoss, OnStateChange};
 use super::exit::{Call, Exit, Step};
@@ -20,19 +21,19 @@ use super::run::{Cause, Completion, Run};
 use arch::tod::Tod;
 
 impl<E: Exit> His<E> {
-    /// HIS goes down: a run ends, then the service is disabled.
+    /// HIS stops: ends the run, then disables the service.
     pub fn disable(&mut self, machine: &mut dyn Machine) {
         self.end_early(machine, Cause::Disabled);
         self.service.disable(machine);
     }
 
-    /// Full blocks are to be handed out.
+    /// Hands out full blocks.
     pub fn blocks_ready(&mut self, machine: &mut dyn Machine) {
         self.service.blocks_ready(machine);
         self.count_missed(machine);
     }
 
-    /// A profiler is done with the oldest block that it had pending.
+    /// A profiler is done with its oldest pending block.
     pub fn done(&mut self, machine: &mut dyn Machine, token: Token) {
         self.service.done(machine, token);
     }
@@ -44,7 +45,7 @@ impl<E: Exit> His<E> {
         self.authorization_lost(machine);
     }
 
-    /// Ends a run that collects what can be used no more.
+    /// Ends a run that collects an event type or sample type that can no longer be used.
     pub(super) fn authorization_lost(&mut self, machine: &mut dyn Machine) {
         let Some((run, _)) = self.running() else {
             return;
@@ -74,13 +75,13 @@ impl<E: Exit> His<E> {
         }
     }
 
-    /// The machine has lost so many samples: its blocks were full.
+    /// The machine has lost `samples` samples because its blocks were full.
     pub fn sample_data_lost(&mut self, machine: &mut dyn Machine, samples: u64) {
         self.service.sample_data_lost(machine);
         self.add_lost(machine, samples);
     }
 
-    /// What HISPROF records cannot be written, or something else ends the run.
+    /// Ends the run early, for example because its output cannot be written.
     pub fn end_early(&mut self, machine: &mut dyn Machine, cause: Cause) {
         if self.running().is_some() {
             say(machine, &Message::Early(cause));
@@ -88,7 +89,7 @@ impl<E: Exit> His<E> {
         }
     }
 
-    /// When [`Self::tick`] is to be called next.
+    /// When the machine must call [`Self::tick`] next.
     #[must_use]
     pub fn due_at(&self) -> Option<Tod> {
         let (run, _) = self.running()?;
@@ -98,8 +99,8 @@ impl<E: Exit> His<E> {
         }
     }
 
-    /// Time has passed: an interval record may be due, or the end of the run. Intervals that were not
-    /// looked at in time are one.
+    /// Time has passed: an interval record or the end of the run may be due. Intervals that passed since
+    /// the previous call become one.
     pub fn tick(&mut self, machine: &mut dyn Machine) {
         let now = machine.tod();
         let Some((run, token)) = self.running() else {
@@ -119,7 +120,7 @@ impl<E: Exit> His<E> {
         }
     }
 
-    /// The run that goes on.
+    /// The run that is active.
     pub(super) fn running(&self) -> Option<(&Run, Token)> {
         let run = self.run.as_ref().filter(|run| run.running())?;
         Some((run, run.token?))
@@ -143,7 +144,7 @@ impl<E: Exit> His<E> {
         }
     }
 
-    /// Adds the samples that have passed HISPROF by to those that the run has lost.
+    /// Adds the samples that HISPROF has missed to those that the run has lost.
     pub(super) fn count_missed(&mut self, machine: &mut dyn Machine) {
         let Some((run, token)) = self.running() else {
             return;
@@ -175,12 +176,12 @@ impl<E: Exit> His<E> {
         }
     }
 
-    /// Ends the run: the last samples, the last records, and HISPROF stops.
+    /// Ends the run: writes the last samples and the last records, and stops HISPROF.
     pub(super) fn finish(&mut self, machine: &mut dyn Machine, completion: Completion) {
         let Some((_, token)) = self.running() else {
             return;
         };
-        // From here on nothing ends it again.
+        // From here on nothing can end it again.
         if let Some(run) = &mut self.run {
             run.completion = completion;
             run.ended = Some(machine.tod());
@@ -188,7 +189,7 @@ impl<E: Exit> His<E> {
         let end = Call::Step(Step::End);
         let stopped = self.service.stop_after(machine, token, Some(&end));
         if let Some(run) = &mut self.run {
-            // HISPROF is there as long as its run goes on.
+            // HISPROF is registered as long as its run is active.
             let missed = stopped.map_or(run.missed, |stopped| stopped.missed);
             run.lost_samples = run.lost_samples.saturating_add(missed - run.missed);
             run.missed = missed;

@@ -1,12 +1,12 @@
 //! The answer to DISPLAY HIS: message HIS015I.
 //!
-//! The order of the lines and the words are those of the published layout; blanks are approximate there.
-//! What it leaves open is decided here:
+//! The order of the lines and the words are those of the published layout, which gives blanks only
+//! approximately. The project has chosen what the layout leaves open:
 //!
-//! * The machine has no address spaces, so the identifier behind the name HIS is 0000.
-//! * COMPLETION STATUS is IN PROGRESS, SUCCESSFUL, or why the run ended early.
-//! * In the columns S and F, whose meaning is not published, S says whether the profiler gets samples,
-//!   and F whether samples have passed it by, both by Y or N.
+//! * The machine has no address spaces, so the identifier after the name HIS is 0000.
+//! * COMPLETION STATUS is IN PROGRESS, SUCCESSFUL, or the reason why the run ended early.
+//! * The meaning of the columns S and F is not published. Here S shows whether the profiler gets samples,
+//!   and F whether it has missed any: Y or N.
 
 use super::calendar::Calendar;
 use super::command::{Begin, DataLoss, Interval, OnStateChange};
@@ -18,10 +18,10 @@ use super::sampling::Setting;
 use arch::tod::Tod;
 use core::fmt;
 
-/// What DISPLAY HIS shows.
+/// The data that DISPLAY HIS shows.
 #[derive(Clone, Copy, Debug)]
 pub struct Display<'a> {
-    /// When it was asked for.
+    /// The time of the command.
     pub now: Tod,
     /// The event types of the machine.
     pub events: EventState,
@@ -34,7 +34,7 @@ pub struct Display<'a> {
 }
 
 impl<'a> Display<'a> {
-    /// What there is to show at a time.
+    /// The data at time `now`.
     pub fn of(
         now: Tod,
         machine: &dyn Machine,
@@ -105,7 +105,7 @@ impl<'a> Display<'a> {
     }
 }
 
-/// The message, with a line feed behind every line.
+/// The message, with a line feed after every line.
 impl fmt::Display for Display<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let time = Calendar::of(self.now).time_of_day();

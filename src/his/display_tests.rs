@@ -1,4 +1,4 @@
-//! HIS015I as it is shown, line by line.
+//! The lines of HIS015I.
 
 use super::bench::{Bench, Called};
 use super::event::Event;
@@ -17,10 +17,10 @@ fn his(bench: &mut Bench) -> His<Called> {
     his
 }
 
-fn says(his: &mut His<Called>, bench: &mut Bench, line: &str) -> Vec<String> {
-    bench.said.clear();
+fn enter(his: &mut His<Called>, bench: &mut Bench, line: &str) -> Vec<String> {
+    bench.messages.clear();
     his.command(bench, line, |_| Called::new(|_, _| Done));
-    core::mem::take(&mut bench.said)
+    core::mem::take(&mut bench.messages)
 }
 
 fn profiler(
@@ -35,7 +35,7 @@ fn profiler(
 }
 
 #[test]
-fn without_a_run_there_is_the_service_alone() {
+fn without_a_run_only_the_service_is_shown() {
     let mut bench = Bench::new();
     let mut his = his(&mut bench);
     let service = [
@@ -53,9 +53,9 @@ fn without_a_run_there_is_the_service_alone() {
         " PROFILER",
         "  NAME      START                QUERY             SAMPLE   S F",
     ];
-    assert_eq!(says(&mut his, &mut bench, "D HIS"), service);
+    assert_eq!(enter(&mut his, &mut bench, "D HIS"), service);
     his.disable(&mut bench);
-    let shown = says(&mut his, &mut bench, "DISPLAY HIS,L=A");
+    let shown = enter(&mut his, &mut bench, "DISPLAY HIS,L=A");
     assert_eq!(shown[1..], ["HIS 0000 IDLE", "HISSERV STATUS: INACTIVE"]);
 }
 
@@ -65,10 +65,10 @@ fn a_run_is_shown_with_its_command_and_the_values_that_it_uses() {
     let mut his = his(&mut bench);
     let line = "f HIS,B,TT='It''s one',PATH='/his',CTR=ALL,SI=SYNC,SAMPFREQ=60000,BUFCNT=PERSIST,\
                 DURATION=10,DATALOSS=STOP,MAPASID=(1,2A),MAPJOB=(A,b)";
-    says(&mut his, &mut bench, line);
+    enter(&mut his, &mut bench, line);
     bench.clock.set(bench.clock.get() + MINUTE);
     assert_eq!(
-        says(&mut his, &mut bench, "D HIS")[..15],
+        enter(&mut his, &mut bench, "D HIS")[..15],
         [
             "HIS015I 00.01.00 DISPLAY HIS",
             "HIS 0000 ACTIVE",
@@ -89,7 +89,7 @@ fn a_run_is_shown_with_its_command_and_the_values_that_it_uses() {
         ]
     );
     his.sample_data_lost(&mut bench, 40);
-    let shown = says(&mut his, &mut bench, "D HIS");
+    let shown = enter(&mut his, &mut bench, "D HIS");
     assert_eq!(shown[1], "HIS 0000 IDLE");
     assert_eq!(
         shown[3..7],
@@ -103,12 +103,12 @@ fn a_run_is_shown_with_its_command_and_the_values_that_it_uses() {
 }
 
 #[test]
-fn the_status_of_a_run_that_ended_is_why() {
+fn the_status_of_a_run_that_ended_early_is_the_reason() {
     let mut bench = Bench::new();
     let mut his = his(&mut bench);
-    says(&mut his, &mut bench, "F HIS,B,CTRONLY,CNTFILE=NO");
-    says(&mut his, &mut bench, "F HIS,END");
-    let shown = says(&mut his, &mut bench, "D HIS");
+    enter(&mut his, &mut bench, "F HIS,B,CTRONLY,CNTFILE=NO");
+    enter(&mut his, &mut bench, "F HIS,END");
+    let shown = enter(&mut his, &mut bench, "D HIS");
     assert_eq!(shown[4], "COMPLETION STATUS: SUCCESSFUL");
     assert_eq!(
         shown[10..14],
@@ -120,9 +120,9 @@ fn the_status_of_a_run_that_ended_is_why() {
         ]
     );
     bench.clock.set(bench.clock.get() + MINUTE);
-    says(&mut his, &mut bench, "F HIS,B,CNT=NO");
+    enter(&mut his, &mut bench, "F HIS,B,CNT=NO");
     his.end_early(&mut bench, Cause::NotWritten);
-    let shown = says(&mut his, &mut bench, "D HIS");
+    let shown = enter(&mut his, &mut bench, "D HIS");
     assert_eq!(
         shown[4],
         "COMPLETION STATUS: the output could not be written"
@@ -134,7 +134,7 @@ fn the_status_of_a_run_that_ended_is_why() {
 fn each_profiler_has_its_start_and_its_average_times() {
     let mut bench = Bench::new();
     let mut his = his(&mut bench);
-    says(&mut his, &mut bench, "F HIS,B,CTRONLY,CTR=BASIC");
+    enter(&mut his, &mut bench, "F HIS,B,CTRONLY,CTR=BASIC");
     bench.clock.set(bench.clock.get() + MINUTE);
     let slow = profiler(&mut his, &mut bench, "SLOW", Pending);
     bench.full.extend([(0, 126); WINDOW + 1]);
@@ -149,7 +149,7 @@ fn each_profiler_has_its_start_and_its_average_times() {
             .query(&mut bench, &query, &mut [0; 400])
             .unwrap();
     }
-    let shown = says(&mut his, &mut bench, "D HIS");
+    let shown = enter(&mut his, &mut bench, "D HIS");
     let from = shown.iter().position(|line| line == " EVENT").unwrap();
     assert_eq!(
         shown[from..],

@@ -1,10 +1,10 @@
-//! Event types and sample types: what a profiler can ask for.
+//! Event types and sample types, which a profiler can request.
 //!
-//! An event type is a counter set: those of the CPU-measurement counter facility, and the ZOS set,
-//! which the enhanced-monitor facility counts. A sample type is a sampling function. The service names
-//! both by masks of one bit each (HisEvnTyp and HisSmpTyp). The published text does not say which bits
-//! they are; these are the project's own, from the left in the order in which DISPLAY HIS names them,
-//! and MT-diagnostic, which is younger, behind them.
+//! An event type is a counter set: one of the CPU-measurement counter facility, or the ZOS set, which the
+//! enhanced-monitor facility counts. A sample type is a sampling function. The service designates both by
+//! masks of one bit each (HisEvnTyp and HisSmpTyp). The published text does not give the bits. These are
+//! the project's own: from the left in the order in which DISPLAY HIS names them, then MT-diagnostic, which
+//! is newer.
 
 use arch::bits::bit32;
 use arch::set_operations;
@@ -48,7 +48,7 @@ impl Event {
         Events(bit32(self as u32))
     }
 
-    /// Its name as DISPLAY HIS gives it.
+    /// Its name in DISPLAY HIS.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -83,11 +83,11 @@ pub struct Events(pub u32);
 set_operations!(Events of Event);
 
 impl Events {
-    /// What hardware counts.
+    /// The event types that hardware counts.
     pub const HARDWARE: Self = Self::COMPLETE.without(Self::SOFTWARE);
-    /// What software counts by MONITOR CALL.
+    /// The event types that software counts by MONITOR CALL.
     pub const SOFTWARE: Self = Event::Zos.bit();
-    /// All of them.
+    /// All event types.
     pub const COMPLETE: Self = Self(0xFC00_0000);
 
     /// The event types, in the order of their bits.
@@ -104,7 +104,7 @@ impl Events {
             .fold(Self::NONE, |events, event| events.union(event.bit()))
     }
 
-    /// The counter sets of these event types; the ZOS set is none of them.
+    /// The counter sets of the CPU-measurement counter facility among these event types; not the ZOS set.
     #[must_use]
     pub fn counter_sets(self) -> CounterSets {
         self.iter()
@@ -132,7 +132,7 @@ impl SampleTypes {
     /// The diagnostic-sampling function.
     pub const DIAGNOSTIC: Self = Self(bit32(1));
 
-    /// Whether this sample type is among them.
+    /// Whether the mask has this sample type.
     #[must_use]
     pub const fn has(self, kind: Self) -> bool {
         self.0 & kind.0 != 0
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_event_type_has_a_bit_of_its_own_and_complete_is_all_of_them() {
+    fn every_event_type_has_a_bit_of_its_own_and_complete_has_all_of_them() {
         let bits = Event::ALL.map(|event| event.bit().0);
         assert_eq!(bits.iter().fold(0, |all, bit| all | bit), 0xFC00_0000);
         assert_eq!(bits.iter().map(|bit| bit.count_ones()).sum::<u32>(), 6);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_zos_set_is_no_counter_set_of_the_cpu_measurement_facility() {
+    fn the_zos_set_is_not_a_counter_set_of_the_cpu_measurement_facility() {
         let sets = CounterSets::BASIC.union(CounterSets::EXTENDED);
         let events = Events::of_counter_sets(sets);
         assert_eq!(events, Events(0x9000_0000));

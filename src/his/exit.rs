@@ -1,17 +1,17 @@
-//! Exits: what the service calls in a profiler.
+//! Exits: the routines of profilers that the service calls.
 //!
-//! An exit is called for one of four things: the state of the service changes, a sample-data block is
-//! full, the service itself comes or goes (only for those who are registered with HIS.SERVSTAT), or the
-//! collection run that HISPROF records goes on a step (only for HISPROF).
+//! The service calls an exit in four cases: the state of the service changes, a sample-data block is full,
+//! the service itself starts or stops (only exits registered with HIS.SERVSTAT), or the collection run that
+//! HISPROF records takes a step (only HISPROF).
 //!
-//! An exit may hold a block for longer than its call: a profiler on the host has it only when the link
-//! has carried it. Such an exit answers [`Handling::Pending`], and the machine says when it is done. A
-//! profiler can have [`WINDOW`](super::registry::WINDOW) blocks pending; while it has, blocks pass it by and their samples are
-//! lost to it, and to nobody else. It is told how many.
+//! An exit may keep a block for longer than its call: a profiler on the host has the block only after the
+//! link has carried it. Such an exit answers [`Handling::Pending`], and the machine reports later that it is
+//! done. A profiler can have [`WINDOW`](super::registry::WINDOW) blocks pending; as long as it has, it
+//! misses further blocks, but no other profiler does. The service tells it how many samples it missed.
 //!
-//! An exit that answers [`Handling::Done`] is never passed by. While it runs, nothing else of the machine's
-//! does: the guest takes no sample on this CPU, and the others have the blocks that BUFCNT gives them.
-//! How long it took is recorded, and shown.
+//! An exit that answers [`Handling::Done`] misses no blocks. While it runs, the machine does nothing else on
+//! this CPU: the guest takes no sample here, and the other CPUs have the blocks that BUFCNT gives them. The
+//! service records and shows how long the exit took.
 
 use super::event::{Event, Events};
 use super::machine::{Block, Machine};
@@ -24,11 +24,11 @@ use cpumf::model::CounterRange;
 /// What the service is doing when it notifies its profilers (HISYEXIT).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// None: nothing is disrupted.
+    /// None: the service is not interrupted.
     None,
     /// UpdateStart: the service is about to update itself.
     UpdateStart,
-    /// UpdateDone: it has.
+    /// UpdateDone: the service has updated itself.
     UpdateDone,
 }
 
@@ -45,9 +45,9 @@ impl Action {
     }
 }
 
-/// Why the profilers are notified, a mask of 32 bits. Only None and UpdateDone can be without a bit.
+/// Why the service notifies the profilers, a mask of 32 bits. Only with None and UpdateDone can it be zero.
 ///
-/// The published text names the reasons in this order and gives no bits: they are the project's own, from
+/// The published text names the reasons in this order and gives no bits. These are the project's own, from
 /// the left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reasons(pub u32);
@@ -74,14 +74,14 @@ impl Reasons {
         Self(self.0 | other.0)
     }
 
-    /// Whether one of these is among them.
+    /// Whether the two masks have a reason in common.
     #[must_use]
     pub const fn any_of(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 }
 
-/// A change of the state under the profilers.
+/// A change of the state of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateChange {
     /// What the service is doing.
@@ -90,29 +90,30 @@ pub struct StateChange {
     pub reasons: Reasons,
 }
 
-/// A full sample-data block (HISYSMPX), to be read and not to be changed.
+/// A full sample-data block (HISYSMPX). The exit reads it and does not change it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Samples<'a> {
-    /// The CPU whose samples they are.
+    /// The CPU that took the samples.
     pub cpu: u16,
     /// The block as the sampling facility filled it, trailer included.
     pub block: &'a Block,
-    /// How many samples are in it.
+    /// The number of samples in it.
     pub samples: u32,
-    /// Samples of all CPUs that passed this profiler by since its last block: it had too many pending.
+    /// Samples of all CPUs that this profiler has missed since its last block, because it had too many
+    /// pending.
     pub missed: u64,
 }
 
-/// What happens to the service (HIS.SERVSTAT).
+/// A change of the status of the service (HIS.SERVSTAT).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It can be used: HIS comes up.
+    /// HIS has started: the service can be used.
     Enabled,
-    /// It profiles: there is a profiler.
+    /// The first profiler has started.
     Started,
-    /// It profiles no more: the last profiler has gone.
+    /// The last profiler has stopped.
     Stopped,
-    /// It can be used no more: HIS goes down.
+    /// HIS has stopped: the service can no longer be used.
     Disabled,
 }
 
@@ -133,41 +134,41 @@ impl Status {
 /// A step of the collection run, for HISPROF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The run begins: the first records.
+    /// The run begins: write the first records.
     Begin,
-    /// An interval has passed: a record of it.
+    /// An interval has passed: write its records.
     Interval,
-    /// The state has changed: what follows goes into the set of files with this number.
+    /// The state has changed: continue in the set of files with this number.
     NextFiles(u16),
-    /// The run ends: the last records.
+    /// The run ends: write the last records.
     End,
 }
 
-/// Why an exit is called.
+/// The reason for which an exit is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call<'a> {
     /// The state has changed.
     State(StateChange),
     /// A block is full.
     Samples(Samples<'a>),
-    /// The service comes or goes.
+    /// The status of the service has changed.
     Status(Status),
-    /// The run goes on.
+    /// The run takes a step.
     Step(Step),
 }
 
-/// What an exit has done with a block; it means nothing for other calls.
+/// What an exit has done with a block. It has no meaning for other calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handling {
-    /// It is done with it.
+    /// The exit is done with the block.
     Done,
-    /// It is not; [`super::Service::done`] says when it is.
+    /// The exit keeps the block until [`super::Service::done`] is called.
     Pending,
 }
 
 /// An exit routine.
 pub trait Exit {
-    /// Is called. What it needs of the service it asks of `service`.
+    /// The service calls the exit, which can use the service through `service`.
     fn call(&mut self, call: &Call<'_>, service: &mut Inside<'_>) -> Handling;
 }
 
@@ -179,7 +180,7 @@ pub struct Inside<'a> {
 }
 
 impl Inside<'_> {
-    /// The token of the profiler whose exit is called; none in an exit of HIS.SERVSTAT.
+    /// The token of the profiler that owns this exit; `None` in an exit of HIS.SERVSTAT.
     #[must_use]
     pub const fn token(&self) -> Option<Token> {
         self.token
@@ -188,7 +189,7 @@ impl Inside<'_> {
     /// REQUEST=QUERY.
     ///
     /// # Errors
-    /// As outside of an exit.
+    /// The same as outside an exit.
     pub fn query(&mut self, query: &Query, area: &mut [u8]) -> Result<Answered, Reason> {
         self.registry.query(self.machine, query, area)
     }
@@ -220,7 +221,7 @@ impl Inside<'_> {
         self.machine.counters(event)
     }
 
-    /// The CPUs that are there: bit 0 (the leftmost) is CPU 0.
+    /// The installed CPUs: bit 0 (the leftmost) is CPU 0.
     #[must_use]
     pub fn cpus(&self) -> u64 {
         self.machine.cpus()
@@ -236,7 +237,7 @@ impl Inside<'_> {
         self.machine.read(cpu, events, counter)
     }
 
-    /// The profilers, and what is in effect.
+    /// The profilers and the controls in effect.
     #[must_use]
     pub const fn registry(&self) -> &Registry {
         self.registry

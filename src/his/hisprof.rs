@@ -1,19 +1,20 @@
-//! HISPROF, the profiler behind BEGIN: what a collection run writes.
+//! HISPROF, the profiler that BEGIN starts: the output of a collection run.
 //!
-//! At each step of a run the counters of every CPU are read once, and everything that is written at the
-//! step is made of that one reading: so the deltas of subtype 1, the differences of subtype 2, the values
-//! of the .CNT file and the differences of the monitor records agree in each counter.
+//! At each step of a run HISPROF reads the counters of every CPU once, and makes everything that it writes
+//! at the step from that reading. So the deltas of subtype 1, the differences of subtype 2, the values of
+//! the .CNT file and the differences of the monitor records agree in each counter.
 //!
-//! * When the run begins, and at its end, at each interval and at each change of the state: of each CPU a record
-//!   of subtype 2 and one of MRPRCMFC, if it collects a set that these have a place for. The ZOS set is none.
-//! * At each of these but the first: of each CPU a record of subtype 1, with how far the counters came since
-//!   the last.
-//! * At a change of the state and at the end: the .CNT file of what was collected up to then. After a change of
-//!   the state subtype 2 has another record of each CPU, with which the new state begins.
-//! * Sample-data blocks as they come.
+//! * At the beginning of the run, at each interval, at each state change and at the end: for each CPU a record
+//!   of subtype 2 and one of MRPRCMFC, if the run collects a set that these records can hold. They cannot hold
+//!   the ZOS set.
+//! * At each of these steps except the first: for each CPU a record of subtype 1, with how far the counters
+//!   have advanced since the previous one.
+//! * At a state change and at the end: the .CNT file of what the run has collected so far. After a state
+//!   change each CPU has another record of subtype 2, with which the new state begins.
+//! * Sample-data blocks as they become full.
 //!
-//! Counters and samples go into one set of files after another, numbered from 0; SMF and monitor records of the
-//! whole run go into one file each.
+//! Counters and samples go into one set of files after another, numbered from 0. The SMF records of the whole
+//! run go into one file, and so do its monitor records.
 
 use super::calendar::Calendar;
 use super::event::{Event, Events, ZOS_COUNTERS};
@@ -39,7 +40,7 @@ mod values;
 
 pub use values::ROOM;
 
-/// The most counters of a CPU that have names: of all event types together but ZOS.
+/// The most counters of a CPU that have names: those of all event types except ZOS.
 const MOST_NAMES: usize = 320;
 
 /// The most counters of a CPU, of all event types together.
@@ -61,7 +62,7 @@ pub enum File {
     Monitor,
 }
 
-/// Where a collection run is written.
+/// The files to which a collection run is written.
 pub trait Files {
     /// Appends to a file of the set with this number: a whole record, a whole block, or a piece of a text.
     fn write(&mut self, set: u16, file: File, bytes: &[u8]);
@@ -73,27 +74,27 @@ pub trait Files {
     fn end(&mut self, set: u16, map: bool);
 }
 
-/// What the records say about the machine.
+/// The fields of the records that describe the machine.
 #[derive(Clone, Copy, Debug)]
 pub struct System {
     /// The model.
     pub model: &'static Model,
     /// Machine type, as hexadecimal digits.
     pub machine_type: u16,
-    /// Sequence code: of the identification of CPU 0.
+    /// Sequence code, from the identification of CPU 0.
     pub sequence: u64,
     /// Cycles per microsecond.
     pub speed: u32,
 }
 
-/// The run that is collected.
+/// The run that HISPROF collects.
 #[derive(Clone, Debug)]
 struct Collected {
     system: System,
     command: String<{ super::run::LONGEST_COMMAND }>,
     started: Tod,
     events: Events,
-    /// How many counters there are of each event type.
+    /// The number of counters of each event type.
     counts: [u16; Event::ALL.len()],
     samples: bool,
     counter_file: bool,
@@ -102,18 +103,18 @@ struct Collected {
     set: u16,
     /// Counter data were lost since the last record.
     lost: bool,
-    /// The same, since this set of files began.
+    /// Counter data were lost since this set of files began.
     lost_in_set: bool,
-    /// How often in the whole run.
+    /// How many times counter data were lost in the whole run.
     losses: u32,
-    /// Sample data were lost since this set of files began, and how many samples found no room.
+    /// The samples that were lost since this set of files began.
     sample_loss: SampleLoss,
 }
 
-/// HISPROF's exit. There is one run at a time, and one of these.
+/// The exit of HISPROF. There is one, as there is one run at a time.
 #[derive(Debug)]
 pub struct Hisprof<F> {
-    /// Where it writes.
+    /// The files to which it writes.
     pub files: F,
     collected: Option<Collected>,
     cpus: [Cpu; MAXIMUM_CPUS],
@@ -122,7 +123,7 @@ pub struct Hisprof<F> {
 }
 
 impl<F: Files> Hisprof<F> {
-    /// Without a run, and without room for one: [`Self::lend`].
+    /// Without a run. [`Self::lend`] gives it the space for one.
     #[must_use]
     pub const fn new(files: F) -> Self {
         Self {
@@ -134,7 +135,7 @@ impl<F: Files> Hisprof<F> {
         }
     }
 
-    /// Lends it [`ROOM`] for what it reads.
+    /// Lends it [`ROOM`] values of space for its readings.
     pub fn lend(&mut self, room: &'static mut [u64]) {
         let mut pieces = room.chunks_exact_mut(MOST_VALUES);
         self.cpus.iter_mut().for_each(|cpu| cpu.take(&mut pieces));
@@ -231,14 +232,14 @@ impl<F: Files> Hisprof<F> {
                 continue;
             }
             let values = &mut cpu.now.values;
-            // No model has more counters than there is room for: a test counts them.
+            // The counters of every model fit: a test counts them.
             cpu.now.at = service.read(number, run.events, &mut |_, value| {
                 values.push(value);
             });
         }
     }
 
-    /// A record of subtype 1 of each CPU that was there at the last record.
+    /// Writes a record of subtype 1 of each CPU that was installed at the previous record.
     fn deltas(&mut self) {
         let Some(run) = &self.collected else { return };
         if run.events.is_empty() {
@@ -271,7 +272,7 @@ impl<F: Files> Hisprof<F> {
         }
     }
 
-    /// A record of subtype 2, and one of MRPRCMFC, of each CPU.
+    /// Writes a record of subtype 2 and one of MRPRCMFC of each CPU.
     fn absolutes(&mut self, place: Place) {
         let Some(run) = &self.collected else { return };
         if run.events.is_empty() {
@@ -280,7 +281,7 @@ impl<F: Files> Hisprof<F> {
         for (number, cpu) in (0..).zip(&self.cpus) {
             let Some(at) = cpu.now.at else { continue };
             let all = run.sets(cpu.now.values.all());
-            // Neither record has a place for the sets that came later.
+            // Neither record can hold the newer sets.
             let sets: Vec<CounterValues<'_>, { Event::ALL.len() }> = all
                 .iter()
                 .filter(|set| set.set.0 <= SetType::EXTENDED.0)
@@ -329,7 +330,7 @@ impl<F: Files> Hisprof<F> {
         }
     }
 
-    /// The .CNT file of the present set of files.
+    /// Writes the .CNT file of the present set of files.
     fn counter_file(&mut self, state_change: bool) {
         let Some(run) = &self.collected else { return };
         if !run.counter_file {
@@ -343,7 +344,7 @@ impl<F: Files> Hisprof<F> {
         let mut cpus = Vec::<CpuCounters<'_>, MAXIMUM_CPUS>::new();
         for ((number, times), sets) in (0..).zip(times).zip(&sets) {
             if let Some((from, to)) = times {
-                // There is room for all.
+                // All CPUs fit.
                 let _ = cpus.push(CpuCounters {
                     cpu: number,
                     speed: run.system.speed,
@@ -357,7 +358,7 @@ impl<F: Files> Hisprof<F> {
         let names = run.named(&self.names);
         let mut file_name = String::<LONGEST_NAME>::new();
         let prefix = Calendar::of(run.started).file_prefix();
-        // There is room for it.
+        // The name fits.
         let _ = write!(file_name, "{prefix}{:03}.CNT", run.set);
         let mut model = String::<32>::new();
         let system = &run.system;
@@ -387,7 +388,7 @@ impl<F: Files> Hisprof<F> {
             buffer: &mut self.record,
             length: 0,
         };
-        // The text takes everything.
+        // Writing to `text` cannot fail.
         let _ = file.write(&mut text);
         text.flush();
     }
@@ -451,7 +452,7 @@ impl Collected {
             let model = self.system.model;
             let first = model.range(set).first;
             for number in first..first + count {
-                // As many as there are values. No public source names all of them.
+                // There are as many names as values. No public source names all counters.
                 let _ = names.push(names::name(model, number).unwrap_or("UNNAMED"));
             }
         }
@@ -465,7 +466,7 @@ impl Collected {
             if count == 0 {
                 continue;
             }
-            // What software counts has no names.
+            // Counters of software have no names.
             let named = event.counter_set().map_or(0, |_| usize::from(count));
             let (names, behind) = rest.split_at(named.min(rest.len()));
             rest = behind;
@@ -488,7 +489,7 @@ impl Collected {
         Ebcdic::new(&text)
     }
 
-    /// What stands in front of the data of an SMF record about the time between these.
+    /// The header and sections before the data of an SMF record about the interval `from` to `to`.
     fn envelope(&self, from: Tod, to: Tod) -> Envelope {
         let started = Moment::from_tod(self.started.0);
         Envelope {
@@ -514,7 +515,7 @@ fn set_type(event: Event) -> SetType {
     event.counter_set().map_or(SetType::ZOS, SetType::from)
 }
 
-/// Writes records until there are no more. They go into the run's one file.
+/// Writes all records to the file of the run.
 fn write_all<F: Files>(
     files: &mut F,
     file: File,
@@ -530,7 +531,7 @@ fn write_all<F: Files>(
     }
 }
 
-/// The text of a .CNT file on its way out.
+/// Writes the text of a .CNT file in pieces.
 struct Text<'a, F: Files> {
     files: &'a mut F,
     set: u16,

@@ -1,17 +1,16 @@
-//! HIS: the service that gives what the machine measures to those who ask for it.
+//! HIS: the hardware instrumentation services, which give measurements to profilers and to files.
 //!
-//! Everything in this room is pure: it knows what was asked for and decides what is to be done; the
-//! machine does it.
+//! Everything in this room is pure: it keeps the requests and decides what to do; the machine does it.
 //!
-//! * [`His`] carries out the operator's commands and leads the collection run of HISPROF, the profiler
-//!   behind BEGIN; it is what the machine holds;
-//! * [`Service`] is HISSERV: profilers, each with its exit, their requests and what they are told;
-//! * [`command`]: the operator's MODIFY HIS and DISPLAY HIS, from a line to what it asks for;
-//! * [`request`]: what a profiler outside the machine asks for;
-//! * [`parameters`]: the parameter files that they name;
-//! * [`hisprof`]: what a collection run writes;
-//! * [`event`] and [`sampling`]: what can be asked for, and the controls that are the same for all;
-//! * [`machine`]: what all of it needs of the machine.
+//! * [`His`] carries out the operator's commands and controls the collection run of HISPROF, the profiler
+//!   that BEGIN starts; the machine holds one;
+//! * [`Service`] is HISSERV: the profilers, each with its exit, their requests and notifications;
+//! * [`command`]: reads the operator's MODIFY HIS and DISPLAY HIS;
+//! * [`request`]: the requests of a profiler outside the machine;
+//! * [`parameters`]: the parameter files that commands name;
+//! * [`hisprof`]: the output of a collection run;
+//! * [`event`] and [`sampling`]: event types, sample types, and the controls that all profilers share;
+//! * [`machine`]: what the service needs from the machine.
 
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
@@ -37,13 +36,13 @@ pub mod sampling;
 pub mod service;
 
 #[cfg(test)]
-mod any_order;
-#[cfg(test)]
 mod bench;
 #[cfg(test)]
 mod display_tests;
 #[cfg(test)]
 mod query_tests;
+#[cfg(test)]
+mod random_sequences;
 #[cfg(test)]
 mod script;
 #[cfg(test)]

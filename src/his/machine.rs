@@ -1,4 +1,4 @@
-//! What the service needs of the machine.
+//! What the service needs from the machine.
 
 use super::command::Name;
 use super::event::{Event, Events, SampleTypes};
@@ -30,7 +30,7 @@ pub struct EventState {
 pub struct SamplingState {
     /// The sample types that it is authorized to use now.
     pub authorized: SampleTypes,
-    /// The sampling intervals that it has, and its speed.
+    /// The limits of the sampling interval, and the CPU speed.
     pub limits: SamplingLimits,
     /// The most sample-data blocks that a CPU can have.
     pub most_buffers: u16,
@@ -40,7 +40,7 @@ pub struct SamplingState {
     pub dsdes: u16,
 }
 
-/// How the machine is to sample.
+/// The sampling that the service orders from the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SamplingOrder {
     /// The sample types, at least one, all of them authorized.
@@ -54,36 +54,37 @@ pub struct SamplingOrder {
 /// A sample-data block, trailer included.
 pub type Block = [u8; SAMPLE_DATA_BLOCK];
 
-/// What a block is that has been taken.
+/// The origin and size of a block that has been taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TakenBlock {
     /// The CPU that filled it.
     pub cpu: u16,
-    /// How many samples are in it.
+    /// The number of samples in it.
     pub samples: u32,
 }
 
-/// The machine, as the service sees it: its own level, one below the guest's.
+/// The machine at its own level, one below the guest's.
 pub trait Machine {
     /// The TOD clock.
     fn tod(&mut self) -> Tod;
 
-    /// The CPUs that are there: bit 0 (the leftmost) is CPU 0.
+    /// The installed CPUs: bit 0 (the leftmost) is CPU 0.
     fn cpus(&self) -> u64;
 
     /// The event types.
     fn events(&self) -> EventState;
 
-    /// The counters of an event type, those of the ZOS set from 0; none if it is not installed.
+    /// The counters of an event type; those of the ZOS set begin at 0. The range is empty if the event type
+    /// is not installed.
     fn counters(&self, event: Event) -> CounterRange;
 
-    /// Makes these event types count on every CPU, and no others. Those that count already go on
-    /// without a break. All of them are authorized.
+    /// Makes exactly these event types count on every CPU. Those that count already continue without a
+    /// break. All of them are authorized.
     fn enable(&mut self, events: Events);
 
-    /// Reads the counters of a CPU: those of each of these event types, in the order of their bits, and
-    /// in each the counters of [`Self::counters`] in ascending order. All of them are as they were at one moment,
-    /// whose time is returned. None, and nothing read, if the CPU is not there.
+    /// Reads the counters of a CPU: of each of these event types, in the order of their bits, the counters
+    /// of [`Self::counters`] in ascending order. All values are of one moment; returns its time. Returns
+    /// `None`, and reads nothing, if the CPU is not installed.
     fn read(
         &mut self,
         cpu: u16,
@@ -94,20 +95,20 @@ pub trait Machine {
     /// The sampling functions.
     fn sampling(&self) -> SamplingState;
 
-    /// Begins to sample on every CPU. It does not sample now.
+    /// Begins to sample on every CPU. The machine is not sampling yet.
     fn start_sampling(&mut self, order: &SamplingOrder);
 
-    /// Samples no more on any CPU. Blocks that hold samples stay until they are taken.
+    /// Stops sampling on all CPUs. Blocks that hold samples remain until they are taken.
     fn stop_sampling(&mut self);
 
-    /// Copies the next block that holds samples, and gives it back to the CPU to be filled again: of each
-    /// CPU the oldest first. While the machine samples only full blocks are taken, after that the last
-    /// ones too. None when there is no more.
+    /// Copies the next block that holds samples, the oldest of each CPU first, and returns it to the CPU,
+    /// which fills it again. While the machine samples it gives only full blocks, afterwards also the last
+    /// ones. Returns `None` when there are no more.
     fn take_block(&mut self, block: &mut Block) -> Option<TakenBlock>;
 
-    /// The text of the parameter file with this DD name, if there is one that can be read.
+    /// The text of the parameter file with this DD name, if it exists and can be read.
     fn file(&mut self, name: &Name) -> Option<File>;
 
-    /// Says something to the operator: whole lines, each with a line feed behind it.
+    /// Shows whole lines to the operator, each with a line feed at its end.
     fn say(&mut self, lines: fmt::Arguments<'_>);
 }

@@ -1,7 +1,7 @@
-//! What the operator is told.
+//! The messages to the operator.
 //!
-//! The identifiers beginning with MMH are the project's own. HIS025I is the published message, and only
-//! with the published failure texts.
+//! The identifiers beginning with MMH are the project's own. HIS025I is the published message, and occurs
+//! only with the published failure texts.
 
 use super::calendar::Calendar;
 use super::command::{Name, Refused};
@@ -15,43 +15,43 @@ use core::fmt;
 /// A message.
 #[derive(Clone, Debug)]
 pub enum Message<'a> {
-    /// The command was not understood; with the DD name if it or its parameter file is to blame.
+    /// The command is wrong; with the DD name if the command names a parameter file.
     Refused(Refused<'a>, Option<Name>),
-    /// MMH101E: a run goes on, since then.
+    /// MMH101E: a run has been active since this time.
     RunGoesOn(Tod),
-    /// MMH102E: no run goes on.
+    /// MMH102E: no run is active.
     NoRun,
     /// MMH103E: there is no such parameter file.
     NoFile(Name),
     /// MMH104E: event types that cannot be used, and those that can.
     Events {
-        /// What was asked for.
+        /// The event types in the command.
         asked: Events,
         /// What can be used.
         usable: Events,
     },
     /// MMH105E: a sample type that cannot be used, and those that can.
     SampleTypes {
-        /// What was asked for.
+        /// The sample types in the command.
         asked: SampleTypes,
         /// What can be used.
         usable: SampleTypes,
     },
-    /// MMH106E: the frequency that the machine does not have, and its least and largest.
+    /// MMH106E: a frequency that the machine does not have, and its least and greatest.
     Frequency(u32, u32, u32),
-    /// MMH107E: the buffers that a CPU does not have, and the most that it has.
+    /// MMH107E: a number of buffers that a CPU does not have, and the most that it has.
     Buffers(u16, u16),
     /// MMH108E: the service cannot be used, or has refused.
     Service(Reason),
-    /// MMH109E: a run began in this second, so its files have the name of this one's.
+    /// MMH109E: a run began in this second, so the files of both would have the same names.
     SameSecond(Tod),
     /// MMH110I: the run has begun.
     Begun(&'a Run),
     /// MMH111I: the run has ended.
     Ended(&'a Run),
-    /// HIS025I or MMH112I: the run is ended early.
+    /// HIS025I or MMH112I: the run ends early.
     Early(Cause),
-    /// MMH113I: the run goes on with the next set of files.
+    /// MMH113I: the run continues with the next set of files.
     NextFiles(&'a Run),
     /// MMH114I: the sampling controls are these.
     Controls(SamplingControls),
@@ -68,11 +68,11 @@ impl fmt::Display for Message<'_> {
             }
             Self::RunGoesOn(since) => write!(
                 f,
-                "MMH101E a collection run goes on since {}; allowed: END, SERVICE",
+                "MMH101E a collection run has been active since {}; allowed: END, SERVICE",
                 Calendar::of(*since)
             ),
             Self::NoRun => {
-                f.write_str("MMH102E no collection run goes on; allowed: BEGIN, SERVICE")
+                f.write_str("MMH102E no collection run is active; allowed: BEGIN, SERVICE")
             }
             Self::NoFile(name) => write!(
                 f,

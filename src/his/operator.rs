@@ -1,8 +1,8 @@
-//! HIS itself: what the machine holds, and what the operator's commands do.
+//! HIS as the machine holds it, and the operator's commands.
 //!
-//! The machine tells it what happens (a command, full blocks, an authorization, a loss, the passage of
-//! time), and it leads the service and the collection run. What a run writes is the business of
-//! HISPROF's exit, which is called for every step of it.
+//! The machine reports events (a command, full blocks, an authorization, a loss, the passage of time), and
+//! HIS controls the service and the collection run. It calls the exit of HISPROF at every step of the run,
+//! and the exit writes the output.
 
 use super::command::{Begin, Command, parse, parse_with_file};
 use super::display::Display;
@@ -32,7 +32,7 @@ impl<E: Exit> Default for His<E> {
 }
 
 impl<E: Exit> His<E> {
-    /// HIS before it comes up.
+    /// HIS before it starts.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -41,14 +41,14 @@ impl<E: Exit> His<E> {
         }
     }
 
-    /// The latest run, whether it goes on or not.
+    /// The latest run, active or ended.
     #[must_use]
     pub const fn run(&self) -> Option<&Run> {
         self.run.as_ref()
     }
 
-    /// Carries out a line for which [`is_command`](super::command::is_command) holds, and says the
-    /// answer. `hisprof` makes the exit of HISPROF for a run that begins.
+    /// Carries out a line that [`is_command`](super::command::is_command) accepts, and shows the answer to
+    /// the operator. `hisprof` makes the exit of HISPROF for a run that begins.
     pub fn command(
         &mut self,
         machine: &mut dyn Machine,
@@ -77,7 +77,7 @@ impl<E: Exit> His<E> {
         }
     }
 
-    /// Does what a profiler asks for that lives outside the machine, as [`request::perform`] has it.
+    /// Performs a request of a profiler outside the machine, as [`request::perform`] does.
     pub fn request(
         &mut self,
         machine: &mut dyn Machine,
@@ -87,15 +87,15 @@ impl<E: Exit> His<E> {
         area: &mut [u8; LONGEST_ANSWER],
     ) -> usize {
         let stored = request::perform(&mut self.service, machine, owner, request, exit, area);
-        // Samples were handed out if sampling had to stop for it.
+        // If sampling had to stop for the request, samples were handed out.
         self.count_missed(machine);
         stored
     }
 
-    /// The guest has been reset: its profilers are no more.
+    /// The guest has been reset: stops its profilers.
     pub fn guest_was_reset(&mut self, machine: &mut dyn Machine) {
         for token in self.service.registry().of(Owner::Guest) {
-            // It is there: that was looked up just now.
+            // The token was just looked up.
             let _ = self.service.stop(machine, token);
         }
     }
@@ -166,7 +166,7 @@ impl<E: Exit> His<E> {
         Ok(())
     }
 
-    /// The event types of a run: all that were named, or what there is of a group.
+    /// The event types of a run: all that the command names, or the usable ones of a group.
     fn events_of(&self, begin: &Begin) -> Result<Events, Message<'static>> {
         if !begin.counters {
             return Ok(Events::NONE);
@@ -217,7 +217,7 @@ impl<E: Exit> His<E> {
         Ok(())
     }
 
-    /// SERVICE,REFRESH. A run goes on with what it began with.
+    /// SERVICE,REFRESH. A run keeps the event types and sample types with which it began.
     fn refresh(&mut self, machine: &mut dyn Machine) -> Result<(), Message<'static>> {
         self.must_be_enabled()?;
         self.service.refresh(machine);

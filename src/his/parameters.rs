@@ -1,8 +1,8 @@
 //! Parameter files: the texts that DDNAME names.
 //!
-//! A machine has no files, so the operator says them line by line: `DD NAME TEXT` adds a line to the file of this
-//! name, and `DD NAME` alone makes an empty one of it. The command is the project's own; the host says it for whole
-//! files.
+//! A machine has no files, so the operator enters them line by line: `DD NAME TEXT` adds a line to the file of
+//! this name, and `DD NAME` alone empties it. The command is the project's own; the host enters whole files
+//! by it.
 
 use super::command::{Name, name};
 use super::machine::{File, LONGEST_FILE};
@@ -12,17 +12,17 @@ use heapless::Vec;
 /// The most parameter files: the project's own bound.
 pub const MOST_FILES: usize = 4;
 
-/// The word that a line begins with.
+/// The first word of the command.
 const VERB: &str = "DD";
 
-/// Why a line says nothing about a parameter file.
+/// Why a DD command is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrong {
-    /// No name of a DD statement stands behind DD.
+    /// No name of a DD statement follows DD.
     Name,
-    /// There are as many files as there can be.
+    /// The most files exist already.
     TooMany,
-    /// The file would have more bytes than it can have.
+    /// The file would be too long.
     TooLong,
 }
 
@@ -45,7 +45,7 @@ impl fmt::Display for Wrong {
 #[derive(Clone, Debug, Default)]
 pub struct ParameterFiles(Vec<(Name, File), MOST_FILES>);
 
-/// Whether a line of the operator is about a parameter file.
+/// Whether a line of the operator is a DD command.
 #[must_use]
 pub fn is_definition(line: &str) -> bool {
     let verb = line.split_ascii_whitespace().next();
@@ -53,13 +53,13 @@ pub fn is_definition(line: &str) -> bool {
 }
 
 impl ParameterFiles {
-    /// Without any.
+    /// No parameter files.
     #[must_use]
     pub const fn new() -> Self {
         Self(Vec::new())
     }
 
-    /// Takes a line for which [`is_definition`] holds.
+    /// Carries out a line that [`is_definition`] accepts.
     ///
     /// # Errors
     /// [`Wrong`]; nothing has changed then.
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_said_line_by_line_and_begins_anew_when_its_name_stands_alone() {
+    fn a_file_is_entered_line_by_line_and_its_name_alone_empties_it() {
         let mut files = ParameterFiles::new();
         for line in [
             "DD parms",
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_room_changes_nothing() {
+    fn a_line_that_does_not_fit_changes_nothing() {
         let mut files = ParameterFiles::new();
         for line in ["DD", "DD 1ST", "DD TOOLONGNAME", "DD \u{e4}"] {
             assert_eq!(files.define(line), Err(Wrong::Name), "{line}");

@@ -12,20 +12,20 @@ use arch::bits::{bit32, bit64};
 use zerocopy::IntoBytes;
 use zerocopy::byteorder::big_endian::U64;
 
-/// What is asked for.
+/// The type of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Query {
     /// TYPE=EVENT: the event types.
     Event,
     /// TYPE=SAMPLE: the sample types and the sampling controls.
     Sample,
-    /// TYPE=PROFILERS: who profiles.
+    /// TYPE=PROFILERS: the profilers.
     Profilers,
     /// TYPE=EVENTDATA: the counters of a profiler's event types, as they are now.
     EventData {
-        /// PROFILETKN: whose.
+        /// PROFILETKN: the profiler.
         token: Token,
-        /// CPUMASK: of which CPUs; bit 0 (the leftmost) is CPU 0. None stands for ALL.
+        /// CPUMASK: the CPUs; bit 0 (the leftmost) is CPU 0. `None` stands for ALL.
         cpus: Option<u64>,
     },
 }
@@ -35,7 +35,7 @@ impl Registry {
     ///
     /// # Errors
     /// * [`Reason::NotEnabled`];
-    /// * [`Reason::AnswerArea`]: the area is too short to say anything in it;
+    /// * [`Reason::AnswerArea`]: head and body of the answer do not fit into the area;
     /// * for [`Query::EventData`] also [`Reason::Token`] and [`Reason::Cpus`].
     pub fn query(
         &mut self,
@@ -137,9 +137,9 @@ impl Registry {
     }
 }
 
-/// Stores the counters of a CPU into an entry that is as long as they are.
+/// Stores the counters of a CPU into an entry of exactly their length.
 ///
-/// A CPU that has gone since the mask was looked at has an entry without counter sets.
+/// A CPU that was removed after the mask was tested has an entry without counter sets.
 fn store_cpu(machine: &mut dyn Machine, cpu: u16, events: Events, entry: &mut [u8]) {
     entry.fill(0);
     let length = entry.len();

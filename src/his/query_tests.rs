@@ -1,4 +1,4 @@
-//! The answer areas, byte by byte, and what happens when they are short.
+//! The answer areas, byte by byte, and areas that are too short.
 
 use super::answer::{
     AnswerHead, CpuEntry, EventBody, EventEntry, ProfilerEntry, SampleBody, SetHead,
@@ -32,7 +32,7 @@ fn whole(stored: usize) -> Answered {
 }
 
 #[test]
-fn event_says_what_is_authorized_usable_and_enabled_and_where_the_counters_are() {
+fn type_event_gives_authorized_usable_and_enabled_event_types_and_their_counters() {
     let mut bench = Bench::new();
     let (mut service, _) = profiled(&mut bench, Event::Basic.bit());
     bench.authorized = Events::HARDWARE;
@@ -55,7 +55,7 @@ fn event_says_what_is_authorized_usable_and_enabled_and_where_the_counters_are()
 }
 
 #[test]
-fn sample_says_how_sampling_is_and_what_the_machine_has() {
+fn type_sample_gives_the_sampling_controls_and_the_limits_of_the_machine() {
     let mut bench = Bench::new();
     let (mut service, _) = profiled(&mut bench, Events::NONE);
     let mut area = [0; 72];
@@ -113,7 +113,7 @@ fn event_data_are_the_counters_of_each_cpu_at_one_moment() {
 }
 
 #[test]
-fn the_cpu_mask_selects_and_must_name_a_cpu_that_is_there() {
+fn the_cpu_mask_selects_cpus_and_must_designate_an_installed_one() {
     let mut bench = Bench::new();
     let (mut service, token) = profiled(&mut bench, Event::Basic.bit());
     let mut area = [0; 400];
@@ -134,7 +134,7 @@ fn the_cpu_mask_selects_and_must_name_a_cpu_that_is_there() {
 }
 
 #[test]
-fn a_short_area_has_whole_entries_and_says_what_the_answer_needs() {
+fn a_short_area_has_whole_entries_and_gives_the_length_of_the_answer() {
     let mut bench = Bench::new();
     let (mut service, token) = profiled(&mut bench, Event::Basic.bit());
     let cpus = None;
@@ -186,7 +186,7 @@ fn profilers_are_listed_with_the_average_time_between_their_queries() {
 }
 
 #[test]
-fn a_query_counts_only_what_is_enabled_of_what_was_asked_for() {
+fn a_query_gives_only_the_enabled_ones_of_the_requested_event_types() {
     let mut bench = Bench::new();
     let events = Event::Basic.bit().union(Event::Crypto.bit());
     let (mut service, token) = profiled(&mut bench, events);

@@ -1,4 +1,4 @@
-//! Who profiles, what they asked for, and what is in effect because of it.
+//! The profilers, their requests, and what is in effect because of them.
 
 use super::command::{Name, name};
 use super::event::{Events, SampleTypes};
@@ -14,29 +14,29 @@ pub const MOST_PROFILERS: usize = 8;
 /// The blocks that a profiler can have pending.
 pub const WINDOW: usize = 4;
 
-/// What identifies a profiler in its requests. No two profilers ever have the same.
+/// The identification of a profiler in its requests. No two profilers ever have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token(pub u64);
 
-/// Where a profiler lives. Its requests are those of its owner only: a token is a number that anybody can guess.
+/// Where a profiler runs. Only its owner can issue its requests: anyone could guess a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// In the machine.
     Machine,
-    /// On the host, behind the link.
+    /// On the host, at the other end of the link.
     Host,
     /// In the guest.
     Guest,
 }
 
-/// What a profiler says of itself when it starts.
+/// The parameters with which a profiler starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registration {
-    /// Where it lives.
+    /// Where it runs.
     pub owner: Owner,
-    /// NAME: by which others see it; not necessarily unlike others.
+    /// NAME: the name that others see. Names need not be unique.
     pub name: Name,
-    /// EVENT: the event types that it is going to query; may be none.
+    /// EVENT: the event types that it will query; may be none.
     pub events: Events,
     /// SAMPLE: whether it wants the samples that are collected.
     pub samples: bool,
@@ -44,7 +44,7 @@ pub struct Registration {
 
 impl Registration {
     /// The registration of a profiler in the machine, under a name of 1 to 8 letters, digits and national
-    /// characters; blanks behind them are dropped.
+    /// characters; blanks after them are ignored.
     ///
     /// # Errors
     /// [`Reason::Name`] and [`Reason::Events`].
@@ -52,10 +52,10 @@ impl Registration {
         Self::of(Owner::Machine, named, events, samples)
     }
 
-    /// The same for a profiler wherever it lives.
+    /// The same for a profiler of any owner.
     ///
     /// # Errors
-    /// As [`Self::new`] has them.
+    /// The same as [`Self::new`].
     pub fn of(owner: Owner, named: &str, events: Events, samples: bool) -> Result<Self, Reason> {
         let name = name(named.trim_end_matches(' '), true).ok_or(Reason::Name)?;
         if !events.without(Events::COMPLETE).is_empty() {
@@ -75,25 +75,25 @@ impl Registration {
 pub struct Profiler {
     /// Its token.
     pub token: Token,
-    /// What it said of itself.
+    /// The parameters with which it started.
     pub registration: Registration,
     /// When it started.
     pub started: Tod,
-    /// Its EVENTDATA queries.
+    /// The number of its EVENTDATA queries.
     pub queries: u64,
     first_query: Tod,
     last_query: Tod,
-    /// Blocks that it has handled.
+    /// The number of blocks that it has handled.
     pub blocks: u64,
-    /// TOD units that it took for them.
+    /// The TOD units that it took for them.
     handling: u64,
-    /// When it was given those that it has not handled yet.
+    /// When it received each block that it has not handled yet.
     pub(super) pending: Deque<Tod, WINDOW>,
-    /// Samples that passed it by.
+    /// The number of samples that it missed.
     pub missed: u64,
-    /// Those of them that it has not been told the number of.
+    /// The part of them that the service has not reported to it yet.
     pub(super) untold: u64,
-    /// It has been told that there are some.
+    /// The service has told it that it missed some.
     pub(super) loss_told: bool,
 }
 
@@ -112,7 +112,7 @@ impl Profiler {
         self.handling.checked_div(self.blocks).unwrap_or(0) / UNITS_PER_MICROSECOND
     }
 
-    /// Notes a query at this time.
+    /// Records a query at this time.
     pub(super) fn note_query(&mut self, now: Tod) {
         if self.queries == 0 {
             self.first_query = now;
@@ -121,26 +121,26 @@ impl Profiler {
         self.queries += 1;
     }
 
-    /// Notes a block that was handled from one time to another.
+    /// Records a block that was handled between these times.
     pub(super) fn note_block(&mut self, from: Tod, to: Tod) {
         self.handling = self.handling.saturating_add(to.0.saturating_sub(from.0));
         self.blocks += 1;
     }
 }
 
-/// The profilers and what is in effect; everything of the service but the exits.
+/// The profilers and what is in effect: the whole service except the exits.
 #[derive(Clone, Debug)]
 pub struct Registry {
     pub(super) enabled: bool,
     pub(super) profilers: [Option<Profiler>; MOST_PROFILERS],
     pub(super) controls: SamplingControls,
-    /// The event types that the service can use: those that were authorized when it last looked.
+    /// The event types that the service can use: those that were authorized when it last tested that.
     pub(super) usable: Events,
-    /// The same for sample types.
+    /// The sample types that the service can use.
     pub(super) usable_types: SampleTypes,
-    /// What the machine counts for the service.
+    /// The event types that the machine counts for the service.
     pub(super) counting: Events,
-    /// How it samples for the service.
+    /// The sampling that the machine does for the service.
     pub(super) sampling: Option<SamplingOrder>,
     last_token: u64,
 }
@@ -159,7 +159,7 @@ impl Registry {
         }
     }
 
-    /// Whether requests can be made.
+    /// Whether the service is enabled and accepts requests.
     #[must_use]
     pub const fn enabled(&self) -> bool {
         self.enabled
@@ -228,7 +228,7 @@ impl Registry {
         self.profilers.iter().position(has).ok_or(Reason::Token)
     }
 
-    /// The tokens of those that live there.
+    /// The tokens of the profilers of this owner.
     pub(super) fn of(&self, owner: Owner) -> Vec<Token, MOST_PROFILERS> {
         let own = |profiler: &&Profiler| profiler.registration.owner == owner;
         self.profilers()
@@ -237,7 +237,7 @@ impl Registry {
             .collect()
     }
 
-    /// Registers a profiler: its place and its token.
+    /// Registers a profiler; returns its place and its token.
     pub(super) fn register(
         &mut self,
         registration: &Registration,
@@ -269,7 +269,7 @@ impl Registry {
         Ok((place, token))
     }
 
-    /// What the profilers want of what can be used: the event types, and how to sample if one of them
+    /// What the profilers want, as far as it can be used: the event types, and the sampling if one of them
     /// wants samples.
     pub(super) fn wanted(&self, machine: &dyn Machine) -> (Events, Option<SamplingOrder>) {
         let events = self
@@ -286,7 +286,7 @@ impl Registry {
             return (events, None);
         }
         let limits = machine.sampling().limits;
-        // The controls were possible when they were set; a speed that has changed since moves them.
+        // The controls were possible when they were set; the speed may have changed since.
         let interval = self.controls.nearest_interval(&limits);
         let buffers = self.controls.buffers;
         let order = SamplingOrder {
@@ -297,8 +297,8 @@ impl Registry {
         (events, Some(order))
     }
 
-    /// Makes the machine do what the profilers want, where it does not yet. Sampling that must change has
-    /// been stopped before.
+    /// Makes the machine do what the profilers want, if it does not yet. The caller has stopped sampling that
+    /// must change.
     pub(super) fn put_into_effect(&mut self, machine: &mut dyn Machine) {
         let (events, sampling) = self.wanted(machine);
         if events != self.counting {

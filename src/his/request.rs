@@ -1,7 +1,7 @@
 //! Requests of profilers outside the machine.
 //!
-//! A profiler in the machine calls [`Service`]. One in the guest or on the host has a [`Request`] instead, which it
-//! gives to DIAGNOSE or sends by the link, and which says afterwards what became of it.
+//! A profiler in the machine calls [`Service`]. A profiler in the guest gives a [`Request`] to DIAGNOSE, and one on
+//! the host sends it by the link. The request then holds its result.
 
 pub use link::service::{Function, LONGEST_ANSWER, Request, flags};
 
@@ -15,7 +15,7 @@ use super::reason::Reason;
 use super::registry::{Owner, Registration, Token};
 use super::service::Service;
 
-/// What QUERY EVENTDATA says of a CPU at the most: one CPU at a time, everything can be had.
+/// The longest QUERY EVENTDATA answer for one CPU. It fits, so a profiler can get everything one CPU at a time.
 const ONE_CPU: usize = size_of::<AnswerHead>()
     + size_of::<CpuEntry>()
     + Event::ALL.len() * size_of::<SetHead>()
@@ -23,7 +23,7 @@ const ONE_CPU: usize = size_of::<AnswerHead>()
 
 const _: () = assert!(ONE_CPU <= LONGEST_ANSWER);
 
-/// What was wrong with a request that has been performed.
+/// Why a request was refused.
 #[must_use]
 pub fn refused(request: &Request) -> Option<Reason> {
     Reason::from_code(request.reason.get()).filter(|reason| reason.return_code() > 4)
@@ -61,10 +61,10 @@ fn query(request: &Request) -> Result<Query, Reason> {
     })
 }
 
-/// Does what a profiler asks for that lives outside the machine, and notes in the request what became of it. Gives how
-/// many bytes of `area` are the answer of a query.
+/// Performs the request of a profiler outside the machine, and stores the result in it. Returns the number of bytes of
+/// `area` that are the answer to a query.
 ///
-/// `exit` makes the exit of one that starts.
+/// `exit` makes the exit of a profiler that starts.
 pub fn perform<E: Exit>(
     service: &mut Service<E>,
     machine: &mut dyn Machine,
@@ -91,7 +91,7 @@ fn ask<E: Exit>(
     area: &mut [u8],
 ) -> Result<(usize, Option<Reason>), Reason> {
     let token = Token(request.token.get());
-    // Its own are all that it knows of.
+    // An owner can use only the tokens of its own profilers.
     let is_own = |service: &Service<E>| {
         let profiler = service.profiler(token);
         profiler.is_some_and(|profiler| profiler.registration.owner == owner)

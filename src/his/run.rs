@@ -1,4 +1,4 @@
-//! A collection run: what HISPROF, the profiler behind BEGIN, has been asked for and how far it is.
+//! A collection run: the parameters and the state of HISPROF, the profiler that BEGIN starts.
 
 use super::calendar::{Calendar, FilePrefix, MINUTE};
 use super::command::{Begin, Interval};
@@ -8,13 +8,13 @@ use arch::tod::Tod;
 use core::fmt;
 use heapless::String;
 
-/// The name of the profiler behind BEGIN.
+/// The name of the profiler that BEGIN starts.
 pub const HISPROF: &str = "HISPROF";
 
 /// The longest command that is kept, in bytes: a line of the operator.
 pub const LONGEST_COMMAND: usize = 272;
 
-/// Why a run ended before it should have.
+/// Why a run ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// DATALOSS=STOP, and sample data was lost.
@@ -27,14 +27,14 @@ pub enum Cause {
     CountersDeauthorized,
     /// STATECHANGE=STOP, and the state has changed.
     StateChanged,
-    /// What it collected could not be written.
+    /// Its output could not be written.
     NotWritten,
     /// The service was disabled.
     Disabled,
 }
 
 impl Cause {
-    /// The failure text of HIS025I, where the published text has it.
+    /// The failure text of HIS025I, if the published text has one.
     #[must_use]
     pub const fn his025i(self) -> Option<&'static str> {
         match self {
@@ -45,7 +45,7 @@ impl Cause {
     }
 }
 
-/// As the project says it.
+/// The project's own words.
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -60,16 +60,16 @@ impl fmt::Display for Cause {
     }
 }
 
-/// How a run is or ended.
+/// The state of a run, or how it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Completion {
-    /// It goes on.
+    /// It is active.
     Running,
-    /// END.
+    /// END ended it.
     Ended,
     /// DURATION has passed.
     Elapsed,
-    /// Something ended it.
+    /// It ended early.
     Early(Cause),
 }
 
@@ -84,7 +84,7 @@ pub struct Run {
     pub events: Events,
     /// The sample types that it writes.
     pub types: SampleTypes,
-    /// The token of HISPROF; none before it is registered.
+    /// The token of HISPROF, once it is registered.
     pub token: Option<Token>,
     /// When it began.
     pub started: Tod,
@@ -92,18 +92,18 @@ pub struct Run {
     pub ended: Option<Tod>,
     /// The number of the present set of files.
     pub files: u16,
-    /// Samples that were lost, on whichever way.
+    /// The number of samples that were lost, for any reason.
     pub lost_samples: u64,
-    /// How it is or ended.
+    /// Its state, or how it ended.
     pub completion: Completion,
     /// When the next interval record is due.
     pub(super) interval: Option<Tod>,
-    /// Samples that passed HISPROF by and that are in `lost_samples` already.
+    /// The samples that HISPROF missed and that `lost_samples` includes already.
     pub(super) missed: u64,
 }
 
 impl Run {
-    /// A run that begins now.
+    /// A run that begins at `now`.
     pub(super) fn new(line: &str, parameters: Begin, events: Events, now: Tod) -> Self {
         let mut run = Self {
             command: command(line),
@@ -123,13 +123,13 @@ impl Run {
         run
     }
 
-    /// Whether it goes on.
+    /// Whether it is active.
     #[must_use]
     pub const fn running(&self) -> bool {
         matches!(self.completion, Completion::Running)
     }
 
-    /// What the names of its files begin with.
+    /// The prefix of the names of its files.
     #[must_use]
     pub fn file_prefix(&self) -> FilePrefix {
         Calendar::of(self.started).file_prefix()
@@ -143,7 +143,7 @@ impl Run {
         Some(Tod(self.started.0.saturating_add(span)))
     }
 
-    /// When the first interval record after `now` is due; none if no counters are recorded.
+    /// When the first interval record after `now` is due; `None` if the run records no counters.
     pub(super) fn next_interval(&self, now: Tod) -> Option<Tod> {
         if !self.parameters.counters {
             return None;
@@ -157,7 +157,7 @@ impl Run {
     }
 }
 
-/// The command as the files quote it: MODIFY, whatever was typed for it, and the rest as typed.
+/// The command as the files quote it: MODIFY, even if F was typed, and the rest as typed.
 fn command(line: &str) -> String<LONGEST_COMMAND> {
     let line = line.trim();
     let rest = line
@@ -166,7 +166,7 @@ fn command(line: &str) -> String<LONGEST_COMMAND> {
     let mut text = String::new();
     let _ = text.push_str("MODIFY ");
     for character in rest.chars() {
-        // A longer one is cut.
+        // A longer command is truncated.
         if text.push(character).is_err() {
             break;
         }

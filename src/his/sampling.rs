@@ -1,9 +1,8 @@
 //! The sampling controls: one set of them for all profilers.
 //!
-//! How often a sample is taken, of what type, and how many buffers there are is the operator's matter,
-//! not the profilers': a profiler can only ask for what is collected. A command gives each control a
-//! value, or PERSIST, which keeps the one that is in effect; a control that it does not give goes back
-//! to its default.
+//! The operator, not the profiler, chooses the sampling frequency, the sample types and the number of
+//! buffers: a profiler can only request the samples that are collected. A command gives each control a
+//! value, or PERSIST, which keeps the one in effect; a control that it omits returns to its default.
 
 use super::event::SampleTypes;
 use cpumf::SamplingLimits;
@@ -35,8 +34,8 @@ impl SamplingControls {
         buffers: 4,
     };
 
-    /// The sampling interval in cycles that gives this frequency, rounded to the nearest, if the
-    /// frequency is one of [`frequencies`].
+    /// The sampling interval for this frequency, rounded to the nearest cycle, if the frequency is one of
+    /// [`frequencies`].
     #[must_use]
     pub fn interval(&self, limits: &SamplingLimits) -> Option<u64> {
         let (least, most) = frequencies(limits);
@@ -44,7 +43,7 @@ impl SamplingControls {
         possible.then(|| self.nearest_interval(limits))
     }
 
-    /// The sampling interval of the machine that comes nearest to this frequency, in cycles.
+    /// The sampling interval of the machine, in cycles, that is nearest to this frequency.
     #[must_use]
     pub fn nearest_interval(&self, limits: &SamplingLimits) -> u64 {
         interval(self.frequency, limits.cpu_speed)
@@ -69,7 +68,7 @@ const fn interval(frequency: u32, cpu_speed: u32) -> u64 {
     (minute(cpu_speed) + frequency / 2) / frequency
 }
 
-/// The smallest and the largest frequency, in samples a minute, that the machine can sample in.
+/// The smallest and the largest sampling frequency of the machine, in samples a minute.
 #[must_use]
 pub fn frequencies(limits: &SamplingLimits) -> (u32, u32) {
     let whole = minute(limits.cpu_speed);
@@ -79,13 +78,13 @@ pub fn frequencies(limits: &SamplingLimits) -> (u32, u32) {
     (clamp(least), clamp(whole / limits.minimum.max(1)))
 }
 
-/// What a command says of one control.
+/// What a command specifies for one control.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Setting<T> {
     /// Nothing: the default.
     #[default]
     Default,
-    /// PERSIST: what is in effect stays.
+    /// PERSIST: the value in effect stays.
     Persist,
     /// This value.
     Value(T),
@@ -101,7 +100,7 @@ impl<T> Setting<T> {
     }
 }
 
-/// What a command says of the sampling controls.
+/// What a command specifies for the sampling controls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SamplingParameters {
     /// SAMPTYPE.
@@ -113,7 +112,7 @@ pub struct SamplingParameters {
 }
 
 impl SamplingParameters {
-    /// The controls after the command, from those before it.
+    /// The controls after the command, given those before it.
     #[must_use]
     pub fn over(&self, current: &SamplingControls) -> SamplingControls {
         let default = SamplingControls::DEFAULT;
@@ -136,7 +135,7 @@ mod tests {
     };
 
     #[test]
-    fn a_control_that_is_not_given_goes_back_to_its_default_and_persist_keeps_it() {
+    fn an_omitted_control_returns_to_its_default_and_persist_keeps_it() {
         let current = SamplingControls {
             types: SampleTypes::DIAGNOSTIC,
             frequency: 60_000,

@@ -1,4 +1,4 @@
-//! Collection runs from BEGIN to END, as an operator leads them.
+//! Collection runs from BEGIN to END, as an operator controls them.
 
 use super::bench::{Bench, Called, NEW_YEAR, shown};
 use super::event::{Event, Events, SampleTypes};
@@ -26,8 +26,8 @@ impl Operator {
         Self { bench, his }
     }
 
-    /// Types a line: what was answered.
-    fn says(&mut self, line: &str) -> String {
+    /// Enters a line; returns the answer.
+    fn enter(&mut self, line: &str) -> String {
         let heard = Rc::clone(&self.bench.heard);
         self.his.command(&mut self.bench, line, |_| {
             Called::new(move |call, _| {
@@ -35,7 +35,7 @@ impl Operator {
                 Done
             })
         });
-        core::mem::take(&mut self.bench.said).join("\n")
+        core::mem::take(&mut self.bench.messages).join("\n")
     }
 
     fn profiler(&mut self, name: &'static str, events: Events, handling: Handling) -> Token {
@@ -57,11 +57,11 @@ impl Operator {
 }
 
 #[test]
-fn a_run_goes_from_begin_over_a_state_change_and_a_new_frequency_to_end() {
+fn a_run_continues_through_a_state_change_and_a_new_frequency_until_end() {
     let mut operator = Operator::new();
-    let said = operator.says("F HIS,B,TT='First run',CTR=COMPLETE,SAMPFREQ=60000");
+    let answer = operator.enter("F HIS,B,TT='First run',CTR=COMPLETE,SAMPFREQ=60000");
     assert_eq!(
-        said,
+        answer,
         "MMH110I a collection run has begun, its files are SYSHIS20260101.000000.*"
     );
     assert_eq!(
@@ -90,9 +90,9 @@ fn a_run_goes_from_begin_over_a_state_change_and_a_new_frequency_to_end() {
             "H NextFiles(1)"
         ]
     );
-    let said = operator.says("F HIS,SERVICE,SAMPFREQ=120000,BUFCNT=8");
+    let answer = operator.enter("F HIS,SERVICE,SAMPFREQ=120000,BUFCNT=8");
     assert_eq!(
-        said,
+        answer,
         "MMH113I the state has changed, the files are now SYSHIS20260101.000000.001.*\n\
          MMH114I SAMPTYPE=BASIC SAMPFREQ=120000 BUFCNT=8\n\
          MMH113I the state has changed, the files are now SYSHIS20260101.000000.002.*"
@@ -110,7 +110,7 @@ fn a_run_goes_from_begin_over_a_state_change_and_a_new_frequency_to_end() {
     operator.bench.filling = [0, 3];
     operator.passes(MINUTE);
     assert_eq!(
-        operator.says("F HIS,END"),
+        operator.enter("F HIS,END"),
         "MMH111I the collection run has ended, 0 samples were lost"
     );
     assert_eq!(
@@ -124,7 +124,7 @@ fn a_run_goes_from_begin_over_a_state_change_and_a_new_frequency_to_end() {
 #[test]
 fn three_profilers_run_at_once_and_only_the_slow_one_misses_samples() {
     let mut operator = Operator::new();
-    operator.says("F HIS,B,CTR=(BASIC)");
+    operator.enter("F HIS,B,CTR=(BASIC)");
     let host = operator.profiler("HOST", Event::ProblemState.bit(), Pending);
     let guest = operator.profiler("GUEST", Event::Basic.bit(), Done);
     assert_eq!(operator.bench.enabled, Events(0xC000_0000));
@@ -147,9 +147,9 @@ fn three_profilers_run_at_once_and_only_the_slow_one_misses_samples() {
     let service = &operator.his.service;
     let missed = |token| service.profiler(token).unwrap().missed;
     assert_eq!((missed(host), missed(guest)), (3 * 126, 0));
-    operator.says("F HIS,END");
+    operator.enter("F HIS,END");
     assert_eq!(operator.his.run().unwrap().lost_samples, 0);
-    // The run has gone, and the others go on with what they asked for.
+    // The run has ended, and the others continue with what they requested.
     assert_eq!(operator.bench.enabled, Events(0xC000_0000));
     assert!(operator.bench.order.is_some());
 }
@@ -158,36 +158,36 @@ fn three_profilers_run_at_once_and_only_the_slow_one_misses_samples() {
 fn begin_twice_and_end_without_begin_are_refused() {
     let mut operator = Operator::new();
     assert_eq!(
-        operator.says("F HIS,END"),
-        "MMH102E no collection run goes on; allowed: BEGIN, SERVICE"
+        operator.enter("F HIS,END"),
+        "MMH102E no collection run is active; allowed: BEGIN, SERVICE"
     );
-    operator.says("F HIS,B,CTRONLY");
+    operator.enter("F HIS,B,CTRONLY");
     operator.bench.happened();
     assert_eq!(
-        operator.says("F HIS,B"),
-        "MMH101E a collection run goes on since 2026/01/01 00:00:00; allowed: END, SERVICE"
+        operator.enter("F HIS,B"),
+        "MMH101E a collection run has been active since 2026/01/01 00:00:00; allowed: END, SERVICE"
     );
     assert_eq!(operator.bench.happened(), [""; 0]);
-    operator.says("F HIS,END");
-    assert!(operator.says("F HIS,END").starts_with("MMH102E"));
+    operator.enter("F HIS,END");
+    assert!(operator.enter("F HIS,END").starts_with("MMH102E"));
 }
 
 #[test]
 fn two_runs_of_one_second_would_have_the_same_files() {
     let mut operator = Operator::new();
-    operator.says("F HIS,B");
-    operator.says("F HIS,END");
+    operator.enter("F HIS,B");
+    operator.enter("F HIS,END");
     operator.passes(999_999);
     assert_eq!(
-        operator.says("F HIS,B"),
+        operator.enter("F HIS,B"),
         "MMH109E a collection run began in this second, and its files are SYSHIS20260101.000000.*; allowed: BEGIN in the next second"
     );
     operator.passes(1);
-    assert!(operator.says("F HIS,B").starts_with("MMH110I"));
+    assert!(operator.enter("F HIS,B").starts_with("MMH110I"));
 }
 
 #[test]
-fn what_the_machine_does_not_have_is_refused_before_anything_is_done() {
+fn a_parameter_that_the_machine_does_not_have_is_refused_before_anything_is_done() {
     let mut operator = Operator::new();
     for (line, answer) in [
         (
@@ -217,38 +217,38 @@ fn what_the_machine_does_not_have_is_refused_before_anything_is_done() {
             "MMH103E DDNAME=GONE cannot be read; allowed: a parameter file of at most 1024 bytes",
         ),
     ] {
-        assert_eq!(operator.says(line), answer);
+        assert_eq!(operator.enter(line), answer);
         assert_eq!(operator.bench.happened(), [""; 0], "{line}");
     }
     operator.bench.file = Some("SAMPFREQ=0");
-    let answer = operator.says("F HIS,SERVICE,DDNAME=SAMP");
+    let answer = operator.enter("F HIS,SERVICE,DDNAME=SAMP");
     assert!(answer.starts_with("MMH003E SAMPFREQ=0 is not allowed;"));
     assert!(answer.ends_with("(with the parameters of DDNAME=SAMP)"));
-    operator.says("F HIS,SERVICE,SAMPTYPE=NONE");
+    operator.enter("F HIS,SERVICE,SAMPTYPE=NONE");
     assert_eq!(
-        operator.says("F HIS,B,SAMPTYPE=PERSIST"),
+        operator.enter("F HIS,B,SAMPTYPE=PERSIST"),
         "MMH105E SAMPTYPE=NONE, which persists, gives no samples; allowed: BASIC, SMP=NO"
     );
     operator.his.disable(&mut operator.bench);
     assert_eq!(
-        operator.says("F HIS,B"),
+        operator.enter("F HIS,B"),
         "MMH108E the service is not enabled, reason code 0C01"
     );
 }
 
 #[test]
-fn a_parameter_that_persists_is_that_of_the_run_before() {
+fn a_parameter_that_persists_is_that_of_the_previous_run() {
     let mut operator = Operator::new();
     operator.bench.file = Some("SAMPFREQ=60000,BUFCNT=16");
-    operator.says("F HIS,B,DDNAME=SAMP");
-    operator.says("F HIS,END");
+    operator.enter("F HIS,B,DDNAME=SAMP");
+    operator.enter("F HIS,END");
     operator.passes(1_000_000);
-    operator.says("F HIS,B,SAMPFREQ=PERSIST");
+    operator.enter("F HIS,B,SAMPFREQ=PERSIST");
     let controls = operator.his.service.registry().controls();
     assert_eq!((controls.frequency, controls.buffers), (60_000, 4));
-    operator.says("F HIS,END");
+    operator.enter("F HIS,END");
     operator.passes(1_000_000);
-    operator.says("F HIS,B,CTRONLY");
+    operator.enter("F HIS,B,CTRONLY");
     let controls = operator.his.service.registry().controls();
     assert_eq!(controls.frequency, 800_000, "it was not given");
 }
@@ -261,33 +261,33 @@ fn a_run_that_may_not_lose_data_ends_when_it_does() {
         ("F HIS,B,CTRONLY,DATALOSS=STOP", false),
     ] {
         let mut operator = Operator::new();
-        operator.says(line);
+        operator.enter(line);
         operator.his.sample_data_lost(&mut operator.bench, 40);
         let ended = operator.completion() == Completion::Early(Cause::SampleDataLost);
         assert_eq!(ended, ends, "{line}");
         assert_eq!(
-            operator.bench.said.iter().any(|line| line
+            operator.bench.messages.iter().any(|line| line
                 == "HIS025I DATA COLLECTION IS PREMATURELY ENDING. SAMPLING BUFFER OVERFLOW OCCURRED"),
             ends
         );
     }
     let mut operator = Operator::new();
-    operator.says("F HIS,B,CTRONLY,DATALOSS=STOP");
+    operator.enter("F HIS,B,CTRONLY,DATALOSS=STOP");
     operator.his.counter_data_lost(&mut operator.bench);
     let early = Completion::Early(Cause::CounterDataLost);
     assert_eq!(operator.completion(), early);
 }
 
 #[test]
-fn a_run_ends_when_what_it_collects_is_deauthorized_whatever_statechange_says() {
+fn deauthorization_of_what_a_run_collects_ends_it_whatever_statechange_is() {
     let mut operator = Operator::new();
-    operator.says("F HIS,B,STATECHANGE=IGNORE");
+    operator.enter("F HIS,B,STATECHANGE=IGNORE");
     operator.bench.types = SampleTypes::NONE;
     operator.his.authorization_changed(&mut operator.bench);
     let early = Completion::Early(Cause::SamplingDeauthorized);
     assert_eq!(operator.completion(), early);
     let mut operator = Operator::new();
-    operator.says("F HIS,B,CTR=BASIC,STATECHANGE=IGNORE");
+    operator.enter("F HIS,B,CTR=BASIC,STATECHANGE=IGNORE");
     operator.bench.authorized = Event::Basic.bit();
     operator.his.authorization_changed(&mut operator.bench);
     assert_eq!(operator.completion(), Completion::Running, "it is not its");
@@ -298,15 +298,15 @@ fn a_run_ends_when_what_it_collects_is_deauthorized_whatever_statechange_says() 
 }
 
 #[test]
-fn a_state_change_saves_stops_or_is_ignored() {
+fn a_state_change_begins_new_files_ends_the_run_or_is_ignored() {
     for (action, files, completion) in [
         ("SAVE", 1, Completion::Running),
         ("STOP", 0, Completion::Early(Cause::StateChanged)),
         ("IGNORE", 0, Completion::Running),
     ] {
         let mut operator = Operator::new();
-        operator.says(&format!("F HIS,B,CTRONLY,STATECHANGE={action}"));
-        operator.says("F HIS,SERVICE,SAMPFREQ=60000");
+        operator.enter(&format!("F HIS,B,CTRONLY,STATECHANGE={action}"));
+        operator.enter("F HIS,SERVICE,SAMPFREQ=60000");
         let run = operator.his.run().unwrap();
         assert_eq!(run.files, 0, "a run without samples does not stand on it");
         operator.his.speed_changed(&mut operator.bench);
@@ -318,7 +318,7 @@ fn a_state_change_saves_stops_or_is_ignored() {
 #[test]
 fn intervals_are_recorded_when_they_are_due_and_the_duration_ends_the_run() {
     let mut operator = Operator::new();
-    operator.says("F HIS,B,CTRONLY,SI=2,DURATION=5");
+    operator.enter("F HIS,B,CTRONLY,SI=2,DURATION=5");
     operator.bench.happened();
     let due = |operator: &Operator| {
         let Tod(due) = operator.his.due_at()?;
@@ -340,7 +340,7 @@ fn intervals_are_recorded_when_they_are_due_and_the_duration_ends_the_run() {
     assert_eq!(operator.completion(), Completion::Elapsed);
     assert_eq!(due(&operator), None);
     operator.passes(7 * MINUTE);
-    operator.says("F HIS,B,CTRONLY,SI=SYNC");
+    operator.enter("F HIS,B,CTRONLY,SI=SYNC");
     assert_eq!(due(&operator), Some(15), "the quarter of the hour");
 }
 
@@ -367,7 +367,7 @@ fn hisprof_reads_its_counters_within_a_step() {
         });
     operator.bench.happened();
     operator.bench.counted = 9;
-    operator.says("F HIS,END");
+    operator.enter("F HIS,END");
     assert_eq!(
         operator.bench.happened(),
         ["Step(End): 176 bytes, 9", "enable NONE"]

@@ -1,20 +1,19 @@
-//! HISSERV: profilers come and go, and the machine measures what they want together.
+//! HISSERV: profilers start and stop, and the machine measures what they want together.
 //!
-//! Each profiler has event types of its own; the machine counts those that any of them asked for and
-//! that can be used. Whether it samples depends on whether any of them wants samples; how it samples is
-//! the same for all, and the operator's matter.
+//! Each profiler has event types of its own; the machine counts those that any profiler requested and that
+//! can be used. The machine samples if any profiler wants samples, with the operator's controls, which are
+//! the same for all.
 //!
 //! # Updates
 //!
-//! What can be used is what was authorized when the service last looked. It looks when it is enabled,
-//! when it is refreshed, and when an authorization is taken away. A change of what profilers stand on is
-//! an update: sampling stops, what was sampled until then is handed out, every profiler is told
-//! UpdateStart, the change is made, sampling goes on, and every profiler is told UpdateDone. All of it
-//! happens within one call of the machine, so no request of a profiler falls in between but those of
-//! the exits themselves.
+//! The service can use what was authorized when it last tested that. It does so when it is enabled, when it
+//! is refreshed, and when an authorization is taken away. A change of what the profilers depend on is an
+//! update: sampling stops, the service hands out the samples taken so far, tells every profiler UpdateStart,
+//! makes the change, resumes sampling, and tells every profiler UpdateDone. All of it happens within one
+//! call of the machine, so only the exits themselves can issue requests meanwhile.
 //!
-//! When a profiler that wants samples starts or stops, sampling stops for a moment in the same way
-//! without an update: its samples are then those between its start and its stop, and no others.
+//! When a profiler that wants samples starts or stops, sampling stops for a moment in the same way, but
+//! without an update: so it gets exactly the samples between its start and its stop.
 
 use super::exit::{Action, Call, Exit, Handling, Inside, Reasons, Samples, StateChange, Status};
 use super::machine::{Block, Machine, TakenBlock};
@@ -33,15 +32,15 @@ pub const MOST_STATUS_EXITS: usize = 4;
 pub struct Started {
     /// OUTPROFILETKN: its token.
     pub token: Token,
-    /// [`Reason::EventsNotAvailable`] if the machine cannot count all that it asked for now.
+    /// [`Reason::EventsNotAvailable`] if the machine cannot count all requested event types now.
     pub warning: Option<Reason>,
 }
 
-/// What is left of a profiler that has stopped.
+/// What remains of a profiler that has stopped.
 pub(super) struct Stopped<E> {
     /// Its exit.
     pub exit: Option<E>,
-    /// Samples that passed it by.
+    /// The number of samples that it missed.
     pub missed: u64,
 }
 
@@ -71,13 +70,12 @@ impl<E: Exit> Service<E> {
         }
     }
 
-    /// Adds a routine to the dynamic exit HIS.SERVSTAT. It is given back if there are as many as there
-    /// can be.
+    /// Adds a routine to the dynamic exit HIS.SERVSTAT. Returns the routine if the exit has the most already.
     pub fn add_status_exit(&mut self, exit: E) -> Result<(), E> {
         self.status_exits.push(exit)
     }
 
-    /// The profilers, and what is in effect.
+    /// The profilers and what is in effect.
     #[must_use]
     pub const fn registry(&self) -> &Registry {
         &self.registry
@@ -91,7 +89,7 @@ impl<E: Exit> Service<E> {
             .find(|profiler| profiler.token == token)
     }
 
-    /// HIS comes up: the service can be used, with the default sampling controls.
+    /// HIS starts: the service can be used, with the default sampling controls.
     pub fn enable(&mut self, machine: &mut dyn Machine) {
         if self.registry.enabled {
             return;
@@ -102,7 +100,7 @@ impl<E: Exit> Service<E> {
         self.tell_status(machine, Status::Enabled);
     }
 
-    /// HIS goes down: all profilers stop, and the service can be used no more.
+    /// HIS stops: all profilers stop, and the service can no longer be used.
     pub fn disable(&mut self, machine: &mut dyn Machine) {
         if !self.registry.enabled {
             return;
@@ -135,7 +133,7 @@ impl<E: Exit> Service<E> {
         let now = machine.tod();
         let (place, token) = self.registry.register(registration, now)?;
         if registration.samples {
-            // The new one is not called yet: what was sampled before is not its.
+            // The new profiler is not called yet: it does not get the samples taken before.
             self.suspend(machine);
         }
         self.exits[place] = Some(exit);
@@ -148,8 +146,8 @@ impl<E: Exit> Service<E> {
         Ok(Started { token, warning })
     }
 
-    /// REQUEST=PROFILE,ACTION=STOP: removes a profiler, and gives its exit back. Samples that were taken
-    /// until now are given to it before.
+    /// REQUEST=PROFILE,ACTION=STOP: gives a profiler the samples taken until now, removes it, and returns
+    /// its exit.
     ///
     /// # Errors
     /// [`Reason::NotEnabled`], [`Reason::Token`].
@@ -158,7 +156,7 @@ impl<E: Exit> Service<E> {
         stopped.exit.ok_or(Reason::Token)
     }
 
-    /// The same, with a last call of the exit when it has all its samples.
+    /// The same, with a last call of the exit after it has received all its samples.
     pub(super) fn stop_after(
         &mut self,
         machine: &mut dyn Machine,
@@ -183,7 +181,7 @@ impl<E: Exit> Service<E> {
     /// REQUEST=QUERY.
     ///
     /// # Errors
-    /// As [`Registry::query`] has them.
+    /// The same as [`Registry::query`].
     pub fn query(
         &mut self,
         machine: &mut dyn Machine,
@@ -200,14 +198,14 @@ impl<E: Exit> Service<E> {
         }
     }
 
-    /// A CPU has full blocks: each profiler that wants samples is called with each of them.
+    /// A CPU has full blocks: calls each profiler that wants samples with each of them.
     pub fn blocks_ready(&mut self, machine: &mut dyn Machine) {
         while let Some(taken) = machine.take_block(&mut self.block) {
             self.give(machine, taken);
         }
     }
 
-    /// A profiler is done with the oldest block that it had pending.
+    /// A profiler is done with its oldest pending block.
     pub fn done(&mut self, machine: &mut dyn Machine, token: Token) {
         let Ok(place) = self.registry.place(token) else {
             return;
@@ -222,7 +220,7 @@ impl<E: Exit> Service<E> {
         }
     }
 
-    /// New sampling controls, for all profilers. The caller has seen that the machine has them.
+    /// Sets the sampling controls for all profilers. The caller has tested that the machine supports them.
     pub fn set_controls(&mut self, machine: &mut dyn Machine, controls: SamplingControls) {
         if !self.registry.enabled || controls == self.registry.controls {
             return;
@@ -232,15 +230,15 @@ impl<E: Exit> Service<E> {
         });
     }
 
-    /// SERVICE,REFRESH: uses what has been authorized since the service last looked.
+    /// SERVICE,REFRESH: uses what has been authorized since the last test.
     pub fn refresh(&mut self, machine: &mut dyn Machine) {
         if self.registry.enabled {
             self.update(machine, Reasons::PARAMETERS_CHANGED, Self::look);
         }
     }
 
-    /// An authorization has changed. What has been taken away is used no more; what has been given is
-    /// used from the next refresh on.
+    /// An authorization has changed. The service no longer uses what lost its authorization; it uses what
+    /// gained one from the next refresh on.
     pub fn authorization_changed(&mut self, machine: &mut dyn Machine) {
         let lost = self.registry.usable.without(machine.events().authorized);
         let types = machine.sampling().authorized;
@@ -264,7 +262,7 @@ impl<E: Exit> Service<E> {
         }
     }
 
-    /// The speed of the CPUs has changed, and with it how many cycles a minute has.
+    /// The speed of the CPUs has changed, and so the number of cycles in a minute.
     pub fn speed_changed(&mut self, machine: &mut dyn Machine) {
         if self.registry.sampling.is_some() {
             self.update(machine, Reasons::SPEED_CHANGED, |_, _| {});
@@ -283,7 +281,7 @@ impl<E: Exit> Service<E> {
         self.notify(machine, Reasons::SAMPLE_DATA_LOST);
     }
 
-    /// Takes note of what is authorized.
+    /// Records what is authorized.
     fn look(&mut self, machine: &mut dyn Machine) {
         self.registry.usable = machine.events().authorized;
         self.registry.usable_types = machine.sampling().authorized;
@@ -302,7 +300,7 @@ impl<E: Exit> Service<E> {
         self.tell_state(machine, Action::UpdateDone, Reasons::NONE);
     }
 
-    /// Stops sampling, if it goes on, and hands out what was sampled.
+    /// Stops sampling, if it is active, and hands out the samples.
     fn suspend(&mut self, machine: &mut dyn Machine) {
         if self.registry.sampling.take().is_some() {
             machine.stop_sampling();
@@ -310,7 +308,7 @@ impl<E: Exit> Service<E> {
         }
     }
 
-    /// The same if the profiler in this place wants samples.
+    /// The same, if the profiler in this place wants samples.
     fn drain(&mut self, machine: &mut dyn Machine, place: usize) {
         let profiler = self.registry.profilers[place].as_ref();
         if profiler.is_some_and(|profiler| profiler.registration.samples) {
@@ -318,7 +316,7 @@ impl<E: Exit> Service<E> {
         }
     }
 
-    /// Nothing is disrupted, but the profilers are to know.
+    /// Notifies the profilers without an update.
     fn notify(&mut self, machine: &mut dyn Machine, reasons: Reasons) {
         self.tell_state(machine, Action::None, reasons);
     }
@@ -357,8 +355,7 @@ impl<E: Exit> Service<E> {
         Some(exit.call(call, &mut inside))
     }
 
-    /// Tells a profiler that samples have passed it by, once for all of them until its next block, which
-    /// says how many they were.
+    /// Tells a profiler, once, that it has missed samples. Its next block says how many.
     fn tell_loss(&mut self, machine: &mut dyn Machine, place: usize) {
         let Some(profiler) = &mut self.registry.profilers[place] else {
             return;
@@ -372,7 +369,7 @@ impl<E: Exit> Service<E> {
         }
     }
 
-    /// Gives the block that has been taken to those who want samples.
+    /// Gives the block that has been taken to the profilers that want samples.
     fn give(&mut self, machine: &mut dyn Machine, taken: TakenBlock) {
         for place in 0..MOST_PROFILERS {
             let Some(exit) = &mut self.exits[place] else {
@@ -412,7 +409,7 @@ impl<E: Exit> Service<E> {
             };
             match handling {
                 Handling::Done => profiler.note_block(from, to),
-                // There is room: see above.
+                // It fits: tested above.
                 Handling::Pending => {
                     let _ = profiler.pending.push_back(from);
                 }

@@ -1,4 +1,4 @@
-//! BEGIN: what a collection run collects, and how.
+//! BEGIN: the parameters of a collection run.
 
 use super::keyword::{Given, Keyword, Keyword as K};
 use super::operands::Operand;
@@ -16,36 +16,36 @@ pub const LONGEST_PATH: usize = 192;
 
 /// The parameters of a collection run.
 ///
-/// What the published text gives no default for has the project's own, as the fields say.
+/// Where the published text gives no default, the project has its own, as the fields say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Begin {
     /// TITLE; empty if none was given.
     pub title: String<LONGEST_TITLE>,
-    /// PATH: where the files go; a period is the directory of the run, and the default.
+    /// PATH: the directory of the files. A period, the default, is the directory of the run.
     pub path: String<LONGEST_PATH>,
-    /// DDNAME: the parameter file whose parameters these are too.
+    /// DDNAME: the parameter file, which gives further parameters.
     pub dd_name: Option<Name>,
     /// CTRONLY: counters alone, neither samples nor a map.
     pub counters_only: bool,
-    /// SMP: whether samples are written. Default YES, but NO with SAMPTYPE=NONE.
+    /// SMP: whether the run writes samples. Default YES, but NO with SAMPTYPE=NONE.
     pub samples: bool,
-    /// SAMPTYPE, SAMPFREQ and BUFCNT, which are the service's, for all profilers.
+    /// SAMPTYPE, SAMPFREQ and BUFCNT: controls of the service for all profilers.
     pub sampling: SamplingParameters,
-    /// CNT: whether counters are recorded. Default YES.
+    /// CNT: whether the run records counters. Default YES.
     pub counters: bool,
     /// CTRSET. Default HARDWARE.
     pub counter_sets: CounterChoice,
     /// CNTINTVAL. Default 15 minutes.
     pub interval: Interval,
-    /// CNTFILE: whether the counters are written as a .CNT file too. Default YES.
+    /// CNTFILE: whether the run also writes the counters as a .CNT file. Default YES.
     pub counter_file: bool,
-    /// DURATION in minutes. By default the run goes on until END.
+    /// DURATION in minutes. By default the run continues until END.
     pub duration: Option<u16>,
     /// DATALOSS. Default IGNORE.
     pub data_loss: DataLoss,
     /// STATECHANGE. Default SAVE.
     pub state_change: OnStateChange,
-    /// MAP: whether a map is written at the end of the run. Default YES.
+    /// MAP: whether the run writes a map at its end. Default YES.
     pub map: bool,
     /// MAPASID: the address spaces of the map; none stand for all.
     pub map_address_spaces: Vec<u16, MOST_LISTED>,
@@ -80,7 +80,7 @@ impl Default for Begin {
 }
 
 impl Begin {
-    /// Takes one operand, whose keyword is known to belong here.
+    /// Takes one operand. The caller has tested that its keyword belongs to BEGIN.
     pub(super) fn take<'a>(
         &mut self,
         keyword: Keyword,
@@ -134,7 +134,7 @@ impl Begin {
         Some(())
     }
 
-    /// Tests the parameters against each other, and draws the conclusions from CTRONLY.
+    /// Tests the parameters against each other, and applies CTRONLY.
     pub(super) fn settle<'a>(mut self, given: Given) -> Result<Self, Refused<'a>> {
         if self.sampling.types == Setting::Value(SampleTypes::NONE) {
             if given.has(K::Smp) && self.samples {

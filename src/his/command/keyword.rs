@@ -1,4 +1,4 @@
-//! The keywords of MODIFY HIS: their spellings, and what may be said behind each.
+//! The keywords of MODIFY HIS: their spellings, and the values that each allows.
 
 /// A keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ const SPELLINGS: [(&str, Keyword); 23] = [
     ("REFRESH", K::Refresh),
 ];
 
-/// What BEGIN takes: first what its parameter file may hold as well.
+/// The keywords of BEGIN: first those that its parameter file may also have.
 pub const OF_BEGIN: &[Keyword] = &[
     K::Title,
     K::Path,
@@ -76,23 +76,23 @@ pub const OF_BEGIN: &[Keyword] = &[
     K::DdName,
 ];
 
-/// What SERVICE takes: first what its parameter file may hold as well.
+/// The keywords of SERVICE: first those that its parameter file may also have.
 pub const OF_SERVICE: &[Keyword] = &[K::SampType, K::SampFreq, K::BufCnt, K::DdName, K::Refresh];
 
-/// What a parameter file of SERVICE may hold.
+/// The keywords of a parameter file of SERVICE.
 pub const OF_SERVICE_FILE: &[Keyword] = match OF_SERVICE {
     [of_file @ .., K::DdName, K::Refresh] => of_file,
     _ => panic!("DDNAME and REFRESH are the last ones"),
 };
 
-/// What a parameter file of BEGIN may hold: all that BEGIN takes, but no other file.
+/// The keywords of a parameter file of BEGIN: those of BEGIN, except another file.
 pub const OF_BEGIN_FILE: &[Keyword] = match OF_BEGIN {
     [of_file @ .., K::DdName] => of_file,
     _ => panic!("DDNAME is the last one"),
 };
 
 impl Keyword {
-    /// The keyword that is spelled so, in whatever case.
+    /// The keyword with this spelling, in upper or lower case.
     #[must_use]
     pub fn spelled(word: &str) -> Option<Self> {
         SPELLINGS
@@ -110,7 +110,7 @@ impl Keyword {
             .map_or("", |&(name, _)| name)
     }
 
-    /// What may stand behind its equals sign; nothing where it takes no value.
+    /// The values that may follow its equals sign; `None` if it has no value.
     #[must_use]
     pub const fn allowed(self) -> Option<&'static str> {
         Some(match self {
@@ -141,7 +141,7 @@ impl Keyword {
 pub struct Given(u32);
 
 impl Given {
-    /// Notes the keyword; false if it had been given before.
+    /// Records the keyword; false if it was given before.
     pub fn note(&mut self, keyword: Keyword) -> bool {
         let before = self.0;
         self.0 |= 1 << keyword as u32;
@@ -154,13 +154,13 @@ impl Given {
         self.0 & (1 << keyword as u32) != 0
     }
 
-    /// What has been given in either place.
+    /// The keywords that have been given in either place.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// The first keyword that has been given besides this one.
+    /// The first keyword other than this one that has been given.
     #[must_use]
     pub fn besides(self, keyword: Keyword) -> Option<Keyword> {
         SPELLINGS
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn service_takes_nothing_but_the_sampling_controls_a_file_of_them_and_refresh() {
+    fn service_has_only_the_sampling_controls_a_file_of_them_and_refresh() {
         let names: Vec<_> = OF_SERVICE.iter().map(|keyword| keyword.name()).collect();
         assert_eq!(
             names,

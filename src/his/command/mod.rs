@@ -1,11 +1,11 @@
-//! The operator's commands: MODIFY HIS and DISPLAY HIS, from a line to what it asks for.
+//! Reads the operator's commands MODIFY HIS and DISPLAY HIS.
 //!
-//! A command is read as a whole before anything is done: what is wrong with any of its operands leaves
-//! everything as it was. The answer names the keyword, the value and what is allowed.
+//! A command is read whole before it is carried out, so an error in any operand changes nothing. The answer
+//! names the keyword, the value and the allowed values.
 //!
-//! A parameter file (DDNAME) holds operands as the command does, on as many lines as it likes; a line
-//! that begins with an asterisk is a comment. What the command itself says goes before what the file
-//! says. That order, and the comments, are the project's own.
+//! A parameter file (DDNAME) has operands as the command does, on any number of lines; a line that begins
+//! with an asterisk is a comment. An operand of the command takes precedence over one of the file. That
+//! precedence and the comments are the project's own.
 
 mod begin;
 mod keyword;
@@ -36,9 +36,9 @@ pub enum Command {
     End,
     /// MODIFY HIS,SERVICE: new sampling controls for all profilers.
     Service {
-        /// What the command says of them.
+        /// The controls in the command.
         sampling: SamplingParameters,
-        /// DDNAME: the parameter file that says the rest.
+        /// DDNAME: the parameter file with further controls.
         dd_name: Option<Name>,
     },
     /// MODIFY HIS,SERVICE,REFRESH: use what has been authorized since.
@@ -59,7 +59,7 @@ impl Command {
     }
 }
 
-/// Whether a line is a command of this kind, right or wrong.
+/// Whether a line is a MODIFY HIS or DISPLAY HIS command, valid or not.
 #[must_use]
 pub fn is_command(line: &str) -> bool {
     let verb = line.split_ascii_whitespace().next().unwrap_or("");
@@ -76,7 +76,7 @@ fn is_one_of(word: &str, known: &[&str]) -> bool {
 /// Reads a command.
 ///
 /// # Errors
-/// [`Refused`]: the first thing that is wrong with it.
+/// [`Refused`]: the first error.
 pub fn parse(line: &str) -> Result<Command, Refused<'_>> {
     read(line, None)
 }
@@ -84,7 +84,7 @@ pub fn parse(line: &str) -> Result<Command, Refused<'_>> {
 /// Reads a command together with the text of the parameter file that it names.
 ///
 /// # Errors
-/// [`Refused`]: the first thing that is wrong with the file, or with the two together.
+/// [`Refused`]: the first error in the file, or in the two together.
 pub fn parse_with_file<'a>(line: &'a str, file: &'a str) -> Result<Command, Refused<'a>> {
     read(line, Some(file))
 }
@@ -135,7 +135,7 @@ fn read<'a>(line: &'a str, file: Option<&'a str>) -> Result<Command, Refused<'a>
     }
 }
 
-/// What follows DISPLAY HIS: L=, a display area, of which the machine has one.
+/// The operand of DISPLAY HIS: L=, a display area. The machine has one.
 fn display<'a>(
     mut words: impl Iterator<Item = Result<Operand<'a>, Refused<'a>>>,
 ) -> Result<Command, Refused<'a>> {

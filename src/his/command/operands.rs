@@ -1,16 +1,16 @@
 //! The operands of a command: keywords with or without values, separated by commas.
 //!
-//! A comma inside apostrophes or parentheses separates nothing. Two apostrophes inside apostrophes are
-//! one. Blanks around an operand, a keyword or a value are not looked at.
+//! A comma inside apostrophes or parentheses does not separate operands. Two apostrophes inside apostrophes
+//! are one. Blanks around an operand, a keyword or a value are ignored.
 
 use super::refused::Refused;
 
 /// One operand as it was typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operand<'a> {
-    /// What stands before the equals sign.
+    /// The text before the equals sign.
     pub keyword: &'a str,
-    /// What stands behind it, if there is one.
+    /// The text after the equals sign, if there is one.
     pub value: Option<&'a str>,
 }
 
@@ -21,7 +21,7 @@ pub struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// The parts of this text; none where there is no text at all.
+    /// The parts of this text; none if the text is empty.
     pub fn of(text: &'a str) -> Self {
         let text = text.trim();
         Self {
@@ -45,7 +45,7 @@ impl<'a> Iterator for Parts<'a> {
     }
 }
 
-/// Where the first comma is that separates.
+/// The offset of the first comma that separates operands.
 fn comma(text: &str) -> Result<Option<usize>, Refused<'_>> {
     let mut depth = 0u32;
     let mut quoted = false;
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comma_inside_apostrophes_or_parentheses_separates_nothing() {
+    fn a_comma_inside_apostrophes_or_parentheses_does_not_separate_operands() {
         assert_eq!(
             parts("B,TT='a,b''(c',CTR=(X,Y) , Z"),
             ["B", "TT='a,b''(c'", "CTR=(X,Y)", "Z"]
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_opened_must_be_closed() {
+    fn apostrophes_and_parentheses_must_be_closed() {
         for (text, what) in [("A='x", "'"), ("A=(x", ")"), ("A=x)", "(")] {
             let refused = Parts::of(text).find_map(Result::err);
             assert_eq!(refused, Some(Refused::Unbalanced(what)), "{text}");

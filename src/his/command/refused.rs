@@ -1,37 +1,37 @@
-//! Why a command is refused: the keyword, the value, and what is allowed.
+//! Why a command is refused: the keyword, the value, and the allowed values.
 //!
-//! The message identifiers are the project's own; they begin with MMH, and no text is one of z/OS.
+//! The message identifiers are the project's own and begin with MMH. No text is one of z/OS.
 
 use super::keyword::Keyword;
 use core::fmt::{self, Write as _};
 
-/// Why a command was not understood.
+/// The error in a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused<'a> {
-    /// MMH001E: another word, or none, stands where one of these must.
+    /// MMH001E: a word is wrong or missing.
     Word {
-        /// The word, unless there was none.
+        /// The word, if there is one.
         found: Option<&'a str>,
-        /// The words that would do.
+        /// The words that are allowed.
         known: &'static [&'static str],
     },
-    /// MMH002E: no keyword, or none that belongs here.
+    /// MMH002E: not a keyword, or not one of this command.
     Keyword {
-        /// What was typed.
+        /// The word as typed.
         found: &'a str,
-        /// The keywords that belong here.
+        /// The keywords of this command.
         known: &'static [Keyword],
     },
-    /// MMH003E: the keyword does not have such a value, or needs one.
+    /// MMH003E: the value is not allowed, or is missing.
     Value {
         /// The keyword.
         keyword: Keyword,
-        /// What was typed behind it.
+        /// The value as typed.
         value: Option<&'a str>,
     },
     /// MMH004E: the keyword was given before, in this or another spelling.
     Twice(Keyword),
-    /// MMH005E: two operands that cannot be together.
+    /// MMH005E: two operands exclude each other.
     Excluded(&'static str, &'static str),
     /// MMH006E: SMP=NO, CNT=NO and MAP=NO leave nothing to collect.
     NothingToCollect,
@@ -39,7 +39,7 @@ pub enum Refused<'a> {
     Unbalanced(&'static str),
 }
 
-/// Text that somebody typed, without control characters: the answer goes to a person's screen.
+/// Text as typed, without control characters: the answer goes to a person's screen.
 pub struct Shown<'a>(pub &'a str);
 
 impl fmt::Display for Shown<'_> {
@@ -63,7 +63,7 @@ impl fmt::Display for Refused<'_> {
             Self::Keyword { found, known } => {
                 write!(
                     f,
-                    "MMH002E {} is no keyword of this command; allowed: ",
+                    "MMH002E {} is not a keyword of this command; allowed: ",
                     Shown(found)
                 )?;
                 words(f, known.iter().map(|keyword| keyword.name()))

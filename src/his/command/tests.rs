@@ -1,4 +1,4 @@
-//! What commands mean, and how wrong ones are answered.
+//! The meaning of commands, and the answers to wrong ones.
 
 use super::*;
 use crate::event::{Events, SampleTypes};
@@ -51,7 +51,7 @@ fn begin_takes_every_keyword() {
 }
 
 #[test]
-fn ctronly_leaves_neither_samples_nor_a_map_and_excludes_asking_for_them() {
+fn ctronly_means_neither_samples_nor_a_map_and_excludes_their_operands() {
     let begin = begin("F HIS,B,CTRONLY,CTR=ALL,SAMPFREQ=PERSIST");
     assert!(begin.counters && !begin.samples && !begin.map);
     for (other, named) in [
@@ -70,7 +70,7 @@ fn ctronly_leaves_neither_samples_nor_a_map_and_excludes_asking_for_them() {
 }
 
 #[test]
-fn what_is_not_collected_has_no_parameters() {
+fn an_operand_of_what_is_not_collected_is_refused() {
     for (line, one, other) in [
         ("CNT=NO,CTR=ALL", "CTRSET", "CNT=NO"),
         ("CNT=NO,SI=5", "CNTINTVAL", "CNT=NO"),
@@ -113,12 +113,12 @@ fn service_sets_sampling_controls_or_refreshes_but_not_both() {
     }
     assert_eq!(
         answer("F HIS,SERVICE,CTRSET=ALL"),
-        "MMH002E CTRSET is no keyword of this command; allowed: SAMPTYPE, SAMPFREQ, BUFCNT, DDNAME, REFRESH"
+        "MMH002E CTRSET is not a keyword of this command; allowed: SAMPTYPE, SAMPFREQ, BUFCNT, DDNAME, REFRESH"
     );
 }
 
 #[test]
-fn a_wrong_value_is_answered_with_the_keyword_the_value_and_what_is_allowed() {
+fn the_answer_to_a_wrong_value_has_the_keyword_the_value_and_the_allowed_values() {
     for (operand, expected) in [
         (
             "SAMPFREQ=0",
@@ -166,7 +166,7 @@ fn a_wrong_value_is_answered_with_the_keyword_the_value_and_what_is_allowed() {
 }
 
 #[test]
-fn a_wrong_word_is_answered_with_those_that_may_stand_there() {
+fn the_answer_to_a_wrong_word_has_the_allowed_words() {
     let known = "allowed: BEGIN, B, END, SERVICE";
     assert_eq!(
         answer("F HIS,START"),
@@ -186,7 +186,7 @@ fn a_wrong_word_is_answered_with_those_that_may_stand_there() {
     );
     assert_eq!(
         answer("F HIS,END,SMP=NO"),
-        "MMH002E SMP is no keyword of this command; allowed: nothing more"
+        "MMH002E SMP is not a keyword of this command; allowed: nothing more"
     );
     assert_eq!(
         answer("D HIS,B"),
@@ -196,7 +196,7 @@ fn a_wrong_word_is_answered_with_those_that_may_stand_there() {
 }
 
 #[test]
-fn display_and_end_have_no_operands_but_the_display_area() {
+fn display_and_end_have_no_operands_except_the_display_area() {
     assert_eq!(parse("F HIS,END"), Ok(Command::End));
     for line in ["D HIS", "display his", "D HIS,L=A", "D HIS,L=CON1-A"] {
         assert_eq!(parse(line), Ok(Command::Display), "{line}");
@@ -204,7 +204,7 @@ fn display_and_end_have_no_operands_but_the_display_area() {
 }
 
 #[test]
-fn the_command_goes_before_its_parameter_file() {
+fn the_command_takes_precedence_over_its_parameter_file() {
     let file = "* sampling for all runs\nSAMPTYPE=DIAG,\n\nSAMPFREQ=60000, BUFCNT=32\n";
     let line = "F HIS,SERVICE,DDNAME=SAMP,SAMPFREQ=PERSIST";
     assert_eq!(parse(line).unwrap().dd_name().unwrap(), "SAMP");
@@ -234,7 +234,7 @@ fn a_parameter_file_of_service_holds_sampling_parameters_only() {
 
 proptest::proptest! {
     #[test]
-    fn no_line_and_no_file_is_anything_but_a_command_or_an_answer(
+    fn every_line_and_file_is_a_command_or_is_refused(
         line in "(F|D) HIS,(B|END|SERVICE)?[,A-Z='() 0-9]{0,40}",
         file in "\\PC{0,60}",
     ) {

@@ -1,4 +1,4 @@
-//! The values behind the keywords.
+//! The values of keywords.
 
 use super::operands::Parts;
 use crate::event::{Event, Events, SampleTypes};
@@ -11,20 +11,20 @@ pub const MOST_LISTED: usize = 8;
 /// The name of a DD statement, a job or a profiler: 1 to 8 characters.
 pub type Name = String<8>;
 
-/// What CNTINTVAL says: when the counters of a run are recorded.
+/// CNTINTVAL: when a run records its counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interval {
-    /// Every so many minutes from the start of the run.
+    /// Each time this many minutes have passed since the start of the run.
     Minutes(u8),
-    /// SYNC: at the end of each global recording interval. The machine has no SMF that would say what
-    /// that is; it is each quarter of an hour of the TOD clock, as the default of 15 minutes is.
+    /// SYNC: at the end of each global recording interval. The machine has no SMF that would define it; here
+    /// it is each quarter of an hour of the TOD clock, like the default of 15 minutes.
     Synchronous,
 }
 
 /// What to do when data is lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DataLoss {
-    /// Go on.
+    /// Continue.
     #[default]
     Ignore,
     /// End the run.
@@ -34,21 +34,22 @@ pub enum DataLoss {
 /// What to do when the state of the system changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnStateChange {
-    /// Save what there is, and go on with the next set of files.
+    /// Save the data, and continue with the next set of files.
     #[default]
     Save,
     /// End the run.
     Stop,
-    /// Go on as if nothing had happened.
+    /// Continue without a change.
     Ignore,
 }
 
-/// What CTRSET says.
+/// CTRSET.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterChoice {
     /// The event types that it stands for.
     pub events: Events,
-    /// Whether each was named, so that it must be there; a group takes what there is.
+    /// Whether the command names each one, so that all must be usable; of a group the run takes the usable
+    /// ones.
     pub named: bool,
 }
 
@@ -61,7 +62,7 @@ pub fn number(value: &str, least: u32, most: u32) -> Option<u32> {
     (least..=most).contains(&number).then_some(number)
 }
 
-/// One of these words, in whatever case.
+/// One of these words, in upper or lower case.
 pub fn word<T: Copy>(value: &str, known: &[(&str, T)]) -> Option<T> {
     known
         .iter()
@@ -117,8 +118,7 @@ pub fn interval(value: &str) -> Option<Interval> {
 
 /// CTRSET: a group, or a list of counter sets.
 ///
-/// ALL is HARDWARE, so that who asked for all sets before there were software counters pays no more
-/// than then.
+/// ALL is HARDWARE, so that a command from before software counters existed costs no more than then.
 pub fn counter_sets(value: &str) -> Option<CounterChoice> {
     let groups = [
         ("ALL", Events::HARDWARE),
@@ -160,7 +160,7 @@ pub fn name(value: &str, may_begin_with_digit: bool) -> Option<Name> {
     Some(name)
 }
 
-/// MAPASID: no entries stand for ALL.
+/// MAPASID. An empty list stands for ALL.
 pub fn address_spaces(value: &str) -> Option<Vec<u16, MOST_LISTED>> {
     if value.eq_ignore_ascii_case("ALL") {
         return Some(Vec::new());
@@ -185,14 +185,14 @@ fn collect<T>(value: &str, read: impl Fn(&str) -> Option<T>) -> Option<Vec<T, MO
     Some(entries)
 }
 
-/// The entries of a list in parentheses, or the one entry that stands without them; none for an entry
-/// that cannot be read.
+/// The entries of a list in parentheses, or one entry without them; `None` for an entry that cannot be
+/// read.
 fn list(value: &str) -> impl Iterator<Item = Option<&str>> {
     let inner = value
         .strip_prefix('(')
         .and_then(|rest| rest.strip_suffix(')'));
     let one = inner.is_none().then_some(Some(value));
-    // An empty list has one entry, and that is none.
+    // An empty list gives one entry, which is `None`.
     let empty = inner
         .is_some_and(|inner| inner.trim().is_empty())
         .then_some(None);
@@ -202,7 +202,7 @@ fn list(value: &str) -> impl Iterator<Item = Option<&str>> {
         .chain(parts.map(|part| part.ok().filter(|part| !part.is_empty())))
 }
 
-/// Text in apostrophes: what is between them, where two apostrophes are one.
+/// The text between apostrophes, in which two apostrophes are one.
 pub fn quoted<const N: usize>(value: &str) -> Option<String<N>> {
     let inner = value.strip_prefix('\'')?.strip_suffix('\'')?;
     let mut text = String::new();
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_names_sets_and_no_groups() {
+    fn a_list_has_sets_and_not_groups() {
         let choice = counter_sets("(BASIC, Problem,ZOS)").unwrap();
         assert_eq!(choice.events, Events(0xC800_0000));
         assert!(choice.named);

@@ -35,7 +35,7 @@ impl Files for Memory {
 }
 
 #[test]
-fn the_counters_of_every_model_find_room() {
+fn the_counters_of_every_model_fit() {
     for model in &MODELS {
         let counts = Event::ALL.map(|event| {
             event
@@ -47,7 +47,7 @@ fn the_counters_of_every_model_find_room() {
     }
 }
 
-/// In a place of its own: it is large.
+/// In a box, as it is large.
 struct Boxed(Box<Hisprof<Memory>>);
 
 impl Exit for Boxed {
@@ -71,7 +71,7 @@ impl Operator {
         Self { bench, his, memory }
     }
 
-    fn says(&mut self, line: &str) {
+    fn enter(&mut self, line: &str) {
         let files = self.memory.clone();
         self.his.command(&mut self.bench, line, |run| {
             let mut hisprof = Box::new(Hisprof::new(files));
@@ -93,7 +93,7 @@ impl Operator {
     }
 }
 
-/// What SMF records say: subtype, CPU, number of the instruction counter's set, its value.
+/// The instruction counters in SMF records: subtype, CPU, number of the set, value.
 fn instructions(mut bytes: &[u8]) -> std::vec::Vec<(u16, u16, u64)> {
     let mut found = std::vec::Vec::new();
     while !bytes.is_empty() {
@@ -114,7 +114,7 @@ fn each_step_writes_deltas_and_values_of_one_reading_and_a_new_state_begins_with
     let mut operator = Operator::new();
     operator.bench.cpus = bit64(1);
     operator.bench.counted = 10;
-    operator.says("F HIS,B,SMP=NO,CTRSET=BASIC,CNTINTVAL=1");
+    operator.enter("F HIS,B,SMP=NO,CTRSET=BASIC,CNTINTVAL=1");
     operator.bench.counted = 30;
     operator
         .bench
@@ -124,7 +124,7 @@ fn each_step_writes_deltas_and_values_of_one_reading_and_a_new_state_begins_with
     operator.bench.counted = 100;
     operator.his.speed_changed(&mut operator.bench);
     operator.bench.counted = 101;
-    operator.says("F HIS,END");
+    operator.enter("F HIS,END");
     let at = |counted| value(1, 1, counted);
     let step = |counted, more| [(1, 1, more), (2, 1, at(counted))];
     let mut expected = vec![(2, 1, at(10))];
@@ -146,13 +146,13 @@ fn each_step_writes_deltas_and_values_of_one_reading_and_a_new_state_begins_with
 }
 
 #[test]
-fn lost_counter_data_are_said_in_the_next_records_and_no_more_after_them() {
+fn lost_counter_data_are_indicated_in_the_next_records_only() {
     let mut operator = Operator::new();
     operator.bench.cpus = bit64(0);
-    operator.says("F HIS,B,SMP=NO,CTRSET=BASIC,MAP=NO,CNTFILE=NO");
+    operator.enter("F HIS,B,SMP=NO,CTRSET=BASIC,MAP=NO,CNTFILE=NO");
     operator.his.counter_data_lost(&mut operator.bench);
     operator.his.speed_changed(&mut operator.bench);
-    operator.says("F HIS,END");
+    operator.enter("F HIS,END");
     let bytes = operator.file("0 Smf");
     let mut rest = &bytes[..];
     let mut lost = std::vec::Vec::new();
@@ -190,16 +190,15 @@ fn sets(mut bytes: &[u8], subtype: u16) -> BTreeMap<(u16, SetType), std::vec::Ve
 }
 
 #[test]
-fn what_software_counts_is_in_the_deltas_of_each_cpu_and_in_the_text_without_names_and_nowhere_else()
- {
+fn software_counters_are_only_in_the_deltas_of_each_cpu_and_without_names_in_the_text() {
     for (choice, hardware) in [("ZOS", 0), ("SOFTWARE", 0), ("COMPLETE", 2)] {
         let mut operator = Operator::new();
         operator.bench.authorized = operator.bench.authorized.union(Events::SOFTWARE);
-        operator.says("F HIS,SERVICE,REFRESH");
+        operator.enter("F HIS,SERVICE,REFRESH");
         operator.bench.counted = 10;
-        operator.says(&format!("F HIS,B,SMP=NO,MAP=NO,CTRSET={choice}"));
+        operator.enter(&format!("F HIS,B,SMP=NO,MAP=NO,CTRSET={choice}"));
         operator.bench.counted = 1_000_010;
-        operator.says("F HIS,END");
+        operator.enter("F HIS,END");
         let smf = operator.file("0 Smf");
         let deltas = sets(&smf, 1);
         assert_eq!(deltas.len(), 2 * (hardware + 1));

@@ -1,19 +1,20 @@
-//! The readings of a collection run, in room that the machine lends.
+//! The readings of a collection run, in storage that the machine lends.
 //!
-//! Of each CPU four readings are kept, and with the software counters each has many values: too many for the image, which is
-//! small, and the run that needs them must not ask for storage. So the machine sets the room aside when it starts.
+//! A run keeps four readings of each CPU. With the software counters each reading has many values: too many
+//! for the small image, and a run must not allocate storage. So the machine sets the storage aside when it
+//! starts.
 
 use super::MOST_VALUES;
 use arch::cpu::MAXIMUM_CPUS;
 use arch::tod::Tod;
 
-/// Readings that are kept of a CPU.
+/// The number of readings of a CPU.
 const READINGS: usize = 4;
 
-/// The room of all readings, in values.
+/// The number of values in all readings.
 pub const ROOM: usize = MAXIMUM_CPUS * READINGS * MOST_VALUES;
 
-/// Values of counters, one after the other.
+/// Values of consecutive counters.
 #[derive(Debug)]
 pub struct Values {
     room: Option<&'static mut [u64]>,
@@ -21,13 +22,13 @@ pub struct Values {
 }
 
 impl Values {
-    /// No values, and no room for any.
+    /// No values, and no space for any.
     const NONE: Self = Self {
         room: None,
         count: 0,
     };
 
-    /// All of them.
+    /// All values.
     pub fn all(&self) -> &[u64] {
         let room = self.room.as_deref().unwrap_or_default();
         &room[..self.count]
@@ -37,7 +38,7 @@ impl Values {
         self.count = 0;
     }
 
-    /// Adds a value. There is room for as many as a CPU has.
+    /// Adds a value. All values of a CPU fit.
     pub fn push(&mut self, value: u64) {
         let place = self
             .room
@@ -55,10 +56,10 @@ impl Values {
     }
 }
 
-/// The counters of a CPU as they were at one moment.
+/// The counters of a CPU at one moment.
 #[derive(Debug)]
 pub struct Reading {
-    /// When: TOD clock, bits 0-63. None if the CPU was not there.
+    /// The moment: TOD clock, bits 0-63. `None` if the CPU was not installed.
     pub at: Option<Tod>,
     pub values: Values,
 }
@@ -74,14 +75,14 @@ impl Reading {
         self.values.clear();
     }
 
-    /// Makes it the same as another one.
+    /// Copies another reading.
     pub fn copy(&mut self, from: &Self) {
         self.at = from.at;
         self.values.copy(&from.values);
     }
 }
 
-/// Puts into `into` how far the counters have come between two readings, if there are both; gives their times.
+/// Puts into `into` how far the counters advanced between two readings, and returns their times, if there are both.
 pub fn change(from: &Reading, to: &Reading, into: &mut Values) -> Option<(Tod, Tod)> {
     let (begin, end) = (from.at?, to.at?);
     into.clear();
@@ -91,21 +92,21 @@ pub fn change(from: &Reading, to: &Reading, into: &mut Values) -> Option<(Tod, T
     Some((begin, end))
 }
 
-/// What is known of a CPU.
+/// The readings of a CPU.
 #[derive(Debug)]
 pub struct Cpu {
-    /// When this set of files began.
+    /// At the beginning of this set of files.
     pub first: Reading,
     /// At the last record.
     pub last: Reading,
     /// Now.
     pub now: Reading,
-    /// How far the counters came between two of these.
+    /// How far the counters advanced between two of these.
     pub change: Values,
 }
 
 impl Cpu {
-    /// Nothing, and no room.
+    /// No readings, and no space for any.
     pub const NEW: Self = Self {
         first: Reading::NOTHING,
         last: Reading::NOTHING,
@@ -120,7 +121,7 @@ impl Cpu {
         }
     }
 
-    /// Takes room for all readings.
+    /// Takes the space for all readings.
     pub fn take(&mut self, pieces: &mut impl Iterator<Item = &'static mut [u64]>) {
         for values in [
             &mut self.first.values,

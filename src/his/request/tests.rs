@@ -56,7 +56,7 @@ fn query(kind: u32, token: U64, length: u32) -> Request {
 }
 
 #[test]
-fn a_profiler_outside_starts_asks_and_stops_by_the_same_block() {
+fn a_profiler_outside_the_machine_starts_queries_and_stops_by_the_same_block() {
     let mut bench = Bench::new();
     let mut service = enabled(&mut bench);
     let basic = start(Event::Basic.bit(), 0);
@@ -79,7 +79,7 @@ fn a_profiler_outside_starts_asks_and_stops_by_the_same_block() {
 }
 
 #[test]
-fn an_answer_that_the_area_cuts_is_a_warning_and_one_without_room_is_refused() {
+fn an_answer_that_fits_in_part_is_a_warning_and_one_that_does_not_fit_is_refused() {
     let mut bench = Bench::new();
     let mut service = enabled(&mut bench);
     let basic = start(Event::Basic.bit(), 0);
@@ -104,7 +104,7 @@ fn an_answer_that_the_area_cuts_is_a_warning_and_one_without_room_is_refused() {
 }
 
 #[test]
-fn nobody_stops_asks_of_or_answers_for_the_profiler_of_another() {
+fn only_its_owner_stops_queries_or_answers_for_a_profiler() {
     let mut bench = Bench::new();
     let mut service = enabled(&mut bench);
     let asked = start(Events::NONE, flags::SAMPLES | flags::ACKNOWLEDGES);
@@ -145,7 +145,7 @@ fn a_profiler_in_the_guest_has_no_samples() {
 }
 
 #[test]
-fn a_host_that_is_slow_is_told_at_its_stop_what_has_passed_it_by() {
+fn a_slow_host_learns_at_its_stop_how_many_samples_it_missed() {
     let mut bench = Bench::new();
     let mut service = enabled(&mut bench);
     let asked = start(Events::NONE, flags::SAMPLES | flags::ACKNOWLEDGES);
@@ -163,7 +163,7 @@ fn a_host_that_is_slow_is_told_at_its_stop_what_has_passed_it_by() {
 }
 
 #[test]
-fn what_is_no_request_is_refused_with_its_reason() {
+fn an_invalid_request_is_refused_with_its_reason() {
     let mut bench = Bench::new();
     let mut service = enabled(&mut bench);
     let wrong = [

@@ -1,4 +1,4 @@
-//! What exits may ask, and what becomes of blocks while one of them is slow.
+//! Requests within exits, and blocks while an exit is slow.
 
 use super::*;
 use crate::exit::Handling::{Done, Pending};
@@ -36,7 +36,7 @@ fn a_profile_request_within_an_exit_is_refused_and_a_query_is_not() {
 }
 
 #[test]
-fn a_slow_profiler_misses_samples_and_is_told_and_the_others_miss_none() {
+fn a_slow_profiler_misses_samples_and_learns_it_and_the_others_miss_none() {
     let mut bench = Bench::new();
     let mut service = enabled(&mut bench);
     let quick = start(&mut service, &mut bench, "QUICK", Events::NONE, true, Done);
@@ -106,7 +106,7 @@ fn the_time_that_each_block_took_is_recorded() {
 }
 
 #[test]
-fn servstat_hears_the_service_come_and_go_and_profiling_begin_and_end() {
+fn servstat_exits_are_called_when_service_and_profiling_start_and_stop() {
     let mut bench = Bench::new();
     let mut service = Service::new();
     let exit = Called::listening("SERVSTAT", &bench, Done);

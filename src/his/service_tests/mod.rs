@@ -1,9 +1,9 @@
-//! What HISSERV does for its profilers, and what they hear of each other.
+//! HISSERV and its profilers.
 //!
-//! - [`wanted`]: the machine does what is wanted together, as far as it may.
-//! - [`updates`]: what changes while profilers are there.
+//! - [`wanted`]: the machine does what the profilers want together, as far as it is authorized.
+//! - [`updates`]: changes while profilers are active.
 //! - [`exits`]: calls of exits, and how long they take.
-//! - [`requests`]: what is refused.
+//! - [`requests`]: requests that are refused.
 
 use super::bench::{Bench, Called};
 use super::event::{Event, Events};

@@ -1,4 +1,4 @@
-//! Requests that cannot be done.
+//! Requests that cannot be performed.
 
 use super::*;
 use crate::exit::Handling::Done;
@@ -7,7 +7,7 @@ use crate::reason::Reason;
 use crate::registry::MOST_PROFILERS;
 
 #[test]
-fn requests_that_cannot_be_done_have_their_return_and_reason_codes() {
+fn a_request_that_cannot_be_performed_has_its_return_and_reason_code() {
     let mut bench = Bench::new();
     let mut service = Service::new();
     let registration = Registration::new("A", BASIC, false).unwrap();

@@ -1,4 +1,4 @@
-//! Controls, authorizations and the speed change while profilers are there, and each hears of it.
+//! Controls, authorizations and the speed change while profilers are active, and each is notified.
 
 use super::*;
 use crate::event::SampleTypes;
@@ -6,7 +6,7 @@ use crate::exit::Handling::Done;
 use crate::sampling::SamplingControls;
 
 #[test]
-fn new_sampling_controls_are_an_update_that_every_profiler_hears_begin_and_end() {
+fn new_sampling_controls_are_an_update_that_notifies_every_profiler_at_its_beginning_and_end() {
     let mut bench = Bench::new();
     let mut service = enabled(&mut bench);
     start(&mut service, &mut bench, "A", BASIC, false, Done);
@@ -35,7 +35,7 @@ fn new_sampling_controls_are_an_update_that_every_profiler_hears_begin_and_end()
 }
 
 #[test]
-fn an_enabled_set_that_is_deauthorized_is_used_no_more_and_the_reason_says_so() {
+fn a_deauthorized_set_is_no_longer_used_and_the_reason_says_so() {
     let mut bench = Bench::new();
     let mut service = enabled(&mut bench);
     start(&mut service, &mut bench, "A", BASIC, true, Done);
@@ -74,7 +74,7 @@ fn an_enabled_set_that_is_deauthorized_is_used_no_more_and_the_reason_says_so() 
 }
 
 #[test]
-fn lost_data_disrupts_nothing_and_a_new_speed_moves_the_interval() {
+fn lost_data_cause_no_update_and_a_new_speed_changes_the_interval() {
     let mut bench = Bench::new();
     let mut service = enabled(&mut bench);
     let a = start(&mut service, &mut bench, "A", BASIC, true, Done);

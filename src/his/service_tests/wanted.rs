@@ -1,4 +1,4 @@
-//! The machine counts and samples what profilers want together, and no more.
+//! The machine counts and samples exactly what the profilers want together.
 
 use super::*;
 use crate::event::SampleTypes;
@@ -7,7 +7,7 @@ use crate::reason::Reason;
 use crate::registry::MOST_PROFILERS;
 
 #[test]
-fn the_machine_counts_what_any_profiler_asked_for_and_no_more() {
+fn the_machine_counts_exactly_what_any_profiler_requested() {
     let mut bench = Bench::new();
     let mut service = enabled(&mut bench);
     let a = start(&mut service, &mut bench, "A", BASIC, false, Done);
@@ -27,7 +27,7 @@ fn the_machine_counts_what_any_profiler_asked_for_and_no_more() {
 }
 
 #[test]
-fn a_profiler_that_asks_for_what_is_not_there_is_told_and_has_it_when_it_is() {
+fn a_profiler_is_warned_of_unavailable_event_types_and_gets_them_when_they_become_available() {
     let mut bench = Bench::new();
     let mut service = enabled(&mut bench);
     let registration = Registration::new("A", BASIC.union(Event::Crypto.bit()), false).unwrap();
@@ -43,7 +43,7 @@ fn a_profiler_that_asks_for_what_is_not_there_is_told_and_has_it_when_it_is() {
 }
 
 #[test]
-fn the_machine_samples_while_somebody_wants_samples() {
+fn the_machine_samples_while_any_profiler_wants_samples() {
     let mut bench = Bench::new();
     let mut service = enabled(&mut bench);
     let a = start(&mut service, &mut bench, "A", BASIC, false, Done);
@@ -59,7 +59,7 @@ fn the_machine_samples_while_somebody_wants_samples() {
 }
 
 #[test]
-fn a_profiler_has_the_samples_from_its_start_to_its_stop_and_no_others() {
+fn a_profiler_gets_exactly_the_samples_from_its_start_to_its_stop() {
     let mut bench = Bench::new();
     let mut service = enabled(&mut bench);
     start(&mut service, &mut bench, "A", Events::NONE, true, Done);
@@ -78,7 +78,7 @@ fn a_profiler_has_the_samples_from_its_start_to_its_stop_and_no_others() {
 
 proptest::proptest! {
     #[test]
-    fn whatever_comes_and_goes_the_machine_does_what_is_wanted_together_and_no_more(
+    fn in_any_sequence_the_machine_does_exactly_what_the_profilers_want_together(
         steps in proptest::collection::vec((0u8..6, 0u32..64, proptest::bool::ANY), 1..40),
     ) {
         let mut bench = Bench::new();

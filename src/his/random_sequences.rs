@@ -1,4 +1,4 @@
-//! Whatever is typed and whatever happens, in any order: a run begins once and ends once.
+//! Random sequences of commands and events: each run begins once and ends once.
 
 use super::bench::{Bench, Called, shown};
 use super::event::{Event, Events, SampleTypes};
@@ -29,7 +29,7 @@ const LINES: [&str; 14] = [
 ];
 
 #[derive(Clone, Copy, Debug)]
-enum Happens {
+enum Occurrence {
     Typed(usize),
     Authorized(u32, bool),
     Speed(u32),
@@ -40,22 +40,22 @@ enum Happens {
     Minutes(u64),
 }
 
-fn happens() -> impl Strategy<Value = Happens> {
+fn occurrence() -> impl Strategy<Value = Occurrence> {
     prop_oneof![
-        4 => (0..LINES.len()).prop_map(Happens::Typed),
-        1 => (0u32..64, any::<bool>()).prop_map(|(sets, samples)| Happens::Authorized(sets, samples)),
-        1 => (500u32..2_000).prop_map(Happens::Speed),
-        1 => Just(Happens::SamplesLost),
-        1 => Just(Happens::CountersLost),
-        2 => (0..=WINDOW + 1).prop_map(Happens::Blocks),
-        1 => (1u32..126).prop_map(Happens::Filling),
-        2 => (0u64..3).prop_map(Happens::Minutes),
+        4 => (0..LINES.len()).prop_map(Occurrence::Typed),
+        1 => (0u32..64, any::<bool>()).prop_map(|(sets, samples)| Occurrence::Authorized(sets, samples)),
+        1 => (500u32..2_000).prop_map(Occurrence::Speed),
+        1 => Just(Occurrence::SamplesLost),
+        1 => Just(Occurrence::CountersLost),
+        2 => (0..=WINDOW + 1).prop_map(Occurrence::Blocks),
+        1 => (1u32..126).prop_map(Occurrence::Filling),
+        2 => (0u64..3).prop_map(Occurrence::Minutes),
     ]
 }
 
-fn happen(his: &mut His<Called>, bench: &mut Bench, runs: &Rc<Cell<u32>>, what: Happens) {
+fn perform(his: &mut His<Called>, bench: &mut Bench, runs: &Rc<Cell<u32>>, what: Occurrence) {
     match what {
-        Happens::Typed(line) => {
+        Occurrence::Typed(line) => {
             let heard = Rc::clone(&bench.heard);
             his.command(bench, LINES[line], |_| {
                 runs.set(runs.get() + 1);
@@ -66,7 +66,7 @@ fn happen(his: &mut His<Called>, bench: &mut Bench, runs: &Rc<Cell<u32>>, what: 
                 })
             });
         }
-        Happens::Authorized(sets, samples) => {
+        Occurrence::Authorized(sets, samples) => {
             bench.authorized = Events(sets << 26);
             bench.types = if samples {
                 SampleTypes::BASIC
@@ -75,18 +75,18 @@ fn happen(his: &mut His<Called>, bench: &mut Bench, runs: &Rc<Cell<u32>>, what: 
             };
             his.authorization_changed(bench);
         }
-        Happens::Speed(cycles) => {
+        Occurrence::Speed(cycles) => {
             bench.limits.cpu_speed = cycles;
             his.speed_changed(bench);
         }
-        Happens::SamplesLost => his.sample_data_lost(bench, 1),
-        Happens::CountersLost => his.counter_data_lost(bench),
-        Happens::Blocks(blocks) => {
+        Occurrence::SamplesLost => his.sample_data_lost(bench, 1),
+        Occurrence::CountersLost => his.counter_data_lost(bench),
+        Occurrence::Blocks(blocks) => {
             bench.full.extend(vec![(1, 126); blocks]);
             his.blocks_ready(bench);
         }
-        Happens::Filling(samples) => bench.filling = [samples, 0],
-        Happens::Minutes(minutes) => {
+        Occurrence::Filling(samples) => bench.filling = [samples, 0],
+        Occurrence::Minutes(minutes) => {
             bench.clock.set(bench.clock.get() + minutes * 60_000_000);
             his.tick(bench);
         }
@@ -95,21 +95,21 @@ fn happen(his: &mut His<Called>, bench: &mut Bench, runs: &Rc<Cell<u32>>, what: 
 
 proptest! {
     #[test]
-    fn a_run_begins_once_and_ends_once_and_hisprof_is_there_in_between(
-        story in prop::collection::vec(happens(), 1..60),
+    fn a_run_begins_once_and_ends_once_and_hisprof_is_registered_in_between(
+        sequence in prop::collection::vec(occurrence(), 1..60),
     ) {
         let mut bench = Bench::new();
         let mut his: His<Called> = His::new();
         his.service.enable(&mut bench);
         let runs = Rc::new(Cell::new(0));
         let mut heard = Vec::new();
-        for what in story {
-            happen(&mut his, &mut bench, &runs, what);
+        for what in sequence {
+            perform(&mut his, &mut bench, &runs, what);
             heard.extend(bench.happened());
             let running = his.run().is_some_and(Run::running);
             let registry = his.service.registry();
-            let there = registry.profilers().any(|one| one.registration.name == HISPROF);
-            prop_assert_eq!(running, there);
+            let registered = registry.profilers().any(|one| one.registration.name == HISPROF);
+            prop_assert_eq!(running, registered);
             prop_assert!(registry.profilers().count() <= MOST_PROFILERS);
             prop_assert_eq!(his.due_at().is_some(), running && {
                 let begin = &his.run().unwrap().parameters;
