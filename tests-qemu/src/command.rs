@@ -57,7 +57,7 @@ fn build_program() -> Result<PathBuf> {
     Ok(profile.join("measure"))
 }
 
-/// What the command said and how it ended.
+/// How the command ended and what it printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
     /// Its exit code; none if a signal ended it.
@@ -69,7 +69,7 @@ pub struct Said {
 }
 
 impl Said {
-    /// Ends the test unless the command ended with this exit code and its errors have all of these words.
+    /// Ends the test unless the command ended with this exit code and its errors contain all of these words.
     #[track_caller]
     pub fn complains(&self, code: i32, words: &[&str]) {
         assert_eq!(self.code, Some(code), "{self:?}");

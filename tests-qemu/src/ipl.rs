@@ -24,7 +24,7 @@ use tempfile::{NamedTempFile, TempDir};
 /// No run of a test lasts longer; most take a second.
 pub const LIMIT: Duration = Duration::from_secs(300);
 
-/// The date of every run: what it changes is not what is tested.
+/// The date of every run. The tests do not depend on it.
 pub const DATE: &str = "2026-01-01T00:00:00";
 
 /// The QEMUs to test on: the one in the `PATH`, and the one that `MILLIMETER_QEMU` names if it is
@@ -45,8 +45,8 @@ pub fn qemus(progress: &Progress) -> Result<Vec<Qemu>> {
     Ok(found)
 }
 
-/// Sees to it that there is what the tests need, with one installation or one message. Hercules is
-/// installed along, but what it is missing for is one test only: [`hercules`].
+/// Installs what the tests need, or fails with one message that lists it. Installs Hercules along with the rest, but
+/// only its own test needs it: [`hercules`].
 fn provide(progress: &Progress) -> Result<()> {
     let look = || {
         let mut lacks = doctor::lacks(None);
@@ -73,7 +73,7 @@ pub fn guest_file(name: &str) -> Result<PathBuf> {
     build::build_guest(name, &Progress::Plain)
 }
 
-/// A bundled guest whose file has doublewords of parameters behind a mark: a copy with these.
+/// Copies a bundled guest whose file has doublewords of parameters behind a mark, and puts these parameters there.
 pub fn with_parameters(name: &str, mark: &[u8], parameters: &[u64]) -> Result<NamedTempFile> {
     let mut bytes = fs::read(guest_file(name)?)?;
     let at = bytes
@@ -102,7 +102,7 @@ pub fn behaviour_guests() -> Vec<String> {
     names
 }
 
-/// Options of a run of this guest from the date that all tests share.
+/// Options for a run of this guest from the date that all tests share.
 pub fn options(guest: &str) -> RunOptions {
     RunOptions {
         rtc: DATE.parse().unwrap_or(Rtc::Now),
@@ -119,7 +119,7 @@ pub fn above(options: &RunOptions) -> Result<RunOutcome> {
     run(&options, &Progress::Silent)
 }
 
-/// As [`above`], and the guest must end with success.
+/// Like [`above`]; the guest must end with success.
 pub fn above_with_success(options: &RunOptions) -> Result<RunOutcome> {
     let outcome = above(options)?;
     if outcome.end.exit_code() != 0 {
@@ -139,7 +139,7 @@ pub fn natively(guest: &str, cpus: u32, qemu: Option<&Path>) -> Result<NativeOut
     run_native(&options, &Progress::Silent)
 }
 
-/// What a person wants to see of a run that went wrong.
+/// Describes a run that went wrong: how it ended, and the last lines of its output.
 pub fn story(outcome: &RunOutcome) -> String {
     let mut text = outcome.end.sentence();
     if let measure::folder::record::End::Machine { text: said, .. } = &outcome.end {

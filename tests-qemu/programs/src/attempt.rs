@@ -1,7 +1,7 @@
-//! Perform an instruction that may be refused, and say by which signal.
+//! Perform an instruction that may be refused, and tell by which signal.
 //!
-//! A handler of the signals of program interruptions notes the signal and goes on behind the
-//! instruction. It takes the place to go on from a variable, for a branch may have gone anywhere.
+//! The handler of the signals for program interruptions keeps the signal and resumes behind the instruction. It takes
+//! the address to resume at from a variable, because a branch may have gone anywhere.
 
 use core::arch::global_asm;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -12,11 +12,11 @@ const RT_SIGACTION: u64 = 174;
 
 /// An instruction that is not to be performed.
 pub const SIGILL: u64 = 4;
-/// A mapping whose storage is not there.
+/// A mapping without storage.
 pub const SIGBUS: u64 = 7;
-/// A data exception, or the like.
+/// A data exception, or a similar one.
 pub const SIGFPE: u64 = 8;
-/// A page that is not there, or that is protected.
+/// A page that is absent or protected.
 pub const SIGSEGV: u64 = 11;
 /// A trap.
 pub const SIGTRAP: u64 = 5;
@@ -26,15 +26,15 @@ const SA_RESTORER: u64 = 0x0400_0000;
 /// The signal may come again while it is handled.
 const SA_NODEFER: u64 = 0x4000_0000;
 
-/// Where the kernel keeps the address of the PSW in the context of a handler.
+/// Offset of the PSW's address in the context that the kernel gives a handler.
 const CONTEXT_ADDRESS: usize = 48;
 
-/// Where to go on after a signal.
+/// The address to resume at after a signal.
 pub static RESUME: AtomicU64 = AtomicU64::new(0);
-/// The signal that came; zero if none.
+/// The signal that arrived; zero if there was none.
 static CAME: AtomicU64 = AtomicU64::new(0);
 
-/// What the kernel wants to know of a handler.
+/// The structure by which the kernel installs a handler.
 #[repr(C)]
 struct Action {
     handler: usize,
@@ -58,7 +58,7 @@ extern "C" fn handler(signal: u64, _: u64, context: *mut u8) {
     }
 }
 
-/// Has the signals of program interruptions handled.
+/// Installs the handler for the signals of program interruptions.
 pub fn prepare() -> Result<(), Refused> {
     let action = Action {
         handler: handler as *const () as usize,
@@ -73,19 +73,19 @@ pub fn prepare() -> Result<(), Refused> {
     Ok(())
 }
 
-/// The signal since this was last asked; zero if there was none.
+/// The signal since the last call; zero if there was none.
 pub fn signal() -> u64 {
     CAME.swap(0, Ordering::Relaxed)
 }
 
-/// Attempts an instruction with `%r2` as given, `%r3` a page of the program's own and `%r0`, `%r4` and
-/// `%r5` as given: the signal, or zero.
+/// Attempts an instruction with `%r2` as given, a page of the program's own in `%r3`, and `%r0`, `%r4` and `%r5` as
+/// given. The result is the signal, or zero.
 #[macro_export]
 macro_rules! attempt {
     ($text:literal, $r2:expr, $r3:expr, $more:expr) => {{
         let more: [u64; 3] = $more;
         #[allow(unused_unsafe)]
-        // SAFETY: the handler goes on behind the instruction, with what else it may have changed.
+        // SAFETY: the handler resumes behind the instruction; the list names everything the instruction may change.
         unsafe {
             core::arch::asm!(
                 "larl %r1, 33f",

@@ -1,4 +1,4 @@
-//! Calls of the kernel: the number in general register 1, parameters from 2 on, the answer in 2.
+//! System calls: the number in general register 1, parameters from register 2 on, the answer in register 2.
 
 use core::arch::asm;
 
@@ -8,18 +8,18 @@ const WRITE: u64 = 4;
 const OPEN: u64 = 5;
 const IOCTL: u64 = 54;
 
-/// To read and to write.
+/// Open for reading and writing.
 const O_RDWR: u64 = 2;
 
-/// What the kernel refused, by its number.
+/// The kernel's error number for a refused call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused(pub u64);
 
-/// One call.
+/// One system call.
 ///
 /// # Safety
 ///
-/// What the parameters designate is storage that this call may use.
+/// The parameters designate storage that this call may use.
 pub(crate) unsafe fn call<const N: usize>(
     number: u64,
     parameters: [u64; N],
@@ -46,7 +46,7 @@ pub(crate) unsafe fn call<const N: usize>(
 
 /// Ends the program.
 pub fn exit(code: u8) -> ! {
-    // SAFETY: designates nothing, and does not come back.
+    // SAFETY: designates no storage, and does not return.
     let _ = unsafe { call(EXIT, [code.into(), 0, 0]) };
     loop {
         core::hint::spin_loop();
@@ -65,17 +65,17 @@ pub fn read(file: u64, bytes: &mut [u8]) -> Result<u64, Refused> {
     unsafe { call(READ, [file, bytes.as_mut_ptr() as u64, bytes.len() as u64]) }
 }
 
-/// Opens a file to read and to write.
+/// Opens a file for reading and writing.
 pub fn open(name: &core::ffi::CStr) -> Result<u64, Refused> {
     // SAFETY: the name ends with a zero and is only read.
     unsafe { call(OPEN, [name.as_ptr() as u64, O_RDWR, 0]) }
 }
 
-/// Asks a device for something.
+/// Sends a device a request.
 ///
 /// # Safety
 ///
-/// The argument is what the device expects of this request.
+/// The argument is what the device expects with this request.
 pub unsafe fn ioctl(file: u64, request: u32, argument: u64) -> Result<u64, Refused> {
     // SAFETY: the caller's promise.
     unsafe { call(IOCTL, [file, request.into(), argument]) }

@@ -1,8 +1,8 @@
 //! From the kernel's start of a program to its `main`.
 //!
-//! At the start general register 15 designates the number of arguments; a stack frame is made below it.
+//! At the start general register 15 designates the number of arguments. The entry makes a stack frame below it.
 
-/// Names the function that a program performs; its exit code is what that returns.
+/// Names the function that a program performs. Its result is the exit code.
 #[macro_export]
 macro_rules! program {
     ($run:path) => {

@@ -5,7 +5,7 @@ use core::arch::asm;
 /// Performs this many instructions, all of them BRANCH RELATIVE ON COUNT.
 #[inline(always)]
 pub fn steps(count: u32) {
-    // SAFETY: changes its own register only.
+    // SAFETY: changes only its own register.
     unsafe {
         asm!(
             "0: brct {count}, 0b",

@@ -17,7 +17,7 @@ impl fmt::Write for Output {
     }
 }
 
-/// Writes text; what cannot be written is missed by who reads it.
+/// Writes text. Ignores errors.
 #[macro_export]
 macro_rules! say {
     ($($part:tt)*) => {{

@@ -1,4 +1,4 @@
-//! One process traces another one, as a debugger does.
+//! One process traces another, as a debugger does.
 
 use crate::call::{Refused, call};
 
@@ -13,57 +13,57 @@ const TRACE_ME: u64 = 0;
 const PEEK_USER: u64 = 3;
 const POKE_USER: u64 = 6;
 
-/// The signal by which a process stops itself.
+/// The signal that stops a process.
 pub const SIGSTOP: u32 = 19;
-/// The signal for which a process stops that is traced.
+/// The signal that a traced process stops with.
 pub const SIGTRAP: u32 = 5;
 
 /// The address of the PSW in the area of a process that [`peek`] and [`poke`] reach.
 pub const PSW_ADDRESS: u64 = 8;
-/// Control register 9 while the process runs: which of its events are recorded.
+/// Control register 9 while the process runs: the events to record.
 pub const EVENTS: u64 = 352;
-/// Control register 10 then: the first address of the range.
+/// Control register 10 while the process runs: the first address of the range.
 pub const RANGE_START: u64 = 384;
-/// Control register 11 then: the last one.
+/// Control register 11 while the process runs: the last address of the range.
 pub const RANGE_END: u64 = 392;
 
-/// How a stopped process goes on.
+/// How a stopped process resumes.
 #[derive(Clone, Copy, Debug)]
 #[repr(u64)]
 pub enum Resume {
-    /// Up to a signal, or to an event that it was told to record.
+    /// Until a signal, or until an event that it was told to record.
     Freely = 7,
     /// For one instruction.
     Step = 9,
-    /// Up to the next branch that is taken.
+    /// Until the next branch that is taken.
     Block = 12,
 }
 
-/// What has become of a process.
+/// The state of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It has stopped for this signal.
+    /// Stopped by this signal.
     Stopped(u32),
-    /// It has ended with this code.
+    /// Ended with this code.
     Ended(u32),
-    /// It has ended otherwise.
+    /// Ended otherwise.
     Killed(u32),
 }
 
-/// Two processes go on from here; the new one is told no process.
+/// Starts a second process that goes on from here; for the new process the result is `None`.
 pub fn fork() -> Result<Option<u64>, Refused> {
-    // SAFETY: designates nothing; each has storage of its own.
+    // SAFETY: designates no storage; each process has its own.
     let process = unsafe { call(FORK, [0, 0]) }?;
     Ok((process != 0).then_some(process))
 }
 
-/// The process asks to be traced by the one that it comes from.
+/// The process asks its parent to trace it.
 pub fn trace_me() -> Result<(), Refused> {
     // SAFETY: designates nothing.
     unsafe { call(PTRACE, [TRACE_ME, 0, 0, 0]) }.map(drop)
 }
 
-/// The process stops until it is resumed.
+/// The process stops itself until it is resumed.
 pub fn stop() -> Result<(), Refused> {
     // SAFETY: designates nothing.
     let process = unsafe { call(GETPID, [0]) }?;
@@ -83,22 +83,22 @@ pub fn wait(process: u64) -> Result<State, Refused> {
     })
 }
 
-/// A stopped process goes on, without the signal for which it stopped, until it stops again.
+/// Resumes a stopped process, without the signal that stopped it, and waits until it stops again.
 pub fn resume(process: u64, how: Resume) -> Result<State, Refused> {
     // SAFETY: designates nothing.
     unsafe { call(PTRACE, [how as u64, process, 0, 0])? };
     wait(process)
 }
 
-/// A doubleword of what the kernel keeps of a stopped process.
+/// Reads a doubleword of the kernel's data for a stopped process.
 pub fn peek(process: u64, at: u64) -> Result<u64, Refused> {
     let mut value = 0_u64;
-    // SAFETY: stores into a local: the call itself, unlike that of a C library, gives the value there.
+    // SAFETY: stores into a local. The system call gives the value there, unlike the function of a C library.
     unsafe { call(PTRACE, [PEEK_USER, process, at, &raw mut value as u64])? };
     Ok(value)
 }
 
-/// Changes a doubleword of it.
+/// Changes a doubleword of the kernel's data for a stopped process.
 pub fn poke(process: u64, at: u64, value: u64) -> Result<(), Refused> {
     // SAFETY: the storage is the other process's.
     unsafe { call(PTRACE, [POKE_USER, process, at, value]) }.map(drop)

@@ -1,4 +1,4 @@
-//! What cannot be booted, and guests that do not come to their end.
+//! What cannot be booted, and guests that do not reach their end.
 
 use std::fs;
 
@@ -54,7 +54,7 @@ fn a_guest_that_loops_is_ended_and_what_it_said_and_its_samples_are_kept() {
 #[test]
 fn a_guest_that_double_faults_is_told_so() {
     let directory = TempDir::new().unwrap();
-    // No instruction where it begins, and a program new PSW that leads to none.
+    // A kernel without an instruction at its entry, and a program new PSW that leads to no instruction.
     let mut kernel = vec![0; 0x2_0000];
     kernel[0x1_0008..0x1_000E].copy_from_slice(b"S390EP");
     kernel[0x1D0..0x1D8].copy_from_slice(&0x1_8000_0000_u64.to_be_bytes());
@@ -108,7 +108,7 @@ fn what_cannot_be_booted_is_refused_before_anything_starts() {
     ] {
         said(directory.path(), arguments).complains(2, words);
     }
-    // Nothing was made for a run.
+    // The command made nothing for a run.
     assert!(!directory.path().join("millimeter-linux-1").exists());
 }
 
@@ -116,7 +116,7 @@ fn what_cannot_be_booted_is_refused_before_anything_starts() {
 fn a_source_that_cannot_be_reached_is_named_with_what_helps() {
     let directory = TempDir::new().unwrap();
     let mut command = command::measure(&["linux", "--", "true"]).unwrap();
-    // A proxy that nobody serves, and a cache without anything.
+    // A proxy that nobody serves, and an empty cache.
     command
         .current_dir(directory.path())
         .env("XDG_CACHE_HOME", directory.path())

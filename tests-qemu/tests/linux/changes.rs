@@ -2,7 +2,7 @@
 
 use crate::{guest::Answers, record, stat};
 
-/// All CPUs but the first go and come back while every one of them has something to do.
+/// All CPUs but the first go offline and come back while each of them is busy.
 pub const QUESTIONS: &str = r"
 cat >away <<'END'
 for i in 1 2 3 4 5 6 7 8; do $1 & done
@@ -28,7 +28,7 @@ pub fn check(answers: &Answers, cpus: u64) {
     let online = format!("0\n0-{}\n", cpus - 1).repeat(2);
     let counted = answers.of("away-stat");
     assert!(counted.starts_with(&online), "{counted}");
-    // An event of a CPU that has gone away counts no more, for Linux does not bring it back with the CPU.
+    // The event of a CPU that went offline stops counting: Linux does not bring it back with the CPU.
     let counts = stat::counted(counted, "instructions:u");
     assert!(
         (stat::LOOP / 2..9 * stat::LOOP).contains(&counts),

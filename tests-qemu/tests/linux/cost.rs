@@ -1,4 +1,4 @@
-//! What the machine costs Linux, in instructions, which are the same every time.
+//! What the machine costs Linux, in instructions. The figures are the same in every run.
 
 use measure::{bench::linux, computer::progress::Progress, linux::Release, options::RunOptions};
 

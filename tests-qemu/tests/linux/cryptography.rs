@@ -1,7 +1,7 @@
-//! The kernel's own tests of its s390 drivers: what is supplied of the cryptographic functions passes them.
+//! The machine's cryptographic functions pass the kernel's own tests of its s390 drivers.
 //!
-//! They are made when a driver registers what it has, so loading the modules is the test. The same boot has
-//! a program that tries to get out of its address space.
+//! The kernel tests a driver when the driver registers, so loading the modules is the test. The same boot runs a
+//! program that tries to get out of its address space.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ echo @complaints; dmesg | grep -e 'alg: .*fail' -e Oops -e WARNING: -e BUG:
 echo none
 ";
 
-/// What the drivers register, each because the CPU has the functions that it needs.
+/// The algorithms that the drivers register. A driver registers one if the CPU has the functions for it.
 const DRIVERS: [&str; 20] = [
     "aes-s390",
     "cbc-aes-s390",
@@ -53,7 +53,7 @@ const DRIVERS: [&str; 20] = [
     "xts-aes-s390",
 ];
 
-/// Every algorithm of /proc/crypto that one of the CPU's drivers has, with what came of its test.
+/// Every algorithm of /proc/crypto that belongs to a driver of the CPU, with the result of its test.
 fn results(algorithms: &str) -> BTreeMap<String, String> {
     let of_drivers = algorithms.split("\n\n").filter_map(|algorithm| {
         let field = |name: &str| {

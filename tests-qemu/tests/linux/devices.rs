@@ -1,4 +1,4 @@
-//! Devices of the host: what the guest reads and writes is what the host has.
+//! Devices of the host: the guest reads and writes the same data as the host.
 
 use std::{
     fs::{self, File},
@@ -14,19 +14,19 @@ use tests_qemu::command::Said;
 
 use crate::guest::{boots, section};
 
-/// Bytes of the disk that is copied as a whole.
+/// Bytes of the disk that the test copies as a whole.
 const LARGE: u64 = 1 << 30;
-/// A piece of it that is not zeros stands at each multiple of this.
+/// Every multiple of this has a piece that is not zeros.
 const STRIDE: u64 = 256 << 10;
 /// Bytes of such a piece.
 const PIECE: u64 = 16 << 10;
 /// Bytes that go over the network, each way.
 const SENT: usize = 8 << 20;
-/// Bytes of a small disk, and of the program on it.
+/// Bytes of a small disk and of the program on it.
 const SMALL: u64 = 16 << 20;
 const PROGRAM: usize = 4096;
 
-/// Bytes that are not repeated soon, from a number that is not zero.
+/// Bytes that do not repeat soon, from a seed that is not zero.
 fn noise(seed: u64, length: usize) -> Vec<u8> {
     let mut state = seed | 1;
     let mut bytes = Vec::with_capacity(length);
@@ -39,8 +39,8 @@ fn noise(seed: u64, length: usize) -> Vec<u8> {
     bytes
 }
 
-/// A program that stores the facility list and exits with bit 67 of it, which the CPU below does not have:
-/// LAY 5,-64(15); LGHI 0,1; STFLE 0(5); LG 2,8(5); SRLG 2,2,60; NILL 2,1; SVC 1 (exit).
+/// A program that stores the facility list and exits with bit 67 of it, which the CPU below does not have: LAY
+/// 5,-64(15); LGHI 0,1; STFLE 0(5); LG 2,8(5); SRLG 2,2,60; NILL 2,1; SVC 1 (exit).
 fn program() -> Vec<u8> {
     let mut elf = Vec::new();
     let mut word = |value: u64, bytes: usize| elf.extend(&value.to_be_bytes()[8 - bytes..]);
@@ -85,7 +85,7 @@ fn disk(directory: &Path, name: &str, length: u64) -> (File, String) {
     (file, path.display().to_string())
 }
 
-/// Sends bytes to whoever connects, and then receives as many from the next one.
+/// Sends bytes to the first that connects, and then receives as many from the next.
 fn serve(listener: TcpListener, bytes: Vec<u8>) -> Vec<u8> {
     let (mut out, _) = listener.accept().unwrap();
     out.write_all(&bytes).unwrap();
@@ -96,7 +96,7 @@ fn serve(listener: TcpListener, bytes: Vec<u8>) -> Vec<u8> {
     received
 }
 
-/// What is asked in the guest of a kernel.
+/// The script that the guest runs.
 const QUESTIONS: &str = r"
 echo @program
 dd if=/dev/vda of=program bs=4096 count=1 2>/dev/null
@@ -125,8 +125,8 @@ echo @dmesg; dmesg | grep -i -e 'i/o error' -e oops -e timeout -e 'cut here'
 echo none
 ";
 
-/// Boots a kernel with two small disks, one that cannot be written, and a network card; gives back what
-/// comes over the network if it is sent something.
+/// Boots a kernel with two small disks, one that is read-only, and a network card. Returns the bytes that arrive over
+/// the network, if the guest is sent any.
 fn small_devices(more: &[&str], network: bool) {
     let directory = TempDir::new().unwrap();
     let (exchange, exchange_path) = disk(directory.path(), "exchange", SMALL);
@@ -155,7 +155,7 @@ fn small_devices(more: &[&str], network: bool) {
     assert!(said.error.contains("not repeatable"), "{}", said.error);
     let of = |name| section(&said.output, name);
 
-    // The kernel shows the facility that only this machine has, so the instruction was caught each time.
+    // The kernel shows the facility that only this machine has, so the machine caught the instruction each time.
     let runs = "first 1\nsecond 1\nthird 1\nsame";
     assert_eq!(of("program").trim_end(), runs);
     for place in [1, 2] {
@@ -164,13 +164,13 @@ fn small_devices(more: &[&str], network: bool) {
         exchange.read_exact_at(&mut back, at).unwrap();
         assert!(
             back == program,
-            "copy {place} of the program is another one"
+            "copy {place} of the program differs"
         );
     }
     assert!(of("ping").contains(" 0% packet loss"), "{}", of("ping"));
     if network {
         let received = server.join().unwrap();
-        assert!(received == sent, "what was sent came back as another");
+        assert!(received == sent, "what came back is not what was sent");
     }
     for name in ["vda", "vdb", "vdc"] {
         assert!(of("disks").contains(name), "{}", of("disks"));
@@ -189,8 +189,8 @@ fn an_executed_program_is_unchanged_on_the_disk_and_the_network_carries_what_was
     small_devices(&[], true);
 }
 
-/// Without data over the network: what this kernel sends by TCP on QEMU 7.2 arrives nowhere, on the bare
-/// machine neither.
+/// The network carries no data here: on QEMU 7.2 what this kernel sends by TCP does not arrive, on the bare machine
+/// either.
 #[test]
 fn four_cpus_of_the_newer_kernel_find_the_same_devices() {
     small_devices(&["--release", "6.12", "--cpus", "4"], false);

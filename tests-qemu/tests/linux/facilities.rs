@@ -1,4 +1,4 @@
-//! What the kernel says of the facilities that it found.
+//! What the kernel reports about the facilities that it found.
 
 use crate::guest::Answers;
 
@@ -11,7 +11,7 @@ echo @counters; lscpumf -c
 echo @sampling; lscpumf -s
 ";
 
-/// The counters of the sets that are authorized, behind the number that the kernel gave the driver.
+/// The counters of the authorized sets, each behind the number that the kernel gave the driver.
 const COUNTERS: [&str; 8] = [
     ":0\tCPU_CYCLES\n\n                Cycle Count\n                Counter 0 / Basic Counter Set.",
     ":1\tINSTRUCTIONS\n\n                Instruction Count\n                Counter 1 / Basic Counter Set.",
@@ -23,7 +23,7 @@ const COUNTERS: [&str; 8] = [
     ":33\tPROBLEM_STATE_INSTRUCTIONS\n\n                Problem-State Instruction Count\n                Counter 33 / Problem-State Counter Set.",
 ];
 
-/// Everything is found, and nothing that is not there.
+/// The kernel finds every facility that is there, and none that is not.
 pub fn check(answers: &Answers) {
     let levels = [
         "CPU-MF: Counter facility: version=3.6 authorization=0006",

@@ -1,4 +1,4 @@
-//! The guest: what it boots, how it is started, and what it said.
+//! The Linux guest: what it boots, how it is started, and what it prints.
 
 use std::{
     fs,
@@ -16,10 +16,10 @@ use tests_qemu::{
     ipl,
 };
 
-/// The programs of ours, in the guest's `/usr/bin`.
+/// This project's programs, in the guest's `/usr/bin`.
 const PROGRAMS: [&str; 5] = ["hwctr", "intruder", "loop", "steps", "traced"];
 
-/// What the command says of `linux` with these arguments.
+/// Runs the command `linux` with these arguments.
 pub fn said(directory: &Path, arguments: &[&str]) -> Said {
     let mut line = vec!["linux"];
     line.extend_from_slice(arguments);
@@ -28,19 +28,19 @@ pub fn said(directory: &Path, arguments: &[&str]) -> Said {
     command::said(command).unwrap()
 }
 
-/// As [`said`], with all that the guest boots.
+/// Like [`said`], with everything that the guest boots.
 pub fn boots(directory: &Path, arguments: &[&str]) -> Said {
     let mut line = vec!["--rtc", ipl::DATE, "--out", "run", "--limit", "1500"];
     line.extend_from_slice(arguments);
     said(directory, &line)
 }
 
-/// The archive of what the command brings, with the programs of ours on top of it.
+/// The archive that the command makes, with this project's programs added.
 pub fn initrd() -> Vec<u8> {
     initrd_with("usr", &[])
 }
 
-/// As [`initrd`], with more files in a directory of the guest.
+/// Like [`initrd`], with more files in a directory of the guest.
 pub fn initrd_with(place: &str, more: &[(String, PathBuf)]) -> Vec<u8> {
     let cache = Cache::of_user().unwrap();
     let debian = packages::programs(&cache, &Progress::Plain).unwrap();
@@ -60,7 +60,7 @@ pub fn initrd_with(place: &str, more: &[(String, PathBuf)]) -> Vec<u8> {
     initramfs::followed(debian, &ours)
 }
 
-/// A guest, before it is started.
+/// A guest that has not started yet.
 #[derive(Clone, Copy, Debug)]
 pub struct Guest {
     pub release: Release,
@@ -70,7 +70,7 @@ pub struct Guest {
 /// What a guest answered.
 #[derive(Debug)]
 pub struct Answers {
-    /// The whole of it, in sections.
+    /// Its whole output, in sections.
     pub output: String,
     /// The report of the run.
     pub report: String,
@@ -78,12 +78,12 @@ pub struct Answers {
 }
 
 impl Guest {
-    /// Boots above the machine and asks what this script asks. It must come to its end.
+    /// Boots above the machine and runs this script. The guest must come to its end.
     pub fn answers(&self, script: &str) -> Answers {
         self.answers_with(script, &initrd(), &[])
     }
 
-    /// As [`Guest::answers`], with an archive of its own and more options of the command.
+    /// Like [`Guest::answers`], with an archive of its own and more options of the command.
     pub fn answers_with(&self, script: &str, initrd: &[u8], more: &[&str]) -> Answers {
         let directory = TempDir::new().unwrap();
         let file = |name: &str, data: &[u8]| {
@@ -127,7 +127,7 @@ pub fn section<'a>(output: &'a str, name: &str) -> &'a str {
     rest.split("\n@").next().unwrap_or(rest)
 }
 
-/// Two runs that must be the same have written the same; else the first line that differs is shown.
+/// Two runs that must be the same have printed the same; otherwise shows the first line that differs.
 pub fn assert_same_console(first: &[u8], second: &[u8]) {
     let texts = [first, second].map(String::from_utf8_lossy);
     let [first, second] = [&texts[0], &texts[1]].map(|text| text.lines().enumerate());

@@ -2,7 +2,7 @@
 
 use crate::guest::Answers;
 
-/// What is tried, of which nothing may come off: so many instructions, moves and accesses.
+/// How many instructions, moves and accesses the program tries. None may succeed.
 const TRIED: u32 = 537;
 
 pub const QUESTIONS: &str = r"
@@ -10,7 +10,7 @@ echo @intruder; intruder
 echo @afterwards; echo 6 | cat; ls / >/dev/null && echo goes on
 ";
 
-/// Everything was refused in its own way.
+/// Every attempt was refused as it must be.
 pub fn check(answers: &Answers) {
     assert_eq!(
         answers.of("intruder").trim_end(),

@@ -1,7 +1,7 @@
 //! Debian's kernel above the machine.
 //!
-//! A boot takes as long as many other tests together, so one boot answers many questions: a script asks
-//! them in the [`guest`], and what it prints is looked at here, section by section.
+//! A boot takes as long as many other tests together, so one boot answers many questions: a script runs in the
+//! [`guest`], and the tests examine its output section by section.
 
 mod bad_input;
 mod changes;

@@ -1,4 +1,4 @@
-//! What the kernel says while it boots: no complaint, and the same as on bare QEMU.
+//! The kernel's messages while it boots: no complaint, and the same as on bare QEMU.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use crate::{
     native,
 };
 
-/// First of all: what is asked later may make the kernel say more.
+/// The first question: later ones may make the kernel print more.
 pub const QUESTIONS: &str = "echo @boot; dmesg\n";
 
 /// At the end.
 pub const LAST_QUESTIONS: &str = "echo @messages; dmesg\n";
 
-/// What no kernel may say, from the first message to the last.
+/// Messages that must not occur, from the first message to the last.
 const COMPLAINTS: [&str; 12] = [
     "Oops",
     "WARNING:",
@@ -45,7 +45,7 @@ const DIFFERENCES: [(&str, &str); 3] = [
     ),
 ];
 
-/// Lines whose figures are times and sizes.
+/// Lines that contain times and sizes.
 const FIGURES: [&str; 4] = [
     "node 0 deferred pages initialised in ",
     "audit: type=2000 audit(",
@@ -62,7 +62,7 @@ pub fn check(guest: &Guest, answers: &Answers) {
     let above = answers.of("boot");
     let natively = native::output(guest, storage(above), QUESTIONS);
     let (above, natively) = (lines(above), lines(section(&natively, "boot")));
-    // Some are written by threads whose order is nobody's.
+    // Threads write some of them in an order that varies.
     let only = |these: &BTreeMap<String, i32>, those: &BTreeMap<String, i32>| -> Vec<String> {
         let mut only = Vec::new();
         for (line, number) in these {
@@ -97,7 +97,7 @@ fn storage(messages: &str) -> u64 {
     rest.split("MB").next().unwrap().parse().unwrap()
 }
 
-/// Every message without its time, and how often it came.
+/// Every message without its time, and how often it occurred.
 fn lines(messages: &str) -> BTreeMap<String, i32> {
     let mut lines = BTreeMap::new();
     for line in messages.lines() {

@@ -13,7 +13,7 @@ use tests_qemu::ipl;
 
 use crate::guest::{self, Guest};
 
-/// What a guest with so many MiB of storage prints.
+/// The output of a guest with this many MiB of storage.
 pub fn output(guest: &Guest, storage: u64, script: &str) -> String {
     let directory = TempDir::new().unwrap();
     let file = |name: &str, data: &[u8]| {

@@ -1,6 +1,6 @@
 //! The kernel finds both facilities, and its perf counts and samples with them.
 //!
-//! Every boot is compared with one on bare QEMU, whatever else is asked.
+//! Every boot is compared with a boot on bare QEMU, whatever else the test asks.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use crate::{
     messages, record, stat,
 };
 
-/// Boots, asks, and looks at the kernel's messages.
+/// Boots, asks the questions, and checks the kernel's messages.
 fn asked(release: Release, cpus: u32, questions: &[&str]) -> Answers {
     let guest = Guest { release, cpus };
     let script = [
@@ -36,7 +36,7 @@ fn one_cpu(release: Release) -> Answers {
 }
 
 fn four_cpus(release: Release) {
-    // What is asked later concerns CPUs that have come back.
+    // The later questions concern CPUs that have come back.
     let questions = [
         changes::QUESTIONS,
         stat::QUESTIONS_OF_ALL,
@@ -51,7 +51,7 @@ fn four_cpus(release: Release) {
 #[test]
 fn perf_of_linux_6_1_counts_exactly_and_samples_what_is_hot() {
     let answers = one_cpu(Release::V6_1);
-    // The output is the script's alone, and the record has the whole console.
+    // The output is only the script's; the record has the whole console.
     let output = &answers.output;
     assert!(output.starts_with("@boot\n"), "{output}");
     assert!(!output.contains('\r') && !output.contains('\x1E'));

@@ -1,4 +1,4 @@
-//! Two levels at once: Linux samples a command with its own perf while its whole boot is sampled from below.
+//! Two levels at once: Linux samples a command with its own perf while the machine samples its whole boot from below.
 
 use std::{collections::BTreeMap, fs};
 
@@ -14,17 +14,17 @@ use tests_qemu::command;
 
 use crate::guest::{boots, section};
 
-/// The interval of both levels in cycles.
+/// The interval of both levels, in cycles.
 const INTERVAL: &str = "100000";
 
-/// A command that spends its time in one routine of the kernel, and what the guest knows of itself.
+/// A command that spends its time in one routine of the kernel, and the guest's own symbols.
 const QUESTIONS: &str = r"
 perf record -q -o data -e cycles -c 100000 dd if=/dev/urandom of=/dev/null bs=64k count=640 2>/dev/null
 echo @report; perf report --stdio -i data -n --sort sym 2>/dev/null | grep '\[k\]' | head -n 1
 echo @kallsyms; grep ' [TtWw] [^[]*$' /proc/kallsyms
 ";
 
-/// Samples and routine of the line that perf gives the most of.
+/// The samples and the routine of perf's first line.
 fn hottest_of_perf(line: &str) -> (u64, String) {
     let mut words = line.split_whitespace();
     let samples = words.nth(1).and_then(|number| number.parse().ok());
@@ -50,7 +50,7 @@ fn the_boot_is_profiled_from_below_while_perf_samples(release: &str) {
     assert_eq!(report.doubts, Vec::<String>::new());
     assert!(report.taken() > 10_000 && report.lost() == 0);
 
-    // The names are those that the guest itself gives to these addresses, wherever it lies.
+    // The guest itself gives these names to these addresses, wherever the kernel lies.
     let guest: Vec<(u64, &str)> = section(&said.output, "kallsyms")
         .lines()
         .filter_map(|line| {
@@ -82,7 +82,7 @@ fn the_boot_is_profiled_from_below_while_perf_samples(release: &str) {
     }
     assert!(own.len() > 10_000, "{}", own.len());
 
-    // Both levels found the same routine to be the hottest, and as often.
+    // Both levels found the same hottest routine, with the same share.
     let perf = section(&said.output, "report");
     let (samples, name) = hottest_of_perf(perf);
     let routines: Vec<&Hot> = report
@@ -98,7 +98,7 @@ fn the_boot_is_profiled_from_below_while_perf_samples(release: &str) {
         routines[0].samples
     );
 
-    // The boot stage, the kernel and the processes are told apart.
+    // The report tells the boot stage, the kernel and the processes apart.
     let programs = report.programs();
     let of = |what: &dyn Fn(&Hot) -> bool| -> u64 {
         let lines = programs.iter().filter(|hot| what(hot));
@@ -113,7 +113,7 @@ fn the_boot_is_profiled_from_below_while_perf_samples(release: &str) {
     let unknown = of(&|hot| hot.symbol.starts_with("(unknown"));
     assert!(unknown * 200 < report.taken(), "{programs:?}");
 
-    // What was said is said again from the raw files, and the guest's words to the host are not.
+    // The report from the raw files repeats the report of the run, without the guest's messages to the host.
     let again = command::measure(&["report", run.to_str().unwrap()]).unwrap();
     let again = command::said(again).unwrap();
     let text = again.output.replace(run.to_str().unwrap(), "run");

@@ -4,7 +4,7 @@ use tempfile::TempDir;
 
 use crate::guest::{boots, section};
 
-/// What is asked in the guest.
+/// The script that the guest runs.
 const QUESTIONS: &str = r"
 echo @cpus; nproc; grep -c ^processor /proc/cpuinfo
 echo @levels; cat /proc/service_levels
@@ -37,7 +37,7 @@ fn four_cpus_run_side_by_side_and_count_cycles_by_samples_only() {
         of("cpus").split_whitespace().collect::<Vec<_>>(),
         ["4", "4"]
     );
-    // The sets that count cycles count instructions as well, which the host's clock does not know.
+    // The sets that count cycles also count instructions, which are unknown by the host's clock.
     assert!(
         of("levels").contains("authorization=0000"),
         "{}",

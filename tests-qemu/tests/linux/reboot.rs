@@ -6,8 +6,8 @@ use tempfile::TempDir;
 
 use crate::guest::{assert_same_console, boots, section};
 
-/// Every boot finds the same first file system, and clear storage. What tells the second from the first is the
-/// clock, which a load leaves alone: the first boot lets a minute pass, in no time of the host.
+/// Every boot finds the same first file system, and clear storage. Only the clock, which a load leaves alone, tells
+/// the second boot from the first: the first one lets a minute pass, which takes the host no time.
 const SCRIPT: &str = r#"
 if [ "$(date +%s)" -lt 1767225660 ]; then
     echo the first boot
@@ -35,7 +35,7 @@ fn a_reboot_begins_the_guest_anew_and_the_run_is_repeatable() {
             directory.path(),
             &["--cpus", "2", "--interval", "1000000", "--script", script],
         );
-        // The exit code is that of the last boot, and so is what is shown behind the first one's.
+        // The exit code is that of the last boot. Its output follows that of the first.
         assert_eq!(said.code, Some(9), "{said:?}");
         assert!(
             said.output.starts_with("the first boot\n"),
@@ -46,7 +46,7 @@ fn a_reboot_begins_the_guest_anew_and_the_run_is_repeatable() {
         assert!(said.error.contains("loaded anew"), "{}", said.error);
         let of = |name| section(&said.output, name);
         assert_eq!(of("cpus").trim(), "2");
-        // Nothing of a device is known that could be loaded from.
+        // The guest knows no device that it could load from.
         assert_eq!(of("reipl").trim(), "unknown");
         assert!(!of("stat").contains("not"), "{}", of("stat"));
         for complaint in ["Oops", "WARNING:", "BUG:"] {
@@ -70,7 +70,7 @@ fn a_reboot_begins_the_guest_anew_and_the_run_is_repeatable() {
     assert!(first.2 == second.2, "the samples differ");
     assert_eq!(first.3["totals"], second.3["totals"]);
     assert_eq!(first.3["loads"], 2);
-    // What is measured from below goes on through the load: a sample for each million cycles of both boots.
+    // Measurement from below goes on through the load: a sample for each million cycles of both boots.
     let record = &first.3;
     let number = |value: &serde_json::Value| value.as_u64().unwrap();
     let cycles: u64 = record["totals"]

@@ -2,10 +2,10 @@
 
 use crate::{guest::Answers, stat};
 
-/// Samples that fill a block of 4 KiB: each raises an alert.
+/// Samples that fill a block of 4 KiB. Each full block raises an alert.
 const SAMPLES_OF_A_BLOCK: u64 = 126;
 
-/// What is recorded, how often a second, and whether it is reported.
+/// The event, its frequency in hertz, the name of the record, and whether perf reports it.
 const RECORDS: [(&str, u64, &str, bool); 6] = [
     ("cycles", 100, "record100", false),
     ("cycles", 1_000, "record1000", true),
@@ -18,7 +18,7 @@ const RECORDS: [(&str, u64, &str, bool); 6] = [
 /// Cycles in a second.
 const SPEED: u64 = 1_000_000_000;
 
-/// One CPU records each of them.
+/// One CPU makes each of these records.
 pub fn questions() -> String {
     let mut questions =
         "echo @steps; perf stat -x, -e cycles,cycles:u,context-switches steps 2>&1\n".to_owned();
@@ -46,13 +46,12 @@ echo @record-all-report; perf report --stdio -i data --sort cpu,sym 2>&1
 echo @diagnostic; perf record -q -R -a -e cpum_cf_diag/CF_DIAG/ -o data loop 2>&1; perf report -D -i data 2>&1 | grep -A 12 Counterset:0
 ";
 
-/// Samples are where the program is, as many as there must be, and none is lost.
+/// Samples are where the program is, their number is right, and none is lost.
 pub fn check(answers: &Answers) {
     let of_steps = |event| stat::counted(answers.of("steps"), event);
     let (cycles, switches) = (of_steps("cycles"), of_steps("context-switches"));
     let of_kernel = 1.0 - of_steps("cycles:u") as f64 / cycles as f64;
-    // Every other task that had the CPU may have cut one interval short, and there are more of them
-    // while perf writes.
+    // Every other task that had the CPU may have cut one interval short. There are more such tasks while perf writes.
     let cut = 2 * switches + 2;
     for (event, hertz, name, is_reported) in RECORDS {
         let samples = check_stats(answers.of(name), cut);
@@ -72,7 +71,7 @@ pub fn check(answers: &Answers) {
     }
 }
 
-/// 90 instructions of every 100 of the program's are in `hot`, and the kernel's share is what was counted.
+/// Of every 100 instructions of the program 90 are in `hot`, and the kernel's share is the counted one.
 fn check_report(report: &str, samples: u64, interval: u64, kernel: f64) {
     let lines = percentages(report);
     let (hottest, words) = &lines[0];
@@ -82,7 +81,7 @@ fn check_report(report: &str, samples: u64, interval: u64, kernel: f64) {
         .filter(|(_, words)| words[1] == "[k]")
         .map(|(percent, _)| percent)
         .sum();
-    // Three standard deviations of so many samples.
+    // Three standard deviations for this number of samples.
     let doubt = |share: f64| 3.0 * (share * (1.0 - share) / samples as f64).sqrt();
     let share = of_kernel / 100.0;
     assert!((share - kernel).abs() < doubt(kernel), "{kernel}: {report}");
@@ -100,7 +99,7 @@ fn check_report(report: &str, samples: u64, interval: u64, kernel: f64) {
     }
 }
 
-/// All CPUs were sampled, and the counter sets of all were read.
+/// perf sampled all CPUs and read the counter sets of all.
 pub fn check_all(answers: &Answers, cpus: usize) {
     check_stats(answers.of("record-all"), MANY);
     let report = answers.of("record-all-report");
@@ -133,7 +132,7 @@ pub fn check_all(answers: &Answers, cpus: usize) {
     ] {
         assert!(diagnostic.contains(line), "{line}:\n{diagnostic}");
     }
-    // What each CPU counted while the program was recorded is more than the program on one of them.
+    // While perf recorded the program the CPUs counted more than the program alone, which ran on one of them.
     let counted: u64 = diagnostic
         .lines()
         .filter_map(|line| line.split_once("problem_state_instructions Value:0x"))
@@ -142,13 +141,13 @@ pub fn check_all(answers: &Answers, cpus: usize) {
     assert!(counted >= stat::LOOP, "{counted}: {diagnostic}");
 }
 
-/// Pieces of a record of all CPUs: nobody knows how many, but there are not more of them than this.
+/// The most pieces that a record of all CPUs may have. Their exact number is unknown.
 pub const MANY: u64 = 4;
 
-/// The samples of a record of which none was lost, with an alert for every full block.
+/// The number of samples of a record that lost none and has an alert for every full block.
 ///
-/// A record is in pieces when perf stopped sampling for a while, as it does for other tasks. What is in
-/// the last block of a piece, and not a full one, is read without an alert.
+/// A record is in pieces when perf stopped sampling for a while, as it does for other tasks. perf reads the last
+/// block of a piece, which need not be full, without an alert.
 pub fn check_stats(section: &str, pieces: u64) -> u64 {
     let samples: u64 = section
         .lines()
@@ -180,7 +179,7 @@ pub fn check_stats(section: &str, pieces: u64) -> u64 {
     samples
 }
 
-/// The lines of a report, hottest first: the share and the words behind it.
+/// The lines of a report, hottest first: the share, and the words behind it.
 pub fn percentages(report: &str) -> Vec<(f64, Vec<&str>)> {
     let lines: Vec<_> = report
         .lines()

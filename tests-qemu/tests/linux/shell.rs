@@ -12,7 +12,7 @@ use tests_qemu::command;
 /// How long a boot may take on a busy computer.
 const PATIENCE: Duration = Duration::from_secs(900);
 
-/// What is typed, all at once: more than the machine keeps, so the host must wait for the guest to read.
+/// The input, typed all at once. It is longer than the machine's buffer, so the host must wait for the guest to read.
 fn script() -> String {
     let idle = "x".repeat(70);
     let mut lines: String = (0..30)
@@ -34,12 +34,12 @@ fn lines_from_a_pipe_are_typed_into_the_shell_and_its_end_is_the_inputs() {
     let output = child.wait_with_output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     let error = String::from_utf8_lossy(&output.stderr);
-    // The exit code of the last line, as a shell has it at the end of its input.
+    // The exit code is that of the last line, as in any shell whose input ends.
     assert_eq!(output.status.code(), Some(5), "{error}\n{text}");
     for words in ["Linux version", "sum 435\r\n/dev/ttysclp0\r\n", "cpum_sf"] {
         assert!(text.contains(words), "{words}:\n{text}");
     }
-    // What is typed is shown, for the guest echoes it.
+    // The output shows the typed lines, because the guest echoes them.
     assert!(text.contains("sh -c 'exit 5'"), "{text}");
     for words in ["interactive", "not repeatable", "Ctrl-A x"] {
         assert!(error.contains(words), "{words}:\n{error}");
@@ -57,7 +57,7 @@ struct Terminal {
 }
 
 impl Terminal {
-    /// Has a shell line run on a terminal, by util-linux.
+    /// Runs a shell line on a terminal, by `script` of util-linux.
     fn start(directory: &TempDir, line: &str) -> Self {
         let mut child = Command::new("script")
             .args(["-qfec", line, "/dev/null"])
@@ -74,7 +74,7 @@ impl Terminal {
         }
     }
 
-    /// Waits until the screen shows these words after what was waited for before.
+    /// Waits until the screen shows these words, after the words of the previous wait.
     fn wait_for(&mut self, words: &str) {
         let began = Instant::now();
         let mut bytes = [0; 4096];
@@ -110,13 +110,13 @@ fn keys_are_the_guests_and_the_terminal_is_given_back() {
     terminal.wait_for("root #");
     terminal.strike("stty size\r");
     terminal.wait_for("33 77");
-    // Ctrl-C interrupts a program in the guest, and nothing outside of it.
+    // Ctrl-C interrupts a program in the guest and nothing outside it.
     terminal.strike("sleep 100000; echo interrupted\r");
     terminal.wait_for("echo interrupted");
     std::thread::sleep(Duration::from_secs(2));
     terminal.strike("\x03");
     terminal.wait_for("root #");
-    // Also one that never waits.
+    // Ctrl-C also interrupts a program that never waits.
     terminal.strike("echo busy; while :; do :; done\r");
     terminal.wait_for("busy\r\n");
     std::thread::sleep(Duration::from_secs(2));

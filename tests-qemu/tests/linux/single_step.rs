@@ -1,5 +1,5 @@
-//! The kernel has the machine record what a process does for the process that traces it, while perf samples it and
-//! the operator traces a routine of the kernel: everyone sees what is theirs.
+//! The kernel has the machine record what a process does, for the process that traces it. Meanwhile perf samples the
+//! process and the operator traces a routine of the kernel. Each of them sees its own data only.
 
 use std::collections::BTreeMap;
 
@@ -16,21 +16,21 @@ echo @record; perf record -q -F 4000 -e cycles -o data traced 2>&1
 echo @report; perf report --stdio -n -i data --sort sym 2>&1
 ";
 
-/// The routine of the kernel that the operator traces: it is called each time that a process is to go on for one
+/// The routine of the kernel that the operator traces. The kernel calls it each time a process is to perform one
 /// instruction.
 const ROUTINE: &str = "FETCH RANGE user_enable_single_step";
 
 /// Cycles between two samples.
 const INTERVAL: u64 = 250_000;
 
-/// Instructions of the process that it performs in one go. A sampling interval of the process begins anew with each stop, so no
-/// other part of it is sampled.
+/// Instructions that the process performs in one go. Its sampling interval begins anew at each stop, so no other part
+/// of the process is sampled.
 const FREE: u64 = 50_000_000;
 
-/// Intervals that other tasks may cut short; a twentieth of a second is a dozen of the kernel's ticks.
+/// Intervals that other tasks may cut short. A twentieth of a second is a dozen of the kernel's ticks.
 const MOST_CUT: u64 = 20;
 
-/// What the program says. A turn comes to 12 places, to 5 of them by a branch, and there are 40 turns.
+/// The output of the program. A turn comes to 12 places, to 5 of them by a branch, and there are 40 turns.
 const SAID: [&str; 6] = [
     "At first: Stopped(19)",
     "Step: 480 stops, 0 astray, then Stopped(19)",
@@ -40,12 +40,12 @@ const SAID: [&str; 6] = [
     "At last: Ended(7), stored here: 0",
 ];
 
-/// What it says before the number of times that it had the process go on for one instruction.
+/// The program prints this before the number of times it resumed the process for one instruction.
 const STEPS: &str = "Resumed by Step: ";
 
 fn traces(release: Release) {
     let guest = Guest { release, cpus: 1 };
-    // The self-tests of the kernel's ciphers take half of its time.
+    // The self-tests of the kernel's ciphers would take half of the kernel's time.
     let options = ["--per", "-e", ROUTINE, "--append", "cryptomgr.notests"];
     let answers = guest.answers_with(QUESTIONS, &initrd(), &options);
     let said = || answers.of("record").lines();
@@ -62,7 +62,8 @@ fn traces(release: Release) {
         .filter(|(_, words)| words[1..] == ["[.]", "free"])
         .map(|(_, words)| words[0].parse::<u64>().unwrap())
         .sum();
-    // One for each interval, wherever the first one began; every task that had the CPU in between has cut one short.
+    // One sample for each interval, wherever the first interval began. Every task that had the CPU in between cut one
+    // interval short.
     let expected = FREE / INTERVAL;
     let all = expected - MOST_CUT..=expected + 1;
     assert!(all.contains(&samples), "{samples}: {report}");
@@ -71,7 +72,7 @@ fn traces(release: Release) {
     check_trace(&answers, steps.parse().unwrap());
 }
 
-/// The operator has seen the routine as often as it was called, from its first instruction on.
+/// The trace has the routine as often as the kernel called it, from its first instruction on.
 fn check_trace(answers: &Answers, calls: u64) {
     let mut executed = BTreeMap::<u64, u64>::new();
     let mut events = 0;

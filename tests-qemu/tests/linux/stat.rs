@@ -8,8 +8,8 @@ pub const LOOP: u64 = 10_000_003;
 /// How many instructions the loops of the program `hwctr` differ by.
 const LENGTH: u64 = 1_000_000;
 
-/// At most so many instructions of a `loop` are the kernel's, which starts it, ends it and looks at the
-/// clock meanwhile.
+/// At most this many instructions of a `loop` are the kernel's, which starts and ends the program and handles clock
+/// interruptions meanwhile.
 const KERNEL: u64 = LOOP / 50;
 
 pub const QUESTIONS: &str = r"
@@ -44,17 +44,17 @@ pub fn check(answers: &Answers) {
     let named = answers.of("named");
     assert_eq!(counted(named, "cpum_cf/PROBLEM_STATE_INSTRUCTIONS/"), LOOP);
     assert!(counted(named, "cpum_cf/INSTRUCTIONS/") > LOOP, "{named}");
-    // What cannot be counted is not counted.
+    // perf says so where it cannot count an event.
     for event in ["instructions:k", "branches"] {
         let line = format!("<not supported>,,{event},");
         assert!(named.contains(&line), "{line}:\n{named}");
     }
 
-    // The model's own tables are found, and what is shown for a person is right.
+    // perf finds the model's own tables, and its output for a person is right.
     let table = answers.of("table");
     assert!(table.contains("#    1.00  insn per cycle"), "{table}");
 
-    // Many groups count at once, all of the time, and the same.
+    // Many groups count all of the time, and count the same.
     let groups: Vec<(u64, &str)> = events(answers.of("groups")).collect();
     assert_eq!(groups.len(), 8, "{}", answers.of("groups"));
     let of_groups = |event: &str| -> Vec<u64> {
@@ -75,7 +75,7 @@ pub fn check(answers: &Answers) {
     all.extend(of_groups("cycles"));
     all.extend(of_groups("cpum_cf/INSTRUCTIONS/"));
     assert_eq!(all.len(), 5);
-    // They are read one after another when a task comes and goes.
+    // The kernel reads the groups one after another when a task comes and goes.
     let (least, most) = (all.iter().min().unwrap(), all.iter().max().unwrap());
     assert!(most - least < most / 1000, "{all:?}");
 
@@ -92,7 +92,7 @@ pub fn check(answers: &Answers) {
     );
 }
 
-/// What the CPUs counted while each of so many had a program.
+/// What the CPUs counted while each of them had a program.
 pub fn check_all(answers: &Answers, cpus: u64) {
     let all = answers.of("all");
     let mut of_user = 0;
@@ -134,7 +134,7 @@ fn check_device(hwctr: &str, cpus: u64) {
         counters.iter().step_by(2).all(|basic| basic.len() == 6),
         "{hwctr}"
     );
-    // The program stays on a CPU: its instructions grow by those of the loops, all else is the same.
+    // The program stays on one CPU: its instructions grow by those of the loops, and all other numbers stay the same.
     let of_program = (0..cpus as usize)
         .map(|cpu| {
             let reads = counters.iter().skip(2 * cpu + 1).step_by(2 * cpus as usize);
@@ -153,7 +153,7 @@ fn check_device(hwctr: &str, cpus: u64) {
         [LENGTH, 2 * LENGTH],
         "{hwctr}"
     );
-    // Nobody else may start it, nothing is read after STOP, and an unauthorized set is an error.
+    // Nobody else may start the device, READ gives nothing after STOP, and an unauthorized set is an error.
     for line in [
         "second START: Err(Refused(16))",
         "READ after STOP: Err(Refused(61))",

@@ -1,4 +1,4 @@
-//! perf's own tests: what passes on bare QEMU passes above the machine, and more does.
+//! perf's own tests: those that pass on bare QEMU pass above the machine, and a few more.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,19 @@ use crate::{
 
 const QUESTIONS: &str = "echo @suite; perf test 2>&1\n";
 
-/// What passes above the machine only: it needs an event that counts cycles.
+/// The tests that pass only above the machine, because they need an event that counts cycles.
 const MORE: [&str; 2] = [
     "24: Number of exit events of a simple workload",
     "28: Use a dummy software event to keep tracking",
 ];
 
-/// Storage of both guests is about the same, in MiB.
+/// Storage of the guest on bare QEMU in MiB: about as much as above the machine.
 const STORAGE: u64 = 491;
 
-/// Every test by its number and name, and what came of it.
+/// Every test by its number and name, with its result.
 fn results(output: &str) -> BTreeMap<String, String> {
     let tests = section(output, "suite").lines().filter_map(|line| {
-        // A name can have a colon in it, a result has none.
+        // A name may contain a colon, a result does not.
         let (name, result) = line.trim().rsplit_once(':')?;
         let numbered = name.starts_with(|c: char| c.is_ascii_digit());
         let word = result.split_whitespace().next()?;

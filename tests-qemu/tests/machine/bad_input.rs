@@ -1,5 +1,5 @@
-//! What a person gets wrong, and what goes wrong: a clear message with the remedy, exit code 2, no
-//! QEMU left behind, and everything collected so far.
+//! Mistakes of a person, and failures of the run: each gives a clear message with the remedy and exit code 2, leaves
+//! no QEMU behind, and keeps everything collected so far.
 
 use std::{
     fs,
@@ -24,7 +24,7 @@ fn said(arguments: &[&str]) -> Said {
     command::said(command::measure(arguments).unwrap()).unwrap()
 }
 
-/// The command must refuse these arguments and say these words.
+/// The command must refuse these arguments with these words.
 #[track_caller]
 fn refuses(arguments: &[&str], words: &[&str]) {
     let directory = TempDir::new().unwrap();
@@ -174,8 +174,8 @@ fn has_samples(directory: &Path) -> bool {
     fs::metadata(directory.join("sdb-cpu0.bin")).is_ok_and(|file| file.len() >= 8192)
 }
 
-/// Waits for the first samples of a run into `directory`; gives its QEMU's last argument, by which it is
-/// known among the processes.
+/// Waits for the first samples of a run into `directory`. Returns the last argument of its QEMU, which identifies it
+/// among the processes.
 fn staged_once_samples_arrive(directory: &Path) -> String {
     wait_for("no samples arrive", || has_samples(directory));
     let record = fs::read_to_string(directory.join("run.json")).unwrap();
@@ -194,7 +194,7 @@ fn ctrl_c_ends_qemu_and_keeps_what_was_collected() {
         .unwrap();
     let staged = staged_once_samples_arrive(directory.path());
     assert!(is_running(&staged), "QEMU is not there while it runs");
-    // The shell's own: a minimal Debian has no program of that name.
+    // `kill` is the shell's own: a minimal Debian has no program of that name.
     let sent = Command::new("sh")
         .args(["-c", &format!("kill -INT {}", child.id())])
         .status()
@@ -227,8 +227,8 @@ fn a_tool_that_is_killed_outright_leaves_no_qemu_and_a_readable_directory() {
     assert!(report.output.contains("guests::workload"), "{report:?}");
 }
 
-/// Lines that no operator means, each with a word of the answer: the commands there are, or what could
-/// stand where the line went wrong.
+/// Wrong commands, each with words of the answer: the commands there are, or what may stand where the line went
+/// wrong.
 fn mistyped() -> Vec<(String, &'static str)> {
     let commands = "HELP, STATUS, CLOCK, END, AUTH, ALERT, INTERRUPT, CLASSES";
     let cpu = "the address of a CPU, ALL";
@@ -289,14 +289,14 @@ fn what_the_operator_mistypes_is_answered_with_what_is_understood_and_the_run_go
     for line in &said {
         let asked = format!("// {line}\n");
         let at = rest.find(&asked);
-        let at = at.unwrap_or_else(|| panic!("{line:?} was not said:\n{rest}"));
+        let at = at.unwrap_or_else(|| panic!("{line:?} does not arrive:\n{rest}"));
         rest = &rest[at + asked.len()..];
         let answer = rest.split("// ").next().unwrap_or("");
         let wanted = wrong.iter().find(|(wrong, _)| wrong == line);
         let wanted = match wanted {
             Some((_, wanted)) => wanted,
             None if *line == "CLOCK now" => "the command ends before it",
-            // An empty line asks for nothing; what is meant is done without a word.
+            // An empty line does nothing, and a right command gets no answer.
             None => {
                 assert_eq!(answer, "", "{line:?}");
                 continue;
@@ -335,7 +335,7 @@ fn bytes_that_are_no_text_are_answered_at_the_prompt_of_a_plain_console() {
     answer(&mut machine, "MM> ");
     let binary: Vec<u8> = (0x80..=0xFF).chain(0..8).chain([b'\r']).collect();
     let long = format!("{}\r", "CLOCK ".repeat(50));
-    // Trailing blanks beyond what a line may have do not make it a shorter one that would do.
+    // The machine does not cut trailing blanks off a line that is too long to make it a valid one.
     let blanks = format!("CLOCK{}\r", " ".repeat(295));
     let commands = "HELP, STATUS, CLOCK, END, AUTH, ALERT, INTERRUPT, CLASSES";
     let too_long = "no line of at most 256 bytes";

@@ -3,7 +3,7 @@
 use measure::{bench, computer::progress::Progress};
 use tests_qemu::ipl;
 
-/// The whole trap of [`bench::trap`]'s instruction, as the guest's clock sees it.
+/// The time of a whole trap by the guest's clock, for the instruction of [`bench::trap`].
 const WHOLE_TRAP: &str = "trap-decode";
 
 #[test]

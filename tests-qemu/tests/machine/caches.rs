@@ -1,4 +1,4 @@
-//! The model of the caches, against a second one that was written from its definition, on what guests really access.
+//! The cache model agrees with a second one, written from its definition, on what guests really access.
 
 use std::fs;
 
@@ -27,15 +27,15 @@ use tests_qemu::ipl;
 
 use model::Remembered;
 
-/// The second model, which the firmware's own tests use, too.
+/// The second model. The firmware's own tests use it, too.
 #[path = "../../../src/cache/model.rs"]
 mod model;
 
-/// Guests that are small, and caches that are much smaller still.
+/// Small guests, and caches that are smaller still.
 const GUESTS: [&str; 4] = ["b_stfl", "b_cpu_address", "b_epsw", "b_page_end"];
 const GEOMETRY: &str = "i=1K/2/64/7,d=512/4/32/9";
 
-/// An access of the guest's through one of its caches.
+/// One access by the guest through one of its caches.
 struct Access {
     /// [`INSTRUCTION`] or [`DATA`].
     cache: usize,
@@ -46,10 +46,10 @@ struct Access {
 const INSTRUCTION: usize = 0;
 const DATA: usize = 1;
 
-/// What a program with DAT off accessed, from what was traced of each of its instructions.
+/// Derives what a program with DAT off accessed from the trace of each of its instructions.
 struct Replay {
     general: [u64; 16],
-    /// Its text, for what is executed by EXECUTE.
+    /// Its text, where EXECUTE finds its targets.
     elf: Vec<u8>,
     accesses: Vec<Access>,
 }
@@ -63,14 +63,14 @@ impl Replay {
         }
     }
 
-    /// An instruction: its text, that of what it executes, and its operands.
+    /// Replays an instruction: its text, the text of its target if it is an EXECUTE, and its operands.
     fn step(&mut self, event: &Event<'_>) {
         let head = &event.head;
         let general = self.general;
         for (register, value) in event.altered() {
             self.general[usize::from(register)] = value;
         }
-        // One that an exception has suppressed.
+        // An exception suppressed this instruction.
         if head.code.get() != 0 {
             return;
         }
@@ -100,14 +100,15 @@ impl Replay {
         }
     }
 
-    /// What a control instruction of the guest accesses, by the manual.
+    /// Adds what a control instruction of the guest accesses, as the manual defines it.
     fn control_instruction(&mut self, text: &[u8; 6], general: &[u64; 16]) {
         let field = u16::from_be_bytes([text[2], text[3]]);
         let base = usize::from(field >> 12);
         let contents = if base == 0 { 0 } else { general[base] };
         let operand = contents + u64::from(field & 0xFFF);
         match [text[0], text[1]] {
-            // SIGNAL PROCESSOR, EXTRACT PSW, and SERVICE CALL, whose block is accessed by the service processor.
+            // SIGNAL PROCESSOR, EXTRACT PSW, and SERVICE CALL. The service processor accesses the block of SERVICE
+            // CALL.
             [0xAE, _] | [0xB9, 0x8D] | [0xB2, 0x20] => {}
             // STORE THEN AND, and OR, SYSTEM MASK, and SET SYSTEM MASK.
             [0x80 | 0xAC | 0xAD, _] => self.access(DATA, operand, 1),
@@ -171,7 +172,7 @@ fn agree_on(guest: &str) {
     let mut caches = [(shapes[0], instruction), (shapes[1], data)]
         .map(|(shape, directory)| Cache::new(shape, directory).unwrap());
     let mut second = shapes.map(Remembered::new);
-    // As the reset before IPL does.
+    // The reset before IPL does this.
     caches.iter_mut().for_each(Cache::purge);
     second.iter_mut().for_each(Remembered::purge);
     let mut sums = [Written::default(); 2];
@@ -185,7 +186,7 @@ fn agree_on(guest: &str) {
         sums[cache] += other;
     }
     let [instruction, data] = sums;
-    // So few lines that nearly all of them were replaced, many times.
+    // There are so few lines that nearly all of them were replaced many times.
     for (shape, sum) in shapes.iter().zip(sums) {
         assert!(sum.directory_writes > 10 * shape.lines() as u64, "{sum:?}");
     }
@@ -199,7 +200,7 @@ fn agree_on(guest: &str) {
     assert_eq!(counted, expected, "of {} accesses", replay.accesses.len());
 }
 
-/// Directory writes and penalty cycles of the instruction cache, and of the data cache: counters 2-5, as reported.
+/// Counters 2-5 as reported: directory writes and penalty cycles of the instruction cache, then of the data cache.
 fn cache_counters(outcome: &RunOutcome) -> [u64; 4] {
     let text = json::text(&outcome.report).unwrap();
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -227,7 +228,7 @@ fn a_run_through_the_model_of_the_caches_executes_what_it_executes_without_it() 
         "{steps} traps, {:?}",
         guest(&plain)
     );
-    // Text and operands were brought in, at the price that the geometry says.
+    // Text and operands were brought in, at the price that follows from the geometry.
     let counted = cache_counters(&modelled);
     for (writes, penalty) in [(counted[0], counted[1]), (counted[2], counted[3])] {
         assert!(writes != 0, "{counted:?}");

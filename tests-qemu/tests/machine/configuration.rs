@@ -1,4 +1,4 @@
-//! What the guest finds, as the machine's own measurement of it shows it.
+//! The configuration that the guest finds, and what the machine's own samples show of it.
 
 use measure::{
     numbers::quantities::Sampling,

@@ -1,4 +1,4 @@
-//! Every statement of the books that applies is shown by an assertion of a guest, in this very run.
+//! This very run shows every statement of the books that applies: an assertion of a guest names it.
 
 use measure::{
     computer::progress::Progress,

@@ -1,4 +1,4 @@
-//! What is counted is what was performed.
+//! The counters count exactly what the guest performed.
 
 use measure::{machine::run::RunOutcome, numbers::quantities::Sampling, options::RunOptions};
 use tests_qemu::ipl;
@@ -52,7 +52,7 @@ fn counted(cpus: u32, sampling: Sampling) -> Vec<Phase> {
     phases
 }
 
-/// The differences of all phases; how often the clock comparator interrupts is not among them.
+/// The differences of all phases. They leave out how often the clock comparator interrupted.
 fn differences(phases: &[Phase]) -> Vec<i64> {
     phases.iter().map(|phase| phase.difference).collect()
 }
@@ -183,7 +183,7 @@ fn a_clock_that_the_guest_sets_changes_no_count() {
     for guest in ["b_clock", "b_clock_set"] {
         let outcome = ipl::above_with_success(&ipl::options(guest)).unwrap();
         let (_, guest, firmware) = totals(&outcome);
-        // Each second by which the clock was set would be a thousand million instructions.
+        // If setting the clock counted, each second of it would count a thousand million instructions.
         assert!(
             guest > 1000 && (guest / 10..200_000_000).contains(&firmware),
             "{firmware} instructions for {guest} of the guest"

@@ -1,4 +1,4 @@
-//! Collection runs of HIS on the machine: what the operator is answered, and what is in the files.
+//! Collection runs of HIS on the machine: the answers to the operator, and the contents of the files.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -27,7 +27,7 @@ use tests_qemu::{
 const BEGIN: &str =
     "F HIS,B,TT='Four phases',CTRSET=COMPLETE,SAMPTYPE=(BASIC,DIAG),SAMPFREQ=6000000,CNTINTVAL=1";
 
-/// What the operator says when all CPUs wait: at the end of each of the guest's phases.
+/// The operator's commands, one each time all CPUs wait: at the end of each of the guest's phases.
 const PHASES: [&str; 8] = [
     "F HIS,SERVICE,SAMPFREQ=3000000",
     "INTERRUPT CPU 0",
@@ -63,7 +63,7 @@ fn collect(directory: &Path, begin: &str, later: &[&str]) -> RunOutcome {
     outcome
 }
 
-/// The files of the one collection run in a directory, by what stands behind the prefix in their names.
+/// The files of the only collection run in a directory, by the part of their names behind the prefix.
 fn files(directory: &Path, outcome: &RunOutcome) -> BTreeMap<String, Vec<u8>> {
     let [prefix] = &outcome.report.record.collections[..] else {
         panic!("{:?}", outcome.report.record.collections);
@@ -77,7 +77,7 @@ fn files(directory: &Path, outcome: &RunOutcome) -> BTreeMap<String, Vec<u8>> {
     named.collect()
 }
 
-/// SMF: the sums of the deltas, and the difference of the last and the first values.
+/// Reads SMF records: the sums of the deltas, and the differences between the last and the first values.
 fn smf(mut bytes: &[u8]) -> (Values, Values) {
     let (mut sums, mut first, mut last) = (Values::new(), Values::new(), Values::new());
     let mut again = vec![0; smf::LONGEST];
@@ -128,7 +128,7 @@ fn difference(first: &Values, last: &Values) -> Values {
     pairs.collect()
 }
 
-/// Monitor records: the difference of the last and the first values.
+/// Reads monitor records: the differences between the last and the first values.
 fn monitor(mut bytes: &[u8], counts: &BTreeMap<u16, usize>) -> Values {
     let (mut first, mut last) = (Values::new(), Values::new());
     while !bytes.is_empty() {
@@ -159,7 +159,7 @@ fn monitor(mut bytes: &[u8], counts: &BTreeMap<u16, usize>) -> Values {
     difference(&first, &last)
 }
 
-/// .CNT files: the sums of their values.
+/// Reads .CNT files: the sums of their values.
 fn counter_files<'a>(texts: impl Iterator<Item = &'a [u8]>) -> Values {
     let mut sums = Values::new();
     for text in texts {
@@ -194,7 +194,7 @@ fn counter_files<'a>(texts: impl Iterator<Item = &'a [u8]>) -> Values {
     sums
 }
 
-/// Those of them that hardware counts.
+/// The values of the counters that hardware counts.
 fn of_hardware(values: &Values) -> Values {
     let hardware = values
         .iter()
@@ -204,7 +204,7 @@ fn of_hardware(values: &Values) -> Values {
         .collect()
 }
 
-/// The set of a counter that hardware counts, and the number of its first one.
+/// The set of a hardware counter, and the number of the first counter of the set.
 fn set_of(number: u16) -> (SetType, u16) {
     let sets = SetType::ALL.into_iter().filter(|&set| set != SetType::ZOS);
     let begins = sets.filter_map(|set| Some((set, set.first_counter()?)));
@@ -212,19 +212,19 @@ fn set_of(number: u16) -> (SetType, u16) {
     of.max_by_key(|&(_, first)| first).unwrap()
 }
 
-/// The samples of a .SMP file whose samples have so many bytes, and those that found no room.
+/// Counts the samples of a .SMP file whose entries have this length, and the samples that were lost for want of room.
 fn samples(bytes: &[u8], entry: u64) -> (u64, u64) {
     let (blocks, rest) = bytes.as_chunks::<4096>();
     assert!(rest.is_empty(), "a block is torn");
     let (mut taken, mut lost) = (0, 0);
     for block in blocks {
-        // The trailer begins with the F bit; the overflow count is its second doubleword.
+        // The trailer begins with the F bit. The overflow count is its second doubleword.
         let overflow = block[4040..4048].try_into().unwrap();
         lost += u64::from_be_bytes(overflow);
         taken += if block[4032] & 0x80 != 0 {
             4032 / entry
         } else {
-            // Samples stand from the front and are not zeros.
+            // Samples stand at the front of a block and are not zeros.
             let size = usize::try_from(entry).unwrap();
             let used = block[..4032].chunks_exact(size);
             used.take_while(|sample| sample[..2] != [0, 0]).count() as u64
@@ -259,7 +259,7 @@ fn all_files_of_a_run_agree_in_every_counter_and_no_sample_is_missing() {
         .sum();
     let totals = &outcome.report.record.totals;
     let executed: u64 = totals.iter().map(|totals| totals.guest_instructions).sum();
-    // The last of the four phases is behind the end.
+    // The last of the four phases comes after the end of the collection run.
     assert!(
         counted > executed / 2 && counted < executed,
         "{counted} of {executed}"
@@ -279,7 +279,7 @@ fn all_files_of_a_run_agree_in_every_counter_and_no_sample_is_missing() {
         "MRPRCMFC and subtype 1"
     );
 
-    // Both functions in the first set of files, one in the second.
+    // The first set of files has both functions, the second has one.
     let dsdes = u64::from(outcome.report.model().dsdes);
     for (set, entry) in [("000", 32 + dsdes), ("001", 32)] {
         for cpu in ["00", "01"] {
@@ -300,7 +300,7 @@ fn all_files_of_a_run_agree_in_every_counter_and_no_sample_is_missing() {
     assert_eq!(outcome.report.taken(), taken);
     assert!(!outcome.report.hot.is_empty());
 
-    // The service halved the frequency, which no file says: it follows from cycles and samples.
+    // The service halved the frequency. No file says so; it follows from cycles and samples.
     let profile = Profile::open(directory.path()).unwrap();
     let a_minute = u64::from(profile.pace.speed) * 60_000_000;
     let intervals = [a_minute / 6_000_000, a_minute / 3_000_000];
@@ -309,7 +309,7 @@ fn all_files_of_a_run_agree_in_every_counter_and_no_sample_is_missing() {
     assert_eq!(collected.intervals, intervals);
 }
 
-/// Runs `hash` with samples of HIS in a directory; the script ends with what is to be run.
+/// Runs `hash` with samples of HIS in a directory. The script ends with `"$@"`, the command to run.
 fn sampled(script: &str, out: &Path) -> Said {
     let mut command = Command::new("sh");
     command
@@ -337,7 +337,7 @@ fn a_file_that_can_grow_no_further_ends_the_collection_run_behind_a_whole_block(
     assert!(said.output.contains("by HIS in SYSHIS"), "{}", said.output);
     let whole = file(&all);
     assert!(whole.len() > 2_000_000, "{}", whole.len());
-    // A limit that is no multiple of a block. What is built and staged is built already, or shorter.
+    // The limit is not a multiple of a block. Files that are built or staged exist already, or are shorter.
     let said = sampled("trap '' XFSZ; ulimit -f 2001 && exec \"$@\"", &cut);
     let blocks = file(&cut);
     assert!(!blocks.is_empty() && blocks.len().is_multiple_of(4096));
@@ -347,11 +347,11 @@ fn a_file_that_can_grow_no_further_ends_the_collection_run_behind_a_whole_block(
     for words in [
         "cannot write ",
         ".000.SMP.00: ",
-        "what was written before is kept",
+        "the blocks written before remain",
     ] {
         assert!(operator.contains(words), "{words}: {operator}");
     }
-    // The report has what is there, and says that it is not all.
+    // The report shows the samples that are there, and says that some are missing.
     assert!(said.output.contains("by HIS in SYSHIS"), "{}", said.output);
     assert!(
         said.output.contains("note: the machine stored "),
@@ -409,7 +409,7 @@ fn a_path_that_cannot_be_written_ends_the_run_with_a_message() {
     let directory = TempDir::new().unwrap();
     let key = Input::Operator("INTERRUPT CPU 0".to_owned());
     let options = RunOptions {
-        // What the host says of the files ends a wait as well.
+        // What the host reports of the files ends a wait as well.
         script: vec![key; 6],
         ..options(
             directory.path(),
@@ -454,7 +454,7 @@ fn a_parameter_file_says_what_the_command_does_not() {
 #[test]
 fn monitor_calls_of_the_guest_are_in_the_zos_set_of_their_cpus_and_of_the_classes_that_were_chosen()
 {
-    // Of the four phases the first three are collected.
+    // The collection covers the first three of the four phases.
     let calls = [(0, 40, 6 * 1000), (1, 1499, 6 * 500)];
     let later = [
         "INTERRUPT CPU 0",
@@ -518,7 +518,7 @@ fn what_his_does_not_do_is_said_in_one_line() {
     }
 }
 
-/// Runs with these commands, and gives what the operator was answered.
+/// Runs with these commands. The report holds the answers to the operator.
 fn answered(begin: &str, later: &[&str]) -> (RunOutcome, BTreeMap<String, Vec<u8>>) {
     let directory = TempDir::new().unwrap();
     let outcome = collect(directory.path(), begin, later);
@@ -569,7 +569,7 @@ fn a_sample_type_that_is_taken_away_ends_the_run_that_collects_it() {
     );
     let text = "HIS025I DATA COLLECTION IS PREMATURELY ENDING. SAMPLE FUNCTIONS";
     assert!(outcome.operator.contains(text), "{}", outcome.operator);
-    // What was sampled until then is there.
+    // The samples taken until then are there.
     let entry = 32 + u64::from(outcome.report.model().dsdes);
     assert!(samples(&files["000.SMP.00"], entry).0 > 50);
 }

@@ -1,4 +1,4 @@
-//! The image IPLs wherever it is meant to: QEMU's -kernel and -bios, and Hercules.
+//! The image IPLs in each of its forms: QEMU's -kernel and -bios, and Hercules.
 
 use std::{
     fs,
@@ -19,13 +19,13 @@ use tests_qemu::ipl;
 /// An IPL without a guest reaches the prompt within a second or two.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Listens until all of these have been heard.
+/// Listens until the machine has printed all of these words.
 fn hear(machine: &mut Running, wanted: &[&str], heard: &mut String) {
     let began = Instant::now();
     while !wanted.iter().all(|text| heard.contains(text)) {
         assert!(
             began.elapsed() < PATIENCE,
-            "{wanted:?} is not all in what was heard:\n{heard}"
+            "the machine did not print all of {wanted:?}:\n{heard}"
         );
         match machine.hear(Duration::from_millis(100)) {
             Heard::Bytes(bytes) => heard.push_str(&String::from_utf8_lossy(&bytes)),
@@ -88,7 +88,7 @@ fn hercules_ipls_the_list_reaches_the_prompt_and_hears_what_it_lacks() {
             .to_owned(),
     );
     let script = write("x.rc", format!("ipl {}\n", list.display()));
-    // Its own directory, because the names in the list are relative; `env` sets both.
+    // Its own directory, because the names in the list are relative. `env` sets both the directory and the variable.
     let arguments = [
         "-C".to_owned(),
         directory.path().display().to_string(),

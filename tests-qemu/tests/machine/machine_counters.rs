@@ -1,4 +1,4 @@
-//! What the machine counts of a guest, beside what the guest counts of itself.
+//! The machine's counters of a guest, beside the counters that the guest sets up itself.
 
 use measure::{
     options::{RunOptions, configuration::Configuration, counter_choice::CounterChoice},
@@ -6,7 +6,7 @@ use measure::{
 };
 use tests_qemu::{command, ipl};
 
-/// The machine's counters, by the names of sets and by numbers.
+/// The machine's counters, by names of sets and by numbers.
 fn machine_counters(options: &RunOptions) -> (serde_json::Value, String) {
     let outcome = ipl::above_with_success(options).unwrap();
     assert_eq!(outcome.report.doubts, Vec::<String>::new());
@@ -47,10 +47,10 @@ fn the_machine_counts_the_functions_that_the_guest_counts_and_both_count_the_sam
 
 #[test]
 fn a_guest_that_disables_its_counters_disables_none_of_the_machines() {
-    // Each CPU of this guest disables its set, which clears it, each time before it issues functions.
+    // Each CPU of this guest disables its set, which clears it, before it issues functions.
     let (counters, _) = machine_counters(&with_cryptography("b_crypto_blocked"));
     let counter = |set: &str, number: u64| counters[set][number.to_string()].as_u64().unwrap();
-    // (numbers of a kind of function at the CPUs, of its coprocessor at the groups)
+    // (the first counters of two kinds of function on the CPUs; the first counter of their coprocessor in the groups)
     let table = [([64, 68], 0), ([72, 76], 4)];
     for (kinds, coprocessor) in table {
         // Functions, cycles, blocked functions, blocked cycles.

@@ -1,5 +1,5 @@
-//! The machine, its guests and the host command together, all but Linux and the behaviour guests: one
-//! program, so that tests run side by side across files and are linked once.
+//! The machine, its guests and the host command together, except for Linux and the behaviour guests. This is one
+//! program, so that tests of all files run side by side and are linked once.
 
 mod bad_input;
 mod book;

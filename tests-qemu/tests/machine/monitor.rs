@@ -1,4 +1,4 @@
-//! Monitor calls are counted one by one, and soon.
+//! The machine counts every monitor call, at a low price.
 
 use tests_qemu::ipl;
 

@@ -21,12 +21,12 @@ use tests_qemu::ipl;
 /// Samples that a block of 4 KiB holds.
 const A_BLOCK: u64 = 126;
 
-/// A profiler that takes note of what it hears.
+/// A profiler that records the calls it gets.
 #[derive(Default)]
 struct Taker {
     name: &'static str,
     acknowledges: bool,
-    /// How many of the blocks that it has it is done with each time that the guest waits.
+    /// How many of its blocks it releases each time the guest waits.
     pending: usize,
     samples: u64,
     blocks: u64,
@@ -70,7 +70,7 @@ impl Profiler for Taker {
                 assert_eq!(answer.reason, None);
                 let cpus = answer.cpus();
                 self.counted.push(cpus[0].counter(1).unwrap());
-                // The fourth phase is the last.
+                // The fourth phase is the last one.
                 if self.counted.len() == 4 {
                     service.stop().unwrap();
                 }
@@ -84,7 +84,7 @@ impl Profiler for Taker {
     }
 }
 
-/// A run with a collection, a profiler in the guest, and these on the host.
+/// A run with a collection, a profiler in the guest, and these two on the host.
 fn profiled(directory: &TempDir, quick: &mut Taker, slow: &mut Taker) -> RunOutcome {
     let press = Input::Operator("INTERRUPT CPU 0".to_owned());
     let options = RunOptions {
@@ -129,20 +129,20 @@ fn of_profilers_in_machine_host_and_guest_the_slow_one_loses_samples_and_is_told
     let blocks = std::fs::metadata(samples).unwrap().len() / 4096;
     assert_eq!(outcome.report.lost(), 0);
 
-    // On the host: one is done with a block when the link has carried it.
+    // On the host: the quick one releases a block as soon as the link has carried it.
     assert!(quick.blocks > 4 * WINDOW as u64, "{}", quick.blocks);
     assert_eq!((quick.missed, quick.told, quick.stopped), (0, 0, Some(0)));
     assert!(quick.blocks <= blocks, "{} of {blocks}", quick.blocks);
 
-    // The other says so when the guest waits, and has no more than the window until then; and the last block when it
-    // stops.
+    // The slow one releases blocks when the guest waits, and gets no more than the window before that. It gets the
+    // last block when it stops.
     assert_eq!(slow.blocks, 4 * WINDOW as u64 + 1);
     assert!(slow.told >= 3, "{}", slow.told);
     let missed = slow.stopped.unwrap();
     assert_eq!(slow.samples + missed, quick.samples);
     assert!(missed > A_BLOCK && missed >= slow.missed);
 
-    // Both have counted the same, and have heard that the service profiles.
+    // Both have counted the same, and both have seen the profiling state of the service.
     assert_eq!(quick.counted, slow.counted);
     assert!(
         quick
@@ -150,7 +150,7 @@ fn of_profilers_in_machine_host_and_guest_the_slow_one_loses_samples_and_is_told
             .is_sorted_by(|one, next| one + 3_000_000 <= *next)
     );
 
-    // In the guest: what it counted by itself lies between its two queries.
+    // In the guest: its own count lies between its two queries.
     let console = &outcome.console;
     let phases: Vec<_> = console.lines().filter_map(phase).collect();
     assert_eq!(phases.len(), 4, "{console}");

@@ -1,8 +1,8 @@
 //! No stream of instructions stops the machine.
 //!
-//! The guests perform ten thousand random streams each. At the end of every run the machine compares
-//! its text, constants, guard pages and unused storage with what they were (wait state 205 if they
-//! differ), so a run that ends well has left the HSA alone.
+//! The guests perform ten thousand random streams each. At the end of every run the machine compares its text,
+//! constants, guard pages and unused storage with their former contents, and enters wait state 205 if they differ. A
+//! run that ends well has therefore left the HSA alone.
 
 use measure::{numbers::quantities::Sampling, options::RunOptions};
 use tests_qemu::ipl;

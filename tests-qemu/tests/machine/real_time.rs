@@ -1,4 +1,4 @@
-//! Real-time mode: a profile, and no counter that cannot be counted.
+//! Real-time mode gives a profile, and authorizes no counter that it cannot count.
 
 use measure::{numbers::quantities::Sampling, options::RunOptions};
 use millimeter::link::state::Mode;
@@ -21,8 +21,8 @@ fn real_time_mode_gives_a_profile_and_authorizes_no_counter_set() {
     let report = &outcome.report;
     assert_eq!(report.record.mode_found(), "real-time");
     assert!(report.taken() > 100, "only {} samples", report.taken());
-    // Which routine is the hottest is the host's affair, too: the busier it is, the more samples the guest's
-    // interruption handler gets. But of its work there is always so much.
+    // The hottest routine also depends on the host: the busier it is, the more samples the guest's interruption
+    // handler gets. The guest's own work gets at least this share.
     let hash = report.hot.iter().find(|of| of.symbol.contains("hash"));
     assert!(
         hash.is_some_and(|hash| hash.samples > 100),

@@ -1,4 +1,4 @@
-//! Instructions are executed one at a time: exactly, and at a price that is known.
+//! The machine executes instructions one at a time exactly, and within a known price.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,10 +10,10 @@ use measure::{
 };
 use tests_qemu::ipl;
 
-/// The longest run: it has only to end.
+/// The limit of the longest run. The run only has to end.
 const LIMIT: Duration = Duration::from_secs(1800);
 
-/// Above the machine with program events recorded, and nothing else that traps.
+/// Runs the guest above the machine with program events recorded. Nothing else in it traps.
 fn recorded(guest: &str) -> RunOutcome {
     let mut options = ipl::options(guest);
     options.events.recorded = true;
@@ -22,7 +22,7 @@ fn recorded(guest: &str) -> RunOutcome {
     ipl::above_with_success(&options).unwrap()
 }
 
-/// So many random instructions from a seed.
+/// Executes this many random instructions from a seed.
 fn random(seed: u64, instructions: u64) {
     let parameters = [seed, instructions];
     let file =
@@ -30,7 +30,7 @@ fn random(seed: u64, instructions: u64) {
     println!("{}", recorded(file.path().to_str().unwrap()).console);
 }
 
-/// So many instructions each of the two tests executes: a million in `cargo soak`, in two halves that a
+/// How many instructions each of the two tests executes. `cargo soak` executes a million, in two halves that a
 /// computer with two processors executes side by side.
 const INSTRUCTIONS: u64 = if cfg!(feature = "long") {
     500_000
@@ -48,8 +48,9 @@ fn so_do_as_many_others() {
     random(12, INSTRUCTIONS);
 }
 
-/// The cases that QEMU 7.2 identifies wrongly: the condition code of the old PSW is one of before; a branch that is no jump
-/// to the next block designates what follows it; nothing comes together with a branch or with SUPERVISOR CALL.
+/// The cases that QEMU 7.2 identifies wrongly: the condition code in the old PSW is the one before the instruction; a
+/// branch that does not jump to the next block designates what follows it; no event is indicated together with a
+/// branch or with SUPERVISOR CALL.
 const WRONG_IN_7: &[&str] = &[
     "fetch of LTR of 1",
     "fetch of LTR of -1",
@@ -76,8 +77,8 @@ const WRONG_IN_7: &[&str] = &[
     "EX of MVI",
 ];
 
-/// Those of QEMU 10: a storage alteration, or a fetch beside a jump, is indicated with the next interruption only; of
-/// EXECUTE and LOAD PSW EXTENDED the old PSW is another one.
+/// The cases that QEMU 10 identifies wrongly: a storage alteration, or a fetch beside a jump, is indicated only with
+/// the next interruption; the old PSW of EXECUTE and of LOAD PSW EXTENDED is a different one.
 const WRONG_IN_10: &[&str] = &[
     "fetch of a branch behind LTR",
     "fetch over the end of storage",
@@ -102,7 +103,7 @@ const WRONG_IN_10: &[&str] = &[
     "EX of MVI",
 ];
 
-/// The interruptions of each case.
+/// The interruptions in each case.
 fn cases(console: &str) -> BTreeMap<&str, Vec<&str>> {
     let mut cases: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (case, interruption) in console.lines().filter_map(|line| line.split_once(": ")) {
@@ -132,7 +133,7 @@ fn events_that_bare_qemu_records_correctly_are_identified_as_on_bare_qemu() {
         let wrong: BTreeSet<&str> = match qemu.version.0 {
             ..8 => WRONG_IN_7.iter().copied().collect(),
             10.. => WRONG_IN_10.iter().copied().collect(),
-            // Not looked into: no more than in either.
+            // Nobody examined this version. It may do no worse than either of the others.
             _ => differ
                 .iter()
                 .copied()
@@ -146,7 +147,7 @@ fn events_that_bare_qemu_records_correctly_are_identified_as_on_bare_qemu() {
                 theirs.get(case)
             );
         }
-        // What is wrong differs, too: where it no more does, it is to be compared.
+        // The wrong cases must still differ. Once one agrees, compare it.
         assert_eq!(differ, wrong, "on QEMU {:?}", qemu.version);
     }
 }

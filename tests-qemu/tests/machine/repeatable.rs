@@ -33,7 +33,7 @@ fn twice_the_same(guest: &str, cpus: u32, interval: u64) {
     assert_eq!(one.report.sdb_sha256, two.report.sdb_sha256);
     assert_eq!(one.report.record.totals, two.report.record.totals);
     assert_eq!(one.console, two.console);
-    // The hash is of something: other samples have another one.
+    // The hash depends on the samples: other samples have another hash.
     let other = measured(guest, cpus, interval + 1);
     assert_ne!(one.report.sdb_sha256, other.report.sdb_sha256);
 }
@@ -67,7 +67,7 @@ fn a_guest_that_waits_for_its_host_waits_no_time_however_long_the_host_takes() {
     };
     let at_once = answered_after(Duration::ZERO);
     let late = answered_after(Duration::from_millis(200));
-    // The firmware does as much as it has to for input that comes while it waits, or before.
+    // When input arrives, before the wait or during it, changes the work of the firmware but not that of the guest.
     let of_the_guest = |outcome: &RunOutcome| {
         let totals = &outcome.report.record.totals[0];
         (totals.guest_cycles, totals.guest_instructions, totals.traps)

@@ -1,4 +1,4 @@
-//! The operator traces program events of a guest that sees nothing of it.
+//! The operator traces program events of a guest, and the guest does not notice.
 
 use std::{fs, io::Read};
 
@@ -12,21 +12,21 @@ use millimeter::link::state::Mode;
 use tempfile::TempDir;
 use tests_qemu::{command, ipl};
 
-/// The guest of these tests: it is small, and writes on its console.
+/// The guest of these tests. It is small and prints on its console.
 const GUEST: &str = "b_stfl";
 
-/// One with two CPUs.
+/// A guest with two CPUs.
 const GUEST_OF_TWO: &str = "b_signals";
 
-/// A routine of the small one.
+/// A routine of the small guest.
 const ROUTINE: &str = "guests::console::print";
 
-/// What came of a traced run.
+/// The result of a traced run.
 struct Traced {
     outcome: RunOutcome,
-    /// What was shown.
+    /// The lines that were shown.
     lines: Vec<String>,
-    /// Its folder.
+    /// The folder of the run.
     _directory: TempDir,
 }
 
@@ -47,7 +47,7 @@ fn said(lines: &[&str]) -> Vec<String> {
     lines.iter().map(|line| (*line).to_owned()).collect()
 }
 
-/// Runs the guest with these traces, of which nothing is lost; with `is_exact` what is shown is the instructions.
+/// Runs the guest with these traces, which lose nothing. If `is_exact`, the lines shown are exactly the instructions.
 fn traced(events: &[&str], when_waiting: &[&str], is_exact: bool) -> Traced {
     let run = RunOptions {
         operator: said(events),
@@ -60,7 +60,7 @@ fn traced(events: &[&str], when_waiting: &[&str], is_exact: bool) -> Traced {
     traced
 }
 
-/// A run with traces, in a folder of its own.
+/// Runs with traces, in a folder of its own.
 fn run_traced(run: RunOptions, is_exact: bool) -> Traced {
     let directory = TempDir::new().unwrap();
     let file = directory.path().join("instructions");
@@ -105,7 +105,7 @@ fn the_instructions_of_a_routine_are_those_that_the_whole_guest_has_there() {
     assert!(inside.len() > 100, "{}", inside.len());
     assert!(inside.len() < whole.lines.len() / 2);
     assert_eq!(routine.events(), inside);
-    // Every instruction is there, and what most of them altered.
+    // All instructions are there, and so is what most of them altered.
     assert_eq!(whole.counts(), [whole.lines.len() as u64]);
     let altered = whole.lines.iter().filter(|line| line.contains("  R"));
     assert!(altered.count() > whole.lines.len() / 3);
@@ -276,7 +276,7 @@ fn events_are_shown_as_they_come_and_again_from_the_folder() {
     }
     let again = command::said(command::measure(&["trace", "--of", &folder]).unwrap()).unwrap();
     assert_eq!((again.code, events(&again.output)), (Some(0), live));
-    // A reader who has seen enough does not end the run.
+    // A reader that stops reading does not end the run.
     let mut child = command::measure(&arguments).unwrap().spawn().unwrap();
     let mut first = [0];
     let mut output = child.stdout.take().unwrap();

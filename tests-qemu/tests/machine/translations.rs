@@ -1,9 +1,8 @@
-//! Random translation tables: every access is as on bare QEMU.
+//! With random translation tables every access is as on bare QEMU.
 //!
-//! The same program with the same seed runs on bare QEMU and above the machine, and prints a digest for
-//! each of its blocks of 512 steps (`guests/src/translations`). Where a block differs both run it again
-//! and print every step of it, and the first step that differs is what the test fails with.
-//! `MILLIMETER_SEEDS` names the seeds, parted by spaces.
+//! The same program with the same seed runs on bare QEMU and above the machine, and prints a digest of each of its
+//! blocks of 512 steps (`guests/src/translations`). If a block differs, both run it again and print every step, and
+//! the test fails with the first step that differs. `MILLIMETER_SEEDS` names the seeds, separated by spaces.
 
 use std::env;
 
@@ -16,13 +15,13 @@ const GUEST: &str = "random-translations";
 /// Blocks of a run.
 const BLOCKS: u64 = 60;
 
-/// The guest with parameters: seed, blocks, the block that is traced, whether there are instructions that
-/// the machine replaces, whether purges are no more than the architecture asks for.
+/// The guest with these parameters: the seed, the number of blocks, the block to trace, whether there are
+/// instructions that the machine replaces, and whether it purges only what the architecture requires.
 fn guest(parameters: [u64; 5]) -> Result<NamedTempFile> {
     ipl::with_parameters(GUEST, b"random translations from", &parameters)
 }
 
-/// What the guest prints on bare QEMU and above the machine.
+/// The output of the guest on bare QEMU and above the machine.
 fn both(seed: u64, blocks: u64, traced: u64) -> Result<[String; 2]> {
     let file = guest([seed, blocks, traced, 0, 0])?;
     let native = ipl::natively(file.path().to_str().context("no path")?, 1, None)?;

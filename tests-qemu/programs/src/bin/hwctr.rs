@@ -1,7 +1,7 @@
 //! Counter sets by the device `/dev/hwctr`: START, READ before and after loops of known length, STOP.
 //!
-//! Prints what each READ gave, a line `cpu N set S: counters…` per set, and how what must be refused
-//! was refused. The requests and their structures are those of the kernel's `asm/hwctrset.h`.
+//! Prints the result of each READ as a line `cpu N set S: counters…` for each set, and the errors of requests that
+//! must be refused. The requests and their structures are those of the kernel's `asm/hwctrset.h`.
 #![no_std]
 #![no_main]
 
@@ -23,27 +23,27 @@ const READ: u32 = 0xC008_4303;
 const BASIC_AND_PROBLEM: u64 = 0x02 | 0x04;
 const CRYPTO: u64 = 0x08;
 
-/// The longer loops have so many instructions more, and twice as many.
+/// The longer loops have this many instructions more, and twice as many.
 const LENGTH: u32 = 1_000_000;
 
 /// What START is given.
 #[repr(C)]
 struct Start {
     version: u64,
-    /// The kernel says here how much a READ brings.
+    /// The kernel stores here how many bytes a READ gives.
     bytes: u64,
     mask_length: u64,
     mask: *const u64,
     sets: u64,
 }
 
-/// What READ brings for a few CPUs with two sets each, in doublewords.
+/// What READ gives for a few CPUs with two sets each, in doublewords.
 type Data = [u64; 128];
 
 programs::program!(run);
 
 fn start(device: u64, sets: u64) -> Result<u64, Refused> {
-    // The first four CPUs: bit 0 is the rightmost.
+    // The first four CPUs; bit 0 is the rightmost.
     let mask = 0xF_u64;
     let mut start = Start {
         version: 1,
@@ -58,7 +58,7 @@ fn start(device: u64, sets: u64) -> Result<u64, Refused> {
 }
 
 fn read(device: u64, data: &mut Data) -> Result<u64, Refused> {
-    // SAFETY: START has said that there is room.
+    // SAFETY: START has reported that there is room.
     unsafe { ioctl(device, READ, data.as_mut_ptr() as u64) }
 }
 
@@ -93,7 +93,7 @@ fn measure(device: u64) -> Result<(), Refused> {
         return Ok(());
     }
     say!("second START: {:?}\n", start(device, BASIC_AND_PROBLEM));
-    // The compiler is not to know what differs from turn to turn, so each is the same but for its loop.
+    // The turns must differ only in the length of the loop, so the compiler must not know it.
     let lengths = black_box([0, 0, LENGTH, 2 * LENGTH]);
     let mut turn = 0;
     while turn < black_box(lengths.len()) {

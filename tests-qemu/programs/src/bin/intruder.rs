@@ -1,8 +1,8 @@
-//! A program that tries to leave its address space: by every privileged and semiprivileged instruction, and by
-//! addresses of the kernel's and of nobody's.
+//! A program that tries to leave its address space: by every privileged and semiprivileged instruction, by addresses
+//! of the kernel, and by addresses that nobody has.
 //!
-//! Prints what was performed although it must not be, and in what other way than it must something was
-//! refused; and how much was tried.
+//! Prints what the kernel let it perform, what was refused in another way than it must be, and how many attempts it
+//! made.
 #![no_std]
 #![no_main]
 
@@ -21,8 +21,8 @@ static mut PAGE: Page = Page([MARK; 512]);
 /// A doubleword that nothing may replace.
 const MARK: u64 = 0x5A5A_A5A5_1234_8765;
 
-/// Real storage of the prefix area, of the kernel's image, the middle of storage, its end and beyond; and
-/// virtual storage that no program has.
+/// Real storage of the prefix area and of the kernel's image, the middle of storage, its end and beyond; and virtual
+/// storage that no program has.
 const ADDRESSES: [u64; 10] = [
     0,
     0x1000,
@@ -36,7 +36,7 @@ const ADDRESSES: [u64; 10] = [
     4096_u64.wrapping_neg(),
 ];
 
-/// How much was tried, and how much of it went wrong.
+/// How many attempts there were, and how many went wrong.
 #[derive(Default)]
 struct Tally {
     tried: u32,
@@ -95,7 +95,7 @@ fn instructions(tally: &mut Tally, page: u64) {
     );
 }
 
-/// MOVE WITH OPTIONAL SPECIFICATIONS, to and from every address space: the program has no key for it.
+/// MOVE WITH OPTIONAL SPECIFICATIONS to and from every address space. The program has no key for any.
 fn moves(tally: &mut Tally, page: u64) {
     let spaces = [0, 0x01, 0x41, 0x81, 0xC1, 0x1002, 0xF002];
     for at in ADDRESSES {
@@ -136,8 +136,8 @@ fn addresses(tally: &mut Tally, page: u64) {
             ".insn rre, 0xb2540000, %r2, %r3" ".insn rre, 0xb2540000, %r3, %r2"
             "sacf 0x100\n lg %r4, 0(%r2)" "sacf 0x100\n stg %r4, 0(%r2)"
         );
-        // The kernel does not fetch from there for a program, either.
-        // SAFETY: only what must not be reached.
+        // The kernel does not fetch from there on behalf of a program, either.
+        // SAFETY: designates only storage that must stay out of reach.
         let written = call::write(unsafe { core::slice::from_raw_parts(at as *const u8, 8) });
         const EFAULT: u64 = 14;
         if at != 0 {

@@ -2,7 +2,7 @@
 #![no_std]
 #![no_main]
 
-// The library brings what to do on a panic.
+// The library has the panic handler.
 use programs as _;
 
 core::arch::global_asm!(

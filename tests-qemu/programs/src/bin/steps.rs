@@ -1,19 +1,19 @@
-//! Known shares: of every 100 instructions that it performs of its own 90 are in `hot` and 10 in
-//! `warm`, and the kernel clears pages for it.
+//! Known shares: of every 100 instructions in the program itself 90 are in `hot` and 10 in `warm`. The kernel also
+//! clears pages for it.
 #![no_std]
 #![no_main]
 
 use programs::{call, steps::steps};
 
-/// How often.
+/// How often the program does all of it.
 const ROUNDS: u32 = 1_000;
 
-/// Pages that the kernel clears in a round: of a hundred samples some must be the kernel's.
+/// Pages that the kernel clears in a round, so that some of a hundred samples are the kernel's.
 const PAGES: u32 = 40;
 
 programs::program!(run);
 
-// No multiple of an interval: samples fall everywhere.
+// Not a multiple of an interval, so that samples fall everywhere.
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn hot() {

@@ -1,7 +1,7 @@
-//! A process that another one executes instruction by instruction, branch by branch and up to a store, as a debugger
-//! does. The kernel has the machine record instruction fetches, branches and stores for that.
+//! A process that another one executes instruction by instruction, branch by branch, and up to a store, as a debugger
+//! does. For this the kernel has the machine record instruction fetches, branches and stores.
 //!
-//! Where the process must stop stands beside what it executes; every other stop is astray.
+//! A table lists the places where the process must stop; every other stop is astray.
 #![no_std]
 #![no_main]
 
@@ -20,22 +20,22 @@ use programs::{
 
 programs::program!(run);
 
-/// How often the process goes through all places.
+/// How often the process visits all places.
 const TURNS: u64 = 40;
-/// Instructions that it performs in one go, for samples.
+/// Instructions that it performs in one go, to be sampled.
 const FREE: u32 = 50_000_000;
-/// What it ends with.
+/// Its exit code.
 const CODE: u8 = 7;
 /// The event mask of control register 9 for stores.
 const STORES: u64 = 0x2000_0000;
 
-/// A place that the process comes to in each turn.
+/// A place that the process visits in each turn.
 #[repr(C)]
 struct Place {
     address: u64,
-    /// How often.
+    /// How often it comes there.
     times: u64,
-    /// How often by a branch.
+    /// How often it comes there by a branch.
     by_branch: u64,
 }
 
@@ -48,7 +48,7 @@ global_asm!(
     "20: lghi %r3, 3",
     // A branch to itself.
     "21: brct %r3, 21b",
-    // An executed instruction is none of its own.
+    // The target of an EXECUTE is not a place of its own.
     "22: exrl %r0, 31f",
     "23: brasl %r14, 30f",
     "24: lghi %r1, 20",
@@ -70,7 +70,7 @@ global_asm!(
 );
 
 unsafe extern "C" {
-    /// Goes through all places; general registers 2 and 3 are of no use.
+    /// Visits all places. General registers 2 and 3 are not used.
     fn turns(_: u64, _: u64, turns: u64);
     /// Stores a value.
     fn store(value: u64, at: *mut u64);
@@ -86,12 +86,12 @@ extern "C" fn free() {
     steps(FREE);
 }
 
-/// The process, which stops before each of its parts.
+/// The traced process. It stops itself before each of its parts.
 fn process() -> Result<(), Refused> {
     trace::trace_me()?;
     for _ in [Resume::Step, Resume::Block] {
         trace::stop()?;
-        // SAFETY: changes registers that a function may change, and stores in the frame that is its own.
+        // SAFETY: changes registers that a function may change, and stores only in its own frame.
         unsafe { turns(0, 0, TURNS) };
     }
     trace::stop()?;
@@ -102,7 +102,8 @@ fn process() -> Result<(), Refused> {
     Ok(())
 }
 
-/// Has the process go through all places in this way, which stops it at each so often; then up to its next part.
+/// Resumes the process in this way through all places, where it must stop at each as often as given; then on to its
+/// next part.
 fn walk(process: u64, how: Resume, times: impl Fn(&Place) -> u64) -> Result<(), Refused> {
     // SAFETY: nobody changes them.
     let all = unsafe { &places };
@@ -137,7 +138,7 @@ fn walk(process: u64, how: Resume, times: impl Fn(&Place) -> u64) -> Result<(), 
     Ok(())
 }
 
-/// Has the process stopped behind its store.
+/// Stops the process behind its store.
 fn watch(process: u64) -> Result<(), Refused> {
     let at = WATCHED.as_ptr() as u64;
     trace::poke(process, trace::RANGE_START, at)?;
