@@ -8,7 +8,7 @@ use tests_qemu::command;
 use crate::guest::{boots, said};
 
 #[test]
-fn a_guest_that_panics_is_told_with_its_last_words() {
+fn a_panic_of_the_guest_is_reported_with_its_last_words() {
     let directory = TempDir::new().unwrap();
     let said = boots(
         directory.path(),
@@ -52,7 +52,7 @@ fn a_guest_that_loops_is_ended_and_what_it_said_and_its_samples_are_kept() {
 }
 
 #[test]
-fn a_guest_that_double_faults_is_told_so() {
+fn a_double_fault_of_the_guest_is_reported() {
     let directory = TempDir::new().unwrap();
     // A kernel without an instruction at its entry, and a program new PSW that leads to no instruction.
     let mut kernel = vec![0; 0x2_0000];

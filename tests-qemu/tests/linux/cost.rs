@@ -2,7 +2,7 @@
 
 use measure::{bench::linux, computer::progress::Progress, linux::Release, options::RunOptions};
 
-fn costs_no_more_than_it_may(release: Release) {
+fn stays_within_its_budget(release: Release) {
     let shares = linux::budgeted(&RunOptions::default(), release, &Progress::Silent).unwrap();
     println!("{shares:?}");
     let [boot, compute] = &shares[..] else {
@@ -16,11 +16,11 @@ fn costs_no_more_than_it_may(release: Release) {
 }
 
 #[test]
-fn a_boot_and_a_loop_cost_no_more_instructions_than_they_may() {
-    costs_no_more_than_it_may(Release::V6_1);
+fn a_boot_and_a_loop_stay_within_their_budgets() {
+    stays_within_its_budget(Release::V6_1);
 }
 
 #[test]
-fn a_boot_and_a_loop_of_the_later_kernel_cost_no_more_instructions_than_they_may() {
-    costs_no_more_than_it_may(Release::V6_12);
+fn a_boot_and_a_loop_of_the_later_kernel_stay_within_their_budgets() {
+    stays_within_its_budget(Release::V6_12);
 }

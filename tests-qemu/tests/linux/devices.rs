@@ -162,10 +162,7 @@ fn small_devices(more: &[&str], network: bool) {
         let mut back = vec![0; PROGRAM];
         let at = place * PROGRAM as u64;
         exchange.read_exact_at(&mut back, at).unwrap();
-        assert!(
-            back == program,
-            "copy {place} of the program differs"
-        );
+        assert!(back == program, "copy {place} of the program differs");
     }
     assert!(of("ping").contains(" 0% packet loss"), "{}", of("ping"));
     if network {
@@ -223,7 +220,7 @@ fn a_gigabyte_goes_from_one_disk_to_another_unchanged() {
 }
 
 #[test]
-fn a_disk_that_cannot_be_one_is_refused_before_anything_starts() {
+fn an_unusable_disk_is_refused_before_anything_starts() {
     let directory = TempDir::new().unwrap();
     let (_, odd) = disk(directory.path(), "odd", 1000);
     for (file, words) in [

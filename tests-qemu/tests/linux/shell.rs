@@ -23,7 +23,7 @@ fn script() -> String {
 }
 
 #[test]
-fn lines_from_a_pipe_are_typed_into_the_shell_and_its_end_is_the_inputs() {
+fn lines_from_a_pipe_are_typed_into_the_shell_which_ends_with_them() {
     let directory = TempDir::new().unwrap();
     let mut command = command::measure(&["linux", "--out", "run", "--limit", "900"]).unwrap();
     command.current_dir(directory.path()).stdin(Stdio::piped());
@@ -99,7 +99,7 @@ impl Terminal {
 }
 
 #[test]
-fn keys_are_the_guests_and_the_terminal_is_given_back() {
+fn the_guest_gets_every_key_and_the_terminal_is_restored() {
     let directory = TempDir::new().unwrap();
     let measure = command::program().unwrap();
     let line = format!(

@@ -264,7 +264,7 @@ fn mistyped() -> Vec<(String, &'static str)> {
 }
 
 #[test]
-fn what_the_operator_mistypes_is_answered_with_what_is_understood_and_the_run_goes_on() {
+fn a_mistyped_command_is_answered_with_the_valid_ones_and_the_run_goes_on() {
     // What is meant: this guest waits for each of these, and fails if anything else has happened.
     let counters = "ALERT CPU 0 COUNTERS BASIC";
     let meant = [
@@ -311,7 +311,7 @@ fn what_the_operator_mistypes_is_answered_with_what_is_understood_and_the_run_go
 }
 
 #[test]
-fn bytes_that_are_no_text_are_answered_at_the_prompt_of_a_plain_console() {
+fn bytes_that_are_not_text_get_an_answer_at_the_prompt_of_a_plain_console() {
     let image = ipl::image().unwrap();
     let line = "-nodefaults -nographic -M s390-ccw-virtio -cpu max -m 512M -accel tcg \
                 -chardev stdio,id=c0,signal=off -device sclpconsole,chardev=c0 -kernel";

@@ -139,7 +139,7 @@ impl Replay {
 }
 
 #[test]
-fn both_models_agree_at_each_access_of_a_guest_and_the_machine_with_them() {
+fn both_cache_models_and_the_machine_agree_at_each_access_of_a_guest() {
     GUESTS.into_iter().for_each(agree_on);
 }
 

@@ -104,7 +104,7 @@ fn only_a_dedicated_cpu_is_sampled_while_it_waits() {
 }
 
 #[test]
-fn what_does_not_go_together_is_refused_with_what_helps() {
+fn contradictory_options_are_refused_with_the_remedy() {
     // (options, words of the refusal)
     let table: [(&[&str], &[&str]); 8] = [
         (

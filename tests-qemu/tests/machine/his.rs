@@ -503,7 +503,7 @@ fn monitor_calls_of_the_guest_are_in_the_zos_set_of_their_cpus_and_of_the_classe
 }
 
 #[test]
-fn what_his_does_not_do_is_said_in_one_line() {
+fn his_refuses_in_one_line_what_it_does_not_support() {
     for (begin, answer) in [
         ("F HIS,END", "MMH102E"),
         ("F HIS,B,CTRSET=MTDIAG", "MMH104E"),

@@ -46,7 +46,7 @@ fn the_machine_counts_the_functions_that_the_guest_counts_and_both_count_the_sam
 }
 
 #[test]
-fn a_guest_that_disables_its_counters_disables_none_of_the_machines() {
+fn a_guest_that_disables_its_counters_leaves_those_of_the_machine_enabled() {
     // Each CPU of this guest disables its set, which clears it, before it issues functions.
     let (counters, _) = machine_counters(&with_cryptography("b_crypto_blocked"));
     let counter = |set: &str, number: u64| counters[set][number.to_string()].as_u64().unwrap();

@@ -115,8 +115,7 @@ fn takers() -> (Taker, Taker) {
 }
 
 #[test]
-fn of_profilers_in_machine_host_and_guest_the_slow_one_loses_samples_and_is_told_and_the_others_lose_none()
- {
+fn a_slow_profiler_loses_samples_and_learns_how_many_and_the_others_lose_none() {
     let directory = TempDir::new().unwrap();
     let (mut quick, mut slow) = takers();
     let outcome = profiled(&directory, &mut quick, &mut slow);

@@ -39,12 +39,13 @@ const INSTRUCTIONS: u64 = if cfg!(feature = "long") {
 };
 
 #[test]
-fn random_instructions_executed_one_at_a_time_alter_what_is_indicated_and_end_as_without_it() {
+fn random_instructions_executed_one_at_a_time_alter_what_their_events_indicate_and_end_as_without_events()
+ {
     random(11, INSTRUCTIONS);
 }
 
 #[test]
-fn so_do_as_many_others() {
+fn a_second_stream_of_random_instructions_does_the_same() {
     random(12, INSTRUCTIONS);
 }
 
@@ -158,6 +159,6 @@ fn a_step_takes_at_most_600_instructions_of_the_machine() {
 }
 
 #[test]
-fn outside_of_a_range_the_machine_executes_nothing_for_it() {
+fn the_machine_executes_nothing_for_a_range_while_the_guest_is_outside_it() {
     println!("{}", recorded("tracing").console);
 }

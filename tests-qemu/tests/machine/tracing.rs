@@ -208,7 +208,7 @@ fn a_guest_that_a_trace_stops_is_shown_and_goes_on() {
 }
 
 #[test]
-fn a_guest_that_nobody_lets_go_on_is_let_go_by_the_host() {
+fn the_host_resumes_a_stopped_guest_when_nobody_else_does() {
     let stopped = traced(&["PER STORE RANGE C8.4 STOP"], &[], false);
     let times = stopped.events().len();
     assert!(times > 0);
