@@ -59,7 +59,7 @@ fn build_program() -> Result<PathBuf> {
 
 /// How the command ended and what it printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct Finished {
     /// Its exit code; none if a signal ended it.
     pub code: Option<i32>,
     /// Standard output.
@@ -68,10 +68,10 @@ pub struct Said {
     pub error: String,
 }
 
-impl Said {
+impl Finished {
     /// Ends the test unless the command ended with this exit code and its errors contain all of these words.
     #[track_caller]
-    pub fn complains(&self, code: i32, words: &[&str]) {
+    pub fn assert_fails(&self, code: i32, words: &[&str]) {
         assert_eq!(self.code, Some(code), "{self:?}");
         for word in words {
             assert!(
@@ -95,9 +95,9 @@ pub fn measure(arguments: &[&str]) -> Result<Command> {
 }
 
 /// Runs the command to its end.
-pub fn said(mut command: Command) -> Result<Said> {
+pub fn finish(mut command: Command) -> Result<Finished> {
     let output = command.output().context("cannot start the command")?;
-    Ok(Said {
+    Ok(Finished {
         code: output.status.code(),
         output: String::from_utf8_lossy(&output.stdout).into_owned(),
         error: String::from_utf8_lossy(&output.stderr).into_owned(),

@@ -142,8 +142,8 @@ pub fn natively(guest: &str, cpus: u32, qemu: Option<&Path>) -> Result<NativeOut
 /// Describes a run that went wrong: how it ended, and the last lines of its output.
 pub fn story(outcome: &RunOutcome) -> String {
     let mut text = outcome.end.sentence();
-    if let measure::folder::record::End::Machine { text: said, .. } = &outcome.end {
-        text.push_str(&format!("\n{said}"));
+    if let measure::folder::record::End::Machine { text: reason, .. } = &outcome.end {
+        text.push_str(&format!("\n{reason}"));
     }
     let mut part = |name: &str, body: &str, lines: usize| {
         let all: Vec<&str> = body.lines().collect();

@@ -5,20 +5,20 @@ use std::fs;
 use tempfile::TempDir;
 use tests_qemu::command;
 
-use crate::guest::{boots, said};
+use crate::guest::{boot, run_linux};
 
 #[test]
 fn a_panic_of_the_guest_is_reported_with_its_last_words() {
     let directory = TempDir::new().unwrap();
-    let said = boots(
+    let finished = boot(
         directory.path(),
         &["--append", "rdinit=/usr/bin/lscpumf", "--", "true"],
     );
-    said.complains(
+    finished.assert_fails(
         3,
         &["disabled wait", "Attempted to kill init", "console.txt"],
     );
-    assert_eq!(said.output, "");
+    assert_eq!(finished.output, "");
 }
 
 #[test]
@@ -37,12 +37,16 @@ fn a_guest_that_loops_is_ended_and_what_it_said_and_its_samples_are_kept() {
     ];
     let mut command = command::measure(&loops).unwrap();
     command.current_dir(directory.path());
-    let said = command::said(command).unwrap();
-    said.complains(
+    let finished = command::finish(command).unwrap();
+    finished.assert_fails(
         2,
         &["lasted too long", "millimeter: command", "console.txt"],
     );
-    assert!(said.output.starts_with("begin\n"), "{}", said.output);
+    assert!(
+        finished.output.starts_with("begin\n"),
+        "{}",
+        finished.output
+    );
     let kept = |name: &str| fs::read(directory.path().join("run").join(name)).unwrap();
     assert!(String::from_utf8_lossy(&kept("console.txt")).contains("begin"));
     let samples = kept("sdb-cpu0.bin");
@@ -61,11 +65,11 @@ fn a_double_fault_of_the_guest_is_reported() {
     kernel[0x1D8..0x1E0].copy_from_slice(&0x1_1000_u64.to_be_bytes());
     fs::write(directory.path().join("kernel"), &kernel).unwrap();
     fs::write(directory.path().join("initrd"), b"070701").unwrap();
-    let said = boots(
+    let finished = boot(
         directory.path(),
         &["--kernel", "kernel", "--initrd", "initrd", "--", "true"],
     );
-    said.complains(3, &["program-interruption handler", "0000000000011000"]);
+    finished.assert_fails(3, &["program-interruption handler", "0000000000011000"]);
 }
 
 #[test]
@@ -106,7 +110,7 @@ fn what_cannot_be_booted_is_refused_before_anything_starts() {
         ),
         (&["--script", "absent"], &["cannot read the script absent"]),
     ] {
-        said(directory.path(), arguments).complains(2, words);
+        run_linux(directory.path(), arguments).assert_fails(2, words);
     }
     // The command made nothing for a run.
     assert!(!directory.path().join("millimeter-linux-1").exists());
@@ -122,8 +126,8 @@ fn a_source_that_cannot_be_reached_is_named_with_what_helps() {
         .env("XDG_CACHE_HOME", directory.path())
         .env("http_proxy", "http://127.0.0.1:9")
         .env("https_proxy", "http://127.0.0.1:9");
-    let said = command::said(command).unwrap();
-    said.complains(
+    let finished = command::finish(command).unwrap();
+    finished.assert_fails(
         2,
         &[
             "apt-get could not get",

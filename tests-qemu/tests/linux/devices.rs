@@ -10,9 +10,9 @@ use std::{
 };
 
 use tempfile::TempDir;
-use tests_qemu::command::Said;
+use tests_qemu::command::Finished;
 
-use crate::guest::{boots, section};
+use crate::guest::{boot, section};
 
 /// Bytes of the disk that the test copies as a whole.
 const LARGE: u64 = 1 << 30;
@@ -150,10 +150,14 @@ fn small_devices(more: &[&str], network: bool) {
     if network {
         arguments.push(&port);
     }
-    let said = boots(directory.path(), &arguments);
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.error.contains("not repeatable"), "{}", said.error);
-    let of = |name| section(&said.output, name);
+    let finished = boot(directory.path(), &arguments);
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert!(
+        finished.error.contains("not repeatable"),
+        "{}",
+        finished.error
+    );
+    let of = |name| section(&finished.output, name);
 
     // The kernel shows the facility that only this machine has, so the machine caught the instruction each time.
     let runs = "first 1\nsecond 1\nthird 1\nsame";
@@ -193,10 +197,10 @@ fn four_cpus_of_the_newer_kernel_find_the_same_devices() {
     small_devices(&["--release", "6.12", "--cpus", "4"], false);
 }
 
-fn copied(directory: &Path, from: &str, to: &str) -> Said {
+fn copied(directory: &Path, from: &str, to: &str) -> Finished {
     let copy = "dd if=/dev/vda of=/dev/vdb bs=1M iflag=direct oflag=direct && sync";
     let from = format!("{from},ro");
-    boots(directory, &["--disk", &from, "--disk", to, "--", copy])
+    boot(directory, &["--disk", &from, "--disk", to, "--", copy])
 }
 
 #[test]
@@ -209,8 +213,8 @@ fn a_gigabyte_goes_from_one_disk_to_another_unchanged() {
             .unwrap();
     }
     let (target, to) = disk(directory.path(), "to", LARGE);
-    let said = copied(directory.path(), &from, &to);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let finished = copied(directory.path(), &from, &to);
+    assert_eq!(finished.code, Some(0), "{finished:?}");
     let mut buffers = [vec![0; STRIDE as usize], vec![0; STRIDE as usize]];
     for at in (0..LARGE).step_by(STRIDE as usize) {
         source.read_exact_at(&mut buffers[0], at).unwrap();
@@ -231,9 +235,9 @@ fn an_unusable_disk_is_refused_before_anything_starts() {
         ("absent", "there is no disk absent; make one with"),
         ("/,ro", "the disk / is not a file"),
     ] {
-        let said = crate::guest::said(directory.path(), &["--disk", file, "--", "true"]);
-        assert_eq!(said.code, Some(2), "{said:?}");
-        assert!(said.error.contains(words), "{}", said.error);
+        let finished = crate::guest::run_linux(directory.path(), &["--disk", file, "--", "true"]);
+        assert_eq!(finished.code, Some(2), "{finished:?}");
+        assert!(finished.error.contains(words), "{}", finished.error);
         assert!(!directory.path().join("run").exists());
     }
 }

@@ -12,7 +12,7 @@ use measure::{
 };
 use tempfile::TempDir;
 use tests_qemu::{
-    command::{self, Said},
+    command::{self, Finished},
     ipl,
 };
 
@@ -20,19 +20,19 @@ use tests_qemu::{
 const PROGRAMS: [&str; 5] = ["hwctr", "intruder", "loop", "steps", "traced"];
 
 /// Runs the command `linux` with these arguments.
-pub fn said(directory: &Path, arguments: &[&str]) -> Said {
+pub fn run_linux(directory: &Path, arguments: &[&str]) -> Finished {
     let mut line = vec!["linux"];
     line.extend_from_slice(arguments);
     let mut command = command::measure(&line).unwrap();
     command.current_dir(directory);
-    command::said(command).unwrap()
+    command::finish(command).unwrap()
 }
 
-/// Like [`said`], with everything that the guest boots.
-pub fn boots(directory: &Path, arguments: &[&str]) -> Said {
+/// Like [`run_linux`], with everything that the guest boots.
+pub fn boot(directory: &Path, arguments: &[&str]) -> Finished {
     let mut line = vec!["--rtc", ipl::DATE, "--out", "run", "--limit", "1500"];
     line.extend_from_slice(arguments);
-    said(directory, &line)
+    run_linux(directory, &line)
 }
 
 /// The archive that the command makes, with this project's programs added.
@@ -96,10 +96,10 @@ impl Guest {
         arguments.extend(["--initrd", "initrd", "--script", "questions"]);
         arguments.extend(["--json", "report"]);
         arguments.extend(more);
-        let said = boots(directory.path(), &arguments);
-        assert_eq!(said.code, Some(7), "{self:?}: {said:?}");
+        let finished = boot(directory.path(), &arguments);
+        assert_eq!(finished.code, Some(7), "{self:?}: {finished:?}");
         Answers {
-            output: said.output,
+            output: finished.output,
             report: fs::read_to_string(directory.path().join("report")).unwrap(),
             directory,
         }

@@ -12,7 +12,7 @@ use measure::{
 use tempfile::TempDir;
 use tests_qemu::command;
 
-use crate::guest::{boots, section};
+use crate::guest::{boot, section};
 
 /// The interval of both levels, in cycles.
 const INTERVAL: &str = "100000";
@@ -40,18 +40,18 @@ fn the_boot_is_profiled_from_below_while_perf_samples(release: &str) {
     fs::write(&script, QUESTIONS).unwrap();
     let script = script.to_str().unwrap();
     let line = ["--release", release, "--profile", "--interval", INTERVAL];
-    let said = boots(
+    let finished = boot(
         directory.path(),
         &[&line[..], &["--script", script]].concat(),
     );
-    assert_eq!(said.code, Some(0), "{}", said.error);
+    assert_eq!(finished.code, Some(0), "{}", finished.error);
     let run = directory.path().join("run");
     let report = Report::read(&run).unwrap();
     assert_eq!(report.doubts, Vec::<String>::new());
     assert!(report.taken() > 10_000 && report.lost() == 0);
 
     // The guest itself gives these names to these addresses, wherever the kernel lies.
-    let guest: Vec<(u64, &str)> = section(&said.output, "kallsyms")
+    let guest: Vec<(u64, &str)> = section(&finished.output, "kallsyms")
         .lines()
         .filter_map(|line| {
             let mut words = line.split_whitespace();
@@ -83,7 +83,7 @@ fn the_boot_is_profiled_from_below_while_perf_samples(release: &str) {
     assert!(own.len() > 10_000, "{}", own.len());
 
     // Both levels found the same hottest routine, with the same share.
-    let perf = section(&said.output, "report");
+    let perf = section(&finished.output, "report");
     let (samples, name) = hottest_of_perf(perf);
     let routines: Vec<&Hot> = report
         .hot
@@ -115,10 +115,14 @@ fn the_boot_is_profiled_from_below_while_perf_samples(release: &str) {
 
     // The report from the raw files repeats the report of the run, without the guest's messages to the host.
     let again = command::measure(&["report", run.to_str().unwrap()]).unwrap();
-    let again = command::said(again).unwrap();
+    let again = command::finish(again).unwrap();
     let text = again.output.replace(run.to_str().unwrap(), "run");
-    assert!(said.output.ends_with(&text), "{text}");
-    assert!(!said.output.contains("millimeter: "), "{}", said.output);
+    assert!(finished.output.ends_with(&text), "{text}");
+    assert!(
+        !finished.output.contains("millimeter: "),
+        "{}",
+        finished.output
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use tempfile::TempDir;
 
-use crate::guest::{boots, section};
+use crate::guest::{boot, section};
 
 /// The script that the guest runs.
 const QUESTIONS: &str = r"
@@ -21,7 +21,7 @@ fn four_cpus_run_side_by_side_and_count_cycles_by_samples_only() {
     let directory = TempDir::new().unwrap();
     let script = directory.path().join("questions");
     std::fs::write(&script, format!("{QUESTIONS}exit 6\n")).unwrap();
-    let said = boots(
+    let finished = boot(
         directory.path(),
         &[
             "--real-time",
@@ -31,8 +31,8 @@ fn four_cpus_run_side_by_side_and_count_cycles_by_samples_only() {
             script.to_str().unwrap(),
         ],
     );
-    assert_eq!(said.code, Some(6), "{said:?}");
-    let of = |name| section(&said.output, name);
+    assert_eq!(finished.code, Some(6), "{finished:?}");
+    let of = |name| section(&finished.output, name);
     assert_eq!(
         of("cpus").split_whitespace().collect::<Vec<_>>(),
         ["4", "4"]

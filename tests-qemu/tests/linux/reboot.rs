@@ -4,7 +4,7 @@ use std::fs;
 
 use tempfile::TempDir;
 
-use crate::guest::{assert_same_console, boots, section};
+use crate::guest::{assert_same_console, boot, section};
 
 /// Every boot finds the same first file system, and clear storage. Only the clock, which a load leaves alone, tells
 /// the second boot from the first: the first one lets a minute pass, which takes the host no time.
@@ -31,20 +31,20 @@ fn a_reboot_begins_the_guest_anew_and_the_run_is_repeatable() {
         let script = directory.path().join("script");
         fs::write(&script, SCRIPT).unwrap();
         let script = script.to_str().unwrap();
-        let said = boots(
+        let finished = boot(
             directory.path(),
             &["--cpus", "2", "--interval", "1000000", "--script", script],
         );
         // The exit code is that of the last boot. Its output follows that of the first.
-        assert_eq!(said.code, Some(9), "{said:?}");
+        assert_eq!(finished.code, Some(9), "{finished:?}");
         assert!(
-            said.output.starts_with("the first boot\n"),
+            finished.output.starts_with("the first boot\n"),
             "{}",
-            said.output
+            finished.output
         );
-        assert!(!said.output.contains("KASLR"), "{}", said.output);
-        assert!(said.error.contains("loaded anew"), "{}", said.error);
-        let of = |name| section(&said.output, name);
+        assert!(!finished.output.contains("KASLR"), "{}", finished.output);
+        assert!(finished.error.contains("loaded anew"), "{}", finished.error);
+        let of = |name| section(&finished.output, name);
         assert_eq!(of("cpus").trim(), "2");
         // The guest knows no device that it could load from.
         assert_eq!(of("reipl").trim(), "unknown");

@@ -31,7 +31,7 @@ const FREE: u64 = 50_000_000;
 const MOST_CUT: u64 = 20;
 
 /// The output of the program. A turn comes to 12 places, to 5 of them by a branch, and there are 40 turns.
-const SAID: [&str; 6] = [
+const OUTPUT: [&str; 6] = [
     "At first: Stopped(19)",
     "Step: 480 stops, 0 astray, then Stopped(19)",
     "Block: 200 stops, 0 astray, then Stopped(19)",
@@ -48,12 +48,12 @@ fn traces(release: Release) {
     // The self-tests of the kernel's ciphers would take half of the kernel's time.
     let options = ["--per", "-e", ROUTINE, "--append", "cryptomgr.notests"];
     let answers = guest.answers_with(QUESTIONS, &initrd(), &options);
-    let said = || answers.of("record").lines();
-    let of_process: Vec<&str> = said()
+    let record = || answers.of("record").lines();
+    let of_process: Vec<&str> = record()
         .filter(|line| !line.starts_with("Resumed"))
-        .take(SAID.len())
+        .take(OUTPUT.len())
         .collect();
-    assert_eq!(of_process, SAID, "{answers:?}");
+    assert_eq!(of_process, OUTPUT, "{answers:?}");
 
     let report = answers.of("report");
     assert!(report.contains("# Total Lost Samples: 0\n"), "{report}");
@@ -68,7 +68,7 @@ fn traces(release: Release) {
     let all = expected - MOST_CUT..=expected + 1;
     assert!(all.contains(&samples), "{samples}: {report}");
 
-    let steps = said().find_map(|line| line.strip_prefix(STEPS)).unwrap();
+    let steps = record().find_map(|line| line.strip_prefix(STEPS)).unwrap();
     check_trace(&answers, steps.parse().unwrap());
 }
 

@@ -16,12 +16,12 @@ use measure::{
 };
 use tempfile::TempDir;
 use tests_qemu::{
-    command::{self, Said},
+    command::{self, Finished},
     ipl,
 };
 
-fn said(arguments: &[&str]) -> Said {
-    command::said(command::measure(arguments).unwrap()).unwrap()
+fn run_measure(arguments: &[&str]) -> Finished {
+    command::finish(command::measure(arguments).unwrap()).unwrap()
 }
 
 /// The command must refuse these arguments with these words.
@@ -30,7 +30,7 @@ fn refuses(arguments: &[&str], words: &[&str]) {
     let directory = TempDir::new().unwrap();
     let mut command = command::measure(arguments).unwrap();
     command.current_dir(directory.path());
-    command::said(command).unwrap().complains(2, words);
+    command::finish(command).unwrap().assert_fails(2, words);
 }
 
 #[test]
@@ -139,10 +139,10 @@ fn a_disk_that_is_full_for_the_report_is_named() {
 fn a_guest_that_fails_gives_exit_code_3_and_its_psw() {
     let directory = TempDir::new().unwrap();
     let out = directory.path().to_string_lossy().into_owned();
-    let first = said(&["run", "b_end_failure", "--out", &out]);
+    let first = run_measure(&["run", "b_end_failure", "--out", &out]);
     assert_eq!(first.code, Some(3), "{first:?}");
     assert!(first.output.contains("0000000000123456"), "{first:?}");
-    let again = said(&["report", &out]);
+    let again = run_measure(&["report", &out]);
     assert_eq!((again.code, &again.output), (Some(3), &first.output));
 }
 
@@ -205,7 +205,7 @@ fn ctrl_c_ends_qemu_and_keeps_what_was_collected() {
     assert_eq!(output.status.code(), Some(2), "{error}");
     assert!(error.contains("interrupted"), "{error}");
     wait_for("QEMU stays behind", || !is_running(&staged));
-    let report = said(&["report", &out]);
+    let report = run_measure(&["report", &out]);
     assert_eq!(report.code, Some(0), "{report:?}");
     assert!(report.output.contains("guests::workload"), "{report:?}");
 }
@@ -222,7 +222,7 @@ fn a_tool_that_is_killed_outright_leaves_no_qemu_and_a_readable_directory() {
     child.kill().unwrap();
     child.wait().unwrap();
     wait_for("QEMU stays behind", || !is_running(&staged));
-    let report = said(&["report", &out]);
+    let report = run_measure(&["report", &out]);
     assert_eq!(report.code, Some(0), "{report:?}");
     assert!(report.output.contains("guests::workload"), "{report:?}");
 }
@@ -274,19 +274,19 @@ fn a_mistyped_command_is_answered_with_the_valid_ones_and_the_run_goes_on() {
         counters,
     ];
     let wrong = mistyped();
-    let mut said: Vec<&str> = vec!["", " \t "];
-    said.extend(wrong.iter().map(|(line, _)| &line[..]));
+    let mut typed: Vec<&str> = vec!["", " \t "];
+    typed.extend(wrong.iter().map(|(line, _)| &line[..]));
     for line in meant {
-        said.extend(["CLOCK now", line, "", "INTERRUPT CPU 0"]);
+        typed.extend(["CLOCK now", line, "", "INTERRUPT CPU 0"]);
     }
     let mut options = ipl::options("b_losses");
-    options.script = said
+    options.script = typed
         .iter()
         .map(|&line| Input::Operator(line.to_owned()))
         .collect();
     let outcome = ipl::above_with_success(&options).unwrap();
     let mut rest = &outcome.operator[..];
-    for line in &said {
+    for line in &typed {
         let asked = format!("// {line}\n");
         let at = rest.find(&asked);
         let at = at.unwrap_or_else(|| panic!("{line:?} does not arrive:\n{rest}"));

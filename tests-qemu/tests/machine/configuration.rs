@@ -128,7 +128,7 @@ fn contradictory_options_are_refused_with_the_remedy() {
     for (options, words) in table {
         let mut arguments = vec!["run", "hash"];
         arguments.extend(options);
-        let said = command::said(command::measure(&arguments).unwrap()).unwrap();
-        said.complains(2, words);
+        let finished = command::finish(command::measure(&arguments).unwrap()).unwrap();
+        finished.assert_fails(2, words);
     }
 }

@@ -20,7 +20,7 @@ use millimeter::record::{
 };
 use tempfile::TempDir;
 use tests_qemu::{
-    command::{self, Said},
+    command::{self, Finished},
     ipl,
 };
 
@@ -310,7 +310,7 @@ fn all_files_of_a_run_agree_in_every_counter_and_no_sample_is_missing() {
 }
 
 /// Runs `hash` with samples of HIS in a directory. The script ends with `"$@"`, the command to run.
-fn sampled(script: &str, out: &Path) -> Said {
+fn sampled(script: &str, out: &Path) -> Finished {
     let mut command = Command::new("sh");
     command
         .args(["-c", script, "sh"])
@@ -318,9 +318,9 @@ fn sampled(script: &str, out: &Path) -> Said {
         .args(["run", "hash", "--no-sampling", "--rtc", ipl::DATE])
         .args(["--his", "F HIS,B,CNT=NO,SAMPFREQ=6000000", "--out"])
         .arg(out);
-    let said = command::said(command).unwrap();
-    assert_eq!(said.code, Some(0), "{said:?}");
-    said
+    let finished = command::finish(command).unwrap();
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    finished
 }
 
 #[test]
@@ -333,12 +333,16 @@ fn a_file_that_can_grow_no_further_ends_the_collection_run_behind_a_whole_block(
         fs::read(found.unwrap()).unwrap()
     };
     let (all, cut) = (directory.path().join("all"), directory.path().join("cut"));
-    let said = sampled("exec \"$@\"", &all);
-    assert!(said.output.contains("by HIS in SYSHIS"), "{}", said.output);
+    let finished = sampled("exec \"$@\"", &all);
+    assert!(
+        finished.output.contains("by HIS in SYSHIS"),
+        "{}",
+        finished.output
+    );
     let whole = file(&all);
     assert!(whole.len() > 2_000_000, "{}", whole.len());
     // The limit is not a multiple of a block. Files that are built or staged exist already, or are shorter.
-    let said = sampled("trap '' XFSZ; ulimit -f 2001 && exec \"$@\"", &cut);
+    let finished = sampled("trap '' XFSZ; ulimit -f 2001 && exec \"$@\"", &cut);
     let blocks = file(&cut);
     assert!(!blocks.is_empty() && blocks.len().is_multiple_of(4096));
     assert!(blocks.len() < whole.len() && whole.starts_with(&blocks));
@@ -352,11 +356,15 @@ fn a_file_that_can_grow_no_further_ends_the_collection_run_behind_a_whole_block(
         assert!(operator.contains(words), "{words}: {operator}");
     }
     // The report shows the samples that are there, and says that some are missing.
-    assert!(said.output.contains("by HIS in SYSHIS"), "{}", said.output);
     assert!(
-        said.output.contains("note: the machine stored "),
+        finished.output.contains("by HIS in SYSHIS"),
         "{}",
-        said.output
+        finished.output
+    );
+    assert!(
+        finished.output.contains("note: the machine stored "),
+        "{}",
+        finished.output
     );
 }
 
@@ -367,11 +375,11 @@ fn two_collection_runs_write_the_same_bytes() {
         let outcome = collect(directory.path(), BEGIN, &PHASES);
         (files(directory.path(), &outcome), outcome.operator)
     };
-    let (one, said) = bytes();
+    let (one, answers) = bytes();
     assert!(one == bytes().0, "the files differ");
     assert!(
-        said.contains("MMH113I") && said.contains("HIS015I"),
-        "{said}"
+        answers.contains("MMH113I") && answers.contains("HIS015I"),
+        "{answers}"
     );
 }
 
@@ -419,14 +427,14 @@ fn a_path_that_cannot_be_written_ends_the_run_with_a_message() {
     };
     let outcome = measure::machine::run::run(&options, &Progress::Silent).unwrap();
     assert_eq!(outcome.end.exit_code(), 0, "{}", ipl::story(&outcome));
-    for said in [
+    for message in [
         "cannot write",
         "console.txt/below",
         "MMH112I the collection run ends early: the output could not be written",
     ] {
         assert!(
-            outcome.operator.contains(said),
-            "{said}: {}",
+            outcome.operator.contains(message),
+            "{message}: {}",
             outcome.operator
         );
     }
@@ -543,16 +551,17 @@ fn a_counter_set_that_is_taken_away_ends_the_run_and_is_used_again_after_a_refre
         "INTERRUPT CPU 0",
     ];
     let outcome = collect(directory.path(), begin, &later);
-    let said = &outcome.operator;
+    let answers = &outcome.operator;
     let place = |text: &str| {
-        said.find(text)
-            .unwrap_or_else(|| panic!("{text} in {said}"))
+        answers
+            .find(text)
+            .unwrap_or_else(|| panic!("{text} in {answers}"))
     };
     let ended = place("a counter set is no longer authorized");
     let refused = place("MMH104E CTRSET=PROBLEM-STATE is not authorized");
     let same_second = place("MMH109E");
     assert!(ended < refused && refused < same_second && same_second < place("REFRESH"));
-    assert_eq!(outcome.report.record.collections.len(), 2, "{said}");
+    assert_eq!(outcome.report.record.collections.len(), 2, "{answers}");
 }
 
 #[test]

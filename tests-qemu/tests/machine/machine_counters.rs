@@ -116,8 +116,12 @@ fn a_set_without_a_source_is_refused() {
     for (options, words) in table {
         let mut arguments = vec!["run", "hash"];
         arguments.extend(options);
-        let said = command::said(command::measure(&arguments).unwrap()).unwrap();
-        assert_eq!(said.code, Some(2), "{options:?}: {said:?}");
-        assert!(said.error.contains(words), "{options:?}: {}", said.error);
+        let finished = command::finish(command::measure(&arguments).unwrap()).unwrap();
+        assert_eq!(finished.code, Some(2), "{options:?}: {finished:?}");
+        assert!(
+            finished.error.contains(words),
+            "{options:?}: {}",
+            finished.error
+        );
     }
 }

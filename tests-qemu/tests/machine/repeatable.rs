@@ -57,9 +57,9 @@ fn two_runs_from_the_same_date_give_the_same_bytes_on_four_cpus() {
 fn a_guest_that_waits_for_its_host_waits_no_time_however_long_the_host_takes() {
     let answered_after = |pause| {
         let mut options = ipl::options("b_losses");
-        let said = ["ALERT CPU 0 SAMPLES", "INTERRUPT CPU 0"].repeat(2);
+        let samples = ["ALERT CPU 0 SAMPLES", "INTERRUPT CPU 0"].repeat(2);
         let counters = ["ALERT CPU 0 COUNTERS BASIC", "INTERRUPT CPU 0"].repeat(2);
-        options.script = (said.iter().chain(&counters))
+        options.script = (samples.iter().chain(&counters))
             .map(|&command| Input::Operator(command.to_owned()))
             .collect();
         options.pause = pause;

@@ -43,15 +43,15 @@ impl Traced {
     }
 }
 
-fn said(lines: &[&str]) -> Vec<String> {
+fn owned(lines: &[&str]) -> Vec<String> {
     lines.iter().map(|line| (*line).to_owned()).collect()
 }
 
 /// Runs the guest with these traces, which lose nothing. If `is_exact`, the lines shown are exactly the instructions.
 fn traced(events: &[&str], when_waiting: &[&str], is_exact: bool) -> Traced {
     let run = RunOptions {
-        operator: said(events),
-        when_waiting: said(when_waiting),
+        operator: owned(events),
+        when_waiting: owned(when_waiting),
         ..ipl::options(GUEST)
     };
     let traced = run_traced(run, is_exact);
@@ -166,7 +166,7 @@ fn two_traces_have_their_own_ranges_and_counts_and_the_guest_does_what_it_does_w
 fn every_event_of_each_cpu_arrives_or_is_counted_as_lost() {
     for mode in [Mode::Exact, Mode::RealTime] {
         let run = RunOptions {
-            operator: said(&["PER BRANCH"]),
+            operator: owned(&["PER BRANCH"]),
             mode,
             ..ipl::options(GUEST_OF_TWO)
         };
@@ -197,8 +197,8 @@ fn a_guest_that_a_trace_stops_is_shown_and_goes_on() {
         found.unwrap_or_else(|| panic!("{text} in {:#?}", stopped.lines))
     };
     let event = place("  guests::end::end_success+0");
-    let said = place("// CPU 0 is stopped by trace 0");
-    assert!(event < said && said < place("// PSW "));
+    let stop = place("// CPU 0 is stopped by trace 0");
+    assert!(event < stop && stop < place("// PSW "));
     assert!(place("// R12 ") < place("// 00000000000000C8 "));
     assert_eq!(
         stopped.events().len(),
@@ -248,7 +248,7 @@ fn a_symbol_that_the_guest_does_not_have_is_refused_with_the_nearest_before_anyt
     ] {
         let mut command = command::measure(arguments).unwrap();
         command.current_dir(directory.path());
-        command::said(command).unwrap().complains(2, words);
+        command::finish(command).unwrap().assert_fails(2, words);
     }
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
 }
@@ -259,7 +259,7 @@ fn events_are_shown_as_they_come_and_again_from_the_folder() {
     let folder = directory.path().join("run").to_string_lossy().into_owned();
     let event = format!("BRANCH RANGE {ROUTINE}");
     let arguments = ["trace", GUEST, "-e", &event, "--out", &folder];
-    let shown = command::said(command::measure(&arguments).unwrap()).unwrap();
+    let shown = command::finish(command::measure(&arguments).unwrap()).unwrap();
     assert_eq!(shown.code, Some(0), "{shown:?}");
     let events = |text: &str| -> Vec<String> {
         let lines = text.lines().filter(|line| line.starts_with("CPU "));
@@ -274,7 +274,7 @@ fn events_are_shown_as_they_come_and_again_from_the_folder() {
     ] {
         assert!(shown.output.contains(words), "{}", shown.output);
     }
-    let again = command::said(command::measure(&["trace", "--of", &folder]).unwrap()).unwrap();
+    let again = command::finish(command::measure(&["trace", "--of", &folder]).unwrap()).unwrap();
     assert_eq!((again.code, events(&again.output)), (Some(0), live));
     // A reader that stops reading does not end the run.
     let mut child = command::measure(&arguments).unwrap().spawn().unwrap();
