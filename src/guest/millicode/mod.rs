@@ -13,6 +13,7 @@
 //! An instruction without a routine is [`Outcome::Unknown`]: the guest takes an operation exception, as for an absent
 //! facility, and the machine's log gets one line.
 
+mod chsc;
 mod clock;
 mod control;
 mod copying;
@@ -188,7 +189,7 @@ pub fn perform<H: Hardware>(
         I::Tpi { second } => io::tpi(run, second),
         I::Stcrw { second } => io::stcrw(run, second),
         I::Stcps { second } => io::stcps(run, second),
-        I::Chsc { r1 } => io::chsc(run, r1),
+        I::Chsc { r1 } => chsc::chsc(run, r1),
 
         I::Km { r1, r2 } => assist(run, Assist::Km, (r1, r2, 0)),
         I::Kmc { r1, r2 } => assist(run, Assist::Kmc, (r1, r2, 0)),
