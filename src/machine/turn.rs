@@ -3,7 +3,9 @@
 //! The rules are those of [`turns`]: in exact mode just one CPU at a time is out of the enabled wait, and the turn is
 //! passed by emergency signal. The firmware never spins for another CPU; it passes the turn.
 
-use crate::arch::control::{CR0_CLOCK_COMPARATOR, CR0_CPU_TIMER, CR14_CHANNEL_REPORT};
+mod devices;
+
+use crate::arch::control::{CR0_CLOCK_COMPARATOR, CR0_CPU_TIMER};
 use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::arch::interruption::external;
 use crate::arch::psw;
@@ -14,11 +16,10 @@ use crate::guest::measuring::epoch;
 use crate::guest::measuring::schedule;
 use crate::guest::measuring::threads;
 use crate::guest::recording::per;
-use crate::guest::state::configuration::Configuration;
 use crate::guest::state::mailbox::Mailbox;
 use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::schedule::NEVER;
-use crate::guest::state::vcpu::{CpuState, Vcpu};
+use crate::guest::state::vcpu::CpuState;
 use crate::guest::turns::{self, InStorage, Passing, Reason, Word, Words};
 use crate::link::state::{Held, Progress, Waiting};
 use crate::machine::hardware::wait::{Open, Taken, Waited};
@@ -38,16 +39,7 @@ pub fn join(cpu: &mut Cpu) {
     let words = words(cpu);
     if words.exact() {
         let me = cpu.vcpu.address;
-        let samples = false;
-        turns::wait_for_turn(
-            &words,
-            me,
-            &mut OnCpu {
-                cpu,
-                samples,
-                began: 0,
-            },
-        );
+        turns::wait_for_turn(&words, me, &mut OnCpu::new(cpu, false));
     }
     begin(cpu);
 }
@@ -157,16 +149,7 @@ pub fn give(cpu: &mut Cpu, next: Next) {
     };
     let samples = reason == Reason::Wait && cpu.machine.configuration.dedicated;
     let me = cpu.vcpu.address;
-    turns::give(
-        &words(cpu),
-        me,
-        reason,
-        &mut OnCpu {
-            cpu,
-            samples,
-            began: 0,
-        },
-    );
+    turns::give(&words(cpu), me, reason, &mut OnCpu::new(cpu, samples));
     begin(cpu);
 }
 
@@ -177,6 +160,18 @@ struct OnCpu<'a> {
     samples: bool,
     /// The clock when its wait began.
     began: u64,
+}
+
+impl<'a> OnCpu<'a> {
+    /// A CPU that is about to pass or to wait for its turn.
+    #[inline(always)]
+    const fn new(cpu: &'a mut Cpu, samples: bool) -> Self {
+        Self {
+            cpu,
+            samples,
+            began: 0,
+        }
+    }
 }
 
 impl Passing for OnCpu<'_> {
@@ -193,7 +188,7 @@ impl Passing for OnCpu<'_> {
     }
 
     fn open(&mut self) {
-        open(&self.cpu.vcpu, mailbox(self.cpu));
+        devices::publish(&self.cpu.vcpu, mailbox(self.cpu));
     }
 
     fn rest_begins(&mut self) {
@@ -213,7 +208,7 @@ impl Passing for OnCpu<'_> {
         let configuration = &self.cpu.machine.configuration;
         configuration.assist.gives_up(&self.cpu.vcpu);
         if configuration.channels.present() {
-            look_at_devices(self.cpu);
+            devices::look(self.cpu);
         }
     }
 
@@ -262,7 +257,7 @@ impl Passing for OnCpu<'_> {
         instruction::sckc(wake_time(cpu));
         let configuration = &cpu.machine.configuration;
         let own = usize::from(cpu.vcpu.address) & (MAXIMUM_CPUS - 1);
-        let open = open_to_devices(configuration, &configuration.mailboxes[own..=own]);
+        let open = devices::waited_for(configuration, &configuration.mailboxes[own..=own]);
         wait_with_input(cpu, listens(cpu), open);
     }
 
@@ -274,74 +269,6 @@ impl Passing for OnCpu<'_> {
 /// Whether the host has been told that every CPU waits.
 fn told_waiting(cpu: &Cpu) -> &'static AtomicBool {
     &cpu.machine.shared.turns.told_waiting
-}
-
-/// Publishes for which interruptions of the channel subsystem a waiting CPU is enabled.
-fn open(cpu: &Vcpu, mailbox: &Mailbox) {
-    let subclasses = if cpu.psw.mask & psw::IO == 0 {
-        0
-    } else {
-        (cpu.control[6] >> 24) as u8
-    };
-    let reports =
-        cpu.psw.mask & psw::MACHINE_CHECK != 0 && cpu.control[14] & CR14_CHANNEL_REPORT != 0;
-    mailbox.open_subclasses.store(subclasses, Ordering::SeqCst);
-    mailbox.open_reports.store(reports, Ordering::SeqCst);
-}
-
-/// What these waiting CPUs are enabled for, if there is a device that may interrupt and room to hold its interruption.
-fn open_to_devices(configuration: &Configuration, mailboxes: &[Mailbox]) -> Open {
-    let channels = &configuration.channels;
-    if !channels.present() || !channels.held.has_room() {
-        return Open::NOTHING;
-    }
-    mailboxes.iter().fold(Open::NOTHING, |open, mailbox| Open {
-        subclasses: open.subclasses | mailbox.open_subclasses.load(Ordering::SeqCst),
-        reports: open.reports | mailbox.open_reports.load(Ordering::SeqCst),
-    })
-}
-
-/// Holds the interruption of a device, and wakes the first CPU that is enabled for it.
-#[cold]
-fn hold(cpu: &Cpu, taken: Taken) {
-    let configuration = &cpu.machine.configuration;
-    let held = &configuration.channels.held;
-    let mask = match taken {
-        Taken::External(_) => return,
-        Taken::Io(interruption) => {
-            held.hold_io(interruption);
-            interruption.mask()
-        }
-        Taken::MachineCheck(code) => {
-            held.hold_machine_check(code);
-            0
-        }
-    };
-    let me = usize::from(cpu.vcpu.address);
-    let is_open = |number: usize| {
-        let mailbox = &configuration.mailboxes[number & (MAXIMUM_CPUS - 1)];
-        match mask {
-            0 => mailbox.open_reports.load(Ordering::SeqCst),
-            mask => mailbox.open_subclasses.load(Ordering::SeqCst) & mask != 0,
-        }
-    };
-    let cpus = usize::from(configuration.cpus);
-    if let Some(first) = (me..cpus).chain(0..me).find(|&number| is_open(number)) {
-        if cpu.machine.shared.turns.wake(first as u16) && first != me {
-            instruction::signal_emergency(first as u16);
-        }
-    }
-}
-
-/// Tests whether a device interrupts a waiting CPU, before another CPU continues.
-fn look_at_devices(cpu: &Cpu) {
-    let configuration = &cpu.machine.configuration;
-    let open = open_to_devices(configuration, &configuration.mailboxes);
-    if open.subclasses != 0
-        && let Some(interruption) = wait::take_io(open.subclasses)
-    {
-        hold(cpu, Taken::Io(interruption));
-    }
 }
 
 /// Samples the wait of a dedicated CPU, which has ended. The wait lasts until the CPU has its turn again; it includes
@@ -386,15 +313,7 @@ pub fn occupied(cpu: &mut Cpu) {
         let assist = &configuration.assist;
         let before = assist.now(&cpu.vcpu);
         let samples = false;
-        turns::pass(
-            &words,
-            me,
-            &mut OnCpu {
-                cpu,
-                samples,
-                began: 0,
-            },
-        );
+        turns::pass(&words, me, &mut OnCpu::new(cpu, samples));
         if assist.now(&cpu.vcpu) == before {
             // All CPUs were idle, and the path to the wait took longer than the wait.
             let rest = cpu.vcpu.occupied_until.saturating_sub(before);
@@ -468,7 +387,7 @@ fn idle(cpu: &mut Cpu) {
     if first != NEVER {
         instruction::sckc(first.min(cpu.machine.his.due_at()));
         let configuration = &cpu.machine.configuration;
-        let open = open_to_devices(configuration, &configuration.mailboxes);
+        let open = devices::waited_for(configuration, &configuration.mailboxes);
         wait_with_input(cpu, listens(cpu), open);
         instruction::sckc(NEVER);
         return;
@@ -478,7 +397,7 @@ fn idle(cpu: &mut Cpu) {
     }
     // A device may interrupt, and the host cannot know.
     let configuration = &cpu.machine.configuration;
-    let open = open_to_devices(configuration, &configuration.mailboxes);
+    let open = devices::waited_for(configuration, &configuration.mailboxes);
     // This is reported once: the host answers each time, and its message may come in pieces.
     if open == Open::NOTHING && !told_waiting(cpu).swap(true, Ordering::SeqCst) {
         console::state(&Waiting {
@@ -512,7 +431,7 @@ fn wait_with_input(cpu: &mut Cpu, admit: bool, open: Open) {
         }
         Taken::External(external::CPU_TIMER) => cpu.vcpu.pending.cpu_timer = true,
         Taken::External(_) => {}
-        taken => hold(cpu, taken),
+        taken => devices::hold(cpu, taken),
     }
 }
 
