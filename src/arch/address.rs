@@ -1,6 +1,6 @@
 //! Virtual, real and absolute addresses are different things; mixing them does not compile.
 
-/// The size of a page frame, and of everything that is mapped as one: 4 KiB.
+/// The size of a page and of a page frame: 4 KiB.
 pub const PAGE: u64 = 4096;
 
 /// The size of a prefix area: two page frames.

@@ -31,15 +31,15 @@ pub const fn field64(value: u64, first: u32, last: u32) -> u64 {
     (value >> (63 - last)) & (u64::MAX >> (63 - (last - first)))
 }
 
-/// Gives a mask type the operations of a set. With the type of its elements, which know their own `bit()`, it tells
-/// whether one of them is in it.
+/// Gives a mask type the operations of a set. With the type of its elements, each with its own `bit()`, the set also
+/// has a membership test.
 #[macro_export]
 macro_rules! set_operations {
     ($set:ident of $element:ty) => {
         $crate::set_operations!($set);
 
         impl $set {
-            /// Whether it is among them.
+            /// Whether the set has this element.
             #[must_use]
             #[inline]
             pub const fn has(self, element: $element) -> bool {
@@ -49,28 +49,28 @@ macro_rules! set_operations {
     };
     ($set:ident) => {
         impl $set {
-            /// None.
+            /// The empty set.
             pub const NONE: Self = Self(0);
 
-            /// What is in either.
+            /// The elements of either set.
             #[must_use]
             pub const fn union(self, other: Self) -> Self {
                 Self(self.0 | other.0)
             }
 
-            /// What is in both.
+            /// The elements of both sets.
             #[must_use]
             pub const fn intersection(self, other: Self) -> Self {
                 Self(self.0 & other.0)
             }
 
-            /// What is in this one and not in `other`.
+            /// The elements of this set that are not in `other`.
             #[must_use]
             pub const fn without(self, other: Self) -> Self {
                 Self(self.0 & !other.0)
             }
 
-            /// Whether there is none.
+            /// Whether the set is empty.
             #[must_use]
             pub const fn is_empty(self) -> bool {
                 self.0 == 0

@@ -1,4 +1,4 @@
-//! The channel subsystem's words and blocks, as far as somebody between program and channel must know them.
+//! The words and blocks of the channel subsystem that the machine between program and channel uses.
 
 /// The subchannels that a guest sees: those with the numbers from 0 on in the first subchannel set.
 pub const SUBCHANNELS: usize = 16;
@@ -11,11 +11,11 @@ pub struct Ccw {
     pub flags: u8,
     /// Count, in bytes.
     pub count: u16,
-    /// Data address, or where the addresses of the data stand.
+    /// Data address, or the address of a list of data addresses.
     pub address: u32,
 }
 
-/// CCW flag: the next CCW's storage area goes with this one's.
+/// CCW flag (chain data): the next CCW's storage area continues this one's.
 pub const CHAIN_DATA: u8 = 0x80;
 /// CCW flag: the next CCW's command follows.
 pub const CHAIN_COMMAND: u8 = 0x40;
@@ -30,8 +30,7 @@ pub const MODIFIED_INDIRECT: u8 = 0x01;
 pub const TRANSFER_IN_CHANNEL: u8 = 0x08;
 
 impl Ccw {
-    /// What no channel executes, neither as a command nor as the next storage area of one: both are
-    /// program checks.
+    /// An invalid CCW: a program check both as a command and as the next storage area of a command.
     pub const INVALID: Self = Self {
         command: 0,
         flags: 0,
@@ -77,7 +76,7 @@ impl Ccw {
     }
 }
 
-/// The operation-request block: as much of it as START SUBCHANNEL always fetches.
+/// The operation-request block: the words that START SUBCHANNEL always fetches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Orb {
     /// Interruption parameter.
@@ -92,22 +91,22 @@ pub struct Orb {
 pub const ORB_SUSPEND: u32 = 1 << 27;
 /// ORB controls, and the same bit of the subchannel-status word: CCWs have format 1.
 pub const ORB_FORMAT: u32 = 1 << 23;
-/// ORB controls: the block designates no channel-command words but a transport-command word.
+/// ORB controls: the block designates a transport-command word, not channel-command words.
 pub const ORB_TRANSPORT: u32 = 1 << 18;
 /// ORB controls: indirect-data-address words have 64 bits.
 pub const ORB_LONG_INDIRECT: u32 = 1 << 17;
-/// ORB controls: each of the 64-bit ones stands for 2 KiB at most, and not for 4 KiB.
+/// ORB controls: each 64-bit indirect-data-address word designates at most 2 KiB, not 4 KiB.
 pub const ORB_SHORT_BLOCKS: u32 = 1 << 16;
 /// ORB controls: every path may be used.
 pub const ORB_ALL_PATHS: u32 = 0xFF00;
 /// ORB controls: modified indirect-data-address words may occur.
 pub const ORB_MODIFIED_INDIRECT: u32 = 1 << 6;
 
-/// Bytes of a subchannel-information block.
+/// The length of a subchannel-information block in bytes.
 pub const SCHIB_LENGTH: usize = 52;
-/// Bytes of an interruption-response block without extended measurements.
+/// The length of an interruption-response block without extended measurements, in bytes.
 pub const IRB_LENGTH: usize = 64;
-/// Where the subchannel-status word stands in a subchannel-information block.
+/// The offset of the subchannel-status word in a subchannel-information block.
 pub const SCHIB_STATUS: usize = 28;
 /// Path-management-control word, word 1: the measurement modes.
 pub const PMCW_MEASUREMENT_MODES: u32 = 0x18 << 16;
@@ -117,10 +116,10 @@ pub const PMCW_MEASUREMENT_FORMATS: u32 = 6;
 pub const PMCW_ENABLED: u32 = 0x80 << 16;
 /// Path-management-control word, word 1: there is a device.
 pub const PMCW_DEVICE_VALID: u32 = 1 << 16;
-/// Subchannel-status word, word 0: a function, an activity, or a status that waits to be taken.
+/// Subchannel-status word, word 0: a function, an activity, or a pending status.
 pub const SCSW_OCCUPIED: u32 = 0x7FE1;
 
-/// What an I/O interruption stores.
+/// The interruption information that an I/O interruption stores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IoInterruption {
     /// Subsystem-identification word.
@@ -144,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_formats_of_a_command_word_say_the_same() {
+    fn both_formats_of_a_command_word_have_the_same_meaning() {
         let ccw = Ccw {
             command: 0xE4,
             flags: CHAIN_COMMAND | 0x20,

@@ -1,6 +1,6 @@
 //! The condition code: two bits of the PSW.
 
-/// What an instruction leaves in bits 18-19 of the PSW.
+/// The condition code that an instruction sets in bits 18-19 of the PSW.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ConditionCode {

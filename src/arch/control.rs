@@ -50,7 +50,7 @@ pub const CR0_INITIAL: u64 = 0xE0;
 pub const CR8_MONITOR: u64 = 0xFFFF;
 /// CR8: the enhanced-monitor masks, bits 16-31, one for each class.
 pub const CR8_ENHANCED_MONITOR: u64 = 0xFFFF << 32;
-/// CR14: a machine check that says that channel reports wait is open.
+/// CR14: channel-report-pending subclass mask.
 pub const CR14_CHANNEL_REPORT: u64 = bit64(35);
 /// The CR14 that initial CPU reset leaves.
 pub const CR14_INITIAL: u64 = 0xC200_0000;

@@ -10,7 +10,7 @@ const CODES: [u8; 95] = [
     0x97, 0x98, 0x99, 0xA2, 0xA3, 0xA4, 0xA5, 0xA6, 0xA7, 0xA8, 0xA9, 0xC0, 0x4F, 0xD0, 0xA1,
 ];
 
-/// The code of an ASCII character, if it is a printing one or a blank.
+/// The code of an ASCII character, if it is a printing character or a blank.
 #[must_use]
 pub const fn code(ascii: u8) -> Option<u8> {
     if ascii >= 0x20 && ascii < 0x7F {
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_character_comes_back_from_its_code() {
+    fn every_character_is_found_by_its_code() {
         for ascii in 0x20..0x7F_u8 {
             assert_eq!(code(ascii).and_then(character), Some(char::from(ascii)));
         }

@@ -1,6 +1,6 @@
-//! Facility bits: what STORE FACILITY LIST EXTENDED shows.
+//! Facility bits, which STORE FACILITY LIST EXTENDED stores.
 
-/// The number of doublewords that the list of facility bits has in this machine.
+/// The number of doublewords in this machine's list of facility bits.
 pub const FACILITY_DOUBLEWORDS: usize = 4;
 
 /// Bit 11: the configuration-topology facility.
@@ -21,7 +21,7 @@ pub const STORE_COUNTER_MULTIPLE: u32 = 142;
 pub struct FacilityList(pub [u64; FACILITY_DOUBLEWORDS]);
 
 impl FacilityList {
-    /// The list with bit `n` set; a bit beyond the list is left out.
+    /// The list with bit `n` one; a bit beyond the list is ignored.
     #[must_use]
     pub const fn with(mut self, n: u32) -> Self {
         let doubleword = (n / 64) as usize;
@@ -48,7 +48,7 @@ impl FacilityList {
         doubleword < FACILITY_DOUBLEWORDS && self.0[doubleword] & (1 << (63 - n % 64)) != 0
     }
 
-    /// How many doublewords the list needs: up to the last nonzero one, at least one.
+    /// The number of doublewords up to the last nonzero one, at least one.
     #[must_use]
     pub fn doublewords(&self) -> usize {
         self.0

@@ -18,14 +18,14 @@ pub enum Class {
     InputOutput,
 }
 
-/// How an instruction that met a program exception ended: what the old PSW designates.
+/// How an instruction with a program exception ends, which determines what the old PSW designates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// As if it had not begun: the old PSW designates the instruction itself.
     Nullification,
     /// As a no-operation: the old PSW designates the next sequential instruction.
     Suppression,
-    /// Wholly performed, or abandoned where it stood: the next sequential instruction.
+    /// Wholly or partly performed: the old PSW designates the next sequential instruction.
     CompletionOrTermination,
 }
 
@@ -79,7 +79,7 @@ impl ProgramInterruption {
         self as u16
     }
 
-    /// How the instruction ends that causes this interruption.
+    /// The ending of an instruction that causes this interruption.
     #[must_use]
     #[inline]
     pub const fn ending(self) -> Ending {
@@ -87,7 +87,7 @@ impl ProgramInterruption {
     }
 }
 
-/// How an instruction ends that causes a program interruption of `code`.
+/// The ending of an instruction that causes a program interruption with this code.
 ///
 /// Translation exceptions nullify, so that the program can supply the page and issue the
 /// instruction again; the other conditions that the firmware itself recognizes suppress.
@@ -101,7 +101,7 @@ pub const fn ending(code: u16) -> Ending {
     }
 }
 
-/// Whether a program-interruption code is an access exception, which the guest's own tables decide.
+/// Whether a program-interruption code is that of an access exception, which depends on the guest's own tables.
 #[must_use]
 #[inline]
 pub const fn is_access(code: u16) -> bool {

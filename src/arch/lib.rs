@@ -1,7 +1,7 @@
 //! The vocabulary of the z/Architecture: words, numbers and layouts, without state.
 //!
-//! Everything here is as the Principles of Operation spells it, so that the other rooms can be read
-//! beside the manual.
+//! The spelling is that of the Principles of Operation, so that the other rooms can be read beside the
+//! manual.
 
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]

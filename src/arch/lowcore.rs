@@ -53,14 +53,14 @@ pub const SAVED_ACCESS: u64 = 0x1340;
 /// The store-status save area that SIGP STORE STATUS AT ADDRESS fills begins here.
 pub const SAVE_AREA: u64 = 0x1200;
 
-/// Where the old PSW of a class is stored.
+/// The location at which the old PSW of a class is stored.
 #[must_use]
 #[inline]
 pub const fn old_psw(class: Class) -> u64 {
     0x120 + 0x10 * class as u64
 }
 
-/// Where the new PSW of a class is fetched.
+/// The location from which the new PSW of a class is fetched.
 #[must_use]
 #[inline]
 pub const fn new_psw(class: Class) -> u64 {
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_psws_are_where_the_manual_has_them() {
+    fn the_psws_are_at_the_locations_of_the_manual() {
         assert_eq!(old_psw(Class::External), 0x130);
         assert_eq!(old_psw(Class::Program), 0x150);
         assert_eq!(new_psw(Class::SupervisorCall), 0x1C0);

@@ -159,7 +159,7 @@ impl Psw {
         self.narrow_address_mask()
     }
 
-    /// The same in the 24- and 31-bit modes, out of the way of the 64-bit one.
+    /// The same in the 24- and 31-bit modes, out of line so that the 64-bit mode stays fast.
     #[cold]
     const fn narrow_address_mask(&self) -> u64 {
         if self.mask & BASIC_ADDRESSING != 0 {
@@ -178,8 +178,8 @@ impl Psw {
             || self.address & !self.address_mask() != 0
     }
 
-    /// The PSW that the eight bytes of an ESA/390-format PSW stand for, as LOAD PSW expands it:
-    /// bit 12 is inverted and bits 33-63 become the instruction address.
+    /// Expands the eight bytes of an ESA/390-format PSW as LOAD PSW does: inverts bit 12 and makes bits
+    /// 33-63 the instruction address.
     #[must_use]
     pub const fn from_short(short: u64) -> Self {
         Self {

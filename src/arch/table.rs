@@ -43,7 +43,7 @@ pub const TEID_FETCH: u64 = bit64(52);
 pub const TEID_STORE: u64 = bit64(53);
 /// TEID bits 62-63: the address space, in the order of the PSW's address-space control.
 pub const TEID_SPACE: u64 = bit64(62) | bit64(63);
-/// TEID bits 56, 60 and 61: which protection it is.
+/// TEID bits 56, 60 and 61: the kind of protection.
 pub const TEID_PROTECTION: u64 = bit64(56) | bit64(60) | bit64(61);
 /// TEID bit 61 alone: DAT protection.
 pub const TEID_DAT_PROTECTION: u64 = bit64(61);

@@ -25,8 +25,7 @@ pub const fn nanoseconds(units: u64) -> u64 {
     (units.wrapping_mul(125).wrapping_add(256)) >> 9
 }
 
-/// How TOD units become ticks of another clock: so many units are
-/// `(units * multiplier + rounding) >> shift` ticks.
+/// The conversion of TOD units to ticks of another clock: `(units * multiplier + rounding) >> shift`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale {
     multiplier: u64,
@@ -46,7 +45,7 @@ impl Scale {
         }
     }
 
-    /// To the cycles of a clock of so many cycles per microsecond, rounded down.
+    /// To the cycles of a clock with `per_microsecond` cycles in a microsecond, rounded down.
     #[must_use]
     pub const fn to_cycles(per_microsecond: u32) -> Self {
         Self {
@@ -74,8 +73,8 @@ pub const fn units(nanoseconds: u64) -> u64 {
     (nanoseconds << 9) / 125
 }
 
-/// What [`units`] undoes: the nanoseconds that a clock shows by so many units. A clock that began at a multiple of 512
-/// units, which are 125 nanoseconds, is as exact.
+/// The inverse of [`units`]: the nanoseconds of a clock that shows `clock` units. It is also exact for a clock that
+/// began at a multiple of 512 units, which are 125 nanoseconds.
 #[must_use]
 #[inline]
 pub const fn clock_nanoseconds(clock: u64) -> u64 {
@@ -87,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_tells_its_nanoseconds_wherever_it_began() {
+    fn a_clock_gives_its_nanoseconds_from_any_beginning() {
         for began in [0, 512, UNIX_EPOCH, 1 << 62] {
             for ns in (0..10_000).chain([1 << 40, (1 << 40) + 1, 999_999_999_999]) {
                 let clock = clock_nanoseconds(began + units(ns));

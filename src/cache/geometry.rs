@@ -1,4 +1,4 @@
-//! How large caches are, and how that is written.
+//! The geometry of caches, and its text form.
 
 use core::fmt;
 
@@ -6,9 +6,9 @@ use core::fmt;
 const LARGEST: u32 = 1 << 20;
 /// Most ways of a cache.
 const MOST_WAYS: u16 = 16;
-/// Shortest and longest line in bytes. None is longer than a page, so that all of it is at one place.
+/// The shortest and the longest line in bytes. A line is at most a page, so that it is contiguous in absolute storage.
 const LINES: (u16, u16) = (16, 4096);
-/// Penalty cycles of a directory write when none are named.
+/// The penalty cycles of a directory write by default.
 const PENALTY: u16 = 8;
 
 /// One of the caches of a CPU.
@@ -29,7 +29,7 @@ impl fmt::Display for Which {
     }
 }
 
-/// Size, ways and line of a cache, and what a directory write costs. The numbers go together.
+/// Size, ways and line of a cache, and the cost of a directory write. The numbers are consistent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     size: u32,
@@ -38,16 +38,16 @@ pub struct Shape {
     penalty: u16,
 }
 
-/// Why there is no cache of a shape.
+/// Why no cache can have a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShapeError {
     /// The line is not a power of two, or not within the limits.
     Line(u16),
-    /// There are no ways, or too many of them.
+    /// There are no ways, or too many.
     Ways(u16),
-    /// The cache is larger than the largest one, or has no byte.
+    /// The cache is too large, or its size is zero.
     Size(u32),
-    /// So many bytes, in so many ways of lines of so many bytes, are not a power of two of sets.
+    /// This size, in this number of ways with lines of this length, does not give a power of two of sets.
     Sets(u32, u16, u16),
 }
 
@@ -81,10 +81,10 @@ impl fmt::Display for ShapeError {
 impl core::error::Error for ShapeError {}
 
 impl Shape {
-    /// A cache of `size` bytes in so many ways, with lines of `line` bytes; a directory write costs `penalty` cycles.
+    /// A cache of `size` bytes in `ways` ways, with lines of `line` bytes; a directory write costs `penalty` cycles.
     ///
     /// # Errors
-    /// When there is no such cache.
+    /// When there can be no such cache.
     pub const fn new(size: u32, ways: u16, line: u16, penalty: u16) -> Result<Self, ShapeError> {
         if !line.is_power_of_two() || line < LINES.0 || line > LINES.1 {
             return Err(ShapeError::Line(line));
@@ -139,7 +139,7 @@ impl Shape {
         self.size as usize >> self.line_shift()
     }
 
-    /// The byte index within a line has so many bits.
+    /// The number of bits in the byte index within a line.
     #[must_use]
     #[inline]
     pub const fn line_shift(&self) -> u32 {
@@ -163,7 +163,7 @@ pub struct Geometry {
 }
 
 impl Default for Geometry {
-    /// 128 KiB in 8 ways of 256-byte lines each: those of a z15.
+    /// The caches of a z15: 128 KiB each, in 8 ways of 256-byte lines.
     fn default() -> Self {
         const SHAPE: Shape = Shape {
             size: 128 << 10,
@@ -178,16 +178,16 @@ impl Default for Geometry {
     }
 }
 
-/// Why a text is no geometry.
+/// The error in the text of a geometry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GeometryError<'t> {
-    /// This is no cache and its shape.
+    /// This part is not a cache with its shape.
     Part(&'t str),
-    /// This is not a number, or too large for what it stands for.
+    /// This is not a number, or is too large.
     Number(&'t str),
     /// A cache is described again.
     Again(Which),
-    /// There is no cache of this shape.
+    /// No cache can have this shape.
     Shape(Which, ShapeError),
 }
 
@@ -215,10 +215,10 @@ impl core::error::Error for GeometryError<'_> {}
 
 impl Geometry {
     /// Reads what [`fmt::Display`] writes: `i=SIZE/WAYS/LINE/PENALTY` and the same with `d=`, with a comma
-    /// between them. What is left out is as by default, and so is all of `default`.
+    /// between them. Omitted parts have their defaults; the text `default` is all defaults.
     ///
     /// # Errors
-    /// When the text says something else, or describes a cache that there is not.
+    /// When the text has another form, or describes a cache that cannot be.
     pub fn parse(text: &str) -> Result<Self, GeometryError<'_>> {
         let mut geometry = Self::default();
         if text == "default" {
@@ -243,7 +243,7 @@ impl Geometry {
         Ok(geometry)
     }
 
-    /// Doublewords that both directories of a CPU take.
+    /// The number of doublewords in both directories of a CPU.
     #[must_use]
     pub const fn doublewords(&self) -> usize {
         self.instruction.lines() + self.data.lines()
@@ -265,7 +265,7 @@ fn parse_shape<'t>(part: &'t str, text: &'t str, which: Which) -> Result<Shape, 
 }
 
 fn number(text: &str) -> Result<u16, GeometryError<'_>> {
-    // A sign is no digit.
+    // A sign is not allowed.
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
     let number = is_number.then(|| text.parse().ok()).flatten();
     number.ok_or(GeometryError::Number(text))

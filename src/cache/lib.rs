@@ -1,20 +1,19 @@
-//! A model of first-level caches: which lines a CPU would bring in, and what that would cost it.
+//! A model of first-level caches: the lines that a CPU would bring in, and their cost.
 //!
-//! No machine below has caches that could be asked, so this is a model and nothing else. Each CPU has an
-//! instruction cache and a data cache, and every access goes through one of them:
+//! The machine below has no caches that a program can observe, so this is only a model. Each CPU has an
+//! instruction cache and a data cache, and every access uses one of them:
 //!
-//! - A cache is set-associative. A line is found by its absolute address: the rightmost bits of its number
-//!   select the set, and the directory holds the whole number. So two virtual addresses of one absolute
-//!   address share a line, and no purge of translations changes anything.
-//! - An access refers to each line that one of its bytes lies in, in ascending order.
-//! - A line that is not there is brought in and takes the place of the least recently used one of its set
-//!   (true LRU). That is one **directory write**, and it costs a fixed number of **penalty cycles**.
-//! - Stores are like fetches: a line that is stored into is brought in (store allocation), and what is stored goes
-//!   on at once (store through), so that a line has no state but that it is there. No directory is written
-//!   for a line that is there.
-//! - Nothing else brings a line in, and nothing takes one away but replacement and [`Caches::purge`]: there are no
-//!   prefetch, no speculation and no levels beyond, and neither another CPU nor the channel subsystem takes
-//!   lines away by what they store.
+//! - A cache is set-associative. It finds a line by its absolute address: the rightmost bits of the line's
+//!   number select the set, and the directory holds the whole number. So two virtual addresses of one absolute
+//!   address share a line, and purging translations has no effect.
+//! - An access refers to each line that contains one of its bytes, in ascending order.
+//! - A line that is not present is brought in and replaces the least recently used one of its set (true LRU).
+//!   That is one **directory write**, and it costs a fixed number of **penalty cycles**.
+//! - Stores are like fetches: a store brings its line in (store allocation), and the stored bytes go to storage
+//!   at once (store through), so a line is either present or not and has no other state. An access to a line
+//!   that is present writes no directory.
+//! - Nothing else brings a line in, and only replacement and [`Caches::purge`] remove one: there are no prefetch,
+//!   no speculation and no further levels, and stores by other CPUs or the channel subsystem remove no lines.
 //!
 //! The same accesses therefore give the same directory writes, whatever else happens in the machine.
 
@@ -29,13 +28,13 @@ pub use geometry::{Geometry, GeometryError, Shape, ShapeError, Which};
 
 use arch::address::Absolute;
 
-/// An entry of a directory that has no line: the number of no line, as a line has 16 bytes at least.
+/// An empty directory entry. No line has this number, as a line has at least 16 bytes.
 const EMPTY: u64 = u64::MAX;
 
-/// What accesses have done to a cache.
+/// The effects of accesses on a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    /// Lines that were brought in.
+    /// The number of lines that were brought in.
     pub directory_writes: u64,
     /// Cycles that this cost.
     pub penalty_cycles: u64,
@@ -54,12 +53,12 @@ pub struct Cache<'d> {
     shape: Shape,
     /// The bits of a line number that select the set.
     selector: u64,
-    /// The line numbers in each set, the most recently used one first; set after set.
+    /// The line numbers, set after set, the most recently used one of each set first.
     directory: &'d mut [u64],
 }
 
 impl<'d> Cache<'d> {
-    /// An empty cache with this directory, unless that has another number of entries than the cache has lines.
+    /// An empty cache with this directory, which must have as many entries as the cache has lines.
     #[must_use]
     pub fn new(shape: Shape, directory: &'d mut [u64]) -> Option<Self> {
         if directory.len() != shape.lines() {
@@ -73,7 +72,7 @@ impl<'d> Cache<'d> {
         })
     }
 
-    /// Its size, ways and line, and what a directory write costs.
+    /// Its size, ways and line, and the cost of a directory write.
     #[must_use]
     pub const fn shape(&self) -> Shape {
         self.shape
@@ -102,7 +101,7 @@ impl<'d> Cache<'d> {
         }
     }
 
-    /// Makes a line the most recently used one of its set; whether it had to be brought in.
+    /// Makes a line the most recently used one of its set. Returns whether it had to be brought in.
     #[inline]
     fn refer(&mut self, line: u64) -> bool {
         let ways = self.shape.ways();
@@ -125,15 +124,15 @@ impl<'d> Cache<'d> {
 /// The caches of a CPU.
 #[derive(Debug)]
 pub struct Caches<'d> {
-    /// What instructions are fetched through, targets of EXECUTE included.
+    /// The cache for instruction fetches, including targets of EXECUTE.
     pub instruction: Cache<'d>,
-    /// What storage operands are fetched and stored through.
+    /// The cache for fetches and stores of storage operands.
     pub data: Cache<'d>,
 }
 
 impl<'d> Caches<'d> {
-    /// Empty caches, whose directories are in `storage`: so many doublewords as [`Geometry::doublewords`]
-    /// says, or there are none.
+    /// Empty caches with their directories in `storage`; `None` unless it has [`Geometry::doublewords`]
+    /// doublewords.
     #[must_use]
     pub fn new(geometry: Geometry, storage: &'d mut [u64]) -> Option<Self> {
         let (instruction, data) = storage.split_at_mut_checked(geometry.instruction.lines())?;
@@ -143,7 +142,7 @@ impl<'d> Caches<'d> {
         })
     }
 
-    /// Takes all lines away, as a reset does.
+    /// Removes all lines, as a reset does.
     pub fn purge(&mut self) {
         self.instruction.purge();
         self.data.purge();

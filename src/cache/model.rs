@@ -1,7 +1,7 @@
-//! A second cache, by the definition of least recently used and nothing else.
+//! A second cache, directly from the definition of least recently used.
 //!
-//! It keeps all that was ever referred to and no directory. A line is there exactly if fewer other lines of its
-//! set were referred to since the last time that it was than the set has ways.
+//! It keeps every reference and has no directory. A line is present exactly if, since the last reference to it,
+//! fewer other lines of its set were referred to than the set has ways.
 
 use super::{Shape, Written};
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A cache that remembers everything.
 pub struct Remembered {
     shape: Shape,
-    /// The lines that were referred to, by their set, the last one last.
+    /// The lines that were referred to, by set, the latest last.
     history: BTreeMap<u64, Vec<u64>>,
 }
 

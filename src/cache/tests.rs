@@ -41,7 +41,7 @@ fn a_geometry_is_read_as_it_is_written() {
 }
 
 #[test]
-fn what_is_no_geometry_is_refused_with_what_is_wrong_and_what_is_right() {
+fn a_wrong_geometry_is_refused_with_the_error_and_the_valid_form() {
     for (text, parts) in [
         (
             "",
@@ -132,7 +132,7 @@ fn the_least_recently_used_line_of_a_set_is_replaced() {
 }
 
 #[test]
-fn a_purge_takes_all_lines_of_both_caches() {
+fn a_purge_removes_all_lines_of_both_caches() {
     let geometry = Geometry::parse("i=1K/2/64,d=256/1/64/3").unwrap();
     let mut storage = [0; 20];
     let mut caches = Caches::new(geometry, &mut storage).unwrap();
@@ -144,13 +144,13 @@ fn a_purge_takes_all_lines_of_both_caches() {
     }
 }
 
-/// Goes through a trace with both models and compares them at each access.
+/// Performs a trace of accesses with both models and compares them at each access.
 fn compare(shape: Shape, trace: impl IntoIterator<Item = (u64, u64)>) -> Result<(), TestCaseError> {
     let mut directory = vec![0; shape.lines()];
     let mut cache = Cache::new(shape, &mut directory).unwrap();
     let mut remembered = Remembered::new(shape);
     for (number, (at, length)) in trace.into_iter().enumerate() {
-        // Now and then a reset.
+        // An occasional reset.
         if number % 1009 == 1008 {
             cache.purge();
             remembered.purge();
@@ -178,14 +178,14 @@ prop_compose! {
     }
 }
 
-/// A piece of a trace, in terms of the shape that it goes through.
+/// A piece of a trace, relative to the shape of the cache.
 #[derive(Clone, Debug)]
 enum Piece {
-    /// Anywhere within so many times the cache.
+    /// Random accesses within this multiple of the cache's size.
     Random(Vec<(u64, u64)>, u64),
-    /// From a place on, so many times, with this stride; and all of it so many times again.
+    /// Start, number of accesses, stride, and repetitions of all of it.
     Loop(u64, u64, u64, u64),
-    /// This many lines of one set, in turns.
+    /// This many lines of one set, in turn.
     Aliases(u64, u64, u64),
 }
 
@@ -229,7 +229,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_is_too_strange_to_be_answered(text in "[id=/,0-9KM ]{0,24}") {
+    fn every_text_is_a_geometry_or_an_error(text in "[id=/,0-9KM ]{0,24}") {
         match Geometry::parse(&text) {
             Ok(geometry) => {
                 let written = geometry.to_string();

@@ -1,12 +1,12 @@
-//! What the operator changes at a CPU: the external means of SA23-2260, and the interrupt key.
+//! The operator's changes at a CPU: the external means of SA23-2260, and the interrupt key.
 
 use cpumf::{CounterSet, CounterSets};
 
 /// A change at one CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Gives these counter sets this authorization control; the coprocessor-group sets may be among
-    /// them. Other sets keep theirs.
+    /// Gives these counter sets, which may include the coprocessor-group sets, this authorization control.
+    /// Other sets keep theirs.
     Counters(CounterSets, bool),
     /// The authorization control of the basic-sampling function.
     BasicSampling(bool),
@@ -18,6 +18,6 @@ pub enum Change {
     LoseCounterData(CounterSet),
     /// The interrupt key is pressed.
     InterruptKey,
-    /// The operator's traces are others.
+    /// The operator's traces have changed.
     Traces,
 }

@@ -1,7 +1,7 @@
-//! What the operator types, as words: from a line to a command, or to what would be understood.
+//! The operator's commands: reads a line of words.
 //!
-//! Words are separated by blanks, and their case does not matter. A word that is not understood is
-//! answered with those that are in its place, so a person finds the way from one word to the next.
+//! Words are separated by blanks, and their case does not matter. The answer to an unknown word lists the words
+//! that are allowed in its place, so a person can find a command word by word.
 
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
@@ -16,7 +16,7 @@ mod trace;
 
 pub use change::Change;
 
-/// What HELP says.
+/// The answer to HELP.
 pub const HELP: &str = "\
 HELP          this list
 STATUS        what each CPU of the guest is doing
@@ -52,9 +52,9 @@ DD NAME TEXT  add a line to the parameter file NAME of HIS (DDNAME=NAME); DD NAM
 /// CPUs of the guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cpus {
-    /// The one with this address.
+    /// The CPU with this address.
     One(u16),
-    /// All of them.
+    /// All CPUs.
     All,
 }
 
@@ -63,11 +63,11 @@ pub enum Cpus {
 pub enum Command {
     /// An empty line.
     Nothing,
-    /// Which commands there are.
+    /// List the commands.
     Help,
-    /// What each CPU is doing.
+    /// Show the state of each CPU.
     Status,
-    /// The TOD clock.
+    /// Show the TOD clock.
     Clock,
     /// End the guest.
     End,
@@ -83,9 +83,9 @@ pub enum Command {
     EndTraces(Option<u8>),
     /// Show the traces.
     Traces,
-    /// Let the guest go on that a trace has stopped.
+    /// Resume the guest that a trace has stopped.
     Go,
-    /// Show what the CPU has that a trace has stopped.
+    /// Show registers or storage of the CPU that a trace has stopped.
     Show(Shown),
 }
 
@@ -102,12 +102,12 @@ pub enum Shown {
     Storage(u64, u64),
 }
 
-/// What is understood where another word, or none, was found.
+/// A wrong or missing word, and the words that are allowed in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Misunderstood<'a> {
-    /// The word, unless the line was too short.
+    /// The word, if there is one.
     pub found: Option<&'a str>,
-    /// The words that would do; none, where the line should have ended.
+    /// The allowed words; none if the line should have ended.
     pub understood: &'static [&'static str],
 }
 
@@ -115,7 +115,7 @@ impl fmt::Display for Misunderstood<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.found {
             Some(word) => {
-                // What was typed may be no text, and the answer goes to a person's screen.
+                // The line may have control characters, and the answer goes to a person's screen.
                 let shown = |c: char| if c.is_control() { '?' } else { c };
                 word.chars().try_for_each(|c| f.write_char(shown(c)))?;
                 f.write_str(" is not understood here; ")?;
@@ -132,11 +132,11 @@ impl fmt::Display for Misunderstood<'_> {
     }
 }
 
-/// The line's words, one after the other.
+/// The words of the line, in order.
 struct Words<'a>(core::iter::Peekable<core::str::SplitAsciiWhitespace<'a>>);
 
 impl<'a> Words<'a> {
-    /// The next word as one of these: its place among them.
+    /// The next word, which must be one of these; returns its index.
     fn one_of(&mut self, understood: &'static [&'static str]) -> Result<usize, Misunderstood<'a>> {
         let found = self.0.next();
         let place = found.and_then(|word| {
@@ -147,7 +147,7 @@ impl<'a> Words<'a> {
         place.ok_or(Misunderstood { found, understood })
     }
 
-    /// The next word, as MACHINE, or as CPU with the one behind it.
+    /// The next word: MACHINE, or CPU with the word after it.
     fn level(&mut self) -> Result<Option<Cpus>, Misunderstood<'a>> {
         match self.one_of(&["CPU", "MACHINE"])? {
             0 => self.addresses().map(Some),
@@ -155,13 +155,13 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// The next word, as CPU, and the one behind it.
+    /// The next two words: CPU, and the CPUs.
     fn cpus(&mut self) -> Result<Cpus, Misunderstood<'a>> {
         self.one_of(&["CPU"])?;
         self.addresses()
     }
 
-    /// The next word, as what stands behind CPU.
+    /// The next word: the CPUs.
     fn addresses(&mut self) -> Result<Cpus, Misunderstood<'a>> {
         let found = self.0.next();
         match found {
@@ -176,7 +176,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// The next word, as monitor classes.
+    /// The next word: monitor classes.
     fn classes(&mut self) -> Result<u16, Misunderstood<'a>> {
         let found = self.0.next();
         let class = |word: &str| {
@@ -197,12 +197,12 @@ impl<'a> Words<'a> {
             })
     }
 
-    /// The next word, as ON or OFF.
+    /// The next word: ON or OFF.
     fn is_on(&mut self) -> Result<bool, Misunderstood<'a>> {
         Ok(self.one_of(&["ON", "OFF"])? == 0)
     }
 
-    /// Nothing more.
+    /// The end of the line.
     fn end(&mut self) -> Result<(), Misunderstood<'a>> {
         match self.0.next() {
             None => Ok(()),
@@ -226,7 +226,7 @@ const SETS: [CounterSet; 5] = [
 /// Reads a line.
 ///
 /// # Errors
-/// [`Misunderstood`]: the first word that is not understood in its place, and what would be.
+/// [`Misunderstood`]: the first word that is wrong, and the allowed words.
 pub fn parse(line: &str) -> Result<Command, Misunderstood<'_>> {
     if line.trim().is_empty() {
         return Ok(Command::Nothing);
@@ -261,7 +261,7 @@ pub fn parse(line: &str) -> Result<Command, Misunderstood<'_>> {
     Ok(command)
 }
 
-/// What follows AUTH.
+/// Reads the words after AUTH.
 fn authorization<'a>(words: &mut Words<'a>) -> Result<Command, Misunderstood<'a>> {
     let level = words.level()?;
     let change = if words.one_of(&["COUNTERS", "SAMPLING"])? == 0 {
@@ -286,7 +286,7 @@ const fn change_at(level: Option<Cpus>, change: Change) -> Command {
     }
 }
 
-/// What follows ALERT.
+/// Reads the words after ALERT.
 fn loss<'a>(words: &mut Words<'a>) -> Result<Command, Misunderstood<'a>> {
     let level = words.level()?;
     let change = if words.one_of(&["SAMPLES", "COUNTERS"])? == 0 {

@@ -5,7 +5,7 @@ fn answer(line: &str) -> String {
 }
 
 #[test]
-fn a_line_becomes_the_change_that_it_says() {
+fn a_line_becomes_its_command() {
     let table = [
         (
             "AUTH CPU 0 COUNTERS BASIC OFF",
@@ -67,7 +67,7 @@ fn a_line_becomes_the_change_that_it_says() {
 }
 
 #[test]
-fn a_word_that_is_not_understood_is_answered_with_those_that_are() {
+fn the_answer_to_an_unknown_word_has_the_known_ones() {
     assert_eq!(
         answer("FROB"),
         "FROB is not understood here; these are: HELP, STATUS, CLOCK, END, AUTH, ALERT, INTERRUPT, CLASSES, PER, GO, SHOW"
@@ -112,7 +112,7 @@ fn a_word_that_is_not_understood_is_answered_with_those_that_are() {
 }
 
 #[test]
-fn an_answer_has_no_control_characters_of_what_was_typed() {
+fn an_answer_has_no_control_characters_from_the_line() {
     assert_eq!(
         answer("AUTH CPU \u{1B}[2J\0\u{9B}"),
         "?[2J?? is not understood here; these are: the address of a CPU, ALL"
@@ -129,7 +129,7 @@ fn help_names_every_command() {
 
 proptest::proptest! {
     #[test]
-    fn no_line_is_anything_but_a_command_or_an_answer(line in "\\PC{0,40}") {
+    fn every_line_is_a_command_or_is_refused(line in "\\PC{0,40}") {
         if let Err(refused) = parse(&line) {
             proptest::prop_assert!(!refused.to_string().is_empty());
         }

@@ -1,14 +1,14 @@
-//! The operator's commands about program events, and about a guest that one of them has stopped.
+//! The operator's commands about program events, and about a guest that a trace has stopped.
 
 use super::{Command, Misunderstood, Shown, Words};
 use arch::bits::bit16;
 use per::Range;
 use per::trace::{Action, Pattern, Trace, What};
 
-/// The most storage that is shown at once, in bytes.
+/// The most bytes of storage that SHOW shows at once.
 const MOST_SHOWN: u64 = 4096;
 
-/// What follows PER.
+/// Reads the words after PER.
 pub(super) fn events<'a>(words: &mut Words<'a>) -> Result<Command, Misunderstood<'a>> {
     if words.0.peek().is_none() {
         return Ok(Command::Traces);
@@ -40,7 +40,7 @@ pub(super) fn events<'a>(words: &mut Words<'a>) -> Result<Command, Misunderstood
     }))
 }
 
-/// What follows SHOW.
+/// Reads the words after SHOW.
 pub(super) fn shown<'a>(words: &mut Words<'a>) -> Result<Shown, Misunderstood<'a>> {
     let storage = match words.one_of(&["PSW", "REGISTERS", "CONTROLS", "STORAGE"])? {
         0 => return Ok(Shown::Psw),
@@ -67,7 +67,7 @@ pub(super) fn shown<'a>(words: &mut Words<'a>) -> Result<Shown, Misunderstood<'a
 }
 
 impl<'a> Words<'a> {
-    /// Whether the next word is this one, which is then taken.
+    /// Takes the next word if it is this one; returns whether it was.
     fn follows(&mut self, word: &str) -> bool {
         self.0
             .next_if(|next| next.eq_ignore_ascii_case(word))
@@ -137,7 +137,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// One address, two with a hyphen between them, or one with a point and a length.
+/// One address, two addresses separated by a hyphen, or an address and a length separated by a period.
 fn addresses(word: &str) -> Option<Range> {
     let number = |digits: &str| {
         let plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_is_an_event_a_range_and_what_for() {
+    fn a_trace_is_an_event_a_range_and_an_action() {
         let data = Pattern::from_digits("C1C2");
         let table = [
             ("per fetch", What::Fetch, Range::ALL, Action::Trace),
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_or_a_mask_of_another_shape_is_answered() {
+    fn a_range_or_a_mask_in_another_form_is_refused() {
         let table = [
             (
                 "PER FETCH RANGE",

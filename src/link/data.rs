@@ -1,8 +1,8 @@
 //! Payloads of the data channels: sample-data blocks and counter sets.
 //!
-//! Each payload is a heading followed by the data itself, which is in the machine's own layout: a
-//! sample-data block with its trailer as the sampling facility wrote it, counters as STCCTM stores
-//! them. The headings only say whose data it is.
+//! Each payload is a heading followed by the data in their architected layout: a sample-data block with its
+//! trailer as the sampling facility wrote it, counters as STCCTM stores them. The headings only identify the
+//! origin of the data.
 
 use core::fmt;
 
@@ -11,7 +11,7 @@ use zerocopy::{
     byteorder::big_endian::{U16, U32, U64},
 };
 
-/// Bytes in one sample-data block, trailer included.
+/// The number of bytes in a sample-data block, including the trailer.
 pub const SAMPLE_DATA_BLOCK: usize = 4096;
 
 /// The configuration level whose facility collected the data.
@@ -43,16 +43,16 @@ impl Level {
 pub struct SampleHead {
     /// CPU address.
     pub cpu: U16,
-    /// A [`Level`]; blocks that leave the machine are the machine's.
+    /// A [`Level`]; the machine sends only its own blocks.
     pub level: U16,
     /// Number of the block, counted from 0 per CPU: a gap shows a block lost on the link.
     pub sequence: U32,
 }
 
-/// [`CounterHead::set`] of a coprocessor-group counter set, which no M3 field names.
+/// [`CounterHead::set`] of a coprocessor-group counter set, which no M3 field designates.
 pub const COPROCESSOR_GROUP: u16 = 16;
 
-/// Most counters of one set: what a payload has room for.
+/// The most counters of one set that fit into a payload.
 pub const MOST_COUNTERS: usize = 160;
 
 /// Heading of a counter payload; `count` counters of 64 bits follow.
@@ -65,12 +65,12 @@ pub struct CounterHead {
     pub cpu: U16,
     /// A [`Level`].
     pub level: U16,
-    /// The counter set, as the M3 field of STORE CPU COUNTER MULTIPLE names it: 0 extended,
+    /// The counter set by its code in the M3 field of STORE CPU COUNTER MULTIPLE: 0 extended,
     /// 1 basic, 2 problem-state, 3 crypto-activity, 5 MT-diagnostic; or [`COPROCESSOR_GROUP`].
     pub set: U16,
     /// Number of the first counter.
     pub first: U16,
-    /// How many counters follow.
+    /// The number of counters that follow.
     pub count: U16,
     /// Whether the set is authorized at this level (1) or not (0).
     pub authorized: U16,
@@ -108,10 +108,10 @@ impl<'v> Counters<'v> {
 const _: () = assert!(size_of::<SampleHead>() == 8);
 const _: () = assert!(size_of::<CounterHead>() == 12);
 
-/// Why a data payload is not one.
+/// The error in a data payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataError {
-    /// The payload has this many bytes where the layout has the second number.
+    /// The payload has the first number of bytes, and the layout requires the second.
     Length(usize, usize),
     /// No configuration level has this number.
     Level(u16),
@@ -133,7 +133,7 @@ impl fmt::Display for DataError {
 
 impl core::error::Error for DataError {}
 
-/// A sample-data payload, taken apart.
+/// Decodes a sample-data payload.
 pub fn parse_samples(payload: &[u8]) -> Result<(&SampleHead, &[u8; SAMPLE_DATA_BLOCK]), DataError> {
     let wrong = DataError::Length(payload.len(), size_of::<SampleHead>() + SAMPLE_DATA_BLOCK);
     let (head, block) = SampleHead::ref_from_prefix(payload).map_err(|_| wrong)?;
@@ -142,7 +142,7 @@ pub fn parse_samples(payload: &[u8]) -> Result<(&SampleHead, &[u8; SAMPLE_DATA_B
     Ok((head, block))
 }
 
-/// A counter payload, taken apart.
+/// Decodes a counter payload.
 pub fn parse_counters(payload: &[u8]) -> Result<(&CounterHead, &[U64]), DataError> {
     let short = DataError::Length(payload.len(), size_of::<CounterHead>());
     let (head, values) = CounterHead::ref_from_prefix(payload).map_err(|_| short)?;

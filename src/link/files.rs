@@ -1,8 +1,8 @@
-//! Payloads of the files channel: what a collection run of HIS writes, on its way to the host's files.
+//! Payloads of the files channel: the output of a HIS collection run, which the host writes to files.
 //!
-//! The machine says which file of which run and what is appended to it; the host gives the file its name. A
-//! record that is longer than a frame comes in pieces, and the host writes none of them before it has all: so no
-//! record is ever torn. When the host cannot write, it says so by the same heading, and the run ends.
+//! The machine sends the run, the file and the bytes to append to it; the host names the file. A record that is
+//! longer than a frame comes in pieces, and the host writes them only when it has them all, so no record is ever
+//! torn. If the host cannot write, it reports that with the same heading, and the run ends.
 
 use super::frame::LARGEST_PAYLOAD;
 use super::layout;
@@ -12,7 +12,7 @@ use zerocopy::{
     byteorder::big_endian::{U16, U64},
 };
 
-/// What a payload is about. The numbers are those of [`FileHead::kind`].
+/// The kind of a payload. The numbers are those of [`FileHead::kind`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -53,7 +53,7 @@ impl Kind {
 }
 
 layout! {
-    /// Heading of a payload; the bytes that are appended follow.
+    /// Heading of a payload; the bytes to append follow.
     FileHead, 16 {
         /// A [`Kind`].
         kind: u8,
@@ -65,7 +65,7 @@ layout! {
         cpu: U16,
         /// Zero.
         reserved: U16,
-        /// When the run began: TOD clock, bits 0-63. It names the run, and its files.
+        /// When the run began: TOD clock, bits 0-63. It identifies the run and names its files.
         run: U64,
     }
 }
@@ -73,7 +73,7 @@ layout! {
 /// The most bytes that one payload carries.
 pub const LARGEST_PIECE: usize = LARGEST_PAYLOAD - size_of::<FileHead>();
 
-/// Why a payload is none.
+/// The error in a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileError {
     /// It has fewer bytes than a heading.
@@ -93,10 +93,10 @@ impl fmt::Display for FileError {
 
 impl core::error::Error for FileError {}
 
-/// A payload, taken apart.
+/// Decodes a payload.
 ///
 /// # Errors
-/// It has no whole heading, or its kind is none.
+/// The heading is not whole, or the kind is not assigned.
 pub fn parse(payload: &[u8]) -> Result<(&FileHead, Kind, &[u8]), FileError> {
     let (head, bytes) =
         FileHead::ref_from_prefix(payload).map_err(|_| FileError::Length(payload.len()))?;
@@ -110,7 +110,7 @@ mod tests {
     use zerocopy::IntoBytes;
 
     #[test]
-    fn a_payload_is_a_heading_and_what_is_appended() {
+    fn a_payload_is_a_heading_and_the_bytes_to_append() {
         let head = FileHead {
             kind: Kind::Smf as u8,
             more: 1,
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_has_the_number_that_it_is_found_by() {
+    fn every_kind_is_found_by_its_number() {
         let known = (0..=u8::MAX).filter_map(|number| Some((number, Kind::from_number(number)?)));
         let known: Vec<_> = known.collect();
         assert_eq!(known.len(), 8);

@@ -5,12 +5,12 @@
 //! that has lost its place finds it again at the next one. The CRC-32 is big-endian and covers the
 //! channel and the payload.
 //!
-//! A sender opens the link with a lone zero byte. What comes before the first zero is text of
-//! whatever ran earlier (a boot loader, a panic before the link was up): it is handed out as such
-//! and never taken for a frame.
+//! A sender opens the link with a single zero byte. Bytes before the first zero are text of a program
+//! that ran earlier (a boot loader, or a panic before the link was open): the receiver returns them as
+//! text and never takes them for a frame.
 //!
-//! Encoding writes into a buffer of the caller and takes the payload in pieces, so that a
-//! sample-data block is never copied to stand behind its heading.
+//! Encoding writes into a buffer of the caller and takes the payload in pieces, so a sample-data block
+//! is never copied only to follow its heading.
 
 use core::fmt;
 
@@ -19,26 +19,26 @@ use super::CHECK;
 /// The largest frame: channel, payload and check, before byte stuffing.
 pub const LARGEST_FRAME: usize = 16_384;
 
-/// Bytes of a frame that are not payload: the channel and the check.
+/// The bytes of a frame other than its payload: the channel and the check.
 const AROUND_PAYLOAD: usize = 1 + 4;
 
 /// The largest payload that one frame carries.
 pub const LARGEST_PAYLOAD: usize = LARGEST_FRAME - AROUND_PAYLOAD;
 
-/// A buffer of this size holds any encoded frame, the closing zero included.
+/// A buffer of this size holds any encoded frame, including the closing zero.
 pub const LARGEST_ENCODED: usize = encoded_bound(LARGEST_PAYLOAD);
 
 /// The zero byte that ends a frame, and that opens the link.
 pub const DELIMITER: u8 = 0;
 
-/// A group of byte stuffing is at most this long, its code byte included.
+/// The greatest length of a group of byte stuffing, including its code byte.
 const LONGEST_GROUP: usize = 0xFF;
 
-/// What a frame is about. The numbers are the first byte of every frame.
+/// The subject of a frame. The numbers are the first byte of every frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Channel {
-    /// How the run goes: [`super::state`]. Machine to host only.
+    /// The state of the run: [`super::state`]. Machine to host only.
     RunState = 0,
     /// Bytes of the guest's console, in both directions.
     Console = 1,
@@ -50,7 +50,7 @@ pub enum Channel {
     SampleData = 4,
     /// Counter sets: [`super::data::CounterHead`]. Machine to host only.
     Counters = 5,
-    /// What a collection run writes: [`super::files::FileHead`]; from the host that it cannot be written.
+    /// The output of a collection run: [`super::files::FileHead`]; from the host: it cannot be written.
     Files = 6,
     /// Profilers on the host: [`super::service::Request`] to the machine, [`super::service::ServiceHead`] to the host.
     Service = 7,
@@ -76,12 +76,12 @@ impl Channel {
     }
 }
 
-/// Why a payload could not be encoded. The sender is to blame in both cases.
+/// Why a payload cannot be encoded. The sender is at fault in both cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EncodeError {
     /// The payload has this many bytes, more than [`LARGEST_PAYLOAD`].
     PayloadTooLarge(usize),
-    /// The caller's buffer is smaller than [`encoded_bound`] of the payload, which is given.
+    /// The caller's buffer is smaller than [`encoded_bound`] of the payload, this number of bytes.
     BufferTooSmall(usize),
 }
 
@@ -103,18 +103,17 @@ impl fmt::Display for EncodeError {
 
 impl core::error::Error for EncodeError {}
 
-/// Upper bound of the encoded size of a payload, the closing zero included.
+/// An upper bound of the encoded size of a payload, including the closing zero.
 pub const fn encoded_bound(payload: usize) -> usize {
     let body = payload + AROUND_PAYLOAD;
     // One code byte at the start, one for every full group, and the closing zero.
     body + body / (LONGEST_GROUP - 1) + 2
 }
 
-/// Encodes one frame into `out` and returns its length, the closing zero included.
+/// Encodes one frame into `out` and returns its length, including the closing zero.
 ///
-/// The payload is the concatenation of `pieces`. The buffer must have [`encoded_bound`] bytes of
-/// the payload even if this payload would need fewer: whether a frame fits must not depend on how
-/// many zeros it happens to hold.
+/// The payload is the concatenation of `pieces`. The buffer must have [`encoded_bound`] bytes even if
+/// this payload needs fewer: whether a frame fits must not depend on the number of zeros in it.
 pub fn encode(channel: Channel, pieces: &[&[u8]], out: &mut [u8]) -> Result<usize, EncodeError> {
     let payload = pieces.iter().map(|piece| piece.len()).sum();
     if payload > LARGEST_PAYLOAD {
@@ -151,8 +150,8 @@ impl<'a> Stuffing<'a> {
         }
     }
 
-    /// Appends bytes. This is the link's cost per byte, so it goes by words: what a sample-data
-    /// block holds is for the most part zeros, in runs.
+    /// Appends bytes. This is the link's cost per byte, so it works on words: a sample-data block has
+    /// mostly zeros, in runs.
     fn push(&mut self, bytes: &[u8]) {
         let (words, rest) = bytes.as_chunks::<8>();
         for word in words {
@@ -167,9 +166,9 @@ impl<'a> Stuffing<'a> {
 
     /// Appends eight bytes that do not fill the open group.
     ///
-    /// A zero whose successor is a zero too becomes a group of its own, of length 1: those are
-    /// written with the word. What is left is one step for each run of zeros: its first closes the
-    /// open group, its last opens the next.
+    /// A zero followed by another zero becomes a group of its own, of length 1: such zeros are written
+    /// with the word. One step remains for each run of zeros: its first zero closes the open group, its
+    /// last opens the next.
     fn push_word(&mut self, word: u64) {
         const LOW: u64 = 0x7F7F_7F7F_7F7F_7F7F;
         self.after_full_group = false;
@@ -220,7 +219,7 @@ impl<'a> Stuffing<'a> {
 
     fn finish(mut self) -> usize {
         if self.after_full_group {
-            // A full group stands for no zero: the empty group opened behind it is not needed.
+            // A full group does not stand for a zero, so the empty group opened after it is not needed.
             self.end = self.code;
         } else {
             self.close_group();
@@ -233,30 +232,30 @@ impl<'a> Stuffing<'a> {
 /// A frame that has been checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// What the frame is about.
+    /// The subject of the frame.
     pub channel: Channel,
     /// The bytes between channel and check.
     pub payload: &'a [u8],
 }
 
-/// What one received byte brought about.
+/// The result of one received byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received<'a> {
     /// The byte is part of something that has not ended.
     Nothing,
     /// The link is not open yet: the byte is text.
     Text(u8),
-    /// The byte ended a frame that checks.
+    /// The byte ended a valid frame.
     Frame(Frame<'a>),
-    /// The byte ended something that does not check. It has been counted and dropped.
+    /// The byte ended an invalid frame, which has been counted and dropped.
     Bad,
 }
 
-/// The receiving end: takes bytes as they arrive and gives back what they amount to.
+/// The receiver: takes bytes as they arrive and returns text and frames.
 ///
-/// `N` is the storage for one encoded frame; a receiver that expects only short ones (the
-/// machine, which hears operator commands and typed text) can do with less than
-/// [`LARGEST_ENCODED`]. A frame that is longer than the buffer is bad like any other garbage.
+/// `N` is the storage for one encoded frame. A receiver that expects only short frames (the machine,
+/// which receives operator commands and console input) needs less than [`LARGEST_ENCODED`]. A frame
+/// that is longer than the buffer is invalid.
 #[derive(Debug)]
 pub struct Decoder<const N: usize = LARGEST_ENCODED> {
     buffer: [u8; N],
@@ -273,7 +272,7 @@ impl<const N: usize> Default for Decoder<N> {
 }
 
 impl<const N: usize> Decoder<N> {
-    /// A receiver that has heard nothing.
+    /// A receiver before the first byte.
     pub const fn new() -> Self {
         Self {
             buffer: [0; N],
@@ -284,7 +283,7 @@ impl<const N: usize> Decoder<N> {
         }
     }
 
-    /// Frames that did not check so far.
+    /// The number of invalid frames so far.
     pub fn bad_frames(&self) -> u64 {
         self.bad
     }
@@ -330,7 +329,7 @@ impl<const N: usize> Decoder<N> {
     }
 }
 
-/// Unstuffs in place and believes the result only if the check and the channel are right.
+/// Unstuffs in place, and returns the frame if its check and its channel are valid.
 fn check(encoded: &mut [u8]) -> Option<Frame<'_>> {
     let length = cobs::decode_in_place(encoded).ok()?;
     let (body, check) = encoded.get(..length)?.split_last_chunk::<4>()?;

@@ -1,4 +1,4 @@
-//! Blocks of bytes that others read: big-endian fields, one behind the other, of a length that is said and checked.
+//! Blocks of bytes that others read: contiguous big-endian fields, with a length that is stated and checked.
 
 /// Defines such a block, with its length in bytes. A crate that uses it depends on `zerocopy`.
 #[macro_export]

@@ -1,13 +1,13 @@
 //! The link: everything that crosses the serial console.
 //!
 //! One console carries the guest's own console, the log, the operator's commands and answers, and
-//! the measured data. [`frame`] cuts that byte stream into checked frames, [`state`], [`data`],
-//! [`files`], [`service`] and [`trace`] give the payloads their layouts, and [`loader`] describes the block by which the
-//! host hands a run to the machine before it starts. Firmware and host use this one description, so neither can
-//! drift from the other.
+//! the measured data. [`frame`] divides that byte stream into checked frames, [`state`], [`data`],
+//! [`files`], [`service`] and [`trace`] define the layouts of the payloads, and [`loader`] describes the block by
+//! which the host hands a run to the machine before it starts. Firmware and host use this one description, so
+//! neither can drift from the other.
 //!
-//! Nothing here allocates or touches hardware, and nothing that arrives is believed before it has
-//! been checked: a frame that does not check is counted and dropped.
+//! Nothing here allocates or touches hardware. Received data are checked before they are used: a receiver counts
+//! and drops a frame whose check is wrong.
 
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]

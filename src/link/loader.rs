@@ -1,13 +1,13 @@
-//! The loader block: how a run reaches the machine.
+//! The loader block, by which the host gives a run to the machine.
 //!
 //! The host decides everything about a run before the machine starts and stages it in storage: one
-//! 4096-byte block at a fixed place, and the guest's segments higher up. Nothing is negotiated
+//! 4096-byte block at a fixed address, and the guest's segments at higher addresses. Nothing is negotiated
 //! over the link, because an answer from the host would arrive at an arbitrary moment and make the
 //! run unrepeatable. The machine reads the block once at IPL, moves itself out of the way, and then
-//! copies each segment from where it was staged to where the guest expects it.
+//! copies each segment from its stage to its destination.
 //!
-//! A block that is not there is not an error (the machine then talks to an operator in plain
-//! text); a block that is there but damaged is, and each kind of damage has its name.
+//! A missing block is not an error: the machine then talks to an operator in plain text. A damaged block is
+//! an error, and each kind of damage has its name.
 
 use core::fmt;
 
@@ -37,20 +37,20 @@ pub const LOWEST_STAGE: u64 = 0x100_0000;
 /// The first eight bytes: "MMLOADR1".
 pub const MAGIC: u64 = u64::from_be_bytes(*b"MMLOADR1");
 
-/// What the machine keeps of a segment begins on this boundary.
+/// The machine keeps the staged bytes of each segment on this boundary.
 pub const KEPT_ALIGNMENT: u64 = 4096;
 
-/// Most segments that a block describes.
+/// The most segments of a block.
 pub const MOST_SEGMENTS: usize = 64;
 
-/// Bytes that a block has for the operator's commands.
+/// The bytes in a block for the operator's commands.
 pub const COMMANDS_LENGTH: usize = 1024;
 
-/// What a command begins with that the operator says when every CPU waits and no timer is armed: the
-/// next of these each time.
+/// The first character of a command to issue when every CPU waits and no timer is armed: the next such
+/// command each time.
 pub const WHEN_WAITING: char = '@';
 
-/// Most profilers on the host that a block starts.
+/// The most profilers on the host that a block starts.
 pub const MOST_STAGED: usize = 8;
 
 /// Most CPUs that a guest can have.
@@ -68,13 +68,13 @@ pub const LONGEST_INTERVAL: u64 = 1 << 32;
 /// Sampling interval of a run that does not choose one, in cycles.
 pub const DEFAULT_INTERVAL: u64 = 1_000_000;
 
-/// What one CPU's turn lasts when the block does not say, in microseconds.
+/// The length of one CPU's turn when the block does not give it, in microseconds.
 pub const DEFAULT_SLICE: u64 = 1_000;
 
 /// [`LoaderBlock::icount_shift`] of a machine whose clock does not count instructions.
 pub const NO_ICOUNT: u32 = u32::MAX;
 
-/// Highest instruction-count shift: one instruction then lasts 1024 ns.
+/// The highest instruction-count shift: one instruction then takes 1024 ns.
 const HIGHEST_SHIFT: u32 = 10;
 
 /// Bits of [`LoaderBlock::flags`].
@@ -87,23 +87,23 @@ pub mod flags {
     pub const REAL_TIME: u32 = 0x4;
     /// The machine reads the link at any time.
     pub const INTERACTIVE: u32 = 0x8;
-    /// The guest is a secure one; it is then at the virtual-machine level.
+    /// The guest is secure, and so at the virtual-machine level.
     pub const SECURE: u32 = 0x10;
     /// Bit 49 of a secure guest's plaintext control flags: samples of it are not limited.
     pub const FULL_SAMPLES: u32 = 0x20;
-    /// The CPUs are dedicated: sampling goes on while one of them waits.
+    /// The CPUs are dedicated: sampling continues while one of them waits.
     pub const DEDICATED: u32 = 0x40;
-    /// The host indicator of the machine's own sampling is one, and [`host_parameter`] counts.
+    /// The host indicator of the machine's own sampling is one, and [`host_parameter`] has a meaning.
     ///
     /// [`host_parameter`]: super::LoaderBlock::host_parameter
     pub const HOST_INDICATOR: u32 = 0x80;
     /// The machine supplies the functions of the message-security assist that it can perform.
     pub const CRYPTOGRAPHY: u32 = 0x100;
-    /// The machine counts its traps by what caused them, which costs it some instructions more.
+    /// The machine counts its traps by their causes, which costs it some more instructions.
     pub const COUNT_TRAPS: u32 = 0x200;
     /// Program-event recording has the form of System/370.
     pub const EVENTS_OF_S370: u32 = 0x400;
-    /// Every bit that means something.
+    /// All assigned bits.
     pub const ALL: u32 = FRAMES
         | START
         | REAL_TIME
@@ -131,22 +131,22 @@ pub mod sets {
     pub const MT_DIAGNOSTIC: u32 = 0x20;
     /// Coprocessor-group counter sets.
     pub const COPROCESSOR_GROUPS: u32 = 0x8000;
-    /// What a guest is authorized to use when nothing else is asked for.
+    /// The sets that a guest is authorized to use by default.
     pub const DEFAULT: u32 = BASIC | PROBLEM_STATE;
-    /// Every set that the facility knows.
+    /// All sets of the facility.
     pub const ALL: u32 =
         EXTENDED | BASIC | PROBLEM_STATE | CRYPTO | MT_DIAGNOSTIC | COPROCESSOR_GROUPS;
 }
 
 /// Values of [`LoaderBlock::level`].
 pub mod level {
-    /// The guest finds itself in a logical partition.
+    /// The guest runs in a logical partition.
     pub const LOGICAL_PARTITION: u32 = 1;
-    /// The guest finds itself in a virtual machine.
+    /// The guest runs in a virtual machine.
     pub const VIRTUAL_MACHINE: u32 = 2;
 }
 
-/// One piece of the guest.
+/// One segment of the guest.
 #[derive(
     Clone,
     Copy,
@@ -164,15 +164,15 @@ pub mod level {
 pub struct Segment {
     /// Absolute address at which the host staged the bytes.
     pub staged: U64,
-    /// Bytes staged.
+    /// The number of bytes staged.
     pub staged_length: U64,
-    /// Guest absolute address at which they belong.
+    /// The guest absolute address to which the machine copies them.
     pub destination: U64,
-    /// Bytes that the segment has in guest storage; those behind the staged ones are zeros.
+    /// The length of the segment in guest storage; the bytes after the staged ones are zeros.
     pub length: U64,
 }
 
-/// The block, as it lies in storage.
+/// The block as stored.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
 )]
@@ -184,9 +184,9 @@ pub struct LoaderBlock {
     pub length: U32,
     /// Bits of [`flags`].
     pub flags: U32,
-    /// Guest CPUs, 1 to [`MOST_CPUS`].
+    /// The number of guest CPUs, 1 to [`MOST_CPUS`].
     pub cpus: U32,
-    /// Segments in use.
+    /// The number of segments in use.
     pub segment_count: U32,
     /// The guest's initial PSW, bits 0-63.
     pub psw_mask: U64,
@@ -194,12 +194,12 @@ pub struct LoaderBlock {
     pub psw_address: U64,
     /// Sampling interval of the machine's own measurement in cycles; 0 for no sampling.
     pub interval: U64,
-    /// Counter sets that the machine's own measurement activates, as far as they have a source: bits of
+    /// The counter sets that the machine's own measurement activates, if they have a source: bits of
     /// [`sets`].
     pub machine_sets: U32,
     /// Counter sets that the guest is authorized to use: bits of [`sets`].
     pub guest_sets: U32,
-    /// Where the guest finds itself: [`level`].
+    /// The configuration level of the guest: [`level`].
     pub level: U32,
     /// Instruction-count shift of the clock, or [`NO_ICOUNT`].
     pub icount_shift: U32,
@@ -207,13 +207,13 @@ pub struct LoaderBlock {
     pub slice: U64,
     /// Program parameter of the level below the guest, when [`flags::HOST_INDICATOR`] is one.
     pub host_parameter: U64,
-    /// Machine type that STORE CPU ID shows, in hexadecimal digits; 0 for that of the machine below.
+    /// The machine type that STORE CPU ID shows, in hexadecimal digits; 0 for that of the machine below.
     pub machine_type: U32,
     /// Threads of a core, 1 to [`MOST_THREADS`]; the number of CPUs is a multiple of it.
     pub threads: U32,
     /// Zeros.
     pub reserved: [u8; 40],
-    /// The guest's name in UTF-8, zeros behind it.
+    /// The guest's name in UTF-8, then zeros.
     pub name: [u8; 64],
     /// The instruction cache and the data cache that the run models for each CPU, or zeros.
     pub caches: [CacheShape; 2],
@@ -221,13 +221,13 @@ pub struct LoaderBlock {
     pub reserved_middle: [u8; 40],
     /// The guest's segments; those beyond `segment_count` are zeros.
     pub segments: [Segment; MOST_SEGMENTS],
-    /// What the operator says before the guest starts: lines in UTF-8, zeros behind them.
+    /// The operator's commands before the guest starts: lines in UTF-8, then zeros.
     pub commands: [u8; COMMANDS_LENGTH],
-    /// Profilers on the host that start before the guest does; those behind the last are zeros.
+    /// Profilers on the host that start before the guest does; the entries after the last are zeros.
     pub profilers: [Request; MOST_STAGED],
     /// Zeros.
     pub reserved_end: [u8; 252],
-    /// CRC-32 of everything before.
+    /// CRC-32 of all bytes before this field.
     pub check: U32,
 }
 
@@ -238,16 +238,16 @@ const _: () = assert!(core::mem::offset_of!(LoaderBlock, commands) == 2304);
 const _: () = assert!(core::mem::offset_of!(LoaderBlock, profilers) == 3328);
 const _: () = assert!(core::mem::offset_of!(LoaderBlock, check) == 4092);
 
-/// What is wrong with a block. The host that wrote it is to blame, or whatever overwrote it.
+/// The error in a block. The host wrote it wrong, or something overwrote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoaderError {
-    /// No block is there: the first eight bytes are these.
+    /// There is no block: the first eight bytes are these.
     Magic(u64),
-    /// The block says that it is this long.
+    /// The length field has this value.
     Length(u32),
-    /// The check is the second number where the block's bytes give the first.
+    /// The bytes of the block give the first number as the check, but the field has the second.
     Check(u32, u32),
-    /// Flag bits that mean nothing.
+    /// Unassigned flag bits.
     Flags(u32),
     /// A number of CPUs that a guest cannot have.
     Cpus(u32),
@@ -259,21 +259,21 @@ pub enum LoaderError {
     Sets(u32),
     /// A level that does not exist.
     Level(u32),
-    /// Flags that need another flag or the virtual-machine level, and that level.
+    /// Flags that require another flag or the virtual-machine level, and the level in the block.
     Guest(u32, u32),
-    /// So many threads of a core, with so many CPUs.
+    /// An invalid number of threads of a core, and the number of CPUs.
     Threads(u32, u32),
     /// An instruction-count shift that no clock has.
     IcountShift(u32),
-    /// The flags say real time and the shift says that instructions are counted, or the reverse.
+    /// The flags and the instruction-count shift, which contradict each other about real time.
     Clock(u32, u32),
-    /// No such cache can be modelled.
+    /// A cache that cannot be modelled.
     Caches(Which, ShapeError),
-    /// Caches are modelled, and the clock does not count instructions.
+    /// Caches to model, although the clock does not count instructions.
     CachesInRealTime,
-    /// This segment has more staged bytes than bytes.
+    /// This segment has more staged bytes than its length.
     SegmentLength(usize),
-    /// This segment leaves the 64-bit address range.
+    /// This segment exceeds the 64-bit address range.
     SegmentRange(usize),
     /// This segment is staged below [`LOWEST_STAGE`].
     SegmentStage(usize),
@@ -375,7 +375,7 @@ impl fmt::Display for LoaderError {
 impl core::error::Error for LoaderError {}
 
 impl LoaderBlock {
-    /// A block with no guest in it: one CPU, frames, everything else zeros.
+    /// A block without a guest: one CPU, frames, everything else zeros.
     pub fn new() -> Self {
         Self {
             magic: MAGIC.into(),
@@ -406,7 +406,7 @@ impl LoaderBlock {
         }
     }
 
-    /// Puts the guest's name in, cut at a character boundary if it is too long.
+    /// Sets the guest's name, truncated at a character boundary if it is too long.
     pub fn set_name(&mut self, name: &str) {
         let fits = |end: &usize| name.is_char_boundary(*end);
         // 0 is a boundary, so the search always ends with one.
@@ -418,16 +418,16 @@ impl LoaderBlock {
         self.name[..end].copy_from_slice(&name.as_bytes()[..end]);
     }
 
-    /// Puts the check in. The last step of whoever writes a block.
+    /// Stores the check: the last step in writing a block.
     pub fn seal(&mut self) {
         self.check = self.computed_check().into();
     }
 
-    /// Takes a block from storage, or says what is wrong with it.
+    /// Reads a block from storage.
     ///
-    /// What holds afterwards: the numbers are within their ranges; every segment's ranges are
-    /// within 64 bits; copying the segments in any order overwrites none that is still to be
-    /// copied. Whether the segments fit the storage of this machine is for the caller to check.
+    /// In a valid block the numbers are within their ranges, every segment's ranges are within 64 bits, and
+    /// copying the segments in any order overwrites none that is yet to be copied. The caller checks whether
+    /// the segments fit the storage of this machine.
     pub fn parse(bytes: &[u8; BLOCK_LENGTH as usize]) -> Result<&Self, LoaderError> {
         let block: &Self = zerocopy::transmute_ref!(bytes);
         if block.magic.get() != MAGIC {
@@ -451,7 +451,7 @@ impl LoaderBlock {
         &self.segments[..count]
     }
 
-    /// How many bytes the machine needs to keep what is staged: whole pages for each segment.
+    /// The bytes that the machine needs to keep what is staged: whole pages for each segment.
     pub fn kept_length(&self) -> u64 {
         let lengths = self
             .segments()
@@ -467,13 +467,12 @@ impl LoaderBlock {
         text(&self.name).ok_or(LoaderError::Name)
     }
 
-    /// What the operator says before the guest starts, a command a line.
+    /// The operator's commands before the guest starts, one on each line.
     pub fn commands(&self) -> Result<&str, LoaderError> {
         text(&self.commands).ok_or(LoaderError::Commands)
     }
 
-    /// Puts a command for the operator behind those that are there. False if there is no room for it:
-    /// the block is unchanged then.
+    /// Appends a command of the operator. Returns false, and changes nothing, if it does not fit.
     #[must_use]
     pub fn add_command(&mut self, command: &str) -> bool {
         let used = self.commands.iter().position(|&byte| byte == 0);
@@ -493,7 +492,7 @@ impl LoaderBlock {
         self.profilers.iter().filter(starts)
     }
 
-    /// Adds a profiler that starts before the guest does. False if there is no room for it: the block is unchanged then.
+    /// Adds a profiler that starts before the guest does. Returns false, and changes nothing, if it does not fit.
     #[must_use]
     pub fn add_profiler(&mut self, request: Request) -> bool {
         let free = |place: &&mut Request| **place == Request::default();
@@ -614,7 +613,7 @@ impl Segment {
     }
 }
 
-/// The text of a field that has zeros behind it, if it is UTF-8.
+/// The text of a field, without the zeros at its end, if it is UTF-8.
 fn text(field: &[u8]) -> Option<&str> {
     let end = field.iter().position(|&byte| byte == 0);
     core::str::from_utf8(&field[..end.unwrap_or(field.len())]).ok()

@@ -1,9 +1,9 @@
 //! Payloads of the service channel: profilers on the host, and what HISSERV calls in them.
 //!
-//! A profiler outside the machine has a block of 64 bytes that says what it asks for and takes the answer
-//! ([`Request`]): the host sends it by the link, or stages those that start before the guest does in the loader
-//! block; a program in the guest gives the same block to DIAGNOSE. The published text has a macro and no layout;
-//! this one is the project's own, big-endian throughout.
+//! A profiler outside the machine has a [`Request`], a block of 64 bytes that also takes the answer. The host
+//! sends it by the link, or stages it in the loader block for a profiler that starts before the guest does. A
+//! program in the guest gives the same block to DIAGNOSE. The published text has a macro and no layout; this one
+//! is the project's own, big-endian throughout.
 //!
 //! What the machine says begins with a [`ServiceHead`].
 
@@ -16,7 +16,7 @@ use zerocopy::{
     byteorder::big_endian::{U16, U32, U64},
 };
 
-/// What is asked for; the numbers are those of [`Request::function`].
+/// The function of a request; the numbers are those of [`Request::function`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Function {
@@ -26,7 +26,7 @@ pub enum Function {
     Stop = 2,
     /// REQUEST=QUERY: `kind`, `length`; for EVENTDATA also `token` and `cpus`. Gives the answer area.
     Query = 3,
-    /// The profiler is done with the oldest block that it has: `token`. From the host only, and not answered.
+    /// The profiler is done with its oldest block: `token`. From the host only, and not answered.
     Done = 4,
 }
 
@@ -48,15 +48,15 @@ impl Function {
 pub mod flags {
     /// SAMPLE=YES: the profiler wants samples.
     pub const SAMPLES: u32 = 0x8000_0000;
-    /// The profiler says when it is done with a block ([`super::Function::Done`]). Otherwise it is done when the
-    /// link has carried it.
+    /// The profiler reports when it is done with a block ([`super::Function::Done`]). Otherwise it counts as done
+    /// when the link has carried the block.
     pub const ACKNOWLEDGES: u32 = 0x4000_0000;
-    /// Every bit that means something.
+    /// All assigned bits.
     pub const ALL: u32 = SAMPLES | ACKNOWLEDGES;
 }
 
 layout! {
-    /// A request, and what became of it.
+    /// A request and its result.
     Request, 64 {
         /// A [`Function`].
         function: U32,
@@ -72,26 +72,27 @@ layout! {
         token: U64,
         /// CPUMASK: bit 0 (the leftmost) is CPU 0. All ones for ALL.
         cpus: U64,
-        /// ANSAREA: the real address of the answer area. For a profiler on the host, by what it knows the request again.
+        /// ANSAREA: the real address of the answer area. A profiler on the host has here what identifies the request to
+        /// it.
         area: U64,
         /// ANSLEN: bytes of the answer area.
         length: U32,
         /// Reason code: zero if all was done.
         reason: U32,
-        /// Samples that passed the profiler by.
+        /// The number of samples that the profiler missed.
         missed: U64,
     }
 }
 
-/// The longest answer, in bytes: the project's own bound, by what one payload of the link carries. All counters of a CPU
-/// are no longer, those of software included.
+/// The longest answer, in bytes: the project's own bound, so that one payload of the link carries it. All counters of a
+/// CPU fit, including those of software.
 pub const LONGEST_ANSWER: usize = 16_256;
 
 const _: () =
     assert!(size_of::<ServiceHead>() + size_of::<Request>() + LONGEST_ANSWER <= LARGEST_PAYLOAD);
 
 impl Request {
-    /// A request for this, with everything else zero.
+    /// A request for this function, with everything else zero.
     #[must_use]
     pub fn new(function: Function) -> Self {
         Self {
@@ -105,14 +106,14 @@ impl Request {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Call {
-    /// A request was done or refused: the [`Request`] follows, with what became of it, and the answer area.
+    /// A request was performed or refused: the [`Request`] with its result follows, then the answer area.
     Answer = 1,
     /// The state has changed: `code` is the action, `number` the reasons.
     State = 2,
-    /// A block is full: it follows. `cpu` filled it with `number` samples, and `missed` passed the profiler by
-    /// since its last block.
+    /// A block is full, and follows. `cpu` filled it with `number` samples, and the profiler missed `missed`
+    /// samples since its last block.
     Samples = 3,
-    /// The service comes or goes: `code` is the status.
+    /// The status of the service has changed: `code` is the status.
     Status = 4,
 }
 
@@ -121,11 +122,11 @@ layout! {
     ServiceHead, 24 {
         /// A [`Call`].
         call: u8,
-        /// What the call has of a number of one byte.
+        /// The one-byte number of the call.
         code: u8,
         /// CPU address.
         cpu: U16,
-        /// What the call has of a number.
+        /// The four-byte number of the call.
         number: U32,
         /// The profiler that is called.
         token: U64,
@@ -147,10 +148,10 @@ pub enum Message<'a> {
     Status(&'a ServiceHead),
 }
 
-/// Why a payload is none.
+/// The error in a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServiceError {
-    /// It has fewer or more bytes than the call has.
+    /// It does not have the length of its call.
     Length(usize),
     /// No call has this number.
     Call(u8),
@@ -167,10 +168,10 @@ impl fmt::Display for ServiceError {
 
 impl core::error::Error for ServiceError {}
 
-/// Takes a payload of the machine apart.
+/// Decodes a payload of the machine.
 ///
 /// # Errors
-/// It has not the length of its call, or its call is none.
+/// The payload does not have the length of its call, or no call has its number.
 pub fn parse(payload: &[u8]) -> Result<Message<'_>, ServiceError> {
     let wrong = ServiceError::Length(payload.len());
     let (head, rest) = ServiceHead::ref_from_prefix(payload).map_err(|_| wrong)?;
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_heading_or_no_call_is_none() {
+    fn a_payload_without_a_heading_or_a_call_is_refused() {
         assert_eq!(parse(&[1; 23]), Err(ServiceError::Length(23)));
         for call in [0, 5, 255] {
             assert_eq!(parse(&payload(call, &[])), Err(ServiceError::Call(call)));
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn every_function_has_the_number_that_it_is_found_by() {
+    fn every_function_is_found_by_its_number() {
         let known = (0..64).filter_map(|n| Some((n, Function::from_number(n)?)));
         let known: Vec<_> = known.collect();
         assert_eq!(known.len(), 4);

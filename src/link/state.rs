@@ -1,8 +1,7 @@
-//! Run states: what the machine tells the host about the run.
+//! Run states: what the machine reports to the host about the run.
 //!
-//! Every payload is one byte that names the kind and the structure of that kind behind it. The
-//! last state of a run that comes to its end is [`End`]; a link that falls silent without it has
-//! failed.
+//! Every payload is one byte with its kind and then the structure of that kind. The last state of a
+//! complete run is [`End`]; a link that falls silent without it has failed.
 
 use core::fmt;
 
@@ -19,7 +18,7 @@ use zerocopy::{
 pub enum Mode {
     /// The clock counts instructions: the same input gives the same run, bit for bit.
     Exact = 1,
-    /// The clock counts instructions, but the host's input arrives when it arrives.
+    /// The clock counts instructions, but the host's input arrives at any time.
     Interactive = 2,
     /// The clock is the host's. Instructions cannot be counted.
     RealTime = 3,
@@ -36,7 +35,7 @@ impl Mode {
         })
     }
 
-    /// The mode's name as reports give it.
+    /// The mode's name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Exact => "exact",
@@ -52,14 +51,13 @@ impl Mode {
 pub enum Reason {
     /// It loaded a disabled-wait PSW. Address FFF is success.
     DisabledWait = 1,
-    /// Its new PSW cannot be loaded, again and again: a real CPU would check-stop.
+    /// Its new PSW is invalid, and loading it fails without end: a real CPU would check-stop.
     CheckStop = 2,
     /// The operator ended it.
     Operator = 3,
-    /// It stopped its CPUs, the last one itself: it has switched the machine off. A success.
+    /// It stopped its CPUs, the last one by that CPU itself: it has switched the machine off. A success.
     Stopped = 4,
-    /// Its program interruptions lead to nothing but program interruptions: a real CPU would go on with them
-    /// for ever.
+    /// Its program interruptions cause only further program interruptions: a real CPU would loop for ever.
     ProgramLoop = 5,
 }
 
@@ -77,10 +75,10 @@ impl Reason {
     }
 }
 
-/// The address of the disabled wait by which a guest says that it succeeded.
+/// The address of the disabled wait by which a guest reports success.
 pub const SUCCESS_ADDRESS: u64 = 0xFFF;
 
-/// Gives a structure of this module its kind and the way onto the link.
+/// A structure of this module: its kind, and its pieces for the link.
 pub trait Payload: IntoBytes + Immutable {
     /// First byte of the payload.
     const KIND: u8;
@@ -112,9 +110,9 @@ macro_rules! payload {
 }
 
 payload! {
-    /// The machine is up and has accepted the run. First state of a run.
+    /// The machine has started and accepted the run. The first state of a run.
     Started = 1, 40 bytes {
-        /// A [`Mode`]: what the machine found its clock to be.
+        /// A [`Mode`], by the clock that the machine found.
         mode: u8,
         /// Zero.
         reserved: u8,
@@ -124,11 +122,11 @@ payload! {
         cpu_speed: U32,
         /// TOD clock, bits 0-63.
         tod: U64,
-        /// First absolute address that is not the guest's: the base of the HSA.
+        /// The first absolute address beyond the guest's storage: the base of the HSA.
         guest_storage_end: U64,
-        /// First absolute address behind the HSA.
+        /// The first absolute address beyond the HSA.
         hsa_end: U64,
-        /// Machine type as STORE CPU ID gives it.
+        /// The machine type that STORE CPU ID gives.
         machine_type: U32,
         /// Counter first version number.
         cfvn: U16,
@@ -184,7 +182,7 @@ payload! {
 }
 
 payload! {
-    /// Every CPU waits and no timer is armed: only the host's input can go on.
+    /// Every CPU waits and no timer is armed: only input from the host can continue the run.
     Waiting = 5, 8 bytes {
         /// TOD clock, bits 0-63.
         tod: U64,
@@ -192,7 +190,7 @@ payload! {
 }
 
 payload! {
-    /// A trace of the operator has stopped the guest: it goes on when the operator says so.
+    /// A trace of the operator has stopped the guest: it resumes at the operator's command.
     Held = 11, 16 bytes {
         /// The CPU that had the event.
         cpu: U16,
@@ -206,7 +204,7 @@ payload! {
 }
 
 payload! {
-    /// How many events a trace of the operator had, sent when the guest has ended.
+    /// The number of events of a trace of the operator, sent when the guest has ended.
     Traced = 12, 16 bytes {
         /// The number of the trace.
         trace: U16,
@@ -220,7 +218,7 @@ payload! {
 }
 
 payload! {
-    /// What one CPU did, sent when the guest has ended.
+    /// The totals of one CPU, sent when the guest has ended.
     Totals = 6, 56 bytes {
         /// CPU address.
         cpu: U16,
@@ -232,19 +230,19 @@ payload! {
         guest_cycles: U64,
         /// Instructions that the guest completed.
         guest_instructions: U64,
-        /// Instructions that the machine spent for it.
+        /// The instructions that the machine spent on it.
         firmware_instructions: U64,
         /// Interruptions that the machine took.
         traps: U64,
         /// Samples stored into sample-data blocks.
         samples_taken: U64,
-        /// Samples that found no room.
+        /// Samples lost for lack of space.
         samples_lost: U64,
     }
 }
 
 payload! {
-    /// Traps of one cause on one CPU, sent when the guest has ended if the run asked for them.
+    /// Traps of one cause on one CPU, sent when the guest has ended if the run counts traps.
     Traps = 10, 24 bytes {
         /// CPU address.
         cpu: U16,
@@ -252,13 +250,13 @@ payload! {
         cause: u8,
         /// Zero.
         reserved: u8,
-        /// Which of its kind: an operation code, or a code of the interruption.
+        /// An operation code, or an interruption code, by the cause.
         number: U16,
         /// Zero.
         reserved_half: U16,
-        /// How many there were.
+        /// The number of traps.
         traps: U64,
-        /// Instructions that the machine spent for all of them.
+        /// The instructions that the machine spent on all of them.
         instructions: U64,
     }
 }
@@ -266,7 +264,7 @@ payload! {
 payload! {
     /// The run is complete; nothing follows.
     End = 7, 8 bytes {
-        /// Frames sent, this one included.
+        /// The number of frames sent, including this one.
         frames: U32,
         /// Zero.
         reserved: U32,
@@ -274,17 +272,17 @@ payload! {
 }
 
 payload! {
-    /// The guest has read what was typed for it: there is room for as much again.
+    /// The guest has read console input: the machine can buffer as many bytes again.
     InputRead = 8, 4 bytes {
-        /// Bytes that it has read this time.
+        /// The number of bytes that it has read this time.
         bytes: U32,
     }
 }
 
 payload! {
-    /// The guest has had its program loaded anew.
+    /// The guest's program has been loaded again.
     Loaded = 9, 16 bytes {
-        /// How often it has been loaded by now, the first time included.
+        /// How many times it has been loaded so far, including the first.
         times: U32,
         /// Zero.
         reserved: U32,
@@ -293,21 +291,21 @@ payload! {
     }
 }
 
-/// Bytes that the machine keeps of what was typed for the guest and not read by it yet; more are dropped.
+/// The bytes of console input that the machine buffers until the guest reads them; it drops further ones.
 pub const TYPED_AHEAD: usize = 1024;
 
-/// A failure of the machine, with what follows its heading.
+/// A failure of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure<'a> {
     /// PSW, registers and the wait state.
     pub head: &'a FailureHead,
     /// Return addresses, innermost first, relative to the start of the image.
     pub backtrace: &'a [U64],
-    /// What the machine says about it.
+    /// The machine's text about it.
     pub text: &'a [u8],
 }
 
-/// One run state, taken apart.
+/// One decoded run state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State<'a> {
     /// Kind 1.
@@ -336,16 +334,16 @@ pub enum State<'a> {
     Traced(&'a Traced),
 }
 
-/// Why a run-state payload is not one.
+/// The error in a run-state payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateError {
-    /// The payload has no byte at all.
+    /// The payload is empty.
     Empty,
     /// No run state has this kind.
     Kind(u8),
     /// The structure of this kind does not have this many bytes.
     Length(u8, usize),
-    /// A field of this kind holds a value that means nothing.
+    /// A field of this kind has an unassigned value.
     Value(u8, u8),
 }
 
@@ -367,7 +365,7 @@ impl fmt::Display for StateError {
 impl core::error::Error for StateError {}
 
 impl<'a> State<'a> {
-    /// Takes a payload of [`super::frame::Channel::RunState`] apart.
+    /// Decodes a payload of [`super::frame::Channel::RunState`].
     pub fn parse(payload: &'a [u8]) -> Result<Self, StateError> {
         let (&kind, bytes) = payload.split_first().ok_or(StateError::Empty)?;
         Ok(match kind {
@@ -459,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_that_is_not_one_is_refused_by_name() {
+    fn each_kind_of_invalid_state_is_refused_by_name() {
         assert_eq!(State::parse(&[]), Err(StateError::Empty));
         assert_eq!(State::parse(&[13, 0]), Err(StateError::Kind(13)));
         assert_eq!(State::parse(&[7, 0]), Err(StateError::Length(7, 1)));

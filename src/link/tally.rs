@@ -1,18 +1,18 @@
-//! A tally of traps: how many there were of each cause, and how long they took.
+//! A tally of traps: the number of traps of each cause, and the instructions that they took.
 //!
-//! It is kept when a run asks for it, by entries of their own, so that others pay nothing for it. What it
-//! needs is taken off the lengths that it notes. A fixed table of causes is enough, because there are no more
-//! instructions that trap; if it were ever full, what has no line goes into the last one.
+//! Only a run that counts traps keeps it, by trap entries of its own, so other runs pay nothing for it. The
+//! recorded lengths do not include its own instructions. A fixed table of causes is large enough for all
+//! instructions that trap; if it were ever full, further causes would go into the last line.
 
 use arch::interruption::Class;
 
-/// What caused a trap.
+/// The cause of a trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Cause {
     /// An instruction, by its [operation code](insn::opcode).
     Instruction = 1,
-    /// A program interruption that no refused instruction caused, by its code.
+    /// A program interruption not caused by a refused instruction, by its code.
     Program = 2,
     /// A supervisor call.
     SupervisorCall = 3,
@@ -20,7 +20,7 @@ pub enum Cause {
     External = 4,
     /// An I/O interruption.
     InputOutput = 5,
-    /// Anything that has no line of its own.
+    /// A cause without a line of its own.
     Other = 6,
 }
 
@@ -56,15 +56,15 @@ impl Cause {
 pub struct Line {
     /// The cause.
     pub cause: Cause,
-    /// Which of its kind.
+    /// The operation code or interruption code.
     pub number: u16,
-    /// How many there were.
+    /// The number of traps.
     pub traps: u64,
-    /// Instructions of the machine in all of them.
+    /// The machine's instructions in all of them.
     pub instructions: u64,
 }
 
-/// Lines of a tally.
+/// The number of lines in a tally.
 pub const LINES: usize = 256;
 
 /// The traps of one CPU by cause.
@@ -80,7 +80,7 @@ impl Default for Tally {
 }
 
 impl Tally {
-    /// An empty one.
+    /// An empty tally.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -88,7 +88,7 @@ impl Tally {
         }
     }
 
-    /// Notes a trap of so many instructions.
+    /// Records a trap of `instructions` instructions.
     pub fn note(&mut self, cause: Cause, number: u16, instructions: u64) {
         let is_it = |line: &Line| (line.cause, line.number) == (cause, number);
         let place = match self.lines.iter().position(is_it) {

@@ -1,9 +1,9 @@
-//! Payloads of the trace channel: program events that the operator has streamed.
+//! Payloads of the trace channel: program events that the operator traces.
 //!
-//! A payload is a [`TraceHead`] and as many events as it says, each an [`EventHead`] and, in ascending order of
-//! their numbers, the contents of the general registers that the instruction altered. The events of a CPU are
-//! numbered: a gap between two payloads is what the link has lost, and what found no room in the machine before it came
-//! to the link has numbers, too. The last payload of a CPU has no events, and its head says how many there were.
+//! A payload is a [`TraceHead`] and the number of events that it gives. Each event is an [`EventHead`] and, in
+//! ascending order of their numbers, the contents of the general registers that the instruction altered. The events
+//! of a CPU are numbered: a gap between two payloads shows events that the link lost or that the machine could not
+//! buffer. The last payload of a CPU has no events, and its head gives their total number.
 
 use super::frame::LARGEST_PAYLOAD;
 use super::layout;
@@ -20,11 +20,11 @@ layout! {
     TraceHead, 16 {
         /// CPU address.
         cpu: U16,
-        /// How many events follow.
+        /// The number of events that follow.
         count: U16,
-        /// How many events of this CPU have found no room in the machine so far.
+        /// The number of events of this CPU that the machine could not buffer so far.
         lost: U32,
-        /// The number of the first event, counted from 0 for each CPU; without events how many there were.
+        /// The number of the first event, counted from 0 for each CPU; without events, their total number.
         first: U64,
     }
 }
@@ -33,46 +33,46 @@ layout! {
 pub const EXECUTED: u8 = 0x80;
 
 layout! {
-    /// An instruction with events, and what it did.
+    /// An instruction with events, and its results.
     EventHead, 64 {
         /// The traces that it belongs to: trace 0 is the leftmost bit.
         traces: u8,
-        /// The events, as the PER code has them.
+        /// The events, as in the PER code.
         events: u8,
         /// Length of the instruction that the address designates: 2, 4 or 6 bytes.
         length: u8,
         /// [`EXECUTED`], or zero.
         state: u8,
-        /// The program interruption that it ended with, or zero if it was completed.
+        /// The code of the program interruption that ended it, or zero if it was completed.
         code: U16,
         /// The general registers that it altered: register 0 is the leftmost bit.
         altered: U16,
-        /// The instruction, left-justified; the target of an EXECUTE as it was executed.
+        /// The instruction, left-justified; the target of an EXECUTE as executed.
         text: [u8; 6],
-        /// Bytes that it stored at [`Self::stored_at`], or zero.
+        /// The number of bytes that it stored at [`Self::stored_at`], or zero.
         stored_length: U16,
         /// The address of the instruction, or of the EXECUTE.
         at: U64,
         /// Bits 0-63 of the PSW before it.
         mask: U64,
-        /// Where the next instruction is.
+        /// The address of the next instruction.
         next: U64,
-        /// Bits 0-63 of the PSW behind it.
+        /// Bits 0-63 of the PSW after it.
         mask_after: U64,
-        /// The virtual address at which it stored, if it did so in the range of a trace.
+        /// The virtual address at which it stored, if it stored into the range of a trace.
         stored_at: U64,
-        /// TOD clock, bits 0-63, when the machine saw that it was done.
+        /// TOD clock, bits 0-63, when the machine saw that it had ended.
         tod: U64,
     }
 }
 
-/// The longest event: all registers are altered.
+/// The longest event: one that altered all registers.
 pub const LONGEST_EVENT: usize = size_of::<EventHead>() + 16 * size_of::<U64>();
 
-/// An event, as it is sent and as it arrives.
+/// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event<'e> {
-    /// What every event has.
+    /// The fixed part.
     pub head: EventHead,
     /// The contents of the registers that were altered, in ascending order of their numbers.
     pub registers: &'e [U64],
@@ -86,7 +86,7 @@ impl Event<'_> {
         &self.head.text[..length]
     }
 
-    /// The registers that were altered, with what they contain.
+    /// The registers that were altered, with their contents.
     pub fn altered(&self) -> impl Iterator<Item = (u8, u64)> {
         let mask = self.head.altered.get();
         let numbers = (0..16).filter(move |number| mask << number & 0x8000 != 0);
@@ -102,8 +102,8 @@ const NAMES: [(u8, &str); 4] = [
     (event::REGISTERS, "REG"),
 ];
 
-/// One line: address, text, events, what was stored into, the program interruption that it ended with, what was
-/// altered, and where it goes on.
+/// One line: address, text, events, the stored location, the program interruption that ended it, the altered
+/// registers, and the next address.
 impl fmt::Display for Event<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let head = &self.head;
@@ -129,14 +129,14 @@ impl fmt::Display for Event<'_> {
     }
 }
 
-/// Why a payload is none.
+/// The error in a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceError {
     /// The payload is too short for its head.
     Head(usize),
-    /// The event with this place in the payload does not fit into it.
+    /// The event with this index extends beyond the payload.
     Event(u16),
-    /// So many bytes follow the last event.
+    /// This many bytes follow the last event.
     Rest(usize),
 }
 
@@ -156,10 +156,10 @@ impl fmt::Display for TraceError {
 
 impl core::error::Error for TraceError {}
 
-/// Takes a payload apart, and gives its events to `each`: all of them, or none if anything is wrong.
+/// Decodes a payload and gives its events to `each`: all of them, or none if there is an error.
 ///
 /// # Errors
-/// [`TraceError`]: what is wrong.
+/// [`TraceError`].
 pub fn parse(payload: &[u8], mut each: impl FnMut(Event<'_>)) -> Result<TraceHead, TraceError> {
     let (head, events) =
         TraceHead::read_from_prefix(payload).map_err(|_| TraceError::Head(payload.len()))?;
@@ -187,19 +187,19 @@ pub fn parse(payload: &[u8], mut each: impl FnMut(Event<'_>)) -> Result<TraceHea
     Ok(head)
 }
 
-/// Events of a CPU on their way to the link, in a buffer of fixed size.
+/// Events of a CPU for the link, in a buffer of fixed size.
 ///
-/// What finds no room is counted, and has a number all the same.
+/// Events that do not fit are counted and numbered too.
 #[derive(Debug)]
 pub struct Stream<const N: usize> {
     buffer: heapless::Vec<u8, N>,
     head: TraceHead,
-    /// Events that found no room behind those in the buffer.
+    /// Events that did not fit after those in the buffer.
     refused: u32,
 }
 
 impl<const N: usize> Stream<N> {
-    /// An empty one, of a CPU.
+    /// An empty stream of a CPU.
     #[must_use]
     pub const fn new(cpu: u16) -> Self {
         const { assert!(N >= LONGEST_EVENT && N + size_of::<TraceHead>() <= LARGEST_PAYLOAD) };
@@ -215,7 +215,7 @@ impl<const N: usize> Stream<N> {
         }
     }
 
-    /// Whether any event has room, however long it is.
+    /// Whether the longest event fits.
     #[must_use]
     pub fn has_room(&self) -> bool {
         N - self.buffer.len() >= LONGEST_EVENT
@@ -227,27 +227,27 @@ impl<const N: usize> Stream<N> {
         self.buffer.is_empty()
     }
 
-    /// How many events there were.
+    /// The number of events so far.
     #[must_use]
     pub fn events(&self) -> u64 {
         self.head.first.get() + u64::from(self.head.count.get()) + u64::from(self.refused)
     }
 
-    /// Adds an event, or counts it as lost. Once one is lost all are, until [`Self::taken`]: there are no gaps within a
-    /// payload.
+    /// Adds an event, or counts it as lost. After a lost event all are lost until [`Self::taken`], so a payload has no
+    /// gaps.
     pub fn add(&mut self, event: &Event<'_>) {
         if !self.has_room() {
             self.head.lost += 1;
             self.refused += 1;
             return;
         }
-        // There is room for it.
+        // It fits.
         let _ = self.buffer.extend_from_slice(event.head.as_bytes());
         let _ = self.buffer.extend_from_slice(event.registers.as_bytes());
         self.head.count += 1;
     }
 
-    /// What is to be sent now, in the pieces that [`super::frame::encode`] takes.
+    /// The payload to send now, in the pieces that [`super::frame::encode`] takes.
     #[must_use]
     pub fn payload(&self) -> [&[u8]; 2] {
         [self.head.as_bytes(), &self.buffer]
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_says_what_the_instruction_did() {
+    fn a_line_shows_what_the_instruction_did() {
         let head = EventHead {
             events: 0x30,
             code: 0x11.into(),
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn what_finds_no_room_is_counted_and_has_a_number() {
+    fn an_event_that_does_not_fit_is_counted_and_numbered() {
         let mut stream = Stream::<{ 2 * LONGEST_EVENT }>::new(0);
         let event = Event {
             head: head(0, 0),
@@ -351,7 +351,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_payload_that_is_cut_or_longer_is_refused_and_gives_no_event(
+        fn a_payload_that_is_too_short_or_too_long_is_refused_and_gives_no_event(
             masks in prop::collection::vec(any::<u16>(), 0..8),
             cut in any::<prop::sample::Index>(),
             more in 1_usize..20,
@@ -373,7 +373,7 @@ mod tests {
         }
 
         #[test]
-        fn no_payload_is_anything_but_events_or_an_error(payload in prop::collection::vec(any::<u8>(), 0..300)) {
+        fn every_payload_is_events_or_an_error(payload in prop::collection::vec(any::<u8>(), 0..300)) {
             let _ = parse(&payload, |event| {
                 let _ = event.text();
                 let _ = event.altered().count();

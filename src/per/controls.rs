@@ -1,8 +1,8 @@
-//! The controls of program-event recording, and what they ask of an instruction.
+//! The controls of program-event recording, and the events of an instruction under them.
 
 use super::range::Range;
 
-/// The events, as the event masks (bits 32-39 of control register 9) and the PER code have them.
+/// The events as bits of the event masks (bits 32-39 of control register 9) and of the PER code.
 pub mod event {
     /// Successful branching.
     pub const BRANCH: u8 = 0x80;
@@ -16,9 +16,9 @@ pub mod event {
     pub const STORE_REAL: u8 = 0x08;
     /// The instruction-fetching event nullifies: it is recognized before the instruction begins.
     pub const NULLIFICATION: u8 = 0x01;
-    /// Those that System/370 has.
+    /// The events of System/370.
     pub const S370: u8 = BRANCH | FETCH | STORE | REGISTERS;
-    /// All of them.
+    /// All events.
     pub const ALL: u8 = S370 | STORE_REAL | NULLIFICATION;
 }
 
@@ -27,23 +27,23 @@ const BRANCH_ADDRESS: u64 = 1 << 23;
 /// Addresses of System/370.
 const ADDRESS_24: u64 = 0xFF_FFFF;
 
-/// In which architecture's form the controls are given and events are identified.
+/// The architecture that defines the form of the controls and of the identification of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
     /// z/Architecture: 64-bit addresses. The mask of general-register alteration is bit 35 of control register
-    /// 9, the masks of the registers are bits 48-63, as System/370 had them in its registers of 32 bits.
+    /// 9, and the masks of the registers are bits 48-63, as in the 32-bit registers of System/370.
     #[default]
     Z,
     /// System/370 in the extended-control mode: 24-bit addresses, locations 150-155.
     S370,
 }
 
-/// What is recorded.
+/// The events to record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Controls {
     /// The form.
     pub format: Format,
-    /// The events that are asked for ([`event`]).
+    /// The events with a mask of one ([`event`]).
     pub events: u8,
     /// Whether branches are events only with a target in the range (the branch-address control).
     pub branch_address: bool,
@@ -73,7 +73,7 @@ impl Controls {
         };
         let mut events = masks & installed;
         let registers = nine as u16;
-        // What cannot happen is not waited for.
+        // Drop events that cannot occur.
         if registers == 0 {
             events &= !event::REGISTERS;
         }
@@ -92,14 +92,14 @@ impl Controls {
         }
     }
 
-    /// Whether any of some events is asked for.
+    /// Whether any of these events is recorded.
     #[must_use]
     #[inline]
     pub const fn ask_for(&self, events: u8) -> bool {
         self.events & events != 0
     }
 
-    /// Where the fetch of an instruction is an event.
+    /// The range in which an instruction fetch is an event.
     #[must_use]
     #[inline]
     pub const fn fetches(&self) -> Option<Range> {
@@ -110,7 +110,7 @@ impl Controls {
         }
     }
 
-    /// Where a store is an event.
+    /// The range in which a store is an event.
     #[must_use]
     #[inline]
     pub const fn stores(&self) -> Option<Range> {
@@ -121,21 +121,21 @@ impl Controls {
         }
     }
 
-    /// Whether an instruction that is fetched from an address is to be nullified.
+    /// Whether the fetch of an instruction at this address nullifies it.
     #[must_use]
     #[inline]
     pub const fn nullify(&self, at: u64) -> bool {
         self.ask_for(event::NULLIFICATION) && self.range.contains(at)
     }
 
-    /// Whether an event other than the fetch of an instruction in the range may happen anywhere.
+    /// Whether an event other than an instruction fetch in the range can occur at any address.
     #[must_use]
     #[inline]
     pub const fn everywhere(&self) -> bool {
         self.ask_for(event::ALL & !event::FETCH & !event::NULLIFICATION)
     }
 
-    /// The events of an instruction that has come as far as `done` says.
+    /// The events of an instruction with these results.
     #[must_use]
     pub fn events(&self, done: &Done) -> u8 {
         let mut events = 0;
@@ -157,19 +157,18 @@ impl Controls {
     }
 }
 
-/// What an instruction has done, as far as events go. One that was suppressed or nullified has done nothing
-/// but to be fetched.
+/// The results of an instruction that matter to events. One that was suppressed or nullified was only fetched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Done {
     /// Its address, or that of the EXECUTE whose target it is.
     pub at: u64,
-    /// Where it stands, if it is the target of an EXECUTE.
+    /// Its own address, if it is the target of an EXECUTE.
     pub executes: Option<u64>,
-    /// Where it branched to, if it did.
+    /// The branch target, if it branched.
     pub branched_to: Option<u64>,
     /// Whether it stored into the range.
     pub stored: bool,
-    /// The general registers whose contents are others than before: the leftmost bit stands for register 0.
+    /// The general registers with new contents: the leftmost bit stands for register 0.
     pub altered: u16,
     /// Whether it stored by a real address (STORE USING REAL ADDRESS).
     pub stored_real: bool,
@@ -232,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_range_is_that_of_what_is_asked_for() {
+    fn the_range_is_that_of_the_recorded_events() {
         let ranges = |events| {
             let controls = Controls { events, ..all() };
             (controls.fetches(), controls.stores())
@@ -245,13 +244,13 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_happen_is_not_waited_for() {
+    fn an_event_that_cannot_occur_is_dropped() {
         let controls = Controls::of(Format::Z, [0x1100_0000, 0, 0]);
         assert_eq!(controls.events, 0);
     }
 
     #[test]
-    fn all_events_that_happened_and_are_asked_for_are_indicated_together() {
+    fn all_events_that_occurred_and_are_recorded_are_indicated_together() {
         let done = Done {
             at: 0x1000,
             executes: None,
@@ -270,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn an_execute_is_fetched_where_it_is_and_where_its_target_is() {
+    fn an_execute_is_fetched_at_its_own_address_and_at_that_of_its_target() {
         let events = |at, target| {
             all().events(&Done {
                 at,
@@ -299,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_register_counts_if_its_mask_is_one_and_its_contents_are_others() {
+    fn a_register_counts_if_its_mask_is_one_and_its_contents_changed() {
         let mut after = [7; 16];
         (after[0], after[15]) = (8, 6);
         let altered = altered(&[7; 16], &after);

@@ -1,4 +1,4 @@
-//! What a PER interruption stores beside the interruption code.
+//! The identification that a PER interruption stores besides the interruption code.
 
 use super::controls::Format;
 use arch::psw;
@@ -14,22 +14,22 @@ pub struct Identification {
     pub mode: u8,
     /// The PER address: that of the instruction, or of the EXECUTE whose target it was.
     pub address: u64,
-    /// The PER access identification: the access register that designated the space of an alteration. Zero,
-    /// since no program of this machine is ever in the access-register mode.
+    /// The PER access identification: the access register that designated the space of an alteration. Always
+    /// zero, since no program of this machine is in the access-register mode.
     pub access: u8,
 }
 
-/// The PER address as a form stores it, from location 152 (98 hex) on.
+/// The PER address as stored from location 152 (98 hex) on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Address {
     /// Eight bytes.
     Doubleword(u64),
-    /// Four bytes, the first of which is zero.
+    /// Four bytes; the first is zero.
     Word(u32),
 }
 
 impl Identification {
-    /// Locations 150 and 151 (96 and 97 hex), and the PER address behind them.
+    /// Locations 150 and 151 (96 and 97 hex), and the PER address after them.
     #[must_use]
     pub const fn locations(&self) -> ([u8; 2], Address) {
         match self.format {

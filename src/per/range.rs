@@ -1,7 +1,7 @@
-//! A range of addresses, which may go over the end of the address space.
+//! A range of addresses, which may wrap at the end of the address space.
 
-/// The addresses from the first to the last one, both included. If the first one is the higher, the range
-/// goes up to the end of the address space and on from its beginning: no two addresses designate nothing.
+/// The addresses from the starting to the ending address, both included. If the starting address is higher,
+/// the range wraps from the end of the address space to its beginning, so no range is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     /// The starting address.
@@ -17,14 +17,14 @@ impl Range {
         end: u64::MAX,
     };
 
-    /// Whether an address is one of them.
+    /// Whether the range has this address.
     #[must_use]
     #[inline]
     pub const fn contains(&self, at: u64) -> bool {
         at.wrapping_sub(self.start) <= self.end.wrapping_sub(self.start)
     }
 
-    /// Whether any of `length` bytes at an address is one of them; the bytes may go over the end of the address
+    /// Whether the range has any of `length` bytes at an address. The bytes may wrap at the end of the address
     /// space, too.
     #[must_use]
     #[inline]
@@ -32,7 +32,7 @@ impl Range {
         length != 0 && (self.contains(at) || self.start.wrapping_sub(at) < length)
     }
 
-    /// Every other address; there must be one.
+    /// All addresses outside the range; there must be one.
     #[must_use]
     #[inline]
     pub const fn others(self) -> Self {
@@ -42,8 +42,7 @@ impl Range {
         }
     }
 
-    /// The smallest range with every address of both that goes over the end of the address space only if
-    /// one of them does.
+    /// The smallest range with every address of both that wraps only if one of them does.
     #[must_use]
     pub const fn hull(self, other: Self) -> Self {
         if self.start > self.end || other.start > other.end {
@@ -63,8 +62,8 @@ impl Range {
         }
     }
 
-    /// Every address but those of the gap around `at` in which none of these ranges has one; `None` if there are no
-    /// ranges. None of them has `at` itself.
+    /// All addresses except the gap around `at` that has no address of these ranges; `None` if there are no ranges.
+    /// No range has `at` itself.
     #[must_use]
     pub fn around(at: u64, ranges: impl Iterator<Item = Self>) -> Option<Self> {
         ranges
@@ -82,7 +81,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The same for an address space of 256 bytes, one address after the other.
+    /// The addresses of a range in an address space of 256 bytes.
     fn addresses(range: Range) -> Vec<u64> {
         let (start, end) = (range.start as u8, range.end as u8);
         let mut all = vec![u64::from(start)];
@@ -94,12 +93,12 @@ mod tests {
         all
     }
 
-    /// Puts a range of the small address space at both ends of the large one.
+    /// Maps an address of the small address space to one near an end of the large one.
     fn spread(at: u8) -> u64 {
         (at as i8) as i64 as u64
     }
 
-    /// The range or what is not in it, whichever does not have `at`.
+    /// The side of the range that excludes `at`.
     fn beside(at: u64, (start, end): (u64, u64)) -> Range {
         let range = Range { start, end };
         if range.contains(at) {
@@ -114,7 +113,7 @@ mod tests {
         fn a_range_has_its_two_ends_and_what_is_between_them_going_up(start: u8, end: u8, at: u8, length in 0_u8..40) {
             let small = addresses(Range { start: start.into(), end: end.into() });
             let range = Range { start: spread(start), end: spread(end) };
-            // The middle of the large address space is one address of the small one, wide as it is.
+            // One step of the small address space covers the whole middle of the large one.
             prop_assume!(start != 0x80 && end != 0x7F);
             prop_assert_eq!(range.contains(spread(at)), small.contains(&at.into()));
             let touched = (0..length).any(|byte| small.contains(&u64::from(at.wrapping_add(byte))));
@@ -134,7 +133,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_around_an_address_is_all_from_the_next_of_the_ranges_to_the_last(
+        fn the_surroundings_of_an_address_reach_from_the_next_range_to_the_last(
             ranges in prop::collection::vec(any::<(u64, u64)>(), 1..5),
             at: u64,
             probes: [u64; 4],
@@ -154,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn around_an_address_there_is_nothing_if_there_are_no_ranges() {
+    fn an_address_has_no_surroundings_if_there_are_no_ranges() {
         assert_eq!(Range::around(5, std::iter::empty()), None);
     }
 }

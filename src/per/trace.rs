@@ -1,4 +1,4 @@
-//! What the operator has traced: program events of the guest that it knows nothing of.
+//! The operator's traces: program events of the guest that are invisible to the guest.
 
 use super::controls::{Done, event};
 use super::range::Range;
@@ -10,7 +10,7 @@ pub const MOST_TRACES: usize = 8;
 /// The longest pattern of stored bytes.
 pub const LONGEST_PATTERN: usize = 8;
 
-/// Bytes that a traced store has to store.
+/// The first bytes that a store must store to be traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pattern {
     bytes: [u8; LONGEST_PATTERN],
@@ -44,20 +44,20 @@ impl Pattern {
     }
 }
 
-/// Of which event a trace is.
+/// The event that is traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// A branch is taken by an instruction in the range.
+    /// An instruction in the range takes a branch.
     Branch,
     /// An instruction in the range is executed.
     Fetch,
-    /// Bytes in the range are stored into; with a pattern, if the bytes that are stored there begin with it.
+    /// An instruction stores into the range; with a pattern, if the bytes stored there begin with it.
     Store(Option<Pattern>),
     /// An instruction in the range alters one of these general registers: register 0 is the leftmost bit.
     Registers(u16),
 }
 
-/// What becomes of an event.
+/// The action at an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// It is counted.
@@ -71,16 +71,16 @@ pub enum Action {
 /// A trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trace {
-    /// Of what.
+    /// The event.
     pub what: What,
-    /// Where: the instruction, or what it stores into.
+    /// The range of the instruction, or of the storage location for stores.
     pub range: Range,
-    /// What for.
+    /// The action.
     pub action: Action,
 }
 
 impl Trace {
-    /// The PER event that it is of.
+    /// The PER event.
     #[must_use]
     pub const fn event(&self) -> u8 {
         match self.what {
@@ -91,13 +91,13 @@ impl Trace {
         }
     }
 
-    /// Whether it is of stores: its range is what is stored into, and not where the instruction is.
+    /// Whether it traces stores: its range is then that of the storage location, not of the instruction.
     #[must_use]
     pub const fn is_of_stores(&self) -> bool {
         matches!(self.what, What::Store(_))
     }
 
-    /// Whether the event happened, other than that of a store, by what an instruction has done.
+    /// Whether an instruction with these results had the event. Not for traces of stores.
     #[must_use]
     pub const fn happened(&self, done: &Done) -> bool {
         self.range.contains(done.at)
@@ -141,7 +141,7 @@ impl fmt::Display for Trace {
     }
 }
 
-/// Every trace has its number taken.
+/// All trace numbers are in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMany;
 
@@ -154,10 +154,10 @@ pub struct NoSuch(pub u8);
 pub struct Traces([Option<Trace>; MOST_TRACES]);
 
 impl Traces {
-    /// None.
+    /// No traces.
     pub const NONE: Self = Self([None; MOST_TRACES]);
 
-    /// Adds one; gives its number.
+    /// Adds a trace; returns its number.
     ///
     /// # Errors
     /// [`TooMany`].
@@ -167,7 +167,7 @@ impl Traces {
         Ok(free as u8)
     }
 
-    /// Ends one, or all.
+    /// Ends the trace with this number, or all.
     ///
     /// # Errors
     /// [`NoSuch`]; nothing has changed then.
@@ -189,25 +189,25 @@ impl Traces {
         self.0.iter().all(Option::is_none)
     }
 
-    /// Those that there are, with their numbers.
+    /// The traces, with their numbers.
     pub fn all(&self) -> impl Iterator<Item = (u8, &Trace)> {
         let places = (0..).zip(&self.0);
         places.filter_map(|(number, trace)| Some((number, trace.as_ref()?)))
     }
 
-    /// Where instructions have events because they are there.
+    /// The ranges in which instructions have events by their address.
     pub fn places(&self) -> impl Iterator<Item = Range> {
         let of_places = self.all().filter(|(_, trace)| !trace.is_of_stores());
         of_places.map(|(_, trace)| trace.range)
     }
 
-    /// Where stores are events.
+    /// The ranges into which stores are events.
     pub fn stores(&self) -> impl Iterator<Item = Range> + use<> {
         let stores = self.0.into_iter().flatten().filter(Trace::is_of_stores);
         stores.map(|trace| trace.range)
     }
 
-    /// Whether an instruction has events because of where it is.
+    /// Whether an instruction at this address has events by its address.
     #[must_use]
     pub fn concern(&self, at: u64) -> bool {
         self.places().any(|range| range.contains(at))
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_of_a_trace_is_one_of_an_instruction_in_its_range() {
+    fn a_trace_has_events_of_instructions_in_its_range() {
         let done = Done {
             at: 0x1800,
             branched_to: Some(0x1_0000),
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_given_again_when_its_trace_has_ended() {
+    fn the_number_of_a_trace_that_has_ended_is_used_again() {
         let mut traces = Traces::NONE;
         for number in 0..MOST_TRACES as u8 {
             assert_eq!(traces.add(trace(What::Fetch)), Ok(number));
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn traces_concern_the_instructions_in_their_ranges_but_those_of_stores_what_is_stored_into() {
+    fn traces_concern_instructions_in_their_ranges_but_traces_of_stores_concern_the_storage() {
         let mut traces = Traces::NONE;
         traces.add(trace(What::Store(None))).unwrap();
         assert!(!traces.concern(0x1000));

@@ -1,4 +1,4 @@
-//! Frames there and back, and what garbage becomes.
+//! Frames sent and received, and garbage.
 
 use super::*;
 use proptest::prelude::*;
@@ -84,7 +84,7 @@ fn a_buffer_below_the_bound_is_refused_before_a_byte_is_written() {
 }
 
 #[test]
-fn a_frame_longer_than_the_receivers_buffer_is_one_bad_frame_and_the_next_is_heard() {
+fn a_frame_longer_than_the_receivers_buffer_is_one_bad_frame_and_the_next_is_received() {
     let mut decoder: Decoder<32> = Decoder::new();
     let mut stream = vec![DELIMITER];
     stream.extend(encoded(Channel::Console, &[&[1; 300]]));
@@ -116,7 +116,7 @@ fn any_channel() -> impl Strategy<Value = Channel> {
     (0u8..8).prop_map(|number| Channel::from_number(number).unwrap())
 }
 
-/// Payloads that are hard on byte stuffing: long runs of zeros and of anything else.
+/// Payloads with difficult cases for byte stuffing: long runs of zeros and of other bytes.
 fn any_payload() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![Just(0), any::<u8>()];
     let length = prop_oneof![6 => 1usize..12, 1 => 240usize..260];
@@ -144,7 +144,7 @@ proptest! {
     }
 
     #[test]
-    fn the_encoding_is_the_one_that_the_cobs_crate_gives(channel in any_channel(), payload in any_payload()) {
+    fn the_encoding_is_that_of_the_cobs_crate(channel in any_channel(), payload in any_payload()) {
         let mut body = vec![channel as u8];
         body.extend(&payload);
         body.extend(CHECK.checksum(&body).to_be_bytes());
@@ -175,7 +175,7 @@ proptest! {
     }
 
     #[test]
-    fn garbage_is_counted_and_the_frame_behind_it_is_heard(garbage in prop::collection::vec(any::<u8>(), 0..20_000)) {
+    fn garbage_is_counted_and_the_frame_after_it_is_received(garbage in prop::collection::vec(any::<u8>(), 0..20_000)) {
         let mut decoder = Decoder::new();
         let mut stream = vec![DELIMITER];
         stream.extend(&garbage);

@@ -1,4 +1,4 @@
-//! The caches that a run models, as the block has them.
+//! The caches in a block, which a run models.
 
 use zerocopy::byteorder::big_endian::{U16, U32};
 
@@ -7,13 +7,13 @@ use super::{LoaderBlock, LoaderError, flags};
 use cache::{Geometry, Shape, ShapeError, Which};
 
 layout! {
-    /// One cache; zeros where none is modelled.
+    /// One cache; zeros if the run models none.
     CacheShape, 12 {
         /// Bytes of the cache.
         size: U32,
-        /// Lines of a set.
+        /// Lines in a set.
         ways: U16,
-        /// Bytes of a line.
+        /// Bytes in a line.
         line: U16,
         /// Penalty cycles of a directory write.
         penalty: U16,
@@ -26,7 +26,7 @@ impl From<Shape> for CacheShape {
     fn from(shape: Shape) -> Self {
         Self {
             size: shape.size().into(),
-            // A shape was made of two halfwords.
+            // A shape is made from two halfwords.
             ways: (shape.ways() as u16).into(),
             line: shape.line().into(),
             penalty: (shape.penalty() as u16).into(),
@@ -50,7 +50,7 @@ impl LoaderBlock {
     /// The caches of each CPU, if the run models them.
     ///
     /// # Errors
-    /// When there are no such caches, or no clock that counts instructions.
+    /// When there can be no such caches, or the clock does not count instructions.
     pub fn geometry(&self) -> Result<Option<Geometry>, LoaderError> {
         if self.caches == [CacheShape::default(); 2] {
             return Ok(None);
@@ -68,14 +68,14 @@ impl LoaderBlock {
         }))
     }
 
-    /// How many bytes the machine needs for the directories of all CPUs' caches.
+    /// The bytes that the machine needs for the directories of all CPUs' caches.
     pub fn caches_length(&self) -> u64 {
         let geometry = self.geometry().ok().flatten();
         let each = geometry.map_or(0, |geometry| geometry.doublewords() * size_of::<u64>());
         u64::from(self.cpus.get()) * each as u64
     }
 
-    /// Has the run model caches like these.
+    /// Sets the caches that the run models.
     pub fn set_geometry(&mut self, geometry: &Geometry) {
         self.caches = [geometry.instruction.into(), geometry.data.into()];
     }

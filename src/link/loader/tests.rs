@@ -1,4 +1,4 @@
-//! What a loader block holds once it has been accepted, and what it is refused for.
+//! The contents of an accepted loader block, and the errors for which a block is refused.
 
 use super::*;
 use crate::service::{Function, Request};
@@ -44,7 +44,7 @@ fn a_sealed_block_is_read_back() {
 }
 
 #[test]
-fn fields_lie_where_the_layout_says() {
+fn fields_are_at_the_offsets_of_the_layout() {
     let mut block = with_segments(&[segment(0x100_0000, 1, 2, 3)]);
     block.interval = 0x0102_0304_0506_0708.into();
     block.slice = 0x99.into();
@@ -63,7 +63,7 @@ fn fields_lie_where_the_layout_says() {
 }
 
 #[test]
-fn a_long_name_is_cut_at_a_character() {
+fn a_long_name_is_truncated_at_a_character() {
     let mut block = LoaderBlock::new();
     block.set_name(&"ü".repeat(40));
     assert_eq!(parsed(block).unwrap().name().unwrap().chars().count(), 32);
@@ -154,7 +154,7 @@ fn a_secure_guest_is_at_the_virtual_machine_level() {
 }
 
 #[test]
-fn a_core_has_one_or_two_threads_and_all_of_them_are_there() {
+fn a_core_has_one_or_two_threads_and_all_of_them_are_cpus() {
     // (threads, CPUs, accepted)
     let table = [
         (0, 1, false),
@@ -175,7 +175,7 @@ fn a_core_has_one_or_two_threads_and_all_of_them_are_there() {
 }
 
 #[test]
-fn modelled_caches_are_both_there_and_possible_or_there_are_none() {
+fn a_block_has_two_possible_caches_or_none() {
     let geometry = Geometry::parse("i=96K/6/256/12,d=1M/16/4K/65535").unwrap();
     let mut block = LoaderBlock::new();
     block.cpus = 3.into();
@@ -263,7 +263,7 @@ proptest! {
             })
             .collect();
         if parsed(with_segments(&segments)).is_ok() {
-            // A plain model: copy in order and look whether every byte came from its stage.
+            // A simple model: copy in order, and test whether every byte came from its stage.
             let base = (LOWEST_STAGE - 0x10) as usize;
             let before: Vec<u32> = (0..0x100).collect();
             let mut storage = before.clone();
@@ -294,7 +294,7 @@ proptest! {
 }
 
 #[test]
-fn the_operators_commands_are_lines_and_one_too_long_leaves_the_others() {
+fn the_operators_commands_are_lines_and_one_that_is_too_long_changes_nothing() {
     let mut block = LoaderBlock::new();
     assert!(block.add_command("HELP"));
     assert!(block.add_command("AUTH CPU 0 SAMPLING DIAGNOSTIC ON"));
@@ -311,7 +311,7 @@ fn the_operators_commands_are_lines_and_one_too_long_leaves_the_others() {
 }
 
 #[test]
-fn eight_profilers_start_with_the_guest_and_what_is_no_start_is_none() {
+fn eight_profilers_start_with_the_guest_and_only_start_requests_are_profilers() {
     let mut block = LoaderBlock::new();
     for number in 0..8 {
         let request = Request {
