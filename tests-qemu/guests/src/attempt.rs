@@ -1,8 +1,8 @@
 //! Perform one instruction and say how it ended.
 //!
-//! The instruction stands inline, with its operands; while it is attempted, a program interruption (or
-//! a supervisor call) resumes behind it instead of reaching a handler, and what was stored is read from
-//! the assigned locations. General register 1 belongs to the attempt.
+//! The instruction stands inline, with its operands. While it is attempted, a program interruption (or a supervisor
+//! call) resumes behind it instead of reaching a handler, and the attempt reads the assigned locations to tell what
+//! happened. General register 1 belongs to the attempt.
 
 use crate::interruption::{Class, old_psw};
 use crate::lowcore;
@@ -13,15 +13,15 @@ use crate::psw::Psw;
 pub struct Program {
     /// Program-interruption code.
     pub code: u16,
-    /// Instruction length in bytes, as the instruction-length code says it (0, 2, 4 or 6).
+    /// Instruction length in bytes, from the instruction-length code (0, 2, 4 or 6).
     pub length: u16,
     /// Old PSW.
     pub old: Psw,
     /// How far the old PSW's address is behind the attempted instruction: 0 nullified, the length suppressed.
     pub advanced: i64,
-    /// Translation-exception identification, as it stands (only access exceptions store it).
+    /// Translation-exception identification. Only access exceptions store it; otherwise an earlier value.
     pub teid: u64,
-    /// Data-exception code, as it stands.
+    /// Data-exception code. Only data exceptions store it; otherwise an earlier value.
     pub data_exception_code: u32,
 }
 
@@ -55,8 +55,8 @@ impl Outcome {
         }
     }
 
-    /// One number for a line of fact: the condition code, or code, length and advance as `CCCCLLAA`
-    /// with a leading one.
+    /// The outcome as one number to print: the condition code, or code, length and advance as `CCCCLLAA` with a
+    /// leading one.
     #[must_use]
     pub fn number(self) -> u64 {
         match self {
@@ -138,7 +138,7 @@ macro_rules! attempt {
     }};
 }
 
-/// As [`attempt!`], with the instruction in problem state (and what else the problem PSW's mask says).
+/// Like [`attempt!`], with the instruction in problem state, and with the other bits of the problem PSW's mask.
 #[macro_export]
 macro_rules! attempt_in_problem_state {
     ($text:expr $(, $name:ident = $direction:ident($class:tt) $value:expr)* $(,)?) => {{
@@ -166,8 +166,8 @@ macro_rules! attempt_in_problem_state {
     }};
 }
 
-/// As [`attempt!`], with general registers 0 and 2 to 5 as the five doublewords have them; what the
-/// registers are afterwards is there then. For instructions whose operands are pairs of registers.
+/// Like [`attempt!`], with general registers 0 and 2 to 5 from these five doublewords, and their contents afterwards
+/// stored there. For instructions with pairs of registers as operands.
 #[macro_export]
 macro_rules! attempt_on_registers {
     ($text:expr, $registers:expr) => {{

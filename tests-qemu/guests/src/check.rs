@@ -1,4 +1,4 @@
-//! Lines of fact, and what the architecture says they must be.
+//! Prints facts, and compares them with the architecture.
 
 use core::fmt::LowerHex;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -11,17 +11,17 @@ pub fn failures() -> u32 {
     FAILURES.load(Ordering::Relaxed)
 }
 
-/// Makes the guest fail; who calls it says why.
+/// Makes the guest fail. The caller prints why.
 pub fn fail() {
     FAILURES.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Prints a fact that cannot be known beforehand but must be the same on every run of one machine.
+/// Prints a fact that is unknown beforehand but the same in every run on one machine.
 pub fn fact(name: &str, got: impl LowerHex) {
     crate::println!("{name} = {got:x}");
 }
 
-/// Prints a fact and compares it with what the architecture says; a difference makes the guest fail.
+/// Prints a fact and compares it with the value that the architecture requires. If they differ, the guest fails.
 pub fn check<T: LowerHex + PartialEq>(name: &str, got: T, expected: T) {
     if got == expected {
         crate::println!("{name} = {got:x}");
@@ -31,7 +31,7 @@ pub fn check<T: LowerHex + PartialEq>(name: &str, got: T, expected: T) {
     }
 }
 
-/// Checks a statement without printing its numbers: for what differs between machines or runs.
+/// Checks a statement without printing its numbers, because they differ between machines or runs.
 pub fn holds(name: &str, truth: bool) {
     if truth {
         crate::println!("{name}: holds");

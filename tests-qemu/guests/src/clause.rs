@@ -1,8 +1,7 @@
 //! What a guest checks, written where the harness can read it without running the guest.
 //!
-//! [`clause!`] puts one NUL-terminated UTF-8 string into the ELF section `.clause`, which is never
-//! loaded. The behaviour program has one string for each of its cases. It is a list of lines
-//! `key=value`:
+//! [`clause!`] puts one NUL-terminated UTF-8 string into the ELF section `.clause`, which is never loaded. The
+//! behaviour program has one string for each of its cases. The string is a list of lines `key=value`:
 //!
 //! | key | value |
 //! |---|---|

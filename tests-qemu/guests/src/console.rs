@@ -1,8 +1,8 @@
-//! Text for whoever watches: `print!` and `println!` over the SCLP's ASCII console.
+//! Text on the console: `print!` and `println!` over the SCLP's ASCII console.
 
 use core::fmt::{self, Write};
 
-/// A line under construction: written to the console when it is full or done.
+/// A line under construction. It goes to the console when it is full or complete.
 pub struct Text {
     bytes: [u8; 512],
     length: usize,
@@ -18,13 +18,13 @@ impl Text {
         }
     }
 
-    /// What is held.
+    /// The text held so far.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
     }
 
-    /// Writes what is held.
+    /// Writes the text to the console.
     pub fn flush(&mut self) {
         crate::sccb::write_console(&self.bytes[..self.length]);
         self.length = 0;

@@ -1,9 +1,9 @@
-//! Functions that occupy a coprocessor, by the kinds that the crypto-activity counter set tells apart.
+//! Functions that occupy a coprocessor, by the kinds that the crypto-activity counter set distinguishes.
 
 use crate::insn::assist::{Instruction, MODIFIER, Registers, kimd, km, pcc, prno};
 use crate::insn::measurement::stcctm;
 
-/// A kind of function: its counters are four in a row, the kinds in this order from 64 on.
+/// A kind of function. Each kind has four counters in a row, from 64 on, in this order of kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -25,15 +25,15 @@ pub const KINDS: [Kind; 5] = [Kind::Prng, Kind::Sha, Kind::Dea, Kind::Aes, Kind:
 /// How many counters the crypto-activity counter set has at the most.
 pub const COUNTERS: usize = 4 * KINDS.len();
 
-/// The counters of the crypto-activity counter set; what is not installed is zero.
+/// The counters of the crypto-activity counter set. A counter that is not installed is zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted([u64; COUNTERS]);
 
 impl Counted {
-    /// None at all.
+    /// All zeros.
     pub const NOTHING: Self = Self([0; COUNTERS]);
 
-    /// What the active set of this CPU holds now.
+    /// The counters of this CPU's active set now.
     #[must_use]
     pub fn now() -> Self {
         let mut counted = Self::NOTHING;
@@ -47,14 +47,14 @@ impl Counted {
         Self(core::array::from_fn(|n| self.0[n] - before.0[n]))
     }
 
-    /// The functions of a kind, their cycles, and how many were blocked for how many cycles.
+    /// The number of functions of a kind, their cycles, how many functions were blocked, and for how many cycles.
     #[must_use]
     pub fn of(self, kind: Kind) -> [u64; 4] {
         let first = 4 * kind as usize;
         core::array::from_fn(|n| self.0[first + n])
     }
 
-    /// Whether nothing was counted of any other kind.
+    /// Whether no other kind was counted.
     #[must_use]
     pub fn only(self, kind: Kind) -> bool {
         KINDS
@@ -63,8 +63,8 @@ impl Counted {
     }
 }
 
-/// The number of the first of the four counters of a coprocessor-group counter set that count functions
-/// of a kind. It has none for elliptic curves; pseudorandom numbers are made of hashes here.
+/// The number of the first of the four counters that count functions of a kind in a coprocessor-group counter set.
+/// Elliptic curves have none; pseudorandom numbers count as hashes, of which they are made here.
 #[must_use]
 pub const fn group_counter(kind: Kind) -> Option<u64> {
     match kind {
@@ -85,8 +85,8 @@ pub struct Operands {
 }
 
 impl Operands {
-    /// Operands for functions of `kind`. Those of pseudorandom numbers must be seeded, which is such a
-    /// function itself.
+    /// Operands for functions of `kind`. Seeds the generator of pseudorandom numbers, which is itself a function of
+    /// that kind.
     #[must_use]
     pub fn of(kind: Kind) -> Self {
         let mut operands = Self {
@@ -101,7 +101,7 @@ impl Operands {
         operands
     }
 
-    /// Issues one function of the kind for which the operands were made: the condition code.
+    /// Issues one function of this kind, for which the operands were made. Returns the condition code.
     pub fn issue(&mut self, kind: Kind) -> u8 {
         let (instruction, control): (Instruction, u64) = match kind {
             Kind::Prng => (prno, 3),

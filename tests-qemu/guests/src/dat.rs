@@ -1,8 +1,8 @@
-//! Dynamic address translation by a guest's own tables: one segment table, page tables for 16 MiB.
+//! Dynamic address translation by the guest's own tables: one segment table, and page tables for 16 MiB.
 //!
-//! Virtual is real for the first 16 MiB (the guest's image included). Segments behind it are invalid,
-//! except that [`window`] maps 256 further pages at 64 MiB, which a guest may make valid, protected or
-//! invalid one by one.
+//! For the first 16 MiB, which include the guest's image, virtual addresses are real ones. The segments behind are
+//! invalid, except that [`window`] maps 256 further pages at 64 MiB. A guest may make each of these valid, protected
+//! or invalid.
 
 use crate::insn::control;
 use crate::insn::storage::ipte;
@@ -16,7 +16,7 @@ pub const INVALID: u64 = 0x400;
 /// Segment-invalid bit of a segment-table entry, bit 58.
 pub const SEGMENT_INVALID: u64 = 0x20;
 
-/// The secondary-space control in control register 0, without which SET ADDRESS SPACE CONTROL is refused.
+/// The secondary-space control in control register 0. SET ADDRESS SPACE CONTROL requires it.
 const SECONDARY_SPACE_CONTROL: u64 = 1 << 26;
 /// The private-space control of an address-space-control element.
 const PRIVATE_SPACE: u64 = 0x100;
@@ -63,12 +63,12 @@ pub fn prepare() {
     control::lctlg_all(&registers);
 }
 
-/// Makes a page of the first 16 MiB invalid, or valid again, and lets the CPU forget translations.
+/// Makes a page of the first 16 MiB invalid, or valid again, and purges the TLB.
 pub fn set_identity(address: u64, valid: bool) {
     let (segment, page) = ((address >> 20) as usize, (address >> 12) as usize & 0xFF);
     let real = address & !0xFFF;
     let entry = if valid { real } else { real | INVALID };
-    // SAFETY: an entry of an identity table, which the program itself does not use while DAT is off.
+    // SAFETY: an entry of an identity table. The program does not use the table while DAT is off.
     unsafe {
         (&raw mut PAGES[segment].0[page]).write_volatile(entry);
         core::arch::asm!("ptlb");
@@ -92,14 +92,14 @@ pub fn set_window(page: usize, entry: u64) {
     unsafe { (&raw mut (*window()).0[page]).write_volatile(entry) }
 }
 
-/// Sets a page-table entry of the window, and purges what it was.
+/// Sets a page-table entry of the window, and purges its former translation.
 pub fn replace_window(page: usize, entry: u64) {
     ipte(window_origin(), (page as u64) << 12);
     set_window(page, entry);
 }
 
-/// Runs something while the home space has the tables of the primary one, and is another one; SET ADDRESS SPACE
-/// CONTROL goes to it.
+/// Calls `run` with a home space that differs from the primary one but uses the same tables. SET ADDRESS SPACE
+/// CONTROL enters it.
 pub fn with_home_space(run: impl FnOnce()) {
     let saved = control::stctg_all();
     let mut registers = saved;
@@ -116,7 +116,7 @@ pub fn segment_entry(segment: usize) -> u64 {
     &raw const SEGMENTS as u64 + 8 * segment as u64
 }
 
-/// Sets or resets the invalid bit of a segment-table entry behind the identity.
+/// Sets a segment-table entry behind the identity.
 pub fn set_segment(segment: usize, entry: u64) {
     // SAFETY: an entry of the segment table.
     unsafe { (&raw mut SEGMENTS.0[segment]).write_volatile(entry) }

@@ -1,7 +1,7 @@
 //! From the machine's start PSW to a guest's `main`.
 //!
-//! The first instruction is the entry. It takes the stack, clears .bss (a flat image brings none) and
-//! goes on in Rust, which makes the prefix area of CPU 0 before anything can interrupt.
+//! The first instruction is the entry. It sets up the stack, clears .bss (a flat image has none) and goes on in Rust,
+//! which sets up the prefix area of CPU 0 before any interruption can occur.
 
 use core::arch::global_asm;
 
@@ -55,7 +55,7 @@ extern "C" fn guest_start() -> ! {
     end::end_success()
 }
 
-/// Names the function a guest performs; when it returns, the guest has succeeded.
+/// Names the function that a guest performs. The guest succeeds when it returns.
 #[macro_export]
 macro_rules! guest {
     ($main:path) => {
@@ -66,8 +66,8 @@ macro_rules! guest {
     };
 }
 
-/// Declares a module of the behaviour program as a case: the entry it is started at, named as the
-/// module is, notes the function and goes on as every guest does.
+/// Declares a module of the behaviour program as a case. The case starts at an entry named after the module, which
+/// records the function and goes on like every guest.
 #[macro_export]
 macro_rules! case {
     ($main:path) => {

@@ -1,7 +1,7 @@
-//! External interruptions as they come, in order.
+//! Records external interruptions in the order in which they occur.
 //!
-//! The handler of [`record`] notes code, parameter and CPU address, ends a wait, and takes the cause
-//! away for the two timers: the clock comparator goes to its greatest value, the CPU timer too.
+//! The handler of [`record`] keeps code, parameter and CPU address, ends a wait, and removes the cause of a timer's
+//! interruption: it sets the clock comparator or the CPU timer to its greatest value.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
@@ -60,7 +60,7 @@ extern "C" fn handler(_: &mut Registers) {
     }
     let old = old_psw(Class::External);
     if old.mask & psw::WAIT != 0 {
-        // The old PSW is where low-address protection forbids stores.
+        // The handler changes the old PSW, which lies where low-address protection forbids stores.
         let cr0 = stctg_0();
         lctlg_0(cr0 & !psw::bit(35));
         set_old_psw(
@@ -83,21 +83,21 @@ extern "C" fn handler(_: &mut Registers) {
     ALL.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Waits until the operator presses the interrupt key. Nothing else ends the wait, and what was recorded
-/// before is forgotten.
+/// Forgets the recorded interruptions, and waits until the operator presses the interrupt key. Nothing else ends the
+/// wait.
 pub fn wait_for_the_operator() {
     record();
     let cr0 = stctg_0();
     lctlg_0(INTERRUPT_KEY);
     wait(psw::EXTERNAL);
-    // What else is pending stays so.
+    // Other conditions stay pending.
     stnsm::<0xFE>();
     lctlg_0(cr0);
     take_codes();
 }
 
-/// Opens the mask of external interruptions for a moment: how many measurement alerts came, and the
-/// parameter of the first.
+/// Opens the mask of external interruptions for a moment. Returns the number of measurement alerts and the parameter
+/// of the first.
 pub fn alerts() -> (usize, u32) {
     record();
     take_codes();
@@ -107,7 +107,7 @@ pub fn alerts() -> (usize, u32) {
     take_recorded()
 }
 
-/// How many measurement alerts are recorded and the parameter of the first; the record is emptied.
+/// The number of recorded measurement alerts and the parameter of the first. Empties the record.
 fn take_recorded() -> (usize, u32) {
     let mut alerts = (0..recorded())
         .map(get)
@@ -118,7 +118,7 @@ fn take_recorded() -> (usize, u32) {
     (count, first)
 }
 
-/// How many are recorded and not yet taken.
+/// The number of recorded interruptions not yet taken.
 #[must_use]
 pub fn recorded() -> usize {
     COUNT.load(Ordering::Acquire)
@@ -136,7 +136,7 @@ pub fn get(n: usize) -> External {
     }
 }
 
-/// The codes recorded so far, as one number of four digits each, oldest first; the record is emptied.
+/// The recorded codes as one number of four digits each, oldest first. Empties the record.
 pub fn take_codes() -> u64 {
     let n = recorded();
     let codes = (0..n).fold(0, |all, n| all << 16 | u64::from(get(n).code));

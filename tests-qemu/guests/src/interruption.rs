@@ -1,10 +1,9 @@
 //! The six interruption classes: new PSWs, the common stub, and handlers a guest may replace.
 //!
-//! The stub saves the sixteen general registers in the class's area of the prefix page, takes the
-//! class's own stack and calls a Rust handler with the saved registers. When the handler returns, the
-//! registers are loaded again and the class's old PSW is loaded: a handler that wants something else
-//! changes them there. While an instruction is attempted ([`crate::attempt`]) a program interruption
-//! or a supervisor call resumes the attempt instead.
+//! The stub saves the sixteen general registers in the class's area of the prefix page, switches to the class's own
+//! stack and calls a Rust handler with the saved registers. When the handler returns, the stub loads the registers
+//! and then the class's old PSW; a handler changes them to go on elsewhere. While an instruction is attempted
+//! ([`crate::attempt`]), a program interruption or a supervisor call resumes the attempt instead.
 
 use core::arch::global_asm;
 
@@ -29,10 +28,10 @@ pub enum Class {
     InputOutput = 5,
 }
 
-/// The saved general registers 0-15 of what was interrupted.
+/// The saved general registers 0-15 of the interrupted program.
 pub type Registers = [u64; 16];
 
-/// What handles an interruption: it may change the registers and, by [`set_old_psw`], the old PSW.
+/// Handles an interruption. It may change the registers and, by [`set_old_psw`], the old PSW.
 pub type Handler = extern "C" fn(&mut Registers);
 
 impl Class {
@@ -140,7 +139,7 @@ pub fn old_psw(class: Class) -> Psw {
     lowcore::read(class.old())
 }
 
-/// Changes the old PSW, and so what the return of the class's handler loads.
+/// Changes the old PSW, which the stub loads when the class's handler returns.
 pub fn set_old_psw(class: Class, psw: Psw) {
     lowcore::write(class.old(), psw);
 }

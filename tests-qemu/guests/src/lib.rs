@@ -1,13 +1,13 @@
 //! A tiny runtime for programs on a bare z/Architecture machine.
 //!
-//! Every guest is one program of `src/bin`, started by an IPL or by Millimeter with all registers
-//! zero, DAT off, disabled, on CPU 0. What it needs to say something about the machine is here and
-//! nothing else: an entry, prefixed storage with handlers for the six interruption classes, a console
-//! over SERVC, an end, one wrapper per instruction, and `attempt!`, which performs one instruction
-//! and says how it ended. The same program runs on bare QEMU and above Millimeter, and a behaviour
-//! that both have must print the same bytes on both; so nothing printed may depend on time.
+//! Every guest is one program of `src/bin`, or a case of `src/behaviour`, started by an IPL or by Millimeter with all
+//! registers zero, DAT off, disabled, on CPU 0. The runtime has only what guests need to examine the machine: an
+//! entry, prefixed storage with handlers for the six interruption classes, a console over SERVC, an end, one wrapper
+//! for each instruction, and `attempt!`, which performs one instruction and tells how it ended. The same program runs
+//! on bare QEMU and above Millimeter. A behaviour that both have must print the same bytes on both, so printed text
+//! must not depend on time.
 //!
-//! The crate is empty except for the s390x target, so a workspace build on the host passes it by.
+//! The crate is empty except for the s390x target, so it adds nothing to a workspace build on the host.
 #![no_std]
 #![cfg(target_arch = "s390x")]
 

@@ -1,8 +1,8 @@
-//! Prefixed storage: the assigned locations a guest reads, and the ones this runtime uses itself.
+//! Prefixed storage: the assigned locations that guests read, and the locations that this runtime uses.
 //!
-//! Assigned locations are read after an interruption, with volatile accesses to real addresses below
-//! 8192. The runtime's own fields lie in the part that the architecture leaves to programs, beyond
-//! the 512 bytes that low-address protection covers.
+//! After an interruption the runtime reads the assigned locations by volatile accesses to real addresses below 8192.
+//! Its own fields lie in the part that the architecture leaves to programs, beyond the 512 bytes that low-address
+//! protection covers.
 
 use core::ptr;
 
@@ -58,7 +58,7 @@ pub const HANDLERS: usize = 0x7D0;
 /// Software: the task that this CPU performs (supervisor).
 pub const CURRENT_TASK: usize = 0x800;
 
-/// A value at a real address (that of this CPU's prefix area while DAT is off).
+/// A value at a real address, which is prefixed by this CPU. DAT must be off.
 #[must_use]
 pub fn read<T: Copy>(address: usize) -> T {
     // SAFETY: assigned and software locations are storage on every CPU, and plain bytes.

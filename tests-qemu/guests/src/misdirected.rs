@@ -1,5 +1,5 @@
-//! Sampling that is pointed where it should not be: one sample, what became of it, and whether storage
-//! that is in nobody's buffer has changed.
+//! Sampling with registers or tables that lead astray: takes one sample, tells how the function ended, and whether
+//! storage outside every buffer has changed.
 
 use core::arch::asm;
 use core::ptr::{
@@ -13,7 +13,7 @@ use crate::sccb::storage_end;
 
 /// The interval of every attempt.
 pub const INTERVAL: u64 = 10_000;
-/// Storage of the whole machine, the hardware system area included, of a run that does not choose.
+/// The size of the whole machine's storage, the hardware system area included, in a run that does not choose one.
 pub const MACHINE_END: u64 = 512 << 20;
 
 /// The parameter of an invalid-entry-address alert.
@@ -21,12 +21,12 @@ pub const INVALID: u32 = 0x8000_0000;
 /// The parameter of an incorrect-sample-data-block-table-entry alert.
 pub const INCORRECT: u32 = 0x4000_0000;
 
-/// What can be seen of the sampling function after an attempt.
+/// The state of the sampling function after an attempt, as far as the program can see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
     /// Measurement alerts, and the parameter of the first.
     pub alerts: (usize, u32),
-    /// Whether the function is active; it is enabled in any case.
+    /// Whether the function is active. It is enabled in any case.
     pub active: bool,
     /// Table-entry-address register.
     pub tear: u64,
@@ -58,7 +58,7 @@ impl Ended {
     }
 }
 
-/// The end of the guest's own storage, which is where the hardware system area begins.
+/// The end of the guest's own storage. The hardware system area begins there.
 #[must_use]
 pub fn end() -> u64 {
     storage_end() as u64
@@ -81,20 +81,20 @@ pub fn not_available() -> [u64; 8] {
     ]
 }
 
-/// DEAR of an attempt that begins with the next block: there is no room in block 0.
+/// DEAR for an attempt that begins with the next block, because block 0 has no room.
 #[must_use]
 pub fn no_room() -> u64 {
     sampling::block(0) + TRAILER as u64
 }
 
-/// Prepares a buffer of four blocks, and samples for a time with one interval's end in it, with these two
-/// registers: what became of it. The function stays as it is.
+/// Prepares a buffer of four blocks, and samples with these two registers until an interval has ended. Returns the
+/// state, and leaves the function in it.
 #[must_use]
 pub fn attempt(tear: u64, dear: u64) -> Ended {
     attempt_with(&[], tear, dear)
 }
 
-/// As [`attempt`]; before sampling begins, these doublewords are stored at their addresses.
+/// Like [`attempt`], but first stores these doublewords at their addresses.
 #[must_use]
 pub fn attempt_with(doublewords: &[(u64, u64)], tear: u64, dear: u64) -> Ended {
     alerts();
@@ -111,7 +111,7 @@ pub fn attempt_with(doublewords: &[(u64, u64)], tear: u64, dear: u64) -> Ended {
     ended()
 }
 
-/// How things stand now.
+/// The state now.
 #[must_use]
 pub fn ended() -> Ended {
     let now = qsi();
@@ -130,7 +130,7 @@ pub fn load(at: u64) -> u64 {
     unsafe { read_volatile(with_exposed_provenance(at as usize)) }
 }
 
-/// Stores a doubleword where only the guest that calls this has anything.
+/// Stores a doubleword into storage that only the calling guest uses.
 pub fn store(at: u64, value: u64) {
     // SAFETY: the caller's storage.
     unsafe { write_volatile(with_exposed_provenance_mut(at as usize), value) }
@@ -144,7 +144,7 @@ pub const LOOP: u64 = 0xA727_0000_07FE_0700;
 /// # Safety
 /// [`LOOP`] stands there.
 pub unsafe fn perform_loop(at: u64) {
-    // SAFETY: it comes back, and changes no other register.
+    // SAFETY: the loop returns, and changes no other register.
     unsafe {
         asm!(
             "basr %r14, {at}",
@@ -160,9 +160,9 @@ unsafe extern "C" {
     static __constants_end: u8;
 }
 
-/// A sum of storage that no buffer lies in and that the program leaves alone: of the first two pages what
-/// interruptions do not use, what is between them and the image, text and constants, and a piece at the
-/// end of storage without the last page.
+/// A sum over storage that no buffer occupies and that the program leaves alone: the parts of the first two pages
+/// that interruptions do not use, the storage from there to the image, text and constants, and a piece at the end of
+/// storage without the last page.
 #[must_use]
 pub fn sum_of_the_rest() -> u64 {
     let end = end();
@@ -181,8 +181,8 @@ pub fn sum_of_the_rest() -> u64 {
     .fold(0, |sum: u64, at| sum.rotate_left(5).wrapping_add(load(at)))
 }
 
-/// Performs attempts one after the other. Sampling has stopped after each, and nothing but buffers has
-/// changed.
+/// Performs attempts one after the other. Checks that sampling has stopped after each, and that nothing but buffers
+/// has changed.
 pub fn one_by_one(parts: &[fn()]) {
     let before = sum_of_the_rest();
     for part in parts {

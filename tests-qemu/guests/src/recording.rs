@@ -1,7 +1,7 @@
-//! A piece of program text, executed while program events are recorded, and every interruption that they cause.
+//! Executes a piece of program text while program events are recorded, and keeps every interruption that they cause.
 //!
-//! The text is put at [`text`], followed by an operation that is not assigned, which ends it: the interruption of
-//! that is the last one. Recording begins with the first instruction, by LOAD PSW EXTENDED.
+//! The text is put at [`text`] and ends with an operation that is not assigned: the interruption for that is the last
+//! one. Recording begins with the first instruction, by LOAD PSW EXTENDED.
 
 use core::arch::global_asm;
 
@@ -33,10 +33,10 @@ pub const REGISTERS: u64 = 0x1000_0000;
 pub const STORE_REAL: u64 = 0x0800_0000;
 /// Instruction fetching nullifies.
 pub const NULLIFY: u64 = 0x0100_0000;
-/// Branches with a target in the range only.
+/// Branches only if the target is in the range.
 pub const BRANCH_ADDRESS: u64 = 0x0080_0000;
 
-/// The most interruptions that are kept.
+/// The most interruptions that are kept. Later ones are lost.
 const MOST: usize = 64;
 
 /// How far behind the text the page of its operands begins.
@@ -50,7 +50,7 @@ static mut PAGES: Pages = Pages([0; 8192]);
 static mut EVENTS: [Event; MOST] = [NONE; MOST];
 static mut COUNT: usize = 0;
 static mut END: u64 = 0;
-/// General registers before, the stack pointer of the caller, and general registers after.
+/// General registers before and after the text, the PSW that enters it, and the stack pointer of the caller.
 static mut REGISTERS_IN: Registers = [0; 16];
 static mut REGISTERS_OUT: Registers = [0; 16];
 #[unsafe(no_mangle)]
@@ -90,14 +90,14 @@ pub fn text() -> u64 {
     (&raw const PAGES) as u64
 }
 
-/// Puts bytes into the page of the operands.
+/// Puts bytes into the page of operands.
 pub fn put(offset: u64, bytes: &[u8]) {
     let at = (text() + OPERANDS + offset) as *mut u8;
-    // SAFETY: in the page of the operands, whose length a guest does not go beyond.
+    // SAFETY: inside the page of operands. Guests do not go beyond its length.
     unsafe { core::ptr::copy(bytes.as_ptr(), at, bytes.len()) };
 }
 
-/// What is recorded, and how the text is executed.
+/// Which events are recorded, and how the text is executed.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
     /// Control register 9.
@@ -111,8 +111,8 @@ pub struct Run {
 }
 
 impl Run {
-    /// These events wherever they are, in the addressing mode of the form; the registers are zeros, but
-    /// register 1 designates the page of the operands.
+    /// Records these events at every address, in the addressing mode of the form. The registers are zeros, except
+    /// that register 1 designates the page of operands.
     #[must_use]
     pub fn of(events: u64) -> Self {
         let mut registers = [0; 16];
@@ -125,35 +125,35 @@ impl Run {
         }
     }
 
-    /// The same with another PSW, whose PER mask does not matter.
+    /// The same with another PSW. Its PER mask does not matter.
     #[must_use]
     pub fn under(mut self, mask: u64) -> Self {
         self.mask = mask;
         self
     }
 
-    /// The same in a range that is given by its ends' distances from the beginning of the text.
+    /// The same in a range whose ends are given by their distances from the beginning of the text.
     #[must_use]
     pub fn within(mut self, start: i64, end: i64) -> Self {
         self.range = [start, end].map(|offset| text().wrapping_add_signed(offset));
         self
     }
 
-    /// The same with a register.
+    /// The same with this value in a register.
     #[must_use]
     pub fn with(mut self, register: usize, value: u64) -> Self {
         self.registers[register] = value;
         self
     }
 
-    /// The same with bits of the PSW.
+    /// The same with these bits of the PSW.
     #[must_use]
     pub fn in_mode(mut self, bits: u64) -> Self {
         self.mask |= bits;
         self
     }
 
-    /// Executes a text; its interruptions, and the registers after it.
+    /// Executes a text. Returns its interruptions, and the registers after it.
     #[must_use]
     pub fn execute(&self, words: &[u8]) -> (&'static [Event], Registers) {
         // SAFETY: one CPU, and the handler runs only while the text does.
@@ -170,7 +170,7 @@ impl Run {
         (events, after)
     }
 
-    /// Executes a text with another handler of its program interruptions, which ends it by [`leave`]; the
+    /// Executes a text with another handler for its program interruptions, which ends it by [`leave`]. Returns the
     /// registers after it. Without events the PER mask is zero.
     #[must_use]
     pub fn execute_with(&self, words: &[u8], handler: Handler) -> Registers {
@@ -197,7 +197,7 @@ impl Run {
     }
 }
 
-/// For a handler: the text is at its end, with these registers.
+/// For a handler: ends the text with these registers.
 pub fn leave(registers: &Registers) {
     // SAFETY: one CPU; interruptions are disabled here.
     unsafe { REGISTERS_OUT = *registers };
@@ -205,7 +205,7 @@ pub fn leave(registers: &Registers) {
     set_old_psw(Class::Program, Psw::new(INITIAL, back));
 }
 
-/// Keeps what a program interruption stored; the one of the end goes back to who executed the text.
+/// Keeps what a program interruption stored. The last interruption goes back to the caller that executed the text.
 extern "C" fn note(registers: &mut Registers) {
     let event = Event {
         code: lowcore::read(lowcore::PROGRAM_CODE),
@@ -213,7 +213,7 @@ extern "C" fn note(registers: &mut Registers) {
         stored: lowcore::read(lowcore::PER_CODE),
         old: old_psw(Class::Program),
     };
-    // What is stored with the next event is told from what is stored with this one.
+    // Marks the fields, to show whether the next event stores into them.
     lowcore::write(lowcore::PER_CODE, UNTOUCHED);
     // SAFETY: one CPU; interruptions are disabled here.
     unsafe {
@@ -221,7 +221,7 @@ extern "C" fn note(registers: &mut Registers) {
             EVENTS[COUNT] = event;
         }
         COUNT += 1;
-        // Otherwise the instruction would be nullified for ever.
+        // Otherwise the event would nullify the instruction forever.
         let Psw { mask, address } = event.old;
         if event.is_translation() {
             let next = address + u64::from(event.length);

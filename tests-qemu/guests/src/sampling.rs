@@ -1,4 +1,4 @@
-//! A sampling buffer of the guest's own: one table, some blocks, and how to read them.
+//! A sampling buffer of the guest: one table, some blocks, and functions to read them.
 
 use core::ptr::{read_volatile, write_volatile};
 
@@ -71,8 +71,8 @@ pub fn set_table_entry(n: usize, entry: u64) {
     unsafe { write_volatile((table as *mut u64).add(n % 512), entry) }
 }
 
-/// Clears the blocks, links `count` of them in the table, and the table to itself behind them. The
-/// request enables and activates basic sampling at this interval from the first block on.
+/// Clears the blocks, links `count` of them in the table, and links the table to itself behind them. The request
+/// enables and activates basic sampling at this interval from the first block on.
 #[must_use]
 pub fn prepare(count: usize, interval: u64) -> SamplingRequest {
     for n in 0..BLOCKS {
@@ -124,7 +124,7 @@ pub fn set_trailer(n: usize, doubleword: usize, value: u64) {
     }
 }
 
-/// How many entries of a block are stored (their format code is not zero).
+/// How many entries of a block are stored: those with a format code that is not zero.
 #[must_use]
 pub fn stored(n: usize) -> usize {
     (0..ENTRIES)
@@ -132,7 +132,7 @@ pub fn stored(n: usize) -> usize {
         .count()
 }
 
-/// A loop of `turns` instructions between two labels; the result is the address range of the loop.
+/// Performs a loop of `turns` instructions between two labels. Returns the address range of the loop.
 pub fn busy(turns: u64) -> core::ops::Range<u64> {
     let (start, end): (u64, u64);
     // SAFETY: registers only.
@@ -150,8 +150,8 @@ pub fn busy(turns: u64) -> core::ops::Range<u64> {
     start..end
 }
 
-/// Resets the block-full indicator and the overflow count and sets the alert request, interlocked with
-/// the machine by COMPARE DOUBLE AND SWAP.
+/// Resets the block-full indicator and the overflow count and sets the alert request, by COMPARE DOUBLE AND SWAP,
+/// because the machine may update the trailer at the same time.
 pub fn free_block(n: usize, alert: bool) {
     let at = block(n) + TRAILER as u64;
     loop {
@@ -177,7 +177,7 @@ pub fn free_block(n: usize, alert: bool) {
     }
 }
 
-/// Samples at an interval, and gives the program parameter that a sample shows.
+/// Samples at an interval, and returns the program parameter in a sample.
 pub fn parameter(interval: u64) -> u64 {
     lsctl(&prepare(4, interval));
     busy(4 * interval);

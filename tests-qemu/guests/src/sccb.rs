@@ -1,4 +1,4 @@
-//! SERVICE CALL and the service-call control blocks a guest needs: console output and READ SCP INFO.
+//! SERVICE CALL and the service-call control blocks that guests need: console output and READ SCP INFO.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +26,7 @@ static BUSY: AtomicBool = AtomicBool::new(false);
 /// privileged operation.
 pub fn servc(command: u32, sccb: usize) -> u8 {
     let cc: u64;
-    // SAFETY: the block is a whole page that its owner gave.
+    // SAFETY: the block is a whole page of the caller's.
     unsafe {
         asm!(
             ".insn rre,0xb2200000,{command},{sccb}",
@@ -40,7 +40,7 @@ pub fn servc(command: u32, sccb: usize) -> u8 {
     cc as u8 & 3
 }
 
-/// Performs a command on the runtime's block: `fill` writes it, `read` takes the answer out of it.
+/// Performs a command on the runtime's block: `fill` writes the block, `read` takes the answer out of it.
 pub fn with_block<R>(
     command: u32,
     fill: impl FnOnce(&mut [u8; 4096]),
@@ -49,7 +49,7 @@ pub fn with_block<R>(
     while BUSY.swap(true, Ordering::Acquire) {
         crate::insn::yield_cpu();
     }
-    // SAFETY: BUSY gives this CPU the only reference until it is given back.
+    // SAFETY: BUSY gives this CPU the only reference until it is released.
     let block = unsafe { &mut *(&raw mut SCCB) };
     block.0.fill(0);
     fill(&mut block.0);
@@ -61,7 +61,7 @@ pub fn with_block<R>(
     result
 }
 
-/// Writes text to the ASCII console, in as many blocks as it takes.
+/// Writes text to the ASCII console, in as many blocks as it needs.
 pub fn write_console(text: &[u8]) {
     for part in text.chunks(TEXT) {
         with_block(
@@ -78,7 +78,7 @@ pub fn write_console(text: &[u8]) {
     }
 }
 
-/// The end of storage in bytes, as READ SCP INFO says it: increment number times increment size.
+/// The end of storage in bytes, from READ SCP INFO: increment number times increment size.
 #[must_use]
 pub fn storage_end() -> usize {
     with_block(

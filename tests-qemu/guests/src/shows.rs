@@ -1,22 +1,22 @@
 //! Which statement of the book an assertion shows.
 //!
-//! [`shows!`](crate::shows) asserts that something holds and names the statement of the conformance
-//! table (`tests-qemu/conformance`) that says so. While the guest runs it prints
+//! [`shows!`](crate::shows) asserts that something holds, and names the statement of the conformance table
+//! (`tests-qemu/conformance`) that requires it. While the guest runs it prints
 //!
 //! ```text
 //! shown LPP-11
 //! failed LPP-11: got 2, expected 1, at src/bin/b_lpp.rs:70
 //! ```
 //!
-//! and nothing else counts: `cargo measure conformance` takes a statement for shown when such a line
-//! came from a run, and no line said that it failed. An assertion in a loop prints once for each
-//! outcome, or a console would hold little else.
+//! Only these lines count: `cargo measure conformance` takes a statement as shown if a run printed such a line, and
+//! none said that it failed. An assertion in a loop prints once for each outcome, because otherwise the console would
+//! hold little else.
 
 use core::fmt::Debug;
 use core::panic::Location;
 use core::sync::atomic::{AtomicU8, Ordering};
 
-/// What one assertion of the program's text has printed so far.
+/// What one assertion in the program's text has printed so far.
 pub struct Site(AtomicU8);
 
 const HELD: u8 = 1;
@@ -33,7 +33,7 @@ impl Site {
         self.0.fetch_or(outcome, Ordering::Relaxed) & outcome == 0
     }
 
-    /// A truth.
+    /// Asserts that a condition holds.
     #[track_caller]
     pub fn truth(&self, statements: &[&str], truth: bool) {
         if truth {
@@ -43,7 +43,7 @@ impl Site {
         }
     }
 
-    /// A value, and the one that the statements ask for.
+    /// Asserts that a value is the one that the statements require.
     #[track_caller]
     pub fn value<T: Debug + PartialEq>(&self, statements: &[&str], got: T, expected: T) {
         if got == expected {
@@ -82,8 +82,8 @@ impl Default for Site {
     }
 }
 
-/// Asserts what a statement says: `shows!("LPP-11", truth)` or `shows!("LPP-11", got, expected)`. Where
-/// one assertion shows several, they stand in brackets: `shows!(["LPP-6", "LPP-7"], …)`.
+/// Asserts a statement: `shows!("LPP-11", truth)` or `shows!("LPP-11", got, expected)`. An assertion that shows
+/// several statements has them in brackets: `shows!(["LPP-6", "LPP-7"], …)`.
 #[macro_export]
 macro_rules! shows {
     ([$($statement:literal),+ $(,)?], $truth:expr $(,)?) => {{

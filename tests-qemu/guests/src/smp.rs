@@ -1,4 +1,4 @@
-//! More than one CPU: finding, starting and stopping the others.
+//! More than one CPU: find, start and stop the others.
 
 use core::arch::global_asm;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use crate::interruption::{self, Class};
 use crate::lowcore;
 use crate::psw::{self, Psw};
 
-/// CPU addresses that are looked at.
+/// The runtime looks at CPU addresses below this one.
 pub const MOST_CPUS: u16 = 4;
 /// The status bit of a stopped CPU.
 pub const STOPPED: u32 = 0x40;
@@ -43,11 +43,11 @@ global_asm!(
 );
 
 unsafe extern "C" {
-    /// Begins in the function at [`lowcore::CPU_FUNCTION`] on the stack at [`lowcore::CPU_STACK`].
+    /// Enters the function at [`lowcore::CPU_FUNCTION`] on the stack at [`lowcore::CPU_STACK`].
     pub(crate) fn cpu_start();
 }
 
-/// SIGNAL PROCESSOR until it is not busy: condition code and status.
+/// SIGNAL PROCESSOR until it is not busy. Returns condition code and status.
 pub fn signal(cpu: u16, order: Order, parameter: u32) -> (u8, u32) {
     loop {
         let (cc, status) = sigp(cpu, order, parameter);
@@ -64,7 +64,7 @@ pub fn present(cpu: u16) -> bool {
     signal(cpu, Order::Sense, 0).0 != 3
 }
 
-/// How many CPUs the configuration has, of those that are looked at.
+/// How many CPUs the configuration has, among the addresses that the runtime looks at.
 #[must_use]
 pub fn count() -> u16 {
     (0..MOST_CPUS).take_while(|&cpu| present(cpu)).count() as u16
@@ -77,13 +77,13 @@ pub fn prefix_area(cpu: u16) -> usize {
     unsafe { &raw const PREFIX_AREAS[usize::from(cpu) - 1] as usize }
 }
 
-/// Starts another CPU in `function` by SIGP SET PREFIX and RESTART: prefix area, handlers and stacks
-/// are made, DAT is off, interruptions are disabled.
+/// Starts another CPU in `function` by SIGP SET PREFIX and RESTART. Sets up its prefix area, handlers and stacks; DAT
+/// is off, and interruptions are disabled.
 pub fn start(cpu: u16, function: extern "C" fn() -> !) {
     let area = prefix_area(cpu);
     // SAFETY: the address only.
     let stacks = unsafe { &raw const OTHER_STACKS[usize::from(cpu) - 1] as usize };
-    // The assigned locations of the other CPU are written by taking its prefix for a moment.
+    // To write the assigned locations of the other CPU, takes over its prefix for a moment.
     let mine = stpx();
     spx(area as u32);
     interruption::establish(stacks, CLASS_STACK);
@@ -120,7 +120,7 @@ pub fn stop_others() {
     }
 }
 
-/// A lock between CPUs. Who waits gives its turn away (DIAGNOSE 44), so that under one virtual clock
+/// A lock between CPUs. A CPU that waits for it gives its turn away (DIAGNOSE 44), so that under one virtual clock
 /// the holder goes on.
 pub struct Lock(AtomicBool);
 
@@ -131,7 +131,7 @@ impl Lock {
         Self(AtomicBool::new(false))
     }
 
-    /// Performs `critical` alone among the CPUs.
+    /// Performs `critical` on one CPU at a time.
     pub fn with<R>(&self, critical: impl FnOnce() -> R) -> R {
         while self.0.swap(true, Ordering::Acquire) {
             crate::insn::yield_cpu();

@@ -1,4 +1,4 @@
-//! The CPU-bound loop that ratios of host time are taken with.
+//! The CPU-bound loop for ratios of host time.
 
 use core::arch::asm;
 
@@ -15,7 +15,7 @@ const fn turn(x: u64) -> u64 {
     x ^ (x << 17)
 }
 
-/// The result of a shorter loop is checked at translation; the whole one is what the loop prints.
+/// The compiler checks the result of a shorter loop. The loop prints the result of the whole.
 const fn result() -> u64 {
     let mut x = 0x0123_4567_89AB_CDEF;
     let mut n = 0;
@@ -26,7 +26,7 @@ const fn result() -> u64 {
     x
 }
 
-/// `turns` turns of a xorshift generator in ten instructions each.
+/// Performs `turns` turns of a xorshift generator, of ten instructions each.
 #[must_use]
 pub fn turns(turns: u64) -> u64 {
     let result;
@@ -52,7 +52,7 @@ pub fn turns(turns: u64) -> u64 {
     result
 }
 
-/// The whole loop, after a check that a thousand turns give what the compiler says they give.
+/// The whole loop, after a check that a thousand turns give the same as in the compiler.
 #[must_use]
 pub fn spin() -> u64 {
     crate::check::check("a thousand turns", turns(1000), RESULT);

@@ -1,12 +1,13 @@
-//! Stores into a range and beside it, by the program's own instructions and by those that are performed for it.
+//! Stores into a range and beside it, by the program's own instructions and by instructions that the machine
+//! performs.
 
 use crate::recording::{FETCH, Form, Run, STORE, STORE_REAL, expect, form, text};
 use crate::shows_per;
 
-/// What has no event but that of the end.
+/// No event, only the end.
 const NOTHING: &str = "0001 2 - 0006 cc0";
 
-/// Executes the list with these bits of the PSW beside those of the initial one, in the supervisor state.
+/// Executes the list with these bits of the PSW in addition to the initial ones, in the supervisor state.
 pub fn check(mode: u64) {
     let of = |events| Run::of(events).in_mode(mode);
     // MVI 0(1),5; MVI 7(1),5; MVI 8(1),5; L 2,0(1).

@@ -55,7 +55,7 @@ fn run() {
             },
         )
     );
-    // At the trailer's first byte a block is merely full; behind it the address is invalid.
+    // At the trailer's first byte a block is merely full. Behind that byte the address is invalid.
     shows!(
         ["UPDATE-10", "STEP-1", "ALERT-3"],
         attempt(
@@ -76,7 +76,7 @@ fn run() {
             },
         )
     );
-    // The table is looked at when the block becomes full.
+    // The machine fetches the table entry when the block becomes full.
     let request = sampling::prepare(4, INTERVAL);
     shows!(
         ["UPDATE-11", "ALERT-4", "UPDATE-8"],

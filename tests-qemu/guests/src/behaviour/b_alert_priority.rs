@@ -37,7 +37,7 @@ fn run() {
     sampling::set_trailer(0, 0, ALERT);
     lsctl(&request);
     busy(INTERVAL * (ENTRIES as u64 + 10));
-    // It is pending. Now everything else that can be.
+    // The alert is pending. Now make every other condition pending that can be.
     spt(-1);
     sckc(0);
     smp::signal(0, Order::ExternalCall, 0);
@@ -52,7 +52,7 @@ fn run() {
     shows!(["ALERT-26", "ALERT-24"], externals::recorded(), 5);
     shows!("ALERT-41", qsi().state & 0x303, 0x202);
     sampling::stop();
-    // A block that asks for an alert becomes full, and its successor cannot be: two events, one parameter.
+    // A block that asks for an alert becomes full, and its successor cannot be used: two events, one parameter.
     let request = sampling::prepare(3, INTERVAL);
     sampling::set_trailer(0, 0, ALERT);
     sampling::set_table_entry(1, 0x7000_0000);

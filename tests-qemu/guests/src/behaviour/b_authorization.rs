@@ -1,5 +1,5 @@
-//! The external means, which is the operator: counter sets and sampling functions lose and gain their
-//! authorization in every state, with an alert when they were enabled.
+//! The external means, which are the operator's commands: counter sets and sampling functions lose and gain their
+//! authorization in every state, with an alert if they were enabled.
 
 use guests::externals::{alerts, wait_for_the_operator};
 use guests::insn::measurement::{

@@ -1,6 +1,6 @@
-//! No operand, instruction, control block or prefix is taken from beyond the end of storage: every
-//! instruction that would is an addressing exception, and registers, storage and the prefix stay. Above the
-//! machine the hardware system area begins there.
+//! Every instruction that takes an operand, its own text, a control block or a prefix from beyond the end of storage
+//! meets an addressing exception, and registers, storage and the prefix stay as they were. Above the machine the
+//! hardware system area begins there.
 
 use guests::attempt::Outcome;
 use guests::check::{check, holds};
@@ -18,10 +18,10 @@ guests::case!(run);
 /// A doubleword that nothing may replace.
 const MARK: u64 = 0x5A5A_A5A5_1234_8765;
 
-/// Storage of the program's own, for the operand that is there.
+/// The program's own storage, for the operand that is available.
 static mut HERE: Page = Page([0; 4096]);
 
-/// Pages from the end of storage on: of what the machine keeps there, and of what nobody has.
+/// Page addresses from the end of storage on: of storage that the machine keeps, and of storage that nobody has.
 fn beyond() -> [u64; 12] {
     let end = end();
     [
@@ -40,11 +40,11 @@ fn beyond() -> [u64; 12] {
     ]
 }
 
-/// The addressing exception, at every one of these addresses.
+/// Expects the addressing exception at each of these addresses.
 const EVERY: u64 = 0x5555_5555_5555;
 
 fn every(text: &str, attempt: impl Fn(u64) -> Outcome) {
-    // What stands before the instruction prepares it.
+    // The text before the instruction prepares it.
     let name = text.lines().last().unwrap_or(text).trim();
     let here = &raw mut HERE as u64;
     for at in (here..here + 4096).step_by(8) {
@@ -58,7 +58,7 @@ fn every(text: &str, attempt: impl Fn(u64) -> Outcome) {
     holds("  nothing came from there", !changed);
 }
 
-/// An instruction of the storage operand at `a`, with the register `v` that must keep its mark.
+/// Attempts an instruction of the storage operand at `a`, with the register `v` that must keep its mark.
 macro_rules! keeps {
     ($text:literal) => {
         every($text, |a| {
@@ -69,7 +69,7 @@ macro_rules! keeps {
     };
 }
 
-/// An instruction whose other operand, if it has one, is the program's own page at `h`.
+/// Attempts an instruction whose other operand, if it has one, is the program's own page at `h`.
 macro_rules! every {
     ($text:literal) => {
         every($text, |a| {
@@ -79,8 +79,8 @@ macro_rules! every {
     };
 }
 
-/// An instruction with addresses or lengths in registers 2 to 5, all of which stay. In `$registers`
-/// `a` is the address beyond and `h` the program's own page.
+/// Attempts an instruction with addresses or lengths in registers 2 to 5, which must all stay. In `$registers`, `a`
+/// is the address beyond storage and `h` the program's own page.
 macro_rules! registers {
     ($text:literal, |$a:ident, $h:ident| $registers:expr) => {
         every($text, |$a| {
@@ -172,13 +172,13 @@ fn privileged() {
         attempt_on_registers!("lghi %r1, 1\n stsi 0(%r2)", &mut registers)
     });
     every!(".insn rre, 0xb25f0000, {a}, %r0");
-    // The channel subsystem, asked for a subchannel that is not there.
+    // The channel subsystem, with a subchannel that does not exist.
     every!("lgfi %r1, 0x10000\n msch 0({a})");
     every!("lgfi %r1, 0x10000\n ssch 0({a})");
     every!("stcrw 0({a})");
 }
 
-/// Control registers are not loaded, and are as they were.
+/// LOAD CONTROL does not change the control registers.
 fn for_control() {
     let before = stctg_all();
     every!("lctl 1, 1, 0({a})");
@@ -189,7 +189,7 @@ fn for_control() {
     lctlg_all(&before);
 }
 
-/// Where the program goes on is not beyond the end, either.
+/// An instruction beyond the end is not executed, either.
 fn execution() {
     every("branch", |a| attempt!("basr %r1, {a}", a = in(reg_addr) a));
     // The first halfword of LG is the last one of storage.
@@ -219,7 +219,7 @@ fn across() {
     store(last, kept);
 }
 
-/// The prefix.
+/// SET PREFIX.
 fn prefixing() {
     let mut codes = 0;
     for at in beyond().into_iter().take(9) {

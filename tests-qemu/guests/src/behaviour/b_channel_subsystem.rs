@@ -1,5 +1,5 @@
-//! The channel subsystem tells on request what it can do, and that it does not know a command; a request
-//! with a wrong length is an operand exception.
+//! The channel subsystem stores its characteristics on request, and rejects a command that it does not know. A
+//! request with a wrong length is an operand exception.
 
 use core::arch::asm;
 use guests::attempt;
@@ -14,7 +14,7 @@ guests::case!(run);
 
 static mut BLOCK: Page = Page([0; 4096]);
 
-/// CHANNEL SUBSYSTEM CALL with a request of so many bytes; the condition code.
+/// CHANNEL SUBSYSTEM CALL with a request of this length. Returns the condition code.
 fn chsc(block: &mut Page, length: u16, command: u16) -> u8 {
     block.0.fill(0xEE);
     block.0[..16].fill(0);

@@ -1,5 +1,4 @@
-//! Clear reset, by DIAGNOSE 308: what it leaves of the counter sets, the sampling functions and the
-//! program parameter.
+//! Clear reset, by DIAGNOSE 308: its effect on the counter sets, the sampling functions and the program parameter.
 
 use guests::insn::measurement::{controls, ecctr, lcctl, lpp, lsctl, qctri, qsi, scctr, set};
 use guests::reset::clear_reset;

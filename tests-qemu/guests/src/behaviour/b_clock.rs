@@ -1,5 +1,5 @@
-//! The clocks: STORE CLOCK, FAST and EXTENDED agree and go forward; comparator and CPU timer keep what
-//! is set; SET CLOCK sets.
+//! The clocks: STORE CLOCK, FAST and EXTENDED agree and go forward; comparator and CPU timer keep their values; SET
+//! CLOCK sets the clock.
 
 use guests::attempt;
 use guests::attempt::suppressed;

@@ -1,5 +1,5 @@
-//! The clock comparator interrupts (1004) when the clock passes it, and only while both masks are open;
-//! a masked condition stays pending, and moving the comparator on takes it away.
+//! The clock comparator interrupts (1004) when the clock passes it, and only while both masks are open. A masked
+//! condition stays pending; setting the comparator to a later time removes it.
 
 use guests::check::{check, holds};
 use guests::externals::{self, CLOCK_COMPARATOR};

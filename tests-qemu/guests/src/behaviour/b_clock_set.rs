@@ -1,6 +1,6 @@
-//! SET CLOCK sets the one TOD clock of the configuration, and moves no CPU timer: a CPU that waits for
-//! its CPU timer is interrupted when it would have been, and then sees the clock that another one set.
-//! (QEMU sometimes leaves a started CPU asleep, hence not native.)
+//! SET CLOCK sets the one TOD clock of the configuration and changes no CPU timer. A CPU that waits for its CPU timer
+//! is interrupted at the same time as without SET CLOCK, and then sees the clock that another CPU set. (QEMU
+//! sometimes leaves a started CPU asleep, hence not native.)
 
 use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
@@ -19,7 +19,7 @@ guests::clause!(
 guests::case!(run);
 
 const HOUR: u64 = 3600 * 1_000_000 * MICROSECOND;
-/// What the other CPU waits for.
+/// How long the other CPU waits.
 const WAIT: i64 = 50_000 * MICROSECOND as i64;
 
 static WAITS: AtomicBool = AtomicBool::new(false);

@@ -25,7 +25,7 @@ fn halfword(at: u64) -> u16 {
     unsafe { read_volatile(at as *const u16) }
 }
 
-/// A doubleword that need not be on its boundary.
+/// Fetches a doubleword that need not be on its boundary.
 fn doubleword(at: u64) -> u64 {
     // SAFETY: inside a block.
     unsafe { core::ptr::read_unaligned(at as *const u64) }
@@ -119,7 +119,7 @@ fn run() {
     sample("basic", BASIC, format);
     sample("diagnostic", DIAGNOSTIC, format);
     sample("combined", BASIC | DIAGNOSTIC, format);
-    // One active, the other only enabled.
+    // One function active, the other only enabled.
     sample(
         "basic, diagnostic inactive",
         BASIC | DIAGNOSTIC & !ACTIVATE_DIAGNOSTIC,

@@ -1,5 +1,5 @@
-//! The states of a counter set and every way between them that LOAD CPU-COUNTER-SET CONTROLS takes, with
-//! what can be done to the counters in each.
+//! The states of a counter set, every transition between them by LOAD CPU-COUNTER-SET CONTROLS, and the operations on
+//! counters that each state allows.
 
 use guests::insn::measurement::{controls, ecctr, lcctl, qctri, scctr, set};
 use guests::sampling::busy;
@@ -20,7 +20,7 @@ fn state() -> u64 {
     controls(information.enable, information.activation)
 }
 
-/// Goes from one state to another: condition code, and the state afterwards.
+/// Performs a transition. Returns the condition code, and the state afterwards.
 fn transition(from: u64, to: u64) -> (u8, u64) {
     lcctl(from);
     (lcctl(to), state())
@@ -80,7 +80,7 @@ fn run() {
     lcctl(DISABLED);
     lcctl(INACTIVE);
     shows!("CPUSET-1", ecctr(1), (0, 0));
-    // What no authority is there for. The figure's combinations are all there are.
+    // Sets without authorization. These are all combinations of the figure.
     let authorized = qctri().authorization;
     for (unauthorized, number) in [(set::CRYPTO, 64), (set::EXTENDED, 128)] {
         if authorized & unauthorized != 0 {

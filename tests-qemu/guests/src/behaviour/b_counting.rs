@@ -1,5 +1,5 @@
-//! What the counters of the basic and problem-state sets count: instructions one by one, in both
-//! states, and cycles, but none of a wait.
+//! The counters of the basic and problem-state sets count each instruction, in both states, and cycles, but nothing
+//! during a wait.
 
 use guests::attempt_in_problem_state;
 use guests::externals;
@@ -34,7 +34,7 @@ fn counters() -> [u64; 4] {
     [basic[0], basic[1], problem[0], problem[1]]
 }
 
-/// What the four counters counted meanwhile.
+/// What the four counters counted during `run`.
 fn counted(work: impl FnOnce()) -> [u64; 4] {
     let before = counters();
     work();
@@ -44,7 +44,7 @@ fn counted(work: impl FnOnce()) -> [u64; 4] {
 
 fn run() {
     shows!("LCCTL-12", lcctl(controls(SETS, SETS)), 0);
-    // Around the loop of TURNS instructions there are a few of the program's own.
+    // The loop has TURNS instructions. A few of the program's own are around it.
     let near = |counted: u64| (TURNS..TURNS + 1000).contains(&counted);
     let [cycles, instructions, problem_cycles, problem_instructions] = counted(|| {
         busy(TURNS);
@@ -86,7 +86,7 @@ fn run() {
     shows!("BASIC-5", ecctr(3), (0, 0));
     shows!("BASIC-6", ecctr(4), (0, 0));
     shows!("BASIC-7", ecctr(5), (0, 0));
-    // Which numbers there are.
+    // The numbers of the counters that exist.
     let version = qctri().first_version;
     shows!(
         ["BASIC-1", "SETS-5"],
@@ -99,7 +99,7 @@ fn run() {
     } else {
         shows!(["PROBLEM-2", "SETS-5"], right);
     }
-    // 64 bits, and a carry that nobody sees.
+    // A counter has 64 bits, and a carry out of them is lost.
     scctr(1, u64::MAX - 10);
     busy(100);
     shows!(["COUNTER-1", "COUNTER-2"], ecctr(1).1 < 10_000);

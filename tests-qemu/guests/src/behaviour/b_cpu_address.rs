@@ -1,4 +1,4 @@
-//! STORE CPU ADDRESS on the CPU that was IPLed, its alignment, and STORE CPU ID's.
+//! STORE CPU ADDRESS on the CPU that was IPLed, its operand's alignment, and the operand's alignment of STORE CPU ID.
 
 use guests::attempt;
 use guests::attempt::suppressed;

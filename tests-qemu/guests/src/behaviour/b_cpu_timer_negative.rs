@@ -1,6 +1,6 @@
-//! A negative CPU timer reads negative, goes on decrementing and is pending for as long as it is: each
-//! time the masks open it interrupts again, and a positive value takes the condition away. (QEMU's own
-//! timer is edge-like and reads positive, hence not native.)
+//! A negative CPU timer reads negative, goes on decrementing, and its condition is pending as long as it is negative:
+//! it interrupts each time the masks open, until a positive value removes the condition. (QEMU's own timer interrupts
+//! once for each change to negative and reads positive, hence not native.)
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -19,7 +19,7 @@ static OTHER: AtomicU32 = AtomicU32::new(0);
 
 extern "C" fn external(_: &mut Registers) {
     if lowcore::read::<u16>(lowcore::EXTERNAL_CODE) == 0x1005 {
-        // The condition stays; at the third time the timer is set.
+        // The condition stays. The handler sets the timer at the third interruption.
         if TIMER.fetch_add(1, Ordering::Relaxed) == 2 {
             spt(i64::MAX);
         }

@@ -1,5 +1,5 @@
-//! Two CPUs that use one coprocessor block each other, and the functions and the cycles are counted by
-//! the CPU that was blocked and by the group; two CPUs of different groups do not block each other.
+//! Two CPUs that use one coprocessor block each other. The blocked CPU and the group count the blocked functions and
+//! cycles. Two CPUs of different groups do not block each other.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -24,7 +24,7 @@ static TURN: AtomicU32 = AtomicU32::new(0);
 static KIND: AtomicU32 = AtomicU32::new(0);
 static mut COUNTED: [Counted; 4] = [Counted::NOTHING; 4];
 
-/// Issues functions on this CPU, and leaves what it counted.
+/// Issues functions on this CPU, and stores its counters.
 fn hammer(cpu: usize, kind: Kind) {
     let mut operands = Operands::of(kind);
     lcctl(0);
@@ -33,11 +33,11 @@ fn hammer(cpu: usize, kind: Kind) {
         operands.issue(kind);
     }
     let counted = Counted::now();
-    // SAFETY: each CPU has a row of its own, read when it is done.
+    // SAFETY: each CPU has a row of its own, which is read when the CPU is done.
     unsafe { (&raw mut COUNTED).cast::<Counted>().add(cpu).write(counted) };
 }
 
-/// Waits to be called, and hammers.
+/// Waits for the start signal, and issues functions.
 fn serve(cpu: u32) -> ! {
     loop {
         while TURN.load(Ordering::Acquire) & 1 << cpu == 0 {
@@ -56,7 +56,7 @@ extern "C" fn second() -> ! {
     serve(2)
 }
 
-/// CPU 0 and another one issue functions of a kind at the same time; the counters of both.
+/// CPU 0 and another CPU issue functions of a kind at the same time. Returns the counters of both.
 fn together(other: u32, kind: Kind) -> [[u64; 4]; 2] {
     KIND.store(kind as u32, Ordering::Relaxed);
     TURN.fetch_or(1 << other, Ordering::AcqRel);
@@ -80,7 +80,7 @@ fn of_group(group: u64, kind: Kind) -> [u64; 4] {
     core::array::from_fn(|n| epctr(group << 8 | first + n as u64, 0).1)
 }
 
-/// CPUs of different groups: each has a coprocessor to itself, and its own group counts it.
+/// CPUs of different groups: each has a coprocessor to itself, and its own group counts the functions.
 fn apart(kind: Kind) {
     lpctl(0);
     lpctl(3);
@@ -96,7 +96,7 @@ fn apart(kind: Kind) {
         Kind::Ecc => shows!(["CRYPTO-21", "CRYPTO-22"], blocked, [[0; 2]; 2]),
     }
     if group_counter(kind).is_some() {
-        // Seeding a generator of pseudorandom numbers is a function, too.
+        // Seeding a generator of pseudorandom numbers also counts as a function.
         let groups = [0, 1].map(|group| of_group(group, kind)[2..] == [0; 2]);
         shows!(
             ["GROUP-12", "GROUP-13", "GROUP-16", "GROUP-17"],
@@ -106,7 +106,7 @@ fn apart(kind: Kind) {
     }
 }
 
-/// CPUs of one group: each is blocked by the other, for no longer than the other's functions take.
+/// CPUs of one group: each blocks the other, for no longer than its functions take.
 fn one_after_the_other(kind: Kind) {
     lpctl(0);
     let [mine, theirs] = together(1, kind);
@@ -159,7 +159,7 @@ fn one_after_the_other(kind: Kind) {
             shows!("GROUP-16", group[2], both[2]);
             shows!("GROUP-17", group[3], both[3]);
         }
-        // Seeds are counted by the group before the CPU counts, and curves are not.
+        // The group counts the seeding before the CPU starts to count. It does not count curves.
         Kind::Prng | Kind::Ecc => {}
     }
     holds("the other group stands still", of_group(1, kind) == [0; 4]);

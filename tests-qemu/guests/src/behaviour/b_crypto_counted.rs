@@ -1,5 +1,5 @@
-//! A program counts its cryptographic functions and leaves the counter sets active: what it counted is
-//! what the level below counted, too.
+//! A program counts its cryptographic functions and leaves the counter sets active. The level below must have counted
+//! the same.
 
 use guests::check::{check, holds};
 use guests::insn::assist::{Registers, kimd, km, query};

@@ -1,5 +1,5 @@
-//! The cycle counts of coprocessors count one for each CPU cycle: while a function is performed, the
-//! CPU that issued it waits, and another one executes as many cycles as are counted for the function.
+//! The cycle counts of coprocessors count each CPU cycle: while a coprocessor performs a function, the CPU that
+//! issued it waits, and another CPU executes as many cycles as the function counts.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -19,7 +19,7 @@ guests::case!(run);
 
 /// Functions of each kind.
 const FUNCTIONS: u64 = 8;
-/// More cycles than the loop of the other CPU takes.
+/// More cycles than the other CPU's loop takes.
 const LOOP: u64 = 16;
 
 /// The cycles of the other CPU.
@@ -46,8 +46,8 @@ fn run() {
     smp::stop_others();
 }
 
-/// Issues functions of a kind. The other CPU had the turn for the cycles that were counted, and for
-/// what is left of its loop when a function ends.
+/// Issues functions of a kind. Meanwhile the other CPU had the turn for the counted cycles, and for the rest of its
+/// loop when a function ended.
 fn measured(kind: Kind) {
     let mut operands = Operands::of(kind);
     let (before, group) = (Counted::now(), group(kind));

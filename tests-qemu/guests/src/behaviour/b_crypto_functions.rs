@@ -1,5 +1,5 @@
-//! Every function of the message-security assist that is offered counts once in the counters of its
-//! kind, and in no other: in the set of five kinds, and in the one that has none for elliptic curves.
+//! Every available function of the message-security assist counts once in the counters of its kind, and in no other:
+//! in the set with five kinds, and in the set that has no elliptic curves.
 
 use guests::check::holds;
 use guests::coprocessor::{Counted, KINDS, Kind};
@@ -34,7 +34,7 @@ const INSTRUCTIONS: [(&str, Instruction); 12] = [
 
 /// The Galois-field multiplier's function of KIMD.
 const GHASH: u64 = 65;
-/// The function of PRNO that only tells a ratio, and generates nothing.
+/// The function of PRNO that only returns a ratio, and generates nothing.
 const RATIO: u64 = 112;
 
 /// The kind of a function.
@@ -49,14 +49,14 @@ fn kind(name: &str, code: u64) -> Kind {
     }
 }
 
-/// General register 0 for a function: modifiers with which it takes what it is given here.
+/// General register 0 for a function: the modifiers with which it accepts the operands of this guest.
 fn control(name: &str, code: u64) -> u64 {
     code | match (name, code) {
-        // One byte of feedback at a time is allowed with every cipher, and so are eight.
+        // Every cipher allows feedback of one byte at a time, and of eight.
         ("KMF", _) => 8 << 24,
-        // The last of the additional data and of the text.
+        // The last part of the additional data and of the text.
         ("KMA", _) => 0x300,
-        // No random nonce.
+        // Not with a random nonce.
         ("KDSA", 9..=11) => MODIFIER,
         _ => 0,
     }
@@ -76,7 +76,7 @@ fn length(name: &str, code: u64) -> usize {
     }
 }
 
-/// Issues a function once; what was counted meanwhile.
+/// Issues a function once. Returns what was counted meanwhile.
 fn counted(instruction: Instruction, control: u64, parameter: &mut [u8], length: usize) -> Counted {
     let (input, counters, mut output) = ([3; 168], [5; 168], [0; 168]);
     let mut registers = Registers::new(control, parameter)
@@ -106,7 +106,7 @@ fn counts(kind: Kind, counted: Counted) {
 fn run() {
     lcctl(controls(set::CRYPTO, set::CRYPTO));
     let mut parameter = [0; 400];
-    // Seeding is a function of random numbers, and the generator needs it.
+    // The generator needs seeding, which counts as a function of random numbers.
     let seed = counted(prno, 3 | MODIFIER, &mut parameter, 64);
     counts(Kind::Prng, seed);
     let mut seen = [0_u32; KINDS.len()];
@@ -148,8 +148,7 @@ fn run() {
     nothing();
 }
 
-/// A query is no function that a coprocessor performs; it counts nothing, and neither does what finds
-/// nothing to do.
+/// No coprocessor performs a query, so it counts nothing. Neither does an instruction that finds nothing to do.
 fn nothing() {
     let mut parameter = [0; 400];
     let all = INSTRUCTIONS

@@ -52,7 +52,7 @@ fn store(name: &str, address: u64, number: u64, teid: Option<u64>) {
     identify(outcome, teid);
 }
 
-/// Bits 0-51 and 62-63 of the identification; what bits 52-61 hold is the access-exception facility's.
+/// Bits 0-51 and 62-63 of the identification. Bits 52-61 belong to the access-exception facility.
 fn identify(outcome: Outcome, teid: Option<u64>) {
     if let (Outcome::Program(program), Some(expected)) = (outcome, teid) {
         check(

@@ -1,5 +1,6 @@
-//! DIAGNOSE 308: load normal (subcode 1) and clear reset (0) reset both CPUs and their measurement facilities,
-//! and go on with the PSW at absolute 0, and clear what registers they should; there are no load parameters (5 and 6), and nothing else is offered but a load anew.
+//! DIAGNOSE 308: load normal (subcode 1) and clear reset (0) reset both CPUs and their measurement facilities, clear
+//! the registers that they must clear, and go on with the PSW at absolute 0. There are no load parameters (5 and 6).
+//! Loading anew is the only other function.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -23,7 +24,7 @@ guests::case!(run);
 const SPECIFICATION: u16 = 6;
 const ADDRESSING: u16 = 5;
 
-/// What the floating-point, vector and access registers hold before a reset.
+/// The contents of the floating-point, vector and access registers before a reset.
 const BEFORE: Registers = Registers {
     vectors: [[0x1111_2222_3333_4444, 0x5555_6666_7777_8888]; 32],
     access: [0x9999_AAAA; 16],
@@ -41,7 +42,7 @@ extern "C" fn other() -> ! {
     }
 }
 
-/// DIAGNOSE 308 with a subcode that goes on at the PSW at 0. General registers 2 and 5 afterwards.
+/// DIAGNOSE 308 with a subcode that goes on at the PSW at 0. Returns general registers 2 and 5 afterwards.
 fn reset(subcode: u64) -> (u64, u64) {
     let control = stctg_all();
     let before: u64 = lowcore::read(0);
@@ -145,7 +146,7 @@ fn both(name: &str, subcode: u64, registers: (u64, u64), others: Registers) {
 /// DIAGNOSE 308 with an address in general register 2; general register 3 is the response.
 fn parameters(subcode: u64, at: u64) -> (Outcome, u64) {
     let (ipm, response): (u64, u64);
-    // SAFETY: as an attempt of the macro, with the pair of registers that the instruction wants.
+    // SAFETY: like an attempt by the macro, with the pair of registers that the instruction needs.
     unsafe {
         core::arch::asm!(
             "larl %r1, 32f",

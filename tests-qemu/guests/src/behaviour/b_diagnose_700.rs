@@ -1,5 +1,5 @@
-//! DIAGNOSE 700: a program registers as a profiler, asks for counters of the level below it and stops; what
-//! it must not ask for is refused.
+//! DIAGNOSE 700: a program registers as a profiler, queries counters of the level below, and stops. The machine
+//! refuses wrong requests.
 
 use guests::attempt::suppressed;
 use guests::attempt_on_registers;
@@ -24,7 +24,7 @@ fn made(name: &str, request: &mut Request, expected: (u8, u32)) {
     check("  reason in the request", request.reason, expected.1);
 }
 
-/// Attempts a DIAGNOSE 700 of a request that stands there, which is not performed.
+/// Attempts a DIAGNOSE 700 with this request, which the machine does not perform.
 fn tried(at: u64) -> u64 {
     let mut registers = [0, at, 0, 0, 0];
     attempt_on_registers!(".insn rs,0x83000000,%r0,%r0,0x700(%r0)", &mut registers).number()
@@ -41,12 +41,12 @@ fn run() {
         &mut Request::query(EVENT_DATA, token, &mut area),
         (0, 0),
     );
-    // Head: kind and version, where the entries begin, bytes needed and stored, how many entries.
+    // Head: kind and version, offset of the entries, bytes needed and stored, number of entries.
     check("  head", area[0] >> 32, 0x0401_0010);
     check("  CPUs", area[1] >> 16 & 0xFFFF, 2);
     let stored = area[1] >> 32;
     check("  needed and stored", area[0] & 0xFFFF_FFFF, stored);
-    // The CPU's entry: head of 24 bytes, that of the set 8, counters 0 and 1.
+    // The CPU's entry: its head of 24 bytes, the set's head of 8, counters 0 and 1.
     let mut behind = [0_u64; 512];
     let mut first = Request::query(EVENT_DATA, token, &mut area);
     let mut second = Request::query(EVENT_DATA, token, &mut behind);

@@ -1,5 +1,5 @@
-//! Diagnostic and combined sampling: what is stored, where a combined entry goes, and what becomes of one
-//! that finds no room.
+//! Diagnostic and combined sampling: the contents of entries, the place of a combined entry, and what happens when it
+//! finds no room.
 
 use core::ptr::read_volatile;
 
@@ -29,7 +29,7 @@ fn halfword(at: u64) -> u16 {
     unsafe { read_volatile(at as *const u16) }
 }
 
-/// Samples for so many intervals; where the next entry would go.
+/// Samples for this many intervals. Returns where the next entry would go.
 fn sample(request: SamplingRequest, intervals: u64) -> u64 {
     lsctl(&request);
     busy(intervals * INTERVAL + INTERVAL / 2);
@@ -93,7 +93,7 @@ fn run() {
     }
     shows!("SAMPLING-2", qsi().tear, sampling::table());
     sampling::stop();
-    // Room for a basic entry and not for both: all of it goes into the next block.
+    // Room for a basic entry only: the combined entry goes into the next block as a whole.
     let request = only(BASIC | DIAGNOSTIC);
     let almost = sampling::block(0) + TRAILER as u64 - both + 8;
     let next = sample(
@@ -113,7 +113,7 @@ fn run() {
     let sizes = sampling::trailer(0, 0) & 0xFFFF_FFFF;
     shows!(["TRAILER-7", "TRAILER-8"], sizes, 32 << 16 | size);
     sampling::stop();
-    // Exactly room for one.
+    // Room for exactly one combined entry.
     let request = only(BASIC | DIAGNOSTIC);
     let exact = sampling::block(0) + TRAILER as u64 - both;
     sample(
@@ -145,7 +145,7 @@ fn run() {
         (0, 3)
     );
     sampling::stop();
-    // A request that would take both to a state that one of them cannot have.
+    // A request for a state of both functions that one of them cannot enter.
     lsctl(&only(ENABLE_BASIC));
     shows!(
         "LSCTL-8",

@@ -1,6 +1,6 @@
-//! EXTRACT CPU COUNTER: condition code 0 for the counters of enabled sets, 3 with the first operand
-//! unchanged for all others, and a specification exception for a number beyond 16 bits. Between two
-//! extractions with nothing between them lies one instruction.
+//! EXTRACT CPU COUNTER: condition code 0 for the counters of enabled sets, 3 with the first operand unchanged for all
+//! others, and a specification exception for a number beyond 16 bits. Two extractions in a row differ by one
+//! instruction.
 
 use core::arch::asm;
 
@@ -30,7 +30,7 @@ fn extract(number: u64) -> (u8, u64) {
     ((cc >> 28) as u8 & 3, value)
 }
 
-/// Condition code 3, and the first operand as it was.
+/// Expects condition code 3, and the first operand unchanged.
 fn unavailable(number: u64) -> bool {
     extract(number) == (3, UNCHANGED)
 }

@@ -1,4 +1,4 @@
-//! A disabled wait at another address than FFF is a failure of the guest.
+//! A guest that enters a disabled wait at an address other than FFF has failed.
 
 guests::clause!(
     "Principles of Operation, wait state; Millimeter: how a guest ends",

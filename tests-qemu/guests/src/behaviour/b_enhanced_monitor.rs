@@ -1,5 +1,5 @@
-//! The enhanced-monitor facility: a monitor call whose class has both masks counts in the array of the CPU instead of
-//! interrupting. Bounds, carries, what cannot be accessed, and the address space of the array.
+//! The enhanced-monitor facility: a monitor call whose class has both masks counts in the CPU's array instead of
+//! interrupting. Checks bounds, carries, inaccessible storage, and the address space of the array.
 
 use core::ptr;
 
@@ -32,12 +32,12 @@ struct Array([u8; 8192]);
 
 static mut ARRAY: Array = Array([0; 8192]);
 
-/// Where it stands.
+/// The address of the array.
 fn array() -> u64 {
     &raw const ARRAY as u64
 }
 
-/// Storage is read where its real addresses are virtual ones, or DAT is off.
+/// Fetches from storage whose virtual addresses are its real ones, or with DAT off.
 fn halfword(at: u64) -> u16 {
     // SAFETY: storage of the array or of a frame that nothing else uses.
     unsafe { ptr::read_volatile(ptr::with_exposed_provenance(at as usize)) }
@@ -105,13 +105,13 @@ fn masks() {
     check("no exception", exceptions(), 0);
 }
 
-/// Each is one instruction, and an EXECUTE of it two, whatever it does.
+/// Each monitor call is one instruction, and an EXECUTE of it two, whatever its effect.
 fn instructions() {
     fresh(SIZE);
     lcctl(controls(set::BASIC, set::BASIC));
     for (name, control8) in [("no effect", 0), ("counted", ALL_COUNTED)] {
         lctlg_8(control8);
-        // SAFETY: counts, and changes no register that is not named.
+        // SAFETY: counts, and changes only the registers that it names.
         let [first, second] = unsafe {
             let (first, last): (u64, u64);
             core::arch::asm!(
@@ -172,7 +172,7 @@ fn carries() {
     check("a full counter: halfword", halfword(at + 10), 0);
     check("  word", word(words + 20), 0);
     check("  its neighbours", word(words + 16) | word(words + 24), 0);
-    // The words of an odd number of counters are on no boundary; one crosses that of a page.
+    // With an odd number of counters the words are not on a word boundary. One of them crosses a page boundary.
     let at = fresh(1365);
     let number = (4096 - 2 - 2 * 1365) / 4;
     let place = at + 2 * 1365 + 4 * number;
@@ -210,7 +210,7 @@ fn bounds() {
     check("an origin on no boundary", halfword(at + 4), 1);
 }
 
-/// Where there is no storage of the guest's: beyond its end, which is where that of the machine begins, and elsewhere.
+/// Addresses without storage of the guest: beyond its end, where the storage of the machine begins, and elsewhere.
 fn elsewhere() {
     lctlg_8(ALL_COUNTED);
     let end = storage_end();
@@ -230,7 +230,7 @@ fn elsewhere() {
         );
         check("  exceptions", exceptions(), expected);
     }
-    // Nothing of the machine's has changed: it stops a guest otherwise.
+    // The machine's storage has not changed: the machine would stop the guest otherwise.
     designate(u64::MAX, 0x1000);
     let at = 0xB00_u64;
     set_halfword(at, 0);
@@ -253,7 +253,7 @@ fn elsewhere() {
     check("low-address protection: exceptions", exceptions(), 1);
 }
 
-/// As [`designate`], while low-address protection is on.
+/// Like [`designate`], while low-address protection is on.
 fn designate_protected(origin: u64) {
     let cr0 = stctg_0();
     lctlg_0(cr0 & !LOW_ADDRESS_PROTECTION);
@@ -262,7 +262,7 @@ fn designate_protected(origin: u64) {
     lctlg_0(cr0);
 }
 
-/// The end of the guest's storage, beyond which nothing can be fetched.
+/// The end of the guest's storage. Nothing can be fetched beyond it.
 fn storage_end() -> u64 {
     let mut end = 16_u64 << 20;
     while attempt!("lg %r1, 0({a})", a = in(reg_addr) end).code() == 0 {
@@ -278,7 +278,7 @@ struct SegmentTable([u64; 2048]);
 static mut HOME: SegmentTable = SegmentTable([SEGMENT_INVALID; 2048]);
 static mut HOME_PAGES: PageTable = PageTable([INVALID; 256]);
 
-/// A frame that nothing else uses, and that the identity has.
+/// A frame that nothing else uses, inside the identity.
 const FRAMES: u64 = 0x90_0000;
 
 fn set_home(page: usize, entry: u64) {
@@ -287,7 +287,7 @@ fn set_home(page: usize, entry: u64) {
     ptlb();
 }
 
-/// The array in the home space, which has nothing else.
+/// The array in the home space, which contains nothing else.
 fn home_space() {
     dat::prepare();
     // SAFETY: as above.
@@ -353,7 +353,7 @@ fn home_space() {
         let before = exceptions();
         registers = stctg_all();
         registers[13] = asce;
-        // A short table has 512 entries, and the window is entry 64; beyond it there is none.
+        // A short table has 512 entries; the window is entry 64. There is no entry beyond the 512.
         lctlg_all(&registers);
         let origin = if asce & 3 == 3 { WINDOW } else { 0x4000_0000 };
         lowcore::write(guests::monitor::ORIGIN, origin);

@@ -1,5 +1,5 @@
-//! EXTRACT PSW shows the program's own PSW: its state, its masks and its condition code, whatever the
-//! machine below runs it with.
+//! EXTRACT PSW shows the program's own PSW: its state, masks and condition code, whatever PSW the machine below runs
+//! it with.
 
 use guests::check::check;
 use guests::insn::control::{epsw, lpswe_mask, spm, ssm};
@@ -8,7 +8,7 @@ use guests::psw::{EXTERNAL, INITIAL, IO, MACHINE_CHECK, bit};
 guests::clause!("Principles of Operation, EXTRACT PSW", native = true);
 guests::case!(run);
 
-/// The condition code is whatever the compiler left: not compared.
+/// The condition code depends on the compiler, so it is not compared.
 const WITHOUT_CC: u32 = !0x0000_3000;
 
 fn run() {

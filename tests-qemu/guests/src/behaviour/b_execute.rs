@@ -1,6 +1,6 @@
-//! EXECUTE and EXECUTE RELATIVE LONG of privileged instructions: performed in supervisor state with the
-//! target's immediate modified, and in problem state a privileged-operation exception with the length
-//! and the address of the EXECUTE. An EXECUTE of an EXECUTE is an execute exception.
+//! EXECUTE and EXECUTE RELATIVE LONG of privileged instructions: in supervisor state they are performed with the
+//! target's immediate field modified; in problem state they meet a privileged-operation exception with the length and
+//! the address of the EXECUTE. An EXECUTE of an EXECUTE is an execute exception.
 
 use guests::attempt::suppressed;
 use guests::check::{check, holds};

@@ -1,5 +1,5 @@
-//! The extended counters that the CPU's translation-lookaside buffer drives: entries written for operands and
-//! for instructions, the cycles until they are there, and what of it is counted in which state.
+//! The extended counters of the translation-lookaside buffer: entries written for operands and for instructions, the
+//! cycles that this takes, and which state counts them.
 
 use guests::check::{check, holds};
 use guests::dat::{self, WINDOW};
@@ -48,7 +48,7 @@ fn all() -> [u64; 6] {
 /// Fetches a byte of each page of the window.
 fn touch() {
     for page in 0..PAGES {
-        // SAFETY: pages of the window are there.
+        // SAFETY: the pages of the window are valid.
         unsafe { ((WINDOW + page * 4096) as *const u8).read_volatile() };
     }
 }
@@ -66,7 +66,7 @@ fn run() {
     }
     dat::on();
     check("activate", lcctl(ACTIVE), 0);
-    // A page of text that is executed for the first time empties the TLB, so the same is done twice.
+    // Executing a page of text for the first time empties the TLB, so the program does the same twice.
     let (mut warm, mut again) = ([0; 6], [0; 6]);
     for _ in 0..3 {
         touch();
@@ -103,7 +103,7 @@ fn run() {
     );
     holds("a miss of text lasts", cold[3] - again[3] > 100);
 
-    // Inactive counters stand still; what happens meanwhile is not counted afterwards.
+    // Inactive counters stand still, and do not count what happened meanwhile afterwards.
     check("deactivate", lcctl(INACTIVE), 0);
     let inactive = all();
     ptlb();
@@ -123,7 +123,7 @@ fn run() {
     holds("  and on", (PAGES..PAGES + 16).contains(&more));
 
     let mut list = [u64::MAX; 160];
-    // Whatever else is done in between may come to a page that is new.
+    // Code in between may come to a page that is new.
     let code = stcctm::<0>(160, &mut list);
     let (data_writes, segment_writes) = (counter(DATA_WRITES), counter(SEGMENT_WRITES));
     check("STCCTM of all", code, 0);

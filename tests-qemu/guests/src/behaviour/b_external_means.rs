@@ -1,6 +1,6 @@
-//! The external means: an operator takes authorization away and gives it back, and lets data be lost. What is
-//! enabled is unauthorized with an alert; what was lost is inactive with an alert; alerts that are not open
-//! become one interruption.
+//! The external means: an operator takes authorization away and gives it back, and causes loss of data. An enabled
+//! set or function becomes unauthorized with an alert; one that lost data becomes inactive with an alert. Masked
+//! alerts become one interruption.
 
 use guests::check::check;
 use guests::externals::{self, MEASUREMENT_ALERT};
@@ -25,7 +25,7 @@ const BOTH: u64 = controls(
     set::BASIC | set::PROBLEM_STATE,
 );
 
-/// Waits for an external interruption: its code and parameter. Only alerts have a parameter.
+/// Waits for an external interruption. Returns its code and parameter; only alerts have a parameter.
 fn next(taken: &mut usize) -> (u16, u32) {
     wait(EXTERNAL);
     let external = externals::get(*taken);
@@ -47,7 +47,7 @@ fn key(name: &str, taken: &mut usize) {
 fn run() {
     externals::record();
     let taken = &mut 0;
-    // Neither timer may end a wait: the operator speaks only when nothing else can happen.
+    // Neither timer may end a wait: the operator's commands run only when nothing else can happen.
     lctlg_0(psw::bit(57) | MEASUREMENT_ALERT | stctg_0() & !0xFFFF);
 
     check("both sets active", lcctl(BOTH), 0);
@@ -103,7 +103,7 @@ fn run() {
     check("counters active", lcctl(BOTH), 0);
     key("alerts are kept pending", taken);
     lctlg_0(psw::bit(57) | MEASUREMENT_ALERT | stctg_0() & !0xFFFF);
-    // External interruptions are open since the wait: it has come already.
+    // The wait has left external interruptions open, so the interruption has occurred.
     check(
         "one interruption for all",
         externals::recorded(),

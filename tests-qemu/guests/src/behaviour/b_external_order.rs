@@ -55,7 +55,7 @@ fn run() {
     stosm::<0x01>();
     stnsm::<0xFE>();
     check("the other two later", externals::take_codes(), 0x1201_1004);
-    // What was printed leaves a service signal pending.
+    // Printing has left a service signal pending.
     spt(50 * MICROSECOND as i64);
     let end = stckf() + 200 * MICROSECOND;
     while stckf() < end {}

@@ -1,6 +1,6 @@
-//! Control register 0 bit 15: in problem state it decides whether EXTRACT CPU COUNTER and STORE CPU
-//! COUNTER MULTIPLE are performed; code 9 of the latter is a special-operation exception there. In
-//! supervisor state the bit does not matter.
+//! Control register 0 bit 15 decides whether EXTRACT CPU COUNTER and STORE CPU COUNTER MULTIPLE are performed in
+//! problem state, where code 9 of the latter is a special-operation exception. In supervisor state the bit has no
+//! effect.
 
 use guests::attempt::suppressed;
 use guests::check::check;
@@ -45,7 +45,7 @@ fn run() {
             outcome.number(),
             suppressed(if allowed { 6 } else { 2 }, 4),
         );
-        // Specification comes behind authority.
+        // The authority check comes before the specification exception.
         let number = outcome.number();
         if allowed {
             shows!(["ECCTR-10", "CR0-1"], number, suppressed(6, 4));

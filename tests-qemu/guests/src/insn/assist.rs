@@ -54,8 +54,8 @@ impl Registers {
     }
 }
 
-/// As [`crate::attempt!`], with general registers 0 to 7 from and to [`Registers`]:
-/// `attempt_with_registers!(".long 0xb92e0024", &mut registers)`.
+/// Like [`crate::attempt!`], with general registers 0 to 7 from and to [`Registers`]: `attempt_with_registers!(".long
+/// 0xb92e0024", &mut registers)`.
 #[macro_export]
 macro_rules! attempt_with_registers {
     ($text:literal, $registers:expr) => {{
@@ -134,7 +134,7 @@ instructions! {
 /// An instruction of the assist.
 pub type Instruction = fn(&mut Registers) -> u8;
 
-/// Issues an instruction until its condition code is not 3; that condition code.
+/// Issues an instruction until its condition code is not 3. Returns that condition code.
 pub fn all(instruction: Instruction, registers: &mut Registers) -> u8 {
     loop {
         let cc = instruction(registers);

@@ -95,7 +95,7 @@ pub fn stosm<const MASK: u8>() -> u8 {
     old
 }
 
-/// LOAD PSW EXTENDED with this mask and the address behind it: the program goes on in the new state.
+/// LOAD PSW EXTENDED with this mask and the address of the next instruction: the program goes on in the new state.
 pub fn lpswe_mask(mask: u64) {
     let mut psw = Psw::new(mask, 0);
     // SAFETY: the address is that of the next instruction.
@@ -122,12 +122,12 @@ pub fn ipm() -> u8 {
 
 /// SET PROGRAM MASK: condition code and program mask from the byte.
 pub fn spm(mask: u8) {
-    // SAFETY: the program mask only opens exceptions that a guest asked for.
+    // SAFETY: the program mask only enables exceptions that the guest wants.
     unsafe { asm!("spm {v}", v = in(reg) u64::from(mask) << 24) }
 }
 
-/// A wait with these bits of the system mask open, until a handler ends it. The handler of the class
-/// that comes must take the wait bit out of the old PSW ([`crate::interruption::set_old_psw`]).
+/// Waits with these bits of the system mask open until a handler ends the wait. The handler of the interruption must
+/// turn off the wait bit in the old PSW ([`crate::interruption::set_old_psw`]).
 pub fn wait(mask: u64) {
     let mut psw = Psw::new(crate::psw::INITIAL | crate::psw::WAIT | mask, 0);
     // SAFETY: the program goes on behind the wait.

@@ -101,7 +101,7 @@ pub fn stpx() -> u32 {
     value
 }
 
-/// SET PREFIX: the new prefix area must hold new PSWs.
+/// SET PREFIX. The new prefix area must hold new PSWs.
 pub fn spx(prefix: u32) {
     // SAFETY: the caller has made the area.
     unsafe { asm!("spx 0({a})", a = in(reg_addr) &raw const prefix) }
@@ -149,7 +149,7 @@ pub enum Order {
 /// operational.
 pub fn sigp(cpu: u16, order: Order, parameter: u32) -> (u8, u32) {
     let (cc, status): (u64, u64);
-    // SAFETY: what an order does to another CPU is the caller's wish.
+    // SAFETY: the caller wants what the order does to the other CPU.
     unsafe {
         asm!(
             "sigp %r2,{cpu},0({order})",

@@ -2,8 +2,8 @@
 
 use core::arch::asm;
 
-/// Bits of the counter-set controls, as QUERY COUNTER INFORMATION and LOAD CPU-COUNTER-SET CONTROLS
-/// have them in each halfword.
+/// Bits of the counter-set controls, as in each halfword of QUERY COUNTER INFORMATION and LOAD CPU-COUNTER-SET
+/// CONTROLS.
 pub mod set {
     /// Extended counter set.
     pub const EXTENDED: u16 = 0x0001;
@@ -178,7 +178,7 @@ pub const ACTIVATE_BASIC: u64 = 1 << (63 - 62);
 /// LOAD SAMPLING CONTROLS: condition code 0 set, 3 not set.
 pub fn lsctl(request: &SamplingRequest) -> u8 {
     let cc: u64;
-    // SAFETY: reads 64 bytes; where samples go is the caller's wish.
+    // SAFETY: reads 64 bytes. The caller chooses where samples go.
     unsafe {
         asm!(".insn s,0xb2870000,0({a})", "ipm {c}", a = in(reg_addr) &raw const *request, c = out(reg) cc)
     };

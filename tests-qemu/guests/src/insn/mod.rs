@@ -1,7 +1,7 @@
 //! One wrapper per instruction, named after it.
 //!
-//! These are for instructions that are expected to complete; where an exception is what a guest wants
-//! to see, it writes the instruction inside [`crate::attempt!`].
+//! The wrappers are for instructions that must complete. Where a guest expects an exception, it writes the
+//! instruction inside [`crate::attempt!`].
 
 use core::arch::asm;
 
