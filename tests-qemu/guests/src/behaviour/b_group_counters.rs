@@ -1,6 +1,5 @@
-//! The coprocessor-group counter sets: LOAD PERIPHERAL-COUNTER-SET CONTROLS, EXTRACT and SET PERIPHERAL
-//! COUNTER, and EXTRACT COPROCESSOR-GROUP ADDRESS, on authorized CPUs of two groups and on one that is not
-//! authorized.
+//! The coprocessor-group counter sets: LOAD PERIPHERAL-COUNTER-SET CONTROLS, EXTRACT and SET PERIPHERAL COUNTER, and
+//! EXTRACT COPROCESSOR-GROUP ADDRESS, on authorized CPUs of two groups and on a CPU without authorization.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -49,8 +48,8 @@ fn transition(from: u64, to: u64) -> (u8, u64) {
     (lpctl(to), state())
 }
 
-/// On another CPU: its state, a counter that it extracts, one that it sets, and what LPCTL answers to
-/// each operand.
+/// On another CPU: its state, a counter that it extracts, a counter that it sets, and the condition codes of LPCTL
+/// for each operand.
 extern "C" fn other() -> ! {
     OTHER[0].store(state(), Ordering::SeqCst);
     let (cc, value) = epctr(place(0, 0), UNCHANGED);
@@ -222,7 +221,7 @@ fn counters() {
 fn several_cpus() {
     lpctl(INACTIVE);
     spctr(place(0, 0), 4444);
-    // An authorized CPU, of this group and of the other, and one that is not authorized.
+    // An authorized CPU of this group, one of the other group, and a CPU without authorization.
     for cpu in [1, 2] {
         lpctl(INACTIVE);
         spctr(place(0, 0), 4444);
@@ -269,7 +268,7 @@ fn several_cpus() {
     lpctl(DISABLED);
 }
 
-/// The state that the global controls say is there at once for a CPU that is authorized.
+/// An authorized CPU sees the state of the global controls at once.
 fn external_means() {
     for global in [INACTIVE, ACTIVE] {
         lpctl(global);

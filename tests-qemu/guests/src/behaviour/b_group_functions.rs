@@ -1,5 +1,5 @@
-//! What the counters of a coprocessor group count: the functions of all CPUs that are attached to it,
-//! by coprocessor, while the sets are active and whatever the CPUs count themselves.
+//! The counters of a coprocessor group count, by coprocessor, the functions of all CPUs that are attached to it,
+//! while the sets are active and whatever the CPUs themselves count.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -17,7 +17,7 @@ guests::clause!(
 );
 guests::case!(run);
 
-/// Says that another CPU's functions are done.
+/// Set when the other CPU's functions are done.
 static DONE: AtomicU32 = AtomicU32::new(0);
 
 /// All counters of a group.
@@ -32,8 +32,8 @@ fn issue(instruction: Instruction, control: u64) {
     instruction(&mut registers.second(&input).third(&input));
 }
 
-/// What group 0 counts of one function: the functions of each coprocessor, and whether cycles of no
-/// other one were counted.
+/// The counters of group 0 for one function: the functions of each coprocessor, and whether cycles of another
+/// coprocessor were counted.
 fn counted(instruction: Instruction, control: u64) -> ([u64; 2], bool) {
     lpctl(0);
     lpctl(3);
@@ -86,7 +86,7 @@ fn by_coprocessor() {
     shows!(["GROUP-10", "GROUP-14"], counters(0), before);
 }
 
-/// The same functions on any CPU: one of SHA, two of AES.
+/// The same functions on each CPU: one of SHA, two of AES.
 fn three() {
     issue(kimd, 2);
     issue(km, 18);
@@ -101,7 +101,7 @@ extern "C" fn other() -> ! {
     }
 }
 
-/// A group counts the functions of the CPUs that are attached to it, and of no other.
+/// A group counts the functions of the CPUs attached to it, and no others.
 fn by_group() {
     lpctl(0);
     lpctl(3);
@@ -122,7 +122,7 @@ fn by_group() {
     }
 }
 
-/// What is issued while the sets are inactive is not counted, and what was counted stays.
+/// Functions that are issued while the sets are inactive do not count, and the counts stay.
 fn while_active() {
     lpctl(0);
     lpctl(2);

@@ -99,7 +99,7 @@ fn run() {
         lcctl(both);
     }
     shows!("LCCTL-6", state(), both);
-    // What the states mean.
+    // The effect of the states.
     check("enable", lcctl(INACTIVE), 0);
     check("SCCTR", scctr(1, 1000), 0);
     check("an inactive counter keeps its value", ecctr(1).1, 1000);

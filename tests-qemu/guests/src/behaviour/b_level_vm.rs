@@ -1,4 +1,4 @@
-//! A guest at the virtual-machine level: what it learns of it, and its own samples.
+//! A guest at the virtual-machine level: what STORE SYSTEM INFORMATION tells it, and its own samples.
 
 use guests::check::check;
 use guests::insn::cpu::{Page, stsi};

@@ -1,4 +1,4 @@
-//! Samples of a secure guest that does not allow them: limited ones.
+//! A secure guest that does not allow full samples gets limited ones.
 
 use guests::check::{check, holds};
 use guests::insn::control::lctlg_4;

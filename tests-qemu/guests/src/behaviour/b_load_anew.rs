@@ -1,5 +1,5 @@
-//! DIAGNOSE 308: load normal (subcode 4) and load clear (3) load the guest anew, with every CPU reset. Load
-//! normal leaves storage alone where nothing is loaded, load clear clears it with its keys; the TOD clock goes on.
+//! DIAGNOSE 308: load normal (subcode 4) and load clear (3) load the guest anew and reset every CPU. Load normal
+//! leaves storage alone that nothing is loaded into; load clear clears it, and its keys. The TOD clock goes on.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -22,19 +22,19 @@ guests::case!(run);
 const LOAD_CLEAR: u64 = 3;
 const LOAD_NORMAL: u64 = 4;
 
-/// A doubleword where nothing of the guest is loaded, and what a guest leaves there.
+/// A doubleword that nothing of the guest is loaded into, and the value that a guest leaves there.
 const MARK: usize = 0x10_0000;
 const LOADED_ONCE: u64 = 0x4C4F_4144_4544_2031;
-/// A page where nothing of the guest is loaded, in which instructions are executed.
+/// A page that nothing of the guest is loaded into, for instructions to execute.
 const CODE: usize = 0x11_0000;
 /// A prefix.
 const PREFIX: u32 = 0x12_0000;
-/// The clock, set by the second guest: a time that the first one does not know.
+/// The time that the second guest sets the clock to. The first guest does not know it.
 const LATER: u64 = 0xF800_0000_0000_0000;
 
-/// In what is loaded: a load brings the first value back.
+/// Part of the loaded image: a load restores its first value.
 static mut LOADED: u64 = 5;
-/// As the first, but zeros.
+/// The same, but zeros.
 static RUNNING: AtomicU32 = AtomicU32::new(0);
 
 extern "C" fn other() -> ! {
@@ -57,11 +57,11 @@ fn key() -> u64 {
     key & 0xF8
 }
 
-/// Executes `lghi %r2,NUMBER; br %r14` at [`CODE`], where it is put.
+/// Puts `lghi %r2,NUMBER; br %r14` at [`CODE`] and executes it.
 fn executed(number: u16) -> u64 {
     let code = core::ptr::with_exposed_provenance_mut::<u16>(CODE);
     let result: u64;
-    // SAFETY: storage that nothing uses, and a leaf that changes one register.
+    // SAFETY: storage that nothing else uses, and a leaf function that changes one register.
     unsafe {
         for (n, halfword) in [0xA729, number, 0x07FE].into_iter().enumerate() {
             code.add(n).write_volatile(halfword);
@@ -71,7 +71,7 @@ fn executed(number: u16) -> u64 {
     result
 }
 
-/// Changes what a reset resets and a load loads, and has the guest loaded anew.
+/// Changes everything that a reset resets and a load loads, and loads the guest anew.
 fn load(subcode: u64) -> ! {
     smp::start(1, other);
     while RUNNING.load(Ordering::Relaxed) == 0 {
@@ -86,8 +86,8 @@ fn load(subcode: u64) -> ! {
     lpp(0x99);
     lctlg_4(0x4444);
     check("executed", executed(subcode as u16), subcode);
-    // SAFETY: nothing else looks at it; the prefix area is storage that nothing uses, and from here on
-    // nothing is interrupted.
+    // SAFETY: nothing else looks at it. Nothing else uses the storage for the prefix area, and from here on no
+    // interruption occurs.
     unsafe {
         (&raw mut LOADED).write_volatile(6);
         asm!("sske {k}, {a}", k = in(reg) 0x30_u64, a = in(reg) MARK);
@@ -96,7 +96,7 @@ fn load(subcode: u64) -> ! {
     }
 }
 
-/// What every guest finds that was loaded anew.
+/// Checks the state of every guest that was loaded anew.
 fn after_load() {
     // SAFETY: nothing else looks at it.
     check("loaded", unsafe { (&raw const LOADED).read_volatile() }, 5);

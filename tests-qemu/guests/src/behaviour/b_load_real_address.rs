@@ -1,6 +1,6 @@
-//! LOAD REAL ADDRESS says which table entry ended the translation: condition code 1 and the address of
-//! the segment-table entry, 2 and that of the page-table entry, 3 and an exception code. (QEMU answers 3
-//! to all of them, hence not native.)
+//! LOAD REAL ADDRESS tells which table entry ended the translation: condition code 1 and the address of the
+//! segment-table entry, 2 and the address of the page-table entry, or 3 and an exception code. (QEMU always gives 3,
+//! hence not native.)
 
 use guests::attempt::{Outcome, suppressed};
 use guests::check::{check, holds};

@@ -1,5 +1,5 @@
-//! Losses of sample data and of CPU counter data, by the operator's command: which alert is recognized,
-//! what becomes inactive, and what clears the request.
+//! The operator makes sample data and CPU counter data get lost: which alert is recognized, what becomes inactive,
+//! and what clears the request.
 
 use guests::externals::{alerts, wait_for_the_operator};
 use guests::insn::measurement::{controls, ecctr, lcctl, lsctl, qctri, qsi, set};

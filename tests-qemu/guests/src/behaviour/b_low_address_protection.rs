@@ -1,5 +1,5 @@
-//! Low-address protection: stores to 0-511 and 4096-4607 meet a protection exception while control
-//! register 0 bit 35 is one, fetches and other stores do not; nor do any in a private space, a real one included.
+//! Low-address protection: while control register 0 bit 35 is one, stores to 0-511 and 4096-4607 meet a protection
+//! exception. Fetches and other stores do not, and no store does in a private space, even a real one.
 
 use guests::attempt;
 use guests::check::{check, holds};
@@ -16,11 +16,11 @@ guests::clause!(
 );
 guests::case!(run);
 
-/// Of an address-space-control element: a private space, and a real one.
+/// Bits of an address-space-control element: a private space, and a real one.
 const PRIVATE: u64 = bit(55);
 const REAL: u64 = bit(58);
 
-/// The codes of stores at 180, 200 and 1180 in the primary space that these bits make.
+/// The codes of stores at 180, 200 and 1180 in a primary space with these bits.
 fn in_space(element: u64) -> u64 {
     let mut control = stctg_all();
     control[1] = element;
@@ -51,7 +51,7 @@ fn run() {
         store(0x1200),
     ];
     let fetch = attempt!("llgc %r1, 0({a})", a = in(reg_addr) 0x180_u64).code();
-    // What presents an interruption is not subject to it.
+    // Storing during an interruption is not subject to the protection.
     externals::record();
     lctlg_0(cr0 | bit(35) | externals::CLOCK_COMPARATOR);
     sckc(stckf() + 100 * MICROSECOND);

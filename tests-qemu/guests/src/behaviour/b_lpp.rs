@@ -1,5 +1,5 @@
-//! LOAD PROGRAM PARAMETER: while a sampling function is enabled, samples carry the parameter that was
-//! loaded last, in the guest field, and in the host field when the host indicator is one.
+//! LOAD PROGRAM PARAMETER: while a sampling function is enabled, samples carry the last loaded parameter, in the
+//! guest field, or in the host field if the host indicator is one.
 
 use guests::attempt;
 use guests::check::{check, holds};

@@ -1,5 +1,5 @@
-//! LOAD PROGRAM PARAMETER is performed while a sampling function is enabled at this level, or at the one
-//! below only: the machine's own sampling is on.
+//! LOAD PROGRAM PARAMETER is performed while a sampling function is enabled at this level, or only at the one below:
+//! here the machine's own sampling is on.
 
 use guests::insn::measurement::{ENABLE_BASIC, SamplingRequest, lpp, lsctl};
 use guests::sampling;
@@ -24,7 +24,7 @@ fn run() {
     });
     lpp(2);
     shows!(["LPP-7", "LPP-10"], sampling::parameter(INTERVAL), 2);
-    // At this level none.
+    // No sampling function is enabled at this level.
     lpp(0x8000_0000_0000_0003);
     shows!(
         ["LPP-8", "LPP-1"],

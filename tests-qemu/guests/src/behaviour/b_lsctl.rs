@@ -47,7 +47,7 @@ fn run() {
     }
     let diagnostic_authorized = qsi().state >> 16 & 1 == 1;
     if !diagnostic_authorized {
-        // Zeros for the diagnostic function have been set with every request so far.
+        // Every request so far has set the diagnostic controls to zeros.
         shows!("LSCTL-23", lsctl(&request(ENABLE_BASIC)), 0);
         sampling::stop();
     }

@@ -1,4 +1,4 @@
-//! Measurement instructions as targets of EXECUTE RELATIVE LONG: they do what they do without it.
+//! Measurement instructions as targets of EXECUTE RELATIVE LONG have the same effect as without it.
 
 use guests::attempt;
 use guests::insn::measurement::{

@@ -60,7 +60,7 @@ extern "C" fn other() -> ! {
     lcctl(controls(set::PROBLEM_STATE, 0));
     scctr(33, 1);
     COUNTER.store(ecctr(33).1, Ordering::SeqCst);
-    // Its own program-request alert, which it does not take yet.
+    // The CPU's own program-request alert, which it leaves pending for now.
     let request = sampling::prepare(3, INTERVAL);
     sampling::set_trailer(0, 0, ALERT);
     lsctl(&request);

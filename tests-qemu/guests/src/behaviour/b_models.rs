@@ -1,8 +1,8 @@
-//! What every model shows of itself, by every instruction that shows anything: the same answers as the
-//! tables of the book and of the machines' public descriptions.
+//! What every model shows of itself, by each instruction that shows something: the same as the tables of the book and
+//! the machines' public descriptions.
 //!
-//! Which sets are authorized is not the model's affair: a set that is not has no counters, one that is
-//! has all of the model's.
+//! Authorization of sets does not depend on the model: a set without it has no counters, a set with it has all
+//! counters of the model.
 
 use guests::attempt;
 use guests::check::{check, fact, holds};
@@ -65,8 +65,8 @@ static ROWS: [Row; 7] = [
 
 static mut BLOCK: Page = Page([0; 4096]);
 
-/// Whether exactly the counters `first` to `last` are there, of the numbers before `end`; or none of
-/// them, if the set cannot be used.
+/// Whether, of the numbers before `end`, exactly `first` to `last` are available counters; or none of them, if the
+/// set cannot be used.
 fn exactly(first: u64, last: u64, end: u64, usable: bool) -> bool {
     (first..end).all(|number| {
         let there = usable && number <= last;
@@ -163,7 +163,7 @@ fn counters(row: &Row) {
             _ => shows!("EXTENDED-4", extended_set),
         }
     }
-    // Without multithreading the MT-diagnostic set, if there is one, cannot be enabled.
+    // Without multithreading the MT-diagnostic set cannot be enabled, even if it is installed.
     let none = exactly(448, 0, 512, false);
     holds("no counters of the MT-diagnostic set", none);
     if !row.threads {
@@ -202,7 +202,7 @@ fn counters(row: &Row) {
     check("LCCTL", lcctl(0), 0);
 }
 
-/// Which bits for the MT-diagnostic set and for the one that is reserved for IBM use LCCTL takes.
+/// Which bits LCCTL accepts for the MT-diagnostic set and for the set that is reserved for IBM use.
 fn assigned(second: u16) {
     let codes = [42, 43, 58, 59].map(|bit| {
         let operand: u64 = 1 << (63 - bit);

@@ -1,6 +1,6 @@
-//! MONITOR CALL: the monitor mask of its class says whether there is a monitor event, whose class and code are stored;
-//! otherwise it has no effect. It may be issued in the problem state, and a class beyond 15 is a specification exception
-//! whatever the masks are.
+//! MONITOR CALL: if the monitor mask of its class is one, it causes a monitor event, which stores class and code;
+//! otherwise it has no effect. It is allowed in the problem state. A class beyond 15 is a specification exception,
+//! whatever the masks.
 
 use guests::attempt::suppressed;
 use guests::check::check;

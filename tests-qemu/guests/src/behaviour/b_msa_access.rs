@@ -1,5 +1,5 @@
-//! Exceptions of the message-security assist on each operand, with nothing changed by them: access to
-//! the parameter block and the operands, register numbers, function codes and lengths.
+//! Exceptions of the message-security assist on each operand: access to the parameter block and the operands,
+//! register numbers, function codes and lengths. They change nothing.
 
 use guests::attempt::{Outcome, nullified, suppressed};
 use guests::attempt_with_registers;
@@ -26,12 +26,12 @@ fn frame(page: usize) -> u64 {
     unsafe { (&raw const PAGES.0).cast::<u8>().add(page * PAGE) as u64 }
 }
 
-/// Page `page` of the window with what an entry has besides the frame.
+/// Page `page` of the window, with these bits in its entry beside the frame.
 fn map(page: usize, bits: u64) {
     dat::set_window(page, frame(page) | bits);
 }
 
-/// The bytes of all pages, as one number that a change of any would change.
+/// A number made of the bytes of all pages. It changes when any of them does.
 fn sum() -> u64 {
     let mut sum = 0_u64;
     for at in 0..8 * PAGE {
@@ -144,7 +144,7 @@ fn access() {
         refused(name, nullified(0x11, 4), moved, kmc);
         map(page, 0);
     }
-    // Two blocks and a half are in the first page.
+    // The first page holds two blocks and a half.
     for (name, page) in [("first", 3), ("second", 5), ("third", 7)] {
         map(page, INVALID);
         let at = |own, address| {
@@ -170,7 +170,7 @@ fn access() {
         check("  then the rest", kmctr(&mut moved), 0);
         check("  length", moved.second.1, 0);
     }
-    // A SHAKE function finds that its first operand cannot be stored before it takes the message.
+    // A SHAKE function checks access to its first operand before it takes the message.
     map(2, PROTECTED);
     let shake = Registers {
         control: 36,

@@ -1,5 +1,5 @@
-//! SIGNAL PROCESSOR, set multithreading: what the program knows of its CPUs before and after it, and the
-//! MT-diagnostic counters.
+//! SIGNAL PROCESSOR, set multithreading: the CPUs that the program sees before and after it, and the MT-diagnostic
+//! counters.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -21,10 +21,10 @@ guests::clause!(
 );
 guests::case!(run);
 
-/// What another thread is asked to do, and what it has done.
+/// The order for another thread, and the order that it has done.
 static WISH: AtomicU64 = AtomicU64::new(0);
 static DONE: AtomicU64 = AtomicU64::new(0);
-/// What another thread read: its address, counters 448 and 449 behind one another, its own cycles.
+/// The data that another thread read: its address, counters 448 and 449 one after the other, and its own cycles.
 static READ: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
 
 const WORK: u64 = 1;
@@ -33,7 +33,7 @@ const SIGNAL: u64 = 3;
 
 static mut BLOCK: Page = Page([0; 4096]);
 
-/// Another thread: does what is wished, over and over, or gives its turn away.
+/// Another thread: performs orders, over and over, or gives its turn away.
 extern "C" fn other() -> ! {
     lcctl(controls(set::BASIC, set::BASIC));
     loop {
@@ -63,7 +63,7 @@ extern "C" fn other() -> ! {
     }
 }
 
-/// Has the other thread do something once.
+/// Has the other thread perform an order once.
 fn ask(wish: u64) {
     let done = DONE.load(Ordering::Acquire);
     WISH.store(wish, Ordering::Release);
@@ -128,7 +128,7 @@ fn before() {
     holds("LCCTL does not enable it", !bits(qctri().enable));
 }
 
-/// The order, and what it is refused for.
+/// The order, and the reasons to refuse it.
 fn order() {
     check("parameter 0: condition code", set_multithreading(0).0, 0);
     check("  it changes nothing", smp::count(), 2);
@@ -149,7 +149,7 @@ fn order() {
     holds("it is enabled already", found == (1, INVALID_ORDER));
 }
 
-/// Threads, in everything that shows CPUs.
+/// Checks the threads, in everything that shows CPUs.
 fn shown() {
     check("CPUs", smp::count(), 4);
     check("address of this CPU", stap(), 0);
@@ -209,7 +209,7 @@ fn counting() {
     check("in the problem state", outcome.code(), 0);
     shows!("MT-3", pair()[0] - one_later >= TURNS);
 
-    // The other thread of this core works, too.
+    // The other thread of this core works as well.
     smp::start(1, other);
     ask(LOOK);
     WISH.store(WORK, Ordering::Release);
@@ -266,7 +266,7 @@ fn counting() {
     check("STCCTM, with clearing of the alert", cc, 1);
 }
 
-/// Resets of a CPU are none of the configuration.
+/// Resetting one CPU does not reset the configuration.
 fn resets() {
     for (order, initial) in [(Order::CpuReset, false), (Order::InitialCpuReset, true)] {
         smp::signal(1, order, 0);
@@ -284,7 +284,7 @@ fn resets() {
     }
 }
 
-/// DIAGNOSE 308: a load normal, or a clear reset, that goes on behind it by the PSW at absolute 0.
+/// DIAGNOSE 308: a load normal, or a clear reset, after which the program goes on by the PSW at absolute 0.
 fn reset_configuration(subcode: u64) {
     let control = stctg_all();
     let before: u64 = lowcore::read(0);
@@ -310,7 +310,7 @@ fn reset_configuration(subcode: u64) {
     lctlg_all(&control);
 }
 
-/// What resets the configuration disables multithreading; it can be enabled again.
+/// Resetting the configuration disables multithreading. It can be enabled again.
 fn disabled() {
     for subcode in [1, 0] {
         reset_configuration(subcode);

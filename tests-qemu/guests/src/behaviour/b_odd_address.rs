@@ -1,5 +1,5 @@
-//! A PSW with an odd instruction address is loaded; the instruction fetch then meets a specification
-//! exception whose old PSW holds the odd address. (QEMU performs what it finds there, hence not native.)
+//! A PSW with an odd instruction address is loaded. The instruction fetch then meets a specification exception, and
+//! its old PSW holds the odd address. (QEMU performs the instruction there, hence not native.)
 
 use core::arch::asm;
 

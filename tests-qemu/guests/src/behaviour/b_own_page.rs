@@ -1,7 +1,6 @@
-//! An instruction stores into the page that it stands in, or that its EXECUTE target stands in, by another
-//! address; an operand in the secondary space has the address of the instruction itself; MOVE PAGE with
-//! the condition-code option tells of invalid pages alone; MOVE WITH OPTIONAL SPECIFICATIONS stores into the
-//! home space.
+//! An instruction stores by another address into its own page, or into the page of its EXECUTE target; an operand in
+//! the secondary space has the same address as the instruction itself; MOVE PAGE with the condition-code option
+//! reports only invalid pages; MOVE WITH OPTIONAL SPECIFICATIONS stores into the home space.
 
 use core::arch::asm;
 
@@ -25,7 +24,7 @@ const OPTION: u64 = 0x100;
 static mut TEXT: Page = Page([0; 4096]);
 static mut OTHER: Page = Page([0; 4096]);
 
-/// Tables of the secondary space: of 512 segments, and of the window's.
+/// Tables of the secondary space: 512 segments, and the pages of the window.
 static mut SECONDARY: Page = Page([0; 4096]);
 static mut SECONDARY_PAGES: Page = Page([0; 4096]);
 /// The secondary-space control of control register 0.
@@ -34,8 +33,8 @@ const SECONDARY_SPACE: u64 = 1 << (63 - 37);
 const EXECUTION_PROTECTION: u64 = 1 << (63 - 43);
 const NOT_EXECUTED: u64 = 0x100;
 
-/// Attempts an instruction with operands at the addresses in registers 2 and 3, with controls in register
-/// 0 and a length in register 5.
+/// Attempts an instruction with operands at the addresses in registers 2 and 3, controls in register 0, and a length
+/// in register 5.
 macro_rules! attempt_move {
     ($text:literal, $controls:expr, $to:expr, $from:expr) => {{
         let ipm: u64;
@@ -61,7 +60,7 @@ macro_rules! attempt_move {
     }};
 }
 
-/// MOVE PAGE with these controls: the program-interruption code, or the condition code.
+/// MOVE PAGE with these controls. Returns the program-interruption code or the condition code.
 fn mvpg(controls: u64, to: u64, from: u64) -> u64 {
     match attempt_move!(".insn rre,0xb2540000,%r2,%r3", controls, to, from) {
         Outcome::Completed(code) => code.into(),
@@ -83,7 +82,7 @@ fn run() {
     }
     dat::on();
     for n in 1..4_u64 {
-        // SAFETY: the text above comes back.
+        // SAFETY: the text above returns.
         unsafe {
             asm!("basr %r14, {c}", c = in(reg_addr) WINDOW, in("r2") WINDOW + 0x3000, out("r14") _);
             asm!("ex 0, 0({c})", c = in(reg_addr) WINDOW + 0x100, in("r2") WINDOW + 0x3000);
@@ -92,7 +91,7 @@ fn run() {
         let word = unsafe { ((WINDOW + 0x3200) as *const u64).read_volatile() };
         check("stored by another address", word, 2 * n);
     }
-    // The first touch of a page is not an invalid page.
+    // The first access to a page must not look like an access to an invalid page.
     let (text, other, invalid) = (WINDOW + 0x3000, WINDOW + 0x5000, WINDOW + 0x7000);
     check("MVPG of valid pages", mvpg(OPTION, other, text), 0);
     check("MVPG to an invalid page", mvpg(OPTION, invalid, text), 1);
@@ -112,8 +111,8 @@ fn run() {
     dat::off();
 }
 
-/// In the secondary-space mode an instruction in the primary space fetches and stores at its own address,
-/// which is another page there: one with the bits of EXTRACT PSW in it, and then one that must not be
+/// In the secondary-space mode an instruction in the primary space fetches and stores at its own address, which
+/// designates another page there: first a page that contains the bits of EXTRACT PSW, then one that must not be
 /// executed.
 fn secondary() {
     let (text, other) = (&raw mut TEXT, &raw mut OTHER);
@@ -141,7 +140,7 @@ fn secondary() {
         ptlb();
         let page = WINDOW + 0x1000;
         let (at_it, fetched): (u64, u64);
-        // SAFETY: the text above comes back.
+        // SAFETY: the text above returns.
         unsafe {
             asm!(
                 "basr %r14, {c}",

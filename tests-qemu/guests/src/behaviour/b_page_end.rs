@@ -1,5 +1,5 @@
-//! EXTRACT PSW and STORE FACILITY LIST EXTENDED at the end of a page, across the end of a page, and in a
-//! page that the program stores data into while it executes there.
+//! EXTRACT PSW and STORE FACILITY LIST EXTENDED at the end of a page, across the end of a page, and in a page that
+//! the program stores data into while it executes there.
 
 use core::arch::{asm, global_asm};
 
@@ -29,7 +29,7 @@ global_asm!(
     "br %r14",
     ".section .data.mixed,\"awx\",@progbits",
     ".p2align 12",
-    // Code and the word it counts in, in one page.
+    // Code and its counter word, in one page.
     "mixed: lgr %r4, %r2",
     "0: larl %r1, mixed_count",
     "asi 0(%r1), 1",
@@ -52,7 +52,7 @@ unsafe extern "C" {
 
 fn call(code: unsafe extern "C" fn(), first: u64) -> (u64, u64) {
     let (high, low): (u64, u64);
-    // SAFETY: each of the pieces above keeps to these registers.
+    // SAFETY: each of the pieces above uses only these registers.
     unsafe {
         asm!(
             "basr %r14, {c}",

@@ -40,7 +40,7 @@ fn run() {
                 .0,
             &["0080 4 80 0004 000a cc0", "0001 2 - 0010 cc0"],
         );
-        // BRC 15,*+4, behind which the text ends.
+        // BRC 15,*+4; the text ends behind it.
         expect(
             "a target that meets an exception is in the range, too",
             Run::of(BRANCH | BRANCH_ADDRESS)
@@ -60,7 +60,7 @@ fn run() {
             "0001 2 - 0010 cc0",
         ],
     );
-    // BRCT 2,* : it branches to itself.
+    // BRCT 2,*: a branch to itself.
     let (events, registers) = Run::of(BRANCH | REGISTERS | 0x2000)
         .with(2, 0xFFFF_FFFF_0000_0003)
         .execute(&[0xA7, 0x26, 0, 0]);

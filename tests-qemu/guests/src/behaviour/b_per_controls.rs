@@ -1,4 +1,5 @@
-//! Program-event recording: instructions that change what is recorded, and events beside other interruptions.
+//! Program-event recording: instructions that change which events are recorded, and events together with other
+//! interruptions.
 
 use guests::insn::control::stctg_all;
 use guests::psw::INITIAL;
@@ -12,7 +13,7 @@ guests::clause!(
 );
 guests::case!(run);
 
-/// Stores a doubleword where register 1 of a text points to, so many bytes on.
+/// Stores a doubleword at this distance behind the address in register 1 of a text.
 fn put(offset: u64, value: u64) {
     recording::put(offset, &value.to_be_bytes());
 }
@@ -148,7 +149,8 @@ fn run() {
         Run::of(FETCH).execute(&[0xAF, 5, 0, 0]).0,
         &["0080 4 40 0000 0004 cc0", "0081 2 40 0004 0006 cc0"],
     );
-    // ECCTR in the supervisor state is performed for the program, whether it is there or not; EPSW 2,3 is, too.
+    // The machine performs ECCTR in the supervisor state for the program, whether or not the counter is available,
+    // and it performs EPSW 2,3.
     shows_per!(
         [33, 34],
         expect(
@@ -159,7 +161,7 @@ fn run() {
             &["0080 4 10 0000 0004 cc0", "0001 2 - 000a cc0"],
         )
     );
-    // LGHI 3,0 (no change); LPP 0(1), which the machine below does not know; and EPSW 2,3 behind BCR 0,0.
+    // LGHI 3,0 (no change); LPP 0(1), which the machine below does not have; and EPSW 2,3 behind BCR 0,0.
     expect(
         "what the machine below does not know is recorded behind an instruction that has no event",
         Run::of(FETCH)

@@ -12,10 +12,10 @@ guests::clause!(
 );
 guests::case!(run);
 
-/// LGHI 2,1, which is not recorded any more.
+/// LGHI 2,1, which is no longer recorded.
 const LATER: [u8; 4] = [0xA7, 0x29, 0, 1];
 
-/// Interruptions of an instruction of four bytes, or less, and of a later one.
+/// The interruptions of an instruction of four bytes or less, and those of the next one.
 fn ended_by(events: u64, instruction: &[u8]) -> &'static [Event] {
     let mut words = [0; 8];
     let length = instruction.len();
@@ -67,10 +67,10 @@ fn run() {
     load_control();
 }
 
-/// SVC 42, its new PSW without the PER mask and with it.
+/// SVC 42 with two supervisor-call new PSWs: without the PER mask, and with it.
 fn supervisor_call() {
     let usual: Psw = lowcore::read(Class::SupervisorCall.new());
-    // NOPR; NOPR; and what the supervisor-call new PSW designates: NOPR.
+    // NOPR; NOPR; and, at the supervisor-call new PSW's address, NOPR.
     let words = [0x0A, 42, 0x07, 0, 0x07, 0, 0x07, 0];
     let called = |mask| {
         lowcore::write(Class::SupervisorCall.new(), Psw::new(mask, text() + 6));
@@ -118,7 +118,7 @@ fn supervisor_call() {
     lowcore::write(Class::SupervisorCall.new(), usual);
 }
 
-/// LCTL of each of the three registers, which has an event by what they had before.
+/// LCTL of each of the three registers. Their former contents decide about the event.
 fn load_control() {
     let fetched = ["0080 4 40 0000 0004 cc0", "0001 2 - 000a cc0"];
     let loaded = |registers: u8, values: [u32; 2], end| {

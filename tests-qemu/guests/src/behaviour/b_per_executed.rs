@@ -28,8 +28,8 @@ fn exrl() -> [u8; 8] {
     words
 }
 
-/// Whether the first of the interruptions indicates `code` with the address of the EXECUTE at 2, and an old PSW of
-/// an address so far behind the text, and the second is that of the end.
+/// Whether the first interruption indicates `code` with the address of the EXECUTE at 2 and an old PSW at this
+/// distance from the text, and the second one is the end.
 fn indicates(events: &[Event], code: u8, next: u64) -> bool {
     guests::println!("  {} {}", events[0], events.len());
     let Event {
@@ -47,7 +47,7 @@ fn indicates(events: &[Event], code: u8, next: u64) -> bool {
         && address == text() + next
 }
 
-/// Whether a target that does not branch has these events, by EX and by EXRL.
+/// Checks that a target that does not branch has these events, by EX and by EXRL.
 fn executed(run: &Run, target: &[u8], code: u8) -> bool {
     recording::put(TARGET, target);
     let ex = indicates(run.execute(&EX).0, code, 6);
@@ -95,7 +95,7 @@ fn run() {
     branches();
 }
 
-/// A branch goes to where the EXECUTE's own instruction is not: the old PSW has its target.
+/// A branch to an address elsewhere: the old PSW has the target of the branch.
 fn branches() {
     // BCR 15,3 and BASR 14,3 to where the text ends.
     for (target, code) in [([0x07, 0xF3], 0x80), ([0x0D, 0xE3], 0x90)] {

@@ -1,5 +1,5 @@
-//! Program-event recording: the fetch of instructions with DAT on, where the range shares its page with other
-//! instructions, in the supervisor and in the problem state, in two spaces, and through another virtual page.
+//! Program-event recording: instruction fetches with DAT on, where the range shares its page with other instructions,
+//! in the supervisor and the problem state, in two spaces, and through another virtual page.
 
 use guests::check::check;
 use guests::dat::{self, INVALID, WINDOW};
@@ -16,9 +16,9 @@ guests::clause!(
 );
 guests::case!(run);
 
-/// The page of the range, between two others.
+/// The page of the range, between two other pages.
 const PAGE: u64 = WINDOW + 0x1000;
-/// Where it is once more.
+/// A second virtual address of the same page.
 const ALIAS: u64 = WINDOW + 0x8000;
 /// The range in it.
 const RANGE: [u64; 2] = [0x800, 0x807];
@@ -31,7 +31,7 @@ const COUNT: [u8; 4] = [0xA7, 0x2B, 0, 1];
 const RETURN: [u8; 2] = [0x07, 0xFE];
 
 static mut FRAMES: [Page; 3] = [const { Page([0; 4096]) }; 3];
-/// Where the interruption of [`once`] was.
+/// The address at which the interruption of [`once`] occurred.
 static mut MET: u64 = 0;
 
 fn frame(number: u64) -> u64 {
@@ -45,8 +45,8 @@ fn put(offset: i64, text: &[u8]) {
     unsafe { core::ptr::copy(text.as_ptr(), at, text.len()) };
 }
 
-/// Executes a text; register 1 designates the page, and register 2 counts. The fetches in the range that are
-/// indicated, by their distance from the page, must be these, and register 2 this.
+/// Executes a text. Register 1 designates the page, and register 2 counts. The recorded fetches in the range must be
+/// these, by their distance from the page, and register 2 must be this.
 fn expect(name: &str, run: Run, text: &[u8], fetched: &[u64], count: u64) {
     guests::println!("{name}:");
     let (events, registers) = run.execute(text);
@@ -66,7 +66,7 @@ fn expect(name: &str, run: Run, text: &[u8], fetched: &[u64], count: u64) {
     check("instructions that counted", registers[2], count);
 }
 
-/// Records fetches in a range that is given by its distance from the page.
+/// Records fetches in a range given by its distance from the page.
 fn run_of(range: [u64; 2]) -> Run {
     let mut run = Run::of(FETCH).in_mode(DAT).with(1, PAGE);
     run.range = range.map(|offset| PAGE.wrapping_add(offset));
@@ -144,7 +144,7 @@ fn beside_it() {
     put(0x800, &COUNT);
 }
 
-/// Instructions on the pages before and behind, and on two of them.
+/// Instructions on the pages before and behind, and across page boundaries.
 fn over_pages() {
     // BAS 14,FFC(3), with register 3 designating the page before; and BAS 14,FFE(3).
     let from = |range| run_of(range).with(3, PAGE - 0x1000);
@@ -172,7 +172,7 @@ fn over_pages() {
     expect("and behind it", both, &text, &[0xFFE, 0x1002], 1);
 }
 
-/// The page is entered so often without an event that it no longer pays to look for that.
+/// Enters the page so often without an event that checking each entry no longer pays.
 fn again_and_again() {
     // LGHI 4,100; BAS 14,100(1); BRCTG 4,*-4; BAS 14,7F8(1).
     let once = [
@@ -186,7 +186,7 @@ fn again_and_again() {
     expect("again and again", run_of(RANGE), &text, &events, 15);
 }
 
-/// A page that the guest's own table has not.
+/// A page that is invalid in the guest's own table.
 fn refused() {
     dat::replace_window(1, INVALID);
     let _ = run_of(RANGE).execute_with(&[0x4D, 0xE0, 0x18, 0], once);

@@ -1,4 +1,4 @@
-//! Program-event recording: what an interruption stores to identify its cause.
+//! Program-event recording: the information that an interruption stores to identify its cause.
 
 use guests::recording::{
     self, BRANCH, Event, FETCH, Form, REGISTERS, Run, STORE, STORE_REAL, form, text,
@@ -12,7 +12,7 @@ guests::clause!(
 );
 guests::case!(run);
 
-/// What is stored beside locations 150-159: what belongs to other interruptions.
+/// The fields beside locations 150-159. They belong to other interruptions.
 const BESIDE: [usize; 6] = [0x90, 0x94, 0xA2, 0xA8, 0xB0, 0xB8];
 const PATTERN: u16 = 0x5AA5;
 
@@ -31,7 +31,7 @@ fn only(run: &Run, words: &[u8]) -> Event {
     event
 }
 
-/// Whether what is not the PER code is zeros where it must be, and the address that of the text.
+/// Whether the bits beside the PER code are zeros where they must be, and the address is that of the text.
 fn has_form(event: &Event) -> bool {
     let [code, mode, address @ ..] = event.stored;
     let [a, b, c, d, rest @ ..] = address;
@@ -63,7 +63,7 @@ fn run() {
         shows_per!([36, 41, 44, 45], has_form(&event));
         let next = text() + words.len() as u64;
         shows_per!([43], event.old.address == next);
-        // Only what happened is indicated where everything is asked for.
+        // With all events enabled, only those that occurred are indicated.
         let (events, _) = Run::of(BRANCH | STORE | REGISTERS | STORE_REAL | 0xFFFF)
             .within(at, at)
             .execute(words);
@@ -74,7 +74,7 @@ fn run() {
     several();
 }
 
-/// Events of one instruction.
+/// Several events of one instruction.
 fn several() {
     // BRCT 2,*+4: a branch, a register and the fetch.
     let run = Run::of(BRANCH | FETCH | STORE | REGISTERS | 0xFFFF)
@@ -82,12 +82,12 @@ fn several() {
         .with(2, 5);
     let event = only(&run, &[0xA7, 0x26, 0, 2]);
     shows_per!([40, 44], event.stored[0] == 0xD0 && has_form(&event));
-    // LAA 2,3,0(1): it stores and alters a register.
+    // LAA 2,3,0(1), which stores and alters a register.
     recording::put(0, &7_u32.to_be_bytes());
     let run = Run::of(BRANCH | FETCH | STORE | REGISTERS | 0xFFFF).within(0, 4096);
     let event = only(&run, &[0xEB, 0x23, 0x10, 0, 0, 0xF8]);
     shows_per!([40, 44], event.stored[0] == 0x70 && has_form(&event));
-    // Without the mask of one of them the others are indicated.
+    // Without the mask of one event the others are still indicated.
     let run = Run::of(FETCH | REGISTERS | 0xFFFF).within(0, 4096);
     recording::put(0, &8_u32.to_be_bytes());
     let event = only(&run, &[0xEB, 0x23, 0x10, 0, 0, 0xF8]);

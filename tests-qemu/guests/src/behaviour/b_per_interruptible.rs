@@ -31,7 +31,7 @@ static mut TO: Operand = Operand([0; (COUNT * PAGE) as usize]);
 /// MVCL 2,4.
 const MVCL: [u8; 2] = [0x0E, 0x24];
 
-/// MVCL of all pages with these events.
+/// MVCL of all pages with these events recorded.
 fn moving(events: u64) -> Run {
     // SAFETY: the addresses only.
     let [to, from] = [(&raw const TO) as u64, (&raw const FROM) as u64];
@@ -53,7 +53,8 @@ fn run() {
         &["0080 2 70 0000 0002 cc0", "0081 2 40 0002 0004 cc0"],
     );
     shows_per!([20, 40, 50], right);
-    // The third page cannot be translated: two have been moved, and the PSW designates the MVCL, which goes on there.
+    // The third page cannot be translated: two pages have been moved, and the PSW designates the MVCL, which resumes
+    // there.
     dat::set_identity(to + 2 * PAGE, false);
     let translated = |events: u64| {
         let run = moving(events).under(form().psw() | DAT);
@@ -86,7 +87,7 @@ fn run() {
     external();
 }
 
-/// The old PSW of the external interruption, and the code of the last program interruption before it.
+/// The old PSW of the external interruption, and the code of the program interruption before it.
 static EXTERNAL_AT: AtomicU64 = AtomicU64::new(0);
 static CODE_BEFORE: AtomicU64 = AtomicU64::new(0);
 
@@ -97,8 +98,8 @@ extern "C" fn timer(_: &mut Registers) {
     CODE_BEFORE.store(code.into(), Ordering::Relaxed);
 }
 
-/// A MOVE LONG is executed while the CPU timer becomes negative so many nanoseconds after it was set: whether the event
-/// is as it must be, where the external interruption came, and whether the PER interruption had come before.
+/// Executes a MOVE LONG while the CPU timer becomes negative this many nanoseconds after it was set. Returns whether
+/// the event is right, where the external interruption occurred, and whether the PER interruption came first.
 fn timed(nanoseconds: u64) -> (bool, u64, bool) {
     // SPT 0(1); MVCL 2,4; NOPR.
     let words = [0xB2, 0x08, 0x10, 0, MVCL[0], MVCL[1], 0x07, 0];
@@ -109,7 +110,7 @@ fn timed(nanoseconds: u64) -> (bool, u64, bool) {
         .within(4, 4)
         .under(form().psw() | EXTERNAL);
     let events = run.execute(&words).0;
-    // The event of the MVCL, and the end.
+    // The event of the MVCL, and then the end.
     let is_right = events.len() == 2
         && events[0].code == 0x80
         && events[0].per_address() == (text() + 4, true)
@@ -121,7 +122,7 @@ fn timed(nanoseconds: u64) -> (bool, u64, bool) {
     )
 }
 
-/// The CPU timer becomes negative before a MOVE LONG begins, while it is executed, or later.
+/// The CPU timer becomes negative before a MOVE LONG begins, during it, or later.
 fn external() {
     const TIMES: core::ops::Range<u64> = 0..6000;
     const STEP: usize = 100;
@@ -129,7 +130,7 @@ fn external() {
     let cr0 = stctg_0();
     lctlg_0(cr0 | CPU_TIMER);
     let usual: Psw = lowcore::read(Class::Program.new());
-    // With the program new PSW enabled for it, the external interruption follows at once.
+    // The program new PSW is enabled for the external interruption, which follows at once.
     lowcore::write(
         Class::Program.new(),
         Psw::new(INITIAL | EXTERNAL, usual.address),
@@ -138,13 +139,13 @@ fn external() {
     for time in TIMES.step_by(STEP) {
         let (is_right, at, recorded) = timed(time);
         shows_per!([46], is_right);
-        // Never behind the MVCL and before its event.
+        // The interruption never comes between the end of the MVCL and its event.
         shows_per!([46], at != text() + 6 || recorded);
         together += u64::from(at == usual.address && recorded);
     }
     shows_per!([46, 47], together != 0);
     lowcore::write(Class::Program.new(), usual);
-    // With a new PSW that is not enabled, it waits for the old one to be loaded again.
+    // The new PSW is not enabled, so the interruption waits until the old PSW is loaded again.
     let mut later = 0;
     for time in TIMES.step_by(STEP) {
         let (is_right, at, recorded) = timed(time);

@@ -1,4 +1,4 @@
-//! Program-event recording: what happens while it is disabled is lost, and a change counts from the next
+//! Program-event recording: events are lost while recording is disabled, and a change takes effect from the next
 //! instruction on.
 
 use guests::recording::{self, BRANCH, Event, FETCH, REGISTERS, Run, STORE, expect, text};
@@ -15,13 +15,13 @@ guests::case!(run);
 const EVENTFUL: [u8; 12] = [0x92, 5, 0x10, 0, 0xA7, 0x29, 0, 5, 0xA7, 0xF4, 0, 2];
 const EVENTS: u64 = BRANCH | STORE | REGISTERS | 0xFFFF;
 
-/// Interruptions of the three, between two instructions of four bytes.
+/// The interruptions of the three instructions, between two instructions of four bytes.
 fn between(before: [u8; 4], after: [u8; 4]) -> &'static [Event] {
     let mut words = [0; 22];
     words[..4].copy_from_slice(&before);
     words[4..16].copy_from_slice(&EVENTFUL);
     words[16..20].copy_from_slice(&after);
-    // NOPR, at the end of which an event that was kept would be indicated.
+    // NOPR: an event that was kept would be indicated at its end.
     words[20..].copy_from_slice(&[0x07, 0]);
     Run::of(EVENTS).within(4096, 4096).execute(&words).0
 }
@@ -87,7 +87,7 @@ fn run() {
     enablement();
 }
 
-/// An instruction that begins recording is not recorded itself.
+/// An instruction that starts recording is not recorded itself.
 fn enablement() {
     // STNSM 16(1),BF; STOSM 16(1),40, which also alters storage; NOPR.
     let right = expect(
@@ -99,7 +99,7 @@ fn enablement() {
         &["0080 2 40 0008 000a cc0", "0001 2 - 000c cc0"],
     );
     shows_per!([27], right);
-    // LCTL 9,9,32(1): the fetch is asked for; NOPR.
+    // LCTL 9,9,32(1) enables fetch events; NOPR.
     recording::put(32, &(FETCH as u32).to_be_bytes());
     let right = expect(
         "LCTL that asks for an event does not have it",
@@ -110,7 +110,7 @@ fn enablement() {
         &["0080 2 40 0004 0006 cc0", "0001 2 - 0008 cc0"],
     );
     shows_per!([28], right);
-    // LCTL 10,11,32(1): the range is that of both instructions from then on; NOPR.
+    // LCTL 10,11,32(1): from then on the range contains both instructions; NOPR.
     recording::put(32, &(text() as u32).to_be_bytes());
     recording::put(36, &(text() as u32 + 4).to_be_bytes());
     let right = expect(

@@ -1,5 +1,5 @@
-//! Program-event recording: control registers 9 to 11 set to every event and every address do nothing
-//! while the PER mask of the PSW is zero.
+//! Program-event recording: control registers 9 to 11 with every event and every address have no effect while the PER
+//! mask of the PSW is zero.
 
 use guests::attempt;
 use guests::attempt::suppressed;

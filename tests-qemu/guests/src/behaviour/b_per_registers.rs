@@ -10,12 +10,12 @@ guests::clause!(
 );
 guests::case!(run);
 
-/// How far the instruction that alters register n stands behind the first one.
+/// How far behind the first instruction the one that alters register n stands.
 fn place(n: usize) -> u64 {
     4 * n as u64
 }
 
-/// Whether the interruptions are those of the registers of a mask, in order, and that of the end.
+/// Whether the interruptions are those of the registers of a mask, in order, and then the end.
 fn are_those_of(events: &[Event], mask: u16) -> bool {
     let mut events = events.iter();
     for register in (0..16).filter(|n| mask & 0x8000 >> n != 0) {
@@ -50,7 +50,7 @@ fn run() {
     }
     shows_per!([11], altered(0xFFFF));
     shows_per!([12], altered(0));
-    // LM 14,1,0(1): registers 14, 15, 0 and 1, the last of which becomes zero.
+    // LM 14,1,0(1): registers 14, 15, 0 and 1; register 1 becomes zero.
     let loaded = |mask| {
         Run::of(REGISTERS | mask)
             .execute(&[0x98, 0xE1, 0x10, 0])

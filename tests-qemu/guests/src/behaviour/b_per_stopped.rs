@@ -1,4 +1,4 @@
-//! Program-event recording: a CPU that is stopped takes a pending interruption first.
+//! Program-event recording: a CPU takes a pending interruption before it stops.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -32,7 +32,7 @@ extern "C" fn count(_: &mut Registers) {
     EVENTS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Moves for ever, 256 bytes each time.
+/// Moves 256 bytes at a time, forever.
 extern "C" fn mover() -> ! {
     let at = text() + recording::OPERANDS;
     let run = Run::of(FETCH)
@@ -46,26 +46,26 @@ extern "C" fn mover() -> ! {
     }
 }
 
-/// What stands in the prefix area of the other CPU, its stored status included.
+/// Reads the prefix area of the other CPU, which includes its stored status.
 fn stored<T: Copy>(offset: usize) -> T {
     let at = smp::prefix_area(1) + offset;
     // SAFETY: in the prefix area of CPU 1, which is stopped.
     unsafe { core::ptr::read_volatile(core::ptr::with_exposed_provenance(at)) }
 }
 
-/// A field of the status of a CPU, which is stored at absolute locations.
+/// Reads a field of a CPU's status, which is stored at absolute locations.
 fn status<T: Copy>(at: usize) -> T {
     // SAFETY: in the save area; the prefix of this CPU is zero.
     unsafe { core::ptr::read_volatile(core::ptr::with_exposed_provenance(at)) }
 }
 
-/// Where the general registers and the PSW of a status are.
+/// Where a status has the general registers and the PSW.
 const REGISTERS: usize = 0x1280;
 const PSW: usize = 0x1300;
 
-/// No PSW is all zeros, so its status is there when this is not.
+/// A PSW is never all zeros, so the status is stored when this field is not zero.
 fn clear_status() {
-    // SAFETY: in the save area, into which nobody stores before CPU 1 is told to.
+    // SAFETY: inside the save area. Nobody stores there before CPU 1 is told to.
     unsafe {
         core::ptr::write_volatile(core::ptr::with_exposed_provenance_mut(PSW), Psw::new(0, 0))
     };
@@ -99,7 +99,7 @@ fn run() {
             shows_per!([48], events == registers[10]);
         } else if offset < LOOP.len() as u64 {
             stops += 1;
-            // Behind the MVCL its event has been counted already.
+            // Behind the MVCL its event has been counted.
             let moved = registers[10] + u64::from(offset == MVCL + 2);
             shows_per!([48], events == moved);
         }

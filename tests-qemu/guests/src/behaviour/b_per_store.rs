@@ -1,5 +1,5 @@
-//! Program-event recording: storage alteration, by the program's own instructions and by those that are performed
-//! for it, and the store that uses a real address.
+//! Program-event recording: storage alteration, by the program's own instructions and by instructions that the
+//! machine performs, and the store that uses a real address.
 
 use guests::stores;
 

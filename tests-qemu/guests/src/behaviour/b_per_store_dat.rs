@@ -19,13 +19,13 @@ guests::case!(run);
 
 /// A page.
 const BEFORE: u64 = WINDOW;
-/// The one behind it, whose middle is the range.
+/// The page behind it. Its middle is the range.
 const RANGE: u64 = WINDOW + 0x1000;
-/// The one behind that.
+/// The page behind that.
 const BEHIND: u64 = WINDOW + 0x2000;
-/// Where the page of the range is once more.
+/// A second virtual address of the page of the range.
 const ALIAS: u64 = WINDOW + 0x8000;
-/// Where the range begins in its page, and its length.
+/// The offset of the range in its page, and its length.
 const OFFSET: u64 = 0x800;
 const LENGTH: u64 = 16;
 
@@ -65,7 +65,7 @@ fn run() {
     counted();
 }
 
-/// What the page holds beside the range, and what is in storage where it is.
+/// Stores into the page beside the range, and into the range.
 fn beside_it() {
     // MVI 7FF(1),5; MVI 810(1),5; MVI 800(1),5; MVI 80F(1),5.
     let around = [
@@ -97,7 +97,7 @@ fn beside_it() {
         stored(&[(3, text())], &text_of_executed),
         &["0080 4 20 0000 0004 cc0", "0001 2 - 0032 cc0"],
     );
-    // CS 2,3,800(1) of operands that are equal and of others; CS 2,3,0(1).
+    // CS 2,3,800(1) of equal and of unequal operands; CS 2,3,0(1).
     let swap = [
         0xBA, 0x23, 0x18, 0, 0xBA, 0x23, 0x18, 0, 0xBA, 0x43, 0x10, 0,
     ];
@@ -127,7 +127,7 @@ fn beside_it() {
             "0001 2 - 0016 cc0",
         ],
     );
-    // STURG 2,4: by a real address, while a range is asked for and while none is.
+    // STURG 2,4, by a real address, with a range enabled and with none.
     for events in [STORE | STORE_REAL, STORE_REAL] {
         let run = run_of(events).with(4, (&raw const FRAMES) as u64);
         expect(
@@ -148,7 +148,7 @@ fn beside_it() {
             "0001 2 - 000e cc0",
         ],
     );
-    // MVI 800(1),5 at 0, and LGHI 6,5 at 4: fetched where it is stored.
+    // MVI 800(1),5 at 0, and LGHI 6,5 at 4: the same range holds fetched text and stored data.
     let mut both = run_of(STORE | FETCH);
     both.range = [text() + 4, RANGE + OFFSET];
     expect(
@@ -168,7 +168,7 @@ fn beside_it() {
     );
 }
 
-/// Operands that are on two pages and on three.
+/// Operands on two pages and on three.
 fn over_pages() {
     // STG 2,FFC(1), which ends in the page; then 4 bytes beyond it are the page behind.
     let mut run = run_of(STORE).with(1, BEFORE);
