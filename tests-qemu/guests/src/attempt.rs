@@ -10,7 +10,7 @@ use crate::psw::Psw;
 
 /// A program interruption as it was stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Program {
+pub struct ProgramInterruption {
     /// Program-interruption code.
     pub code: u16,
     /// Instruction length in bytes, from the instruction-length code (0, 2, 4 or 6).
@@ -31,7 +31,7 @@ pub enum Outcome {
     /// It completed with this condition code.
     Completed(u8),
     /// A program interruption.
-    Program(Program),
+    Program(ProgramInterruption),
     /// A supervisor call with this code.
     SupervisorCall(u16),
 }
@@ -92,7 +92,7 @@ pub fn outcome(ipm: u64) -> Outcome {
     lowcore::write(lowcore::RESUME, 0_u64);
     if ended_by == Class::Program as u64 + 1 {
         let old = old_psw(Class::Program);
-        return Outcome::Program(Program {
+        return Outcome::Program(ProgramInterruption {
             code: lowcore::read(lowcore::PROGRAM_CODE),
             length: lowcore::read::<u16>(lowcore::PROGRAM_LENGTH) & 6,
             old,

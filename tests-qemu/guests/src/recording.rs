@@ -44,9 +44,9 @@ pub const OPERANDS: u64 = 4096;
 
 /// The text, and a page for its operands.
 #[repr(C, align(4096))]
-struct Pages([u8; 8192]);
+struct TextAndOperands([u8; 8192]);
 
-static mut PAGES: Pages = Pages([0; 8192]);
+static mut PAGES: TextAndOperands = TextAndOperands([0; 8192]);
 static mut EVENTS: [Event; MOST] = [NONE; MOST];
 static mut COUNT: usize = 0;
 static mut END: u64 = 0;

@@ -17,8 +17,8 @@ guests::case!(run);
 const PAGE: usize = 4096;
 
 #[repr(C, align(4096))]
-struct Pages([[u8; PAGE]; 8]);
-static mut PAGES: Pages = Pages([[0; PAGE]; 8]);
+struct OperandPages([[u8; PAGE]; 8]);
+static mut PAGES: OperandPages = OperandPages([[0; PAGE]; 8]);
 
 /// The real address of one of the pages.
 fn frame(page: usize) -> u64 {

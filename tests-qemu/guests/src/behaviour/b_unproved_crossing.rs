@@ -13,9 +13,9 @@ guests::clause!(
 guests::case!(run);
 
 #[repr(C, align(4096))]
-struct Pages([Page; 2]);
+struct CodePages([Page; 2]);
 
-static mut CODE: Pages = Pages([const { Page([0; 4096]) }; 2]);
+static mut CODE: CodePages = CodePages([const { Page([0; 4096]) }; 2]);
 
 /// Bits of EXTRACT PSW and TEST PROTECTION that nothing executes, between zeros.
 const DATA: [u16; 6] = [0, 0xB98D, 0x0045, 0xE501, 0, 0];
