@@ -174,7 +174,7 @@ fn is_watched(cpu: &Vcpu, at: u64) -> bool {
         || steps(cpu, at)
 }
 
-/// The last step of the way out but for the clock: lets the hardware execute one instruction, or run up to the next one
+/// The last step of the way out except for the clock: lets the hardware execute one instruction, or run up to the next one
 /// that is executed on its own. Returns true if an interruption was delivered instead.
 #[inline(never)]
 pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> bool {

@@ -59,7 +59,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// A program interruption that is not an access exception, or an addressing exception.
+    /// A program interruption that stores no identification: any but an access exception, or an addressing exception.
     #[must_use]
     #[inline]
     pub const fn plain(interruption: ProgramInterruption) -> Self {

@@ -36,7 +36,7 @@ pub struct ChannelProgram {
     pub(in crate::guest) runs: Vec<Run, RUNS>,
     /// Words of the copy in use.
     pub(in crate::guest) used: u16,
-    /// Doublewords in use behind those words.
+    /// Doublewords in use after those words.
     pub(in crate::guest) filled: u64,
     /// The word before which the program is suspended: the guest's address and the number in the
     /// copy.

@@ -14,7 +14,7 @@ pub struct Tracing {
 }
 
 impl Tracing {
-    /// Begins a trace; gives its number.
+    /// Begins a trace; returns its number.
     ///
     /// # Errors
     /// [`TooMany`].

@@ -192,7 +192,7 @@ pub fn chsc(block: &mut [u8; 4096]) -> ConditionCode {
     condition(ipm)
 }
 
-/// SIGNAL PROCESSOR; gives the condition code and, with code 1, the status.
+/// SIGNAL PROCESSOR; returns the condition code and, with code 1, the status.
 ///
 /// # Safety
 /// Orders such as restart make another CPU run code; what it will run must be ready.

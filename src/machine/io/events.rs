@@ -11,7 +11,7 @@ use crate::machine::io::console;
 use core::sync::atomic::{AtomicBool, Ordering};
 use spin::Mutex;
 
-/// Bytes of events that wait to be sent, for each CPU.
+/// Bytes of waiting events, for each CPU.
 const ROOM: usize = 8192;
 
 /// The events of all CPUs.

@@ -43,7 +43,7 @@ unsafe impl GlobalAlloc for IplHeap {
     }
 }
 
-/// Gives the heap its storage.
+/// Assigns the heap its storage.
 ///
 /// # Safety
 /// From now on the heap owns the `length` bytes at `at`; called once.
