@@ -120,8 +120,8 @@ impl Keys {
     }
 }
 
-/// What is typed, as it comes: from a terminal every key, from anything else every byte unchanged and at the end
-/// [`END_OF_INPUT`]. The thread ends with the input or with the process.
+/// What is typed, as it comes: from a terminal every key, from anything else every byte unchanged, and then bytes that
+/// end a shell. The thread ends with the input or with the process.
 pub fn typed() -> Receiver<Input> {
     let (sender, receiver) = sync_channel(16);
     thread::spawn(move || {
