@@ -22,7 +22,7 @@ use {
 use super::{Ratio, right, table};
 use crate::{
     computer::progress::Progress,
-    formats::samples::{Blocks, Tally},
+    formats::samples::{BlockTally, Blocks},
 };
 
 /// Blocks of the file.
@@ -68,7 +68,7 @@ pub fn decoding(pairs: usize, progress: &Progress) -> Result<Decoding> {
     let mut step = progress.step("timing the decoding of sample-data blocks");
     let (mut measured, mut shortest) = (Vec::new(), Duration::MAX);
     for pair in 0..pairs {
-        let (tally, decode) = timed(&mut file, |file| Tally::of(file, SMALL_BLOCK))?;
+        let (tally, decode) = timed(&mut file, |file| BlockTally::of(file, SMALL_BLOCK))?;
         if tally.basic != expected || tally.malformed != 0 {
             bail!("{} of {expected} samples were decoded", tally.basic);
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail};
 
 use super::{
-    Found, Status,
+    JudgedStatement, Status,
     statements::{Statements, is_identifier},
 };
 
@@ -63,7 +63,7 @@ impl Evidence {
 
     /// The status of each statement. Two things are errors, because the table is wrong: an identifier that is not in
     /// it, and a statement that was shown although the table says that it does not apply.
-    pub fn judge(mut self, statements: &Statements) -> Result<Vec<Found>> {
+    pub fn judge(mut self, statements: &Statements) -> Result<Vec<JudgedStatement>> {
         for (id, claims) in &self.0 {
             if !statements.contains(id) {
                 let run = claims
@@ -91,7 +91,7 @@ impl Evidence {
                     None => Status::Shown(claims.shown),
                 },
             };
-            found.push(Found {
+            found.push(JudgedStatement {
                 statement: statement.clone(),
                 status,
             });

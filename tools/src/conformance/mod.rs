@@ -57,7 +57,7 @@ pub enum Status {
 
 /// A statement and its status.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct JudgedStatement {
     /// The statement.
     pub statement: Statement,
     /// Its status.
@@ -71,7 +71,7 @@ type Heard = (Evidence, Option<String>);
 #[derive(Clone, Debug, Default)]
 pub struct Conformance {
     /// Every statement, in the order of the books.
-    pub found: Vec<Found>,
+    pub found: Vec<JudgedStatement>,
     /// Runs that did not end as their guest declares, and how they ended.
     pub ended_badly: Vec<(String, String)>,
 }

@@ -17,9 +17,9 @@ struct OfCpu {
 
 /// The events of all CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tally(BTreeMap<u16, OfCpu>);
+pub struct EventTally(BTreeMap<u16, OfCpu>);
 
-impl Tally {
+impl EventTally {
     /// Notes a payload.
     pub fn note(&mut self, head: &TraceHead) {
         let cpu = self.0.entry(head.cpu.get()).or_default();
@@ -70,7 +70,7 @@ mod tests {
     }
 
     fn tally(heads: &[TraceHead]) -> (u64, u64, u64) {
-        let mut tally = Tally::default();
+        let mut tally = EventTally::default();
         heads.iter().for_each(|head| tally.note(head));
         (
             tally.arrived(),

@@ -70,7 +70,7 @@ impl<R: Read> Blocks<R> {
 
     /// Shows every valid block and all its entries. Counts damaged blocks, blocks that are damaged after some entries,
     /// and bytes behind the last whole block.
-    pub fn read(mut self, mut visit: impl FnMut(Found<'_>)) -> io::Result<u64> {
+    pub fn read(mut self, mut visit: impl FnMut(BlockPart<'_>)) -> io::Result<u64> {
         let size = self.size;
         let (mut sizes, mut malformed) = (Sizes::default(), 0);
         while let Some((_, bytes)) = self.next_block()? {
@@ -83,7 +83,7 @@ impl<R: Read> Blocks<R> {
 
 /// A part of a file of blocks.
 #[derive(Clone, Copy, Debug)]
-pub enum Found<'a> {
+pub enum BlockPart<'a> {
     /// A block: its trailer. Its entries follow.
     Block(&'a Trailer),
     /// A data entry.
@@ -94,20 +94,20 @@ pub enum Found<'a> {
 fn show(
     sizes: &mut Sizes,
     bytes: &[u8],
-    visit: &mut impl FnMut(Found<'_>),
+    visit: &mut impl FnMut(BlockPart<'_>),
 ) -> Result<(), Malformed> {
     let block: Block<'_> = sizes.block(bytes)?;
-    visit(Found::Block(block.trailer));
+    visit(BlockPart::Block(block.trailer));
     for entry in block.entries() {
         let (_, entry) = entry?;
-        visit(Found::Entry(entry));
+        visit(BlockPart::Entry(entry));
     }
     Ok(())
 }
 
 /// The number of each kind of thing in blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct BlockTally {
     /// Whole blocks.
     pub blocks: u64,
     /// Blocks that are full.
@@ -142,7 +142,7 @@ pub struct Tally {
     pub sum: u64,
 }
 
-impl Tally {
+impl BlockTally {
     /// Counts what is in blocks of `size` bytes. Nothing reads samples faster: any other use does more with each one.
     pub fn of(file: impl Read, size: usize) -> io::Result<Self> {
         let mut tally = Self::default();
@@ -152,14 +152,14 @@ impl Tally {
 
     /// Counts one more.
     #[inline]
-    pub fn count(&mut self, found: &Found<'_>) {
+    pub fn count(&mut self, found: &BlockPart<'_>) {
         match found {
-            Found::Entry(Entry::Basic(entry)) => self.basic(entry),
-            Found::Entry(Entry::Diagnostic { bytes, .. }) => {
+            BlockPart::Entry(Entry::Basic(entry)) => self.basic(entry),
+            BlockPart::Entry(Entry::Diagnostic { bytes, .. }) => {
                 self.diagnostic += 1;
                 self.add(bytes);
             }
-            Found::Block(trailer) => {
+            BlockPart::Block(trailer) => {
                 self.blocks += 1;
                 self.full += u64::from(trailer.full());
                 self.overflow = self.overflow.saturating_add(trailer.overflow_count.get());
@@ -229,14 +229,14 @@ impl CpuSamples {
     pub fn add(&mut self, bytes: &[u8], size: usize) {
         let blocks = Blocks::new(bytes, size);
         let malformed = blocks.read(|found| match found {
-            Found::Block(trailer) => {
+            BlockPart::Block(trailer) => {
                 let lost = trailer.overflow_count.get();
                 self.blocks += 1;
                 self.overflow = self.overflow.saturating_add(lost);
             }
-            Found::Entry(Entry::Basic(entry)) if entry.invalid() => self.invalid += 1,
-            Found::Entry(Entry::Basic(entry)) => self.entries.push(*entry),
-            Found::Entry(Entry::Diagnostic { .. }) => {}
+            BlockPart::Entry(Entry::Basic(entry)) if entry.invalid() => self.invalid += 1,
+            BlockPart::Entry(Entry::Basic(entry)) => self.entries.push(*entry),
+            BlockPart::Entry(Entry::Diagnostic { .. }) => {}
         });
         // Reading from storage cannot fail.
         self.malformed += malformed.unwrap_or_default();
@@ -362,8 +362,8 @@ pub(crate) mod tests {
         bytes.extend(block(&[(6, 0)], 4));
         bytes[4096 + 32..4096 + 36].copy_from_slice(&[0x80, 6, 0, 0]);
         bytes.extend([1, 2]);
-        let tally = Tally::of(&bytes[..], SAMPLE_DATA_BLOCK).unwrap();
-        let expected = Tally {
+        let tally = BlockTally::of(&bytes[..], SAMPLE_DATA_BLOCK).unwrap();
+        let expected = BlockTally {
             blocks: 2,
             malformed: 1,
             basic: 6,
@@ -379,14 +379,14 @@ pub(crate) mod tests {
             host: 1,
             instructions: 2,
             sum: tally.sum,
-            ..Tally::default()
+            ..BlockTally::default()
         };
         assert_eq!(tally, expected);
         // Any bit of an entry or a trailer makes another sum.
         for at in [2, 9, 17, 25, 4032 + 9, 4032 + 40, 4096 + 40] {
             let mut other = bytes.clone();
             other[at] ^= 4;
-            let other = Tally::of(&other[..], SAMPLE_DATA_BLOCK).unwrap();
+            let other = BlockTally::of(&other[..], SAMPLE_DATA_BLOCK).unwrap();
             assert_ne!(other.sum, tally.sum, "{at}");
         }
     }

@@ -21,7 +21,7 @@ use link::{
 use thiserror::Error;
 
 use crate::{
-    events::{file, tally::Tally},
+    events::{file, tally::EventTally},
     folder::{
         BOOT, CONSOLE, COUNTERS, EVENTS, LOG, LOG_RAW, OPERATOR, RECORD, SYMBOLS,
         append::AppendedFile,
@@ -133,7 +133,7 @@ pub struct Collector<'t> {
     blocks: BTreeMap<u16, (Output, u32)>,
     his: HisFiles,
     events: Option<Output>,
-    tally: Tally,
+    tally: EventTally,
     /// What each trace records, in the machine's words.
     traces: BTreeMap<u16, String>,
     /// When the record was written last.
@@ -171,7 +171,7 @@ impl<'t> Collector<'t> {
             counters: open(COUNTERS)?,
             his: HisFiles::new(directory, mapped),
             events: None,
-            tally: Tally::default(),
+            tally: EventTally::default(),
             traces: BTreeMap::new(),
             directory: directory.to_owned(),
             record,

@@ -14,7 +14,7 @@ use crate::formats::samples;
 
 /// Counts of blocks and samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct BlockCounts {
     /// Whole blocks.
     pub blocks: u64,
     /// Damaged blocks: entries of another size, or bytes behind the last whole block.
@@ -27,7 +27,7 @@ pub struct Found {
     pub samples: u64,
 }
 
-impl Found {
+impl BlockCounts {
     /// Adds other counts.
     pub fn add(&mut self, other: &Self) {
         self.blocks += other.blocks;
@@ -48,7 +48,7 @@ pub struct Blocks<R> {
     /// When the last block became full: TOD clock, bits 0-63.
     pub full_at: Option<u64>,
     /// The counts up to now. The caller counts the samples.
-    pub found: Found,
+    pub found: BlockCounts,
 }
 
 impl<R: Read> Blocks<R> {
@@ -60,7 +60,7 @@ impl<R: Read> Blocks<R> {
             sizes: Sizes::default(),
             entries: Vec::new(),
             full_at: None,
-            found: Found::default(),
+            found: BlockCounts::default(),
         }
     }
 

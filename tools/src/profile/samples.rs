@@ -12,7 +12,7 @@ use {arch::tod::UNITS_PER_MICROSECOND, cpumf::sampling::block::BasicEntry};
 
 use super::{
     BlockFile, Pace,
-    blocks::{Blocks, Found},
+    blocks::{BlockCounts, Blocks},
 };
 
 /// A sample.
@@ -58,7 +58,7 @@ pub struct Samples<'p> {
     /// The last file's CPU.
     cpu: Option<u16>,
     with_invalid: bool,
-    found: Found,
+    found: BlockCounts,
     failed: bool,
 }
 
@@ -72,7 +72,7 @@ impl<'p> Samples<'p> {
             span: (0, 0),
             cpu: None,
             with_invalid: false,
-            found: Found::default(),
+            found: BlockCounts::default(),
             failed: false,
         }
     }
@@ -85,7 +85,7 @@ impl<'p> Samples<'p> {
     }
 
     /// What was found in the blocks that have been read.
-    pub fn found(&self) -> Found {
+    pub fn found(&self) -> BlockCounts {
         let mut found = self.found;
         if let Some((_, blocks)) = &self.open {
             found.add(&blocks.found);
@@ -201,8 +201,8 @@ impl<'p> ByTime<'p> {
     }
 
     /// What was found in the blocks that have been read.
-    pub fn found(&self) -> Found {
-        let mut sum = Found::default();
+    pub fn found(&self) -> BlockCounts {
+        let mut sum = BlockCounts::default();
         for found in self.cpus.iter().map(Samples::found) {
             sum.add(&found);
         }

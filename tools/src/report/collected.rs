@@ -20,7 +20,7 @@ pub struct Collected {
 }
 
 /// Where the samples are.
-pub(super) enum Found {
+pub(super) enum FoundSamples {
     /// The run has samples of its own.
     None,
     /// Elsewhere: in a directory that a command named, with a profiler on the host, or nowhere.
@@ -32,13 +32,17 @@ pub(super) enum Found {
 }
 
 /// Reads them, and shows all bytes to `see`.
-pub(super) fn read(directory: &Path, record: &RunRecord, mut see: impl FnMut(&[u8])) -> Found {
+pub(super) fn read(
+    directory: &Path,
+    record: &RunRecord,
+    mut see: impl FnMut(&[u8]),
+) -> FoundSamples {
     if record.interval != 0 {
-        return Found::None;
+        return FoundSamples::None;
     }
     // The newest of several collections, as in the live view.
     let Some(prefix) = record.collections.last() else {
-        return Found::Elsewhere;
+        return FoundSamples::Elsewhere;
     };
     let opened = collection::find(&directory.join(prefix))
         .and_then(|found| found.map(|found| collection::open(&found)).transpose());
@@ -49,13 +53,13 @@ pub(super) fn read(directory: &Path, record: &RunRecord, mut see: impl FnMut(&[u
             .transpose()
     });
     match samples {
-        Ok(None) => Found::Elsewhere,
+        Ok(None) => FoundSamples::Elsewhere,
         Ok(Some((cpus, profile))) => {
             let intervals = profile.intervals();
             let prefix = profile.title;
-            Found::Here(Collected { prefix, intervals }, cpus)
+            FoundSamples::Here(Collected { prefix, intervals }, cpus)
         }
-        Err(error) => Found::Doubt(format!(
+        Err(error) => FoundSamples::Doubt(format!(
             "the samples of HIS are not counted here: {error:#}"
         )),
     }

@@ -28,7 +28,7 @@ use crate::{
 mod collected;
 
 pub use collected::Collected;
-use collected::Found;
+use collected::FoundSamples;
 
 /// A line of the table of the hottest routines.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,14 +81,14 @@ impl Report {
         let mut collected = None;
         let mut are_elsewhere = false;
         match collected::read(directory, &record, |bytes| hash.update(bytes)) {
-            Found::None => {}
-            Found::Elsewhere => are_elsewhere = true,
-            Found::Here(whose, samples) => {
+            FoundSamples::None => {}
+            FoundSamples::Elsewhere => are_elsewhere = true,
+            FoundSamples::Here(whose, samples) => {
                 are_elsewhere = record.collections.len() > 1;
                 collected = Some(whose);
                 cpus = samples;
             }
-            Found::Doubt(doubt) => {
+            FoundSamples::Doubt(doubt) => {
                 are_elsewhere = true;
                 doubts.push(doubt);
             }

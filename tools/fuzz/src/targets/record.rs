@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Cursor, Write};
 use measure::{
     formats::{
         recognise::{Encoding, Kind},
-        samples::{self, Tally},
+        samples::{self, BlockTally},
     },
     views::dump::{self, Form},
 };
@@ -33,7 +33,7 @@ pub const ALL: &[Target] = &[
         what: ".SMP, blocks of 4 KiB: dump, and the report's reader",
         good: small_blocks,
         read: |input| {
-            let tally = Tally::of(input, SMALL_BLOCK).unwrap();
+            let tally = BlockTally::of(input, SMALL_BLOCK).unwrap();
             let cpu = samples::read(0, input);
             assert_eq!(cpu.entries.len() as u64 + cpu.invalid, tally.basic);
             assert_eq!((cpu.blocks, cpu.malformed), (tally.blocks, tally.malformed));
@@ -186,7 +186,7 @@ fn judged(done: anyhow::Result<()>, printed: usize, input: &[u8]) -> String {
 
 /// Whether the blocks are all good, as the report's reader sees them.
 fn whole_blocks(input: &[u8], size: usize) -> String {
-    let tally = Tally::of(input, size).unwrap();
+    let tally = BlockTally::of(input, size).unwrap();
     format!(
         "{} {}",
         about(tally.malformed as usize),

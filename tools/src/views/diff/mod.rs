@@ -13,7 +13,7 @@ use crate::{
     computer::progress::Progress,
     formats::counters::{CounterValues, counter_name, group_counter_name, set_name},
     numbers::grouped,
-    profile::{Profile, blocks::Found},
+    profile::{Profile, blocks::BlockCounts},
     views::export::Ticker,
 };
 
@@ -28,7 +28,7 @@ pub struct Side {
     /// What was measured.
     pub title: String,
     /// Samples by name.
-    pub found: Found,
+    pub found: BlockCounts,
     /// What is missing or damaged, in sentences.
     pub doubts: Vec<String>,
 }
@@ -94,7 +94,7 @@ pub fn compare(first: &Path, second: &Path, progress: Progress) -> Result<Differ
     let profiles = [Profile::open(first)?, Profile::open(second)?];
     let mut ticker = Ticker::new(progress);
     let mut lines: BTreeMap<(String, String), [u64; 2]> = BTreeMap::new();
-    let mut found = [Found::default(); 2];
+    let mut found = [BlockCounts::default(); 2];
     for (side, profile) in profiles.iter().enumerate() {
         let mut counts = BTreeMap::new();
         let mut samples = profile.samples();
@@ -143,7 +143,7 @@ pub fn compare(first: &Path, second: &Path, progress: Progress) -> Result<Differ
 }
 
 /// What makes the two hard to compare.
-fn warnings(profiles: &[Profile; 2], found: &[Found; 2]) -> Vec<String> {
+fn warnings(profiles: &[Profile; 2], found: &[BlockCounts; 2]) -> Vec<String> {
     let mut warnings = Vec::new();
     let mut differ = |what: &str, [first, second]: [String; 2]| {
         if first != second {

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use super::Ticker;
 use crate::{
     formats::csv::cell,
-    profile::{Profile, blocks::Found},
+    profile::{Profile, blocks::BlockCounts},
 };
 
 /// The first line. `TOD` is the approximate time of the sample; its entry has no time.
@@ -15,7 +15,7 @@ const HEADING: &str = "CPU,TOD,data-entry-format code,U,T,W,P,AS,I,CL,H,LS,prima
                        guest program parameter,host program parameter,symbol,module";
 
 /// Writes all samples, CPU after CPU, also those that are marked invalid.
-pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Result<Found> {
+pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Result<BlockCounts> {
     let failed = "cannot write the samples";
     writeln!(out, "{HEADING}").context(failed)?;
     let mut samples = profile.samples().with_invalid();

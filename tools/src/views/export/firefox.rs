@@ -11,7 +11,7 @@ use fxprof_processed_profile::{
 };
 
 use super::Ticker;
-use crate::profile::{Profile, blocks::Found};
+use crate::profile::{Profile, blocks::BlockCounts};
 use arch::tod::UNIX_EPOCH;
 
 /// The colours of programs, used in turn.
@@ -35,7 +35,7 @@ fn nanoseconds(units: u64) -> u64 {
 }
 
 /// Writes the profile.
-pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Result<Found> {
+pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Result<BlockCounts> {
     let first = profile.by_time().next().transpose()?;
     let start = first.map_or(0, |sample| sample.tod);
     let interval = match profile.pace.nanoseconds() {
@@ -53,7 +53,7 @@ pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Res
     let at = |tod: u64| Timestamp::from_nanos_since_reference(nanoseconds(tod - start));
     let process = processed.add_process(&profile.title, 1, at(start));
     let mut categories: HashMap<String, CategoryHandle> = HashMap::new();
-    let mut found = Found::default();
+    let mut found = BlockCounts::default();
     for cpu in profile.cpus() {
         // A main thread would have the name of its process.
         let thread = processed.add_thread(process, u32::from(cpu) + 1, at(start), false);

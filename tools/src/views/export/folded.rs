@@ -6,12 +6,12 @@ use anyhow::{Context, Result};
 
 use super::Ticker;
 use crate::{
-    profile::{Profile, blocks::Found},
+    profile::{Profile, blocks::BlockCounts},
     symbols::names::Line,
 };
 
 /// Writes a line for each name, in alphabetical order.
-pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Result<Found> {
+pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Result<BlockCounts> {
     let mut counts: BTreeMap<Line<'_>, u64> = BTreeMap::new();
     let mut samples = profile.samples();
     for sample in samples.by_ref() {

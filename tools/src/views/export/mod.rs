@@ -24,7 +24,7 @@ use clap::ValueEnum;
 
 use crate::{
     computer::progress::{Progress, Step},
-    profile::{Profile, blocks::Found},
+    profile::{Profile, blocks::BlockCounts},
 };
 
 pub mod csv;
@@ -206,7 +206,12 @@ pub fn export(
 }
 
 /// Writes a form that needs only a stream.
-fn write(profile: &Profile, to: To, out: &mut dyn Write, ticker: &mut Ticker) -> Result<Found> {
+fn write(
+    profile: &Profile,
+    to: To,
+    out: &mut dyn Write,
+    ticker: &mut Ticker,
+) -> Result<BlockCounts> {
     match to {
         To::Perf => bail!("perf.data needs a file"),
         To::Pprof => pprof::write(profile, out, ticker),

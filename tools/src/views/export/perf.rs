@@ -24,7 +24,7 @@ use super::{Ticker, elf};
 use crate::{
     profile::{
         Profile, Sample,
-        blocks::Found,
+        blocks::BlockCounts,
         objects::{Object, Owner, SPACE_0},
     },
     symbols::Symbol,
@@ -75,7 +75,12 @@ pub fn symbols_directory(file: &Path) -> PathBuf {
 }
 
 /// Writes the samples to `new`, which will be called `file`, and the names of routines beside it.
-pub fn write(profile: &Profile, new: &mut File, file: &Path, ticker: &mut Ticker) -> Result<Found> {
+pub fn write(
+    profile: &Profile,
+    new: &mut File,
+    file: &Path,
+    ticker: &mut Ticker,
+) -> Result<BlockCounts> {
     let directory = symbols_directory(file);
     match fs::remove_dir_all(&directory) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

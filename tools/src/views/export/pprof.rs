@@ -12,7 +12,7 @@ use prost::Message;
 
 use super::Ticker;
 use crate::{
-    profile::{Profile, blocks::Found},
+    profile::{Profile, blocks::BlockCounts},
     symbols::names::Line,
 };
 
@@ -196,7 +196,7 @@ struct Worth {
 }
 
 /// Writes the profile.
-pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Result<Found> {
+pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Result<BlockCounts> {
     let mut places: HashMap<(u64, Line<'_>), Place<'_>> = HashMap::new();
     let (mut first, mut last) = (u64::MAX, 0);
     let mut samples = profile.samples();

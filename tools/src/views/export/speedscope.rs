@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::Ticker;
 use crate::{
-    profile::{Profile, Sample, blocks::Found},
+    profile::{Profile, Sample, blocks::BlockCounts},
     symbols::names::Line,
 };
 
@@ -49,7 +49,7 @@ impl<'n> Frames<'n> {
 }
 
 /// Writes the profile of each CPU.
-pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Result<Found> {
+pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Result<BlockCounts> {
     let mut frames = Frames::default();
     // The sum of the weights of each CPU's samples.
     let mut sums: HashMap<u16, u64> = HashMap::new();

@@ -8,29 +8,29 @@ use crate::{
     folder::record::RunRecord,
     numbers::{grouped, quantities::Storage},
     options::exact_caches,
-    profile::{Pace, Profile, blocks::Found},
+    profile::{Pace, Profile, blocks::BlockCounts},
 };
 
 /// Most warnings of each kind; a file that is damaged everywhere could give any number of them.
 const MOST_WARNINGS: usize = 50;
 
 /// Adds all of that to the page.
-pub fn describe(page: &mut Page, profile: &Profile, found: &Found) {
+pub fn describe(page: &mut Page, profile: &Profile, found: &BlockCounts) {
     let mut warnings = Warnings::default();
     if let Some(record) = &profile.record {
         page.end = visible(&capitalized(&record.end.sentence()));
         page.is_success = record.end.exit_code() == 0;
-        of_run(&mut warnings, record, found);
-        warnings.of_arrival(record, found);
+        add_run(&mut warnings, record, found);
+        warnings.add_arrival(record, found);
         if record.totals.is_empty() {
-            warnings.incomplete();
+            warnings.add_incomplete();
         }
     } else {
         page.end = "A collection (its files do not say how it ended)".to_owned();
         page.is_success = true;
         warnings.found_no_room(found.overflow);
     }
-    warnings.of_blocks(found);
+    warnings.add_blocks(found);
     for doubt in &profile.doubts {
         warnings.doubt(doubt);
     }
@@ -61,7 +61,7 @@ impl Warnings {
     }
 
     /// Adds what is wrong in blocks.
-    pub(crate) fn of_blocks(&mut self, found: &Found) {
+    pub(crate) fn add_blocks(&mut self, found: &BlockCounts) {
         self.loss(
             found.malformed,
             "sample-data block is damaged or cut off",
@@ -75,7 +75,7 @@ impl Warnings {
     }
 
     /// Adds a doubt if not all samples arrived that the machine stored. All must have been read.
-    pub(crate) fn of_arrival(&mut self, record: &RunRecord, found: &Found) {
+    pub(crate) fn add_arrival(&mut self, record: &RunRecord, found: &BlockCounts) {
         let stored = sum(record.totals.iter().map(|totals| totals.samples_taken));
         let arrived = found.samples + found.invalid;
         // The samples of a collection run are in its own files.
@@ -90,7 +90,7 @@ impl Warnings {
     }
 
     /// Adds a doubt for a run without the machine's counts from its end.
-    pub(crate) fn incomplete(&mut self) {
+    pub(crate) fn add_incomplete(&mut self) {
         self.doubt("the run did not come to its end, so the machine's own counts are missing");
     }
 
@@ -115,7 +115,7 @@ impl Warnings {
 }
 
 /// Adds the losses of a record, and what in it contradicts what arrived.
-pub(crate) fn of_run(warnings: &mut Warnings, record: &RunRecord, found: &Found) {
+pub(crate) fn add_run(warnings: &mut Warnings, record: &RunRecord, found: &BlockCounts) {
     // A run that was cut off has no totals, but its blocks have trailers. Neither counts more than was lost.
     let lost = sum(record.totals.iter().map(|totals| totals.samples_lost));
     warnings.found_no_room(lost.max(found.overflow));
@@ -148,7 +148,7 @@ fn sum(numbers: impl Iterator<Item = u64>) -> u64 {
     numbers.fold(0, u64::saturating_add)
 }
 
-fn facts(profile: &Profile, found: &Found) -> Vec<Fact> {
+fn facts(profile: &Profile, found: &BlockCounts) -> Vec<Fact> {
     let mut facts = Vec::new();
     let mut fact = |name: &'static str, value: String| {
         if !value.is_empty() {

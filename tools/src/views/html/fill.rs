@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     computer::progress::Step,
-    profile::{Profile, blocks::Found},
+    profile::{Profile, blocks::BlockCounts},
 };
 
 /// Addresses of one symbol that are counted one by one.
@@ -35,7 +35,7 @@ const OTHERS: &str = "(all other symbols)";
 struct First<'n> {
     lines: Lines<'n>,
     shares: BTreeMap<u16, Share>,
-    found: Found,
+    found: BlockCounts,
     /// Times of the first and the last sample.
     span: Option<(u64, u64)>,
 }
@@ -83,7 +83,7 @@ fn first<'p>(profile: &'p Profile, step: &mut Step) -> Result<First<'p>> {
     let mut first = First {
         lines: Lines::new(&profile.names),
         shares: BTreeMap::new(),
-        found: Found::default(),
+        found: BlockCounts::default(),
         span: None,
     };
     let mut read = 0;
@@ -134,7 +134,7 @@ fn first<'p>(profile: &'p Profile, step: &mut Step) -> Result<First<'p>> {
 struct Second {
     time: Absent<TimeLine>,
     shares: BTreeMap<u16, Share>,
-    found: Found,
+    found: BlockCounts,
 }
 
 fn second(

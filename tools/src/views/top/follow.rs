@@ -16,13 +16,13 @@ use super::{
     counters::CounterFile,
     folder::{Folder, Looked},
     tail::{Reading, Stamp, Tail},
-    tally::Tally,
+    tally::SampleTally,
 };
 use crate::{
     folder::{COUNTERS, RECORD, record::End},
     formats::counters::CounterValues,
-    profile::blocks::Found,
-    views::html::facts::{Warnings, of_run},
+    profile::blocks::BlockCounts,
+    views::html::facts::{Warnings, add_run},
 };
 
 /// TOD units of a second.
@@ -37,7 +37,7 @@ pub struct Followed {
     pub folder: Folder,
     tails: Vec<Tail>,
     /// Its samples.
-    pub tally: Tally,
+    pub tally: SampleTally,
     counters: CounterFile,
     /// The error of the last refresh, if it failed.
     trouble: Option<String>,
@@ -51,7 +51,7 @@ impl Followed {
         Ok(Self {
             folder: Folder::open(path)?,
             tails: Vec::new(),
-            tally: Tally::default(),
+            tally: SampleTally::default(),
             counters: CounterFile::default(),
             trouble: None,
             silence: None,
@@ -115,7 +115,7 @@ impl Followed {
 
     fn begin_anew(&mut self) {
         self.tails.clear();
-        self.tally = Tally::default();
+        self.tally = SampleTally::default();
         self.counters = CounterFile::default();
     }
 
@@ -140,8 +140,8 @@ impl Followed {
     }
 
     /// What was found in all blocks.
-    pub fn found(&self) -> Found {
-        let mut sum = Found::default();
+    pub fn found(&self) -> BlockCounts {
+        let mut sum = BlockCounts::default();
         for tail in &self.tails {
             sum.add(&tail.found());
             // While the run goes on the rest of the block will come.
@@ -210,17 +210,17 @@ impl Followed {
         let found = self.found();
         let mut warnings = Warnings::default();
         if let Some(record) = &self.folder.record {
-            of_run(&mut warnings, record, &found);
+            add_run(&mut warnings, record, &found);
             if self.read_so_far().is_none() {
-                warnings.of_arrival(record, &found);
+                warnings.add_arrival(record, &found);
             }
             if self.folder.has_ended() && record.totals.is_empty() {
-                warnings.incomplete();
+                warnings.add_incomplete();
             }
         } else {
             warnings.found_no_room(found.overflow);
         }
-        warnings.of_blocks(&found);
+        warnings.add_blocks(&found);
         for doubt in &self.folder.doubts {
             warnings.doubt(doubt);
         }

@@ -16,12 +16,12 @@ use std::{
 use crate::{
     profile::{
         BlockFile,
-        blocks::{Blocks, Found},
+        blocks::{BlockCounts, Blocks},
     },
     symbols::names::Names,
 };
 
-use super::tally::Tally;
+use super::tally::SampleTally;
 
 /// Identifies a file's present content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +118,12 @@ impl Tail {
     }
 
     /// Reads the whole blocks that have come, but at most about `most` bytes.
-    pub fn read(&mut self, most: u64, names: &Names, tally: &mut Tally) -> io::Result<Reading> {
+    pub fn read(
+        &mut self,
+        most: u64,
+        names: &Names,
+        tally: &mut SampleTally,
+    ) -> io::Result<Reading> {
         let stamp = Stamp::of(&self.file.path);
         let Some(stamp) =
             stamp.filter(|stamp| stamp.identity == self.identity && stamp.length >= self.read)
@@ -159,8 +164,8 @@ impl Tail {
     }
 
     /// What was found up to now.
-    pub fn found(&self) -> Found {
-        Found {
+    pub fn found(&self) -> BlockCounts {
+        BlockCounts {
             samples: self.samples,
             ..self.blocks.found
         }

@@ -126,7 +126,7 @@ pub enum Order {
 
 /// All samples that have been read.
 #[derive(Clone, Debug, Default)]
-pub struct Tally {
+pub struct SampleTally {
     lines: Vec<Hot>,
     places: HashMap<Line<'static>, usize>,
     /// By CPU.
@@ -135,7 +135,7 @@ pub struct Tally {
     pub all: Count,
 }
 
-impl Tally {
+impl SampleTally {
     /// Counts a sample.
     pub fn count(&mut self, cpu: u16, entry: &BasicEntry, names: &Names) {
         self.all.add();
@@ -218,7 +218,7 @@ mod tests {
         Names::Routines(SymbolTable::from_text(text).unwrap())
     }
 
-    fn add(tally: &mut Tally, samples: &[(u64, u64)]) {
+    fn add(tally: &mut SampleTally, samples: &[(u64, u64)]) {
         for entry in samples::read(0, &block(samples, 0)).entries {
             tally.count(0, &entry, &names());
         }
@@ -232,10 +232,10 @@ mod tests {
 
     #[test]
     fn recent_counts_fade_with_each_refresh_that_brings_samples() {
-        let mut tally = Tally::default();
+        let mut tally = SampleTally::default();
         add(&mut tally, &[(0x20_0000, 0), (0x20_0004, 0)]);
         add(&mut tally, &[(0x20_0020, PROBLEM)]);
-        let counts = |tally: &Tally| {
+        let counts = |tally: &SampleTally| {
             let lines = tally.ordered(Span::Total, Order::Share);
             let counts = lines.iter().map(|hot| (hot.count.total, hot.count.recent));
             counts.collect::<Vec<_>>()
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn lines_are_ordered_by_samples_by_name_or_by_module() {
-        let mut tally = Tally::default();
+        let mut tally = SampleTally::default();
         let old = [(0x20_0000, 0); 3];
         add(&mut tally, &old);
         for _ in 0..8 {
