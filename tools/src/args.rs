@@ -117,14 +117,14 @@ pub enum Command {
         /// Pairs of runs for each ratio of host times; 0 leaves host time out
         #[arg(long, value_name = "N", default_value_t = 5)]
         pairs: usize,
-        /// What Linux costs instead: host times of a boot, a loop, fork and exec, and system calls; instructions
-        /// of the machine for them; its traps by instruction
+        /// Measure Linux instead: host times of a boot, a loop, fork and exec, and system calls; the machine's
+        /// instructions for them; its traps by instruction
         #[arg(long)]
         linux: bool,
-        /// What the tool itself costs instead: how fast it decodes .SMP files, beside SHA-256 of the same bytes
+        /// Measure the tool itself instead: how fast it decodes .SMP files, compared with SHA-256 of the same bytes
         #[arg(long, conflicts_with_all = ["linux", "qemu"])]
         host: bool,
-        /// Which of Debian's kernels
+        /// Debian's kernel
         #[arg(long, value_enum, default_value = "6.1", requires = "linux")]
         release: Release,
     },
@@ -225,7 +225,8 @@ Examples:
 /// Examples of `export`.
 const EXPORT_EXAMPLES: &str = "\
 Examples:
-  cargo measure export millimeter-workload-1 --to perf && perf report -i millimeter-workload-1/perf.data
+  cargo measure export millimeter-workload-1 --to perf
+  perf report -i millimeter-workload-1/perf.data
   cargo measure export millimeter-workload-1 --to folded --out - | flamegraph.pl > workload.svg
   cargo measure export collections/SYSHIS20260301.161406 --to csv --out samples.csv";
 
@@ -248,7 +249,7 @@ pub struct BelowArguments {
     /// whole run several times slower
     #[arg(long)]
     pub per: bool,
-    /// In which form the guest has program-event recording; implies --per
+    /// The form of the guest's program-event recording; implies --per
     #[arg(long, value_name = "FORM", value_enum)]
     pub per_format: Option<EventForm>,
     /// Let the operator trace program events (PER); the guest does not notice. Like --per it makes the whole run
@@ -335,7 +336,7 @@ pub struct RunArguments {
     /// times
     #[arg(long, value_name = "NAME=FILE", requires = "his", value_parser = parameter_file)]
     pub dd: Vec<ParameterFile>,
-    /// Seconds after which a link that says nothing has failed
+    /// A link that is silent for this many seconds has failed
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     pub silence: u64,
     /// What the guest finds.

@@ -24,16 +24,16 @@ const PROFILE: Sampling = Sampling::Every(100_000);
 /// Options of `linux`.
 #[derive(Clone, Debug, Args)]
 pub struct LinuxArguments {
-    /// Which of Debian's kernels
+    /// Debian's kernel
     #[arg(long, value_enum, default_value = "6.1", conflicts_with = "kernel")]
     pub release: Release,
     /// A kernel of your own: the bzImage that is installed as /boot/vmlinuz
     #[arg(long, value_name = "FILE")]
     pub kernel: Option<PathBuf>,
-    /// An initrd of your own, whose /bin/sh runs the command; without one its own first process runs
+    /// An initrd of your own. Its /bin/sh runs the command; without a command its own first process runs
     #[arg(long, value_name = "FILE")]
     pub initrd: Option<PathBuf>,
-    /// More of the kernel's command line
+    /// Words to add to the kernel's command line
     #[arg(long, value_name = "ARGUMENTS", allow_hyphen_values = true)]
     pub append: Option<String>,
     /// A script for the guest's /bin/sh; the words after -- are its arguments
@@ -48,7 +48,7 @@ pub struct LinuxArguments {
     /// Storage of the machine, as 512M or 2G
     #[arg(long, value_name = "SIZE", default_value = "512M")]
     pub storage: Storage,
-    /// Profile the whole boot from below as well, a sample every 100000 cycles, and report
+    /// Also profile the whole boot from below, a sample every 100000 cycles, and report
     #[arg(long, conflicts_with = "no_sampling")]
     pub profile: bool,
     /// Profile from below: cycles from one sample to the next, 1000 to 4294967296, or off [default: off, 100000
@@ -90,7 +90,7 @@ pub struct LinuxArguments {
     /// Write the report of the machine as a JSON object to this file
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Seconds after which a link that says nothing has failed
+    /// A link that is silent for this many seconds has failed
     ///
     /// The default is longer than for other guests. The machine shows signs of life by the guest's time, and while
     /// Linux changes its own tables, a second of the machine is hardly any time of the guest.
@@ -102,7 +102,7 @@ pub struct LinuxArguments {
     /// What the guest finds.
     #[command(flatten, next_help_heading = "What the guest finds")]
     pub configuration: Configuration,
-    /// A file that is the guest's disk /dev/vda, then /dev/vdb and so on; FILE,ro cannot be written. A
+    /// A file for the guest's disk /dev/vda; the next one is for /dev/vdb, and so on. FILE,ro is read only. A
     /// run with devices of the host is exact in instructions but not repeatable
     #[arg(long, value_name = "FILE")]
     pub disk: Vec<Disk>,

@@ -71,7 +71,7 @@ impl TraceArguments {
 
 /// Examples of `trace`.
 pub const EXAMPLES: &str = "\
-RANGE says where the instruction is (BRANCH, FETCH, REG), or which storage is stored into (STORE):
+RANGE says where the instruction is (BRANCH, FETCH, REG), or which storage it stores into (STORE):
   a-b, a.n, a   hexadecimal virtual addresses: from a to b, n bytes from a on, or only a
   symbol        a symbol of the guest; the last words of its path are enough
   symbol.n      its first n bytes
@@ -81,15 +81,17 @@ A symbol takes precedence over a number with the same letters; a leading 0 makes
 Examples:
   cargo measure trace b_stfl                                    every branch that is taken
   cargo measure trace hash -e 'FETCH RANGE compress256.2 COUNT' how often a routine is called
-  cargo measure trace count -e 'STORE RANGE 200.8'              who stores there
-  cargo measure trace hash -e 'FETCH RANGE guest_main STOP' --when-waiting 'SHOW REGISTERS' --when-waiting GO
-  cargo measure trace b_stfl --exact b_stfl.txt                 every instruction and what it altered
+  cargo measure trace count -e 'STORE RANGE 200.8'              every store into 200-207
+  cargo measure trace hash -e 'FETCH RANGE guest_main STOP' \\
+    --when-waiting 'SHOW REGISTERS' --when-waiting GO           the registers at a routine
+  cargo measure trace b_stfl --exact b_stfl.txt                 every instruction, its results
   cargo measure trace --of millimeter-hash-1 | grep 'stored='   what a run has kept
 
-A line has the CPU, the number of the event on that CPU (a gap is a loss), the address, the instruction, the
-events, the traces that it belongs to, and the routine (- if none is known); then what the instruction did:
-R1=…, CC=…, stored=ADDRESS.LENGTH, to=ADDRESS and routine of a branch, interruption=CODE if it was not completed.
-Lines that begin with // are the machine's answers. The guest's console is in the run's directory.
+A line has the CPU, the number of the event on that CPU (a gap is a loss), the address, the
+instruction, the events, the traces that it belongs to, and the routine (- if none is known). Then
+it says what the instruction did: R1=…, CC=…, stored=ADDRESS.LENGTH, to=ADDRESS and routine of a
+branch, interruption=CODE if it was not completed. Lines that begin with // are the machine's
+answers. The guest's console is in the run's directory.
 
 Exit codes: those of run; 2 also for a symbol that the guest does not have.";
 

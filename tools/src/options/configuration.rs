@@ -89,11 +89,12 @@ fn parameter(text: &str) -> Result<u64, String> {
 pub struct Configuration {
     /// The model that the guest finds: z10, z196, zec12, z13, z14, z15 or z16. It decides the machine
     /// type and the model that STIDP and STSI show, the counter version numbers, which counters there
-    /// are, and the size of diagnostic samples. Instructions are those of the machine below in any case
+    /// are, and the size of diagnostic samples. It does not decide the instructions: they are those of the
+    /// machine below
     #[arg(long, value_name = "MODEL", default_value = "z15")]
     pub model: ModelName,
-    /// Threads of a core, 1 or 2 (2 needs z13 or later and 2 or 4 CPUs, all of them threads: 4 CPUs are
-    /// 2 cores). The guest sees the cores' first threads until it enables multithreading by SIGP
+    /// Threads of a core, 1 or 2. With 2 threads (z13 or later) each CPU is a thread: 2 CPUs are a core, 4 CPUs
+    /// are 2 cores. The guest sees only the first thread of each core until it enables multithreading by SIGP
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_THREADS)))]
     pub threads: u32,
     /// Where the guest finds itself: lpar (a logical partition, the default) or vm (a virtual machine:
