@@ -1,4 +1,4 @@
-//! MONITOR CALL, and the counters that the enhanced-monitor facility counts with.
+//! MONITOR CALL, and the counters of the enhanced-monitor facility.
 
 use crate::lowcore;
 
@@ -9,7 +9,7 @@ pub const SIZE: usize = 0x108;
 /// Enhanced-monitor exception count, a word.
 pub const EXCEPTIONS: usize = 0x10C;
 
-/// Both masks of all classes: each is enabled, and counted.
+/// Both masks of all classes: every class is enabled, and counts.
 pub const ALL_COUNTED: u64 = 0xFFFF_0000_FFFF;
 
 /// The monitor mask of a class in control register 8.
@@ -26,13 +26,13 @@ pub const fn counted(class: u32) -> u64 {
 
 /// MONITOR CALL of a class with this monitor code.
 pub fn mc<const CLASS: u8>(code: u64) {
-    // SAFETY: what is counted is counted in the array that the guest has designated.
+    // SAFETY: it counts only in the array that the guest has designated.
     unsafe {
         core::arch::asm!("mc 0({a}), {class}", a = in(reg_addr) code, class = const CLASS);
     }
 }
 
-/// Designates an array of so many counters, and sets the exception count to zero.
+/// Designates an array of this many counters, and sets the exception count to zero.
 pub fn designate(origin: u64, size: u32) {
     lowcore::write(ORIGIN, origin);
     lowcore::write(SIZE, size);

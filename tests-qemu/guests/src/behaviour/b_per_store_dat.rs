@@ -204,7 +204,7 @@ fn over_pages() {
             "0001 2 - 001a cc0",
         ],
     );
-    // MVCL 2,4 of three pages but some bytes, the second of which has the range; MVCL of less; and of none.
+    // MVCL 2,4 of nearly three pages, the second of which has the range; MVCL of less; and of nothing.
     let moved = |length: u64| {
         let run = run_of(STORE).with(2, BEFORE + 0x10).with(3, length);
         run.with(4, text()).with(5, 0).execute(&[0x0E, 0x24])
@@ -220,9 +220,9 @@ fn over_pages() {
     }
 }
 
-/// Stores that the guest's own tables refuse.
+/// Stores that the guest's own tables prevent.
 fn refused(behind: u64) {
-    // STG 2,FFC(1), which ends in a page that is not there, and is nullified.
+    // STG 2,FFC(1), which ends in an invalid page and is nullified.
     const CROSSING: [u8; 6] = [0xE3, 0x20, 0x1F, 0xFC, 0, 0x24];
     let mut run = run_of(STORE);
     run.range = [RANGE + 0xFF0, BEHIND];
@@ -275,7 +275,7 @@ fn in_two_spaces() {
         0, 0x92, 5, 0x18, 0,
     ];
     let (events, _) = run_of(STORE).execute(&spaces);
-    // The mode of the instruction, and in the last two bits the space in which the alteration was.
+    // The addressing mode and space of the instruction, and in the last two bits the space of the alteration.
     let modes = [0x20FF, 0x20F0];
     for (event, mode) in events.iter().zip(modes) {
         let [code, identification, ..] = event.stored;

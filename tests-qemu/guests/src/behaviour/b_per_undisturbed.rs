@@ -1,4 +1,4 @@
-//! Program-event recording: what is recorded is executed as without recording, and without the PER mask nothing
+//! Program-event recording: recorded instructions execute as without recording, and without the PER mask nothing
 //! takes longer.
 
 use guests::psw::DAT;
@@ -16,7 +16,7 @@ guests::case!(run);
 
 const EVERYTHING: u64 = BRANCH | FETCH | STORE | REGISTERS | 0xFFFF;
 
-/// Of every kind: completed with each condition code, branches, loops, moves, what the machine performs.
+/// All kinds: each condition code, branches, loops, moves, and instructions that the machine performs.
 const PROGRAM: [u8; 70] = [
     0xA7, 0x29, 0x00, 0x07, // 0: LGHI 2,7
     0xA7, 0x39, 0x00, 0x03, // 4: LGHI 3,3
@@ -40,7 +40,7 @@ const PROGRAM: [u8; 70] = [
     0x19, 0x24, // 68: CR 2,4
 ];
 
-/// Registers, condition code and operands after a program, with nothing recorded or with these events.
+/// Registers, condition code and operands after a program, with these events recorded or with none.
 fn after(events: u64) -> ([u64; 16], u64, [u8; 256]) {
     recording::put(0, &[0; 256]);
     // TM 0(1),0 and BR 10.
@@ -70,7 +70,7 @@ fn run() {
     in_time();
 }
 
-/// The first interruption of a text, and a register after it.
+/// The first interruption of a text, and the contents of a register after it.
 fn first(run: &Run, words: &[u8]) -> (Event, u64) {
     let (events, registers) = run.execute(words);
     guests::println!("{}", events[0]);
@@ -116,9 +116,9 @@ fn nullified() {
 /// Loads between two readings of the clock.
 const LOADS: usize = 100;
 
-/// With the PER mask zero, control registers 9 to 11 take no time.
+/// With the PER mask zero, control registers 9 to 11 cost no time.
 fn in_time() {
-    // STNSM 16(1),BF; STCKF 0(1); LGHI 2,5 so often; STCKF 8(1).
+    // STNSM 16(1),BF; STCKF 0(1); LGHI 2,5 many times; STCKF 8(1).
     let mut words = [0; 12 + 4 * LOADS];
     words[..8].copy_from_slice(&[0xAC, 0xBF, 0x10, 16, 0xB2, 0x7C, 0x10, 0]);
     for load in words[8..8 + 4 * LOADS].chunks_exact_mut(4) {
@@ -136,7 +136,7 @@ fn in_time() {
     let (_, usual) = took(0);
     let (events, disabled) = took(EVERYTHING);
     guests::println!("{usual:x} {disabled:x}");
-    // The STNSM has an event. A clock unit is a fourth of an instruction, so a difference of one is nothing.
+    // The STNSM has an event. A clock unit is a fourth of an instruction, so a difference of one does not count.
     let same = disabled.abs_diff(usual) <= 1;
     shows_per!([15, 17], events == 2 && same);
 }

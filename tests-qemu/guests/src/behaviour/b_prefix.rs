@@ -25,7 +25,7 @@ const SECOND: usize = 0x1900 / 8;
 fn run() {
     let area = &raw mut AREA as *mut u64;
     check("prefix at start", stpx(), 0);
-    // The area becomes this CPU's prefix area, so it needs what the runtime keeps there.
+    // The area becomes this CPU's prefix area, so it needs the runtime's fields.
     for n in 0..1024 {
         // SAFETY: both are storage of the guest.
         unsafe { write_volatile(area.add(n), lowcore::read(8 * n)) };
@@ -110,7 +110,7 @@ fn run() {
         attempt!("stpx 0({a})", a = in(reg_addr) at + 2).number(),
         suppressed(6, 4),
     );
-    // SAFETY: a plain address outside of the prefix area is not prefixed.
+    // SAFETY: the address is outside the prefix area, so prefixing does not change it.
     check(
         "other storage is untouched",
         u64::from(unsafe { read_volatile(with_exposed_provenance::<u32>(at as usize)) }),

@@ -1,5 +1,5 @@
-//! In problem state every privileged instruction of a long list meets a privileged-operation exception,
-//! whatever its operands are, with its own length, and the old PSW behind it.
+//! In problem state every privileged instruction of a long list meets a privileged-operation exception, whatever its
+//! operands. The length is the instruction's own, and the old PSW designates the next instruction.
 
 use guests::attempt::suppressed;
 use guests::attempt_in_problem_state;
@@ -11,7 +11,7 @@ guests::clause!(
 );
 guests::case!(run);
 
-/// Attempts each text in problem state. The operands are not valid: privilege is tested first.
+/// Attempts each text in problem state. The operands are not valid, because privilege is tested first.
 macro_rules! privileged {
     ($($text:literal: $length:literal),* $(,)?) => {
         $(check($text, attempt_in_problem_state!($text).number(), suppressed(2, $length));)*

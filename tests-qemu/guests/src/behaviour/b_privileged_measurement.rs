@@ -1,5 +1,5 @@
-//! In problem state the privileged instructions of the measurement facilities meet a privileged-operation
-//! exception and not an operation exception; TEST PROTECTION too. (Bare QEMU has neither, hence not native.)
+//! In problem state the privileged instructions of the measurement facilities, and TEST PROTECTION, meet a
+//! privileged-operation exception, not an operation exception. (Bare QEMU gives neither, hence not native.)
 
 use guests::attempt::suppressed;
 use guests::attempt_in_problem_state;
@@ -12,12 +12,12 @@ guests::clause!(
 );
 guests::case!(run);
 
-/// An address that no operand can have.
+/// An address that no operand may have.
 const FAR: u64 = 0x7000_0000;
-/// A register that is valid for no instruction that takes it.
+/// A register value that no instruction accepts.
 const WRONG: u64 = u64::MAX;
 
-/// In the problem state, with an operand that would be an access or specification exception.
+/// In the problem state, with an operand that would cause an access or specification exception.
 macro_rules! privileged {
     ($($statement:literal, $text:literal);* $(;)?) => {
         $(

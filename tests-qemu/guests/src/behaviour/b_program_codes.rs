@@ -1,5 +1,5 @@
-//! Program interruptions of codes 1, 2, 3, 5, 6, 7, 9 and monitor events: code, length, and an old PSW
-//! that says suppressed.
+//! Program interruptions of codes 1, 2, 3, 5, 6, 7, 9 and monitor events: the code, the length, and the old PSW of a
+//! suppressed instruction.
 
 use guests::attempt::{Outcome, suppressed};
 use guests::check::check;

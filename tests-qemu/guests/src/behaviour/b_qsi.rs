@@ -1,5 +1,5 @@
-//! QUERY SAMPLING INFORMATION: what is authorized, the sizes and limits, and the controls as LSCTL set
-//! them; the two address registers show only while a function is enabled.
+//! QUERY SAMPLING INFORMATION: authorization, sizes and limits, and the controls as LSCTL set them. The two address
+//! registers appear only while a function is enabled.
 
 use guests::attempt;
 use guests::check::{check, fact};

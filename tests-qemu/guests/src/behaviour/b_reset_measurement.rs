@@ -1,5 +1,5 @@
-//! CPU reset makes counter sets and sampling inactive and keeps counters and registers; initial CPU reset
-//! disables them and clears both. Pending alerts go. A stopped CPU counts nothing and goes on when started.
+//! CPU reset makes counter sets and sampling inactive and keeps counters and registers. Initial CPU reset disables
+//! them and clears both. Both clear pending alerts. A stopped CPU counts nothing; when started it goes on counting.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -41,7 +41,7 @@ extern "C" fn measure() -> ! {
     let mut request = sampling::prepare(4, INTERVAL);
     check("sampling active", lsctl(&request), 0);
     busy(35 * INTERVAL / 10);
-    // An alert that stays pending: there is no such table entry.
+    // An alert that stays pending: the table entry does not exist.
     request.dear = 8;
     check("sampling into low storage", lsctl(&request), 0);
     busy(2 * INTERVAL);
@@ -128,7 +128,8 @@ extern "C" fn after_initial_cpu_reset() -> ! {
     }
 }
 
-/// Opens external interruptions for a moment: the new PSW of this CPU would end the guest with failure.
+/// Opens external interruptions for a moment. With an interruption the new PSW of this CPU would end the guest with
+/// failure.
 fn no_alert() {
     check("  bit 58 of control register 0", stctg_0() >> 5 & 1, 1);
     guests::insn::control::stosm::<0x01>();

@@ -1,5 +1,5 @@
-//! Resets by SIGNAL PROCESSOR, and stop and start: what they leave of the counter sets, the sampling
-//! functions, the program parameter and a pending measurement alert of the other CPU.
+//! Resets by SIGNAL PROCESSOR, and stop and start: their effect on the counter sets, the sampling functions, the
+//! program parameter and a pending measurement alert of the other CPU.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -25,7 +25,7 @@ const PARAMETER: u64 = 0x0123_4567_89AB_CDEF;
 const SETS: u16 = set::BASIC | set::PROBLEM_STATE;
 
 static DONE: AtomicU32 = AtomicU32::new(0);
-/// What the other CPU saw: a place for each of the numbers below.
+/// What the other CPU saw, by the numbers below.
 static SEEN: [AtomicU64; 12] = [const { AtomicU64::new(0) }; 12];
 const AUTHORIZED: usize = 0;
 const COUNTER_CONTROLS: usize = 1;
@@ -75,7 +75,7 @@ extern "C" fn set_up() -> ! {
     done()
 }
 
-/// Looks at everything before changing anything.
+/// Reads everything before changing anything.
 extern "C" fn look() -> ! {
     let (counters, sampling) = (qctri(), qsi());
     see(AUTHORIZED, counters.authorization.into());
@@ -104,7 +104,7 @@ extern "C" fn look() -> ! {
     done()
 }
 
-/// Counts and samples, and says how far it is.
+/// Counts and samples, and reports its progress.
 extern "C" fn count() -> ! {
     lcctl(controls(SETS, set::BASIC));
     lsctl(&sampling::prepare(8, INTERVAL));
@@ -162,7 +162,7 @@ fn cpu_reset() {
         seen(TEAR) == sampling::table() + 8 && seen(DEAR) > sampling::block(1)
     );
     shows!("LPP-5", seen(PROGRAM_PARAMETER), PARAMETER);
-    // The values of the counters are not the reset's business.
+    // The reset does not determine the values of these counters.
     shows!(
         "TRANSITION-15",
         seen(PROBLEM_COUNTER) == 3333 && seen(CYCLES) > INTERVAL
@@ -230,7 +230,7 @@ fn stop_and_start() {
     while seen(CYCLES) == cycles {
         yield_cpu();
     }
-    // What it did between its last word and the stop, and since the start: far less than this CPU did.
+    // The work between its last report and the stop, and since the start: far less than this CPU did.
     shows!("STATE-11", seen(CYCLES) - cycles < 10 * INTERVAL);
     shows!("SSTATE-8", seen(DEAR) - dear < 10 * 32);
     shows!(

@@ -1,5 +1,5 @@
-//! SET ADDRESS SPACE CONTROL FAST: with DAT off it is a special-operation exception, in the problem state the
-//! home space is privileged, and else EXTRACT PSW shows the space that it has set.
+//! SET ADDRESS SPACE CONTROL FAST: with DAT off it is a special-operation exception; in the problem state the home
+//! space is privileged; otherwise EXTRACT PSW shows the space that it set.
 
 use core::arch::asm;
 

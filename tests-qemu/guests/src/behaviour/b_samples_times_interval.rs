@@ -1,5 +1,5 @@
-//! Samples times interval equals the cycle counter within 0.1 %, at several intervals, in code that runs
-//! disabled, and nothing is lost.
+//! Samples times interval equals the cycle counter within 0.1 %, at several intervals, in code that runs disabled,
+//! and no sample is lost.
 
 use guests::check::{check, holds};
 use guests::insn::measurement::{controls, ecctr, lcctl, lsctl, set};

@@ -1,5 +1,5 @@
-//! Basic sampling into 4 KiB blocks: what a data entry holds, in supervisor and problem state, with DAT
-//! off and on, in code that runs disabled.
+//! Basic sampling into 4 KiB blocks: the contents of a data entry, in supervisor and problem state, with DAT off and
+//! on, in code that runs disabled.
 
 use guests::attempt_in_problem_state;
 use guests::check::check;
@@ -24,7 +24,7 @@ const P: u16 = 1 << 3;
 /// The number of unique instructions (bits 20-23): one, as the CPU does not wait.
 const UNIQUE: u16 = 1 << 8;
 
-/// Samples a loop and checks every entry that fell into it.
+/// Samples a loop and checks every entry with an address in it.
 fn sample(name: &str, state: u16, work: impl FnOnce() -> core::ops::Range<u64>) {
     let request = sampling::prepare(4, INTERVAL);
     check(name, lsctl(&request), 0);

@@ -1,7 +1,7 @@
-//! Entries of sample-data-block tables that lead to low storage, the hardware system area, storage that
-//! is not there, to themselves or into trailers: an alert, sampling inactive, the registers as far as
-//! the update process had come, and nothing stored outside the blocks. Where storage is merely unusual,
-//! a table in a trailer, in a block or in the page that is executed, the entry is followed.
+//! Entries of sample-data-block tables that lead to low storage, the hardware system area, storage that does not
+//! exist, themselves or trailers: they give an alert and make sampling inactive, the registers show how far the
+//! update process came, and nothing is stored outside the blocks. Where storage is merely unusual (a table in a
+//! trailer, in a block, or in the page that is executed), the entry is followed.
 
 use guests::insn::cpu::Page;
 use guests::insn::measurement::{SamplingRequest, lpp, lsctl, qsi};
@@ -20,7 +20,7 @@ guests::case!(run);
 
 const SIZE: u64 = 32;
 
-/// Samples once when this entry is the next one, and is at this place.
+/// Samples once with this table entry as the next one, at this place.
 fn entry(at: u64, value: u64) -> Ended {
     attempt_with(&[(at, value)], at - 8, no_room())
 }
@@ -42,7 +42,7 @@ fn invalid_blocks() {
             entry(at, origin),
             expected
         );
-        // What a table-link entry leads to is not better.
+        // The target of a table-link entry may be just as bad.
         let table = sampling::second_table();
         let after = attempt_with(&[(at, table | 1), (table, origin)], at - 8, no_room());
         shows!(
@@ -76,7 +76,7 @@ fn invalid_tables() {
     }
 }
 
-/// A table that consists of its link, which designates the table.
+/// A table that has only its link, which designates the table itself.
 fn link_to_itself() {
     let at = sampling::table() + 16;
     shows!(
@@ -86,7 +86,7 @@ fn link_to_itself() {
     );
 }
 
-/// The last doublewords of storage: a table of one block-link entry, and then the storage ends with it.
+/// The last doublewords of storage: a table of one block-link entry, behind which storage ends.
 fn table_at_the_end() {
     let last = misdirected::end() - 8;
     let origin = last - 8;
@@ -116,7 +116,8 @@ fn table_at_the_end() {
     });
 }
 
-/// Tables in trailers: what is the program's there may be an entry, what is the machine's is taken for one.
+/// Tables in trailers: an entry there may belong to the program, or to the machine, whose fields are taken for an
+/// entry.
 fn tables_in_trailers() {
     let at = sampling::table() + 8;
     let origin = sampling::block(3) + TRAILER as u64 + 48;
@@ -130,7 +131,7 @@ fn tables_in_trailers() {
         after,
         Ended::active(origin, sampling::block(2) + SIZE)
     );
-    // The trailer of the block that has just become full: F, T and the sizes, no address.
+    // The trailer of the block that has just become full: F, T and the sizes, which are no address.
     let origin = sampling::block(0) + TRAILER as u64;
     let after = entry(at, origin | 1);
     let dear = sampling::trailer(0, 0) & !0xFFF;
@@ -146,8 +147,8 @@ struct Both([u64; 512]);
 
 static mut BOTH: Both = Both([0; 512]);
 
-/// A block with a table in it: samples are stored over the entries, and what they leave there is the
-/// next entry. Here it is the program parameter, so the program knows it.
+/// A block with a table in it: samples overwrite the entries, and the next entry is what they left there. Here it is
+/// the program parameter, so the program knows its value.
 fn block_that_is_a_table() {
     let both = &raw mut BOTH as u64;
     let (tear, parameter) = (both + 0x808, both + 0x810);
@@ -176,7 +177,7 @@ fn block_that_is_a_table() {
 
 static mut CODE: Page = Page([0; 4096]);
 
-/// The page that is executed is a table, and by its own entry also the next block.
+/// The page that is executed is a table, and its own entry makes it the next block, too.
 fn executed_page() {
     const LOOP_AT: u64 = 0x800;
     const TABLE_AT: u64 = 0x880;
@@ -189,7 +190,7 @@ fn executed_page() {
         dear: no_room(),
         ..request
     });
-    // SAFETY: the page holds the loop there; samples go in front of it.
+    // SAFETY: the page holds the loop there. Samples go in front of it.
     unsafe { misdirected::perform_loop(page + LOOP_AT) };
     let after = qsi();
     shows!(

@@ -1,6 +1,6 @@
-//! TEAR and DEAR that designate low storage, the hardware system area, storage that is not there or the
-//! inside of a trailer: an alert, sampling inactive, and nothing stored outside the block. Storage that
-//! is merely unusual serves as a block: the last page, the prefix area, the page that is executed.
+//! TEAR and DEAR that designate low storage, the hardware system area, storage that does not exist or the inside of a
+//! trailer: an alert, sampling inactive, and nothing stored outside the block. Storage that is merely unusual serves
+//! as a block: the last page, the prefix area, the page that is executed.
 
 use core::ptr::copy_nonoverlapping;
 
@@ -85,8 +85,8 @@ fn table_entries() {
         attempt(8_u64.wrapping_neg(), no_room()),
         expected
     );
-    // In the trailer of the current block: what follows is its first doubleword as it is now, with F
-    // and T and the sizes of entries, and as a block-link entry it designates nothing.
+    // In the trailer of the current block: the next entry is the trailer's first doubleword as it is now, with F and
+    // T and the sizes of entries. As a block-link entry it designates nothing.
     let tear = sampling::block(0) + TRAILER as u64 - 8;
     let after = attempt(tear, no_room());
     let dear = sampling::trailer(0, 0) & !0xFFF;
@@ -133,7 +133,7 @@ static mut AREA: PrefixArea = PrefixArea([0; 8192]);
 fn prefix_area() {
     const UNUSED: u64 = 0xE00;
     let area = &raw mut AREA as u64;
-    // SAFETY: the area is as long as the prefix area that it is a copy of.
+    // SAFETY: the area is as long as the prefix area that is copied into it.
     unsafe {
         copy_nonoverlapping(
             core::ptr::without_provenance::<u8>(8),
@@ -161,7 +161,7 @@ fn prefix_area() {
 
 static mut CODE: Page = Page([0; 4096]);
 
-/// Samples go into the page whose instructions they are samples of, and over instructions.
+/// Samples go into the page from which they are taken, and over instructions.
 fn executed_page() {
     const LOOP_AT: u64 = 0x40;
     const OVERWRITTEN: u64 = 0x80;
@@ -192,7 +192,7 @@ fn executed_page() {
             (1, page + LOOP_AT)
         );
     }
-    // Format code 0001 is no instruction.
+    // Format code 0001 is not an instruction.
     let outcome = attempt!("basr %r14, {a}", a = in(reg_addr) page + OVERWRITTEN);
     shows!("STEP-3", outcome.code(), 1);
     perform(LOOP_AT);

@@ -1,6 +1,5 @@
-//! Blocks become full one after the other: block-full indicator, extended timestamp, and the overflow
-//! count when the next block is full; what is the program's in a trailer stays; a freed block is used
-//! again.
+//! Blocks become full one after the other: the block-full indicator, the extended timestamp, and the overflow count
+//! when the next block is full. The program's part of a trailer stays as it is. A freed block is used again.
 
 use guests::check::{check, fact, holds};
 use guests::insn::clock::stcke;
@@ -29,7 +28,7 @@ fn extended() -> (u64, u64) {
 
 fn run() {
     let request = sampling::prepare(USED, INTERVAL);
-    // The reserved bits of the trailer hold something that is to stay.
+    // The reserved bits of the trailer hold values that must stay.
     const RESERVED: u64 = 0x1FA5_5AA5 << 32;
     for n in 0..USED {
         sampling::set_trailer(n, 0, RESERVED);

@@ -1,6 +1,6 @@
-//! Tables, blocks and trailers that another CPU changes while sampling is active: sampling may end with
-//! an alert, and is begun again; nothing is stored into the tables or outside the blocks, whatever
-//! stood in an entry when it was fetched.
+//! Another CPU changes tables, blocks and trailers while sampling is active. Sampling may end with an alert, and the
+//! program starts it again. Nothing is stored into the tables or outside the blocks, whatever an entry contained when
+//! it was fetched.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -22,23 +22,23 @@ guests::case!(run);
 
 /// How often the sampled CPU gives its turn away.
 const ROUNDS: u64 = 500;
-/// How often at most: in real time it is chance when each kind of alert has come.
+/// The most rounds: in real time it depends on chance when each kind of alert has occurred.
 const MOST_ROUNDS: u64 = 100 * ROUNDS;
-/// How often it looks whether there has been a sample; in real time one may come late.
+/// How often it looks for a sample. In real time one may come late.
 const LOOKS: u64 = 40;
-/// Entries of both tables that are changed, beginning with the first.
+/// Entries of both tables that it changes, from the first on.
 const CHANGED: u64 = 32;
 /// Doublewords of a block before its trailer.
 const ENTRIES_DOUBLEWORDS: u64 = TRAILER as u64 / 8;
 /// The parameter of a program request alert.
 const REQUESTED: u32 = 0x2000_0000;
 
-/// What makes sampling inactive.
+/// The alerts that make sampling inactive.
 const ERROR: u32 = INVALID | INCORRECT;
 
 static ENDS: AtomicBool = AtomicBool::new(false);
 static CHANGES: AtomicU64 = AtomicU64::new(0);
-/// What the entries of both tables are, as far as the changing CPU is concerned.
+/// The entries of both tables, as the changing CPU wrote them.
 static WRITTEN: [[AtomicU64; CHANGED as usize]; 2] =
     [const { [const { AtomicU64::new(0) }; CHANGED as usize] }; 2];
 
@@ -58,7 +58,7 @@ impl Random {
     }
 }
 
-/// Anything that an entry could be: mostly one that leads on, sometimes one that leads astray.
+/// Any possible entry: mostly one that leads to a block or table, sometimes one that leads astray.
 fn entry(random: &mut Random) -> u64 {
     let ignored = random.next() & 0xFFE;
     match random.below(16) {
@@ -111,7 +111,7 @@ extern "C" fn changes() -> ! {
     }
 }
 
-/// The parameters of all alerts that are pending, and that come while they are taken.
+/// The parameters of all alerts that are pending, or that arrive while they are taken.
 fn alerts() -> u32 {
     stosm::<0x01>();
     busy(100);
@@ -159,7 +159,7 @@ fn run() {
         let has_moved = (next.tear, next.dear) != (after.tear, after.dear);
         moved += u64::from(has_moved);
         shows!("ALERT-39", parameter & !(ERROR | REQUESTED), 0);
-        // Sampling goes on meanwhile: it may end between one look and the next, but not begin.
+        // Sampling goes on meanwhile: it may end between two readings, but cannot begin.
         if parameter & ERROR != 0 {
             shows!(["ALERT-33", "ALERT-34"], !is_active(&after));
         }
@@ -169,7 +169,7 @@ fn run() {
                 parameter & ERROR != 0
             );
         }
-        // Inactive, so that what is pending then is all there is.
+        // Sampling is inactive, so no further alert can become pending.
         lsctl(&SamplingRequest {
             state: ENABLE_BASIC,
             ..request
@@ -177,7 +177,7 @@ fn run() {
         let parameter = parameter | alerts();
         seen |= parameter;
         next = if has_moved && parameter & ERROR == 0 {
-            // As it was: it would have stopped with an alert.
+            // Unchanged: otherwise sampling would have stopped with an alert.
             let now = qsi();
             SamplingRequest {
                 tear: now.tear,
@@ -185,7 +185,7 @@ fn run() {
                 ..request
             }
         } else {
-            // It ended, or the block was full: the program begins anew, nearly at the end of some block.
+            // Sampling ended, or the block was full: the program begins anew, near the end of some block.
             let block = sampling::block(random.below(BLOCKS as u64) as usize);
             SamplingRequest {
                 tear: sampling::table() + 8 * random.below(CHANGED - 8),
@@ -207,7 +207,7 @@ fn run() {
     );
     fact("rounds in which the registers changed", moved);
     fact("changes", CHANGES.load(Ordering::Relaxed));
-    // The machine stored into no table and into nothing else.
+    // The machine stored nothing into a table or outside the blocks.
     for (table, base) in [sampling::table(), sampling::second_table()]
         .into_iter()
         .enumerate()

@@ -1,4 +1,4 @@
-//! Samples of a dedicated CPU while it waits: the wait-state bit, and no instruction at the sampling point.
+//! Samples of a dedicated CPU while it waits have the wait-state bit and no instruction at the sampling point.
 
 use guests::externals::{self, CLOCK_COMPARATOR};
 use guests::insn::clock::{MICROSECOND, sckc, stck};

@@ -40,7 +40,7 @@ fn trailer(block: u64) -> u64 {
     load(block + MIB - 64)
 }
 
-/// Samples for some intervals from DEAR on, with the table entry at TEAR; TEAR and DEAR afterwards.
+/// Samples for some intervals from DEAR on, with the table entry at TEAR. Returns TEAR and DEAR afterwards.
 fn sample(controls: u64, tear: u64, dear: u64, intervals: u64) -> (u64, u64) {
     for block in [FIRST, SECOND] {
         store(block + MIB - 64, 0);
@@ -69,7 +69,7 @@ fn run() {
     store(TABLE + 4104, (TABLE + 4096 - 16) | 1);
     store(TABLE + 4096 - 16, FIRST);
 
-    // Where a block of 4 KiB would have its trailer there is nothing of the kind.
+    // Where a 4 KiB block would have its trailer, a large block has entries.
     let (tear, dear) = sample(BASIC, TABLE + 4096 - 8, FIRST + 4096 - 64, 8);
     check("TEAR", tear, TABLE + 4096 - 8);
     holds(

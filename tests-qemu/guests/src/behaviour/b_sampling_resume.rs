@@ -1,5 +1,5 @@
-//! A program that makes sampling inactive and resumes it with what QUERY SAMPLING INFORMATION gave: entry
-//! follows entry, the first one an interval after the activation. A refused LSCTL does not move the sampling.
+//! A program makes sampling inactive and resumes it with the values from QUERY SAMPLING INFORMATION: entry follows
+//! entry, the first one an interval after the activation. A refused LSCTL does not delay sampling.
 
 use guests::check::{check, holds};
 use guests::insn::measurement::{ENABLE_BASIC, SamplingRequest, lsctl, qsi};
@@ -33,7 +33,7 @@ fn run() {
         if lsctl(&again) != 0 {
             check("resume", round, u64::MAX);
         }
-        // Never a whole interval, then one and a half.
+        // Never for a whole interval, and then for one and a half.
         busy(if round % 2 == 0 {
             INTERVAL / 2
         } else {
@@ -60,7 +60,7 @@ fn run() {
     check("all samples, one behind the other", sampling::stored(0), 50);
     check("DEAR", dear, sampling::block(0) + 50 * 32);
 
-    // Condition code 3 again and again within an interval: the samples come all the same.
+    // Condition code 3 again and again within an interval: the samples arrive regardless.
     let again = SamplingRequest {
         tear,
         dear,

@@ -1,5 +1,5 @@
-//! Samples tell the address-space control: primary, secondary and home space, whose instruction addresses
-//! are primary and home virtual ones. (A program in access-register mode is never dispatched on QEMU.)
+//! Samples show the address-space control: primary, secondary and home space, with primary or home virtual
+//! instruction addresses. (A program in access-register mode is never dispatched on QEMU.)
 
 use core::arch::asm;
 use core::ops::Range;
@@ -21,7 +21,7 @@ const INTERVAL: u64 = 10_000;
 /// Bits 29-30 of an entry, in its state halfword.
 const SPACE: u32 = 1;
 
-/// Samples a loop; the address-space control that all entries of the loop agree on.
+/// Samples a loop. Returns the address-space control, which must be the same in all entries of the loop.
 fn sample(work: impl FnOnce() -> Range<u64>) -> Option<u16> {
     lsctl(&sampling::prepare(4, INTERVAL));
     let range = work();
@@ -49,7 +49,7 @@ fn run() {
     dat::on();
     let loop_of_twenty = || busy(20 * INTERVAL);
     shows!(["BSDE-8", "BSDE-26"], sample(loop_of_twenty), Some(0));
-    // SAFETY: the three spaces are one and the same.
+    // SAFETY: the three spaces are the same.
     let secondary = sample(|| unsafe {
         asm!("sac 0x100(%r0)");
         let range = busy(20 * INTERVAL);

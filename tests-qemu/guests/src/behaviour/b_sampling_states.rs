@@ -1,5 +1,5 @@
-//! The states of the basic-sampling function, every way between them that LOAD SAMPLING CONTROLS takes,
-//! what is stored in each, and which controls a request changes.
+//! The states of the basic-sampling function, every transition between them by LOAD SAMPLING CONTROLS, what is stored
+//! in each state, and which controls a request changes.
 
 use guests::insn::measurement::{ACTIVATE_BASIC, ENABLE_BASIC, SamplingRequest, lsctl, qsi};
 use guests::sampling::{self, busy};
@@ -27,7 +27,7 @@ fn request(state: u64) -> SamplingRequest {
     }
 }
 
-/// Goes from one state to another: condition code, and the state afterwards.
+/// Performs a transition. Returns the condition code, and the state afterwards.
 fn transition(from: u64, to: u64) -> (u8, u64) {
     lsctl(&request(DISABLED));
     lsctl(&request(from));
@@ -81,7 +81,7 @@ fn run() {
             shows!("SSTATE-2", empty);
         }
     }
-    // Active: an entry in each interval, and the registers can be seen.
+    // Active: an entry in each interval, and the registers are visible.
     let request = sampling::prepare(4, INTERVAL);
     lsctl(&request);
     shows!(
@@ -103,7 +103,7 @@ fn run() {
         qsi().dear,
         request.dear + 10 * 32
     );
-    // Active to active: all controls are taken anew.
+    // Active to active: all controls are loaded again.
     let other = SamplingRequest {
         tear: request.tear + 8,
         dear: sampling::block(1),
@@ -140,7 +140,7 @@ fn run() {
         (qsi().tear, qsi().dear),
         (request.tear, request.dear)
     );
-    // Disabled: nothing is left.
+    // Disabled: nothing remains.
     sampling::stop();
     shows!(
         ["SSTATE-3", "SREG-3", "QSI-12"],
@@ -157,7 +157,7 @@ fn run() {
         (0, 0)
     );
     sampling::stop();
-    // Disabled to active takes them as well.
+    // Disabled to active loads them as well.
     lsctl(&request);
     shows!(
         "LSCTL-9",
@@ -165,7 +165,7 @@ fn run() {
         (request.tear, request.dear)
     );
     sampling::stop();
-    // The figure's combinations are all there are.
+    // The figure shows all combinations.
     for bits in 0..16_u64 {
         lsctl(&SamplingRequest {
             state: (bits & 0xC) << 6 | bits & 3,

@@ -1,5 +1,5 @@
-//! Sample-data-block tables of every legal shape: where they begin and end, how they are linked, what
-//! of an entry is ignored, and what becomes of a sample when the block that follows is full.
+//! Sample-data-block tables of every valid shape: where they begin and end, how they are linked, which bits of an
+//! entry are ignored, and what happens to a sample when the next block is full.
 
 use guests::externals::alerts;
 use guests::insn::control::{lctlg_0, stctg_0};
@@ -16,7 +16,7 @@ guests::case!(run);
 
 const INTERVAL: u64 = 10_000;
 
-/// Where one block has room for three entries more.
+/// The place in a block with room for three more entries.
 fn nearly_full(n: usize) -> u64 {
     sampling::block(n) + TRAILER as u64 - 3 * 32
 }
@@ -170,7 +170,7 @@ fn carries() {
     sample(request);
     shows!("UPDATE-4", sampling::trailer(0, 1), 8);
     sampling::stop();
-    // The table entry behind the last doubleword of all is at zero, which is no place for one.
+    // The table entry behind the last doubleword of the address space is at zero, where no entry may be.
     let request = sampling::prepare(1, INTERVAL);
     sample(SamplingRequest {
         tear: u64::MAX - 7,
@@ -183,7 +183,7 @@ fn carries() {
 
 fn protection() {
     let cr0 = stctg_0();
-    // Low-address protection is on, and a block is where it would apply: no exception, an alert.
+    // Low-address protection is on, and a block lies where it would apply: an alert, no exception.
     lctlg_0(cr0 | bit(35));
     let request = sampling::prepare(1, INTERVAL);
     lsctl(&SamplingRequest {
@@ -191,11 +191,11 @@ fn protection() {
         ..request
     });
     busy(2 * INTERVAL);
-    // The handler stores where the protection applies to it.
+    // The handler stores where the protection would apply to it.
     lctlg_0(cr0);
     shows!("UPDATE-6", alerts(), (1, 0x8000_0000));
     sampling::stop();
-    // A storage key that the PSW key does not match.
+    // A storage key that does not match the PSW key.
     let request = sampling::prepare(1, INTERVAL);
     // SAFETY: a guest owns its storage keys.
     unsafe {

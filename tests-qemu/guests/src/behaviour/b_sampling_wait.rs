@@ -1,4 +1,4 @@
-//! Sampling while the CPU waits: a dedicated CPU is sampled then, another is not.
+//! Sampling while the CPU waits: a dedicated CPU is sampled, any other is not.
 
 use guests::check::{check, holds};
 use guests::externals::{self, CLOCK_COMPARATOR, MEASUREMENT_ALERT};

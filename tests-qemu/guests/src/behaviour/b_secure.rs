@@ -1,4 +1,4 @@
-//! Limited samples of a secure guest: what a basic and a diagnostic entry leave out.
+//! Limited samples of a secure guest: which fields a basic and a diagnostic entry leave out.
 
 use core::ptr::read_volatile;
 

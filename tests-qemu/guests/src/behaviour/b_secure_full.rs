@@ -1,4 +1,4 @@
-//! A secure guest that allows full samples: nothing is withheld.
+//! The samples of a secure guest that allows full samples are complete.
 
 use guests::insn::measurement::{lpp, lsctl};
 use guests::sampling::{self, busy};

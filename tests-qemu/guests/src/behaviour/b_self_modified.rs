@@ -1,5 +1,5 @@
-//! Code that a program changes after it was executed once is what is executed the next time: an EXTRACT
-//! PSW and a STORE FACILITY LIST EXTENDED that a store creates act like any other.
+//! A program changes code that has been executed once, and the changed code is executed the next time: an EXTRACT PSW
+//! and a STORE FACILITY LIST EXTENDED that a store creates act like any other.
 
 use core::arch::asm;
 use core::ptr::{read_volatile, write_volatile};
@@ -16,7 +16,7 @@ guests::case!(run);
 
 static mut CODE: Page = Page([0; 4096]);
 
-/// Performs the code page at this offset: registers 2 and 3 are its results.
+/// Performs the code page at this offset. Registers 2 and 3 are its results.
 fn perform(offset: usize) -> (u64, u64) {
     let (first, second): (u64, u64);
     // SAFETY: the page holds one instruction and BR 14.
@@ -62,7 +62,7 @@ fn run() {
                 0x0200_0001,
             );
             check("then EPSW: bits 32-63", low, 0x8000_0000);
-            // An executed page may be fetched from a copy; a store makes it data again.
+            // An executed page may be fetched from a copy. A store makes it data again.
             put(0x400, round.into());
             check("the program reads what it wrote", get(offset), EPSW_2_3);
             ssm(0);

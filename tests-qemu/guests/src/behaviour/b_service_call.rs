@@ -1,5 +1,5 @@
-//! SERVICE CALL: READ SCP INFO and WRITE EVENT DATA answer in the block; a command that is not assigned
-//! and a block that is too short say so there; a block that is not aligned is a specification exception.
+//! SERVICE CALL: READ SCP INFO and WRITE EVENT DATA answer in the block. The block also reports a command that is not
+//! assigned, and a block that is too short. A block that is not aligned is a specification exception.
 
 use guests::attempt;
 use guests::check::{check, holds};
@@ -71,7 +71,7 @@ fn run() {
 
 /// READ SCP INFO with a block of 16 bytes length that begins 8 bytes before the page's end.
 fn perform_at_end() -> u32 {
-    // SAFETY: inside the block; the length says more than the page has, which is the point.
+    // SAFETY: inside the block. The length exceeds the page, which is the purpose of the test.
     unsafe {
         let at = (&raw mut BLOCK as *mut u8).add(4096 - 8);
         at.cast::<[u8; 8]>().write([0, 16, 0, 0, 0, 0, 0, 0]);

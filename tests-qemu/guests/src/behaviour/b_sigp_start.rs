@@ -1,5 +1,5 @@
-//! A CPU that was stopped goes on where it was when it is started, and begins anew when it is restarted;
-//! both orders are accepted again and again. (QEMU sometimes leaves a started CPU asleep, hence not native.)
+//! A stopped CPU resumes where it was when it is started, and begins anew when it is restarted. Both orders work
+//! again and again. (QEMU sometimes leaves a started CPU asleep, hence not native.)
 
 use core::sync::atomic::{AtomicU32, Ordering};
 

@@ -1,5 +1,5 @@
-//! The ZOS counter set: while a profiler wants it, the machine's own level counts the program's monitor calls by their
-//! codes, whatever the program itself does with them, and the program sees no difference.
+//! The ZOS counter set: while a profiler wants it, the machine's own level counts the program's monitor calls by
+//! their codes, whatever the program does with its own controls. The program sees no difference.
 
 use guests::attempt;
 use guests::attempt::suppressed;
@@ -23,7 +23,7 @@ const HEADS: usize = 2 + 3 + 1;
 
 static mut AREA: [u64; HEADS + COUNTERS] = [0; HEADS + COUNTERS];
 
-/// Makes a request that is done.
+/// Makes a request that must complete.
 fn made(name: &str, request: &mut Request) {
     let (code, reason) = request.make();
     check(name, u32::from(code) << 16 | reason, 0);
@@ -31,7 +31,7 @@ fn made(name: &str, request: &mut Request) {
 
 /// The counters of a CPU.
 fn counters(token: u64, cpu: u32) -> &'static [u64] {
-    // SAFETY: CPU 0 alone uses it, and nobody keeps what was there before.
+    // SAFETY: CPU 0 alone uses it, and nobody keeps a reference to the former contents.
     let area = unsafe { &mut *(&raw mut AREA) };
     area.fill(u64::MAX);
     let mut query = Request {
@@ -52,7 +52,7 @@ fn counters(token: u64, cpu: u32) -> &'static [u64] {
     &area[HEADS..]
 }
 
-/// Five monitor calls of two classes; how many instructions they were.
+/// Issues five monitor calls of two classes. Returns the number of instructions.
 fn calls() -> u64 {
     let before = ecctr(1).1;
     mc::<0>(0);

@@ -1,6 +1,6 @@
-//! STORE CPU COUNTER MULTIPLE: condition codes 0 to 3 by the number of counters asked for, the rest of
-//! the second operand unchanged, and specification exceptions for a number beyond 16 bits, a reserved
-//! code and a second operand that is not on a doubleword boundary.
+//! STORE CPU COUNTER MULTIPLE: condition codes 0 to 3 for the number of counters, the rest of the second operand
+//! unchanged, and specification exceptions for a number beyond 16 bits, a reserved code and a second operand that is
+//! not on a doubleword boundary.
 
 use guests::attempt;
 use guests::attempt::suppressed;
@@ -13,7 +13,7 @@ guests::case!(run);
 
 const UNCHANGED: u64 = 0x5A5A_5A5A_A5A5_A5A5;
 
-/// How many doublewords of the list are changed.
+/// How many doublewords of the list have changed.
 fn changed(list: &[u64]) -> usize {
     list.iter().filter(|&&value| value != UNCHANGED).count()
 }

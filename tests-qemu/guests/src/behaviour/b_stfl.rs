@@ -1,4 +1,4 @@
-//! STORE FACILITY LIST stores at real location 200 the first word that STORE FACILITY LIST EXTENDED has.
+//! STORE FACILITY LIST stores the first word of STORE FACILITY LIST EXTENDED at real location 200.
 
 use guests::check::{check, fact, holds};
 use guests::insn::cpu::{stfl, stfle};
@@ -27,7 +27,7 @@ fn run() {
     let (cc, needed) = stfle(&mut one);
     check("condition code with one doubleword", cc, 3);
     check("general register 0 says how many there are", needed, count);
-    // It has facility bits that the machine adds.
+    // The word has facility bits that the machine adds.
     holds("the one doubleword is the first of them", one[0] == list[0]);
     holds("N3 and z/Architecture (bits 0 and 2)", word >> 29 & 5 == 5);
 }

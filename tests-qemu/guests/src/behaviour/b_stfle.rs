@@ -1,6 +1,6 @@
-//! STORE FACILITY LIST EXTENDED shows the enhanced-monitor facility (36), the load-program-parameter facility (40), the counter facility
-//! (67), the sampling facility (68) and the store-CPU-counter-multiple facility (142), beside the
-//! machine's own bits; EXECUTE and EXECUTE RELATIVE LONG of it show the same.
+//! STORE FACILITY LIST EXTENDED shows the enhanced-monitor facility (36), the load-program-parameter facility (40),
+//! the counter facility (67), the sampling facility (68) and the store-CPU-counter-multiple facility (142), beside
+//! the machine's own bits. By EXECUTE and EXECUTE RELATIVE LONG it shows the same.
 
 use core::arch::asm;
 

@@ -1,5 +1,5 @@
-//! A guest that stops all its CPUs, itself last, has switched its machine off: a success. One that is
-//! stopped with an order to start on its way goes on.
+//! A guest that stops all its CPUs, itself last, has switched its machine off, which is a success. A CPU that is
+//! stopped while an order to start it is on its way goes on.
 
 use guests::insn::cpu::Order;
 use guests::insn::yield_cpu;

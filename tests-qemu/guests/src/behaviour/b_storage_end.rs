@@ -1,5 +1,5 @@
-//! Storage ends where READ SCP INFO says: the last bytes are there, and from the end on every access is
-//! an addressing exception, by fetch, store, execution or any privileged instruction.
+//! Storage ends where READ SCP INFO says: the last bytes are available, and from the end on every access is an
+//! addressing exception, by fetch, store, execution or any privileged instruction.
 
 use guests::attempt::Outcome;
 use guests::check::{check, holds};

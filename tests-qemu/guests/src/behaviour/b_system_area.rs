@@ -1,8 +1,7 @@
-//! The hardware system area is beyond the end of storage for every instruction that the machine performs
-//! itself, where bare QEMU has no check or no such instruction: invalidation of table entries, LOAD REAL
-//! ADDRESS by tables that lie there, status of another CPU, measurement. Each is the exception or status of
-//! an address that is not available, nothing of storage has changed, and every page of the area
-//! is out of reach with DAT off and on.
+//! The hardware system area is beyond the end of storage also for instructions that the machine performs itself,
+//! where bare QEMU has no check or no such instruction: invalidation of table entries, LOAD REAL ADDRESS by tables in
+//! the area, status of another CPU, measurement. Each gives the exception or status of an address that is not
+//! available and changes no storage. Every page of the area is out of reach with DAT off and on.
 
 use guests::attempt::Outcome;
 use guests::check::{check, holds};
@@ -23,7 +22,7 @@ guests::case!(run);
 
 /// A doubleword that nothing may replace.
 const MARK: u64 = 0x5A5A_A5A5_1234_8765;
-/// The addressing exception, at each of the addresses that are not available.
+/// Expects the addressing exception at each address that is not available.
 const EVERY: u64 = 0x5555_5555;
 
 fn every(name: &str, attempt: impl Fn(u64) -> Outcome) {
@@ -47,7 +46,7 @@ fn invalidations() {
             attempt_on_registers!("idte %r2, %r0, %r3", &mut [0, a & !0xFFF | kind, 0, 0, 0])
         });
     }
-    // The table begins in storage and reaches out of it: entries 1536 on are not there.
+    // The table begins in storage and extends beyond it: entries from 1536 on are not available.
     let last = end() - 0x3000;
     let outcome = attempt_on_registers!("idte %r2, %r0, %r3", &mut [0, last, 1536 << 20, 0, 0]);
     check("IDTE across the end", outcome.code(), 5);
@@ -75,7 +74,7 @@ fn load_real_address() {
     }
 }
 
-/// Condition code and status of an order to the other, stopped CPU.
+/// Condition code and status of an order to the other CPU, which is stopped.
 fn order(order: Order, parameter: u64) -> u64 {
     let (cc, status) = smp::signal(1, order, parameter as u32);
     u64::from(cc) << 32 | u64::from(status)
@@ -124,7 +123,7 @@ fn measurement() {
     every("STCPS", |a| attempt!("stcps 0({a})", a = in(reg_addr) a));
 }
 
-/// What bare QEMU stores in part is not stored at all.
+/// Bare QEMU stores a part of such an operand. The machine stores nothing.
 fn across() {
     let last = end() - 8;
     let kept = load(last);
@@ -135,7 +134,7 @@ fn across() {
         attempt!(".insn s, 0xb28e0000, 0({a})", a = in(reg_addr) last).code(),
         attempt!(".insn s, 0xb2860000, 0({a})", a = in(reg_addr) last).code(),
     ];
-    // STORE CPU TIMER wants a doubleword boundary.
+    // STORE CPU TIMER requires a doubleword boundary.
     let codes = codes
         .iter()
         .fold(0_u64, |all, &code| all << 4 | u64::from(code));

@@ -1,4 +1,4 @@
-//! STORE SYSTEM INFORMATION: the current level is the logical partition (2), and its blocks are there.
+//! STORE SYSTEM INFORMATION: the current level is the logical partition (2), and its blocks are available.
 
 use guests::attempt;
 use guests::check::{check, holds};

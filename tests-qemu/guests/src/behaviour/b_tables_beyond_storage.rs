@@ -1,6 +1,6 @@
-//! Translation leads nowhere beyond the end of storage: a page frame, a page, segment or region table, or
-//! a table origin in an address-space-control element that lies there is an addressing exception, in
-//! every address space, and real addresses 0-1FFF are the program's own prefix area.
+//! Translation never leads beyond the end of storage: a page frame, a page, segment or region table, or a table
+//! origin in an address-space-control element that lies there is an addressing exception, in every address space.
+//! Real addresses 0-1FFF are the program's own prefix area.
 
 use guests::attempt::Outcome;
 use guests::check::{check, holds};
@@ -24,8 +24,8 @@ const MARK: u64 = 0x5A5A_A5A5_1234_8765;
 const SECONDARY_SPACE: u64 = 1 << (63 - 37);
 /// The real-space control of an address-space-control element.
 const REAL_SPACE: u64 = 0x20;
-/// The format control of a segment- or region-third-table entry: a large frame instead of a table, where
-/// that is offered.
+/// The format control of a segment- or region-third-table entry: a large frame instead of a table, on a machine that
+/// has such frames.
 const FORMAT: u64 = 0x400;
 /// The largest table length.
 const FULL: u64 = 3;
@@ -35,7 +35,7 @@ static mut HERE: Page = Page([0; 4096]);
 /// A region table: the first 512 entries.
 static mut REGION: Page = Page([0; 4096]);
 
-/// Frames from the end of storage on.
+/// Page frames from the end of storage on.
 fn beyond() -> [u64; 10] {
     let end = end();
     [
@@ -52,10 +52,10 @@ fn beyond() -> [u64; 10] {
     ]
 }
 
-/// The addressing exception, for every one of these.
+/// Expects the addressing exception for each of these.
 const EVERY: u64 = 0x55_5555_5555;
 
-/// Attempts something with every one of these frames, which `prepare` enters into tables.
+/// Attempts an access with each of these frames, which `prepare` enters into tables.
 fn every(name: &str, prepare: impl Fn(u64), attempt: impl Fn() -> Outcome) {
     let here = &raw mut HERE as u64;
     for at in (here..here + 4096).step_by(8) {
@@ -79,7 +79,7 @@ fn mvcos(controls: u64, to: u64, from: u64) -> Outcome {
     )
 }
 
-/// An instruction of the page at `a` of the window, and of the program's own at `h`.
+/// Attempts an instruction of the page at `a` of the window, and of the program's own page at `h`.
 macro_rules! window {
     ($text:literal) => {
         every(
@@ -163,7 +163,7 @@ fn set_spaces(element: u64) {
     lctlg_all(&registers);
 }
 
-/// Accesses in the secondary and in the home space, where these elements lead.
+/// Attempts accesses in the secondary and in the home space with these elements.
 fn spaces(name: &str, element: impl Fn(u64) -> u64, at: u64) {
     let h = &raw mut HERE as u64;
     let enter = |frame| set_spaces(element(frame));
@@ -189,7 +189,7 @@ fn spaces(name: &str, element: impl Fn(u64) -> u64, at: u64) {
     });
 }
 
-/// An entry of the region table, and the element of a space that begins there.
+/// An entry of the region table, and the address-space-control element of a space that begins there.
 fn region(level: u64, entry: u64) -> u64 {
     let table = &raw mut REGION as u64;
     store(table, entry | level << 2 | FULL);

@@ -1,5 +1,5 @@
-//! Multithreading and the MT-diagnostic counter set: enabled by SIGNAL PROCESSOR, what the counters
-//! count, the loss of their data, and what resets leave.
+//! Multithreading and the MT-diagnostic counter set: SIGNAL PROCESSOR enables it; what the counters count, the loss
+//! of their data, and the effect of resets.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -68,7 +68,7 @@ extern "C" fn look() -> ! {
     }
 }
 
-/// What another CPU sees: both counters, and the controls.
+/// The other CPU reads both counters, and the controls.
 fn on(cpu: u16) -> [u64; 3] {
     SEEN[3].store(0, Ordering::SeqCst);
     smp::start(cpu, look);
@@ -96,7 +96,7 @@ fn enabling() {
     for cpu in 1..4 {
         shows!("MT-5", on(cpu)[2], 7);
     }
-    // What LCCTL says of the set is ignored.
+    // LCCTL ignores its controls for the set.
     shows!(
         ["TRANSITION-21", "LCCTL-7"],
         (lcctl(0), state()),
@@ -156,7 +156,7 @@ fn counting() {
     );
     shows!("STCCTM-10", stcctm::<9>(2, list), 1);
     shows!("STCCTM-10", list[0] > now[0] && list[2] == 0x5A5A);
-    // How many there are.
+    // The number of counters that are available.
     let last = (448..512)
         .take_while(|&number| ecctr(number).0 == 0)
         .count();

@@ -1,7 +1,7 @@
-//! Code that nothing leads to but an address in a register, behind data and before data: an EXTRACT PSW,
-//! a STORE FACILITY LIST EXTENDED and a TEST PROTECTION there act like any other the first time they are
-//! reached, with the condition code that stands before them; and data with the same bits beside them are
-//! what the program stored. When the page is stored into and has none of them left, it is code like any other.
+//! Code that is reached only by an address in a register, behind data and before data: an EXTRACT PSW, a STORE
+//! FACILITY LIST EXTENDED and a TEST PROTECTION there act like any other the first time they are reached, and see the
+//! condition code that was set before them. Data beside them with the same bits stay as the program stored them. When
+//! a store into the page removes the last such bits, the page is code like any other.
 
 use core::arch::asm;
 use core::ptr::read_volatile;
@@ -30,7 +30,7 @@ fn get(offset: usize) -> u16 {
     unsafe { read_volatile((&raw const CODE as *const u8).add(offset).cast()) }
 }
 
-/// What a piece of the page left: general registers 2, 3, 4 and 5.
+/// The results of a piece of the page: general registers 2, 3, 4 and 5.
 #[derive(Clone, Copy)]
 struct Left {
     two: u64,
@@ -39,8 +39,8 @@ struct Left {
     five: u64,
 }
 
-/// Branches to this offset of the page with a condition code that shows the sign of `sign`; general
-/// register 7 designates the page.
+/// Branches to this offset of the page with a condition code that shows the sign of `sign`. General register 7
+/// designates the page.
 fn perform(offset: usize, sign: i32) -> Left {
     let mut left = Left {
         two: 0,
@@ -48,7 +48,7 @@ fn perform(offset: usize, sign: i32) -> Left {
         four: 0,
         five: 0,
     };
-    // SAFETY: each piece keeps to these registers and comes back by register 14.
+    // SAFETY: each piece uses only these registers and returns by register 14.
     unsafe {
         asm!(
             "chi {sign}, 0",
@@ -67,8 +67,8 @@ fn perform(offset: usize, sign: i32) -> Left {
     left
 }
 
-/// COMPARE of a register with itself and a conditional branch that is always taken, then what no
-/// instruction begins with: a decode cannot know that it ends here.
+/// COMPARE of a register with itself and a conditional branch that is always taken, then bits that no instruction
+/// begins with. A decode cannot know that the code ends here.
 const BACK: [u16; 3] = [0x1900, 0x078E, 0x0000];
 /// INSERT PROGRAM MASK into register 5: the condition code in bits 34-35.
 const IPM_5: [u16; 2] = [0xB222, 0x0050];
@@ -78,10 +78,10 @@ const STFLE: [u16; 2] = [0xB2B0, 0x7800];
 const TPROT: [u16; 3] = [0xE501, 0x7000, 0x0000];
 /// LGHI 2,5 and BR 14.
 const PLAIN: [u16; 3] = [0xA729, 5, 0x07FE];
-/// Bits of all four instructions that nothing executes, between zeros.
+/// The bits of all four instructions, between zeros. Nothing executes them.
 const DATA: [u16; 9] = [0, 0xB98D, 0x0045, 0, 0xB2B0, 0x7800, 0xE501, 0xB928, 0x0000];
 
-/// IPM, `instruction`, and the way back.
+/// IPM, `instruction`, and the return.
 fn piece(offset: usize, instruction: &[u16]) {
     put(offset, &IPM_5);
     put(offset + 4, instruction);
@@ -102,7 +102,7 @@ fn build() {
     }
     piece(0x500, &STFLE);
     piece(0x600, &TPROT);
-    // LR 4,5 comes first here, so the branch leads to an instruction that changes no condition code.
+    // LR 4,5 comes first here, so the branch leads to an instruction that leaves the condition code alone.
     put(0x700, &[0x1845]);
     piece(0x702, &EPSW_2_3);
 }
@@ -115,7 +115,7 @@ fn data_are_whole() -> bool {
     })
 }
 
-/// The pieces, each for the first time and once more.
+/// Performs the pieces, each for the first time and once more.
 fn pieces(system_mask: u64) {
     check("plain code first", perform(0x100, 0).two, 5);
     holds("data beside it", data_are_whole());
@@ -135,7 +135,7 @@ fn pieces(system_mask: u64) {
         check("condition code before STFLE", condition_code(left), 1);
         // Three facilities that z/Architecture always has: bits 0-2.
         check("STFLE: bits 0-2", get(0x800) >> 13, 7);
-        // The page is stored into just now: the piece is new code again.
+        // The program has just stored into the page, so the piece is new code again.
         let left = perform(0x600, 1);
         check("condition code before TPROT", condition_code(left), 2);
         let left = perform(0x700, -1);
@@ -151,12 +151,12 @@ fn pieces(system_mask: u64) {
     }
 }
 
-/// The page after what could not be proved in it has been replaced: a condition code that is set before
-/// the place is seen behind it.
+/// Replaces the part of the page that could not be proved. A condition code that is set before that place must still
+/// be there behind it.
 fn rewritten() {
     build();
     let before = perform(0x200, -7);
-    // CHI 6,0; LGR 8,8 over and over; IPM 5; BR 14.
+    // CHI 6,0; LGR 8,8 many times; IPM 5; BR 14.
     put(0x140, &[0xA76E, 0]);
     for at in (0x144..0x6F0).step_by(4) {
         put(at, &[0xB904, 0x0088]);
@@ -164,10 +164,10 @@ fn rewritten() {
     put(0x6F0, &IPM_5);
     put(0x6F4, &[0x07FE]);
     put(0xFE0, &[0; 9]);
-    // Nothing is printed in between, for the machine would have control.
+    // Nothing is printed in between, because printing gives the machine control.
     let after = [-1_i32, 1, 0].map(|six| {
         let after: u64;
-        // SAFETY: the piece keeps to these registers and comes back by register 14.
+        // SAFETY: the piece uses only these registers and returns by register 14.
         unsafe {
             asm!(
                 "basr %r14, {c}",
@@ -193,7 +193,7 @@ fn run() {
     build();
     pieces(2);
     ssm(0);
-    // The same with DAT on: first by the same address, then the page is stored into and is new again.
+    // The same with DAT on: first by the same address; then the program stores into the page, which makes it new.
     dat::prepare();
     build();
     lpswe_mask(psw::INITIAL | psw::DAT);

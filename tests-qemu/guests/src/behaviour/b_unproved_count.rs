@@ -1,8 +1,8 @@
-//! Code whose sensitive instructions cannot be known beforehand, with data of the same bits between its
-//! parts, has as many instructions as it performs: what the machine does to find out is not counted.
+//! Code whose sensitive instructions cannot be known beforehand, with data of the same bits between its parts, counts
+//! as many instructions as it performs. The machine's own work to find them is not counted.
 //!
-//! Sixteen blocks of a page: each calls a piece by an address in a register, and the piece holds an
-//! EXTRACT PSW. The sixteenth block begins the next round.
+//! Sixteen blocks in a page: each calls a piece by an address in a register, and the piece holds an EXTRACT PSW. The
+//! sixteenth block starts the next round.
 
 use core::arch::asm;
 
@@ -46,7 +46,7 @@ fn block(number: usize) {
 
 fn rounds(count: u64) -> u64 {
     let (first, last): (u64, u64);
-    // SAFETY: the page keeps to these registers and comes back by register 8.
+    // SAFETY: the page uses only these registers and returns by register 8.
     unsafe {
         asm!(
             ".insn rre,0xb2e40000,{f},{n}",

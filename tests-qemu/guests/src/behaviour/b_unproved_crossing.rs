@@ -1,5 +1,5 @@
-//! Two pages side by side, each with data that look like instructions: an instruction that begins on the
-//! one and ends on the other is executed, and so is an EXECUTE on the one of a target on the other.
+//! Two adjacent pages, each with data that look like instructions. An instruction that begins on one and ends on the
+//! other is executed, and so is an EXECUTE on one with its target on the other.
 
 use core::arch::asm;
 
@@ -17,12 +17,13 @@ struct CodePages([Page; 2]);
 
 static mut CODE: CodePages = CodePages([const { Page([0; 4096]) }; 2]);
 
-/// Bits of EXTRACT PSW and TEST PROTECTION that nothing executes, between zeros.
+/// The bits of EXTRACT PSW and TEST PROTECTION, between zeros. Nothing executes them.
 const DATA: [u16; 6] = [0, 0xB98D, 0x0045, 0xE501, 0, 0];
-/// LGHI 2,7; LGHI 3,8; then back by a branch that a decode cannot know to be taken, and no instruction.
+/// LGHI 2,7; LGHI 3,8; then a return by a branch that a decode cannot know to be taken, and bits that are no
+/// instruction.
 const CROSSING: [u16; 2] = [0xA729, 7];
 const BEHIND: [u16; 5] = [0xA739, 8, 0x1900, 0x078E, 0x0000];
-/// EX 0,100(7), and the same way back.
+/// EX 0,100(7), and the same return.
 const EXECUTE: [u16; 5] = [0x4400, 0x7100, 0x1900, 0x078E, 0x0000];
 /// LGHI 2,9.
 const TARGET: [u16; 2] = [0xA729, 9];
@@ -35,12 +36,12 @@ fn put(page: usize, offset: usize, halfwords: &[u16]) {
     unsafe { Page::put((&raw mut CODE).cast::<Page>().add(page), offset, halfwords) }
 }
 
-/// Branches to this offset of the pages, with general register 7 at the second one: general registers 2
-/// and 3.
+/// Branches to this offset of the pages, with general register 7 at the second page. Returns general registers 2 and
+/// 3.
 fn perform(offset: u64) -> (u64, u64) {
     let code = &raw const CODE as u64;
     let (mut two, mut three) = (0_u64, 0_u64);
-    // SAFETY: each piece keeps to these registers and comes back by register 14.
+    // SAFETY: each piece uses only these registers and returns by register 14.
     unsafe {
         asm!(
             "basr %r14, {c}",

@@ -1,5 +1,5 @@
-//! Every model has the counters that its two version numbers say, and ignores or refuses the controls of
-//! the sets that it does not have.
+//! Every model has the counters that belong to its two version numbers, and ignores or refuses the controls of sets
+//! that it does not have.
 
 use guests::attempt;
 use guests::attempt::suppressed;
@@ -21,7 +21,7 @@ guests::case!(run);
 
 const ALL: u16 = set::BASIC | set::PROBLEM_STATE | set::CRYPTO | set::EXTENDED;
 
-/// Whether exactly these of the numbers are counters that can be extracted.
+/// Whether exactly these counter numbers can be extracted.
 fn are(numbers: core::ops::Range<u64>, installed: core::ops::Range<u64>) -> bool {
     numbers
         .into_iter()
@@ -81,7 +81,7 @@ fn run() {
     let crypto = if second < 6 { 16 } else { 20 };
     shows!("STCCTM-8", stcctm::<3>(crypto, &mut list), 0);
     shows!("STCCTM-8", stcctm::<3>(crypto + 1, &mut list), 2);
-    // The MT-diagnostic set: not installed, or installed and never enabled here.
+    // The MT-diagnostic set: not installed, or installed but never enabled here.
     let refused = suppressed(6, 4);
     if second <= 3 {
         list = [0x5A5A; 256];
@@ -99,7 +99,7 @@ fn run() {
             shows!("LCCTL-10", (one(43), one(59)), (refused, refused));
         }
     }
-    // The size of a diagnostic-sampling data entry is the model's.
+    // The model determines the size of a diagnostic-sampling data entry.
     shows!("QSI-7", qsi().diagnostic_entry_size >= 4);
     lcctl(0);
 }

@@ -1,5 +1,5 @@
-//! At the virtual-machine level: samples say so, the guest's host indicator is ignored, and its program
-//! parameter is the guest's.
+//! At the virtual-machine level, samples show the level, the guest's host indicator is ignored, and the program
+//! parameter in the samples is the guest's.
 
 use guests::insn::measurement::{lpp, lsctl};
 use guests::sampling::{self, busy};

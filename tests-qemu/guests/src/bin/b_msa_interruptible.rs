@@ -1,6 +1,5 @@
-//! A long operand of the message-security assist is processed in parts: condition code 3 with
-//! addresses and lengths advanced by what is done, in every addressing mode, and in the end what one
-//! block at a time gives.
+//! The message-security assist processes a long operand in parts: condition code 3 with addresses and lengths
+//! advanced past the processed part, in every addressing mode. The final result is the same as one block at a time.
 #![no_std]
 #![no_main]
 
@@ -34,7 +33,7 @@ fn text() -> Vec<u8> {
     (0..LENGTH).map(|n| (n * 31 + (n >> 8) * 7) as u8).collect()
 }
 
-/// Issues an instruction to its end: how often, and whether the registers told the truth each time.
+/// Issues an instruction to its end. Returns how often it was issued, and whether the registers were right each time.
 fn steps(instruction: Instruction, registers: &mut Registers, block: u64) -> (u64, bool) {
     let (mut times, mut true_each_time) = (0, true);
     loop {

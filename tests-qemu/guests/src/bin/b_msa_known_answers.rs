@@ -1,5 +1,5 @@
-//! Published known answers, through the instructions: every function that is offered gives the answer
-//! of the document that defines it.
+//! Published known answers, by the instructions: every available function gives the answer of the document that
+//! defines it.
 //!
 //! FIPS 197 and SP 800-38A (AES), FIPS 81 and 113 and SP 800-67 (DEA, TDEA), IEEE 1619 (XTS), SP 800-38B
 //! (CMAC), SP 800-38D (GCM, GHASH), FIPS 180 and 202 (digests), SP 800-90A (random numbers), RFC 6979,
@@ -64,7 +64,7 @@ fn block(parameter: &[u8]) -> Vec<u8> {
     block
 }
 
-/// The functions of one instruction, of which some have been shown.
+/// The functions of one instruction, and which of them have been shown.
 struct Shown {
     name: &'static str,
     instruction: Instruction,
@@ -102,7 +102,7 @@ impl Shown {
         }
     }
 
-    /// Takes a message in; the parameter block then begins with `expected`.
+    /// Processes a message. The parameter block must then begin with `expected`.
     fn digest(&mut self, control: u64, parameter: &[u8], message: &[u8], expected: &[u8]) {
         let mut parameter = block(parameter);
         let mut registers = Registers::new(control, &mut parameter).second(message);
@@ -110,7 +110,7 @@ impl Shown {
         self.answer(control, cc == 0 && parameter[..expected.len()] == *expected);
     }
 
-    /// Computes in the parameter block; `expected` stands at `at` then.
+    /// Computes in the parameter block, which must then have `expected` at `at`.
     fn compute(&mut self, control: u64, parameter: &[u8], at: usize, expected: &[u8]) {
         let mut parameter = block(parameter);
         let cc = all(

@@ -1,10 +1,9 @@
 //! The machine's paths, in instructions.
 //!
-//! Under a virtual clock that advances one nanosecond for each instruction (icount, shift 0), whatever the
-//! machine does to perform an instruction is time that the guest can see. Each line is
-//! `path <name> <instructions>`: what an instance takes beyond the instruction itself, measured as the
-//! difference of two loops, the second of which is empty, after a warm-up. DAT is on, the program is in
-//! supervisor state, and everything stays in one page of code.
+//! Under a virtual clock that advances one nanosecond for each instruction (icount, shift 0), the guest can see the
+//! time that the machine takes to perform an instruction. Each line is `path <name> <instructions>`: the instructions
+//! that one instance takes beyond the instruction itself. It is the difference of two loops, the second of which is
+//! empty, after a warm-up. DAT is on, the program is in supervisor state, and everything stays in one page of code.
 #![no_std]
 #![no_main]
 
@@ -29,14 +28,14 @@ guests::guest!(run);
 
 /// Instances of a loop.
 const N: u64 = 1000;
-/// Where the loops keep their clock stamps (real and virtual).
+/// Where the loops store their clock stamps (real and virtual).
 const STAMPS: usize = 0xB00;
 
 /// TOD-clock units of N instances of a text, with the loop's own instructions.
 macro_rules! units {
     ($text:expr $(, $name:ident = $class:ident $value:expr)* $(,)?) => {{
         let mut units = 0_u64;
-        // The first time the machine gets to know the text, which must be the same one the second time.
+        // The first run makes the text known to the machine. The second must have the same text.
         for _ in 0..core::hint::black_box(2) {
             // SAFETY: the texts change nothing that is not named.
             unsafe {
@@ -88,7 +87,7 @@ fn run() {
     dat::prepare();
     dat::on();
     let empty = units!("");
-    // What one instance takes beyond the instruction itself.
+    // The cost of one instance beyond the instruction itself.
     let beyond = |units: u64| (instructions(units.saturating_sub(empty)) + N / 2) / N;
     let one = |units: u64| beyond(units).saturating_sub(1);
     let mut block = [0_u64; 8];
@@ -217,15 +216,15 @@ fn samples() {
     path("sample-block-change", across.saturating_sub(inside) + each);
 }
 
-/// Where a block of 1 MiB is: in storage that nothing else uses, and that no table of DAT maps.
+/// The address of a block of 1 MiB, in storage that nothing else uses and that no DAT table maps.
 const LARGE_BLOCK: u64 = 0x400_0000;
 /// Both controls of the basic-sampling function.
 const BASIC: u64 = ENABLE_BASIC | ACTIVATE_BASIC;
 /// Both controls of the diagnostic-sampling function.
 const DIAGNOSTIC: u64 = ENABLE_DIAGNOSTIC | ACTIVATE_DIAGNOSTIC;
 
-/// One sample of another kind, in a block of another size: its entry has `length` bytes, and none of
-/// the samples changes the block.
+/// One sample of another kind, in a block of another size: its entry has `length` bytes, and no sample changes the
+/// block.
 fn sample_of(name: &str, controls: u64, length: u64) {
     const INTERVAL: u64 = 10_000;
     const SAMPLES: u64 = 20;
@@ -245,8 +244,8 @@ fn sample_of(name: &str, controls: u64, length: u64) {
     path(name, with.saturating_sub(without) / samples.max(1));
 }
 
-/// An instruction executed on its own, because the alteration of a register is recorded that none alters; it
-/// loads a register that is not recorded.
+/// An instruction that the machine executes on its own: a register is recorded that no instruction alters, and this
+/// one loads another.
 fn step() -> u64 {
     const STEPS: usize = 100;
     // STCKF 0(1); LGHI 2,5 so often; STCKF 8(1).
@@ -257,7 +256,7 @@ fn step() -> u64 {
     }
     text[4 + 4 * STEPS..].copy_from_slice(&[0xB2, 0x7C, 0x10, 8]);
     let run = Run::of(REGISTERS | 1);
-    // The first time the machine gets to know the text.
+    // The first run makes the text known to the machine.
     let _ = run.execute(&text);
     let _ = run.execute(&text);
     let at = run.registers[1];

@@ -1,4 +1,4 @@
-//! Exactness: how many instructions the machine says a loop has, against how many it has.
+//! Exactness: the number of instructions that the machine counts in a loop, against the true number.
 //!
 //! Both phases are written in assembly so that each instruction is known. What completes counts one;
 //! what is nullified or suppressed counts none (operation and privileged-operation exceptions suppress,

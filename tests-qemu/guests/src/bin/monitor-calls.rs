@@ -1,5 +1,5 @@
-//! Ten million monitor calls that are counted: each is counted once, is one instruction to the program, and takes the
-//! machine at most so many instructions.
+//! Ten million counted monitor calls: each is counted once, is one instruction to the program, and costs the machine
+//! a limited number of instructions.
 #![no_std]
 #![no_main]
 
@@ -49,7 +49,7 @@ fn counter(number: usize) -> u64 {
     }
 }
 
-/// Issues them; how many instructions they were.
+/// Issues them. Returns how many instructions they were.
 fn calls(rounds: u64) -> u64 {
     let before = ecctr(1).1;
     // SAFETY: counts in the array.

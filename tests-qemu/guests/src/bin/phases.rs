@@ -1,6 +1,6 @@
-//! Work in phases, for collection runs: two CPUs work, then all wait for the operator. In the second phase minutes
-//! pass as well. In phase n CPU 0 issues 1,000 n monitor calls of class 2 and CPU 1 500 n of class 9, which the guest has
-//! not enabled.
+//! Work in phases, for collection runs: two CPUs work, then both wait for the operator. In the second phase minutes
+//! pass as well. In phase n CPU 0 issues 1,000 n monitor calls of class 2, and CPU 1 issues 500 n of class 9. The
+//! guest has enabled neither class.
 #![no_std]
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! A program that profiles the machine that it runs in, by DIAGNOSE 700: in each of four phases of work, with a
-//! wait for the operator behind it, how many instructions were counted below it and how many by itself.
+//! A program that profiles its own machine by DIAGNOSE 700: in each of four phases of work, with a wait for the
+//! operator behind each, it prints how many instructions were counted below it and how many it counted itself.
 #![no_std]
 #![no_main]
 

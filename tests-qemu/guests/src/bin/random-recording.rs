@@ -1,10 +1,10 @@
 //! Random instructions, each executed on its own because its registers are recorded.
 //!
 //! A program is a few dozen instructions: arithmetic, loads and stores, branches over the next one, branches to
-//! themselves, EXECUTEs, and some that end with an exception. It is executed twice from the same registers, once with
-//! every fetch and the alteration of randomly chosen registers recorded, and once with nothing recorded. With recording,
-//! each interruption must say that a chosen register was altered exactly if one differs from what it was at the
-//! interruption before; and both must end with the same registers, the same storage, the same condition code and the same
+//! themselves, EXECUTEs, and some that end with an exception. It is executed twice from the same registers: once with
+//! every fetch and the alteration of randomly chosen registers recorded, and once with nothing recorded. With
+//! recording, each interruption must indicate that a chosen register was altered exactly if one differs from its
+//! contents at the interruption before. Both runs must end with the same registers, storage, condition code and
 //! number of exceptions. So no instruction was executed twice, and none was skipped.
 #![no_std]
 #![no_main]
@@ -26,7 +26,7 @@ guests::guest!(run);
 /// What a test writes into the guest's file before it is IPLed.
 #[repr(C)]
 struct Parameters {
-    /// By which a test finds them.
+    /// The mark by which a test finds them.
     mark: [u8; 24],
     seed: u64,
     /// How many instructions are executed one at a time.
@@ -90,7 +90,7 @@ extern "C" fn compare(registers: &mut Registers) {
     note(code, registers);
 }
 
-/// An exception: the instruction is left out, or the program is at its end.
+/// Handles an exception: skips the instruction, or ends the program.
 fn note(code: u16, registers: &mut Registers) {
     let code = code & 0x7F;
     if code == 0 {
@@ -114,8 +114,8 @@ extern "C" fn pass(registers: &mut Registers) {
     note(lowcore::read(lowcore::PROGRAM_CODE), registers);
 }
 
-/// A program of instructions that leave registers 12 and 13, which designate its storage, alone, and register 11,
-/// which counts. Branches go forward by one instruction, or to themselves until the count is out.
+/// Makes a program of instructions that leave alone registers 12 and 13, which designate its storage, and register
+/// 11, which counts. Branches go forward by one instruction, or to themselves until the count is zero.
 fn compose(generator: &mut Generator, text: &mut [u8; LENGTH]) {
     let mut length = 0;
     while length < LENGTH - 16 {
@@ -187,7 +187,7 @@ fn compose(generator: &mut Generator, text: &mut [u8; LENGTH]) {
             17 => &[0xA7, 0x04 | value & 0xF0, 0, 3, 0x07, 0],
             // LGHI 11,n; BRCTG 11,*.
             18 => &[0xA7, 0xB9, 0, 1 + low % 5, 0xA7, 0xB7, 0, 0],
-            // EXRL of the instruction behind a branch over it: MVC whose length is a register's, or AGR.
+            // EXRL of the instruction behind a branch over it: MVC with a length from a register, or AGR.
             19 => &[
                 0xC6,
                 r1 << 4,

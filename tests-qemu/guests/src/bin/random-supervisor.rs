@@ -1,4 +1,4 @@
-//! Ten thousand random instruction streams in supervisor state: what a machine performs for a control
+//! Ten thousand random instruction streams in supervisor state: instructions that the machine performs for a control
 //! program, with random operands. (SET ADDRESS SPACE CONTROL to access-register mode ends bare QEMU.)
 #![no_std]
 #![no_main]

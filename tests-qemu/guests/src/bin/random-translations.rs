@@ -1,4 +1,4 @@
-//! Accesses by random translation tables; what they do is printed for comparison.
+//! Accesses by random translation tables. Prints their results for comparison.
 #![no_std]
 #![no_main]
 

@@ -1,7 +1,7 @@
-//! What program events identify, case by case, for a comparison with those of the machine below.
+//! The identification of program events, case by case, for a comparison with the machine below.
 //!
-//! Each line is a case, a colon, and one interruption of it. Nothing here says what is right: that two machines say the
-//! same is what counts (`tests/recording.rs`).
+//! Each line is a case, a colon, and one interruption of it. The program does not know which is right: two machines
+//! must print the same (`tests/machine/recording.rs`).
 #![no_std]
 #![no_main]
 
@@ -19,7 +19,7 @@ guests::clause!(
 );
 guests::guest!(run);
 
-/// No case has more interruptions; what goes on for ever need not be shown to its end.
+/// No case has more interruptions. A case that would go on forever is cut off here.
 const MOST: usize = 8;
 
 /// Executes a case and prints its interruptions. Without a range it is the text, without what ends it: with an
@@ -107,7 +107,7 @@ fn fetches() {
     );
 }
 
-/// Instructions that change what is recorded.
+/// Instructions that change which events are recorded.
 fn controls() {
     let everywhere = Run::of(FETCH);
     let behind = [0x18, 0x33];

@@ -1,7 +1,7 @@
-//! What it takes the machine to execute one instruction on its own.
+//! The cost to the machine of executing one instruction on its own.
 //!
-//! The alteration of a register is recorded that no instruction alters, so each is executed on its own and none
-//! interrupts. As in `bench`, what the machine takes is time of the virtual clock.
+//! A register is recorded that no instruction alters, so each instruction is executed on its own and none interrupts.
+//! As in `bench`, the machine's instructions show as time of the virtual clock.
 #![no_std]
 #![no_main]
 
@@ -17,11 +17,11 @@ guests::guest!(run);
 
 /// Instructions that are executed.
 const STEPS: usize = 100;
-/// The most that one of them takes.
+/// The most instructions that one of them may cost.
 const BUDGET: u64 = 600;
 
 fn run() {
-    // STCKF 0(1); LGHI 2,5 so often; STCKF 8(1).
+    // STCKF 0(1); LGHI 2,5 many times; STCKF 8(1).
     let mut text = [0; 8 + 4 * STEPS];
     text[..4].copy_from_slice(&[0xB2, 0x7C, 0x10, 0]);
     for load in text[4..4 + 4 * STEPS].chunks_exact_mut(4) {
@@ -29,7 +29,7 @@ fn run() {
     }
     text[4 + 4 * STEPS..].copy_from_slice(&[0xB2, 0x7C, 0x10, 8]);
     let recorded = Run::of(REGISTERS | 1);
-    // The first time the machine gets to know the text.
+    // The first run makes the text known to the machine.
     let _ = recorded.execute(&text);
     let step = took(&recorded, &text);
     guests::println!("path per-step {step}");
@@ -41,7 +41,7 @@ fn run() {
     );
 }
 
-/// Nanoseconds, which are instructions, that one of the loads takes beyond itself.
+/// Nanoseconds, which are instructions, that one of the loads costs beyond itself.
 fn took(run: &Run, text: &[u8]) -> u64 {
     let _ = run.execute(text);
     let at = run.registers[1];

@@ -1,10 +1,10 @@
-//! What it costs a program to be told of a range that it does not come to.
+//! The cost to a program of a recorded range that it does not enter.
 //!
-//! A loop of loads and stores is executed, first with nothing recorded, then with its fetches, then with its stores
-//! recorded in a range that is elsewhere, and with a range beside which it stores. Last, one that calls a routine
-//! beside a range of instructions. Each part prints how long it took. In exact mode these are instructions, the machine's
-//! own among them, as in `bench`. In real-time mode, and on bare QEMU, whose own recording is used there, they are
-//! nanoseconds of the host: then it ends with a failure, but its lines can be compared.
+//! A loop of loads and stores is executed, first with nothing recorded, then with its fetches and then with its
+//! stores recorded in a range elsewhere, and with a range beside its stores. Last comes a loop that calls a routine
+//! beside a range of instructions. Each part prints how long it took. In exact mode these are instructions, the
+//! machine's own included, as in `bench`. In real-time mode, and on bare QEMU with its own recording, they are
+//! nanoseconds of the host: the guest then ends with a failure, but its lines can be compared.
 #![no_std]
 #![no_main]
 
@@ -25,8 +25,8 @@ guests::guest!(run);
 const ROUNDS: u64 = 1_000_000;
 /// Rounds while each stores beside the range.
 const BESIDE: u64 = 1000;
-/// Rounds of which each executes an instruction beside the range: fewer than those after which the pages of the range
-/// stay open, and many more.
+/// Rounds that each execute an instruction beside the range: fewer than those after which the pages of the range stay
+/// open, and many more.
 const VISITS: [u64; 2] = [50, 10_000];
 /// The most instructions that the machine adds to these.
 const MOST_OF_VISITS: u64 = 150_000;

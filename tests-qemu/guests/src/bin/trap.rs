@@ -1,9 +1,8 @@
 //! One instruction that interrupts, over and over: STORE CPU ADDRESS, the cheapest there is.
 //!
-//! A program cannot see where in the machine its time goes. QEMU's own log of execution can, and this
-//! is the program to log: DAT is on, the program is in supervisor state, the loop stays in one page of
-//! code and stores into one page, and it is so short that the log is, too. It says on its console how
-//! many times the instruction was executed.
+//! A program cannot see where the machine spends its time. QEMU's own log of execution can, and this is the program
+//! to log: DAT is on, the program is in supervisor state, the loop stays in one page of code and stores into one
+//! page, and it is short, so the log is short, too. The console shows how many times the instruction was executed.
 #![no_std]
 #![no_main]
 

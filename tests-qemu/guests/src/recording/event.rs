@@ -1,4 +1,4 @@
-//! What a program interruption stored while events were recorded, in words.
+//! The contents that a program interruption stored while events were recorded, as text.
 
 use core::fmt::{self, Write};
 
@@ -19,7 +19,7 @@ pub struct Event {
     pub old: Psw,
 }
 
-/// What stands in locations 150 to 159 before an interruption.
+/// Locations 150 to 159 are set to this before an interruption.
 pub(super) const UNTOUCHED: [u8; 10] = [0xEE; 10];
 
 pub(super) const NONE: Event = Event {
@@ -30,13 +30,13 @@ pub(super) const NONE: Event = Event {
 };
 
 impl Event {
-    /// Whether it is a translation exception, beside whatever else it is.
+    /// Whether it is a translation exception, alone or together with other conditions.
     pub(super) const fn is_translation(&self) -> bool {
         matches!(self.code & 0x7F, 0x10 | 0x11 | 0x38..=0x3B)
     }
 
-    /// The PER address, and whether the rest of what is stored is as the form has it: with 64-bit addresses
-    /// and the primary space in z/Architecture.
+    /// The PER address, and whether the other stored fields are right for the form: with 64-bit addresses and the
+    /// primary space in z/Architecture.
     #[must_use]
     pub fn per_address(&self) -> (u64, bool) {
         let [_, mode, at @ ..] = self.stored;
@@ -55,10 +55,10 @@ impl Event {
 }
 
 impl fmt::Display for Event {
-    /// Interruption code, instruction length, PER code, and how far behind the beginning of the text the PER
-    /// address and the old PSW are, all in hexadecimal digits; and the condition code. Without a PER event there
-    /// is `-` for what it stores, or `stored` if anything was. Where location 151 is not that of the form and of
-    /// the usual mode, its contents stand behind the PER code.
+    /// Interruption code, instruction length, PER code, and the distances of the PER address and of the old PSW from
+    /// the beginning of the text, all in hexadecimal digits; then the condition code. Without a PER event there is
+    /// `-` in place of its fields, or `stored` if any of them was stored. If location 151 is not the one of the form
+    /// and of the usual mode, its contents follow the PER code.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let offset = |address: u64| address.wrapping_sub(text()) as u16;
         write!(f, "{:04x} {} ", self.code, self.length)?;
@@ -98,7 +98,7 @@ impl Write for Line {
     }
 }
 
-/// Prints interruptions and compares them with what the architecture says they must be: whether they are that.
+/// Prints interruptions and compares them with those that the architecture requires. Returns whether they are equal.
 pub fn expect(name: &str, got: &[Event], expected: &[&str]) -> bool {
     println!("{name}:");
     let mut right = got.len() == expected.len();

@@ -28,7 +28,7 @@ impl Form {
 /// Not yet known, [`Form::Z`], [`Form::S370`].
 static FOUND: AtomicU8 = AtomicU8::new(0);
 
-/// The form, which a first event tells: location 151 is never zero in z/Architecture.
+/// The form, as a first event shows it: location 151 is never zero in z/Architecture.
 #[must_use]
 pub fn form() -> Form {
     if FOUND.load(Ordering::Relaxed) == 0 {
@@ -47,8 +47,8 @@ pub fn form() -> Form {
     }
 }
 
-/// As [`shows!`](crate::shows), of statements that each form has: `shows_per!([7, 8], truth)` shows PER-7 and PER-8, or
-/// PER370-7 and PER370-8 where System/370's form is.
+/// Like [`shows!`](crate::shows), for statements that each form has: `shows_per!([7, 8], truth)` shows PER-7 and
+/// PER-8, or PER370-7 and PER370-8 if the form is System/370's.
 #[macro_export]
 macro_rules! shows_per {
     ([$($number:literal),+ $(,)?], $truth:expr $(,)?) => {{

@@ -1,12 +1,11 @@
 //! A tiny supervisor: tasks in problem state, DAT off, shared by all CPUs.
 //!
-//! It has no thread of control of its own. A supervisor call, the clock comparator at the end of a time
-//! slice and the first interruption of a CPU all end in [`dispatch`], which puts the next ready task's
-//! registers and PSW where the interruption's return loads them. A CPU without a ready task waits,
-//! enabled, and looks again after a millisecond; the last CPU to have nothing to do is CPU 0, which
-//! ends the guest. Each dispatch names its task to the machine by LOAD PROGRAM PARAMETER, so a profile
-//! can tell tasks apart. What happens is a function of the program and its clock alone: under a virtual
-//! clock that counts instructions, every run is the same.
+//! It has no thread of control of its own. A supervisor call, the clock comparator at the end of a time slice and the
+//! first interruption of a CPU all end in [`dispatch`], which puts the next ready task's registers and PSW where the
+//! interruption's return loads them. A CPU without a ready task waits, enabled, and looks again after a millisecond.
+//! CPU 0 is the last to become idle, and ends the guest. Each dispatch passes the task's number to the machine by
+//! LOAD PROGRAM PARAMETER, so a profile can distinguish tasks. The events depend only on the program and its clock:
+//! under a virtual clock that counts instructions, every run is the same.
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -22,7 +21,7 @@ use crate::{end, lowcore, sccb};
 
 pub mod task;
 
-/// Tasks there can be.
+/// The most tasks.
 pub const MOST_TASKS: usize = 8;
 /// A task's turn, in TOD-clock units: 10 ms.
 const SLICE: u64 = 10_000 * MICROSECOND;
@@ -35,7 +34,7 @@ const CLOCK_COMPARATOR: u16 = 0x1004;
 /// No task is current.
 const NONE: usize = usize::MAX;
 
-/// What a task does: it returns 0 when its result verified, and a reason otherwise.
+/// A task. It returns 0 if its result verified, and a reason otherwise.
 pub type Work = fn() -> u64;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -76,7 +75,7 @@ static END: AtomicU64 = AtomicU64::new(0);
 /// returned 0.
 pub fn supervise(work: &[(&'static str, Work)]) -> ! {
     unsafe extern "C" {
-        // Of even address by its type, as LARL needs it.
+        // The function's type gives it an even address, as LARL needs.
         static __image_end: u64;
     }
     FREE.store(
@@ -130,7 +129,7 @@ extern "C" fn supervisor_call(registers: &mut Registers) {
             dispatch(registers, Class::SupervisorCall);
         }
         task::PRINT => {
-            // SAFETY: a task of this image passes text of its own.
+            // SAFETY: a task of this image passes its own text.
             let text = unsafe {
                 core::slice::from_raw_parts(
                     core::ptr::with_exposed_provenance(registers[2] as usize),
@@ -177,7 +176,7 @@ extern "C" fn program(_: &mut Registers) {
     end::end_failure(6)
 }
 
-/// The current task, if there is one, gets what was interrupted, and a new state.
+/// Saves the interrupted state in the current task, if there is one, and sets its new state.
 fn leave(state: State, registers: &Registers, class: Class) {
     let current: usize = lowcore::read(lowcore::CURRENT_TASK);
     if current == NONE {

@@ -1,4 +1,4 @@
-//! What a task in problem state has: a stack with its heap at the base, and four supervisor calls.
+//! The resources of a task in problem state: a stack with its heap at the base, and four supervisor calls.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::arch::asm;
@@ -24,8 +24,8 @@ pub const STORAGE: u16 = 3;
 const STACK: usize = 1 << 20;
 const ARENA: usize = 24 << 20;
 
-/// A task's stack. It lies on a boundary of its size, so the stack pointer tells a task where its base
-/// is, and the heap is kept there: a task allocates without a lock, whichever CPU it is on.
+/// A task's stack. It lies on a boundary of its size, so the stack pointer tells a task where the base is. The heap
+/// is there, so a task allocates without a lock, on any CPU.
 #[repr(C, align(0x10_0000))]
 struct Stack {
     heap: Heap,
@@ -74,7 +74,7 @@ fn begin(work: Work) -> ! {
 const OWN_ARENA: usize = 1 << 20;
 static mut OWN: [u8; OWN_ARENA] = [0; OWN_ARENA];
 
-/// Calls `work` without a supervisor, on the first task's stack, so that it can allocate. Once only.
+/// Calls `work` on the first task's stack without a supervisor, so that it can allocate. To be called once.
 pub fn with_heap(work: extern "C" fn()) {
     // SAFETY: no task runs beside this one; the call keeps registers 6 to 15.
     unsafe {

@@ -1,10 +1,10 @@
-//! The other CPU: it performs what the first one asks for, one request at a time.
+//! The other CPU: it performs the requests of the first one, one at a time.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{insn, smp};
 
-/// What a CPU is asked to perform, with its argument.
+/// The function that a CPU must perform, with its argument.
 type Work = fn(&mut u64);
 
 static WORK: AtomicU64 = AtomicU64::new(0);
@@ -36,7 +36,7 @@ extern "C" fn serve() -> ! {
     }
 }
 
-/// Performs `work` on a CPU and gives what it made of its argument.
+/// Performs `work` on a CPU and returns its result for this argument.
 pub(super) fn on(cpu: u16, work: Work, mut argument: u64) -> u64 {
     if cpu == 0 {
         work(&mut argument);

@@ -1,18 +1,17 @@
 //! Accesses by random translation tables, for comparison line by line.
 //!
-//! The program makes *blocks*: random tables of all types (with invalid and wrong entries, short tables,
-//! every protection bit, page frames in prefix areas, tables and frames beyond the end of storage), six address
-//! spaces made of them, and 512 *steps* with them. A step loads a random PSW (address space, DAT, state,
-//! addressing mode) that designates a few random instructions somewhere in the spaces, and sixteen
-//! registers with addresses there; what ends it (a supervisor call, or the first exception) with what
-//! registers, old PSW, length, code and identification goes into the digest of the block, and so does
-//! what storage holds at the end of it. Between steps tables are changed and purged in every way there
-//! is, and control registers and prefixes are set. With two CPUs each step
-//! and each change is made by either.
+//! The program makes *blocks*: random tables of all types (with invalid and wrong entries, short tables, every
+//! protection bit, page frames in prefix areas, tables and frames beyond the end of storage), six address spaces made
+//! of them, and 512 *steps* with them. A step loads sixteen registers with addresses in the spaces, and a random PSW
+//! (address space, DAT, state, addressing mode) that designates a few random instructions somewhere in them. A
+//! supervisor call or the first exception ends the step. Its registers, old PSW, length, code and identification go
+//! into the digest of the block, and so do the contents of storage at the end of the block. Between steps tables are
+//! changed and purged in every possible way, and control registers and prefixes are set. With two CPUs either may
+//! make each step and each change.
 //!
-//! Nothing in it knows what is right: the same program with the same seed runs on bare QEMU and above
-//! the machine, and what they print must be the same. So it keeps to what both can do. Where QEMU does less
-//! than the architecture, the program leaves the case out, or does more than it would have to:
+//! The program does not know which results are right: with the same seed it must print the same on bare QEMU and
+//! above the machine. So it keeps to what both can do. Where QEMU does less than the architecture, the program leaves
+//! the case out or does more than it would have to:
 //!
 //! | what QEMU does | what is done here |
 //! |---|---|
@@ -48,7 +47,7 @@ use tables::World;
 /// Steps of a block.
 const STEPS: u64 = 512;
 
-/// What whoever starts the program writes into its file, behind the mark.
+/// The parameters, which the starter of the program writes into its file behind the mark.
 #[repr(C)]
 struct Parameters {
     mark: [u8; 24],
@@ -59,7 +58,7 @@ struct Parameters {
     traced: u64,
     /// Not zero: one page frame has instructions that the machine replaces.
     replaced: u64,
-    /// Not zero: purges are what the architecture asks for, and no more.
+    /// Not zero: purges only what the architecture requires.
     architected: u64,
 }
 
@@ -82,7 +81,7 @@ impl Random {
         (self.0.next() >> 20) % n
     }
 
-    /// Whether the one of `n` cases is met.
+    /// Whether a case occurs that has one chance in `n`.
     fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
@@ -92,7 +91,7 @@ impl Random {
         from[self.below(from.len() as u64) as usize]
     }
 
-    /// Eight bytes of data, none of which begins an instruction wherever it stands.
+    /// Eight bytes of data. No instruction begins with any of them.
     fn data(&mut self) -> u64 {
         let r = self.0.next();
         (0..8).fold(0, |all, n| {
@@ -101,7 +100,7 @@ impl Random {
     }
 }
 
-/// A sum in which every bit and its place count.
+/// A sum that depends on every bit and its place.
 struct Digest(u64);
 
 impl Digest {
@@ -112,7 +111,7 @@ impl Digest {
     }
 }
 
-/// Addresses beyond the end of storage, which is not the same on all machines, told from the end.
+/// Addresses beyond the end of storage, relative to that end, which differs between machines.
 fn told(value: u64, end: u64) -> u64 {
     if (end..end + (1 << 20)).contains(&value) {
         value - end + 0xE0D0_0000

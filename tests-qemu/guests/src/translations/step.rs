@@ -1,4 +1,4 @@
-//! A step: a PSW and sixteen registers are loaded, and something ends what they do.
+//! A step: loads a PSW and sixteen registers, and performs instructions until something ends it.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,13 +10,13 @@ use crate::interruption::{Class, Registers, old_psw};
 use crate::lowcore;
 use crate::psw::{self, Psw};
 
-/// In the prefix page: the registers of the program, and those and the PSW of the step.
+/// Fields in the prefix page: the registers of the program, and the registers and the PSW of the step.
 const STEP: usize = 0x1380;
 const STEP_PSW: usize = 0x740;
 /// The control registers that the CPU has loaded: 0, 1, 7 and 13.
 const LOADED: usize = 0x760;
 
-/// What a step begins with.
+/// The initial state of a step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     cpu: u16,
@@ -26,7 +26,7 @@ pub(super) struct Step {
     registers: Registers,
 }
 
-/// What has ended it.
+/// The event that ended it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Outcome {
     /// Supervisor call, or program interruption.
@@ -39,17 +39,17 @@ pub(super) struct Outcome {
     pub registers: Registers,
 }
 
-/// A step that was made.
+/// A completed step.
 pub(super) struct Trial {
     pub outcome: Outcome,
     pub cpu: u16,
 }
 
-/// The address of the step that a CPU is to make, and of its outcome.
+/// The addresses of the step for a CPU to perform and of its outcome.
 static PRESENT: AtomicU64 = AtomicU64::new(0);
 
 impl Step {
-    /// Chooses one.
+    /// Chooses a step.
     pub(super) fn choose(random: &mut Random, world: &mut World) -> Self {
         if random.one_in(6) {
             let n = random.below(SPACES as u64) as usize;
@@ -106,7 +106,7 @@ impl Step {
                 operand_space
             };
             *register = page(random, space) + byte(random);
-            // The part of the first two pages that low-address protection covers, or just not.
+            // The part of the first two pages that low-address protection covers, or the part just beyond it.
             if dat && random.one_in(10) {
                 let low = random.pick(&[0x10, 0x48, 0x1F0, 0x1F8, 0x1FC, 0x200, 0x208]);
                 *register = *register & !0xF_FFFF_FFFF | random.below(2) << 12 | low;
@@ -122,7 +122,7 @@ impl Step {
         registers[14] = 0x0001_0000_0000_0010;
         registers[15] = 0x0001_0000_0000_0000;
         if addressing == 0 {
-            // What is left of an address beyond the end of storage is not the same on all machines.
+            // The remainder of an address beyond the end of storage differs between machines.
             for register in &mut registers[2..9] {
                 if (world.end..world.end + (1 << 20)).contains(register) {
                     *register -= world.end;
@@ -141,7 +141,7 @@ impl Step {
         }
     }
 
-    /// The step with addresses told from the end of storage.
+    /// The step, with addresses relative to the end of storage.
     pub(super) fn told(mut self, end: u64) -> Self {
         let values = self.registers.iter_mut().chain(&mut self.control);
         for value in values.chain([&mut self.psw.address]) {
@@ -160,12 +160,12 @@ impl Step {
         Some(frame | self.psw.address & 0xFFF)
     }
 
-    /// Makes it on its CPU.
+    /// Performs it on its CPU.
     pub(super) fn perform(&self) -> Trial {
         let mut whole = (*self, Outcome::default());
         PRESENT.store(&raw mut whole as u64, Ordering::Relaxed);
         cpus::on(self.cpu, perform, 0);
-        // The other CPU has changed it behind the compiler's back.
+        // The other CPU has changed it without the compiler's knowledge.
         // SAFETY: a local.
         let (step, outcome) = unsafe { (&raw const whole).read_volatile() };
         Trial {
@@ -178,7 +178,7 @@ impl Step {
 /// Operand-access controls: a space and a key, or not.
 fn controls(random: &mut Random) -> u64 {
     let space = random.pick(&[0, 2, 3]) << 6;
-    // No key that would make an address near the end of storage of it.
+    // Not a key that would turn the register into an address near the end of storage.
     random.pick(&[0, 1, 3, 5, 8, 15]) << 12 | space | random.below(4)
 }
 
@@ -191,7 +191,7 @@ fn byte(random: &mut Random) -> u64 {
     }
 }
 
-/// Takes back what steps have loaded into control register 0.
+/// Undoes what steps have loaded into control register 0.
 pub(super) fn reset(_: &mut u64) {
     let mut control = stctg_all();
     control[0] &= !super::tables::CONTROLS.iter().sum::<u64>();
@@ -199,10 +199,10 @@ pub(super) fn reset(_: &mut u64) {
     lowcore::write(LOADED, [0_u64; 4]);
 }
 
-/// Makes the present step on this CPU.
+/// Performs the present step on this CPU.
 fn perform(_: &mut u64) {
     let whole = PRESENT.load(Ordering::Relaxed) as *mut (Step, Outcome);
-    // SAFETY: the CPU that asks waits for this.
+    // SAFETY: the requesting CPU waits for this.
     let (step, _) = unsafe { whole.read_volatile() };
     let loaded: [u64; 4] = lowcore::read(LOADED);
     if loaded != step.control {
@@ -250,7 +250,7 @@ fn perform(_: &mut u64) {
         if matches!(outcome.code, 4 | 0x10 | 0x11 | 0x38..=0x3B) {
             outcome.identification = lowcore::read(lowcore::TRANSLATION_EXCEPTION);
         }
-        // An instruction that cannot be fetched for instruction-execution protection.
+        // Instruction-execution protection prevented the fetch of an instruction.
         if outcome.code == 4 && outcome.identification & 0x84 == 0x84 {
             outcome.address = outcome.address.wrapping_sub(outcome.length.into());
             outcome.length = 0;
@@ -259,7 +259,7 @@ fn perform(_: &mut u64) {
         outcome.code = lowcore::read(lowcore::SVC_CODE);
         outcome.length = lowcore::read::<u16>(lowcore::SVC_LENGTH) & 6;
     }
-    // Only whether there is a real address, and which.
+    // Keeps only whether there is a real address, and which.
     if outcome.registers[13] == REAL_NAME {
         if program || old.condition_code() != 0 {
             outcome.registers[10] = u64::MAX;
@@ -294,13 +294,13 @@ impl Outcome {
         }
     }
 
-    /// All that must be the same; addresses are told from the end of storage.
+    /// Everything that must be the same. Addresses are relative to the end of storage.
     pub(super) fn told(self, end: u64) -> [u64; 20] {
         let mut all = [0; 20];
         all[0] = self.class << 32 | u64::from(self.code) << 16 | u64::from(self.length);
         all[1..4].copy_from_slice(&[self.mask, self.address, self.identification]);
         all[4..].copy_from_slice(&self.registers);
-        // What was loaded is no address otherwise.
+        // Otherwise the loaded value is not an address.
         let loaded = all[14];
         if all[17] == REAL_NAME {
             return all.map(|value| super::told(value, end));

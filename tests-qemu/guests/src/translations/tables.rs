@@ -16,13 +16,13 @@ use crate::println;
 const TABLES: [usize; 4] = [6, 4, 3, 2];
 const ALL_TABLES: usize = 15;
 const PAGE_TABLES: usize = 14;
-/// Page frames that are nothing else.
+/// Page frames that serve no other purpose.
 const FRAMES: usize = 12;
-/// Indices of a table that are used.
+/// How many indices of a table are used.
 const USED: usize = 4;
 /// Address spaces.
 pub(super) const SPACES: usize = 6;
-/// Page indices of a table that are used stand behind the four levels.
+/// The used page indices of a table stand behind those of the four levels.
 const PAGE: usize = 4;
 
 const INVALID: u64 = 0x20;
@@ -40,10 +40,10 @@ static mut LOWEST: [PageTable; PAGE_TABLES] =
     [const { PageTable([PAGE_INVALID; 256]) }; PAGE_TABLES];
 /// Prefix areas of CPU 0 beside absolute 0.
 static mut AREAS: [Area; 2] = [const { Area([0; 1024]) }; 2];
-/// With one more behind them, for what reaches beyond the last one.
+/// One more stands behind them, for accesses beyond the last one.
 static mut PAGES: [Page; FRAMES + 1] = [const { Page([0; 4096]) }; FRAMES + 1];
 
-/// The indices that the block before used.
+/// The indices that the previous block used.
 static mut USED_BEFORE: [[u64; USED]; 5] = [[0; USED]; 5];
 
 /// The level of each table.
@@ -68,12 +68,12 @@ fn frame(n: usize) -> u64 {
 }
 
 pub(super) fn load(at: u64) -> u64 {
-    // SAFETY: storage of the program's, with DAT off.
+    // SAFETY: the program's storage, with DAT off.
     unsafe { core::ptr::with_exposed_provenance::<u64>(at as usize).read_volatile() }
 }
 
 pub(super) fn store(at: u64, value: u64) {
-    // SAFETY: as `load`; who calls has the place.
+    // SAFETY: like `load`; the caller owns the place.
     unsafe { core::ptr::with_exposed_provenance_mut::<u64>(at as usize).write_volatile(value) }
 }
 
@@ -135,7 +135,7 @@ fn put_sequence(random: &mut Random, at: u64, number: u64, n: u64, replaced: boo
     text::branch((at + text::TAIL).wrapping_sub(space + 4)).put(space + 4);
 }
 
-/// Clears what real spaces reach: between the prefix area and the program, and around 16 MiB.
+/// Clears the storage that real spaces reach: between the prefix area and the program, and around 16 MiB.
 pub(super) fn prepare(random: &mut Random, replaced: bool) {
     put_text(random, replaced);
     for at in (0x2000..0x20_0000).chain(0xF0_0000..0x111_0000).step_by(8) {
@@ -166,7 +166,7 @@ impl Entry {
     }
 }
 
-/// What a block is made of.
+/// The parts of a block.
 pub(super) struct World {
     pub end: u64,
     pub cpus: u16,
@@ -175,13 +175,13 @@ pub(super) struct World {
     used: [[u64; USED]; 5],
     /// The address-space-control elements of the spaces.
     pub spaces: [u64; SPACES],
-    /// Control register 0 of the steps: the bits that differ.
+    /// Control register 0 of the steps: the bits that vary.
     pub controls: u64,
     /// The spaces that are primary, secondary and home.
     pub selected: [usize; 3],
 }
 
-/// Bits of control register 0 that differ from step to step: low-address protection, enhanced DAT,
+/// Bits of control register 0 that vary from step to step: low-address protection, enhanced DAT,
 /// instruction-execution protection.
 pub(super) const CONTROLS: [u64; 3] = [1 << 28, 1 << 23, 1 << 20];
 /// The secondary-space control, which is a one.
@@ -192,7 +192,7 @@ impl World {
     pub(super) fn new(random: &mut Random, end: u64, cpus: u16, architected: bool) -> Self {
         let far = 0x210 + 16 * random.below(0x5E);
         let mut used = [[0, 1, 1 + random.below(2046), 2047]; 5];
-        // Not where the program is: real spaces reach that.
+        // Not at the program's address, which real spaces reach.
         used[0][1] = 0x10;
         used[0][2] = far;
         used[1][2] = 1 + random.below(2046);
@@ -255,7 +255,7 @@ impl World {
         self.space_origin(random, level) | private | (level as u64) << 2 | length
     }
 
-    /// The origin of the table of a space. It is the same on all machines: control registers may be
+    /// The origin of the table of a space. It must be the same on all machines, because control registers may be
     /// stored among the data.
     fn space_origin(&self, random: &mut Random, level: usize) -> u64 {
         match self.origin(random, level) {
@@ -368,7 +368,7 @@ impl World {
         (0..FRAMES).map(frame).chain((0..areas).map(area))
     }
 
-    /// A virtual address in a space, without its byte index: mostly one that leads to a page frame.
+    /// A virtual address in a space, without its byte index. Mostly it leads to a page frame.
     pub(super) fn page(&self, random: &mut Random, space: u64) -> u64 {
         for _ in 0..random.below(8) {
             let at = self.any_page(random, space);
@@ -379,7 +379,7 @@ impl World {
         self.any_page(random, space)
     }
 
-    /// Whether an address leads to a page frame that holds something: a guess, to choose by.
+    /// Whether an address leads to a page frame with contents. This is a guess, to help the choice.
     fn leads(&self, space: u64, at: u64) -> bool {
         self.guess(space, at)
             .is_some_and(|frame| (0x1000..self.end).contains(&frame))
@@ -426,7 +426,7 @@ impl World {
         at
     }
 
-    /// An entry that is used.
+    /// An entry that is in use.
     fn entry(&self, random: &mut Random) -> Entry {
         if random.one_in(3) {
             let n = random.below(ALL_TABLES as u64) as usize;
@@ -449,7 +449,7 @@ impl World {
         self.entry_of_page(random).origin
     }
 
-    /// A page index that is used, as an address, for register 7.
+    /// A page index that is in use, as an address, for register 7.
     pub(super) fn page_index(&self, random: &mut Random) -> u64 {
         random.pick(&self.used[PAGE]) << 12
     }

@@ -1,10 +1,9 @@
-//! The instructions of the steps: short sequences that stand in page frames.
+//! The instructions of the steps: short sequences in page frames.
 //!
-//! Registers 2 to 5 of a step are addresses of operands; 6 is the
-//! address of a single instruction; 7 has a page index and is otherwise zero, and so is a key of zero; 8 is
-//! a real address; 9 is a length; 10 is what is loaded; 11 is what is stored; 12 is the origin of a page
-//! table; 13 says which sequence was performed; 14 is what EXECUTE
-//! modifies by: another register or length, but no index, which would store anywhere.
+//! Registers 2 to 5 of a step are addresses of operands; 6 is the address of a single instruction; 7 has a page index
+//! and is otherwise zero, and so serves as a key of zero; 8 is a real address; 9 is a length; 10 is loaded; 11 is
+//! stored; 12 is the origin of a page table; 13 tells which sequence was performed; 14 is the modifier for EXECUTE:
+//! another register or length, but no index, which would store anywhere.
 
 use super::Random;
 
@@ -19,7 +18,7 @@ pub(super) const COUNT: u64 = 16;
 pub(super) const SINGLE: u64 = 0xC00;
 /// Single instructions, 8 bytes apart.
 pub(super) const SINGLES: u64 = 32;
-/// Where SET ADDRESS SPACE CONTROL FAST stands in a sequence. What is behind it comes from another space, so it is
+/// Where SET ADDRESS SPACE CONTROL FAST stands in a sequence. The text behind it comes from another space, so it is
 /// the same in all page frames: a branch to the [`tail`].
 pub(super) const SPACE: u64 = APART - 8;
 /// Where the tail begins.
@@ -30,7 +29,7 @@ pub(super) const REAL_NAME: u64 = 0x7FFF;
 pub(super) const LOAD_REAL: Text = text(6, 0xE3A0_2000_0003, 1);
 /// Where data begin.
 pub(super) const DATA: u64 = 0xD00;
-/// Where operands are that cross the boundary of the page.
+/// Operands that cross the page boundary begin here.
 pub(super) const CROSSING: u64 = 0xFFC;
 
 /// An instruction: its bytes from the left, its length, the accesses to operands that it makes.
@@ -49,7 +48,7 @@ const fn text(length: u64, bytes: u64, accesses: u64) -> Text {
     }
 }
 
-/// EXECUTE RELATIVE LONG, whose target depends on where it stands.
+/// EXECUTE RELATIVE LONG. Its target depends on its own address.
 const EXRL: u64 = 0xC600;
 
 impl Text {
@@ -71,12 +70,12 @@ impl Text {
 /// SUPERVISOR CALL 255, which ends a step.
 pub(super) const END: Text = text(2, 0x0AFF, 0);
 
-/// LOAD HALFWORD IMMEDIATE (64) of register 13: says which sequence this is.
+/// LOAD HALFWORD IMMEDIATE (64) of register 13: tells which sequence this is.
 pub(super) const fn name(number: u64) -> Text {
     text(4, 0xA7D9_0000 | number, 0)
 }
 
-/// BRANCH RELATIVE ON CONDITION, always taken, over so many bytes.
+/// BRANCH RELATIVE ON CONDITION, always taken, over this many bytes.
 pub(super) const fn branch(distance: u64) -> Text {
     text(4, 0xA7F4_0000 | distance / 2 & 0xFFFF, 0)
 }
@@ -134,7 +133,7 @@ pub(super) fn plain(random: &mut Random) -> Text {
     }
 }
 
-/// An instruction for the supervisor state; also one that the machine replaces.
+/// An instruction for the supervisor state, which may be one that the machine replaces.
 pub(super) fn privileged(random: &mut Random, replaced: bool) -> Text {
     let b = 2 + random.below(4);
     let c = 2 + random.below(4);

@@ -12,7 +12,7 @@ const SIZE: usize = 1 << 20;
 const ADLER_32: [u8; 4] = 0xC801_F14D_u32.to_be_bytes();
 const LEVELS: [u8; 4] = [1, 4, 6, 8];
 
-/// Returns 0 when every level gave the text back and ended with its checksum.
+/// Returns 0 if every level gave the text back and ended with its checksum.
 pub fn work() -> u64 {
     let text = text::generate(SEED, SIZE);
     let mut wrong = 0;

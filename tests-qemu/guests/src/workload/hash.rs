@@ -31,7 +31,7 @@ const fn bytes(high: u128, low: u128) -> [u8; 32] {
     digest
 }
 
-/// Returns 0 when every digest of every round is the known one.
+/// Returns 0 if every digest of every round is the known one.
 pub fn work() -> u64 {
     let text = text::generate(SEED, SIZE);
     let mut wrong = 0;

@@ -1,4 +1,4 @@
-//! Real work with well-kept crates, each over text made at run time, each verifying its own result.
+//! Real work with well-kept crates, each over text generated at run time, each verifying its own result.
 //!
 //! The text, its digests and its matches were computed independently on a host (by a second generator,
 //! hashlib, zlib and a backtracking matcher in Python; `workload/known.py` prints them), so a wrong

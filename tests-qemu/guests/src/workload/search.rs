@@ -9,7 +9,7 @@ use crate::supervisor::task;
 const SEED: u64 = 3;
 const SIZE: usize = 1 << 20;
 const ROUNDS: usize = 32;
-/// Patterns, how many matches each has and how many bytes they cover (see known.py).
+/// Patterns, the number of matches of each, and how many bytes they cover (see known.py).
 const KNOWN: [(&str, usize, usize); 3] = [
     (r"[a-z]+@(?:storage|channel)\.org", 394, 6080),
     (
@@ -20,7 +20,7 @@ const KNOWN: [(&str, usize, usize); 3] = [
     (r"[0-9]{4,5}[,.]", 1562, 9134),
 ];
 
-/// Returns 0 when every pattern matched exactly as known in every round.
+/// Returns 0 if every pattern had exactly the known matches in every round.
 pub fn work() -> u64 {
     let text = text::generate(SEED, SIZE);
     let mut wrong = 0;

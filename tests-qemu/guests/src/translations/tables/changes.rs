@@ -1,10 +1,10 @@
-//! What happens between the steps: tables change, and text, and prefixes.
+//! Changes between the steps: of tables, text and prefixes.
 
 use super::*;
 use crate::insn::storage::{ipte, ptlb, sturg};
 use core::arch::asm;
 
-/// What a change needs on the CPU that makes it.
+/// The data that a CPU needs to make a change.
 struct Change {
     entry: Entry,
     value: u64,
@@ -39,7 +39,7 @@ fn csp(at: u64, old: u64, new: u64) {
     }
 }
 
-/// Invalidates an entry, with others behind it if it is of a higher table.
+/// Invalidates an entry, and the entries behind it if its table is of a higher level.
 fn invalidate(change: &Change) {
     let Entry {
         level,
@@ -50,7 +50,7 @@ fn invalidate(change: &Change) {
         ipte(origin, index << 12 | change.noise);
     } else {
         let more = [0, 0, 0, 1, 3, 0x7FF][change.how as usize % 6];
-        // What clearing is limited to is not more than what the invalidation needs.
+        // Clearing is limited to no more than the invalidation needs.
         idte(
             origin | (level as u64) << 2,
             index << (20 + 11 * level) | more,
@@ -59,9 +59,9 @@ fn invalidate(change: &Change) {
     }
 }
 
-/// Makes the present change; whether other CPUs still have to purge is the answer.
+/// Makes the present change. Returns whether other CPUs still have to purge.
 fn make(answer: &mut u64) {
-    // SAFETY: the CPU that asks waits for this.
+    // SAFETY: the requesting CPU waits for this.
     let change = unsafe { &*(CHANGE.load(Ordering::Relaxed) as *const Change) };
     let at = change.entry.at();
     let old = load(at);
@@ -95,7 +95,7 @@ fn make(answer: &mut u64) {
     }
 }
 
-/// Gives CPU 0 another prefix area, with all that the one before has, which is cleared.
+/// Gives CPU 0 another prefix area with the contents of the former one, and clears the former one.
 pub(super) fn set_prefix(prefix: u64) {
     let before = u64::from(stpx());
     if prefix == before {
@@ -160,7 +160,7 @@ impl World {
         }
     }
 
-    /// Gives all that steps may have changed.
+    /// Passes everything that steps may have changed to `add`.
     pub(in super::super) fn sum(&self, mut add: impl FnMut(u64)) {
         for at in self.frames() {
             let data = (8..0x200).chain(text::DATA..text::CROSSING & !7).step_by(8);
