@@ -1,13 +1,13 @@
-//! What a branch instruction does, told from its text and the registers.
+//! What a branch instruction does, determined from its text and the registers.
 //!
-//! A single step needs it twice: to know a successful branch where the next address alone does not
-//! show one, because the target is the next sequential instruction; and to perform an instruction
-//! that branches to itself, which a breakpoint at its target would stop before it ran.
+//! A single step needs it twice: to detect a successful branch to the next sequential instruction, which
+//! the next address alone does not show; and to perform an instruction that branches to itself, which a
+//! breakpoint at its target would stop before it ran.
 //!
 //! Everything here follows the instructions' descriptions in the Principles of Operation. BRANCH
-//! PREDICTION PRELOAD and NEXT INSTRUCTION ACCESS INTENT only give hints and are no branches; the
-//! control instructions that branch (PROGRAM RETURN, PROGRAM TRANSFER, BRANCH AND STACK, BRANCH IN
-//! SUBSPACE GROUP) are performed by millicode.
+//! PREDICTION PRELOAD and NEXT INSTRUCTION ACCESS INTENT only give hints and are not branches. Millicode
+//! performs the control instructions that branch (PROGRAM RETURN, PROGRAM TRANSFER, BRANCH AND STACK,
+//! BRANCH IN SUBSPACE GROUP).
 
 use core::cmp::Ordering;
 
@@ -16,40 +16,40 @@ use super::operand::Operand;
 use super::{RelativeOffset, format};
 use arch::psw::{ADDRESSING_64, BASIC_ADDRESSING, Psw};
 
-/// Where an instruction stands.
+/// The location of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Site {
-    /// The address of its text, to which a relative branch is relative. Of the target of an EXECUTE
-    /// it is the target's own address.
+    /// The address of its text, to which a relative branch is relative. For the target of an EXECUTE it is
+    /// the target's own address.
     pub at: u64,
-    /// The address of the next sequential instruction: behind the EXECUTE if it is executed.
+    /// The address of the next sequential instruction: after the EXECUTE, for a target of one.
     pub next: u64,
-    /// The instruction-length code, in halfwords: the EXECUTE's if it is executed.
+    /// The instruction-length code, in halfwords: that of the EXECUTE, for a target of one.
     pub length_code: u8,
 }
 
-/// Where a branch that is taken goes.
+/// The target of a branch that is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// To this address.
+    /// This address.
     Address(u64),
-    /// To the address in the doubleword at this logical address, once the addressing mode has been
-    /// applied to it: BRANCH INDIRECT ON CONDITION.
+    /// The address in the doubleword at this logical address, to which the addressing mode is then applied:
+    /// BRANCH INDIRECT ON CONDITION.
     Stored(u64),
 }
 
 /// What a branch instruction does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Branch {
-    /// Where it goes, if the branch is taken; an address has the bits of the new addressing mode only.
+    /// The target, if the branch is taken; an address has only the bits of the new addressing mode.
     pub target: Option<Target>,
-    /// The general register that it changes, and the new content of it: link, count or index.
+    /// The general register that it changes, and its new content: link, count or index.
     pub changed: Option<(u8, u64)>,
     /// PSW bits 31-32 afterwards, in their place.
     pub addressing: u64,
 }
 
-/// Tells what a branch instruction does, or `None` if the text is none.
+/// Determines what a branch instruction does; `None` if the text is not a branch instruction.
 ///
 /// `mask` is the left half of the PSW before: condition code, program mask and addressing mode.
 #[must_use]
@@ -205,7 +205,8 @@ impl Step<'_> {
             .map(|(r1, link)| (r1, link | u64::from(extended)))
     }
 
-    /// What BRANCH AND SET MODE leaves in R1, unless the field is zero: the addressing mode alone.
+    /// The contents of R1 after BRANCH AND SET MODE, unless the field is zero: only the addressing mode
+    /// changes.
     fn mark_mode(&self, r1: u8) -> Change {
         let old = self.content(r1);
         let new = if self.mask & ADDRESSING_64 == ADDRESSING_64 {
@@ -217,7 +218,7 @@ impl Step<'_> {
     }
 
     /// Branches to the address in R2 in the mode that it gives: bit 63 one for 64-bit, then bit 32 one for
-    /// 31-bit. Bit 63 is no part of the address.
+    /// 31-bit. Bit 63 is not part of the address.
     fn set_mode(&self, r2: u8, changed: Change) -> Branch {
         if r2 == 0 {
             return self.go(None, changed);
@@ -248,7 +249,7 @@ impl Step<'_> {
         (count != 0, Some((r1, count)))
     }
 
-    /// The same of bits 0-31: BRANCH RELATIVE ON COUNT HIGH.
+    /// The same for bits 0-31: BRANCH RELATIVE ON COUNT HIGH.
     fn count_high(&self, r1: u8) -> (bool, Change) {
         let count = self.content(r1).wrapping_sub(1 << 32);
         (count >> 32 != 0, Some((r1, count)))
@@ -266,7 +267,7 @@ impl Step<'_> {
         self.jump(taken, offset, changed)
     }
 
-    /// Adds R3 to R1 and compares the sum with the odd register of R3's pair, as it was before.
+    /// Adds R3 to R1 and compares the sum with the old content of the odd register of R3's pair.
     fn index(&self, opcode: u16) -> Branch {
         let (r1, r3) = (self.text[1] >> 4, self.text[1] & 15);
         let long = opcode & 0xFF != 0;
@@ -288,7 +289,7 @@ impl Step<'_> {
         }
     }
 
-    /// Whether the comparison of a compare-and-branch instruction gives what its mask selects.
+    /// Whether the mask of a compare-and-branch instruction selects the result of its comparison.
     fn compares(&self) -> bool {
         let code = self.text[5];
         let immediate = matches!(code, 0x7C..=0x7F | 0xFC..=0xFF);
@@ -315,7 +316,7 @@ impl Step<'_> {
     }
 }
 
-/// A register of which bits 32-63 are replaced.
+/// A register with bits 32-63 replaced.
 const fn with_low(register: u64, low: u32) -> u64 {
     register & 0xFFFF_FFFF_0000_0000 | low as u64
 }

@@ -1,4 +1,4 @@
-//! Where control goes after an instruction, as far as its text alone can tell.
+//! The instructions that can follow an instruction, as far as its text alone determines them.
 //!
 //! The scanner follows it to learn which bytes of a page are instructions.
 
@@ -16,18 +16,18 @@ pub enum Next {
     SequentialOr(i64),
     /// The instruction at this distance in bytes: an unconditional relative branch, or a BRAS forward.
     Only(i64),
-    /// Somewhere that the text does not say; what stands behind it need not be an instruction.
+    /// An address that the text does not give; what follows the instruction need not be an instruction.
     Elsewhere,
 }
 
 impl Next {
-    /// Whether the next sequential instruction is one of those that follow.
+    /// Whether the next sequential instruction can follow.
     #[must_use]
     pub const fn is_sequential(self) -> bool {
         matches!(self, Self::Sequential | Self::SequentialOr(_))
     }
 
-    /// The distance in bytes to the branch target, when the text tells it.
+    /// The distance in bytes to the branch target, if the text gives it.
     #[must_use]
     pub const fn distance(self) -> Option<i64> {
         match self {
@@ -37,7 +37,7 @@ impl Next {
     }
 }
 
-/// Tells what follows an instruction.
+/// Determines what follows an instruction.
 #[must_use]
 pub fn next(text: &[u8; 6]) -> Next {
     let short = i64::from(i16::from_be_bytes([text[2], text[3]])) * 2;
@@ -58,7 +58,7 @@ pub fn next(text: &[u8; 6]) -> Next {
         // BRC, BRCL.
         0xA704 => branch(mask, short),
         0xC004 => branch(mask, long),
-        // BRAS forward: compilers and programmers use it to step over the constants that they put behind it.
+        // BRAS forward: compilers and programmers use it to skip the constants that they put after it.
         0xA705 if short > 4 => Next::Only(short),
         // BRAS, BRCT, BRCTG, BRXH, BRXLE, BRXHG, BRXLG.
         0xA705..=0xA707 | 0x8400 | 0x8500 | 0xEC44 | 0xEC45 => Next::SequentialOr(short),

@@ -1,8 +1,8 @@
-//! Where each instruction format keeps its fields.
+//! The fields of each instruction format.
 //!
-//! One module per format, one function per field, both named as the Principles of Operation names
-//! them ("first" is D1(B1), "second" D2(X2,B2)), so that a row of the instruction table reads like
-//! the manual's own.
+//! Each format has a module and each field a function, with the names of the Principles of Operation
+//! ("first" is D1(B1), "second" D2(X2,B2)), so that a row of the instruction table reads like one of the
+//! manual.
 
 use super::operand::Operand;
 
@@ -50,7 +50,7 @@ macro_rules! fields {
 }
 
 fields! {
-    /// The opcode alone: E, and those of S and RRE that designate nothing.
+    /// The opcode alone: E, and instructions of S and RRE without operands.
     none {}
     i { i: u8 = |text| text[1]; }
     s { second: Operand = |text| short(text, 2); }
@@ -82,7 +82,7 @@ fields! {
         r1: u8 = |text| high(text[3]);
         r2: u8 = |text| low(text[3]);
     }
-    /// RRF-a to RRF-d: which of R3, M3 and M4 there are depends on the instruction.
+    /// RRF-a to RRF-d: the instruction determines which of R3, M3 and M4 it has.
     rrf {
         r1: u8 = |text| high(text[3]);
         r2: u8 = |text| low(text[3]);

@@ -1,9 +1,9 @@
 //! The instructions that the firmware may have to perform, and how their text is laid out.
 //!
 //! The table below is the whole decoder: opcode, name, mnemonic, format, the fields in the order in
-//! which assembler language writes them, and the manual's name. What is not in it and yet assigned
-//! runs below without the firmware, or is absent there; either way there is nothing to do but to
-//! reflect what happened.
+//! which assembler language writes them, and the manual's name. An assigned instruction that is not in
+//! it runs below without the firmware, or is absent there; in either case the firmware only reflects
+//! what happened.
 //!
 //! Opcodes are written as [`opcode`] normalizes them, so that one `match` finds any instruction.
 
@@ -45,7 +45,7 @@ macro_rules! instructions {
             Unassigned { opcode: u16 },
         }
 
-        /// Decodes an instruction; of a shorter one the bytes after its end do not matter.
+        /// Decodes an instruction. The bytes after the end of a shorter one do not matter.
         #[must_use]
         pub fn decode(text: &[u8; 6]) -> Instruction {
             match opcode(text) {
@@ -65,7 +65,7 @@ macro_rules! instructions {
                 }
             }
 
-            /// The mnemonic of assembler language; empty for what the firmware has no name for.
+            /// The mnemonic of assembler language; empty for an instruction that is not in the table.
             #[must_use]
             pub const fn mnemonic(&self) -> &'static str {
                 match self {
@@ -296,9 +296,9 @@ instructions! {
     0xEBD4 Pcistbi "PCISTBI" rsy(r1, r3, second) "PCI STORE BLOCK BY MAPPED ADDRESS";
 }
 
-/// Decodes the instructions that a control program issues all the time; others give `None` and are
-/// left to [`decode`]. It is inlined where it is matched on, so that opcode and routine meet without
-/// the whole opcode map in between.
+/// Decodes the instructions that a control program issues all the time; gives `None` for others, which
+/// [`decode`] decodes. It is inlined into the `match` on its result, so that the opcode selects the
+/// routine without the whole opcode map in between.
 #[inline(always)]
 #[must_use]
 pub fn decode_common(text: &[u8; 6]) -> Option<Instruction> {

@@ -1,22 +1,21 @@
 //! Decode: instruction text to an enumeration with named fields.
 //!
 //! A millicode routine takes an [`Instruction`] and never sees raw bits; the decoder sees raw bits
-//! and never touches state. Nothing of it knows a register's content, a PSW or a facility bit, so
-//! whether an instruction is privileged, installed or well-formed is for its routine to say, in the
+//! and never touches state. The decoder does not use registers, the PSW or facility bits. So the
+//! routine of an instruction decides whether it is privileged, installed and well-formed, in the
 //! order of priority that its description gives.
 //!
-//! - [`instruction`] names what the firmware may have to perform: the control instructions, those
-//!   that the machine below leaves out, and EXECUTE, which can hide any of them.
-//! - [`opcodes`] knows every opcode of z/Architecture, performed here or not, and nothing of operands.
-//! - [`sensitive`] finds the few instructions that tell a deprivileged guest too much and do not
-//!   trap, and says which of the places where their bits stand are instructions; [`flow`] is what it
-//!   needs to know of branching.
+//! - [`instruction`] lists the instructions that the firmware may have to perform: the control
+//!   instructions, those that the machine below lacks, and EXECUTE, which can hide any of them.
+//! - [`opcodes`] lists every opcode of z/Architecture, performed here or not, without operands.
+//! - [`sensitive`] finds the few instructions that do not trap and show a deprivileged guest too much,
+//!   and decides which occurrences of their bits are instructions; [`flow`] follows branches for it.
 //!
-//! Two more are given the registers and the PSW along with the text, for the single step that runs an
-//! instruction and has to say what it did; they look at no storage and change nothing either.
+//! Two more modules take the registers and the PSW along with the text, for the single step that runs an
+//! instruction and reports what it did. They do not access storage or change anything either.
 //!
-//! - [`branch`] says what a branch instruction does: where it goes and which register it changes.
-//! - [`references`] says which storage operands an instruction accessed.
+//! - [`branch`] determines what a branch instruction does: its target and the register that it changes.
+//! - [`references`] determines which storage operands an instruction accessed.
 
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
@@ -39,7 +38,7 @@ pub use offsets::Offsets;
 pub use opcodes::{assigned, opcode};
 pub use operand::{Operand, RelativeOffset};
 
-/// The length of an instruction in bytes (2, 4 or 6), which bits 0-1 of its first byte give.
+/// The length of an instruction in bytes (2, 4 or 6), from bits 0-1 of its first byte.
 #[must_use]
 #[inline]
 pub const fn length(first_byte: u8) -> usize {
@@ -50,8 +49,8 @@ pub const fn length(first_byte: u8) -> usize {
     }
 }
 
-/// Where the target of an EXECUTE at `at` is, which the addressing mode has yet to wrap, and its R1 field; `None` of any other
-/// instruction.
+/// The address of the target of an EXECUTE at `at`, to which the addressing mode has yet to be applied, and its R1 field;
+/// `None` for any other instruction.
 #[must_use]
 #[inline(always)]
 pub fn target(instruction: &Instruction, at: u64, general: &[u64; 16]) -> Option<(u64, u8)> {
@@ -62,8 +61,8 @@ pub fn target(instruction: &Instruction, at: u64, general: &[u64; 16]) -> Option
     }
 }
 
-/// The target of an EXECUTE as it is performed: unless its R1 field is zero, bits 8-15 are ORed with bits 56-63 of general
-/// register R1. The text in storage stays as it is.
+/// The target of an EXECUTE as executed: unless its R1 field is zero, bits 8-15 are ORed with bits 56-63 of general
+/// register R1. The text in storage does not change.
 #[must_use]
 #[inline]
 pub const fn modified_target(mut target: [u8; 6], r1: u8, general: &[u64; 16]) -> [u8; 6] {

@@ -1,4 +1,4 @@
-//! A set of places in a page: what is known of its halfwords.
+//! A set of halfwords of a page.
 
 use arch::address;
 
@@ -10,18 +10,18 @@ pub const PAGE: usize = address::PAGE as usize;
 pub struct Offsets([u64; PAGE / 2 / 64]);
 
 impl Offsets {
-    /// None.
+    /// The empty set.
     pub const NONE: Self = Self([0; PAGE / 2 / 64]);
     /// Every halfword of the page.
     pub(super) const ALL: Self = Self([u64::MAX; PAGE / 2 / 64]);
 
-    /// Whether there are none.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|&word| word == 0)
     }
 
-    /// Whether the halfword at an offset is one of them.
+    /// Whether the halfword at an offset is in the set.
     #[must_use]
     pub fn contains(&self, offset: usize) -> bool {
         self.0[offset / 128] >> (offset / 2 % 64) & 1 != 0
@@ -34,7 +34,7 @@ impl Offsets {
 
     /// The offsets in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        // Most sets are empty, or nearly so.
+        // Most sets are empty or have few elements.
         self.0.iter().enumerate().flat_map(|(index, &word)| {
             let mut left = word;
             core::iter::from_fn(move || {
@@ -45,7 +45,7 @@ impl Offsets {
         })
     }
 
-    /// Inserts the halfwords from `first` to `end`, as far as the page goes.
+    /// Inserts the halfwords from `first` to `end`, or to the end of the page.
     pub(super) fn insert_range(&mut self, first: usize, end: usize) {
         let (mut at, end) = (first / 2, end.min(PAGE) / 2);
         while at < end {
@@ -55,7 +55,7 @@ impl Offsets {
         }
     }
 
-    /// The first halfword of those up to and with the one at an offset, which is in the set, that all are.
+    /// The first of the consecutive halfwords in the set that end with the one at this offset, which is in the set.
     pub(super) fn begin(&self, offset: usize) -> usize {
         let mut at = offset / 2;
         loop {
@@ -99,8 +99,7 @@ impl Offsets {
         }
     }
 
-    /// Those of which `which` says, for the offset of a doubleword, that they are in the set; the rightmost bit is the
-    /// first of its halfwords.
+    /// The set that `which` gives for the offset of each doubleword; the rightmost bit is the first of its halfwords.
     pub fn by_doublewords(mut which: impl FnMut(usize) -> u8) -> Self {
         let mut set = Self::NONE;
         for (n, word) in set.0.iter_mut().enumerate() {
@@ -111,8 +110,8 @@ impl Offsets {
         set
     }
 
-    /// The doublewords of which this set and another one do not have the same halfwords, the last one first: the
-    /// offset, and the halfwords that this one has, as [`Offsets::by_doublewords`] has them.
+    /// The doublewords in which this set differs from another one, the last one first: the offset, and the halfwords of
+    /// this set in the form of [`Offsets::by_doublewords`].
     pub fn changes(&self, other: &Self) -> impl Iterator<Item = (usize, u8)> {
         let words = self.0.iter().zip(&other.0).enumerate().rev();
         words
@@ -125,7 +124,7 @@ impl Offsets {
             })
     }
 
-    /// Whether any halfword of the 128 bytes that an offset is in is in it.
+    /// Whether the set has any halfword of the 128 bytes that contain this offset.
     pub(super) const fn is_near(&self, offset: usize) -> bool {
         self.0[offset / 128] != 0
     }

@@ -1,21 +1,21 @@
 //! Which operation codes are assigned in z/Architecture, up to the z16.
 //!
-//! One map per opcode page, drawn as the opcode charts are: sixteen rows, row *n* for the codes n0 to
-//! nF, the leftmost bit for n0. Taken from an assembler's opcode tables for the Principles of
-//! Operation, and completed with what control programs use and that manual leaves to others: the
+//! One map for each opcode page, drawn like the opcode charts: sixteen rows, row *n* for the codes n0 to
+//! nF, the leftmost bit for n0. The maps come from an assembler's opcode tables for the Principles of
+//! Operation, completed with instructions that control programs use and other manuals define: the
 //! CPU-measurement, service-call, adjunct-processor and PCI instructions, runtime instrumentation, the
-//! calls to a hypervisor. Codes without a published meaning, those that only a debugger plants (0002)
-//! and those that ESA/390 had (SSK, ISK) are not assigned.
+//! calls to a hypervisor. Codes without a published meaning, codes that only a debugger stores (0002) and
+//! codes of ESA/390 (SSK, ISK) are not assigned.
 //!
-//! The scanner leans on it in both directions: a decode that meets an unassigned code has lost its way
-//! or left the code, and a sensitive instruction is replaced by a code that must give an operation
-//! exception on every machine.
+//! The scanner depends on the maps in both directions: a decode that reaches an unassigned code is out of
+//! step or has left the code, and a sensitive instruction is replaced by a code that must cause an
+//! operation exception on every machine.
 
 /// Sixteen rows of sixteen codes.
 type Page = [u16; 16];
 
-/// The operation code as one number: the first byte and, where the opcode goes on elsewhere, the part
-/// that is there: the second byte, the sixth, or bits 12-15 as a number from 0 to F.
+/// The operation code as one number: the first byte and, if the opcode has a second part, that part: the
+/// second byte, the sixth, or bits 12-15 as a number from 0 to F.
 ///
 /// `B220` is SERVC, `EB17` STCCTM (first and sixth byte), `C600` EXRL, `4400` EX.
 #[must_use]
@@ -32,7 +32,7 @@ pub const fn opcode(text: &[u8; 6]) -> u16 {
 
 /// Whether an instruction with this operation code exists, privileged or not, installed or not.
 ///
-/// Text that ends before its operation code does is nothing yet, and not assigned.
+/// Text that is shorter than its operation code is not assigned.
 #[must_use]
 pub fn assigned(text: &[u8]) -> bool {
     let Some(&first) = text.first() else {

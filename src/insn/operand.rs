@@ -1,16 +1,16 @@
-//! Operands as the instruction designates them, before any register is looked at.
+//! Operands as the instruction designates them, before registers are used.
 
 use core::fmt;
 
 /// A storage operand: base register, index register and displacement, or the second-operand
 /// "address" of an instruction that uses its bits as an immediate value.
 ///
-/// The displacement is signed, so that the 12-bit (0 to 4095) and the 20-bit (-524288 to 524287)
-/// kind are one type. A register number of zero means no register, not register 0.
+/// The displacement is signed, so that one type serves the 12-bit (0 to 4095) and the 20-bit (-524288 to
+/// 524287) displacement. A register number of zero means no register, not register 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operand {
-    /// X2; zero in a format that has none. (R1 of MVCP, MVCS and MVCK, which assembler language
-    /// writes in this place, is a length and no part of the address.)
+    /// X2; zero in a format without it. (R1 of MVCP, MVCS and MVCK, which assembler language
+    /// writes in this place, is a length and not part of the address.)
     pub index: u8,
     /// B1, B2 or B4.
     pub base: u8,

@@ -1,54 +1,55 @@
-//! Finds the instructions that do not trap and yet tell a deprivileged guest too much.
+//! Finds the instructions that do not trap and yet show a deprivileged guest too much.
 //!
 //! EXTRACT PSW shows the real PSW, STORE FACILITY LIST EXTENDED the facilities of the machine below,
 //! and QEMU performs TEST PROTECTION and PERFORM CRYPTOGRAPHIC KEY MANAGEMENT OPERATIONS in the
-//! problem state, the first against the shadow tables. MOVE PAGE with its condition-code option tells of a
-//! page that the shadow tables have not yet, instead of an interruption that would fill them, and SET
-//! ADDRESS SPACE CONTROL FAST would change the space that the hardware accesses. A page that has the bits of
-//! one is executed from a copy, which nothing but the instruction fetch ever sees. In the copy a halfword
-//! that must not be executed is **replaced** by an unassigned opcode of the length that it tells itself;
-//! the operation exception then brings what stands there to the firmware, which reads the original.
+//! problem state, the first against the shadow tables. MOVE PAGE with its condition-code option reports a
+//! page that the shadow tables do not have yet, instead of causing an interruption that would fill them, and
+//! SET ADDRESS SPACE CONTROL FAST would change the space that the hardware accesses. A page with the bits of
+//! such an instruction is executed from a copy, which only the instruction fetch ever sees. In the copy a
+//! halfword that must not be executed is **replaced** by an unassigned opcode that indicates the same length.
+//! Executing it causes an operation exception, and the firmware then reads the original.
 //!
-//! No halfword may be replaced that is inside an instruction which the guest executes, and every candidate must
-//! be that is an instruction. So it counts what control is known to reach: from the places at which the guest is
-//! known to execute, everything that follows sequentially and every relative branch target is an
-//! instruction; nothing is assumed behind an unconditional branch. A candidate at which such an instruction
-//! begins is replaced alone, and one that is inside such an instruction is none. The same holds where the decodes
-//! of what stands before it leave no doubt (`Evidence`). For any other the whole stretch around it is **covered**, every halfword of it, as far to both sides as nothing is known to be
-//! executed. Whoever gets there by a branch in a register or an interruption traps at the first halfword,
-//! wherever in the stretch that is, and this place is one more from which control is known to go on
-//! ([`scan_again`]). So data that merely look like an instruction cost nothing at all, and code that control has
-//! not been seen to reach costs one trap.
+//! No halfword inside an instruction that the guest executes may be replaced, and every candidate that is an
+//! instruction must be. So the scanner determines what control is known to reach: from the places at which the
+//! guest is known to execute, everything that follows sequentially and every relative branch target is an
+//! instruction; nothing is assumed after an unconditional branch. A candidate at which such an instruction
+//! begins is replaced alone; one that is inside such an instruction is not an instruction. The same holds where
+//! the decodes of the preceding text leave no doubt (`Evidence`). Around any other candidate every halfword is
+//! **covered**, on both sides as far as nothing is known to be executed. Control that gets there by a branch in a
+//! register or an interruption traps at the first halfword, wherever in the stretch that is, and this place is
+//! then one more from which control is known to continue ([`scan_again`]). So data that merely look like an
+//! instruction cost nothing, and code that control has not been seen to reach costs one trap.
 //!
-//! Control may also come from the page before, in the middle of an instruction or behind it, and no fetch
-//! tells. What such instructions could be, one after the other from each of the first three halfwords, is never
-//! covered; a candidate among them is replaced if more of the three begin an instruction there than pass over it.
+//! Control may also come from the preceding page, in the middle of an instruction or after it, and no fetch
+//! shows that. The instructions that it could then reach, decoded from each of the first three halfwords, are
+//! never covered; a candidate among them is replaced if more of the three decodes begin an instruction there
+//! than pass over it.
 //!
-//! All these opcodes are whole in their first halfword, so a candidate at the end of the page needs nothing
-//! of the next one. An opcode that only EXECUTE's modification makes sensitive is not seen.
+//! All these opcodes are whole in their first halfword, so a candidate at the end of the page does not depend
+//! on the next page. The scanner does not see an opcode that only the modification by EXECUTE makes sensitive.
 //!
-//! The instructions of the message-security assist are sensitive only while the machine has business
-//! with them ([`Caught`]): otherwise they run below at full speed.
+//! The instructions of the message-security assist are sensitive only while the machine counts or supplies
+//! them ([`Caught`]): otherwise they run below at full speed.
 
 use super::flow::next;
 use super::offsets::{Offsets, PAGE};
 use super::{Instruction, assigned, decode, length, opcode};
 
-/// What replaces a halfword that tells a length of four bytes.
+/// The replacement of a halfword that indicates a length of four bytes.
 ///
 /// B9F3 is unassigned and gives an operation exception with an instruction-length code of 2.
 const UNASSIGNED_4: u64 = 0xB9F3;
 
-/// What replaces a halfword that tells a length of six bytes.
+/// The replacement of a halfword that indicates a length of six bytes.
 ///
 /// E5FF is unassigned, whatever the other four bytes are, and gives an operation exception with an
 /// instruction-length code of 3.
 const UNASSIGNED_6: u64 = 0xE5FF;
 
-/// How many bytes ahead of a candidate the decodes of [`Evidence`] begin at the earliest.
+/// The most bytes before a candidate at which the decodes of [`Evidence`] begin.
 const FAR: usize = 96;
 
-/// How many instructions in a row it takes to be sure that they are.
+/// The number of consecutive instructions that prove a decode to be in step.
 const ENOUGH: u8 = 8;
 
 /// The opcode of EXECUTE RELATIVE LONG.
@@ -57,9 +58,9 @@ const EXECUTE_RELATIVE_LONG: u16 = 0xC600;
 /// Which instructions are sensitive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caught {
-    /// Those whose result in the problem state is never the guest's.
+    /// The instructions whose result in the problem state is never the guest's.
     Always,
-    /// Those of the message-security assist, too.
+    /// Also those of the message-security assist.
     MessageSecurity,
 }
 
@@ -123,13 +124,13 @@ pub fn is_caught(halfword: u16, caught: Caught) -> bool {
     Sensitive::from_halfword(halfword).is_some_and(|sensitive| sensitive.is_caught(caught))
 }
 
-/// A doubleword as it stands in the copy. `which` of its halfwords are replaced: the rightmost bit is the first of
-/// them.
+/// A doubleword of the copy. `which` says which of its halfwords are replaced: the rightmost bit is the first
+/// halfword.
 ///
-/// What replaces a halfword that tells a length of two bytes is 0000, which is never assigned.
+/// The replacement of a halfword that indicates a length of two bytes is 0000, which is never assigned.
 #[must_use]
 pub const fn replace(doubleword: u64, which: u8) -> u64 {
-    // The leftmost two bits of a halfword tell the length: 00 two bytes, 11 six.
+    // The leftmost two bits of a halfword indicate the length: 00 two bytes, 11 six.
     let (left, right) = (doubleword >> 15 & EACH, doubleword >> 14 & EACH);
     let unassigned = ((left & right) * UNASSIGNED_6) | ((left ^ right) * UNASSIGNED_4);
     let bits = which as u64;
@@ -138,10 +139,10 @@ pub const fn replace(doubleword: u64, which: u8) -> u64 {
     doubleword & !mask | unassigned & mask
 }
 
-/// Which halfwords of two doublewords differ, as [`replace`] has them.
+/// Which halfwords of two doublewords differ, in the form of [`replace`].
 #[must_use]
 pub const fn differing(one: u64, other: u64) -> u8 {
-    // What is not zero in the other bits of a halfword carries into its leftmost one.
+    // A one in the other bits of a halfword carries into its leftmost bit.
     let changed = one ^ other;
     let ones = (((changed & !LEFTMOST) + !LEFTMOST) | changed) >> 15 & EACH;
     (ones >> 48 & 1 | ones >> 31 & 2 | ones >> 14 & 4 | ones << 3 & 8) as u8
@@ -149,9 +150,9 @@ pub const fn differing(one: u64, other: u64) -> u8 {
 
 /// Which halfwords of a page are replaced when it is first executed.
 ///
-/// `entry` is the offset at which the guest is known to begin an instruction; an odd one or one outside the page is
-/// none. `carried` is the number of bytes (0, 2 or 4) at the beginning of the page that belong to an executed
-/// instruction of the page before; what follows them is an entry. `caught` says what is looked for.
+/// `entry` is the offset at which the guest is known to begin an instruction; an odd offset or one outside the page is
+/// ignored. `carried` is the number of bytes (0, 2 or 4) at the beginning of the page that belong to an executed
+/// instruction of the preceding page; an entry follows them. `caught` selects the instructions to look for.
 #[must_use]
 pub fn scan(page: &[u8; PAGE], entry: Option<usize>, carried: usize, caught: Caught) -> Offsets {
     let candidates = candidates_of(page, caught);
@@ -164,7 +165,7 @@ pub fn scan(page: &[u8; PAGE], entry: Option<usize>, carried: usize, caught: Cau
     for entry in entry.into_iter().chain(carried_to) {
         reached.follow(page, entry, &Offsets::ALL);
     }
-    // Control may also come from the page before.
+    // Control may also come from the preceding page.
     let before = [0, 2, 4].map(|first| Decoded::sequential(page, first, &reached));
     let (mut begins, mut left) = (reached.begins, Offsets::ALL);
     for decoded in &before {
@@ -185,15 +186,15 @@ pub fn scan(page: &[u8; PAGE], entry: Option<usize>, carried: usize, caught: Cau
     settle(page, &candidates, &begins, &reached, left)
 }
 
-/// The same, when control has come to a halfword that is replaced: `before` are those that are, and `entry` is
-/// its offset.
+/// The same, when control has reached a replaced halfword: `before` are the replaced halfwords, and `entry` is the
+/// offset of this one.
 #[must_use]
 pub fn scan_again(page: &[u8; PAGE], before: &Offsets, entry: usize, caught: Caught) -> Offsets {
-    // What is not replaced is known, and so is what follows from it.
+    // Halfwords that are not replaced are known, and so is what follows from them.
     let mut reached = Decoded::NOTHING;
     reached.follow(page, entry, before);
-    // What was replaced by itself cannot be told. Where all that is near was, no instruction reaches into
-    // anything else.
+    // A halfword that was replaced alone cannot be distinguished. Where all near ones were replaced, no
+    // instruction extends into anything else.
     let same = Offsets::by_doublewords(|at| {
         if !before.is_near(at) {
             return 0;
@@ -212,8 +213,8 @@ pub fn scan_again(page: &[u8; PAGE], before: &Offsets, entry: usize, caught: Cau
     settle(page, &candidates, &reached.begins, &reached, left)
 }
 
-/// Which halfwords are replaced: candidates at which an instruction begins, and of those that are `left` and not
-/// reached the stretches with a candidate in doubt.
+/// Which halfwords are replaced: the candidates at which an instruction begins, and the stretches with a doubtful
+/// candidate among the halfwords that are `left` and not reached.
 fn settle(
     page: &[u8; PAGE],
     candidates: &Offsets,
@@ -246,7 +247,7 @@ fn settle(
     replaced
 }
 
-/// Where the bits of a sensitive instruction stand that is caught.
+/// The offsets of the bits of sensitive instructions that are caught.
 fn candidates_of(page: &[u8; PAGE], caught: Caught) -> Offsets {
     match caught {
         Caught::Always => candidates::<false>(page),
@@ -254,11 +255,11 @@ fn candidates_of(page: &[u8; PAGE], caught: Caught) -> Offsets {
     }
 }
 
-/// Where the bits of a sensitive instruction stand, those of the message-security assist among them if
-/// `ASSIST` says so.
+/// The offsets of the bits of sensitive instructions, including those of the message-security assist if
+/// `ASSIST` is true.
 ///
-/// Most pages have none, and every page that is ever executed goes through this: four doublewords are
-/// looked at at once.
+/// Most pages have none, and this tests every page that is ever executed: it examines four doublewords at
+/// once.
 fn candidates<const ASSIST: bool>(page: &[u8; PAGE]) -> Offsets {
     const BYTES: usize = 32;
     let caught = if ASSIST {
@@ -296,20 +297,20 @@ const EACH: u64 = 0x0001_0001_0001_0001;
 /// The leftmost bit of each halfword.
 const LEFTMOST: u64 = EACH << 15;
 
-/// Has, in the leftmost bit of each halfword, whether it may be that of a sensitive instruction.
+/// The leftmost bit of each halfword says whether it may be that of a sensitive instruction.
 ///
-/// No sensitive one is ever missed. Others are taken for one, now and then: sensitive ones are compared in the
-/// bits in which they agree. They agree in few, and common opcodes (LGR is B904) with them; but when each bit is
-/// added to its left neighbour without a carry, E501, B98D and B279 agree in four, and B928, B254 and B2B0 in six,
-/// and of the halfwords of a kernel one in 120 agrees with either.
+/// This never misses a sensitive one, and sometimes takes another one for it: it compares the bits in which the
+/// sensitive ones agree. They agree in few bits, and common opcodes (LGR is B904) agree with them. But when each bit
+/// is added to its left neighbour without a carry, E501, B98D and B279 agree in four bits, and B928, B254 and B2B0 in
+/// six, and of the halfwords of a kernel one in 120 agrees with either.
 #[inline]
 const fn suspects<const ASSIST: bool>(doubleword: u64) -> u64 {
-    /// Has a one in the leftmost bit of each halfword that is `value` in the bits `mask`, which do not
-    /// include the leftmost one: so no halfword borrows of another.
+    /// Has a one in the leftmost bit of each halfword that is `value` in the bits `mask`. The mask does not
+    /// include the leftmost bit, so no halfword borrows from another.
     const fn equal(halfwords: u64, mask: u64, value: u64) -> u64 {
         LEFTMOST - ((halfwords & (mask * EACH)) ^ (value * EACH))
     }
-    // The leftmost bit of a halfword gets one of its neighbour's, and is not compared.
+    // The leftmost bit of a halfword receives a bit of its neighbour, and is not compared.
     let sums = doubleword ^ doubleword >> 1;
     let equal_to_one = equal(sums, 0x0131, 0x0101) | equal(sums, 0x7129, 0x6128);
     let equal_to_one = if ASSIST {
@@ -322,7 +323,7 @@ const fn suspects<const ASSIST: bool>(doubleword: u64) -> u64 {
     doubleword & equal_to_one
 }
 
-/// Whether any halfword of a doubleword may be that of a sensitive instruction. None is ever missed.
+/// Whether any halfword of a doubleword may be that of a sensitive instruction. Never misses one.
 #[inline]
 #[must_use]
 pub const fn may_be_sensitive(doubleword: u64, caught: Caught) -> bool {
@@ -333,7 +334,7 @@ pub const fn may_be_sensitive(doubleword: u64, caught: Caught) -> bool {
     suspects & LEFTMOST != 0
 }
 
-/// What decodes of a page have made of its halfwords.
+/// The halfwords of a page as decodes have classified them.
 #[derive(Clone, Copy)]
 struct Decoded {
     /// First halfwords of instructions.
@@ -348,8 +349,8 @@ impl Decoded {
         inside: Offsets::NONE,
     };
 
-    /// Enters the instruction at `offset`; tells its text, unless this decode ends here: at an opcode
-    /// that is not assigned, at the end of the page, or where it was before.
+    /// Enters the instruction at `offset`; returns its text, unless this decode ends here: at an opcode
+    /// that is not assigned, at the end of the page, or at a place where it has been.
     fn enter(&mut self, page: &[u8; PAGE], offset: usize) -> Option<[u8; 6]> {
         if self.begins.contains(offset) {
             return None;
@@ -364,8 +365,8 @@ impl Decoded {
         whole
     }
 
-    /// Follows control from an entry to everything that its instructions say they lead to, as long as it
-    /// stays `within`.
+    /// Follows control from an entry to everything that its instructions lead to, as long as it stays
+    /// `within`.
     fn follow(&mut self, page: &[u8; PAGE], entry: usize, within: &Offsets) {
         if entry >= PAGE || !entry.is_multiple_of(2) {
             return;
@@ -387,7 +388,7 @@ impl Decoded {
                 {
                     pending.insert(target);
                 }
-                // The target of EXECUTE RELATIVE LONG is an instruction, wherever it stands.
+                // The target of EXECUTE RELATIVE LONG is an instruction, wherever it is.
                 if opcode(&text) == EXECUTE_RELATIVE_LONG
                     && let Instruction::Exrl { ri2, .. } = decode(&text)
                     && let Some(target) = at_distance(offset, ri2.bytes())
@@ -418,25 +419,25 @@ impl Decoded {
     }
 }
 
-/// What decodes say of a candidate that control is not known to reach.
+/// The evidence of decodes about a candidate that control is not known to reach.
 ///
-/// Started in the wrong place, a decode of s390 code soon meets an unassigned opcode or falls into step. So of those that
-/// begin at each halfword ahead of a candidate, all that are left when they come to it agree, if what stands there is
-/// code. Data are behind an unconditional branch: no decode goes on there, and one must have come a long way.
+/// A decode of s390 code that begins in the wrong place soon reaches an unassigned opcode or falls into step. So of the
+/// decodes that begin at each halfword before a candidate, all that reach it agree, if the text there is code. Data
+/// follow an unconditional branch: no decode continues there, and one decode must have been long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Evidence {
     /// All of them end there: it is an instruction.
     Begins,
-    /// All of them pass over it: it is inside of one.
+    /// All of them pass over it: it is inside an instruction.
     Inside,
     /// They disagree, or none has come far enough.
     None,
 }
 
-/// What decodes say of the candidate at an offset.
+/// The evidence of decodes about the candidate at an offset.
 fn evidence(page: &[u8; PAGE], candidate: usize) -> Evidence {
     let first = candidate.saturating_sub(FAR);
-    // Where the decode from each offset comes to, and how many instructions that takes; zero if it ends before.
+    // The offset that the decode from each offset reaches, and its number of instructions; zero if it ends before.
     let mut decodes = [(0, 0); FAR / 2];
     // The longest that ends at the candidate, and the longest that passes over it.
     let (mut at, mut over) = (0, 0);
@@ -490,7 +491,7 @@ fn halfword(page: &[u8; PAGE], offset: usize) -> u16 {
     u16::from_be_bytes([page[offset], page[offset + 1]])
 }
 
-/// The text of the instruction at `offset`, if the page holds all of it.
+/// The text of the instruction at `offset`, if all of it is in the page.
 fn text(page: &[u8; PAGE], offset: usize) -> Option<[u8; 6]> {
     let length = length(*page.get(offset)?);
     let bytes = page.get(offset..offset + length)?;

@@ -1,4 +1,4 @@
-//! The instructions for which a register says what they do: a function code, a length, an access control.
+//! The instructions that a register determines: by a function code, a length, or an access control.
 //!
 //! Each follows the description of its instruction in the Principles of Operation.
 
@@ -6,7 +6,7 @@ use super::operand::Place;
 use super::{Access, Knowledge, OperandSpace, Step, condition_code};
 use crate::format;
 
-/// An instruction, or several that differ in what is given.
+/// An instruction, or several that differ in the given value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Function {
     /// BRANCH INDIRECT ON CONDITION.
@@ -35,7 +35,7 @@ pub(super) enum Function {
     CompareAndSwapAndStore,
     /// PERFORM LOCKED OPERATION.
     PerformLockedOperation,
-    /// CIPHER MESSAGE and its chained kin: R1 to R2, with a length beside R2.
+    /// CIPHER MESSAGE and its chained variants: R1 and R2, with the length in R2 + 1.
     Cipher,
     /// CIPHER MESSAGE WITH COUNTER: the same with counters at R3.
     CipherWithCounter,
@@ -43,7 +43,7 @@ pub(super) enum Function {
     Digest,
     /// PERFORM RANDOM NUMBER OPERATION.
     RandomNumber,
-    /// What has a parameter block and a query function, and otherwise is not told apart here.
+    /// An instruction with a parameter block and a query function; its other functions are not distinguished.
     Queried,
 }
 
@@ -138,7 +138,7 @@ impl Step<'_> {
         Knowledge::Complete
     }
 
-    /// The true length in R1 or R3, in the left half of byte 1, as far as one execution moves.
+    /// The true length in R1 or R3 (left half of byte 1), up to the most that one execution moves.
     fn true_length(&self, most: u64) -> u64 {
         (self.content(self.text[1] >> 4) & self.length_bits()).min(most)
     }
@@ -158,7 +158,7 @@ impl Step<'_> {
         self.access(Access::Store, destination, length, space);
     }
 
-    /// A page that could not be moved is reported by the condition code.
+    /// The condition code shows whether the page was moved.
     fn move_page(&mut self) {
         if condition_code(self.after) == 0 {
             let (r1, r2) = (self.text[3] >> 4, self.text[3] & 15);
@@ -167,8 +167,8 @@ impl Step<'_> {
         }
     }
 
-    /// Register 0 has the function code, which sizes the comparison, and the store characteristic;
-    /// register 1 has the address of the replacement value, and of the store value 16 bytes behind it.
+    /// Register 0 has the function code, which gives the size of the comparison, and the store characteristic;
+    /// register 1 has the address of the replacement value, and the store value is 16 bytes after it.
     fn compare_and_swap_and_store(&mut self) {
         let compared = 4 << (self.content(0) & 3);
         let stored = 1_u64 << (self.content(0) >> 8 & 7).min(4);
@@ -195,9 +195,9 @@ impl Step<'_> {
         self.access(Access::Store, second, stored, OperandSpace::Current(base));
     }
 
-    /// Functions come in fours of one operation: with operands of 32 bits, of 64 in the parameter list,
-    /// of 64 in registers, of 128 in the parameter list. Where the fourth operand is a parameter list,
-    /// the addresses in it are in storage.
+    /// Each operation has four functions: with operands of 32 bits, of 64 in the parameter list, of 64 in
+    /// registers, of 128 in the parameter list. Where the fourth operand is a parameter list, its addresses
+    /// are in storage.
     fn perform_locked_operation(&mut self) -> Knowledge {
         let (function, test) = (self.content(0) & 0xFF, self.content(0) & 0x100 != 0);
         if test {
@@ -234,15 +234,15 @@ impl Step<'_> {
             (2, true) => {}
             (3, true) if equal => self.access(Access::Store, fourth, bytes, fourth_space),
             (3, true) => {}
-            // The rest is in the parameter list, or at the addresses that it has.
+            // The other operands are in the parameter list, or at addresses in it.
             _ => return Knowledge::Unknown,
         }
         Knowledge::Complete
     }
 
-    /// The message-security assist. Function code 0 of each stores what functions there are, 16 bytes
-    /// at the parameter block in register 1. Of the others the messages are told, by their lengths, and
-    /// not the parameter block, which may be chained in.
+    /// The message-security assist. Function code 0 of each stores the list of its functions, 16 bytes at the
+    /// parameter block in register 1. For the others the messages are reported by their lengths, but not the
+    /// parameter block, which may be chained.
     fn security(&mut self, instruction: Function) -> Knowledge {
         let function = self.content(0) & 0x7F;
         if function == 0 {

@@ -1,21 +1,21 @@
 //! Which storage operands an instruction accessed.
 //!
-//! A storage-alteration event and a model of a cache need it of every instruction that was stepped.
-//! What there is to know is in the text, in the registers and the PSW before, and in those after: how
-//! far a long move came, whether a swap was made. Storage is never looked at, so where storage itself
-//! decides, as the bytes to be translated choose the entries of the table, [`Knowledge`] says that
-//! something is missing. What is reported was accessed: nothing is a guess.
+//! Storage-alteration events and the cache model need this for every instruction that was stepped. It
+//! follows from the text, and from the registers and the PSW before and after the instruction: how far a
+//! long move advanced, whether a swap was made. This room never reads storage. Where the contents of
+//! storage decide, as the bytes to translate select entries of the table, [`Knowledge`] says that
+//! something is missing. Everything that is reported was accessed: nothing is a guess.
 //!
 //! - `table` sorts every assigned opcode, most of them by the places and lengths of their operands;
-//! - `operand` is how a place and a length are found in the text;
-//! - `progress` has the instructions whose registers tell how far they came;
-//! - `function` has those for which a function code or a control in a register says what they do.
+//! - `operand` finds a place and a length in the text;
+//! - `progress` has the instructions whose registers show how far they advanced;
+//! - `function` has the instructions that a function code or a control in a register determines.
 //!
 //! An operand that is fetched and stored is reported once, as an update. Operands are in the order in
-//! which a machine needs them, sources first. Instruction fetching is not an operand, the target of an
-//! EXECUTE included, and neither is what an interruption stores. An operand of zero bytes is none: a
-//! mask of zero accesses nothing here, although the machine may test one byte for an access exception.
-//! So is the operand of a LOAD or STORE ON CONDITION whose condition is not met.
+//! which a machine needs them, sources first. Instruction fetches, including targets of EXECUTE, are not
+//! operands, and neither is what an interruption stores. An operand of zero bytes is not reported: a mask
+//! of zero accesses nothing here, although the machine may test one byte for an access exception. Nor is
+//! the operand of a LOAD or STORE ON CONDITION when the condition is not met.
 
 use arch::psw::{ADDRESSING_64, Psw};
 
@@ -39,7 +39,7 @@ pub struct State<'a> {
     pub mask: u64,
 }
 
-/// What happened to an operand.
+/// The access to an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// It was fetched.
@@ -51,7 +51,7 @@ pub enum Access {
 }
 
 impl Access {
-    /// Whether storage was altered.
+    /// Whether the access altered storage.
     #[must_use]
     pub const fn stores(self) -> bool {
         matches!(self, Self::Store | Self::Update)
@@ -79,38 +79,37 @@ pub enum OperandSpace {
 pub struct Reference {
     /// The logical address of its leftmost byte, in the addressing mode before the instruction.
     pub address: u64,
-    /// How many bytes, one at least. Behind the last address of the mode it goes on at zero.
+    /// The number of bytes, at least one. The operand wraps from the last address of the mode to zero.
     pub length: u64,
-    /// What happened to it.
+    /// The type of access.
     pub access: Access,
-    /// Where it is.
+    /// The address space.
     pub space: OperandSpace,
 }
 
-/// How much the references that were reported tell.
+/// How complete the reported references are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Knowledge {
-    /// All of it.
+    /// All references are reported.
     Complete,
-    /// Every byte that was stored; something else was fetched, or may have been.
+    /// All stores are reported; something else was fetched, or may have been.
     StoresOnly,
-    /// More may have been stored, and fetched, than was reported.
+    /// More than the reported bytes may have been stored and fetched.
     Unknown,
-    /// Nothing is reported: a control instruction, or one that millicode performs, which knows.
+    /// Nothing is reported: a control instruction, or one that millicode performs, which knows its operands.
     Elsewhere,
 }
 
 /// Reports the storage operands of an instruction that has been executed.
 ///
-/// `text` is as it was executed, ORed with the register of its EXECUTE; `at` is the text's own address,
+/// `text` is the text as executed, ORed with the register of its EXECUTE; `at` is the text's own address,
 /// to which relative operands are relative. `after` is the state when the instruction completed, was
-/// interrupted between two units of operation, or ended with condition code 3 for less than all of its
-/// operands. For an instruction that a program interruption suppressed or nullified there is nothing to
-/// ask.
+/// interrupted between two units of operation, or ended with condition code 3 before the end of its
+/// operands. Do not call this for an instruction that a program interruption suppressed or nullified.
 ///
-/// Of an interrupted comparison, which leaves no condition code, a byte more than it had compared may be
-/// reported as fetched. An opcode that is not assigned has no operands, and [`Knowledge::Complete`] says so.
+/// An interrupted comparison sets no condition code, so one byte more than it compared may be reported as
+/// fetched. An opcode that is not assigned has no operands, which is [`Knowledge::Complete`].
 pub fn references(
     text: &[u8; 6],
     at: u64,
@@ -189,7 +188,7 @@ impl Step<'_> {
         }
     }
 
-    /// Reports an access, unless it is to no byte.
+    /// Reports an access, unless its length is zero.
     fn access(&mut self, access: Access, address: u64, length: u64, space: OperandSpace) {
         if length != 0 {
             (self.sink)(Reference {
@@ -211,12 +210,12 @@ impl Step<'_> {
         );
     }
 
-    /// A register's content before.
+    /// The content of a register before.
     fn content(&self, register: u8) -> u64 {
         self.before.general[usize::from(register & 15)]
     }
 
-    /// A register's content after.
+    /// The content of a register after.
     fn result(&self, register: u8) -> u64 {
         self.after.general[usize::from(register & 15)]
     }
@@ -225,7 +224,7 @@ impl Step<'_> {
         operand.address(self.before.general) & self.wrap
     }
 
-    /// How far the address in a register has moved to the right.
+    /// How far the address in a register has advanced.
     fn advance(&self, register: u8) -> u64 {
         self.result(register).wrapping_sub(self.content(register)) & self.wrap
     }

@@ -1,9 +1,9 @@
-//! Where an operand stands and how long it is, by the fields of the text.
+//! The address and the length of an operand, from the fields of the text.
 
 use super::{Access, OperandSpace, Step};
 use crate::format;
 
-/// Which fields give the address of an operand. Of a byte, "left" are bits 0-3.
+/// The fields that give the address of an operand. The left half of a byte is bits 0-3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// Base and 12-bit displacement in bytes 2-3.
@@ -20,16 +20,16 @@ pub(super) enum Place {
     Relative,
 }
 
-/// Which fields give the length of an operand.
+/// The fields that give the length of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extent {
     /// This many bytes.
     Bytes(u8),
-    /// L in byte 1, and one.
+    /// L in byte 1, plus one.
     Length,
-    /// L1 in the left half of byte 1, and one.
+    /// L1 in the left half of byte 1, plus one.
     Length1,
-    /// L2 in the right half of byte 1, and one.
+    /// L2 in the right half of byte 1, plus one.
     Length2,
     /// A byte for each one in the mask in the right half of byte 1.
     Mask,
@@ -41,11 +41,11 @@ pub(super) enum Extent {
     Element,
     /// The same; M3 of 6 is a word that goes to the left.
     LogicalElement,
-    /// Sixteen bytes, or as far as the boundary of the block in M3.
+    /// Sixteen bytes, or fewer up to the block boundary in M3.
     Block,
-    /// The highest index in R3, and one, sixteen at most.
+    /// The highest index in R3, plus one, at most sixteen.
     HighestIndex,
-    /// The length code in bits 3-7 of I3, and one.
+    /// The length code in bits 3-7 of I3, plus one.
     Immediate,
 }
 

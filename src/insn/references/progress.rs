@@ -1,7 +1,7 @@
-//! The instructions that go through storage and whose registers tell how far they came.
+//! The instructions that advance through storage and whose registers show how far.
 //!
-//! Each follows the description of its instruction in the Principles of Operation, resulting condition
-//! code and "Resulting Registers" above all.
+//! Each follows the description of its instruction in the Principles of Operation, mainly the resulting
+//! condition code and "Resulting Registers".
 
 use super::operand::Place;
 use super::{Access, Knowledge, OperandSpace, Step, condition_code};
@@ -35,9 +35,9 @@ pub(super) enum Progress {
     TranslateAndTestExtended,
     /// TRANSLATE AND TEST REVERSE EXTENDED.
     TranslateAndTestReverseExtended,
-    /// TRANSLATE ONE TO ONE and its kin, with the size of a character of the second operand.
+    /// TRANSLATE ONE TO ONE and the like, with the size of a character of the second operand.
     TranslateCharacters(u8),
-    /// CONVERT UTF-8 TO UTF-16 and its kin.
+    /// CONVERT UTF-8 TO UTF-16 and the like.
     Convert,
 }
 
@@ -71,13 +71,12 @@ impl Step<'_> {
         }
     }
 
-    /// How many bytes were counted off the length in the odd register of a pair.
+    /// The number of bytes by which the length in the odd register of a pair went down.
     pub(super) fn counted(&self, even: u8, bits: u64) -> u64 {
         self.content(even | 1).wrapping_sub(self.result(even | 1)) & bits
     }
 
-    /// A destination that is destroyed by overlap (condition code 3 of MOVE LONG) is left alone, and
-    /// then no length changes.
+    /// With destructive overlap (condition code 3 of MOVE LONG) nothing is moved, and no length changes.
     fn move_long(&mut self, r1: u8, r2: u8, bits: u64) -> Knowledge {
         let (first, second) = (self.counted(r1, bits), self.counted(r2, bits));
         self.by_register(Access::Fetch, r2, self.content(r2), second);
@@ -85,7 +84,7 @@ impl Step<'_> {
         Knowledge::Complete
     }
 
-    /// The bytes that differ have been fetched and are not counted.
+    /// The bytes that differ were fetched and are not counted.
     fn compare_long(&mut self, r1: u8, r2: u8, bits: u64, size: u64) -> Knowledge {
         let unequal = matches!(condition_code(self.after), 1 | 2);
         for register in [r1, r2] {
@@ -97,7 +96,7 @@ impl Step<'_> {
         Knowledge::Complete
     }
 
-    /// When the operands are equal the registers stay, and only storage knows where they end.
+    /// When the operands are equal the registers do not change, and only storage determines their end.
     fn compare_string(&mut self, r1: u8, r2: u8) -> Knowledge {
         let code = condition_code(self.after);
         if code == 0 {
@@ -110,8 +109,8 @@ impl Step<'_> {
         Knowledge::Complete
     }
 
-    /// R1 is behind the last character, or afterwards at the one found; R2 moves only when the
-    /// instruction ended early.
+    /// R1 designates the end of the string before, and the character found afterwards; R2 changes only when
+    /// the instruction ended early.
     fn search_string(&mut self, r1: u8, r2: u8, size: u64) -> Knowledge {
         let start = self.content(r2);
         let length = match condition_code(self.after) {
@@ -123,7 +122,7 @@ impl Step<'_> {
         Knowledge::Complete
     }
 
-    /// When all was moved, R1 is at the ending character and R2 stays.
+    /// When all was moved, R1 designates the ending character and R2 does not change.
     fn move_string(&mut self, r1: u8, r2: u8) -> Knowledge {
         let ended = condition_code(self.after) == 1;
         let length = self.advance(r1) + u64::from(ended);
@@ -132,8 +131,8 @@ impl Step<'_> {
         Knowledge::Complete
     }
 
-    /// Register 1 has the address of the byte that ended it, if one did. Which function bytes were
-    /// fetched depends on the argument bytes.
+    /// Register 1 has the address of the byte that ended it, if one did. The argument bytes determine which
+    /// function bytes were fetched.
     fn translate_and_test(&mut self, reverse: bool) -> Knowledge {
         let (first, base) = self.place(Place::Base);
         let all = u64::from(self.text[1]);
@@ -157,7 +156,7 @@ impl Step<'_> {
         Knowledge::StoresOnly
     }
 
-    /// The test byte, which ends it, has been fetched and is neither translated nor counted.
+    /// The test byte, which ends it, was fetched and is neither translated nor counted.
     fn translate_extended(&mut self, r1: u8) -> Knowledge {
         let length = self.counted(r1, self.length_bits());
         let start = self.content(r1);
@@ -168,8 +167,7 @@ impl Step<'_> {
         Knowledge::StoresOnly
     }
 
-    /// M3 bit 0 (A) says that the argument characters have two bytes. The one that was found is not
-    /// counted.
+    /// With M3 bit 0 (A) one, argument characters have two bytes. The one that was found is not counted.
     fn translate_and_test_extended(&mut self, r1: u8, reverse: bool) -> Knowledge {
         let size = if self.text[2] & 0x80 != 0 { 2 } else { 1 };
         let found = condition_code(self.after) == 1;
@@ -184,8 +182,8 @@ impl Step<'_> {
         Knowledge::StoresOnly
     }
 
-    /// The character that translates into the test character, which ends it, has been fetched, and
-    /// neither register has moved past it.
+    /// The character that translates into the test character ends it; it was fetched, and neither register
+    /// has passed it.
     fn translate_characters(&mut self, r1: u8, r2: u8, size: u64) -> Knowledge {
         let found = condition_code(self.after) == 1;
         let fetched = self.advance(r2) + if found { size } else { 0 };
@@ -194,8 +192,8 @@ impl Step<'_> {
         Knowledge::StoresOnly
     }
 
-    /// A character for which there is no room, or that is not valid, has been fetched and is not
-    /// counted; how many bytes it has is in storage.
+    /// A character that does not fit or is not valid was fetched and is not counted; its length is in
+    /// storage.
     fn convert(&mut self, r1: u8, r2: u8) -> Knowledge {
         let bits = self.length_bits();
         let (stored, fetched) = (self.counted(r1, bits), self.counted(r2, bits));

@@ -1,8 +1,8 @@
 //! Every assigned opcode, sorted by the storage operands that it has.
 //!
 //! Lengths and places are those of the instructions' descriptions and formats in the Principles of
-//! Operation. A comment lists the mnemonics of its row in the order of their opcodes. There is no default
-//! for what is assigned: an opcode that is forgotten here is `None`, and a test finds it.
+//! Operation. A comment lists the mnemonics of its row in the order of their opcodes. Assigned opcodes have
+//! no default: one that is missing here is `None`, and a test finds it.
 
 use super::Access::{self, Fetch, Store, Update};
 use super::function::Function;
@@ -15,7 +15,7 @@ mod vector;
 /// An operand that the text describes.
 type Operand = (Access, Place, Extent);
 
-/// What an opcode says of storage.
+/// The storage operands of an opcode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sort {
     /// No operand in storage; an address may be a number of bits, a branch address or a value.
@@ -24,17 +24,17 @@ pub(super) enum Sort {
     One(Access, Place, Extent),
     /// Several, sources first.
     Several(&'static [Operand]),
-    /// These, and others that are fetched as storage decides.
+    /// These, and others that are fetched depending on the contents of storage.
     Partly(&'static [Operand]),
     /// One at base and long displacement, when the mask in the right half of byte 1 selects the condition code.
     OnCondition(Access, Extent),
     /// One that is stored only if the condition code afterwards is zero.
     Swap(Place, Extent),
-    /// As far as the registers say that it came.
+    /// Operands up to the point that the registers show.
     Counted(Progress),
-    /// As a code or a control in a register says.
+    /// Operands that a code or a control in a register determines.
     Controlled(Function),
-    /// Operands that text and registers do not tell.
+    /// Operands that text and registers do not determine.
     Unknown,
     /// A control instruction, or one of those that millicode performs for the guest.
     Control,
@@ -108,7 +108,7 @@ const fn one_byte(opcode: u16) -> Option<Sort> {
         0xD9 => Controlled(Function::MoveWithKey),
         0xDA => Controlled(Function::MoveToPrimary),
         0xDB => Controlled(Function::MoveToSecondary),
-        // TR, ED, EDMK: bytes of the table, and of the source as the pattern takes them.
+        // TR, ED, EDMK: bytes of the table, or of the source as the pattern selects them.
         0xDC | 0xDE | 0xDF => Partly(&[(Update, Base, Length)]),
         // PKU, PKA; UNPKU, UNPKA: the packed operand has 16 bytes.
         0xE1 | 0xE9 => Several(&[(Fetch, Behind, Length), (Store, Base, Bytes(16))]),

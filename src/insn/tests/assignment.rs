@@ -138,7 +138,7 @@ fn an_instruction_that_an_assembler_knows_is_assigned() {
 }
 
 #[test]
-fn what_no_manual_defines_is_not_assigned() {
+fn an_opcode_that_no_manual_defines_is_not_assigned() {
     for text in NOT_ASSIGNED {
         assert!(!assigned(text), "{text:02X?}");
     }
@@ -156,7 +156,7 @@ fn text_shorter_than_its_opcode_is_not_assigned() {
 }
 
 #[test]
-fn what_replaces_a_halfword_is_unassigned_by_itself_and_as_long_as_what_it_replaces() {
+fn a_replacement_is_unassigned_and_as_long_as_the_instruction_that_it_replaces() {
     for original in 0..=u16::MAX {
         let replacement = replace(original.into(), 8) as u16;
         let [a, b] = replacement.to_be_bytes();
@@ -169,7 +169,7 @@ fn what_replaces_a_halfword_is_unassigned_by_itself_and_as_long_as_what_it_repla
 }
 
 #[test]
-fn each_halfword_of_a_doubleword_is_replaced_by_itself() {
+fn each_halfword_of_a_doubleword_is_replaced_independently() {
     const DOUBLEWORD: u64 = 0x07FE_B98D_E501_4100;
     for which in 0..16 {
         let copied = replace(DOUBLEWORD, which);
@@ -207,7 +207,7 @@ fn whatever_binutils_disassembles_is_assigned_and_nothing_else_but_the_listed_ad
         0xB2F0, 0xB9A0, 0xB9A4, 0xB9AB, 0xB9D0, 0xB9D2, 0xB9D3, 0xB9D4, 0xB9D5, 0xB9D6, 0xE3D0,
         0xE3D4, 0xEB17, 0xEB60, 0xEB61, 0xEB62, 0xEBD0, 0xEBD1, 0xEBD4,
     ];
-    // Vector opcodes are told apart by reserved operand bits, so several operands are tried for each.
+    // Reserved operand bits distinguish vector opcodes, so several operands are tried for each.
     let mut state = 1_u32;
     let mut texts = Vec::new();
     for first in 0..=255 {

@@ -1,4 +1,4 @@
-//! The scanner, on code with and without what it looks for.
+//! The scanner, on code with and without sensitive instructions.
 
 use proptest::prelude::*;
 
@@ -23,10 +23,10 @@ const NOPR: [u8; 2] = [0x07, 0x00];
 const LA: [u8; 4] = [0x41, 0x20, 0xF0, 0xA0];
 const LG: [u8; 6] = [0xE3, 0x10, 0xF0, 0xA0, 0x00, 0x04];
 const BR_14: [u8; 2] = [0x07, 0xFE];
-/// LA whose second halfword is no opcode.
+/// LA with a second halfword that is not an opcode.
 const LA_SIMPLE: [u8; 4] = [0x41, 0x20, 0x00, 0xA0];
 
-/// A page of zeros, which no instruction begins with, with `parts` at their offsets.
+/// A page of zeros, which are not an opcode, with `parts` at their offsets.
 fn page(parts: &[(usize, &[u8])]) -> [u8; PAGE] {
     let mut page = [0; PAGE];
     for (offset, bytes) in parts {
@@ -68,7 +68,7 @@ fn the_message_security_assist_is_seen_only_while_it_is_caught() {
 }
 
 #[test]
-fn a_page_without_the_bits_of_a_sensitive_instruction_is_as_it_is() {
+fn a_page_without_the_bits_of_a_sensitive_instruction_is_unchanged() {
     let page = page(&[(0, &LG), (6, &LA), (10, &BR_14)]);
     assert!(scan(&page, Some(0), 0, Caught::Always).is_empty());
 }
@@ -89,7 +89,7 @@ fn an_instruction_that_is_reached_is_replaced_alone_and_the_same_bits_in_an_oper
 }
 
 #[test]
-fn code_that_nobody_is_known_to_come_to_is_told_from_its_operands_if_there_is_enough_of_it() {
+fn code_not_known_to_be_reached_is_distinguished_from_its_operands_if_it_is_long_enough() {
     let function = |instructions: &[&[u8]], last: &[u8]| {
         let mut page = [0; PAGE];
         page[0x100..0x102].copy_from_slice(&BR_14);
@@ -109,7 +109,7 @@ fn code_that_nobody_is_known_to_come_to_is_told_from_its_operands_if_there_is_en
 }
 
 #[test]
-fn a_stretch_is_covered_as_far_to_both_sides_as_nothing_is_known_to_be_executed() {
+fn a_stretch_is_covered_on_both_sides_up_to_what_is_known_to_be_executed() {
     let page = page(&[
         (0x100, &NOPR),
         (0x102, &BR_14),
@@ -128,7 +128,7 @@ fn a_stretch_is_covered_as_far_to_both_sides_as_nothing_is_known_to_be_executed(
 }
 
 #[test]
-fn nothing_is_assumed_behind_an_unconditional_branch_and_behind_a_bras_that_goes_forward() {
+fn nothing_is_assumed_after_an_unconditional_branch_and_after_a_forward_bras() {
     // BRAS 13,*+8; B98D0010; LG; EPSW; BR 14.
     let bras = [0xA7, 0xD5, 0x00, 0x04];
     let code: [&[u8]; 5] = [&bras, &EPSW, &LG, &EPSW, &BR_14];
@@ -141,13 +141,13 @@ fn nothing_is_assumed_behind_an_unconditional_branch_and_behind_a_bras_that_goes
 }
 
 #[test]
-fn an_unassigned_opcode_ends_what_is_reached() {
+fn control_is_not_followed_beyond_an_unassigned_opcode() {
     let page = page(&[(0x10, &LG), (0x16, &[0xB9, 0xF3, 0, 0]), (0x1A, &EPSW)]);
     assert_eq!(replaced(&page, 0x10), [(0x16, PAGE)]);
 }
 
 #[test]
-fn an_entry_that_is_odd_or_outside_the_page_tells_nothing() {
+fn an_entry_that_is_odd_or_outside_the_page_is_ignored() {
     let page = page(&[(0x100, &FUNCTION)]);
     let none = scan(&page, None, 0, Caught::Always);
     for entry in [1, 0x101, PAGE, usize::MAX] {
@@ -162,15 +162,15 @@ fn an_instruction_whose_operands_are_on_the_next_page_needs_only_its_first_halfw
 }
 
 #[test]
-fn bytes_of_an_instruction_that_began_on_the_page_before_are_not_replaced() {
+fn bytes_of_an_instruction_that_began_on_the_preceding_page_are_not_replaced() {
     let page = page(&[(0, &EPSW[..2]), (2, &EPSW), (6, &BR_14)]);
     let found = scan(&page, None, 2, Caught::Always);
     assert_eq!(stretches(&found), [(2, 4)]);
 }
 
 #[test]
-fn what_could_follow_from_the_page_before_is_not_covered_but_its_sensitive_instructions_are_caught()
-{
+fn code_that_the_preceding_page_could_reach_is_not_covered_but_its_sensitive_instructions_are_caught()
+ {
     // LG, LA, EPSW, BR 14; and behind it what nobody is known to come to.
     let page = page(&[
         (0, &[0xE3, 0x10, 0x00, 0xA0, 0x00, 0x04]),
@@ -197,7 +197,7 @@ fn page_of_immediates() -> [u8; PAGE] {
 }
 
 #[test]
-fn a_page_full_of_candidates_is_told_apart_from_its_operands() {
+fn instructions_of_a_page_full_of_candidates_are_distinguished_from_their_operands() {
     let mut page = [0; PAGE];
     for pair in page.as_chunks_mut::<2>().0 {
         *pair = [0xB9, 0x28];
@@ -208,7 +208,7 @@ fn a_page_full_of_candidates_is_told_apart_from_its_operands() {
 }
 
 #[test]
-fn what_follows_from_a_place_that_was_covered_is_as_it_is_and_the_rest_of_the_stretch_is_not() {
+fn code_reached_from_a_covered_place_is_uncovered_and_the_rest_of_the_stretch_is_not() {
     // BR 14 at 100; two functions with EPSW at 200 and 300, and data between them.
     let page = page(&[
         (0x100, &BR_14),
@@ -229,13 +229,13 @@ fn what_follows_from_a_place_that_was_covered_is_as_it_is_and_the_rest_of_the_st
     assert_eq!(stretches(&third), expected);
 }
 
-/// A piece of a page of real code: an instruction, or data behind an unconditional branch.
+/// A piece of a page of real code: an instruction, or data after an unconditional branch.
 #[derive(Clone, Debug)]
 enum Piece {
     Instruction(Vec<u8>),
     /// A conditional or unconditional relative branch to a piece of this number.
     Branch(bool, usize),
-    /// BR 14, and data behind it.
+    /// BR 14, then data.
     Return(Vec<u16>),
 }
 
@@ -357,7 +357,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 256 }))]
 
     #[test]
-    fn code_is_executed_as_it_stands_but_for_what_is_sensitive_however_control_comes_to_it(
+    fn only_sensitive_instructions_are_replaced_in_executed_code_however_control_reaches_it(
         carried in 0_usize..3,
         pieces in proptest::collection::vec(piece(), 1..900),
         entries in proptest::collection::vec((any::<usize>(), proptest::collection::vec(any::<bool>(), 40)), 1..40),
@@ -373,7 +373,7 @@ proptest! {
     }
 
     #[test]
-    fn every_candidate_of_a_random_page_is_replaced_or_inside_what_may_be_executed(
+    fn every_candidate_of_a_random_page_is_replaced_or_inside_an_instruction_that_may_be_executed(
         halfwords in proptest::collection::vec(any::<u16>(), PAGE / 2),
         planted in proptest::collection::vec((0_usize..PAGE / 2, 0_usize..6), 0..60),
         entry in proptest::option::of(0_usize..PAGE + 10),

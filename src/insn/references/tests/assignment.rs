@@ -21,8 +21,8 @@ fn all() -> Vec<u16> {
     found
 }
 
-/// Whether the format of an assigned opcode has a base and a displacement, or a long relative address: so a
-/// disassembler shows it.
+/// Whether the format of an assigned opcode has a base and a displacement, or a long relative address, by its
+/// disassembly.
 fn has_address(opcode: u16) -> bool {
     #[rustfmt::skip]
     const B2: [u16; 16] = [
@@ -42,7 +42,7 @@ fn has_address(opcode: u16) -> bool {
     }
 }
 
-/// Instructions whose address is no storage operand.
+/// Instructions whose address is not that of a storage operand.
 #[rustfmt::skip]
 const ADDRESS_ONLY: &[u16] = &[
     // LA, EX, BAL, BCT, BC, BAS, LAE, BXH, BXLE and the shifts.
@@ -179,7 +179,7 @@ fn an_instruction_with_a_relative_or_a_long_displacement_twin_has_its_operand() 
 }
 
 #[test]
-fn what_is_not_told_is_said() {
+fn incomplete_knowledge_is_reported() {
     // LPSWE, STCTG, SSM, SERVC, TPROT.
     for control in [
         0xB2B2_0000,

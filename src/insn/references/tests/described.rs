@@ -1,4 +1,4 @@
-//! Operands that the text describes, and those that a code in a register does.
+//! Operands that the text describes, and operands that a code in a register describes.
 
 use super::{
     ADDRESSING_64, BASIC_ADDRESSING, Fetch, OperandSpace, Reference, Store, Update, at, run,
@@ -141,7 +141,7 @@ fn a_mask_has_a_byte_for_each_one() {
 }
 
 #[test]
-fn what_is_stored_where_it_was_fetched_is_an_update() {
+fn an_operand_that_is_fetched_and_stored_is_an_update() {
     // OI, TS, ASI, AGSI, ALGSI, LAA, LAXG.
     for (number, length) in [
         (0x9601_4000, 1),
@@ -276,7 +276,7 @@ fn fixed_lengths_are_those_of_the_operation() {
 }
 
 #[test]
-fn addresses_and_registers_are_no_operands() {
+fn addresses_and_registers_are_not_operands() {
     // LA, LAY, LARL, SLL, SLLG, PFD, EX, EXRL, BC, ADBR, LGR, VN, BRCL, CRJ, TCDB, SVC.
     for number in [
         0x4110_4000,
@@ -301,14 +301,14 @@ fn addresses_and_registers_are_no_operands() {
 }
 
 #[test]
-fn translate_and_edit_update_their_first_operand_and_fetch_as_storage_says() {
+fn translate_and_edit_update_their_first_operand_and_fetch_by_its_contents() {
     for number in [0xDC07_3000_4000, 0xDE07_3000_4000, 0xDF07_3000_4000] {
         run().gives_stores(number, &[at(Update, 0x3_0000, 8, 3)]);
     }
 }
 
 #[test]
-fn moves_from_the_right_end_where_they_begin() {
+fn moves_from_the_right_end_at_their_leftmost_byte() {
     // MVCIN's second address is of the rightmost byte; MVCRL has its length in register 0.
     let moved = [at(Fetch, 0x3_FFF9, 8, 4), at(Store, 0x3_0000, 8, 3)];
     run().gives(0xE807_3000_4000, &moved);
@@ -317,7 +317,7 @@ fn moves_from_the_right_end_where_they_begin() {
 }
 
 #[test]
-fn moves_between_spaces_name_them() {
+fn moves_between_spaces_report_both_spaces() {
     let reference = |access, address, length, space| Reference {
         address,
         length,
@@ -355,7 +355,7 @@ fn moves_between_spaces_name_them() {
 }
 
 #[test]
-fn store_facility_list_extended_stores_what_there_is_room_for() {
+fn store_facility_list_extended_stores_the_doublewords_that_fit() {
     // Room for four doublewords, and for none but the first; the machine has three.
     let run = run().with(0, 3).then(0, 2);
     run.gives(0xB2B0_4000, &[at(Store, 0x4_0000, 24, 4)]);
@@ -389,7 +389,7 @@ fn extract_cpu_time_fetches_three_doublewords() {
 }
 
 #[test]
-fn a_locked_operation_is_told_by_its_function_code() {
+fn the_function_code_determines_the_operands_of_a_locked_operation() {
     const PLO: u64 = 0xEE56_3000_4000;
     let (second, fourth) = (0x3_0000, 0x4_0000);
     let of = |function, code| run().with(0, function).code(code);

@@ -17,7 +17,7 @@ fn text(number: u64) -> [u8; 6] {
     text
 }
 
-/// What an instruction of which nothing else matters did, and in which mode.
+/// The states before and after an instruction.
 struct Run {
     general: [u64; 16],
     mask: u64,
@@ -78,7 +78,7 @@ impl Run {
         (found, knowledge)
     }
 
-    /// Asserts that an instruction has these operands and no others that could be told.
+    /// Asserts that an instruction has exactly these operands.
     #[track_caller]
     fn gives(&self, number: u64, expected: &[Reference]) {
         let (found, knowledge) = self.of(number);

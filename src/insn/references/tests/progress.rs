@@ -1,9 +1,9 @@
-//! How far the interruptible instructions came, by the registers before and after.
+//! How far the interruptible instructions advanced, by the registers before and after.
 
 use super::{ADDRESSING_64, BASIC_ADDRESSING, Fetch, Knowledge, Store, Update, at, run};
 
 #[test]
-fn a_long_move_goes_as_far_as_its_lengths_were_counted_down() {
+fn a_long_move_has_advanced_as_far_as_its_lengths_went_down() {
     // MVCL 2,4: 100 bytes from 60, padded; the leftmost byte of R2 + 1 is padding.
     let run = run().with(3, 0xAB00_0100).with(5, 0x4000_0060);
     let moved = [at(Fetch, 0x4_0000, 0x60, 4), at(Store, 0x2_0000, 0x100, 2)];
@@ -41,7 +41,7 @@ fn extended_lengths_have_the_bits_of_the_addressing_mode() {
 }
 
 #[test]
-fn a_long_comparison_has_fetched_what_differed() {
+fn a_long_comparison_has_fetched_the_bytes_that_differ() {
     // CLCL and CLCLE 2,4: unequal at byte 5; CLCLU counts characters of two bytes.
     for (number, last) in [(0x0F24, 1), (0xA924_0000, 1), (0xEB24_0000_008F, 2)] {
         let run = run().with(3, 0x10).with(5, 0x10).then(3, 0xC).then(5, 0xC);
@@ -62,7 +62,7 @@ fn a_long_comparison_has_fetched_what_differed() {
 }
 
 #[test]
-fn a_string_ends_where_the_registers_say() {
+fn the_registers_show_where_a_string_ends() {
     // CLST 2,4: unequal at the fifth byte; after 100 bytes without an end; equal.
     let run = run().then(2, 0x2_0004).then(4, 0x4_0004).code(1);
     run.gives(
@@ -103,7 +103,7 @@ fn a_search_ends_at_the_character_or_at_the_end() {
 }
 
 #[test]
-fn a_checksum_goes_as_far_as_its_length() {
+fn a_checksum_has_advanced_as_far_as_its_length_went_down() {
     let run = run().with(5, 0x100).then(4, 0x4_0100).then(5, 0);
     run.gives(0xB241_0024, &[at(Fetch, 0x4_0000, 0x100, 4)]);
 }
@@ -126,7 +126,7 @@ fn translate_and_test_ends_at_the_byte_in_register_1() {
 }
 
 #[test]
-fn extended_translation_and_its_test_have_fetched_what_ended_them() {
+fn extended_translation_and_its_test_have_fetched_the_character_that_ended_them() {
     // TRE 2,4: 16 bytes; ended by a test byte behind the fourth.
     let run = run().with(3, 16).then(3, 0).then(2, 0x2_0010);
     run.gives_stores(0xB2A5_0024, &[at(Update, 0x2_0000, 16, 2)]);
@@ -204,7 +204,7 @@ fn a_page_is_moved_or_not() {
 }
 
 #[test]
-fn a_cryptographic_query_stores_sixteen_bytes_and_other_functions_tell_their_messages() {
+fn a_cryptographic_query_stores_sixteen_bytes_and_other_functions_report_their_messages() {
     // KM, KMC, KMAC, KIMD, KMCTR, PCC, PRNO.
     for number in [
         0xB92E_0024,
