@@ -1,7 +1,7 @@
-//! What the functions compute with: lengths of keys and data blocks, and the function codes that
+//! The algorithms of the functions: lengths of keys and data blocks, and the function codes that
 //! instructions share.
 
-/// What a function computes with, apart from how its instruction chains the data blocks.
+/// The algorithm of a function, apart from how its instruction chains the data blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Algorithm {
     /// One, two or three keys of 8 bytes.
@@ -18,7 +18,7 @@ pub(super) enum Algorithm {
     Sha1,
     Sha256,
     Sha512,
-    /// The sponge with the rate in bytes; the digest is half of what the rate leaves of 200 bytes.
+    /// The sponge with the rate in bytes; the digest has half of 200 bytes less the rate.
     Sha3 {
         rate: u8,
     },
@@ -49,7 +49,7 @@ impl Algorithm {
         }
     }
 
-    /// The data block that the algorithm itself has, in bytes.
+    /// The length of the algorithm's own data block in bytes.
     pub(super) const fn block(self) -> usize {
         match self {
             Self::Dea | Self::Tdea128 | Self::Tdea192 => 8,
@@ -83,8 +83,8 @@ impl Algorithm {
         }
     }
 
-    /// The length of the field of a coordinate or scalar in bytes. The 66 bytes of P-521 stand at
-    /// the right of theirs.
+    /// The length of the field of a coordinate or scalar in bytes. The 66 bytes of P-521 are at the right of
+    /// their field.
     pub(super) const fn coordinate(self) -> usize {
         match self {
             Self::P384 => 48,

@@ -19,8 +19,8 @@ pub(super) enum Cipher {
 }
 
 impl Cipher {
-    /// The cipher of `algorithm` with `key`; none for an algorithm that is no block cipher, or when
-    /// the key has another length. For XTS the key is one of the two.
+    /// The cipher of `algorithm` with `key`; `None` if the algorithm is not a block cipher, or the key has
+    /// another length. For XTS the key is one of the two.
     pub(super) fn new(algorithm: Algorithm, key: &[u8]) -> Option<Self> {
         match algorithm {
             Algorithm::Dea => Des::new_from_slice(key).ok().map(Self::Dea),
@@ -70,7 +70,7 @@ fn decipher<C: BlockCipherDecrypt + BlockSizeUser>(cipher: &C, text: &mut [u8]) 
     cipher.decrypt_blocks(Array::slice_as_chunks_mut(text).0);
 }
 
-/// `target` exclusive-or `other`, as far as both go.
+/// `target` exclusive-or `other`, up to the shorter length.
 pub(super) fn exclusive_or(target: &mut [u8], other: &[u8]) {
     for (target, other) in target.iter_mut().zip(other) {
         *target ^= other;

@@ -1,4 +1,4 @@
-//! General register 0 of the message-security assist: the function code and what modifies it.
+//! General register 0 of the message-security assist: the function code and its modifiers.
 
 /// Bits 32-63 of general register 0 as the instructions of the message-security assist read them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,8 +35,7 @@ impl Control {
         self.0 & Self::HASH_SUBKEY != 0
     }
 
-    /// The same general register 0 with bit 53 one: what KMA leaves once it has stored the hash
-    /// subkey.
+    /// The same general register 0 with bit 53 one, as KMA leaves it after storing the hash subkey.
     #[must_use]
     pub const fn with_hash_subkey(self) -> Self {
         Self(self.0 | Self::HASH_SUBKEY)
@@ -60,8 +59,8 @@ impl Control {
         self.0 & Self::LAST_TEXT != 0
     }
 
-    /// The same general register 0 with bit 55 one: what KLMD leaves when it stops while a SHAKE
-    /// function fills the first operand.
+    /// The same general register 0 with bit 55 one, as KLMD leaves it when it stops while a SHAKE function
+    /// fills the first operand.
     #[must_use]
     pub const fn with_padded(self) -> Self {
         Self(self.0 | Self::LAST_TEXT)

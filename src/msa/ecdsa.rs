@@ -3,14 +3,14 @@
 //!
 //! The parameter block is five fields, each a number with its leftmost byte first: the signature's
 //! r and s, the digest, and then the public key's x and y to verify, or the private key and a
-//! random number to sign. A field is as long as a coordinate, but 80 bytes for P-521, whose 66
-//! bytes stand at the right.
+//! random number to sign. A field is as long as a coordinate, except for P-521, whose 66 bytes are at the
+//! right of 80.
 //!
 //! Sources: OpenSSL `ecp_s390x_nistp.c` (the fields of both instructions; that any condition code but
-//! 0 is a failure); Go `crypto/internal/fips140/ecdsa` (to sign: code 2 asks for another random
-//! number, code 1 is an error that none mends); libica `s390_crypto.h` (a nonce that has no inverse, a
-//! signature that is not good and a public key that is not on the curve all fail). Which code the
-//! last two have, and which a bad point has with PCC, no public source says; here it is 2.
+//! 0 is a failure); Go `crypto/internal/fips140/ecdsa` (signing: code 2 requests another random number,
+//! code 1 is an error that no other number corrects); libica `s390_crypto.h` (a nonce without an inverse, an
+//! invalid signature and a public key that is not on the curve all fail). No public source gives the code of
+//! the last two, or that of an invalid point with PCC; here it is 2.
 
 use p256::elliptic_curve::group::Group as _;
 use p256::elliptic_curve::ops::{Invert, MulByGeneratorVartime, Reduce};
@@ -23,7 +23,7 @@ use arch::condition::ConditionCode;
 type Scalar<C> = <C as CurveArithmetic>::Scalar;
 type Point<C> = <C as CurveArithmetic>::ProjectivePoint;
 
-/// The fields of the signature, of the result of a multiplication, and of what comes in.
+/// The indexes of the fields: the signature or the result of a multiplication, then the inputs.
 const R: usize = 0;
 const S: usize = 1;
 const DIGEST: usize = 2;
@@ -33,7 +33,7 @@ const RANDOM_NUMBER: usize = 4;
 const SOURCE: usize = 2;
 const SCALAR: usize = 4;
 
-/// The length of a number and of the field it stands in.
+/// The length of a number and of its field.
 fn lengths<C: CurveArithmetic>() -> (usize, usize) {
     match FieldBytes::<C>::default().len() {
         66 => (66, 80),
@@ -41,7 +41,7 @@ fn lengths<C: CurveArithmetic>() -> (usize, usize) {
     }
 }
 
-/// The number in field `index`; none when the field holds more than a number's bytes.
+/// The number in field `index`; `None` if the bytes to the left of the number are not zeros.
 fn field<C: CurveArithmetic>(parameter: &[u8], index: usize) -> Option<FieldBytes<C>> {
     let (length, field) = lengths::<C>();
     let (left, right) = parameter[index * field..(index + 1) * field].split_at(field - length);
@@ -57,7 +57,7 @@ fn put<C: CurveArithmetic>(parameter: &mut [u8], index: usize, number: &FieldByt
     right.copy_from_slice(number);
 }
 
-/// The number when it is one up to the order less one.
+/// The number, if it is from one to the order less one.
 fn in_range<C: CurveArithmetic>(number: FieldBytes<C>) -> Option<Scalar<C>> {
     Option::<Scalar<C>>::from(Scalar::<C>::from_repr(number))
         .filter(|scalar| !bool::from(scalar.is_zero()))
@@ -76,7 +76,7 @@ fn point<C: CurveArithmetic>(parameter: &[u8], index: usize) -> Option<Point<C>>
     Option::<C::AffinePoint>::from(C::AffinePoint::from_coordinates(&x, &y)).map(Point::<C>::from)
 }
 
-/// Condition code 0 when there is an outcome, else 2.
+/// Condition code 0 if there is an outcome, otherwise 2.
 fn condition(outcome: Option<()>) -> ConditionCode {
     outcome.map_or(ConditionCode::Two, |()| ConditionCode::Zero)
 }
@@ -97,10 +97,10 @@ fn is_good<C: CurveArithmetic>(parameter: &[u8]) -> Option<bool> {
     Some(!bool::from(point.is_identity()) && reduced_x::<C>(point) == r)
 }
 
-/// KDSA-ECDSA-Sign: with `deterministic` the random number is the nonce; else the nonce comes from
-/// the private key, the digest and the random number by SHA-512, so that a poor random number does
-/// no harm. How it is made is the model's own affair. Condition code 1 when the private key is zero or
-/// not below the order: no other random number would help.
+/// KDSA-ECDSA-Sign: with `deterministic` the random number is the nonce; otherwise SHA-512 makes the nonce
+/// from the private key, the digest and the random number, so that a poor random number does no harm. Each
+/// model may make it in its own way. Condition code 1 when the private key is zero or not below the order:
+/// no other random number would help.
 pub(super) fn sign<C: CurveArithmetic>(deterministic: bool, parameter: &mut [u8]) -> ConditionCode {
     match field::<C>(parameter, PRIVATE_KEY).and_then(in_range::<C>) {
         None => ConditionCode::One,

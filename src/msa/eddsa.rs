@@ -2,12 +2,11 @@
 //!
 //! The parameter block of KDSA is R and S of the signature and then the key, 32 bytes each. RFC
 //! 8032 writes numbers with the lowest byte first; here R, S and the public key have the highest
-//! byte first. The private key is a string of bytes, not a number, and stands as in the RFC.
+//! byte first. The private key is a string of bytes, not a number, and has the form of the RFC.
 //!
 //! A message of any length is hashed, once to verify and twice to sign: for the nonce, and then with
-//! R for the challenge. So an operation that may stop keeps, between its pieces, which of the two
-//! passes it is in, how much of the message the pass has taken and the digest so far
-//! ([`Signature`]).
+//! R for the challenge. So an operation that may stop keeps, between its pieces, its pass, how much of
+//! the message the pass has taken, and the digest so far ([`Signature`]).
 
 use curve25519_dalek::edwards::{CompressedEdwardsY, EdwardsPoint};
 use curve25519_dalek::montgomery::MontgomeryPoint;
@@ -17,7 +16,7 @@ use sha2::{Digest, Sha512};
 
 use arch::condition::ConditionCode;
 
-/// The 32 bytes of field `index`, the order of the bytes reversed.
+/// The 32 bytes of field `index` in reverse order.
 fn reversed(parameter: &[u8], index: usize) -> [u8; 32] {
     let mut field = as_written(parameter, index);
     field.reverse();
@@ -60,8 +59,8 @@ pub struct Signature {
 const DIGEST: usize = size_of::<SerializedState<Sha512>>();
 
 impl Signature {
-    /// The length of [`Signature::state`] in bytes: a doubleword whose first halfword is the pass,
-    /// and so is not zero; how much the pass has taken; the nonce and R; the digest.
+    /// The length of [`Signature::state`] in bytes: a doubleword, which is not zero because its first halfword
+    /// is the pass; how much the pass has taken; the nonce and R; the digest.
     pub const STATE: usize = 8 + 8 + 32 + 32 + DIGEST;
 
     /// Begins to sign with, or to verify, the signature of `parameter`, at least 96 bytes.
@@ -84,7 +83,7 @@ impl Signature {
         }
     }
 
-    /// What it takes to go on from here.
+    /// The state from which [`Self::resume`] continues.
     #[must_use]
     pub fn state(&self) -> [u8; Self::STATE] {
         let mut state = [0; Self::STATE];
@@ -96,7 +95,7 @@ impl Signature {
         state
     }
 
-    /// Goes on from a state; none when it is not one.
+    /// Continues from a state; `None` if it is not a valid one.
     pub(super) fn resume(signs: bool, state: &[u8; Self::STATE]) -> Option<Self> {
         let field = |at: usize| state[at..].first_chunk().copied().unwrap_or_default();
         let pass = match (signs, state[1]) {
@@ -115,7 +114,7 @@ impl Signature {
         })
     }
 
-    /// How much of the message this pass has taken: where the next piece begins.
+    /// How much of the message this pass has taken, which is the offset of the next piece.
     #[must_use]
     pub const fn taken(&self) -> u64 {
         self.taken
@@ -127,8 +126,8 @@ impl Signature {
         self.taken = self.taken.saturating_add(piece.len() as u64);
     }
 
-    /// All of the message is taken. None when it is to be taken once more from its beginning; else
-    /// the condition code, and the signature is in the parameter block when one was to be made.
+    /// All of the message has been taken. `None` if it must be taken once more from its beginning; otherwise
+    /// the condition code, and a signature that was made is in the parameter block.
     pub(super) fn end_pass(&mut self, parameter: &mut [u8]) -> Option<ConditionCode> {
         let digest = core::mem::take(&mut self.digest).finalize();
         let number = Scalar::from_bytes_mod_order_wide(&digest.into());
@@ -153,7 +152,7 @@ impl Signature {
     }
 }
 
-/// The scalar of the private key, and what the nonce is made with.
+/// The scalar of the private key, and the prefix for the nonce.
 fn expanded(parameter: &[u8]) -> (Scalar, [u8; 32]) {
     let digest: [u8; 64] = Sha512::digest(as_written(parameter, 2)).into();
     let (scalar, prefix) = digest.split_at(32);
@@ -162,7 +161,7 @@ fn expanded(parameter: &[u8]) -> (Scalar, [u8; 32]) {
     (key, half(prefix))
 }
 
-/// Condition code 0 when the signature is good, else 2.
+/// Condition code 0 if the signature is valid, otherwise 2.
 fn verdict(parameter: &[u8], challenge: &Scalar) -> ConditionCode {
     let r = reversed(parameter, 0);
     let s: Option<Scalar> = Scalar::from_canonical_bytes(reversed(parameter, 1)).into();
@@ -181,8 +180,8 @@ fn verdict(parameter: &[u8], challenge: &Scalar) -> ConditionCode {
 }
 
 /// PCC-Scalar-Multiply-X25519: the parameter block is the u-coordinate of the result, that of the
-/// source and the scalar, the highest byte first. The scalar is taken as it stands: its bits are
-/// the program's to set as RFC 7748 has them.
+/// source and the scalar, the highest byte first. The scalar is used unchanged: the program sets its bits
+/// as RFC 7748 requires.
 pub(super) fn multiply(parameter: &mut [u8]) -> ConditionCode {
     let scalar = as_written(parameter, 2);
     let bits = (0..256).map(|bit| scalar[bit / 8] >> (7 - bit % 8) & 1 == 1);

@@ -1,8 +1,8 @@
 //! Scalar multiplication on Ed25519 in affine coordinates, as PCC computes it.
 //!
 //! The curve is -x^2 + y^2 = 1 + d x^2 y^2 over the integers modulo 2^255 - 19 (RFC 8032). PCC has
-//! both coordinates of a point; the group operations come with the y-coordinate and the lowest bit
-//! of the other only. So the point is tested here, and the x-coordinate of the product recovered.
+//! both coordinates of a point; the group operations use only the y-coordinate and the lowest bit of
+//! the other. So this file tests the point, and recovers the x-coordinate of the product.
 
 use curve25519_dalek::edwards::{CompressedEdwardsY, EdwardsPoint};
 use curve25519_dalek::traits::Identity;
@@ -50,7 +50,7 @@ pub(super) fn multiply(parameter: &mut [u8]) -> ConditionCode {
     ConditionCode::Zero
 }
 
-/// The point with these coordinates, when it is on the curve.
+/// The point with these coordinates, if it is on the curve.
 fn point(x: &[u8; 32], y: &[u8; 32]) -> Option<EdwardsPoint> {
     let (x, y) = (element(x), element(y));
     let (x_squared, y_squared) = (x.square(), y.square());

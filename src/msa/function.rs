@@ -21,7 +21,7 @@ pub enum Engine {
     Ecc,
 }
 
-/// A function of an instruction that is supplied.
+/// A supplied function of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Function {
     pub(super) instruction: Instruction,
@@ -38,7 +38,7 @@ impl Function {
     /// The length of the longest parameter block of all in bytes.
     pub const LONGEST_PARAMETER_BLOCK: usize = 400;
 
-    /// The function with `code` (1-127) of `instruction`; none when it is not supplied, which is a
+    /// The function with `code` (1-127) of `instruction`; `None` if it is not supplied, which is a
     /// specification exception. Function code 0 is [`super::query`].
     #[must_use]
     pub const fn of(instruction: Instruction, code: u8) -> Option<Self> {
@@ -97,7 +97,7 @@ impl Function {
         }
     }
 
-    /// The instruction whose function it is.
+    /// Its instruction.
     #[must_use]
     pub const fn instruction(self) -> Instruction {
         self.instruction
@@ -139,9 +139,9 @@ impl Function {
         }
     }
 
-    /// Whether general register 0 modifies the function in a way that is defined; where not, a
-    /// specification exception. The modifier bit must be zero where it has no meaning, and the
-    /// length of the cipher feedback of KMF is 1 up to the block of the cipher.
+    /// Whether general register 0 modifies the function in a defined way; otherwise a specification
+    /// exception. The modifier bit must be zero if it has no meaning, and the length of the cipher feedback
+    /// of KMF is from 1 to the block of the cipher.
     #[must_use]
     pub const fn accepts(self, control: Control) -> bool {
         let modifier = match self.instruction {
@@ -226,13 +226,13 @@ impl Function {
             Instruction::Kimd | Instruction::Klmd => 0..algorithm.chaining(),
             Instruction::Prno => 0..self.parameter_length(),
             Instruction::Pcc => match algorithm {
-                // The XTS parameter; the intermediate bit index is this machine's to leave alone.
+                // The XTS parameter; this machine does not change the intermediate bit index.
                 Algorithm::XtsAes128 | Algorithm::XtsAes256 => key + 3 * block..key + 4 * block,
                 Algorithm::X25519 => 0..32,
                 Algorithm::P256 | Algorithm::P384 | Algorithm::P521 | Algorithm::Ed25519 => {
                     0..2 * algorithm.coordinate()
                 }
-                // The message-authentication code takes the place of the chaining value.
+                // The message-authentication code replaces the chaining value.
                 _ => 8 + block..8 + 2 * block,
             },
             Instruction::Kdsa => match self.code {
@@ -242,10 +242,10 @@ impl Function {
         }
     }
 
-    /// Where the parameter block has the doubleword that is not zero while the function is stopped
-    /// (condition code 3), its state following it; none for a function that keeps no such state.
+    /// The offset in the parameter block of the doubleword that is not zero while the function is stopped
+    /// (condition code 3); its state follows. `None` for a function without such state.
     ///
-    /// Behind the key, and to sign behind 16 reserved bytes. Programs provide 4096 bytes for all of it.
+    /// It is after the key, for signing after 16 reserved bytes. Programs provide 4096 bytes for all of it.
     #[must_use]
     pub const fn continuation(self) -> Option<usize> {
         match (self.instruction, self.code) {
@@ -255,7 +255,7 @@ impl Function {
         }
     }
 
-    /// Where the key of a block cipher is in the parameter block; empty where there is none.
+    /// The key of a block cipher in the parameter block; empty if there is none.
     pub(super) const fn key(self) -> Range<usize> {
         let (key, block) = (self.algorithm.key(), self.algorithm.block());
         let start = match self.instruction {
@@ -270,8 +270,8 @@ impl Function {
         start..start + key
     }
 
-    /// The data block in bytes: what one step of the function takes and, where there is an output,
-    /// gives. 1 where an operand has no blocks or there is none.
+    /// The length of the data block in bytes: one step of the function takes this much and, if it has an
+    /// output, gives this much. 1 if there is no operand or it has no blocks.
     #[must_use]
     pub const fn data_block(self, control: Control) -> usize {
         match self.instruction {
@@ -283,7 +283,7 @@ impl Function {
 
     /// Whether an operand may have any length, so that its last piece may be shorter than a data
     /// block: KLMD, the last of the text and of the additional data of KMA, PRNO and KDSA. With the
-    /// others a length that is no multiple of the data block is a specification exception.
+    /// others a length that is not a multiple of the data block is a specification exception.
     #[must_use]
     pub const fn any_length(self) -> bool {
         matches!(
@@ -303,7 +303,7 @@ impl Function {
     }
 }
 
-/// What function code 0 stores: bit n is one when function code n of the instruction is supplied.
+/// The operand that function code 0 stores: bit n is one if function code n of the instruction is supplied.
 #[must_use]
 pub fn query(instruction: Instruction) -> [u8; 16] {
     let mut status = 1_u128 << 127;

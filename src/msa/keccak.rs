@@ -26,8 +26,8 @@ pub(super) fn last(rate: usize, padding: u8, parameter: &mut [u8], rest: &[u8]) 
     permute(parameter);
 }
 
-/// Fills `output` from the state, which is stepped on before each block of `rate` bytes, but not
-/// before the first of a message (`continued` false).
+/// Fills `output` from the state, which is permuted before each block of `rate` bytes except the first
+/// of a message (`continued` false).
 pub(super) fn extend(rate: usize, mut continued: bool, parameter: &mut [u8], output: &mut [u8]) {
     for output in output.chunks_mut(rate) {
         if continued {

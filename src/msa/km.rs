@@ -1,4 +1,4 @@
-//! CIPHER MESSAGE: every data block for itself.
+//! CIPHER MESSAGE: each data block by itself.
 
 use super::cipher::Cipher;
 

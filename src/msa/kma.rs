@@ -53,8 +53,8 @@ pub(super) fn authenticate(parameter: &mut [u8], data: &[u8]) {
     parameter[TAG..TAG + 16].copy_from_slice(&tag);
 }
 
-/// Enciphers or deciphers, and takes the ciphertext into the tag. The counter value goes up before
-/// each block, also before a short last one.
+/// Enciphers or deciphers, and takes the ciphertext into the tag. Increments the counter value before each
+/// block, including a short last one.
 pub(super) fn process(
     cipher: &Cipher,
     decipher: bool,
@@ -73,7 +73,7 @@ pub(super) fn process(
             .unwrap_or_default(),
     );
     output.copy_from_slice(input);
-    // Four blocks at once are what the software cipher is quick with.
+    // The software cipher is fast with four blocks at once.
     for output in output.chunks_mut(64) {
         let mut mask = [0; 64];
         for block in mask[..output.len().next_multiple_of(16)].chunks_exact_mut(16) {

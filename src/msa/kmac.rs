@@ -2,7 +2,7 @@
 
 use super::cipher::{Cipher, exclusive_or};
 
-/// KMAC: cipher block chaining with no output but the chaining value.
+/// KMAC: cipher block chaining; the only output is the chaining value.
 pub(super) fn process(cipher: &Cipher, chaining: &mut [u8], input: &[u8]) {
     for input in input.chunks_exact(chaining.len()) {
         exclusive_or(chaining, input);
@@ -11,7 +11,7 @@ pub(super) fn process(cipher: &Cipher, chaining: &mut [u8], input: &[u8]) {
 }
 
 /// PCC, Compute-Last-Block-CMAC (SP 800-38B): the code from the chaining value that KMAC left after
-/// all blocks but the last, and `bits` bits of the last one. A block that is not whole is padded
+/// all blocks except the last, and `bits` bits of the last one. A block that is not whole is padded
 /// with a one and zeros.
 pub(super) fn last_block(cipher: &Cipher, chaining: &mut [u8], message: &[u8], bits: usize) {
     let block = chaining.len();

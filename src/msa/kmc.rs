@@ -2,7 +2,7 @@
 
 use super::cipher::{Cipher, exclusive_or};
 
-/// KMC: the chaining value is the ciphertext block before.
+/// KMC: the chaining value is the preceding ciphertext block.
 pub(super) fn process(
     cipher: &Cipher,
     decipher: bool,

@@ -2,7 +2,7 @@
 
 use super::cipher::{Cipher, exclusive_or};
 
-/// KMO: the chaining value is enciphered again for each block; to decipher is the same.
+/// KMO: enciphers the chaining value again for each block; deciphering is the same.
 pub(super) fn process(cipher: &Cipher, chaining: &mut [u8], input: &[u8], output: &mut [u8]) {
     let block = chaining.len();
     for (output, input) in output

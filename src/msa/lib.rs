@@ -1,24 +1,23 @@
 //! The message-security assist: what its instructions compute, as functions of bytes.
 //!
-//! The Principles of Operation gives thirteen instructions that encipher, digest, authenticate and
-//! sign. All of them find a function code in general register 0 and a parameter block at the
-//! address in general register 1, and all that take a message may stop after any number of data
-//! blocks with condition code 3, the chaining value being written back to the parameter block.
-//! That is the shape of this room: a [`Function`] is stateless, works on whole data blocks that
-//! the caller has fetched, and leaves in the parameter block all that the next piece needs. Where
-//! the storage is, what the operands' lengths are and what an access to them raises is not known
-//! here.
+//! The Principles of Operation has thirteen instructions that encipher, digest, authenticate and
+//! sign. All of them have a function code in general register 0 and a parameter block at the
+//! address in general register 1. All that process a message may stop after any number of data
+//! blocks with condition code 3, and write the chaining value back to the parameter block.
+//! This room follows that: a [`Function`] is stateless, works on whole data blocks that the caller
+//! has fetched, and leaves in the parameter block everything that the next piece needs. It does not
+//! access storage, and does not know the lengths of operands or their access exceptions.
 //!
-//! How an instruction is performed with it:
+//! To perform an instruction:
 //!
 //! 1. [`Instruction`] from the operation code, [`Control`] from general register 0.
 //! 2. Function code 0: store [`query`] at the parameter block.
-//! 3. [`Function::of`] none, or [`Function::accepts`] false: specification exception. A length that
-//!    is no multiple of [`Function::data_block`]: specification exception (where
+//! 3. [`Function::of`] is `None`, or [`Function::accepts`] false: specification exception. A length that
+//!    is not a multiple of [`Function::data_block`]: specification exception (where
 //!    [`Function::any_length`] is true, the last piece may be shorter).
 //! 4. Fetch [`Function::parameter_length`] bytes of the parameter block.
-//! 5. Pieces of whole data blocks, each with the method of the instruction's class; after each, the
-//!    operation may end with condition code 3.
+//! 5. Process pieces of whole data blocks, each with the method of the instruction's class; after each,
+//!    the operation may end with condition code 3.
 //!
 //! | instruction | whole blocks | last piece |
 //! |---|---|---|
@@ -43,10 +42,10 @@
 //!
 //! # Sources
 //!
-//! The Principles of Operation were not at hand for most of this. What it gives is known from
-//! programs that were written from it: Linux `arch/s390/crypto`, libica, libzpc, OpenSSL, Go, and
-//! Valgrind's extension for s390x, which knows the length of each parameter block and which operand is
-//! read, stored and advanced. Each module names those it follows, and where it found none.
+//! The Principles of Operation were not at hand for most of this. The facts come from programs that were
+//! written from it: Linux `arch/s390/crypto`, libica, libzpc, OpenSSL, Go, and Valgrind's extension for
+//! s390x, which has the length of each parameter block and which operand is read, stored and advanced.
+//! Each module names the programs that it follows, and says where it found none.
 
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]

@@ -1,9 +1,8 @@
-//! The doors of the room: one method per class of instruction, each to be called with whole data
-//! blocks.
+//! The operations: one method for each class of instruction. The caller passes whole data blocks.
 //!
 //! Nothing here panics: a call with less than the whole parameter block, of another instruction's
-//! method or with what [`Function::accepts`] refuses does nothing, and what is not a whole data
-//! block is left out.
+//! method or with a control that [`Function::accepts`] refuses does nothing, and an incomplete data
+//! block is ignored.
 
 use p256::NistP256;
 use p384::NistP384;
@@ -20,11 +19,11 @@ use arch::condition::ConditionCode;
 
 impl Function {
     /// KM, KMC, KMF, KMO, and the text of KMA: transforms `input` into `output` of the same length
-    /// and leaves the chaining value in the parameter block. The modifier bit of `control` says
-    /// decipher.
+    /// and leaves the chaining value in the parameter block. The modifier bit of `control` selects
+    /// deciphering.
     ///
-    /// A multiple of [`Function::data_block`], except that the last piece of KMA's text may be
-    /// shorter. KMA needs its hash subkey before ([`Function::supply_hash_subkey`]).
+    /// The length is a multiple of [`Function::data_block`], except that the last piece of KMA's text may
+    /// be shorter. KMA needs its hash subkey before ([`Function::supply_hash_subkey`]).
     pub fn process(self, control: Control, parameter: &mut [u8], input: &[u8], output: &mut [u8]) {
         let Some(cipher) = self.cipher(parameter).filter(|_| self.accepts(control)) else {
             return;
@@ -59,7 +58,7 @@ impl Function {
     }
 
     /// KMCTR: exclusive-ors `input` with the enciphered `counters` into `output`, all three of one
-    /// length, a multiple of the data block. The parameter block stays.
+    /// length, a multiple of the data block. The parameter block does not change.
     pub fn process_counters(
         self,
         parameter: &[u8],
@@ -130,11 +129,11 @@ impl Function {
         }
     }
 
-    /// KLMD: pads what is left of the message, less than a data block and possibly nothing, takes
-    /// it into the digest and leaves the digest at the left of the parameter block.
+    /// KLMD: pads the rest of the message, which is shorter than a data block and may be empty, takes it
+    /// into the digest and leaves the digest at the left of the parameter block.
     ///
     /// With a SHAKE function (where [`Function::extends`] is true) the parameter block holds the
-    /// state from which [`Function::extend`] fills the first operand. It is not called when
+    /// state from which [`Function::extend`] fills the first operand. Do not call this when
     /// [`Control::padded`] is true.
     pub fn digest_last(self, parameter: &mut [u8], rest: &[u8]) {
         let block = self.data_block(Control::default());
@@ -152,7 +151,7 @@ impl Function {
         }
     }
 
-    /// KLMD with a SHAKE function: fills a piece of the first operand. Every piece but the last is
+    /// KLMD with a SHAKE function: fills a piece of the first operand. Every piece except the last is
     /// a multiple of the data block. `continued` is false for the piece right after
     /// [`Function::digest_last`] and true for all later ones, also when the instruction finds
     /// [`Control::padded`]; so the instruction may stop (with [`Control::with_padded`]) only after
@@ -165,8 +164,8 @@ impl Function {
         }
     }
 
-    /// PRNO, SHA-512-DRNG generate: whether the parameter block was ever seeded. When not, a
-    /// specification exception.
+    /// PRNO, SHA-512-DRNG generate: whether the parameter block was ever seeded. If not, the instruction
+    /// causes a specification exception.
     #[must_use]
     pub fn is_seeded(self, parameter: &[u8]) -> bool {
         self.algorithm == Algorithm::Sha512Drng
@@ -174,7 +173,7 @@ impl Function {
             && prno::is_seeded(parameter)
     }
 
-    /// PRNO, SHA-512-DRNG seed: instantiates the generator when it was never seeded, else seeds it
+    /// PRNO, SHA-512-DRNG seed: instantiates the generator if it was never seeded, otherwise seeds it
     /// again. `entropy` is the whole second operand, at most 512 bytes.
     pub fn seed(self, parameter: &mut [u8], entropy: &[u8]) {
         if self.algorithm == Algorithm::Sha512Drng && self.holds(parameter) {
@@ -182,9 +181,9 @@ impl Function {
         }
     }
 
-    /// PRNO, SHA-512-DRNG generate: fills the piece of the request that begins `offset` bytes, a
-    /// multiple of 64, behind its beginning. The pieces come from the end of the request to its
-    /// beginning; with that one (`offset` zero) the request is complete and the generator steps on.
+    /// PRNO, SHA-512-DRNG generate: fills the piece of the request at `offset`, a multiple of 64. The pieces
+    /// come from the end of the request to its beginning; the piece at `offset` zero completes the request
+    /// and advances the generator.
     pub fn generate(self, parameter: &mut [u8], offset: u64, output: &mut [u8]) {
         if self.algorithm == Algorithm::Sha512Drng && self.holds(parameter) {
             prno::generate(parameter, offset / 64, output);
@@ -194,9 +193,9 @@ impl Function {
         }
     }
 
-    /// PCC: computes in the parameter block. Condition code 0, or 2 when a scalar multiplication
-    /// finds its source point not on the curve or comes to the point at infinity. A length of
-    /// CMAC's message above the block of the cipher counts as the whole block.
+    /// PCC: computes in the parameter block. Condition code 0, or 2 when the source point of a scalar
+    /// multiplication is not on the curve or the result is the point at infinity. A length of CMAC's
+    /// message above the block of the cipher counts as the whole block.
     ///
     /// | CMAC | XTS parameter | scalar multiplication |
     /// |---|---|---|
@@ -237,9 +236,9 @@ impl Function {
 
     /// KDSA with an ECDSA function: signs, or verifies a signature, in the parameter block.
     ///
-    /// Condition code 0 when the signature is made or good; 1 when the private key is out of range,
-    /// so that no random number helps; 2 when the signature is not good, the public key is no point of
-    /// the curve, or the random number that was to be the nonce (see [`Control::modifier`]) cannot be.
+    /// Condition code 0 when the signature is made or valid; 1 when the private key is out of range, so
+    /// that no other random number helps; 2 when the signature is not valid, the public key is not a point
+    /// of the curve, or the random number cannot be the nonce (see [`Control::modifier`]).
     pub fn sign_or_verify(self, control: Control, parameter: &mut [u8]) -> ConditionCode {
         if self.instruction != Instruction::Kdsa || !self.holds(parameter) {
             return ConditionCode::Two;
@@ -255,9 +254,9 @@ impl Function {
         }
     }
 
-    /// KDSA with an EdDSA function: begins to sign or to verify the second operand, or goes on from
-    /// the state that an earlier piece left; none when it is no state of this function, or the function
-    /// is another.
+    /// KDSA with an EdDSA function: begins to sign or to verify the second operand, or resumes from the
+    /// state that an earlier piece left. `None` if it is not a state of this function, or the function is
+    /// not an EdDSA function.
     #[must_use]
     pub fn signature(
         self,
@@ -273,9 +272,9 @@ impl Function {
         }
     }
 
-    /// All of the message is taken: none when it is to be taken once more from its beginning (to sign
-    /// takes two passes), else the condition code: 0, the signature is made or good; 2, it is not good
-    /// or the public key is no point of the curve.
+    /// All of the message has been taken. `None` if it must be taken once more from its beginning (signing
+    /// takes two passes), otherwise the condition code: 0, the signature is made or valid; 2, it is not valid
+    /// or the public key is not a point of the curve.
     pub fn end_pass(
         self,
         signature: &mut Signature,
@@ -293,7 +292,7 @@ impl Function {
         parameter.len() >= self.parameter_length()
     }
 
-    /// As much of `length` as is whole data blocks.
+    /// The part of `length` that is whole data blocks.
     fn whole(self, control: Control, length: usize) -> usize {
         length
             - length
@@ -301,8 +300,8 @@ impl Function {
                 .unwrap_or(length)
     }
 
-    /// The block cipher with the key of the parameter block, where the function has one and
-    /// `parameter` is the whole of it.
+    /// The block cipher with the key of the parameter block, if the function has one and `parameter` is
+    /// the whole block.
     fn cipher(self, parameter: &[u8]) -> Option<Cipher> {
         if !self.holds(parameter) {
             return None;

@@ -1,5 +1,5 @@
 //! PERFORM RANDOM NUMBER OPERATION: SHA-512-DRNG, and true random numbers from entropy that the
-//! caller brings.
+//! caller supplies.
 //!
 //! SHA-512-DRNG is Hash_DRBG of SP 800-90A. Its parameter block:
 //!
@@ -11,9 +11,8 @@
 //! | 16-127 | V, 888 bits at the right |
 //! | 128-239 | C, likewise |
 //!
-//! A request is filled from its end to its beginning. V stays until all of it is filled, so what is
-//! left of its length tells which block is next, and a request that was stopped needs no more than
-//! that.
+//! A request is filled from its end to its beginning. V does not change until all of it is filled, so the
+//! remaining length determines the next block, and a request that was stopped needs no other state.
 //!
 //! Sources: Linux `arch/s390/crypto/prng.c` (the fields, a known answer, and the stream bytes as the
 //! count of all that was generated); libica `s390_drbg_sha512.c` (the first seed finds zeros, a later
@@ -24,13 +23,12 @@
 
 use sha2::{Digest, Sha512};
 
-/// What function 112 of PRNO stores: how many bytes of raw entropy (bytes 0-3) go into how many
-/// conditioned bytes (bytes 4-7), four to one.
+/// The operand that function 112 of PRNO stores: the ratio of raw entropy (bytes 0-3) to conditioned bytes
+/// (bytes 4-7), four to one.
 pub const CONDITIONING_RATIO: [u8; 8] = [0, 0, 0, 4, 0, 0, 0, 1];
 
-/// PRNO, TRNG: 64 conditioned bytes from 256 raw ones. The machine has no noise of its own, so
-/// `raw` comes from whatever generator the machine was started with, and the same run gives the
-/// same bytes.
+/// PRNO, TRNG: 64 conditioned bytes from 256 raw ones. The machine has no noise of its own, so `raw` comes
+/// from the generator with which the machine was started, and the same run gives the same bytes.
 #[must_use]
 pub fn condition(raw: &[u8; 256]) -> [u8; 64] {
     Sha512::digest(raw).into()
@@ -99,7 +97,7 @@ pub(super) fn generate(parameter: &mut [u8], first: u64, output: &mut [u8]) {
     stream.copy_from_slice(&after.to_be_bytes());
 }
 
-/// Ends the request: the generator steps on.
+/// Ends the request and advances the generator.
 pub(super) fn complete(parameter: &mut [u8]) {
     let mut v = [0; VALUE];
     v.copy_from_slice(&parameter[V]);
@@ -114,7 +112,7 @@ pub(super) fn complete(parameter: &mut [u8]) {
             .copied()
             .unwrap_or_default(),
     );
-    // A counter that came round to zero would look like a generator that was never seeded.
+    // A counter that wrapped to zero would look like a generator that was never seeded.
     let requests = requests.saturating_add(1);
     parameter[RESEED_COUNTER].copy_from_slice(&requests.to_be_bytes());
 }

@@ -1,8 +1,8 @@
 //! SHA-1, SHA-256 and SHA-512 (FIPS 180-4) for KIMD and KLMD.
 //!
-//! The parameter block is the chaining value, for KLMD followed by the length of the whole message
-//! in bits, which the program supplies. SHA-224 and SHA-384 are the program's: they differ in the
-//! value it begins with.
+//! The parameter block is the chaining value; for KLMD the length of the whole message in bits follows,
+//! which the program supplies. The program computes SHA-224 and SHA-384 with the same functions, from
+//! another initial value.
 
 use sha1::block_api::compress as compress160;
 use sha2::block_api::{compress256, compress512};
@@ -32,7 +32,7 @@ pub(super) fn process(algorithm: Algorithm, parameter: &mut [u8], input: &[u8]) 
 }
 
 /// KLMD: pads `rest`, which is shorter than a data block of `block` bytes, with a one, zeros and
-/// the message length that stands in `parameter` behind the chaining value of `chaining` bytes.
+/// the message length in `parameter` after the chaining value of `chaining` bytes.
 pub(super) fn last(
     algorithm: Algorithm,
     chaining: usize,

@@ -1,8 +1,8 @@
 //! XTS-AES, as KM performs it and as PCC prepares it (IEEE 1619, SP 800-38E).
 //!
-//! KM gets one of the two keys and the XTS parameter, which is the tweak value of the next data
+//! KM has one of the two keys and the XTS parameter, which is the tweak value of the next data
 //! block: KM never enciphers a tweak. PCC enciphers the tweak with the other key and multiplies it
-//! up to the block from which the program begins. Ciphertext stealing is the program's.
+//! up to the block with which the program begins. The program does ciphertext stealing.
 
 use super::cipher::{Cipher, exclusive_or};
 use super::ghash;

@@ -57,7 +57,7 @@ fn kma_of_nothing_gives_the_tags_of_the_gcm_specification() {
 }
 
 #[test]
-fn the_initial_counter_of_a_long_vector_is_what_kimd_ghash_makes_of_it() {
+fn kimd_ghash_computes_the_initial_counter_of_a_long_vector() {
     // Test case 6: an initialization vector of 60 bytes.
     let key = &hex(GCM_KEY)[..16];
     let mut vector = hex(GCM_VECTOR_6);
@@ -138,7 +138,7 @@ fn cmac_with_dea_is_cmac_with_equal_keys_of_tdea() {
 }
 
 #[test]
-fn a_message_of_bits_is_padded_behind_its_last_bit() {
+fn a_message_of_bits_is_padded_after_its_last_bit() {
     // 4 bits that are ones, then the padding's one and zeros: as 8 bits F8 without padding of a
     // whole block would be, but with the other subkey.
     let pcc = function(Instruction::Pcc, 18);

@@ -1,5 +1,5 @@
-//! A message that is cut at any data blocks gives what it gives in one piece: the instructions may
-//! stop after any of them.
+//! A message in any pieces of whole data blocks gives the same result as in one piece: the instructions may
+//! stop after any block.
 
 use proptest::prelude::*;
 
@@ -22,7 +22,7 @@ fn functions(instructions: &[Instruction]) -> Vec<Function> {
         .collect()
 }
 
-/// `text` in pieces of so many data blocks as `cuts` says, again and again.
+/// `text` in pieces of as many data blocks as the elements of `cuts`, in rotation.
 fn pieces<'t>(text: &'t [u8], block: usize, cuts: &[usize]) -> Vec<&'t [u8]> {
     let mut pieces = Vec::new();
     let mut rest = text;

@@ -52,7 +52,7 @@ fn kdsa_ed25519_verifies_that_signature_and_no_other() {
 }
 
 #[test]
-fn kdsa_ed25519_takes_the_message_in_any_pieces_and_goes_on_from_its_state() {
+fn kdsa_ed25519_takes_the_message_in_any_pieces_and_resumes_from_its_state() {
     let message: Vec<u8> = (0..300).map(|index| index as u8).collect();
     let private = hex(ED25519[0][0]);
     let mut at_once = [vec![0; 64], private.clone()].concat();
@@ -88,7 +88,7 @@ fn kdsa_ed25519_takes_the_message_in_any_pieces_and_goes_on_from_its_state() {
 }
 
 #[test]
-fn kdsa_ed25519_goes_on_from_no_state_that_it_never_left() {
+fn kdsa_ed25519_does_not_resume_from_a_state_that_it_never_left() {
     let parameter = [0; 96];
     let [verify, sign] = [32, 40].map(|code| function(Instruction::Kdsa, code));
     let [state, first_pass] = [verify, sign].map(|function| {
@@ -103,7 +103,7 @@ fn kdsa_ed25519_goes_on_from_no_state_that_it_never_left() {
         assert!(verify.signature(&parameter, Some(&other)).is_none());
         assert!(sign.signature(&parameter, Some(&other)).is_none());
     }
-    // Whatever the buffer holds, it does no harm.
+    // Any content of the buffer is harmless.
     let mut other = [0xFF; Signature::STATE];
     other[1] = 2;
     if let Some(mut signature) = sign.signature(&parameter, Some(&other)) {

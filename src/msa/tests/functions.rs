@@ -1,4 +1,4 @@
-//! Which functions there are, and what their parameter blocks and operands are like.
+//! The supplied functions, their parameter blocks and their operands.
 
 use super::*;
 use crate::{Engine, Signature, query};
@@ -91,7 +91,7 @@ fn no_parameter_block_is_longer_than_the_longest() {
 }
 
 #[test]
-fn what_a_function_stores_is_within_its_parameter_block_and_never_the_key() {
+fn a_function_stores_within_its_parameter_block_and_never_the_key() {
     for instruction in Instruction::ALL {
         for function in (1..128).filter_map(|code| Function::of(instruction, code)) {
             let (updated, key) = (function.updated(), function.key());
@@ -202,7 +202,7 @@ fn slices_that_are_too_short_do_no_harm() {
 }
 
 #[test]
-fn what_a_stopped_function_keeps_has_room_behind_its_parameter_block() {
+fn the_state_of_a_stopped_function_fits_after_its_parameter_block() {
     for instruction in Instruction::ALL {
         for function in (1..128).filter_map(|code| Function::of(instruction, code)) {
             let Some(behind) = function.continuation() else {

@@ -52,8 +52,8 @@ fn process(
     output
 }
 
-/// Enciphers `plain` to `cipher` and back, with the parameter block `before`, and hands back what
-/// it is after.
+/// Enciphers `plain` to `cipher` and back, with the parameter block `before`. Returns the parameter block
+/// afterwards.
 fn both_ways(
     instruction: Instruction,
     code: u8,

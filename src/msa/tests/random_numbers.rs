@@ -98,7 +98,7 @@ fn a_later_seed_takes_the_state_into_account_and_begins_the_count_anew() {
 }
 
 #[test]
-fn a_carry_goes_through_the_whole_value() {
+fn a_carry_propagates_through_the_whole_value() {
     let (drng, mut parameter) = seeded();
     parameter[17..128].fill(0xFF);
     let first = request(drng, &mut parameter.clone(), 128);

@@ -83,7 +83,7 @@ fn pcc_computes_the_xts_parameter_that_km_reaches_block_by_block() {
 }
 
 #[test]
-fn the_powers_of_the_primitive_element_come_round_after_2_to_the_128_less_1() {
+fn the_powers_of_the_primitive_element_repeat_after_2_to_the_128_less_1() {
     let (key, tweak) = ([7; 16], [9; 16]);
     assert_eq!(
         prepared(50, &key, &tweak, u128::MAX),

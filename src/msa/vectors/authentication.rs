@@ -3,7 +3,7 @@
 /// Galois/counter mode: the longest key; the shorter ones are its beginning.
 pub const GCM_KEY: &str = "feffe9928665731c6d6a8f9467308308feffe9928665731c6d6a8f9467308308";
 
-/// Galois/counter mode: the text of test cases 4 to 6 and of their like with longer keys.
+/// Galois/counter mode: the text of test cases 4 to 6 and of the corresponding ones with longer keys.
 pub const GCM_TEXT: &str = "d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a72
     1c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657ba637b39";
 
@@ -42,7 +42,7 @@ pub const GCM: [(u8, usize, &str, &str); 3] = [
 pub const GCM_VECTOR_6: &str = "9313225df88406e555909c5aff5269aa6a7a9538534f7da1e4c303d2a318a728
     c3c0c95156809539fcf0e2429a6b525416aedbf5a0de6a57a637b39b";
 
-/// Galois/counter mode, test case 6: the initial counter value that it makes.
+/// Galois/counter mode, test case 6: the resulting initial counter value.
 pub const GCM_COUNTER_6: &str = "3bab75780a31c059f83d2a44752f9864";
 
 /// FIPS 113: the message, padded with zeros; the key is that of FIPS 81.

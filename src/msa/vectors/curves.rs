@@ -16,7 +16,7 @@ pub struct Sample {
     pub private: &'static str,
     /// The public key.
     pub public: [&'static str; 2],
-    /// The nonce that the message and the key make.
+    /// The nonce of the message and the key.
     pub nonce: &'static str,
     /// The signature.
     pub signature: [&'static str; 2],
@@ -144,7 +144,7 @@ pub const BASE_POINT: [&str; 2] = [
     "6666666666666666666666666666666666666666666666666666666666666658",
 ];
 
-/// RFC 7748: a scalar, lowest byte first, as before it is made fit.
+/// RFC 7748: a scalar, lowest byte first, before its bits are set.
 pub const X25519_SCALAR: &str = "a546e36bf0527c9d3b16154b82465edd62144c0ac1fc5a18506a2244ba449ac4";
 
 /// RFC 7748: the point that it multiplies, lowest byte first.

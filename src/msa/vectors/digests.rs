@@ -1,4 +1,4 @@
-//! Digests, and the random numbers that are made of them.
+//! Digests, and the random numbers made from them.
 
 /// FIPS 180: the initial value of SHA-1.
 pub const SHA_1: &str = "67452301efcdab8998badcfe10325476c3d2e1f0";
@@ -78,7 +78,7 @@ pub const SHAKE_OF_NOTHING: [(u8, &str); 2] = [
 pub const DRNG_SEED: &str = "6b50a7d8f8a55d7a3df8bb40bcc3b722d8708de67fda010b
     03c4c84d72096f8c3ec649cc6256d9fa31db7a2904aaf025";
 
-/// SP 800-90A: what the second request for 256 bytes gives.
+/// SP 800-90A: the result of the second request for 256 bytes.
 pub const DRNG: &str = "95b7f17e9802d3577392c6a9c08083b67dd1292265b5f42d237f1c55bb9b10bf
              cfd82c77a378b8266a0099143b3c2d64611eeeb69acdc055957c139e8b190c7a
              06955f2c797c2778de940396a501f40e91396acf8d7e45ebdbb53bbf8c975230

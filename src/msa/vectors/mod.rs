@@ -1,7 +1,6 @@
-//! Published known answers that two witnesses share: the host's tests of the functions, and the guest
-//! that shows the instructions. Each answer is written here once, as its document prints it; numbers
-//! are hexadecimal digits, in which white space does not matter, and a number in front is the function
-//! code.
+//! Published known answers, for the host's tests of the functions and for the guest that tests the
+//! instructions. Each answer is here once, as its document prints it. Numbers are hexadecimal digits, in
+//! which white space does not matter, and a leading number is the function code.
 
 mod authentication;
 mod ciphers;
