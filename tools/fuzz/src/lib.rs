@@ -1,13 +1,13 @@
-//! Wrong input for every reader: targets, what is done to good input, and what no reader may do.
+//! Wrong input for every reader: targets, mutations of good input, and the limits of a reader.
 //!
 //! A [`Target`] is a reader with good inputs, most of them made by the writers of the same records. A
-//! [`mutation::Mutator`] spoils these: bits, lengths and offsets set to extremes, pieces cut out, doubled and
-//! exchanged, the other order of bytes. What a reader answers to an input tells whether that input led it
-//! somewhere new ([`runner`]): then it is kept and spoiled further. So the readers are searched in depth
-//! without a compiler that counts branches, and stable Rust is enough.
+//! [`mutation::Mutator`] spoils them: it sets bits, lengths and offsets to extremes, removes, doubles and
+//! exchanges pieces, and reverses the order of bytes. The reader's answer shows whether an input led it
+//! somewhere new ([`runner`]): if so, the input is kept and spoiled further. So the readers are searched in
+//! depth without a compiler that counts branches, and stable Rust is enough.
 //!
-//! Of any input of N bytes a reader may make nothing but an answer: no panic, no more storage than K × N + C,
-//! and no more time than [`runner::LONGEST`].
+//! A reader must answer any input of N bytes: without a panic, with at most K × N + C bytes of storage, and
+//! within [`runner::LONGEST`].
 
 #![forbid(unsafe_code)]
 
@@ -30,8 +30,8 @@ pub struct Target {
     pub what: &'static str,
     /// Good inputs.
     pub good: fn() -> Vec<Vec<u8>>,
-    /// Reads an input, and panics if what comes of it contradicts itself. The answer is what the input
-    /// came to, in few words: inputs with other answers went other ways.
+    /// Reads an input, and panics if the result contradicts itself. The answer is a short summary of the
+    /// result: inputs with different answers took different paths.
     pub read: fn(&[u8]) -> String,
     /// K: bytes of storage for each byte of the input.
     pub for_each_byte: usize,
@@ -40,7 +40,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// The most storage that an input of so many bytes may take.
+    /// The most storage that an input of `length` bytes may take.
     #[must_use]
     pub const fn most_storage(&self, length: usize) -> usize {
         self.for_each_byte * length + self.at_least

@@ -1,4 +1,4 @@
-//! Runs the targets for as long as is wanted, one after the other, again and again.
+//! Runs the targets in turn, for a chosen time.
 
 #![forbid(unsafe_code)]
 
@@ -21,11 +21,11 @@ use fuzz::{
 /// How long a target runs before the next one has its turn.
 const TURN: Duration = Duration::from_secs(10);
 
-/// Spoils good input for the readers of Millimeter, and stops at the first that does what it may not:
-/// that panics, takes more storage than its input allows, or does not come to an end.
+/// Spoils good input for the readers of Millimeter, and stops at the first failure: a reader that panics,
+/// takes more storage than its input allows, or does not end.
 ///
-/// Targets take turns of ten seconds until the time is over. An input that is a failure is saved to a file,
-/// which --replay reads again. Exit codes: 0 no failure, 1 a failure, 2 it could not run.
+/// Targets take turns of ten seconds until the time is over. The input of a failure is saved to a file, which
+/// --replay reads again. Exit codes: 0 no failure, 1 a failure, 2 it could not run.
 #[derive(Debug, Parser)]
 #[command(name = "fuzz", after_help = EXAMPLES)]
 struct Arguments {
@@ -37,7 +37,7 @@ struct Arguments {
     /// Another number makes other inputs [default: by the clock]
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
-    /// Where an input that is a failure goes
+    /// The directory for the input of a failure
     #[arg(long, value_name = "DIR", default_value = "target/fuzz")]
     out: PathBuf,
     /// Read this file once with the named target instead
@@ -100,7 +100,7 @@ fn run(arguments: &Arguments) -> Result<Option<String>> {
     );
     match turns(&targets, arguments, seed) {
         Ok(()) => Ok(None),
-        Err(failure) => told(&failure, &arguments.out).map(Some),
+        Err(failure) => saved(&failure, &arguments.out).map(Some),
     }
 }
 
@@ -135,22 +135,22 @@ fn turns(targets: &[Target], arguments: &Arguments, seed: u64) -> Result<(), Fai
             run.until(end.min(Instant::now() + TURN))?;
             let minutes = began.elapsed().as_secs() / 60;
             println!(
-                "{minutes:4} min  {name:<17} {:>10} inputs  {:>6} ways",
+                "{minutes:4} min  {name:<17} {:>10} inputs  {:>6} answers",
                 run.inputs,
-                run.ways()
+                run.answers()
             );
         }
     }
     Ok(())
 }
 
-/// Ends the process when a reader does not come to an end.
+/// Ends the process when a reader does not end.
 fn watch(watched: Watched, out: PathBuf) {
     thread::spawn(move || {
         loop {
             thread::sleep(Duration::from_secs(1));
             if let Some(failure) = watched.overdue() {
-                let text = told(&failure, &out).unwrap_or_else(|error| format!("{error:#}"));
+                let text = saved(&failure, &out).unwrap_or_else(|error| format!("{error:#}"));
                 eprintln!("{text}");
                 exit(1);
             }
@@ -158,8 +158,8 @@ fn watch(watched: Watched, out: PathBuf) {
     });
 }
 
-/// Saves the input, and says what happened and how to see it again.
-fn told(failure: &Failure, out: &Path) -> Result<String> {
+/// Saves the input; returns what happened and how to repeat it.
+fn saved(failure: &Failure, out: &Path) -> Result<String> {
     let Failure { target, what, .. } = failure;
     let path = failure
         .save(out)

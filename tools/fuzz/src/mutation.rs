@@ -1,11 +1,11 @@
-//! What is done to good input.
+//! Mutations of good input.
 
 use fastrand::Rng;
 
-/// No input becomes longer.
+/// The greatest length of an input.
 pub const LONGEST: usize = 1 << 16;
 
-/// Numbers at which lengths and offsets go wrong.
+/// Numbers at which errors in lengths and offsets show.
 const EXTREMES: [u64; 14] = [
     0,
     1,
@@ -23,7 +23,7 @@ const EXTREMES: [u64; 14] = [
     u64::MAX,
 ];
 
-/// Words that texts are made of: what one reader takes for something else is found sooner with them.
+/// Words of the texts, with which confusions are found sooner.
 const WORDS: [&str; 40] = [
     "HIS019I",
     "COUNTER SET= ",
@@ -67,14 +67,14 @@ const WORDS: [&str; 40] = [
     "=ON",
 ];
 
-/// Spoils inputs, the same way from the same beginning.
+/// Spoils inputs, in the same way for the same seed.
 #[derive(Clone, Debug)]
 pub struct Mutator {
     random: Rng,
 }
 
 impl Mutator {
-    /// Begins with this number.
+    /// Begins with this seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         let random = Rng::with_seed(seed);
@@ -132,8 +132,8 @@ impl Mutator {
         }
     }
 
-    /// Sets a field of 2, 4 or 8 bytes to an extreme, or to little more or less than it was or than the
-    /// length of the input is.
+    /// Sets a field of 2, 4 or 8 bytes to an extreme, or to a little more or less than its value or than the
+    /// length of the input.
     fn number(&mut self, bytes: &mut [u8], at: usize) {
         let width = [2, 2, 4, 8][self.random.usize(..4)];
         // Most fields have a boundary of their own width.
@@ -180,7 +180,7 @@ impl Mutator {
         bytes.splice(at..at, piece.iter().copied());
     }
 
-    /// Goes on from `at` with a piece of the other input.
+    /// Replaces the bytes from `at` on by a piece of the other input.
     fn splice(&mut self, bytes: &mut Vec<u8>, at: usize, other: &[u8]) {
         if other.is_empty() {
             return;
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_beginning_spoils_in_the_same_way() {
+    fn the_same_seed_spoils_in_the_same_way() {
         let spoiled = |seed| {
             let mut mutator = Mutator::new(seed);
             let mut bytes = vec![7; 100];

@@ -1,4 +1,4 @@
-//! Runs a target: keeps inputs that lead somewhere new, and holds the reader to its limits.
+//! Runs a target: keeps inputs that lead somewhere new, and checks the limits of the reader.
 
 use std::{
     collections::HashSet,
@@ -13,18 +13,18 @@ use std::{
 
 use crate::{STORAGE, Target, mutation::Mutator};
 
-/// No reader takes longer for one input, even on a computer that does other work as well.
+/// The longest time for one input, even on a computer with other work.
 pub const LONGEST: Duration = Duration::from_secs(20);
 
-/// Inputs that led somewhere new and are spoiled further. Beyond that, each takes the place of another.
+/// The most inputs that led somewhere new and are spoiled further. Beyond that, each replaces another.
 const MOST_KEPT: usize = 2000;
 
-/// What a reader did that it may not.
+/// A violation of the limits by a reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The target's name.
     pub target: &'static str,
-    /// What it did.
+    /// What the reader did.
     pub what: String,
     /// The input.
     pub input: Vec<u8>,
@@ -49,7 +49,7 @@ impl Failure {
     }
 }
 
-/// The input that is being read, and since when: for who watches whether that comes to an end.
+/// The input that is being read, and since when, for the watcher that detects an endless reader.
 #[derive(Clone, Debug, Default)]
 pub struct Watched(Arc<Mutex<Option<Reading>>>);
 
@@ -62,7 +62,7 @@ impl Watched {
         *place = now.map(|(target, input)| (target, input.to_vec(), Instant::now()));
     }
 
-    /// The failure that it is if the reader has not come to an end for [`LONGEST`].
+    /// The failure, if the reader has read one input for longer than [`LONGEST`].
     #[must_use]
     pub fn overdue(&self) -> Option<Failure> {
         let place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -75,10 +75,10 @@ impl Watched {
     }
 }
 
-/// Reads one input and gives the answer.
+/// Reads one input and returns the answer.
 ///
 /// # Errors
-/// What the reader did that it may not.
+/// The violation of the limits, if there was one.
 pub fn check(target: &Target, input: &[u8]) -> Result<String, Failure> {
     let failure = |what| Failure {
         target: target.name,
@@ -112,9 +112,9 @@ pub struct Run {
     target: Target,
     mutator: Mutator,
     kept: Vec<Vec<u8>>,
-    /// How many of them are good inputs: these stay.
+    /// The number of good inputs among them, which are never replaced.
     good: usize,
-    /// What was answered, as numbers that stand for the texts.
+    /// The answers so far, as hashes of the texts.
     answers: HashSet<u64>,
     watched: Watched,
     /// Inputs read so far.
@@ -122,10 +122,10 @@ pub struct Run {
 }
 
 impl Run {
-    /// Begins with the good inputs, which are read as they are.
+    /// Begins with the good inputs, which are read unchanged.
     ///
     /// # Errors
-    /// What the reader did with one of them that it may not.
+    /// The violation of the limits by the reader of one of them.
     pub fn new(target: Target, seed: u64, watched: Watched) -> Result<Self, Failure> {
         let mut run = Self {
             target,
@@ -144,9 +144,9 @@ impl Run {
         Ok(run)
     }
 
-    /// How many ways the reader has been seen to go.
+    /// The number of different answers so far.
     #[must_use]
-    pub fn ways(&self) -> usize {
+    pub fn answers(&self) -> usize {
         self.answers.len()
     }
 
@@ -163,7 +163,7 @@ impl Run {
     /// Reads inputs until this moment, and at least one.
     ///
     /// # Errors
-    /// What the reader did that it may not.
+    /// The violation of the limits, if there was one.
     pub fn until(&mut self, end: Instant) -> Result<(), Failure> {
         loop {
             let mut input = self.mutator.choose(&self.kept).cloned().unwrap_or_default();
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_somewhere_new_is_spoiled_further() {
+    fn an_input_that_leads_somewhere_new_is_spoiled_further() {
         let _one = one();
         // Each byte must be found before the next one: by chance alone that is one in 2^32.
         let lock = target(|input| {
@@ -250,9 +250,9 @@ mod tests {
         });
         let mut run = Run::new(lock, 5, Watched::default()).unwrap();
         let end = Instant::now() + Duration::from_secs(60);
-        while run.ways() < 5 && Instant::now() < end {
+        while run.answers() < 5 && Instant::now() < end {
             run.until(Instant::now()).unwrap();
         }
-        assert_eq!(run.ways(), 5);
+        assert_eq!(run.answers(), 5);
     }
 }

@@ -12,13 +12,13 @@ use measure::{
 };
 use millimeter::record::smp::SMALL_BLOCK;
 
-/// Bytes of each file: as many times what may be allocated that nobody can have kept them.
+/// The length of each file: a multiple of what may be allocated, so that no reader can keep it.
 const LENGTH: u64 = 2 << 20;
 
 /// What may be allocated: buffers.
 const MOST: usize = 1 << 19;
 
-/// The same bytes again and again, never in storage as a whole.
+/// The same bytes repeatedly, never in storage as a whole.
 struct Again {
     head: Vec<u8>,
     bytes: Vec<u8>,
@@ -88,7 +88,7 @@ fn good(name: &str) -> Vec<u8> {
 fn no_reader_keeps_what_it_has_read() {
     let (ascii, map) = (Encoding::Ascii, good("map"));
     let cnt = good("cnt");
-    // The heading stands once; the values of CPUs follow without an end.
+    // The heading occurs once; the values of CPUs follow without end.
     let values = cnt
         .windows(10)
         .position(|window| window == b"START TIME")

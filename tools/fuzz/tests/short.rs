@@ -29,7 +29,7 @@ fn pass(name: &str) {
     let watched = Watched::default();
     let done = Run::new(target, SEED, watched).and_then(|mut run| {
         run.until(end)?;
-        println!("{name}: {} inputs, {} ways", run.inputs, run.ways());
+        println!("{name}: {} inputs, {} answers", run.inputs, run.answers());
         Ok(())
     });
     if let Err(failure) = done {

@@ -1,5 +1,5 @@
-//! What a person types: operator commands with their parameter files, and the command line with what the
-//! guest is to find.
+//! What a person types: operator commands with their parameter files, and the command line with the guest's
+//! configuration.
 
 use clap::Parser;
 use measure::args::{Arguments, Command as Line};
@@ -28,7 +28,7 @@ pub const ALL: &[Target] = &[
                     assert!(is_command(&line));
                     shape(&format!("{command:?}"))
                 }
-                Err(refused) => said(&refused.to_string()),
+                Err(refused) => one_line(&refused.to_string()),
             }
         },
         for_each_byte: FOR_EACH_BYTE,
@@ -49,7 +49,7 @@ pub const ALL: &[Target] = &[
             let (line, file) = text.split_once('\n').unwrap_or((&text, ""));
             match parse_with_file(line, file) {
                 Ok(command) => shape(&format!("{command:?}")),
-                Err(refused) => said(&refused.to_string()),
+                Err(refused) => one_line(&refused.to_string()),
             }
         },
         for_each_byte: FOR_EACH_BYTE,
@@ -83,14 +83,14 @@ pub const ALL: &[Target] = &[
                 Err(error) => error.kind().to_string(),
             }
         },
-        // The parser of command lines builds what it knows anew each time.
+        // The parser of command lines builds its tables anew each time.
         for_each_byte: 256,
         at_least: 8 << 20,
     },
 ];
 
 /// An answer goes to a person's screen: a line of text.
-fn said(answer: &str) -> String {
+fn one_line(answer: &str) -> String {
     assert!(!answer.chars().any(char::is_control), "{answer:?}");
     shape(answer).chars().take(24).collect()
 }

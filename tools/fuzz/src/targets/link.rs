@@ -1,4 +1,4 @@
-//! What comes over the link: frames and their payloads, and the loader block on its way to the machine.
+//! Input from the link: frames and their payloads; and the loader block for the machine.
 
 use measure::machine::profiler::Answer;
 use millimeter::his::Reason;
@@ -62,7 +62,7 @@ pub const ALL: &[Target] = &[
             let mut bytes = [0; BLOCK_LENGTH as usize];
             let length = input.len().min(bytes.len());
             bytes[..length].copy_from_slice(&input[..length]);
-            // With the check that it should have, what is behind the check is examined.
+            // With a correct check, the reader examines the rest.
             let mut sealed: LoaderBlock = zerocopy::transmute!(bytes);
             sealed.seal();
             let sealed = zerocopy::transmute!(sealed);
@@ -78,7 +78,7 @@ pub const ALL: &[Target] = &[
     },
 ];
 
-/// One payload, as a channel has them.
+/// The answer to one payload of a channel.
 fn parsed(channel: u8, payload: &[u8]) -> String {
     match Channel::from_number(channel) {
         Some(Channel::RunState) => match State::parse(payload) {
@@ -134,7 +134,7 @@ fn frames(input: &[u8]) -> String {
             Received::Bad => bad += 1,
             Received::Frame(frame) => {
                 assert!(frame.payload.len() <= LARGEST_PAYLOAD.min(input.len()));
-                // What was received can be sent on.
+                // A received frame can be sent again.
                 frame::encode(frame.channel, &[frame.payload], &mut out).unwrap();
                 if answers.len() < 500 {
                     answers += &parsed(frame.channel as u8, frame.payload);

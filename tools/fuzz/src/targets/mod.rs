@@ -13,9 +13,9 @@ pub fn all() -> Vec<Target> {
     [record::ALL, folder::ALL, link::ALL, command::ALL].concat()
 }
 
-/// A text without its numbers: what is left is the same for inputs that went the same way.
+/// A text without its numbers: the rest is the same for inputs that took the same path.
 ///
-/// Only the beginning counts: what the input wrote itself comes behind that, and makes no other way.
+/// Only the beginning counts: text of the input itself follows it, and does not make another path.
 fn shape(text: &str) -> String {
     let mut shape = String::new();
     let mut number = false;
@@ -31,7 +31,7 @@ fn shape(text: &str) -> String {
     shape
 }
 
-/// A number as one of few: how many binary digits it has.
+/// A rough class of a number: its count of binary digits.
 fn about(number: usize) -> u32 {
     usize::BITS - number.leading_zeros()
 }

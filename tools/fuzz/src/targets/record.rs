@@ -22,9 +22,9 @@ use zerocopy::{FromZeros, IntoBytes};
 use super::{about, shape};
 use crate::Target;
 
-/// A name, a buffer of lines, blocks or records, and what a name of a counter takes in a table.
+/// For a name, a buffer of lines, blocks or records, and a counter name in a table.
 const FOR_EACH_BYTE: usize = 64;
-/// The buffers: one large block, or a few of the size of the longest record.
+/// For the buffers: one large block, or a few of the longest record.
 const AT_LEAST: usize = 3 << 20;
 
 pub const ALL: &[Target] = &[
@@ -52,7 +52,7 @@ pub const ALL: &[Target] = &[
             vec![[&small[..2048], &small[4032..4096]].concat()]
         },
         read: |input| {
-            // The middle of so large a block would only be copied to and fro.
+            // Copying the middle of so large a block would only take time.
             let (front, trailer) = input.split_at(input.len().saturating_sub(64));
             let mut block = front.to_vec();
             block.resize(LARGE_BLOCK - trailer.len(), 0);
@@ -163,7 +163,7 @@ fn dumped(kind: Kind, input: &[u8]) -> String {
     judged(done, out.0, input)
 }
 
-/// The answer of a dump. What is wrong must be named with an offset that lies in the file, and a field.
+/// The answer of a dump. An error must name a field, and an offset within the file.
 fn judged(done: anyhow::Result<()>, printed: usize, input: &[u8]) -> String {
     let Err(error) = done else {
         return format!("{} good", about(printed));
@@ -175,7 +175,7 @@ fn judged(done: anyhow::Result<()>, printed: usize, input: &[u8]) -> String {
             .next()
             .and_then(|word| word.parse().ok())
             .unwrap();
-        // A field may be missing just behind the end.
+        // A missing field may begin at the end.
         assert!(offset <= input.len(), "{text}, of {} bytes", input.len());
         assert!(text.contains(", field "), "{text}");
     } else {
@@ -184,7 +184,7 @@ fn judged(done: anyhow::Result<()>, printed: usize, input: &[u8]) -> String {
     format!("{} {}", about(printed), shape(&text))
 }
 
-/// Whether the blocks are all good, as the report's reader sees them.
+/// Whether all blocks are valid for the report's reader.
 fn whole_blocks(input: &[u8], size: usize) -> String {
     let tally = BlockTally::of(input, size).unwrap();
     format!(
@@ -316,7 +316,7 @@ fn monitor_records() -> Vec<u8> {
         CounterValues::new(SetType::CRYPTO_ACTIVITY, &[9]),
     ];
     let mut records = monitor::Records::new(&data, &sets);
-    // Room for five counters, so that records go on.
+    // Space for five counters, so that there are several records.
     let (mut all, mut out) = (Vec::new(), vec![0; 64 + 5 * 8]);
     while let Some(length) = records.write(&mut out).unwrap() {
         all.extend(&out[..length]);
