@@ -1,6 +1,6 @@
 //! The words and blocks of the channel subsystem that the machine between program and channel uses.
 
-/// The subchannels that a guest sees: those with the numbers from 0 on in the first subchannel set.
+/// The number of subchannels that a guest sees: those from number 0 on in the first subchannel set.
 pub const SUBCHANNELS: usize = 16;
 /// A channel-command word, of either format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -169,7 +169,7 @@ impl Psw {
         }
     }
 
-    /// Whether loading this PSW makes an early specification exception pending at once:
+    /// Whether loading this PSW causes an early specification exception:
     /// a one in an unassigned bit or bit 12, bits 31-32 of 10, or an address wider than the mode.
     #[must_use]
     pub const fn early_specification(&self) -> bool {

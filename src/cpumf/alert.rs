@@ -14,7 +14,7 @@ pub enum Alert {
     InvalidEntryAddress = bit32(0),
     /// Bit 1: a table-link entry designates another, or a table's last entry is a block link.
     IncorrectTableEntry = bit32(1),
-    /// Bit 2: a block became full whose trailer requests an alert.
+    /// Bit 2: a block became full, and its trailer requests an alert.
     ProgramRequest = bit32(2),
     /// Bit 8: an enabled sampling function was unauthorized.
     SamplingAuthorizationChange = bit32(8),

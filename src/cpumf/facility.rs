@@ -76,8 +76,8 @@ pub struct Facility {
 }
 
 impl Facility {
-    /// The facility after power-on reset, with nothing authorized. `level` is the level at which
-    /// the program runs whose instructions set its controls.
+    /// The facility after power-on reset, with nothing authorized. `level` is the level of the program that
+    /// sets its controls.
     #[must_use]
     pub const fn new(
         level: ConfigurationLevel,
@@ -95,7 +95,7 @@ impl Facility {
         }
     }
 
-    /// The level at which the program runs whose instructions set its controls.
+    /// The level of the program that sets its controls.
     #[must_use]
     pub const fn level(&self) -> ConfigurationLevel {
         self.level

@@ -78,7 +78,7 @@
 //!
 //! # Sampling
 //!
-//! LOAD SAMPLING CONTROLS activates the basic-sampling function and says where table and block are.
+//! LOAD SAMPLING CONTROLS activates the basic-sampling function and locates table and block.
 //! [`Facility::sample`] then takes one sample, and [`sampling::SampleDataBlock`] reads it.
 //!
 //! ```

@@ -430,7 +430,7 @@ enum Evidence {
     Begins,
     /// All of them pass over it: it is inside an instruction.
     Inside,
-    /// They disagree, or none has come far enough.
+    /// They disagree, or none is long enough.
     None,
 }
 

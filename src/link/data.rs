@@ -86,9 +86,9 @@ pub struct Counters<'v> {
 impl<'v> Counters<'v> {
     /// The counters of a set of a CPU or a coprocessor group from number `first` on; at most [`MOST_COUNTERS`].
     #[must_use]
-    pub fn new(level: Level, whose: u16, set: u16, first: u16, values: &'v [U64]) -> Self {
+    pub fn new(level: Level, owner: u16, set: u16, first: u16, values: &'v [U64]) -> Self {
         let head = CounterHead {
-            cpu: whose.into(),
+            cpu: owner.into(),
             level: (level as u16).into(),
             set: set.into(),
             first: first.into(),

@@ -5,7 +5,7 @@
 //! program in the guest gives the same block to DIAGNOSE. The published text has a macro and no layout; this one
 //! is the project's own, big-endian throughout.
 //!
-//! What the machine says begins with a [`ServiceHead`].
+//! The machine's messages begin with a [`ServiceHead`].
 
 use super::data::SAMPLE_DATA_BLOCK;
 use super::frame::LARGEST_PAYLOAD;
@@ -118,7 +118,7 @@ pub enum Call {
 }
 
 layout! {
-    /// Heading of what the machine says.
+    /// Heading of a message of the machine.
     ServiceHead, 24 {
         /// A [`Call`].
         call: u8,

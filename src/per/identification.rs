@@ -43,7 +43,7 @@ impl Identification {
 }
 
 /// The addressing-and-translation-mode identification of an instruction: bits 31, (one), 32, 5, 16 and 17 of the
-/// PSW under which it began. The last two bits say by which space storage was altered (0 primary, 2 secondary, 3
+/// PSW under which it began. The last two bits give the space of the altered storage (0 primary, 2 secondary, 3
 /// home) and are zeros for any other event, or with DAT off.
 #[must_use]
 pub const fn mode_identification(mask: u64, altered_storage: bool) -> u8 {

@@ -65,7 +65,7 @@
 //! assert_eq!(data.data, cpu);
 //! assert!(data.sets().eq(sets));
 //!
-//! // One byte is missing: the error names the field that says so.
+//! // One byte is missing: the error names the length field.
 //! let error = decode(&buffer[..length - 1]).unwrap_err();
 //! assert_eq!((error.offset, error.field), (0, "SMF113LEN"));
 //! # Ok::<(), record::layout::CannotEncode>(())

@@ -1,7 +1,7 @@
 //! The sample-data-block update process.
 //!
-//! The process shares the first 16 bytes of the trailer with the program: while sampling goes on, the
-//! program resets the block-full indicator and the overflow count and sets the alert request, by
+//! The process shares the first 16 bytes of the trailer with the program: while sampling is active,
+//! the program resets the block-full indicator and the overflow count and sets the alert request, by
 //! COMPARE DOUBLE AND SWAP. So the process changes them in the same way. It stores the timestamp
 //! first, so a program that finds the block full also finds the time.
 //!

@@ -46,7 +46,7 @@ pub enum OnStateChange {
 /// CTRSET.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterChoice {
-    /// The event types that it stands for.
+    /// The event types.
     pub events: Events,
     /// Whether the command names each one, so that all must be usable; of a group the run takes the usable
     /// ones.

@@ -70,7 +70,7 @@ pub enum OperandSpace {
     Secondary,
     /// The home space.
     Home,
-    /// What the access register of this number designates (zero: the primary space), in whatever mode.
+    /// The space that the access register of this number designates (zero: the primary space), in any mode.
     AccessRegister(u8),
 }
 

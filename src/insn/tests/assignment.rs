@@ -4,8 +4,7 @@ use crate::opcodes::opcode;
 use crate::sensitive::{differing, replace};
 use crate::{assigned, length};
 
-/// One instruction of about every kind and column, as GNU as assembles it; the name is the one that the
-/// disassembler gives back.
+/// One instruction of about every kind and column, as GNU as assembles it, with the name in its disassembly.
 #[rustfmt::skip]
 const ASSEMBLED: &[(&str, u64)] = &[
     ("BALR", 0x05E0),

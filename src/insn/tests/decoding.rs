@@ -6,8 +6,8 @@ use super::padded;
 use crate::instruction::TABLE;
 use crate::*;
 
-/// What GNU as made of the instruction (MVCP's length register stands in its first operand there), but
-/// for STCCTM, RPCIT and PQAP, which it does not know and which are from their definitions.
+/// Instructions as GNU as assembles them (there MVCP's length register is in its first operand), except STCCTM,
+/// RPCIT and PQAP, which it does not know and which follow their definitions.
 #[rustfmt::skip]
 const ASSEMBLED: &[(u64, &str)] = &[
     (0x80003010, "SSM 0x10(3)"),
@@ -159,7 +159,7 @@ fn every_instruction_in_the_table_is_found_and_no_two_share_a_mnemonic() {
     let mut mnemonics = std::collections::BTreeSet::new();
     for &(code, mnemonic) in TABLE {
         let [first, rest] = code.to_be_bytes();
-        // One of the two places is the opcode's; what stands in the other is an operand or reserved.
+        // One of the two places has the opcode; the other has an operand or is reserved.
         let text = match first {
             0xE3 | 0xEB => [first, 0, 0, 0, 0, rest],
             _ => [first, rest, 0, 0, 0, 0],

@@ -101,7 +101,7 @@ fn code_not_known_to_be_reached_is_distinguished_from_its_operands_if_it_is_long
     assert_eq!(function(&eight, &EPSW), [(0x220, 0x222)]);
     let immediate = [0xC0, 0x0F, 0xB9, 0x8D, 0x00, 0x23];
     assert_eq!(function(&eight, &immediate), []);
-    // Less of it, or data behind a branch, tells nothing.
+    // Less code, or data after a branch, is no evidence.
     let covered = [(0, 0x100), (0x102, PAGE)];
     assert_eq!(function(&eight[..7], &EPSW), covered[1..]);
     let branch: [&[u8]; 9] = core::array::from_fn(|n| if n == 5 { &BR_14[..] } else { &LA_SIMPLE });
@@ -121,7 +121,7 @@ fn a_stretch_is_covered_on_both_sides_up_to_what_is_known_to_be_executed() {
     assert_eq!(replaced(&page, 0x100), [(0x104, PAGE)]);
     assert_eq!(replaced(&page, 0x300), [(0, 0x300)]);
     assert_eq!(replaced(&page, 0x200), [(0x200, 0x202)]);
-    // A branch tells where else control goes: JNE 300 at 100.
+    // A branch shows another place that control reaches: JNE 300 at 100.
     let mut branch = page;
     branch[0x100..0x106].copy_from_slice(&[0xA7, 0x74, 0x01, 0x00, 0x07, 0xFE]);
     assert_eq!(replaced(&branch, 0x100), [(0x106, 0x300)]);
@@ -171,7 +171,7 @@ fn bytes_of_an_instruction_that_began_on_the_preceding_page_are_not_replaced() {
 #[test]
 fn code_that_the_preceding_page_could_reach_is_not_covered_but_its_sensitive_instructions_are_caught()
  {
-    // LG, LA, EPSW, BR 14; and behind it what nobody is known to come to.
+    // LG, LA, EPSW, BR 14; then text that is not known to be reached.
     let page = page(&[
         (0, &[0xE3, 0x10, 0x00, 0xA0, 0x00, 0x04]),
         (6, &LA_SIMPLE),
@@ -365,7 +365,7 @@ proptest! {
         let (page, begins) = laid_out(2 * carried, &pieces);
         let mut replaced = None;
         for (entry, taken) in entries {
-            // Every third time it comes from the page before.
+            // Every third time control comes from the preceding page.
             let at = begins[if entry % 3 == 0 { 0 } else { entry % begins.len() }];
             let replaced = replaced.get_or_insert_with(|| scan(&page, Some(at), 0, Caught::Always));
             execute(&page, replaced, at, &taken);

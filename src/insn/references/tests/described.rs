@@ -342,7 +342,7 @@ fn moves_between_spaces_report_both_spaces() {
         expected.retain(|reference| reference.length != 0);
         run.gives(0xDB56_3000_4000, &expected);
     }
-    // MVCOS with R3 of 5: 4096 bytes at most; home space for the first, as the PSW says for the second.
+    // MVCOS with R3 of 5: 4096 bytes at most; home space for the first, that of the PSW for the second.
     let run = run().with(5, 9999).with(0, 0x00C1_0080);
     let expected = [
         reference(Fetch, from, 4096, OperandSpace::Current(4)),

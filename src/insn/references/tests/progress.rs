@@ -127,7 +127,7 @@ fn translate_and_test_ends_at_the_byte_in_register_1() {
 
 #[test]
 fn extended_translation_and_its_test_have_fetched_the_character_that_ended_them() {
-    // TRE 2,4: 16 bytes; ended by a test byte behind the fourth.
+    // TRE 2,4: 16 bytes; ended by a test byte after the fourth.
     let run = run().with(3, 16).then(3, 0).then(2, 0x2_0010);
     run.gives_stores(0xB2A5_0024, &[at(Update, 0x2_0000, 16, 2)]);
     let run = super::run()
