@@ -183,9 +183,9 @@ prop_compose! {
 enum Piece {
     /// Random accesses within this multiple of the cache's size.
     Random(Vec<(u64, u64)>, u64),
-    /// Start, number of accesses, stride, and repetitions of all of it.
+    /// Start, stride, number of accesses, and repetitions of all of it.
     Loop(u64, u64, u64, u64),
-    /// This many lines of one set, in turn.
+    /// Start, number of lines of one set, and repetitions of all of them.
     Aliases(u64, u64, u64),
 }
 

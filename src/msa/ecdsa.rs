@@ -23,7 +23,7 @@ use arch::condition::ConditionCode;
 type Scalar<C> = <C as CurveArithmetic>::Scalar;
 type Point<C> = <C as CurveArithmetic>::ProjectivePoint;
 
-/// The indexes of the fields: the signature or the result of a multiplication, then the inputs.
+/// The indexes of the fields: first the signature or the result of a multiplication, then the inputs.
 const R: usize = 0;
 const S: usize = 1;
 const DIGEST: usize = 2;

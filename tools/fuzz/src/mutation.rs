@@ -180,7 +180,7 @@ impl Mutator {
         bytes.splice(at..at, piece.iter().copied());
     }
 
-    /// Replaces the bytes from `at` on by a piece of the other input.
+    /// Puts a piece of the other input at `at`, in place of the rest, of no bytes, or of as many bytes.
     fn splice(&mut self, bytes: &mut Vec<u8>, at: usize, other: &[u8]) {
         if other.is_empty() {
             return;
