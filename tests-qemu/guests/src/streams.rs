@@ -1,11 +1,10 @@
 //! Ten thousand streams of random bytes, executed in an address space of their own.
 //!
-//! A stream sees sixteen pages and nothing else, so whatever it does, the guest survives; it ends by any
-//! program interruption, a supervisor call, or the clock comparator. In problem state half of the streams
-//! are bytes as they come, half are made of opcodes that a machine must look at (EXTRACT PSW, STFLE,
-//! EXECUTE, the measurement instructions) with random operands; in supervisor state all are made of what
-//! a machine performs for a control program. What a stream finds is the machine's business; that the
-//! machine and the guest go on is what is checked.
+//! A stream sees sixteen pages and nothing else, so the guest survives whatever it does. A program interruption, a
+//! supervisor call or the clock comparator ends it. In problem state half of the streams are random bytes, and half
+//! consist of opcodes that a machine must examine (EXTRACT PSW, STFLE, EXECUTE, the measurement instructions) with
+//! random operands. In supervisor state all consist of instructions that a machine performs for a control program.
+//! The results do not matter: the test is that the machine and the guest go on.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -36,7 +35,7 @@ static PROGRAM: AtomicU64 = AtomicU64::new(0);
 static CALLS: AtomicU64 = AtomicU64::new(0);
 static TIMEOUTS: AtomicU64 = AtomicU64::new(0);
 
-/// Whatever ends a stream resumes behind it, in supervisor state with DAT off.
+/// The handler that ends a stream resumes behind it, in supervisor state with DAT off.
 fn ended(class: Class, counter: &AtomicU64, registers: &mut Registers) {
     if !INSIDE.swap(false, Ordering::Relaxed) {
         println!(
@@ -46,7 +45,7 @@ fn ended(class: Class, counter: &AtomicU64, registers: &mut Registers) {
         crate::end::end_failure(0x20);
     }
     counter.fetch_add(1, Ordering::Relaxed);
-    // A stream in supervisor state may have loaded control registers, low-address protection among them.
+    // A stream in supervisor state may have loaded control registers, and so turned on low-address protection.
     // SAFETY: written once, before the first stream.
     lctlg_all(unsafe { &*(&raw const CONTROL) });
     *registers = lowcore::read(SAVED);
@@ -68,7 +67,8 @@ extern "C" fn external(registers: &mut Registers) {
     }
 }
 
-/// In the prefix page: the registers of the program, where it goes on, the stream's registers and PSW.
+/// Fields in the prefix page: the registers of the program, the address where it goes on, the stream's registers and
+/// PSW.
 const SAVED: usize = 0xC80;
 const BACK: usize = 0xD00;
 const STREAM: usize = 0xD80;
@@ -95,7 +95,7 @@ fn perform(address: u64, registers: Registers, mask: u64) {
     sckc(u64::MAX);
 }
 
-/// Opcodes worth looking at in problem state, four bytes each; the operands are random.
+/// Opcodes that a machine examines in problem state, four bytes each. The operands are random.
 const PROBLEM: [u32; 24] = [
     0xB98D_0000,
     0xB2B0_0000,
@@ -123,10 +123,9 @@ const PROBLEM: [u32; 24] = [
     0x0A00_0000,
 ];
 
-/// Opcodes worth looking at in supervisor state: whatever a machine performs for a control program, but
-/// LOAD PSW, SET PREFIX, SIGNAL PROCESSOR and TEST BLOCK (which clears a page, and if the register holds
-/// little the guest's new PSWs), which would rightly end the guest, and EXECUTE, which could make one of
-/// them.
+/// Opcodes that a machine performs for a control program in supervisor state. LOAD PSW, SET PREFIX, SIGNAL PROCESSOR
+/// and TEST BLOCK (which clears a page, and with a small address the guest's new PSWs) are left out, because they
+/// would rightly end the guest; so is EXECUTE, which could perform one of them.
 const SUPERVISOR: [u32; 64] = [
     0xB202_0000,
     0xB204_0000,
@@ -194,18 +193,17 @@ const SUPERVISOR: [u32; 64] = [
     0xEB00_0000,
 ];
 
-/// Halfwords that a stream in this state does without.
+/// Halfwords that must not occur in a stream in this state.
 fn left_out(halfword: u16, supervisor: bool) -> bool {
-    // LPSW, SIGP, EXECUTE and EXECUTE RELATIVE LONG by their first byte; SPX, TB and the LPSWEs
-    // whole.
+    // LPSW, SIGP, EXECUTE and EXECUTE RELATIVE LONG by their first byte; SPX, TB and the LPSWEs by the whole opcode.
     halfword == MOVE_RIGHT_TO_LEFT
         || supervisor
             && (matches!(halfword >> 8, 0x82 | 0xAE | 0x44 | 0xC6)
                 || matches!(halfword, 0xB210 | 0xB22C | 0xB2B2 | 0xB271))
 }
 
-/// MOVE RIGHT TO LEFT with a great length in register 0 ends QEMU 7.2 itself (an assertion), whoever
-/// issues it; streams do without it.
+/// MOVE RIGHT TO LEFT with a great length in register 0 ends QEMU 7.2 itself (an assertion), whoever issues it, so it
+/// does not occur in streams.
 const MOVE_RIGHT_TO_LEFT: u16 = 0xE50A;
 
 fn fill(generator: &mut Generator, opcodes: Option<&[u32]>, supervisor: bool) {

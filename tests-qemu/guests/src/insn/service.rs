@@ -27,7 +27,7 @@ pub const ZOS: u32 = 0x0800_0000;
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(64))]
 pub struct Request {
-    /// What is asked for.
+    /// The function.
     pub function: u32,
     /// Bit 0: SAMPLE=YES.
     pub flags: u32,
@@ -39,7 +39,7 @@ pub struct Request {
     pub kind: u32,
     /// The profiler's token.
     pub token: u64,
-    /// Of which CPUs.
+    /// The CPUs that the query is about.
     pub cpus: u64,
     /// The address of the answer area.
     pub area: u64,
@@ -47,7 +47,7 @@ pub struct Request {
     pub length: u32,
     /// Reason code.
     pub reason: u32,
-    /// Samples that passed the profiler by.
+    /// Samples that the profiler did not get.
     pub missed: u64,
 }
 
@@ -89,7 +89,8 @@ impl Request {
         }
     }
 
-    /// Makes it: the condition code and the reason code. Storage is where its real addresses are absolute ones.
+    /// Makes the request. Returns the condition code and the reason code. The request and the area must lie where real
+    /// addresses are absolute ones.
     pub fn make(&mut self) -> (u8, u32) {
         let (ipm, reason): (u64, u64);
         // SAFETY: the request says what is stored where, and the area was borrowed for it.
