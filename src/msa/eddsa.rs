@@ -83,7 +83,7 @@ impl Signature {
         }
     }
 
-    /// The state from which [`Self::resume`] continues.
+    /// The state with which the operation can continue later.
     #[must_use]
     pub fn state(&self) -> [u8; Self::STATE] {
         let mut state = [0; Self::STATE];
