@@ -18,7 +18,7 @@
 //!
 //! The machine below cannot run the access-register mode, so a PSW that would enter it is refused in the same way.
 
-use crate::arch::address::{Absolute, PREFIX_AREA};
+use crate::arch::address::Absolute;
 use crate::arch::channel::IoInterruption;
 use crate::arch::interruption::{Class, Ending, ProgramInterruption};
 use crate::arch::lowcore;
@@ -31,7 +31,7 @@ use crate::guest::state::access::Fault;
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::vcpu::{CpuState, Interruption, Vcpu};
-use crate::guest::storage::scanner;
+use crate::guest::storage::{self, PrefixArea, scanner};
 use crate::per::{Address, Identification};
 
 mod external;
@@ -163,7 +163,7 @@ fn refuse<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
         return;
     };
     let identification = u32::from(ProgramInterruption::Specification.code());
-    hardware.store_u32(area.offset(lowcore::PROGRAM_IDENTIFICATION), identification);
+    hardware.store_u32(area.at(lowcore::PROGRAM_IDENTIFICATION), identification);
     exchange(cpu, hardware, area, Class::Program);
     if refused(&cpu.psw) {
         // Further interruptions would only change the old PSW, once.
@@ -181,26 +181,25 @@ fn prefix_area<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
-) -> Option<Absolute> {
-    let area = Absolute(cpu.prefix);
-    if !configuration.holds(area, PREFIX_AREA) {
+) -> Option<PrefixArea> {
+    let Some(area) = storage::prefix_area(cpu, configuration) else {
         check_stop(cpu);
         return None;
-    }
-    scanner::store_into(configuration, hardware, area);
+    };
+    scanner::store_into(configuration, hardware, Absolute(cpu.prefix));
     Some(area)
 }
 
 /// Stores the old PSW of a class and loads its new PSW, whether valid or not.
 #[inline]
-fn exchange<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H, area: Absolute, class: Class) {
-    let old = area.offset(lowcore::old_psw(class));
-    hardware.store_u64(old, cpu.psw.mask);
-    hardware.store_u64(old.offset(8), cpu.psw.address);
-    let new = area.offset(lowcore::new_psw(class));
+fn exchange<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H, area: PrefixArea, class: Class) {
+    let old = lowcore::old_psw(class);
+    hardware.store_u64(area.at(old), cpu.psw.mask);
+    hardware.store_u64(area.at(old + 8), cpu.psw.address);
+    let new = lowcore::new_psw(class);
     let psw = Psw {
-        mask: hardware.load_u64(new),
-        address: hardware.load_u64(new.offset(8)),
+        mask: hardware.load_u64(area.at(new)),
+        address: hardware.load_u64(area.at(new + 8)),
     };
     load_psw(cpu, psw);
 }
@@ -211,7 +210,7 @@ fn interrupt<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
-    area: Absolute,
+    area: PrefixArea,
     class: Class,
 ) {
     exchange(cpu, hardware, area, class);
@@ -241,24 +240,21 @@ pub fn reflect<H: Hardware>(
     match code & !PER_EVENT {
         0x04 | 0x10 | 0x11 | 0x20..=0x2D | 0x38..=0x3B => {
             hardware.store_u64(
-                area.offset(lowcore::TRANSLATION_EXCEPTION),
+                area.at(lowcore::TRANSLATION_EXCEPTION),
                 condition.identification,
             );
-            hardware.store(
-                area.offset(lowcore::EXCEPTION_ACCESS),
-                &[condition.access_id],
-            );
+            hardware.store(area.at(lowcore::EXCEPTION_ACCESS), &[condition.access_id]);
         }
         0x07 | 0x1B => {
             hardware.store_u32(
-                area.offset(lowcore::DATA_EXCEPTION_CODE),
+                area.at(lowcore::DATA_EXCEPTION_CODE),
                 condition.data_exception,
             );
         }
         0x40 => {
             let class = condition.monitor_class.to_be_bytes();
-            hardware.store(area.offset(lowcore::MONITOR_CLASS), &class);
-            hardware.store_u64(area.offset(lowcore::MONITOR_CODE), condition.monitor_code);
+            hardware.store(area.at(lowcore::MONITOR_CLASS), &class);
+            hardware.store_u64(area.at(lowcore::MONITOR_CODE), condition.monitor_code);
         }
         _ => {}
     }
@@ -267,7 +263,7 @@ pub fn reflect<H: Hardware>(
         identify(hardware, area, per);
     }
     hardware.store_u32(
-        area.offset(lowcore::PROGRAM_IDENTIFICATION),
+        area.at(lowcore::PROGRAM_IDENTIFICATION),
         u32::from(condition.length) << 16 | u32::from(code),
     );
     let old = cpu.psw;
@@ -281,14 +277,14 @@ pub fn reflect<H: Hardware>(
 
 /// Stores the identification of PER events.
 #[cold]
-fn identify<H: Hardware>(hardware: &mut H, area: Absolute, per: &Identification) {
+fn identify<H: Hardware>(hardware: &mut H, area: PrefixArea, per: &Identification) {
     let (code, address) = per.locations();
-    hardware.store(area.offset(lowcore::PER_CODE), &code);
-    let at = area.offset(lowcore::PER_ADDRESS);
+    hardware.store(area.at(lowcore::PER_CODE), &code);
+    let at = area.at(lowcore::PER_ADDRESS);
     match address {
         Address::Doubleword(address) => {
             hardware.store_u64(at, address);
-            hardware.store(area.offset(lowcore::PER_ACCESS), &[per.access]);
+            hardware.store(area.at(lowcore::PER_ACCESS), &[per.access]);
         }
         Address::Word(address) => hardware.store_u32(at, address),
     }
@@ -322,7 +318,7 @@ pub fn supervisor_call<H: Hardware>(
         return;
     };
     hardware.store_u32(
-        area.offset(lowcore::SVC_IDENTIFICATION),
+        area.at(lowcore::SVC_IDENTIFICATION),
         u32::from(length) << 16 | u32::from(number),
     );
     interrupt(cpu, configuration, hardware, area, Class::SupervisorCall);
@@ -340,10 +336,10 @@ pub fn io<H: Hardware>(
     let Some(area) = prefix_area(cpu, configuration, hardware) else {
         return;
     };
-    let at = area.offset(lowcore::SUBSYSTEM_IDENTIFICATION);
-    hardware.store_u32(at, interruption.subsystem);
-    hardware.store_u32(at.offset(4), interruption.parameter);
-    hardware.store_u32(at.offset(8), interruption.identification);
+    let at = lowcore::SUBSYSTEM_IDENTIFICATION;
+    hardware.store_u32(area.at(at), interruption.subsystem);
+    hardware.store_u32(area.at(at + 4), interruption.parameter);
+    hardware.store_u32(area.at(at + 8), interruption.identification);
     interrupt(cpu, configuration, hardware, area, Class::InputOutput);
 }
 

@@ -3,12 +3,12 @@
 //! `machine` implements this over the hardware; host tests implement it over arrays, so that
 //! a whole virtual CPU runs in `cargo test`.
 //!
-//! Absolute addresses passed here have been checked against the guest's storage. The implementation trusts them;
-//! nothing else may trust an address.
+//! The addresses of guest storage are [`Checked`]: only the storage room makes them, so the implementation trusts them.
 
 use crate::arch::address::{Absolute, Real, Virtual};
 use crate::arch::channel::SCHIB_LENGTH;
 use crate::arch::condition::ConditionCode;
+use crate::guest::storage::checked::{Checked, Frame};
 use crate::link::trace::Event;
 
 /// An instruction for the channel subsystem of the machine below.
@@ -84,45 +84,41 @@ pub struct Saved {
 /// The machine below, as one virtual CPU sees it.
 pub trait Hardware {
     /// Loads bytes of guest storage.
-    fn load(&self, at: Absolute, into: &mut [u8]);
+    fn load(&self, at: Checked, into: &mut [u8]);
     /// Stores bytes into guest storage.
-    fn store(&mut self, at: Absolute, from: &[u8]);
+    fn store(&mut self, at: Checked, from: &[u8]);
     /// Loads a byte of guest storage.
-    fn load_u8(&self, at: Absolute) -> u8;
+    fn load_u8(&self, at: Checked) -> u8;
     /// Stores a byte into guest storage.
-    fn store_u8(&mut self, at: Absolute, value: u8);
+    fn store_u8(&mut self, at: Checked, value: u8);
     /// Loads a halfword of guest storage.
-    fn load_u16(&self, at: Absolute) -> u16;
+    fn load_u16(&self, at: Checked) -> u16;
     /// Stores a halfword into guest storage.
-    fn store_u16(&mut self, at: Absolute, value: u16);
+    fn store_u16(&mut self, at: Checked, value: u16);
     /// Loads a doubleword of guest storage.
-    fn load_u64(&self, at: Absolute) -> u64;
+    fn load_u64(&self, at: Checked) -> u64;
     /// Stores a doubleword into guest storage, as one access when `at` is on a doubleword boundary.
-    fn store_u64(&mut self, at: Absolute, value: u64);
+    fn store_u64(&mut self, at: Checked, value: u64);
     /// Stores doublewords into guest storage, each with one store, on a doubleword boundary and within a page.
-    fn store_doublewords(&mut self, at: Absolute, values: impl Iterator<Item = u64>);
+    fn store_doublewords(&mut self, at: Checked, values: impl Iterator<Item = u64>);
     /// Loads a word of guest storage.
-    fn load_u32(&self, at: Absolute) -> u32;
+    fn load_u32(&self, at: Checked) -> u32;
     /// Stores a word into guest storage.
-    fn store_u32(&mut self, at: Absolute, value: u32);
+    fn store_u32(&mut self, at: Checked, value: u32);
     /// Compares and swaps a word, doubleword or quadword on its boundary; on failure returns what was found.
-    fn compare_and_swap_u32(&mut self, at: Absolute, expected: u32, new: u32) -> Result<(), u32>;
+    fn compare_and_swap_u32(&mut self, at: Checked, expected: u32, new: u32) -> Result<(), u32>;
     /// As above, 64 bits.
-    fn compare_and_swap_u64(&mut self, at: Absolute, expected: u64, new: u64) -> Result<(), u64>;
+    fn compare_and_swap_u64(&mut self, at: Checked, expected: u64, new: u64) -> Result<(), u64>;
     /// As above, 128 bits (COMPARE DOUBLE AND SWAP).
-    fn compare_and_swap_u128(
-        &mut self,
-        at: Absolute,
-        expected: u128,
-        new: u128,
-    ) -> Result<(), u128>;
+    fn compare_and_swap_u128(&mut self, at: Checked, expected: u128, new: u128)
+    -> Result<(), u128>;
 
     /// INSERT STORAGE KEY EXTENDED of the 4 KiB block.
-    fn storage_key(&self, at: Absolute) -> u8;
+    fn storage_key(&self, at: Checked) -> u8;
     /// SET STORAGE KEY EXTENDED of the 4 KiB block.
-    fn set_storage_key(&mut self, at: Absolute, key: u8);
+    fn set_storage_key(&mut self, at: Checked, key: u8);
     /// RESET REFERENCE BIT EXTENDED of the 4 KiB block.
-    fn reset_reference(&mut self, at: Absolute) -> ConditionCode;
+    fn reset_reference(&mut self, at: Checked) -> ConditionCode;
 
     /// STORE CLOCK FAST.
     fn clock(&self) -> u64;
@@ -150,12 +146,12 @@ pub trait Hardware {
     /// Fills `length` bytes of the HSA, a multiple of 256, with the same doubleword.
     fn hsa_fill(&mut self, at: Real, length: u64, value: u64);
     /// Copies a page of guest storage into the HSA.
-    fn copy_page(&mut self, from: Absolute, to: Real);
+    fn copy_page(&mut self, from: Frame, to: Real);
     /// The real address by which DAT reaches an absolute page. Real 0-1FFF is the machine's own prefix area, so
     /// absolute 0-1FFF is at the machine's prefix.
     fn real_of(&self, at: Absolute) -> Real;
-    /// The page at `at`, from which instructions were fetched, is about to be stored into.
-    fn end_of_text(&mut self, at: Absolute);
+    /// The page, from which instructions were fetched, is about to be stored into.
+    fn end_of_text(&mut self, page: Frame);
     /// INVALIDATE PAGE TABLE ENTRY: sets the invalid bit of the entry of `page` in the page table
     /// at `table` and purges the translation on every CPU.
     fn invalidate_page(&mut self, table: Real, page: Virtual);

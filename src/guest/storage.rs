@@ -20,6 +20,7 @@ use crate::guest::state::vcpu::Vcpu;
 
 use core::cell::Cell;
 
+pub mod checked;
 pub mod dat;
 pub mod program;
 mod scalar;
@@ -27,28 +28,21 @@ pub mod scanner;
 pub mod shadow;
 mod text;
 
+pub use checked::{Checked, Piece, PrefixArea};
 pub use scalar::{
     fetch_u8, fetch_u16, fetch_u32, fetch_u64, put_real_u32, put_real_u64, put_u8, put_u32,
     put_u64, real_u32, real_u64,
 };
 pub use text::{
-    is_within_a_page, keep_text, kept_doubleword, kept_text, text, text_at, text_within_a_page,
+    is_within_a_page, keep_text, kept_doubleword, kept_text, stepped_text, text, text_at,
+    text_within_a_page,
 };
 
 /// The bytes at the beginning of each of the first two pages that low-address protection covers.
 const LOW_ADDRESSES: u64 = 512;
 
-/// A piece of storage within one page frame, tested.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Piece {
-    /// Its first byte.
-    pub at: Absolute,
-    /// Its length in bytes.
-    pub length: u64,
-}
-
 /// An operand, tested: up to two pieces, since it may cross a page boundary.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// The bytes up to the page boundary.
     pub first: Piece,
@@ -60,14 +54,10 @@ impl Claim {
     /// The claim of an operand that does not cross a page boundary.
     #[must_use]
     #[inline(always)]
-    pub const fn within_a_page(at: Absolute, length: u64) -> Self {
-        let second = Piece {
-            at: Absolute(0),
-            length: 0,
-        };
+    pub const fn within_a_page(first: Piece) -> Self {
         Self {
-            first: Piece { at, length },
-            second,
+            first,
+            second: Piece::NONE,
         }
     }
 
@@ -80,36 +70,36 @@ impl Claim {
         hardware: &mut H,
         mut values: impl Iterator<Item = u64>,
     ) {
-        let doublewords = self.first.length as usize / 8;
-        scanner::store_into(configuration, hardware, self.first.at);
-        hardware.store_doublewords(self.first.at, values.by_ref().take(doublewords));
-        if self.second.length != 0 {
-            scanner::store_into(configuration, hardware, self.second.at);
-            hardware.store_doublewords(self.second.at, values);
+        let doublewords = self.first.length() as usize / 8;
+        scanner::store_into(configuration, hardware, self.first.start().absolute());
+        hardware.store_doublewords(self.first.start(), values.by_ref().take(doublewords));
+        if self.second.length() != 0 {
+            scanner::store_into(configuration, hardware, self.second.start().absolute());
+            hardware.store_doublewords(self.second.start(), values);
         }
     }
 
     /// Loads the bytes; `into` is as long as the claim.
     #[inline]
     pub fn load<H: Hardware>(&self, hardware: &H, into: &mut [u8]) {
-        let (first, second) = into.split_at_mut((self.first.length as usize).min(into.len()));
-        hardware.load(self.first.at, first);
-        if !second.is_empty() && second.len() as u64 <= self.second.length {
-            hardware.load(self.second.at, second);
+        let (first, second) = into.split_at_mut((self.first.length() as usize).min(into.len()));
+        hardware.load(self.first.start(), first);
+        if !second.is_empty() && second.len() as u64 <= self.second.length() {
+            hardware.load(self.second.start(), second);
         }
     }
 
     /// Stores the bytes; `from` is as long as the claim, which was made for [`Access::Store`].
     #[inline]
     pub fn store<H: Hardware>(&self, configuration: &Configuration, hardware: &mut H, from: &[u8]) {
-        let (first, second) = from.split_at((self.first.length as usize).min(from.len()));
+        let (first, second) = from.split_at((self.first.length() as usize).min(from.len()));
         if !first.is_empty() {
-            scanner::store_into(configuration, hardware, self.first.at);
-            hardware.store(self.first.at, first);
+            scanner::store_into(configuration, hardware, self.first.start().absolute());
+            hardware.store(self.first.start(), first);
         }
-        if !second.is_empty() && second.len() as u64 <= self.second.length {
-            scanner::store_into(configuration, hardware, self.second.at);
-            hardware.store(self.second.at, second);
+        if !second.is_empty() && second.len() as u64 <= self.second.length() {
+            scanner::store_into(configuration, hardware, self.second.start().absolute());
+            hardware.store(self.second.start(), second);
         }
     }
 }
@@ -123,12 +113,33 @@ pub const fn checked_absolute(
     configuration: &Configuration,
     at: Absolute,
     length: u64,
-) -> Result<Absolute, Fault> {
-    if configuration.holds(at, length) {
-        Ok(at)
-    } else {
-        Err(Fault::plain(ProgramInterruption::Addressing))
+) -> Result<Checked, Fault> {
+    match Checked::within(at, length, configuration.storage_end) {
+        Some(at) => Ok(at),
+        None => Err(Fault::plain(ProgramInterruption::Addressing)),
     }
+}
+
+/// Tests that bytes at an absolute address lie in the guest's storage, and says which they are.
+#[must_use]
+#[inline]
+pub fn checked_piece(configuration: &Configuration, at: Absolute, length: u64) -> Option<Piece> {
+    let at = Checked::within(at, length, configuration.storage_end)?;
+    Some(Piece::new(at, length))
+}
+
+/// Tests that bytes lie below the end of guest storage, for an IPL that has no configuration yet.
+#[must_use]
+pub fn checked_below(end: u64, at: Absolute, length: u64) -> Option<Piece> {
+    let at = Checked::within(at, length, end)?;
+    Some(Piece::new(at, length))
+}
+
+/// The prefix area of a CPU, if it lies in the guest's storage.
+#[must_use]
+#[inline]
+pub const fn prefix_area(cpu: &Vcpu, configuration: &Configuration) -> Option<PrefixArea> {
+    PrefixArea::within(cpu.prefix, configuration.storage_end)
 }
 
 /// Tests an operand of at most 4096 bytes at a logical address. The PSW determines the address space, the addressing
@@ -152,16 +163,16 @@ pub fn resolve<H: Hardware>(
     if access != Access::Execute {
         cpu.per.note(None, at, length, access);
     }
-    if let Some(at) = kept(cpu, configuration, at, length, access) {
-        return Ok(Claim::within_a_page(at, length));
+    if let Some(piece) = kept(cpu, configuration, at, length, access) {
+        return Ok(Claim::within_a_page(piece));
     }
     let space = Space::current(cpu, access);
     let claim = locate(cpu, configuration, hardware, space, at, length, access)?;
     if let Some(cell) = cell(cpu, at, access)
-        && claim.first.length == length
+        && claim.first.length() == length
         && length != 0
     {
-        cell.set(KeptPage::new(cpu.psw.mask, at, claim.first.at));
+        cell.set(KeptPage::new(cpu.psw.mask, at, claim.first.start()));
     }
     Ok(claim)
 }
@@ -178,7 +189,7 @@ fn cell(cpu: &Vcpu, at: Virtual, access: Access) -> Option<&Cell<KeptPage>> {
     }
 }
 
-/// The absolute address of an operand in the page that was last fetched from or stored into; `at` is within the
+/// The place of an operand in the page that was last fetched from or stored into; `at` is within the
 /// addressing mode.
 ///
 /// A page that was stored into stays data until the state of some page changes, so the scanner need not be told
@@ -190,7 +201,7 @@ pub fn kept(
     at: Virtual,
     length: u64,
     access: Access,
-) -> Option<Absolute> {
+) -> Option<Piece> {
     let find = |n: usize| cpu.kept.operands[n].get().find(cpu.psw.mask, at);
     let place = match access {
         Access::Fetch => find(0)?,
@@ -201,12 +212,13 @@ pub fn kept(
         Access::Execute => return None,
     };
     let inside = length <= PAGE - at.byte_index();
-    (inside && (access == Access::Fetch || !shadow::stale(cpu, configuration))).then_some(place)
+    (inside && (access == Access::Fetch || !shadow::stale(cpu, configuration)))
+        .then_some(Piece::new(place, length))
 }
 
 /// The same for a store into one of the first two pages: none where low-address protection may forbid it.
 #[inline(never)]
-fn kept_low(cpu: &Vcpu, at: Virtual) -> Option<Absolute> {
+fn kept_low(cpu: &Vcpu, at: Virtual) -> Option<Checked> {
     if protectable(at) {
         return None;
     }
@@ -260,7 +272,7 @@ pub fn locate<H: Hardware>(
     let room = PAGE - at.byte_index();
     if length <= room {
         let first = piece(cpu, configuration, hardware, space, at, length, access)?;
-        return Ok(Claim::within_a_page(first.at, first.length));
+        return Ok(Claim::within_a_page(first));
     }
     if length > PAGE {
         return Err(Fault::plain(ProgramInterruption::Specification));
@@ -296,7 +308,7 @@ pub fn piece<H: Hardware>(
     access: Access,
 ) -> Result<Piece, Fault> {
     if length == 0 {
-        return Ok(Piece::default());
+        return Ok(Piece::NONE);
     }
     let real = if let Some(space) = space {
         let element = space.asce(cpu);
@@ -311,7 +323,7 @@ pub fn piece<H: Hardware>(
         Real(at.0)
     };
     let at = checked_absolute(configuration, cpu.absolute(real), length)?;
-    Ok(Piece { at, length })
+    Ok(Piece::new(at, length))
 }
 
 /// Whether low-address protection may cover an effective address.
@@ -389,14 +401,8 @@ pub fn put_absolute<H: Hardware>(
     from: &[u8],
 ) -> Result<(), Fault> {
     let at = checked_absolute(configuration, at, from.len() as u64)?;
-    if from.is_empty() {
-        return Ok(());
-    }
-    let end = at.offset(from.len() as u64 - 1);
-    let mut page = at;
-    while page <= end {
-        scanner::store_into(configuration, hardware, page);
-        page = page.page().offset(PAGE);
+    for first in Piece::new(at, from.len() as u64).frames() {
+        scanner::store_into(configuration, hardware, first.absolute());
     }
     hardware.store(at, from);
     Ok(())

@@ -22,6 +22,7 @@ use crate::guest::state::configuration::Configuration;
 use crate::guest::state::page_frames::PageFrames;
 use crate::guest::state::shadow::{PRIVATE_LENGTH, SharedShadow};
 use crate::guest::state::vcpu::{CpuState, Vcpu};
+use crate::guest::storage::checked::{Checked, Frame};
 use crate::link::trace::{Event, EventHead};
 use core::sync::atomic::{AtomicU16, AtomicU32};
 use std::collections::BTreeMap;
@@ -158,56 +159,57 @@ impl TestMachine {
     }
 }
 
-impl Hardware for TestMachine {
-    fn load(&self, at: Absolute, into: &mut [u8]) {
+/// Guest storage by any address: a test knows what it does.
+#[allow(missing_docs)]
+impl TestMachine {
+    pub fn load(&self, at: Absolute, into: &mut [u8]) {
         into.copy_from_slice(&self.storage[at.0 as usize..][..into.len()]);
     }
 
-    fn store(&mut self, at: Absolute, from: &[u8]) {
+    pub fn store(&mut self, at: Absolute, from: &[u8]) {
         self.storage[at.0 as usize..][..from.len()].copy_from_slice(from);
     }
 
-    fn load_u8(&self, at: Absolute) -> u8 {
+    pub fn load_u8(&self, at: Absolute) -> u8 {
         let mut byte = [0];
         self.load(at, &mut byte);
         byte[0]
     }
 
-    fn store_u8(&mut self, at: Absolute, value: u8) {
+    pub fn store_u8(&mut self, at: Absolute, value: u8) {
         self.store(at, &[value]);
     }
 
-    fn load_u16(&self, at: Absolute) -> u16 {
+    pub fn load_u16(&self, at: Absolute) -> u16 {
         u16::from_be_bytes(self.read(at))
     }
 
-    fn store_u16(&mut self, at: Absolute, value: u16) {
+    pub fn store_u16(&mut self, at: Absolute, value: u16) {
         self.store(at, &value.to_be_bytes());
     }
 
-    fn load_u64(&self, at: Absolute) -> u64 {
+    pub fn load_u64(&self, at: Absolute) -> u64 {
         u64::from_be_bytes(self.read(at))
     }
 
-    fn store_u64(&mut self, at: Absolute, value: u64) {
+    pub fn store_u64(&mut self, at: Absolute, value: u64) {
         self.store(at, &value.to_be_bytes());
     }
 
-    fn store_doublewords(&mut self, at: Absolute, values: impl Iterator<Item = u64>) {
-        for (at, value) in (at.0..).step_by(8).zip(values) {
-            self.store_u64(Absolute(at), value);
-        }
-    }
-
-    fn load_u32(&self, at: Absolute) -> u32 {
+    pub fn load_u32(&self, at: Absolute) -> u32 {
         u32::from_be_bytes(self.read(at))
     }
 
-    fn store_u32(&mut self, at: Absolute, value: u32) {
+    pub fn store_u32(&mut self, at: Absolute, value: u32) {
         self.store(at, &value.to_be_bytes());
     }
 
-    fn compare_and_swap_u32(&mut self, at: Absolute, expected: u32, new: u32) -> Result<(), u32> {
+    pub fn compare_and_swap_u32(
+        &mut self,
+        at: Absolute,
+        expected: u32,
+        new: u32,
+    ) -> Result<(), u32> {
         assert_eq!(at.0 % 4, 0, "COMPARE AND SWAP off its boundary");
         let found = self.load_u32(at);
         if found != expected {
@@ -217,7 +219,12 @@ impl Hardware for TestMachine {
         Ok(())
     }
 
-    fn compare_and_swap_u64(&mut self, at: Absolute, expected: u64, new: u64) -> Result<(), u64> {
+    pub fn compare_and_swap_u64(
+        &mut self,
+        at: Absolute,
+        expected: u64,
+        new: u64,
+    ) -> Result<(), u64> {
         assert_eq!(at.0 % 8, 0, "COMPARE AND SWAP off its boundary");
         let found = self.load_u64(at);
         if found != expected {
@@ -227,7 +234,7 @@ impl Hardware for TestMachine {
         Ok(())
     }
 
-    fn compare_and_swap_u128(
+    pub fn compare_and_swap_u128(
         &mut self,
         at: Absolute,
         expected: u128,
@@ -241,17 +248,82 @@ impl Hardware for TestMachine {
         self.store(at, &new.to_be_bytes());
         Ok(())
     }
+}
 
-    fn storage_key(&self, at: Absolute) -> u8 {
-        self.keys[Self::page_of(at)]
+impl Hardware for TestMachine {
+    fn load(&self, at: Checked, into: &mut [u8]) {
+        Self::load(self, at.absolute(), into)
     }
 
-    fn set_storage_key(&mut self, at: Absolute, key: u8) {
-        self.keys[Self::page_of(at)] = key & 0xFE;
+    fn store(&mut self, at: Checked, from: &[u8]) {
+        Self::store(self, at.absolute(), from)
     }
 
-    fn reset_reference(&mut self, at: Absolute) -> ConditionCode {
-        let key = &mut self.keys[Self::page_of(at)];
+    fn load_u8(&self, at: Checked) -> u8 {
+        Self::load_u8(self, at.absolute())
+    }
+
+    fn store_u8(&mut self, at: Checked, value: u8) {
+        Self::store_u8(self, at.absolute(), value)
+    }
+
+    fn load_u16(&self, at: Checked) -> u16 {
+        Self::load_u16(self, at.absolute())
+    }
+
+    fn store_u16(&mut self, at: Checked, value: u16) {
+        Self::store_u16(self, at.absolute(), value)
+    }
+
+    fn load_u64(&self, at: Checked) -> u64 {
+        Self::load_u64(self, at.absolute())
+    }
+
+    fn store_u64(&mut self, at: Checked, value: u64) {
+        Self::store_u64(self, at.absolute(), value)
+    }
+
+    fn store_doublewords(&mut self, at: Checked, values: impl Iterator<Item = u64>) {
+        for (at, value) in (at.absolute().0..).step_by(8).zip(values) {
+            self.store_u64(Absolute(at), value);
+        }
+    }
+
+    fn load_u32(&self, at: Checked) -> u32 {
+        Self::load_u32(self, at.absolute())
+    }
+
+    fn store_u32(&mut self, at: Checked, value: u32) {
+        Self::store_u32(self, at.absolute(), value)
+    }
+
+    fn compare_and_swap_u32(&mut self, at: Checked, expected: u32, new: u32) -> Result<(), u32> {
+        Self::compare_and_swap_u32(self, at.absolute(), expected, new)
+    }
+
+    fn compare_and_swap_u64(&mut self, at: Checked, expected: u64, new: u64) -> Result<(), u64> {
+        Self::compare_and_swap_u64(self, at.absolute(), expected, new)
+    }
+
+    fn compare_and_swap_u128(
+        &mut self,
+        at: Checked,
+        expected: u128,
+        new: u128,
+    ) -> Result<(), u128> {
+        Self::compare_and_swap_u128(self, at.absolute(), expected, new)
+    }
+
+    fn storage_key(&self, at: Checked) -> u8 {
+        self.keys[Self::page_of(at.absolute())]
+    }
+
+    fn set_storage_key(&mut self, at: Checked, key: u8) {
+        self.keys[Self::page_of(at.absolute())] = key & 0xFE;
+    }
+
+    fn reset_reference(&mut self, at: Checked) -> ConditionCode {
+        let key = &mut self.keys[Self::page_of(at.absolute())];
         let code = ConditionCode::from_bits(*key >> 1 & 3);
         *key &= !4;
         code
@@ -309,7 +381,8 @@ impl Hardware for TestMachine {
         }
     }
 
-    fn copy_page(&mut self, from: Absolute, to: Real) {
+    fn copy_page(&mut self, from: Frame, to: Real) {
+        let from = from.origin().absolute();
         let index = self.in_hsa(to);
         let page = &self.storage[from.0 as usize..][..PAGE as usize];
         self.hsa[index..][..PAGE as usize].copy_from_slice(page);
@@ -323,7 +396,7 @@ impl Hardware for TestMachine {
         }
     }
 
-    fn end_of_text(&mut self, _at: Absolute) {
+    fn end_of_text(&mut self, _page: Frame) {
         // Nothing here is kept of instructions.
     }
 

@@ -7,7 +7,7 @@ mod heap;
 mod probe;
 mod staged;
 
-use crate::arch::address::Absolute;
+use crate::arch::address::PREFIX_AREA;
 use crate::arch::facility::FacilityList;
 use crate::guest::hardware::Hardware;
 use crate::link::loader::{self, LoaderBlock, flags};
@@ -77,7 +77,9 @@ extern "C" fn ipl(from: u64, storage: u64, increment: u64) -> ! {
     let kind = console::open();
     let mut native = Native::new(plan.cpus[0].prefix, true, None);
     let mut bytes = [0; loader::BLOCK_LENGTH as usize];
-    native.load(Absolute(loader::BLOCK_ADDRESS), &mut bytes);
+    if let Some(block) = staged::guest_storage(&plan, loader::BLOCK_ADDRESS, bytes.len() as u64) {
+        native.load(block.start(), &mut bytes);
+    }
     let block = if bytes[..8] == loader::MAGIC.to_be_bytes() {
         Some(LoaderBlock::parse(&bytes))
     } else {
@@ -153,8 +155,7 @@ fn clear_origin(native: &mut Native, from: u64, plan: &Plan) {
     let (base, _, end) = failure::image();
     let length = end - base;
     if from < plan.base {
-        staged::fill_zero(native, from, length.min(plan.base - from));
+        staged::fill_zero(native, plan, from, length.min(plan.base - from));
     }
-    native.store(Absolute(0), &[0; 4096]);
-    native.store(Absolute(4096), &[0; 4096]);
+    staged::fill_zero(native, plan, 0, PREFIX_AREA);
 }

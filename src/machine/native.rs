@@ -1,7 +1,7 @@
 //! The machine below, as a virtual CPU reaches it: [`Hardware`] over real instructions.
 //!
-//! DAT is off here, so a real address is a pointer. Guest absolute addresses have been checked by
-//! whoever calls; absolute 0-1FFF is behind this CPU's prefix.
+//! DAT is off here, so a real address is a pointer. Guest addresses have been checked, as their type says; absolute
+//! 0-1FFF is behind this CPU's prefix.
 
 use crate::arch::address::{Absolute, PAGE, PREFIX_AREA, Real, Virtual};
 use crate::arch::condition::ConditionCode;
@@ -9,6 +9,7 @@ use crate::guest::hardware::ChannelBlock;
 use crate::guest::hardware::ChannelInstruction;
 use crate::guest::hardware::Hardware;
 use crate::guest::hardware::Saved;
+use crate::guest::storage::checked::{Checked, Frame};
 use crate::insn;
 use crate::link::frame::Channel;
 use crate::link::state::Loaded;
@@ -60,19 +61,21 @@ impl Native {
 
     /// The pointer to guest storage at `at`.
     #[inline(always)]
-    fn place<T>(&self, at: Absolute) -> *mut T {
-        let real = if at.0 < PREFIX_AREA {
-            at.0 + self.prefix.address()
-        } else {
-            at.0
-        };
-        ptr::with_exposed_provenance_mut(real as usize)
+    fn place<T>(&self, at: Checked) -> *mut T {
+        ptr::with_exposed_provenance_mut(self.real_of(at.absolute()).0 as usize)
+    }
+
+    /// The pointer to the guest storage behind absolute 0-1FFF.
+    #[inline(always)]
+    fn behind_prefix_area<T>() -> *mut T {
+        ptr::with_exposed_provenance_mut(PREFIX_AREA as usize)
     }
 
     /// Divides a range of guest storage into two parts that are contiguous for the firmware: absolute 0-1FFF, which is
     /// at this CPU's prefix, and the rest.
     #[inline(always)]
-    fn runs(at: Absolute, length: usize) -> (usize, usize) {
+    fn runs(at: Checked, length: usize) -> (usize, usize) {
+        let at = at.absolute();
         if at.0 < PREFIX_AREA {
             let first = (PREFIX_AREA - at.0).min(length as u64) as usize;
             (first, length - first)
@@ -84,73 +87,73 @@ impl Native {
 
 impl Hardware for Native {
     #[inline(always)]
-    fn load(&self, at: Absolute, into: &mut [u8]) {
+    fn load(&self, at: Checked, into: &mut [u8]) {
         let (first, second) = Self::runs(at, into.len());
-        // SAFETY: guest storage, checked by the caller; the firmware has no reference to it.
+        // SAFETY: guest storage, checked; the firmware has no reference to it.
         unsafe {
             ptr::copy_nonoverlapping(self.place::<u8>(at), into.as_mut_ptr(), first);
             if second != 0 {
-                let from = self.place::<u8>(at.offset(first as u64));
+                let from = Self::behind_prefix_area::<u8>();
                 ptr::copy_nonoverlapping(from, into.as_mut_ptr().add(first), second);
             }
         }
     }
 
     #[inline(always)]
-    fn store(&mut self, at: Absolute, from: &[u8]) {
+    fn store(&mut self, at: Checked, from: &[u8]) {
         let (first, second) = Self::runs(at, from.len());
         // SAFETY: as above.
         unsafe {
             ptr::copy_nonoverlapping(from.as_ptr(), self.place::<u8>(at), first);
             if second != 0 {
-                let to = self.place::<u8>(at.offset(first as u64));
+                let to = Self::behind_prefix_area::<u8>();
                 ptr::copy_nonoverlapping(from.as_ptr().add(first), to, second);
             }
         }
     }
 
     #[inline(always)]
-    fn load_u8(&self, at: Absolute) -> u8 {
-        // SAFETY: guest storage, checked by the caller.
+    fn load_u8(&self, at: Checked) -> u8 {
+        // SAFETY: guest storage, checked.
         unsafe { ptr::read(self.place(at)) }
     }
 
     #[inline(always)]
-    fn store_u8(&mut self, at: Absolute, value: u8) {
-        // SAFETY: guest storage, checked by the caller.
+    fn store_u8(&mut self, at: Checked, value: u8) {
+        // SAFETY: guest storage, checked.
         unsafe { ptr::write(self.place(at), value) };
     }
 
     #[inline(always)]
-    fn load_u16(&self, at: Absolute) -> u16 {
-        // SAFETY: guest storage, checked by the caller.
+    fn load_u16(&self, at: Checked) -> u16 {
+        // SAFETY: guest storage, checked.
         unsafe { ptr::read_unaligned(self.place(at)) }
     }
 
     #[inline(always)]
-    fn store_u16(&mut self, at: Absolute, value: u16) {
-        // SAFETY: guest storage, checked by the caller.
+    fn store_u16(&mut self, at: Checked, value: u16) {
+        // SAFETY: guest storage, checked.
         unsafe { ptr::write_unaligned(self.place(at), value) };
     }
 
     #[inline(always)]
-    fn load_u64(&self, at: Absolute) -> u64 {
-        // SAFETY: guest storage, checked by the caller.
+    fn load_u64(&self, at: Checked) -> u64 {
+        // SAFETY: guest storage, checked.
         unsafe { ptr::read_unaligned(self.place(at)) }
     }
 
     #[inline(always)]
-    fn store_u64(&mut self, at: Absolute, value: u64) {
-        // SAFETY: guest storage, checked by the caller. One STG: the architecture makes it one
+    fn store_u64(&mut self, at: Checked, value: u64) {
+        // SAFETY: guest storage, checked. One STG: the architecture makes it one
         // access on a doubleword boundary.
         unsafe { ptr::write_unaligned(self.place(at), value) };
     }
 
     #[inline(always)]
-    fn store_doublewords(&mut self, at: Absolute, values: impl Iterator<Item = u64>) {
+    fn store_doublewords(&mut self, at: Checked, values: impl Iterator<Item = u64>) {
         let mut place = self.place(at);
         for value in values {
-            // SAFETY: guest storage, checked by the caller. One store for each: see `program::load`.
+            // SAFETY: guest storage, checked. One store for each: see `program::load`.
             unsafe {
                 ptr::write_volatile(place, value);
                 place = place.add(1);
@@ -159,27 +162,27 @@ impl Hardware for Native {
     }
 
     #[inline(always)]
-    fn load_u32(&self, at: Absolute) -> u32 {
-        // SAFETY: guest storage, checked by the caller.
+    fn load_u32(&self, at: Checked) -> u32 {
+        // SAFETY: guest storage, checked.
         unsafe { ptr::read_unaligned(self.place(at)) }
     }
 
     #[inline(always)]
-    fn store_u32(&mut self, at: Absolute, value: u32) {
-        // SAFETY: guest storage, checked by the caller.
+    fn store_u32(&mut self, at: Checked, value: u32) {
+        // SAFETY: guest storage, checked.
         unsafe { ptr::write_unaligned(self.place(at), value) };
     }
 
-    fn compare_and_swap_u32(&mut self, at: Absolute, expected: u32, new: u32) -> Result<(), u32> {
-        // SAFETY: guest storage on a word boundary, checked by the caller.
+    fn compare_and_swap_u32(&mut self, at: Checked, expected: u32, new: u32) -> Result<(), u32> {
+        // SAFETY: guest storage on a word boundary, checked.
         let place = unsafe { AtomicU32::from_ptr(self.place(at)) };
         place
             .compare_exchange(expected, new, Ordering::SeqCst, Ordering::SeqCst)
             .map(|_| ())
     }
 
-    fn compare_and_swap_u64(&mut self, at: Absolute, expected: u64, new: u64) -> Result<(), u64> {
-        // SAFETY: guest storage on a doubleword boundary, checked by the caller.
+    fn compare_and_swap_u64(&mut self, at: Checked, expected: u64, new: u64) -> Result<(), u64> {
+        // SAFETY: guest storage on a doubleword boundary, checked.
         let place = unsafe { AtomicU64::from_ptr(self.place(at)) };
         place
             .compare_exchange(expected, new, Ordering::SeqCst, Ordering::SeqCst)
@@ -188,24 +191,24 @@ impl Hardware for Native {
 
     fn compare_and_swap_u128(
         &mut self,
-        at: Absolute,
+        at: Checked,
         expected: u128,
         new: u128,
     ) -> Result<(), u128> {
-        // SAFETY: guest storage on a quadword boundary, checked by the caller.
+        // SAFETY: guest storage on a quadword boundary, checked.
         unsafe { instruction::cdsg(self.place(at), expected, new) }
     }
 
-    fn storage_key(&self, at: Absolute) -> u8 {
-        instruction::iske(self.real_of(at).0)
+    fn storage_key(&self, at: Checked) -> u8 {
+        instruction::iske(self.real_of(at.absolute()).0)
     }
 
-    fn set_storage_key(&mut self, at: Absolute, key: u8) {
-        instruction::sske(self.real_of(at).0, key);
+    fn set_storage_key(&mut self, at: Checked, key: u8) {
+        instruction::sske(self.real_of(at.absolute()).0, key);
     }
 
-    fn reset_reference(&mut self, at: Absolute) -> ConditionCode {
-        instruction::rrbe(self.real_of(at).0)
+    fn reset_reference(&mut self, at: Checked) -> ConditionCode {
+        instruction::rrbe(self.real_of(at.absolute()).0)
     }
 
     #[inline(always)]
@@ -282,8 +285,8 @@ impl Hardware for Native {
         }
     }
 
-    fn copy_page(&mut self, from: Absolute, to: Real) {
-        let from = self.place::<u64>(from.page());
+    fn copy_page(&mut self, from: Frame, to: Real) {
+        let from = self.place::<u64>(from.origin());
         let to = ptr::with_exposed_provenance_mut::<u64>(to.0 as usize);
         // One store for each doubleword: after an MVC, QEMU 7.2 continues to execute the old text except for the
         // instructions at its first byte, and a copy may have been that of another page.
@@ -293,7 +296,7 @@ impl Hardware for Native {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn real_of(&self, at: Absolute) -> Real {
         if at.0 < PREFIX_AREA {
             Real(at.0 + self.prefix.address())
@@ -305,9 +308,8 @@ impl Hardware for Native {
     /// QEMU keeps its translation of a page until the page's bytes are stored into, and every store into the page is
     /// slow as long as some of it is kept. When a long MOVE stores, QEMU 7.2 notices only the first byte, for example
     /// when a control program clears the page for another use. So each doubleword is stored once, unchanged.
-    fn end_of_text(&mut self, at: Absolute) {
-        for offset in (0..PAGE).step_by(8) {
-            let at = at.offset(offset);
+    fn end_of_text(&mut self, frame: Frame) {
+        for at in frame.doublewords() {
             let value = self.load_u64(at);
             // If a device stores something else at this moment, its store remains.
             let _ = self.compare_and_swap_u64(at, value, value);

@@ -109,11 +109,14 @@ impl SparseStorage {
 }
 
 impl SampleStorage for SparseStorage {
-    fn available(&self, at: Absolute, length: u64) -> bool {
-        self.has(at.0, length)
+    type Place = Absolute;
+
+    fn available(&self, at: Absolute, length: u64) -> Option<Absolute> {
+        self.has(at.0, length).then_some(at)
     }
 
-    fn load_u64(&self, at: Absolute) -> u64 {
+    fn load_u64(&self, place: Absolute, offset: u64) -> u64 {
+        let at = place.offset(offset);
         assert!(
             self.has(at.0, 8) && at.0.is_multiple_of(8),
             "load at {at:X?}"
@@ -121,7 +124,8 @@ impl SampleStorage for SparseStorage {
         self.u64_at(at.0)
     }
 
-    fn store(&mut self, at: Absolute, bytes: &[u8]) {
+    fn store(&mut self, place: Absolute, offset: u64, bytes: &[u8]) {
+        let at = place.offset(offset);
         assert!(self.has(at.0, bytes.len() as u64), "store at {at:X?}");
         self.put(at.0, bytes);
     }

@@ -34,24 +34,32 @@ use arch::tod::TodExtended;
 
 /// The storage that holds tables and blocks, and the clock of the program that reads them.
 ///
-/// The process calls [`Self::available`] before any other access to the same location. Accesses are
-/// not subject to key-controlled or low-address protection.
+/// Accesses are not subject to key-controlled or low-address protection.
 pub trait SampleStorage {
-    /// Whether the `length` bytes at `at` are available in the configuration.
-    fn available(&self, at: Absolute, length: u64) -> bool;
+    /// A location that [`Self::available`] has tested. There is no other way to access one.
+    type Place: Copy;
 
-    /// The doubleword at `at`, a doubleword boundary, fetched at once as observed by other CPUs.
-    fn load_u64(&self, at: Absolute) -> u64;
+    /// The `length` bytes at `at`, if they are available in the configuration.
+    fn available(&self, at: Absolute, length: u64) -> Option<Self::Place>;
 
-    /// Stores `bytes` at `at`, which may be on any boundary.
-    fn store(&mut self, at: Absolute, bytes: &[u8]);
+    /// The doubleword `offset` bytes on in `place`, on a doubleword boundary, fetched at once as observed by other
+    /// CPUs.
+    fn load_u64(&self, place: Self::Place, offset: u64) -> u64;
 
-    /// COMPARE DOUBLE AND SWAP (CDSG): the 16 bytes at `at`, a quadword boundary, become `new` if
+    /// Stores `bytes` from `offset` on in `place`, which may be on any boundary.
+    fn store(&mut self, place: Self::Place, offset: u64, bytes: &[u8]);
+
+    /// COMPARE DOUBLE AND SWAP (CDSG): the first 16 bytes of `place`, on a quadword boundary, become `new` if
     /// they are `expected`.
     ///
     /// # Errors
     /// The present contents, if they are not `expected`.
-    fn compare_and_swap(&mut self, at: Absolute, expected: u128, new: u128) -> Result<(), u128>;
+    fn compare_and_swap(
+        &mut self,
+        place: Self::Place,
+        expected: u128,
+        new: u128,
+    ) -> Result<(), u128>;
 
     /// The TOD clock, as STORE CLOCK EXTENDED shows it to the program that reads the blocks.
     fn time_of_day(&self) -> TodExtended;
@@ -105,11 +113,11 @@ pub(crate) fn update<S: SampleStorage>(
     // The fast path: the block is not full and has space. The cold function does everything else.
     if dear >= LOWEST
         && (dear & controls.block_mask) + length <= controls.block_mask - (TRAILER - 1)
-        && storage.available(trailer, TRAILER)
-        && storage.load_u64(trailer) & FULL_HIGH == 0
-        && storage.available(Absolute(dear), length)
+        && let Some(trailer) = storage.available(trailer, TRAILER)
+        && storage.load_u64(trailer, 0) & FULL_HIGH == 0
+        && let Some(place) = storage.available(Absolute(dear), length)
     {
-        storage.store(Absolute(dear), entry);
+        storage.store(place, 0, entry);
         controls.dear = dear.wrapping_add(length);
         return Sampled::Stored;
     }
@@ -173,18 +181,17 @@ fn steps<S: SampleStorage>(
     let length = entry.len() as u64;
     for stored in [Sampled::Stored, Sampled::StoredInNextBlock] {
         let trailer = trailer_of(controls);
-        if !storage.available(trailer, TRAILER) {
+        let Some(place) = storage.available(trailer, TRAILER) else {
             return Err(Alert::InvalidEntryAddress);
-        }
+        };
         let space = trailer.0 - controls.dear >= length;
-        match examine(storage, trailer, space, sizes)? {
+        match examine(storage, place, space, sizes)? {
             Block::Full => return Ok(Sampled::Discarded),
             Block::Space => {
-                let at = Absolute(controls.dear);
-                if !storage.available(at, length) {
+                let Some(place) = storage.available(Absolute(controls.dear), length) else {
                     return Err(Alert::InvalidEntryAddress);
-                }
-                storage.store(at, entry);
+                };
+                storage.store(place, 0, entry);
                 controls.dear = controls.dear.wrapping_add(length);
                 return Ok(stored);
             }
@@ -201,12 +208,12 @@ fn steps<S: SampleStorage>(
 /// Examines the block-full indicator, and changes the trailer as step 1 or 3 requires.
 fn examine<S: SampleStorage>(
     storage: &mut S,
-    trailer: Absolute,
+    trailer: S::Place,
     space: bool,
     sizes: u128,
 ) -> Result<Block, Alert> {
-    let high = storage.load_u64(trailer);
-    let low = storage.load_u64(trailer.offset(8));
+    let high = storage.load_u64(trailer, 0);
+    let low = storage.load_u64(trailer, 8);
     let mut head = u128::from(high) << 64 | u128::from(low);
     let mut timed = false;
     for _ in 0..ATTEMPTS {
@@ -220,7 +227,7 @@ fn examine<S: SampleStorage>(
         } else {
             if !timed {
                 let time = storage.time_of_day();
-                storage.store(trailer.offset(TIMESTAMP_OFFSET), &time.0);
+                storage.store(trailer, TIMESTAMP_OFFSET, &time.0);
                 timed = true;
             }
             head & !SIZES | sizes | FULL | TIMESTAMP_EXTENDED
@@ -262,8 +269,11 @@ fn table_entry<S: SampleStorage>(
     storage: &S,
 ) -> Result<TableEntry, Alert> {
     let at = Absolute(controls.tear & !7);
-    if at.0 < LOWEST || !storage.available(at, 8) {
+    if at.0 < LOWEST {
         return Err(Alert::InvalidEntryAddress);
     }
-    Ok(TableEntry(storage.load_u64(at)))
+    match storage.available(at, 8) {
+        Some(place) => Ok(TableEntry(storage.load_u64(place, 0))),
+        None => Err(Alert::InvalidEntryAddress),
+    }
 }

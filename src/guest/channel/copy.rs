@@ -22,7 +22,7 @@ use crate::guest::hardware::Hardware;
 use crate::guest::state::channel_program::{ChannelProgram, Run};
 use crate::guest::state::channels::COPY_LENGTH;
 use crate::guest::state::configuration::Configuration;
-use crate::guest::storage::scanner;
+use crate::guest::storage::{self, Piece, scanner};
 use heapless::Vec;
 
 /// The most channel-command words of a program, including an invalid one at the end of each run of them.
@@ -35,9 +35,6 @@ const ROOM: u64 = (COPY_LENGTH - WORDS_LENGTH) / 8;
 const TRANSFERS: usize = 32;
 /// The most pieces of one command's storage area: 64 KiB in blocks of 2 KiB, the first one cut.
 const PIECES: usize = 33;
-
-/// A piece of storage: address and length.
-type Piece = (u64, u64);
 
 impl ChannelProgram {
     /// Copies the program that a block designates; returns the block that designates the copy.
@@ -149,8 +146,13 @@ impl<'a, H: Hardware> Copying<'a, H> {
         self.program.orb.controls & control != 0
     }
 
-    fn holds(&self, (at, length): Piece) -> bool {
+    fn holds(&self, at: u64, length: u64) -> bool {
         self.configuration.holds(Absolute(at), length)
+    }
+
+    /// The bytes at an address, if all of them lie in the guest's storage.
+    fn piece(&self, at: u64, length: u64) -> Option<Piece> {
+        storage::checked_piece(self.configuration, Absolute(at), length)
     }
 
     /// Copies everything that can be reached from an address; returns the number of the first word.
@@ -231,10 +233,11 @@ impl<'a, H: Hardware> Copying<'a, H> {
         } else {
             1 << 24
         };
-        if address >= limit || !address.is_multiple_of(8) || !self.holds((address.into(), 8)) {
+        if address >= limit || !address.is_multiple_of(8) {
             return None;
         }
-        let word = self.hardware.load_u64(Absolute(address.into()));
+        let piece = self.piece(address.into(), 8)?;
+        let word = self.hardware.load_u64(piece.start());
         Some(if self.has(ORB_FORMAT) {
             Ccw::from_format_1(word)
         } else {
@@ -264,7 +267,7 @@ impl<'a, H: Hardware> Copying<'a, H> {
         }
         if ccw.count == 0 {
             // Nothing is transferred, so only the existence of the address matters.
-            let is_there = self.holds((ccw.address.into(), 1));
+            let is_there = self.holds(ccw.address.into(), 1);
             let address = if is_there { ccw.address } else { 0 };
             let flags = ccw.flags & !INDIRECT;
             return Some(Ccw {
@@ -290,12 +293,10 @@ impl<'a, H: Hardware> Copying<'a, H> {
         let mut pieces = Vec::new();
         let mut rest = u64::from(ccw.count);
         if ccw.flags & INDIRECT == 0 {
-            let piece = (u64::from(ccw.address), rest);
-            let wide = ccw.address >> 31 != 0;
-            if wide || !self.holds(piece) {
+            if ccw.address >> 31 != 0 {
                 return None;
             }
-            pieces.push(piece).ok()?;
+            pieces.push(self.piece(ccw.address.into(), rest)?).ok()?;
             return Some(pieces);
         }
         let long = self.has(ORB_LONG_INDIRECT);
@@ -310,21 +311,19 @@ impl<'a, H: Hardware> Copying<'a, H> {
             return None;
         }
         while rest != 0 {
-            if !self.holds((at, unit)) {
-                return None;
-            }
+            let word = self.piece(at, unit)?.start();
             let address = if long {
-                self.hardware.load_u64(Absolute(at))
+                self.hardware.load_u64(word)
             } else {
-                u64::from(self.hardware.load_u32(Absolute(at)))
+                u64::from(self.hardware.load_u32(word))
             };
             let length = rest.min(block - address % block);
             let unaligned = !pieces.is_empty() && !address.is_multiple_of(block);
             let wide = !long && address >> 31 != 0;
-            if unaligned || wide || !self.holds((address, length)) {
+            if unaligned || wide {
                 return None;
             }
-            pieces.push((address, length)).ok()?;
+            pieces.push(self.piece(address, length)?).ok()?;
             rest -= length;
             at += unit;
         }
@@ -333,24 +332,21 @@ impl<'a, H: Hardware> Copying<'a, H> {
 
     /// A device may store without the scanner's knowledge, so the pages are data from now on.
     fn is_stored_into(&mut self, pieces: &[Piece]) {
-        for &(at, length) in pieces {
-            let mut page = Absolute(at);
-            while page.0 < at + length {
-                scanner::store_into(self.configuration, self.hardware, page);
-                page = page.page().offset(PAGE);
-            }
+        for first in pieces.iter().flat_map(|piece| piece.frames()) {
+            scanner::store_into(self.configuration, self.hardware, first.absolute());
         }
     }
 
     /// Copies a list of indirect-data-address words; returns where the copy is.
     fn list(&mut self, pieces: &[Piece]) -> Option<u32> {
+        let address = |piece: &Piece| piece.start().absolute().0;
         let mut words = Vec::<u64, PIECES>::new();
         if self.has(ORB_LONG_INDIRECT) {
-            words.extend(pieces.iter().map(|&(at, _)| at));
+            words.extend(pieces.iter().map(address));
         } else {
             words.extend(pieces.chunks(2).map(|pair| {
-                let second = pair.get(1).map_or(0, |&(at, _)| at);
-                pair[0].0 << 32 | second
+                let second = pair.get(1).map_or(0, address);
+                address(&pair[0]) << 32 | second
             }));
         }
         self.keep(&words)
@@ -364,12 +360,12 @@ impl<'a, H: Hardware> Copying<'a, H> {
         }
         let mut data = [0; LONGEST];
         let mut rest = data.split_at_mut(count).0;
-        for &(at, length) in pieces {
-            let (piece, behind) = rest.split_at_mut(length as usize);
-            self.hardware.load(Absolute(at), piece);
+        for piece in pieces {
+            let (here, behind) = rest.split_at_mut(piece.length() as usize);
+            self.hardware.load(piece.start(), here);
             rest = behind;
         }
-        let holds = |at, length| self.holds((at, length));
+        let holds = |at, length| self.holds(at, length);
         if !virtio::addresses_hold(ccw.command, data.split_at(count).0, holds) {
             return None;
         }

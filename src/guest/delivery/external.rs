@@ -33,10 +33,10 @@ pub fn external<H: Hardware>(
         return;
     };
     if let Some(parameter) = parameter {
-        hardware.store_u32(area.offset(lowcore::EXTERNAL_PARAMETER), parameter);
+        hardware.store_u32(area.at(lowcore::EXTERNAL_PARAMETER), parameter);
     }
     hardware.store_u32(
-        area.offset(lowcore::EXTERNAL_CPU_ADDRESS),
+        area.at(lowcore::EXTERNAL_CPU_ADDRESS),
         u32::from(cpu_address) << 16 | u32::from(code),
     );
     interrupt(cpu, configuration, hardware, area, Class::External);

@@ -39,25 +39,26 @@ pub fn machine_check<H: Hardware>(
     let Some(area) = prefix_area(cpu, configuration, hardware) else {
         return;
     };
-    scanner::store_into(configuration, hardware, area.offset(SAVED_FLOATING_POINT));
+    let second = area.at(SAVED_FLOATING_POINT);
+    scanner::store_into(configuration, hardware, second.absolute());
     let valid = code & !(VECTOR_VALIDITY | GUARDED_STORAGE_VALIDITY);
-    hardware.store_u64(area.offset(lowcore::MACHINE_CHECK_CODE), valid);
+    hardware.store_u64(area.at(lowcore::MACHINE_CHECK_CODE), valid);
     for (n, at) in (0..16).map(|n| (n, n as u64)) {
         hardware.store_u64(
-            area.offset(SAVED_FLOATING_POINT + 8 * at),
+            area.at(SAVED_FLOATING_POINT + 8 * at),
             saved.floating_point[n],
         );
-        hardware.store_u64(area.offset(GENERAL + 8 * at), cpu.general[n]);
-        hardware.store_u32(area.offset(SAVED_ACCESS + 4 * at), saved.access[n]);
-        hardware.store_u64(area.offset(CONTROL + 8 * at), cpu.control[n]);
+        hardware.store_u64(area.at(GENERAL + 8 * at), cpu.general[n]);
+        hardware.store_u32(area.at(SAVED_ACCESS + 4 * at), saved.access[n]);
+        hardware.store_u64(area.at(CONTROL + 8 * at), cpu.control[n]);
     }
     hardware.store_u32(
-        area.offset(SAVED_FLOATING_POINT_CONTROL),
+        area.at(SAVED_FLOATING_POINT_CONTROL),
         saved.floating_point_control,
     );
-    hardware.store_u32(area.offset(TOD_PROGRAMMABLE), cpu.tod_programmable);
+    hardware.store_u32(area.at(TOD_PROGRAMMABLE), cpu.tod_programmable);
     let timer = hardware.cpu_timer();
-    hardware.store_u64(area.offset(CPU_TIMER), timer);
-    hardware.store_u64(area.offset(CLOCK_COMPARATOR), cpu.clock_comparator >> 8);
+    hardware.store_u64(area.at(CPU_TIMER), timer);
+    hardware.store_u64(area.at(CLOCK_COMPARATOR), cpu.clock_comparator >> 8);
     interrupt(cpu, configuration, hardware, area, Class::MachineCheck);
 }

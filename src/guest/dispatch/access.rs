@@ -3,7 +3,7 @@
 //! Each is tested against the guest's own tables first. A translation that is not in the shadow yet, a first
 //! execution and a store into an executed page are the machine's; what the guest's tables refuse is the guest's.
 
-use crate::arch::address::{Absolute, Virtual};
+use crate::arch::address::{Absolute, PAGE, Virtual};
 use crate::arch::interruption::ProgramInterruption as Exception;
 use crate::arch::table::{
     TEID_ADDRESS, TEID_EXECUTION_PROTECTION, TEID_LOW_ADDRESS, TEID_PROTECTION, TEID_SPACE,
@@ -19,7 +19,7 @@ use crate::guest::state::schedule::{Opened, Step};
 use crate::guest::state::text::Text;
 use crate::guest::state::vcpu::Vcpu;
 use crate::guest::storage::scanner::{self, Entry};
-use crate::guest::storage::{self, Piece, dat, shadow};
+use crate::guest::storage::{self, Checked, Piece, dat, shadow};
 use crate::insn::{self, Instruction};
 use core::sync::atomic::Ordering;
 
@@ -85,17 +85,20 @@ fn resolve<H: Hardware>(
     let asce = shadow::asce(cpu, access);
     let translation = dat::translate(cpu, configuration, hardware, asce, space, at, access)?;
     let absolute = cpu.absolute(translation.real);
-    if let Err(fault) = storage::checked_absolute(configuration, absolute.page(), 4096) {
-        let of_target = access == Access::Fetch && translation.execution_protected;
-        let of_target = of_target
-            .then(|| target_is_protected(cpu, configuration, hardware, at, space))
-            .flatten();
-        return Err(of_target.unwrap_or(fault));
-    }
+    let page = match storage::checked_absolute(configuration, absolute.page(), PAGE) {
+        Ok(page) => page,
+        Err(fault) => {
+            let of_target = access == Access::Fetch && translation.execution_protected;
+            let of_target = of_target
+                .then(|| target_is_protected(cpu, configuration, hardware, at, space))
+                .flatten();
+            return Err(of_target.unwrap_or(fault));
+        }
+    };
     let state = configuration.page_frames.state(absolute);
     match (access, state) {
         (Access::Execute, PageState::Data) => {
-            if let Some(instruction) = privileged(cpu, hardware, at, absolute) {
+            if let Some(instruction) = privileged(cpu, hardware, at, page) {
                 return Ok(Some(instruction));
             }
             let entry = entry_of(cpu, configuration, hardware, at);
@@ -148,13 +151,13 @@ fn privileged<H: Hardware>(
     cpu: &mut Vcpu,
     hardware: &H,
     at: Virtual,
-    page: Absolute,
+    page: Checked,
 ) -> Option<Instruction> {
     let here = Virtual(cpu.psw.address);
     if here.page() != at || !storage::is_within_a_page(here) || cpu.psw.problem_state() {
         return None;
     }
-    let place = page.page().offset(here.byte_index());
+    let place = page.frame().at(here);
     let bytes = storage::text_within_a_page(hardware, place);
     let instruction = insn::decode_common(&bytes).or_else(|| insn::decode_real(&bytes))?;
     cpu.text = Text::of(bytes);
@@ -185,7 +188,9 @@ fn holds_text<H: Hardware>(
             let length = u64::from(text.length);
             storage::resolve(cpu, configuration, hardware, at, length, Access::Execute).is_ok_and(
                 |claim| {
-                    let reaches = |piece: Piece| piece.length != 0 && piece.at.page() == page;
+                    let reaches = |piece: Piece| {
+                        piece.length() != 0 && piece.start().absolute().page() == page
+                    };
                     reaches(claim.first) || reaches(claim.second)
                 },
             )
@@ -233,7 +238,9 @@ pub(super) fn uncover<H: Hardware>(
     let mut places = [Some(here), target].into_iter().flatten();
     let found = places.any(|at| {
         let found = storage::resolve(cpu, configuration, hardware, at, 2, Access::Execute);
-        found.is_ok_and(|claim| scanner::uncover(configuration, hardware, claim.first.at))
+        found.is_ok_and(|claim| {
+            scanner::uncover(configuration, hardware, claim.first.start().absolute())
+        })
     });
     cpu.uncovered = cpu.uncovered.wrapping_add(found.into());
     found

@@ -20,7 +20,7 @@ use crate::guest::state::configuration::Configuration;
 use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::schedule::NEVER;
 use crate::guest::state::vcpu::Vcpu;
-use crate::guest::storage::scanner;
+use crate::guest::storage::{self, Piece, scanner};
 
 /// The longest time for which the comparator is set. What is due later is treated as due [`NEVER`],
 /// which keeps the arithmetic inside 64 bits.
@@ -33,18 +33,22 @@ struct GuestBlocks<'a, H> {
 }
 
 impl<H: Hardware> SampleStorage for GuestBlocks<'_, H> {
+    type Place = Piece;
+
     #[inline]
-    fn available(&self, at: Absolute, length: u64) -> bool {
-        self.configuration.holds(at, length)
+    fn available(&self, at: Absolute, length: u64) -> Option<Piece> {
+        storage::checked_piece(self.configuration, at, length)
     }
 
     #[inline]
-    fn load_u64(&self, at: Absolute) -> u64 {
-        self.hardware.load_u64(at)
+    fn load_u64(&self, place: Piece, offset: u64) -> u64 {
+        self.hardware.load_u64(place.at(offset))
     }
 
     #[inline]
-    fn store(&mut self, at: Absolute, bytes: &[u8]) {
+    fn store(&mut self, place: Piece, offset: u64, bytes: &[u8]) {
+        let place = place.at(offset);
+        let at = place.absolute();
         scanner::store_into(self.configuration, self.hardware, at);
         // In a block of 1 MiB an entry may cross into another page.
         let beyond = at.byte_index() + bytes.len() as u64;
@@ -52,13 +56,14 @@ impl<H: Hardware> SampleStorage for GuestBlocks<'_, H> {
             let next = at.page().offset(PAGE);
             scanner::store_into(self.configuration, self.hardware, next);
         }
-        self.hardware.store(at, bytes);
+        self.hardware.store(place, bytes);
     }
 
     #[inline]
-    fn compare_and_swap(&mut self, at: Absolute, expected: u128, new: u128) -> Result<(), u128> {
-        scanner::store_into(self.configuration, self.hardware, at);
-        self.hardware.compare_and_swap_u128(at, expected, new)
+    fn compare_and_swap(&mut self, place: Piece, expected: u128, new: u128) -> Result<(), u128> {
+        let place = place.start();
+        scanner::store_into(self.configuration, self.hardware, place.absolute());
+        self.hardware.compare_and_swap_u128(place, expected, new)
     }
 
     #[inline]

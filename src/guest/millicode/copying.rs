@@ -17,15 +17,10 @@ use crate::insn::Operand;
 
 /// The part of a claim from `offset` on that is contiguous.
 fn part(claim: &Claim, offset: u64) -> Piece {
-    let piece = |piece: Piece, offset: u64| Piece {
-        at: piece.at.offset(offset),
-        length: piece.length - offset,
-    };
-    if offset < claim.first.length {
-        piece(claim.first, offset)
+    if offset < claim.first.length() {
+        claim.first.after(offset)
     } else {
-        let offset = (offset - claim.first.length).min(claim.second.length);
-        piece(claim.second, offset)
+        claim.second.after(offset - claim.first.length())
     }
 }
 
@@ -35,14 +30,17 @@ fn copy<H: Hardware>(run: &mut Execution<'_, H>, from: &Claim, to: &Claim) {
     let mut offset = 0;
     loop {
         let (source, target) = (part(from, offset), part(to, offset));
-        let length = source.length.min(target.length).min(buffer.len() as u64);
+        let length = source
+            .length()
+            .min(target.length())
+            .min(buffer.len() as u64);
         if length == 0 {
             return;
         }
         let bytes = buffer.split_at_mut(length as usize).0;
-        run.hardware.load(source.at, bytes);
-        scanner::store_into(run.configuration, run.hardware, target.at);
-        run.hardware.store(target.at, bytes);
+        run.hardware.load(source.start(), bytes);
+        scanner::store_into(run.configuration, run.hardware, target.start().absolute());
+        run.hardware.store(target.start(), bytes);
         offset += length;
     }
 }

@@ -165,7 +165,8 @@ fn load<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r3: u8) -> Performed {
 /// Resets the configuration and continues with the PSW at absolute 0.
 fn reset<H: Hardware>(run: &mut Execution<'_, H>, others: u32, own: u32) -> Performed {
     reset_all(run, others, own)?;
-    let short = run.hardware.load_u64(Absolute(0));
+    let at = storage::checked_absolute(run.configuration, Absolute(0), 8)?;
+    let short = run.hardware.load_u64(at);
     go_on(run, Psw::from_short(short))
 }
 

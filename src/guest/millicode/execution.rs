@@ -3,7 +3,7 @@
 //! The routines share the few steps that the manual also describes once for all instructions: testing
 //! the problem state, forming an operand address, and fetching and storing an operand.
 
-use crate::arch::address::{Absolute, Real, Virtual};
+use crate::arch::address::{Real, Virtual};
 use crate::arch::condition::ConditionCode;
 use crate::arch::control::{CR0_EXTRACTION_AUTHORITY, CR0_SECONDARY_SPACE};
 use crate::arch::interruption::ProgramInterruption;
@@ -17,7 +17,7 @@ use crate::guest::state::access::{Access, Space};
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::vcpu::Vcpu;
-use crate::guest::storage::{self, Claim};
+use crate::guest::storage::{self, Claim, Piece};
 use crate::insn::Operand;
 use core::marker::PhantomData;
 
@@ -196,8 +196,8 @@ impl<H: Hardware, P: Path> Execution<'_, H, P> {
     /// Fetches a byte at a logical address.
     #[inline(always)]
     pub fn fetch_u8(&self, at: Virtual) -> Result<u8, P::Refusal> {
-        if let Some(place) = self.kept(at, 1, Access::Fetch) {
-            return Ok(self.hardware.load_u8(place));
+        if let Some(piece) = self.kept(at, 1, Access::Fetch) {
+            return Ok(self.hardware.load_u8(piece.start()));
         }
         P::general_only(|| storage::fetch_u8(self.cpu, self.configuration, self.hardware, at))
     }
@@ -211,8 +211,8 @@ impl<H: Hardware, P: Path> Execution<'_, H, P> {
     /// Fetches a doubleword at a logical address.
     #[inline(always)]
     pub fn fetch_u64(&self, at: Virtual) -> Result<u64, P::Refusal> {
-        if let Some(place) = self.kept(at, 8, Access::Fetch) {
-            return Ok(self.hardware.load_u64(place));
+        if let Some(piece) = self.kept(at, 8, Access::Fetch) {
+            return Ok(self.hardware.load_u64(piece.start()));
         }
         P::general_only(|| storage::fetch_u64(self.cpu, self.configuration, self.hardware, at))
     }
@@ -220,9 +220,9 @@ impl<H: Hardware, P: Path> Execution<'_, H, P> {
     /// Fetches two doublewords at a logical address, both or neither.
     #[inline(always)]
     pub fn fetch_pair(&self, at: Virtual) -> Result<[u64; 2], P::Refusal> {
-        if let Some(place) = self.kept(at, 16, Access::Fetch) {
-            let right = place.offset(8);
-            return Ok([self.hardware.load_u64(place), self.hardware.load_u64(right)]);
+        if let Some(piece) = self.kept(at, 16, Access::Fetch) {
+            let (left, right) = (piece.start(), piece.at(8));
+            return Ok([self.hardware.load_u64(left), self.hardware.load_u64(right)]);
         }
         P::general_only(|| {
             let mut pair = [0; 16];
@@ -241,8 +241,8 @@ impl<H: Hardware, P: Path> Execution<'_, H, P> {
     /// Stores a byte at a logical address.
     #[inline(always)]
     pub fn put_u8(&mut self, at: Virtual, value: u8) -> Result<(), P::Refusal> {
-        if let Some(place) = self.kept(at, 1, Access::Store) {
-            self.hardware.store_u8(place, value);
+        if let Some(piece) = self.kept(at, 1, Access::Store) {
+            self.hardware.store_u8(piece.start(), value);
             return Ok(());
         }
         P::general_only(|| storage::put_u8(self.cpu, self.configuration, self.hardware, at, value))
@@ -251,8 +251,8 @@ impl<H: Hardware, P: Path> Execution<'_, H, P> {
     /// Stores a halfword at a logical address.
     #[inline(always)]
     pub fn put_u16(&mut self, at: Virtual, value: u16) -> Result<(), P::Refusal> {
-        if let Some(place) = self.kept(at, 2, Access::Store) {
-            self.hardware.store_u16(place, value);
+        if let Some(piece) = self.kept(at, 2, Access::Store) {
+            self.hardware.store_u16(piece.start(), value);
             return Ok(());
         }
         let bytes = value.to_be_bytes();
@@ -268,8 +268,8 @@ impl<H: Hardware, P: Path> Execution<'_, H, P> {
     /// Stores a doubleword at a logical address.
     #[inline(always)]
     pub fn put_u64(&mut self, at: Virtual, value: u64) -> Result<(), P::Refusal> {
-        if let Some(place) = self.kept(at, 8, Access::Store) {
-            self.hardware.store_u64(place, value);
+        if let Some(piece) = self.kept(at, 8, Access::Store) {
+            self.hardware.store_u64(piece.start(), value);
             return Ok(());
         }
         P::general_only(|| storage::put_u64(self.cpu, self.configuration, self.hardware, at, value))
@@ -281,10 +281,10 @@ impl<H: Hardware, P: Path> Execution<'_, H, P> {
         P::general_only(|| storage::put(self.cpu, self.configuration, self.hardware, at, from))
     }
 
-    /// The absolute address of an operand in the page last fetched from or stored into. Only the fast
+    /// The place of an operand in the page last fetched from or stored into. Only the fast
     /// path uses it: the general path looks there itself.
     #[inline(always)]
-    pub fn kept(&self, at: Virtual, length: u64, access: Access) -> Option<Absolute> {
+    pub fn kept(&self, at: Virtual, length: u64, access: Access) -> Option<Piece> {
         if P::FAST {
             storage::kept(self.cpu, self.configuration, at, length, access)
         } else {

@@ -8,7 +8,7 @@
 use super::execution::Execution;
 use super::path::Fast;
 use super::{common, translation};
-use crate::arch::address::{Absolute, Virtual};
+use crate::arch::address::{Real, Virtual};
 use crate::arch::condition::ConditionCode;
 use crate::arch::psw::{EXTENDED_ADDRESSING, PROBLEM};
 use crate::guest::delivery;
@@ -115,8 +115,8 @@ fn load_real_address<H: Hardware>(
         return false;
     }
     if run.cpu.psw.condition_code() == ConditionCode::Zero {
-        let real = Absolute(run.register(r1));
-        run.cpu.kept.keep_real(KeptPage::new(mask, at, real));
+        let real = Real(run.register(r1));
+        run.cpu.kept.keep_real(KeptPage::of_real(mask, at, real));
     }
     true
 }

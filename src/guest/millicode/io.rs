@@ -272,10 +272,13 @@ pub(super) fn tpi<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> P
     let at = operand(run, second, 4)?;
     let configuration = run.configuration;
     let in_prefix_area = at == Virtual(0);
-    // Low-address protection does not apply to the prefix area here.
-    let area = run.cpu.absolute(Real(SUBSYSTEM_IDENTIFICATION));
     let claim = if in_prefix_area {
-        storage::Claim::within_a_page(area, 12)
+        // Low-address protection does not apply to the prefix area here.
+        let area = run.cpu.absolute(Real(SUBSYSTEM_IDENTIFICATION));
+        let Some(piece) = storage::checked_piece(configuration, area, 12) else {
+            return fault(ProgramInterruption::Addressing);
+        };
+        storage::Claim::within_a_page(piece)
     } else {
         run.claim(at, 8, Access::Store)?
     };

@@ -3,18 +3,18 @@
 //! The machine below keeps a key for each block of storage and does not test them. The guest's keys
 //! are those of the same absolute blocks.
 
-use crate::arch::address::{Absolute, PAGE, Real, Virtual};
+use crate::arch::address::{PAGE, Real, Virtual};
 use crate::arch::condition::ConditionCode;
 use crate::arch::control::CR0_LOW_ADDRESS_PROTECTION;
 use crate::guest::hardware::Hardware;
 use crate::guest::millicode::execution::Execution;
 use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::guest::state::access::{Access, Fault, Space};
-use crate::guest::storage::{self, dat};
+use crate::guest::storage::{self, Checked, dat};
 use core::sync::atomic::Ordering;
 
 /// The block that register R2 designates by real address.
-fn block<H: Hardware>(run: &Execution<'_, H>, r2: u8) -> Result<Absolute, Fault> {
+fn block<H: Hardware>(run: &Execution<'_, H>, r2: u8) -> Result<Checked, Fault> {
     run.supervisor()?;
     let real = Real(run.address_in(r2)).page();
     storage::checked_absolute(run.configuration, run.cpu.absolute(real), PAGE)
@@ -116,6 +116,7 @@ pub(super) fn tb<H: Hardware>(run: &mut Execution<'_, H>, r2: u8) -> Performed {
         ));
     }
     let at = storage::checked_absolute(run.configuration, run.cpu.absolute(real), PAGE)?;
+    let at = at.absolute();
     for part in 0..PAGE / 256 {
         storage::put_absolute(
             run.configuration,

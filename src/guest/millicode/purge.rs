@@ -14,7 +14,7 @@ use crate::guest::millicode::execution::{Execution, fault};
 use crate::guest::millicode::outcome::{Outcome, Performed};
 use crate::guest::state::access::{Access, Fault};
 use crate::guest::state::shadow::Request;
-use crate::guest::storage::{self, scanner, shadow};
+use crate::guest::storage::{self, Checked, scanner, shadow};
 
 /// The operand-2 bit of COMPARE AND SWAP AND PURGE that requests a purge of the TLB.
 const PURGE: u64 = 1;
@@ -36,7 +36,7 @@ fn invalidate<H: Hardware>(
     invalid: u64,
 ) -> Result<Absolute, Fault> {
     let at = storage::checked_absolute(run.configuration, run.cpu.absolute(entry), 8)?;
-    scanner::store_into(run.configuration, run.hardware, at);
+    scanner::store_into(run.configuration, run.hardware, at.absolute());
     let mut found = run.hardware.load_u64(at);
     while found & invalid == 0 {
         match run
@@ -47,7 +47,7 @@ fn invalidate<H: Hardware>(
             Err(other) => found = other,
         }
     }
-    Ok(at)
+    Ok(at.absolute())
 }
 
 /// INVALIDATE PAGE TABLE ENTRY: R1 is the page-table origin (a real address, bits 53-63 ignored), R2 an
@@ -108,14 +108,14 @@ fn operand<H: Hardware>(
     r1: u8,
     r2: u8,
     unit: u64,
-) -> Result<Absolute, Fault> {
+) -> Result<Checked, Fault> {
     run.supervisor()?;
     if r1 & 1 != 0 {
         return fault(ProgramInterruption::Specification);
     }
     let at = Virtual(run.address_in(r2) & !(unit - 1));
-    let at = run.claim(at, unit, Access::Store)?.first.at;
-    scanner::store_into(run.configuration, run.hardware, at);
+    let at = run.claim(at, unit, Access::Store)?.first.start();
+    scanner::store_into(run.configuration, run.hardware, at.absolute());
     Ok(at)
 }
 

@@ -105,12 +105,12 @@ pub(super) fn servc<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> 
 /// The address of the SCCB, tested.
 fn checked<H: Hardware>(run: &Execution<'_, H>, at: u64) -> Result<Absolute, Fault> {
     let header = sclp::HEADER as u64;
-    let checked = storage::checked_absolute(run.configuration, Absolute(at), header)?;
+    storage::checked_absolute(run.configuration, Absolute(at), header)?;
     let low = at < PREFIX_AREA || at.wrapping_sub(run.cpu.prefix) < PREFIX_AREA;
     if low || at & !ADDRESS != 0 {
         return fault(ProgramInterruption::Specification);
     }
-    Ok(checked)
+    Ok(Absolute(at))
 }
 
 /// Stores the answer.

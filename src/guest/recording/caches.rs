@@ -79,7 +79,7 @@ fn refer<H: Hardware>(
     while length != 0 {
         let at_once = length.min(PAGE - at.byte_index());
         let claim = locate(cpu, configuration, hardware, reference, at, at_once)?;
-        let written = cache.access(claim.first.at, claim.first.length);
+        let written = cache.access(claim.first.start().absolute(), claim.first.length());
         amounts[counted] += written.directory_writes;
         amounts[counted + 1] += written.penalty_cycles;
         at = at.offset(at_once);
@@ -102,16 +102,16 @@ fn locate<H: Hardware>(
     let is_text = access == Access::Execute && reference.space.is_none();
     let kept = match reference.space {
         Some(_) => None,
-        None if is_text => cpu.stepped_text(at),
+        None if is_text => storage::stepped_text(cpu, at, length),
         None => storage::kept(cpu, configuration, at, length, access),
     };
-    if let Some(place) = kept {
-        return Some(Claim::within_a_page(place, length));
+    if let Some(piece) = kept {
+        return Some(Claim::within_a_page(piece));
     }
     let space = reference.space.or_else(|| Space::current(cpu, access));
     let claim = storage::locate(cpu, configuration, hardware, space, at, length, access).ok()?;
     if is_text {
-        cpu.keep_stepped_text(at, claim.first.at);
+        cpu.keep_stepped_text(at, claim.first.start());
     }
     Some(claim)
 }

@@ -26,7 +26,7 @@
 //! * The word of a counter and the exception count wrap from their highest value to zero.
 //! * No PER event is recognized for these stores.
 
-use crate::arch::address::{Absolute, PAGE, PREFIX_AREA, Virtual};
+use crate::arch::address::{PAGE, Virtual};
 use crate::arch::bits::bit16;
 use crate::arch::interruption::ProgramInterruption as Exception;
 use crate::arch::lowcore::{COUNTER_ARRAY_ORIGIN, COUNTER_ARRAY_SIZE, MONITOR_EXCEPTION_COUNT};
@@ -36,7 +36,7 @@ use crate::guest::state::access::{Access, Space};
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::kept::KeptPage;
 use crate::guest::state::vcpu::Vcpu;
-use crate::guest::storage::{self, Claim, Piece, scanner, shadow};
+use crate::guest::storage::{self, Checked, Claim, Piece, PrefixArea, scanner, shadow};
 
 /// A monitor call, which the hardware has completed and presented: counts it where it is to be counted. Returns false
 /// if it is a monitor event of the program, which is still to be presented; otherwise the instruction is accounted for.
@@ -71,14 +71,13 @@ fn count<H: Hardware>(
     hardware: &mut H,
     number: u64,
 ) {
-    let area = Absolute(cpu.prefix);
     // SET PREFIX accepts no prefix for which this fails.
-    if !configuration.holds(area, PREFIX_AREA) {
+    let Some(area) = storage::prefix_area(cpu, configuration) else {
         return;
-    }
+    };
     let array = Array {
-        origin: hardware.load_u64(area.offset(COUNTER_ARRAY_ORIGIN)) & !7,
-        size: hardware.load_u32(area.offset(COUNTER_ARRAY_SIZE)).into(),
+        origin: hardware.load_u64(area.at(COUNTER_ARRAY_ORIGIN)) & !7,
+        size: hardware.load_u32(area.at(COUNTER_ARRAY_SIZE)).into(),
     };
     if number >= array.size || array.count(cpu, configuration, hardware, number).is_none() {
         count_exception(configuration, hardware, area);
@@ -87,9 +86,9 @@ fn count<H: Hardware>(
 
 /// Adds one to the exception count.
 #[cold]
-fn count_exception<H: Hardware>(configuration: &Configuration, hardware: &mut H, area: Absolute) {
-    let at = area.offset(MONITOR_EXCEPTION_COUNT);
-    scanner::store_into(configuration, hardware, at);
+fn count_exception<H: Hardware>(configuration: &Configuration, hardware: &mut H, area: PrefixArea) {
+    let at = area.at(MONITOR_EXCEPTION_COUNT);
+    scanner::store_into(configuration, hardware, at.absolute());
     let count = hardware.load_u32(at).wrapping_add(1);
     hardware.store_u32(at, count);
 }
@@ -150,7 +149,7 @@ const fn under(cpu: &Vcpu) -> u64 {
 
 /// Where a counter is, if its page is kept. The scanner has been told of stores into that page.
 #[inline(always)]
-fn kept(cpu: &Vcpu, configuration: &Configuration, at: Virtual) -> Option<Absolute> {
+fn kept(cpu: &Vcpu, configuration: &Configuration, at: Virtual) -> Option<Checked> {
     let place = cpu.kept.counter(at).get().find(under(cpu), at)?;
     (!shadow::stale(cpu, configuration)).then_some(place)
 }
@@ -163,9 +162,9 @@ fn halfword<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
     at: Virtual,
-) -> Option<Absolute> {
-    let place = piece(cpu, configuration, hardware, at, 2)?.at;
-    scanner::store_into(configuration, hardware, place);
+) -> Option<Checked> {
+    let place = piece(cpu, configuration, hardware, at, 2)?.start();
+    scanner::store_into(configuration, hardware, place.absolute());
     // Parts of the first two pages may be protected.
     if at.page().0 > PAGE {
         let page = KeptPage::new(under(cpu), at, place);

@@ -90,6 +90,8 @@ impl Configuration {
         shadow: SharedShadow,
         channels: Channels,
     ) -> Self {
+        // Storage consists of whole page frames, and of more than the first ones.
+        assert!(storage_end.is_multiple_of(PAGE) && storage_end > PAGE);
         Self {
             storage_end,
             increment,

@@ -1,34 +1,68 @@
 //! The translations that a CPU keeps for millicode: pages of instruction text and of operands.
 
-use crate::arch::address::{Absolute, Virtual};
+use crate::arch::address::{Real, Virtual};
+use crate::guest::storage::checked::{Checked, Frame};
 use core::cell::Cell;
 
-/// A page whose translation is kept.
+/// A page whose translation is kept: to a page frame of guest storage, or to a real address.
 #[derive(Clone, Copy, Debug)]
-pub struct KeptPage {
+pub struct KeptPage<P = Frame> {
     /// What it was translated under ([`KeptPage::key`]); all ones for no page.
     pub(in crate::guest) key: u64,
-    /// The absolute page.
-    pub(in crate::guest) page: Absolute,
+    /// Where it is.
+    pub(in crate::guest) page: P,
 }
 
 impl KeptPage {
     /// No page.
     pub const NONE: Self = Self {
         key: u64::MAX,
-        page: Absolute(0),
+        page: Frame::FIRST,
     };
 
     /// The page of the logical address `at`, which is at absolute `place`, as translated under the left
     /// half of a PSW.
     #[must_use]
-    pub const fn new(mask: u64, at: Virtual, place: Absolute) -> Self {
+    pub const fn new(mask: u64, at: Virtual, place: Checked) -> Self {
         Self {
             key: Self::key(mask, at),
-            page: place.page(),
+            page: place.frame(),
         }
     }
 
+    /// The absolute address of a logical address, if it is in this page under this PSW.
+    #[must_use]
+    #[inline(always)]
+    pub fn find(&self, mask: u64, at: Virtual) -> Option<Checked> {
+        (self.key == Self::key(mask, at)).then(|| self.page.at(at))
+    }
+}
+
+impl KeptPage<Real> {
+    /// No page.
+    pub const NOT_REAL: Self = Self {
+        key: u64::MAX,
+        page: Real(0),
+    };
+
+    /// The page of the logical address `at`, which is at `real`, as translated under the left half of a PSW.
+    #[must_use]
+    pub const fn of_real(mask: u64, at: Virtual, real: Real) -> Self {
+        Self {
+            key: Self::key(mask, at),
+            page: real.page(),
+        }
+    }
+
+    /// The real address of a logical address, if it is in this page under this PSW.
+    #[must_use]
+    #[inline(always)]
+    pub fn find_real(&self, mask: u64, at: Virtual) -> Option<Real> {
+        (self.key == Self::key(mask, at)).then(|| self.page.offset(at.byte_index()))
+    }
+}
+
+impl<P: Copy> KeptPage<P> {
     /// Page address, address-space control and DAT mode in one doubleword.
     #[must_use]
     #[inline(always)]
@@ -52,17 +86,17 @@ impl KeptPage {
         Some((Virtual(self.key).page(), mask))
     }
 
-    /// The absolute page.
+    /// Where the page is.
     #[must_use]
-    pub const fn place(&self) -> Absolute {
+    pub const fn place(&self) -> P {
         self.page
     }
 
-    /// The absolute address of a logical address, if it is in this page under this PSW.
-    #[must_use]
-    #[inline(always)]
-    pub fn find(&self, mask: u64, at: Virtual) -> Option<Absolute> {
-        (self.key == Self::key(mask, at)).then(|| self.page.offset(at.byte_index()))
+    /// Forgets it if it was translated with DAT on, in a space other than the home space.
+    fn forget_if_of_program(&mut self) {
+        if self.is_of_program() {
+            self.key = u64::MAX;
+        }
     }
 }
 
@@ -90,8 +124,8 @@ pub struct KeptPages {
     pub operands: [Cell<KeptPage>; 3],
     /// Pages of the enhanced-monitor counter array, even and odd ones.
     pub counters: [Cell<KeptPage>; 2],
-    /// The two pages whose real addresses were last loaded, with these in place of absolute ones.
-    pub real: [KeptPage; 2],
+    /// The two pages whose real addresses were last loaded.
+    pub real: [KeptPage<Real>; 2],
 }
 
 impl KeptPages {
@@ -104,7 +138,7 @@ impl KeptPages {
             stepped: [KeptPage::NONE; STEPPED_PAGES],
             operands: [const { Cell::new(KeptPage::NONE) }; 3],
             counters: [const { Cell::new(KeptPage::NONE) }; 2],
-            real: [KeptPage::NONE; 2],
+            real: [KeptPage::NOT_REAL; 2],
         }
     }
 
@@ -127,13 +161,14 @@ impl KeptPages {
 
     /// The real address of a page that is kept.
     #[inline(always)]
-    pub fn find_real(&self, mask: u64, at: Virtual) -> Option<Absolute> {
+    pub fn find_real(&self, mask: u64, at: Virtual) -> Option<Real> {
         let [last, before] = &self.real;
-        last.find(mask, at).or_else(|| before.find(mask, at))
+        last.find_real(mask, at)
+            .or_else(|| before.find_real(mask, at))
     }
 
     /// Keeps a page whose real address was loaded.
-    pub const fn keep_real(&mut self, page: KeptPage) {
+    pub const fn keep_real(&mut self, page: KeptPage<Real>) {
         self.real = [page, self.real[0]];
     }
 
@@ -148,10 +183,11 @@ impl KeptPages {
     pub(in crate::guest) fn forget_programs(&mut self) {
         let operands = self.operands.iter_mut().map(Cell::get_mut);
         let text = self.text.iter_mut().chain(&mut self.stepped);
-        for page in text.chain(&mut self.real).chain(operands) {
-            if page.is_of_program() {
-                page.key = u64::MAX;
-            }
+        for page in text.chain(operands) {
+            page.forget_if_of_program();
+        }
+        for page in &mut self.real {
+            page.forget_if_of_program();
         }
     }
 

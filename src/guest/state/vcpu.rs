@@ -21,6 +21,7 @@ use crate::guest::state::shadow::Shadow;
 use crate::guest::state::software::SoftwareCounters;
 use crate::guest::state::text::Text;
 use crate::guest::state::threads::Thread;
+use crate::guest::storage::checked::Checked;
 
 /// Whether a CPU fetches instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -243,25 +244,25 @@ impl Vcpu {
     /// The absolute address of the instruction text at an address, if its page is kept.
     #[must_use]
     #[inline(always)]
-    pub fn kept_text(&self, at: Virtual) -> Option<Absolute> {
+    pub fn kept_text(&self, at: Virtual) -> Option<Checked> {
         self.kept.text[(at.0 >> 12) as usize % TEXT_PAGES].find(self.psw.mask, at)
     }
 
     /// The same while instructions are executed one at a time.
     #[must_use]
     #[inline]
-    pub fn stepped_text(&self, at: Virtual) -> Option<Absolute> {
+    pub fn stepped_text(&self, at: Virtual) -> Option<Checked> {
         self.kept.stepped[(at.0 >> 12) as usize % STEPPED_PAGES].find(self.psw.mask, at)
     }
 
     /// Keeps a page of instruction text while instructions are executed one at a time.
-    pub fn keep_stepped_text(&mut self, at: Virtual, place: Absolute) {
+    pub fn keep_stepped_text(&mut self, at: Virtual, place: Checked) {
         let page = KeptPage::new(self.psw.mask, at, place);
         self.kept.stepped[(at.0 >> 12) as usize % STEPPED_PAGES] = page;
     }
 
     /// Keeps a page of instruction text.
-    pub fn keep_text(&mut self, at: Virtual, place: Absolute) {
+    pub fn keep_text(&mut self, at: Virtual, place: Checked) {
         *self.kept.text_mut(at) = KeptPage::new(self.psw.mask, at, place);
     }
 
@@ -290,7 +291,7 @@ impl Vcpu {
     pub fn forget_operands_in(&mut self, frame: Absolute) {
         let kept = &mut self.kept;
         for page in kept.operands.iter_mut().chain(&mut kept.counters) {
-            if page.get_mut().place() == frame {
+            if page.get_mut().place().origin().absolute() == frame {
                 *page.get_mut() = KeptPage::NONE;
             }
         }

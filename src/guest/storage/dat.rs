@@ -21,6 +21,7 @@ use crate::guest::hardware::Hardware;
 use crate::guest::state::access::{Access, Fault, Space, Translation};
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::vcpu::Vcpu;
+use crate::guest::storage::checked::Checked;
 
 /// Why a walk found no real address, and at which entry it stopped.
 ///
@@ -180,15 +181,12 @@ fn load<H: Hardware>(
     hardware: &H,
     entry: Real,
 ) -> Result<u64, Stop> {
-    let at = cpu.absolute(entry);
-    // The entry is on its boundary, and so is the end of storage.
-    if at.0 < configuration.storage_end {
-        Ok(hardware.load_u64(at))
-    } else {
-        Err(Stop {
+    match Checked::doubleword(cpu.absolute(entry), configuration.storage_end) {
+        Some(at) => Ok(hardware.load_u64(at)),
+        None => Err(Stop {
             interruption: ProgramInterruption::Addressing,
             entry,
-        })
+        }),
     }
 }
 

@@ -10,7 +10,8 @@ use crate::arch::address::{Absolute, PAGE, Real};
 use crate::guest::hardware::Hardware;
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::loaded_program::Segment;
-use crate::guest::storage::scanner;
+use crate::guest::storage::checked::Checked;
+use crate::guest::storage::{checked_absolute, scanner};
 use core::sync::atomic::Ordering;
 
 /// Loads the program of the configuration into its place.
@@ -46,7 +47,7 @@ fn load_piece<H: Hardware>(
     );
     let at = segment.destination.offset(done);
     // What was loaded once fits again.
-    if configuration.holds(at, count) {
+    if let Ok(at) = checked_absolute(configuration, at, count) {
         put(configuration, hardware, at, piece);
     }
 }
@@ -54,9 +55,9 @@ fn load_piece<H: Hardware>(
 /// Stores bytes within a page from which the guest may have executed instructions, at most a doubleword at a
 /// time. QEMU 7.2 continues to execute its translation of instructions that one long store replaces, and
 /// every store near them is slow.
-fn put<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute, bytes: &[u8]) {
-    scanner::store_into(configuration, hardware, at);
-    let before = (at.0.wrapping_neg() & 7).min(bytes.len() as u64) as usize;
+fn put<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Checked, bytes: &[u8]) {
+    scanner::store_into(configuration, hardware, at.absolute());
+    let before = (at.absolute().0.wrapping_neg() & 7).min(bytes.len() as u64) as usize;
     let (first, rest) = bytes.split_at(before);
     let (doublewords, last) = rest.as_chunks::<8>();
     for (to, &byte) in (0..).zip(first) {
@@ -97,8 +98,10 @@ fn fetch_kept<H: Hardware>(hardware: &H, at: Real, into: &mut [u8]) {
 pub fn clear_storage<H: Hardware>(configuration: &Configuration, hardware: &mut H) {
     let has_keys = configuration.keys_were_set.load(Ordering::Relaxed);
     for frame in 0..configuration.frames() {
-        let at = Absolute(frame * PAGE);
-        scanner::store_into(configuration, hardware, at);
+        let Ok(at) = checked_absolute(configuration, Absolute(frame * PAGE), PAGE) else {
+            break;
+        };
+        scanner::store_into(configuration, hardware, at.absolute());
         // Stored in the same way as a program, for the same reason.
         hardware.store_doublewords(at, core::iter::repeat_n(0, PAGE as usize / 8));
         if has_keys {

@@ -30,8 +30,8 @@ macro_rules! scalar {
                 LENGTH as u64,
                 Access::Fetch,
             )?;
-            if claim.second.length == 0 {
-                return Ok(hardware.$load(claim.first.at));
+            if claim.second.length() == 0 {
+                return Ok(hardware.$load(claim.first.start()));
             }
             let mut bytes = [0; LENGTH];
             claim.load(hardware, &mut bytes);
@@ -52,9 +52,10 @@ macro_rules! scalar {
         ) -> Result<(), Fault> {
             const LENGTH: u64 = size_of::<$type>() as u64;
             let claim = resolve(cpu, configuration, hardware, at, LENGTH, Access::Store)?;
-            if claim.second.length == 0 {
-                scanner::store_into(configuration, hardware, claim.first.at);
-                hardware.$store(claim.first.at, value);
+            if claim.second.length() == 0 {
+                let place = claim.first.start();
+                scanner::store_into(configuration, hardware, place.absolute());
+                hardware.$store(place, value);
             } else {
                 claim.store(configuration, hardware, &value.to_be_bytes());
             }
@@ -99,7 +100,7 @@ macro_rules! scalar {
                 return Err(Fault::low_address_protection(Virtual(at.0), Space::Primary));
             }
             let at = checked_absolute(configuration, cpu.absolute(at), LENGTH)?;
-            scanner::store_value_into(configuration, hardware, at, value.into());
+            scanner::store_value_into(configuration, hardware, at.absolute(), value.into());
             hardware.$store(at, value);
             Ok(())
         }

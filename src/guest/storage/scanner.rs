@@ -18,13 +18,21 @@
 //! A page that is executed is not stored into: the shadow maps it read-only, and a store makes it data again. The state
 //! of a page belongs to its absolute frame, so it is the same for every alias.
 
-use crate::arch::address::{Absolute, PAGE, Real};
+use crate::arch::address::{Absolute, PAGE, Real, Virtual};
 use crate::guest::hardware::Hardware;
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::page_frames::{COPIED, DATA, OPEN, PageState, TEXT};
+use crate::guest::storage::checked::Frame;
+use crate::guest::storage::checked_absolute;
 use crate::guest::storage::shadow::identity::page_changed;
 use crate::insn::{Offsets, sensitive};
 use core::sync::atomic::Ordering;
+
+/// The page frame that holds an address: only storage has frames with a state.
+fn frame(configuration: &Configuration, at: Absolute) -> Option<Frame> {
+    let page = checked_absolute(configuration, at.page(), PAGE).ok()?;
+    Some(page.frame())
+}
 
 /// Where the guest is about to execute in a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,9 +55,12 @@ pub fn make_executable<H: Hardware>(
     if pages.raw(at) != DATA {
         return pages.state(at);
     }
+    let Some(frame) = frame(configuration, at) else {
+        return pages.state(at);
+    };
     pages.scans.fetch_add(1, Ordering::Relaxed);
     let mut text = [0u8; PAGE as usize];
-    hardware.load(at, &mut text);
+    hardware.load(frame.origin(), &mut text);
     let (first, carried) = match entry {
         Entry::At(offset) => (Some(offset), 0),
         Entry::Carried(bytes) => (None, bytes),
@@ -57,7 +68,7 @@ pub fn make_executable<H: Hardware>(
     let replaced = sensitive::scan(&text, first, carried, configuration.assist.caught());
     let mut state = TEXT;
     if !replaced.is_empty()
-        && let Some(number) = copy_of(configuration, hardware, at)
+        && let Some(number) = copy_of(configuration, hardware, frame)
     {
         state = COPIED + number;
         pages.copied.fetch_add(1, Ordering::Relaxed);
@@ -74,18 +85,19 @@ pub fn make_executable<H: Hardware>(
     pages.state(at)
 }
 
-/// Takes a code copy for the page at `at` and fills it. The page that had it before becomes data.
+/// Takes a code copy for a page frame and fills it. The page that had it before becomes data.
 fn copy_of<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
-    at: Absolute,
+    frame: Frame,
 ) -> Option<u16> {
     let pages = &configuration.page_frames;
+    let at = frame.origin().absolute();
     let (number, robbed) = pages.take_copy(at)?;
     if let Some(other) = robbed.filter(|&other| other != at) {
         make_data(configuration, hardware, other);
     }
-    hardware.copy_page(at, pages.copy(COPIED + number));
+    hardware.copy_page(frame, pages.copy(COPIED + number));
     Some(number)
 }
 
@@ -113,15 +125,18 @@ pub fn uncover<H: Hardware>(configuration: &Configuration, hardware: &mut H, at:
     let PageState::Copied(copy) = pages.state(at) else {
         return false;
     };
+    let Some(frame) = frame(configuration, at) else {
+        return false;
+    };
     let offset = at.byte_index() as usize;
     let caught = configuration.assist.caught();
-    let around = hardware.load_u64(Absolute(at.0 & !7));
+    let around = hardware.load_u64(frame.at(Virtual(at.0 & !7)));
     let halfword = (around >> (48 - 8 * (offset & 6))) as u16;
     if sensitive::is_caught(halfword, caught) {
         return false;
     }
     let mut text = [0u8; PAGE as usize];
-    hardware.load(at.page(), &mut text);
+    hardware.load(frame.origin(), &mut text);
     let before = Offsets::by_doublewords(|at| {
         let (original, copied) = (
             sensitive::doubleword(&text, at),
@@ -156,14 +171,19 @@ pub fn look_for_device_store<H: Hardware>(
     let PageState::Copied(copy) = configuration.page_frames.state(at) else {
         return;
     };
-    let at = at.page();
-    let same = (0..PAGE).step_by(8).all(|offset| {
-        let original = hardware.load_u64(at.offset(offset));
-        let copied = hardware.hsa_load(copy.offset(offset));
-        // The copy may differ only by what would be replaced there.
-        let replaced = sensitive::differing(original, copied);
-        sensitive::replace(original, replaced) == copied
-    });
+    let Some(frame) = frame(configuration, at) else {
+        return;
+    };
+    let same = (0..)
+        .step_by(8)
+        .zip(frame.doublewords())
+        .all(|(offset, place)| {
+            let original = hardware.load_u64(place);
+            let copied = hardware.hsa_load(copy.offset(offset));
+            // The copy may differ only by what would be replaced there.
+            let replaced = sensitive::differing(original, copied);
+            sensitive::replace(original, replaced) == copied
+        });
     if !same {
         make_data(configuration, hardware, at);
     }
@@ -232,8 +252,10 @@ fn make_data<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: A
         let page = (at.0 / PAGE) as u32 + 1;
         let _ = owner.compare_exchange(page, 0, Ordering::Relaxed, Ordering::Relaxed);
     }
-    if state == TEXT {
-        hardware.end_of_text(at);
+    if state == TEXT
+        && let Some(frame) = frame(configuration, at)
+    {
+        hardware.end_of_text(frame);
     }
     pages.set(at, DATA);
     page_changed(configuration, hardware, at);

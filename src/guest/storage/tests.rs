@@ -58,10 +58,7 @@ fn instruction(bench: &Bench) -> Result<Text, Fault> {
 }
 
 const fn piece_of(at: u64, length: u64) -> Piece {
-    Piece {
-        at: Absolute(at),
-        length,
-    }
+    Piece::new(Checked::in_test(Absolute(at)), length)
 }
 
 #[test]
@@ -107,7 +104,7 @@ fn an_operand_wraps_at_the_end_of_the_addressing_mode() {
     bench.cpu.psw.mask = BASIC_ADDRESSING;
     let low = Claim {
         first: piece_of(8, 4),
-        second: Piece::default(),
+        second: Piece::NONE,
     };
     assert_eq!(
         claim(&bench, 0xFFFF_FFFF_8000_0008, 4, Access::Fetch),
@@ -392,7 +389,7 @@ fn no_operand_is_longer_than_a_page() {
         claim(&bench, 0x3_0001, 4096, Access::Fetch)
             .unwrap()
             .second
-            .length,
+            .length(),
         1
     );
     assert_eq!(
@@ -401,7 +398,7 @@ fn no_operand_is_longer_than_a_page() {
     );
     assert_eq!(
         claim(&bench, u64::MAX, 0, Access::Store),
-        Ok(Claim::default())
+        Ok(Claim::within_a_page(Piece::NONE))
     );
 }
 
@@ -428,11 +425,12 @@ proptest! {
         }
         let access = [Access::Fetch, Access::Store, Access::Execute][kind];
         if let Ok(claim) = claim(&bench, at, length, access) {
-            prop_assert_eq!(claim.first.length + claim.second.length, length);
+            prop_assert_eq!(claim.first.length() + claim.second.length(), length);
             for piece in [claim.first, claim.second] {
-                let last = piece.at.0 + piece.length.saturating_sub(1);
-                prop_assert!(piece.length == 0 || last < bench.configuration.storage_end);
-                prop_assert!(piece.length == 0 || last / PAGE == piece.at.0 / PAGE);
+                let (at, length) = (piece.start().absolute().0, piece.length());
+                let last = at + length.saturating_sub(1);
+                prop_assert!(length == 0 || last < bench.configuration.storage_end);
+                prop_assert!(length == 0 || last / PAGE == at / PAGE);
             }
         }
         if let Ok(text) = instruction(&bench) {

@@ -1,13 +1,14 @@
 //! Instruction text, by the guest's own translation.
 
 use super::resolve;
-use crate::arch::address::{Absolute, PAGE, Virtual};
+use crate::arch::address::{PAGE, Virtual};
 use crate::arch::interruption::ProgramInterruption;
 use crate::guest::hardware::Hardware;
 use crate::guest::state::access::{Access, Fault};
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::text::Text;
 use crate::guest::state::vcpu::Vcpu;
+use crate::guest::storage::checked::{Checked, Piece};
 use crate::insn;
 
 /// Whether an instruction may be at an address, and well before the end of its page.
@@ -21,7 +22,7 @@ pub const fn is_within_a_page(at: Virtual) -> bool {
 /// The text of an instruction at an absolute address of the guest's storage; [`is_within_a_page`] holds for
 /// its address.
 #[inline(always)]
-pub fn text_within_a_page<H: Hardware>(hardware: &H, at: Absolute) -> [u8; 6] {
+pub fn text_within_a_page<H: Hardware>(hardware: &H, at: Checked) -> [u8; 6] {
     let [text @ .., _, _] = hardware.load_u64(at).to_be_bytes();
     text
 }
@@ -43,6 +44,13 @@ pub fn kept_doubleword<H: Hardware>(cpu: &Vcpu, hardware: &H, at: Virtual) -> Op
     Some(hardware.load_u64(cpu.kept_text(at)?))
 }
 
+/// Bytes of instruction text within a page, if the page is kept while instructions are executed one at a time.
+#[inline]
+pub fn stepped_text(cpu: &Vcpu, at: Virtual, length: u64) -> Option<Piece> {
+    debug_assert!(length <= PAGE - at.byte_index());
+    Some(Piece::new(cpu.stepped_text(at)?, length))
+}
+
 /// Translates and keeps the page of an instruction that the hardware has fetched; returns whether
 /// [`kept_text`] has its text now.
 #[inline(never)]
@@ -57,7 +65,7 @@ pub fn keep_text<H: Hardware>(
     }
     let found = resolve(cpu, configuration, hardware, at, 1, Access::Execute);
     let Ok(found) = found else { return false };
-    cpu.keep_text(at, found.first.at);
+    cpu.keep_text(at, found.first.start());
     kept_text(cpu, hardware, at).is_some()
 }
 

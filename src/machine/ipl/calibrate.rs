@@ -5,7 +5,7 @@
 //! instruction that caused them. To find out, known sequences run in problem state between the same few
 //! instructions that enclose a guest, in guest storage that is not used yet.
 
-use crate::arch::address::Absolute;
+use crate::arch::address::PAGE;
 use crate::arch::control::CR8_MONITOR;
 use crate::arch::interruption::Class;
 use crate::arch::psw::{ADDRESSING_64, PER, PROBLEM, PROGRAM_MASK, Psw};
@@ -13,12 +13,20 @@ use crate::arch::tod::nanoseconds;
 use crate::guest::delivery::PER_EVENT;
 use crate::guest::hardware::Hardware;
 use crate::guest::state::account::{Charges, Mode};
+use crate::guest::storage::Piece;
+use crate::machine::hardware::hsa::Plan;
 use crate::machine::hardware::lowcore;
 use crate::machine::ipl::probe::{Probed, probe};
+use crate::machine::ipl::staged;
 use crate::machine::native::Native;
 
 /// Where the sequences are: guest storage that is cleared afterwards.
 const SEQUENCE: u64 = 0x1_0000;
+
+/// The storage of the sequences.
+pub fn storage(plan: &Plan) -> Option<Piece> {
+    staged::guest_storage(plan, SEQUENCE, PAGE)
+}
 
 /// Two bytes that do nothing: BCR 0,0.
 const NO_OPERATION: [u8; 2] = [0x07, 0x00];
@@ -30,11 +38,11 @@ const PLAIN: u64 = 40;
 const PROGRAM_EXTRA: u64 = 2;
 
 /// Stores `plain` instructions without effect, followed by `last`, and runs them.
-fn run(native: &mut Native, plain: u64, last: &[u8], program_mask: u64) -> Probed {
+fn run(native: &mut Native, storage: Piece, plain: u64, last: &[u8], program_mask: u64) -> Probed {
     for index in 0..plain {
-        native.store(Absolute(SEQUENCE + index * 2), &NO_OPERATION);
+        native.store(storage.at(index * 2), &NO_OPERATION);
     }
-    native.store(Absolute(SEQUENCE + plain * 2), last);
+    native.store(storage.at(plain * 2), last);
     let mut registers = [0u64; 16];
     // For instructions that load and store: a doubleword, and an EXECUTE target.
     registers[1] = SEQUENCE + 0x800;
@@ -52,14 +60,14 @@ fn span(probed: &Probed) -> u64 {
 }
 
 /// Finds the mode: exact if the clock advances 2^`shift` ns with each instruction.
-pub fn find_mode(native: &mut Native, shift: Option<u32>) -> Mode {
+pub fn find_mode(native: &mut Native, storage: Piece, shift: Option<u32>) -> Mode {
     let Some(shift) = shift.filter(|&shift| shift < 16) else {
         return Mode::RealTime;
     };
     let supervisor_call = [0x0A, 0x00];
     for more in [1u64, 100, 777] {
-        let short = span(&run(native, PLAIN, &supervisor_call, 0));
-        let long = span(&run(native, PLAIN + more, &supervisor_call, 0));
+        let short = span(&run(native, storage, PLAIN, &supervisor_call, 0));
+        let long = span(&run(native, storage, PLAIN + more, &supervisor_call, 0));
         if long.wrapping_sub(short) != more << shift {
             return Mode::RealTime;
         }
@@ -68,14 +76,15 @@ pub fn find_mode(native: &mut Native, shift: Option<u32>) -> Mode {
 }
 
 /// Measures what traps take and charge.
-pub fn charges(native: &mut Native, mode: Mode) -> Charges {
+pub fn charges(native: &mut Native, storage: Piece, mode: Mode) -> Charges {
     let Mode::Exact { shift } = mode else {
         return Charges::default();
     };
     let mut charges = Charges::default();
     let ticks = |probed: &Probed| span(probed) >> shift;
     // A supervisor call completes and counts as one instruction; the rest belongs to the trap.
-    let plain_trap = ticks(&run(native, PLAIN, &[0x0A, 0x00], 0)).saturating_sub(PLAIN + 1);
+    let plain_trap =
+        ticks(&run(native, storage, PLAIN, &[0x0A, 0x00], 0)).saturating_sub(PLAIN + 1);
     charges.overhead = [plain_trap; 6];
     for class in [Class::Program, Class::Restart, Class::MachineCheck] {
         charges.overhead[class as usize] = plain_trap + PROGRAM_EXTRA;
@@ -87,7 +96,7 @@ pub fn charges(native: &mut Native, mode: Mode) -> Charges {
 
     let program = plain_trap + PROGRAM_EXTRA + PLAIN;
     let measure = |native: &mut Native, text: &[u8], mask: u64| {
-        let probed = run(native, PLAIN, text, mask);
+        let probed = run(native, storage, PLAIN, text, mask);
         (probed.code, ticks(&probed).saturating_sub(program) as u8)
     };
     let fixed_point_overflow = 0x0800_0000_0000;
@@ -114,7 +123,7 @@ pub fn charges(native: &mut Native, mode: Mode) -> Charges {
     native.load_control(8, 0);
     charges.set(code, charged);
     // EXECUTE of a privileged instruction, against the instruction alone.
-    native.store(Absolute(SEQUENCE + 0x900), &[0x80, 0, 0x10, 0]);
+    native.store(storage.at(0x900), &[0x80, 0, 0x10, 0]);
     let (_, executed) = measure(native, &[0x44, 0, 0x20, 0], 0);
     charges.execute = executed.saturating_sub(charges.program[2]);
     charges
@@ -126,14 +135,19 @@ pub fn charges(native: &mut Native, mode: Mode) -> Charges {
 ///
 /// Unless QEMU is told to translate one instruction at a time, it charges all instructions that it has translated
 /// together; its older versions also store an old condition code.
-pub fn events_are_exact(native: &mut Native, charges: &mut Charges, mode: Mode) -> bool {
+pub fn events_are_exact(
+    native: &mut Native,
+    storage: Piece,
+    charges: &mut Charges,
+    mode: Mode,
+) -> bool {
     // LOAD AND TEST of a positive number followed by just a supervisor call; and the same followed by a branch
     // over a halfword, with many instructions without effect after it.
     let text = [0x12, 0x44, 0x0A, 0, 0x12, 0x44, 0xA7, 0xF4, 0, 3, 0, 0];
-    native.store(Absolute(SEQUENCE), &text);
+    native.store(storage.start(), &text);
     for index in 0..PLAIN {
-        let at = SEQUENCE + text.len() as u64 + index * 2;
-        native.store(Absolute(at), &NO_OPERATION);
+        let at = text.len() as u64 + index * 2;
+        native.store(storage.at(at), &NO_OPERATION);
     }
     let (alone, followed, branch) = (SEQUENCE, SEQUENCE + 4, SEQUENCE + 6);
     let (first, ticks) = step(native, alone, 0);
@@ -168,6 +182,6 @@ fn step(native: &mut Native, from: u64, condition_code: u64) -> ((u16, u64, u64)
 }
 
 /// Clears what the sequences left in guest storage.
-pub fn clear(native: &mut Native) {
-    native.store(Absolute(SEQUENCE), &[0; 4096]);
+pub fn clear(native: &mut Native, storage: Piece) {
+    native.store(storage.start(), &[0; 4096]);
 }

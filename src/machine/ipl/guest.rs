@@ -31,7 +31,7 @@ use crate::machine::hardware::instruction;
 use crate::machine::hardware::lowcore::Area;
 use crate::machine::hardware::sclp;
 use crate::machine::io::console;
-use crate::machine::io::failure::{WaitState, refuse};
+use crate::machine::io::failure::{WaitState, refuse, stop};
 use crate::machine::native::Native;
 use crate::machine::shared::Shared;
 use crate::machine::state::blocks::Blocks;
@@ -96,17 +96,20 @@ pub(super) fn start(
     } else {
         shift
     };
-    let mode = calibrate::find_mode(&mut native, shift);
-    let mut charges = calibrate::charges(&mut native, mode);
+    let Some(sequences) = calibrate::storage(&plan) else {
+        stop(WaitState::Storage)
+    };
+    let mode = calibrate::find_mode(&mut native, sequences, shift);
+    let mut charges = calibrate::charges(&mut native, sequences, mode);
     let per = Support {
         format: if block.has(flags::EVENTS_OF_S370) {
             Format::S370
         } else {
             Format::Z
         },
-        exact: calibrate::events_are_exact(&mut native, &mut charges, mode),
+        exact: calibrate::events_are_exact(&mut native, sequences, &mut charges, mode),
     };
-    calibrate::clear(&mut native);
+    calibrate::clear(&mut native, sequences);
     let program = staged::keep(block, &plan, &mut native);
 
     let exact = matches!(mode, Mode::Exact { .. });

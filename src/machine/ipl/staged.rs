@@ -5,6 +5,7 @@ use crate::arch::address::{Absolute, PAGE, Real};
 use crate::arch::psw::Psw;
 use crate::guest::hardware::Hardware;
 use crate::guest::state::loaded_program::{LoadedProgram, MOST_SEGMENTS, Segment};
+use crate::guest::storage::{self, Piece};
 use crate::link::loader::{self, KEPT_ALIGNMENT, LoaderBlock};
 use crate::machine::hardware::hsa::{Needs, Plan};
 use crate::machine::io::failure::{WaitState, refuse};
@@ -61,23 +62,31 @@ pub fn keep(block: &LoaderBlock, plan: &Plan, native: &mut Native) -> LoadedProg
             kept: Real(kept),
             kept_length: staged_length,
         };
-        copy(native, Absolute(staged), segment.kept, staged_length);
-        fill_zero(native, staged, staged_length);
+        copy(native, plan, staged, segment.kept, staged_length);
+        fill_zero(native, plan, staged, staged_length);
         // A block has no more segments than a program.
         let _ = program.add(segment);
         kept += staged_length.next_multiple_of(KEPT_ALIGNMENT);
     }
-    fill_zero(native, loader::BLOCK_ADDRESS, loader::BLOCK_LENGTH.into());
+    fill_zero(
+        native,
+        plan,
+        loader::BLOCK_ADDRESS,
+        loader::BLOCK_LENGTH.into(),
+    );
     program
 }
 
 /// Copies bytes of guest storage into the HSA, followed by zeros to the end of the page.
-fn copy(native: &mut Native, from: Absolute, to: Real, length: u64) {
+fn copy(native: &mut Native, plan: &Plan, from: u64, to: Real, length: u64) {
+    let Some(staged) = guest_storage(plan, from, length) else {
+        return;
+    };
     let mut done = 0;
     while done < length {
         let mut page = [0; PAGE as usize];
         let count = (length - done).min(PAGE) as usize;
-        native.load(from.offset(done), &mut page[..count]);
+        native.load(staged.at(done), &mut page[..count]);
         for (place, bytes) in (0..).step_by(8).zip(page.chunks_exact(8)) {
             let mut doubleword = [0; 8];
             doubleword.copy_from_slice(bytes);
@@ -88,11 +97,19 @@ fn copy(native: &mut Native, from: Absolute, to: Real, length: u64) {
 }
 
 /// Fills a range of guest storage with zeros.
-pub fn fill_zero(native: &mut Native, mut at: u64, mut length: u64) {
-    while length != 0 {
-        let part = length.min(PAGE - at % PAGE);
-        native.store(Absolute(at), &[0; PAGE as usize][..part as usize]);
-        at += part;
-        length -= part;
+pub fn fill_zero(native: &mut Native, plan: &Plan, at: u64, length: u64) {
+    let Some(mut rest) = guest_storage(plan, at, length) else {
+        return;
+    };
+    while rest.length() != 0 {
+        let at = rest.start();
+        let part = rest.length().min(PAGE - at.absolute().byte_index());
+        native.store(at, &[0; PAGE as usize][..part as usize]);
+        rest = rest.after(part);
     }
+}
+
+/// A range of what becomes the guest's storage, if all of it lies there.
+pub fn guest_storage(plan: &Plan, at: u64, length: u64) -> Option<Piece> {
+    storage::checked_below(plan.base, Absolute(at), length)
 }

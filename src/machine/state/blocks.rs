@@ -61,7 +61,7 @@ impl Blocks {
         let number = self.oldest;
         let begin = self.block(number);
         let trailer = PAGE - size_of::<Trailer>() as u64;
-        let is_full = self.load_u64(Absolute(begin + trailer)) >> 63 != 0;
+        let is_full = self.read(begin + trailer) >> 63 != 0;
         let used = if is_full {
             trailer
         } else {
@@ -100,6 +100,12 @@ impl Blocks {
         unsafe { ptr::write_volatile(ptr::with_exposed_provenance_mut(at as usize), value) };
     }
 
+    #[inline]
+    fn read(&self, at: u64) -> u64 {
+        // SAFETY: a doubleword of the block area.
+        unsafe { ptr::read_volatile(ptr::with_exposed_provenance(at as usize)) }
+    }
+
     fn clear(&self, number: u64) {
         // SAFETY: a block of this CPU.
         unsafe {
@@ -129,20 +135,22 @@ impl Blocks {
 }
 
 impl SampleStorage for Blocks {
+    type Place = Absolute;
+
     /// The tables and blocks are this machine's own: none of their addresses comes from a guest.
     #[inline]
-    fn available(&self, _at: Absolute, _length: u64) -> bool {
-        true
+    fn available(&self, at: Absolute, _length: u64) -> Option<Absolute> {
+        Some(at)
     }
 
     #[inline]
-    fn load_u64(&self, at: Absolute) -> u64 {
-        // SAFETY: a doubleword of the block area.
-        unsafe { ptr::read_volatile(ptr::with_exposed_provenance(at.0 as usize)) }
+    fn load_u64(&self, place: Absolute, offset: u64) -> u64 {
+        self.read(place.offset(offset).0)
     }
 
     #[inline]
-    fn store(&mut self, at: Absolute, bytes: &[u8]) {
+    fn store(&mut self, place: Absolute, offset: u64, bytes: &[u8]) {
+        let at = place.offset(offset);
         // SAFETY: inside a block of the area: the update process does not reach into the trailer.
         unsafe {
             let to = ptr::with_exposed_provenance_mut::<u8>(at.0 as usize);

@@ -17,15 +17,19 @@ const BLOCK: u64 = 0x2_0000;
 struct Nowhere;
 
 impl SampleStorage for Nowhere {
-    fn available(&self, _: Absolute, _: u64) -> bool {
-        false
+    type Place = core::convert::Infallible;
+
+    fn available(&self, _: Absolute, _: u64) -> Option<Self::Place> {
+        None
     }
-    fn load_u64(&self, _: Absolute) -> u64 {
-        0
+    fn load_u64(&self, place: Self::Place, _: u64) -> u64 {
+        match place {}
     }
-    fn store(&mut self, _: Absolute, _: &[u8]) {}
-    fn compare_and_swap(&mut self, _: Absolute, _: u128, new: u128) -> Result<(), u128> {
-        Err(new)
+    fn store(&mut self, place: Self::Place, _: u64, _: &[u8]) {
+        match place {}
+    }
+    fn compare_and_swap(&mut self, place: Self::Place, _: u128, _: u128) -> Result<(), u128> {
+        match place {}
     }
     fn time_of_day(&self) -> TodExtended {
         TodExtended([0; 16])

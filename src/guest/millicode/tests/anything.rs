@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::arch::address::Absolute;
-use crate::guest::hardware::Hardware;
 use crate::insn::decode;
 use proptest::prelude::*;
 

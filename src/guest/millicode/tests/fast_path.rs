@@ -3,12 +3,13 @@
 
 use super::super::fast_path;
 use super::*;
-use crate::arch::address::{Absolute, PAGE, Virtual};
+use crate::arch::address::{Absolute, PAGE, Real, Virtual};
 use crate::arch::control::asce::REAL_SPACE;
 use crate::arch::psw::{ADDRESS_SPACE, ADDRESSING_64, DAT, PROBLEM, SECONDARY_SPACE};
 use crate::guest::state::kept::KeptPage;
 use crate::guest::state::text::Text;
 use crate::guest::state::vcpu::Vcpu;
+use crate::guest::storage::Checked;
 use crate::guest::{dispatch, storage};
 use proptest::prelude::*;
 
@@ -85,7 +86,7 @@ impl Case {
             hardware,
         } = &mut bench;
         if self.warm[0] {
-            cpu.keep_text(Virtual(TEXT), Absolute(TEXT));
+            cpu.keep_text(Virtual(TEXT), Checked::in_test(Absolute(TEXT)));
         }
         if self.warm[1] {
             storage::fetch_u64(cpu, configuration, hardware, Virtual(OPERAND)).unwrap();
@@ -200,7 +201,9 @@ fn an_odd_instruction_address_never_takes_the_fast_path() {
     // STAP at an odd address, in a page that is kept.
     bench.set(TEXT + 1, &[0xB2, 0x12, 0x50, 0x00]);
     bench.cpu.general[5] = OPERAND;
-    bench.cpu.keep_text(Virtual(TEXT), Absolute(TEXT));
+    bench
+        .cpu
+        .keep_text(Virtual(TEXT), Checked::in_test(Absolute(TEXT)));
     bench.cpu.psw.mask = ADDRESSING_64;
     bench.cpu.psw.address = TEXT + 5;
     bench.cpu.interruption.cause = 4 << 16 | 2;
@@ -229,7 +232,9 @@ fn a_store_by_the_real_address_that_was_just_loaded_is_performed_in_the_same_tra
         bench.cpu.psw.mask = ADDRESSING_64;
         bench.cpu.psw.address = TEXT + 4;
         bench.cpu.interruption.cause = 4 << 16 | 2;
-        bench.cpu.keep_text(Virtual(TEXT), Absolute(TEXT));
+        bench
+            .cpu
+            .keep_text(Virtual(TEXT), Checked::in_test(Absolute(TEXT)));
         bench
     };
     let (mut one, mut other) = (refused(), refused());
@@ -263,7 +268,10 @@ fn only_kept_pages_of_the_home_space_survive_a_change_of_the_program() {
     let keep = |cpu: &mut Vcpu| {
         for (mode, page) in modes.into_iter().zip(0..) {
             cpu.psw.mask = mode;
-            cpu.keep_text(Virtual(TEXT + page * PAGE), Absolute(TEXT));
+            cpu.keep_text(
+                Virtual(TEXT + page * PAGE),
+                Checked::in_test(Absolute(TEXT)),
+            );
         }
     };
     let kept = |cpu: &mut Vcpu| {
@@ -307,7 +315,9 @@ fn a_page_whose_real_address_was_loaded_is_kept_until_the_guest_purges() {
         bench.cpu.psw.mask = ADDRESSING_64 | problem;
         bench.cpu.psw.address = TEXT + 4;
         bench.cpu.interruption.cause = 4 << 16 | 2;
-        bench.cpu.keep_text(Virtual(TEXT), Absolute(TEXT));
+        bench
+            .cpu
+            .keep_text(Virtual(TEXT), Checked::in_test(Absolute(TEXT)));
         let Bench {
             cpu,
             configuration,
@@ -317,11 +327,11 @@ fn a_page_whose_real_address_was_loaded_is_kept_until_the_guest_purges() {
     };
     assert_eq!(loaded(&mut bench, 0), Some(OPERAND + 8));
     // What is kept is what is loaded.
-    let page = Absolute(ELSEWHERE);
+    let page = Real(ELSEWHERE);
     bench
         .cpu
         .kept
-        .keep_real(KeptPage::new(ADDRESSING_64, Virtual(OPERAND), page));
+        .keep_real(KeptPage::of_real(ADDRESSING_64, Virtual(OPERAND), page));
     assert_eq!(loaded(&mut bench, 0), Some(ELSEWHERE + 8));
     bench.cpu.general[5] = OPERAND + 0x1000;
     assert_eq!(loaded(&mut bench, 0), Some(OPERAND + 0x1008));
@@ -329,7 +339,7 @@ fn a_page_whose_real_address_was_loaded_is_kept_until_the_guest_purges() {
     bench
         .cpu
         .kept
-        .keep_real(KeptPage::new(ADDRESSING_64, Virtual(OPERAND), page));
+        .keep_real(KeptPage::of_real(ADDRESSING_64, Virtual(OPERAND), page));
     assert_eq!(loaded(&mut bench, PROBLEM), None);
     bench.cpu.psw.mask = ADDRESSING_64;
     complete(&mut bench, Instruction::Ptlb {});

@@ -90,8 +90,8 @@ fn stepped_text<H: Hardware>(
         None => {
             let found =
                 storage::resolve(cpu, configuration, hardware, at, 6, Access::Execute).ok()?;
-            cpu.keep_stepped_text(at, found.first.at);
-            found.first.at
+            cpu.keep_stepped_text(at, found.first.start());
+            found.first.start()
         }
     };
     Some(Text::of(storage::text_within_a_page(hardware, place)))

@@ -62,7 +62,7 @@ pub(super) fn forget_moved_pages<H: Hardware>(
     configuration: &Configuration,
     hardware: &H,
 ) {
-    cpu.kept.real = [KeptPage::NONE; 2];
+    cpu.kept.real = [KeptPage::NOT_REAL; 2];
     cpu.kept.forget_counters();
     // Of the pages of text, only that of the purging instruction is sure to be needed again.
     let here = Virtual(cpu.psw.address);
@@ -111,5 +111,5 @@ fn has_moved<H: Hardware>(
         at,
         access,
     );
-    !found.is_ok_and(|found| cpu.absolute(found.real) == kept.place())
+    !found.is_ok_and(|found| cpu.absolute(found.real) == kept.place().origin().absolute())
 }

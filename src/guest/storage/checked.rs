@@ -1,0 +1,178 @@
+//! Guest addresses that were checked: they lie in the guest's configuration, below the hardware system area, and
+//! prefixing has been applied.
+//!
+//! Only the storage room makes them, and [`Hardware`](crate::guest::hardware::Hardware) accepts no others. So an access
+//! that nobody checked does not compile. Each type is as large as the address that it holds, and checks nothing again.
+//!
+//! Guest storage consists of whole page frames. If one byte of a frame was checked, the whole frame lies in storage.
+
+use crate::arch::address::{Absolute, PAGE, PREFIX_AREA, Virtual};
+
+/// The absolute address of storage that was checked for the access at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Checked(Absolute);
+
+impl Checked {
+    /// Checks that `length` bytes at an absolute address lie below `end`, the end of guest storage.
+    #[inline(always)]
+    pub(super) const fn within(at: Absolute, length: u64, end: u64) -> Option<Self> {
+        if at.0 < end && length <= end - at.0 {
+            Some(Self(at))
+        } else {
+            None
+        }
+    }
+
+    /// Checks a doubleword on its boundary. The end of storage is on one too, so one comparison does.
+    #[inline(always)]
+    pub(super) const fn doubleword(at: Absolute, end: u64) -> Option<Self> {
+        debug_assert!(at.0.is_multiple_of(8) && end.is_multiple_of(8));
+        if at.0 < end { Some(Self(at)) } else { None }
+    }
+
+    /// The next bytes of what was checked, by the storage room, which has checked them too.
+    #[inline(always)]
+    pub(super) const fn offset(self, offset: u64) -> Self {
+        Self(self.0.offset(offset))
+    }
+
+    /// The address.
+    #[must_use]
+    #[inline(always)]
+    pub const fn absolute(self) -> Absolute {
+        self.0
+    }
+
+    /// The page frame that holds it.
+    #[must_use]
+    #[inline(always)]
+    pub const fn frame(self) -> Frame {
+        Frame(self.0.page())
+    }
+
+    /// An address that a test knows to be good.
+    #[cfg(test)]
+    pub const fn in_test(at: Absolute) -> Self {
+        Self(at)
+    }
+}
+
+/// A page frame of guest storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Frame(Absolute);
+
+impl Frame {
+    /// The first frame: every configuration has it.
+    pub const FIRST: Self = Self(Absolute(0));
+
+    /// Its origin.
+    #[must_use]
+    #[inline(always)]
+    pub const fn origin(self) -> Checked {
+        Checked(self.0)
+    }
+
+    /// The byte in it that a logical address of this page designates.
+    #[must_use]
+    #[inline(always)]
+    pub const fn at(self, at: Virtual) -> Checked {
+        Checked(self.0.offset(at.byte_index()))
+    }
+
+    /// The doublewords of the frame.
+    pub fn doublewords(self) -> impl Iterator<Item = Checked> {
+        (0..PAGE)
+            .step_by(8)
+            .map(move |offset| Checked(self.0.offset(offset)))
+    }
+}
+
+/// The guest's prefix area: two page frames.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub struct PrefixArea(Checked);
+
+impl PrefixArea {
+    /// Checks the area of a prefix.
+    #[inline(always)]
+    pub(super) const fn within(prefix: u64, end: u64) -> Option<Self> {
+        match Checked::within(Absolute(prefix), PREFIX_AREA, end) {
+            Some(area) => Some(Self(area)),
+            None => None,
+        }
+    }
+
+    /// The location `offset` bytes on, which is inside the area.
+    #[must_use]
+    #[inline(always)]
+    pub const fn at(self, offset: u64) -> Checked {
+        assert!(offset < PREFIX_AREA);
+        Checked(self.0.0.offset(offset))
+    }
+}
+
+/// Bytes of guest storage, checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    at: Checked,
+    length: u64,
+}
+
+impl Piece {
+    /// No bytes.
+    pub const NONE: Self = Self {
+        at: Frame::FIRST.origin(),
+        length: 0,
+    };
+
+    /// Bytes that the storage room has checked.
+    #[inline(always)]
+    pub(super) const fn new(at: Checked, length: u64) -> Self {
+        Self { at, length }
+    }
+
+    /// Where its first byte is.
+    #[must_use]
+    #[inline(always)]
+    pub const fn start(&self) -> Checked {
+        self.at
+    }
+
+    /// Its length in bytes.
+    #[must_use]
+    #[inline(always)]
+    pub const fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Where its byte `offset` is; it has one.
+    #[must_use]
+    #[inline(always)]
+    pub const fn at(&self, offset: u64) -> Checked {
+        assert!(offset < self.length);
+        Checked(self.at.0.offset(offset))
+    }
+
+    /// What follows its first `offset` bytes: nothing if it has no more.
+    #[must_use]
+    #[inline(always)]
+    pub fn after(&self, offset: u64) -> Self {
+        let offset = offset.min(self.length);
+        Self {
+            at: Checked(self.at.0.offset(offset)),
+            length: self.length - offset,
+        }
+    }
+
+    /// The first byte of the piece in each page frame that it reaches.
+    pub fn frames(self) -> impl Iterator<Item = Checked> {
+        let mut rest = self;
+        core::iter::from_fn(move || {
+            let at = (rest.length != 0).then_some(rest.at)?;
+            rest = rest.after(PAGE - at.0.byte_index());
+            Some(at)
+        })
+    }
+}
