@@ -1,37 +1,104 @@
-//! Every behaviour guest: above the machine it ends as it declares, and where bare QEMU has the same
-//! behaviour it prints the same there.
+//! Every behaviour guest: above the machine it ends as it declares, and where bare QEMU has the same behaviour it
+//! prints the same there. Together their runs show every statement of the books that applies: an assertion of a
+//! guest names it.
+
+use std::sync::{Arc, Condvar, Mutex};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use measure::{
     computer::progress::Progress,
-    conformance::clause::{Clause, MeantEnd},
+    conformance::{
+        self, Status,
+        clause::{Clause, MeantEnd},
+        evidence::Evidence,
+        statements::Statements,
+    },
     machine::qemu::Qemu,
 };
 use tests_qemu::ipl;
 
+/// What all runs in one QEMU have shown.
+#[derive(Default)]
+struct Shown {
+    /// The evidence, and how many guests have ended.
+    ended: Mutex<(Evidence, usize)>,
+    one_more: Condvar,
+}
+
+/// What one guest shows. It counts as ended when this is dropped, also by a panic.
+struct Showing {
+    evidence: Evidence,
+    all: Arc<Shown>,
+}
+
+impl Drop for Showing {
+    fn drop(&mut self) {
+        let mut ended = self.all.ended.lock().unwrap();
+        ended.0.extend(std::mem::take(&mut self.evidence));
+        ended.1 += 1;
+        self.all.one_more.notify_all();
+    }
+}
+
+impl Shown {
+    /// Waits for this number of guests, and names every statement that none of them has shown.
+    fn judge(&self, guests: usize) -> anyhow::Result<()> {
+        let ended = self.ended.lock().unwrap();
+        let mut ended = (self.one_more)
+            .wait_while(ended, |ended| ended.1 < guests)
+            .unwrap();
+        let statements = Statements::read(&conformance::directory())?;
+        let mut missing = String::new();
+        for judged in std::mem::take(&mut ended.0).judge(&statements)? {
+            if let Status::NotShown(why) = judged.status {
+                missing += &format!("{}: {why}\n", judged.statement.id);
+            }
+        }
+        anyhow::ensure!(missing.is_empty(), "not shown:\n{missing}");
+        Ok(())
+    }
+}
+
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::from_args();
     let qemus = ipl::qemus(&Progress::Plain)?;
-    let mut trials = Vec::new();
-    for guest in ipl::behaviour_guests() {
-        for qemu in &qemus {
-            let (major, minor, _) = qemu.version;
-            let version = if qemus.len() > 1 {
-                format!("@qemu-{major}.{minor}")
-            } else {
-                String::new()
-            };
-            let (name, qemu) = (guest.clone(), qemu.clone());
+    let guests = ipl::behaviour_guests();
+    // The statements need every guest.
+    let is_whole = arguments.filter.is_none() && arguments.skip.is_empty();
+    let (mut trials, mut last) = (Vec::new(), Vec::new());
+    for qemu in &qemus {
+        let (major, minor, _) = qemu.version;
+        let version = if qemus.len() > 1 {
+            format!("@qemu-{major}.{minor}")
+        } else {
+            String::new()
+        };
+        let shown = Arc::new(Shown::default());
+        for guest in &guests {
+            let (name, qemu, all) = (guest.clone(), qemu.clone(), shown.clone());
             trials.push(Trial::test(format!("{guest}{version}"), move || {
-                behaves(&name, &qemu).map_err(|error| Failed::from(format!("{error:#}")))
+                let evidence = Evidence::default();
+                let mut showing = Showing { evidence, all };
+                let result = behaves(&name, &qemu, &mut showing.evidence);
+                result.map_err(|error| Failed::from(format!("{error:#}")))
+            }));
+        }
+        if is_whole {
+            let (number, name) = (guests.len(), "every_statement_that_applies_is_shown");
+            last.push(Trial::test(format!("{name}{version}"), move || {
+                let result = shown.judge(number);
+                result.map_err(|error| Failed::from(format!("{error:#}")))
             }));
         }
     }
+    // These wait for the others, which have begun by then.
+    trials.extend(last);
     // No early exit between this and the end: nothing runs beside the trials.
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-fn behaves(guest: &str, qemu: &Qemu) -> anyhow::Result<()> {
+/// Runs a guest in each of its configurations, and adds what it shows.
+fn behaves(guest: &str, qemu: &Qemu, evidence: &mut Evidence) -> anyhow::Result<()> {
     let clause = Clause::read(&ipl::guest_file(guest)?)?;
     for run in clause.runs(guest)? {
         let mut options = run.options;
@@ -39,6 +106,7 @@ fn behaves(guest: &str, qemu: &Qemu) -> anyhow::Result<()> {
         options.limit = Some(ipl::LIMIT);
         options.qemu = Some(qemu.path.clone());
         let outcome = ipl::above(&options)?;
+        evidence.extend(Evidence::heard(&run.name, &outcome.console));
         if !clause.end.is_met(&outcome.end) {
             anyhow::bail!(
                 "{}: {}\nchecks: {}",

@@ -91,6 +91,7 @@ fn drivers_pass(release: Release) {
 }
 
 #[test]
+#[ignore = "long: cargo soak runs it"]
 fn the_drivers_of_linux_6_1_pass_its_tests_and_a_program_stays_in_its_address_space() {
     drivers_pass(Release::V6_1);
 }

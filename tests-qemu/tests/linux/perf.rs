@@ -60,11 +60,13 @@ fn perf_of_linux_6_1_counts_exactly_and_samples_what_is_hot() {
 }
 
 #[test]
+#[ignore = "long: cargo soak runs it"]
 fn perf_of_linux_6_12_counts_exactly_and_samples_what_is_hot() {
     one_cpu(Release::V6_12);
 }
 
 #[test]
+#[ignore = "long: cargo soak runs it"]
 fn perf_of_linux_6_1_measures_four_cpus_that_come_and_go() {
     four_cpus(Release::V6_1);
 }

@@ -126,6 +126,7 @@ fn the_boot_is_profiled_from_below_while_perf_samples(release: &str) {
 }
 
 #[test]
+#[ignore = "long: cargo soak runs it"]
 fn the_boot_of_6_1_is_profiled_from_below_while_perf_samples() {
     the_boot_is_profiled_from_below_while_perf_samples("6.1");
 }

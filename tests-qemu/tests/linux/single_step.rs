@@ -99,6 +99,7 @@ fn check_trace(answers: &Answers, calls: u64) {
 }
 
 #[test]
+#[ignore = "long: cargo soak runs it"]
 fn linux_6_1_traces_a_process_while_perf_samples_it_and_the_operator_traces_the_kernel() {
     traces(Release::V6_1);
 }

@@ -33,7 +33,7 @@ fn results(output: &str) -> BTreeMap<String, String> {
 }
 
 #[test]
-#[cfg_attr(not(feature = "long"), ignore = "long by nature: cargo soak")]
+#[ignore = "long: cargo soak runs it"]
 fn perfs_own_tests_pass_above_the_machine_where_they_pass_on_bare_qemu_and_two_more() {
     let guest = Guest {
         release: Release::V6_1,

@@ -6,7 +6,6 @@ mod book;
 mod budgets;
 mod caches;
 mod configuration;
-mod conformance;
 mod counting;
 mod his;
 mod ipl_forms;
