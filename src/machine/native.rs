@@ -15,7 +15,7 @@ use crate::link::frame::Channel;
 use crate::link::state::Loaded;
 use crate::link::trace::Event;
 use crate::machine::hardware::hsa::Prefix;
-use crate::machine::hardware::{instruction, registers, sclp, wait};
+use crate::machine::hardware::{instruction, registers, sclp, shared_storage, wait};
 use crate::machine::io::{channel, console};
 use crate::machine::shared::Shared;
 use core::ptr;
@@ -65,6 +65,18 @@ impl Native {
         ptr::with_exposed_provenance_mut(self.real_of(at.absolute()).0 as usize)
     }
 
+    /// A place in guest storage as the sum of an address and a prefix.
+    #[inline(always)]
+    fn sum(&self, at: Checked) -> (u64, u64) {
+        let at = at.absolute().0;
+        let prefix = if at < PREFIX_AREA {
+            self.prefix.address()
+        } else {
+            0
+        };
+        (at, prefix)
+    }
+
     /// The pointer to the guest storage behind absolute 0-1FFF.
     #[inline(always)]
     fn behind_prefix_area<T>() -> *mut T {
@@ -91,10 +103,10 @@ impl Hardware for Native {
         let (first, second) = Self::runs(at, into.len());
         // SAFETY: guest storage, checked; the firmware has no reference to it.
         unsafe {
-            ptr::copy_nonoverlapping(self.place::<u8>(at), into.as_mut_ptr(), first);
+            shared_storage::fetch(self.place(at), into.as_mut_ptr(), first);
             if second != 0 {
-                let from = Self::behind_prefix_area::<u8>();
-                ptr::copy_nonoverlapping(from, into.as_mut_ptr().add(first), second);
+                let from = Self::behind_prefix_area();
+                shared_storage::fetch(from, into.as_mut_ptr().add(first), second);
             }
         }
     }
@@ -102,11 +114,11 @@ impl Hardware for Native {
     #[inline(always)]
     fn store(&mut self, at: Checked, from: &[u8]) {
         let (first, second) = Self::runs(at, from.len());
-        // SAFETY: as above.
+        // SAFETY: as above. Others may fetch it meanwhile, in any order as from a MOVE.
         unsafe {
             ptr::copy_nonoverlapping(from.as_ptr(), self.place::<u8>(at), first);
             if second != 0 {
-                let to = Self::behind_prefix_area::<u8>();
+                let to = Self::behind_prefix_area();
                 ptr::copy_nonoverlapping(from.as_ptr().add(first), to, second);
             }
         }
@@ -114,39 +126,44 @@ impl Hardware for Native {
 
     #[inline(always)]
     fn load_u8(&self, at: Checked) -> u8 {
+        let (at, prefix) = self.sum(at);
         // SAFETY: guest storage, checked.
-        unsafe { ptr::read(self.place(at)) }
+        unsafe { shared_storage::load_u8(at, prefix) }
     }
 
     #[inline(always)]
     fn store_u8(&mut self, at: Checked, value: u8) {
+        let (at, prefix) = self.sum(at);
         // SAFETY: guest storage, checked.
-        unsafe { ptr::write(self.place(at), value) };
+        unsafe { shared_storage::store_u8(at, prefix, value) };
     }
 
     #[inline(always)]
     fn load_u16(&self, at: Checked) -> u16 {
+        let (at, prefix) = self.sum(at);
         // SAFETY: guest storage, checked.
-        unsafe { ptr::read_unaligned(self.place(at)) }
+        unsafe { shared_storage::load_u16(at, prefix) }
     }
 
     #[inline(always)]
     fn store_u16(&mut self, at: Checked, value: u16) {
+        let (at, prefix) = self.sum(at);
         // SAFETY: guest storage, checked.
-        unsafe { ptr::write_unaligned(self.place(at), value) };
+        unsafe { shared_storage::store_u16(at, prefix, value) };
     }
 
     #[inline(always)]
     fn load_u64(&self, at: Checked) -> u64 {
+        let (at, prefix) = self.sum(at);
         // SAFETY: guest storage, checked.
-        unsafe { ptr::read_unaligned(self.place(at)) }
+        unsafe { shared_storage::load_u64(at, prefix) }
     }
 
     #[inline(always)]
     fn store_u64(&mut self, at: Checked, value: u64) {
-        // SAFETY: guest storage, checked. One STG: the architecture makes it one
-        // access on a doubleword boundary.
-        unsafe { ptr::write_unaligned(self.place(at), value) };
+        let (at, prefix) = self.sum(at);
+        // SAFETY: guest storage, checked.
+        unsafe { shared_storage::store_u64(at, prefix, value) };
     }
 
     #[inline(always)]
@@ -163,14 +180,16 @@ impl Hardware for Native {
 
     #[inline(always)]
     fn load_u32(&self, at: Checked) -> u32 {
+        let (at, prefix) = self.sum(at);
         // SAFETY: guest storage, checked.
-        unsafe { ptr::read_unaligned(self.place(at)) }
+        unsafe { shared_storage::load_u32(at, prefix) }
     }
 
     #[inline(always)]
     fn store_u32(&mut self, at: Checked, value: u32) {
+        let (at, prefix) = self.sum(at);
         // SAFETY: guest storage, checked.
-        unsafe { ptr::write_unaligned(self.place(at), value) };
+        unsafe { shared_storage::store_u32(at, prefix, value) };
     }
 
     fn compare_and_swap_u32(&mut self, at: Checked, expected: u32, new: u32) -> Result<(), u32> {
@@ -292,7 +311,7 @@ impl Hardware for Native {
         // instructions at its first byte, and a copy may have been that of another page.
         for n in 0..PAGE as usize / 8 {
             // SAFETY: a page of guest storage and a page of the pool of code copies.
-            unsafe { ptr::write_volatile(to.add(n), from.add(n).read()) };
+            unsafe { ptr::write_volatile(to.add(n), from.add(n).read_volatile()) };
         }
     }
 

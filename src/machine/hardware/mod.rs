@@ -6,4 +6,5 @@ pub mod lowcore;
 pub mod registers;
 pub mod sclp;
 mod settle;
+pub mod shared_storage;
 pub mod wait;

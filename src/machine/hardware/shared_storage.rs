@@ -1,0 +1,65 @@
+//! Storage that other CPUs and the channel subsystem use at the same time: one instruction for each access.
+//!
+//! To Rust such storage is not ordinary: the compiler may not read twice, join, or leave out what an instruction reads
+//! or changes once. Operands of the guest have any boundary, so they are no atomic types of Rust either. On its natural
+//! boundary an operand of 2, 4 or 8 bytes is accessed concurrently, as the architecture has it.
+//!
+//! An address is the sum of two registers, as an instruction adds them: the place, and the prefix or zero.
+
+use core::arch::asm;
+use core::ptr;
+
+macro_rules! operand {
+    ($type:ty, $load:ident, $load_instruction:literal, $store:ident, $store_instruction:literal) => {
+        /// Fetches an operand.
+        ///
+        /// # Safety
+        ///
+        /// Nothing that Rust manages lies there.
+        #[inline(always)]
+        pub unsafe fn $load(at: u64, prefix: u64) -> $type {
+            let value: u64;
+            // SAFETY: as the caller says. It has no effect but its result.
+            unsafe {
+                asm!(concat!($load_instruction, " {value},0({at},{prefix})"), value = lateout(reg) value,
+                    at = in(reg_addr) at, prefix = in(reg_addr) prefix,
+                    options(nostack, readonly, preserves_flags));
+            }
+            value as $type
+        }
+
+        /// Stores an operand.
+        ///
+        /// # Safety
+        ///
+        /// Nothing that Rust manages lies there.
+        #[inline(always)]
+        pub unsafe fn $store(at: u64, prefix: u64, value: $type) {
+            // SAFETY: as the caller says.
+            unsafe {
+                asm!(concat!($store_instruction, " {value},0({at},{prefix})"), value = in(reg) u64::from(value),
+                    at = in(reg_addr) at, prefix = in(reg_addr) prefix, options(nostack, preserves_flags));
+            }
+        }
+    };
+}
+
+operand!(u8, load_u8, "llgc", store_u8, "stc");
+operand!(u16, load_u16, "llgh", store_u16, "sth");
+operand!(u32, load_u32, "llgf", store_u32, "st");
+operand!(u64, load_u64, "lg", store_u64, "stg");
+
+/// Fetches bytes. The architecture promises no order among them; what follows uses what was fetched, and the compiler
+/// cannot look at the source again.
+///
+/// # Safety
+///
+/// As for [`ptr::copy_nonoverlapping`], except that others may store into the source meanwhile.
+#[inline(always)]
+pub unsafe fn fetch(from: *const u8, into: *mut u8, length: usize) {
+    // SAFETY: as the caller says. The second executes nothing, and may have changed all storage as the compiler sees it.
+    unsafe {
+        ptr::copy_nonoverlapping(from, into, length);
+        asm!("", options(nostack, preserves_flags));
+    }
+}
