@@ -154,6 +154,11 @@ fn sources(directory: &str) -> Vec<String> {
         .collect()
 }
 
+/// Whether this is the name of a bundled guest.
+pub fn is_bundled(name: &str) -> bool {
+    bundled_guests().iter().any(|bundled| bundled == name)
+}
+
 fn is_case(name: &str) -> bool {
     let file = format!("{CASE_SOURCES}/{name}.rs");
     root().join(file).is_file()

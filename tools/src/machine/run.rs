@@ -74,7 +74,7 @@ pub fn run_with(
     person: Option<Person<'_>>,
 ) -> Result<RunOutcome> {
     let qemu = ready(options, progress)?;
-    let guest = Guest::find(&options.guest, progress)?;
+    let guest = guest(options, progress)?;
     run_guest(&qemu, &guest, options, progress, person, [])
 }
 
@@ -89,8 +89,17 @@ pub fn run_with_profilers<'a>(
         ..options.clone()
     };
     let qemu = ready(options, progress)?;
-    let guest = Guest::find(&options.guest, progress)?;
+    let guest = guest(options, progress)?;
     run_guest(&qemu, &guest, options, progress, None, profilers)
+}
+
+/// The guest of a run. Before a bundled one the image is built, because `core` is compiled with the first of them, and
+/// only the image has other work for a second processor meanwhile.
+fn guest(options: &RunOptions, progress: &Progress) -> Result<Guest> {
+    if build::is_bundled(&options.guest) {
+        build::build_image(progress)?;
+    }
+    Guest::find(&options.guest, progress)
 }
 
 /// Checks before anything slow begins: the options go together, this computer has what a run needs, and its QEMU
