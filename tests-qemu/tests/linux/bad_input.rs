@@ -96,7 +96,7 @@ fn what_cannot_be_booted_is_refused_before_anything_starts() {
         ),
         (
             &["--kernel", "kernel", "--initrd", "text"],
-            &["text is no initrd", "cpio"],
+            &["text is not an initrd", "cpio"],
         ),
         (
             &["--kernel", "kernel", "--initrd", "large"],
