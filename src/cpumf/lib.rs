@@ -95,19 +95,22 @@
 //! struct Storage(Vec<u8>);
 //!
 //! impl SampleStorage for Storage {
-//!     fn available(&self, at: Absolute, length: u64) -> bool {
-//!         at.0.checked_add(length).is_some_and(|end| end <= self.0.len() as u64)
+//!     type Place = usize;
+//!
+//!     fn available(&self, at: Absolute, length: u64) -> Option<usize> {
+//!         let end = at.0.checked_add(length)?;
+//!         (end <= self.0.len() as u64).then_some(at.0 as usize)
 //!     }
-//!     fn load_u64(&self, at: Absolute) -> u64 {
-//!         let at = at.0 as usize;
+//!     fn load_u64(&self, place: usize, offset: u64) -> u64 {
+//!         let at = place + offset as usize;
 //!         u64::from_be_bytes(self.0[at..at + 8].try_into().unwrap())
 //!     }
-//!     fn store(&mut self, at: Absolute, bytes: &[u8]) {
-//!         let at = at.0 as usize;
+//!     fn store(&mut self, place: usize, offset: u64, bytes: &[u8]) {
+//!         let at = place + offset as usize;
 //!         self.0[at..at + bytes.len()].copy_from_slice(bytes);
 //!     }
-//!     fn compare_and_swap(&mut self, at: Absolute, expected: u128, new: u128) -> Result<(), u128> {
-//!         let place = at.0 as usize..at.0 as usize + 16;
+//!     fn compare_and_swap(&mut self, place: usize, expected: u128, new: u128) -> Result<(), u128> {
+//!         let place = place..place + 16;
 //!         let found = u128::from_be_bytes(self.0[place.clone()].try_into().unwrap());
 //!         if found != expected {
 //!             return Err(found);
@@ -127,7 +130,7 @@
 //!
 //! // A table at 4000 hex, whose first entry designates the block at 8000 hex.
 //! let mut storage = Storage(vec![0; 0x1_0000]);
-//! storage.store(Absolute(0x4000), &0x8000_u64.to_be_bytes());
+//! storage.store(0x4000, 0, &0x8000_u64.to_be_bytes());
 //!
 //! // LSCTL enables and activates basic sampling at an interval of 1000 cycles. LPP names the task.
 //! let request = SamplingRequest::basic(true, true, 1_000, 0x4000, 0x8000);

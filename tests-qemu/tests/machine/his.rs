@@ -351,7 +351,7 @@ fn a_file_that_can_grow_no_further_ends_the_collection_run_behind_a_whole_block(
     for words in [
         "cannot write ",
         ".000.SMP.00: ",
-        "the blocks written before remain",
+        "what was written before is kept",
     ] {
         assert!(operator.contains(words), "{words}: {operator}");
     }
