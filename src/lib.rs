@@ -15,7 +15,7 @@ pub use arch;
 pub use cache;
 pub use command;
 pub use cpumf;
-pub mod guest;
+pub use guest;
 pub use his;
 pub use insn;
 pub use link;

@@ -1,6 +1,6 @@
 //! The guest's channel subsystem: the machine's own, with the addresses of channel programs checked.
 //!
-//! A guest's subchannels are the first [`SUBCHANNELS`](crate::arch::channel::SUBCHANNELS) of the machine below, to
+//! A guest's subchannels are the first [`SUBCHANNELS`](arch::channel::SUBCHANNELS) of the machine below, to
 //! which its instructions are passed. There are two exceptions. A channel program is copied into the HSA while its
 //! addresses are checked, and the copy is what runs (`copy`), so nothing can change it any more. And an interruption
 //! that the firmware takes while a CPU waits for its turn is held until a CPU of the guest is enabled for it (`held`).

@@ -18,21 +18,21 @@
 //!
 //! The machine below cannot run the access-register mode, so a PSW that would enter it is refused in the same way.
 
-use crate::arch::address::Absolute;
-use crate::arch::channel::IoInterruption;
-use crate::arch::interruption::{Class, Ending, ProgramInterruption};
-use crate::arch::lowcore;
-use crate::arch::psw::{
+use crate::hardware::Hardware;
+use crate::state::access::Fault;
+use crate::state::configuration::Configuration;
+use crate::state::pending_work::PendingWork;
+use crate::state::vcpu::{CpuState, Interruption, Vcpu};
+use crate::storage::{self, PrefixArea, scanner};
+use arch::address::Absolute;
+use arch::channel::IoInterruption;
+use arch::interruption::{Class, Ending, ProgramInterruption};
+use arch::lowcore;
+use arch::psw::{
     ADDRESS_SPACE, AddressSpace, CONDITION_CODE, DAT, EXTERNAL, IO, MACHINE_CHECK, PER, PROBLEM,
     Psw, WAIT,
 };
-use crate::guest::hardware::Hardware;
-use crate::guest::state::access::Fault;
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::pending_work::PendingWork;
-use crate::guest::state::vcpu::{CpuState, Interruption, Vcpu};
-use crate::guest::storage::{self, PrefixArea, scanner};
-use crate::per::{Address, Identification};
+use per::{Address, Identification};
 
 mod external;
 mod machine_check;

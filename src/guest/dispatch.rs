@@ -4,26 +4,24 @@
 //! Operation and privileged-operation exceptions are decoded in both guest states, and the millicode routine decides
 //! with the guest's P bit, controls and facilities. An instruction that is not decoded is reflected as it came.
 
-use crate::arch::address::Virtual;
-use crate::arch::interruption::{
-    Class, Ending, ProgramInterruption as Exception, ending, is_access,
-};
-use crate::arch::psw::{self, Psw};
-use crate::guest::delivery::{self, Condition};
-use crate::guest::hardware::Hardware;
-use crate::guest::measuring::epoch;
-use crate::guest::millicode;
-use crate::guest::millicode::outcome::{Outcome, Performed};
-use crate::guest::recording::{monitor, per};
-use crate::guest::state::access::Fault;
-use crate::guest::state::account::Mode;
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::pending_work::PendingWork;
-use crate::guest::state::schedule::Step;
-use crate::guest::state::text::Text;
-use crate::guest::state::vcpu::Vcpu;
-use crate::guest::storage::{self, scanner};
-use crate::insn::{self, Instruction};
+use crate::delivery::{self, Condition};
+use crate::hardware::Hardware;
+use crate::measuring::epoch;
+use crate::millicode;
+use crate::millicode::outcome::{Outcome, Performed};
+use crate::recording::{monitor, per};
+use crate::state::access::Fault;
+use crate::state::account::Mode;
+use crate::state::configuration::Configuration;
+use crate::state::pending_work::PendingWork;
+use crate::state::schedule::Step;
+use crate::state::text::Text;
+use crate::state::vcpu::Vcpu;
+use crate::storage::{self, scanner};
+use arch::address::Virtual;
+use arch::interruption::{Class, Ending, ProgramInterruption as Exception, ending, is_access};
+use arch::psw::{self, Psw};
+use insn::{self, Instruction};
 
 pub mod access;
 mod leaving;
@@ -46,7 +44,7 @@ pub enum Next {
     Occupied,
     /// A profiler in the guest has a request to HIS, which must be performed before the guest continues.
     Service,
-    /// A trace of the operator has stopped the guest ([`Recording::held`](crate::guest::state::recording::Recording::held)).
+    /// A trace of the operator has stopped the guest ([`Recording::held`](crate::state::recording::Recording::held)).
     Held,
     /// The CPU is stopped.
     Stopped,

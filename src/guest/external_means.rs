@@ -8,17 +8,17 @@
 //! The losses are for testing programs that must handle them; the machine reports real losses by
 //! itself.
 
-use crate::arch::cpu::MAXIMUM_CPUS;
-use crate::command::Change;
-use crate::cpumf::CounterSets;
-use crate::guest::hardware::Hardware;
-use crate::guest::measuring::assist;
-use crate::guest::recording::per::traced;
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::mailbox::{Mailbox, order};
-use crate::guest::state::pending_work::PendingWork;
-use crate::guest::state::vcpu::Vcpu;
+use crate::hardware::Hardware;
+use crate::measuring::assist;
+use crate::recording::per::traced;
+use crate::state::configuration::Configuration;
+use crate::state::mailbox::{Mailbox, order};
+use crate::state::pending_work::PendingWork;
+use crate::state::vcpu::Vcpu;
+use arch::cpu::MAXIMUM_CPUS;
+use command::Change;
 use core::sync::atomic::Ordering;
+use cpumf::CounterSets;
 
 /// The CPU has as many changes waiting as it can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,16 +92,16 @@ fn make<H: Hardware>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arch::address::Absolute;
-    use crate::cpumf::instruction::load_sampling_controls;
-    use crate::cpumf::sampling::request::SamplingRequest;
-    use crate::cpumf::{ControlState, instruction::load_cpu_counter_set_controls};
-    use crate::guest::dispatch::{self, Next};
-    use crate::guest::state::mailbox::MOST_CHANGES;
-    use crate::guest::state::page_frames::PageState;
-    use crate::guest::state::schedule::NEVER;
-    use crate::guest::storage::scanner::{Entry, make_executable};
-    use crate::guest::test_machine::Bench;
+    use crate::dispatch::{self, Next};
+    use crate::state::mailbox::MOST_CHANGES;
+    use crate::state::page_frames::PageState;
+    use crate::state::schedule::NEVER;
+    use crate::storage::scanner::{Entry, make_executable};
+    use crate::test_machine::Bench;
+    use arch::address::Absolute;
+    use cpumf::instruction::load_sampling_controls;
+    use cpumf::sampling::request::SamplingRequest;
+    use cpumf::{ControlState, instruction::load_cpu_counter_set_controls};
 
     fn change(bench: &mut Bench, change: Change) {
         ask(&bench.configuration, 0, change).unwrap();
@@ -211,12 +211,12 @@ mod tests {
     #[test]
     fn the_interrupt_key_is_an_external_interruption_that_bit_57_of_control_register_0_opens() {
         let mut bench = Bench::new();
-        bench.cpu.psw.mask |= crate::arch::psw::EXTERNAL;
+        bench.cpu.psw.mask |= arch::psw::EXTERNAL;
         bench.set_doublewords(0x1B0, &[0x1_8000_0000, 0x7000]);
         bench.cpu.control[0] = 0;
         change(&mut bench, Change::InterruptKey);
         assert_eq!(bench.cpu.psw.address, 0);
-        bench.cpu.control[0] = crate::arch::control::CR0_INTERRUPT_KEY;
+        bench.cpu.control[0] = arch::control::CR0_INTERRUPT_KEY;
         bench.cpu.pending_work |= PendingWork::ATTENTION;
         dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
         assert_eq!(bench.cpu.psw.address, 0x7000);

@@ -5,11 +5,11 @@
 //!
 //! The addresses of guest storage are [`Checked`]: only the storage room makes them, so the implementation trusts them.
 
-use crate::arch::address::{Absolute, Real, Virtual};
-use crate::arch::channel::SCHIB_LENGTH;
-use crate::arch::condition::ConditionCode;
-use crate::guest::storage::checked::{Checked, Frame};
-use crate::link::trace::Event;
+use crate::storage::checked::{Checked, Frame};
+use arch::address::{Absolute, Real, Virtual};
+use arch::channel::SCHIB_LENGTH;
+use arch::condition::ConditionCode;
+use link::trace::Event;
 
 /// An instruction for the channel subsystem of the machine below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -216,7 +216,7 @@ pub trait Hardware {
     /// An instruction of CPU `cpu` has events that the operator wants to see; if `stops`, the guest stops after it.
     fn traced(&mut self, cpu: u16, event: &Event<'_>, stops: bool);
     /// One line for the machine's log: the guest requests PER events, which the machine below cannot record
-    /// ([`crate::guest::state::recording::Support::exact`]).
+    /// ([`crate::state::recording::Support::exact`]).
     fn not_recorded(&mut self);
     /// One line for the machine's log: an instruction that is not performed.
     fn not_performed(&mut self, at: Virtual, text: [u8; 6]);

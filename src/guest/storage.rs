@@ -9,14 +9,14 @@
 //! Key-controlled protection is not performed: the machine below keeps storage keys but does not test them, so a
 //! guest sees the same with and without the firmware.
 
-use crate::arch::address::{Absolute, PAGE, Real, Virtual};
-use crate::arch::control::{CR0_LOW_ADDRESS_PROTECTION, asce};
-use crate::arch::interruption::ProgramInterruption;
-use crate::guest::hardware::Hardware;
-use crate::guest::state::access::{Access, Fault, Space};
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::kept::KeptPage;
-use crate::guest::state::vcpu::Vcpu;
+use crate::hardware::Hardware;
+use crate::state::access::{Access, Fault, Space};
+use crate::state::configuration::Configuration;
+use crate::state::kept::KeptPage;
+use crate::state::vcpu::Vcpu;
+use arch::address::{Absolute, PAGE, Real, Virtual};
+use arch::control::{CR0_LOW_ADDRESS_PROTECTION, asce};
+use arch::interruption::ProgramInterruption;
 
 use core::cell::Cell;
 

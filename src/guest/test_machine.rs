@@ -5,26 +5,26 @@
 //! test, because on real hardware it would succeed. [`Bench`] is such a machine with one CPU and a
 //! configuration.
 
-use crate::arch::address::{Absolute, PAGE, PREFIX_AREA, Real, Virtual};
-use crate::arch::channel::SUBCHANNELS;
-use crate::arch::condition::ConditionCode;
-use crate::arch::cpu::MAXIMUM_CPUS;
-use crate::arch::psw::{ADDRESSING_64, Psw};
-use crate::arch::table::PTE_INVALID;
-use crate::cpumf::ConfigurationLevel;
-use crate::cpumf::counters::{Activity, CounterSets};
-use crate::cpumf::model;
-use crate::cpumf::sampling::SamplingLimits;
-use crate::cpumf::{Facility, Installation};
-use crate::guest::hardware::{ChannelBlock, ChannelInstruction, Hardware, Saved};
-use crate::guest::state::channels::{COPY_LENGTH, Channels};
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::page_frames::PageFrames;
-use crate::guest::state::shadow::{PRIVATE_LENGTH, SharedShadow};
-use crate::guest::state::vcpu::{CpuState, Vcpu};
-use crate::guest::storage::checked::{Checked, Frame};
-use crate::link::trace::{Event, EventHead};
+use crate::hardware::{ChannelBlock, ChannelInstruction, Hardware, Saved};
+use crate::state::channels::{COPY_LENGTH, Channels};
+use crate::state::configuration::Configuration;
+use crate::state::page_frames::PageFrames;
+use crate::state::shadow::{PRIVATE_LENGTH, SharedShadow};
+use crate::state::vcpu::{CpuState, Vcpu};
+use crate::storage::checked::{Checked, Frame};
+use arch::address::{Absolute, PAGE, PREFIX_AREA, Real, Virtual};
+use arch::channel::SUBCHANNELS;
+use arch::condition::ConditionCode;
+use arch::cpu::MAXIMUM_CPUS;
+use arch::psw::{ADDRESSING_64, Psw};
+use arch::table::PTE_INVALID;
 use core::sync::atomic::{AtomicU16, AtomicU32};
+use cpumf::ConfigurationLevel;
+use cpumf::counters::{Activity, CounterSets};
+use cpumf::model;
+use cpumf::sampling::SamplingLimits;
+use cpumf::{Facility, Installation};
+use link::trace::{Event, EventHead};
 use std::collections::BTreeMap;
 
 /// The machine's own prefix on CPU 0: at the beginning of the HSA. That of each further CPU is 8 KiB higher.

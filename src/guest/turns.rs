@@ -10,11 +10,11 @@
 #[cfg(test)]
 mod tests;
 
-use crate::arch::cpu::MAXIMUM_CPUS;
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::mailbox::Mailbox;
-use crate::guest::state::schedule::NEVER;
-use crate::guest::state::vcpu::CpuState;
+use crate::state::configuration::Configuration;
+use crate::state::mailbox::Mailbox;
+use crate::state::schedule::NEVER;
+use crate::state::vcpu::CpuState;
+use arch::cpu::MAXIMUM_CPUS;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// A word that the CPUs share.

@@ -13,16 +13,16 @@
 //! The copy ends at a command before which the program is suspended; the rest is copied when it is resumed.
 
 use super::virtio::{self, LONGEST};
-use crate::arch::address::{Absolute, PAGE};
-use crate::arch::channel::{
+use crate::hardware::Hardware;
+use crate::state::channel_program::{ChannelProgram, Run};
+use crate::state::channels::COPY_LENGTH;
+use crate::state::configuration::Configuration;
+use crate::storage::{self, Piece, scanner};
+use arch::address::{Absolute, PAGE};
+use arch::channel::{
     CHAIN_COMMAND, CHAIN_DATA, Ccw, INDIRECT, MODIFIED_INDIRECT, ORB_FORMAT, ORB_LONG_INDIRECT,
     ORB_SHORT_BLOCKS, ORB_SUSPEND, Orb, SUSPEND, TRANSFER_IN_CHANNEL,
 };
-use crate::guest::hardware::Hardware;
-use crate::guest::state::channel_program::{ChannelProgram, Run};
-use crate::guest::state::channels::COPY_LENGTH;
-use crate::guest::state::configuration::Configuration;
-use crate::guest::storage::{self, Piece, scanner};
 use heapless::Vec;
 
 /// The most channel-command words of a program, including an invalid one at the end of each run of them.

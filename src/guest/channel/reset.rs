@@ -4,11 +4,11 @@
 //! is given the command by which a program resets it, and its subchannel is disabled.
 
 use super::virtio;
-use crate::arch::channel::SUBCHANNELS;
-use crate::arch::channel::{Ccw, ORB_ALL_PATHS, ORB_FORMAT, Orb, PMCW_DEVICE_VALID, PMCW_ENABLED};
-use crate::arch::condition::ConditionCode;
-use crate::guest::hardware::{ChannelBlock, ChannelInstruction, Hardware};
-use crate::guest::state::configuration::Configuration;
+use crate::hardware::{ChannelBlock, ChannelInstruction, Hardware};
+use crate::state::configuration::Configuration;
+use arch::channel::SUBCHANNELS;
+use arch::channel::{Ccw, ORB_ALL_PATHS, ORB_FORMAT, Orb, PMCW_DEVICE_VALID, PMCW_ENABLED};
+use arch::condition::ConditionCode;
 
 /// CCW flag: an incorrect length is not indicated.
 const SUPPRESS_LENGTH: u8 = 0x20;
@@ -83,7 +83,7 @@ fn reset_device<H: Hardware>(configuration: &Configuration, hardware: &mut H, su
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guest::test_machine::{Bench, Subchannel};
+    use crate::test_machine::{Bench, Subchannel};
 
     #[test]
     fn a_reset_tells_each_device_to_reset_itself_and_disables_its_subchannel() {
@@ -108,7 +108,7 @@ mod tests {
         };
         assert_eq!(device.schib[..2], [0, 0]);
         assert_eq!(device.orb[1], 0x0080_FF00);
-        let place = crate::arch::address::Real(device.orb[2].into());
+        let place = arch::address::Real(device.orb[2].into());
         assert_eq!(bench.hardware.hsa_load(place), 0x3320_0000_0000_0000);
     }
 }

@@ -1,18 +1,18 @@
 //! Pending interruptions and their order: external interruptions, and held I/O and machine-check interruptions.
 
 use super::{interrupt, io, machine_check, prefix_area, refuse, refused};
-use crate::arch::control::{
+use crate::hardware::Hardware;
+use crate::state::configuration::Configuration;
+use crate::state::mailbox::Mailbox;
+use crate::state::vcpu::{CpuState, Pending, Vcpu};
+use arch::control::{
     CR0_CLOCK_COMPARATOR, CR0_CPU_TIMER, CR0_EMERGENCY_SIGNAL, CR0_EXTERNAL_CALL,
     CR0_INTERRUPT_KEY, CR0_MEASUREMENT_ALERT, CR0_SERVICE_SIGNAL, CR14_CHANNEL_REPORT,
 };
-use crate::arch::cpu::MAXIMUM_CPUS;
-use crate::arch::interruption::{Class, external as code};
-use crate::arch::lowcore;
-use crate::arch::psw::{EXTERNAL, IO, MACHINE_CHECK};
-use crate::guest::hardware::Hardware;
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::mailbox::Mailbox;
-use crate::guest::state::vcpu::{CpuState, Pending, Vcpu};
+use arch::cpu::MAXIMUM_CPUS;
+use arch::interruption::{Class, external as code};
+use arch::lowcore;
+use arch::psw::{EXTERNAL, IO, MACHINE_CHECK};
 use core::sync::atomic::Ordering;
 
 /// An external interruption, whatever the masks.

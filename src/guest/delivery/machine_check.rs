@@ -1,15 +1,13 @@
 //! Machine-check interruptions: the code, and the registers that they save.
 
 use super::{interrupt, prefix_area};
-use crate::arch::bits::bit64;
-use crate::arch::interruption::Class;
-use crate::arch::lowcore::{
-    self, SAVED_ACCESS, SAVED_FLOATING_POINT, SAVED_FLOATING_POINT_CONTROL,
-};
-use crate::guest::hardware::{Hardware, Saved};
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::vcpu::Vcpu;
-use crate::guest::storage::scanner;
+use crate::hardware::{Hardware, Saved};
+use crate::state::configuration::Configuration;
+use crate::state::vcpu::Vcpu;
+use crate::storage::scanner;
+use arch::bits::bit64;
+use arch::interruption::Class;
+use arch::lowcore::{self, SAVED_ACCESS, SAVED_FLOATING_POINT, SAVED_FLOATING_POINT_CONTROL};
 
 /// Machine-check-interruption code, bit 25: the vector registers have been saved.
 pub(super) const VECTOR_VALIDITY: u64 = bit64(25);

@@ -2,21 +2,21 @@
 
 use super::machine_check::{GUARDED_STORAGE_VALIDITY, VECTOR_VALIDITY};
 use super::*;
-use crate::arch::address::Virtual;
-use crate::arch::control::{
+use crate::hardware::Saved;
+use crate::recording::per;
+use crate::state::access::{Access, Space};
+use crate::state::pending_work::PendingWork;
+use crate::test_machine::Bench;
+use ProgramInterruption as P;
+use arch::address::Virtual;
+use arch::control::{
     CR0_CLOCK_COMPARATOR, CR0_CPU_TIMER, CR0_EMERGENCY_SIGNAL, CR0_EXTERNAL_CALL,
     CR0_LOW_ADDRESS_PROTECTION, CR0_MEASUREMENT_ALERT, CR0_SERVICE_SIGNAL,
 };
-use crate::arch::psw::{ADDRESSING_64, BASIC_ADDRESSING, BIT_12, DAT, EXTERNAL, PROBLEM, WAIT};
-use crate::cpumf::counters::{Activity, CounterSets};
-use crate::cpumf::instruction::load_cpu_counter_set_controls;
-use crate::guest::hardware::Saved;
-use crate::guest::recording::per;
-use crate::guest::state::access::{Access, Space};
-use crate::guest::state::pending_work::PendingWork;
-use crate::guest::test_machine::Bench;
-use ProgramInterruption as P;
+use arch::psw::{ADDRESSING_64, BASIC_ADDRESSING, BIT_12, DAT, EXTERNAL, PROBLEM, WAIT};
 use core::sync::atomic::Ordering;
+use cpumf::counters::{Activity, CounterSets};
+use cpumf::instruction::load_cpu_counter_set_controls;
 use proptest::prelude::*;
 
 /// The prefix of the tests' CPU.
@@ -365,7 +365,7 @@ fn signals_come_from_cores_until_multithreading_is_enabled_and_from_threads_afte
     for (enabled, signals) in [(false, [0, 1, 1]), (true, [1, 3, 2])] {
         let mut bench = everything_pending();
         bench.configuration.cpus = 4;
-        bench.configuration.threads = crate::guest::state::threads::Threads::new(2);
+        bench.configuration.threads = crate::state::threads::Threads::new(2);
         if enabled {
             bench.configuration.threads.enable();
         }

@@ -3,25 +3,25 @@
 //! Each is tested against the guest's own tables first. A translation that is not in the shadow yet, a first
 //! execution and a store into an executed page are the machine's; what the guest's tables refuse is the guest's.
 
-use crate::arch::address::{Absolute, PAGE, Virtual};
-use crate::arch::interruption::ProgramInterruption as Exception;
-use crate::arch::table::{
+use crate::hardware::Hardware;
+use crate::recording::per;
+use crate::state::access::{Access, Fault, Space};
+use crate::state::configuration::Configuration;
+use crate::state::page_frames::PageState;
+use crate::state::pending_work::PendingWork;
+use crate::state::schedule::{Opened, Step};
+use crate::state::text::Text;
+use crate::state::vcpu::Vcpu;
+use crate::storage::scanner::{self, Entry};
+use crate::storage::{self, Checked, Piece, dat, shadow};
+use arch::address::{Absolute, PAGE, Virtual};
+use arch::interruption::ProgramInterruption as Exception;
+use arch::table::{
     TEID_ADDRESS, TEID_EXECUTION_PROTECTION, TEID_LOW_ADDRESS, TEID_PROTECTION, TEID_SPACE,
     TEID_STORE,
 };
-use crate::guest::hardware::Hardware;
-use crate::guest::recording::per;
-use crate::guest::state::access::{Access, Fault, Space};
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::page_frames::PageState;
-use crate::guest::state::pending_work::PendingWork;
-use crate::guest::state::schedule::{Opened, Step};
-use crate::guest::state::text::Text;
-use crate::guest::state::vcpu::Vcpu;
-use crate::guest::storage::scanner::{self, Entry};
-use crate::guest::storage::{self, Checked, Piece, dat, shadow};
-use crate::insn::{self, Instruction};
 use core::sync::atomic::Ordering;
+use insn::{self, Instruction};
 
 /// An access exception. Returns an instruction that is to be performed without making its page executable.
 pub(super) fn access<H: Hardware>(

@@ -1,15 +1,15 @@
 //! The way out: what is done before the guest continues.
 
-use crate::arch::psw::{self, Psw};
-use crate::guest::dispatch::{LIVE, Next};
-use crate::guest::hardware::Hardware;
-use crate::guest::measuring::schedule;
-use crate::guest::recording::per;
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::pending_work::PendingWork;
-use crate::guest::state::vcpu::{CpuState, Vcpu};
-use crate::guest::storage::shadow;
-use crate::guest::{delivery, millicode};
+use crate::dispatch::{LIVE, Next};
+use crate::hardware::Hardware;
+use crate::measuring::schedule;
+use crate::recording::per;
+use crate::state::configuration::Configuration;
+use crate::state::pending_work::PendingWork;
+use crate::state::vcpu::{CpuState, Vcpu};
+use crate::storage::shadow;
+use crate::{delivery, millicode};
+use arch::psw::{self, Psw};
 
 /// The bits of the guest's PSW that the hardware runs with.
 const MIRRORED: u64 = LIVE | psw::IO | psw::MACHINE_CHECK;

@@ -1,12 +1,12 @@
 //! Instructions that the hardware could not fetch, and what becomes of their page.
 
 use super::*;
-use crate::arch::address::Absolute;
-use crate::arch::lowcore;
-use crate::arch::psw::ADDRESSING_64;
-use crate::arch::table::{TEID_EXECUTION_PROTECTION, TEID_FETCH};
-use crate::guest::state::page_frames::PageState;
-use crate::guest::test_machine::Bench;
+use crate::state::page_frames::PageState;
+use crate::test_machine::Bench;
+use arch::address::Absolute;
+use arch::lowcore;
+use arch::psw::ADDRESSING_64;
+use arch::table::{TEID_EXECUTION_PROTECTION, TEID_FETCH};
 
 /// Where the instruction is: in the prefix area.
 const HERE: u64 = 0x400;

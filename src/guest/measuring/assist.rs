@@ -2,7 +2,7 @@
 //! long a coprocessor is busy.
 //!
 //! The cryptographic instructions are not privileged: they run below without the firmware. The scanner catches them in
-//! two cases only, and [`Assist::caught`](crate::guest::state::assist::Assist::caught) is the one switch:
+//! two cases only, and [`Assist::caught`](crate::state::assist::Assist::caught) is the one switch:
 //!
 //! - the machine **supplies** functions that the hardware below lacks. This is fixed at IPL, because a program asks
 //!   only once which facilities and functions there are;
@@ -19,14 +19,14 @@
 //! function or to pass the turn, it blocks no CPU. A wait for a coprocessor is not guest time, so the basic counter set
 //! does not count its cycles. Without an instruction-counting clock nothing is counted, and no CPU waits.
 
-use crate::cpumf::CounterSets;
-use crate::guest::hardware::Hardware;
-use crate::guest::state::account::Mode;
-use crate::guest::state::assist::GROUPS;
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::vcpu::Vcpu;
-use crate::guest::storage::scanner;
+use crate::hardware::Hardware;
+use crate::state::account::Mode;
+use crate::state::assist::GROUPS;
+use crate::state::configuration::Configuration;
+use crate::state::vcpu::Vcpu;
+use crate::storage::scanner;
 use core::sync::atomic::Ordering;
+use cpumf::CounterSets;
 
 /// The functions that `cpu` or the coprocessor groups count may have changed: scans all pages again if the switch has
 /// changed.
@@ -67,20 +67,20 @@ pub fn waits_until(cpu: &Vcpu, configuration: &Configuration, clock: u64) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arch::address::Absolute;
-    use crate::arch::bits::bit64;
-    use crate::arch::facility::FacilityList;
-    use crate::arch::tod::units;
-    use crate::cpumf::counters::CoprocessorGroups;
-    use crate::cpumf::instruction::{
+    use crate::state::account::Account;
+    use crate::state::assist::{Assist, Queries};
+    use crate::state::page_frames::PageState;
+    use crate::storage::scanner::{Entry, make_executable};
+    use crate::test_machine::Bench;
+    use arch::address::Absolute;
+    use arch::bits::bit64;
+    use arch::facility::FacilityList;
+    use arch::tod::units;
+    use cpumf::counters::CoprocessorGroups;
+    use cpumf::instruction::{
         load_cpu_counter_set_controls as lcctl, load_peripheral_counter_set_controls as lpctl,
     };
-    use crate::guest::state::account::Account;
-    use crate::guest::state::assist::{Assist, Queries};
-    use crate::guest::state::page_frames::PageState;
-    use crate::guest::storage::scanner::{Entry, make_executable};
-    use crate::guest::test_machine::Bench;
-    use crate::msa::Instruction;
+    use msa::Instruction;
 
     const NONE: Queries = [0; Instruction::ALL.len()];
 
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(counted.offered(Instruction::Kimd), code(0) | code(3));
         assert_eq!(counted.offered(Instruction::Km), code(0));
         let supplied = Assist::new(true, below);
-        let all = u128::from_be_bytes(crate::msa::query(Instruction::Kimd));
+        let all = u128::from_be_bytes(msa::query(Instruction::Kimd));
         assert_eq!(supplied.offered(Instruction::Kimd), all);
         // True random numbers come from the hardware only.
         assert_eq!(supplied.offered(Instruction::Prno) & code(114), 0);

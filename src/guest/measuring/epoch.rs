@@ -7,11 +7,11 @@
 //! does so when its idle time ends, because no other CPU runs meanwhile; in real time, where all CPUs run at
 //! once, at its next trap.
 
-use crate::arch::condition::ConditionCode;
-use crate::arch::interruption::Class;
-use crate::guest::hardware::Hardware;
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::vcpu::Vcpu;
+use crate::hardware::Hardware;
+use crate::state::configuration::Configuration;
+use crate::state::vcpu::Vcpu;
+use arch::condition::ConditionCode;
+use arch::interruption::Class;
 use core::sync::atomic::Ordering;
 
 /// Sets the TOD clock for all CPUs; returns the condition code of the machine below.
@@ -46,7 +46,7 @@ pub fn follow<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwa
     forward
 }
 
-/// Adds the guest time up to a trap, as [`Account::enter`](crate::guest::state::account::Account::enter),
+/// Adds the guest time up to a trap, as [`Account::enter`](crate::state::account::Account::enter),
 /// when another CPU may have set the clock meanwhile. The stamp on entry is of the new epoch; the stamp on
 /// leaving may be of either. The shorter span is the true one, unless the clock was set forward by less than
 /// that.
@@ -72,9 +72,9 @@ pub fn enter_in_real_time<H: Hardware>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arch::tod::units;
-    use crate::guest::state::account::{Account, Charges, Mode};
-    use crate::guest::test_machine::Bench;
+    use crate::state::account::{Account, Charges, Mode};
+    use crate::test_machine::Bench;
+    use arch::tod::units;
     use proptest::prelude::*;
 
     const START: u64 = 0xE000_0000_0000_0000;

@@ -12,14 +12,14 @@
 //! A set is authorized only if it has a source. In real-time mode none has. The MT-diagnostic set has one if
 //! cores have threads; it becomes active when the program first enables multithreading.
 
-use crate::cpumf::counters::CounterSet;
-use crate::cpumf::instruction::load_cpu_counter_set_controls;
-use crate::cpumf::{CounterSets, Model};
-use crate::guest::measuring::threads;
-use crate::guest::state::account::Mode;
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::extended::{self, Counted};
-use crate::guest::state::vcpu::Vcpu;
+use crate::measuring::threads;
+use crate::state::account::Mode;
+use crate::state::configuration::Configuration;
+use crate::state::extended::{self, Counted};
+use crate::state::vcpu::Vcpu;
+use cpumf::counters::CounterSet;
+use cpumf::instruction::load_cpu_counter_set_controls;
+use cpumf::{CounterSets, Model};
 
 /// Activates the machine's counters of a CPU at IPL: the sets of `wanted` that have a source.
 pub fn activate(cpu: &mut Vcpu, configuration: &Configuration, wanted: CounterSets) {
@@ -94,13 +94,13 @@ pub fn settle(cpu: &mut Vcpu, configuration: &Configuration) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpumf::counters::CoprocessorGroups;
-    use crate::cpumf::model::{Z10, Z15};
-    use crate::cpumf::{ConfigurationLevel, Facility, Installation, Model, SamplingLimits};
-    use crate::guest::measuring::threads::{begin_turn, take_note};
-    use crate::guest::state::account::Account;
-    use crate::guest::state::threads::Threads;
-    use crate::guest::test_machine::Bench;
+    use crate::measuring::threads::{begin_turn, take_note};
+    use crate::state::account::Account;
+    use crate::state::threads::Threads;
+    use crate::test_machine::Bench;
+    use cpumf::counters::CoprocessorGroups;
+    use cpumf::model::{Z10, Z15};
+    use cpumf::{ConfigurationLevel, Facility, Installation, Model, SamplingLimits};
 
     const EVERY: CounterSets = CounterSets(0x802F);
 

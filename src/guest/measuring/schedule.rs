@@ -10,17 +10,17 @@
 //! Wait time is not guest time. The sampling interval continues during a wait only on a dedicated CPU,
 //! and those samples have the W bit ([`sample_in_wait`]).
 
-use crate::arch::address::{Absolute, PAGE};
-use crate::arch::psw::Psw;
-use crate::arch::tod::{TodExtended, UNITS_PER_MICROSECOND};
-use crate::cpumf::{Diagnosis, Facility, SampleStorage, Sampled, Snapshot};
-use crate::guest::hardware::Hardware;
-use crate::guest::state::account::Mode;
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::pending_work::PendingWork;
-use crate::guest::state::schedule::NEVER;
-use crate::guest::state::vcpu::Vcpu;
-use crate::guest::storage::{self, Piece, scanner};
+use crate::hardware::Hardware;
+use crate::state::account::Mode;
+use crate::state::configuration::Configuration;
+use crate::state::pending_work::PendingWork;
+use crate::state::schedule::NEVER;
+use crate::state::vcpu::Vcpu;
+use crate::storage::{self, Piece, scanner};
+use arch::address::{Absolute, PAGE};
+use arch::psw::Psw;
+use arch::tod::{TodExtended, UNITS_PER_MICROSECOND};
+use cpumf::{Diagnosis, Facility, SampleStorage, Sampled, Snapshot};
 
 /// The longest time for which the comparator is set. What is due later is treated as due [`NEVER`],
 /// which keeps the arithmetic inside 64 bits.

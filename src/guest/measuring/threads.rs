@@ -15,9 +15,9 @@
 //! as one *with one thread active*. So the two counters of a core add up to the cycles of its threads. A
 //! thread adds its cycles whenever it gives up its turn or inspects the counters.
 
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::threads::Thread;
-use crate::guest::state::vcpu::Vcpu;
+use crate::state::configuration::Configuration;
+use crate::state::threads::Thread;
+use crate::state::vcpu::Vcpu;
 use core::sync::atomic::Ordering;
 
 /// Notices that multithreading was enabled or disabled: the MT-diagnostic counter set becomes active or

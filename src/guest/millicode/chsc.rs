@@ -1,12 +1,12 @@
 //! CHANNEL SUBSYSTEM CALL.
 
-use crate::arch::address::Virtual;
-use crate::arch::condition::ConditionCode;
-use crate::arch::interruption::ProgramInterruption;
-use crate::guest::hardware::Hardware;
-use crate::guest::millicode::execution::{Execution, fault};
-use crate::guest::millicode::outcome::Performed;
-use crate::guest::state::access::Access;
+use crate::hardware::Hardware;
+use crate::millicode::execution::{Execution, fault};
+use crate::millicode::outcome::Performed;
+use crate::state::access::Access;
+use arch::address::Virtual;
+use arch::condition::ConditionCode;
+use arch::interruption::ProgramInterruption;
 
 /// The length of a request: a multiple of 8 that leaves room for a response in the block.
 const REQUEST: core::ops::RangeInclusive<usize> = 16..=4080;

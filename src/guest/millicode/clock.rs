@@ -4,15 +4,15 @@
 //! CPU timer are the guest's. The real clock comparator also serves the sampling interval. So the
 //! guest's comparator is a value here, and whether the clock has passed it is always computed.
 
-use crate::arch::interruption::ProgramInterruption;
-use crate::guest::hardware::Hardware;
-use crate::guest::measuring::epoch;
-use crate::guest::millicode::execution::{Execution, fault};
-use crate::guest::millicode::outcome::{Outcome, Performed};
-use crate::guest::millicode::path::Path;
-use crate::guest::state::access::Fault;
-use crate::guest::state::pending_work::PendingWork;
-use crate::insn::Operand;
+use crate::hardware::Hardware;
+use crate::measuring::epoch;
+use crate::millicode::execution::{Execution, fault};
+use crate::millicode::outcome::{Outcome, Performed};
+use crate::millicode::path::Path;
+use crate::state::access::Fault;
+use crate::state::pending_work::PendingWork;
+use arch::interruption::ProgramInterruption;
+use insn::Operand;
 
 /// Computes the two pending conditions again, after something that they depend on was set.
 fn recompute<H: Hardware>(run: &mut Execution<'_, H>) {

@@ -2,13 +2,13 @@
 //!
 //! A range is at most sixteen registers. The whole operand is accessed before any register changes.
 
-use crate::guest::hardware::Hardware;
-use crate::guest::millicode::execution::Execution;
-use crate::guest::millicode::outcome::{Outcome, Performed};
-use crate::guest::millicode::path::Path;
-use crate::guest::state::access::Access;
-use crate::guest::state::pending_work::PendingWork;
-use crate::insn::Operand;
+use crate::hardware::Hardware;
+use crate::millicode::execution::Execution;
+use crate::millicode::outcome::{Outcome, Performed};
+use crate::millicode::path::Path;
+use crate::state::access::Access;
+use crate::state::pending_work::PendingWork;
+use insn::Operand;
 
 /// The number of registers in the range from `r1` to `r3`.
 #[inline]

@@ -3,17 +3,17 @@
 //! Both operands are tested before a byte is moved, and an access exception nullifies the whole
 //! instruction. Access keys are checked for authority only: keys are not tested on the machine below.
 
-use crate::arch::address::{PAGE, Virtual};
-use crate::arch::condition::ConditionCode;
-use crate::arch::interruption::ProgramInterruption as P;
-use crate::arch::psw::AddressSpace;
-use crate::guest::hardware::Hardware;
-use crate::guest::millicode::execution::{Execution, fault};
-use crate::guest::millicode::outcome::Performed;
-use crate::guest::millicode::psw::KEY;
-use crate::guest::state::access::{Access, Fault, Space};
-use crate::guest::storage::{self, Claim, Piece, scanner};
-use crate::insn::Operand;
+use crate::hardware::Hardware;
+use crate::millicode::execution::{Execution, fault};
+use crate::millicode::outcome::Performed;
+use crate::millicode::psw::KEY;
+use crate::state::access::{Access, Fault, Space};
+use crate::storage::{self, Claim, Piece, scanner};
+use arch::address::{PAGE, Virtual};
+use arch::condition::ConditionCode;
+use arch::interruption::ProgramInterruption as P;
+use arch::psw::AddressSpace;
+use insn::Operand;
 
 /// The part of a claim from `offset` on that is contiguous.
 fn part(claim: &Claim, offset: u64) -> Piece {

@@ -19,22 +19,22 @@
 //! Codes that only hypervisors offer (204, 258, 260, and 288 without a watchdog device) are specification exceptions,
 //! as on QEMU.
 
-use crate::arch::address::{Absolute, PAGE, Real};
-use crate::arch::interruption::ProgramInterruption;
-use crate::arch::psw::Psw;
-use crate::guest::delivery;
-use crate::guest::hardware::Hardware;
-use crate::guest::millicode::execution::{Execution, fault};
-use crate::guest::millicode::orders;
-use crate::guest::millicode::outcome::{Outcome, Performed};
-use crate::guest::state::access::Fault;
-use crate::guest::state::mailbox::order;
-use crate::guest::state::pending_work::PendingWork;
-use crate::guest::state::vcpu::CpuState;
-use crate::guest::storage::{self, program};
-use crate::insn::Operand;
-use crate::link::service::{Function, LONGEST_ANSWER, Request};
+use crate::delivery;
+use crate::hardware::Hardware;
+use crate::millicode::execution::{Execution, fault};
+use crate::millicode::orders;
+use crate::millicode::outcome::{Outcome, Performed};
+use crate::state::access::Fault;
+use crate::state::mailbox::order;
+use crate::state::pending_work::PendingWork;
+use crate::state::vcpu::CpuState;
+use crate::storage::{self, program};
+use arch::address::{Absolute, PAGE, Real};
+use arch::interruption::ProgramInterruption;
+use arch::psw::Psw;
 use core::sync::atomic::Ordering;
+use insn::Operand;
+use link::service::{Function, LONGEST_ANSWER, Request};
 use zerocopy::IntoBytes;
 
 /// Voluntary time-slice end.
@@ -121,7 +121,7 @@ fn notify<H: Hardware>(run: &mut Execution<'_, H>) -> Performed {
 /// is performed for the guest: START without samples (SAMPLE=NO), STOP and QUERY. An answer is stored at the absolute
 /// address in the request, for at most its length and at most [`LONGEST_ANSWER`] bytes; to get all of a longer answer,
 /// query by CPU. Afterwards the request holds the result, and bits 32-63 of general register 0 the reason code
-/// ([`crate::his::Reason`]).
+/// (`Reason` of the crate `his`).
 ///
 /// A reset of the guest removes its profilers. Neither keys nor low-address protection apply.
 ///

@@ -3,23 +3,23 @@
 //! The routines share the few steps that the manual also describes once for all instructions: testing
 //! the problem state, forming an operand address, and fetching and storing an operand.
 
-use crate::arch::address::{Real, Virtual};
-use crate::arch::condition::ConditionCode;
-use crate::arch::control::{CR0_EXTRACTION_AUTHORITY, CR0_SECONDARY_SPACE};
-use crate::arch::interruption::ProgramInterruption;
-use crate::arch::psw::{
+use crate::hardware::Hardware;
+use crate::millicode::outcome::{Outcome, Performed};
+use crate::millicode::path::{Fast, General, Path};
+use crate::state::access::{Access, Space};
+use crate::state::configuration::Configuration;
+use crate::state::pending_work::PendingWork;
+use crate::state::vcpu::Vcpu;
+use crate::storage::{self, Claim, Piece};
+use arch::address::{Real, Virtual};
+use arch::condition::ConditionCode;
+use arch::control::{CR0_EXTRACTION_AUTHORITY, CR0_SECONDARY_SPACE};
+use arch::interruption::ProgramInterruption;
+use arch::psw::{
     ADDRESS_SPACE, ADDRESSING_64, AddressSpace, DAT, EXTERNAL, IO, MACHINE_CHECK, PER,
 };
-use crate::guest::hardware::Hardware;
-use crate::guest::millicode::outcome::{Outcome, Performed};
-use crate::guest::millicode::path::{Fast, General, Path};
-use crate::guest::state::access::{Access, Space};
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::pending_work::PendingWork;
-use crate::guest::state::vcpu::Vcpu;
-use crate::guest::storage::{self, Claim, Piece};
-use crate::insn::Operand;
 use core::marker::PhantomData;
+use insn::Operand;
 
 /// The PSW masks, and the bits whose change can open an interruption.
 const MASKS: u64 = IO | EXTERNAL | MACHINE_CHECK;

@@ -1,16 +1,16 @@
 //! The identity of the CPU: its address, its identification and its facilities.
 
-use crate::arch::address::Real;
-use crate::arch::bits::bit64;
-use crate::arch::condition::ConditionCode;
-use crate::arch::facility::FACILITY_DOUBLEWORDS;
-use crate::arch::lowcore;
-use crate::guest::hardware::Hardware;
-use crate::guest::millicode::execution::Execution;
-use crate::guest::millicode::outcome::{Outcome, Performed};
-use crate::guest::millicode::path::Path;
-use crate::guest::storage;
-use crate::insn::Operand;
+use crate::hardware::Hardware;
+use crate::millicode::execution::Execution;
+use crate::millicode::outcome::{Outcome, Performed};
+use crate::millicode::path::Path;
+use crate::storage;
+use arch::address::Real;
+use arch::bits::bit64;
+use arch::condition::ConditionCode;
+use arch::facility::FACILITY_DOUBLEWORDS;
+use arch::lowcore;
+use insn::Operand;
 
 /// Bit 48 of the CPU identification: it is in format 1, which has no CPU address.
 const FORMAT_1: u64 = bit64(48);

@@ -8,17 +8,17 @@
 use super::execution::Execution;
 use super::path::Fast;
 use super::{common, translation};
-use crate::arch::address::{Real, Virtual};
-use crate::arch::condition::ConditionCode;
-use crate::arch::psw::{EXTENDED_ADDRESSING, PROBLEM};
-use crate::guest::delivery;
-use crate::guest::hardware::Hardware;
-use crate::guest::millicode::outcome::Outcome;
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::kept::KeptPage;
-use crate::guest::state::vcpu::Vcpu;
-use crate::guest::storage::{self, shadow};
-use crate::insn::{self, Instruction, Operand};
+use crate::delivery;
+use crate::hardware::Hardware;
+use crate::millicode::outcome::Outcome;
+use crate::state::configuration::Configuration;
+use crate::state::kept::KeptPage;
+use crate::state::vcpu::Vcpu;
+use crate::storage::{self, shadow};
+use arch::address::{Real, Virtual};
+use arch::condition::ConditionCode;
+use arch::psw::{EXTENDED_ADDRESSING, PROBLEM};
+use insn::{self, Instruction, Operand};
 
 /// Performs and counts the instruction that the hardware has just refused, if the fast path handles its case.
 ///

@@ -3,24 +3,24 @@
 //! Bits 32-63 of general register 1 are the subsystem-identification word. The machine below tests its form
 //! and that of the operands, so an operand exception is its own. Operands are copied, and access to them is
 //! tested first. A guest sees only the first few subchannels of the machine below
-//! ([`SUBCHANNELS`](crate::arch::channel::SUBCHANNELS)); the others are not operational. A configuration
+//! ([`SUBCHANNELS`](arch::channel::SUBCHANNELS)); the others are not operational. A configuration
 //! without devices has none.
 
-use crate::arch::address::{Real, Virtual};
-use crate::arch::channel::{
+use crate::hardware::{ChannelBlock, ChannelInstruction, Hardware};
+use crate::millicode::execution::{Execution, fault};
+use crate::millicode::outcome::{Outcome, Performed};
+use crate::state::access::{Access, Fault};
+use crate::state::channel_program::ChannelProgram;
+use crate::storage;
+use arch::address::{Real, Virtual};
+use arch::channel::{
     IRB_LENGTH, IoInterruption, ORB_MODIFIED_INDIRECT, ORB_TRANSPORT, Orb, PMCW_DEVICE_VALID,
     PMCW_MEASUREMENT_FORMATS, PMCW_MEASUREMENT_MODES, SCHIB_LENGTH, SCHIB_STATUS, SCSW_OCCUPIED,
 };
-use crate::arch::condition::ConditionCode;
-use crate::arch::interruption::ProgramInterruption;
-use crate::arch::lowcore::SUBSYSTEM_IDENTIFICATION;
-use crate::guest::hardware::{ChannelBlock, ChannelInstruction, Hardware};
-use crate::guest::millicode::execution::{Execution, fault};
-use crate::guest::millicode::outcome::{Outcome, Performed};
-use crate::guest::state::access::{Access, Fault};
-use crate::guest::state::channel_program::ChannelProgram;
-use crate::guest::storage;
-use crate::insn::Operand;
+use arch::condition::ConditionCode;
+use arch::interruption::ProgramInterruption;
+use arch::lowcore::SUBSYSTEM_IDENTIFICATION;
+use insn::Operand;
 use spin::MutexGuard;
 
 /// The words of a subchannel-status word in a subchannel-information block.
@@ -128,7 +128,7 @@ pub(super) fn msch<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> 
 }
 
 /// START SUBCHANNEL: the operation-request block at the second-operand address designates the channel
-/// program, which is copied while its addresses are checked ([`crate::guest::channel`]). An error in it is a
+/// program, which is copied while its addresses are checked ([`crate::channel`]). An error in it is a
 /// program check of the subchannel.
 ///
 /// Condition code: 0, started; 1, status pending; 2, busy; 3, not operational.

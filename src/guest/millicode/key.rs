@@ -3,14 +3,14 @@
 //! The machine below keeps a key for each block of storage and does not test them. The guest's keys
 //! are those of the same absolute blocks.
 
-use crate::arch::address::{PAGE, Real, Virtual};
-use crate::arch::condition::ConditionCode;
-use crate::arch::control::CR0_LOW_ADDRESS_PROTECTION;
-use crate::guest::hardware::Hardware;
-use crate::guest::millicode::execution::Execution;
-use crate::guest::millicode::outcome::{Outcome, Performed};
-use crate::guest::state::access::{Access, Fault, Space};
-use crate::guest::storage::{self, Checked, dat};
+use crate::hardware::Hardware;
+use crate::millicode::execution::Execution;
+use crate::millicode::outcome::{Outcome, Performed};
+use crate::state::access::{Access, Fault, Space};
+use crate::storage::{self, Checked, dat};
+use arch::address::{PAGE, Real, Virtual};
+use arch::condition::ConditionCode;
+use arch::control::CR0_LOW_ADDRESS_PROTECTION;
 use core::sync::atomic::Ordering;
 
 /// The block that register R2 designates by real address.

@@ -1,29 +1,29 @@
 //! The instructions of SA23-2260, on the guest's own facility.
 //!
-//! [`crate::cpumf`] does what they do. Here their operands are fetched and stored, and the rest of
+//! [`cpumf`] does what they do. Here their operands are fetched and stored, and the rest of
 //! the firmware is told what has changed: when the next sample is due, or a pending measurement
 //! alert.
 
-use crate::arch::condition::ConditionCode;
-use crate::cpumf::counters::GlobalCounterControls;
-use crate::cpumf::instruction::extract_cpu_counter;
-use crate::cpumf::instruction::load_cpu_counter_set_controls;
-use crate::cpumf::instruction::load_sampling_controls;
-use crate::cpumf::instruction::query_counter_information;
-use crate::cpumf::instruction::query_sampling_information;
-use crate::cpumf::instruction::set_cpu_counter;
-use crate::cpumf::instruction::store_cpu_counter_multiple;
-use crate::cpumf::{CounterSet, Instruction as Issued, authorize, load_program_parameter};
-use crate::guest::hardware::Hardware;
-use crate::guest::measuring::{assist, threads};
-use crate::guest::millicode::execution::Execution;
-use crate::guest::millicode::outcome::{Outcome, Performed};
-use crate::guest::millicode::path::Path;
-use crate::guest::state::access::Access;
-use crate::guest::state::extended;
-use crate::guest::state::pending_work::PendingWork;
-use crate::guest::state::schedule::NEVER;
-use crate::insn::Operand;
+use crate::hardware::Hardware;
+use crate::measuring::{assist, threads};
+use crate::millicode::execution::Execution;
+use crate::millicode::outcome::{Outcome, Performed};
+use crate::millicode::path::Path;
+use crate::state::access::Access;
+use crate::state::extended;
+use crate::state::pending_work::PendingWork;
+use crate::state::schedule::NEVER;
+use arch::condition::ConditionCode;
+use cpumf::counters::GlobalCounterControls;
+use cpumf::instruction::extract_cpu_counter;
+use cpumf::instruction::load_cpu_counter_set_controls;
+use cpumf::instruction::load_sampling_controls;
+use cpumf::instruction::query_counter_information;
+use cpumf::instruction::query_sampling_information;
+use cpumf::instruction::set_cpu_counter;
+use cpumf::instruction::store_cpu_counter_multiple;
+use cpumf::{CounterSet, Instruction as Issued, authorize, load_program_parameter};
+use insn::Operand;
 
 /// The tests before any operand: operation, then privileged operation.
 #[inline(always)]
@@ -85,7 +85,7 @@ pub(super) fn ecctr<H: Hardware, P: Path>(
     let number = run.register(r2);
     if number >= extended::FIRST_COUNTER {
         run.cpu.count_translations();
-        if number >= crate::guest::state::threads::FIRST_COUNTER {
+        if number >= crate::state::threads::FIRST_COUNTER {
             threads::settle(run.cpu, run.configuration);
         }
     }

@@ -7,7 +7,7 @@
 //!
 //! One file holds one family of instructions. A routine has its operands as the instruction names them. It changes
 //! nothing until all exceptions have been tested, and it ends with an [`Outcome`] or with the
-//! [`Fault`](crate::guest::state::access::Fault) that it met. What control programs issue all the time also has a
+//! [`Fault`](crate::state::access::Fault) that it met. What control programs issue all the time also has a
 //! shorter path ([`fast_path`]). No instruction of a guest can make a routine panic.
 //!
 //! An instruction without a routine is [`Outcome::Unknown`]: the guest takes an operation exception, as for an absent
@@ -44,18 +44,18 @@ mod tests;
 
 pub use orders::take_orders;
 
-use crate::guest::hardware::{ChannelInstruction, Hardware};
-use crate::guest::millicode::outcome::{Outcome, Performed};
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::vcpu::Vcpu;
-use crate::insn::Instruction;
-use crate::msa::Instruction as Assist;
+use crate::hardware::{ChannelInstruction, Hardware};
+use crate::millicode::outcome::{Outcome, Performed};
+use crate::state::configuration::Configuration;
+use crate::state::vcpu::Vcpu;
 use cryptography::perform as assist;
 use execution::Execution;
+use insn::Instruction;
+use msa::Instruction as Assist;
 use path::Path;
 pub use service::announce_input;
 
-/// Performs an instruction that control programs issue all the time: one that [`crate::insn::decode_common`] knows.
+/// Performs an instruction that control programs issue all the time: one that [`insn::decode_common`] knows.
 #[inline(always)]
 fn common<H: Hardware, P: Path>(
     run: &mut Execution<'_, H, P>,

@@ -3,20 +3,20 @@
 //! A CPU carries out its orders when it next enters the firmware, so no CPU ever touches the registers of
 //! another. Most orders come from SIGNAL PROCESSOR ([`super::signal`]); DIAGNOSE orders resets of all CPUs.
 
-use crate::arch::address::Absolute;
-use crate::arch::cpu::MAXIMUM_CPUS;
-use crate::arch::lowcore;
-use crate::guest::hardware::Hardware;
-use crate::guest::measuring::{assist, threads};
-use crate::guest::millicode::execution::Execution;
-use crate::guest::millicode::prefix::{self, PREFIX};
-use crate::guest::state::account::Mode;
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::mailbox::{Mailbox, order};
-use crate::guest::state::pending_work::PendingWork;
-use crate::guest::state::vcpu::{CpuState, Vcpu};
-use crate::guest::storage::{self, shadow};
-use crate::guest::{channel, delivery, external_means};
+use crate::hardware::Hardware;
+use crate::measuring::{assist, threads};
+use crate::millicode::execution::Execution;
+use crate::millicode::prefix::{self, PREFIX};
+use crate::state::account::Mode;
+use crate::state::configuration::Configuration;
+use crate::state::mailbox::{Mailbox, order};
+use crate::state::pending_work::PendingWork;
+use crate::state::vcpu::{CpuState, Vcpu};
+use crate::storage::{self, shadow};
+use crate::{channel, delivery, external_means};
+use arch::address::Absolute;
+use arch::cpu::MAXIMUM_CPUS;
+use arch::lowcore;
 use core::sync::atomic::Ordering;
 
 /// A bit in the mailbox's orders that is no order: the signalling CPU is writing the parameter.

@@ -1,6 +1,6 @@
 //! How the performance of an instruction ends.
 
-use crate::guest::state::access::Fault;
+use crate::state::access::Fault;
 
 /// How the performance of an instruction ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

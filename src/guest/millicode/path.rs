@@ -5,8 +5,8 @@
 //! 64-bit addressing mode, operands in pages whose translation is kept, no exception. In any other case it
 //! ends without having changed anything, and the general path performs the instruction from the start.
 
-use crate::arch::interruption::ProgramInterruption;
-use crate::guest::state::access::Fault;
+use crate::state::access::Fault;
+use arch::interruption::ProgramInterruption;
 
 /// How far a routine goes.
 pub(super) trait Path {

@@ -1,16 +1,16 @@
 //! The instructions of SA23-2260 on the coprocessor groups, which all CPUs share.
 
-use crate::cpumf::Instruction as Issued;
-use crate::cpumf::instruction::{
+use crate::hardware::Hardware;
+use crate::measuring::assist;
+use crate::millicode::execution::Execution;
+use crate::millicode::measurement::authorized;
+use crate::millicode::outcome::Performed;
+use cpumf::Instruction as Issued;
+use cpumf::instruction::{
     extract_coprocessor_group_address, extract_peripheral_counter,
     load_peripheral_counter_set_controls, set_peripheral_counter,
 };
-use crate::guest::hardware::Hardware;
-use crate::guest::measuring::assist;
-use crate::guest::millicode::execution::Execution;
-use crate::guest::millicode::measurement::authorized;
-use crate::guest::millicode::outcome::Performed;
-use crate::insn::Operand;
+use insn::Operand;
 
 /// LOAD PERIPHERAL-COUNTER-SET CONTROLS: the doubleword at the second-operand address, on any
 /// boundary, enables and activates the coprocessor-group counter sets.

@@ -1,14 +1,14 @@
 //! The prefix register.
 
-use crate::arch::address::{Absolute, PREFIX_AREA};
-use crate::guest::hardware::Hardware;
-use crate::guest::millicode::execution::Execution;
-use crate::guest::millicode::outcome::{Outcome, Performed};
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::pending_work::PendingWork;
-use crate::guest::state::vcpu::Vcpu;
-use crate::guest::storage::{self, shadow};
-use crate::insn::Operand;
+use crate::hardware::Hardware;
+use crate::millicode::execution::Execution;
+use crate::millicode::outcome::{Outcome, Performed};
+use crate::state::configuration::Configuration;
+use crate::state::pending_work::PendingWork;
+use crate::state::vcpu::Vcpu;
+use crate::storage::{self, shadow};
+use arch::address::{Absolute, PREFIX_AREA};
+use insn::Operand;
 
 /// The bits of a prefix: a 31-bit address on an 8 KiB boundary.
 pub(super) const PREFIX: u64 = 0x7FFF_E000;

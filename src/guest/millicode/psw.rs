@@ -3,15 +3,15 @@
 //! The guest's masks, problem-state and wait bits are values in the firmware. A control program changes
 //! them more often than anything else, so these routines are the shortest.
 
-use crate::arch::control::CR0_SSM_SUPPRESSION;
-use crate::arch::interruption::ProgramInterruption;
-use crate::arch::psw::Psw;
-use crate::guest::delivery;
-use crate::guest::hardware::Hardware;
-use crate::guest::millicode::execution::{Execution, fault};
-use crate::guest::millicode::outcome::{Outcome, Performed};
-use crate::guest::millicode::path::Path;
-use crate::insn::Operand;
+use crate::delivery;
+use crate::hardware::Hardware;
+use crate::millicode::execution::{Execution, fault};
+use crate::millicode::outcome::{Outcome, Performed};
+use crate::millicode::path::Path;
+use arch::control::CR0_SSM_SUPPRESSION;
+use arch::interruption::ProgramInterruption;
+use arch::psw::Psw;
+use insn::Operand;
 
 /// Position of the system mask in the left half of the PSW: bits 0-7.
 const SYSTEM_MASK: u32 = 56;

@@ -4,17 +4,17 @@
 //! drop entries is posted to all CPUs, and each drops them from its shadow and from its TLB when it
 //! notices the request.
 
-use crate::arch::address::{Absolute, Real, Virtual};
-use crate::arch::condition::ConditionCode;
-use crate::arch::control::asce::{DESIGNATION_TYPE, ORIGIN};
-use crate::arch::interruption::ProgramInterruption;
-use crate::arch::table::{PTE_INVALID, RTE_INVALID, STE_ORIGIN};
-use crate::guest::hardware::Hardware;
-use crate::guest::millicode::execution::{Execution, fault};
-use crate::guest::millicode::outcome::{Outcome, Performed};
-use crate::guest::state::access::{Access, Fault};
-use crate::guest::state::shadow::Request;
-use crate::guest::storage::{self, Checked, scanner, shadow};
+use crate::hardware::Hardware;
+use crate::millicode::execution::{Execution, fault};
+use crate::millicode::outcome::{Outcome, Performed};
+use crate::state::access::{Access, Fault};
+use crate::state::shadow::Request;
+use crate::storage::{self, Checked, scanner, shadow};
+use arch::address::{Absolute, Real, Virtual};
+use arch::condition::ConditionCode;
+use arch::control::asce::{DESIGNATION_TYPE, ORIGIN};
+use arch::interruption::ProgramInterruption;
+use arch::table::{PTE_INVALID, RTE_INVALID, STE_ORIGIN};
 
 /// The operand-2 bit of COMPARE AND SWAP AND PURGE that requests a purge of the TLB.
 const PURGE: u64 = 1;

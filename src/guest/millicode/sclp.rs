@@ -3,9 +3,9 @@
 //! One event is offered, the ASCII console (26). What the guest writes goes to the link unchanged, and
 //! what was typed for the guest is returned at the next read.
 
-use crate::arch::address::PAGE;
-use crate::guest::hardware::Hardware;
-use crate::guest::state::configuration::Configuration;
+use crate::hardware::Hardware;
+use crate::state::configuration::Configuration;
+use arch::address::PAGE;
 use core::sync::atomic::Ordering;
 
 /// A copy of a service-call control block, whatever its length.

@@ -7,17 +7,17 @@
 //! The service is complete when the instruction ends, so a run can be repeated exactly. The service
 //! signal that reports the end is pending at once.
 
-use crate::arch::address::{Absolute, PAGE, PREFIX_AREA};
-use crate::arch::condition::ConditionCode;
-use crate::arch::interruption::ProgramInterruption;
-use crate::guest::hardware::Hardware;
-use crate::guest::millicode::execution::{Execution, fault};
-use crate::guest::millicode::outcome::Performed;
-use crate::guest::millicode::sclp::{self, Block, response};
-use crate::guest::state::access::Fault;
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::pending_work::PendingWork;
-use crate::guest::storage;
+use crate::hardware::Hardware;
+use crate::millicode::execution::{Execution, fault};
+use crate::millicode::outcome::Performed;
+use crate::millicode::sclp::{self, Block, response};
+use crate::state::access::Fault;
+use crate::state::configuration::Configuration;
+use crate::state::pending_work::PendingWork;
+use crate::storage;
+use arch::address::{Absolute, PAGE, PREFIX_AREA};
+use arch::condition::ConditionCode;
+use arch::interruption::ProgramInterruption;
 use core::sync::atomic::Ordering;
 
 /// The bits of a command word that select the command.

@@ -4,19 +4,19 @@
 //! While an order waits there, the CPU is busy. External calls and emergency signals do not wait in this way:
 //! they become pending at once.
 
-use crate::arch::address::{Absolute, PREFIX_AREA};
-use crate::arch::condition::ConditionCode;
-use crate::guest::hardware::Hardware;
-use crate::guest::measuring::threads;
-use crate::guest::millicode::execution::Execution;
-use crate::guest::millicode::orders::{CLAIMED, RESETS, mailbox, reset};
-use crate::guest::millicode::outcome::{Outcome, Performed};
-use crate::guest::millicode::prefix::PREFIX;
-use crate::guest::state::mailbox::{Mailbox, order};
-use crate::guest::state::pending_work::PendingWork;
-use crate::guest::state::vcpu::CpuState;
-use crate::insn::Operand;
+use crate::hardware::Hardware;
+use crate::measuring::threads;
+use crate::millicode::execution::Execution;
+use crate::millicode::orders::{CLAIMED, RESETS, mailbox, reset};
+use crate::millicode::outcome::{Outcome, Performed};
+use crate::millicode::prefix::PREFIX;
+use crate::state::mailbox::{Mailbox, order};
+use crate::state::pending_work::PendingWork;
+use crate::state::vcpu::CpuState;
+use arch::address::{Absolute, PREFIX_AREA};
+use arch::condition::ConditionCode;
 use core::sync::atomic::Ordering;
+use insn::Operand;
 
 /// Order codes.
 mod code {

@@ -5,16 +5,16 @@
 //! ADDRESS SPACE CONTROL that the mode is missing; the machine below answers in the same way.
 //! Space-switch events are not recognized.
 
-use crate::arch::condition::ConditionCode;
-use crate::arch::control::CR0_SECONDARY_SPACE;
-use crate::arch::interruption::ProgramInterruption;
-use crate::arch::psw::ADDRESS_SPACE;
-use crate::guest::hardware::Hardware;
-use crate::guest::millicode::execution::{Execution, fault};
-use crate::guest::millicode::outcome::{Outcome, Performed};
-use crate::guest::state::access::Fault;
-use crate::guest::state::pending_work::PendingWork;
-use crate::insn::Operand;
+use crate::hardware::Hardware;
+use crate::millicode::execution::{Execution, fault};
+use crate::millicode::outcome::{Outcome, Performed};
+use crate::state::access::Fault;
+use crate::state::pending_work::PendingWork;
+use arch::condition::ConditionCode;
+use arch::control::CR0_SECONDARY_SPACE;
+use arch::interruption::ProgramInterruption;
+use arch::psw::ADDRESS_SPACE;
+use insn::Operand;
 
 /// SET ADDRESS SPACE CONTROL, and SET ADDRESS SPACE CONTROL FAST: bits 52-55 of the second-operand
 /// address select the address space: 0 primary, 1 secondary, 3 home.

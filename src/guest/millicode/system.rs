@@ -10,14 +10,14 @@
 //! The configuration-topology facility is not installed: facility bit 11 is zero whatever it is below,
 //! and function code 15 is not available, with threads or without.
 
-use crate::arch::condition::ConditionCode;
-use crate::arch::interruption::ProgramInterruption;
-use crate::cpumf::model;
-use crate::guest::hardware::Hardware;
-use crate::guest::millicode::execution::{Execution, fault};
-use crate::guest::millicode::outcome::Performed;
-use crate::guest::state::configuration::Configuration;
-use crate::insn::Operand;
+use crate::hardware::Hardware;
+use crate::millicode::execution::{Execution, fault};
+use crate::millicode::outcome::Performed;
+use crate::state::configuration::Configuration;
+use arch::condition::ConditionCode;
+use arch::interruption::ProgramInterruption;
+use cpumf::model;
+use insn::Operand;
 
 /// Offsets in the system-information blocks.
 mod at {

@@ -1,16 +1,16 @@
 //! Translation of addresses, and access to storage by real address.
 
-use crate::arch::address::{Real, Virtual};
-use crate::arch::condition::ConditionCode;
-use crate::arch::interruption::ProgramInterruption as Exception;
-use crate::guest::hardware::Hardware;
-use crate::guest::millicode::execution::{Execution, fault};
-use crate::guest::millicode::outcome::{Outcome, Performed};
-use crate::guest::millicode::path::Path;
-use crate::guest::state::access::{Access, Fault};
-use crate::guest::storage::dat::{self, Stop};
-use crate::guest::storage::{self};
-use crate::insn::Operand;
+use crate::hardware::Hardware;
+use crate::millicode::execution::{Execution, fault};
+use crate::millicode::outcome::{Outcome, Performed};
+use crate::millicode::path::Path;
+use crate::state::access::{Access, Fault};
+use crate::storage::dat::{self, Stop};
+use crate::storage::{self};
+use arch::address::{Real, Virtual};
+use arch::condition::ConditionCode;
+use arch::interruption::ProgramInterruption as Exception;
+use insn::Operand;
 
 /// Bit 32: R1 holds an interruption code instead of an address.
 const NO_ADDRESS: u32 = 1 << 31;
@@ -68,8 +68,8 @@ fn in_table<H: Hardware, P: Path>(
     at: Virtual,
     entry: Real,
 ) -> bool {
-    use crate::arch::control::asce::{DESIGNATION_TYPE, TABLE_LENGTH};
-    use crate::arch::table::{RTE_LENGTH, RTE_OFFSET, STE_INVALID};
+    use arch::control::asce::{DESIGNATION_TYPE, TABLE_LENGTH};
+    use arch::table::{RTE_LENGTH, RTE_OFFSET, STE_INVALID};
     let part = at.0 >> 29 & 3;
     let inside = if asce & DESIGNATION_TYPE == 0 {
         part <= asce & TABLE_LENGTH
@@ -93,8 +93,8 @@ fn region_third<H: Hardware, P: Path>(
     asce: u64,
     at: Virtual,
 ) -> Option<u64> {
-    use crate::arch::control::asce::{DESIGNATION_TYPE, ORIGIN};
-    use crate::arch::table::RTE_ORIGIN;
+    use arch::control::asce::{DESIGNATION_TYPE, ORIGIN};
+    use arch::table::RTE_ORIGIN;
     let mut level = (asce & DESIGNATION_TYPE) >> 2;
     let mut origin = asce & ORIGIN;
     loop {

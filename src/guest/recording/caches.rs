@@ -13,14 +13,14 @@
 //! Penalty cycles are not added to any cycle count: the clock below counts instructions, and an instruction remains
 //! one cycle. A user who wants the cycles that the model implies adds them.
 
-use crate::arch::address::{PAGE, Virtual};
-use crate::cache::Caches;
-use crate::guest::hardware::Hardware;
-use crate::guest::state::access::{Access, Space};
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::reference::Reference;
-use crate::guest::state::vcpu::Vcpu;
-use crate::guest::storage::{self, Claim};
+use crate::hardware::Hardware;
+use crate::state::access::{Access, Space};
+use crate::state::configuration::Configuration;
+use crate::state::reference::Reference;
+use crate::state::vcpu::Vcpu;
+use crate::storage::{self, Claim};
+use arch::address::{PAGE, Virtual};
+use cache::Caches;
 
 /// The program executes one instruction, which makes these references in this order: its text, then that of the target
 /// if it is an EXECUTE, then its operands.

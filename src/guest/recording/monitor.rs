@@ -26,17 +26,17 @@
 //! * The word of a counter and the exception count wrap from their highest value to zero.
 //! * No PER event is recognized for these stores.
 
-use crate::arch::address::{PAGE, Virtual};
-use crate::arch::bits::bit16;
-use crate::arch::interruption::ProgramInterruption as Exception;
-use crate::arch::lowcore::{COUNTER_ARRAY_ORIGIN, COUNTER_ARRAY_SIZE, MONITOR_EXCEPTION_COUNT};
-use crate::arch::psw::{DAT, HOME_SPACE};
-use crate::guest::hardware::Hardware;
-use crate::guest::state::access::{Access, Space};
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::kept::KeptPage;
-use crate::guest::state::vcpu::Vcpu;
-use crate::guest::storage::{self, Checked, Claim, Piece, PrefixArea, scanner, shadow};
+use crate::hardware::Hardware;
+use crate::state::access::{Access, Space};
+use crate::state::configuration::Configuration;
+use crate::state::kept::KeptPage;
+use crate::state::vcpu::Vcpu;
+use crate::storage::{self, Checked, Claim, Piece, PrefixArea, scanner, shadow};
+use arch::address::{PAGE, Virtual};
+use arch::bits::bit16;
+use arch::interruption::ProgramInterruption as Exception;
+use arch::lowcore::{COUNTER_ARRAY_ORIGIN, COUNTER_ARRAY_SIZE, MONITOR_EXCEPTION_COUNT};
+use arch::psw::{DAT, HOME_SPACE};
 
 /// A monitor call, which the hardware has completed and presented: counts it where it is to be counted. Returns false
 /// if it is a monitor event of the program, which is still to be presented; otherwise the instruction is accounted for.

@@ -19,17 +19,17 @@
 //! interruption between an instruction and its PER interruption would come in the wrong order. The firmware tests for
 //! I/O interruptions from time to time instead.
 
-use crate::arch::channel::IoInterruption;
-use crate::arch::condition::ConditionCode;
-use crate::arch::psw;
-use crate::guest::delivery;
-use crate::guest::hardware::{ChannelBlock, ChannelInstruction, Hardware};
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::pending_work::PendingWork;
-use crate::guest::state::recording::Phase;
-use crate::guest::state::vcpu::Vcpu;
-use crate::guest::storage::shadow;
-use crate::per::{Controls, Range, event};
+use crate::delivery;
+use crate::hardware::{ChannelBlock, ChannelInstruction, Hardware};
+use crate::state::configuration::Configuration;
+use crate::state::pending_work::PendingWork;
+use crate::state::recording::Phase;
+use crate::state::vcpu::Vcpu;
+use crate::storage::shadow;
+use arch::channel::IoInterruption;
+use arch::condition::ConditionCode;
+use arch::psw;
+use per::{Controls, Range, event};
 
 mod ended;
 mod protected;

@@ -1,9 +1,9 @@
 //! An access to storage: what it does, in which address space, where it leads, and how it fails.
 
-use crate::arch::address::{Real, Virtual};
-use crate::arch::interruption::ProgramInterruption;
-use crate::arch::psw::AddressSpace;
-use crate::arch::table::{
+use arch::address::{Real, Virtual};
+use arch::interruption::ProgramInterruption;
+use arch::psw::AddressSpace;
+use arch::table::{
     TEID_ADDRESS, TEID_DAT_PROTECTION, TEID_EXECUTION_PROTECTION, TEID_FETCH, TEID_LOW_ADDRESS,
     TEID_STORE,
 };

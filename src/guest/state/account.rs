@@ -5,9 +5,9 @@
 //! exact mode the clock advances 2^N ns with each instruction. Guest time less the constant overhead of each
 //! trap is therefore the number of instructions.
 
-use crate::arch::interruption::Class;
-use crate::arch::tod::{Scale, units};
-use crate::cpumf::counters::Activity;
+use arch::interruption::Class;
+use arch::tod::{Scale, units};
+use cpumf::counters::Activity;
 
 /// How time becomes instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -232,7 +232,7 @@ impl Account {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arch::tod::units;
+    use arch::tod::units;
 
     #[test]
     fn an_instruction_is_two_to_the_shift_nanoseconds_whatever_the_phase_of_the_clock() {

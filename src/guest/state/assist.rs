@@ -1,14 +1,14 @@
 //! The message-security assist of a configuration: what it offers, and the clock of its coprocessors.
 
-use crate::arch::cpu::MAXIMUM_CPUS;
-use crate::arch::facility::FacilityList;
-use crate::guest::state::vcpu::Vcpu;
-use crate::insn::sensitive::Caught;
-use crate::msa::{self, Instruction};
+use crate::state::vcpu::Vcpu;
+use arch::cpu::MAXIMUM_CPUS;
+use arch::facility::FacilityList;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use insn::sensitive::Caught;
+use msa::{self, Instruction};
 
 /// The bit of [`Assist::counting`] that stands for the coprocessor-group counter sets.
-pub(in crate::guest) const GROUPS: u32 = 1 << 31;
+pub(crate) const GROUPS: u32 = 1 << 31;
 
 /// What the query functions of all instructions store, in the order of [`Instruction::ALL`].
 pub type Queries = [u128; Instruction::ALL.len()];
@@ -17,15 +17,15 @@ pub type Queries = [u128; Instruction::ALL.len()];
 #[derive(Debug)]
 pub struct Assist {
     /// Whether the machine supplies functions that the hardware below lacks.
-    pub(in crate::guest) supplied: bool,
+    pub(crate) supplied: bool,
     /// The functions of the hardware below, by instruction, as its query functions store them.
-    pub(in crate::guest) below: Queries,
+    pub(crate) below: Queries,
     /// Who counts functions: one bit for each CPU, from the right, and [`GROUPS`].
-    pub(in crate::guest) counting: AtomicU32,
+    pub(crate) counting: AtomicU32,
     /// Guest cycles of each CPU when it last gave its turn up.
-    pub(in crate::guest) cycles: [AtomicU64; MAXIMUM_CPUS],
+    pub(crate) cycles: [AtomicU64; MAXIMUM_CPUS],
     /// CPU cycles in which all CPUs were idle.
-    pub(in crate::guest) idle: AtomicU64,
+    pub(crate) idle: AtomicU64,
 }
 
 impl Default for Assist {
@@ -115,7 +115,7 @@ impl Assist {
 }
 
 /// The status bit of the function that generates true random numbers.
-pub(in crate::guest) const TRUE_RANDOM: u128 = 1 << (127 - 114);
+pub(crate) const TRUE_RANDOM: u128 = 1 << (127 - 114);
 
 /// The functions of an instruction that this machine can perform, as its query function stores them,
 /// when the hardware below offers `below`. True random numbers come from the hardware, so they are

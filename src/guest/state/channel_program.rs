@@ -1,21 +1,21 @@
 //! The channel program of a subchannel: where its copy is, and which words it was copied from.
 
-use crate::arch::address::Real;
-use crate::arch::channel::Orb;
+use arch::address::Real;
+use arch::channel::Orb;
 use heapless::Vec;
 
 /// The most runs of adjacent words.
-pub(in crate::guest) const RUNS: usize = 16;
+pub(crate) const RUNS: usize = 16;
 
 /// Adjacent words of a channel program.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
     /// The guest's address of the first one.
-    pub(in crate::guest) guest: u32,
+    pub(crate) guest: u32,
     /// The number of the first one in the copy.
-    pub(in crate::guest) first: u16,
+    pub(crate) first: u16,
     /// How many there are.
-    pub(in crate::guest) count: u16,
+    pub(crate) count: u16,
 }
 
 impl Run {
@@ -31,20 +31,20 @@ impl Run {
 /// The channel program of a subchannel: where its copy is, and which words it was copied from.
 #[derive(Debug)]
 pub struct ChannelProgram {
-    pub(in crate::guest) copy: Real,
-    pub(in crate::guest) orb: Orb,
-    pub(in crate::guest) runs: Vec<Run, RUNS>,
+    pub(crate) copy: Real,
+    pub(crate) orb: Orb,
+    pub(crate) runs: Vec<Run, RUNS>,
     /// Words of the copy in use.
-    pub(in crate::guest) used: u16,
+    pub(crate) used: u16,
     /// Doublewords in use after those words.
-    pub(in crate::guest) filled: u64,
+    pub(crate) filled: u64,
     /// The word before which the program is suspended: the guest's address and the number in the
     /// copy.
-    pub(in crate::guest) suspended: Option<(u32, u16)>,
+    pub(crate) suspended: Option<(u32, u16)>,
 }
 
 impl ChannelProgram {
-    pub(in crate::guest) const fn new(copy: Real) -> Self {
+    pub(crate) const fn new(copy: Real) -> Self {
         Self {
             copy,
             orb: Orb {

@@ -1,9 +1,9 @@
 //! The part of the channel subsystem that the CPUs of a configuration share.
 
-use crate::arch::address::Real;
-use crate::arch::channel::SUBCHANNELS;
-use crate::guest::state::channel_program::ChannelProgram;
-use crate::guest::state::held::Held;
+use crate::state::channel_program::ChannelProgram;
+use crate::state::held::Held;
+use arch::address::Real;
+use arch::channel::SUBCHANNELS;
 use core::sync::atomic::{AtomicBool, Ordering};
 use spin::{Mutex, MutexGuard};
 

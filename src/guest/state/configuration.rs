@@ -3,21 +3,21 @@
 //! Real CPUs share it by reference, so everything that changes is atomic or behind a lock that is
 //! held for a few instructions only.
 
-use crate::arch::address::{Absolute, PAGE};
-use crate::arch::cpu::MAXIMUM_CPUS;
-use crate::arch::facility::FacilityList;
-use crate::cpumf::counters::CoprocessorGroups;
-use crate::guest::state::account::{Charges, Mode};
-use crate::guest::state::assist::Assist;
-use crate::guest::state::channels::Channels;
-use crate::guest::state::loaded_program::LoadedProgram;
-use crate::guest::state::mailbox::Mailbox;
-use crate::guest::state::page_frames::PageFrames;
-use crate::guest::state::recording::Support;
-use crate::guest::state::shadow::SharedShadow;
-use crate::guest::state::threads::Threads;
-use crate::guest::state::tracing::Tracing;
+use crate::state::account::{Charges, Mode};
+use crate::state::assist::Assist;
+use crate::state::channels::Channels;
+use crate::state::loaded_program::LoadedProgram;
+use crate::state::mailbox::Mailbox;
+use crate::state::page_frames::PageFrames;
+use crate::state::recording::Support;
+use crate::state::shadow::SharedShadow;
+use crate::state::threads::Threads;
+use crate::state::tracing::Tracing;
+use arch::address::{Absolute, PAGE};
+use arch::cpu::MAXIMUM_CPUS;
+use arch::facility::FacilityList;
 use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering};
+use cpumf::counters::CoprocessorGroups;
 use spin::{Mutex, MutexGuard};
 
 /// The configuration.

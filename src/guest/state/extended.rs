@@ -2,15 +2,15 @@
 //!
 //! Filling the shadow only adds to a few totals ([`Fills`]). It does not touch the counters, because hardly any program
 //! uses them. When the program inspects the extended counters of a CPU or changes their state,
-//! [`Vcpu::count_translations`](crate::guest::state::vcpu::Vcpu::count_translations) first counts what was added since
+//! [`Vcpu::count_translations`](crate::state::vcpu::Vcpu::count_translations) first counts what was added since
 //! the last time. The machine's own level uses the same totals when it inspects its counters
-//! ([`crate::guest::measuring::machine_level`]).
+//! ([`crate::measuring::machine_level`]).
 
-use crate::cpumf::counters::extended::Translation;
-use crate::cpumf::{CounterSet, Facility};
+use cpumf::counters::extended::Translation;
+use cpumf::{CounterSet, Facility};
 
 /// The number of the first extended counter, on every model. Counters of lower numbers need no
-/// [`Vcpu::count_translations`](crate::guest::state::vcpu::Vcpu::count_translations).
+/// [`Vcpu::count_translations`](crate::state::vcpu::Vcpu::count_translations).
 pub const FIRST_COUNTER: u64 = 128;
 
 /// What the shadow of a CPU has done so far. These totals only grow.
@@ -63,16 +63,16 @@ impl Fills {
     }
 }
 
-/// How much of the totals the machine's counters include, as [`settle`](crate::guest::measuring::machine_level::settle)
+/// How much of the totals the machine's counters include, as [`settle`](crate::measuring::machine_level::settle)
 /// left them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counted {
-    pub(in crate::guest) fills: Fills,
-    pub(in crate::guest) thread_cycles: [u64; 2],
+    pub(crate) fills: Fills,
+    pub(crate) thread_cycles: [u64; 2],
 }
 
 /// Counts what happened between `before` and `now`, if the set is active.
-pub(in crate::guest) fn count(facility: &mut Facility, before: &Fills, now: &Fills) {
+pub(crate) fn count(facility: &mut Facility, before: &Fills, now: &Fills) {
     if !facility.counters().state(CounterSet::Extended).active() {
         return;
     }
@@ -85,9 +85,9 @@ pub(in crate::guest) fn count(facility: &mut Facility, before: &Fills, now: &Fil
 
 #[cfg(test)]
 mod tests {
-    use crate::cpumf::CounterSets;
-    use crate::cpumf::instruction::load_cpu_counter_set_controls;
-    use crate::guest::test_machine::Bench;
+    use crate::test_machine::Bench;
+    use cpumf::CounterSets;
+    use cpumf::instruction::load_cpu_counter_set_controls;
 
     fn load(bench: &mut Bench, controls: u64) {
         bench.cpu.count_translations();

@@ -1,6 +1,6 @@
 //! Interruptions that the firmware took while the guest's CPUs waited, and that are still pending.
 
-use crate::arch::channel::IoInterruption;
+use arch::channel::IoInterruption;
 use core::sync::atomic::{AtomicU64, Ordering};
 use spin::Mutex;
 

@@ -1,16 +1,16 @@
 //! The translations that a CPU keeps for millicode: pages of instruction text and of operands.
 
-use crate::arch::address::{Real, Virtual};
-use crate::guest::storage::checked::{Checked, Frame};
+use crate::storage::checked::{Checked, Frame};
+use arch::address::{Real, Virtual};
 use core::cell::Cell;
 
 /// A page whose translation is kept: to a page frame of guest storage, or to a real address.
 #[derive(Clone, Copy, Debug)]
 pub struct KeptPage<P = Frame> {
     /// What it was translated under ([`KeptPage::key`]); all ones for no page.
-    pub(in crate::guest) key: u64,
+    pub(crate) key: u64,
     /// Where it is.
-    pub(in crate::guest) page: P,
+    pub(crate) page: P,
 }
 
 impl KeptPage {
@@ -101,19 +101,19 @@ impl<P: Copy> KeptPage<P> {
 }
 
 /// Pages of instruction text that are kept; a power of two.
-pub(in crate::guest) const TEXT_PAGES: usize = 8;
+pub(crate) const TEXT_PAGES: usize = 8;
 
 /// The same while instructions are executed one at a time; a power of two.
-pub(in crate::guest) const STEPPED_PAGES: usize = 4;
+pub(crate) const STEPPED_PAGES: usize = 4;
 
 /// Pages whose translations are kept.
 #[derive(Debug)]
 pub struct KeptPages {
     /// Control registers 0 and 13 and the prefix under which all of them were translated.
-    pub(in crate::guest) under: [u64; 3],
+    pub(crate) under: [u64; 3],
     /// Control registers 1 and 7 under which the pages of the primary and the secondary space were
     /// translated.
-    pub(in crate::guest) programs: [u64; 2],
+    pub(crate) programs: [u64; 2],
     /// Pages of instruction text as last translated, by the rightmost bits of the page number. There are
     /// several because a control program masks interruptions in many places.
     pub text: [KeptPage; TEXT_PAGES],
@@ -130,7 +130,7 @@ pub struct KeptPages {
 
 impl KeptPages {
     /// No pages.
-    pub(in crate::guest) const fn none() -> Self {
+    pub(crate) const fn none() -> Self {
         Self {
             under: [0; 3],
             programs: [0; 2],
@@ -180,7 +180,7 @@ impl KeptPages {
     }
 
     /// Forgets the pages of the primary and the secondary space.
-    pub(in crate::guest) fn forget_programs(&mut self) {
+    pub(crate) fn forget_programs(&mut self) {
         let operands = self.operands.iter_mut().map(Cell::get_mut);
         let text = self.text.iter_mut().chain(&mut self.stepped);
         for page in text.chain(operands) {
@@ -191,7 +191,7 @@ impl KeptPages {
         }
     }
 
-    pub(in crate::guest) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.text = Self::none().text;
         self.stepped = Self::none().stepped;
         self.operands = Self::none().operands;

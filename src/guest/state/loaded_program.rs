@@ -1,7 +1,7 @@
 //! The program that the guest was loaded with, kept so that it can be loaded again.
 
-use crate::arch::address::{Absolute, Real};
-use crate::arch::psw::Psw;
+use arch::address::{Absolute, Real};
+use arch::psw::Psw;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 /// The most segments of a program.
@@ -25,8 +25,8 @@ pub struct Segment {
 pub struct LoadedProgram {
     /// Its initial PSW.
     pub psw: Psw,
-    pub(in crate::guest) segments: heapless::Vec<Segment, MOST_SEGMENTS>,
-    pub(in crate::guest) loads: AtomicU32,
+    pub(crate) segments: heapless::Vec<Segment, MOST_SEGMENTS>,
+    pub(crate) loads: AtomicU32,
 }
 
 impl LoadedProgram {

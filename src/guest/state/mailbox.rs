@@ -1,6 +1,6 @@
 //! What other CPUs and the operator leave for a CPU: signals, orders and changes.
 
-use crate::command::Change;
+use command::Change;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64};
 use spin::Mutex;
 
@@ -44,7 +44,7 @@ pub struct Mailbox {
     pub parameter: AtomicU64,
     /// The changes that the operator asks for, in order; [`order::CHANGE`] says that there are some.
     pub changes: Mutex<heapless::Deque<Change, MOST_CHANGES>>,
-    /// The CPU's state as others may sense it ([`crate::guest::state::vcpu::CpuState`] as u8).
+    /// The CPU's state as others may sense it ([`crate::state::vcpu::CpuState`] as u8).
     pub state: AtomicU8,
     /// Whether the PSW of the CPU is an enabled wait, or the CPU is not operating.
     pub idle: AtomicU8,

@@ -1,7 +1,7 @@
 //! What a CPU and a configuration hold.
 //!
 //! Behaviour belongs to the rooms above. This room has the data that they share, and only the methods that keep it
-//! consistent. If the fields of a type are visible in the whole of [`crate::guest`], the documentation of its file
+//! consistent. If the fields of a type are visible in the whole crate, the documentation of its file
 //! names the room that it belongs to.
 
 pub mod access;

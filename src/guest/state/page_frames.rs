@@ -1,20 +1,20 @@
 //! What is known of the page frames of the guest's storage.
 
-use crate::arch::address::{Absolute, PAGE, Real};
+use arch::address::{Absolute, PAGE, Real};
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 use spin::Mutex;
 
 /// A page frame that has not been scanned: writable, not executable.
-pub(in crate::guest) const DATA: u16 = 0;
+pub(crate) const DATA: u16 = 0;
 
 /// A page frame that was scanned and has no sensitive instruction: executable, not writable.
-pub(in crate::guest) const TEXT: u16 = 1;
+pub(crate) const TEXT: u16 = 1;
 
 /// A page frame that one instruction both executes and stores into: open for that one step.
-pub(in crate::guest) const OPEN: u16 = 2;
+pub(crate) const OPEN: u16 = 2;
 
 /// From this value on: executed from code copy number `state - COPIED`, not writable.
-pub(in crate::guest) const COPIED: u16 = 3;
+pub(crate) const COPIED: u16 = 3;
 
 /// The state of a page frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,13 +32,13 @@ pub enum PageState {
 /// What is known of the page frames of the guest's storage.
 #[derive(Debug)]
 pub struct PageFrames {
-    pub(in crate::guest) states: &'static [AtomicU16],
+    pub(crate) states: &'static [AtomicU16],
     /// For each code copy, the number of its guest page plus one, or zero.
-    pub(in crate::guest) owners: &'static [AtomicU32],
+    pub(crate) owners: &'static [AtomicU32],
     /// The first code copy.
-    pub(in crate::guest) copies: Real,
+    pub(crate) copies: Real,
     /// The copy that is taken next.
-    pub(in crate::guest) next: AtomicU32,
+    pub(crate) next: AtomicU32,
     /// Pages scanned so far.
     pub scans: AtomicU64,
     /// Pages that had to be copied.
@@ -47,7 +47,7 @@ pub struct PageFrames {
     pub uncovered: AtomicU64,
     /// Only one CPU at a time uncovers, so that what it finds covered stays covered until it has
     /// finished.
-    pub(in crate::guest) uncovering: Mutex<()>,
+    pub(crate) uncovering: Mutex<()>,
 }
 
 impl PageFrames {
@@ -84,18 +84,18 @@ impl PageFrames {
     }
 
     /// The code copy of a state that has one.
-    pub(in crate::guest) const fn copy(&self, state: u16) -> Real {
+    pub(crate) const fn copy(&self, state: u16) -> Real {
         self.copies.offset((state - COPIED) as u64 * PAGE)
     }
 
     #[inline]
-    pub(in crate::guest) fn raw(&self, at: Absolute) -> u16 {
+    pub(crate) fn raw(&self, at: Absolute) -> u16 {
         self.states
             .get((at.0 / PAGE) as usize)
             .map_or(DATA, |state| state.load(Ordering::Relaxed))
     }
 
-    pub(in crate::guest) fn set(&self, at: Absolute, state: u16) {
+    pub(crate) fn set(&self, at: Absolute, state: u16) {
         if let Some(slot) = self.states.get((at.0 / PAGE) as usize) {
             slot.store(state, Ordering::Relaxed);
         }
@@ -103,7 +103,7 @@ impl PageFrames {
 
     /// Takes a code copy for the page at `at`. Returns its number, and the page that it was taken
     /// from, if any.
-    pub(in crate::guest) fn take_copy(&self, at: Absolute) -> Option<(u16, Option<Absolute>)> {
+    pub(crate) fn take_copy(&self, at: Absolute) -> Option<(u16, Option<Absolute>)> {
         let count = self.owners.len().min((u16::MAX - COPIED) as usize) as u32;
         if count == 0 {
             return None;

@@ -1,30 +1,30 @@
 //! The pages that a CPU's shadow protects because something in them may be a PER event.
 
-use crate::arch::interruption::is_access;
-use crate::per::Range;
+use arch::interruption::is_access;
+use per::Range;
 
 /// The pages that are protected against one kind of access.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::guest) struct ProtectedPages {
+pub(crate) struct ProtectedPages {
     /// The address-space-control element of the space with protected pages, except those in [`Self::entered`].
-    pub(in crate::guest) space: Option<u64>,
+    pub(crate) space: Option<u64>,
     /// From the first to the last page that may have been entered into the shadow since.
-    pub(in crate::guest) entered: Option<Range>,
+    pub(crate) entered: Option<Range>,
 }
 
 impl ProtectedPages {
-    pub(in crate::guest) const NONE: Self = Self {
+    pub(crate) const NONE: Self = Self {
         space: None,
         entered: None,
     };
 
     /// A page may have been entered into the shadow.
-    pub(in crate::guest) fn enter(&mut self, page: Range) {
+    pub(crate) fn enter(&mut self, page: Range) {
         self.entered = Some(self.entered.map_or(page, |entered| entered.hull(page)));
     }
 
     /// Protects the pages of a space. Returns the range whose pages may still be open.
-    pub(in crate::guest) fn close(&mut self, space: u64) -> Option<Range> {
+    pub(crate) fn close(&mut self, space: u64) -> Option<Range> {
         let entered = self.entered.take();
         if self.space.replace(space) == Some(space) {
             entered
@@ -36,17 +36,17 @@ impl ProtectedPages {
 
 /// What a CPU's shadow protects.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::guest) struct Protected {
+pub(crate) struct Protected {
     /// Against stores.
-    pub(in crate::guest) stores: ProtectedPages,
+    pub(crate) stores: ProtectedPages,
     /// Against execution.
-    pub(in crate::guest) places: ProtectedPages,
+    pub(crate) places: ProtectedPages,
     /// How often one of the pages was entered since the last instruction in the range.
-    pub(in crate::guest) visits: u8,
+    pub(crate) visits: u8,
     /// Whether the last trap was an access exception.
-    pub(in crate::guest) faulted: bool,
+    pub(crate) faulted: bool,
     /// The address of an instruction that is executed on its own with pages open.
-    pub(in crate::guest) alone: Option<u64>,
+    pub(crate) alone: Option<u64>,
 }
 
 impl Protected {

@@ -1,13 +1,13 @@
 //! Program-event recording of a CPU: the requested events, and the watched instruction.
 
-use crate::arch::address::Virtual;
-use crate::guest::state::access::{Access, Space};
-use crate::guest::state::protected::Protected;
-use crate::guest::state::reference::Reference;
-use crate::guest::state::watched::{Noted, Watched};
-use crate::per::trace::Traces;
-use crate::per::{Controls, Format, Identification};
+use crate::state::access::{Access, Space};
+use crate::state::protected::Protected;
+use crate::state::reference::Reference;
+use crate::state::watched::{Noted, Watched};
+use arch::address::Virtual;
 use core::cell::Cell;
+use per::trace::Traces;
+use per::{Controls, Format, Identification};
 
 /// What is the same for all CPUs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,7 +20,7 @@ pub struct Support {
 
 /// How a CPU runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::guest) enum Phase {
+pub(crate) enum Phase {
     /// Nothing is recorded.
     #[default]
     Off,
@@ -34,37 +34,37 @@ pub(in crate::guest) enum Phase {
 #[derive(Debug)]
 pub struct Recording {
     /// What the guest requests at present.
-    pub(in crate::guest) controls: Controls,
-    pub(in crate::guest) phase: Phase,
+    pub(crate) controls: Controls,
+    pub(crate) phase: Phase,
     /// Whether every instruction is executed on its own, wherever it is.
-    pub(in crate::guest) everything: bool,
+    pub(crate) everything: bool,
     /// Whether the pages whose instructions may be events are protected.
-    pub(in crate::guest) by_pages: bool,
+    pub(crate) by_pages: bool,
     /// The pages that are protected because something in them may be an event.
-    pub(in crate::guest) protected: Protected,
+    pub(crate) protected: Protected,
     /// Whether [`Self::watched`] is valid.
-    pub(in crate::guest) watching: bool,
-    pub(in crate::guest) watched: Watched,
+    pub(crate) watching: bool,
+    pub(crate) watched: Watched,
     /// The events of an instruction that is completed, and its length.
-    pub(in crate::guest) pending: Option<(Identification, u8)>,
+    pub(crate) pending: Option<(Identification, u8)>,
     /// Whether millicode has stored into the range.
-    pub(in crate::guest) stored: Cell<bool>,
+    pub(crate) stored: Cell<bool>,
     /// The operands that millicode has referred to.
-    pub(in crate::guest) noted: Noted,
+    pub(crate) noted: Noted,
     /// Whether millicode has stored by a real address.
-    pub(in crate::guest) stored_real: Cell<bool>,
+    pub(crate) stored_real: Cell<bool>,
     /// Real control registers 9 to 11 as last loaded.
-    pub(in crate::guest) loaded: [u64; 3],
+    pub(crate) loaded: [u64; 3],
     /// Instructions until the next test for a pending I/O interruption.
-    pub(in crate::guest) patience: u32,
+    pub(crate) patience: u32,
     /// The operator's traces.
-    pub(in crate::guest) traces: Traces,
+    pub(crate) traces: Traces,
     /// Whether the machine records anything for itself: the operator's traces, or references for the caches.
-    pub(in crate::guest) below: bool,
+    pub(crate) below: bool,
     /// The trace that has stopped the guest.
     pub held: Option<u8>,
     /// Whether the machine has reported that it cannot record the requested events.
-    pub(in crate::guest) refused: bool,
+    pub(crate) refused: bool,
 }
 
 impl Default for Recording {
@@ -106,7 +106,7 @@ impl Recording {
     }
 
     /// Whether the instruction at an address is being watched.
-    pub(in crate::guest) fn is_watching(&self, at: u64) -> bool {
+    pub(crate) fn is_watching(&self, at: u64) -> bool {
         self.watching && self.watched.at == at
     }
 

@@ -1,8 +1,8 @@
 //! A reference to storage, and the model of the caches.
 
-use crate::arch::address::Virtual;
-use crate::cache::Caches;
-use crate::guest::state::access::{Access, Space};
+use crate::state::access::{Access, Space};
+use arch::address::Virtual;
+use cache::Caches;
 
 /// The model of a CPU's caches, which lives as long as the machine.
 pub type CpuCaches = &'static mut Caches<'static>;

@@ -1,6 +1,6 @@
 //! When the machine wants control of a CPU next.
 
-use crate::arch::address::Absolute;
+use arch::address::Absolute;
 
 /// Never.
 pub const NEVER: u64 = u64::MAX;

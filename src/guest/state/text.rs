@@ -1,6 +1,6 @@
 //! The text of an instruction that is being performed.
 
-use crate::insn;
+use insn;
 
 /// The text of an instruction that is being performed, and where it stands.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,26 +1,26 @@
 //! The cores of a configuration, and the state of a CPU that is a thread of one.
 
-use crate::arch::cpu::MAXIMUM_CPUS;
+use arch::cpu::MAXIMUM_CPUS;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 /// The number of the first MT-diagnostic counter.
 pub const FIRST_COUNTER: u64 = 448;
 
 /// The cycles of a core with one thread active, and with two.
-pub(in crate::guest) type CoreCycles = [AtomicU64; 2];
+pub(crate) type CoreCycles = [AtomicU64; 2];
 
 /// The cores of a configuration.
 #[derive(Debug, Default)]
 pub struct Threads {
     /// Threads of a core; zero counts as one.
-    pub(in crate::guest) per_core: u16,
-    pub(in crate::guest) enabled: AtomicBool,
+    pub(crate) per_core: u16,
+    pub(crate) enabled: AtomicBool,
     /// The program-specified maximum thread identification that was last accepted.
-    pub(in crate::guest) specified: AtomicU8,
+    pub(crate) specified: AtomicU8,
     /// The cycles of each core while multithreading was enabled: totals that only grow.
-    pub(in crate::guest) cycles: [CoreCycles; MAXIMUM_CPUS],
+    pub(crate) cycles: [CoreCycles; MAXIMUM_CPUS],
     /// The same when multithreading was last enabled.
-    pub(in crate::guest) before: [CoreCycles; MAXIMUM_CPUS],
+    pub(crate) before: [CoreCycles; MAXIMUM_CPUS],
 }
 
 impl Threads {
@@ -117,7 +117,7 @@ impl Threads {
         self.enabled.store(false, Ordering::Release);
     }
 
-    pub(in crate::guest) fn core(&self, number: u16) -> usize {
+    pub(crate) fn core(&self, number: u16) -> usize {
         const { assert!(MAXIMUM_CPUS.is_power_of_two()) };
         let core = number / self.per_core.max(1);
         usize::from(core) & (MAXIMUM_CPUS - 1)
@@ -137,11 +137,11 @@ impl Threads {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Thread {
     /// Whether the CPU has noticed that multithreading is enabled.
-    pub(in crate::guest) enabled: bool,
+    pub(crate) enabled: bool,
     /// Whether the other thread of the core has work during this turn.
-    pub(in crate::guest) other_active: bool,
+    pub(crate) other_active: bool,
     /// The cycles of this CPU that are counted for the core.
-    pub(in crate::guest) booked: u64,
+    pub(crate) booked: u64,
     /// The cycles of the core that this CPU's counters include.
-    pub(in crate::guest) seen: [u64; 2],
+    pub(crate) seen: [u64; 2],
 }

@@ -1,16 +1,16 @@
 //! The operator's traces, which all CPUs share.
 
-use crate::per::trace::{MOST_TRACES, TooMany, Trace, Traces};
 use core::sync::atomic::{AtomicU64, Ordering};
+use per::trace::{MOST_TRACES, TooMany, Trace, Traces};
 use spin::Mutex;
 
 /// The operator's traces, which all CPUs share.
 #[derive(Debug, Default)]
 pub struct Tracing {
-    /// The traces. A CPU takes them over when it is asked to ([`take_over`](crate::guest::recording::per::traced::take_over)).
+    /// The traces. A CPU takes them over when it is asked to ([`take_over`](crate::recording::per::traced::take_over)).
     pub traces: Mutex<Traces>,
     /// How many events each has had.
-    pub(in crate::guest) counts: [AtomicU64; MOST_TRACES],
+    pub(crate) counts: [AtomicU64; MOST_TRACES],
 }
 
 impl Tracing {
@@ -30,7 +30,7 @@ impl Tracing {
         self.of(number).load(Ordering::Relaxed)
     }
 
-    pub(in crate::guest) fn of(&self, number: u8) -> &AtomicU64 {
+    pub(crate) fn of(&self, number: u8) -> &AtomicU64 {
         &self.counts[usize::from(number) % MOST_TRACES]
     }
 }

@@ -3,25 +3,25 @@
 //! Floating-point, vector and access registers are not here. They stay in the hardware, and the firmware never uses
 //! them, because it is soft-float. A reset clears them in the hardware.
 
-use crate::arch::address::{Absolute, Real, Virtual, apply_prefix};
-use crate::arch::condition::ConditionCode;
-use crate::arch::control::{CR0_INITIAL, CR8_ENHANCED_MONITOR, CR8_MONITOR, CR14_INITIAL};
-use crate::arch::interruption::{Ending, ending, is_access};
-use crate::arch::psw::{Psw, SECONDARY_SPACE};
-use crate::cpumf::{CounterSets, Facility, Reset};
-use crate::guest::state::access::{Access, Space};
-use crate::guest::state::account::{Account, Mode};
-use crate::guest::state::extended::{self, Counted, Fills};
-use crate::guest::state::kept::{KeptPage, KeptPages, STEPPED_PAGES, TEXT_PAGES};
-use crate::guest::state::pending_work::PendingWork;
-use crate::guest::state::recording::Recording;
-use crate::guest::state::reference::CpuCaches;
-use crate::guest::state::schedule::Schedule;
-use crate::guest::state::shadow::Shadow;
-use crate::guest::state::software::SoftwareCounters;
-use crate::guest::state::text::Text;
-use crate::guest::state::threads::Thread;
-use crate::guest::storage::checked::Checked;
+use crate::state::access::{Access, Space};
+use crate::state::account::{Account, Mode};
+use crate::state::extended::{self, Counted, Fills};
+use crate::state::kept::{KeptPage, KeptPages, STEPPED_PAGES, TEXT_PAGES};
+use crate::state::pending_work::PendingWork;
+use crate::state::recording::Recording;
+use crate::state::reference::CpuCaches;
+use crate::state::schedule::Schedule;
+use crate::state::shadow::Shadow;
+use crate::state::software::SoftwareCounters;
+use crate::state::text::Text;
+use crate::state::threads::Thread;
+use crate::storage::checked::Checked;
+use arch::address::{Absolute, Real, Virtual, apply_prefix};
+use arch::condition::ConditionCode;
+use arch::control::{CR0_INITIAL, CR8_ENHANCED_MONITOR, CR8_MONITOR, CR14_INITIAL};
+use arch::interruption::{Ending, ending, is_access};
+use arch::psw::{Psw, SECONDARY_SPACE};
+use cpumf::{CounterSets, Facility, Reset};
 
 /// Whether a CPU fetches instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub enum CpuState {
 
 /// External-interruption conditions that are kept pending in the CPU.
 ///
-/// Signals of other CPUs are in the mailbox ([`crate::guest::state::mailbox::Mailbox`]), and measurement alerts are in
+/// Signals of other CPUs are in the mailbox ([`crate::state::mailbox::Mailbox`]), and measurement alerts are in
 /// the guest's own [`Facility`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pending {
@@ -102,7 +102,7 @@ pub struct Vcpu {
     /// The prefix, a multiple of 8192.
     pub prefix: u64,
     /// The CPU's number. It is also the CPU's address unless the CPU is a thread of a core
-    /// ([`crate::guest::measuring::threads`]).
+    /// ([`crate::measuring::threads`]).
     pub address: u16,
     /// The address of the CPU at present, as the program sees it.
     pub known_as: u16,
@@ -145,7 +145,7 @@ pub struct Vcpu {
     /// The state of its core, as the CPU knows it.
     pub thread: Thread,
     /// The time until which the coprocessor is busy with this CPU's last function, by the clock of
-    /// [`crate::guest::measuring::assist`].
+    /// [`crate::measuring::assist`].
     pub occupied_until: u64,
     /// The software counters of the machine's own level.
     pub software: SoftwareCounters,

@@ -1,16 +1,16 @@
 //! The instruction that is watched for program-event recording, as it was before its execution
 //! began.
 
-use crate::arch::address::Virtual;
-use crate::guest::state::access::Access;
-use crate::guest::state::reference::Reference;
-use crate::guest::state::text::Text;
-use crate::per::Controls;
+use crate::state::access::Access;
+use crate::state::reference::Reference;
+use crate::state::text::Text;
+use arch::address::Virtual;
 use core::cell::Cell;
+use per::Controls;
 
 /// An instruction whose execution was allowed to begin.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::guest) struct Watched {
+pub(crate) struct Watched {
     /// Its address, or that of the EXECUTE whose target it is.
     pub at: u64,
     /// The left half of the PSW before it.
@@ -46,16 +46,16 @@ impl Watched {
     }
 
     /// The address of the next sequential instruction.
-    pub(in crate::guest) fn next(&self) -> u64 {
+    pub(crate) fn next(&self) -> u64 {
         self.at.wrapping_add(self.text.length.into())
     }
 }
 
 /// Operands of an instruction that millicode performs, as many as there is room for.
 #[derive(Debug)]
-pub(in crate::guest) struct Noted {
+pub(crate) struct Noted {
     pub count: Cell<usize>,
-    pub(in crate::guest) references: [Cell<Reference>; MOST_NOTED],
+    pub(crate) references: [Cell<Reference>; MOST_NOTED],
 }
 
 /// The most references of any instruction that does not move data.

@@ -1,12 +1,12 @@
 //! Guest addresses that were checked: they lie in the guest's configuration, below the hardware system area, and
 //! prefixing has been applied.
 //!
-//! Only the storage room makes them, and [`Hardware`](crate::guest::hardware::Hardware) accepts no others. So an access
+//! Only the storage room makes them, and [`Hardware`](crate::hardware::Hardware) accepts no others. So an access
 //! that nobody checked does not compile. Each type is as large as the address that it holds, and checks nothing again.
 //!
 //! Guest storage consists of whole page frames. If one byte of a frame was checked, the whole frame lies in storage.
 
-use crate::arch::address::{Absolute, PAGE, PREFIX_AREA, Virtual};
+use arch::address::{Absolute, PAGE, PREFIX_AREA, Virtual};
 
 /// The absolute address of storage that was checked for the access at hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,19 +9,19 @@
 //! Nothing is trusted. A table entry outside the guest's storage is an addressing exception, and the
 //! walk has at most five steps whatever the tables contain.
 
-use crate::arch::address::{Real, Virtual};
-use crate::arch::control::{CR0_INSTRUCTION_EXECUTION_PROTECTION, asce as control};
-use crate::arch::interruption::ProgramInterruption;
-use crate::arch::table::{
+use crate::hardware::Hardware;
+use crate::state::access::{Access, Fault, Space, Translation};
+use crate::state::configuration::Configuration;
+use crate::state::vcpu::Vcpu;
+use crate::storage::checked::Checked;
+use arch::address::{Real, Virtual};
+use arch::control::{CR0_INSTRUCTION_EXECUTION_PROTECTION, asce as control};
+use arch::interruption::ProgramInterruption;
+use arch::table::{
     PTE_EXECUTION_PROTECTION, PTE_FRAME, PTE_INVALID, PTE_PROTECTION, PTE_ZERO, RTE_INVALID,
     RTE_LENGTH, RTE_OFFSET, RTE_ORIGIN, STE_COMMON, STE_INVALID, STE_ORIGIN, STE_PROTECTION,
     TABLE_TYPE,
 };
-use crate::guest::hardware::Hardware;
-use crate::guest::state::access::{Access, Fault, Space, Translation};
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::vcpu::Vcpu;
-use crate::guest::storage::checked::Checked;
 
 /// Why a walk found no real address, and at which entry it stopped.
 ///

@@ -6,12 +6,12 @@
 //! lose it. A run with a load in it can therefore be repeated exactly. The price is that the guest has less
 //! storage, by the length of its program.
 
-use crate::arch::address::{Absolute, PAGE, Real};
-use crate::guest::hardware::Hardware;
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::loaded_program::Segment;
-use crate::guest::storage::checked::Checked;
-use crate::guest::storage::{checked_absolute, scanner};
+use crate::hardware::Hardware;
+use crate::state::configuration::Configuration;
+use crate::state::loaded_program::Segment;
+use crate::storage::checked::Checked;
+use crate::storage::{checked_absolute, scanner};
+use arch::address::{Absolute, PAGE, Real};
 use core::sync::atomic::Ordering;
 
 /// Loads the program of the configuration into its place.

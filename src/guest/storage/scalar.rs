@@ -1,12 +1,12 @@
 //! Operands that are one number: bytes, halfwords, words and doublewords.
 
 use super::{checked_absolute, fetch, low, put, resolve};
-use crate::arch::address::{Real, Virtual};
-use crate::guest::hardware::Hardware;
-use crate::guest::state::access::{Access, Fault, Space};
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::vcpu::Vcpu;
-use crate::guest::storage::scanner;
+use crate::hardware::Hardware;
+use crate::state::access::{Access, Fault, Space};
+use crate::state::configuration::Configuration;
+use crate::state::vcpu::Vcpu;
+use crate::storage::scanner;
+use arch::address::{Real, Virtual};
 
 macro_rules! scalar {
     ($type:ty, $fetch:ident, $put:ident, $load:ident, $store:ident, $real:ident, $put_real:ident, $what:literal) => {

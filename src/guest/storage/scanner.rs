@@ -6,10 +6,10 @@
 //! page has the bits of a sensitive instruction, instructions are fetched from a copy in the HSA. In the copy an
 //! unassigned opcode of the same length replaces what must not be executed ([`sensitive`] decides what that is); it
 //! traps, and the firmware finds the true instruction in the original. The instructions of the message-security assist
-//! are caught in the same way while [`Assist::caught`](crate::guest::state::assist::Assist::caught) says so.
+//! are caught in the same way while [`Assist::caught`](crate::state::assist::Assist::caught) says so.
 //!
 //! **No operand is ever accessed in a copy.** The shadow has two sides of each of the guest's spaces, one for
-//! instructions and one for operands ([`Side`](crate::guest::state::shadow::Side)), and only the side for instructions
+//! instructions and one for operands ([`Side`](crate::state::shadow::Side)), and only the side for instructions
 //! has copies. So data that look like an instruction are fetched unchanged, whatever they are replaced by in the copy.
 //!
 //! A place may be covered although it is not known to be an instruction. When control comes to it, it is uncovered,
@@ -18,15 +18,15 @@
 //! A page that is executed is not stored into: the shadow maps it read-only, and a store makes it data again. The state
 //! of a page belongs to its absolute frame, so it is the same for every alias.
 
-use crate::arch::address::{Absolute, PAGE, Real, Virtual};
-use crate::guest::hardware::Hardware;
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::page_frames::{COPIED, DATA, OPEN, PageState, TEXT};
-use crate::guest::storage::checked::Frame;
-use crate::guest::storage::checked_absolute;
-use crate::guest::storage::shadow::identity::page_changed;
-use crate::insn::{Offsets, sensitive};
+use crate::hardware::Hardware;
+use crate::state::configuration::Configuration;
+use crate::state::page_frames::{COPIED, DATA, OPEN, PageState, TEXT};
+use crate::storage::checked::Frame;
+use crate::storage::checked_absolute;
+use crate::storage::shadow::identity::page_changed;
+use arch::address::{Absolute, PAGE, Real, Virtual};
 use core::sync::atomic::Ordering;
+use insn::{Offsets, sensitive};
 
 /// The page frame that holds an address: only storage has frames with a state.
 fn frame(configuration: &Configuration, at: Absolute) -> Option<Frame> {

@@ -46,14 +46,14 @@
 //! against the guest's storage before it becomes an entry, and real 0-1FFF, which is the machine's own prefix area, is
 //! never mapped.
 
-use crate::arch::control;
-use crate::arch::psw::{ADDRESS_SPACE, AddressSpace, HOME_SPACE, SECONDARY_SPACE};
-use crate::guest::hardware::Hardware;
-use crate::guest::state::access::{Access, Space};
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::pending_work::PendingWork;
-use crate::guest::state::shadow::{Request, Side};
-use crate::guest::state::vcpu::Vcpu;
+use crate::hardware::Hardware;
+use crate::state::access::{Access, Space};
+use crate::state::configuration::Configuration;
+use crate::state::pending_work::PendingWork;
+use crate::state::shadow::{Request, Side};
+use crate::state::vcpu::Vcpu;
+use arch::control;
+use arch::psw::{ADDRESS_SPACE, AddressSpace, HOME_SPACE, SECONDARY_SPACE};
 use core::sync::atomic::Ordering;
 
 mod catch_up;

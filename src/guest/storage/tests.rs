@@ -1,13 +1,13 @@
 //! Tests of claims: wrapping, prefixing, protection, the end of storage, and instruction text.
 
 use super::*;
-use crate::arch::psw::{ADDRESSING_64, BASIC_ADDRESSING, DAT};
-use crate::arch::table::{PTE_INVALID, PTE_PROTECTION};
-use crate::guest::state::page_frames::PageState;
-use crate::guest::state::text::Text;
-use crate::guest::storage::scanner::{Entry, make_executable};
-use crate::guest::test_machine::Bench;
+use crate::state::page_frames::PageState;
+use crate::state::text::Text;
+use crate::storage::scanner::{Entry, make_executable};
+use crate::test_machine::Bench;
 use ProgramInterruption as P;
+use arch::psw::{ADDRESSING_64, BASIC_ADDRESSING, DAT};
+use arch::table::{PTE_INVALID, PTE_PROTECTION};
 use proptest::prelude::*;
 
 /// Where the segment table and the page table of [`mapped`] are.

@@ -1,15 +1,15 @@
 //! Instruction text, by the guest's own translation.
 
 use super::resolve;
-use crate::arch::address::{PAGE, Virtual};
-use crate::arch::interruption::ProgramInterruption;
-use crate::guest::hardware::Hardware;
-use crate::guest::state::access::{Access, Fault};
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::text::Text;
-use crate::guest::state::vcpu::Vcpu;
-use crate::guest::storage::checked::{Checked, Piece};
-use crate::insn;
+use crate::hardware::Hardware;
+use crate::state::access::{Access, Fault};
+use crate::state::configuration::Configuration;
+use crate::state::text::Text;
+use crate::state::vcpu::Vcpu;
+use crate::storage::checked::{Checked, Piece};
+use arch::address::{PAGE, Virtual};
+use arch::interruption::ProgramInterruption;
+use insn;
 
 /// Whether an instruction may be at an address, and well before the end of its page.
 #[inline(always)]

@@ -8,7 +8,7 @@
 //! ends, signals another CPU or starts one at any time.
 
 use super::{Passing, Reason, Word, Words, begin, bit, give, wait_for_turn};
-use crate::guest::state::schedule::NEVER;
+use crate::state::schedule::NEVER;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

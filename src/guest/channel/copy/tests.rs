@@ -1,12 +1,12 @@
 //! Channel programs that are copied, and programs with addresses outside the guest's storage.
 
 use super::*;
-use crate::arch::address::Real;
-use crate::arch::interruption::ProgramInterruption;
-use crate::guest::millicode;
-use crate::guest::state::channel_program::RUNS;
-use crate::guest::test_machine::{Bench, Subchannel};
-use crate::insn::{Instruction, Operand};
+use crate::millicode;
+use crate::state::channel_program::RUNS;
+use crate::test_machine::{Bench, Subchannel};
+use arch::address::Real;
+use arch::interruption::ProgramInterruption;
+use insn::{Instruction, Operand};
 
 /// Where the operation-request block and the response are.
 const ORB: u64 = 0x800;
@@ -336,8 +336,8 @@ fn measurement_blocks_are_not_passed_to_the_machine_below() {
 
 #[test]
 fn pages_that_a_command_designates_are_data_again() {
-    use crate::guest::state::page_frames::PageState;
-    use crate::guest::storage::scanner::{Entry, make_executable};
+    use crate::state::page_frames::PageState;
+    use crate::storage::scanner::{Entry, make_executable};
     let mut bench = bench(&[ccw(READ, 0, 0x1001, DATA + 0xFFF)]);
     let states = |bench: &Bench| {
         [0, 1, 2].map(|n| {

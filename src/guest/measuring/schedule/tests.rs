@@ -1,12 +1,12 @@
 //! Sampling while a CPU waits.
 
 use super::*;
-use crate::arch::psw::WAIT;
-use crate::arch::tod::units;
-use crate::cpumf::instruction::load_sampling_controls;
-use crate::cpumf::sampling::request::SamplingRequest;
-use crate::guest::state::account::Account;
-use crate::guest::test_machine::Bench;
+use crate::state::account::Account;
+use crate::test_machine::Bench;
+use arch::psw::WAIT;
+use arch::tod::units;
+use cpumf::instruction::load_sampling_controls;
+use cpumf::sampling::request::SamplingRequest;
 
 const INTERVAL: u64 = 10_000;
 /// Where the table and the block are.

@@ -1,10 +1,10 @@
 //! What two threads of a core share, and what is their own.
 
 use super::*;
-use crate::cpumf::{ConfigurationLevel, CounterSets, Facility, Installation, SamplingLimits};
-use crate::guest::state::account::{Account, Mode};
-use crate::guest::state::threads::Threads;
-use crate::guest::test_machine::Bench;
+use crate::state::account::{Account, Mode};
+use crate::state::threads::Threads;
+use crate::test_machine::Bench;
+use cpumf::{ConfigurationLevel, CounterSets, Facility, Installation, SamplingLimits};
 
 /// Two cores of two threads.
 fn cores() -> Bench {
@@ -23,7 +23,7 @@ fn cpu(number: u16) -> Vcpu {
     };
     let facility = || {
         let level = ConfigurationLevel::LogicalPartition;
-        let model = &crate::cpumf::model::Z15;
+        let model = &cpumf::model::Z15;
         Facility::new(level, model, Installation::ALL, limits)
     };
     let mut cpu = Vcpu::new(number, facility(), facility());

@@ -10,12 +10,12 @@
 
 use super::Issue;
 use super::operand::{Parameters, Piece, advance, consume, most, reach};
-use crate::arch::address::Virtual;
-use crate::arch::condition::ConditionCode;
-use crate::guest::hardware::Hardware;
-use crate::guest::millicode::execution::Execution;
-use crate::guest::millicode::outcome::Performed;
-use crate::guest::state::access::Access;
+use crate::hardware::Hardware;
+use crate::millicode::execution::Execution;
+use crate::millicode::outcome::Performed;
+use crate::state::access::Access;
+use arch::address::Virtual;
+use arch::condition::ConditionCode;
 
 /// The data block of the Galois/counter mode.
 const BLOCK: u64 = 16;

@@ -2,14 +2,14 @@
 
 use super::Issue;
 use super::operand::{Parameters, Piece, advance, consume, most, reach};
-use crate::arch::address::Virtual;
-use crate::arch::condition::ConditionCode;
-use crate::arch::interruption::ProgramInterruption as P;
-use crate::guest::hardware::Hardware;
-use crate::guest::millicode::execution::{Execution, fault};
-use crate::guest::millicode::outcome::Performed;
-use crate::guest::state::access::Access;
-use crate::msa::Instruction;
+use crate::hardware::Hardware;
+use crate::millicode::execution::{Execution, fault};
+use crate::millicode::outcome::Performed;
+use crate::state::access::Access;
+use arch::address::Virtual;
+use arch::condition::ConditionCode;
+use arch::interruption::ProgramInterruption as P;
+use msa::Instruction;
 
 /// CIPHER MESSAGE (and WITH CHAINING, WITH CIPHER FEEDBACK, WITH OUTPUT FEEDBACK, WITH COUNTER): the
 /// second operand, whose length is in R2 + 1, is enciphered or deciphered (bit 56 of general register

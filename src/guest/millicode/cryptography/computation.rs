@@ -14,13 +14,13 @@
 
 use super::operand::{Parameters, Piece, consume, parameter_address};
 use super::{Issue, PIECE};
-use crate::arch::address::{PAGE, Virtual};
-use crate::arch::condition::ConditionCode;
-use crate::guest::hardware::Hardware;
-use crate::guest::millicode::execution::Execution;
-use crate::guest::millicode::outcome::Performed;
-use crate::guest::state::access::{Access, Fault};
-use crate::msa::Signature;
+use crate::hardware::Hardware;
+use crate::millicode::execution::Execution;
+use crate::millicode::outcome::Performed;
+use crate::state::access::{Access, Fault};
+use arch::address::{PAGE, Virtual};
+use arch::condition::ConditionCode;
+use msa::Signature;
 
 /// The most bytes that one execution takes of a message, both passes together: a message of [`PIECE`]
 /// bytes is signed at once.

@@ -2,13 +2,13 @@
 
 use super::Issue;
 use super::operand::{Parameters, Piece, consume, most, reach};
-use crate::arch::address::Virtual;
-use crate::arch::condition::ConditionCode;
-use crate::arch::interruption::ProgramInterruption as P;
-use crate::guest::hardware::Hardware;
-use crate::guest::millicode::execution::{Execution, fault};
-use crate::guest::millicode::outcome::Performed;
-use crate::guest::state::access::Access;
+use crate::hardware::Hardware;
+use crate::millicode::execution::{Execution, fault};
+use crate::millicode::outcome::Performed;
+use crate::state::access::Access;
+use arch::address::Virtual;
+use arch::condition::ConditionCode;
+use arch::interruption::ProgramInterruption as P;
 
 /// COMPUTE INTERMEDIATE MESSAGE DIGEST and COMPUTE MESSAGE AUTHENTICATION CODE: the second operand,
 /// whose length is in R2 + 1, is included in the chaining value in the parameter block. The R1 field is
@@ -98,8 +98,8 @@ pub(super) fn last<H: Hardware>(run: &mut Execution<'_, H>, issue: &Issue) -> Pe
 fn message<H: Hardware>(
     run: &mut Execution<'_, H>,
     issue: &Issue,
-    before_end: impl FnOnce(&Execution<'_, H>) -> Result<(), crate::guest::state::access::Fault>,
-) -> Result<(u64, bool), crate::guest::state::access::Fault> {
+    before_end: impl FnOnce(&Execution<'_, H>) -> Result<(), crate::state::access::Fault>,
+) -> Result<(u64, bool), crate::state::access::Fault> {
     let (function, pair) = (issue.function, issue.fields.r2);
     let block = function.data_block(issue.control) as u64;
     let left = run.length_in(pair | 1);

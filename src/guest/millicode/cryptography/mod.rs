@@ -1,4 +1,4 @@
-//! The message-security assist: what [`crate::msa`] computes, on operands in guest storage.
+//! The message-security assist: what [`msa`] computes, on operands in guest storage.
 //!
 //! All instructions have the same frame. General register 0 holds the function code (bits 57-63) and
 //! its modifiers, general register 1 the address of the parameter block; even-odd pairs hold the
@@ -33,11 +33,11 @@ mod random;
 #[cfg(test)]
 mod tests;
 
-use crate::arch::interruption::ProgramInterruption as P;
-use crate::guest::hardware::Hardware;
-use crate::guest::millicode::execution::{Execution, fault};
-use crate::guest::millicode::outcome::{Outcome, Performed};
-use crate::msa::{Control, Function, Instruction};
+use crate::hardware::Hardware;
+use crate::millicode::execution::{Execution, fault};
+use crate::millicode::outcome::{Outcome, Performed};
+use arch::interruption::ProgramInterruption as P;
+use msa::{Control, Function, Instruction};
 
 /// The most bytes of an operand that one execution processes: this machine's choice.
 const PIECE: u64 = 4096;
@@ -136,5 +136,5 @@ pub(super) fn perform<H: Hardware>(
 fn query<H: Hardware>(run: &mut Execution<'_, H>, offered: u128) -> Performed {
     let at = operand::parameter_address(run);
     run.put(at, &offered.to_be_bytes())?;
-    run.done(crate::arch::condition::ConditionCode::Zero)
+    run.done(arch::condition::ConditionCode::Zero)
 }

@@ -11,13 +11,13 @@
 //! functions, and executions that find nothing to do, occupy and count nothing.
 
 use super::Issue;
-use crate::arch::condition::ConditionCode;
-use crate::cpumf::counters::{Coprocessor, CryptoFunction};
-use crate::guest::hardware::Hardware;
-use crate::guest::millicode::execution::Execution;
-use crate::guest::millicode::outcome::{Outcome, Performed};
-use crate::guest::state::account::Mode;
-use crate::msa::Engine;
+use crate::hardware::Hardware;
+use crate::millicode::execution::Execution;
+use crate::millicode::outcome::{Outcome, Performed};
+use crate::state::account::Mode;
+use arch::condition::ConditionCode;
+use cpumf::counters::{Coprocessor, CryptoFunction};
+use msa::Engine;
 
 /// The kind of function, as the crypto-activity counters distinguish them.
 const fn kind(engine: Engine) -> CryptoFunction {

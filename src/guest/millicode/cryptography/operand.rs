@@ -1,12 +1,12 @@
 //! Operands in storage and in pairs of registers, and the parameter block.
 
 use super::{Issue, PIECE};
-use crate::arch::address::{PAGE, Virtual};
-use crate::guest::hardware::Hardware;
-use crate::guest::millicode::execution::Execution;
-use crate::guest::state::access::{Access, Fault};
-use crate::msa::Function;
+use crate::hardware::Hardware;
+use crate::millicode::execution::Execution;
+use crate::state::access::{Access, Fault};
+use arch::address::{PAGE, Virtual};
 use core::ops::Range;
+use msa::Function;
 
 const LONGEST: usize = Function::LONGEST_PARAMETER_BLOCK;
 

@@ -2,14 +2,14 @@
 
 use super::operand::{Parameters, Piece, consume, most, reach, shorten};
 use super::{Issue, PIECE};
-use crate::arch::address::Virtual;
-use crate::arch::condition::ConditionCode;
-use crate::arch::interruption::ProgramInterruption as P;
-use crate::guest::hardware::Hardware;
-use crate::guest::millicode::execution::{Execution, fault};
-use crate::guest::millicode::outcome::Performed;
-use crate::guest::state::access::Access;
-use crate::msa::{CONDITIONING_RATIO, condition};
+use crate::hardware::Hardware;
+use crate::millicode::execution::{Execution, fault};
+use crate::millicode::outcome::Performed;
+use crate::state::access::Access;
+use arch::address::Virtual;
+use arch::condition::ConditionCode;
+use arch::interruption::ProgramInterruption as P;
+use msa::{CONDITIONING_RATIO, condition};
 
 /// Function codes.
 mod code {

@@ -4,23 +4,21 @@ mod random_numbers;
 mod signatures;
 
 use super::PIECE;
-use crate::arch::address::PAGE;
-use crate::arch::condition::ConditionCode;
-use crate::arch::interruption::ProgramInterruption as P;
-use crate::arch::psw::{ADDRESSING_64, BASIC_ADDRESSING, DAT, PROBLEM};
-use crate::arch::table::{PTE_INVALID, PTE_PROTECTION, STE_INVALID};
-use crate::cpumf::counters::{CoprocessorGroups, CounterSets};
-use crate::cpumf::instruction::{
-    load_cpu_counter_set_controls, load_peripheral_counter_set_controls,
-};
-use crate::guest::millicode::outcome::{Outcome, Performed};
-use crate::guest::millicode::perform;
-use crate::guest::state::access::Fault;
-use crate::guest::state::account::{Account, Mode};
-use crate::guest::state::assist::Assist;
-use crate::guest::test_machine::Bench;
-use crate::insn::Instruction as I;
-use crate::msa::{self, Control, Function};
+use crate::millicode::outcome::{Outcome, Performed};
+use crate::millicode::perform;
+use crate::state::access::Fault;
+use crate::state::account::{Account, Mode};
+use crate::state::assist::Assist;
+use crate::test_machine::Bench;
+use arch::address::PAGE;
+use arch::condition::ConditionCode;
+use arch::interruption::ProgramInterruption as P;
+use arch::psw::{ADDRESSING_64, BASIC_ADDRESSING, DAT, PROBLEM};
+use arch::table::{PTE_INVALID, PTE_PROTECTION, STE_INVALID};
+use cpumf::counters::{CoprocessorGroups, CounterSets};
+use cpumf::instruction::{load_cpu_counter_set_controls, load_peripheral_counter_set_controls};
+use insn::Instruction as I;
+use msa::{self, Control, Function};
 
 /// Where the parameter block, the first, the second and the third operand are.
 const PARAMETERS: u64 = 0x2_0000;

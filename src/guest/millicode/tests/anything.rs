@@ -1,8 +1,8 @@
 //! Whatever instruction a guest issues, the firmware continues.
 
 use super::*;
-use crate::arch::address::Absolute;
-use crate::insn::decode;
+use arch::address::Absolute;
+use insn::decode;
 use proptest::prelude::*;
 
 /// Addresses mostly in the few pages that matter, and some that do not exist.

@@ -3,14 +3,14 @@
 
 use super::super::fast_path;
 use super::*;
-use crate::arch::address::{Absolute, PAGE, Real, Virtual};
-use crate::arch::control::asce::REAL_SPACE;
-use crate::arch::psw::{ADDRESS_SPACE, ADDRESSING_64, DAT, PROBLEM, SECONDARY_SPACE};
-use crate::guest::state::kept::KeptPage;
-use crate::guest::state::text::Text;
-use crate::guest::state::vcpu::Vcpu;
-use crate::guest::storage::Checked;
-use crate::guest::{dispatch, storage};
+use crate::state::kept::KeptPage;
+use crate::state::text::Text;
+use crate::state::vcpu::Vcpu;
+use crate::storage::Checked;
+use crate::{dispatch, storage};
+use arch::address::{Absolute, PAGE, Real, Virtual};
+use arch::control::asce::REAL_SPACE;
+use arch::psw::{ADDRESS_SPACE, ADDRESSING_64, DAT, PROBLEM, SECONDARY_SPACE};
 use proptest::prelude::*;
 
 /// Where the instruction is.
@@ -18,7 +18,7 @@ const TEXT: u64 = 0x4000;
 /// Where its operand usually is.
 const OPERAND: u64 = 0x5000;
 
-/// The first halfwords of what [`crate::insn::decode_common`] knows, and some of their neighbours.
+/// The first halfwords of what [`insn::decode_common`] knows, and some of their neighbours.
 fn operation() -> impl Strategy<Value = [u8; 2]> {
     let second = prop::sample::select(vec![0x09, 0x12, 0x80, 0xB2, 0xE4, 0x08, 0x02]);
     prop_oneof![
@@ -66,7 +66,7 @@ struct Case {
 impl Case {
     /// The CPU when the instruction has been refused.
     fn refused(&self) -> Bench {
-        let length = crate::insn::length(self.text[0]) as u64;
+        let length = insn::length(self.text[0]) as u64;
         let mut bench = Bench::new();
         bench.set(TEXT, &self.text);
         for at in (OPERAND..OPERAND + 0x1000).step_by(32) {
@@ -75,7 +75,7 @@ impl Case {
         bench.cpu.general = self.general;
         bench.cpu.control[0] = self.control0;
         // DAT is off for every space here, so the same pages are used in any mode.
-        bench.cpu.psw = crate::arch::psw::Psw {
+        bench.cpu.psw = arch::psw::Psw {
             mask: self.mask & !DAT,
             address: TEXT + length,
         };
@@ -95,7 +95,7 @@ impl Case {
             let at = Virtual(OPERAND + 0x800);
             storage::put_u64(cpu, configuration, hardware, at, 0).unwrap();
         }
-        cpu.pending_work = crate::guest::state::pending_work::PendingWork::NOTHING;
+        cpu.pending_work = crate::state::pending_work::PendingWork::NOTHING;
         bench
     }
 
@@ -173,7 +173,7 @@ fn instructions_that_control_programs_issue_all_the_time_take_the_fast_path() {
         bench.cpu.general[5] = OPERAND;
         bench.cpu.general[1] = 6;
         bench.cpu.control[1] = REAL_SPACE;
-        let length = crate::insn::length(text[0]) as u64;
+        let length = insn::length(text[0]) as u64;
         let issue = |bench: &mut Bench, path: &mut dyn FnMut(&mut Bench) -> bool| {
             bench.cpu.psw.mask = ADDRESSING_64;
             bench.cpu.psw.address = TEXT + length;
@@ -247,7 +247,7 @@ fn a_store_by_the_real_address_that_was_just_loaded_is_performed_in_the_same_tra
     assert_eq!(one.cpu.account.total(), 2);
     other.cpu.forget_translations();
     for text in [[0xB1, 0x10, 0x50, 0, 0, 0], [0xB9, 0x25, 0, 0x71, 0, 0]] {
-        complete(&mut other, crate::insn::decode(&text));
+        complete(&mut other, insn::decode(&text));
     }
     assert_eq!(one.cpu.psw.address, TEXT + 8);
     assert_eq!(one.cpu.psw.mask, other.cpu.psw.mask);

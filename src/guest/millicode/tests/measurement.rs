@@ -1,10 +1,10 @@
 //! The instructions of SA23-2260: their operands, and what the firmware is told.
 
 use super::*;
-use crate::cpumf::sampling::request::SamplingRequest;
-use crate::guest::state::pending_work::PendingWork;
+use crate::state::pending_work::PendingWork;
 use Instruction as I;
 use ProgramInterruption as P;
+use cpumf::sampling::request::SamplingRequest;
 
 /// Enables and activates the basic and the problem-state counter set.
 const BOTH_SETS: u64 = 0x0006_0006;

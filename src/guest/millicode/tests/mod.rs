@@ -11,15 +11,15 @@ mod spaces;
 mod supervisor;
 
 use super::perform;
-use crate::arch::bits::bit64;
-use crate::arch::channel::IoInterruption;
-use crate::arch::condition::ConditionCode;
-use crate::arch::interruption::ProgramInterruption;
-use crate::arch::psw::{DAT, PROBLEM};
-use crate::arch::table::{PTE_INVALID, STE_INVALID};
-use crate::guest::millicode::outcome::{Outcome, Performed};
-use crate::guest::test_machine::Bench;
-use crate::insn::{Instruction, Operand};
+use crate::millicode::outcome::{Outcome, Performed};
+use crate::test_machine::Bench;
+use arch::bits::bit64;
+use arch::channel::IoInterruption;
+use arch::condition::ConditionCode;
+use arch::interruption::ProgramInterruption;
+use arch::psw::{DAT, PROBLEM};
+use arch::table::{PTE_INVALID, STE_INVALID};
+use insn::{Instruction, Operand};
 
 /// Where the segment table of the primary space is; that of the secondary space follows.
 const SEGMENTS: u64 = 0x1_0000;

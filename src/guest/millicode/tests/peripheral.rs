@@ -1,9 +1,9 @@
 //! The instructions on the coprocessor groups.
 
 use super::*;
-use crate::cpumf::counters::{Coprocessor, CoprocessorGroups};
 use Instruction as I;
 use ProgramInterruption as P;
+use cpumf::counters::{Coprocessor, CoprocessorGroups};
 
 /// Two CPUs in one group and two in another; this CPU is authorized for their counter sets.
 fn grouped() -> Bench {

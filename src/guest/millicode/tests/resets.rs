@@ -1,21 +1,21 @@
 //! Resets by DIAGNOSE 308, and their effect on the measurement facilities.
 
 use super::*;
-use crate::arch::address::{Absolute, Real};
-use crate::arch::psw::{ADDRESSING_64, Psw};
-use crate::command::Change;
-use crate::cpumf::instruction::load_cpu_counter_set_controls;
-use crate::cpumf::instruction::load_sampling_controls;
-use crate::cpumf::sampling::request::SamplingRequest;
-use crate::cpumf::{ControlState, CounterSet};
-use crate::guest::hardware::Hardware;
-use crate::guest::state::loaded_program::{LoadedProgram, Segment};
-use crate::guest::state::mailbox::order;
-use crate::guest::state::schedule::NEVER;
-use crate::guest::state::vcpu::CpuState;
+use crate::hardware::Hardware;
+use crate::state::loaded_program::{LoadedProgram, Segment};
+use crate::state::mailbox::order;
+use crate::state::schedule::NEVER;
+use crate::state::vcpu::CpuState;
 use Instruction as I;
 use ProgramInterruption as P;
+use arch::address::{Absolute, Real};
+use arch::psw::{ADDRESSING_64, Psw};
+use command::Change;
 use core::sync::atomic::Ordering;
+use cpumf::instruction::load_cpu_counter_set_controls;
+use cpumf::instruction::load_sampling_controls;
+use cpumf::sampling::request::SamplingRequest;
+use cpumf::{ControlState, CounterSet};
 
 fn diagnose_308(r1: u8) -> I {
     I::Diag {
@@ -100,17 +100,13 @@ fn clear_reset_clears_all_registers_and_leaves_storage_keys_and_authorization_al
 #[test]
 fn cpu_reset_leaves_everything_enabled_and_inactive_and_no_sample_is_due() {
     let mut bench = measuring();
-    bench.cpu.pending_work |= crate::guest::state::pending_work::PendingWork::SAMPLING;
+    bench.cpu.pending_work |= crate::state::pending_work::PendingWork::SAMPLING;
     let dear = bench.cpu.own.sampling().dear();
     bench.configuration.mailboxes[0]
         .orders
         .store(order::CPU_RESET, Ordering::Relaxed);
     super::super::take_orders(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
-    crate::guest::measuring::schedule::arm(
-        &mut bench.cpu,
-        &bench.configuration,
-        &mut bench.hardware,
-    );
+    crate::measuring::schedule::arm(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
     let own = &bench.cpu.own;
     let basic = own.counters().state(CounterSet::Basic);
     assert_eq!(basic, ControlState::Inactive);
@@ -125,7 +121,7 @@ fn cpu_reset_leaves_everything_enabled_and_inactive_and_no_sample_is_due() {
 fn a_change_by_the_operator_comes_before_the_reset_that_waits_with_it() {
     let mut bench = measuring();
     let unauthorize = Change::BasicSampling(false);
-    crate::guest::external_means::ask(&bench.configuration, 0, unauthorize).unwrap();
+    crate::external_means::ask(&bench.configuration, 0, unauthorize).unwrap();
     bench.configuration.mailboxes[0]
         .orders
         .fetch_or(order::INITIAL_CPU_RESET, Ordering::Relaxed);

@@ -1,9 +1,9 @@
 //! What the guest learns of the configuration, and the service element.
 
 use super::*;
-use crate::arch::facility::FacilityList;
 use Instruction as I;
 use ProgramInterruption as P;
+use arch::facility::FacilityList;
 use core::sync::atomic::Ordering;
 
 /// Where the service-call control block is.
@@ -114,7 +114,7 @@ fn stsi_says_that_the_guest_is_a_logical_partition_with_shared_or_dedicated_cpus
 fn stsi_counts_cores_and_says_how_many_threads_they_have() {
     let mut bench = Bench::new();
     bench.configuration.cpus = 4;
-    bench.configuration.threads = crate::guest::state::threads::Threads::new(2);
+    bench.configuration.threads = crate::state::threads::Threads::new(2);
     bench.hardware.systems.insert((1, 2, 2), vec![0; 4096]);
     (bench.cpu.general[0], bench.cpu.general[1]) = (0x1000_0002, 2);
     assert_eq!(complete(&mut bench, I::Stsi { second: at(0x2000) }), 0);
@@ -138,7 +138,7 @@ fn stsi_counts_cores_and_says_how_many_threads_they_have() {
 fn addresses_of_a_cpu_that_is_a_thread_are_its_cores_until_multithreading_is_enabled() {
     let mut bench = Bench::new();
     bench.configuration.cpus = 4;
-    bench.configuration.threads = crate::guest::state::threads::Threads::new(2);
+    bench.configuration.threads = crate::state::threads::Threads::new(2);
     bench.configuration.cpu_id = 0xFF00_0000_8561_0000;
     bench.hardware.systems.insert((1, 1, 1), vec![0; 4096]);
     bench.hardware.systems.insert((1, 2, 1), vec![0; 4096]);
@@ -146,7 +146,7 @@ fn addresses_of_a_cpu_that_is_a_thread_are_its_cores_until_multithreading_is_ena
     for (enabled, address) in [(false, 1), (true, 2)] {
         if enabled {
             bench.configuration.threads.enable();
-            crate::guest::measuring::threads::take_note(&mut bench.cpu, &bench.configuration);
+            crate::measuring::threads::take_note(&mut bench.cpu, &bench.configuration);
         }
         complete(&mut bench, I::Stap { second: at(0x2002) });
         assert_eq!(bench.word(0x2000), address);
@@ -171,7 +171,7 @@ fn read_scp_info_shows_cores_and_the_multithreading_facility() {
     super::super::sclp::limit_scp_info(configuration, 4096, block);
     assert_eq!((block[17], block[121]), (4, 3));
     assert_eq!((block[42], block[43], block[66]), (0, 0, 0));
-    configuration.threads = crate::guest::state::threads::Threads::new(2);
+    configuration.threads = crate::state::threads::Threads::new(2);
     super::super::sclp::limit_scp_info(configuration, 4096, block);
     assert_eq!((block[17], block[121]), (2, 1));
     assert_eq!((block[42], block[43], block[66]), (0x81, 1, 0));

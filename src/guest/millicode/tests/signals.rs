@@ -2,10 +2,10 @@
 
 use super::super::take_orders;
 use super::*;
-use crate::arch::psw::{ADDRESSING_64, Psw};
-use crate::guest::state::pending_work::PendingWork;
-use crate::guest::state::vcpu::CpuState;
+use crate::state::pending_work::PendingWork;
+use crate::state::vcpu::CpuState;
 use Instruction as I;
+use arch::psw::{ADDRESSING_64, Psw};
 use core::sync::atomic::Ordering;
 
 /// Issues SIGNAL PROCESSOR from CPU 0; returns condition code and status.
@@ -206,7 +206,7 @@ fn an_idle_cpu_is_not_running() {
 fn cores() -> Bench {
     let mut bench = Bench::new();
     bench.configuration.cpus = 4;
-    bench.configuration.threads = crate::guest::state::threads::Threads::new(2);
+    bench.configuration.threads = crate::state::threads::Threads::new(2);
     bench
 }
 
@@ -248,7 +248,7 @@ fn set_multithreading_is_issued_with_zero_and_then_again_after_a_load() {
     assert_eq!(sigp(&mut bench, 0x16, 0, 1), (0, 0));
     // As a load does.
     bench.configuration.threads.disable();
-    crate::guest::measuring::threads::take_note(&mut bench.cpu, &bench.configuration);
+    crate::measuring::threads::take_note(&mut bench.cpu, &bench.configuration);
     assert_eq!(sigp(&mut bench, 0x16, 0, 0), (0, 0));
     assert!(!bench.configuration.threads.enabled());
     assert_eq!(sigp(&mut bench, 0x16, 0, 1), (0, 0));

@@ -1,10 +1,10 @@
 //! Translation, purging, moves between spaces, and storage keys.
 
 use super::*;
-use crate::arch::table::PTE_PROTECTION;
-use crate::guest::state::pending_work::PendingWork;
+use crate::state::pending_work::PendingWork;
 use Instruction as I;
 use ProgramInterruption as P;
+use arch::table::PTE_PROTECTION;
 
 #[test]
 fn lra_gives_the_real_address_or_the_invalid_entry_or_the_exception_code() {

@@ -1,10 +1,10 @@
 //! PSW, control registers, prefix and clocks.
 
 use super::*;
-use crate::arch::psw::{ADDRESSING_64, BASIC_ADDRESSING, Psw};
-use crate::guest::state::pending_work::PendingWork;
+use crate::state::pending_work::PendingWork;
 use Instruction as I;
 use ProgramInterruption as P;
+use arch::psw::{ADDRESSING_64, BASIC_ADDRESSING, Psw};
 
 #[test]
 fn ssm_replaces_the_system_mask_and_says_that_it_opened_a_mask() {

@@ -1,13 +1,11 @@
 use super::*;
-use crate::arch::psw::{ADDRESSING_64, DAT, PROBLEM, Psw};
-use crate::arch::table::{PTE_INVALID, PTE_PROTECTION};
-use crate::cache::Geometry;
-use crate::cpumf::instruction::load_cpu_counter_set_controls;
-use crate::cpumf::model::{Z10, Z15};
-use crate::cpumf::{
-    ConfigurationLevel, CounterSets, Facility, Installation, Model, SamplingLimits,
-};
-use crate::guest::test_machine::Bench;
+use crate::test_machine::Bench;
+use arch::psw::{ADDRESSING_64, DAT, PROBLEM, Psw};
+use arch::table::{PTE_INVALID, PTE_PROTECTION};
+use cache::Geometry;
+use cpumf::instruction::load_cpu_counter_set_controls;
+use cpumf::model::{Z10, Z15};
+use cpumf::{ConfigurationLevel, CounterSets, Facility, Installation, Model, SamplingLimits};
 
 /// Where the segment table and the page table are.
 const SEGMENTS: u64 = 0x8000;
@@ -49,7 +47,7 @@ fn execute(bench: &mut Bench, references: &[(u64, u64, Access)]) {
 }
 
 fn counters(facility: &Facility, first: u64) -> [Option<u64>; 4] {
-    let now = crate::cpumf::counters::Activity::NONE;
+    let now = cpumf::counters::Activity::NONE;
     core::array::from_fn(|n| facility.counters().read(first + n as u64, &now))
 }
 

@@ -1,20 +1,18 @@
 //! Monitor calls as the hardware presents them, against a second model of the facility.
 
-use crate::arch::address::{Absolute, Virtual};
-use crate::arch::bits::bit64;
-use crate::arch::control::CR0_LOW_ADDRESS_PROTECTION;
-use crate::arch::control::asce::{PRIVATE_SPACE, REAL_SPACE};
-use crate::arch::psw::{
-    ADDRESSING_64, BASIC_ADDRESSING, DAT, HOME_SPACE, PROBLEM, SECONDARY_SPACE,
-};
-use crate::arch::table::{PTE_PROTECTION, STE_INVALID};
-use crate::guest::dispatch::{self, Next};
-use crate::guest::recording::monitor::model::Seen;
-use crate::guest::state::page_frames::PageState;
-use crate::guest::state::software::SoftwareCounters;
-use crate::guest::storage::scanner::{Entry, make_executable};
-use crate::guest::storage::shadow;
-use crate::guest::test_machine::Bench;
+use crate::dispatch::{self, Next};
+use crate::recording::monitor::model::Seen;
+use crate::state::page_frames::PageState;
+use crate::state::software::SoftwareCounters;
+use crate::storage::scanner::{Entry, make_executable};
+use crate::storage::shadow;
+use crate::test_machine::Bench;
+use arch::address::{Absolute, Virtual};
+use arch::bits::bit64;
+use arch::control::CR0_LOW_ADDRESS_PROTECTION;
+use arch::control::asce::{PRIVATE_SPACE, REAL_SPACE};
+use arch::psw::{ADDRESSING_64, BASIC_ADDRESSING, DAT, HOME_SPACE, PROBLEM, SECONDARY_SPACE};
+use arch::table::{PTE_PROTECTION, STE_INVALID};
 use core::sync::atomic::AtomicU64;
 
 mod agreement;
@@ -322,14 +320,11 @@ fn a_kept_translation_is_dropped_when_anything_it_depends_on_changes() {
     count(&mut bench, ARRAY);
     // The page-table entry changes, and the guest purges.
     bench.set_doublewords(PAGES + 8 * (ARRAY >> 12), &[0x6000]);
-    shadow::purge(
-        &bench.configuration,
-        crate::guest::state::shadow::Request::All,
-    );
+    shadow::purge(&bench.configuration, crate::state::shadow::Request::All);
     count(&mut bench, 0x6000);
     // The home space changes.
     bench.cpu.control[13] = REAL_SPACE;
-    bench.cpu.pending_work |= crate::guest::state::pending_work::PendingWork::CONTROLS;
+    bench.cpu.pending_work |= crate::state::pending_work::PendingWork::CONTROLS;
     dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
     count(&mut bench, ARRAY);
     // The prefix changes.
@@ -338,7 +333,7 @@ fn a_kept_translation_is_dropped_when_anything_it_depends_on_changes() {
     bench.set(0xA000, &area);
     bench.cpu.prefix = 0xA000;
     bench.set_doublewords(0xA100, &[0xA000, 8 << 32]);
-    bench.cpu.pending_work |= crate::guest::state::pending_work::PendingWork::CONTROLS;
+    bench.cpu.pending_work |= crate::state::pending_work::PendingWork::CONTROLS;
     dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
     let before = halfword(&bench, 0);
     present(&mut bench, 0, 0);
@@ -383,7 +378,7 @@ fn the_hardware_has_the_monitor_masks_of_program_and_machine_and_no_enhanced_one
     assert_eq!(bench.cpu.real_monitor_control(), 0x0123_0000_89AB_8421);
     bench.cpu.software.classes = 0x1002;
     assert_eq!(bench.cpu.real_monitor_control(), 0x0123_0000_89AB_9423);
-    bench.cpu.pending_work |= crate::guest::state::pending_work::PendingWork::CONTROLS;
+    bench.cpu.pending_work |= crate::state::pending_work::PendingWork::CONTROLS;
     dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
     assert_eq!(bench.hardware.controls[8], 0x0123_0000_89AB_9423);
 }

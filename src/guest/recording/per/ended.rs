@@ -1,17 +1,17 @@
 //! How a watched instruction ends: completed, with a program exception, or to begin again; and the interruption
 //! that reports its events to the guest.
 
-use crate::arch::interruption::{Class, Ending, ProgramInterruption, ending};
-use crate::arch::psw;
-use crate::guest::delivery::{self, Condition, PER_EVENT};
-use crate::guest::hardware::Hardware;
-use crate::guest::recording::per::watched::{begin, branches, go_through_caches, identify};
-use crate::guest::recording::per::{NOTHING, is_watched, traced};
-use crate::guest::state::access::Fault;
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::pending_work::PendingWork;
-use crate::guest::state::vcpu::Vcpu;
-use crate::per::{Identification, event, mode_identification};
+use crate::delivery::{self, Condition, PER_EVENT};
+use crate::hardware::Hardware;
+use crate::recording::per::watched::{begin, branches, go_through_caches, identify};
+use crate::recording::per::{NOTHING, is_watched, traced};
+use crate::state::access::Fault;
+use crate::state::configuration::Configuration;
+use crate::state::pending_work::PendingWork;
+use crate::state::vcpu::Vcpu;
+use arch::interruption::{Class, Ending, ProgramInterruption, ending};
+use arch::psw;
+use per::{Identification, event, mode_identification};
 
 /// The hardware has interrupted a CPU that [`arm`](super::arm) let run: finds out how the watched instruction
 /// ended.

@@ -24,16 +24,16 @@
 //! such events is resumed would cost too much. For stores, each instruction is then executed on its own; for
 //! instructions, the hardware looks for them.
 
-use crate::arch::address::{PAGE, Virtual};
-use crate::arch::interruption::ProgramInterruption;
-use crate::arch::table::{TEID_ADDRESS, TEID_STORE};
-use crate::guest::hardware::Hardware;
-use crate::guest::recording::per::{places, stores};
-use crate::guest::state::access::Access;
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::vcpu::Vcpu;
-use crate::guest::storage::shadow;
-use crate::per::Range;
+use crate::hardware::Hardware;
+use crate::recording::per::{places, stores};
+use crate::state::access::Access;
+use crate::state::configuration::Configuration;
+use crate::state::vcpu::Vcpu;
+use crate::storage::shadow;
+use arch::address::{PAGE, Virtual};
+use arch::interruption::ProgramInterruption;
+use arch::table::{TEID_ADDRESS, TEID_STORE};
+use per::Range;
 
 /// The most pages that are protected: as many as a page table has.
 const MOST_PAGES: u64 = 256;

@@ -1,15 +1,15 @@
 //! A CPU whose instructions are executed one at a time; the test plays the hardware.
 
 use super::*;
-use crate::arch::interruption::Class;
-use crate::arch::psw::{ADDRESSING_64, Psw};
-use crate::command::Change;
-use crate::guest::delivery::PER_EVENT;
-use crate::guest::dispatch::{self, Next};
-use crate::guest::external_means;
-use crate::guest::test_machine::Bench;
-use crate::per::Format;
-use crate::per::trace::{Action, Pattern, Trace, What};
+use crate::delivery::PER_EVENT;
+use crate::dispatch::{self, Next};
+use crate::external_means;
+use crate::test_machine::Bench;
+use arch::interruption::Class;
+use arch::psw::{ADDRESSING_64, Psw};
+use command::Change;
+use per::Format;
+use per::trace::{Action, Pattern, Trace, What};
 use proptest::prelude::*;
 
 /// Where the program is.

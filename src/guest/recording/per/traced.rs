@@ -4,18 +4,18 @@
 //! which no trace can have an event. Every instruction that concerns a trace is watched, like those that the guest
 //! itself records. An instruction with events of several traces is one event on the link.
 
-use crate::arch::address::Virtual;
-use crate::guest::hardware::Hardware;
-use crate::guest::recording::per::watched::{branches, each_store, named};
-use crate::guest::state::access::{Access, Space};
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::vcpu::Vcpu;
-use crate::guest::storage;
-use crate::insn::references::Knowledge;
-use crate::link::trace::{EXECUTED, Event, EventHead};
-use crate::per::trace::{Action, LONGEST_PATTERN, Pattern, What};
-use crate::per::{Done, Range, altered};
+use crate::hardware::Hardware;
+use crate::recording::per::watched::{branches, each_store, named};
+use crate::state::access::{Access, Space};
+use crate::state::configuration::Configuration;
+use crate::state::vcpu::Vcpu;
+use crate::storage;
+use arch::address::Virtual;
 use core::sync::atomic::Ordering;
+use insn::references::Knowledge;
+use link::trace::{EXECUTED, Event, EventHead};
+use per::trace::{Action, LONGEST_PATTERN, Pattern, What};
+use per::{Done, Range, altered};
 use zerocopy::byteorder::big_endian::U64;
 
 /// Storage that an instruction has stored into.

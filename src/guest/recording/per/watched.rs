@@ -1,18 +1,18 @@
 //! The instruction that is watched: its text, the state before it, and what it has done.
 
-use crate::arch::address::Virtual;
-use crate::guest::hardware::Hardware;
-use crate::guest::recording::caches;
-use crate::guest::state::access::{Access, Space};
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::reference;
-use crate::guest::state::text::Text;
-use crate::guest::state::vcpu::Vcpu;
-use crate::guest::storage;
-use crate::insn;
-use crate::insn::branch::{Branch, Site, Target, branch};
-use crate::insn::references::{self, Knowledge, Reference, State};
-use crate::per::{Done, Identification, Range, altered, event, mode_identification};
+use crate::hardware::Hardware;
+use crate::recording::caches;
+use crate::state::access::{Access, Space};
+use crate::state::configuration::Configuration;
+use crate::state::reference;
+use crate::state::text::Text;
+use crate::state::vcpu::Vcpu;
+use crate::storage;
+use arch::address::Virtual;
+use insn;
+use insn::branch::{Branch, Site, Target, branch};
+use insn::references::{self, Knowledge, Reference, State};
+use per::{Done, Identification, Range, altered, event, mode_identification};
 
 /// As many operands as any instruction has, and two texts.
 const MOST_REFERENCES: usize = 12;

@@ -1,13 +1,13 @@
 //! The shadow tables: where they are in the HSA, and the state of each CPU's own.
 
-use crate::arch::address::{PAGE, Real};
-use crate::arch::cpu::MAXIMUM_CPUS;
+use arch::address::{PAGE, Real};
+use arch::cpu::MAXIMUM_CPUS;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-pub(in crate::guest) mod plan;
-pub(in crate::guest) mod recent;
-pub(in crate::guest) mod requests;
-pub(in crate::guest) mod spaces;
+pub(crate) mod plan;
+pub(crate) mod recent;
+pub(crate) mod requests;
+pub(crate) mod spaces;
 
 use plan::Plan;
 use recent::Recent;
@@ -23,7 +23,7 @@ const TABLE: u64 = 2048 * 8;
 const PAGE_TABLE: u64 = 256 * 8;
 
 /// Bytes that a segment, and so a page table, covers.
-pub(in crate::guest) const SEGMENT: u64 = 1 << 20;
+pub(crate) const SEGMENT: u64 = 1 << 20;
 
 /// Bytes of HSA that each CPU's private identity tables take.
 pub const PRIVATE_LENGTH: u64 = 2 * PRIVATE_SIDE;
@@ -44,7 +44,7 @@ pub enum Side {
 
 impl Side {
     /// The two that a guest with DAT off has.
-    pub(in crate::guest) const BOTH: [Self; 2] = [Self::Instructions, Self::Operands];
+    pub(crate) const BOTH: [Self; 2] = [Self::Instructions, Self::Operands];
 }
 
 /// Where the shadow tables are in the HSA, and what the CPUs must know of each other.
@@ -60,20 +60,20 @@ pub struct SharedShadow {
     /// Bytes of one CPU's pool.
     pub pool_length: u64,
     /// The layout of a pool.
-    pub(in crate::guest) plan: Plan,
+    pub(crate) plan: Plan,
     /// The machine's own prefix on each CPU, where absolute 0-1FFF is found.
     pub machine_prefix: [u64; MAXIMUM_CPUS],
     /// The guest's prefix on each CPU, as its private tables have it.
-    pub(in crate::guest) guest_prefix: [AtomicU64; MAXIMUM_CPUS],
+    pub(crate) guest_prefix: [AtomicU64; MAXIMUM_CPUS],
     /// Bytes of the identity page tables of one side.
-    pub(in crate::guest) identity_side: u64,
+    pub(crate) identity_side: u64,
     /// What DAT-on shadows must drop.
-    pub(in crate::guest) requests: Requests,
+    pub(crate) requests: Requests,
 }
 
 impl SharedShadow {
     /// The layout of the shadow tables for `storage` bytes of guest storage;
-    /// [`build_identity`](crate::guest::storage::shadow::build_identity) fills them.
+    /// [`build_identity`](crate::storage::shadow::build_identity) fills them.
     #[must_use]
     pub fn new(
         storage: u64,
@@ -116,29 +116,29 @@ impl SharedShadow {
         self.requests.posted()
     }
 
-    pub(in crate::guest) fn machine_prefix(&self, cpu: usize) -> u64 {
+    pub(crate) fn machine_prefix(&self, cpu: usize) -> u64 {
         self.machine_prefix.get(cpu).copied().unwrap_or(0)
     }
 
-    pub(in crate::guest) fn guest_prefix(&self, cpu: usize) -> u64 {
+    pub(crate) fn guest_prefix(&self, cpu: usize) -> u64 {
         self.guest_prefix
             .get(cpu)
             .map_or(0, |prefix| prefix.load(Ordering::Relaxed))
     }
 
-    pub(in crate::guest) const fn segment_table(&self, cpu: usize, side: Side) -> Real {
+    pub(crate) const fn segment_table(&self, cpu: usize, side: Side) -> Real {
         Real(self.private.0 + cpu as u64 * PRIVATE_LENGTH + side as u64 * PRIVATE_SIDE)
     }
 
-    pub(in crate::guest) const fn low_table(&self, cpu: usize, side: Side) -> Real {
+    pub(crate) const fn low_table(&self, cpu: usize, side: Side) -> Real {
         Real(self.segment_table(cpu, side).0 + TABLE)
     }
 
-    pub(in crate::guest) const fn prefix_table(&self, cpu: usize, side: Side) -> Real {
+    pub(crate) const fn prefix_table(&self, cpu: usize, side: Side) -> Real {
         Real(self.low_table(cpu, side).0 + PAGE_TABLE)
     }
 
-    pub(in crate::guest) const fn identity_table(&self, segment: u64, side: Side) -> Real {
+    pub(crate) const fn identity_table(&self, segment: u64, side: Side) -> Real {
         Real(self.identity.0 + side as u64 * self.identity_side + segment * PAGE_TABLE)
     }
 }
@@ -147,25 +147,25 @@ impl SharedShadow {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shadow {
     /// Whether this CPU translates real storage by tables of its own.
-    pub(in crate::guest) owns_real: bool,
-    pub(in crate::guest) spaces: ShadowSpaces,
-    pub(in crate::guest) recent: Recent,
+    pub(crate) owns_real: bool,
+    pub(crate) spaces: ShadowSpaces,
+    pub(crate) recent: Recent,
     /// The number of the next request that it has to carry out.
-    pub(in crate::guest) seen: u64,
+    pub(crate) seen: u64,
     /// The instruction-execution-protection bit of the guest's control register 0 when the entries were filled.
-    pub(in crate::guest) execution_protection: u64,
+    pub(crate) execution_protection: u64,
     /// Real control registers 1 to 7 as last loaded.
-    pub(in crate::guest) spaces_loaded: [u64; 7],
+    pub(crate) spaces_loaded: [u64; 7],
     /// Real control registers 0, 8, 13 and 14 as last loaded.
-    pub(in crate::guest) loaded: [u64; 4],
+    pub(crate) loaded: [u64; 4],
     /// The guest's address-space-control elements for which registers 1 and 7 were loaded, and the number of spaces
     /// dropped by then.
-    pub(in crate::guest) loaded_for: Option<[u64; 3]>,
+    pub(crate) loaded_for: Option<[u64; 3]>,
     /// The guest's address-space-control element for which register 13 was loaded, and the number of spaces dropped by
     /// then.
-    pub(in crate::guest) home_for: Option<[u64; 2]>,
+    pub(crate) home_for: Option<[u64; 2]>,
     /// The guest's prefix as the private tables have it.
-    pub(in crate::guest) prefix: u64,
+    pub(crate) prefix: u64,
     /// Shadow fills so far.
     pub fills: u64,
     /// How often it was emptied.

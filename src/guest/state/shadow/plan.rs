@@ -1,27 +1,27 @@
 //! The layout of the pool of a CPU's DAT-on shadow.
 
-use crate::arch::address::PAGE;
+use arch::address::PAGE;
 
 /// Blocks in a unit.
-pub(in crate::guest) const UNIT: u64 = 4;
+pub(crate) const UNIT: u64 = 4;
 
 /// Bytes of a block's header.
-pub(in crate::guest) const HEADER: u64 = 64;
+pub(crate) const HEADER: u64 = 64;
 
 /// The layout of every CPU's pool.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::guest) struct Plan {
+pub(crate) struct Plan {
     /// Bytes of the heads of the page frames.
-    pub(in crate::guest) frames: u64,
+    pub(crate) frames: u64,
     /// The first unit's reference.
-    pub(in crate::guest) first: u64,
+    pub(crate) first: u64,
     /// How many units there are.
-    pub(in crate::guest) units: u64,
+    pub(crate) units: u64,
 }
 
 impl Plan {
     /// The layout of a pool of `length` bytes for `storage` bytes of guest storage.
-    pub(in crate::guest) const fn new(storage: u64, length: u64) -> Self {
+    pub(crate) const fn new(storage: u64, length: u64) -> Self {
         let frames = (storage / PAGE * 8).next_multiple_of(PAGE);
         let headers = (length / PAGE * HEADER).next_multiple_of(PAGE);
         let first = (frames + headers) / PAGE;

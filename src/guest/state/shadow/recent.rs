@@ -1,30 +1,30 @@
 //! The entries made in a CPU's DAT-on shadow since it was last empty.
 
-use crate::arch::address::{Real, Virtual};
-use crate::guest::state::access::Translation;
+use crate::state::access::Translation;
+use arch::address::{Real, Virtual};
 
 /// How many fills are remembered.
-pub(in crate::guest) const REMEMBERED: usize = 8;
+pub(crate) const REMEMBERED: usize = 8;
 
 /// An entry made in the shadow.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::guest) struct Filled {
+pub(crate) struct Filled {
     /// The guest's address-space-control element.
-    pub(in crate::guest) guest: u64,
+    pub(crate) guest: u64,
     /// The page.
-    pub(in crate::guest) at: Virtual,
+    pub(crate) at: Virtual,
     /// The translation by the guest's tables, for the address that was accessed.
-    pub(in crate::guest) translation: Translation,
+    pub(crate) translation: Translation,
     /// The real address of the shadow's entry.
-    pub(in crate::guest) entry: Real,
+    pub(crate) entry: Real,
 }
 
 /// The fills since the shadow was last empty.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::guest) struct Recent {
-    pub(in crate::guest) filled: [Filled; REMEMBERED],
+pub(crate) struct Recent {
+    pub(crate) filled: [Filled; REMEMBERED],
     /// How many there were; if there are more than are remembered, the list is incomplete.
-    pub(in crate::guest) count: usize,
+    pub(crate) count: usize,
 }
 
 impl Default for Recent {
@@ -45,7 +45,7 @@ impl Default for Recent {
 impl Recent {
     /// The shadow has a new entry.
     #[inline]
-    pub(in crate::guest) fn note(&mut self, filled: Filled) {
+    pub(crate) fn note(&mut self, filled: Filled) {
         if let Some(place) = self.filled.get_mut(self.count) {
             *place = filled;
         }
@@ -53,12 +53,12 @@ impl Recent {
     }
 
     /// The shadow is empty.
-    pub(in crate::guest) const fn clear(&mut self) {
+    pub(crate) const fn clear(&mut self) {
         self.count = 0;
     }
 
     /// Tables of the shadow were dropped, and with them entries that were remembered.
-    pub(in crate::guest) const fn lose(&mut self) {
+    pub(crate) const fn lose(&mut self) {
         self.count = REMEMBERED + 1;
     }
 }

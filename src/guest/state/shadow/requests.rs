@@ -6,7 +6,7 @@
 //! continues. A CPU that is too far behind, or that meets a request which is just being written,
 //! empties its shadow.
 
-use crate::arch::address::{Absolute, PAGE};
+use arch::address::{Absolute, PAGE};
 use core::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// Requests that are kept.
@@ -57,13 +57,13 @@ struct Place {
 
 /// The last requests, in the order of their numbers.
 #[derive(Debug)]
-pub(in crate::guest) struct Requests {
+pub(crate) struct Requests {
     posted: AtomicU64,
     places: [Place; KEPT as usize],
 }
 
 impl Requests {
-    pub(in crate::guest) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             posted: AtomicU64::new(0),
             places: [const {
@@ -77,12 +77,12 @@ impl Requests {
 
     /// How many requests there were so far: the number of the next one.
     #[inline]
-    pub(in crate::guest) fn posted(&self) -> u64 {
+    pub(crate) fn posted(&self) -> u64 {
         self.posted.load(Ordering::Acquire)
     }
 
     /// Posts a request, after the change that it is about.
-    pub(in crate::guest) fn post(&self, request: Request) {
+    pub(crate) fn post(&self, request: Request) {
         let number = self.posted.fetch_add(1, Ordering::AcqRel);
         let place = &self.places[(number % KEPT) as usize];
         place.number.store(0, Ordering::Relaxed);
@@ -92,7 +92,7 @@ impl Requests {
     }
 
     /// The request with a number, unless it is overwritten or not complete yet.
-    pub(in crate::guest) fn get(&self, number: u64) -> Option<Request> {
+    pub(crate) fn get(&self, number: u64) -> Option<Request> {
         let place = &self.places[(number % KEPT) as usize];
         let before = place.number.load(Ordering::Acquire);
         let request = place.request.load(Ordering::Relaxed);

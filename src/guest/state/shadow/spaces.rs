@@ -1,43 +1,43 @@
 //! The address spaces in a CPU's DAT-on shadow.
 
 /// Places that a space may be in.
-pub(in crate::guest) const WAYS: usize = 4;
+pub(crate) const WAYS: usize = 4;
 
 /// The most address spaces that a CPU's shadow holds at once.
-pub(in crate::guest) const SPACES: usize = 16 * WAYS;
+pub(crate) const SPACES: usize = 16 * WAYS;
 
 /// One guest address space in a CPU's shadow.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::guest) struct ShadowSpace {
+pub(crate) struct ShadowSpace {
     /// The guest's address-space-control element.
-    pub(in crate::guest) guest: u64,
+    pub(crate) guest: u64,
     /// The shadow's address-space-control elements, by [`Side`]; zero for a table that does not
     /// exist yet.
-    pub(in crate::guest) shadow: [u64; 3],
+    pub(crate) shadow: [u64; 3],
     /// Whether this place is in use.
-    pub(in crate::guest) is_there: bool,
+    pub(crate) is_there: bool,
     /// Whether its program executes pages that have code copies.
-    pub(in crate::guest) is_split: bool,
+    pub(crate) is_split: bool,
     /// When it was last used, by [`ShadowSpaces::uses`].
-    pub(in crate::guest) used: u64,
+    pub(crate) used: u64,
     /// The first one of its units.
-    pub(in crate::guest) units: u64,
+    pub(crate) units: u64,
     /// The unit that still has page tables to take; zero if none has.
-    pub(in crate::guest) open: u64,
+    pub(crate) open: u64,
 }
 
 /// The spaces of a CPU, and the free units.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::guest) struct ShadowSpaces {
-    pub(in crate::guest) spaces: [ShadowSpace; SPACES],
+pub(crate) struct ShadowSpaces {
+    pub(crate) spaces: [ShadowSpace; SPACES],
     /// How often any space was used.
-    pub(in crate::guest) uses: u64,
+    pub(crate) uses: u64,
     /// The first free unit; zero if there is none.
-    pub(in crate::guest) free: u64,
+    pub(crate) free: u64,
     /// How many units were ever taken since the shadow was last emptied.
-    pub(in crate::guest) fresh: u64,
+    pub(crate) fresh: u64,
     /// How many spaces were dropped so far.
-    pub(in crate::guest) drops: u64,
+    pub(crate) drops: u64,
 }
 
 impl Default for ShadowSpaces {

@@ -1,7 +1,7 @@
 //! The walk against a second one, which is a table of the architecture and a recursion over it.
 
 use super::*;
-use crate::guest::test_machine::Bench;
+use crate::test_machine::Bench;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::cell::RefCell;

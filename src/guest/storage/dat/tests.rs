@@ -1,7 +1,7 @@
 //! Tests of the walk: one for each rule.
 
 use super::*;
-use crate::guest::test_machine::Bench;
+use crate::test_machine::Bench;
 use ProgramInterruption as P;
 
 /// Where the tables are: region first, second, third, segment; then the page table.
@@ -216,9 +216,9 @@ fn segment_and_page_protect_and_a_region_does_not_without_enhanced_dat() {
         assert_eq!(fault.identification, 0x0123_4567_89AB_C404);
     }
     let mut bench = bench();
-    bench.cpu.control[0] |= crate::arch::control::CR0_ENHANCED_DAT;
+    bench.cpu.control[0] |= arch::control::CR0_ENHANCED_DAT;
     for level in 1..4 {
-        flip(&mut bench, entry(level), crate::arch::table::RTE_PROTECTION);
+        flip(&mut bench, entry(level), arch::table::RTE_PROTECTION);
     }
     // There are no large pages either: the format control of the segment-table entry is ignored.
     flip(&mut bench, entry(0), 0x400);

@@ -1,7 +1,7 @@
 use super::*;
-use crate::arch::psw::Psw;
-use crate::guest::state::loaded_program::LoadedProgram;
-use crate::guest::test_machine::Bench;
+use crate::state::loaded_program::LoadedProgram;
+use crate::test_machine::Bench;
+use arch::psw::Psw;
 
 /// A bench whose program has one segment of `length` bytes at `destination`; only `bytes` of them are
 /// kept.
@@ -47,8 +47,8 @@ fn a_program_is_loaded_into_its_place_with_zeros_after_it_as_often_as_requested(
 
 #[test]
 fn a_page_that_was_executed_is_scanned_again_after_a_program_is_loaded_into_it() {
-    use crate::guest::state::page_frames::PageState;
-    use crate::guest::storage::scanner::{Entry, make_executable};
+    use crate::state::page_frames::PageState;
+    use crate::storage::scanner::{Entry, make_executable};
     let mut bench = bench(0x4000, 8, &[1; 8]);
     let at = Absolute(0x4000);
     let state = make_executable(&bench.configuration, &mut bench.hardware, at, Entry::At(0));

@@ -1,22 +1,22 @@
 //! A page from its first execution to the last place that is uncovered in it.
 
-use crate::arch::address::{Absolute, PAGE, Real};
-use crate::arch::interruption::Class;
-use crate::arch::psw::{DAT, HOME_SPACE, PROBLEM, Psw, SECONDARY_SPACE};
-use crate::arch::table::{
+use crate::hardware::Hardware;
+use crate::state::account::Mode;
+use crate::state::page_frames::PageState;
+use crate::state::pending_work::PendingWork;
+use crate::state::schedule::NEVER;
+use crate::state::shadow::Side;
+use crate::storage::scanner;
+use crate::storage::shadow::build_identity;
+use crate::test_machine::Bench;
+use crate::{delivery, dispatch};
+use arch::address::{Absolute, PAGE, Real};
+use arch::interruption::Class;
+use arch::psw::{DAT, HOME_SPACE, PROBLEM, Psw, SECONDARY_SPACE};
+use arch::table::{
     PTE_EXECUTION_PROTECTION, PTE_FRAME, PTE_INVALID, PTE_PROTECTION, STE_INVALID, TEID_FETCH,
 };
-use crate::arch::tod::units;
-use crate::guest::hardware::Hardware;
-use crate::guest::state::account::Mode;
-use crate::guest::state::page_frames::PageState;
-use crate::guest::state::pending_work::PendingWork;
-use crate::guest::state::schedule::NEVER;
-use crate::guest::state::shadow::Side;
-use crate::guest::storage::scanner;
-use crate::guest::storage::shadow::build_identity;
-use crate::guest::test_machine::Bench;
-use crate::guest::{delivery, dispatch};
+use arch::tod::units;
 use core::sync::atomic::Ordering;
 
 /// The page: BR 14 at 100; data with the bits of EPSW at 182; at 200 INSERT PROGRAM MASK, EPSW at

@@ -1,14 +1,14 @@
 //! Updates the shadow of a CPU after changes by other CPUs.
 
-use crate::arch::control::asce;
-use crate::guest::hardware::Hardware;
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::shadow::requests::Request;
-use crate::guest::state::shadow::spaces::SPACES;
-use crate::guest::state::vcpu::Vcpu;
-use crate::guest::storage::shadow::pool::pool;
-use crate::guest::storage::shadow::renewal::{forget_moved_pages, renew_entries};
-use crate::guest::storage::shadow::spaces::{drop_space, empty};
+use crate::hardware::Hardware;
+use crate::state::configuration::Configuration;
+use crate::state::shadow::requests::Request;
+use crate::state::shadow::spaces::SPACES;
+use crate::state::vcpu::Vcpu;
+use crate::storage::shadow::pool::pool;
+use crate::storage::shadow::renewal::{forget_moved_pages, renew_entries};
+use crate::storage::shadow::spaces::{drop_space, empty};
+use arch::control::asce;
 
 /// Updates this CPU's DAT-on shadow for the requests that were posted since the last update. Returns
 /// whether one of them may have changed what a guest's tables say.

@@ -1,10 +1,10 @@
 //! The entry by which a CPU maps a page frame.
 
-use crate::arch::address::{Absolute, PAGE, PREFIX_AREA};
-use crate::arch::table::{PTE_EXECUTION_PROTECTION, PTE_INVALID, PTE_PROTECTION};
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::page_frames::PageState;
-use crate::guest::state::shadow::Side;
+use crate::state::configuration::Configuration;
+use crate::state::page_frames::PageState;
+use crate::state::shadow::Side;
+use arch::address::{Absolute, PAGE, PREFIX_AREA};
+use arch::table::{PTE_EXECUTION_PROTECTION, PTE_INVALID, PTE_PROTECTION};
 
 /// The entry by which CPU `cpu` maps the absolute page `at` on a side, without the protection by the
 /// guest's tables.

@@ -1,22 +1,22 @@
 //! The shadow fill: enters a translation of the guest into the DAT-on shadow of a CPU.
 
-use crate::arch::address::{Absolute, PAGE, Real, Virtual};
-use crate::arch::control::asce;
-use crate::arch::table::{
+use crate::hardware::Hardware;
+use crate::state::access::{Access, Translation};
+use crate::state::configuration::Configuration;
+use crate::state::shadow::Side;
+use crate::state::shadow::recent::Filled;
+use crate::state::vcpu::Vcpu;
+use crate::storage::scanner;
+use crate::storage::shadow::catch_up::catch_up;
+use crate::storage::shadow::entry::entry;
+use crate::storage::shadow::pool::pool;
+use crate::storage::shadow::spaces::{empty, place, root, take_page_table, take_table};
+use crate::storage::shadow::{is_complete, stale};
+use arch::address::{Absolute, PAGE, Real, Virtual};
+use arch::control::asce;
+use arch::table::{
     PTE_EXECUTION_PROTECTION, PTE_INVALID, PTE_PROTECTION, RTE_INVALID, STE_INVALID,
 };
-use crate::guest::hardware::Hardware;
-use crate::guest::state::access::{Access, Translation};
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::shadow::Side;
-use crate::guest::state::shadow::recent::Filled;
-use crate::guest::state::vcpu::Vcpu;
-use crate::guest::storage::scanner;
-use crate::guest::storage::shadow::catch_up::catch_up;
-use crate::guest::storage::shadow::entry::entry;
-use crate::guest::storage::shadow::pool::pool;
-use crate::guest::storage::shadow::spaces::{empty, place, root, take_page_table, take_table};
-use crate::guest::storage::shadow::{is_complete, stale};
 
 /// Enters a translation of the guest into the DAT-on shadow: the shadow fill.
 ///

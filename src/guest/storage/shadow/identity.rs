@@ -3,15 +3,15 @@
 //! It is complete from the beginning. The CPUs share its page tables; only the segment table and the page
 //! tables for absolute 0 and the guest's prefix are each CPU's own.
 
-use crate::arch::address::{Absolute, PAGE, Real, Virtual, apply_prefix};
-use crate::arch::control::asce;
-use crate::arch::cpu::MAXIMUM_CPUS;
-use crate::arch::table::{PTE_INVALID, STE_INVALID};
-use crate::guest::hardware::Hardware;
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::shadow::requests::Request;
-use crate::guest::state::shadow::{SEGMENT, Side};
-use crate::guest::storage::shadow::entry::entry;
+use crate::hardware::Hardware;
+use crate::state::configuration::Configuration;
+use crate::state::shadow::requests::Request;
+use crate::state::shadow::{SEGMENT, Side};
+use crate::storage::shadow::entry::entry;
+use arch::address::{Absolute, PAGE, Real, Virtual, apply_prefix};
+use arch::control::asce;
+use arch::cpu::MAXIMUM_CPUS;
+use arch::table::{PTE_INVALID, STE_INVALID};
 
 /// The identity entry of CPU `cpu` for the guest-real page `real`.
 fn identity_entry(configuration: &Configuration, cpu: usize, side: Side, real: Real) -> u64 {

@@ -14,12 +14,12 @@
 //! doubleword in the pool, that of a table the number of its block; neither is ever zero, because the pool
 //! begins with the frames.
 
-use crate::arch::address::{Absolute, PAGE, Real, Virtual};
-use crate::arch::table::PTE_INVALID;
-use crate::guest::hardware::Hardware;
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::shadow::plan::{HEADER, Plan, UNIT};
-use crate::guest::state::vcpu::Vcpu;
+use crate::hardware::Hardware;
+use crate::state::configuration::Configuration;
+use crate::state::shadow::plan::{HEADER, Plan, UNIT};
+use crate::state::vcpu::Vcpu;
+use arch::address::{Absolute, PAGE, Real, Virtual};
+use arch::table::PTE_INVALID;
 
 /// Bytes of a unit, which is as long as a region or segment table.
 pub(super) const UNIT_LENGTH: u64 = UNIT * PAGE;
@@ -295,7 +295,7 @@ impl Pool {
     }
 }
 
-use crate::guest::state::shadow::SharedShadow;
+use crate::state::shadow::SharedShadow;
 impl SharedShadow {
     /// The pool of a CPU.
     pub(super) fn pool(&self, cpu: usize) -> Pool {

@@ -1,17 +1,17 @@
 //! Protection of pages beyond that of the guest's tables and of the page frame's state.
 
-use crate::arch::address::{PAGE, Real, Virtual};
-use crate::arch::control::asce;
+use crate::hardware::Hardware;
+use crate::state::access::Access;
+use crate::state::configuration::Configuration;
+use crate::state::shadow::{SEGMENT, Side};
+use crate::state::vcpu::Vcpu;
+use crate::storage::shadow::pool::pool;
+use crate::storage::shadow::spaces::find;
+use arch::address::{PAGE, Real, Virtual};
+use arch::control::asce;
 #[cfg(test)]
-use crate::arch::table::PTE_INVALID;
-use crate::arch::table::{PTE_EXECUTION_PROTECTION, PTE_PROTECTION, RTE_INVALID};
-use crate::guest::hardware::Hardware;
-use crate::guest::state::access::Access;
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::shadow::{SEGMENT, Side};
-use crate::guest::state::vcpu::Vcpu;
-use crate::guest::storage::shadow::pool::pool;
-use crate::guest::storage::shadow::spaces::find;
+use arch::table::PTE_INVALID;
+use arch::table::{PTE_EXECUTION_PROTECTION, PTE_PROTECTION, RTE_INVALID};
 
 /// Forbids stores into pages of one of the guest's spaces, or their execution, until they are filled again.
 pub fn protect<H: Hardware>(

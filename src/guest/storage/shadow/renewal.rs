@@ -7,18 +7,18 @@
 //! empty, each of them is translated again, and only those go that the guest's tables no longer say. A TLB
 //! that is emptied and forms the same entries again at once may do the same.
 
-use crate::arch::address::Virtual;
-use crate::arch::psw::Psw;
-use crate::arch::table::PTE_INVALID;
-use crate::guest::hardware::Hardware;
-use crate::guest::state::access::{Access, Space};
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::kept::KeptPage;
-use crate::guest::state::shadow::recent::REMEMBERED;
-use crate::guest::state::vcpu::Vcpu;
-use crate::guest::storage::dat;
-use crate::guest::storage::shadow::pool::pool;
-use crate::guest::storage::shadow::spaces::empty;
+use crate::hardware::Hardware;
+use crate::state::access::{Access, Space};
+use crate::state::configuration::Configuration;
+use crate::state::kept::KeptPage;
+use crate::state::shadow::recent::REMEMBERED;
+use crate::state::vcpu::Vcpu;
+use crate::storage::dat;
+use crate::storage::shadow::pool::pool;
+use crate::storage::shadow::spaces::empty;
+use arch::address::Virtual;
+use arch::psw::Psw;
+use arch::table::PTE_INVALID;
 
 /// Purges this CPU's DAT-on shadow, and what is kept for millicode, of everything that the guest's tables
 /// no longer say.

@@ -4,22 +4,22 @@
 //! pool: one for each of its region and segment tables, and one for every four page tables. When there is no more
 //! room, the space that was not used for the longest time is dropped, with all its units.
 
+use crate::hardware::Hardware;
+use crate::state::configuration::Configuration;
+use crate::state::pending_work::PendingWork;
+use crate::state::shadow::spaces::{SPACES, ShadowSpace, ShadowSpaces, WAYS};
+use crate::state::shadow::{SEGMENT, Side};
+use crate::state::vcpu::Vcpu;
+use crate::storage::shadow::identity::identity_asce;
+use crate::storage::shadow::is_complete;
+use crate::storage::shadow::pool::{Pool, UNIT_LENGTH, pool};
 #[cfg(test)]
-use crate::arch::address::PAGE;
-use crate::arch::address::{Absolute, Real, Virtual};
-use crate::arch::control::asce;
+use arch::address::PAGE;
+use arch::address::{Absolute, Real, Virtual};
+use arch::control::asce;
 #[cfg(test)]
-use crate::arch::table::PTE_INVALID;
-use crate::arch::table::RTE_INVALID;
-use crate::guest::hardware::Hardware;
-use crate::guest::state::configuration::Configuration;
-use crate::guest::state::pending_work::PendingWork;
-use crate::guest::state::shadow::spaces::{SPACES, ShadowSpace, ShadowSpaces, WAYS};
-use crate::guest::state::shadow::{SEGMENT, Side};
-use crate::guest::state::vcpu::Vcpu;
-use crate::guest::storage::shadow::identity::identity_asce;
-use crate::guest::storage::shadow::is_complete;
-use crate::guest::storage::shadow::pool::{Pool, UNIT_LENGTH, pool};
+use arch::table::PTE_INVALID;
+use arch::table::RTE_INVALID;
 
 /// The first of the places in which the space of an address-space-control element may be. Control programs
 /// allocate their highest tables in units of 16 KiB, so the rightmost bits do not distinguish them.

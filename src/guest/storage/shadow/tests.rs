@@ -5,21 +5,19 @@
 //! with all the protection of the guest's tables and of the states of the page frames.
 
 use super::*;
-use crate::arch::address::{Absolute, PAGE, Real, Virtual};
-use crate::arch::control::asce;
-use crate::arch::psw::DAT;
-use crate::arch::table::{
-    PTE_EXECUTION_PROTECTION, PTE_FRAME, PTE_INVALID, PTE_PROTECTION, STE_INVALID,
-};
-use crate::guest::millicode::perform;
-use crate::guest::state::access::{Access, Space as Which, Translation};
-use crate::guest::state::page_frames::PageState;
-use crate::guest::state::shadow::SEGMENT;
-use crate::guest::storage::dat;
-use crate::guest::storage::scanner::{self, Entry};
-use crate::guest::storage::shadow::spaces::valid_entries;
-use crate::guest::test_machine::{Bench, TestMachine};
-use crate::insn::{Instruction, Operand};
+use crate::millicode::perform;
+use crate::state::access::{Access, Space as Which, Translation};
+use crate::state::page_frames::PageState;
+use crate::state::shadow::SEGMENT;
+use crate::storage::dat;
+use crate::storage::scanner::{self, Entry};
+use crate::storage::shadow::spaces::valid_entries;
+use crate::test_machine::{Bench, TestMachine};
+use arch::address::{Absolute, PAGE, Real, Virtual};
+use arch::control::asce;
+use arch::psw::DAT;
+use arch::table::{PTE_EXECUTION_PROTECTION, PTE_FRAME, PTE_INVALID, PTE_PROTECTION, STE_INVALID};
+use insn::{Instruction, Operand};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 

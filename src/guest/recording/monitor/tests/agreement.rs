@@ -1,9 +1,9 @@
 //! Random monitor calls: the machine agrees with the second model.
 
 use super::*;
-use crate::arch::psw::Psw;
-use crate::arch::table::PTE_INVALID;
-use crate::guest::recording::monitor::model::Model;
+use crate::recording::monitor::model::Model;
+use arch::psw::Psw;
+use arch::table::PTE_INVALID;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

@@ -2,21 +2,21 @@
 //! own.
 
 use super::*;
-use crate::arch::control::asce;
-use crate::arch::interruption::Class;
-use crate::arch::psw::{ADDRESSING_64, DAT, PER, PROBLEM, Psw};
-use crate::arch::table::{
+use crate::delivery::PER_EVENT;
+use crate::dispatch::{self, Next};
+use crate::state::account::{Account, Mode};
+use crate::state::pending_work::PendingWork;
+use crate::state::shadow::Side;
+use crate::storage::shadow::forbidden;
+use crate::test_machine::Bench;
+use arch::control::asce;
+use arch::interruption::Class;
+use arch::psw::{ADDRESSING_64, DAT, PER, PROBLEM, Psw};
+use arch::table::{
     PTE_EXECUTION_PROTECTION, PTE_PROTECTION, TEID_DAT_PROTECTION, TEID_EXECUTION_PROTECTION,
     TEID_FETCH,
 };
-use crate::guest::delivery::PER_EVENT;
-use crate::guest::dispatch::{self, Next};
-use crate::guest::state::account::{Account, Mode};
-use crate::guest::state::pending_work::PendingWork;
-use crate::guest::state::shadow::Side;
-use crate::guest::storage::shadow::forbidden;
-use crate::guest::test_machine::Bench;
-use crate::per::event;
+use per::event;
 
 /// The guest's segment table, and its page table.
 const SEGMENTS: u64 = 0x1_0000;

@@ -24,6 +24,7 @@
 //! A guest address is a claim until [`storage`] has checked it. A failed check *is* an architected
 //! program interruption, never a firmware failure.
 
+#![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
 pub mod channel;
