@@ -6,12 +6,14 @@
 //! - a circle of files (except between a file and the files of its own folder);
 //! - an import between rooms that the table does not allow;
 //! - unsafe code outside the folders that may hold it;
+//! - a library that the host command alone is built with other features than the whole workspace;
 //! - a link in README.md or the book that leads nowhere, and a picture of the rooms that is out of date.
 //!
 //! Tests are not part of the structure: `#[cfg(test)]` items and `tests` modules are left out.
 
 mod circle;
 mod draw;
+mod features;
 mod graph;
 mod hazards;
 mod links;
@@ -29,7 +31,8 @@ Checks and draws the structure of the source.
 Usage: cargo house [COMMAND]
 
   check           refuse circles, imports that the table does not allow, unsafe code in the wrong
-                  room, broken links, and an outdated picture of the rooms (default)
+                  room, libraries that are built twice, broken links, and an outdated picture of
+                  the rooms (default)
   circles         list every circle with the edges that close it
   edges [PREFIX]  list the imports of all files, or of those below PREFIX, with their lines
   rooms           list the imports between rooms, as the source has them
@@ -109,6 +112,13 @@ fn check(root: &Path, table: &Table, modules: &modules::Modules, graph: &Graph) 
         println!("tools/house/rooms.txt: room `{room}` has no file");
     }
     let hazards = hazards::check(root, table, modules)?;
+    let features = features::differing(root)?;
+    for library in &features {
+        println!(
+            "tools/Cargo.toml: the host command alone is built with {library}, which the whole workspace with its \
+             tests is not; add the features that others ask for"
+        );
+    }
     let links = check_links(root)?;
     let drawn = draw::is_current(root, &draw::svg(root, table, graph)?);
     if !drawn {
@@ -126,7 +136,7 @@ fn check(root: &Path, table: &Table, modules: &modules::Modules, graph: &Graph) 
         hazards.allowed
     );
     let rooms = wrong == 0 && homeless.is_empty() && empty.is_empty();
-    Ok(circles && rooms && hazards.refused == 0 && links && drawn)
+    Ok(circles && rooms && hazards.refused == 0 && features.is_empty() && links && drawn)
 }
 
 /// Prints the broken links. Returns whether there are none.
