@@ -10,6 +10,7 @@ mod counting;
 mod his;
 mod ipl_forms;
 mod machine_counters;
+mod models;
 mod monitor;
 mod profilers;
 mod random;
