@@ -13,7 +13,7 @@ use measure::{
 use millimeter::record::smp::SMALL_BLOCK;
 
 /// The length of each file: a multiple of what may be allocated, so that no reader can keep it.
-const LENGTH: u64 = 2 << 20;
+const LENGTH: u64 = 1 << 20;
 
 /// What may be allocated: buffers.
 const MOST: usize = 1 << 19;
