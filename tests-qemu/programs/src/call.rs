@@ -6,6 +6,7 @@ const EXIT: u64 = 1;
 const READ: u64 = 3;
 const WRITE: u64 = 4;
 const OPEN: u64 = 5;
+const LSEEK: u64 = 19;
 const IOCTL: u64 = 54;
 
 /// Open for reading and writing.
@@ -63,6 +64,12 @@ pub fn write(bytes: &[u8]) -> Result<u64, Refused> {
 pub fn read(file: u64, bytes: &mut [u8]) -> Result<u64, Refused> {
     // SAFETY: the bytes are there and are this caller's alone.
     unsafe { call(READ, [file, bytes.as_mut_ptr() as u64, bytes.len() as u64]) }
+}
+
+/// Goes back to the beginning of a file.
+pub fn rewind(file: u64) -> Result<u64, Refused> {
+    // SAFETY: designates no storage.
+    unsafe { call(LSEEK, [file, 0, 0]) }
 }
 
 /// Opens a file for reading and writing.

@@ -1,5 +1,7 @@
 //! One process traces another, as a debugger does.
 
+use core::sync::atomic::{AtomicU64, Ordering};
+
 use crate::call::{Refused, call};
 
 const FORK: u64 = 2;
@@ -50,6 +52,24 @@ pub enum State {
     Killed(u32),
 }
 
+static REQUESTS: AtomicU64 = AtomicU64::new(0);
+
+/// How often this process has issued the call `ptrace`.
+pub fn requests() -> u64 {
+    REQUESTS.load(Ordering::Relaxed)
+}
+
+/// The call `ptrace`.
+///
+/// # Safety
+///
+/// The data designates storage that this request may use.
+unsafe fn ptrace(request: u64, process: u64, at: u64, data: u64) -> Result<(), Refused> {
+    REQUESTS.fetch_add(1, Ordering::Relaxed);
+    // SAFETY: the caller's promise.
+    unsafe { call(PTRACE, [request, process, at, data]) }.map(drop)
+}
+
 /// Starts a second process that goes on from here; for the new process the result is `None`.
 pub fn fork() -> Result<Option<u64>, Refused> {
     // SAFETY: designates no storage; each process has its own.
@@ -60,7 +80,7 @@ pub fn fork() -> Result<Option<u64>, Refused> {
 /// The process asks its parent to trace it.
 pub fn trace_me() -> Result<(), Refused> {
     // SAFETY: designates nothing.
-    unsafe { call(PTRACE, [TRACE_ME, 0, 0, 0]) }.map(drop)
+    unsafe { ptrace(TRACE_ME, 0, 0, 0) }
 }
 
 /// The process stops itself until it is resumed.
@@ -86,7 +106,7 @@ pub fn wait(process: u64) -> Result<State, Refused> {
 /// Resumes a stopped process, without the signal that stopped it, and waits until it stops again.
 pub fn resume(process: u64, how: Resume) -> Result<State, Refused> {
     // SAFETY: designates nothing.
-    unsafe { call(PTRACE, [how as u64, process, 0, 0])? };
+    unsafe { ptrace(how as u64, process, 0, 0)? };
     wait(process)
 }
 
@@ -94,12 +114,12 @@ pub fn resume(process: u64, how: Resume) -> Result<State, Refused> {
 pub fn peek(process: u64, at: u64) -> Result<u64, Refused> {
     let mut value = 0_u64;
     // SAFETY: stores into a local. The system call gives the value there, unlike the function of a C library.
-    unsafe { call(PTRACE, [PEEK_USER, process, at, &raw mut value as u64])? };
+    unsafe { ptrace(PEEK_USER, process, at, &raw mut value as u64)? };
     Ok(value)
 }
 
 /// Changes a doubleword of the kernel's data for a stopped process.
 pub fn poke(process: u64, at: u64, value: u64) -> Result<(), Refused> {
     // SAFETY: the storage is the other process's.
-    unsafe { call(PTRACE, [POKE_USER, process, at, value]) }.map(drop)
+    unsafe { ptrace(POKE_USER, process, at, value) }
 }

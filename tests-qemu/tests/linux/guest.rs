@@ -16,6 +16,9 @@ use tests_qemu::{
     ipl,
 };
 
+/// For the kernel: no tests of its ciphers, which would take a third of a boot behind its boot stage.
+pub const NO_CIPHER_TESTS: &str = "cryptomgr.notests";
+
 /// This project's programs, in the guest's `/usr/bin`.
 const PROGRAMS: [&str; 5] = ["hwctr", "intruder", "loop", "steps", "traced"];
 
@@ -78,9 +81,10 @@ pub struct Answers {
 }
 
 impl Guest {
-    /// Boots above the machine and runs this script. The guest must come to its end.
+    /// Boots above the machine, without [tests of ciphers](NO_CIPHER_TESTS), and runs this script. The guest must come to
+    /// its end.
     pub fn answers(&self, script: &str) -> Answers {
-        self.answers_with(script, &initrd(), &[])
+        self.answers_with(script, &initrd(), &["--append", NO_CIPHER_TESTS])
     }
 
     /// Like [`Guest::answers`], with an archive of its own and more options of the command.

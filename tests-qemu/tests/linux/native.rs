@@ -25,6 +25,7 @@ pub fn output(guest: &Guest, storage: u64, script: &str) -> String {
         release: guest.release,
         initrd: file("initrd", &guest::initrd()),
         script: file("questions", script.as_bytes()),
+        append: Some(guest::NO_CIPHER_TESTS.to_owned()),
         run: RunOptions {
             cpus: Some(guest.cpus),
             storage: Storage(storage << 20),

@@ -111,9 +111,7 @@ fn walk(process: u64, how: Resume, times: impl Fn(&Place) -> u64) -> Result<(), 
         .flat_map(|_| all)
         .flat_map(|place| repeat_n(place.address, times(place) as usize));
     let first = expected.next();
-    let mut resumed = 0_u32;
     while Some(trace::peek(process, trace::PSW_ADDRESS)?) != first {
-        resumed += 1;
         if trace::resume(process, how)? != State::Stopped(trace::SIGTRAP) {
             say!("{how:?}: the process does not come to the first place\n");
             return Ok(());
@@ -121,7 +119,6 @@ fn walk(process: u64, how: Resume, times: impl Fn(&Place) -> u64) -> Result<(), 
     }
     let (mut stops, mut astray) = (1_u32, 0_u32);
     for place in expected {
-        resumed += 1;
         let state = trace::resume(process, how)?;
         let at = trace::peek(process, trace::PSW_ADDRESS)?;
         if state != State::Stopped(trace::SIGTRAP) || at != place {
@@ -134,7 +131,6 @@ fn walk(process: u64, how: Resume, times: impl Fn(&Place) -> u64) -> Result<(), 
     }
     let state = trace::resume(process, Resume::Freely)?;
     say!("{how:?}: {stops} stops, {astray} astray, then {state:?}\n");
-    say!("Resumed by {how:?}: {resumed}\n");
     Ok(())
 }
 
@@ -168,6 +164,8 @@ fn traces() -> Result<(), Refused> {
     // The process has a copy of its own.
     let watched = WATCHED.load(Ordering::Relaxed);
     say!("At last: {state:?}, stored here: {watched}\n");
+    // The child's one asked for being traced.
+    say!("Requests: {}\n", trace::requests() + 1);
     Ok(())
 }
 
