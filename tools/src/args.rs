@@ -325,7 +325,7 @@ pub struct RunArguments {
     /// be given several times
     #[arg(long, value_name = "COMMAND")]
     pub operator: Vec<String>,
-    /// What the operator says when every CPU waits: one of these each time
+    /// What the operator says when a trace has stopped the guest, or every CPU waits: one of these each time
     #[arg(long, value_name = "COMMAND")]
     pub when_waiting: Vec<String>,
     /// What the operator says to HIS before the guest starts, as 'F HIS,B,CTRSET=ALL': MODIFY HIS begins and ends

@@ -79,8 +79,8 @@ pub struct RunOptions {
     pub events: Events,
     /// What the operator says before the guest starts.
     pub operator: Vec<String>,
-    /// What the operator says when every CPU waits, one of these each time. They are given in advance, so they
-    /// come at the same moment of every run, and before the script.
+    /// What the operator says when a trace has stopped the guest, or every CPU waits, one of these each time. They are
+    /// given in advance, so they come at the same moment of every run, and before the script.
     pub when_waiting: Vec<String>,
     /// What the host says when every CPU waits for it, one of these each time.
     pub script: Vec<Input>,
