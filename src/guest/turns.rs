@@ -133,8 +133,11 @@ pub fn give(words: &impl Words, me: u16, reason: Reason, cpu: &mut impl Passing)
         }
     }
     let was_last = words.and(Word::Awake, !bit(me)) == bit(me);
-    if was_last && matches!(reason, Reason::Stopped | Reason::Ended) && nobody_can_start(words) {
-        cpu.guest_is_down(words.load(Word::Ended) as u32);
+    if was_last
+        && matches!(reason, Reason::Stopped | Reason::Ended)
+        && let Some(ended) = nobody_can_start(words)
+    {
+        cpu.guest_is_down(ended);
     }
     cpu.rest_begins();
     if words.exact() {
@@ -203,18 +206,20 @@ fn pick(words: &impl Words, me: u16, now: u64) -> Option<u16> {
         .find(|&cpu| ready & bit(cpu) != 0 || words.load(Word::WakeAt(cpu)) < now)
 }
 
-/// Whether every CPU is down, and none has an order that might start it.
+/// If every CPU is down, and none has an order that might start it: the CPUs whose guest has ended.
 ///
-/// A CPU takes its orders while it is awake and publishes its new state after that, so the orders are tested first.
-fn nobody_can_start(words: &impl Words) -> bool {
+/// A CPU takes its orders while it is awake and publishes its new state after that, so the orders are tested first. A
+/// CPU that has ended may leave its wait for nothing, and takes its bit back meanwhile, so the bits are read once.
+fn nobody_can_start(words: &impl Words) -> Option<u32> {
     if (0..words.cpus()).any(|cpu| words.load(Word::Orders(cpu)) != 0)
         || words.load(Word::Ready) != 0
         || words.load(Word::Awake) != 0
     {
-        return false;
+        return None;
     }
     let ended = words.load(Word::Ended);
-    (0..words.cpus()).all(|cpu| ended & bit(cpu) != 0 || !words.is_operating(cpu))
+    let is_down = |cpu| ended & bit(cpu) != 0 || !words.is_operating(cpu);
+    (0..words.cpus()).all(is_down).then_some(ended as u32)
 }
 
 /// Whether the time at which another CPU wants to run has passed.
