@@ -366,7 +366,7 @@ impl<'a, H: Hardware> Copying<'a, H> {
             rest = behind;
         }
         let holds = |at, length| self.holds(at, length);
-        if !virtio::addresses_hold(ccw.command, data.split_at(count).0, holds) {
+        if !virtio::check(ccw.command, data.split_at_mut(count).0, holds) {
             return None;
         }
         let words: Vec<u64, { LONGEST / 8 }> = data
