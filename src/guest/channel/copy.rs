@@ -10,27 +10,33 @@
 //! after executing all before it. Storage is checked for the whole count of a command, although a device may
 //! transfer less.
 //!
-//! The copy ends at a command before which the program is suspended; the rest is copied when it is resumed.
+//! The copy ends at a command before which the program is suspended; the rest is copied when it is resumed. What was
+//! copied before stays as it is until the program is suspended again: it may be reached once more.
+//!
+//! Addresses and data lie apart, so data are never taken for addresses. Of data that are addresses only what was
+//! checked is copied.
+//!
+//! A program that would execute its commands in a circle without end is refused at the transfer that closes the circle:
+//! the machine below might never come back from it. The devices here skip no transfer.
 
 use super::virtio::{self, LONGEST};
 use crate::hardware::Hardware;
-use crate::state::channel_program::{ChannelProgram, Run};
-use crate::state::channels::COPY_LENGTH;
+use crate::state::channel_program::{ChannelProgram, PART_LENGTH, Run, WORDS};
 use crate::state::configuration::Configuration;
 use crate::storage::{self, Piece, scanner};
-use arch::address::{Absolute, PAGE};
+use arch::address::{Absolute, PAGE, Real};
 use arch::channel::{
     CHAIN_COMMAND, CHAIN_DATA, Ccw, INDIRECT, MODIFIED_INDIRECT, ORB_FORMAT, ORB_LONG_INDIRECT,
     ORB_SHORT_BLOCKS, ORB_SUSPEND, Orb, SUSPEND, TRANSFER_IN_CHANNEL,
 };
 use heapless::Vec;
 
-/// The most channel-command words of a program, including an invalid one at the end of each run of them.
-const WORDS: u16 = 128;
-/// Bytes of those words.
+/// Bytes of the words of a part. Lists of addresses follow them.
 const WORDS_LENGTH: u64 = WORDS as u64 * 8;
-/// Doublewords for lists and data.
-const ROOM: u64 = (COPY_LENGTH - WORDS_LENGTH) / 8;
+/// Doublewords for data at the end of a part.
+const DATA_ROOM: u64 = 64;
+/// Doublewords for lists of addresses.
+const LIST_ROOM: u64 = (PART_LENGTH - WORDS_LENGTH) / 8 - DATA_ROOM;
 /// The most transfers in channel.
 const TRANSFERS: usize = 32;
 /// The most pieces of one command's storage area: 64 KiB in blocks of 2 KiB, the first one cut.
@@ -48,8 +54,9 @@ impl ChannelProgram {
             orb,
             ..Self::new(self.copy)
         };
-        let first = Copying::of(self, configuration, hardware).all(orb.program);
-        debug_assert_eq!(first, Some(0));
+        let mut copying = Copying::of(self, configuration, hardware);
+        copying.run(orb.program, false);
+        copying.follow();
         self.designation()
     }
 
@@ -68,37 +75,52 @@ impl ChannelProgram {
     pub fn designation(&self) -> Orb {
         Orb {
             controls: self.orb.controls | ORB_FORMAT,
-            program: self.copy.0 as u32,
+            program: self.begin().0 as u32,
             ..self.orb
         }
     }
 
-    /// Copies what follows the suspension, if there is one, because the program may have changed it.
+    /// The program is suspended and about to be resumed: copies the command at the suspension and what follows, because
+    /// the program may have changed it.
+    ///
+    /// The channel fetches this command again from its place in the copy. Behind it is the end of its run, which becomes
+    /// a transfer to the other part. Nothing leads back to the other words of this part.
     pub fn resume<H: Hardware>(&mut self, configuration: &Configuration, hardware: &mut H) {
         let Some((guest, number)) = self.suspended.take() else {
             return;
         };
-        // The words behind it were never reached.
-        self.used = number;
-        self.filled = 0;
-        for run in &mut self.runs {
-            run.count = run.count.min(number.saturating_sub(run.first));
+        self.part ^= 1;
+        (self.used, self.lists, self.data) = (0, 0, 0);
+        self.runs.clear();
+        let (first, count) = (number, 1);
+        let _ = self.runs.push(Run {
+            guest,
+            first,
+            count,
+        });
+        let mut copying = Copying::of(self, configuration, hardware);
+        let goes_on = copying.word(guest, number, false);
+        let end = number + 1;
+        copying.put(end, Ccw::INVALID);
+        if let Some(chains_data) = goes_on {
+            let next = guest.wrapping_add(8);
+            if let Some(place) = copying.run(next, chains_data) {
+                copying.transfer(end, place);
+            }
         }
-        self.runs.retain(|run| run.count != 0);
-        let _ = Copying::of(self, configuration, hardware).all(guest);
+        copying.follow();
     }
 
     /// Changes the first two words of a subchannel status to what the guest's own program would have left there:
     /// the format, and the address behind the last command.
     pub fn translate(&self, status: &mut [u32; 2]) {
         let [flags, address] = status;
-        if self.used == 0 {
+        if self.runs.is_empty() {
             return;
         }
         *flags = *flags & !ORB_FORMAT | self.orb.controls & ORB_FORMAT;
-        let inside = u64::from(*address).wrapping_sub(self.copy.0);
-        if inside <= WORDS_LENGTH {
-            *address = self.guest_address((inside / 8) as u16);
+        if let Some(number) = self.number(*address) {
+            *address = self.guest_address(number);
         }
     }
 
@@ -155,28 +177,63 @@ impl<'a, H: Hardware> Copying<'a, H> {
         storage::checked_piece(self.configuration, Absolute(at), length)
     }
 
-    /// Copies everything that can be reached from an address; returns the number of the first word.
-    fn all(&mut self, guest: u32) -> Option<u16> {
-        let first = self.run(guest);
+    /// Copies the targets of all transfers, and their targets.
+    fn follow(&mut self) {
         let mut next = 0;
         while let Some(&(number, target)) = self.transfers.get(next) {
             next += 1;
             let known = self.program.runs.iter().find_map(|run| run.find(target));
-            let place = known.or_else(|| self.run(target));
-            let word = place.map_or(Ccw::INVALID, |place| Ccw {
-                command: TRANSFER_IN_CHANNEL,
-                address: self.program.copy.0 as u32 + 8 * u32::from(place),
-                ..Ccw::INVALID
-            });
-            self.put(number, word);
+            match known.or_else(|| self.run(target, false)) {
+                Some(place) => self.transfer(number, place),
+                None => self.put(number, Ccw::INVALID),
+            }
         }
-        first
     }
 
-    /// Copies adjacent words, as far as one can be reached from the other.
-    fn run(&mut self, guest: u32) -> Option<u16> {
-        let first = self.program.used;
-        if first + 1 >= WORDS {
+    /// Makes the word with a number a transfer to another one, unless this closes a circle.
+    fn transfer(&mut self, number: u16, place: u16) {
+        let word = Ccw {
+            command: TRANSFER_IN_CHANNEL,
+            address: self.program.word(place).0 as u32,
+            ..Ccw::INVALID
+        };
+        let word = if self.leads_to(place, number) {
+            Ccw::INVALID
+        } else {
+            word
+        };
+        self.put(number, word);
+    }
+
+    /// Whether the channel comes from one word to another without a suspension. Each word has one successor.
+    fn leads_to(&self, from: u16, to: u16) -> bool {
+        let mut at = from;
+        // No way without a circle is longer.
+        for _ in 0..2 * WORDS {
+            if at == to {
+                return true;
+            }
+            let word = self.hardware.hsa_load(self.program.word(at));
+            let ccw = Ccw::from_format_1(word);
+            if ccw.transfers() {
+                let Some(number) = self.program.number(ccw.address) else {
+                    return false;
+                };
+                at = number;
+            } else if ccw.flags & (CHAIN_DATA | CHAIN_COMMAND) == 0 || self.suspends(ccw) {
+                return false;
+            } else {
+                at += 1;
+            }
+        }
+        false
+    }
+
+    /// Copies adjacent words, as far as one can be reached from the other; returns the number of the first one.
+    fn run(&mut self, guest: u32, mut chains_data: bool) -> Option<u16> {
+        let begin = self.program.part * WORDS;
+        let first = begin + self.program.used;
+        if self.program.used + 1 >= WORDS {
             return None;
         }
         let count = 0;
@@ -190,36 +247,37 @@ impl<'a, H: Hardware> Copying<'a, H> {
             .ok()?;
         let at = self.program.runs.len() - 1;
         let mut address = guest;
-        let mut chains_data = false;
         // The last word is reserved for the end of the run.
         while self.program.used + 1 < WORDS {
-            let number = self.program.used;
+            let number = begin + self.program.used;
             self.program.used += 1;
             self.program.runs[at].count += 1;
-            let ccw = self.fetch(address);
-            let word = ccw.and_then(|ccw| self.checked(ccw, number, chains_data));
-            self.put(number, word.unwrap_or(Ccw::INVALID));
-            let (Some(ccw), Some(_)) = (ccw, word) else {
-                break;
-            };
-            let goes_on = if ccw.transfers() {
-                // A device may skip the transfer back to its last command.
-                (guest..=address).contains(&ccw.address)
-            } else if self.suspends(ccw) {
-                self.program.suspended = Some((address, number));
-                false
-            } else {
-                ccw.flags & (CHAIN_DATA | CHAIN_COMMAND) != 0
-            };
-            if !goes_on {
-                break;
+            match self.word(address, number, chains_data) {
+                Some(chains) => chains_data = chains,
+                None => break,
             }
-            chains_data = !ccw.transfers() && ccw.flags & CHAIN_DATA != 0;
             address = address.wrapping_add(8);
         }
-        self.put(self.program.used, Ccw::INVALID);
+        self.put(begin + self.program.used, Ccw::INVALID);
         self.program.used += 1;
         Some(first)
+    }
+
+    /// Copies a word. If the channel goes on behind it: whether by chaining data.
+    fn word(&mut self, address: u32, number: u16, chains_data: bool) -> Option<bool> {
+        let ccw = self.fetch(address);
+        let word = ccw.and_then(|ccw| self.checked(ccw, number, chains_data));
+        self.put(number, word.unwrap_or(Ccw::INVALID));
+        let (ccw, _) = ccw.zip(word)?;
+        if ccw.transfers() {
+            return None;
+        }
+        if self.suspends(ccw) {
+            self.program.suspended = Some((address, number));
+            return None;
+        }
+        let chains = ccw.flags & (CHAIN_DATA | CHAIN_COMMAND);
+        (chains != 0).then_some(chains & CHAIN_DATA != 0)
     }
 
     fn suspends(&self, ccw: Ccw) -> bool {
@@ -246,7 +304,7 @@ impl<'a, H: Hardware> Copying<'a, H> {
     }
 
     fn put(&mut self, number: u16, ccw: Ccw) {
-        let at = self.program.copy.offset(8 * u64::from(number));
+        let at = self.program.word(number);
         self.hardware.hsa_store(at, ccw.format_1());
     }
 
@@ -258,7 +316,8 @@ impl<'a, H: Hardware> Copying<'a, H> {
                 return None;
             }
             self.transfers.push((number, ccw.address)).ok()?;
-            return Some(ccw);
+            // Until its target is copied.
+            return Some(Ccw::INVALID);
         }
         let no_command = ccw.command & 0x0F == 0 && !chains_data;
         let no_count = ccw.count == 0 && (!new || chains_data);
@@ -349,7 +408,14 @@ impl<'a, H: Hardware> Copying<'a, H> {
                 address(&pair[0]) << 32 | second
             }));
         }
-        self.keep(&words)
+        let at = self.program.begin().offset(WORDS_LENGTH);
+        keep(
+            self.hardware,
+            at,
+            &mut self.program.lists,
+            LIST_ROOM,
+            &words,
+        )
     }
 
     /// A command whose data are addresses: checks it, and copies it with the data, which must be in one piece.
@@ -376,7 +442,8 @@ impl<'a, H: Hardware> Copying<'a, H> {
             .take(count.div_ceil(8))
             .map(|word| u64::from_be_bytes(*word))
             .collect();
-        let address = self.keep(&words)?;
+        let at = self.program.begin().offset(PART_LENGTH - 8 * DATA_ROOM);
+        let address = keep(self.hardware, at, &mut self.program.data, DATA_ROOM, &words)?;
         let flags = ccw.flags & !INDIRECT;
         Some(Ccw {
             flags,
@@ -384,21 +451,27 @@ impl<'a, H: Hardware> Copying<'a, H> {
             ..ccw
         })
     }
+}
 
-    /// Puts doublewords behind the words of the copy, if there is room.
-    fn keep(&mut self, words: &[u64]) -> Option<u32> {
-        let count = words.len() as u64;
-        let first = self.program.filled;
-        if first + count > ROOM {
-            return None;
-        }
-        self.program.filled += count;
-        let at = self.program.copy.offset(WORDS_LENGTH + 8 * first);
-        for (offset, &word) in (0..).step_by(8).zip(words) {
-            self.hardware.hsa_store(at.offset(offset), word);
-        }
-        Some(at.0 as u32)
+/// Puts doublewords behind those in use from `at` on, if there is room; returns where.
+fn keep<H: Hardware>(
+    hardware: &mut H,
+    at: Real,
+    used: &mut u64,
+    room: u64,
+    words: &[u64],
+) -> Option<u32> {
+    let first = *used;
+    let count = words.len() as u64;
+    if first + count > room {
+        return None;
     }
+    *used += count;
+    let at = at.offset(8 * first);
+    for (offset, &word) in (0..).step_by(8).zip(words) {
+        hardware.hsa_store(at.offset(offset), word);
+    }
+    Some(at.0 as u32)
 }
 
 #[cfg(test)]

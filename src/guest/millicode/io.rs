@@ -16,6 +16,7 @@ use arch::address::{Real, Virtual};
 use arch::channel::{
     IRB_LENGTH, IoInterruption, ORB_MODIFIED_INDIRECT, ORB_TRANSPORT, Orb, PMCW_DEVICE_VALID,
     PMCW_MEASUREMENT_FORMATS, PMCW_MEASUREMENT_MODES, SCHIB_LENGTH, SCHIB_STATUS, SCSW_OCCUPIED,
+    SCSW_SUSPENDED,
 };
 use arch::condition::ConditionCode;
 use arch::interruption::ProgramInterruption;
@@ -216,7 +217,12 @@ pub(super) fn order<H: Hardware>(
         return run.done(ConditionCode::Three);
     };
     if instruction == ChannelInstruction::Rsch {
-        program.resume(run.configuration, run.hardware);
+        let mut block = ChannelBlock::ZEROS;
+        let there = ask(run, ChannelInstruction::Stsch, &mut block)?;
+        // Otherwise the channel may be at any word of the copy, which is not touched.
+        if there == ConditionCode::Zero && block.0[STATUS] & SCSW_SUSPENDED != 0 {
+            program.resume(run.configuration, run.hardware);
+        }
     }
     let code = ask(run, instruction, &mut { ChannelBlock::ZEROS })?;
     if instruction == ChannelInstruction::Csch && code == ConditionCode::Zero {

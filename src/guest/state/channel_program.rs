@@ -4,6 +4,12 @@ use arch::address::Real;
 use arch::channel::Orb;
 use heapless::Vec;
 
+/// Bytes of a part of the copy.
+pub(crate) const PART_LENGTH: u64 = 4096;
+
+/// The most channel-command words in a part, including an invalid one at the end of each run of them.
+pub(crate) const WORDS: u16 = 128;
+
 /// The most runs of adjacent words.
 pub(crate) const RUNS: usize = 16;
 
@@ -12,7 +18,7 @@ pub(crate) const RUNS: usize = 16;
 pub struct Run {
     /// The guest's address of the first one.
     pub(crate) guest: u32,
-    /// The number of the first one in the copy.
+    /// The number of the first one in the copy: those of the second part follow those of the first.
     pub(crate) first: u16,
     /// How many there are.
     pub(crate) count: u16,
@@ -29,15 +35,22 @@ impl Run {
 }
 
 /// The channel program of a subchannel: where its copy is, and which words it was copied from.
+///
+/// The copy has two parts. What follows a suspension goes into the other part when the program is resumed, because the
+/// words before it, their lists and their data may be reached again.
 #[derive(Debug)]
 pub struct ChannelProgram {
     pub(crate) copy: Real,
     pub(crate) orb: Orb,
     pub(crate) runs: Vec<Run, RUNS>,
-    /// Words of the copy in use.
+    /// The part that is filled: 0 or 1.
+    pub(crate) part: u16,
+    /// Words in use in this part.
     pub(crate) used: u16,
-    /// Doublewords in use after those words.
-    pub(crate) filled: u64,
+    /// Doublewords in use for lists of addresses.
+    pub(crate) lists: u64,
+    /// Doublewords in use for data.
+    pub(crate) data: u64,
     /// The word before which the program is suspended: the guest's address and the number in the
     /// copy.
     pub(crate) suspended: Option<(u32, u16)>,
@@ -53,9 +66,31 @@ impl ChannelProgram {
                 program: 0,
             },
             runs: Vec::new(),
+            part: 0,
             used: 0,
-            filled: 0,
+            lists: 0,
+            data: 0,
             suspended: None,
         }
+    }
+
+    /// Where the part that is filled begins.
+    pub(crate) const fn begin(&self) -> Real {
+        self.copy.offset(self.part as u64 * PART_LENGTH)
+    }
+
+    /// Where the word with this number is.
+    pub(crate) const fn word(&self, number: u16) -> Real {
+        let part = (number / WORDS) as u64;
+        self.copy
+            .offset(part * PART_LENGTH + (number % WORDS) as u64 * 8)
+    }
+
+    /// The number of the word at an address in the HSA, or of the end of one.
+    pub(crate) fn number(&self, address: u32) -> Option<u16> {
+        let inside = u64::from(address).checked_sub(self.copy.0)?;
+        let (part, inside) = (inside / PART_LENGTH, inside % PART_LENGTH);
+        (part < 2 && inside <= u64::from(WORDS) * 8)
+            .then_some(part as u16 * WORDS + (inside / 8) as u16)
     }
 }

@@ -1,14 +1,14 @@
 //! The part of the channel subsystem that the CPUs of a configuration share.
 
-use crate::state::channel_program::ChannelProgram;
+use crate::state::channel_program::{ChannelProgram, PART_LENGTH};
 use crate::state::held::Held;
 use arch::address::Real;
 use arch::channel::SUBCHANNELS;
 use core::sync::atomic::{AtomicBool, Ordering};
 use spin::{Mutex, MutexGuard};
 
-/// Bytes of HSA for the copy of one subchannel's program.
-pub const COPY_LENGTH: u64 = 4096;
+/// Bytes of HSA for the copies of one subchannel's program.
+pub const COPY_LENGTH: u64 = 2 * PART_LENGTH;
 
 /// The part of the channel subsystem that the CPUs share.
 #[derive(Debug)]

@@ -3,8 +3,9 @@
 use super::*;
 use crate::millicode;
 use crate::state::channel_program::RUNS;
+use crate::state::channels::COPY_LENGTH;
 use crate::test_machine::{Bench, Subchannel};
-use arch::address::Real;
+use arch::channel::SCSW_SUSPENDED;
 use arch::interruption::ProgramInterruption;
 use insn::{Instruction, Operand};
 
@@ -154,13 +155,92 @@ fn words_of_format_0_become_words_of_format_1() {
 }
 
 #[test]
-fn a_transfer_leads_to_the_copy_of_its_target_and_a_loop_back_to_itself() {
-    let search = ccw(0x31, CC, 5, DATA);
-    let back = ccw(TIC, 0, 0, START.into());
-    let mut bench = bench(&[search, back, ccw(READ, 0, 8, DATA)]);
+fn a_transfer_leads_to_the_copy_of_its_target() {
+    let there = u64::from(START) + 0x100;
+    let mut bench = bench(&[ccw(NOP, CC, 0, 0), ccw(TIC, 0, 0, there)]);
+    bench.set_doublewords(there, &[ccw(READ, 0, 8, DATA)]);
     let copy = start(&mut bench, ORB_FORMAT);
-    let expected = [search, ccw(TIC, 0, 0, copy), ccw(READ, 0, 8, DATA), 0];
-    assert_eq!(copied(&bench, copy, 4), expected);
+    let transfer = ccw(TIC, 0, 0, copy + 8 * 3);
+    let expected = [ccw(NOP, CC, 0, 0), transfer, 0, ccw(READ, 0, 8, DATA), 0];
+    assert_eq!(copied(&bench, copy, 5), expected);
+}
+
+#[test]
+fn a_circle_without_an_end_is_refused_at_the_transfer_that_closes_it() {
+    let back = ccw(TIC, 0, 0, START.into());
+    let there = u64::from(START) + 0x100;
+    for command in [
+        ccw(NOP, CC, 0, 0),
+        ccw(0x31, CC, 5, DATA),
+        ccw(READ, CD, 1, DATA),
+    ] {
+        // Back at once.
+        let mut bench = bench(&[command, back, ccw(READ, 0, 8, DATA)]);
+        let copy = start(&mut bench, ORB_FORMAT);
+        assert_eq!(copied(&bench, copy, 3), [command, 0, 0]);
+        // Over another transfer.
+        bench.set_doublewords(START.into(), &[command, ccw(TIC, 0, 0, there)]);
+        bench.set_doublewords(there, &[command, back]);
+        let copy = start(&mut bench, ORB_FORMAT);
+        let transfer = ccw(TIC, 0, 0, copy + 8 * 3);
+        assert_eq!(
+            copied(&bench, copy, 6),
+            [command, transfer, 0, command, 0, 0]
+        );
+    }
+    // To itself, and each to the other.
+    let mut bench = bench(&[ccw(NOP, CC, 0, 0), ccw(TIC, 0, 0, u64::from(START) + 8)]);
+    let copy = start(&mut bench, ORB_FORMAT);
+    assert_eq!(copied(&bench, copy, 2), [ccw(NOP, CC, 0, 0), 0]);
+    let other = [ccw(TIC, 0, 0, there), 0];
+    bench.set_doublewords(START.into(), &[ccw(NOP, CC, 0, 0), other[0]]);
+    bench.set_doublewords(there, &[ccw(TIC, 0, 0, u64::from(START) + 8)]);
+    let copy = start(&mut bench, ORB_FORMAT);
+    assert_eq!(copied(&bench, copy, 4)[3], 0);
+}
+
+#[test]
+fn a_circle_whose_suspension_moves_on_is_resumed_without_end() {
+    let list = 0x5000;
+    let command = |suspends: bool| ccw(READ, CC | IDA | if suspends { S } else { 0 }, 8, list);
+    let words = |first: bool, second: bool| {
+        let back = ccw(TIC, 0, 0, START.into());
+        [command(first), command(second), back]
+    };
+    let mut bench = bench(&words(false, true));
+    bench.set_doublewords(list, &[0x0000_8800_0000_0000]);
+    let mut suspended = start(&mut bench, ORB_FORMAT | ORB_SUSPEND) + 8;
+    for turn in 0..100 {
+        let is_first = turn % 2 == 1;
+        bench.set_doublewords(START.into(), &words(!is_first, is_first));
+        resume(&mut bench);
+        // What the channel fetches from here on, up to the next suspension.
+        let mut commands = 0;
+        loop {
+            let [word] = copied(&bench, suspended, 1)[..] else {
+                panic!("one word");
+            };
+            match word >> 56 {
+                TIC => suspended = word & 0xFFFF_FFFF,
+                READ if word & S << 48 != 0 => break,
+                READ => {
+                    let there = copied(&bench, word & 0xFFFF_FFFF, 1);
+                    assert_eq!(there, [0x0000_8800_0000_0000], "turn {turn}");
+                    commands += 1;
+                    suspended += 8;
+                }
+                _ => panic!("turn {turn}: {word:016x}"),
+            }
+        }
+        assert_eq!(commands, 1, "turn {turn}");
+    }
+}
+
+/// The program is suspended, and is resumed.
+fn resume(bench: &mut Bench) {
+    bench.hardware.subchannels[0].schib[7] = SCSW_SUSPENDED;
+    assert_eq!(issue(bench, Instruction::Rsch {}), Ok(0));
+    bench.hardware.subchannels[0].schib[7] = 0;
 }
 
 #[test]
@@ -236,21 +316,65 @@ fn a_program_that_is_too_long_or_has_too_many_transfers_ends_with_a_refusal() {
 
 #[test]
 fn what_follows_a_suspension_is_copied_when_the_program_is_resumed() {
-    let mut bench = bench(&[ccw(NOP, CC, 0, 0), ccw(NOP, S, 0, 0), ccw(READ, 0, 1, DATA)]);
+    let first = [ccw(NOP, CC, 0, 0), ccw(NOP, S, 0, 0), ccw(READ, 0, 1, DATA)];
+    let mut bench = bench(&first);
     let copy = start(&mut bench, ORB_FORMAT | ORB_SUSPEND);
-    assert_eq!(
-        copied(&bench, copy, 3),
-        [ccw(NOP, CC, 0, 0), ccw(NOP, S, 0, 0), 0]
-    );
-    bench.set_doublewords(
-        START.into(),
-        &[0, ccw(NOP, CC, 0, 0), ccw(READ, 0, 2, 4 << 20)],
-    );
+    assert_eq!(copied(&bench, copy, 3), [first[0], first[1], 0]);
+    let changed = [
+        0,
+        ccw(NOP, CC, 0, 0),
+        ccw(READ, CC, 2, DATA),
+        ccw(READ, 0, 2, 4 << 20),
+    ];
+    bench.set_doublewords(START.into(), &changed);
+    // Not while the channel may be anywhere in the copy.
     assert_eq!(issue(&mut bench, Instruction::Rsch {}), Ok(0));
+    assert_eq!(copied(&bench, copy, 3), [first[0], first[1], 0]);
+    resume(&mut bench);
+    let [before, command, transfer] = copied(&bench, copy, 3)[..] else {
+        panic!("three words");
+    };
     assert_eq!(
-        copied(&bench, copy, 3),
-        [ccw(NOP, CC, 0, 0), ccw(NOP, CC, 0, 0), 0]
+        (before, command, transfer >> 32),
+        (first[0], changed[1], TIC << 24)
     );
+    let rest = transfer & 0xFFFF_FFFF;
+    assert_eq!(copied(&bench, rest, 3), [changed[2], 0, 0]);
+    // A status shows where this was copied from.
+    for (address, expected) in [(copy + 16, START + 16), (rest + 8, START + 24)] {
+        bench.hardware.subchannels[0].schib[7..9].copy_from_slice(&[0x4007, address as u32]);
+        let tsch = Instruction::Tsch {
+            second: at(RESPONSE),
+        };
+        assert_eq!(issue(&mut bench, tsch), Ok(0));
+        assert_eq!(bench.word(RESPONSE + 4), expected);
+    }
+}
+
+#[test]
+fn a_list_that_was_copied_before_a_suspension_is_never_overwritten() {
+    let list = 0x5000;
+    let hsa = 0x003F_FFFF_0040_0000;
+    // The data of the command behind the suspension are chosen by the guest.
+    let program = [
+        ccw(READ, CC | IDA, 0x1000, list),
+        ccw(NOP, CC | S, 0, 0),
+        ccw(SET_INDICATORS, CC, 64, DATA),
+        ccw(TIC, 0, 0, START.into()),
+    ];
+    let mut bench = bench(&program);
+    bench.set_doublewords(list, &[0x0000_8800_0001_0000, 0x0002_0000_0002_0800]);
+    bench.set_doublewords(DATA, &[0x4000, hsa, hsa, hsa, hsa, hsa, hsa, hsa]);
+    let copy = start(&mut bench, ORB_FORMAT | ORB_SUSPEND);
+    let before = copied(&bench, copy, 2);
+    let there = before[0] & 0xFFFF_FFFF;
+    let addresses = copied(&bench, there, 3);
+    bench.set_doublewords(START.into(), &[program[0], ccw(NOP, CC, 0, 0)]);
+    resume(&mut bench);
+    assert_eq!(copied(&bench, copy, 1), before[..1]);
+    assert_eq!(copied(&bench, there, 3), addresses);
+    let all = copied(&bench, copy, COPY_LENGTH / 8);
+    assert!(!all.contains(&hsa), "data that nobody checked");
 }
 
 #[test]
