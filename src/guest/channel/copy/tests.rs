@@ -5,6 +5,8 @@ use crate::millicode;
 use crate::state::channel_program::RUNS;
 use crate::state::channels::COPY_LENGTH;
 use crate::test_machine::{Bench, Subchannel};
+use arch::address::{PAGE, Real};
+use arch::channel::ORB_LONG_INDIRECT;
 use arch::channel::SCSW_SUSPENDED;
 use arch::interruption::ProgramInterruption;
 use insn::{Instruction, Operand};
