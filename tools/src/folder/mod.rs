@@ -1,7 +1,9 @@
 //! The folder of a run: the names of its files, and how it is chosen.
 
 use std::{
-    fs, io,
+    fs::{self, File, TryLockError},
+    io,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -51,14 +53,59 @@ pub fn sdb_cpus(directory: &Path) -> io::Result<Vec<u16>> {
     Ok(cpus)
 }
 
+/// The directory of a new run. No other run can have it until this is dropped.
+#[derive(Debug)]
+pub struct Claimed {
+    /// The directory.
+    pub path: PathBuf,
+    _lock: File,
+}
+
+impl Claimed {
+    fn new(path: PathBuf) -> Result<Self> {
+        let lock = File::open(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => bail!(
+                "{} is the directory of a run that goes on ({}); wait for its end, or choose another directory with \
+                 --out",
+                path.display(),
+                holder(&lock)
+            ),
+            // Some file systems of other computers have no locks.
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
+            Err(TryLockError::Error(error)) => {
+                return Err(error).with_context(|| format!("cannot lock {}", path.display()));
+            }
+        }
+        Ok(Self { path, _lock: lock })
+    }
+}
+
+/// Names the process that has locked a file.
+fn holder(file: &File) -> String {
+    let process = || {
+        let number = format!(":{}", file.metadata().ok()?.ino());
+        let locks = fs::read_to_string("/proc/locks").ok()?;
+        locks.lines().find_map(|line| {
+            let mut words = line.split_whitespace().skip(1);
+            let is_lock = words.next()? == "FLOCK";
+            let process = words.nth(2)?;
+            let is_here = words.next()?.ends_with(&number);
+            (is_lock && is_here).then(|| format!("process {process}"))
+        })
+    };
+    process().unwrap_or_else(|| "of another process".to_owned())
+}
+
 /// The directory of a new run: the chosen one, or the first of `millimeter-GUEST-1`, `-2`, … that
 /// is free. A chosen one may hold an earlier run, which is replaced, but nothing else.
-pub fn directory(chosen: Option<&Path>, guest: &str) -> Result<PathBuf> {
+pub fn directory(chosen: Option<&Path>, guest: &str) -> Result<Claimed> {
     let Some(chosen) = chosen else {
         for number in 1..=9999 {
             let path = PathBuf::from(format!("millimeter-{guest}-{number}"));
             match fs::create_dir(&path) {
-                Ok(()) => return Ok(path),
+                Ok(()) => return Claimed::new(path),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => {
                     return Err(error).with_context(|| {
@@ -78,6 +125,7 @@ pub fn directory(chosen: Option<&Path>, guest: &str) -> Result<PathBuf> {
             chosen.display()
         )
     })?;
+    let claimed = Claimed::new(chosen.to_owned())?;
     let entries =
         fs::read_dir(chosen).with_context(|| format!("cannot read {}", chosen.display()))?;
     let is_empty = entries.count() == 0;
@@ -95,7 +143,7 @@ pub fn directory(chosen: Option<&Path>, guest: &str) -> Result<PathBuf> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(error).with_context(|| format!("cannot replace {}", chosen.join(EVENTS).display()))
         }
-        _ => Ok(chosen.to_owned()),
+        _ => Ok(claimed),
     }
 }
 
@@ -105,5 +153,31 @@ pub(crate) fn optional(path: &Path) -> Result<Option<Vec<u8>>> {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_has_one_run_at_a_time_and_the_other_is_named() {
+        let chosen = tempfile::tempdir().unwrap();
+        let claim = || directory(Some(chosen.path()), "g");
+        let first = claim().unwrap();
+        let refused = claim().unwrap_err().to_string();
+        let process = format!("(process {})", std::process::id());
+        for word in [&process[..], chosen.path().to_str().unwrap(), "--out"] {
+            assert!(refused.contains(word), "{word}: {refused}");
+        }
+        // What the first run has written is not removed meanwhile.
+        fs::write(chosen.path().join(RECORD), "{}").unwrap();
+        let blocks = chosen.path().join(sdb_name(0));
+        fs::write(&blocks, "blocks").unwrap();
+        claim().unwrap_err();
+        assert!(blocks.exists());
+        drop(first);
+        claim().unwrap();
+        assert!(!blocks.exists());
     }
 }

@@ -168,7 +168,8 @@ pub fn run_guest<'a>(
         log: options.execution_log.as_ref(),
     };
     let arguments = setup.arguments();
-    let directory = folder::directory(options.out.as_deref(), &guest.name)?;
+    let claimed = folder::directory(options.out.as_deref(), &guest.name)?;
+    let directory = &claimed.path;
     let record = RunRecord {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         guest: guest.name.clone(),
@@ -194,7 +195,7 @@ pub fn run_guest<'a>(
         link: LinkRecord::default(),
     };
     let mut collector = Collector::create(
-        &directory,
+        directory,
         record,
         &guest.symbols.to_text(),
         ImageSymbols::new(&elf)?,
@@ -238,7 +239,7 @@ pub fn run_guest<'a>(
         step.done(&end.sentence());
     }
     drop(collector);
-    outcome(&directory, end, began, wall)
+    outcome(directory, end, began, wall)
 }
 
 /// Reads back what a run left.

@@ -305,10 +305,10 @@ fn a_full_disk_is_an_error_that_names_the_file_and_keeps_the_rest() {
 fn a_chosen_directory_may_hold_an_earlier_run_and_nothing_else() {
     let parent = tempfile::tempdir().unwrap();
     let chosen = parent.path().join("a/b");
-    assert_eq!(directory(Some(&chosen), "g").unwrap(), chosen);
+    assert_eq!(directory(Some(&chosen), "g").unwrap().path, chosen);
     collector(&chosen).unwrap();
     fs::write(chosen.join(sdb_name(3)), [0; 9]).unwrap();
-    assert_eq!(directory(Some(&chosen), "g").unwrap(), chosen);
+    assert_eq!(directory(Some(&chosen), "g").unwrap().path, chosen);
     assert!(
         !chosen.join(sdb_name(3)).exists(),
         "the earlier run's blocks are gone"

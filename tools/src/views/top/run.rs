@@ -37,7 +37,8 @@ pub fn measure(options: &RunOptions, delay: Duration, progress: &Progress) -> Re
     let qemu = run::ready(options, progress)?;
     let guest = Guest::find(&options.guest, progress)?;
     build::build_image(progress)?;
-    let directory = folder::directory(options.out.as_deref(), &guest.name)?;
+    // The run claims it again.
+    let directory = folder::directory(options.out.as_deref(), &guest.name)?.path;
     let options = RunOptions {
         out: Some(directory.clone()),
         ..options.clone()
