@@ -11,6 +11,9 @@ use heapless::{Deque, Vec};
 /// The most profilers at once: the project's own bound.
 pub const MOST_PROFILERS: usize = 8;
 
+/// The most profilers of the guest: the other places stay free for the machine and the host, whatever the guest does.
+pub const MOST_OF_GUEST: usize = 4;
+
 /// The blocks that a profiler can have pending.
 pub const WINDOW: usize = 4;
 
@@ -245,6 +248,10 @@ impl Registry {
     ) -> Result<(usize, Token), Reason> {
         if !self.enabled {
             return Err(Reason::NotEnabled);
+        }
+        let owner = registration.owner;
+        if owner == Owner::Guest && self.of(owner).len() >= MOST_OF_GUEST {
+            return Err(Reason::TooManyProfilers);
         }
         let mut places = self.profilers.iter();
         let place = places

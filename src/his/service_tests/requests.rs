@@ -4,7 +4,28 @@ use super::*;
 use crate::exit::Handling::Done;
 use crate::query::Query;
 use crate::reason::Reason;
-use crate::registry::MOST_PROFILERS;
+use crate::registry::{MOST_OF_GUEST, MOST_PROFILERS, Owner};
+
+#[test]
+fn a_guest_leaves_places_for_the_machine_and_the_host() {
+    let mut bench = Bench::new();
+    let mut service = Service::new();
+    service.enable(&mut bench);
+    let mut start = |owner| {
+        let registration = Registration::of(owner, "A", BASIC, false).unwrap();
+        let exit = Called::listening("A", &bench, Done);
+        let started = service.start(&mut bench, &registration, exit);
+        started.map(|started| started.token)
+    };
+    for _ in 0..MOST_OF_GUEST {
+        start(Owner::Guest).unwrap();
+    }
+    assert_eq!(start(Owner::Guest), Err(Reason::TooManyProfilers));
+    for owner in [Owner::Machine, Owner::Host] {
+        start(owner).unwrap();
+        assert_eq!(start(Owner::Guest), Err(Reason::TooManyProfilers));
+    }
+}
 
 #[test]
 fn a_request_that_cannot_be_performed_has_its_return_and_reason_code() {
