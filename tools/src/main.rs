@@ -16,7 +16,12 @@ use measure::{
     },
     bench,
     building::{build, image},
-    computer::{interrupt, progress::Progress, terminal},
+    computer::{
+        interrupt,
+        progress::Progress,
+        terminal,
+        visible::{self, Shown},
+    },
     conformance,
     folder::record::End,
     linux,
@@ -97,9 +102,18 @@ fn give_back() {
     terminal::restore();
 }
 
+/// Where lines for a reader go. JSON is for programs, and escapes what it must itself.
+fn shown(is_json: bool) -> Box<dyn Write> {
+    if is_json {
+        Box::new(stdout())
+    } else {
+        Box::new(Shown::new(stdout()))
+    }
+}
+
 fn say(text: &str) -> Result<()> {
     let mut out = stdout().lock();
-    out.write_all(text.as_bytes())
+    out.write_all(visible::lines(text).as_bytes())
         .and_then(|()| out.flush())
         .context("cannot write the report")
 }
@@ -129,10 +143,11 @@ fn boot(arguments: &LinuxArguments, progress: &Progress) -> Result<u8> {
 }
 
 fn follow_events(arguments: &TraceArguments, progress: &Progress) -> Result<u8> {
+    let is_json = arguments.form == trace::Form::Json;
     if let Some(directory) = &arguments.of {
-        return trace::show(directory, arguments.form, &mut stdout().lock()).map(|()| 0);
+        return trace::show(directory, arguments.form, &mut shown(is_json)).map(|()| 0);
     }
-    let outcome = trace::run(&arguments.options()?, progress, &mut stdout())?;
+    let outcome = trace::run(&arguments.options()?, progress, &mut shown(is_json))?;
     let summary = table::traces::summary(&outcome.report);
     match arguments.form {
         // A reader who has seen enough does not make the run a failure.
@@ -272,7 +287,7 @@ fn show(file: &Path, json: bool, csv: bool, progress: &Progress) -> Result<u8> {
         true => Progress::Silent,
         false => *progress,
     };
-    dump::dump(file, form, progress, &mut stdout().lock())?;
+    dump::dump(file, form, progress, &mut shown(json))?;
     Ok(0)
 }
 

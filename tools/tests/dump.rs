@@ -58,3 +58,20 @@ fn a_file_that_is_wrong_is_exit_code_2_with_offset_and_field() {
     assert_eq!(code, Some(2));
     assert!(complaint.contains("cannot open "), "{complaint}");
 }
+
+#[test]
+fn neither_a_file_nor_its_name_commands_the_terminal() {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("\x1B]0;run\x07.MAP");
+    let text = "I SYS G\x1B[2J\nMN    workload0000000000200000000000000011FFFFF\n";
+    fs::write(&file, text).unwrap();
+    for form in [&[][..], &["--csv"], &["--json"]] {
+        let (text, complaint, code) = measure(form, &file);
+        assert_eq!(code, Some(2), "{complaint}");
+        for shown in [text, complaint] {
+            let control = shown.chars().find(|c| c.is_control() && *c != '\n');
+            assert_eq!(control, None, "{shown:?}");
+            assert!(!shown.is_empty());
+        }
+    }
+}

@@ -4,3 +4,4 @@ pub mod interrupt;
 pub mod person;
 pub mod progress;
 pub mod terminal;
+pub mod visible;

@@ -2,7 +2,7 @@
 //!
 //! On a terminal a moving line, elsewhere one plain line when a step begins and one when it has
 //! ended, so that a log of a build machine reads well. Reports go to standard output and never
-//! through here.
+//! through here. What it quotes from a guest or a file commands no terminal ([`super::visible`]).
 
 use std::{
     io::{IsTerminal, Write, stderr},
@@ -10,6 +10,8 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
+
+use super::visible::lines;
 
 /// Where progress goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +53,7 @@ impl Progress {
             if let Ok(style) = ProgressStyle::with_template("{spinner} [{elapsed}] {wide_msg}") {
                 bar.set_style(style);
             }
-            bar.set_message(what.to_owned());
+            bar.set_message(lines(what));
             bar.enable_steady_tick(Duration::from_millis(120));
             bar
         });
@@ -83,14 +85,14 @@ impl Progress {
 
 /// A closed standard error must not end a measurement.
 fn write_line(text: &str) {
-    let _ = writeln!(stderr(), "{text}");
+    let _ = writeln!(stderr(), "{}", lines(text));
 }
 
 impl Step {
     /// Says how far the step has come.
     pub fn update(&mut self, how_far: &str) {
         if let Some(bar) = &self.bar {
-            bar.set_message(format!("{}: {how_far}", self.what));
+            bar.set_message(lines(&format!("{}: {how_far}", self.what)));
         } else if self.told.elapsed() >= PLAIN_PACE {
             self.told = Instant::now();
             self.kind.line(&format!("{}: {how_far}", self.what));

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail};
 use gimli::{BigEndian, EndianSlice};
 use object::{CompressionFormat, Object, ObjectSection, SectionFlags, elf::SHF_EXECINSTR};
 
-use super::visible::visible;
+use crate::computer::visible::visible;
 use crate::symbols::SymbolTable;
 
 /// Directories of a source file that are shown with its name.

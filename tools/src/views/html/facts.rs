@@ -1,10 +1,8 @@
 //! The facts of a run: how it ended, what it lost, and why its results may be in doubt.
 
-use super::{
-    page::{Fact, Page, Warning},
-    visible::visible,
-};
+use super::page::{Fact, Page, Warning};
 use crate::{
+    computer::visible::visible,
     folder::record::RunRecord,
     numbers::{grouped, quantities::Storage},
     options::exact_caches,

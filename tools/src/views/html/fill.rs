@@ -15,10 +15,9 @@ use super::{
     hottest::{self, Addresses, HOTTEST, Ranked},
     names::Lines,
     page::{Absent, Map, Page, Share, TimeLine, Warning},
-    visible::visible,
 };
 use crate::{
-    computer::progress::Step,
+    computer::{progress::Step, visible::visible},
     profile::{Profile, blocks::BlockCounts},
 };
 

@@ -10,9 +10,9 @@ use super::{
     listing::{self, Disassembler},
     names::Place,
     page::{Absent, Hot, HotLine, Listing},
-    visible::visible,
 };
 use crate::{
+    computer::visible::visible,
     profile::Profile,
     symbols::{SymbolTable, UNKNOWN, names::Names},
 };

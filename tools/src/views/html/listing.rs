@@ -11,9 +11,11 @@ use capstone::{Capstone, arch::BuildsCapstone};
 use super::{
     code::Code,
     page::{Instruction, Listing, ListingLine},
-    visible::visible,
 };
-use crate::symbols::{Symbol, SymbolTable};
+use crate::{
+    computer::visible::visible,
+    symbols::{Symbol, SymbolTable},
+};
 
 /// Most instructions of a listing.
 const MOST_INSTRUCTIONS: usize = 400;

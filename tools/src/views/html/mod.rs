@@ -4,8 +4,8 @@
 //! Its content is first collected in a plain [`page::Page`], and then given its form, so each step has its own tests.
 //!
 //! Names in the page come from files that anybody may have made. Characters that change the text around them are
-//! replaced ([`visible`]), HTML escapes them, and the script's data stand in a block that is parsed as JSON and never
-//! run.
+//! replaced ([`crate::computer::visible`]), HTML escapes them, and the script's data stand in a block that is parsed as
+//! JSON and never run.
 //!
 //! Its size has a bound that does not depend on the length of the run. Time is divided into a fixed number of columns,
 //! and every list ends after a fixed number of lines and says what it left out.
@@ -22,7 +22,6 @@ pub mod names;
 pub mod page;
 pub mod readings;
 pub mod render;
-pub mod visible;
 
 use std::{fs, path::Path};
 

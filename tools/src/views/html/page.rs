@@ -1,7 +1,7 @@
 //! Everything that the page shows, without its form.
 //!
 //! All texts here are plain: [`super::render`] escapes them. Texts that came from a file have gone
-//! through [`super::visible::visible`].
+//! through [`crate::computer::visible::visible`].
 
 /// The page.
 #[derive(Clone, Debug, Default, PartialEq)]

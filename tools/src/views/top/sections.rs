@@ -13,7 +13,7 @@ use super::{
     keys::Choices,
     tally::{Span, States},
 };
-use crate::{numbers::grouped, views::html::visible::visible};
+use crate::{computer::visible::visible, numbers::grouped};
 
 mod counters;
 

@@ -7,6 +7,7 @@ use ratatui::{
 
 use super::quiet;
 use crate::{
+    computer::visible::visible,
     formats::counters::set_name,
     numbers::grouped,
     views::{
@@ -14,7 +15,6 @@ use crate::{
             figures::{self, Measured},
             page::{CounterRow, CounterTable, Figures},
             readings::Readings,
-            visible::visible,
         },
         top::follow::Followed,
     },

@@ -1,0 +1,148 @@
+//! Makes text from guests and files safe to read.
+//!
+//! A name can mislead the reader of a page, and command a terminal. So characters that change the direction of writing,
+//! move the cursor or are invisible become numbers, and very long names are cut.
+
+use std::{
+    io::{self, Write},
+    mem, str,
+};
+
+/// Longest name that is not cut, in characters.
+pub const LONGEST: usize = 300;
+
+/// The name as it is shown.
+pub fn visible(name: &str) -> String {
+    let mut shown = String::with_capacity(name.len().min(LONGEST));
+    for (place, letter) in name.chars().enumerate() {
+        if place == LONGEST {
+            shown.push('…');
+            break;
+        }
+        if misleads(letter) {
+            shown.extend(letter.escape_unicode());
+        } else {
+            shown.push(letter);
+        }
+    }
+    shown
+}
+
+/// Several lines as they are shown.
+pub fn lines(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if misleads(letter) && !matches!(letter, '\n' | '\t') {
+            shown.extend(letter.escape_unicode());
+        } else {
+            shown.push(letter);
+        }
+    }
+    shown
+}
+
+/// Writes text as it is shown.
+#[derive(Debug)]
+pub struct Shown<W> {
+    out: W,
+    /// The beginning of a character.
+    begun: Vec<u8>,
+}
+
+impl<W: Write> Shown<W> {
+    /// Text for a terminal or a file that people read.
+    pub const fn new(out: W) -> Self {
+        Self {
+            out,
+            begun: Vec::new(),
+        }
+    }
+}
+
+impl<W: Write> Write for Shown<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut text = mem::take(&mut self.begun);
+        text.extend_from_slice(bytes);
+        let mut rest = &text[..];
+        while !rest.is_empty() {
+            let (good, behind) = match str::from_utf8(rest) {
+                Ok(good) => (good, rest.len()),
+                Err(error) => {
+                    let (good, bad) = rest.split_at(error.valid_up_to());
+                    match error.error_len() {
+                        Some(length) => {
+                            self.out
+                                .write_all(lines(&String::from_utf8_lossy(good)).as_bytes())?;
+                            self.out.write_all("\u{FFFD}".as_bytes())?;
+                            rest = &bad[length..];
+                            continue;
+                        }
+                        None => (str::from_utf8(good).unwrap_or_default(), good.len()),
+                    }
+                }
+            };
+            self.out.write_all(lines(good).as_bytes())?;
+            self.begun = rest[behind..].to_vec();
+            break;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Control characters, marks and overrides of the direction of writing, and characters without a width.
+fn misleads(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter,
+            '\u{61C}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}'
+            | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFF}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_usual_name_stays_as_it_is() {
+        for name in ["<alloc::vec::Vec<u32> as regex>::next", "größe", "日本", ""] {
+            assert_eq!(visible(name), name);
+        }
+    }
+
+    #[test]
+    fn invisible_characters_are_shown_by_their_numbers() {
+        assert_eq!(visible("a\u{202E}b\n\0c"), "a\\u{202e}b\\u{a}\\u{0}c");
+        assert_eq!(visible("\u{FEFF}x"), "\\u{feff}x");
+    }
+
+    #[test]
+    fn lines_stay_lines_and_command_no_terminal() {
+        assert_eq!(
+            lines("a\tb\n\x1B]0;title\x07"),
+            "a\tb\n\\u{1b}]0;title\\u{7}"
+        );
+    }
+
+    #[test]
+    fn text_is_shown_the_same_however_it_is_cut() {
+        let bytes = ["größe 日本\n\u{9B}2J".as_bytes(), b"\xFF\xE6x"].concat();
+        let whole = "größe 日本\n\\u{9b}2J\u{FFFD}\u{FFFD}x";
+        for length in 1..=bytes.len() {
+            let mut shown = Shown::new(Vec::new());
+            for piece in bytes.chunks(length) {
+                shown.write_all(piece).unwrap();
+            }
+            assert_eq!(String::from_utf8(shown.out).unwrap(), whole, "{length}");
+        }
+    }
+
+    #[test]
+    fn an_endless_name_is_cut() {
+        let shown = visible(&"n".repeat(5_000_000));
+        assert_eq!(shown.chars().count(), LONGEST + 1);
+        assert!(shown.ends_with('…'));
+    }
+}
