@@ -19,11 +19,7 @@ pub fn visible(name: &str) -> String {
             shown.push('…');
             break;
         }
-        if misleads(letter) {
-            shown.extend(letter.escape_unicode());
-        } else {
-            shown.push(letter);
-        }
+        show(letter, &mut shown);
     }
     shown
 }
@@ -32,13 +28,21 @@ pub fn visible(name: &str) -> String {
 pub fn lines(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {
-        if misleads(letter) && !matches!(letter, '\n' | '\t') {
-            shown.extend(letter.escape_unicode());
-        } else {
-            shown.push(letter);
+        match letter {
+            '\n' | '\t' => shown.push(letter),
+            _ => show(letter, &mut shown),
         }
     }
     shown
+}
+
+/// Appends a character, or its number if it misleads.
+fn show(letter: char, shown: &mut String) {
+    if misleads(letter) {
+        shown.extend(letter.escape_unicode());
+    } else {
+        shown.push(letter);
+    }
 }
 
 /// Writes text as it is shown.
@@ -63,27 +67,17 @@ impl<W: Write> Write for Shown<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut text = mem::take(&mut self.begun);
         text.extend_from_slice(bytes);
-        let mut rest = &text[..];
-        while !rest.is_empty() {
-            let (good, behind) = match str::from_utf8(rest) {
-                Ok(good) => (good, rest.len()),
-                Err(error) => {
-                    let (good, bad) = rest.split_at(error.valid_up_to());
-                    match error.error_len() {
-                        Some(length) => {
-                            self.out
-                                .write_all(lines(&String::from_utf8_lossy(good)).as_bytes())?;
-                            self.out.write_all("\u{FFFD}".as_bytes())?;
-                            rest = &bad[length..];
-                            continue;
-                        }
-                        None => (str::from_utf8(good).unwrap_or_default(), good.len()),
-                    }
+        let mut chunks = text.utf8_chunks().peekable();
+        while let Some(chunk) = chunks.next() {
+            self.out.write_all(lines(chunk.valid()).as_bytes())?;
+            let rest = chunk.invalid();
+            match str::from_utf8(rest) {
+                Ok(_) => {}
+                Err(error) if error.error_len().is_none() && chunks.peek().is_none() => {
+                    self.begun = rest.to_vec();
                 }
-            };
-            self.out.write_all(lines(good).as_bytes())?;
-            self.begun = rest[behind..].to_vec();
-            break;
+                Err(_) => self.out.write_all("\u{FFFD}".as_bytes())?,
+            }
         }
         Ok(bytes.len())
     }
