@@ -184,15 +184,14 @@ impl<'a, H: Hardware> Copying<'a, H> {
 
     /// Makes the word with a number a transfer to another one, unless this closes a circle.
     fn transfer(&mut self, number: u16, place: u16) {
-        let word = Ccw {
-            command: TRANSFER_IN_CHANNEL,
-            address: self.program.word(place).0 as u32,
-            ..Ccw::INVALID
-        };
         let word = if self.leads_to(place, number) {
             Ccw::INVALID
         } else {
-            word
+            Ccw {
+                command: TRANSFER_IN_CHANNEL,
+                address: self.program.word(place).0 as u32,
+                ..Ccw::INVALID
+            }
         };
         self.put(number, word);
     }

@@ -68,6 +68,13 @@ fn subchannel<'a, H: Hardware>(
     Ok(found)
 }
 
+/// Word 0 of the status of the subchannel that register 1 designates, if the machine below has it.
+fn status<H: Hardware>(run: &mut Execution<'_, H>) -> Result<Option<u32>, Fault> {
+    let mut block = ChannelBlock::ZEROS;
+    let code = ask(run, ChannelInstruction::Stsch, &mut block)?;
+    Ok((code == ConditionCode::Zero).then_some(block.0[STATUS]))
+}
+
 /// Puts the guest's own addresses into a subchannel-status word that begins at a word of a block.
 fn translate(program: &ChannelProgram, block: &mut ChannelBlock, at: usize) {
     if let Some(status) = block.0.get_mut(at..).and_then(<[u32]>::first_chunk_mut) {
@@ -158,14 +165,13 @@ pub(super) fn ssch<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> 
     }
     // If a program may be running, its copy is not touched: the machine below will answer that the subchannel
     // is busy.
-    let mut block = ChannelBlock::ZEROS;
-    let there = ask(run, ChannelInstruction::Stsch, &mut block)?;
-    let copied = if there == ConditionCode::Zero && block.0[STATUS] & SCSW_OCCUPIED == 0 {
-        program.copy(run.configuration, run.hardware, orb)
-    } else {
-        program.designation()
+    let copied = match status(run)? {
+        Some(status) if status & SCSW_OCCUPIED == 0 => {
+            program.copy(run.configuration, run.hardware, orb)
+        }
+        _ => program.designation(),
     };
-    block = ChannelBlock::ZEROS;
+    let mut block = ChannelBlock::ZEROS;
     block.0[..3].copy_from_slice(&[orb.parameter, copied.controls, copied.program]);
     let code = ask(run, ChannelInstruction::Ssch, &mut block)?;
     run.done(code)
@@ -217,10 +223,8 @@ pub(super) fn order<H: Hardware>(
         return run.done(ConditionCode::Three);
     };
     if instruction == ChannelInstruction::Rsch {
-        let mut block = ChannelBlock::ZEROS;
-        let there = ask(run, ChannelInstruction::Stsch, &mut block)?;
         // Otherwise the channel may be at any word of the copy, which is not touched.
-        if there == ConditionCode::Zero && block.0[STATUS] & SCSW_SUSPENDED != 0 {
+        if status(run)?.is_some_and(|status| status & SCSW_SUSPENDED != 0) {
             program.resume(run.configuration, run.hardware);
         }
     }

@@ -238,6 +238,15 @@ fn a_circle_whose_suspension_moves_on_is_resumed_without_end() {
     }
 }
 
+/// The subchannel has this status, and the program asks for it.
+fn test_subchannel(bench: &mut Bench, status: [u32; 3]) {
+    bench.hardware.subchannels[0].schib[7..10].copy_from_slice(&status);
+    let tsch = Instruction::Tsch {
+        second: at(RESPONSE),
+    };
+    assert_eq!(issue(bench, tsch), Ok(0));
+}
+
 /// The program is suspended, and is resumed.
 fn resume(bench: &mut Bench) {
     bench.hardware.subchannels[0].schib[7] = SCSW_SUSPENDED;
@@ -344,11 +353,7 @@ fn what_follows_a_suspension_is_copied_when_the_program_is_resumed() {
     assert_eq!(copied(&bench, rest, 3), [changed[2], 0, 0]);
     // A status shows where this was copied from.
     for (address, expected) in [(copy + 16, START + 16), (rest + 8, START + 24)] {
-        bench.hardware.subchannels[0].schib[7..9].copy_from_slice(&[0x4007, address as u32]);
-        let tsch = Instruction::Tsch {
-            second: at(RESPONSE),
-        };
-        assert_eq!(issue(&mut bench, tsch), Ok(0));
+        test_subchannel(&mut bench, [0x4007, address as u32, 0]);
         assert_eq!(bench.word(RESPONSE + 4), expected);
     }
 }
@@ -391,12 +396,7 @@ fn a_status_shows_the_guests_own_addresses_and_format() {
         (0, 0),
         (0x4000, 0x4000),
     ] {
-        let status = [0x0080_4007, address, 0x0C00_0000];
-        bench.hardware.subchannels[0].schib[7..10].copy_from_slice(&status);
-        let tsch = Instruction::Tsch {
-            second: at(RESPONSE),
-        };
-        assert_eq!(issue(&mut bench, tsch), Ok(0));
+        test_subchannel(&mut bench, [0x0080_4007, address, 0x0C00_0000]);
         assert_eq!(
             [bench.word(RESPONSE), bench.word(RESPONSE + 4)],
             [0x0000_4007, expected]
