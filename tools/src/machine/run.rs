@@ -95,7 +95,7 @@ pub fn run_with_profilers<'a>(
 
 /// The guest of a run. Before a bundled one the image is built, because `core` is compiled with the first of them, and
 /// only the image has other work for a second processor meanwhile.
-fn guest(options: &RunOptions, progress: &Progress) -> Result<Guest> {
+pub fn guest(options: &RunOptions, progress: &Progress) -> Result<Guest> {
     if build::is_bundled(&options.guest) {
         build::build_image(progress)?;
     }

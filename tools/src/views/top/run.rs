@@ -16,10 +16,7 @@ use crate::{
     building::build,
     computer::{interrupt, progress::Progress},
     folder::{self, RECORD},
-    machine::{
-        guest::Guest,
-        run::{self, RunOutcome},
-    },
+    machine::run::{self, RunOutcome},
     options::RunOptions,
 };
 
@@ -35,7 +32,7 @@ pub fn measure(options: &RunOptions, delay: Duration, progress: &Progress) -> Re
     }
     // Everything that takes long or prints comes before the screen is taken.
     let qemu = run::ready(options, progress)?;
-    let guest = Guest::find(&options.guest, progress)?;
+    let guest = run::guest(options, progress)?;
     build::build_image(progress)?;
     // The run claims it again.
     let directory = folder::directory(options.out.as_deref(), &guest.name)?.path;
