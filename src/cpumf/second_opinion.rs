@@ -6,7 +6,8 @@
 //! event the program's view of the facility and of the book's registers must be the same.
 //!
 //! The cases are the same in every run. `PROPTEST_RNG_SEED` chooses others, and `PROPTEST_CASES` sets the
-//! number of cases of each comparison: `cargo soak` compares a million in all. A comparison that fails shows its shortest sequence of events.
+//! number of cases of each comparison: `cargo soak` compares a million in all. A comparison that fails shows
+//! its shortest sequence of events.
 
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, RngSeed, TestRunner};
