@@ -6,11 +6,12 @@ use crate::{guest::Answers, stat};
 const SAMPLES_OF_A_BLOCK: u64 = 126;
 
 /// The event, its frequency in hertz, the name of the record, and whether perf reports it.
-const RECORDS: [(&str, u64, &str, bool); 5] = [
+const RECORDS: [(&str, u64, &str, bool); 6] = [
     ("cycles", 100, "record100", false),
     ("cycles", 1_000, "record1000", true),
     ("cycles", 4_000, "record4000", true),
     ("cpum_sf/SF_CYCLES_BASIC/", 100, "named100", false),
+    ("cpum_sf/SF_CYCLES_BASIC/", 1_000, "named1000", false),
     ("cpum_sf/SF_CYCLES_BASIC/", 4_000, "named4000", true),
 ];
 
