@@ -282,11 +282,10 @@ impl<F: Files> Hisprof<F> {
             let Some(at) = cpu.now.at else { continue };
             let all = run.sets(cpu.now.values.all());
             // Neither record can hold the newer sets.
-            let sets: Vec<CounterValues<'_>, { Event::ALL.len() }> = all
-                .iter()
-                .filter(|set| set.set.0 <= SetType::EXTENDED.0)
-                .copied()
-                .collect();
+            let mut sets = Vec::<CounterValues<'_>, { Event::ALL.len() }>::new();
+            for set in all.iter().filter(|set| set.set.0 <= SetType::EXTENDED.0) {
+                let _ = sets.push(*set);
+            }
             if sets.is_empty() {
                 continue;
             }

@@ -234,10 +234,11 @@ impl Registry {
     /// The tokens of the profilers of this owner.
     pub(super) fn of(&self, owner: Owner) -> Vec<Token, MOST_PROFILERS> {
         let own = |profiler: &&Profiler| profiler.registration.owner == owner;
-        self.profilers()
-            .filter(own)
-            .map(|profiler| profiler.token)
-            .collect()
+        let mut tokens = Vec::new();
+        for profiler in self.profilers().filter(own) {
+            let _ = tokens.push(profiler.token);
+        }
+        tokens
     }
 
     /// Registers a profiler; returns its place and its token.

@@ -44,17 +44,25 @@ fn lengths<C: CurveArithmetic>() -> (usize, usize) {
 /// The number in field `index`; `None` if the bytes to the left of the number are not zeros.
 fn field<C: CurveArithmetic>(parameter: &[u8], index: usize) -> Option<FieldBytes<C>> {
     let (length, field) = lengths::<C>();
-    let (left, right) = parameter[index * field..(index + 1) * field].split_at(field - length);
+    let bytes = parameter.get(index * field..(index + 1) * field)?;
+    let (left, right) = bytes.split_at_checked(field - length)?;
     let mut number = FieldBytes::<C>::default();
-    number.copy_from_slice(right);
+    for (to, from) in number.iter_mut().zip(right) {
+        *to = *from;
+    }
     left.iter().all(|&byte| byte == 0).then_some(number)
 }
 
 fn put<C: CurveArithmetic>(parameter: &mut [u8], index: usize, number: &FieldBytes<C>) {
     let (length, field) = lengths::<C>();
-    let (left, right) = parameter[index * field..(index + 1) * field].split_at_mut(field - length);
-    left.fill(0);
-    right.copy_from_slice(number);
+    let bytes = parameter.get_mut(index * field..(index + 1) * field);
+    if let Some((left, right)) = bytes.and_then(|bytes| bytes.split_at_mut_checked(field - length))
+    {
+        left.fill(0);
+        for (to, from) in right.iter_mut().zip(number) {
+            *to = *from;
+        }
+    }
 }
 
 /// The number, if it is from one to the order less one.
@@ -120,7 +128,7 @@ fn signed<C: CurveArithmetic>(
     } else {
         // A nonce is out of range once in 2 to the 32 times at most.
         (0..=u8::MAX).find_map(|attempt| {
-            let nonce = in_range::<C>(derived_nonce::<C>(parameter, attempt))?;
+            let nonce = in_range::<C>(derived_nonce::<C>(parameter, attempt)?)?;
             signature::<C>(key, digest, nonce)
         })?
     };
@@ -129,20 +137,23 @@ fn signed<C: CurveArithmetic>(
     Some(())
 }
 
-fn derived_nonce<C: CurveArithmetic>(parameter: &[u8], attempt: u8) -> FieldBytes<C> {
+fn derived_nonce<C: CurveArithmetic>(parameter: &[u8], attempt: u8) -> Option<FieldBytes<C>> {
     let (_, field) = lengths::<C>();
+    let secrets = parameter.get(DIGEST * field..5 * field)?;
     let mut nonce = FieldBytes::<C>::default();
     for (part, counter) in nonce.chunks_mut(64).zip(0_u8..) {
-        let digest = Sha512::new_with_prefix(&parameter[DIGEST * field..5 * field])
+        let digest = Sha512::new_with_prefix(secrets)
             .chain_update([attempt, counter])
             .finalize();
-        part.copy_from_slice(&digest[..part.len()]);
+        for (to, from) in part.iter_mut().zip(digest) {
+            *to = from;
+        }
     }
     if nonce.len() == 66 {
         // 521 bits are 65 bytes and one bit.
         nonce[0] &= 1;
     }
-    nonce
+    Some(nonce)
 }
 
 fn signature<C: CurveArithmetic>(

@@ -24,15 +24,17 @@ fn reversed(parameter: &[u8], index: usize) -> [u8; 32] {
 }
 
 fn as_written(parameter: &[u8], index: usize) -> [u8; 32] {
-    parameter[32 * index..]
-        .first_chunk()
-        .copied()
-        .unwrap_or_default()
+    let field = parameter.get(32 * index..);
+    let field = field.and_then(|bytes| bytes.first_chunk());
+    field.copied().unwrap_or_default()
 }
 
 fn put_reversed(parameter: &mut [u8], index: usize, mut field: [u8; 32]) {
     field.reverse();
-    parameter[32 * index..32 * (index + 1)].copy_from_slice(&field);
+    let place = parameter.get_mut(32 * index..);
+    if let Some(place) = place.and_then(|bytes| bytes.first_chunk_mut()) {
+        *place = field;
+    }
 }
 
 /// What the message is hashed for.

@@ -12,7 +12,7 @@ pub(super) const SHAKE_PADDING: u8 = 0x1F;
 
 /// Takes whole data blocks of `rate` bytes into the state.
 pub(super) fn process(rate: usize, parameter: &mut [u8], input: &[u8]) {
-    for block in input.chunks_exact(rate) {
+    for block in input.chunks_exact(rate.max(1)) {
         super::cipher::exclusive_or(parameter, block);
         permute(parameter);
     }
@@ -21,20 +21,25 @@ pub(super) fn process(rate: usize, parameter: &mut [u8], input: &[u8]) {
 /// KLMD: pads `rest`, which is shorter than `rate`, and takes it into the state.
 pub(super) fn last(rate: usize, padding: u8, parameter: &mut [u8], rest: &[u8]) {
     super::cipher::exclusive_or(parameter, rest);
-    parameter[rest.len()] ^= padding;
-    parameter[rate - 1] ^= 0x80;
+    for (place, bits) in [(rest.len(), padding), (rate - 1, 0x80)] {
+        if let Some(byte) = parameter.get_mut(place) {
+            *byte ^= bits;
+        }
+    }
     permute(parameter);
 }
 
 /// Fills `output` from the state, which is permuted before each block of `rate` bytes except the first
 /// of a message (`continued` false).
 pub(super) fn extend(rate: usize, mut continued: bool, parameter: &mut [u8], output: &mut [u8]) {
-    for output in output.chunks_mut(rate) {
+    for output in output.chunks_mut(rate.max(1)) {
         if continued {
             permute(parameter);
         }
         continued = true;
-        output.copy_from_slice(&parameter[..output.len()]);
+        for (to, from) in output.iter_mut().zip(&*parameter) {
+            *to = *from;
+        }
     }
 }
 

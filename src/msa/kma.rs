@@ -26,17 +26,17 @@ pub(super) const KEY: usize = 80;
 
 /// The 16 bytes of the parameter block at `offset`.
 fn field(parameter: &[u8], offset: usize) -> [u8; 16] {
-    parameter[offset..]
-        .first_chunk()
-        .copied()
-        .unwrap_or_default()
+    let field = parameter.get(offset..);
+    let field = field.and_then(|bytes| bytes.first_chunk());
+    field.copied().unwrap_or_default()
 }
 
 /// The hash subkey is the block of zeros, enciphered.
 pub(super) fn supply_hash_subkey(cipher: &Cipher, parameter: &mut [u8]) {
-    let subkey = &mut parameter[HASH_SUBKEY..HASH_SUBKEY + 16];
-    subkey.fill(0);
-    cipher.encipher(subkey);
+    if let Some(subkey) = parameter.get_mut(HASH_SUBKEY..HASH_SUBKEY + 16) {
+        subkey.fill(0);
+        cipher.encipher(subkey);
+    }
 }
 
 /// Takes `data` into the tag; a short last block is padded with zeros.
@@ -76,10 +76,11 @@ pub(super) fn process(
     // The software cipher is fast with four blocks at once.
     for output in output.chunks_mut(64) {
         let mut mask = [0; 64];
-        for block in mask[..output.len().next_multiple_of(16)].chunks_exact_mut(16) {
+        let blocks = mask.as_chunks_mut::<16>().0.iter_mut();
+        for block in blocks.take(output.len().div_ceil(16)) {
             value = value.wrapping_add(1);
             counter[12..].copy_from_slice(&value.to_be_bytes());
-            block.copy_from_slice(&counter);
+            *block = counter;
         }
         cipher.encipher(&mut mask);
         exclusive_or(output, &mask);

@@ -10,7 +10,8 @@ pub(super) fn process(
     input: &[u8],
     output: &mut [u8],
 ) {
-    let block = chaining.len();
+    // A chaining value has a byte at least.
+    let block = chaining.len().max(1);
     if decipher {
         output.copy_from_slice(input);
         cipher.decipher(output);

@@ -12,18 +12,26 @@ pub(super) fn process(
     input: &[u8],
     output: &mut [u8],
 ) {
+    if feedback == 0 || feedback > chaining.len() {
+        return;
+    }
     for (output, input) in output
         .chunks_exact_mut(feedback)
         .zip(input.chunks_exact(feedback))
     {
         let mut mask = [0; 16];
-        let mask = &mut mask[..chaining.len()];
-        mask.copy_from_slice(chaining);
+        let mask = mask.split_at_mut(chaining.len().min(16)).0;
+        for (to, from) in mask.iter_mut().zip(&*chaining) {
+            *to = *from;
+        }
         cipher.encipher(mask);
         output.copy_from_slice(input);
         exclusive_or(output, mask);
-        chaining.copy_within(feedback.., 0);
-        let right = chaining.len() - feedback;
-        chaining[right..].copy_from_slice(if decipher { input } else { output });
+        chaining.rotate_left(feedback);
+        let right = chaining.iter_mut().rev();
+        let text = if decipher { input } else { output };
+        for (to, from) in right.zip(text.iter().rev()) {
+            *to = *from;
+        }
     }
 }

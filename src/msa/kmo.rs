@@ -4,7 +4,8 @@ use super::cipher::{Cipher, exclusive_or};
 
 /// KMO: enciphers the chaining value again for each block; deciphering is the same.
 pub(super) fn process(cipher: &Cipher, chaining: &mut [u8], input: &[u8], output: &mut [u8]) {
-    let block = chaining.len();
+    // A chaining value has a byte at least.
+    let block = chaining.len().max(1);
     for (output, input) in output
         .chunks_exact_mut(block)
         .zip(input.chunks_exact(block))

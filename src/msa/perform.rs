@@ -33,26 +33,30 @@ impl Function {
             Instruction::Kma => length,
             _ => self.whole(control, length),
         };
-        let (input, output) = (&input[..whole], &mut output[..whole]);
+        let input = input.split_at(whole.min(length)).0;
+        let output = output.split_at_mut(whole.min(length)).0;
         let decipher = control.modifier();
-        let chaining = self.updated();
+        if self.instruction == Instruction::Kma {
+            return kma::process(&cipher, decipher, parameter, input, output);
+        }
+        let Some(chaining) = parameter.get_mut(self.updated()) else {
+            return;
+        };
         match (self.instruction, self.algorithm) {
             (Instruction::Km, Algorithm::XtsAes128 | Algorithm::XtsAes256) => {
-                if let Some(xts_parameter) = parameter[chaining].first_chunk_mut() {
+                if let Some(xts_parameter) = chaining.first_chunk_mut() {
                     xts::process(&cipher, decipher, xts_parameter, input, output);
                 }
             }
             (Instruction::Km, _) => km::process(&cipher, decipher, input, output),
             (Instruction::Kmc, _) => {
-                kmc::process(&cipher, decipher, &mut parameter[chaining], input, output);
+                kmc::process(&cipher, decipher, chaining, input, output);
             }
             (Instruction::Kmf, _) => {
                 let feedback = control.cipher_feedback();
-                let chaining = &mut parameter[chaining];
                 kmf::process(&cipher, decipher, feedback, chaining, input, output);
             }
-            (Instruction::Kmo, _) => kmo::process(&cipher, &mut parameter[chaining], input, output),
-            (Instruction::Kma, _) => kma::process(&cipher, decipher, parameter, input, output),
+            (Instruction::Kmo, _) => kmo::process(&cipher, chaining, input, output),
             _ => (),
         }
     }
@@ -68,13 +72,9 @@ impl Function {
     ) {
         if let (Instruction::Kmctr, Some(cipher)) = (self.instruction, self.cipher(parameter)) {
             let length = input.len().min(counters.len()).min(output.len());
-            let whole = self.whole(Control::default(), length);
-            kmctr::process(
-                &cipher,
-                &counters[..whole],
-                &input[..whole],
-                &mut output[..whole],
-            );
+            let whole = self.whole(Control::default(), length).min(length);
+            let [counters, input] = [counters, input].map(|bytes| bytes.split_at(whole).0);
+            kmctr::process(&cipher, counters, input, output.split_at_mut(whole).0);
         }
     }
 
@@ -106,11 +106,14 @@ impl Function {
         if !self.holds(parameter) {
             return;
         }
-        let input = &input[..self.whole(Control::default(), input.len())];
+        let whole = self.whole(Control::default(), input.len());
+        let input = input.split_at(whole.min(input.len())).0;
         match (self.instruction, self.algorithm) {
             (Instruction::Kmac, _) => {
-                if let Some(cipher) = self.cipher(parameter) {
-                    kmac::process(&cipher, &mut parameter[self.updated()], input);
+                if let Some(cipher) = self.cipher(parameter)
+                    && let Some(chaining) = parameter.get_mut(self.updated())
+                {
+                    kmac::process(&cipher, chaining, input);
                 }
             }
             (Instruction::Kimd, Algorithm::Ghash) => {
@@ -169,14 +172,15 @@ impl Function {
     #[must_use]
     pub fn is_seeded(self, parameter: &[u8]) -> bool {
         self.algorithm == Algorithm::Sha512Drng
-            && self.holds(parameter)
-            && prno::is_seeded(parameter)
+            && parameter.first_chunk().is_some_and(prno::is_seeded)
     }
 
     /// PRNO, SHA-512-DRNG seed: instantiates the generator if it was never seeded, otherwise seeds it
     /// again. `entropy` is the whole second operand, at most 512 bytes.
     pub fn seed(self, parameter: &mut [u8], entropy: &[u8]) {
-        if self.algorithm == Algorithm::Sha512Drng && self.holds(parameter) {
+        if self.algorithm == Algorithm::Sha512Drng
+            && let Some(parameter) = parameter.first_chunk_mut()
+        {
             prno::seed(parameter, entropy);
         }
     }
@@ -185,7 +189,9 @@ impl Function {
     /// come from the end of the request to its beginning; the piece at `offset` zero completes the request
     /// and advances the generator.
     pub fn generate(self, parameter: &mut [u8], offset: u64, output: &mut [u8]) {
-        if self.algorithm == Algorithm::Sha512Drng && self.holds(parameter) {
+        if self.algorithm == Algorithm::Sha512Drng
+            && let Some(parameter) = parameter.first_chunk_mut()
+        {
             prno::generate(parameter, offset / 64, output);
             if offset == 0 {
                 prno::complete(parameter);
@@ -212,7 +218,12 @@ impl Function {
             Algorithm::P256 => return ecdsa::multiply::<NistP256>(parameter),
             Algorithm::P384 => return ecdsa::multiply::<NistP384>(parameter),
             Algorithm::P521 => return ecdsa::multiply::<NistP521>(parameter),
-            Algorithm::Ed25519 => return edwards::multiply(&mut parameter[..160]),
+            Algorithm::Ed25519 => {
+                let Some((parameter, _)) = parameter.split_at_mut_checked(160) else {
+                    return ConditionCode::Two;
+                };
+                return edwards::multiply(parameter);
+            }
             Algorithm::X25519 => return eddsa::multiply(parameter),
             _ => (),
         }
@@ -221,15 +232,23 @@ impl Function {
         };
         let updated = self.updated();
         if let Algorithm::XtsAes128 | Algorithm::XtsAes256 = self.algorithm {
-            let (before, xts_parameter) = parameter.split_at_mut(updated.start);
-            if let [.., tweak, block, _bit] = before.as_rchunks().1 {
+            if let Some((before, behind)) = parameter.split_at_mut_checked(updated.start)
+                && let [.., tweak, block, _bit] = before.as_rchunks().1
+                && let Some(xts_parameter) = behind.first_chunk_mut()
+            {
                 let block = u128::from_be_bytes(*block);
-                xts_parameter.copy_from_slice(&xts::parameter(&cipher, *tweak, block));
+                *xts_parameter = xts::parameter(&cipher, *tweak, block);
             }
         } else {
-            let bits = usize::from(parameter[0]).min(8 * updated.len());
-            let (before, chaining) = parameter[..updated.end].split_at_mut(updated.start);
-            kmac::last_block(&cipher, chaining, &before[8..], bits);
+            let length = parameter.first().copied().unwrap_or_default();
+            let bits = usize::from(length).min(8 * updated.len());
+            let used = parameter.get_mut(..updated.end);
+            if let Some((before, chaining)) =
+                used.and_then(|used| used.split_at_mut_checked(updated.start))
+                && let Some(message) = before.get(8..)
+            {
+                kmac::last_block(&cipher, chaining, message, bits);
+            }
         }
         ConditionCode::Zero
     }

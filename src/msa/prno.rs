@@ -42,16 +42,19 @@ const C: core::ops::Range<usize> = 129..240;
 /// A value of 888 bits.
 const VALUE: usize = 111;
 
+/// The parameter block.
+type Parameter = [u8; C.end];
+
 /// The longest seed material of one request in bytes.
 const MAXIMUM_SEED: usize = 512;
 
 /// Whether the generator was ever seeded.
-pub(super) fn is_seeded(parameter: &[u8]) -> bool {
+pub(super) fn is_seeded(parameter: &Parameter) -> bool {
     parameter[RESEED_COUNTER] != [0; 4]
 }
 
 /// Instantiates the generator, or seeds it again.
-pub(super) fn seed(parameter: &mut [u8], entropy: &[u8]) {
+pub(super) fn seed(parameter: &mut Parameter, entropy: &[u8]) {
     let entropy = &entropy[..entropy.len().min(MAXIMUM_SEED)];
     let v = if is_seeded(parameter) {
         derive(&[&[1], &parameter[V], entropy])
@@ -77,18 +80,22 @@ fn derive(material: &[&[u8]]) -> [u8; VALUE] {
         for material in material {
             digest.update(material);
         }
-        part.copy_from_slice(&digest.finalize()[..part.len()]);
+        for (to, from) in part.iter_mut().zip(digest.finalize()) {
+            *to = from;
+        }
     }
     value
 }
 
 /// Bytes of the request, from block `first` on: Hashgen.
-pub(super) fn generate(parameter: &mut [u8], first: u64, output: &mut [u8]) {
+pub(super) fn generate(parameter: &mut Parameter, first: u64, output: &mut [u8]) {
     let mut data = [0; VALUE];
     data.copy_from_slice(&parameter[V]);
     add(&mut data, &first.to_be_bytes());
     for output in output.chunks_mut(64) {
-        output.copy_from_slice(&Sha512::digest(data)[..output.len()]);
+        for (to, from) in output.iter_mut().zip(Sha512::digest(data)) {
+            *to = from;
+        }
         add(&mut data, &[1]);
     }
     let stream = &mut parameter[STREAM_BYTES];
@@ -98,7 +105,7 @@ pub(super) fn generate(parameter: &mut [u8], first: u64, output: &mut [u8]) {
 }
 
 /// Ends the request and advances the generator.
-pub(super) fn complete(parameter: &mut [u8]) {
+pub(super) fn complete(parameter: &mut Parameter) {
     let mut v = [0; VALUE];
     v.copy_from_slice(&parameter[V]);
     let hash = Sha512::new_with_prefix([3]).chain_update(v).finalize();

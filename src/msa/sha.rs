@@ -41,12 +41,19 @@ pub(super) fn last(
     rest: &[u8],
 ) {
     let mut padded = [0; 256];
-    let length = &parameter[chaining..];
+    let Some(length) = parameter.get(chaining..) else {
+        return;
+    };
     let end = (rest.len() + 1 + length.len()).next_multiple_of(block);
-    padded[..rest.len()].copy_from_slice(rest);
-    padded[rest.len()] = 0x80;
-    padded[end - length.len()..end].copy_from_slice(length);
-    process(algorithm, parameter, &padded[..end]);
+    let message = rest.iter().chain(&[0x80]);
+    for (to, from) in padded.iter_mut().zip(message) {
+        *to = *from;
+    }
+    let padded = padded.split_at_mut(end.min(256)).0;
+    for (to, from) in padded.iter_mut().rev().zip(length.iter().rev()) {
+        *to = *from;
+    }
+    process(algorithm, parameter, padded);
 }
 
 /// The first `N` words of `W` bytes; zeros where there are none.

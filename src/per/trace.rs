@@ -40,7 +40,7 @@ impl Pattern {
     /// The bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.length)]
+        &self.bytes[..usize::from(self.length).min(LONGEST_PATTERN)]
     }
 }
 

@@ -124,11 +124,12 @@ impl CoprocessorGroups {
         cycles: u64,
     ) -> Option<Occupation> {
         let group = usize::from(self.attached(cpu)?);
-        let occupation = self.coprocessors[group][coprocessor as usize].issue(now, cycles);
+        let coprocessors = self.coprocessors.get_mut(group)?;
+        let occupation = coprocessors[coprocessor as usize].issue(now, cycles);
         let own = self.state.active().then_some(&mut self.counters);
         for counts in own.into_iter().chain(&mut self.machine_counters) {
             let first = 4 * coprocessor as usize;
-            let counters = counts[group].iter_mut().skip(first);
+            let counters = counts.get_mut(group)?.iter_mut().skip(first);
             for (counter, amount) in counters.zip(occupation.counted()) {
                 *counter = counter.wrapping_add(amount);
             }
@@ -177,8 +178,9 @@ impl CoprocessorGroups {
 
     /// The contents of a counter, if it is available.
     pub(crate) fn counter(&self, authorized: bool, place: CounterPlace) -> Option<u64> {
-        self.available(authorized, place)
-            .then(|| self.counters[usize::from(place.group)][usize::from(place.number)])
+        let counters = self.counters.get(usize::from(place.group))?;
+        let counter = counters.get(usize::from(place.number))?;
+        self.available(authorized, place).then_some(*counter)
     }
 
     /// Sets a counter. False when it is not available.
@@ -189,10 +191,15 @@ impl CoprocessorGroups {
         value: u64,
     ) -> bool {
         let available = self.available(authorized, place);
-        if available {
-            self.counters[usize::from(place.group)][usize::from(place.number)] = value;
+        let counters = self.counters.get_mut(usize::from(place.group));
+        let counter = counters.and_then(|counters| counters.get_mut(usize::from(place.number)));
+        match counter {
+            Some(counter) if available => {
+                *counter = value;
+                true
+            }
+            _ => false,
         }
-        available
     }
 
     /// Puts all sets into a state. Disabling clears every counter and the address-change indicator.

@@ -240,18 +240,19 @@ impl CounterFacility {
         let cleared = self.state(set).enabled() && !next.enabled();
         self.states[set as usize] = next;
         let range = self.model.range(set);
-        for index in 0..range.count {
+        let counters = self.sources.iter_mut().zip(&mut self.stored);
+        let counters = counters.skip(range.first.into());
+        for (index, (counted, stored)) in (0..range.count).zip(counters) {
             let source = match next {
                 ControlState::Unauthorized | ControlState::Disabled => Source::Unavailable,
                 ControlState::Inactive => Source::Nothing,
                 ControlState::Active => Source::of(set, index),
             };
-            let number = usize::from(range.first + index);
-            let before = core::mem::replace(&mut self.sources[number], source);
-            self.stored[number] = if cleared {
+            let before = core::mem::replace(counted, source);
+            *stored = if cleared {
                 0
             } else {
-                self.stored[number]
+                stored
                     .wrapping_add(now.of(before))
                     .wrapping_sub(now.of(source))
             };

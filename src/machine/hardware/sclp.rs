@@ -276,9 +276,15 @@ pub fn read(into: &mut [u8]) -> usize {
 /// The text of a line-mode command: the self-defining text vector (key 30) somewhere in the event.
 fn read_command(event: &[u8], into: &mut [u8]) -> usize {
     for at in 6..event.len().saturating_sub(2) {
-        let length = usize::from(event[at]);
-        if event[at + 1] == 0x30 && length > 2 && at + length == event.len() {
-            let text = &event[at + 2..at + length];
+        let Some(&[length, key]) = event.get(at..).and_then(|rest| rest.first_chunk()) else {
+            break;
+        };
+        let length = usize::from(length);
+        if key == 0x30
+            && length > 2
+            && at + length == event.len()
+            && let Some(text) = event.get(at + 2..)
+        {
             let mut count = 0;
             for (to, &from) in into.iter_mut().zip(text.iter()) {
                 *to = ebcdic::character(from).map_or(b'?', |character| character as u8);

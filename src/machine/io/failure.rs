@@ -150,7 +150,7 @@ pub fn fail(why: WaitState, psw: Psw, registers: &[u64; 16], text: core::fmt::Ar
             "PSW {:016X} {:016X}, image at {base:X}\n",
             psw.mask, psw.address
         ));
-        for (number, four) in registers.chunks(4).enumerate() {
+        for (number, four) in registers.as_chunks::<4>().0.iter().enumerate() {
             console::say(format_args!(
                 "R{:<2} {:016X} {:016X} {:016X} {:016X}\n",
                 number * 4,

@@ -116,7 +116,7 @@ impl Input {
         let mut complete = false;
         let mut bytes = [0; 2048];
         let count = sclp::read(&mut bytes);
-        for &byte in &bytes[..count] {
+        for &byte in bytes.iter().take(count) {
             match self.accept(byte) {
                 Accepted::Nothing => {}
                 Accepted::Typed => complete = true,

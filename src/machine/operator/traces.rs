@@ -154,7 +154,8 @@ fn show_storage(cpu: &Cpu, start: u64, end: u64) {
     loop {
         let last = (at | (IN_A_LINE - 1)).min(end);
         let mut bytes = [0; IN_A_LINE as usize];
-        let bytes = &mut bytes[..(last - at + 1) as usize];
+        let count = (last - at + 1).min(IN_A_LINE) as usize;
+        let bytes = bytes.split_at_mut(count).0;
         let configuration = &cpu.machine.configuration;
         let at_first = Virtual(at);
         let seen = traced::peek(&cpu.vcpu, configuration, &cpu.native, None, at_first, bytes);

@@ -1,7 +1,7 @@
 //! Digests and authentication codes: a message is condensed into the parameter block.
 
 use super::Issue;
-use super::operand::{Parameters, Piece, consume, most, reach};
+use super::operand::{Parameters, Piece, consume, most, reach, whole};
 use crate::hardware::Hardware;
 use crate::millicode::execution::{Execution, fault};
 use crate::millicode::outcome::Performed;
@@ -115,8 +115,9 @@ fn message<H: Hardware>(
     }
     let mut input = Piece::fetch(run, at, length)?;
     let bytes = input.bytes();
-    let (whole, rest) = bytes.split_at(bytes.len() - bytes.len() % block as usize);
-    function.digest(parameters.bytes(), whole);
+    let count = whole(bytes.len() as u64, block) as usize;
+    let (blocks, rest) = bytes.split_at(count.min(bytes.len()));
+    function.digest(parameters.bytes(), blocks);
     if ended {
         function.digest_last(parameters.bytes(), rest);
     }

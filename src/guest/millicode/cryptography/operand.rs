@@ -49,7 +49,7 @@ impl Parameters {
 
     /// The parameter block.
     pub fn bytes(&mut self) -> &mut [u8] {
-        &mut self.bytes[..self.length]
+        self.bytes.split_at_mut(self.length.min(LONGEST)).0
     }
 
     /// Where the updated part is.
@@ -62,10 +62,10 @@ impl Parameters {
     /// # Errors
     /// None, after [`Parameters::fetch`].
     pub fn store<H: Hardware>(&self, run: &mut Execution<'_, H>) -> Result<(), Fault> {
-        if self.updated.is_empty() {
-            return Ok(());
+        match self.bytes.get(self.updated.clone()) {
+            None | Some([]) => Ok(()),
+            Some(updated) => run.put(self.place(), updated),
         }
-        run.put(self.place(), &self.bytes[self.updated.clone()])
     }
 }
 
@@ -103,7 +103,7 @@ impl Piece {
 
     /// The piece.
     pub fn bytes(&mut self) -> &mut [u8] {
-        &mut self.bytes[..self.length]
+        self.bytes.split_at_mut(self.length.min(PIECE as usize)).0
     }
 
     /// Stores the piece at `at`.
@@ -114,7 +114,7 @@ impl Piece {
         if self.length == 0 {
             return Ok(());
         }
-        run.put(at, &self.bytes[..self.length])
+        run.put(at, self.bytes.split_at(self.length.min(PIECE as usize)).0)
     }
 }
 
@@ -134,7 +134,7 @@ pub(super) fn reach<H: Hardware>(
         return Ok(length);
     };
     let room = PAGE - at.byte_index();
-    let inside = room - room % unit;
+    let inside = whole(room, unit);
     if inside == 0 || inside >= length {
         return Err(found);
     }
@@ -148,7 +148,15 @@ pub(super) const fn most(left: u64, unit: u64) -> u64 {
     if left <= PIECE {
         left
     } else {
-        PIECE - PIECE % unit
+        whole(PIECE, unit)
+    }
+}
+
+/// How many of these bytes are in whole units.
+pub(super) const fn whole(bytes: u64, unit: u64) -> u64 {
+    match bytes.checked_rem(unit) {
+        Some(rest) => bytes - rest,
+        None => bytes,
     }
 }
 

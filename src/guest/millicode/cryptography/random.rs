@@ -112,7 +112,9 @@ fn entropy<H: Hardware>(run: &mut Execution<'_, H>, issue: &Issue) -> Performed 
         if conditioned {
             let mut raw = [0; RAW];
             run.hardware.true_random(&mut raw);
-            part.copy_from_slice(&condition(&raw)[..part.len()]);
+            for (to, byte) in part.iter_mut().zip(condition(&raw)) {
+                *to = byte;
+            }
         } else {
             run.hardware.true_random(part);
         }
