@@ -1,9 +1,12 @@
 //! Frames: the unit that crosses the console.
 //!
-//! A frame is `COBS(channel | payload | CRC-32)` followed by one zero byte. Consistent overhead
+//! A frame is `COBS(channel | payload | check)` followed by one zero byte. Consistent overhead
 //! byte stuffing removes every zero from the body, so a zero can only be an end, and a receiver
-//! that has lost its place finds it again at the next one. The CRC-32 is big-endian and covers the
-//! channel and the payload.
+//! that has lost its place finds it again at the next one.
+//!
+//! The check is the CRC-32 of the channel and the payload in five bytes of seven bits each, leftmost first, with a one
+//! on the right of each. No byte of it is zero, because a zero is work for the sender: text of the same length, such as
+//! two random numbers, must take the machine the same number of instructions.
 //!
 //! A sender opens the link with a single zero byte. Bytes before the first zero are text of a program
 //! that ran earlier (a boot loader, or a panic before the link was open): the receiver returns them as
@@ -20,7 +23,10 @@ use super::CHECK;
 pub const LARGEST_FRAME: usize = 16_384;
 
 /// The bytes of a frame other than its payload: the channel and the check.
-const AROUND_PAYLOAD: usize = 1 + 4;
+const AROUND_PAYLOAD: usize = 1 + CHECK_BYTES;
+
+/// The bytes of the check.
+const CHECK_BYTES: usize = 5;
 
 /// The largest payload that one frame carries.
 pub const LARGEST_PAYLOAD: usize = LARGEST_FRAME - AROUND_PAYLOAD;
@@ -128,8 +134,13 @@ pub fn encode(channel: Channel, pieces: &[&[u8]], out: &mut [u8]) -> Result<usiz
         check.update(piece);
         stuffing.push(piece);
     }
-    stuffing.push(&check.finalize().to_be_bytes());
+    stuffing.push(&check_bytes(check.finalize()));
     Ok(stuffing.finish())
+}
+
+/// A CRC-32 as a frame has it.
+fn check_bytes(crc: u32) -> [u8; CHECK_BYTES] {
+    [28, 21, 14, 7, 0].map(|place| ((crc >> place) as u8) << 1 | 1)
 }
 
 /// Byte stuffing in progress: the open group's code byte waits at `code` for the group's length.
@@ -175,14 +186,17 @@ impl<'a> Stuffing<'a> {
         // Bit 0 of each byte that is zero; the sum cannot carry from one byte to the next.
         let mut zeros = !((word & LOW).wrapping_add(LOW) | word | LOW);
         let stuffed = word | zeros >> 7;
-        self.out[self.end..][..8].copy_from_slice(&stuffed.to_be_bytes());
+        let room = self.out.get_mut(self.end..);
+        if let Some(place) = room.and_then(|room| room.first_chunk_mut()) {
+            *place = stuffed.to_be_bytes();
+        }
         let begin = self.end;
         self.end += 8;
         while zeros != 0 {
             let first = zeros.leading_zeros() & 0x38;
             let place = begin + first as usize / 8;
             // The group ends within this word, so its length fits its code byte.
-            self.out[self.code] = (place - self.code) as u8;
+            self.set(self.code, (place - self.code) as u8);
             let rest = word << first;
             if rest == 0 {
                 self.code = self.end - 1;
@@ -199,7 +213,7 @@ impl<'a> Stuffing<'a> {
         for &byte in bytes {
             self.after_full_group = false;
             if byte != DELIMITER {
-                self.out[self.end] = byte;
+                self.set(self.end, byte);
                 self.end += 1;
                 if self.end - self.code < LONGEST_GROUP {
                     continue;
@@ -212,9 +226,17 @@ impl<'a> Stuffing<'a> {
         }
     }
 
+    /// Sets a byte. The buffer has room for the whole frame: [`encode`] has tested it.
+    #[inline(always)]
+    fn set(&mut self, place: usize, byte: u8) {
+        if let Some(place) = self.out.get_mut(place) {
+            *place = byte;
+        }
+    }
+
     fn close_group(&mut self) {
         // A group is at most LONGEST_GROUP = 255 long, so the length fits its code byte.
-        self.out[self.code] = (self.end - self.code) as u8;
+        self.set(self.code, (self.end - self.code) as u8);
     }
 
     fn finish(mut self) -> usize {
@@ -224,7 +246,7 @@ impl<'a> Stuffing<'a> {
         } else {
             self.close_group();
         }
-        self.out[self.end] = DELIMITER;
+        self.set(self.end, DELIMITER);
         self.end + 1
     }
 }
@@ -314,11 +336,8 @@ impl<const N: usize> Decoder<N> {
         if filled == 0 {
             return Received::Nothing;
         }
-        let frame = if overrun {
-            None
-        } else {
-            check(&mut self.buffer[..filled])
-        };
+        let encoded = self.buffer.get_mut(..filled).filter(|_| !overrun);
+        let frame = encoded.and_then(check);
         match frame {
             Some(frame) => Received::Frame(frame),
             None => {
@@ -332,9 +351,9 @@ impl<const N: usize> Decoder<N> {
 /// Unstuffs in place, and returns the frame if its check and its channel are valid.
 fn check(encoded: &mut [u8]) -> Option<Frame<'_>> {
     let length = cobs::decode_in_place(encoded).ok()?;
-    let (body, check) = encoded.get(..length)?.split_last_chunk::<4>()?;
+    let (body, check) = encoded.get(..length)?.split_last_chunk()?;
     let (&channel, payload) = body.split_first()?;
-    if payload.len() > LARGEST_PAYLOAD || CHECK.checksum(body) != u32::from_be_bytes(*check) {
+    if payload.len() > LARGEST_PAYLOAD || check_bytes(CHECK.checksum(body)) != *check {
         return None;
     }
     Some(Frame {

@@ -18,6 +18,23 @@ fn stuffed(body: &[u8]) -> Vec<u8> {
     out
 }
 
+/// The check of a body, bit by bit: seven bits of the CRC, and a one.
+fn check_of(body: &[u8]) -> Vec<u8> {
+    let crc = format!("{:035b}", CHECK.checksum(body));
+    let byte = |at: usize| u8::from_str_radix(&format!("{}1", &crc[at..at + 7]), 2).unwrap();
+    (0..35).step_by(7).map(byte).collect()
+}
+
+/// The lengths of the groups of an encoded frame: what byte stuffing has to do.
+fn groups(frame: &[u8]) -> Vec<u8> {
+    let (mut at, mut lengths) = (0, Vec::new());
+    while frame[at] != DELIMITER {
+        lengths.push(frame[at]);
+        at += usize::from(frame[at]);
+    }
+    lengths
+}
+
 fn receive(decoder: &mut Decoder, bytes: &[u8]) -> (Vec<u8>, Vec<(Channel, Vec<u8>)>) {
     let (mut text, mut frames) = (Vec::new(), Vec::new());
     for &byte in bytes {
@@ -103,7 +120,7 @@ fn a_frame_longer_than_the_receivers_buffer_is_one_bad_frame_and_the_next_is_rec
 fn a_channel_that_does_not_exist_is_a_bad_frame() {
     let body = [9u8, 1, 2];
     let mut whole = body.to_vec();
-    whole.extend(CHECK.checksum(&body).to_be_bytes());
+    whole.extend(check_of(&body));
     let mut stream = vec![DELIMITER];
     stream.extend(stuffed(&whole));
     stream.push(DELIMITER);
@@ -147,10 +164,22 @@ proptest! {
     fn the_encoding_is_that_of_the_cobs_crate(channel in any_channel(), payload in any_payload()) {
         let mut body = vec![channel as u8];
         body.extend(&payload);
-        body.extend(CHECK.checksum(&body).to_be_bytes());
+        let check = check_of(&body);
+        body.extend(check);
         let mut expected = stuffed(&body);
         expected.push(DELIMITER);
         prop_assert_eq!(encoded(channel, &[&payload]), expected);
+    }
+
+    #[test]
+    fn stuffing_has_as_much_to_do_for_any_text_of_a_length(
+        (one, other) in (0usize..600).prop_flat_map(|length| {
+            let text = || prop::collection::vec(1u8..=255, length);
+            (text(), text())
+        }),
+    ) {
+        let groups = |text: &[u8]| groups(&encoded(Channel::Console, &[text]));
+        prop_assert_eq!(groups(&one), groups(&other));
     }
 
     #[test]
