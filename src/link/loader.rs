@@ -103,6 +103,8 @@ pub mod flags {
     pub const COUNT_TRAPS: u32 = 0x200;
     /// Program-event recording has the form of System/370.
     pub const EVENTS_OF_S370: u32 = 0x400;
+    /// No EXECUTE is trusted.
+    pub const STRICT: u32 = 0x800;
     /// All assigned bits.
     pub const ALL: u32 = FRAMES
         | START
@@ -114,7 +116,8 @@ pub mod flags {
         | HOST_INDICATOR
         | CRYPTOGRAPHY
         | COUNT_TRAPS
-        | EVENTS_OF_S370;
+        | EVENTS_OF_S370
+        | STRICT;
 }
 
 /// Authorization and activation bits of the counter sets, as SA23-2260 numbers them.

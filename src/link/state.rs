@@ -218,6 +218,28 @@ payload! {
 }
 
 payload! {
+    /// A CPU takes interruptions one after the other, and has executed no instruction for a long time. The run goes on.
+    Looping = 13, 32 bytes {
+        /// CPU address.
+        cpu: U16,
+        /// The class of the last interruption, by the order of the new PSWs in storage.
+        class: u8,
+        /// Zero.
+        reserved: u8,
+        /// Its interruption code.
+        code: U16,
+        /// Zero.
+        reserved_half: U16,
+        /// The guest's PSW after it, bits 0-63.
+        psw_mask: U64,
+        /// The guest's PSW after it, bits 64-127.
+        psw_address: U64,
+        /// TOD clock, bits 0-63.
+        tod: U64,
+    }
+}
+
+payload! {
     /// The totals of one CPU, sent when the guest has ended.
     Totals = 6, 56 bytes {
         /// CPU address.
@@ -332,6 +354,8 @@ pub enum State<'a> {
     Held(&'a Held),
     /// Kind 12.
     Traced(&'a Traced),
+    /// Kind 13.
+    Looping(&'a Looping),
 }
 
 /// The error in a run-state payload.
@@ -404,6 +428,7 @@ impl<'a> State<'a> {
             }
             Held::KIND => Self::Held(whole(kind, bytes)?),
             Traced::KIND => Self::Traced(whole(kind, bytes)?),
+            Looping::KIND => Self::Looping(whole(kind, bytes)?),
             _ => return Err(StateError::Kind(kind)),
         })
     }
@@ -459,7 +484,7 @@ mod tests {
     #[test]
     fn each_kind_of_invalid_state_is_refused_by_name() {
         assert_eq!(State::parse(&[]), Err(StateError::Empty));
-        assert_eq!(State::parse(&[13, 0]), Err(StateError::Kind(13)));
+        assert_eq!(State::parse(&[200, 0]), Err(StateError::Kind(200)));
         assert_eq!(State::parse(&[7, 0]), Err(StateError::Length(7, 1)));
         let mut started = Started::default().pieces().concat();
         assert_eq!(State::parse(&started), Err(StateError::Value(1, 0)));

@@ -15,9 +15,9 @@ use link::state::Mode;
 use crate::{
     building::image::Form,
     linux::Release,
-    numbers::quantities::{Rtc, Sampling, Storage},
+    numbers::quantities::{Kept, Rtc, Sampling, Storage},
     options::{
-        DEFAULT_GUEST, EventForm, Events, RunOptions,
+        DEFAULT_CONSOLE_LIMIT, DEFAULT_DATA_LIMIT, DEFAULT_GUEST, EventForm, Events, RunOptions,
         configuration::{Configuration, ModelName},
         counter_choice::CounterChoice,
         exact_caches,
@@ -242,9 +242,21 @@ pub struct BelowArguments {
     /// QEMU's name of the CPU below the machine
     #[arg(long, value_name = "MODEL", default_value = "max")]
     pub cpu_model: String,
+    /// The most console text of the guest that is kept. What follows is shown, counted and not kept
+    #[arg(long, value_name = "SIZE", default_value_t = DEFAULT_CONSOLE_LIMIT)]
+    pub console_limit: Kept,
+    /// The most samples, counters, events, logs and files of HIS that are kept, together. What follows is counted and
+    /// not kept
+    #[arg(long, value_name = "SIZE", default_value_t = DEFAULT_DATA_LIMIT)]
+    pub data_limit: Kept,
     /// Supply the cryptographic functions of the message-security assist, and let the guest count them
     #[arg(long)]
     pub cryptography: bool,
+    /// Let no EXECUTE become a sensitive instruction that the machine does not see. Without this the machine trusts an
+    /// EXECUTE in a page after a harmless target. For a guest that attacks the machine; others run slower by up to a
+    /// third
+    #[arg(long)]
+    pub strict: bool,
     /// Record program events (PER) for the guest. QEMU then translates one instruction at a time, which makes the
     /// whole run several times slower
     #[arg(long)]
@@ -401,8 +413,11 @@ impl RunArguments {
             rtc: self.below.rtc,
             qemu: self.below.qemu.clone(),
             cpu_model: self.below.cpu_model.clone(),
+            console_limit: self.below.console_limit,
+            data_limit: self.below.data_limit,
             out: self.out.clone(),
             cryptography: self.below.cryptography,
+            strict: self.below.strict,
             events: self.below.events(),
             counters: self.counters,
             exact_caches: self.exact_caches,

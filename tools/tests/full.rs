@@ -74,6 +74,7 @@ fn dumped(file: &Path, kind: &str) -> usize {
 /// Appends the same bytes to a file of a collection run until they are refused. Returns how often they were written.
 fn until_refused(directory: &Path, kind: Kind, bytes: &[u8], name: &str) -> usize {
     let mut his = HisFiles::new(directory, Some(SymbolTable::default().into()));
+    his.commanded("F HIS,B");
     let payload = |kind: Kind, bytes: &[u8]| {
         let head = FileHead {
             kind: kind as u8,

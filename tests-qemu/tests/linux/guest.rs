@@ -31,9 +31,18 @@ pub fn run_linux(directory: &Path, arguments: &[&str]) -> Finished {
     command::finish(command).unwrap()
 }
 
+/// Seconds that a test of Linux may last.
+const LIMIT: u32 = 1500;
+
 /// Like [`run_linux`], with everything that the guest boots.
 pub fn boot(directory: &Path, arguments: &[&str]) -> Finished {
-    let mut line = vec!["--rtc", ipl::DATE, "--out", "run", "--limit", "1500"];
+    boot_within(LIMIT, directory, arguments)
+}
+
+/// The same, for so many seconds.
+pub fn boot_within(seconds: u32, directory: &Path, arguments: &[&str]) -> Finished {
+    let limit = seconds.to_string();
+    let mut line = vec!["--rtc", ipl::DATE, "--out", "run", "--limit", &limit];
     line.extend_from_slice(arguments);
     run_linux(directory, &line)
 }

@@ -9,6 +9,7 @@ mod cost;
 mod cryptography;
 mod debugger;
 mod devices;
+mod end;
 mod facilities;
 mod guest;
 mod isolation;

@@ -9,10 +9,12 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use link::state::{GuestEnded, Mode, Progress, Reason, SUCCESS_ADDRESS, Started, Totals, Traps};
+use link::state::{
+    GuestEnded, Looping, Mode, Progress, Reason, SUCCESS_ADDRESS, Started, Totals, Traps,
+};
 use serde::{Deserialize, Serialize};
 
-use crate::folder::RECORD;
+use crate::folder::{RECORD, append::Directory};
 
 /// Everything that `run.json` holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,11 +66,25 @@ pub struct RunRecord {
     /// The names of the files of HIS's collection runs, up to the number of the set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub collections: Vec<String>,
+    /// CPUs that took interruptions without end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loops: Vec<LoopRecord>,
     /// Traces of program events.
     #[serde(default, skip_serializing_if = "TracingRecord::is_empty")]
     pub tracing: TracingRecord,
     /// What went over the link.
     pub link: LinkRecord,
+}
+
+/// What arrived and was not kept, because there was a limit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotKept {
+    /// Bytes of the guest's console.
+    pub console_bytes: u64,
+    /// Frames of other data.
+    pub frames: u64,
+    /// Their bytes.
+    pub bytes: u64,
 }
 
 /// How a run ended.
@@ -232,6 +248,48 @@ impl From<&Started> for StartedRecord {
     }
 }
 
+/// [`Looping`] in the host's numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoopRecord {
+    /// CPU address.
+    pub cpu: u16,
+    /// Its number.
+    pub class: u8,
+    /// Interruption code.
+    pub code: u16,
+    /// The PSW after the interruption, bits 0-63.
+    pub psw_mask: u64,
+    /// The PSW after the interruption, bits 64-127.
+    pub psw_address: u64,
+}
+
+impl From<&Looping> for LoopRecord {
+    fn from(looping: &Looping) -> Self {
+        Self {
+            cpu: looping.cpu.get(),
+            class: looping.class,
+            code: looping.code.get(),
+            psw_mask: looping.psw_mask.get(),
+            psw_address: looping.psw_address.get(),
+        }
+    }
+}
+
+impl LoopRecord {
+    /// What the CPU did, in one sentence.
+    pub fn sentence(&self) -> String {
+        let class = match self.class {
+            1 => "external",
+            3 => "program",
+            _ => "other",
+        };
+        format!(
+            "CPU {} takes {class} interruptions {:04X} without end and executes no instruction, new PSW {:016X} {:016X}",
+            self.cpu, self.code, self.psw_mask, self.psw_address
+        )
+    }
+}
+
 /// [`Progress`] in the host's numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgressRecord {
@@ -352,6 +410,12 @@ pub struct LinkRecord {
     pub bad_payloads: u64,
     /// Sample-data blocks that are missing, by their numbers.
     pub blocks_missing: u64,
+    /// Sample-data blocks that arrived again, as those of a machine that was set back to an earlier state.
+    #[serde(default)]
+    pub blocks_repeated: u64,
+    /// What was not kept.
+    #[serde(default)]
+    pub not_kept: NotKept,
     /// Frames that the machine says it sent.
     pub frames_sent: Option<u32>,
 }
@@ -384,10 +448,12 @@ impl RunRecord {
 
     /// Writes the record. What was there before is kept if this fails.
     pub fn write(&self, directory: &Path) -> io::Result<()> {
-        let next = directory.join("run.json.new");
+        const NEXT: &str = "run.json.new";
+        let next = directory.join(NEXT);
         let mut text = serde_json::to_vec_pretty(self)?;
         text.push(b'\n');
-        fs::write(&next, text)
+        let mut file = Directory::open(directory)?.create(NEXT)?;
+        file.append(&text)
             .and_then(|()| fs::rename(&next, directory.join(RECORD)))
             .inspect_err(|_| {
                 let _ = fs::remove_file(&next);
@@ -421,6 +487,7 @@ pub(crate) mod tests {
             totals: Vec::new(),
             traps: Vec::new(),
             collections: Vec::new(),
+            loops: Vec::new(),
             tracing: TracingRecord::default(),
             link: LinkRecord::default(),
         }

@@ -25,15 +25,21 @@ if [ -e /millimeter/network ]; then
     ip addr add 10.0.2.15/24 dev eth0 && ip link set eth0 up && ip route add default via 10.0.2.2
     echo nameserver 10.0.2.3 >/etc/resolv.conf
 fi
+# What the host believes has a sign that the command does not know.
+read -r sign </millimeter/nonce
+rm -f /millimeter/nonce
+say() {
+    printf '\036millimeter: %s %s\n' "$sign" "$*"
+}
 cd /root || exit
 if [ -e /millimeter/shell ]; then
     # A terminal for a person: perf uses no full-screen views on it, and the kernel shows only its errors.
     printf '[tui]\nreport = off\nannotate = off\ntop = off\n' >.perfconfig
     [ -e /millimeter/verbose ] || echo 4 >/proc/sys/kernel/printk
     tty=$(cat /sys/class/tty/console/active)
-    printf '\036millimeter: command\n'
+    say command
     ENV=/millimeter/command TERM=linux setsid /bin/sh -c "exec /bin/sh -i <'/dev/${tty##* }' >'/dev/${tty##* }' 2>&1"
-    printf '\036millimeter: exit %s\n' "$?"
+    say exit "$?"
     poweroff -f
 fi
 # Bytes arrive as they are written, and messages of the kernel do not come between them.
@@ -43,12 +49,16 @@ if [ -e /millimeter/profile.sh ]; then
     . /millimeter/profile.sh
     profile_begin
 fi
-printf '\036millimeter: command\n'
-# The output is not a terminal, as for a program whose output is kept.
-{
-    /bin/sh /millimeter/command </dev/null 2>&1
-    echo $? >/millimeter/code
-} | cat
-printf '\036millimeter: exit %s\n' "$(cat /millimeter/code)"
+say command
+# The output is not a terminal, as for a program whose output is kept. The code comes by a descriptor that the command
+# does not have.
+exec 4>&1
+code=$({
+    {
+        /bin/sh /millimeter/command </dev/null 2>&1 3>&- 4>&-
+        echo $? >&3
+    } | cat >&4
+} 3>&1)
+say exit "$code"
 [ ! -e /millimeter/profile.sh ] || profile_end
 poweroff -f

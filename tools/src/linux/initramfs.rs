@@ -39,6 +39,8 @@ pub struct Work {
     pub network: bool,
     /// Modules of the kernel, in the order of their names.
     pub modules: BTreeMap<String, Vec<u8>>,
+    /// With what the first process signs what it says to the host.
+    pub nonce: String,
     /// Whether the guest writes the names of processes and modules for a profile from below.
     pub profile: bool,
 }
@@ -61,6 +63,7 @@ impl Work {
             verbose,
             network: false,
             modules: BTreeMap::new(),
+            nonce: String::new(),
             profile: false,
         }
     }
@@ -78,6 +81,7 @@ impl Work {
             verbose,
             network: false,
             modules: BTreeMap::new(),
+            nonce: String::new(),
             profile: false,
         }
     }
@@ -101,6 +105,8 @@ pub fn with_work(base: Vec<u8>, work: &Work) -> Result<Vec<u8>> {
             Node::File(work.command.clone().into_bytes()),
         ),
     ]);
+    let nonce = format!("{}\n", work.nonce).into_bytes();
+    nodes.insert("millimeter/nonce".to_owned(), Node::File(nonce));
     if let Some(script) = &work.script {
         nodes.insert("millimeter/script".to_owned(), Node::File(script.clone()));
     }
@@ -285,6 +291,7 @@ mod tests {
                 "millimeter",
                 "millimeter/command",
                 "millimeter/init",
+                "millimeter/nonce",
                 "millimeter/script",
                 "millimeter/verbose"
             ]

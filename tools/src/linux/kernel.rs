@@ -75,6 +75,7 @@ impl Boot<'_> {
             bytes,
         };
         Ok(Guest {
+            nonce: None,
             name: "linux".to_owned(),
             file: self.kernel.to_owned(),
             psw_mask: ELF_PSW_MASK,

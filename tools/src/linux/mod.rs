@@ -43,7 +43,7 @@ use crate::{
     linux::{cache::Cache, initramfs::Work, kernel::Boot, screen::Screen},
     machine::run::{self, RunOutcome},
     options::RunOptions,
-    symbols::SymbolTable,
+    symbols::{SymbolTable, signed::Nonce},
 };
 
 /// The console that the machine offers.
@@ -170,6 +170,8 @@ pub struct Prepared {
     pub command_line: String,
     /// Whether there is a command, or a shell.
     pub has_work: bool,
+    /// With what its first process signs what it says, if it is the tool's own.
+    pub nonce: Option<Nonce>,
 }
 
 /// Gets and makes what is booted.
@@ -199,13 +201,15 @@ pub fn prepare(options: &LinuxOptions, progress: &Progress) -> Result<Prepared> 
         None => initramfs::of_tree(&packages::programs(&Cache::of_user()?, progress)?)?,
     };
     let mut command_line = CONSOLE.to_owned();
-    if has_work {
+    let nonce = if has_work { Some(Nonce::new()?) } else { None };
+    if let Some(nonce) = &nonce {
         let mut work = if wants_shell {
             Work::shell(terminal::size(), options.verbose)
         } else {
             Work::new(&options.command, script, options.verbose)
         };
         work.network = devices.network;
+        work.nonce = nonce.text().to_owned();
         work.profile = options.run.takes_samples();
         for (name, file) in modules {
             let data = fs::read(&file)
@@ -226,6 +230,7 @@ pub fn prepare(options: &LinuxOptions, progress: &Progress) -> Result<Prepared> 
         initrd,
         command_line,
         has_work,
+        nonce,
     })
 }
 
@@ -242,6 +247,7 @@ pub fn run(
         initrd,
         command_line,
         has_work,
+        nonce,
     } = prepare(options, progress)?;
     let boot = Boot {
         kernel: &kernel,
@@ -250,6 +256,7 @@ pub fn run(
         storage: options.run.storage,
     };
     let mut guest = boot.guest()?;
+    guest.nonce = nonce;
     if options.run.takes_samples() || options.run.traces() {
         let file = options.symbols.as_deref();
         guest.symbols = kernel_names(&kernel, file, progress)?;

@@ -7,7 +7,6 @@ use std::{
 };
 
 use anyhow::{Result, bail};
-use link::state::Mode;
 
 use crate::{
     computer::{interrupt, progress::Progress},
@@ -16,13 +15,14 @@ use crate::{
         qemu::{Heard, Running, Setup},
         run,
     },
+    symbols::signed::Signed,
 };
 
 /// How often a silent run is checked for its end.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Boots Linux with these options and runs the command, under the clock of exact mode. `out` gets the console. The run
-/// must end within the limit. Returns when QEMU began.
+/// Boots Linux with these options and runs the command, with the clock and the devices of the options. `out` gets the
+/// console. The run must end within the limit. Returns when QEMU began.
 pub fn run(
     options: &LinuxOptions,
     limit: Duration,
@@ -40,23 +40,28 @@ pub fn run(
         &prepared.command_line,
     ];
     let setup = Setup {
-        mode: Mode::Exact,
+        mode: options.run.mode,
         cpus: options.run.cpus.unwrap_or(1),
         storage: options.run.storage,
         rtc: options.run.rtc,
         cpu_model: &options.run.cpu_model,
         kernel: &prepared.kernel,
         staging: arguments.map(str::to_owned).into(),
-        devices: Vec::new(),
+        devices: options.run.devices.arguments(),
         version: qemu.version,
+        sandbox: qemu.has_sandbox(),
         events: false,
         log: None,
     };
+    let mut signed = prepared.nonce.as_ref().map(Signed::new);
     let began = Instant::now();
     let mut machine = Running::start(&qemu.path, &setup.arguments())?;
     loop {
         match machine.hear(TICK) {
-            Heard::Bytes(bytes) => out.write_all(&bytes)?,
+            Heard::Bytes(bytes) => match &mut signed {
+                Some(signed) => out.write_all(&signed.pass(&bytes))?,
+                None => out.write_all(&bytes)?,
+            },
             Heard::Silence => {}
             Heard::End => return Ok(began),
         }

@@ -5,7 +5,7 @@
 profile_begin() {
     while read -r address _ name _; do
         if [ "$name" = _stext ]; then
-            printf '\036millimeter: kernel %s\n' "$address"
+            say kernel "$address"
             break
         fi
     done </proc/kallsyms
@@ -20,7 +20,7 @@ profile_begin() {
 profile_end() {
     echo 0 >$tracing/tracing_on
     for process in /proc/[0-9]*; do
-        read -r name <"$process/comm" && printf '\036millimeter: process %s %s\n' "${process#/proc/}" "$name"
+        read -r name <"$process/comm" && say process "${process#/proc/}" "$name"
     done
     while read -r line; do
         case $line in
@@ -37,9 +37,9 @@ profile_end() {
             ;;
         *) continue ;;
         esac
-        printf '\036millimeter: process %s %s\n' "${line##*child_pid=}" "$name"
+        say process "${line##*child_pid=}" "$name"
     done <$tracing/trace
     while read -r name bytes _ _ _ address _; do
-        printf '\036millimeter: module %s %s %s\n' "$name" "$bytes" "$address"
+        say module "$name" "$bytes" "$address"
     done </proc/modules
 } 2>/dev/null

@@ -24,10 +24,10 @@ use crate::{
     events::{file, tally::EventTally},
     folder::{
         BOOT, CONSOLE, COUNTERS, EVENTS, LOG, LOG_RAW, OPERATOR, RECORD, SYMBOLS,
-        append::AppendedFile,
+        append::{AppendedFile, Directory},
         record::{
-            End, GuestEnd, ProgressRecord, RunRecord, StartedRecord, TotalsRecord, TracedRecord,
-            TrapsRecord,
+            End, GuestEnd, LoopRecord, ProgressRecord, RunRecord, StartedRecord, TotalsRecord,
+            TracedRecord, TrapsRecord,
         },
         sdb_name,
     },
@@ -36,7 +36,13 @@ use crate::{
         his_files::{HisFiles, Taken},
         log::LogReader,
     },
-    symbols::{SymbolTable, map_file::Contents, names::Names},
+    numbers::quantities::Kept,
+    symbols::{
+        SymbolTable,
+        map_file::Contents,
+        names::Names,
+        signed::{Nonce, Signed},
+    },
 };
 
 /// A file that could not be written.
@@ -54,9 +60,9 @@ struct Output {
 }
 
 impl Output {
-    fn create(directory: &Path, name: &str) -> Result<Self, WriteError> {
-        let path = directory.join(name);
-        match AppendedFile::create(&path) {
+    fn create(directory: &Directory, name: &str) -> Result<Self, WriteError> {
+        let path = directory.path().join(name);
+        match directory.create(name) {
             Ok(file) => Ok(Self { path, file }),
             Err(source) => Err(WriteError { path, source }),
         }
@@ -119,13 +125,19 @@ pub enum Noted {
 
 /// Writes what arrives.
 pub struct Collector<'t> {
-    directory: PathBuf,
+    directory: Directory,
     /// What is known about the run so far.
     pub record: RunRecord,
     image: ImageSymbols,
     log_reader: LogReader<'t>,
     boot: Output,
     console: Output,
+    /// Bytes of console text that may still be kept.
+    console_room: u64,
+    /// Bytes of other data that may still be kept.
+    data_room: u64,
+    /// The markers on the console, if they are signed.
+    signed: Option<Signed>,
     log_raw: Output,
     log: Output,
     operator: Output,
@@ -157,7 +169,12 @@ impl<'t> Collector<'t> {
         image: ImageSymbols,
         log_reader: LogReader<'t>,
     ) -> Result<Self, WriteError> {
-        let open = |name| Output::create(directory, name);
+        let path = directory;
+        let directory = Directory::open(path).map_err(|source| WriteError {
+            path: path.to_owned(),
+            source,
+        })?;
+        let open = |name| Output::create(&directory, name);
         open(SYMBOLS)?.write(symbols.as_bytes())?;
         // Linux says only at its end where its programs lie. No map is better than a wrong one.
         let mapped =
@@ -165,15 +182,18 @@ impl<'t> Collector<'t> {
         let mut collector = Self {
             boot: open(BOOT)?,
             console: open(CONSOLE)?,
+            console_room: u64::MAX,
+            data_room: u64::MAX,
+            signed: None,
             log_raw: open(LOG_RAW)?,
             log: open(LOG)?,
             operator: open(OPERATOR)?,
             counters: open(COUNTERS)?,
-            his: HisFiles::new(directory, mapped),
+            his: HisFiles::new(path, mapped),
             events: None,
             tally: EventTally::default(),
             traces: BTreeMap::new(),
-            directory: directory.to_owned(),
+            directory,
             record,
             image,
             log_reader,
@@ -185,13 +205,24 @@ impl<'t> Collector<'t> {
         Ok(collector)
     }
 
+    /// Keeps no more than this.
+    pub const fn limit(&mut self, console: Kept, data: Kept) {
+        self.console_room = console.0;
+        self.data_room = data.0;
+    }
+
+    /// From now on only what has this nonce is a marker on the console.
+    pub fn believe_only(&mut self, nonce: &Nonce) {
+        self.signed = Some(Signed::new(nonce));
+    }
+
     /// Writes the record as it is now.
     pub fn write_record(&mut self) -> Result<(), WriteError> {
         self.recorded = Instant::now();
         self.record
-            .write(&self.directory)
+            .write(self.directory.path())
             .map_err(|source| WriteError {
-                path: self.directory.join(RECORD),
+                path: self.directory.path().join(RECORD),
                 source,
             })
     }
@@ -214,8 +245,14 @@ impl<'t> Collector<'t> {
         self.record.link.bad_payloads += 1;
     }
 
+    /// Takes note of a command of the operator: it decides where a collection run may have its files.
+    pub fn commanded(&mut self, command: &str) {
+        self.his.commanded(command);
+    }
+
     /// Keeps what the operator said.
     pub fn keep_command(&mut self, command: &str) -> Result<(), WriteError> {
+        self.commanded(command);
         self.operator.write(format!("// {command}\n").as_bytes())
     }
 
@@ -228,11 +265,22 @@ impl<'t> Collector<'t> {
     pub fn frame(&mut self, frame: Frame<'_>) -> Result<Noted, WriteError> {
         self.record.link.frames += 1;
         let payload = frame.payload;
+        let is_data = !matches!(
+            frame.channel,
+            Channel::RunState | Channel::Console | Channel::Operator | Channel::Service
+        );
+        if is_data && !self.has_room(payload.len() as u64)? {
+            return Ok(Noted::Data);
+        }
         match frame.channel {
             Channel::RunState => Ok(self.state(payload)),
             Channel::Console => {
-                self.console.write(payload)?;
-                Ok(Noted::Console(payload.to_vec()))
+                let text = match &mut self.signed {
+                    Some(signed) => signed.pass(payload),
+                    None => payload.to_vec(),
+                };
+                self.console_text(&text)?;
+                Ok(Noted::Console(text))
             }
             Channel::Operator => {
                 self.operator.write(payload)?;
@@ -284,6 +332,9 @@ impl<'t> Collector<'t> {
     /// Writes the maps of Linux, which had to wait until the guest had said everything. Returns a line for each map
     /// that it does not write.
     pub fn finish(&mut self) -> Result<Vec<String>, WriteError> {
+        if let Some(signed) = &mut self.signed {
+            self.console.write(&signed.rest())?;
+        }
         if !self.his.awaits_contents() {
             return Ok(Vec::new());
         }
@@ -299,11 +350,46 @@ impl<'t> Collector<'t> {
 
     /// The contents of a map of Linux, or why they are unknown.
     fn linux_map_contents(&self) -> Result<Contents, String> {
-        match Names::of_run(&self.directory, &self.record) {
+        match Names::of_run(self.directory.path(), &self.record) {
             Ok((Names::Linux(programs), _)) => programs.contents().map_err(str::to_owned),
             Ok(_) => Err("the guest is not Linux".to_owned()),
             Err(error) => Err(format!("{error:#}")),
         }
+    }
+
+    /// Keeps console text, up to the limit.
+    fn console_text(&mut self, text: &[u8]) -> Result<(), WriteError> {
+        let room = self.console_room.min(text.len() as u64);
+        let (kept, rest) = text.split_at(room as usize);
+        self.console.write(kept)?;
+        self.console_room -= room;
+        if !rest.is_empty() {
+            let not_kept = &mut self.record.link.not_kept.console_bytes;
+            if *not_kept == 0 {
+                self.operator.write(
+                    b"// the console text has reached its limit; what follows is shown and not kept\n",
+                )?;
+            }
+            *not_kept += rest.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Whether there is room for so many bytes of data. If there is not, nothing that follows is kept either.
+    fn has_room(&mut self, length: u64) -> Result<bool, WriteError> {
+        let not_kept = &mut self.record.link.not_kept;
+        if not_kept.frames == 0 && length <= self.data_room {
+            self.data_room -= length;
+            return Ok(true);
+        }
+        if not_kept.frames == 0 {
+            self.operator.write(
+                b"// the data of the run have reached their limit; what follows is not kept\n",
+            )?;
+        }
+        not_kept.frames += 1;
+        not_kept.bytes += length;
+        Ok(false)
     }
 
     fn block(&mut self, payload: &[u8]) -> Result<Noted, WriteError> {
@@ -317,6 +403,10 @@ impl<'t> Collector<'t> {
                 .insert(cpu, (Output::create(&self.directory, &sdb_name(cpu))?, 0));
         }
         if let Some((output, expected)) = self.blocks.get_mut(&cpu) {
+            if sequence < *expected {
+                self.record.link.blocks_repeated += 1;
+                return Ok(Noted::Data);
+            }
             self.record.link.blocks_missing += u64::from(sequence.saturating_sub(*expected));
             *expected = sequence.wrapping_add(1);
             output.write(block)?;
@@ -373,6 +463,9 @@ impl<'t> Collector<'t> {
             Ok(State::Waiting(_)) => Noted::Waiting,
             Ok(State::Loaded(loaded)) => {
                 record.loads = loaded.times.get();
+                if let Some(signed) = &mut self.signed {
+                    signed.restart();
+                }
                 Noted::Loaded
             }
             Ok(State::InputRead(read)) => Noted::InputRead {
@@ -386,6 +479,11 @@ impl<'t> Collector<'t> {
             }
             Ok(State::Traps(traps)) => {
                 record.traps.push(TrapsRecord::from(traps));
+                Noted::Data
+            }
+            Ok(State::Looping(looping)) => {
+                record.loops.push(LoopRecord::from(looping));
+                self.show_record();
                 Noted::Data
             }
             Ok(State::Held(held)) => Noted::Held {

@@ -19,7 +19,7 @@ use object::{
 use crate::{
     building::build,
     computer::progress::Progress,
-    symbols::{SymbolTable, places::PlaceNames},
+    symbols::{SymbolTable, places::PlaceNames, signed::Nonce},
 };
 
 /// PSW bits 31 and 32: 64-bit addressing. An ELF starts disabled, in supervisor state, DAT off.
@@ -63,6 +63,8 @@ pub struct Guest {
     pub is_linux: bool,
     /// How many CPUs it says that it needs.
     pub cpus: u32,
+    /// With what its first process signs what it says on the console.
+    pub nonce: Option<Nonce>,
 }
 
 impl Guest {
@@ -176,6 +178,7 @@ impl Guest {
         let elf = object::File::parse(data).context("its sections are damaged; build it again")?;
         debug_assert!(!elf.is_little_endian());
         Ok(Self {
+            nonce: None,
             name: name.to_owned(),
             file: file.to_owned(),
             psw_mask: ELF_PSW_MASK,
@@ -212,6 +215,7 @@ impl Guest {
             bytes: data.to_vec(),
         };
         Ok(Self {
+            nonce: None,
             name: name.to_owned(),
             file: file.to_owned(),
             psw_mask: psw & !SHORT_PSW_BIT_12 & !SHORT_PSW_ADDRESS,

@@ -3,10 +3,14 @@
 //! A long record arrives in pieces, and is appended when it is whole. When a file cannot be written, the collection
 //! run ends and the machine is told. What was written before stays as it is, up to the last whole block or record.
 //!
+//! A collection run has its files where the operator's command said. The host knows every such command, because it gave
+//! them all; a directory that the machine names by itself is refused, and no file is created. The directory is the one
+//! that has the name when the run begins. A run whose files would have the names of another one's is refused.
+//!
 //! The map of a Linux guest is written late: only the guest knows where its programs lie, and it says so at its end.
 
 use std::{
-    collections::{BTreeMap, btree_map::Entry},
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
     fs, io,
     path::{Path, PathBuf},
 };
@@ -14,17 +18,27 @@ use std::{
 use zerocopy::IntoBytes;
 use {
     arch::tod::Tod,
-    his::calendar::Calendar,
+    his::{
+        calendar::Calendar,
+        command::{self, Command},
+        parameters::{self, ParameterFiles},
+    },
     link::files::{FileHead, Kind, parse},
 };
 
 use crate::{
-    folder::append::AppendedFile,
+    folder::append::{AppendedFile, Directory, Identity},
     symbols::map_file::{self, Contents},
 };
 
 /// Longer records are refused. This is four times the longest that the machine writes.
 const LONGEST: usize = 128 * 1024;
+
+/// How much of a path that is refused is shown.
+const LONGEST_SHOWN: usize = 100;
+
+/// A machine has no more collection runs than this. Ended ones count, because their names stay taken.
+const MOST_RUNS: usize = 4096;
 
 /// The files of all collection runs of a machine.
 #[derive(Debug)]
@@ -32,13 +46,18 @@ pub struct HisFiles {
     directory: PathBuf,
     /// The contents of maps; `None` until the guest has said where its programs lie.
     contents: Option<Contents>,
+    /// The PATHs in the operator's commands.
+    given: BTreeSet<String>,
+    /// The parameter files, which may have a PATH, too.
+    parameters: ParameterFiles,
     runs: BTreeMap<u64, Run>,
 }
 
 /// One collection run.
 #[derive(Debug, Default)]
 struct Run {
-    directory: PathBuf,
+    /// `None` if it could not be opened.
+    directory: Option<(Directory, Identity)>,
     files: BTreeMap<String, AppendedFile>,
     /// The pieces of a record so far.
     begun: Vec<u8>,
@@ -72,7 +91,27 @@ impl HisFiles {
         Self {
             directory: directory.to_owned(),
             contents,
+            given: BTreeSet::new(),
+            parameters: ParameterFiles::new(),
             runs: BTreeMap::new(),
+        }
+    }
+
+    /// Takes note of a command of the operator: a collection run that it begins may have its files where it says.
+    pub fn commanded(&mut self, line: &str) {
+        if parameters::is_definition(line) {
+            // The machine refuses a wrong one by the same code, and tells the operator why.
+            let _ = self.parameters.define(line);
+            return;
+        }
+        let named = command::parse(line).ok();
+        let file = named.as_ref().and_then(Command::dd_name);
+        let read = match file.and_then(|name| self.parameters.get(name)) {
+            Some(file) => command::parse_with_file(line, file).ok(),
+            None => named,
+        };
+        if let Some(Command::Begin(begin)) = read {
+            self.given.insert(begin.path.to_string());
         }
     }
 
@@ -112,39 +151,122 @@ impl HisFiles {
             return Taken::Bad;
         };
         let number = head.run.get();
-        let run = match (kind, self.runs.entry(number)) {
-            (Kind::Begin, Entry::Vacant(vacant)) => vacant.insert(Run {
-                directory: self.directory.join(&*String::from_utf8_lossy(bytes)),
-                ..Run::default()
-            }),
-            (Kind::Begin | Kind::NotWritten, _) | (_, Entry::Vacant(_)) => return Taken::Bad,
-            (_, Entry::Occupied(known)) => known.into_mut(),
+        if kind == Kind::Begin {
+            return self.begin(number, bytes);
+        }
+        let Some(run) = self.runs.get_mut(&number) else {
+            return Taken::Bad;
         };
         if run.failed {
             return Taken::Written;
         }
         match run.take(head, kind, bytes, self.contents.as_ref()) {
-            Ok(true) if kind == Kind::Begin => Taken::Begun(prefix(number)),
             Ok(true) => Taken::Written,
             Ok(false) => Taken::Bad,
             Err((path, error)) => {
                 run.failed = true;
                 run.files.clear();
-                let answer = FileHead {
-                    kind: Kind::NotWritten as u8,
-                    run: number.into(),
-                    ..FileHead::default()
-                };
-                Taken::NotWritten {
-                    answer: answer.as_bytes().to_vec(),
-                    why: format!(
-                        "cannot write {}: {error}; the collection run ends, and what was written before is kept. Free some space, or begin it with another PATH",
-                        path.display()
-                    ),
-                }
+                not_written(number, cannot_write(&path, &error))
             }
         }
     }
+
+    /// Begins a run with its files in the directory of this name.
+    fn begin(&mut self, number: u64, path: &[u8]) -> Taken {
+        if self.runs.contains_key(&number) {
+            return Taken::Bad;
+        }
+        if self.runs.len() >= MOST_RUNS {
+            return not_written(
+                number,
+                format!(
+                    "there are no more collection runs after {MOST_RUNS} of them; nothing of this one is written"
+                ),
+            );
+        }
+        let (run, taken) = match self.place(number, path) {
+            Ok(place) => {
+                let run = Run {
+                    directory: Some(place),
+                    ..Run::default()
+                };
+                (run, Taken::Begun(prefix(number)))
+            }
+            Err(why) => {
+                let run = Run {
+                    failed: true,
+                    ..Run::default()
+                };
+                (run, not_written(number, why))
+            }
+        };
+        self.runs.insert(number, run);
+        taken
+    }
+
+    /// The directory of a new run, or why it has none.
+    fn place(&self, number: u64, path: &[u8]) -> Result<(Directory, Identity), String> {
+        let given = std::str::from_utf8(path)
+            .ok()
+            .filter(|path| self.given.contains(*path));
+        let Some(given) = given else {
+            return Err(format!(
+                "the machine asks for files in \"{}\", which no command of the operator names as its PATH; the collection run ends, and nothing is written",
+                shortened(path)
+            ));
+        };
+        let path = self.directory.join(given);
+        let place = fs::create_dir_all(&path).and_then(|()| {
+            let directory = Directory::open(&path)?;
+            let identity = directory.identity()?;
+            Ok((directory, identity))
+        });
+        let place = place.map_err(|error| cannot_write(&path, &error))?;
+        // HIS's names tell the second of the beginning only.
+        let has_the_names = |(&other, run): (&u64, &Run)| {
+            let identity = run.directory.as_ref().map(|(_, identity)| *identity);
+            identity == Some(place.1) && prefix(other) == prefix(number)
+        };
+        if self.runs.iter().any(has_the_names) {
+            return Err(format!(
+                "{} has the files of a collection run that began in the same second; this one ends, and nothing is written. Begin it later, or with another PATH",
+                path.display()
+            ));
+        }
+        Ok(place)
+    }
+}
+
+/// A run ends because its files cannot be written.
+fn not_written(run: u64, why: String) -> Taken {
+    Taken::NotWritten {
+        answer: refusal(run),
+        why,
+    }
+}
+
+/// Why a run ends whose file or directory cannot be written.
+fn cannot_write(path: &Path, error: &io::Error) -> String {
+    format!(
+        "cannot write {}: {error}; the collection run ends, and what was written before is kept. Free some space, or begin it with another PATH",
+        path.display()
+    )
+}
+
+/// The payload that tells the machine that the files of a run cannot be written.
+fn refusal(run: u64) -> Vec<u8> {
+    let head = FileHead {
+        kind: Kind::NotWritten as u8,
+        run: run.into(),
+        ..FileHead::default()
+    };
+    head.as_bytes().to_vec()
+}
+
+/// The beginning of a path that the machine sent, safe to show.
+fn shortened(path: &[u8]) -> String {
+    let beginning = &path[..path.len().min(LONGEST_SHOWN)];
+    beginning.escape_ascii().to_string()
 }
 
 /// The prefix of the file names of a run that began at this time.
@@ -169,12 +291,6 @@ impl Run {
         let (run, set) = (head.run.get(), head.set.get());
         let name = |what: &str| file_name(run, set, what);
         let name = match kind {
-            Kind::Begin => {
-                return match fs::create_dir_all(&self.directory) {
-                    Ok(()) => Ok(true),
-                    Err(error) => Err((self.directory.clone(), error)),
-                };
-            }
             Kind::End | Kind::EndWithMap => {
                 self.files.clear();
                 match (kind, contents) {
@@ -191,7 +307,7 @@ impl Run {
             Kind::Counters => name("CNT"),
             Kind::Smf => name("SMF"),
             Kind::Monitor => name("MON"),
-            Kind::NotWritten => return Ok(false),
+            Kind::Begin | Kind::NotWritten => return Ok(false),
         };
         if self.begun.len() + bytes.len() > LONGEST {
             self.begun.clear();
@@ -207,10 +323,13 @@ impl Run {
 
     /// Appends to a file of the run; one that was there before is replaced.
     fn append(&mut self, name: String, bytes: &[u8]) -> Result<(), (PathBuf, io::Error)> {
-        let path = self.directory.join(&name);
+        let Some((directory, _)) = &self.directory else {
+            return Err((name.into(), io::ErrorKind::NotFound.into()));
+        };
+        let path = directory.path().join(&name);
         let file = match self.files.entry(name) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(vacant) => match AppendedFile::create(&path) {
+            Entry::Vacant(vacant) => match directory.create(vacant.key()) {
                 Ok(file) => vacant.insert(file),
                 Err(error) => return Err((path, error)),
             },

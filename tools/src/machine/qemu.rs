@@ -5,11 +5,15 @@
 //! there is one) when this process dies without a chance to clean up.
 
 use std::{
+    collections::BTreeMap,
     env, fmt,
     io::{Read, Write},
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, ExitStatus, Stdio},
-    sync::mpsc::{Receiver, RecvTimeoutError, sync_channel},
+    sync::{
+        Mutex, PoisonError,
+        mpsc::{Receiver, RecvTimeoutError, sync_channel},
+    },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
@@ -50,6 +54,13 @@ pub struct Qemu {
     /// Its version.
     pub version: (u32, u32, u32),
 }
+
+/// QEMU's own sandbox: it starts no programs, changes neither its rights nor those of its resources, and makes no
+/// obsolete system calls. A guest that takes QEMU over can do less to the host.
+const SANDBOX: [&str; 2] = [
+    "-sandbox",
+    "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny",
+];
 
 impl fmt::Display for Qemu {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -96,6 +107,30 @@ impl Qemu {
             );
         }
         Ok(Self { path, version })
+    }
+
+    /// Whether it can run in its sandbox here: it may have been built without one, and a container may not allow it.
+    /// Each program is asked once.
+    pub fn has_sandbox(&self) -> bool {
+        static KNOWN: Mutex<BTreeMap<PathBuf, bool>> = Mutex::new(BTreeMap::new());
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        *known.entry(self.path.clone()).or_insert_with(|| {
+            let started = Command::new(&self.path)
+                .args(["-machine", "none", "-nodefaults", "-display", "none"])
+                .args(SANDBOX)
+                .args(["-monitor", "stdio"])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn();
+            started.is_ok_and(|mut child| {
+                // A program that has ended by now says so by its status.
+                if let Some(mut monitor) = child.stdin.take() {
+                    let _ = monitor.write_all(b"quit\n");
+                }
+                child.wait().is_ok_and(|status| status.success())
+            })
+        })
     }
 
     /// What must be installed for [`Self::locate`] to succeed; `None` if the user names a QEMU.
@@ -151,6 +186,8 @@ pub struct Setup<'a> {
     pub devices: Vec<String>,
     /// The version of the QEMU.
     pub version: Version,
+    /// Whether the QEMU runs in a sandbox.
+    pub sandbox: bool,
     /// Whether program events are recorded.
     pub events: bool,
     /// The log that QEMU writes.
@@ -200,6 +237,9 @@ impl Setup<'_> {
             }
         }
         add(&["-action", "panic=exit-failure"]);
+        if self.sandbox {
+            add(&SANDBOX);
+        }
         add(&[
             "-chardev",
             "stdio,id=c0,signal=off",

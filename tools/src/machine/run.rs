@@ -20,7 +20,7 @@ use crate::{
     },
     events::command,
     folder::{
-        self,
+        self, Claimed,
         record::{End, LinkRecord, RunRecord, TracingRecord},
     },
     machine::{
@@ -124,6 +124,11 @@ pub fn resolved(options: &RunOptions, names: &PlaceNames) -> Result<RunOptions> 
     Ok(options)
 }
 
+/// Claims the directory of a run: for those who must know it before the run begins.
+pub fn claim(options: &RunOptions, guest: &Guest) -> Result<Claimed> {
+    folder::directory(options.out.as_deref(), &guest.name)
+}
+
 /// Runs a guest that has been found.
 pub fn run_guest<'a>(
     qemu: &Qemu,
@@ -132,6 +137,20 @@ pub fn run_guest<'a>(
     progress: &Progress,
     person: Option<Person<'a>>,
     profilers: impl IntoIterator<Item = &'a mut dyn Profiler>,
+) -> Result<RunOutcome> {
+    run_claimed(qemu, guest, options, progress, person, profilers, None)
+}
+
+/// As [`run_guest`], in a directory that is claimed already. It is given back when the run has ended; without one the
+/// run claims it itself, after everything that can be wrong with the options has been found.
+pub fn run_claimed<'a>(
+    qemu: &Qemu,
+    guest: &Guest,
+    options: &RunOptions,
+    progress: &Progress,
+    person: Option<Person<'a>>,
+    profilers: impl IntoIterator<Item = &'a mut dyn Profiler>,
+    claimed: Option<Claimed>,
 ) -> Result<RunOutcome> {
     let options = &resolved(options, &guest.names)?;
     let cpus = options.cpus_for(&guest.name, guest.cpus)?;
@@ -164,11 +183,12 @@ pub fn run_guest<'a>(
         staging: staging.arguments(),
         devices: options.devices.arguments(),
         version: qemu.version,
+        sandbox: qemu.has_sandbox(),
         events: options.events.recorded || options.traces() || options.exact_caches.is_some(),
         log: options.execution_log.as_ref(),
     };
     let arguments = setup.arguments();
-    let claimed = folder::directory(options.out.as_deref(), &guest.name)?;
+    let claimed = claimed.map_or_else(|| claim(options, guest), Ok)?;
     let directory = &claimed.path;
     let record = RunRecord {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -191,6 +211,7 @@ pub fn run_guest<'a>(
         totals: Vec::new(),
         traps: Vec::new(),
         collections: Vec::new(),
+        loops: Vec::new(),
         tracing: TracingRecord::default(),
         link: LinkRecord::default(),
     };
@@ -201,6 +222,13 @@ pub fn run_guest<'a>(
         ImageSymbols::new(&elf)?,
         LogReader::new(table.as_ref()),
     )?;
+    for line in options.operator.iter().chain(&options.when_waiting) {
+        collector.commanded(line);
+    }
+    collector.limit(options.console_limit, options.data_limit);
+    if let Some(nonce) = &guest.nonce {
+        collector.believe_only(nonce);
+    }
     let what = match options.sampling {
         Sampling::Off => format!("running {}", guest.name),
         Sampling::Every(_) => format!("measuring {}", guest.name),
@@ -334,6 +362,7 @@ pub fn run_native(options: &NativeOptions, progress: &Progress) -> Result<Native
         staging: Vec::new(),
         devices: Vec::new(),
         version: qemu.version,
+        sandbox: qemu.has_sandbox(),
         events: false,
         log: None,
     };

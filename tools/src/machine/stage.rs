@@ -69,6 +69,7 @@ pub fn plan(guest: &Guest, options: &RunOptions, profilers: &[Request]) -> Resul
             EventForm::Z => 0,
             EventForm::S370 => flags::EVENTS_OF_S370,
         }
+        | if options.strict { flags::STRICT } else { 0 }
         | if options.count_traps {
             flags::COUNT_TRAPS
         } else {
@@ -220,6 +221,7 @@ mod tests {
 
     fn guest(pieces: Vec<Piece>) -> Guest {
         Guest {
+            nonce: None,
             name: "g".to_owned(),
             file: "/tmp/g".into(),
             psw_mask: 0x1_8000_0000,

@@ -25,25 +25,60 @@ pub const DEFAULT_STORAGE: u64 = 512 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Storage(pub u64);
 
+/// A size with its unit: a number, and by how many bits to shift it.
+fn size(text: &str) -> Result<(u64, u32), String> {
+    let example = "write it as 512M or 1G";
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number
+        .parse()
+        .map_err(|_| format!("{text} is not a size; {example}"))?;
+    let shift = match unit.to_ascii_uppercase().as_str() {
+        "K" | "KB" | "KIB" => 10,
+        "M" | "MB" | "MIB" => 20,
+        "G" | "GB" | "GIB" => 30,
+        "" => return Err(format!("{text} has no unit; {example}")),
+        _ => return Err(format!("{unit} is not a unit of storage; {example}")),
+    };
+    Ok((number, shift))
+}
+
+/// How many bytes of a kind of data a run keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept(pub u64);
+
+impl FromStr for Kept {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (number, shift) = size(text)?;
+        let bytes = number.checked_mul(1 << shift);
+        bytes
+            .map(Self)
+            .ok_or_else(|| format!("{text} is more than any disk has; write it as 256M or 16G"))
+    }
+}
+
+impl fmt::Display for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [(30, "G"), (20, "M"), (10, "K")];
+        let unit = units
+            .iter()
+            .find(|(shift, _)| self.0 != 0 && self.0.is_multiple_of(1 << shift));
+        match unit {
+            Some((shift, unit)) => write!(f, "{}{unit}", self.0 >> shift),
+            None => write!(f, "{} bytes", self.0),
+        }
+    }
+}
+
 impl FromStr for Storage {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let example = "write it as 512M or 1G";
-        let digits = text
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(text.len());
-        let (number, unit) = text.split_at(digits);
-        let number: u64 = number
-            .parse()
-            .map_err(|_| format!("{text} is not a size; {example}"))?;
-        let shift = match unit.to_ascii_uppercase().as_str() {
-            "K" | "KB" | "KIB" => 10,
-            "M" | "MB" | "MIB" => 20,
-            "G" | "GB" | "GIB" => 30,
-            "" => return Err(format!("{text} has no unit; {example}")),
-            _ => return Err(format!("{unit} is not a unit of storage; {example}")),
-        };
+        let (number, shift) = size(text)?;
         let bytes = number
             .checked_mul(1 << shift)
             .filter(|bytes| *bytes <= MOST_STORAGE);

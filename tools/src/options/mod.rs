@@ -15,7 +15,7 @@ use {
 use crate::{
     computer::person::Input,
     events::command::begins_trace,
-    numbers::quantities::{DEFAULT_STORAGE, Rtc, Sampling, Storage},
+    numbers::quantities::{DEFAULT_STORAGE, Kept, Rtc, Sampling, Storage},
 };
 
 pub mod configuration;
@@ -34,6 +34,12 @@ pub const DEFAULT_GUEST: &str = "workload";
 
 /// A link that says nothing for this long has failed.
 pub const DEFAULT_SILENCE: Duration = Duration::from_secs(60);
+
+/// More console text than a person reads or a boot writes, and little for a disk.
+pub const DEFAULT_CONSOLE_LIMIT: Kept = Kept(256 << 20);
+
+/// Samples of some hours at a high rate, which a disk usually has room for.
+pub const DEFAULT_DATA_LIMIT: Kept = Kept(16 << 30);
 
 /// Everything that decides a run.
 #[derive(Clone, Debug)]
@@ -68,6 +74,10 @@ pub struct RunOptions {
     pub guest_sets: u32,
     /// Microseconds of one CPU's turn; 0 for the machine's choice.
     pub slice: u64,
+    /// The most bytes of console text that are kept.
+    pub console_limit: Kept,
+    /// The most bytes of samples, counters, events, logs and files of HIS that are kept, together.
+    pub data_limit: Kept,
     /// A link that says nothing for this long has failed.
     pub silence: Duration,
     /// A run that lasts longer is ended.
@@ -75,6 +85,8 @@ pub struct RunOptions {
     /// Whether the machine supplies the cryptographic functions of the message-security assist, and the
     /// guest may count them.
     pub cryptography: bool,
+    /// Whether the machine looks at each EXECUTE that could make a sensitive instruction, however harmless it has been.
+    pub strict: bool,
     /// Program-event recording.
     pub events: Events,
     /// What the operator says before the guest starts.
@@ -132,9 +144,12 @@ impl RunOptions {
             devices: Devices::default(),
             guest_sets: sets::DEFAULT,
             slice: 0,
+            console_limit: DEFAULT_CONSOLE_LIMIT,
+            data_limit: DEFAULT_DATA_LIMIT,
             silence: DEFAULT_SILENCE,
             limit: None,
             cryptography: false,
+            strict: false,
             events: Events::default(),
             operator: Vec::new(),
             when_waiting: Vec::new(),

@@ -14,7 +14,11 @@ use cpumf::{Model, model};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    folder::{COUNTERS, optional, record::RunRecord, sdb_cpus, sdb_name},
+    folder::{
+        COUNTERS, optional,
+        record::{LoopRecord, RunRecord},
+        sdb_cpus, sdb_name,
+    },
     formats::{
         counters::{self, CounterValues},
         samples::{self, CpuSamples},
@@ -215,6 +219,18 @@ impl Report {
             "frames of the link mean nothing to this tool",
         );
         doubt(link.blocks_missing, "sample-data blocks did not arrive");
+        doubt(
+            link.blocks_repeated,
+            "sample-data blocks arrived again and were dropped: the machine was set back",
+        );
+        doubt(
+            link.not_kept.console_bytes,
+            "bytes of the guest's console were not kept; raise --console-limit",
+        );
+        doubt(
+            link.not_kept.frames,
+            "frames of samples, counters, events or files were not kept; raise --data-limit",
+        );
         let tracing = &self.record.tracing;
         doubt(
             tracing.lost_in_machine,
@@ -223,6 +239,7 @@ impl Report {
         doubt(tracing.lost_on_link, "traced events were lost on the link");
         doubt(malformed, "sample-data blocks are damaged or cut off");
         doubt(invalid, "samples are marked invalid");
+        doubts.extend(self.record.loops.iter().map(LoopRecord::sentence));
         if self.record.mode_found() != self.record.mode {
             doubts.push(format!(
                 "the run was to be in {} mode, and the machine found its clock to be {}",

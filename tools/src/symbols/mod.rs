@@ -15,6 +15,7 @@ pub mod map_file;
 pub mod markers;
 pub mod names;
 pub mod places;
+pub mod signed;
 
 /// Line of the table for samples taken in the wait state.
 pub const WAIT: &str = "(wait)";

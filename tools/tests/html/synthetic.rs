@@ -132,6 +132,7 @@ impl Folder {
             totals: totals.collect(),
             traps: Vec::new(),
             collections: Vec::new(),
+            loops: Vec::new(),
             tracing: TracingRecord::default(),
             link: LinkRecord::default(),
         };

@@ -69,6 +69,40 @@ fn each_channel_has_its_file_and_each_cpu_its_blocks() {
 }
 
 #[test]
+fn what_is_beyond_a_limit_is_counted_and_named_and_the_rest_is_whole() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut collector = collector(directory.path()).unwrap();
+    collector.limit(Kept(8), Kept(3 * 4104));
+    for text in [&b"hello"[..], b"world", b"again"] {
+        let noted = collector.frame(frame(Channel::Console, text)).unwrap();
+        assert_eq!(noted, Noted::Console(text.to_vec()));
+    }
+    for sequence in 0..5 {
+        let payload = sample(sequence as u16 % 2, sequence / 2);
+        collector
+            .frame(frame(Channel::SampleData, &payload))
+            .unwrap();
+    }
+    // Something short does not come behind what was left out.
+    collector.frame(frame(Channel::Log, b"x")).unwrap();
+    collector.finish().unwrap();
+    let read = |name: &str| fs::read(directory.path().join(name)).unwrap();
+    assert_eq!(read(CONSOLE), b"hellowor");
+    assert_eq!(
+        (read("sdb-cpu0.bin").len(), read("sdb-cpu1.bin").len()),
+        (8192, 4096)
+    );
+    let not_kept = &collector.record.link.not_kept;
+    assert_eq!(
+        (not_kept.console_bytes, not_kept.frames, not_kept.bytes),
+        (7, 3, 2 * 4104 + 1)
+    );
+    let said = String::from_utf8(read(OPERATOR)).unwrap();
+    assert_eq!(said.matches("limit").count(), 2, "{said}");
+    assert!(read(LOG).is_empty());
+}
+
+#[test]
 fn states_become_the_record() {
     let directory = tempfile::tempdir().unwrap();
     let mut collector = collector(directory.path()).unwrap();
@@ -198,12 +232,14 @@ fn a_map_of_linux_is_written_at_the_end_if_the_guest_said_where_its_kernel_lies(
         let (image, log) = (ImageSymbols::default(), LogReader::new(None));
         let mut collector =
             Collector::create(directory.path(), linux, SYMBOLS, image, log).unwrap();
+        collector.commanded("F HIS,B");
         for kind in [Kind::Begin, Kind::EndWithMap] {
             let head = FileHead {
                 kind: kind as u8,
                 ..FileHead::default()
             };
-            let taken = collector.frame(frame(Channel::Files, head.as_bytes()));
+            let payload = [head.as_bytes(), b"."].concat();
+            let taken = collector.frame(frame(Channel::Files, &payload));
             assert_eq!(taken.unwrap(), Noted::Data);
         }
         // What the guest says after the end of the collection run counts as well.
@@ -283,7 +319,7 @@ fn a_run_goes_on_when_its_record_cannot_be_written_again() {
 #[test]
 fn a_full_disk_is_an_error_that_names_the_file_and_keeps_the_rest() {
     let directory = tempfile::tempdir().unwrap();
-    std::os::unix::fs::symlink("/dev/full", directory.path().join(COUNTERS)).unwrap();
+    crate::folder::append::tests::fill(COUNTERS);
     let mut collector = collector(directory.path()).unwrap();
     collector.frame(frame(Channel::Console, b"kept")).unwrap();
     let payload =
@@ -321,4 +357,23 @@ fn a_chosen_directory_may_hold_an_earlier_run_and_nothing_else() {
         error.contains("not a run's") && error.contains("--out"),
         "{error}"
     );
+}
+
+#[test]
+fn a_file_of_the_folder_is_never_written_through_a_link() {
+    let outer = tempfile::tempdir().unwrap();
+    let (other, chosen) = (outer.path().join("other"), outer.path().join("run"));
+    fs::write(&other, "other").unwrap();
+    fs::create_dir(&chosen).unwrap();
+    for name in [CONSOLE, "run.json.new"] {
+        std::os::unix::fs::symlink(&other, chosen.join(name)).unwrap();
+        let Err(error) = collector(&chosen) else {
+            panic!("the link {name} is followed");
+        };
+        let error = format!("{:#}", anyhow::Error::from(error));
+        assert!(error.contains("symbolic link"), "{error}");
+        fs::remove_file(chosen.join(name)).unwrap();
+    }
+    collector(&chosen).unwrap();
+    assert_eq!(fs::read(&other).unwrap(), b"other");
 }

@@ -31,6 +31,7 @@ fn setup(mode: Mode, rtc: Rtc) -> Setup<'static> {
         staging: vec!["-device".to_owned(), "loader".to_owned()],
         devices: Vec::new(),
         version: (7, 2, 22),
+        sandbox: true,
         events: false,
         log: None,
     }
@@ -61,6 +62,20 @@ fn an_interactive_run_sleeps_and_a_real_time_run_does_not_count() {
         !real.contains("icount") && !real.contains("clock=vm") && real.contains("thread=multi"),
         "{real}"
     );
+}
+
+#[test]
+fn qemu_runs_in_its_sandbox_if_it_has_one() {
+    let has = |setup: &Setup<'_>| setup.arguments().iter().any(|word| word == "-sandbox");
+    let with = setup(Mode::Exact, Rtc::Now);
+    let sandbox = false;
+    assert!(has(&with) && !has(&Setup { sandbox, ..with }));
+    let can = |program: &str| {
+        let path = install::in_path(program).unwrap();
+        let version = (7, 2, 0);
+        Qemu { path, version }.has_sandbox()
+    };
+    assert!(can("true") && !can("false"));
 }
 
 #[test]

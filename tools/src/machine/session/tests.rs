@@ -406,7 +406,7 @@ fn a_run_that_lasts_too_long_is_ended_and_keeps_what_came() {
 #[test]
 fn a_full_disk_ends_the_run_with_the_files_name() {
     let directory = tempfile::tempdir().unwrap();
-    std::os::unix::fs::symlink("/dev/full", directory.path().join("sdb-cpu0.bin")).unwrap();
+    crate::folder::append::tests::fill("sdb-cpu0.bin");
     let head = SampleHead {
         cpu: 0.into(),
         level: 1.into(),

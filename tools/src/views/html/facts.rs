@@ -124,6 +124,16 @@ pub(crate) fn add_run(warnings: &mut Warnings, record: &RunRecord, found: &Block
         "sample-data blocks did not arrive",
     );
     warnings.loss(
+        link.blocks_repeated,
+        "sample-data block arrived again and was dropped",
+        "sample-data blocks arrived again and were dropped",
+    );
+    warnings.loss(
+        link.not_kept.frames,
+        "frame of data was not kept, because the limit was reached",
+        "frames of data were not kept, because the limit was reached",
+    );
+    warnings.loss(
         link.bad_frames,
         "frame of the link did not check and was dropped",
         "frames of the link did not check and were dropped",

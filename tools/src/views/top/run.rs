@@ -15,7 +15,7 @@ use super::{Followed, live};
 use crate::{
     building::build,
     computer::{interrupt, progress::Progress},
-    folder::{self, RECORD},
+    folder::RECORD,
     machine::run::{self, RunOutcome},
     options::RunOptions,
 };
@@ -34,14 +34,14 @@ pub fn measure(options: &RunOptions, delay: Duration, progress: &Progress) -> Re
     let qemu = run::ready(options, progress)?;
     let guest = run::guest(options, progress)?;
     build::build_image(progress)?;
-    // The run claims it again.
-    let directory = folder::directory(options.out.as_deref(), &guest.name)?.path;
-    let options = RunOptions {
-        out: Some(directory.clone()),
-        ..options.clone()
-    };
+    // The run has it until it ends: between two claims another run could take it.
+    let claimed = run::claim(options, &guest)?;
+    let directory = claimed.path.clone();
     thread::scope(|scope| {
-        let work = || run::run_guest(&qemu, &guest, &options, &Progress::Silent, None, []);
+        let work = || {
+            let claimed = Some(claimed);
+            run::run_claimed(&qemu, &guest, options, &Progress::Silent, None, [], claimed)
+        };
         let run = scope.spawn(work);
         while !directory.join(RECORD).exists() && !run.is_finished() && !interrupt::requested() {
             thread::sleep(PACE);
