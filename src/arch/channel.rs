@@ -121,6 +121,16 @@ pub const SCSW_SUSPENDED: u32 = 0x20;
 /// Subchannel-status word, word 0: a function, an activity, or a pending status.
 pub const SCSW_OCCUPIED: u32 = 0x7FE1;
 
+/// Subchannel-status word, word 0: the channel program is running, or will be.
+pub const SCSW_RUNNING: u32 = 0x0CC0;
+/// Subchannel-status word, word 2: the device has refused a command (unit check).
+pub const SCSW_DEVICE_REFUSED: u32 = 0x0200_0000;
+/// Subchannel-status word, word 2: the subchannel has refused a command (any check except an incorrect length).
+pub const SCSW_SUBCHANNEL_REFUSED: u32 = 0x003F_0000;
+
+/// Interruption-identification word: the interruption is of an adapter, not of a subchannel.
+pub const ADAPTER_INTERRUPTION: u32 = 1 << 31;
+
 /// The interruption information that an I/O interruption stores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IoInterruption {
@@ -137,6 +147,12 @@ impl IoInterruption {
     #[must_use]
     pub const fn mask(self) -> u8 {
         0x80 >> (self.identification >> 27 & 7)
+    }
+
+    /// Whether it is of an adapter, not of a subchannel.
+    #[must_use]
+    pub const fn is_of_adapter(self) -> bool {
+        self.identification & ADAPTER_INTERRUPTION != 0
     }
 }
 

@@ -48,6 +48,8 @@ pub const CR0_MEASUREMENT_ALERT: u64 = bit64(58);
 pub const CR0_INITIAL: u64 = 0xE0;
 /// CR8: the monitor masks, bits 48-63, one for each class.
 pub const CR8_MONITOR: u64 = 0xFFFF;
+/// CR6: every I/O-interruption subclass.
+pub const CR6_ALL_SUBCLASSES: u64 = 0xFF00_0000;
 /// CR8: the enhanced-monitor masks, bits 16-31, one for each class.
 pub const CR8_ENHANCED_MONITOR: u64 = 0xFFFF << 32;
 /// CR14: channel-report-pending subclass mask.

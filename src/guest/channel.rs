@@ -5,15 +5,15 @@
 //! addresses are checked, and the copy is what runs (`copy`), so nothing can change it any more. And an interruption
 //! that the firmware takes while a CPU waits for its turn is held until a CPU of the guest is enabled for it (`held`).
 //!
-//! **No protection against the DMA of a hostile guest.** A virtio device also uses addresses in its rings, in guest
-//! storage, at any time. The location of the rings is checked when the program tells the device (`virtio`); the
-//! addresses in them cannot be checked.
+//! **Devices reach the guest's storage only.** A virtio device also uses addresses in its rings, at any time. So it has
+//! rings of its own in the HSA, and the machine copies between them and the guest's (`virtio`).
 //!
 //! Channel monitoring is not offered, because its blocks would be addresses, too. A program can request it, but nothing
 //! is measured.
 
 mod copy;
+mod own;
 mod reset;
-mod virtio;
+pub mod virtio;
 
 pub use reset::reset;

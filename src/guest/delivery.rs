@@ -41,7 +41,7 @@ pub use external::{any_open, any_pending, deliver_pending, external, refresh};
 pub use machine_check::machine_check;
 
 /// The longest instruction.
-const LONGEST: u64 = 6;
+pub const LONGEST: u64 = 6;
 
 /// The bit of a program-interruption code that indicates a PER event, too.
 pub const PER_EVENT: u16 = 0x80;
@@ -170,6 +170,21 @@ fn refuse<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
         exchange(cpu, hardware, area, Class::Program);
         check_stop(cpu);
     }
+}
+
+/// The code of the last external or program interruption that the CPU has taken, as it stands in storage.
+#[must_use]
+pub fn last_code<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    class: Class,
+) -> u16 {
+    let at = match class {
+        Class::External => lowcore::EXTERNAL_CPU_ADDRESS,
+        _ => lowcore::PROGRAM_IDENTIFICATION,
+    };
+    storage::prefix_area(cpu, configuration).map_or(0, |area| hardware.load_u32(area.at(at)) as u16)
 }
 
 /// The guest's prefix area, which is about to be stored into.

@@ -17,10 +17,12 @@ use crate::state::pending_work::PendingWork;
 use crate::state::schedule::Step;
 use crate::state::text::Text;
 use crate::state::vcpu::Vcpu;
-use crate::storage::{self, scanner};
+use crate::storage::scanner::{self, InPlace};
+use crate::storage::{self, shadow};
 use arch::address::Virtual;
 use arch::interruption::{Class, Ending, ProgramInterruption as Exception, ending, is_access};
 use arch::psw::{self, Psw};
+use insn::executed::may_become_sensitive;
 use insn::{self, Instruction};
 
 pub mod access;
@@ -40,6 +42,8 @@ pub enum Next {
     Wait,
     /// The CPU gives up its turn, but has work.
     Yield,
+    /// The CPU takes one interruption after the other, and executes no instruction: its turn ends, as if it had.
+    Pause,
     /// A coprocessor is busy with the CPU's function: the CPU gives up its turn until then.
     Occupied,
     /// A profiler in the guest has a request to HIS, which must be performed before the guest continues.
@@ -152,6 +156,9 @@ pub fn program<H: Hardware>(
     wrap(cpu);
     match cpu.interruption.code() {
         0x01 | 0x02 => {
+            if let Some((at, length)) = shadow::alone::entered(cpu) {
+                return alone(cpu, configuration, hardware, at, length);
+            }
             if !millicode::fast_path::perform_in_new_page(cpu, configuration, hardware) {
                 return instruction(cpu, configuration, hardware);
             }
@@ -186,21 +193,14 @@ fn instruction<H: Hardware>(
     cpu.psw.address = cpu.psw.address.wrapping_sub(length) & cpu.psw.address_mask();
     let problem = cpu.psw.problem_state();
     let code = cpu.interruption.code();
-    let (performed, executed) = match text(cpu, configuration, hardware) {
-        // The EXECUTE itself may be covered; then the clock has not charged the target.
-        Ok((_, true)) if is_uncovered(cpu, configuration, hardware) => return Next::Run,
-        Ok((instruction, executed)) => {
-            let performed = millicode::perform(cpu, configuration, hardware, &instruction);
-            (performed, executed)
-        }
-        Err(fault) => (Err(fault), false),
+    let performed = match text(cpu, configuration, hardware) {
+        Ok((target, true)) => return target_of_execute(cpu, configuration, hardware, &target),
+        Ok((instruction, false)) => millicode::perform(cpu, configuration, hardware, &instruction),
+        Err(fault) => Err(fault),
     };
-    if performed == Ok(Outcome::Unknown) && is_uncovered(cpu, configuration, hardware) {
+    let charged = configuration.charges.of(code);
+    if performed == Ok(Outcome::Unknown) && is_uncovered(cpu, configuration, hardware, charged) {
         return Next::Run;
-    }
-    let mut charged = configuration.charges.of(code);
-    if executed {
-        charged += i64::from(configuration.charges.execute);
     }
     conclude(
         cpu,
@@ -209,7 +209,119 @@ fn instruction<H: Hardware>(
         performed,
         problem,
         charged,
-        executed,
+        false,
+    )
+}
+
+/// Performs or refuses the target of the EXECUTE at the PSW's address. It, or the EXECUTE, trapped.
+#[cold]
+fn target_of_execute<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    target: &Instruction,
+) -> Next {
+    let problem = cpu.psw.problem_state();
+    let code = cpu.interruption.code();
+    let in_places = access::in_places(cpu, configuration, hardware);
+    let mut charged = configuration.charges.of(code);
+    // The clock has not charged the target of an EXECUTE that is itself replaced.
+    if in_places[0] == InPlace::Itself {
+        charged += i64::from(configuration.charges.execute);
+    }
+    if !in_places.contains(&InPlace::OfSensitive)
+        && is_uncovered(cpu, configuration, hardware, charged)
+    {
+        return Next::Run;
+    }
+    let mut performed = millicode::perform(cpu, configuration, hardware, target);
+    if performed == Ok(Outcome::Unknown)
+        && code == Exception::Operation.code()
+        && in_places != [InPlace::Itself; 2]
+    {
+        performed = harmless(cpu, configuration, hardware, target);
+        if performed == Ok(Outcome::Unknown) {
+            cpu.account.correct(0, charged, problem);
+            note_trap(cpu);
+            return Next::Run;
+        }
+    }
+    conclude(
+        cpu,
+        configuration,
+        hardware,
+        performed,
+        problem,
+        charged,
+        true,
+    )
+}
+
+/// The modified target of the EXECUTE at the PSW's address is an ordinary instruction, or none. It trapped because the
+/// EXECUTE or its target is replaced. Performs it; or, if the outcome is unknown, the hardware will execute it: in its
+/// page, if the EXECUTE is trusted from now on, or alone.
+#[cold]
+fn harmless<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    target: &Instruction,
+) -> Performed {
+    let execute = storage::text(cpu, configuration, hardware)?;
+    let Some(at) = access::target_of(cpu, &execute.bytes) else {
+        return Ok(Outcome::Unknown);
+    };
+    let text = storage::text_at(cpu, configuration, hardware, at)?;
+    let first = u16::from_be_bytes([text.bytes[0], text.bytes[1]]);
+    if !configuration.strict
+        && !may_become_sensitive(first, configuration.assist.caught())
+        && access::trust(cpu, configuration, hardware, &execute)
+    {
+        return Ok(Outcome::Unknown);
+    }
+    // While events are recorded the hardware makes the accesses, and so the events.
+    if !cpu.per.is_on() {
+        let performed = millicode::perform_executed(cpu, configuration, hardware, target);
+        if performed != Ok(Outcome::Unknown) {
+            return performed;
+        }
+    }
+    shadow::alone::request(cpu, execute.bytes, at, text.bytes);
+    Ok(Outcome::Unknown)
+}
+
+/// The hardware has executed the EXECUTE at `at` alone and refused what came next, which it had not got; or it refused
+/// the EXECUTE, whose modified target is then no instruction that the guest can execute.
+#[cold]
+fn alone<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    at: Virtual,
+    length: u8,
+) -> Next {
+    let (code, trapped) = (cpu.interruption.code(), cpu.interruption.length());
+    cpu.psw.address = cpu.psw.address.wrapping_sub(trapped.into()) & cpu.psw.address_mask();
+    let problem = cpu.psw.problem_state();
+    let mut charged = configuration.charges.of(code);
+    if cpu.psw.address != at.0 || trapped != length {
+        cpu.account.correct(0, charged, problem);
+        note_trap(cpu);
+        return Next::Run;
+    }
+    let performed = match text(cpu, configuration, hardware) {
+        Ok(_) => Ok(Outcome::Unknown),
+        Err(fault) => Err(fault),
+    };
+    charged += i64::from(configuration.charges.execute);
+    conclude(
+        cpu,
+        configuration,
+        hardware,
+        performed,
+        problem,
+        charged,
+        true,
     )
 }
 
@@ -220,14 +332,15 @@ fn is_uncovered<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
+    charged: i64,
 ) -> bool {
     let code = cpu.interruption.code();
     if code != Exception::Operation.code() || !access::uncover(cpu, configuration, hardware) {
         return false;
     }
     let problem = cpu.psw.problem_state();
-    cpu.account
-        .correct(0, configuration.charges.of(code), problem);
+    cpu.account.correct(0, charged, problem);
+    note_trap(cpu);
     true
 }
 
@@ -290,6 +403,7 @@ fn conclude<H: Hardware>(
         Ok(Outcome::Jumped) => 1 + i64::from(executed),
         Err(fault) => {
             per::program(cpu, configuration, hardware, fault, length);
+            note_interruption(cpu, cpu.account.total().saturating_add_signed(-charged));
             0
         }
         Ok(Outcome::Unknown) => {
@@ -308,6 +422,7 @@ fn conclude<H: Hardware>(
                 Fault::plain(exception),
                 length,
             );
+            note_interruption(cpu, cpu.account.total().saturating_add_signed(-charged));
             0
         }
     };
@@ -375,19 +490,59 @@ fn executed<H: Hardware>(
     Ok((instruction, true))
 }
 
+/// Notes a program interruption of the guest. The CPU had completed `total` cycles then.
+#[cold]
+fn note_interruption(cpu: &mut Vcpu, total: u64) {
+    if cpu.account.mode == Mode::RealTime {
+        // The account shows time, which passes between two traps.
+        let from = cpu.interruption.old.address.wrapping_sub(cpu.psw.address);
+        cpu.looping
+            .add_if(from <= delivery::LONGEST, Class::Program);
+    } else {
+        cpu.looping.add(total, 1, Class::Program);
+    }
+    if cpu.looping.pauses {
+        cpu.pending_work |= PendingWork::ATTENTION;
+    }
+}
+
+/// Notes a trap that is the machine's own, and after which the guest should get further. Should it not, for a reason
+/// that nobody has thought of, the operator and the other CPUs get their turns. (In real time the account shows time, and
+/// what is for them interrupts the guest.)
+#[inline(always)]
+fn note_trap(cpu: &mut Vcpu) {
+    if cpu.looping.is_again(cpu.account.total()) {
+        note_futile_trap(cpu);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn note_futile_trap(cpu: &mut Vcpu) {
+    cpu.looping.add(cpu.account.total(), 1, Class::Program);
+    if cpu.looping.pauses {
+        cpu.pending_work |= PendingWork::ATTENTION;
+    }
+}
+
 /// Reflects a program interruption as the hardware presented it.
 #[cold]
 fn reflect<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     let code = cpu.interruption.code();
-    let charged = configuration.charges.of(code);
+    let mut charged = configuration.charges.of(code);
     let problem = cpu.psw.problem_state();
     // Compare and trap completes: data-exception code FF.
     let trapped = code == Exception::Data.code() && cpu.interruption.parameter == 0xFF;
     let completed = ending(code) == Ending::CompletionOrTermination || trapped;
-    let should = i64::from(completed);
+    let mut should = i64::from(completed);
+    if access::is_execute_behind(cpu, configuration, hardware) {
+        charged += i64::from(configuration.charges.execute);
+        should *= 2;
+    }
     let condition = Condition::of(&cpu.interruption);
     per::reflect(cpu, configuration, hardware, condition);
     cpu.account.correct(should, charged, problem);
+    note_interruption(cpu, cpu.account.total());
 }
 
 /// A supervisor call.
@@ -401,7 +556,10 @@ pub fn supervisor_call<H: Hardware>(
     let charged = i64::from(configuration.charges.supervisor_call);
     let (number, length) = (cpu.interruption.code() as u8, cpu.interruption.length());
     delivery::supervisor_call(cpu, configuration, hardware, number, length);
-    cpu.account.correct(1, charged, problem);
+    // The clock charges the same if it was the target of an EXECUTE, which then has completed, too.
+    let is_executed = length != 2;
+    cpu.account
+        .correct(1 + i64::from(is_executed), charged, problem);
 }
 
 #[cfg(test)]

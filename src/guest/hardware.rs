@@ -170,8 +170,12 @@ pub trait Hardware {
     /// Sets the floating-point, vector and access registers of this CPU to zeros.
     fn clear_program_registers(&mut self);
 
+    /// The number of this CPU.
+    fn number(&self) -> u16;
     /// Makes another real CPU look at its mailbox (SIGNAL PROCESSOR, emergency signal).
     fn wake(&mut self, cpu: u16);
+    /// This CPU waits until another one has done something, and tests again and again.
+    fn pause(&mut self);
     /// STORE SYSTEM INFORMATION of the machine below into 4 KiB; `None` if not available.
     fn system_information(
         &mut self,

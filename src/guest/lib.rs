@@ -34,6 +34,8 @@ pub mod external_means;
 pub mod hardware;
 pub mod measuring;
 pub mod millicode;
+#[cfg(test)]
+mod random;
 pub mod recording;
 pub mod state;
 pub mod storage;

@@ -209,10 +209,11 @@ pub fn kept(
             Some(place) => place,
             None => kept_low(cpu, at)?,
         },
-        Access::Execute => return None,
+        // What the hardware has fetched from the page shows that instructions may be.
+        Access::Execute => cpu.kept_text(at)?,
     };
     let inside = length <= PAGE - at.byte_index();
-    (inside && (access == Access::Fetch || !shadow::stale(cpu, configuration)))
+    (inside && (access != Access::Store || !shadow::stale(cpu, configuration)))
         .then_some(Piece::new(place, length))
 }
 

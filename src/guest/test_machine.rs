@@ -8,17 +8,18 @@
 use crate::hardware::{ChannelBlock, ChannelInstruction, Hardware, Saved};
 use crate::state::channels::{COPY_LENGTH, Channels};
 use crate::state::configuration::Configuration;
+use crate::state::device::{Device, ROOM_LENGTH};
 use crate::state::page_frames::PageFrames;
 use crate::state::shadow::{PRIVATE_LENGTH, SharedShadow};
 use crate::state::vcpu::{CpuState, Vcpu};
 use crate::storage::checked::{Checked, Frame};
 use arch::address::{Absolute, PAGE, PREFIX_AREA, Real, Virtual};
-use arch::channel::SUBCHANNELS;
+use arch::channel::{Ccw, PMCW_ENABLED, SUBCHANNELS};
 use arch::condition::ConditionCode;
 use arch::cpu::MAXIMUM_CPUS;
 use arch::psw::{ADDRESSING_64, Psw};
 use arch::table::PTE_INVALID;
-use core::sync::atomic::{AtomicU16, AtomicU32};
+use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32};
 use cpumf::ConfigurationLevel;
 use cpumf::counters::{Activity, CounterSets};
 use cpumf::model;
@@ -33,6 +34,10 @@ const MACHINE_PREFIX_OFFSET: u64 = 0;
 const POOL_LENGTH: u64 = 512 << 10;
 /// Pages of code copies.
 const COPIES: u64 = 16;
+/// The command that asks a device what it is.
+const SENSE_IDENTIFICATION: u8 = 0xE4;
+/// Subchannels whose devices have room.
+const DEVICES: u64 = 1;
 
 /// A subchannel of the machine below, which records what it is told.
 #[derive(Clone, Copy, Default)]
@@ -41,7 +46,19 @@ pub struct Subchannel {
     pub schib: [u32; 16],
     /// The operation-request block with which it was last started.
     pub orb: [u32; 3],
+    /// The type of virtio device behind it. It answers when it is asked what it is.
+    pub model: u8,
+    /// Whether it must be enabled to be started.
+    pub is_strict: bool,
+    /// How often MODIFY SUBCHANNEL finds a status pending.
+    pub pending: u32,
 }
+
+/// What looks at the machine after each store into the HSA.
+pub type Watcher = Box<dyn Fn(&TestMachine, Real) + Send + Sync>;
+
+/// Something that another CPU does.
+pub type Meanwhile = Box<dyn FnOnce(&mut TestMachine)>;
 
 /// The machine below.
 pub struct TestMachine {
@@ -67,8 +84,12 @@ pub struct TestMachine {
     pub vectors: [u128; 32],
     /// The access registers.
     pub access: [u32; 16],
+    /// The number of the CPU.
+    pub number: u16,
     /// CPUs that were woken, in order.
     pub woken: Vec<u16>,
+    /// What the other CPUs do while this one waits for them.
+    pub meanwhile: Vec<Meanwhile>,
     /// What the guest wrote to its console.
     pub console: Vec<u8>,
     /// What was typed for the guest.
@@ -103,6 +124,8 @@ pub struct TestMachine {
     pub unrecorded: u32,
     /// The events that the operator has traced, with the registers altered and whether the guest stops.
     pub traced: Vec<(EventHead, Vec<u64>, bool)>,
+    /// What looks at the machine after each store into the HSA.
+    pub watcher: Option<Watcher>,
 }
 
 impl TestMachine {
@@ -121,7 +144,9 @@ impl TestMachine {
             floating_point_control: 0,
             vectors: [0; 32],
             access: [0; 16],
+            number: 0,
             woken: Vec::new(),
+            meanwhile: Vec::new(),
             console: Vec::new(),
             loads: 0,
             typed: Vec::new(),
@@ -139,6 +164,7 @@ impl TestMachine {
             unperformed: Vec::new(),
             unrecorded: 0,
             traced: Vec::new(),
+            watcher: None,
         }
     }
 
@@ -372,6 +398,9 @@ impl Hardware for TestMachine {
     fn hsa_store(&mut self, at: Real, value: u64) {
         let index = self.in_hsa(at);
         self.hsa[index..][..8].copy_from_slice(&value.to_be_bytes());
+        if let Some(watcher) = &self.watcher {
+            watcher(self, at);
+        }
     }
 
     fn hsa_fill(&mut self, at: Real, length: u64, value: u64) {
@@ -429,6 +458,16 @@ impl Hardware for TestMachine {
     fn clear_program_registers(&mut self) {
         self.vectors = [0; 32];
         self.access = [0; 16];
+    }
+
+    fn number(&self) -> u16 {
+        self.number
+    }
+
+    fn pause(&mut self) {
+        assert!(!self.meanwhile.is_empty(), "the CPU waits for ever");
+        let next = self.meanwhile.remove(0);
+        next(self);
     }
 
     fn wake(&mut self, cpu: u16) {
@@ -507,8 +546,25 @@ impl Hardware for TestMachine {
         self.channel_orders.push(instruction);
         match instruction {
             I::Stsch => block.0 = subchannel.schib,
+            I::Msch if subchannel.pending != 0 => {
+                subchannel.pending -= 1;
+                return Ok(ConditionCode::One);
+            }
             I::Msch => subchannel.schib[..7].copy_from_slice(&block.0[..7]),
-            I::Ssch => subchannel.orb = [block.0[0], block.0[1], block.0[2]],
+            I::Ssch if subchannel.schib[1] & PMCW_ENABLED == 0 && subchannel.is_strict => {
+                return Ok(ConditionCode::Three);
+            }
+            I::Ssch => {
+                subchannel.orb = [block.0[0], block.0[1], block.0[2]];
+                let ccw = Ccw::from_format_1(self.hsa_load(Real(block.0[2].into())));
+                let model = self.subchannels[usize::from(register as u16)].model;
+                if ccw.command == SENSE_IDENTIFICATION && model != 0 {
+                    let identification = 0xFF38_3200_0000_0000 | u64::from(model) << 32;
+                    self.hsa_store(Real(ccw.address.into()), identification);
+                }
+            }
+            // The resume function is pending.
+            I::Rsch => subchannel.schib[7] |= 0x800,
             I::Tsch => block.0[..3].copy_from_slice(&subchannel.schib[7..10]),
             _ => {}
         }
@@ -589,8 +645,11 @@ impl Bench {
         let pools = (private + cpus * PRIVATE_LENGTH).next_multiple_of(PAGE);
         let copies = pools + cpus * POOL_LENGTH;
         let programs = copies + COPIES * PAGE;
-        let end = programs + SUBCHANNELS as u64 * COPY_LENGTH;
-        let channels = Channels::new(Real(programs));
+        let rooms = programs + SUBCHANNELS as u64 * COPY_LENGTH;
+        let end = rooms + DEVICES * ROOM_LENGTH;
+        let devices = (0..DEVICES).map(|number| Real(rooms + number * ROOM_LENGTH));
+        let devices = devices.map(|room| &mut *Box::leak(Box::new(Device::new(room))));
+        let channels = Channels::new(Real(programs), devices);
         let pages = PageFrames::new(
             (0..storage / PAGE)
                 .map(|_| AtomicU16::new(0))
@@ -601,6 +660,12 @@ impl Bench {
                 .collect::<Vec<_>>()
                 .leak(),
             Real(copies),
+        )
+        .with_devices(
+            (0..storage / PAGE)
+                .map(|_| AtomicU8::new(0))
+                .collect::<Vec<_>>()
+                .leak(),
         );
         let shadow = SharedShadow::new(
             storage,

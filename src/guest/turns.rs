@@ -73,8 +73,6 @@ pub enum Reason {
 pub trait Passing {
     /// The clock.
     fn clock(&self) -> u64;
-    /// Ends the enabled wait of CPU `cpu`, now or when it next begins one.
-    fn signal(&self, cpu: u16);
     /// When this CPU, which gives up its turn, will run again without a signal.
     fn wake_time(&mut self) -> u64;
     /// Publishes for which interruptions this CPU is enabled while it is in an enabled wait.
@@ -91,6 +89,8 @@ pub trait Passing {
     fn before_passing(&mut self);
     /// Before this CPU waits for its turn: others may use what it holds.
     fn before_waiting(&mut self);
+    /// Ends the enabled wait of CPU `next`, now or when it next begins one, and waits until this CPU is signalled.
+    fn hand_over(&mut self, next: u16);
     /// Waits until the CPU is signalled.
     fn wait(&mut self);
     /// No CPU is ready: waits for the first clock, or for the host.
@@ -172,9 +172,10 @@ pub fn pass(words: &impl Words, me: u16, cpu: &mut impl Passing) {
             Some(next) if next == me => break,
             Some(next) => {
                 cpu.before_passing();
+                cpu.before_waiting();
                 words.store(Word::Holder, next.into());
-                cpu.signal(next);
-                wait_for_turn(words, me, cpu);
+                cpu.hand_over(next);
+                wait_until_holder(words, me, cpu);
                 break;
             }
             None => cpu.idle(),
@@ -187,6 +188,10 @@ pub fn pass(words: &impl Words, me: u16, cpu: &mut impl Passing) {
 /// Waits until CPU `me` has the turn.
 pub fn wait_for_turn(words: &impl Words, me: u16, cpu: &mut impl Passing) {
     cpu.before_waiting();
+    wait_until_holder(words, me, cpu);
+}
+
+fn wait_until_holder(words: &impl Words, me: u16, cpu: &mut impl Passing) {
     while words.load(Word::Holder) != u64::from(me) {
         cpu.wait();
     }

@@ -97,6 +97,12 @@ fields! {
             crate::RelativeOffset(i32::from_be_bytes([text[2], text[3], text[4], text[5]]))
         };
     }
+    /// SS-a: a length, which is one less than the number of bytes.
+    ss_a {
+        l: u8 = |text| text[1];
+        first: Operand = |text| short(text, 2);
+        second: Operand = |text| short(text, 4);
+    }
     /// SS-d: a length and a key in registers.
     ss {
         r1: u8 = |text| high(text[1]);

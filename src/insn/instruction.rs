@@ -34,7 +34,7 @@ macro_rules! instructions {
         /// One instruction, with its operands as the text designates them.
         ///
         /// Fields are the manual's: `r1`, `r2` and `r3` number registers, `m3` and `m4` are masks of
-        /// four bits, `i` and `i2` immediate bytes, `first` and `second` the storage operands.
+        /// four bits, `l` is a length code, `i` and `i2` are immediate bytes, `first` and `second` the storage operands.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[allow(missing_docs, reason = "the fields are described above, once")]
         pub enum Instruction {
@@ -132,6 +132,8 @@ instructions! {
     0xB100 Lra "LRA" rx(r1, second) "LOAD REAL ADDRESS (32)";
     0xB600 Stctl "STCTL" rs(r1, r3, second) "STORE CONTROL (32)";
     0xB700 Lctl "LCTL" rs(r1, r3, second) "LOAD CONTROL (32)";
+    0xD200 Mvc "MVC" ss_a(l, first, second) "MOVE (CHARACTER)";
+    0xD700 Xc "XC" ss_a(l, first, second) "EXCLUSIVE OR (CHARACTER)";
     0xD900 Mvck "MVCK" ss(r1, first, second, r3) "MOVE WITH KEY";
     0xDA00 Mvcp "MVCP" ss(r1, first, second, r3) "MOVE TO PRIMARY";
     0xDB00 Mvcs "MVCS" ss(r1, first, second, r3) "MOVE TO SECONDARY";

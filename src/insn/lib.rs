@@ -9,7 +9,8 @@
 //!   instructions, those that the machine below lacks, and EXECUTE, which can hide any of them.
 //! - [`opcodes`] lists every opcode of z/Architecture, performed here or not, without operands.
 //! - [`sensitive`] finds the few instructions that do not trap and show a deprivileged guest too much,
-//!   and decides which occurrences of their bits are instructions; [`flow`] follows branches for it.
+//!   and decides which occurrences of their bits are instructions; [`flow`] follows branches for it, and
+//!   [`executed`] knows what EXECUTE can make of an instruction.
 //!
 //! Two more modules take the registers and the PSW along with the text, for the single step that runs an
 //! instruction and reports what it did. They do not access storage or change anything either.
@@ -21,6 +22,8 @@
 #![forbid(unsafe_code)]
 
 pub mod branch;
+mod caught;
+pub mod executed;
 pub mod flow;
 mod format;
 pub mod instruction;

@@ -24,12 +24,16 @@ impl Offsets {
     /// Whether the halfword at an offset is in the set.
     #[must_use]
     pub fn contains(&self, offset: usize) -> bool {
-        self.0[offset / 128] >> (offset / 2 % 64) & 1 != 0
+        self.0
+            .get(offset / 128)
+            .is_some_and(|word| word >> (offset / 2 % 64) & 1 != 0)
     }
 
     /// Inserts an offset.
     pub(super) fn insert(&mut self, offset: usize) {
-        self.0[offset / 128] |= 1 << (offset / 2 % 64);
+        if let Some(word) = self.0.get_mut(offset / 128) {
+            *word |= 1 << (offset / 2 % 64);
+        }
     }
 
     /// The offsets in ascending order.
@@ -50,14 +54,16 @@ impl Offsets {
         let (mut at, end) = (first / 2, end.min(PAGE) / 2);
         while at < end {
             let count = (64 - at % 64).min(end - at);
-            self.0[at / 64] |= u64::MAX >> (64 - count) << (at % 64);
+            if let Some(word) = self.0.get_mut(at / 64) {
+                *word |= u64::MAX >> (64 - count) << (at % 64);
+            }
             at += count;
         }
     }
 
     /// The first of the consecutive halfwords in the set that end with the one at this offset, which is in the set.
     pub(super) fn begin(&self, offset: usize) -> usize {
-        let mut at = offset / 2;
+        let mut at = offset.min(PAGE - 2) / 2;
         loop {
             let ones = (self.0[at / 64] << (63 - at % 64)).leading_ones() as usize;
             if ones <= at % 64 || at < 64 {

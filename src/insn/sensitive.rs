@@ -21,29 +21,34 @@
 //! instruction cost nothing, and code that control has not been seen to reach costs one trap.
 //!
 //! Control may also come from the preceding page, in the middle of an instruction or after it, and no fetch
-//! shows that. The instructions that it could then reach, decoded from each of the first three halfwords, are
-//! never covered; a candidate among them is replaced if more of the three decodes begin an instruction there
-//! than pass over it.
+//! shows that. The first two halfwords, and the instructions that control could then reach, decoded from each of the
+//! first three halfwords, are never covered; a candidate among them is replaced if more of the three decodes begin an
+//! instruction there than pass over it. What looks like an EXECUTE is replaced only if none passes over it and it is
+//! behind the first two halfwords, which may be a displacement.
 //!
 //! All these opcodes are whole in their first halfword, so a candidate at the end of the page does not depend
-//! on the next page. The scanner does not see an opcode that only the modification by EXECUTE makes sensitive.
+//! on the next page. EXECUTE can make a sensitive instruction of an ordinary one; so an EXECUTE that may do it is
+//! itself a sensitive instruction here ([`executed`] says which do).
 //!
 //! The instructions of the message-security assist are sensitive only while the machine counts or supplies
 //! them ([`Caught`]): otherwise they run below at full speed.
 
+pub use super::caught::{Caught, Sensitive, is_caught};
+use super::executed;
 use super::flow::next;
 use super::offsets::{Offsets, PAGE};
 use super::{Instruction, assigned, decode, length, opcode};
 
 /// The replacement of a halfword that indicates a length of four bytes.
 ///
-/// B9F3 is unassigned and gives an operation exception with an instruction-length code of 2.
-const UNASSIGNED_4: u64 = 0xB9F3;
+/// B9FF is unassigned and gives an operation exception with an instruction-length code of 2. EXECUTE cannot make another
+/// opcode of it, because all bits of its second byte are ones.
+const UNASSIGNED_4: u64 = 0xB9FF;
 
 /// The replacement of a halfword that indicates a length of six bytes.
 ///
 /// E5FF is unassigned, whatever the other four bytes are, and gives an operation exception with an
-/// instruction-length code of 3.
+/// instruction-length code of 3. EXECUTE cannot make another opcode of it either.
 const UNASSIGNED_6: u64 = 0xE5FF;
 
 /// The most bytes before a candidate at which the decodes of [`Evidence`] begin.
@@ -52,82 +57,49 @@ const FAR: usize = 96;
 /// The number of consecutive instructions that prove a decode to be in step.
 const ENOUGH: u8 = 8;
 
+/// The most bytes of an instruction that can be on the next page.
+const LONGEST_REST: usize = 4;
+
 /// The opcode of EXECUTE RELATIVE LONG.
 const EXECUTE_RELATIVE_LONG: u16 = 0xC600;
 
-/// Which instructions are sensitive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Caught {
-    /// The instructions whose result in the problem state is never the guest's.
-    Always,
-    /// Also those of the message-security assist.
-    MessageSecurity,
+/// Whether the instruction at an offset, if it is one, is sensitive at the moment: also an EXECUTE that may make a
+/// sensitive instruction of its target.
+#[must_use]
+pub fn is_caught_at(page: &[u8; PAGE], offset: usize, caught: Caught) -> bool {
+    is_caught_in(offset, caught, |offset| halfword(page, offset))
 }
 
-/// A sensitive instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sensitive {
-    /// EXTRACT PSW.
-    Epsw,
-    /// STORE FACILITY LIST EXTENDED.
-    Stfle,
-    /// TEST PROTECTION.
-    Tprot,
-    /// PERFORM CRYPTOGRAPHIC KEY MANAGEMENT OPERATIONS.
-    Pckmo,
-    /// MOVE PAGE.
-    Mvpg,
-    /// SET ADDRESS SPACE CONTROL FAST.
-    Sacf,
-    /// An instruction of the message-security assist that is not privileged, by the second byte of
-    /// its opcode.
-    MessageSecurity(u8),
-}
-
-impl Sensitive {
-    /// The sensitive instruction whose text begins with this halfword.
-    #[must_use]
-    #[inline]
-    pub const fn from_halfword(halfword: u16) -> Option<Self> {
-        match halfword {
-            0xB98D => Some(Self::Epsw),
-            0xB2B0 => Some(Self::Stfle),
-            0xE501 => Some(Self::Tprot),
-            0xB928 => Some(Self::Pckmo),
-            0xB254 => Some(Self::Mvpg),
-            0xB279 => Some(Self::Sacf),
-            // KMAC, KMA, KMF, KMO, PCC, KMCTR, KM, KMC, KDSA, PRNO, KIMD, KLMD.
-            0xB91E | 0xB929..=0xB92F | 0xB93A | 0xB93C | 0xB93E | 0xB93F => {
-                Some(Self::MessageSecurity(halfword as u8))
-            }
-            _ => None,
-        }
-    }
-
-    /// Whether it is sensitive at the moment.
-    #[must_use]
-    pub const fn is_caught(self, caught: Caught) -> bool {
-        matches!(
-            (self, caught),
-            (
-                Self::Epsw | Self::Stfle | Self::Tprot | Self::Pckmo | Self::Mvpg | Self::Sacf,
-                Caught::Always
-            ) | (_, Caught::MessageSecurity)
-        )
-    }
-}
-
-/// Whether the instruction whose text begins with this halfword is sensitive at the moment.
+/// The same for a page of which `halfword` gives the halfword at each offset.
 #[must_use]
 #[inline]
-pub fn is_caught(halfword: u16, caught: Caught) -> bool {
-    Sensitive::from_halfword(halfword).is_some_and(|sensitive| sensitive.is_caught(caught))
+pub fn is_caught_in(offset: usize, caught: Caught, halfword: impl Fn(usize) -> u16) -> bool {
+    let first = halfword(offset);
+    if is_caught(first, caught) {
+        return true;
+    }
+    if !executed::modifies(first) {
+        return false;
+    }
+    let length = length((first >> 8) as u8);
+    let text = (offset + length <= PAGE).then(|| {
+        let mut text = [0; 6];
+        let places = text.as_chunks_mut::<2>().0.iter_mut();
+        for (place, at) in places.take(length / 2).zip((offset..).step_by(2)) {
+            *place = halfword(at).to_be_bytes();
+        }
+        text
+    });
+    executed::is_doubtful(first, text, caught, |distance| {
+        Some(halfword(at_distance(offset, distance)?))
+    })
 }
 
 /// A doubleword of the copy. `which` says which of its halfwords are replaced: the rightmost bit is the first
 /// halfword.
 ///
-/// The replacement of a halfword that indicates a length of two bytes is 0000, which is never assigned.
+/// The replacement of a halfword that indicates a length of two bytes is 0000. It is never assigned, and neither is
+/// another one that begins with 00.
 #[must_use]
 pub const fn replace(doubleword: u64, which: u8) -> u64 {
     // The leftmost two bits of a halfword indicate the length: 00 two bytes, 11 six.
@@ -148,16 +120,42 @@ pub const fn differing(one: u64, other: u64) -> u8 {
     (ones >> 48 & 1 | ones >> 31 & 2 | ones >> 14 & 4 | ones << 3 & 8) as u8
 }
 
+/// What a scan has found.
+#[derive(Clone, Copy, Debug)]
+pub struct Scan {
+    /// The halfwords that are replaced.
+    pub replaced: Offsets,
+    /// Whether an EXECUTE that modifies its target is trusted, as long as the page does not change.
+    pub trusts: bool,
+    /// Whether everything that may be sensitive is an EXECUTE.
+    pub only_executes: bool,
+}
+
 /// Which halfwords of a page are replaced when it is first executed.
 ///
 /// `entry` is the offset at which the guest is known to begin an instruction; an odd offset or one outside the page is
 /// ignored. `carried` is the number of bytes (0, 2 or 4) at the beginning of the page that belong to an executed
 /// instruction of the preceding page; an entry follows them. `caught` selects the instructions to look for.
 #[must_use]
-pub fn scan(page: &[u8; PAGE], entry: Option<usize>, carried: usize, caught: Caught) -> Offsets {
-    let candidates = candidates_of(page, caught);
+pub fn scan(page: &[u8; PAGE], entry: Option<usize>, carried: usize, caught: Caught) -> Scan {
+    let found = candidates_of(page, caught);
+    let candidates = found.replaced;
     if candidates.is_empty() {
-        return candidates;
+        return found;
+    }
+    if found.only_executes {
+        // Many pages have what looks like one. To follow control in all of them would cost too much.
+        let mut replaced = Offsets::NONE;
+        let is_clear = candidates.iter().all(|candidate| {
+            let evidence = evidence(page, candidate);
+            if evidence == Evidence::Begins || entry == Some(candidate) {
+                replaced.insert(candidate);
+            }
+            evidence != Evidence::None || entry == Some(candidate)
+        });
+        if is_clear {
+            return Scan { replaced, ..found };
+        }
     }
     let mut reached = Decoded::NOTHING;
     reached.inside.insert_range(0, carried);
@@ -172,6 +170,10 @@ pub fn scan(page: &[u8; PAGE], entry: Option<usize>, carried: usize, caught: Cau
         left.remove_all(&decoded.begins);
         left.remove_all(&decoded.inside);
     }
+    // The rest of an instruction that begins there is no opcode, so no decode need know it.
+    let mut carried_over = Offsets::NONE;
+    carried_over.insert_range(0, LONGEST_REST);
+    left.remove_all(&carried_over);
     for candidate in candidates.iter() {
         let count = |of: fn(&Decoded) -> &Offsets| {
             let found = before
@@ -179,11 +181,31 @@ pub fn scan(page: &[u8; PAGE], entry: Option<usize>, carried: usize, caught: Cau
                 .filter(|decoded| of(decoded).contains(candidate));
             found.count()
         };
-        if count(|decoded| &decoded.begins) > count(|decoded| &decoded.inside) {
+        let (as_begin, as_inside) = (
+            count(|decoded| &decoded.begins),
+            count(|decoded| &decoded.inside),
+        );
+        // What looks like an EXECUTE is common among displacements, so no decode may contradict.
+        let is_begin = if executed::modifies(halfword(page, candidate)) {
+            as_begin > 0 && as_inside == 0 && candidate >= LONGEST_REST
+        } else {
+            as_begin > as_inside
+        };
+        if is_begin {
             begins.insert(candidate);
         }
     }
-    settle(page, &candidates, &begins, &reached, left)
+    let mut replaced = settle(page, &candidates, &begins, &reached, left);
+    // Nothing follows an entry that is not assigned. If its rest is covered, it might become one that is.
+    if let Some(entry) = entry
+        && entry < PAGE
+        && entry.is_multiple_of(2)
+        && !reached.begins.contains(entry)
+        && !reached.inside.contains(entry)
+    {
+        replaced.insert(entry);
+    }
+    Scan { replaced, ..found }
 }
 
 /// The same, when control has reached a replaced halfword: `before` are the replaced halfwords, and `entry` is the
@@ -206,7 +228,7 @@ pub fn scan_again(page: &[u8; PAGE], before: &Offsets, entry: usize, caught: Cau
     left.insert_all(&same);
     let mut candidates = Offsets::NONE;
     for at in before.iter() {
-        if is_caught(halfword(page, at), caught) {
+        if is_caught_at(page, at, caught) {
             candidates.insert(at);
         }
     }
@@ -248,7 +270,7 @@ fn settle(
 }
 
 /// The offsets of the bits of sensitive instructions that are caught.
-fn candidates_of(page: &[u8; PAGE], caught: Caught) -> Offsets {
+fn candidates_of(page: &[u8; PAGE], caught: Caught) -> Scan {
     match caught {
         Caught::Always => candidates::<false>(page),
         Caught::MessageSecurity => candidates::<true>(page),
@@ -260,14 +282,14 @@ fn candidates_of(page: &[u8; PAGE], caught: Caught) -> Offsets {
 ///
 /// Most pages have none, and this tests every page that is ever executed: it examines four doublewords at
 /// once.
-fn candidates<const ASSIST: bool>(page: &[u8; PAGE]) -> Offsets {
+fn candidates<const ASSIST: bool>(page: &[u8; PAGE]) -> Scan {
     const BYTES: usize = 32;
     let caught = if ASSIST {
         Caught::MessageSecurity
     } else {
         Caught::Always
     };
-    let mut found = Offsets::NONE;
+    let (mut found, mut trusts, mut only_executes) = (Offsets::NONE, false, true);
     for (n, bytes) in page.as_chunks::<BYTES>().0.iter().enumerate() {
         let all = [0, 8, 16, 24].map(|at| {
             let doubleword = bytes[at..at + 8].try_into().unwrap_or_default();
@@ -283,13 +305,20 @@ fn candidates<const ASSIST: bool>(page: &[u8; PAGE]) -> Offsets {
                 let bit = rest.leading_zeros();
                 rest &= !(1 << 63 >> bit);
                 let offset = at + bit as usize / 8;
-                if is_caught(halfword(page, offset), caught) {
+                if is_caught_at(page, offset, caught) {
                     found.insert(offset);
+                    only_executes &= executed::modifies(halfword(page, offset));
+                } else {
+                    trusts |= executed::modifies(halfword(page, offset));
                 }
             }
         }
     }
-    found
+    Scan {
+        replaced: found,
+        trusts,
+        only_executes,
+    }
 }
 
 /// A one in each halfword of a doubleword.
@@ -319,8 +348,8 @@ const fn suspects<const ASSIST: bool>(doubleword: u64) -> u64 {
     } else {
         equal_to_one
     };
-    // All of them begin with a one.
-    doubleword & equal_to_one
+    // All of them begin with a one, but EXECUTE (44), which agrees with C6, C4 and 46.
+    doubleword & equal_to_one | equal(doubleword, 0x7D00, 0x4400)
 }
 
 /// Whether any halfword of a doubleword may be that of a sensitive instruction. Never misses one.
@@ -357,10 +386,11 @@ impl Decoded {
         }
         let text = text(page, offset);
         let whole = text.filter(|text| assigned(text));
-        if whole.is_some() || (text.is_none() && assigned(&page[offset..offset + 2])) {
+        if whole.is_some() || (text.is_none() && page.get(offset..offset + 2).is_some_and(assigned))
+        {
             self.begins.insert(offset);
-            self.inside
-                .insert_range(offset + 2, offset + length(page[offset]));
+            let length = page.get(offset).map_or(0, |&first| length(first));
+            self.inside.insert_range(offset + 2, offset + length);
         }
         whole
     }
@@ -446,7 +476,8 @@ fn evidence(page: &[u8; PAGE], candidate: usize) -> Evidence {
             Some(text) if assigned(&text) && next(&text).is_sequential() => {
                 let end = offset + length(text[0]);
                 if end < candidate {
-                    let (end, count) = decodes[(end - first) / 2];
+                    let known = decodes.get((end - first) / 2);
+                    let (end, count) = known.copied().unwrap_or((end, 0));
                     (end, if count == 0 { 0 } else { count + 1 })
                 } else {
                     (end, 1)
@@ -454,7 +485,9 @@ fn evidence(page: &[u8; PAGE], candidate: usize) -> Evidence {
             }
             _ => (offset, 0),
         };
-        decodes[(offset - first) / 2] = decode;
+        if let Some(place) = decodes.get_mut((offset - first) / 2) {
+            *place = decode;
+        }
         let longest = if decode.0 == candidate {
             &mut at
         } else {
@@ -477,18 +510,18 @@ fn at_distance(offset: usize, distance: i64) -> Option<usize> {
         .filter(|&target| target < PAGE)
 }
 
-/// The doubleword at an offset of a page.
+/// The doubleword that holds an offset of a page.
 #[must_use]
 #[inline]
 pub fn doubleword(page: &[u8; PAGE], offset: usize) -> u64 {
-    page[offset..offset + 8]
-        .try_into()
-        .map_or(0, u64::from_be_bytes)
+    let (doublewords, _) = page.as_chunks::<8>();
+    u64::from_be_bytes(doublewords[offset % PAGE / 8])
 }
 
-/// The halfword at an even offset.
+/// The halfword that holds an offset.
 fn halfword(page: &[u8; PAGE], offset: usize) -> u16 {
-    u16::from_be_bytes([page[offset], page[offset + 1]])
+    let at = (offset % PAGE) & !1;
+    u16::from_be_bytes([page[at], page[at | 1]])
 }
 
 /// The text of the instruction at `offset`, if all of it is in the page.

@@ -3,7 +3,6 @@
 mod caches;
 mod calibrate;
 mod guest;
-mod heap;
 mod probe;
 mod staged;
 
@@ -18,6 +17,7 @@ use crate::machine::hardware::sclp::{self, ConsoleKind};
 use crate::machine::io::failure::{WaitState, refuse, stop};
 use crate::machine::io::{console, failure};
 use crate::machine::native::Native;
+use crate::machine::state::heap;
 use crate::machine::{operator, trap};
 
 /// Facilities of the machine below without which no guest can run, by bit and name.
@@ -75,7 +75,7 @@ extern "C" fn ipl(from: u64, storage: u64, increment: u64) -> ! {
     }
     crate::machine::hardware::wait::load_cr0(0);
     let kind = console::open();
-    let mut native = Native::new(plan.cpus[0].prefix, true, None);
+    let mut native = Native::new(plan.cpus[0].prefix, 0, None);
     let mut bytes = [0; loader::BLOCK_LENGTH as usize];
     if let Some(block) = staged::guest_storage(&plan, loader::BLOCK_ADDRESS, bytes.len() as u64) {
         native.load(block.start(), &mut bytes);

@@ -29,8 +29,8 @@ pub struct Native {
     /// when it should be negative, so the value is kept here. The real timer is set for its interruption, and for
     /// EXTRACT CPU TIME.
     timer_zero: u64,
-    /// Whether this CPU takes the host's input.
-    listens: bool,
+    /// This CPU's number. CPU 0 takes the host's input.
+    number: u16,
     /// What it shares with the other CPUs; nothing at IPL.
     shared: Option<&'static Shared>,
     /// Log lines about instructions that are not performed: their number is limited, because a guest may try for ever.
@@ -43,11 +43,11 @@ const MOST_REFUSALS: u32 = 64;
 impl Native {
     /// The hardware as seen by the CPU with this prefix.
     #[must_use]
-    pub const fn new(prefix: Prefix, listens: bool, shared: Option<&'static Shared>) -> Self {
+    pub const fn new(prefix: Prefix, number: u16, shared: Option<&'static Shared>) -> Self {
         Self {
             prefix,
             timer_zero: 0,
-            listens,
+            number,
             shared,
             refusals: 0,
         }
@@ -347,7 +347,7 @@ impl Hardware for Native {
     fn load_control(&mut self, number: u8, value: u64) {
         if number == 0 {
             // One CPU listens for input; a service signal goes to any CPU that is enabled for it.
-            let shared = self.shared.filter(|_| self.listens);
+            let shared = self.shared.filter(|_| self.number == 0);
             let listening = shared.map_or(0, |shared| shared.input.listening());
             wait::load_cr0(value | listening);
         } else {
@@ -372,6 +372,14 @@ impl Hardware for Native {
 
     fn clear_program_registers(&mut self) {
         registers::clear();
+    }
+
+    fn number(&self) -> u16 {
+        self.number
+    }
+
+    fn pause(&mut self) {
+        core::hint::spin_loop();
     }
 
     fn wake(&mut self, cpu: u16) {

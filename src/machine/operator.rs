@@ -22,8 +22,10 @@ use crate::machine::io::console;
 use crate::machine::io::failure::{WaitState, stop};
 use crate::machine::io::input::{HostMessage, Input};
 use crate::machine::run;
+use crate::machine::state::heap;
 use crate::machine::state::machine::Machine;
 use crate::machine::state::operator::Asked;
+use core::sync::atomic::Ordering;
 
 /// Carries out one line.
 pub fn command(machine: Option<&'static Machine>, line: &[u8]) {
@@ -199,10 +201,27 @@ fn status(machine: &Machine) {
             CpuState::Operating => "operating",
         };
         console::say(format_args!(
-            "CPU {number}: {state}, PSW {:016X} {:016X}, {} cycles\n",
-            seen.psw.mask, seen.psw.address, seen.cycles
+            "CPU {number}: {state}, PSW {:016X} {:016X}, {} cycles; shadow tables {} of {} units at most, \
+             emptied {} times\n",
+            seen.psw.mask,
+            seen.psw.address,
+            seen.cycles,
+            seen.units,
+            machine.configuration.shadow.units(),
+            seen.emptied
         ));
     }
+    let frames = &machine.configuration.page_frames;
+    let (copies, all_copies) = frames.copies_in_use();
+    let (queues, buffers) = machine.configuration.channels.queues();
+    let (heap, all_heap) = heap::in_use();
+    console::say(format_args!(
+        "pages scanned {}, copied {}; code copies in use {copies} of {all_copies}; device queues {queues} with \
+         {buffers} buffers; heap {heap} of {all_heap} bytes; frames sent {}\n",
+        frames.scans.load(Ordering::Relaxed),
+        frames.copied.load(Ordering::Relaxed),
+        console::frames()
+    ));
 }
 
 /// Ends the guest, and reports everything that was measured; or ends a machine without a guest.

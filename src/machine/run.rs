@@ -64,6 +64,10 @@ pub struct Seen {
     pub psw: Psw,
     /// Guest cycles as of the last trap.
     pub cycles: u64,
+    /// The most units of its pool of shadow tables that were ever in use at once.
+    pub units: u64,
+    /// How often its shadow was emptied.
+    pub emptied: u64,
 }
 
 /// Inspects CPU `number`, which the machine has.
@@ -74,6 +78,8 @@ pub fn look(machine: &Machine, number: u16) -> Seen {
     unsafe {
         let cycles = core::ptr::read_volatile(&raw const (*cpu).vcpu.account.cycles);
         Seen {
+            units: core::ptr::read_volatile(&raw const (*cpu).vcpu.shadow.most_units),
+            emptied: core::ptr::read_volatile(&raw const (*cpu).vcpu.shadow.purges),
             state: core::ptr::read_volatile(&raw const (*cpu).vcpu.state),
             psw: core::ptr::read_volatile(&raw const (*cpu).vcpu.psw),
             cycles: cycles[0] + cycles[1],
@@ -210,19 +216,21 @@ fn log_copies(machine: &Machine) {
 
 /// Logs the work of the shadows of guests with DAT on.
 fn log_shadow(machine: &Machine) {
-    let (mut fills, mut drops, mut purges) = (0u64, 0u64, 0u64);
+    let (mut fills, mut drops, mut purges, mut units) = (0u64, 0u64, 0u64, 0u64);
     each_cpu(machine, |cpu| {
         fills += cpu.vcpu.shadow.fills;
         drops += cpu.vcpu.shadow.dropped();
         purges += cpu.vcpu.shadow.purges;
+        units += cpu.vcpu.shadow.most_units;
     });
     if fills != 0 {
         defmt::info!(
-            "{=u64} shadow fills, {=u64} requests, {=u64} spaces dropped, {=u64} times emptied",
+            "{=u64} shadow fills, {=u64} requests, {=u64} spaces dropped, {=u64} times emptied, {=u64} units at most",
             fills,
             machine.configuration.shadow.posted(),
             drops - purges,
-            purges
+            purges,
+            units
         );
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::guest::turns::Turns;
 use crate::machine::hardware::instruction;
+use crate::machine::hardware::passing::Passed;
 use crate::machine::io::events::Events;
 use crate::machine::io::input::Input;
 
@@ -9,6 +10,8 @@ use crate::machine::io::input::Input;
 pub struct Shared {
     /// Whose turn it is.
     pub turns: Turns,
+    /// How the turn was last passed.
+    pub passed: Passed,
     /// The host's input.
     pub input: Input,
     /// Traced events on their way to the host.
@@ -21,6 +24,7 @@ impl Shared {
     pub const fn new(turns: Turns, listening: bool) -> Self {
         Self {
             turns,
+            passed: Passed::new(),
             input: Input::new(listening),
             events: Events::new(),
         }

@@ -224,6 +224,7 @@ fn finish(cpu: &mut Cpu) {
         match next {
             Next::Run => break,
             Next::Held => turn::hold_guest(cpu),
+            Next::Pause => turn::pause(cpu),
             next => turn::give(cpu, next),
         }
     }
@@ -347,7 +348,7 @@ pub extern "C" fn external_interruption(cpu: &mut Cpu) {
     finish(cpu);
 }
 
-/// An I/O interruption.
+/// An I/O interruption, which comes at once if there are devices: the guest's own masks decide when it gets it.
 #[unsafe(no_mangle)]
 pub extern "C" fn io_interruption(cpu: &mut Cpu) {
     let configuration = &cpu.machine.configuration;
@@ -357,8 +358,7 @@ pub extern "C" fn io_interruption(cpu: &mut Cpu) {
         &mut cpu.native,
         Class::InputOutput,
     );
-    let interruption = lowcore::io_interruption();
-    delivery::io(&mut cpu.vcpu, configuration, &mut cpu.native, interruption);
+    turn::take_io(cpu, lowcore::io_interruption());
     finish(cpu);
 }
 
@@ -398,7 +398,6 @@ extern "C" fn machine_check_interruption(cpu: &mut Cpu) {
 #[unsafe(no_mangle)]
 extern "C" fn cpu_started(cpu: &mut Cpu) {
     take_up(cpu);
-    cpu.vcpu.account.start(instruction::stckf());
     turn::join(cpu);
     finish(cpu);
 }

@@ -5,10 +5,12 @@
 
 mod devices;
 
+use crate::arch::channel::IoInterruption;
 use crate::arch::control::{CR0_CLOCK_COMPARATOR, CR0_CPU_TIMER};
 use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::arch::interruption::external;
 use crate::arch::psw;
+use crate::guest::delivery;
 use crate::guest::dispatch::Next;
 use crate::guest::hardware::Hardware;
 use crate::guest::measuring::assist;
@@ -18,10 +20,11 @@ use crate::guest::measuring::threads;
 use crate::guest::recording::per;
 use crate::guest::state::mailbox::Mailbox;
 use crate::guest::state::pending_work::PendingWork;
-use crate::guest::state::schedule::NEVER;
+use crate::guest::state::schedule::{NEVER, POLL};
 use crate::guest::state::vcpu::CpuState;
+use crate::guest::storage::shadow;
 use crate::guest::turns::{self, InStorage, Passing, Reason, Word, Words};
-use crate::link::state::{Held, Progress, Waiting};
+use crate::link::state::{Held, Looping, Progress, Waiting};
 use crate::machine::hardware::wait::{Open, Taken, Waited};
 use crate::machine::hardware::{instruction, sclp, wait};
 use crate::machine::io::console;
@@ -41,6 +44,9 @@ pub fn join(cpu: &mut Cpu) {
         let me = cpu.vcpu.address;
         turns::wait_for_turn(&words, me, &mut OnCpu::new(cpu, false));
     }
+    // CPU 0 works meanwhile, and how QEMU mixes the CPUs is not the same in each run.
+    cpu.vcpu.account.start(instruction::stckf());
+    shadow::come_back(&mut cpu.vcpu, &cpu.machine.configuration);
     begin(cpu);
 }
 
@@ -49,12 +55,14 @@ pub fn start(cpu: &mut Cpu) {
     for mailbox in &cpu.machine.configuration.mailboxes {
         mailbox.wake_at.store(NEVER, Ordering::SeqCst);
     }
+    shadow::come_back(&mut cpu.vcpu, &cpu.machine.configuration);
     begin(cpu);
 }
 
 /// The CPU's slice has ended, or another CPU's clock comparator has been passed: gives the turn to a CPU that is ready.
 pub fn end(cpu: &mut Cpu) {
-    report_progress(cpu);
+    report_progress(cpu, cpu.vcpu.account.entered);
+    devices::poll(cpu);
     if listens(cpu) && sclp::take_events() {
         // Its signal may have been absorbed with the answer to a call, and the guest may never wait.
         operator::read_input(cpu.machine);
@@ -62,11 +70,58 @@ pub fn end(cpu: &mut Cpu) {
     if cpu.machine.his.wants(cpu.vcpu.account.entered) {
         his::work(cpu);
     }
+    next_turn(cpu);
+}
+
+/// Another CPU has the turn now, if there is one that may have it.
+fn next_turn(cpu: &mut Cpu) {
     if words(cpu).exact() && cpu.machine.configuration.cpus > 1 {
         give(cpu, Next::Yield);
     } else {
         begin(cpu);
     }
+}
+
+/// The CPU takes one interruption after the other. None of its guest's cycles passes, so its turn would never end, and
+/// perhaps the firmware is not left, so the host's input does not interrupt it.
+#[cold]
+#[inline(never)]
+pub fn pause(cpu: &mut Cpu) {
+    let now = instruction::stckf();
+    devices::poll(cpu);
+    if report_progress(cpu, now) && listens(cpu) {
+        operator::read_input(cpu.machine);
+    }
+    if cpu.vcpu.looping.is_to_be_reported() {
+        report_loop(cpu, now);
+    }
+    if cpu.machine.his.wants(now) {
+        his::work(cpu);
+    }
+    next_turn(cpu);
+}
+
+/// Reports that the CPU takes interruptions without end.
+fn report_loop(cpu: &Cpu, now: u64) {
+    let vcpu = &cpu.vcpu;
+    let (address, class) = (vcpu.address, vcpu.looping.class);
+    let code = delivery::last_code(vcpu, &cpu.machine.configuration, &cpu.native, class);
+    console::state(&Looping {
+        cpu: address.into(),
+        class: class as u8,
+        code: code.into(),
+        psw_mask: vcpu.psw.mask.into(),
+        psw_address: vcpu.psw.address.into(),
+        tod: now.into(),
+        ..Looping::default()
+    });
+    if !console::framed() {
+        console::say(format_args!(
+            "CPU {address} takes interruptions {code:04X} without end: PSW {:016X} {:016X}\n",
+            vcpu.psw.mask, vcpu.psw.address
+        ));
+    }
+    console::flush();
 }
 
 /// Begins a slice.
@@ -83,8 +138,17 @@ fn begin(cpu: &mut Cpu) {
     if cpu.vcpu.per.is_stepping() {
         slice = slice.min(per::LONGEST_TURN);
     }
+    if configuration.channels.polls.load(Ordering::Relaxed) {
+        slice = slice.min(POLL);
+    }
     cpu.vcpu.sampling.turn = cpu.vcpu.account.total().saturating_add(slice);
     cpu.vcpu.pending_work |= PendingWork::CLOCK | PendingWork::ATTENTION;
+}
+
+/// A device has interrupted the guest's CPU.
+#[cold]
+pub fn take_io(cpu: &mut Cpu, interruption: IoInterruption) {
+    devices::take(cpu, Taken::Io(interruption));
 }
 
 /// Whether a waiting CPU's time to run again has come.
@@ -179,10 +243,6 @@ impl Passing for OnCpu<'_> {
         instruction::stckf()
     }
 
-    fn signal(&self, cpu: u16) {
-        instruction::signal_emergency(cpu);
-    }
-
     fn wake_time(&mut self) -> u64 {
         wake_time(self.cpu)
     }
@@ -193,9 +253,11 @@ impl Passing for OnCpu<'_> {
 
     fn rest_begins(&mut self) {
         self.began = instruction::stckf();
+        shadow::step_aside(&self.cpu.vcpu, &self.cpu.machine.configuration);
     }
 
     fn rest_ends(&mut self) {
+        shadow::come_back(&mut self.cpu.vcpu, &self.cpu.machine.configuration);
         if self.samples {
             sample_wait(self.cpu, self.began);
         }
@@ -225,9 +287,16 @@ impl Passing for OnCpu<'_> {
         instruction::share(self.cpu);
     }
 
-    fn wait(&mut self) {
-        rest(self.cpu, wait::for_external);
+    fn hand_over(&mut self, next: u16) {
+        let (me, passed) = (self.cpu.vcpu.address, &self.cpu.machine.shared.passed);
+        rest(self.cpu, || passed.pass_and_wait(me, next));
         // The CPU that has the turn may have done something on this CPU's behalf.
+        instruction::share(self.cpu);
+    }
+
+    fn wait(&mut self) {
+        let passed = &self.cpu.machine.shared.passed;
+        rest(self.cpu, || passed.wait());
         instruction::share(self.cpu);
     }
 
@@ -257,7 +326,8 @@ impl Passing for OnCpu<'_> {
         instruction::sckc(wake_time(cpu));
         let configuration = &cpu.machine.configuration;
         let own = usize::from(cpu.vcpu.address) & (MAXIMUM_CPUS - 1);
-        let open = devices::waited_for(configuration, &configuration.mailboxes[own..=own]);
+        let mailbox = configuration.mailboxes.get(own..=own).unwrap_or_default();
+        let open = devices::waited_for(configuration, mailbox);
         wait_with_input(cpu, listens(cpu), open);
     }
 
@@ -333,6 +403,7 @@ pub fn hold_guest(cpu: &mut Cpu) {
         return;
     };
     let began = instruction::stckf();
+    shadow::step_aside(&cpu.vcpu, &cpu.machine.configuration);
     park(cpu);
     traces::stopped(cpu, trace);
     while !traces::perform_requests(cpu) {
@@ -352,6 +423,7 @@ pub fn hold_guest(cpu: &mut Cpu) {
     }
     told_waiting(cpu).store(false, Ordering::SeqCst);
     cpu.native.extend_cpu_timer(instruction::stckf() - began);
+    shadow::come_back(&mut cpu.vcpu, &cpu.machine.configuration);
     begin(cpu);
 }
 
@@ -431,16 +503,15 @@ fn wait_with_input(cpu: &mut Cpu, admit: bool, open: Open) {
         }
         Taken::External(external::CPU_TIMER) => cpu.vcpu.pending.cpu_timer = true,
         Taken::External(_) => {}
-        taken => devices::hold(cpu, taken),
+        taken => devices::take(cpu, taken),
     }
 }
 
-/// Reports now and then how far the guest is.
-fn report_progress(cpu: &Cpu) {
-    let now = cpu.vcpu.account.entered;
+/// Reports now and then how far the guest is. Returns whether it has.
+fn report_progress(cpu: &Cpu, now: u64) -> bool {
     let last = &cpu.machine.shared.turns.last_progress;
     if now.wrapping_sub(last.load(Ordering::Relaxed)) < PROGRESS {
-        return;
+        return false;
     }
     last.store(now, Ordering::Relaxed);
     let instructions = run::instructions(cpu.machine, &cpu.vcpu);
@@ -449,4 +520,5 @@ fn report_progress(cpu: &Cpu) {
         tod: now.into(),
     });
     console::flush();
+    true
 }

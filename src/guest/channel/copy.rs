@@ -2,8 +2,8 @@
 //!
 //! The copy keeps the order of the channel-command words: adjacent words stay adjacent, and a transfer in channel
 //! leads to the copy of its target. All words of the copy have format 1, because the HSA is not below 16 MiB.
-//! Lists of indirect-data addresses are copied too, and so are the few data that are addresses themselves
-//! (`virtio`).
+//! Lists of indirect-data addresses are copied too, and so are the data of the few commands that set up a virtio device,
+//! with the machine's own addresses instead of the guest's (`virtio`).
 //!
 //! A command that the guest's own channel would refuse becomes a command that every channel refuses. So the
 //! machine below ends the program with a program check where the guest's own machine would: at that command,
@@ -13,8 +13,7 @@
 //! The copy ends at a command before which the program is suspended; the rest is copied when it is resumed. What was
 //! copied before stays as it is until the program is suspended again: it may be reached once more.
 //!
-//! Addresses and data lie apart, so data are never taken for addresses. Of data that are addresses only what was
-//! checked is copied.
+//! Addresses and data lie apart, so data are never taken for addresses.
 //!
 //! A program that would execute its commands in a circle without end is refused at the transfer that closes the circle:
 //! the machine below might never come back from it. The devices here skip no transfer.
@@ -24,6 +23,7 @@ mod command;
 use crate::hardware::Hardware;
 use crate::state::channel_program::{ChannelProgram, Run, WORDS};
 use crate::state::configuration::Configuration;
+use crate::state::device::Device;
 use crate::storage::{self, Piece};
 use arch::address::Absolute;
 use arch::channel::{
@@ -40,13 +40,14 @@ impl ChannelProgram {
         &mut self,
         configuration: &Configuration,
         hardware: &mut H,
+        device: Option<&Device>,
         orb: Orb,
     ) -> Orb {
         *self = Self {
             orb,
             ..Self::new(self.copy)
         };
-        let mut copying = Copying::of(self, configuration, hardware);
+        let mut copying = Copying::of(self, configuration, hardware, device);
         copying.run(orb.program, false);
         copying.follow();
         self.designation()
@@ -77,7 +78,12 @@ impl ChannelProgram {
     ///
     /// The channel fetches this command again from its place in the copy. Behind it is the end of its run, which becomes
     /// a transfer to the other part. Nothing leads back to the other words of this part.
-    pub fn resume<H: Hardware>(&mut self, configuration: &Configuration, hardware: &mut H) {
+    pub fn resume<H: Hardware>(
+        &mut self,
+        configuration: &Configuration,
+        hardware: &mut H,
+        device: Option<&Device>,
+    ) {
         let Some((guest, number)) = self.suspended.take() else {
             return;
         };
@@ -90,7 +96,9 @@ impl ChannelProgram {
             first,
             count,
         });
-        let mut copying = Copying::of(self, configuration, hardware);
+        self.changes.retain(|(by, _)| *by != number);
+        self.from = number;
+        let mut copying = Copying::of(self, configuration, hardware, device);
         let goes_on = copying.word(guest, number, false);
         let end = number + 1;
         copying.put(end, Ccw::INVALID);
@@ -138,6 +146,7 @@ struct Copying<'a, H> {
     program: &'a mut ChannelProgram,
     configuration: &'a Configuration,
     hardware: &'a mut H,
+    device: Option<&'a Device>,
     /// Transfers in channel: the number of each, and the guest's address of its target.
     transfers: Vec<(u16, u32), TRANSFERS>,
 }
@@ -147,11 +156,13 @@ impl<'a, H: Hardware> Copying<'a, H> {
         program: &'a mut ChannelProgram,
         configuration: &'a Configuration,
         hardware: &'a mut H,
+        device: Option<&'a Device>,
     ) -> Self {
         Self {
             program,
             configuration,
             hardware,
+            device,
             transfers: Vec::new(),
         }
     }
@@ -242,7 +253,7 @@ impl<'a, H: Hardware> Copying<'a, H> {
         while self.program.used + 1 < WORDS {
             let number = begin + self.program.used;
             self.program.used += 1;
-            self.program.runs[at].count += 1;
+            self.program.runs.get_mut(at)?.count += 1;
             match self.word(address, number, chains_data) {
                 Some(chains) => chains_data = chains,
                 None => break,

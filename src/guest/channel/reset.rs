@@ -3,18 +3,13 @@
 //! The machine below resets its devices only together with itself, including the firmware. So each device
 //! is given the command by which a program resets it, and its subchannel is disabled.
 
-use super::virtio;
+use super::own::{self, PATIENCE};
+use super::virtio::{self, changes};
 use crate::hardware::{ChannelBlock, ChannelInstruction, Hardware};
 use crate::state::configuration::Configuration;
-use arch::channel::SUBCHANNELS;
-use arch::channel::{Ccw, ORB_ALL_PATHS, ORB_FORMAT, Orb, PMCW_DEVICE_VALID, PMCW_ENABLED};
+use crate::state::device::Sight;
+use arch::channel::{Ccw, PMCW_DEVICE_VALID, SUBCHANNELS};
 use arch::condition::ConditionCode;
-
-/// CCW flag: an incorrect length is not indicated.
-const SUPPRESS_LENGTH: u8 = 0x20;
-
-/// How often a subchannel is tested for status; a device rarely has more than one.
-const PATIENCE: usize = 8;
 
 /// Resets every device that the guest sees, and drops what is pending.
 #[cold]
@@ -37,53 +32,34 @@ pub fn reset<H: Hardware>(configuration: &Configuration, hardware: &mut H) {
 }
 
 fn reset_device<H: Hardware>(configuration: &Configuration, hardware: &mut H, subsystem: u32) {
-    use ChannelInstruction as I;
     let mut schib = ChannelBlock::ZEROS;
-    let found = hardware.channel(I::Stsch, subsystem, &mut schib);
+    let found = hardware.channel(ChannelInstruction::Stsch, subsystem, &mut schib);
     if found != Ok(ConditionCode::Zero) || schib.0[1] & PMCW_DEVICE_VALID == 0 {
         return;
     }
-    let Some(mut program) = configuration.channels.program(subsystem) else {
+    let Some(mut subchannel) = configuration.channels.subchannel(subsystem) else {
         return;
     };
-    let ask = |hardware: &mut H, instruction, mut block| {
-        let code = hardware.channel(instruction, subsystem, &mut block);
-        for _ in 0..PATIENCE {
-            let status = hardware.channel(I::Tsch, subsystem, &mut { ChannelBlock::ZEROS });
-            if status != Ok(ConditionCode::Zero) {
-                break;
-            }
-        }
-        code
+    let command = Ccw {
+        command: virtio::RESET,
+        ..Ccw::INVALID
     };
-    // Without a parameter, and with interruption subclass 0.
-    schib.0[0] = 0;
-    schib.0[1] = PMCW_ENABLED;
-    let _ = ask(hardware, I::Csch, ChannelBlock::ZEROS);
-    let _ = ask(hardware, I::Msch, schib);
-    let orb = program.only(
-        hardware,
-        Ccw {
-            command: virtio::RESET,
-            flags: SUPPRESS_LENGTH,
-            ..Ccw::INVALID
-        },
-        Orb {
-            controls: ORB_FORMAT | ORB_ALL_PATHS,
-            ..Orb::default()
-        },
-    );
-    let mut block = ChannelBlock::ZEROS;
-    block.0[..3].copy_from_slice(&[orb.parameter, orb.controls, orb.program]);
-    let _ = ask(hardware, I::Ssch, block);
-    schib.0[1] = 0;
-    let _ = ask(hardware, I::Msch, schib);
+    let is_reset = own::perform(hardware, subsystem, schib, &mut subchannel.program, command);
+    subchannel.has_interrupted = false;
+    if !is_reset {
+        // It may still use its rings, so nothing else gets their storage.
+        subchannel.sight = Sight::Hidden;
+    } else if let Some(device) = &mut subchannel.device {
+        changes::reset(configuration, hardware, device);
+        device.revision = 0;
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::test_machine::{Bench, Subchannel};
+    use arch::channel::PMCW_ENABLED;
 
     #[test]
     fn a_reset_tells_each_device_to_reset_itself_and_disables_its_subchannel() {
@@ -106,9 +82,36 @@ mod tests {
         let [device, _] = bench.hardware.subchannels[..] else {
             panic!("two subchannels");
         };
-        assert_eq!(device.schib[..2], [0, 0]);
+        assert_eq!(device.schib[..2], [0, PMCW_DEVICE_VALID]);
         assert_eq!(device.orb[1], 0x0080_FF00);
         let place = arch::address::Real(device.orb[2].into());
         assert_eq!(bench.hardware.hsa_load(place), 0x3320_0000_0000_0000);
+    }
+    #[test]
+    fn a_device_that_announces_something_meanwhile_is_reset_all_the_same() {
+        for (pending, is_reset) in [(0, true), (1, true), (3, true), (u32::MAX, false)] {
+            let mut bench = Bench::new();
+            let mut subchannel = Subchannel {
+                pending,
+                is_strict: true,
+                ..Subchannel::default()
+            };
+            subchannel.schib[1] = PMCW_DEVICE_VALID;
+            bench.hardware.subchannels = vec![subchannel];
+            bench.configuration.channels.found();
+            let channels = &bench.configuration.channels;
+            let features = |features| {
+                let mut subchannel = channels.subchannel(0x1_0000).unwrap();
+                let device = subchannel.device.as_deref_mut().unwrap();
+                core::mem::replace(&mut device.features, features)
+            };
+            features(5);
+            reset(&bench.configuration, &mut bench.hardware);
+            assert_eq!(bench.hardware.subchannels[0].orb[1] != 0, is_reset);
+            // What is known of a device stays as long as the device knows it, and the guest sees it no more.
+            assert_eq!(features(0), if is_reset { 0 } else { 5 });
+            let sight = channels.subchannel(0x1_0000).unwrap().sight;
+            assert_eq!(sight == Sight::Hidden, !is_reset);
+        }
     }
 }

@@ -1,187 +1,340 @@
-//! Commands whose data are addresses: those of a virtio device's rings and indicators.
+//! Virtio devices: commands that set up a device, and what lies between it and its program.
 //!
-//! Every device is treated as a virtio device, because the machine below has no other. The addresses in
-//! the rings cannot be checked: the device may read them, and the guest may write them, at any time.
+//! A device accesses storage at any time by the addresses in its rings, so it never gets those of the guest. It has
+//! rings and indicators of its own in the HSA, and the machine copies what passes between them and the guest's
+//! (`virtio/rings.rs`, `virtio/attention.rs`). A command that designates rings or indicators is copied with their places in the HSA,
+//! and changes what the machine knows of the device when the device has executed it ([`changes`]). A guest sees a
+//! device only if the machine knows how it uses its rings ([`identity`]).
 //!
 //! Source: Virtual I/O Device (VIRTIO) 1.2, section 4.3 "Virtio Over Channel I/O".
 
+pub mod attention;
+pub mod changes;
+pub mod identity;
+mod ring;
+mod rings;
+
+use crate::hardware::Hardware;
+use crate::state::device::{Change, Device, Indicators, MOST_ENTRIES, QUEUES, ROOM_LENGTH, Rings};
+use arch::address::{PAGE, Real};
+use ring::Area;
+
+/// Accepts features.
+const WRITE_FEATURES: u8 = 0x11;
 /// The rings of a queue.
 const SET_QUEUE: u8 = 0x13;
+/// Chooses the revision of the commands. It stays until the subchannel is disabled.
+const SET_REVISION: u8 = 0x83;
+/// Sets the status; a status of zero resets the device.
+const WRITE_STATUS: u8 = 0x31;
+/// Resets the device: it forgets all that it was told.
+pub const RESET: u8 = 0x33;
 /// The indicators of the queues.
 const SET_INDICATORS: u8 = 0x43;
 /// The indicator of the device's configuration.
 const SET_CONFIGURATION_INDICATORS: u8 = 0x53;
 /// The indicators of adapter interruptions.
 const SET_ADAPTER_INDICATORS: u8 = 0x73;
-/// Resets the device: it forgets all of these.
-pub const RESET: u8 = 0x33;
 
 /// The longest data of any of these commands; longer data are not accepted.
 pub const LONGEST: usize = 64;
 
-/// Whether the data of a command are addresses.
+/// Whether the machine must know a command, so that the device gets data that cannot change any more.
 #[must_use]
-pub const fn has_addresses(command: u8) -> bool {
+pub const fn is_known(command: u8) -> bool {
     matches!(
         command,
-        SET_QUEUE | SET_INDICATORS | SET_CONFIGURATION_INDICATORS | SET_ADAPTER_INDICATORS
+        WRITE_FEATURES
+            | SET_QUEUE
+            | SET_REVISION
+            | WRITE_STATUS
+            | RESET
+            | SET_INDICATORS
+            | SET_CONFIGURATION_INDICATORS
+            | SET_ADAPTER_INDICATORS
     )
 }
 
-/// The most entries of a queue in any device.
-const MOST_ENTRIES: u64 = 1024;
-/// The most queues of a device, and so the most indicators.
+/// Feature bits 32-63 that change how rings are used, except [`ring::VERSION_1`]: nobody may accept them.
+const OTHER_RINGS: u32 = 0x0003_FFFE;
+
+/// The most queues that a device can have, and so the most indicators.
 const MOST_QUEUES: u64 = 1024;
 
-/// The bytes of the three rings of a queue: the descriptors, the available ring, and the used ring.
-const fn rings(entries: u64) -> [u64; 3] {
-    [16 * entries, 6 + 2 * entries, 6 + 8 * entries]
+/// The last interruption subclass.
+const LAST_SUBCLASS: u8 = 7;
+
+/// The only boundary of the used ring of a queue in one piece that devices accept.
+const BOUNDARY: u64 = PAGE;
+
+/// The places in a device's room: the indicators of its queues, of its configuration, and those of adapter
+/// interruptions.
+mod place {
+    pub const INDICATORS: u64 = 0;
+    pub const CONFIGURATION: u64 = 8;
+    pub const SUMMARY: u64 = 16;
+    pub const ADAPTER: u64 = 64;
+    /// The rings follow.
+    pub const RINGS: u64 = super::PAGE;
 }
 
-/// Whether the storage that the data of a command designate is in the guest's storage, which `holds` tests. What was
-/// not tested becomes zeros. Data that are too short for the command are left for the device to refuse.
-#[must_use]
-pub fn check(command: u8, data: &mut [u8], holds: impl Fn(u64, u64) -> bool) -> bool {
-    let number = |at: usize| {
-        let bytes = data.get(at..).and_then(<[u8]>::first_chunk);
-        bytes.map(|bytes| u64::from_be_bytes(*bytes))
+/// A field of the data of a command: so many bytes from `at` on, as a number.
+fn field<const N: usize>(data: &[u8], at: usize) -> Option<[u8; N]> {
+    data.get(at..).and_then(<[u8]>::first_chunk).copied()
+}
+
+fn doubleword(data: &[u8], at: usize) -> Option<u64> {
+    field(data, at).map(u64::from_be_bytes)
+}
+
+/// What a known command with these data changes, if the device executes it, after the `changes` of its program so far.
+/// The data become those for the device. Nothing if the command is refused.
+///
+/// Data that are too short for the command are left for the device to refuse: they become zeros and change nothing.
+pub fn pass_on(
+    device: Option<&Device>,
+    changes: &[(u16, Change)],
+    command: u8,
+    data: &mut [u8],
+    holds: impl Fn(u64, u64) -> bool,
+) -> Option<Option<Change>> {
+    let (change, bytes) = match command {
+        RESET => (Some(Change::Reset), [0; 32]),
+        _ => {
+            let device = device?;
+            let answer = match command {
+                WRITE_STATUS => status(data),
+                SET_REVISION => revision(data),
+                WRITE_FEATURES => features(data)?,
+                SET_QUEUE => queue(device, changes, data, holds)?,
+                _ => indicators(device.room, command, data, holds)?,
+            };
+            answer.unwrap_or((None, [0; 32]))
+        }
     };
-    let form = number(8).unwrap_or_default();
-    let entries = form & 0xFFFF;
-    // The bytes that were tested, and whether they hold.
-    let (tested, hold) = match (command, number(0), number(8), number(16), number(24)) {
-        // A queue at zero is turned off.
-        (SET_QUEUE, Some(0), Some(_), _, _) => (16, true),
-        (SET_QUEUE, Some(at), Some(_), Some(second), Some(third)) => {
-            let [table, offered, used] = rings(entries);
-            // A device does not take over a size of zero: it keeps the one it has.
-            let hold =
-                entries != 0 && holds(at, table) && holds(second, offered) && holds(third, used);
-            (32, hold)
-        }
-        // The older form: one piece, of which the third part begins on a boundary of its own. A device that keeps
-        // another size refuses the command, but has noted the place by then.
-        (SET_QUEUE, Some(at), Some(_), _, _) => {
-            let [table, offered, used] = rings(entries.max(MOST_ENTRIES));
-            let boundary = (form >> 32).max(1);
-            let length = (table + offered).next_multiple_of(boundary) + used;
-            (16, holds(at, length))
-        }
-        (SET_INDICATORS | SET_CONFIGURATION_INDICATORS, Some(at), _, _, _) => (8, holds(at, 8)),
-        // The device sets the bit whose number is the sum of this one and the queue's.
-        (SET_ADAPTER_INDICATORS, Some(summary), Some(device), Some(bit), _) => {
-            let last = bit.checked_add(MOST_QUEUES - 1);
-            let hold = last.is_some_and(|last| holds(device, last / 8 + 1));
-            (25, hold && holds(summary, 1))
-        }
-        _ => (0, true),
-    };
-    let tested = tested.min(data.len());
-    data.split_at_mut(tested).1.fill(0);
-    if (command, tested) == (SET_QUEUE, 32) {
-        // A device that still uses the older form, and is told not to mind the length, takes this word for the boundary
-        // and would find the rings elsewhere. It refuses zero; in the newer form the word is reserved.
-        data.split_at_mut(8).1.split_at_mut(4).0.fill(0);
+    let (known, rest) = data.split_at_mut(data.len().min(bytes.len()));
+    known.copy_from_slice(bytes.split_at(known.len()).0);
+    rest.fill(0);
+    Some(change)
+}
+
+/// A command with this change is about to go to the device. The rings of a queue that the device has not seen yet become
+/// empty before it sees them.
+pub fn prepare<H: Hardware>(hardware: &mut H, device: Option<&Device>, change: Change) {
+    if let Change::Queue {
+        rings: Some(_),
+        number,
+        size,
+        area,
+    } = change
+        && device.is_some_and(|device| device.queue(number).is_none())
+    {
+        rings::clear(hardware, Area::new(area, size));
     }
-    hold
+}
+
+/// What a command changes, and its data for the device; nothing if its data are too short.
+type Answer = Option<(Option<Change>, [u8; 32])>;
+
+/// Doublewords as the data of a command.
+fn data_of(doublewords: [u64; 4]) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(doublewords) {
+        *bytes = word.to_be_bytes();
+    }
+    bytes
+}
+
+fn status(data: &[u8]) -> Answer {
+    let &status = data.first()?;
+    let mut bytes = [0; 32];
+    bytes[0] = status;
+    let change = match status {
+        0 => Change::Reset,
+        _ => Change::Status(status),
+    };
+    Some((Some(change), bytes))
+}
+
+fn revision(data: &[u8]) -> Answer {
+    let [left, right] = field(data, 0)?;
+    let length: [u8; 2] = field(data, 2)?;
+    let mut bytes = [0; 32];
+    bytes[..4].copy_from_slice(&[left, right, length[0], length[1]]);
+    let revision = u16::from_be_bytes([left, right]);
+    Some((Some(Change::Revision(revision)), bytes))
+}
+
+fn features(data: &[u8]) -> Option<Answer> {
+    let Some(([b0, b1, b2, b3], &index)) = field(data, 0).zip(data.get(4)) else {
+        return Some(None);
+    };
+    let bits = u32::from_le_bytes([b0, b1, b2, b3]);
+    if index == 1 && bits & OTHER_RINGS != 0 {
+        return None;
+    }
+    let given = if index == 0 {
+        bits & !(ring::EVENT_INDEX as u32)
+    } else {
+        bits
+    };
+    let mut bytes = [0; 32];
+    bytes[..4].copy_from_slice(&given.to_le_bytes());
+    bytes[4] = index;
+    Some(Some((Some(Change::Features { index, bits }), bytes)))
+}
+
+fn queue(
+    device: &Device,
+    changes: &[(u16, Change)],
+    data: &[u8],
+    holds: impl Fn(u64, u64) -> bool,
+) -> Option<Answer> {
+    let Some((at, form)) = doubleword(data, 0).zip(doubleword(data, 8)) else {
+        return Some(None);
+    };
+    let (boundary, number, size) = (form >> 32, (form >> 16) as u16, form as u16);
+    // In the newer form the word of the boundary is reserved. A device that still uses the older form, and is told not
+    // to mind the length, would find the rings elsewhere; it refuses zero.
+    let plain = form & 0xFFFF_FFFF;
+    if at == 0 {
+        let (rings, area) = (None, device.room);
+        let change = Change::Queue {
+            number,
+            size,
+            rings,
+            area,
+        };
+        return Some(Some((Some(change), data_of([0, plain, 0, 0]))));
+    }
+    // A device does not take over a size of zero: it keeps the one it has.
+    if size == 0 || size > MOST_ENTRIES {
+        return None;
+    }
+    let [descriptors, _, _] = ring::lengths(size.into());
+    let (rings, is_newer) = match doubleword(data, 16).zip(doubleword(data, 24)) {
+        Some((offered, used)) => {
+            let rings = Rings {
+                descriptors: at,
+                offered,
+                used,
+            };
+            (rings, true)
+        }
+        // The older form: one piece, of which the third part begins on a boundary of its own.
+        None if boundary == BOUNDARY && at.is_multiple_of(BOUNDARY) => {
+            let rings = Rings {
+                descriptors: at,
+                offered: at.checked_add(descriptors)?,
+                used: at.checked_add(ring::used_in_one_piece(size.into(), boundary))?,
+            };
+            (rings, false)
+        }
+        None => return None,
+    };
+    let parts = [rings.descriptors, rings.offered, rings.used];
+    let places = parts.into_iter().zip(ring::BOUNDARIES);
+    let mut places = places.zip(ring::lengths(size.into()));
+    if !places.all(|((at, boundary), length)| at.is_multiple_of(boundary) && holds(at, length)) {
+        return None;
+    }
+    let area = area(device, changes, number, size)?;
+    let place = Area::new(area, size);
+    let bytes = if is_newer {
+        data_of([area.0, plain, place.offered().0, place.used().0])
+    } else {
+        data_of([area.0, form, 0, 0])
+    };
+    let rings = Some(rings);
+    let change = Change::Queue {
+        number,
+        size,
+        rings,
+        area,
+    };
+    Some(Some((Some(change), bytes)))
+}
+
+/// Where the device's rings of a queue are, or will be: behind all others. A queue keeps its place and its size until
+/// the device is reset, because the device goes on where it was in the rings, and takes the places over even if it then
+/// refuses the command.
+fn area(device: &Device, changes: &[(u16, Change)], number: u16, size: u16) -> Option<Real> {
+    let is_reset = |(_, change): &(u16, Change)| *change == Change::Reset;
+    if device.queue(number).is_some() && changes.iter().any(is_reset) {
+        // The device would find in its rings what was in them before it was reset.
+        return None;
+    }
+    let queues = device.queues.iter();
+    let known = queues.map(|queue| (queue.number, queue.area, queue.size));
+    let coming = changes.iter().filter_map(|(_, change)| match *change {
+        Change::Queue {
+            rings: Some(_),
+            number,
+            area,
+            size,
+        } => Some((number, area, size)),
+        _ => None,
+    });
+    let (mut count, mut next) = (0, device.room.offset(place::RINGS));
+    for (other, area, others_size) in known.chain(coming) {
+        if other == number {
+            return (others_size == size).then_some(area);
+        }
+        count += 1;
+        next = next.max(area.offset(Area::new(area, others_size).length()));
+    }
+    let end = next.offset(Area::new(next, size).length());
+    (count < QUEUES && end.0 <= device.room.0 + ROOM_LENGTH).then_some(next)
+}
+
+fn indicators(
+    room: Real,
+    command: u8,
+    data: &[u8],
+    holds: impl Fn(u64, u64) -> bool,
+) -> Option<Answer> {
+    let Some(at) = doubleword(data, 0) else {
+        return Some(None);
+    };
+    let own = |place| room.offset(place).0;
+    let (change, given) = match command {
+        SET_INDICATORS if holds(at, 8) => (
+            Change::Indicators(Indicators::Subchannel(at)),
+            [own(place::INDICATORS), 0, 0, 0],
+        ),
+        SET_CONFIGURATION_INDICATORS if holds(at, 8) => (
+            Change::Configuration(at),
+            [own(place::CONFIGURATION), 0, 0, 0],
+        ),
+        SET_ADAPTER_INDICATORS => {
+            let (summary, numbers) = (at, [8, 16].map(|at| doubleword(data, at)));
+            let ([Some(at), Some(first)], Some(&subclass)) = (numbers, data.get(24)) else {
+                return Some(None);
+            };
+            // The device sets the bit whose number is the sum of this one and the queue's.
+            let last = first.checked_add(MOST_QUEUES - 1)?;
+            // Devices of the machine below find an adapter by the subclass without a look at it.
+            if subclass > LAST_SUBCLASS || !holds(at, last / 8 + 1) || !holds(summary, 1) {
+                return None;
+            }
+            let indicators = Indicators::Adapter {
+                summary,
+                at,
+                first,
+                subclass,
+            };
+            let isc = u64::from(subclass) << 56;
+            (
+                Change::Indicators(indicators),
+                [own(place::SUMMARY), own(place::ADAPTER), 0, isc],
+            )
+        }
+        _ => return None,
+    };
+    Some(Some((Some(change), data_of(given))))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const END: u64 = 0x10_0000;
-
-    fn hold(command: u8, doublewords: &[u64]) -> bool {
-        let data = doublewords
-            .iter()
-            .flat_map(|one| one.to_be_bytes())
-            .collect();
-        checked(command, data).0
-    }
-
-    fn checked(command: u8, mut data: Vec<u8>) -> (bool, Vec<u8>) {
-        let hold = check(command, &mut data, |at, length| {
-            at < END && length <= END - at
-        });
-        (hold, data)
-    }
-
-    #[test]
-    fn each_of_three_rings_must_lie_in_storage() {
-        let size = 256;
-        assert!(hold(SET_QUEUE, &[END - 4096, size, 0, 0x1000]));
-        assert!(!hold(SET_QUEUE, &[END - 4095, size, 0, 0x1000]));
-        assert!(hold(SET_QUEUE, &[0x1000, size, END - 518, END - 2054]));
-        assert!(!hold(SET_QUEUE, &[0x1000, size, END - 517, 0]));
-        assert!(!hold(SET_QUEUE, &[0x1000, size, 0, END - 2053]));
-        assert!(!hold(SET_QUEUE, &[u64::MAX, size, 0, 0]));
-        assert!(hold(SET_QUEUE, &[0, size, u64::MAX, u64::MAX]));
-        let (_, kept) = checked(SET_QUEUE, [&[0; 16][..], &[0xFF; 16]].concat());
-        assert_eq!(kept, [0; 32]);
-    }
-
-    #[test]
-    fn a_queue_in_one_piece_must_lie_in_storage() {
-        // Every size up to the largest one is checked for that.
-        let length = 20480 + 8198;
-        for entries in [0, 1, 256, 1024] {
-            let form = 4096 << 32 | entries;
-            assert!(hold(SET_QUEUE, &[END - length, form]), "{entries}");
-            assert!(!hold(SET_QUEUE, &[END - length + 1, form]), "{entries}");
-        }
-        assert!(!hold(SET_QUEUE, &[END - length, 4096 << 32 | 1025]));
-        assert!(!hold(SET_QUEUE, &[END - length, 0xFFFF_FFFF << 32 | 1024]));
-    }
-
-    #[test]
-    fn a_queue_without_entries_keeps_its_old_size_so_it_is_refused() {
-        assert!(!hold(SET_QUEUE, &[0x1000, 0, 0x2000, 0x3000]));
-    }
-
-    #[test]
-    fn a_device_gets_only_what_was_checked() {
-        let kept = |command, bytes: usize| {
-            // Addresses and sizes that hold, and no byte is zero at the end of a doubleword.
-            let data = [0x1001_u64; 8].iter().flat_map(|one| one.to_be_bytes());
-            let (hold, kept) = checked(command, data.take(bytes).collect());
-            assert!(hold && kept.len() == bytes);
-            let last = kept.iter().rposition(|&byte| byte != 0);
-            last.map_or(0, |last| last + 1)
-        };
-        assert_eq!(kept(SET_INDICATORS, 64), 8);
-        assert_eq!(kept(SET_INDICATORS, 7), 0);
-        assert_eq!(kept(SET_QUEUE, 31), 16);
-        assert_eq!(kept(SET_QUEUE, 64), 32);
-        assert_eq!(kept(SET_QUEUE, 15), 0);
-        assert_eq!(kept(SET_ADAPTER_INDICATORS, 64), 24);
-        // The newer form has no boundary, and a device that reads one refuses zero.
-        let newer = [0x1000, 0x1000_0000_0008, 0x2000, 0x3000];
-        let newer: Vec<u8> = newer
-            .iter()
-            .flat_map(|one: &u64| one.to_be_bytes())
-            .collect();
-        let (hold, kept) = checked(SET_QUEUE, newer.clone());
-        assert!(hold && kept[8..12] == [0; 4]);
-        assert!(kept[..8] == newer[..8] && kept[12..] == newer[12..]);
-    }
-
-    #[test]
-    fn indicators_must_lie_in_storage() {
-        for command in [SET_INDICATORS, SET_CONFIGURATION_INDICATORS] {
-            assert!(hold(command, &[END - 8]) && !hold(command, &[END - 7]));
-        }
-        // The last bit that the device may set is 1,023 behind the first one.
-        let hold = |data: [u64; 3]| {
-            let isc = [3_u8];
-            let data = data.iter().flat_map(|one| one.to_be_bytes()).chain(isc);
-            checked(SET_ADAPTER_INDICATORS, data.collect()).0
-        };
-        assert!(hold([END - 1, END - 128, 0]));
-        assert!(!hold([END - 1, END - 128, 1]));
-        assert!(hold([END - 1, END - 131, 24]));
-        assert!(!hold([END, 0, 0]));
-        assert!(!hold([0, 0, u64::MAX]));
-        assert!(!hold([0, 0, u64::MAX - 1022]));
-    }
-}
+mod tests;
+#[cfg(test)]
+mod told;

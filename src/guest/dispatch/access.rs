@@ -12,16 +12,16 @@ use crate::state::pending_work::PendingWork;
 use crate::state::schedule::{Opened, Step};
 use crate::state::text::Text;
 use crate::state::vcpu::Vcpu;
-use crate::storage::scanner::{self, Entry};
+use crate::storage::scanner::{self, Entry, InPlace};
 use crate::storage::{self, Checked, Piece, dat, shadow};
 use arch::address::{Absolute, PAGE, Virtual};
-use arch::interruption::ProgramInterruption as Exception;
+use arch::interruption::{Ending, ProgramInterruption as Exception, ending};
 use arch::table::{
     TEID_ADDRESS, TEID_EXECUTION_PROTECTION, TEID_LOW_ADDRESS, TEID_PROTECTION, TEID_SPACE,
     TEID_STORE,
 };
 use core::sync::atomic::Ordering;
-use insn::{self, Instruction};
+use insn::{self, Instruction, executed};
 
 /// An access exception. Returns an instruction that is to be performed without making its page executable.
 pub(super) fn access<H: Hardware>(
@@ -35,17 +35,105 @@ pub(super) fn access<H: Hardware>(
     if let Some(at) = cpu.access_exception_at() {
         cpu.psw.address = at;
     }
-    cpu.account
-        .correct(0, configuration.charges.of(code), problem);
+    let charged = configuration.charges.of(code) + charged_execute(cpu, configuration, hardware);
+    cpu.account.correct(0, charged, problem);
     match resolve(cpu, configuration, hardware) {
-        Ok(instruction) => instruction,
+        Ok(instruction) => {
+            super::note_trap(cpu);
+            instruction
+        }
         Err(fault) => {
             super::close_step(cpu, configuration, hardware);
             // The length that the hardware made up is not valid: for the guest, an instruction that could not be
             // fetched has no length.
             per::program(cpu, configuration, hardware, fault, length);
+            super::note_interruption(cpu, cpu.account.total());
             None
         }
+    }
+}
+
+/// What the clock has charged for an EXECUTE that will be executed again, if the access was one of its target.
+#[inline]
+fn charged_execute<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+) -> i64 {
+    let charges = &configuration.charges;
+    if charges.target_fetch | charges.target_operand == 0 {
+        return 0;
+    }
+    let here = Virtual(cpu.psw.address);
+    let at = page_of_exception(cpu);
+    if at == here.page() && is_instruction_fetch(cpu) {
+        // The EXECUTE itself was missed.
+        return 0;
+    }
+    // One access of a piece of text is seldom the only one.
+    if storage::is_within_a_page(here) && cpu.kept_text(here).is_none() {
+        storage::keep_text(cpu, configuration, hardware, here);
+    }
+    let text = match storage::kept_text(cpu, hardware, here) {
+        Some(text) => text,
+        None => match storage::text(cpu, configuration, hardware) {
+            Ok(text) => text.bytes,
+            Err(_) => return 0,
+        },
+    };
+    let first = u16::from_be_bytes([text[0], text[1]]);
+    let last = here.offset(insn::length(text[0]) as u64 - 1);
+    if !executed::is_execute(first) || last.page() != here.page() && last.page() == at {
+        return 0;
+    }
+    let is_fetch = target_of(cpu, &text).is_some_and(|target| target.page() == at);
+    i64::from(if is_fetch {
+        charges.target_fetch
+    } else {
+        charges.target_operand
+    })
+}
+
+/// The page that an access exception is about.
+#[inline]
+pub(super) const fn page_of_exception(cpu: &Vcpu) -> Virtual {
+    let page = cpu.interruption.identification & TEID_ADDRESS;
+    let mask = cpu.psw.address_mask();
+    if page & !mask == 0 {
+        return Virtual(page);
+    }
+    page_beyond(cpu, page, mask)
+}
+
+/// The same for a page behind the end of the address space of the 24-bit mode.
+///
+/// The machine below lets the instruction address run there, and the guest continues at the beginning. It also computes
+/// addresses of relative-long operands there. An entry for the page at the wrapped address would not help it: the guest
+/// meets what it would meet without the machine.
+#[cold]
+const fn page_beyond(cpu: &Vcpu, page: u64, mask: u64) -> Virtual {
+    /// The machine below uses as many bits of an address in the 24-bit mode.
+    const USED: u64 = 0x7FFF_FFFF;
+    let mut at = cpu.interruption.old.address;
+    if matches!(ending(cpu.interruption.code()), Ending::Suppression) {
+        at = at.wrapping_sub(cpu.interruption.length() as u64);
+    }
+    let is_instruction = (at ^ page) & USED & TEID_ADDRESS == 0;
+    Virtual(if is_instruction { page & mask } else { page })
+}
+
+/// Whether an access exception is one of fetching an instruction, or the target of an EXECUTE.
+#[inline]
+fn is_instruction_fetch(cpu: &Vcpu) -> bool {
+    let teid = cpu.interruption.identification;
+    if !shadow::has_single_table(cpu) {
+        // The hardware fetches instructions from the primary space, and accesses operands in the secondary one.
+        teid & TEID_SPACE == Space::Primary as u64
+    } else if cpu.interruption.code() == Exception::Protection.code() {
+        teid & TEID_PROTECTION == TEID_EXECUTION_PROTECTION
+    } else {
+        // The page of the instruction itself is missed by the instruction fetch first.
+        page_of_exception(cpu) == Virtual(cpu.psw.address).page()
     }
 }
 
@@ -59,18 +147,9 @@ fn resolve<H: Hardware>(
 ) -> Result<Option<Instruction>, Fault> {
     let teid = cpu.interruption.identification;
     let protection = cpu.interruption.code() == Exception::Protection.code();
-    let at = Virtual(teid & TEID_ADDRESS & cpu.psw.address_mask());
+    let at = page_of_exception(cpu);
     let kind = teid & TEID_PROTECTION;
-    let executing = if !shadow::has_single_table(cpu) {
-        // The hardware fetches instructions from the primary space, and accesses operands in the secondary one.
-        teid & TEID_SPACE == Space::Primary as u64
-    } else if protection {
-        kind == TEID_EXECUTION_PROTECTION
-    } else {
-        // The page of the instruction itself is missed by the instruction fetch first.
-        at == Virtual(cpu.psw.address).page()
-    };
-    let access = if executing {
+    let access = if is_instruction_fetch(cpu) {
         Access::Execute
     } else if protection || teid & TEID_STORE != 0 {
         Access::Store
@@ -97,14 +176,14 @@ fn resolve<H: Hardware>(
     };
     let state = configuration.page_frames.state(absolute);
     match (access, state) {
-        (Access::Execute, PageState::Data) => {
+        (Access::Execute, PageState::Data | PageState::Still) => {
             if let Some(instruction) = privileged(cpu, hardware, at, page) {
                 return Ok(Some(instruction));
             }
             let entry = entry_of(cpu, configuration, hardware, at);
             scanner::make_executable(configuration, hardware, absolute, entry);
         }
-        (Access::Store, PageState::Text | PageState::Copied(_)) => {
+        (Access::Store, PageState::Text | PageState::Copied(_) | PageState::Still) => {
             if holds_text(cpu, configuration, hardware, absolute.page()) {
                 // The instruction stores into its own page, by whatever address.
                 scanner::open(configuration, hardware, absolute);
@@ -128,6 +207,7 @@ fn resolve<H: Hardware>(
             configuration.page_frames.state(absolute),
             PageState::Copied(_)
         )
+        && !configuration.page_frames.is_of_executes(absolute)
     {
         shadow::split(cpu, configuration, hardware);
     } else {
@@ -232,6 +312,9 @@ pub(super) fn uncover<H: Hardware>(
     {
         return true;
     }
+    if shadow::has_single_table(cpu) {
+        return false;
+    }
     let here = Virtual(cpu.psw.address);
     let target = storage::text(cpu, configuration, hardware);
     let target = target.ok().and_then(|text| target_of(cpu, &text.bytes));
@@ -246,8 +329,66 @@ pub(super) fn uncover<H: Hardware>(
     found
 }
 
+/// Whether the instruction that has met an exception, which is behind it, is the target of an EXECUTE.
+#[cold]
+pub(super) fn is_execute_behind<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+) -> bool {
+    let length = u64::from(cpu.interruption.length());
+    let at = Virtual(cpu.psw.address.wrapping_sub(length) & cpu.psw.address_mask());
+    let text = storage::text_at(cpu, configuration, hardware, at);
+    length != 2
+        && text.is_ok_and(|text| {
+            executed::is_execute(u16::from_be_bytes([text.bytes[0], text.bytes[1]]))
+        })
+}
+
+/// What stands in the places of the EXECUTE at the PSW's address and of its target.
+#[cold]
+pub(super) fn in_places<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+) -> [InPlace; 2] {
+    // It executes no copies.
+    if shadow::has_single_table(cpu) {
+        return [InPlace::Itself; 2];
+    }
+    let here = Virtual(cpu.psw.address);
+    let text = storage::text(cpu, configuration, hardware);
+    let target = text.ok().and_then(|text| target_of(cpu, &text.bytes));
+    [Some(here), target].map(|at| {
+        let found =
+            at.map(|at| storage::resolve(cpu, configuration, hardware, at, 2, Access::Execute));
+        match found {
+            Some(Ok(claim)) => {
+                scanner::in_place(configuration, hardware, claim.first.start().absolute())
+            }
+            _ => InPlace::Itself,
+        }
+    })
+}
+
+/// Trusts the EXECUTE at the PSW's address from now on. Returns `false` if it is not what is replaced.
+#[cold]
+pub(super) fn trust<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    execute: &Text,
+) -> bool {
+    let here = Virtual(cpu.psw.address);
+    let found = storage::resolve(cpu, configuration, hardware, here, 2, Access::Execute);
+    found.is_ok_and(|claim| {
+        let at = claim.first.start().absolute();
+        scanner::trust(configuration, hardware, at, execute.length.into())
+    })
+}
+
 /// The address of the target, if the instruction at the PSW's address is an EXECUTE.
-fn target_of(cpu: &Vcpu, bytes: &[u8; 6]) -> Option<Virtual> {
+pub(super) fn target_of(cpu: &Vcpu, bytes: &[u8; 6]) -> Option<Virtual> {
     let (target, _) = insn::target(&insn::decode(bytes), cpu.psw.address, &cpu.general)?;
     Some(Virtual(target & cpu.psw.address_mask()))
 }

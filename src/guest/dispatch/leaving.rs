@@ -5,20 +5,23 @@ use crate::hardware::Hardware;
 use crate::measuring::schedule;
 use crate::recording::per;
 use crate::state::configuration::Configuration;
+use crate::state::looping::AT_ONCE;
 use crate::state::pending_work::PendingWork;
 use crate::state::vcpu::{CpuState, Vcpu};
 use crate::storage::shadow;
 use crate::{delivery, millicode};
+use arch::interruption::Class;
 use arch::psw::{self, Psw};
 
 /// The bits of the guest's PSW that the hardware runs with.
-const MIRRORED: u64 = LIVE | psw::IO | psw::MACHINE_CHECK;
+const MIRRORED: u64 = LIVE | psw::MACHINE_CHECK;
 
 /// The work that is more than setting the clock comparator.
 const SETTLED: PendingWork = PendingWork::ATTENTION
     .with(PendingWork::CONTROLS)
     .with(PendingWork::OPENED)
-    .with(PendingWork::PER);
+    .with(PendingWork::PER)
+    .with(PendingWork::PASSED);
 
 /// PSW bits that the hardware always runs a guest with. The machine's own clock must interrupt even
 /// a guest that runs disabled, or no sample would ever fall into disabled code.
@@ -63,6 +66,7 @@ pub fn leave<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
 /// Does the pending work before the firmware leaves to the guest.
 #[inline(never)]
 fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
+    let mut events = 0;
     loop {
         let mut next = Next::Run;
         if cpu.pending_work.any(PendingWork::PER) {
@@ -85,6 +89,13 @@ fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
         if controls || shadow::stale(cpu, configuration) {
             shadow::load_controls(cpu, configuration, hardware);
         }
+        if cpu.pending_work.any(PendingWork::PASSED) {
+            shadow::settle(cpu, configuration, hardware);
+            if next == Next::Run && shadow::stale(cpu, configuration) {
+                // Others have posted requests meanwhile.
+                continue;
+            }
+        }
         if cpu.pending_work.any(PendingWork::PER) {
             if cpu.per.held.is_some() {
                 return Next::Held;
@@ -94,7 +105,15 @@ fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
                 _ => per::rest(cpu),
             };
             if again {
-                continue;
+                // A nullifying event may interrupt the handler of the one before.
+                events += 1;
+                if events < AT_ONCE || next != Next::Run {
+                    continue;
+                }
+                let total = cpu.account.total();
+                cpu.looping.add(total, events, Class::Program);
+                cpu.looping.pauses = false;
+                next = Next::Pause;
             }
         }
         if next == Next::Run
@@ -107,6 +126,9 @@ fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
                 // The clock has passed the guest's comparator meanwhile.
                 continue;
             }
+        }
+        if next == Next::Run {
+            shadow::alone::enter(cpu, configuration, hardware);
         }
         return next;
     }
@@ -122,12 +144,23 @@ fn attend<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
         CpuState::CheckStop => return Next::Ended,
         CpuState::Operating => delivery::refresh(cpu, hardware),
     }
-    // One after the other, each under the new PSW of the one before.
-    while delivery::deliver_pending(cpu, configuration, hardware) {}
+    // One after the other, each under the new PSW of the one before. A new PSW may be open to the next one for ever.
+    let mut delivered = 0;
+    while delivered < AT_ONCE && delivery::deliver_pending(cpu, configuration, hardware) {
+        delivered += 1;
+    }
+    if delivered == AT_ONCE {
+        let total = cpu.account.total();
+        cpu.looping.add(total, delivered, Class::External);
+    }
     match cpu.state {
         CpuState::Stopped => return Next::Stopped,
         CpuState::CheckStop => return Next::Ended,
         CpuState::Operating => {}
+    }
+    if core::mem::take(&mut cpu.looping.pauses) {
+        cpu.pending_work |= PendingWork::ATTENTION;
+        return Next::Pause;
     }
     if !cpu.psw.wait() {
         cpu.pending_work

@@ -1,6 +1,7 @@
 //! Instructions that the hardware could not fetch, and what becomes of their page.
 
 use super::*;
+use crate::state::account::Account;
 use crate::state::page_frames::PageState;
 use crate::test_machine::Bench;
 use arch::address::Absolute;
@@ -91,5 +92,56 @@ fn behind_the_end_of_the_address_space_the_instruction_address_is_that_of_its_be
         let old = Absolute(lowcore::old_psw(class));
         assert_eq!(hardware.load_u64(old), mode);
         assert_eq!(hardware.load_u64(old.offset(8)), address);
+    }
+}
+
+#[test]
+fn a_guest_that_meets_what_was_resolved_again_and_again_gives_up_its_turn() {
+    let Bench {
+        mut cpu,
+        configuration,
+        mut hardware,
+    } = refused(&[0x07, 0x07], 0);
+    let length = u64::from(cpu.interruption.length());
+    cpu.account = Account::new(Mode::Exact { shift: 0 }, 1000);
+    let mut pauses = 0;
+    for _ in 0..1000 {
+        cpu.psw.address = HERE + length;
+        assert_eq!(program(&mut cpu, &configuration, &mut hardware), Next::Run);
+        assert_eq!(cpu.psw.address, HERE);
+        pauses += u32::from(leave(&mut cpu, &configuration, &mut hardware) == Next::Pause);
+    }
+    assert_eq!(pauses, 1000 / crate::state::looping::AT_ONCE);
+}
+
+#[test]
+fn a_page_behind_the_end_of_the_address_space_is_the_one_at_its_beginning_for_instructions_only() {
+    // In the 24-bit mode the machine below computes and translates addresses of 31 bits.
+    for (from, page, translated) in [
+        (0x100_0800, 0x100_0000, 0),
+        (0x2_8100_0800, 0x100_0000, 0),
+        (0x800, 0x7FFF_F000, 0x7FFF_F000),
+        (0x800, 0x100_0000, 0x100_0000),
+        (0x800, 0xFF_F000, 0xFF_F000),
+    ] {
+        let mut bench = Bench::new();
+        let cpu = &mut bench.cpu;
+        cpu.psw = Psw::default();
+        cpu.interruption.cause = u32::from(Exception::SegmentTranslation.code());
+        cpu.interruption.old.address = from;
+        cpu.interruption.identification = page;
+        assert_eq!(
+            access::page_of_exception(cpu),
+            Virtual(translated),
+            "{from:X} {page:X}"
+        );
+        // Protection suppresses: the address has advanced.
+        cpu.interruption.cause = 6 << 16 | u32::from(Exception::Protection.code());
+        cpu.interruption.old.address = from + 6;
+        assert_eq!(
+            access::page_of_exception(cpu),
+            Virtual(translated),
+            "{from:X} {page:X}"
+        );
     }
 }

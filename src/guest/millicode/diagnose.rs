@@ -19,6 +19,7 @@
 //! Codes that only hypervisors offer (204, 258, 260, and 288 without a watchdog device) are specification exceptions,
 //! as on QEMU.
 
+use crate::channel::virtio::attention;
 use crate::delivery;
 use crate::hardware::Hardware;
 use crate::millicode::execution::{Execution, fault};
@@ -27,6 +28,7 @@ use crate::millicode::outcome::{Outcome, Performed};
 use crate::state::access::Fault;
 use crate::state::mailbox::order;
 use crate::state::pending_work::PendingWork;
+use crate::state::schedule::POLL;
 use crate::state::vcpu::CpuState;
 use crate::storage::{self, program};
 use arch::address::{Absolute, PAGE, Real};
@@ -111,9 +113,14 @@ fn notify<H: Hardware>(run: &mut Execution<'_, H>) -> Performed {
     if run.register(1) != NOTIFICATION {
         return fault(ProgramInterruption::Specification);
     }
-    let [subsystem, queue, cookie] = [2, 3, 4].map(|n| run.register(n));
-    let answer = run.hardware.notify(subsystem, queue, cookie);
+    let operands = [2, 3, 4].map(|n| run.register(n));
+    let answer = attention::notify(run.configuration, run.hardware, operands);
     run.set_register(2, answer);
+    if run.configuration.channels.polls.load(Ordering::Relaxed) {
+        let soon = run.cpu.account.total() + POLL;
+        run.cpu.sampling.turn = run.cpu.sampling.turn.min(soon);
+        run.cpu.pending_work |= PendingWork::CLOCK;
+    }
     Ok(Outcome::Completed)
 }
 

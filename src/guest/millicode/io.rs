@@ -3,20 +3,24 @@
 //! Bits 32-63 of general register 1 are the subsystem-identification word. The machine below tests its form
 //! and that of the operands, so an operand exception is its own. Operands are copied, and access to them is
 //! tested first. A guest sees only the first few subchannels of the machine below
-//! ([`SUBCHANNELS`](arch::channel::SUBCHANNELS)); the others are not operational. A configuration
-//! without devices has none.
+//! ([`SUBCHANNELS`](arch::channel::SUBCHANNELS)); the others are not operational. A subchannel whose device the guest
+//! does not see ([`identity`]) has none. A configuration without devices has no subchannels.
 
+use crate::channel::virtio::{attention, changes, identity};
 use crate::hardware::{ChannelBlock, ChannelInstruction, Hardware};
 use crate::millicode::execution::{Execution, fault};
 use crate::millicode::outcome::{Outcome, Performed};
 use crate::state::access::{Access, Fault};
 use crate::state::channel_program::ChannelProgram;
+use crate::state::channels::Subchannel;
+use crate::state::device::Sight;
+use crate::state::pending_work::PendingWork;
 use crate::storage;
 use arch::address::{Real, Virtual};
 use arch::channel::{
     IRB_LENGTH, IoInterruption, ORB_MODIFIED_INDIRECT, ORB_TRANSPORT, Orb, PMCW_DEVICE_VALID,
-    PMCW_MEASUREMENT_FORMATS, PMCW_MEASUREMENT_MODES, SCHIB_LENGTH, SCHIB_STATUS, SCSW_OCCUPIED,
-    SCSW_SUSPENDED,
+    PMCW_ENABLED, PMCW_MEASUREMENT_FORMATS, PMCW_MEASUREMENT_MODES, SCHIB_LENGTH, SCHIB_STATUS,
+    SCSW_OCCUPIED, SCSW_SUSPENDED,
 };
 use arch::condition::ConditionCode;
 use arch::interruption::ProgramInterruption;
@@ -57,22 +61,49 @@ fn ask<H: Hardware>(
 
 /// The subchannel that register 1 designates, if the guest sees it. Otherwise the machine below has tested
 /// the form of the word.
-fn subchannel<'a, H: Hardware>(
+fn any_subchannel<'a, H: Hardware>(
     run: &mut Execution<'a, H>,
-) -> Result<Option<MutexGuard<'a, ChannelProgram>>, Fault> {
+) -> Result<Option<MutexGuard<'a, Subchannel>>, Fault> {
     let configuration = run.configuration;
-    let found = configuration.channels.program(run.register(1) as u32);
-    if found.is_none() {
-        ask(run, ChannelInstruction::Stsch, &mut { ChannelBlock::ZEROS })?;
+    let subsystem = run.register(1) as u32;
+    let mut found = configuration.channels.subchannel(subsystem);
+    match &mut found {
+        Some(subchannel) if subchannel.sight == Sight::Unknown => {
+            identity::find_out(run.hardware, subsystem, subchannel);
+        }
+        Some(_) => {}
+        None => {
+            ask(run, ChannelInstruction::Stsch, &mut { ChannelBlock::ZEROS })?;
+        }
     }
     Ok(found)
 }
 
-/// Word 0 of the status of the subchannel that register 1 designates, if the machine below has it.
-fn status<H: Hardware>(run: &mut Execution<'_, H>) -> Result<Option<u32>, Fault> {
+/// The subchannel that register 1 designates, if the guest sees its device.
+fn subchannel<'a, H: Hardware>(
+    run: &mut Execution<'a, H>,
+) -> Result<Option<MutexGuard<'a, Subchannel>>, Fault> {
+    let found = any_subchannel(run)?;
+    Ok(found.filter(|subchannel| subchannel.sight != Sight::Hidden))
+}
+
+/// The status of the subchannel that register 1 designates, if the machine below has it.
+fn status<H: Hardware>(run: &mut Execution<'_, H>) -> Result<Option<[u32; 3]>, Fault> {
     let mut block = ChannelBlock::ZEROS;
     let code = ask(run, ChannelInstruction::Stsch, &mut block)?;
-    Ok((code == ConditionCode::Zero).then_some(block.0[STATUS]))
+    let words = block.0[STATUS..].first_chunk().copied();
+    Ok(words.filter(|_| code == ConditionCode::Zero))
+}
+
+/// The channel has begun, or gone on with, the program of a subchannel: what it has changed in the device by now.
+fn settle<H: Hardware>(
+    run: &mut Execution<'_, H>,
+    subchannel: &mut Subchannel,
+) -> Result<(), Fault> {
+    if let Some(status) = status(run)? {
+        changes::settle(run.configuration, run.hardware, subchannel, status);
+    }
+    Ok(())
 }
 
 /// Puts the guest's own addresses into a subchannel-status word that begins at a word of a block.
@@ -94,16 +125,21 @@ fn translate(program: &ChannelProgram, block: &mut ChannelBlock, at: usize) {
 pub(super) fn stsch<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
     let at = operand(run, second, 4)?;
     let claim = run.claim(at, SCHIB_LENGTH as u64, Access::Store)?;
-    let Some(program) = subchannel(run)? else {
+    let Some(subchannel) = any_subchannel(run)? else {
         return run.done(ConditionCode::Three);
     };
     let mut block = ChannelBlock::ZEROS;
     let code = ask(run, ChannelInstruction::Stsch, &mut block)?;
     if code == ConditionCode::Zero {
-        if block.0[1] & PMCW_DEVICE_VALID != 0 {
-            run.configuration.channels.found();
+        if subchannel.sight == Sight::Hidden {
+            block = ChannelBlock::ZEROS;
         }
-        translate(&program, &mut block, STATUS);
+        if block.0[1] & PMCW_DEVICE_VALID != 0 && !run.configuration.channels.present() {
+            run.configuration.channels.found();
+            // From now on the machine takes interruptions of devices at once.
+            run.cpu.pending_work |= PendingWork::CONTROLS;
+        }
+        translate(&subchannel.program, &mut block, STATUS);
         let bytes = block.bytes();
         claim.store(run.configuration, run.hardware, &bytes[..SCHIB_LENGTH]);
     }
@@ -123,15 +159,21 @@ pub(super) fn msch<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> 
     let at = operand(run, second, 4)?;
     let mut bytes = [0; SCHIB_LENGTH];
     run.fetch(at, &mut bytes)?;
-    if subchannel(run)?.is_none() {
+    let Some(mut subchannel) = subchannel(run)? else {
         return run.done(ConditionCode::Three);
-    }
+    };
     let mut block = ChannelBlock::of(&bytes);
     block.0[1] &= !PMCW_MEASUREMENT_MODES;
     block.0[6] &= !PMCW_MEASUREMENT_FORMATS;
     // The address of a measurement block.
     block.0[10..12].fill(0);
     let code = ask(run, ChannelInstruction::Msch, &mut block)?;
+    if code == ConditionCode::Zero
+        && block.0[1] & PMCW_ENABLED == 0
+        && let Some(device) = &mut subchannel.device
+    {
+        device.revision = 0;
+    }
     run.done(code)
 }
 
@@ -151,7 +193,7 @@ pub(super) fn ssch<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> 
     let at = operand(run, second, 4)?;
     let mut bytes = [0; 12];
     run.fetch(at, &mut bytes)?;
-    let Some(mut program) = subchannel(run)? else {
+    let Some(mut subchannel) = subchannel(run)? else {
         return run.done(ConditionCode::Three);
     };
     let words = ChannelBlock::of(&bytes).0;
@@ -163,17 +205,27 @@ pub(super) fn ssch<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> 
     if orb.controls & (ORB_TRANSPORT | ORB_MODIFIED_INDIRECT) != 0 || orb.program >> 31 != 0 {
         return fault(ProgramInterruption::Operand);
     }
+    let before = status(run)?;
+    if before.is_some_and(|[status, ..]| status & SCSW_OCCUPIED == 0) {
+        changes::abandon(&mut subchannel);
+    }
     // If a program may be running, its copy is not touched: the machine below will answer that the subchannel
     // is busy.
-    let copied = match status(run)? {
-        Some(status) if status & SCSW_OCCUPIED == 0 => {
-            program.copy(run.configuration, run.hardware, orb)
+    let Subchannel {
+        program, device, ..
+    } = &mut *subchannel;
+    let copied = match before {
+        Some([status, ..]) if status & SCSW_OCCUPIED == 0 => {
+            program.copy(run.configuration, run.hardware, device.as_deref(), orb)
         }
         _ => program.designation(),
     };
     let mut block = ChannelBlock::ZEROS;
     block.0[..3].copy_from_slice(&[orb.parameter, copied.controls, copied.program]);
     let code = ask(run, ChannelInstruction::Ssch, &mut block)?;
+    if code == ConditionCode::Zero {
+        settle(run, &mut subchannel)?;
+    }
     run.done(code)
 }
 
@@ -190,18 +242,24 @@ pub(super) fn ssch<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> 
 pub(super) fn tsch<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
     let at = operand(run, second, 4)?;
     let claim = run.claim(at, IRB_LENGTH as u64, Access::Store)?;
-    let Some(program) = subchannel(run)? else {
+    let Some(mut subchannel) = subchannel(run)? else {
         return run.done(ConditionCode::Three);
     };
     let mut block = ChannelBlock::ZEROS;
     let code = ask(run, ChannelInstruction::Tsch, &mut block)?;
+    let (configuration, subsystem) = (run.configuration, run.register(1) as u32);
+    if let Some(status) = block.0.first_chunk().copied() {
+        changes::settle(configuration, run.hardware, &mut subchannel, status);
+    }
     if code != ConditionCode::Three {
-        translate(&program, &mut block, 0);
-        claim.store(run.configuration, run.hardware, &block.bytes());
+        translate(&subchannel.program, &mut block, 0);
+        claim.store(configuration, run.hardware, &block.bytes());
     }
     if code == ConditionCode::Zero {
-        let held = &run.configuration.channels.held;
-        held.drop_of(run.register(1) as u32);
+        configuration.channels.held.drop_of(subsystem);
+        subchannel.has_interrupted = false;
+        // What the device has used since its interruption was taken interrupts no more.
+        attention::attend_one(configuration, run.hardware, subsystem, &mut subchannel);
     }
     run.done(code)
 }
@@ -219,19 +277,30 @@ pub(super) fn order<H: Hardware>(
     instruction: ChannelInstruction,
 ) -> Performed {
     run.supervisor()?;
-    let Some(mut program) = subchannel(run)? else {
+    let Some(mut subchannel) = subchannel(run)? else {
         return run.done(ConditionCode::Three);
     };
-    if instruction == ChannelInstruction::Rsch {
-        // Otherwise the channel may be at any word of the copy, which is not touched.
-        if status(run)?.is_some_and(|status| status & SCSW_SUSPENDED != 0) {
-            program.resume(run.configuration, run.hardware);
+    if let Some(status) = status(run)? {
+        changes::settle(run.configuration, run.hardware, &mut subchannel, status);
+        // If it is not suspended, the channel may be at any word of the copy, which is not touched.
+        if instruction == ChannelInstruction::Rsch && status[0] & SCSW_SUSPENDED != 0 {
+            let Subchannel {
+                program, device, ..
+            } = &mut *subchannel;
+            program.resume(run.configuration, run.hardware, device.as_deref());
         }
     }
     let code = ask(run, instruction, &mut { ChannelBlock::ZEROS })?;
+    if instruction == ChannelInstruction::Rsch && code == ConditionCode::Zero {
+        settle(run, &mut subchannel)?;
+    }
+    if instruction != ChannelInstruction::Rsch && code == ConditionCode::Zero {
+        changes::abandon(&mut subchannel);
+    }
     if instruction == ChannelInstruction::Csch && code == ConditionCode::Zero {
         let held = &run.configuration.channels.held;
         held.drop_of(run.register(1) as u32);
+        subchannel.has_interrupted = false;
     }
     run.done(code)
 }
@@ -293,20 +362,18 @@ pub(super) fn tpi<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> P
         run.claim(at, 8, Access::Store)?
     };
     let masks = (run.cpu.control[6] >> 24) as u8;
-    let interruption = match configuration.channels.held.take_io(masks) {
-        Some(held) => held,
-        None => {
-            let mut block = ChannelBlock::ZEROS;
-            if ask(run, ChannelInstruction::Tpi, &mut block)? == ConditionCode::Zero {
-                return run.done(ConditionCode::Zero);
-            }
-            let [subsystem, parameter, identification, ..] = block.0;
-            IoInterruption {
-                subsystem,
-                parameter,
-                identification,
-            }
-        }
+    let mut block = ChannelBlock::ZEROS;
+    while ask(run, ChannelInstruction::Tpi, &mut block)? == ConditionCode::One {
+        let [subsystem, parameter, identification, ..] = block.0;
+        let interruption = IoInterruption {
+            subsystem,
+            parameter,
+            identification,
+        };
+        attention::taken(configuration, run.hardware, interruption);
+    }
+    let Some(interruption) = configuration.channels.held.take_io(masks) else {
+        return run.done(ConditionCode::Zero);
     };
     let mut block = ChannelBlock::ZEROS;
     block.0[..3].copy_from_slice(&[

@@ -13,6 +13,7 @@
 //! An instruction without a routine is [`Outcome::Unknown`]: the guest takes an operation exception, as for an absent
 //! facility, and the machine's log gets one line.
 
+mod characters;
 mod chsc;
 mod clock;
 mod control;
@@ -144,8 +145,8 @@ pub fn perform<H: Hardware>(
         I::Strag { first, second } => translation::strag(run, first, second),
         I::Tprot { first, .. } => translation::tprot(run, first),
 
-        I::Ipte { r1, r2, .. } => purge::ipte(run, r1, r2),
-        I::Idte { r1, r2, r3, .. } => purge::idte(run, r1, r2, r3),
+        I::Ipte { r1, r2, m4, .. } => purge::ipte(run, r1, r2, m4),
+        I::Idte { r1, r2, r3, m4 } => purge::idte(run, r1, r2, r3, m4),
         I::Csp { r1, r2 } => purge::csp(run, r1, r2),
         I::Cspg { r1, r2 } => purge::cspg(run, r1, r2),
         I::Ptlb {} => purge::ptlb(run),
@@ -204,6 +205,27 @@ pub fn perform<H: Hardware>(
         I::Kdsa { r1, r2 } => assist(run, Assist::Kdsa, (r1, r2, 0)),
         I::Pcc {} => assist(run, Assist::Pcc, (0, 0, 0)),
         I::Pckmo {} => assist(run, Assist::Pckmo, (0, 0, 0)),
+        _ => Ok(Outcome::Unknown),
+    }
+}
+
+/// Performs the target of an EXECUTE that traps although the target does not, if it is one of those that control programs
+/// execute most.
+///
+/// # Errors
+/// As [`perform`].
+#[cold]
+pub fn perform_executed<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    target: &Instruction,
+) -> Performed {
+    use Instruction as I;
+    let run = &mut Execution::general(cpu, configuration, hardware);
+    match *target {
+        I::Mvc { l, first, second } => characters::mvc(run, l, first, second),
+        I::Xc { l, first, second } => characters::xc(run, l, first, second),
         _ => Ok(Outcome::Unknown),
     }
 }

@@ -23,9 +23,16 @@ const IDTE_RESERVED: u64 = 0xF_F000;
 /// Bit 52: clearing by ASCE only, without an invalidation.
 const IDTE_CLEARING: u64 = 0x800;
 
-/// Makes every CPU purge its shadow.
-fn purge<H: Hardware>(run: &mut Execution<'_, H>, what: Request) -> Performed {
-    shadow::purge(run.configuration, what);
+/// Bit 3 of M4, the local-clearing control: the other CPUs need not purge now.
+const LOCAL: u8 = 1;
+
+/// Makes every CPU purge its shadow: before this instruction ends, unless M4 says otherwise.
+fn purge<H: Hardware>(run: &mut Execution<'_, H>, what: Request, m4: u8) -> Performed {
+    if m4 & LOCAL == 0 {
+        shadow::purge(run.configuration, run.hardware, what);
+    } else {
+        shadow::purge_locally(run.configuration, what);
+    }
     Ok(Outcome::Completed)
 }
 
@@ -52,25 +59,25 @@ fn invalidate<H: Hardware>(
 
 /// INVALIDATE PAGE TABLE ENTRY: R1 is the page-table origin (a real address, bits 53-63 ignored), R2 an
 /// address whose page index (bits 44-51) selects the entry, which becomes invalid. The form for a range
-/// is not installed, so R3 is ignored. M4 is ignored because the purge is never local.
+/// is not installed, so R3 is ignored. With the local-clearing control in M4 only this CPU need purge.
 ///
 /// Condition code: unchanged.
 ///
 /// Program exceptions: privileged operation; addressing (the page-table entry).
 ///
 /// Source: Principles of Operation, "INVALIDATE PAGE TABLE ENTRY".
-pub(super) fn ipte<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> Performed {
+pub(super) fn ipte<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8, m4: u8) -> Performed {
     run.supervisor()?;
     let index = run.register(r2) >> 12 & 0xFF;
     let entry = Real((run.register(r1) & STE_ORIGIN).wrapping_add(index * 8));
     let entry = invalidate(run, entry, PTE_INVALID)?;
-    purge(run, Request::Entry(entry))
+    purge(run, Request::Entry(entry), m4)
 }
 
 /// INVALIDATE DAT TABLE ENTRY: unless bit 52 of R2 requests clearing only, invalidates entries of the
 /// region or segment table that R1 designates: bits 53-63 of R2 are one less than their number, and the
 /// corresponding index in bits 0-43 selects the first. Clearing only is limited to the spaces of the ASCE
-/// in R3. Limits of the clearing after an invalidation are ignored: everything is purged.
+/// in R3. Limits of the clearing after an invalidation are ignored: everything is purged. M4 is as for IPTE.
 ///
 /// Condition code: unchanged.
 ///
@@ -78,7 +85,13 @@ pub(super) fn ipte<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> P
 /// addressing (an entry; entries before it are invalid then, as the manual permits).
 ///
 /// Source: Principles of Operation, "INVALIDATE DAT TABLE ENTRY".
-pub(super) fn idte<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8, r3: u8) -> Performed {
+pub(super) fn idte<H: Hardware>(
+    run: &mut Execution<'_, H>,
+    r1: u8,
+    r2: u8,
+    r3: u8,
+    m4: u8,
+) -> Performed {
     run.supervisor()?;
     let (table, selection) = (run.register(r1), run.register(r2));
     if selection & IDTE_RESERVED != 0 {
@@ -86,7 +99,7 @@ pub(super) fn idte<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8, r3: 
     }
     if selection & IDTE_CLEARING != 0 {
         let origin = run.register(r3) & ORIGIN;
-        return purge(run, Request::Space(origin));
+        return purge(run, Request::Space(origin), m4);
     }
     let level = (table & DESIGNATION_TYPE) >> 2;
     let first = selection >> (20 + 11 * level);
@@ -94,11 +107,11 @@ pub(super) fn idte<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8, r3: 
         let index = first.wrapping_add(n) & 0x7FF;
         let entry = Real((table & ORIGIN).wrapping_add(index * 8));
         if let Err(found) = invalidate(run, entry, RTE_INVALID) {
-            let _ = purge(run, Request::All);
+            let _ = purge(run, Request::All, m4);
             return Err(found);
         }
     }
-    purge(run, Request::All)
+    purge(run, Request::All, m4)
 }
 
 /// The tests of COMPARE AND SWAP AND PURGE: the even register, and the operand in R2, whose bits below
@@ -126,7 +139,7 @@ fn swapped<H: Hardware>(run: &mut Execution<'_, H>, r2: u8, swapped: bool) -> Pe
     }
     run.cpu.set_cc(ConditionCode::Zero);
     if run.register(r2) & PURGE != 0 {
-        return purge(run, Request::All);
+        return purge(run, Request::All, 0);
     }
     Ok(Outcome::Completed)
 }

@@ -50,6 +50,10 @@ pub struct Charges {
     pub supervisor_call: u8,
     /// What an EXECUTE adds when its target traps.
     pub execute: u8,
+    /// The charge for an EXECUTE whose target cannot be fetched.
+    pub target_fetch: u8,
+    /// The charge for an EXECUTE whose target cannot access an operand.
+    pub target_operand: u8,
 }
 
 impl Default for Charges {
@@ -60,6 +64,8 @@ impl Default for Charges {
             nullified: 0,
             supervisor_call: 0,
             execute: 0,
+            target_fetch: 0,
+            target_operand: 0,
         }
     }
 }
@@ -78,6 +84,9 @@ impl Charges {
     }
 }
 
+/// The clock at which a CPU began that has not begun.
+const NOT_STARTED: u64 = u64::MAX;
+
 /// The account of one virtual CPU.
 #[derive(Clone, Copy, Debug)]
 pub struct Account {
@@ -93,8 +102,8 @@ pub struct Account {
     pub cycles: [u64; 2],
     /// Traps so far.
     pub traps: u64,
-    /// The clock when this CPU began to work for the guest.
-    pub started: u64,
+    /// The clock when this CPU began to work for the guest, or [`NOT_STARTED`].
+    started: u64,
     /// Ticks in which this CPU waited, was stopped or had no turn.
     pub idle: u64,
     /// The clock when such an idle time last began or ended.
@@ -120,7 +129,7 @@ impl Account {
             left: 0,
             cycles: [0; 2],
             traps: 0,
-            started: 0,
+            started: NOT_STARTED,
             idle: 0,
             rested: 0,
             entered: 0,
@@ -185,6 +194,7 @@ impl Account {
     /// The firmware begins to work for the guest on this CPU.
     pub fn start(&mut self, now: u64) {
         (self.started, self.entered, self.rested) = (now, now, now);
+        self.idle = 0;
     }
 
     /// Adds an idle time between two clock values: the CPU waited, was stopped or had no turn.
@@ -195,20 +205,21 @@ impl Account {
 
     /// The clock was set forward by this much: the stamps move with it.
     pub fn shift(&mut self, forward: u64) {
-        for stamp in [
-            &mut self.left,
-            &mut self.started,
-            &mut self.rested,
-            &mut self.entered,
-        ] {
+        for stamp in [&mut self.left, &mut self.rested, &mut self.entered] {
             *stamp = stamp.wrapping_add(forward);
+        }
+        if self.started != NOT_STARTED {
+            self.started = self.started.wrapping_add(forward);
         }
     }
 
     /// Ticks that the firmware took up to the last trap or the end of the last idle time, whichever was
-    /// later: all time that was neither guest time nor idle.
+    /// later: all time that was neither guest time nor idle. A CPU that has not begun has taken none.
     #[must_use]
     pub fn firmware(&self) -> u64 {
+        if self.started == NOT_STARTED {
+            return 0;
+        }
         self.ticks(self.started, self.entered)
             .max(self.ticks(self.started, self.rested))
             .saturating_sub(self.total() + self.idle)
@@ -281,11 +292,14 @@ mod tests {
     #[test]
     fn a_cpu_without_a_turn_costs_no_firmware_instruction() {
         let mut account = Account::new(Mode::Exact { shift: 0 }, 1000);
-        assert_eq!(account.firmware(), 0);
         let at = |instructions: u64| units(77_000_001 + instructions);
-        account.start(at(0));
+        // It waits for its first turn, and the clock is set meanwhile.
+        account.rest(at(0), at(100));
+        account.shift(7);
         assert_eq!(account.firmware(), 0);
-        // It waits for its first turn, runs, is entered, and is idle twice in the same trap.
+        account.start(at(0));
+        assert_eq!((account.firmware(), account.idle), (0, 0));
+        // It runs, is entered, and is idle twice in the same trap.
         account.rested = at(40);
         assert_eq!(account.firmware(), 40);
         account.rest(at(40), at(1_000_040));

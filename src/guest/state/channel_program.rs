@@ -1,5 +1,6 @@
 //! The channel program of a subchannel: where its copy is, and which words it was copied from.
 
+use crate::state::device::Change;
 use arch::address::Real;
 use arch::channel::Orb;
 use heapless::Vec;
@@ -12,6 +13,9 @@ pub(crate) const WORDS: u16 = 128;
 
 /// The most runs of adjacent words.
 pub(crate) const RUNS: usize = 16;
+
+/// The most commands in a program that change the device.
+pub(crate) const CHANGES: usize = 16;
 
 /// Adjacent words of a channel program.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +58,10 @@ pub struct ChannelProgram {
     /// The word before which the program is suspended: the guest's address and the number in the
     /// copy.
     pub(crate) suspended: Option<(u32, u16)>,
+    /// What the program changes in the device, and by which words; only what has not been executed yet.
+    pub(crate) changes: Vec<(u16, Change), CHANGES>,
+    /// The word at which the channel began, or has resumed the program.
+    pub(crate) from: u16,
 }
 
 impl ChannelProgram {
@@ -71,6 +79,8 @@ impl ChannelProgram {
             lists: 0,
             data: 0,
             suspended: None,
+            changes: Vec::new(),
+            from: 0,
         }
     }
 
@@ -90,7 +100,9 @@ impl ChannelProgram {
     pub(crate) fn number(&self, address: u32) -> Option<u16> {
         let inside = u64::from(address).checked_sub(self.copy.0)?;
         let (part, inside) = (inside / PART_LENGTH, inside % PART_LENGTH);
-        (part < 2 && inside <= u64::from(WORDS) * 8)
-            .then_some(part as u16 * WORDS + (inside / 8) as u16)
+        if part > 1 || inside > u64::from(WORDS) * 8 {
+            return None;
+        }
+        Some(part as u16 * WORDS + (inside / 8) as u16)
     }
 }

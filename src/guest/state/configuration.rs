@@ -54,6 +54,8 @@ pub struct Configuration {
     pub epoch: AtomicU64,
     /// The message-security assist.
     pub assist: Assist,
+    /// Whether no EXECUTE is trusted.
+    pub strict: bool,
     /// Program-event recording.
     pub per: Support,
     /// The operator's traces.
@@ -108,6 +110,7 @@ impl Configuration {
             shadow,
             epoch: AtomicU64::new(0),
             assist: Assist::default(),
+            strict: false,
             per: Support::default(),
             tracing: Tracing::default(),
             loaded_program: LoadedProgram::default(),
@@ -127,6 +130,13 @@ impl Configuration {
     #[inline]
     pub const fn holds(&self, at: Absolute, length: u64) -> bool {
         at.0 < self.storage_end && length <= self.storage_end - at.0
+    }
+
+    /// Whether several CPUs execute at the same time.
+    #[must_use]
+    #[inline]
+    pub const fn is_concurrent(&self) -> bool {
+        matches!(self.mode, Mode::RealTime) && self.cpus > 1
     }
 
     /// The number of page frames of the guest's storage.

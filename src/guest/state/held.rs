@@ -1,11 +1,11 @@
 //! Interruptions that the firmware took while the guest's CPUs waited, and that are still pending.
 
-use arch::channel::IoInterruption;
+use arch::channel::{IoInterruption, SUBCHANNELS};
 use core::sync::atomic::{AtomicU64, Ordering};
 use spin::Mutex;
 
-/// The most I/O interruptions that are held. The firmware takes no more until there is room.
-const MOST: usize = 8;
+/// The most I/O interruptions that can be pending: one of each subchannel, and an adapter's for each subclass.
+const MOST: usize = SUBCHANNELS + 8;
 
 /// What is held for the first CPU that is enabled for it.
 #[derive(Debug, Default)]
@@ -25,16 +25,16 @@ impl Held {
         self.count.load(Ordering::Acquire) != 0
     }
 
-    /// Whether another I/O interruption and another machine check may be taken.
+    /// Whether a machine check is held: another one may not be taken then.
     #[must_use]
-    pub fn has_room(&self) -> bool {
-        self.io.lock().len() < MOST && self.machine_check.load(Ordering::Acquire) == 0
+    pub fn has_machine_check(&self) -> bool {
+        self.machine_check.load(Ordering::Acquire) != 0
     }
 
-    /// Holds an I/O interruption. The caller has made sure that there is room.
+    /// Holds an I/O interruption. One that is held already adds nothing.
     pub fn hold_io(&self, interruption: IoInterruption) {
         let mut io = self.io.lock();
-        if io.push(interruption).is_ok() {
+        if !io.contains(&interruption) && io.push(interruption).is_ok() {
             self.count.fetch_add(1, Ordering::AcqRel);
         }
     }
@@ -44,6 +44,13 @@ impl Held {
         if self.machine_check.swap(code, Ordering::AcqRel) == 0 {
             self.count.fetch_add(1, Ordering::AcqRel);
         }
+    }
+
+    /// The subclasses of the I/O interruptions that are held: bits 32-39 of control register 6.
+    #[must_use]
+    pub fn subclasses(&self) -> u8 {
+        let io = self.io.lock();
+        io.iter().fold(0, |masks, one| masks | one.mask())
     }
 
     /// Takes the first I/O interruption of an enabled subclass: `masks` is bits 32-39 of control
@@ -60,8 +67,9 @@ impl Held {
         // The subclass with the lowest number comes first.
         let first = open.max()?;
         let at = io.iter().position(|one| one.mask() == first)?;
+        let taken = (at < io.len()).then(|| io.remove(at))?;
         self.count.fetch_sub(1, Ordering::AcqRel);
-        Some(io.remove(at))
+        Some(taken)
     }
 
     /// Takes the machine check.
@@ -83,10 +91,9 @@ impl Held {
         // subsystem.
         let same = |one: &IoInterruption| one.subsystem as u16 == subsystem as u16;
         // An adapter interruption does not belong to a subchannel.
-        let adapter = |one: &IoInterruption| one.identification >> 31 != 0;
         let mut io = self.io.lock();
         let before = io.len();
-        io.retain(|one| adapter(one) || !same(one));
+        io.retain(|one| one.is_of_adapter() || !same(one));
         let dropped = (before - io.len()) as u64;
         self.count.fetch_sub(dropped, Ordering::AcqRel);
     }

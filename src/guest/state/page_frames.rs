@@ -1,7 +1,7 @@
 //! What is known of the page frames of the guest's storage.
 
 use arch::address::{Absolute, PAGE, Real};
-use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use spin::Mutex;
 
 /// A page frame that has not been scanned: writable, not executable.
@@ -13,8 +13,18 @@ pub(crate) const TEXT: u16 = 1;
 /// A page frame that one instruction both executes and stores into: open for that one step.
 pub(crate) const OPEN: u16 = 2;
 
+/// As [`TEXT`], with an EXECUTE that is harmless as long as the page stays what it is.
+pub(crate) const TRUSTED: u16 = 3;
+
+/// A page frame that is about to be scanned, where CPUs execute at the same time: neither writable nor executable.
+pub(crate) const STILL: u16 = 4;
+
 /// From this value on: executed from code copy number `state - COPIED`, not writable.
-pub(crate) const COPIED: u16 = 3;
+pub(crate) const COPIED: u16 = 5;
+
+/// Added to [`COPIED`] and its number: nothing but EXECUTEs is replaced in the copy, so a program that has a single table
+/// for instructions and operands executes the page itself.
+pub(crate) const OF_EXECUTES: u16 = 0x8000;
 
 /// The state of a page frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +35,8 @@ pub enum PageState {
     Text,
     /// Executable and writable, for one instruction.
     Open,
+    /// Neither writable nor executable: a CPU waits until none can store into it any more, to scan it.
+    Still,
     /// Not writable; executed and fetched from the copy at this real address.
     Copied(Real),
 }
@@ -45,9 +57,15 @@ pub struct PageFrames {
     pub copied: AtomicU64,
     /// Places that were uncovered so far.
     pub uncovered: AtomicU64,
-    /// Only one CPU at a time uncovers, so that what it finds covered stays covered until it has
-    /// finished.
-    pub(crate) uncovering: Mutex<()>,
+    /// For each page frame, into how many buffers of devices in it a device may store at any time; the largest value
+    /// stays. There is none in a configuration without devices.
+    pub(crate) stores: &'static [AtomicU8],
+    /// Held while the state of a page, the shared tables of its state, or the contents of a copy change. So a CPU that
+    /// uncovers something finds it covered until it has finished. Nobody waits for another CPU while holding it.
+    pub(crate) changing: Mutex<()>,
+    /// Held by the CPU that scans a page, where CPUs execute at the same time: it takes the next copy. It is only ever
+    /// tried, because its holder waits for the other CPUs.
+    pub(crate) scanning: Mutex<()>,
 }
 
 impl PageFrames {
@@ -67,8 +85,53 @@ impl PageFrames {
             scans: AtomicU64::new(0),
             copied: AtomicU64::new(0),
             uncovered: AtomicU64::new(0),
-            uncovering: Mutex::new(()),
+            stores: &[],
+            changing: Mutex::new(()),
+            scanning: Mutex::new(()),
         }
+    }
+
+    /// The same with devices: `stores` has one entry for each page frame of the guest.
+    #[must_use]
+    pub fn with_devices(self, stores: &'static [AtomicU8]) -> Self {
+        Self { stores, ..self }
+    }
+
+    /// A device may store into the frame at `at` from now on.
+    pub(crate) fn device_stores(&self, at: Absolute) {
+        if let Some(count) = self.stores.get((at.0 / PAGE) as usize) {
+            let more = |count: u8| count.checked_add(1);
+            let _ = count.fetch_update(Ordering::SeqCst, Ordering::SeqCst, more);
+        }
+    }
+
+    /// A device has stored what it was allowed to by one [`device_stores`](Self::device_stores).
+    pub(crate) fn device_has_stored(&self, at: Absolute) {
+        if let Some(count) = self.stores.get((at.0 / PAGE) as usize) {
+            let less = |count: u8| (count != u8::MAX).then_some(count.saturating_sub(1));
+            let _ = count.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less);
+        }
+    }
+
+    /// Nobody knows when a device will have stored into the frame at `at`.
+    pub(crate) fn device_stores_for_ever(&self, at: Absolute) {
+        if let Some(count) = self.stores.get((at.0 / PAGE) as usize) {
+            count.store(u8::MAX, Ordering::SeqCst);
+        }
+    }
+
+    /// Whether a device may store into the frame at `at` at any time.
+    pub(crate) fn is_stored_into_by_device(&self, at: Absolute) -> bool {
+        let count = self.stores.get((at.0 / PAGE) as usize);
+        count.is_some_and(|count| count.load(Ordering::SeqCst) != 0)
+    }
+
+    /// How many code copies are in use, and how many there are.
+    #[must_use]
+    pub fn copies_in_use(&self) -> (usize, usize) {
+        let owners = self.owners.iter();
+        let used = owners.filter(|owner| owner.load(Ordering::Relaxed) != 0);
+        (used.count(), self.owners.len())
     }
 
     /// The state of the frame at `at`. Addresses outside the guest's storage count as data.
@@ -77,15 +140,22 @@ impl PageFrames {
     pub fn state(&self, at: Absolute) -> PageState {
         match self.raw(at) {
             DATA => PageState::Data,
-            TEXT => PageState::Text,
+            TEXT | TRUSTED => PageState::Text,
             OPEN => PageState::Open,
+            STILL => PageState::Still,
             copied => PageState::Copied(self.copy(copied)),
         }
     }
 
     /// The code copy of a state that has one.
     pub(crate) const fn copy(&self, state: u16) -> Real {
-        self.copies.offset((state - COPIED) as u64 * PAGE)
+        self.copies
+            .offset(((state & !OF_EXECUTES) - COPIED) as u64 * PAGE)
+    }
+
+    /// Whether a program with a single table executes the page itself, although it has a copy.
+    pub(crate) fn is_of_executes(&self, at: Absolute) -> bool {
+        self.raw(at) & OF_EXECUTES != 0
     }
 
     #[inline]
@@ -101,17 +171,24 @@ impl PageFrames {
         }
     }
 
-    /// Takes a code copy for the page at `at`. Returns its number, and the page that it was taken
-    /// from, if any.
-    pub(crate) fn take_copy(&self, at: Absolute) -> Option<(u16, Option<Absolute>)> {
-        let count = self.owners.len().min((u16::MAX - COPIED) as usize) as u32;
+    /// The number of the copy that is taken next, and the page that has it, if any.
+    pub(crate) fn next_copy(&self) -> Option<(u16, Option<Absolute>)> {
+        let count = self.owners.len().min((OF_EXECUTES - COPIED) as usize) as u32;
         if count == 0 {
             return None;
         }
-        let number = self.next.fetch_add(1, Ordering::Relaxed) % count;
+        let number = self.next.load(Ordering::Relaxed) % count;
+        let owner = self.owners.get(number as usize)?.load(Ordering::Relaxed);
+        let page = |owner: u32| Absolute(u64::from(owner - 1) * PAGE);
+        Some((number as u16, (owner != 0).then(|| page(owner))))
+    }
+
+    /// Gives the copy that [`Self::next_copy`] has found to the page at `at`.
+    pub(crate) fn take_copy(&self, number: u16, at: Absolute) {
         let page = (at.0 / PAGE) as u32 + 1;
-        let before = self.owners[number as usize].swap(page, Ordering::Relaxed);
-        let robbed = (before != 0).then(|| Absolute(u64::from(before - 1) * PAGE));
-        Some((number as u16, robbed))
+        if let Some(owner) = self.owners.get(usize::from(number)) {
+            owner.store(page, Ordering::Relaxed);
+        }
+        self.next.fetch_add(1, Ordering::Relaxed);
     }
 }

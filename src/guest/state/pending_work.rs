@@ -27,6 +27,9 @@ impl PendingWork {
     pub const OPENED: Self = Self(16);
     /// Program-event recording is on. The bit stays as long as it is on, so that every way out does what it needs.
     pub const PER: Self = Self(32);
+    /// CPUs execute at the same time, and this one has carried out requests of the others: it must say so, and may have
+    /// to wait until the others have carried out its own.
+    pub const PASSED: Self = Self(64);
 
     /// Whether any of `some` is pending.
     #[must_use]

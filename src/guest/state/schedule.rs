@@ -5,6 +5,9 @@ use arch::address::Absolute;
 /// Never.
 pub const NEVER: u64 = u64::MAX;
 
+/// So many cycles after a look at the rings of a device that does not interrupt, the machine looks again.
+pub const POLL: u64 = 100_000;
+
 /// A single step: the CPU goes to the guest for one instruction only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {

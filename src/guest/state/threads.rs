@@ -62,7 +62,7 @@ impl Threads {
     /// For how many threads one CPU address stands at present.
     fn step(&self) -> u16 {
         if self.installed() && !self.enabled() {
-            self.per_core
+            self.per_core.max(1)
         } else {
             1
         }

@@ -7,6 +7,7 @@ use crate::state::access::{Access, Space};
 use crate::state::account::{Account, Mode};
 use crate::state::extended::{self, Counted, Fills};
 use crate::state::kept::{KeptPage, KeptPages, STEPPED_PAGES, TEXT_PAGES};
+use crate::state::looping::Looping;
 use crate::state::pending_work::PendingWork;
 use crate::state::recording::Recording;
 use crate::state::reference::CpuCaches;
@@ -130,7 +131,10 @@ pub struct Vcpu {
     pub sampling: Schedule,
     /// Consecutive program interruptions by the first instruction of their own handler.
     pub in_a_row: u32,
-    /// The address-space control under which the hardware runs the guest.
+    /// Interruptions since the last instruction, of any class.
+    pub looping: Looping,
+    /// Bits of the PSW under which the hardware runs the guest: the address-space control, whether program events are
+    /// recorded, and whether devices interrupt.
     pub real_space: u64,
     /// Places that had been uncovered when this CPU last looked.
     pub uncovered: u64,
@@ -183,6 +187,7 @@ impl Vcpu {
             shadow: Shadow::default(),
             sampling: Schedule::default(),
             in_a_row: 0,
+            looping: Looping::default(),
             real_space: SECONDARY_SPACE,
             uncovered: 0,
             fills: Fills::NONE,
@@ -213,6 +218,7 @@ impl Vcpu {
         self.pending = Pending::default();
         self.per.reset();
         self.in_a_row = 0;
+        self.looping = Looping::default();
         if let Some(caches) = &mut self.caches {
             caches.purge();
         }

@@ -38,12 +38,12 @@ fn load_piece<H: Hardware>(
     count: u64,
 ) {
     let mut page = [0; PAGE as usize];
-    let piece = page.split_at_mut(count as usize).0;
+    let piece = page.split_at_mut(count.min(PAGE) as usize).0;
     let kept = segment.kept_length.saturating_sub(done).min(count);
     fetch_kept(
         hardware,
         segment.kept.offset(done),
-        piece.split_at_mut(kept as usize).0,
+        piece.split_at_mut(kept.min(count).min(PAGE) as usize).0,
     );
     let at = segment.destination.offset(done);
     // What was loaded once fits again.
@@ -76,10 +76,12 @@ fn put<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Checked
 fn fetch_kept<H: Hardware>(hardware: &H, at: Real, into: &mut [u8]) {
     let skip = (at.0 & 7) as usize;
     let mut from = Real(at.0 & !7);
-    let (first, rest) = into.split_at_mut((8 - skip).min(into.len()) % 8);
+    let (first, rest) = into.split_at_mut(((8 - skip) % 8).min(into.len()));
     if !first.is_empty() {
         let bytes = hardware.hsa_load(from).to_be_bytes();
-        first.copy_from_slice(&bytes[skip..skip + first.len()]);
+        for (to, &byte) in first.iter_mut().zip(bytes.iter().skip(skip)) {
+            *to = byte;
+        }
         from = from.offset(8);
     }
     // With a known length the copy needs no EXECUTE of a MOVE, which is slow on QEMU.
@@ -90,7 +92,9 @@ fn fetch_kept<H: Hardware>(hardware: &H, at: Real, into: &mut [u8]) {
     }
     if !last.is_empty() {
         let bytes = hardware.hsa_load(from).to_be_bytes();
-        last.copy_from_slice(&bytes[..last.len()]);
+        for (to, &byte) in last.iter_mut().zip(&bytes) {
+            *to = byte;
+        }
     }
 }
 

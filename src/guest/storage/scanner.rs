@@ -17,16 +17,21 @@
 //!
 //! A page that is executed is not stored into: the shadow maps it read-only, and a store makes it data again. The state
 //! of a page belongs to its absolute frame, so it is the same for every alias.
+//!
+//! Where CPUs execute at the same time, a page is scanned only when every CPU knows that it must not store into it
+//! ([`PageState::Still`]), and a copy is filled only when none can execute from it any more.
 
 use crate::hardware::Hardware;
 use crate::state::configuration::Configuration;
-use crate::state::page_frames::{COPIED, DATA, OPEN, PageState, TEXT};
-use crate::storage::checked::Frame;
+use crate::state::page_frames::{COPIED, DATA, OF_EXECUTES, OPEN, PageState, STILL, TEXT, TRUSTED};
+use crate::storage::checked::{Frame, Piece};
 use crate::storage::checked_absolute;
 use crate::storage::shadow::identity::page_changed;
+use crate::storage::shadow::{await_others, wait_for_others};
 use arch::address::{Absolute, PAGE, Real, Virtual};
 use core::sync::atomic::Ordering;
-use insn::{Offsets, sensitive};
+use insn::sensitive::Scan;
+use insn::{Offsets, executed, sensitive};
 
 /// The page frame that holds an address: only storage has frames with a state.
 fn frame(configuration: &Configuration, at: Absolute) -> Option<Frame> {
@@ -44,6 +49,9 @@ pub enum Entry {
 }
 
 /// Makes the page at `at` executable: scans it, and copies it if it must be.
+///
+/// Where CPUs execute at the same time, another CPU may be scanning a page: then nothing is done, and the guest tries
+/// again.
 pub fn make_executable<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
@@ -52,12 +60,73 @@ pub fn make_executable<H: Hardware>(
 ) -> PageState {
     let at = at.page();
     let pages = &configuration.page_frames;
-    if pages.raw(at) != DATA {
-        return pages.state(at);
+    if let Some(frame) = frame(configuration, at) {
+        if configuration.is_concurrent() {
+            make_executable_beside_others(configuration, hardware, frame, entry);
+        } else {
+            let _alone = pages.changing.lock();
+            if pages.raw(at) == DATA {
+                let next = |hardware: &mut H| free_next_copy(configuration, hardware);
+                let state = prepare(configuration, hardware, frame, entry, next);
+                set_state(configuration, hardware, at, state);
+            }
+        }
     }
-    let Some(frame) = frame(configuration, at) else {
-        return pages.state(at);
+    pages.state(at)
+}
+
+/// The same while other CPUs may be in the guest. They may store into the page, and execute from the copy that it gets,
+/// until they have passed the requests that say otherwise.
+#[cold]
+fn make_executable_beside_others<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    frame: Frame,
+    entry: Entry,
+) {
+    let pages = &configuration.page_frames;
+    let at = frame.origin().absolute();
+    let Some(_scans) = pages.scanning.try_lock() else {
+        return;
     };
+    let next = {
+        let _alone = pages.changing.lock();
+        if pages.raw(at) != DATA {
+            return;
+        }
+        let next = free_next_copy(configuration, hardware);
+        set_state(configuration, hardware, at, STILL);
+        next
+    };
+    wait_for_others(configuration, hardware, configuration.shadow.posted());
+    let state = prepare(configuration, hardware, frame, entry, |_| next);
+    let _alone = pages.changing.lock();
+    // If something was stored into the page meanwhile, it is data again, and the copy stays free.
+    if pages.raw(at) == STILL {
+        set_state(configuration, hardware, at, state);
+    }
+}
+
+/// The number of the code copy that is taken next. The page that had it becomes data.
+fn free_next_copy<H: Hardware>(configuration: &Configuration, hardware: &mut H) -> Option<u16> {
+    let (number, owner) = configuration.page_frames.next_copy()?;
+    if let Some(owner) = owner {
+        let _ = drop_text(configuration, hardware, owner);
+        set_state(configuration, hardware, owner, DATA);
+    }
+    Some(number)
+}
+
+/// Scans a page, and fills the code copy that `next` gives if the page needs one. Returns the state that the page can
+/// have now.
+fn prepare<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    frame: Frame,
+    entry: Entry,
+    next: impl FnOnce(&mut H) -> Option<u16>,
+) -> u16 {
+    let pages = &configuration.page_frames;
     pages.scans.fetch_add(1, Ordering::Relaxed);
     let mut text = [0u8; PAGE as usize];
     hardware.load(frame.origin(), &mut text);
@@ -65,40 +134,55 @@ pub fn make_executable<H: Hardware>(
         Entry::At(offset) => (Some(offset), 0),
         Entry::Carried(bytes) => (None, bytes),
     };
-    let replaced = sensitive::scan(&text, first, carried, configuration.assist.caught());
-    let mut state = TEXT;
-    if !replaced.is_empty()
-        && let Some(number) = copy_of(configuration, hardware, frame)
-    {
-        state = COPIED + number;
-        pages.copied.fetch_add(1, Ordering::Relaxed);
-        replace(
-            hardware,
-            pages.copy(state),
-            &text,
-            &Offsets::NONE,
-            &replaced,
-        );
+    let Scan {
+        replaced,
+        trusts,
+        only_executes,
+    } = sensitive::scan(&text, first, carried, configuration.assist.caught());
+    let in_place = if trusts { TRUSTED } else { TEXT };
+    // What a device may store into is not executed in place.
+    let is_stored_into = pages.is_stored_into_by_device(frame.origin().absolute());
+    if replaced.is_empty() && !is_stored_into {
+        return in_place;
+    }
+    let Some(number) = next(hardware) else {
+        return in_place;
+    };
+    pages.copied.fetch_add(1, Ordering::Relaxed);
+    let copy = pages.copy(COPIED + number);
+    hardware.copy_page(frame, copy);
+    replace(hardware, copy, &text, &Offsets::NONE, &replaced);
+    if only_executes && !is_stored_into && !configuration.strict {
+        (COPIED + number) | OF_EXECUTES
+    } else {
+        COPIED + number
+    }
+}
+
+/// Whether the page itself is executed in this state, at least by some programs.
+const fn is_in_place(state: u16) -> bool {
+    matches!(state, TEXT | TRUSTED) || state & OF_EXECUTES != 0
+}
+
+/// Sets the state of a page, and updates what depends on it. The caller holds the lock of the states.
+fn set_state<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    at: Absolute,
+    state: u16,
+) {
+    let pages = &configuration.page_frames;
+    if let Some(number) = (state & !OF_EXECUTES).checked_sub(COPIED) {
+        pages.take_copy(number, at);
     }
     pages.set(at, state);
     page_changed(configuration, hardware, at);
-    pages.state(at)
-}
-
-/// Takes a code copy for a page frame and fills it. The page that had it before becomes data.
-fn copy_of<H: Hardware>(
-    configuration: &Configuration,
-    hardware: &mut H,
-    frame: Frame,
-) -> Option<u16> {
-    let pages = &configuration.page_frames;
-    let at = frame.origin().absolute();
-    let (number, robbed) = pages.take_copy(at)?;
-    if let Some(other) = robbed.filter(|&other| other != at) {
-        make_data(configuration, hardware, other);
+    if is_in_place(state) && !pages.owners.is_empty() && pages.is_stored_into_by_device(at) {
+        // A device has begun to store into it since it was scanned.
+        let _ = drop_text(configuration, hardware, at);
+        pages.set(at, DATA);
+        page_changed(configuration, hardware, at);
     }
-    hardware.copy_page(frame, pages.copy(COPIED + number));
-    Some(number)
 }
 
 /// Changes a code copy, in which the halfwords `before` are replaced, to one in which `replaced` are. Later halfwords
@@ -116,25 +200,108 @@ fn replace<H: Hardware>(
     }
 }
 
+/// Whether the halfword at `at` differs in the copy of its page.
+fn differs<H: Hardware>(hardware: &H, frame: Frame, copy: Real, at: Absolute) -> bool {
+    let original = hardware.load_u64(frame.at(Virtual(at.0 & !7)));
+    let copied = hardware.hsa_load(copy.offset(at.byte_index() & !7));
+    sensitive::differing(original, copied) >> (at.byte_index() >> 1 & 3) & 1 != 0
+}
+
+/// What stands in the place of a halfword when it is executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InPlace {
+    /// The halfword itself.
+    Itself,
+    /// A replacement, because an instruction that begins there is sensitive.
+    OfSensitive,
+    /// A replacement, although an instruction that begins there is not: it is covered.
+    Covered,
+}
+
+/// What stands in the place of the halfword at `at` at the moment.
+#[must_use]
+pub fn in_place<H: Hardware>(configuration: &Configuration, hardware: &H, at: Absolute) -> InPlace {
+    let (PageState::Copied(copy), Some(frame)) = (
+        configuration.page_frames.state(at),
+        frame(configuration, at),
+    ) else {
+        return InPlace::Itself;
+    };
+    if !differs(hardware, frame, copy, at) {
+        InPlace::Itself
+    } else if is_sensitive(configuration, hardware, frame, at) {
+        InPlace::OfSensitive
+    } else {
+        InPlace::Covered
+    }
+}
+
+/// Whether the instruction at `at`, if there is one, is sensitive at the moment.
+fn is_sensitive<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &H,
+    frame: Frame,
+    at: Absolute,
+) -> bool {
+    let caught = configuration.assist.caught();
+    sensitive::is_caught_in(at.byte_index() as usize, caught, |offset| {
+        let at = offset as u64;
+        let doubleword = hardware.load_u64(frame.at(Virtual(at & !7)));
+        (doubleword >> (48 - 8 * (at & 6))) as u16
+    })
+}
+
+/// Executes the instruction at `at`, of so many bytes, as it is from now on, until its page changes. Returns `false` if it
+/// was not replaced.
+#[cold]
+pub fn trust<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    at: Absolute,
+    length: u64,
+) -> bool {
+    let pages = &configuration.page_frames;
+    let _alone = pages.changing.lock();
+    let (PageState::Copied(copy), Some(frame)) = (pages.state(at), frame(configuration, at)) else {
+        return false;
+    };
+    if !differs(hardware, frame, copy, at) {
+        return false;
+    }
+    // What follows its first halfword may be covered. What is on the next page never is.
+    let offset = at.byte_index();
+    let end = (offset + length).min(PAGE);
+    for offset in (offset / 2..end / 2).rev().map(|halfword| 2 * halfword) {
+        let place = copy.offset(offset & !7);
+        let original = hardware.load_u64(frame.at(Virtual(offset & !7)));
+        let replaced = sensitive::differing(original, hardware.hsa_load(place));
+        let left = replaced & !(1 << (offset >> 1 & 3));
+        hardware.hsa_store(place, sensitive::replace(original, left));
+    }
+    pages.uncovered.fetch_add(1, Ordering::Release);
+    true
+}
+
 /// Control has come to `at`, where an instruction should not trap. Returns `true` if it trapped because it was covered
 /// in the copy. It and all that is known to follow from it are uncovered then.
 #[cold]
 pub fn uncover<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) -> bool {
     let pages = &configuration.page_frames;
-    let _alone = pages.uncovering.lock();
+    let _alone = pages.changing.lock();
     let PageState::Copied(copy) = pages.state(at) else {
         return false;
     };
     let Some(frame) = frame(configuration, at) else {
         return false;
     };
-    let offset = at.byte_index() as usize;
-    let caught = configuration.assist.caught();
-    let around = hardware.load_u64(frame.at(Virtual(at.0 & !7)));
-    let halfword = (around >> (48 - 8 * (offset & 6))) as u16;
-    if sensitive::is_caught(halfword, caught) {
+    if !differs(hardware, frame, copy, at) {
         return false;
     }
+    if is_sensitive(configuration, hardware, frame, at) {
+        return false;
+    }
+    let offset = at.byte_index() as usize;
+    let caught = configuration.assist.caught();
     let mut text = [0u8; PAGE as usize];
     hardware.load(frame.origin(), &mut text);
     let before = Offsets::by_doublewords(|at| {
@@ -160,30 +327,37 @@ pub fn uncover<H: Hardware>(configuration: &Configuration, hardware: &mut H, at:
 }
 
 /// Tests whether a device has stored into a page since it was copied, and makes the page data if so: a device does not
-/// announce its stores. If a device stores into a page that is executed in place, the new instructions are executed at
-/// once, but not scanned until a program next stores into the page.
+/// announce its stores before it has finished.
 #[cold]
 pub fn look_for_device_store<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
     at: Absolute,
 ) {
-    let PageState::Copied(copy) = configuration.page_frames.state(at) else {
+    let pages = &configuration.page_frames;
+    if !matches!(pages.state(at), PageState::Copied(_)) {
         return;
+    }
+    let same = {
+        // The copy must not become that of another page meanwhile.
+        let _alone = pages.changing.lock();
+        let PageState::Copied(copy) = pages.state(at) else {
+            return;
+        };
+        let Some(frame) = frame(configuration, at) else {
+            return;
+        };
+        (0..)
+            .step_by(8)
+            .zip(frame.doublewords())
+            .all(|(offset, place)| {
+                let original = hardware.load_u64(place);
+                let copied = hardware.hsa_load(copy.offset(offset));
+                // The copy may differ only by what would be replaced there.
+                let replaced = sensitive::differing(original, copied);
+                sensitive::replace(original, replaced) == copied
+            })
     };
-    let Some(frame) = frame(configuration, at) else {
-        return;
-    };
-    let same = (0..)
-        .step_by(8)
-        .zip(frame.doublewords())
-        .all(|(offset, place)| {
-            let original = hardware.load_u64(place);
-            let copied = hardware.hsa_load(copy.offset(offset));
-            // The copy may differ only by what would be replaced there.
-            let replaced = sensitive::differing(original, copied);
-            sensitive::replace(original, replaced) == copied
-        });
     if !same {
         make_data(configuration, hardware, at);
     }
@@ -197,11 +371,48 @@ pub fn store_into<H: Hardware>(configuration: &Configuration, hardware: &mut H, 
     }
 }
 
+/// A device may store into a piece of storage at any time from now on. The pages are not executed in place until
+/// [`device_has_stored`].
+pub fn device_stores<H: Hardware>(configuration: &Configuration, hardware: &mut H, piece: Piece) {
+    for first in piece.frames() {
+        let at = first.absolute();
+        configuration.page_frames.device_stores(at);
+        store_into(configuration, hardware, at);
+    }
+}
+
+/// A device has stored into a piece of storage: what was copied of it has changed.
+pub fn device_has_stored<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    piece: Piece,
+) {
+    for first in piece.frames() {
+        let at = first.absolute();
+        configuration.page_frames.device_has_stored(at);
+        store_into(configuration, hardware, at);
+    }
+}
+
+/// A device may store into a piece of storage at any time from now on, and nobody knows when it has: the pages are
+/// never executed in place again.
+pub fn device_stores_for_ever<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    piece: Piece,
+) {
+    for first in piece.frames() {
+        let at = first.absolute();
+        configuration.page_frames.device_stores_for_ever(at);
+        store_into(configuration, hardware, at);
+    }
+}
+
 /// As [`store_into`], when the value to be stored is known: as many of the rightmost bytes of `value` as the boundary
 /// of `at` is wide, at least two.
 ///
 /// Control programs change single instructions in pages that are executed. A page without sensitive instructions stays
-/// executable if the stored value is not sensitive either.
+/// executable if the stored value is not sensitive either, and there is no EXECUTE whose target it could be.
 #[inline]
 pub fn store_value_into<H: Hardware>(
     configuration: &Configuration,
@@ -209,20 +420,69 @@ pub fn store_value_into<H: Hardware>(
     at: Absolute,
     value: u64,
 ) {
+    let caught = configuration.assist.caught();
     match configuration.page_frames.raw(at) {
         DATA => {}
-        TEXT if !sensitive::may_be_sensitive(value, configuration.assist.caught()) => {}
+        TEXT if !sensitive::may_be_sensitive(value, caught) => {}
+        state
+            if (state == TRUSTED || state & OF_EXECUTES != 0)
+                && store_beside_executes(configuration, hardware, at, value) => {}
         _ => make_data(configuration, hardware, at),
     }
+}
+
+/// Stores a value into the copy of a page, if it has one, as [`store_value_into`] does for a page in which no instruction
+/// but EXECUTE can be sensitive. Returns `false` if a changed halfword may be sensitive, may become it as the target of an
+/// EXECUTE, or may be the distance to one.
+#[cold]
+fn store_beside_executes<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    at: Absolute,
+    value: u64,
+) -> bool {
+    let Some(frame) = frame(configuration, at) else {
+        return false;
+    };
+    // The copy must not become that of another page meanwhile.
+    let _alone = configuration.page_frames.changing.lock();
+    let state = configuration.page_frames.raw(at);
+    if state != TRUSTED && state & OF_EXECUTES == 0 {
+        return false;
+    }
+    let doubleword = |at: Absolute, hardware: &H| hardware.load_u64(frame.at(Virtual(at.0 & !7)));
+    let before = doubleword(at, hardware);
+    let width = 8_u64 >> (3 - at.0.trailing_zeros().min(3));
+    let shift = 8 * (8 - width - (at.0 & 7));
+    let mask = u64::MAX >> (64 - 8 * width) << shift;
+    let after = before & !mask | value << shift & mask;
+    let changed = sensitive::differing(before, after);
+    // With the two halfwords before the doubleword.
+    let preceding = match at.byte_index() {
+        0..8 => 0,
+        _ => doubleword(Absolute(at.0 - 8), hardware),
+    };
+    let text = u128::from(preceding) << 64 | u128::from(after);
+    let is_harmless = (0..4)
+        .filter(|halfword| changed >> halfword & 1 != 0)
+        .all(|halfword| {
+            let [new, one, two] =
+                [0, 1, 2].map(|back| (text >> (48 - 16 * halfword + 16 * back)) as u16);
+            !executed::may_have_a_part(new) && ![new, one, two].into_iter().any(executed::modifies)
+        });
+    if is_harmless && let PageState::Copied(copy) = configuration.page_frames.state(at) {
+        let place = copy.offset(at.byte_index() & !7);
+        let replaced = sensitive::differing(before, hardware.hsa_load(place));
+        hardware.hsa_store(place, sensitive::replace(after, replaced));
+    }
+    is_harmless
 }
 
 /// Opens a page for an instruction in it that stores into it and otherwise could never complete. The caller makes sure
 /// that only this instruction is executed, and then [`close`]s the page.
 #[cold]
 pub fn open<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
-    make_data(configuration, hardware, at);
-    configuration.page_frames.set(at, OPEN);
-    page_changed(configuration, hardware, at.page());
+    change_state(configuration, hardware, at, OPEN);
 }
 
 /// Ends what [`open`] began: the page becomes data.
@@ -242,23 +502,44 @@ pub fn forget_all<H: Hardware>(configuration: &Configuration, hardware: &mut H) 
 /// Makes a page data again: writable, not executable, its copy dropped.
 #[cold]
 fn make_data<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
-    let pages = &configuration.page_frames;
+    change_state(configuration, hardware, at, DATA);
+}
+
+/// Makes a page writable. The guest of this CPU does not continue while another one may execute what the page, or its
+/// copy, had before.
+#[cold]
+fn change_state<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    at: Absolute,
+    state: u16,
+) {
     let at = at.page();
+    let _alone = configuration.page_frames.changing.lock();
+    let before = drop_text(configuration, hardware, at);
+    set_state(configuration, hardware, at, state);
+    if before != DATA {
+        await_others(configuration, hardware);
+    }
+}
+
+/// Drops what a page has as text: its copy, or what the hardware keeps of it. Returns its state.
+fn drop_text<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) -> u16 {
+    let pages = &configuration.page_frames;
     let state = pages.raw(at);
-    if let Some(owner) = state
+    if let Some(owner) = (state & !OF_EXECUTES)
         .checked_sub(COPIED)
         .and_then(|n| pages.owners.get(usize::from(n)))
     {
         let page = (at.0 / PAGE) as u32 + 1;
         let _ = owner.compare_exchange(page, 0, Ordering::Relaxed, Ordering::Relaxed);
     }
-    if state == TEXT
+    if matches!(state, TEXT | TRUSTED)
         && let Some(frame) = frame(configuration, at)
     {
         hardware.end_of_text(frame);
     }
-    pages.set(at, DATA);
-    page_changed(configuration, hardware, at);
+    state
 }
 
 #[cfg(test)]

@@ -36,8 +36,8 @@
 //! So each page frame leads to the entries that map it, and each of the guest's page tables to the shadow page tables
 //! that were filled from it (`pool`). A CPU changes only its own tables, and learns from `requests` what the others
 //! did. In exact mode, where one CPU runs at a time, it does so before its guest executes another instruction. In
-//! real-time mode it may be in the guest at that moment, and continues with the contents of its TLB until its next
-//! interruption; or it may be about to fill, and then it drops the translation that it found in the guest's tables.
+//! real-time mode it may be in the guest at that moment: the CPU that purges signals it, and waits until it has done so
+//! (`others`). Or it may be about to fill, and then it drops the translation that it found in the guest's tables.
 //!
 //! While pages are protected for program-event recording, a guest with DAT off has real storage in a space of its own
 //! CPU, which is filled like any other ([`own_real`]).
@@ -53,13 +53,15 @@ use crate::state::pending_work::PendingWork;
 use crate::state::shadow::{Request, Side};
 use crate::state::vcpu::Vcpu;
 use arch::control;
-use arch::psw::{ADDRESS_SPACE, AddressSpace, HOME_SPACE, SECONDARY_SPACE};
+use arch::psw::{ADDRESS_SPACE, AddressSpace, HOME_SPACE, IO, SECONDARY_SPACE};
 use core::sync::atomic::Ordering;
 
+pub mod alone;
 mod catch_up;
 mod entry;
 mod fill;
 pub mod identity;
+mod others;
 mod pool;
 mod protection;
 mod renewal;
@@ -67,10 +69,13 @@ mod spaces;
 
 use catch_up::catch_up;
 use identity::{build_private, identity_asce};
+#[cfg(test)]
+pub(crate) use spaces::valid_entries;
 use spaces::{single_table, space};
 
 pub use fill::fill;
 pub use identity::build_identity;
+pub use others::{await_others, come_back, settle, step_aside, wait_for_others};
 #[cfg(test)]
 pub use protection::forbidden;
 pub use protection::protect;
@@ -131,8 +136,15 @@ const CR0_MIRRORED: u64 =
 /// Makes the DAT-on shadows of all CPUs, including this one, drop what a guest's purge names. The guest's tables have
 /// already been changed.
 ///
-/// Another CPU notices this when it next leaves the firmware.
-pub fn purge(configuration: &Configuration, what: Request) {
+/// Another CPU notices this when it next leaves the firmware. Where CPUs execute at the same time, this one waits for
+/// them on its way out.
+pub fn purge<H: Hardware>(configuration: &Configuration, hardware: &H, what: Request) {
+    configuration.shadow.requests.post(what);
+    await_others(configuration, hardware);
+}
+
+/// The same where the other CPUs may notice it later.
+pub fn purge_locally(configuration: &Configuration, what: Request) {
     configuration.shadow.requests.post(what);
 }
 
@@ -170,8 +182,12 @@ pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration,
     let [subclasses, reports] = if cpu.per.is_stepping() {
         [0, cpu.control[14] & !control::CR14_CHANNEL_REPORT]
     } else {
-        [cpu.control[6], cpu.control[14]]
+        [control::CR6_ALL_SUBCLASSES, cpu.control[14]]
     };
+    if configuration.channels.present() {
+        // The machine takes the interruptions of devices at once.
+        cpu.real_space |= IO;
+    }
     let spaces = [spaces[0], 0, 0, 0, 0, subclasses, spaces[1]];
     if cpu.shadow.spaces_loaded != spaces {
         cpu.shadow.spaces_loaded = spaces;

@@ -115,7 +115,9 @@ pub fn text_at<H: Hardware>(
             rest,
             Access::Execute,
         )?;
-        beyond.load(hardware, &mut bytes[here as usize..usize::from(length)]);
+        if let Some(behind) = bytes.get_mut(here as usize..usize::from(length)) {
+            beyond.load(hardware, behind);
+        }
     }
     bytes[usize::from(length)..].fill(0);
     Ok(Text::of(bytes))

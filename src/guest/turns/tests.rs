@@ -236,9 +236,6 @@ impl Passing for &Replay<'_> {
     fn clock(&self) -> u64 {
         self.access(Access::Clock)
     }
-    fn signal(&self, cpu: u16) {
-        self.access(Access::Signal(cpu));
-    }
     fn wake_time(&mut self) -> u64 {
         match self.place {
             Place::Waits(true) => self.access(Access::Clock),
@@ -252,6 +249,10 @@ impl Passing for &Replay<'_> {
     fn park(&mut self) {}
     fn before_passing(&mut self) {}
     fn before_waiting(&mut self) {}
+    fn hand_over(&mut self, next: u16) {
+        self.access(Access::Signal(next));
+        self.access(Access::Wait);
+    }
     fn wait(&mut self) {
         self.access(Access::Wait);
     }

@@ -1,7 +1,8 @@
 //! The opcode maps, against instructions that were assembled by name.
 
+use crate::executed::may_become_sensitive;
 use crate::opcodes::opcode;
-use crate::sensitive::{differing, replace};
+use crate::sensitive::{Caught, differing, is_caught, replace};
 use crate::{assigned, length};
 
 /// One instruction of about every kind and column, as GNU as assembles it, with the name in its disassembly.
@@ -168,12 +169,39 @@ fn a_replacement_is_unassigned_and_as_long_as_the_instruction_that_it_replaces()
 }
 
 #[test]
+fn no_mask_of_an_execute_makes_an_assigned_opcode_of_a_replacement() {
+    for original in [0x0000_u64, 0xB900, 0xE500] {
+        let [first, second] = (replace(original, 8) as u16).to_be_bytes();
+        for mask in 0..=255 {
+            for rest in [0x00, 0x10, 0xFF] {
+                let text = [first, second | mask, rest, rest, rest, rest];
+                assert!(!assigned(&text), "{text:02X?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_target_may_become_sensitive_exactly_if_some_mask_makes_it_so() {
+    for caught in [Caught::Always, Caught::MessageSecurity] {
+        for halfword in 0..=u16::MAX {
+            let becomes = (0..=0xFF).any(|mask| is_caught(halfword | mask, caught));
+            assert_eq!(
+                may_become_sensitive(halfword, caught),
+                becomes,
+                "{halfword:04X}"
+            );
+        }
+    }
+}
+
+#[test]
 fn each_halfword_of_a_doubleword_is_replaced_independently() {
     const DOUBLEWORD: u64 = 0x07FE_B98D_E501_4100;
     for which in 0..16 {
         let copied = replace(DOUBLEWORD, which);
         assert_eq!(differing(DOUBLEWORD, copied), which);
-        for (n, unassigned) in [0x0000, 0xB9F3, 0xE5FF, 0xB9F3].into_iter().enumerate() {
+        for (n, unassigned) in [0x0000, 0xB9FF, 0xE5FF, 0xB9FF].into_iter().enumerate() {
             let of = |doubleword: u64| doubleword >> (48 - 16 * n) & 0xFFFF;
             let expected = if which >> n & 1 == 0 {
                 of(DOUBLEWORD)

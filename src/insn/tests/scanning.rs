@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 
+use crate::executed::modifies;
 use crate::offsets::PAGE;
-use crate::sensitive::{Caught, Sensitive, replace, scan, scan_again};
+use crate::sensitive::{Caught, Sensitive, replace, scan_again};
 use crate::{Offsets, assigned, length};
 
 /// STMG, LGR, AGHI; EPSW at 0E; RISBG; CLFI of B98D0012 at 18; JNE to 2E; LA of B2B0 at 22; STFLE at 26; IPM;
@@ -25,6 +26,11 @@ const LG: [u8; 6] = [0xE3, 0x10, 0xF0, 0xA0, 0x00, 0x04];
 const BR_14: [u8; 2] = [0x07, 0xFE];
 /// LA with a second halfword that is not an opcode.
 const LA_SIMPLE: [u8; 4] = [0x41, 0x20, 0x00, 0xA0];
+
+/// Which halfwords are replaced.
+fn scan(page: &[u8; PAGE], entry: Option<usize>, carried: usize, caught: Caught) -> Offsets {
+    crate::sensitive::scan(page, entry, carried, caught).replaced
+}
 
 /// A page of zeros, which are not an opcode, with `parts` at their offsets.
 fn page(parts: &[(usize, &[u8])]) -> [u8; PAGE] {
@@ -119,7 +125,7 @@ fn a_stretch_is_covered_on_both_sides_up_to_what_is_known_to_be_executed() {
         (0x302, &BR_14),
     ]);
     assert_eq!(replaced(&page, 0x100), [(0x104, PAGE)]);
-    assert_eq!(replaced(&page, 0x300), [(0, 0x300)]);
+    assert_eq!(replaced(&page, 0x300), [(4, 0x300)]);
     assert_eq!(replaced(&page, 0x200), [(0x200, 0x202)]);
     // A branch shows another place that control reaches: JNE 300 at 100.
     let mut branch = page;
@@ -144,6 +150,24 @@ fn nothing_is_assumed_after_an_unconditional_branch_and_after_a_forward_bras() {
 fn control_is_not_followed_beyond_an_unassigned_opcode() {
     let page = page(&[(0x10, &LG), (0x16, &[0xB9, 0xF3, 0, 0]), (0x1A, &EPSW)]);
     assert_eq!(replaced(&page, 0x10), [(0x16, PAGE)]);
+}
+
+#[test]
+fn an_unassigned_instruction_that_control_has_reached_never_becomes_one_that_is_assigned() {
+    // LLILF from the preceding page; in its immediate value begins an instruction whose last byte belongs to the opcode:
+    // E7…FF would be VECTOR MAXIMUM.
+    let page = page(&[
+        (0, &[0xC0, 0x0F, 0xB9, 0x04, 0x00, 0x10]),
+        (6, &[0xC0, 0x0F, 0xE7, 0x81, 0xE7, 0x81]),
+        (12, &[0x81, 0x23, 0x5E, 0x5B]),
+        (16, &EPSW),
+        (0x100, &BR_14),
+    ]);
+    assert!(!assigned(&page[10..16]));
+    assert_eq!(replaced(&page, 0x100), [(12, 0x100)]);
+    assert_eq!(replaced(&page, 10), [(10, PAGE)]);
+    let covered = scan(&page, Some(10), 0, Caught::Always);
+    assert!(scan_again(&page, &covered, 10, Caught::Always).contains(10));
 }
 
 #[test]
@@ -227,6 +251,95 @@ fn code_reached_from_a_covered_place_is_uncovered_and_the_rest_of_the_stretch_is
     let third = scan_again(&page, &second, 0x200, Caught::Always);
     let expected = [(0x200, 0x202), (0x206, 0x300), (0x306, 0x308)];
     assert_eq!(stretches(&third), expected);
+}
+
+/// EX 4,0(5), its target found by a register, and a page with nothing else but a way back.
+fn executing(execute: &[u8]) -> [u8; PAGE] {
+    page(&[(0x100, execute), (0x100 + execute.len(), &BR_14)])
+}
+
+#[test]
+fn an_execute_that_control_is_not_known_to_reach_is_covered_until_control_comes() {
+    // BR 14 at 100; behind data, EX 4,0(5) and BR 14 at 300.
+    let page = page(&[
+        (0x100, &BR_14),
+        (0x300, &[0x44, 0x40, 0x50, 0x00]),
+        (0x304, &BR_14),
+    ]);
+    let first = scan(&page, Some(0x100), 0, Caught::Always);
+    assert_eq!(stretches(&first), [(0x102, PAGE)]);
+    let second = scan_again(&page, &first, 0x300, Caught::Always);
+    assert_eq!(stretches(&second), [(0x300, 0x302)]);
+}
+
+#[test]
+fn the_rest_of_an_instruction_of_the_preceding_page_is_never_replaced() {
+    // What no instruction begins with, and what looks like an EXECUTE.
+    for rest in [
+        [0x00, 0x12, 0x00, 0x12],
+        [0xC8, 0xDE, 0xE3, 0x52],
+        [0x44, 0x40, 0x44, 0x40],
+    ] {
+        let page = page(&[
+            (0, &rest),
+            (0x100, &EPSW),
+            (0x300, &[0x44, 0x40, 0x50, 0x00]),
+        ]);
+        for entry in [0x200, 0x280] {
+            let found = scan(&page, Some(entry), 0, Caught::Always);
+            assert!(found.contains(0x300), "{rest:x?}");
+            assert!(
+                !found.contains(0) && !found.contains(2),
+                "{rest:x?}: {found:x?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_looks_like_an_execute_near_the_beginning_of_a_page_is_replaced_only_if_no_decode_passes_over_it()
+ {
+    // LG 1,1088(4), whose second halfword is 4440, and BR 14.
+    let text = [0xE3, 0x10, 0x44, 0x40, 0x00, 0x04, 0x07, 0xFE];
+    for at in [0, 2, 4] {
+        let page = page(&[(at, &text), (0x300, &[0x44, 0x40, 0x50, 0x00])]);
+        let found = scan(&page, Some(0x200), 0, Caught::Always);
+        assert!(!found.contains(at + 2), "at {at}: {found:x?}");
+    }
+}
+
+/// EXRL 4 of a target at this distance from it.
+fn relative(r1: u8, distance: i32) -> [u8; 6] {
+    let [a, b, c, d] = (distance / 2).to_be_bytes();
+    [0xC6, r1 << 4, a, b, c, d]
+}
+
+#[test]
+fn an_execute_that_modifies_a_target_which_no_text_shows_is_replaced() {
+    let ex = [0x44, 0x40, 0x50, 0x00];
+    assert_eq!(replaced(&executing(&ex), 0x100), [(0x100, 0x102)]);
+    // Of the next page, of the preceding one, and with its offset on the next page.
+    for distance in [0xF00, -0x102] {
+        let page = executing(&relative(4, distance));
+        assert_eq!(replaced(&page, 0x100), [(0x100, 0x102)]);
+    }
+    let before = [LA_SIMPLE; 8].concat();
+    let page = page(&[(4060, &before), (4092, &relative(4, -0x10)[..4])]);
+    assert_eq!(replaced(&page, 4060), [(4092, 4094)]);
+}
+
+#[test]
+fn an_execute_that_modifies_nothing_or_only_a_harmless_target_in_its_page_is_not() {
+    assert_eq!(replaced(&executing(&[0x44, 0, 0x50, 0]), 0x100), []);
+    assert_eq!(replaced(&executing(&relative(0, 0xF00)), 0x100), []);
+    // MVC, and LGR, which is EPSW with a mask of 89.
+    for (target, expected) in [([0xD2, 0], vec![]), ([0xB9, 4], vec![(0x100, 0x102)])] {
+        let mut page = executing(&relative(4, 0x200));
+        page[0x300..0x302].copy_from_slice(&target);
+        assert_eq!(replaced(&page, 0x100), expected, "{target:x?}");
+        let trusts = crate::sensitive::scan(&page, Some(0x100), 0, Caught::Always).trusts;
+        assert_eq!(trusts, expected.is_empty());
+    }
 }
 
 /// A piece of a page of real code: an instruction, or data after an unconditional branch.
@@ -397,7 +510,8 @@ proptest! {
             let inside = offset < 4 || [2, 4].into_iter().any(|back| {
                 let before = offset - back;
                 let halfword = u16::from_be_bytes([page[before], page[before + 1]]);
-                let executed = !found.contains(before) || Sensitive::from_halfword(halfword).is_some();
+                let caught = Sensitive::from_halfword(halfword).is_some() || modifies(halfword);
+                let executed = !found.contains(before) || caught;
                 length(page[before]) > back && executed && assigned(&page[before..])
             });
             prop_assert!(inside, "{offset:X}");

@@ -8,6 +8,7 @@ use crate::arch::address::{PAGE, Real};
 use crate::arch::channel::SUBCHANNELS;
 use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::guest::state::channels::COPY_LENGTH;
+use crate::guest::state::device::ROOM_LENGTH;
 use crate::guest::state::shadow::{PRIVATE_LENGTH, SharedShadow};
 
 /// Room for the image with its .bss; `linker.ld` has a smaller limit.
@@ -17,19 +18,21 @@ pub const STACK: u64 = 60 * 1024;
 /// Bytes of the heap, which is used at IPL only.
 const HEAP: u64 = 1024 * 1024;
 /// Code copies.
-pub const COPIES: u64 = 128;
+pub const COPIES: u64 = 512;
 /// Machine-level sample-data blocks of one CPU.
 pub const BLOCKS: u64 = 8;
 /// The least usable storage: the HSA and something for a guest.
 pub const LEAST_STORAGE: u64 = 32 << 20;
 
-/// What a run needs in the HSA besides, in bytes.
+/// What a run needs in the HSA besides: bytes, unless it says otherwise.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Needs {
     /// The directories of the caches that it models.
     pub caches: u64,
     /// The guest's program as it was staged.
     pub kept: u64,
+    /// How many devices it has.
+    pub devices: u64,
 }
 
 /// The prefix of a real CPU. Only the plan makes one, so its 8 KiB are in the HSA.
@@ -85,8 +88,14 @@ pub struct Plan {
     pub copies: Real,
     /// Copies of channel programs.
     pub programs: Real,
+    /// The rings of the devices.
+    rooms: Real,
+    /// How many devices have room for them.
+    devices: u64,
     /// Page states, two bytes for each page of the guest's storage.
     pub states: u64,
+    /// For each page of the guest's storage a byte that says whether a device may store into it: from here to `owners`.
+    pub stores: u64,
     /// Owners of the code copies, four bytes each.
     pub owners: u64,
     /// Directories of the caches that the run models, CPU by CPU: from here to `kept`.
@@ -128,6 +137,12 @@ impl Plan {
         Some(Self::carve(base, end, increment, base, needs))
     }
 
+    /// Where the room of each device begins.
+    pub fn rooms(&self) -> impl Iterator<Item = Real> {
+        let rooms = self.rooms;
+        (0..self.devices).map(move |number| rooms.offset(number * ROOM_LENGTH))
+    }
+
     fn carve(base: u64, end: u64, increment: u64, storage: u64, needs: Needs) -> Self {
         let mut carver = Carver { next: base };
         carver.take(IMAGE_ROOM, PAGE);
@@ -146,7 +161,10 @@ impl Plan {
         let pools = Real(carver.take(pool_length * MAXIMUM_CPUS as u64, PAGE));
         let copies = Real(carver.take(COPIES * PAGE, PAGE));
         let programs = Real(carver.take(SUBCHANNELS as u64 * COPY_LENGTH, PAGE));
+        let rooms = Real(carver.take(needs.devices * ROOM_LENGTH, PAGE));
         let states = carver.take(storage / PAGE * 2, PAGE);
+        let has_devices = u64::from(needs.devices != 0);
+        let stores = carver.take(storage / PAGE * has_devices, PAGE);
         let owners = carver.take(COPIES * 4, PAGE);
         let caches = carver.take(needs.caches, PAGE);
         let kept = carver.take(needs.kept, PAGE);
@@ -163,7 +181,10 @@ impl Plan {
             pool_length,
             copies,
             programs,
+            rooms,
+            devices: needs.devices,
             states,
+            stores,
             owners,
             caches,
             kept,

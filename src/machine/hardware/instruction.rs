@@ -4,8 +4,10 @@
 //! wrappers are safe where the instruction cannot harm Rust's idea of storage, and unsafe where it
 //! can.
 
+use crate::arch::channel::{PMCW_DEVICE_VALID, SUBCHANNELS};
 use crate::arch::condition::ConditionCode;
 use crate::arch::psw::Psw;
+use crate::guest::hardware::ChannelBlock;
 use crate::msa;
 use core::arch::asm;
 use core::mem::MaybeUninit;
@@ -209,11 +211,21 @@ pub unsafe fn sigp(cpu: u16, order: u8, parameter: u64) -> (ConditionCode, u64) 
     (condition(ipm), status)
 }
 
+/// The order of SIGNAL PROCESSOR that interrupts a CPU.
+pub const EMERGENCY_SIGNAL: u8 = 0x03;
+
 /// SIGNAL PROCESSOR of an emergency signal, which only interrupts.
 pub fn signal_emergency(cpu: u16) {
-    const EMERGENCY_SIGNAL: u8 = 0x03;
     // SAFETY: every CPU either runs the guest or has its new PSWs ready for the interruption.
     unsafe { sigp(cpu, EMERGENCY_SIGNAL, 0) };
+}
+
+/// SIGNAL PROCESSOR of sense running status: whether a CPU executes instructions, as one that waits does not.
+pub fn is_running(cpu: u16) -> bool {
+    const SENSE_RUNNING_STATUS: u8 = 0x15;
+    // SAFETY: tells a status only.
+    let (answer, _) = unsafe { sigp(cpu, SENSE_RUNNING_STATUS, 0) };
+    answer == ConditionCode::Zero
 }
 
 /// SET PREFIX.
@@ -348,6 +360,27 @@ pub unsafe fn cdsg(at: *mut u128, expected: u128, new: u128) -> Result<(), u128>
     } else {
         Err((u128::from(high) << 64) | u128::from(low))
     }
+}
+
+/// How many of the subchannels that a guest may see there are up to the last one with a device (STORE SUBCHANNEL).
+pub fn devices() -> u64 {
+    let mut count = 0;
+    for number in 0..SUBCHANNELS as u64 {
+        let mut block = ChannelBlock::ZEROS;
+        let ipm: u64;
+        // SAFETY: the form of the word and the boundary are right, so there is no program interruption.
+        unsafe {
+            asm!(".insn s,0xb2340000,0({at})", "ipm {ipm}", at = in(reg_addr) block.0.as_mut_ptr(),
+                in("r1") 0x1_0000 | number, ipm = lateout(reg) ipm, options(nostack));
+        }
+        if condition(ipm) != ConditionCode::Zero {
+            break;
+        }
+        if block.0[1] & PMCW_DEVICE_VALID != 0 {
+            count = number + 1;
+        }
+    }
+    count
 }
 
 /// LOAD PSW EXTENDED; does not return.

@@ -3,6 +3,7 @@
 pub mod hsa;
 pub mod instruction;
 pub mod lowcore;
+pub mod passing;
 pub mod registers;
 pub mod sclp;
 mod settle;

@@ -5,7 +5,8 @@
 //! own thread has accounted for the last instructions. After the wait the clock is then that far beyond the
 //! timer: by one instruction where a clock was stored right before the PSW was loaded. The same run would
 //! rarely differ by a nanosecond, and soon afterwards in everything. So, after a wait that the clock
-//! comparator ended, the firmware continues at a time that it can compute in advance.
+//! comparator ended, the firmware continues at a time that it can compute in advance. A CPU that receives the turn does
+//! so, too.
 
 use crate::arch::tod::clock_nanoseconds;
 use crate::machine::hardware::instruction;
@@ -16,12 +17,12 @@ use core::arch::{asm, global_asm};
 const BEHIND: u64 = 24;
 
 /// Instructions of the sled, without the return.
-const SLED: u64 = 31;
+const SLED: u64 = 255;
 
 global_asm!(
     ".globl firmware_sled",
     "firmware_sled:",
-    ".rept 31",
+    ".rept 255",
     "nopr %r0",
     ".endr",
     "br %r14",
@@ -32,14 +33,18 @@ global_asm!(
 pub fn settle(from: u64, to: u64) -> u64 {
     // The clock at which QEMU's virtual clock is zero is a multiple of 512.
     let due = clock_nanoseconds(instruction::stckc()).max(clock_nanoseconds(from));
-    let rest = (due + BEHIND)
-        .saturating_sub(clock_nanoseconds(to))
-        .min(SLED);
+    continue_at(due + BEHIND, to)
+}
+
+/// Executes an instruction for each nanosecond from `now`, which was just stored, to `nanosecond`, and returns the
+/// clock then.
+pub fn continue_at(nanosecond: u64, now: u64) -> u64 {
+    let rest = nanosecond.saturating_sub(clock_nanoseconds(now)).min(SLED);
     // SAFETY: the sled's instructions have no effect, each is two bytes long, and there are at least `rest`
     // of them.
     unsafe {
         asm!(
-            "larl %r1,firmware_sled+62",
+            "larl %r1,firmware_sled+510",
             "sgr %r1,{skipped}",
             "basr %r14,%r1",
             skipped = in(reg) rest * 2,

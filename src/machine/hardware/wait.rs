@@ -13,6 +13,7 @@ use crate::machine::hardware::lowcore::{self, Lowcore};
 use crate::machine::hardware::settle::settle;
 use core::arch::global_asm;
 use core::mem::offset_of;
+use core::sync::atomic::AtomicU64;
 
 /// Real CR0 while the firmware waits for a service signal, which alone may interrupt then.
 const CR0_WAIT: u64 = CR0_SERVICE_SIGNAL;
@@ -20,6 +21,8 @@ const CR0_WAIT: u64 = CR0_SERVICE_SIGNAL;
 unsafe extern "C" {
     /// Loads the PSW, waits, and returns when an external (0), I/O (1) or machine-check (2) interruption was taken.
     fn firmware_wait(psw: &Psw) -> u64;
+    /// The same, after an emergency signal to a CPU, right before which the clock is stored at `at`.
+    fn firmware_signal_and_wait(psw: &Psw, cpu: u64, at: &AtomicU64) -> u64;
     /// Opens the masks of the PSW for a moment. Returns 1 if an external or I/O interruption was taken, 0 if none was
     /// pending.
     fn firmware_window(psw: &mut Psw) -> u64;
@@ -28,6 +31,9 @@ unsafe extern "C" {
 global_asm!(
     ".globl firmware_wait",
     "firmware_wait:",
+    "lghi %r4,0",
+    ".globl firmware_signal_and_wait",
+    "firmware_signal_and_wait:",
     "stmg %r6,%r15,48(%r15)",
     "stg %r15,{caller_stack}(%r0)",
     "lg %r6,{external}(%r0)",
@@ -42,7 +48,15 @@ global_asm!(
     "stg %r6,{external}(%r0)",
     "stg %r7,{io}(%r0)",
     "stg %r8,{machine_check}(%r0)",
+    "ltgr %r4,%r4",
+    "jz 4f",
+    // Nothing is between the signal and the wait.
+    ".insn s,0xb27c0000,{began}(%r0)",
+    "mvc 0(8,%r4),{began}(%r0)",
+    "sigp %r6,%r3,{emergency_signal}(%r0)",
+    "lpswe 0(%r2)",
     // Only the wait is between the two stamps.
+    "4:",
     ".insn s,0xb27c0000,{began}(%r0)",
     "lpswe 0(%r2)",
     "0:",
@@ -105,6 +119,7 @@ global_asm!(
     began = const offset_of!(Lowcore, wait_began),
     ended = const offset_of!(Lowcore, wait_ended),
     system_mask = const offset_of!(Lowcore, system_mask),
+    emergency_signal = const instruction::EMERGENCY_SIGNAL,
 );
 
 /// What a wait may take besides external interruptions.
@@ -149,13 +164,27 @@ pub struct Waited {
 /// Waits until an external interruption of an enabled subclass was taken. Service signals are excluded, because they
 /// would be lost here.
 pub fn for_external() -> Waited {
+    closed(|| exchange_and_wait(0))
+}
+
+/// As [`for_external`], after an emergency signal to CPU `next`. `at` is the clock when it was signalled.
+pub fn for_external_after(next: u16, at: &AtomicU64) -> Waited {
+    closed(|| {
+        let psw = wait_psw(0);
+        // SAFETY: as in `exchange_and_wait`; the CPU that is signalled waits in the firmware.
+        ended(unsafe { firmware_signal_and_wait(&psw, next.into(), at) })
+    })
+}
+
+/// Works without low-address protection, which covers the new PSWs and which the guest's setting applies to the machine
+/// too, and without service signals.
+fn closed<T>(work: impl FnOnce() -> T) -> T {
     let real = loaded_cr0();
-    // Low-address protection covers the new PSWs, and the guest's setting applies to the machine too.
     let closed = CR0_LOW_ADDRESS_PROTECTION | CR0_SERVICE_SIGNAL;
     if real & closed != 0 {
-        return under_cr0(real & !closed, || exchange_and_wait(0));
+        return under_cr0(real & !closed, work);
     }
-    exchange_and_wait(0)
+    work()
 }
 
 /// Works under another real CR0.
@@ -188,14 +217,22 @@ fn under_control<T>(number: u8, value: u64, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Waits for external interruptions, and for those that these masks of the PSW enable.
-fn exchange_and_wait(more: u64) -> Waited {
-    let psw = Psw {
+/// The PSW of a wait for external interruptions, and for those that these masks enable.
+const fn wait_psw(more: u64) -> Psw {
+    Psw {
         mask: psw::EXTERNAL | psw::WAIT | psw::ADDRESSING_64 | more,
         address: 0,
-    };
+    }
+}
+
+/// Waits for external interruptions, and for those that these masks of the PSW enable.
+fn exchange_and_wait(more: u64) -> Waited {
     // SAFETY: the lowcore of this CPU holds valid new PSWs, which return from the wait.
-    let class = unsafe { firmware_wait(&psw) };
+    ended(unsafe { firmware_wait(&wait_psw(more)) })
+}
+
+/// The wait that has just ended by an interruption of this class.
+fn ended(class: u64) -> Waited {
     let taken = match class {
         0 => Taken::External(lowcore::EXTERNAL_CODE.get()),
         1 => Taken::Io(lowcore::io_interruption()),

@@ -42,7 +42,7 @@ pub(super) fn perform_for_host(service: &Service, his: &mut His<Profiler>, level
         let mut area = service.area.lock();
         let stored = his.request(level, Owner::Host, &mut request, exit, &mut area);
         if request.function.get() != Function::Done as u32 {
-            answer(&request, &area[..stored]);
+            answer(&request, area.get(..stored).unwrap_or_default());
         }
     }
 }
@@ -66,7 +66,8 @@ pub fn serve(cpu: &mut Cpu) {
         let mut area = machine.his.area.lock();
         let stored = perform_for_guest(cpu, &mut request, &mut area);
         let to = Absolute(request.area.get());
-        let _ = storage::put_absolute(configuration, &mut cpu.native, to, &area[..stored]);
+        let answer = area.get(..stored).unwrap_or_default();
+        let _ = storage::put_absolute(configuration, &mut cpu.native, to, answer);
     }
     let reason = request.reason.get();
     let _ = storage::put_absolute(configuration, &mut cpu.native, at, request.as_bytes());

@@ -38,9 +38,11 @@ impl Output {
     }
 
     fn frame(&mut self, channel: Channel, pieces: &[&[u8]]) {
-        if let Ok(length) = frame::encode(channel, pieces, &mut self.encoded) {
+        if let Ok(length) = frame::encode(channel, pieces, &mut self.encoded)
+            && let Some(encoded) = self.encoded.get(..length)
+        {
             self.frames += 1;
-            gather(self.kind, &mut self.buffer, &self.encoded[..length]);
+            gather(self.kind, &mut self.buffer, encoded);
         }
     }
 }
@@ -160,9 +162,9 @@ impl Operator {
     fn send_lines(&mut self) {
         let lines = self.0.iter().rposition(|&byte| byte == b'\n');
         let count = lines.map_or(self.0.len(), |end| end + 1);
-        send(Channel::Operator, &[&self.0[..count]]);
-        self.0.rotate_left(count);
-        self.0.truncate(self.0.len() - count);
+        let (now, later) = self.0.split_at_checked(count).unwrap_or((&self.0, &[]));
+        send(Channel::Operator, &[now]);
+        self.0 = heapless::Vec::from_slice(later).unwrap_or_default();
     }
 
     /// Sends the collected text.

@@ -7,7 +7,7 @@
 
 use crate::arch::address::PAGE;
 use crate::arch::control::CR8_MONITOR;
-use crate::arch::interruption::Class;
+use crate::arch::interruption::{Class, ProgramInterruption};
 use crate::arch::psw::{ADDRESSING_64, PER, PROBLEM, PROGRAM_MASK, Psw};
 use crate::arch::tod::nanoseconds;
 use crate::guest::delivery::PER_EVENT;
@@ -34,6 +34,11 @@ const NO_OPERATION: [u8; 2] = [0x07, 0x00];
 /// Number of instructions without effect in a sequence.
 const PLAIN: u64 = 40;
 
+/// An address at which no machine has storage.
+const BEYOND: u64 = 1 << 62;
+/// The code of an addressing exception.
+const ADDRESSING: u16 = ProgramInterruption::Addressing.code();
+
 /// The program entry tests the old PSW's problem-state bit before it takes its stamp: TM and a branch.
 const PROGRAM_EXTRA: u64 = 2;
 
@@ -47,6 +52,7 @@ fn run(native: &mut Native, storage: Piece, plain: u64, last: &[u8], program_mas
     // For instructions that load and store: a doubleword, and an EXECUTE target.
     registers[1] = SEQUENCE + 0x800;
     registers[2] = SEQUENCE + 0x900;
+    registers[3] = BEYOND;
     registers[4] = 0x7FFF_FFFF;
     let psw = Psw {
         mask: PROBLEM | ADDRESSING_64 | (program_mask & PROGRAM_MASK),
@@ -126,6 +132,16 @@ pub fn charges(native: &mut Native, storage: Piece, mode: Mode) -> Charges {
     native.store(storage.at(0x900), &[0x80, 0, 0x10, 0]);
     let (_, executed) = measure(native, &[0x44, 0, 0x20, 0], 0);
     charges.execute = executed.saturating_sub(charges.program[2]);
+    // EXECUTE of a target beyond the end of storage, and of LOAD from there.
+    let (code, charged) = measure(native, &[0x44, 0, 0x30, 0], 0);
+    if code == ADDRESSING {
+        charges.target_fetch = charged;
+    }
+    native.store(storage.at(0x900), &[0x58, 0x50, 0x30, 0]);
+    let (code, charged) = measure(native, &[0x44, 0, 0x20, 0], 0);
+    if code == ADDRESSING {
+        charges.target_operand = charged;
+    }
     charges
 }
 

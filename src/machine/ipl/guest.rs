@@ -1,6 +1,6 @@
 //! Builds the machine for a guest, starts its CPUs, and runs the guest.
 
-use super::{caches, calibrate, heap, staged};
+use super::{caches, calibrate, staged};
 use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::arch::facility::{self, FacilityList};
 use crate::cpumf::counters::CoprocessorGroups;
@@ -14,6 +14,7 @@ use crate::guest::state::account::{Account, Mode};
 use crate::guest::state::assist::Assist;
 use crate::guest::state::channels::Channels;
 use crate::guest::state::configuration::Configuration;
+use crate::guest::state::device::Device;
 use crate::guest::state::page_frames::PageFrames;
 use crate::guest::state::recording::Support;
 use crate::guest::state::shadow::SharedShadow;
@@ -35,6 +36,7 @@ use crate::machine::io::failure::{WaitState, refuse, stop};
 use crate::machine::native::Native;
 use crate::machine::shared::Shared;
 use crate::machine::state::blocks::Blocks;
+use crate::machine::state::heap;
 use crate::machine::state::his::Service;
 use crate::machine::state::integrity;
 use crate::machine::state::machine::{Cpu, CpuCell, Machine, sampling_limits};
@@ -43,7 +45,7 @@ use crate::machine::{count, his, operator, trap, turn};
 use crate::msa;
 use crate::per::Format;
 use core::slice;
-use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 extern crate alloc;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -119,7 +121,8 @@ pub(super) fn start(
         zeroed::<AtomicU16>(plan.states, frames),
         zeroed::<AtomicU32>(plan.owners, COPIES),
         plan.copies,
-    );
+    )
+    .with_devices(zeroed::<AtomicU8>(plan.stores, plan.owners - plan.stores));
     let prefixes = plan.cpus.map(|cpu| cpu.prefix);
     let shadow = SharedShadow::new(
         plan.base,
@@ -129,7 +132,8 @@ pub(super) fn start(
         plan.pool_length,
         prefixes.map(Prefix::address),
     );
-    let channels = Channels::new(plan.programs);
+    let devices = plan.rooms().map(Device::new).map(Box::new).map(Box::leak);
+    let channels = Channels::new(plan.programs, devices);
     let mut configuration = Configuration::new(
         plan.base,
         plan.increment,
@@ -139,6 +143,7 @@ pub(super) fn start(
         channels,
     );
     configuration.assist = assist(block, &facilities);
+    configuration.strict = block.has(flags::STRICT);
     configuration.facilities = configuration
         .assist
         .facilities(facilities)
@@ -191,7 +196,7 @@ pub(super) fn start(
         let configuration = &machine.configuration;
         let mut cpu = Cpu {
             vcpu: vcpu(number as u16, configuration, block, model, account, exact),
-            native: Native::new(prefixes[number], number == 0, Some(shared)),
+            native: Native::new(prefixes[number], number as u16, Some(shared)),
             blocks: Blocks::new(plan.cpus[number], number as u16),
             machine,
             tally: None,

@@ -8,6 +8,7 @@ use crate::guest::state::loaded_program::{LoadedProgram, MOST_SEGMENTS, Segment}
 use crate::guest::storage::{self, Piece};
 use crate::link::loader::{self, KEPT_ALIGNMENT, LoaderBlock};
 use crate::machine::hardware::hsa::{Needs, Plan};
+use crate::machine::hardware::instruction;
 use crate::machine::io::failure::{WaitState, refuse};
 use crate::machine::native::Native;
 
@@ -31,6 +32,7 @@ pub fn needs() -> Needs {
         |block| Needs {
             caches: block.caches_length(),
             kept: block.kept_length(),
+            devices: instruction::devices(),
         },
     )
 }

@@ -79,7 +79,10 @@ impl Blocks {
         }
         into.copy_from_slice(self.bytes(number));
         self.clear(number);
-        self.oldest = (number + 1) % self.count;
+        self.oldest = number + 1;
+        if self.oldest >= self.count {
+            self.oldest = 0;
+        }
         Some(samples as u32)
     }
 

@@ -1,10 +1,12 @@
-//! Interruptions of devices while CPUs wait: the firmware takes and holds them for the guest.
+//! Interruptions of devices: the firmware takes and holds them for the guest.
 
 use crate::arch::control::CR14_CHANNEL_REPORT;
 use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::arch::psw;
+use crate::guest::channel::virtio::attention;
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::mailbox::Mailbox;
+use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::vcpu::Vcpu;
 use crate::machine::hardware::wait::{Open, Taken};
 use crate::machine::hardware::{instruction, wait};
@@ -24,57 +26,79 @@ pub(super) fn publish(cpu: &Vcpu, mailbox: &Mailbox) {
     mailbox.open_reports.store(reports, Ordering::SeqCst);
 }
 
-/// What these waiting CPUs are enabled for, if there is a device that may interrupt and room to hold its interruption.
+/// What a wait of the machine takes if there is a device that may interrupt: everything, and reports if one of these
+/// waiting CPUs is enabled for them.
 pub(super) fn waited_for(configuration: &Configuration, mailboxes: &[Mailbox]) -> Open {
     let channels = &configuration.channels;
-    if !channels.present() || !channels.held.has_room() {
+    if !channels.present() {
         return Open::NOTHING;
     }
-    mailboxes.iter().fold(Open::NOTHING, |open, mailbox| Open {
-        subclasses: open.subclasses | mailbox.open_subclasses.load(Ordering::SeqCst),
-        reports: open.reports | mailbox.open_reports.load(Ordering::SeqCst),
-    })
+    let open_reports = |mailbox: &Mailbox| mailbox.open_reports.load(Ordering::SeqCst);
+    Open {
+        subclasses: u8::MAX,
+        reports: !channels.held.has_machine_check() && mailboxes.iter().any(open_reports),
+    }
 }
 
-/// Holds the interruption of a device, and wakes the first CPU that is enabled for it.
+/// Takes the interruption of a device, and wakes the first waiting CPU that is enabled for it.
 #[cold]
-pub(super) fn hold(cpu: &Cpu, taken: Taken) {
+pub(super) fn take(cpu: &mut Cpu, taken: Taken) {
     let configuration = &cpu.machine.configuration;
     let held = &configuration.channels.held;
-    let mask = match taken {
+    match taken {
         Taken::External(_) => return,
         Taken::Io(interruption) => {
-            held.hold_io(interruption);
-            interruption.mask()
+            attention::taken(configuration, &mut cpu.native, interruption);
         }
-        Taken::MachineCheck(code) => {
-            held.hold_machine_check(code);
-            0
-        }
-    };
+        Taken::MachineCheck(code) => held.hold_machine_check(code),
+    }
+    tell(cpu);
+}
+
+/// Something may be held: this CPU looks, a waiting CPU that is enabled for it is woken, and without turns every other
+/// CPU looks, too.
+fn tell(cpu: &mut Cpu) {
+    let configuration = &cpu.machine.configuration;
+    let held = &configuration.channels.held;
+    if !held.any() {
+        return;
+    }
+    cpu.vcpu.pending_work |= PendingWork::ATTENTION;
     let me = usize::from(cpu.vcpu.address);
+    let (subclasses, reports) = (held.subclasses(), held.has_machine_check());
     let is_open = |number: usize| {
         let mailbox = &configuration.mailboxes[number & (MAXIMUM_CPUS - 1)];
-        match mask {
-            0 => mailbox.open_reports.load(Ordering::SeqCst),
-            mask => mailbox.open_subclasses.load(Ordering::SeqCst) & mask != 0,
-        }
+        reports && mailbox.open_reports.load(Ordering::SeqCst)
+            || mailbox.open_subclasses.load(Ordering::SeqCst) & subclasses != 0
     };
     let cpus = usize::from(configuration.cpus);
-    if let Some(first) = (me..cpus).chain(0..me).find(|&number| is_open(number)) {
-        if cpu.machine.shared.turns.wake(first as u16) && first != me {
-            instruction::signal_emergency(first as u16);
+    let turns = &cpu.machine.shared.turns;
+    if let Some(first) = (me..cpus).chain(0..me).find(|&number| is_open(number))
+        && turns.wake(first as u16)
+        && first != me
+    {
+        instruction::signal_emergency(first as u16);
+    }
+    if !turns.exact() {
+        for other in (0..cpus).filter(|&number| number != me) {
+            instruction::signal_emergency(other as u16);
         }
     }
 }
 
-/// Tests whether a device interrupts a waiting CPU, before another CPU continues.
-pub(super) fn look(cpu: &Cpu) {
+/// Tests whether a device interrupts, before another CPU continues, and looks at the rings of those that cannot.
+pub(super) fn look(cpu: &mut Cpu) {
+    while let Some(interruption) = wait::take_io(u8::MAX) {
+        take(cpu, Taken::Io(interruption));
+    }
+    poll(cpu);
+}
+
+/// Looks at the rings of devices that do not interrupt, if they have buffers.
+pub(super) fn poll(cpu: &mut Cpu) {
     let configuration = &cpu.machine.configuration;
-    let open = waited_for(configuration, &configuration.mailboxes);
-    if open.subclasses != 0
-        && let Some(interruption) = wait::take_io(open.subclasses)
-    {
-        hold(cpu, Taken::Io(interruption));
+    if configuration.channels.polls.load(Ordering::Relaxed) {
+        attention::attend(configuration, &mut cpu.native);
+        tell(cpu);
     }
 }

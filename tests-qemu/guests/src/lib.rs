@@ -37,6 +37,7 @@ pub mod shows;
 pub mod smp;
 pub mod spin;
 pub mod stores;
+pub mod virtio;
 
 #[cfg(feature = "guest")]
 pub mod streams;

@@ -21,5 +21,6 @@ mod real_time;
 mod reboot;
 mod record;
 mod shell;
+mod soak;
 mod stat;
 mod suite;

@@ -67,3 +67,33 @@ fn a_buffer_may_change_while_it_is_sampled_into_on_another_cpu_at_the_same_time(
     };
     ipl::above_with_success(&options).unwrap();
 }
+
+/// Every change that one CPU makes is found by the others, in parts of so many milliseconds.
+fn changes_are_found(cpus: u32, milliseconds: u64) {
+    let file =
+        ipl::with_parameters("coherence", b"milliseconds of a part: ", &[milliseconds]).unwrap();
+    let options = RunOptions {
+        cpus: Some(cpus),
+        sampling: Sampling::Off,
+        ..options(file.path().to_str().unwrap())
+    };
+    let outcome = ipl::above_with_success(&options).unwrap();
+    println!("{cpus} CPUs:\n{}", outcome.console);
+}
+
+#[test]
+fn what_a_cpu_changes_two_cpus_find_at_once() {
+    changes_are_found(2, 1_000);
+}
+
+#[test]
+fn what_a_cpu_changes_four_cpus_find_at_once() {
+    changes_are_found(4, 1_000);
+}
+
+#[test]
+#[ignore = "long: cargo soak runs it"]
+fn what_a_cpu_changes_is_found_at_once_for_minutes() {
+    changes_are_found(2, 60_000);
+    changes_are_found(4, 60_000);
+}

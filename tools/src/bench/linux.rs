@@ -15,7 +15,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use link::tally::Cause;
+use link::{state::Mode, tally::Cause};
 
 use crate::{
     bench::Ratio,
@@ -26,9 +26,12 @@ use crate::{
     options::RunOptions,
 };
 
+mod devices;
 mod text;
 
 pub use text::text;
+
+use devices::{DEVICE_PARTS, Served};
 
 /// The script that the guest runs. Its arguments name the parts to run.
 const SCRIPT: &str = include_str!("linux/script.sh");
@@ -59,7 +62,7 @@ const PARTS: [(&str, &str, f64); 3] = [
 const BOOT_RATIO: f64 = 1.3;
 
 /// The budgets of the machine's instructions in a boot and in the loop, in percent of the guest's instructions.
-const BOOT_PERCENT: f64 = 12.0;
+const BOOT_PERCENT: f64 = 14.0;
 const LOOP_PERCENT: f64 = 1.0;
 
 /// The longest boot.
@@ -167,7 +170,8 @@ type Times = Vec<Duration>;
 
 /// The names of what is timed, with budgets, in the order of the times.
 fn timed_parts() -> impl Iterator<Item = (&'static str, f64)> {
-    let parts = PARTS.iter().map(|(_, what, budget)| (*what, *budget));
+    let parts = PARTS.iter().chain(&DEVICE_PARTS);
+    let parts = parts.map(|(_, what, budget)| (*what, *budget));
     std::iter::once(("boot to the shell", BOOT_RATIO)).chain(parts)
 }
 
@@ -243,12 +247,28 @@ impl<'a> Bench<'a> {
     }
 
     /// Times a boot and each part, alternately above the machine and natively. The guest's output is held back, so it
-    /// does not show when a part begins. So each part has a run of its own, less the boot.
+    /// does not show when a part begins. So each part has a run of its own, less the boot: for the parts that use devices
+    /// a boot with these devices.
     fn pair(&self) -> Result<(Times, Times)> {
+        let mut times = self.sides(None, PARTS.iter().map(|part| part.0))?;
+        let served = Served::new()?;
+        let parts = DEVICE_PARTS.iter().map(|part| part.0);
+        let devices = self.sides(Some(&served), parts)?;
+        times.0.extend(devices.0.into_iter().skip(1));
+        times.1.extend(devices.1.into_iter().skip(1));
+        Ok(times)
+    }
+
+    /// The times of a boot and of these parts above the machine, and natively.
+    fn sides<'p>(
+        &self,
+        served: Option<&Served>,
+        parts: impl Iterator<Item = &'p str>,
+    ) -> Result<(Times, Times)> {
         let mut times = (Times::new(), Times::new());
-        for part in std::iter::once(NOTHING).chain(PARTS.iter().map(|part| part.0)) {
-            times.1.push(self.timed(part, natively)?);
-            times.0.push(self.timed(part, above)?);
+        for part in std::iter::once(NOTHING).chain(parts) {
+            times.1.push(self.timed(served, part, natively)?);
+            times.0.push(self.timed(served, part, above)?);
         }
         for side in [&mut times.0, &mut times.1] {
             let (boot, parts) = side.split_at_mut(1);
@@ -260,10 +280,15 @@ impl<'a> Bench<'a> {
     }
 
     /// The host time of a boot and one part.
-    fn timed(&self, part: &str, run: Run) -> Result<Duration> {
+    fn timed(&self, served: Option<&Served>, part: &str, run: Run) -> Result<Duration> {
+        let part = &*served.map_or(part.to_owned(), |served| served.argument(part));
         let (mut options, _kept) = self.with_script(&[part])?;
         let directory = tempfile::tempdir()?;
         options.run.out = Some(directory.path().to_owned());
+        if let Some(served) = served {
+            options.run.mode = Mode::Interactive;
+            options.run.devices = served.devices();
+        }
         let mut marks = Marks::default();
         let began = run(self, &options, &mut marks)?;
         match &marks.all[..] {
@@ -474,13 +499,14 @@ mod tests {
 
     #[test]
     fn each_part_is_in_the_script_and_has_a_ratio() {
-        for (name, _, _) in PARTS {
+        for (name, _, _) in PARTS.into_iter().chain(DEVICE_PARTS) {
+            let name = name.replace(devices::RECEIVE, "receive*");
             assert!(SCRIPT.contains(&format!("{name})")), "{name}");
         }
         let second = Duration::from_secs(1);
-        let pair = (vec![2 * second; 4], vec![second; 4]);
+        let pair = (vec![2 * second; 7], vec![second; 7]);
         let ratios = ratios(&[pair]);
-        assert_eq!(ratios.len(), 4);
+        assert_eq!(ratios.len(), 7);
         assert!((ratios[3].median() - 2.0).abs() < 1e-9 && !ratios[3].is_over());
         assert!(ratios[0].is_over());
     }

@@ -18,6 +18,8 @@ const WORDS_LENGTH: u64 = WORDS as u64 * 8;
 const DATA_ROOM: u64 = 64;
 /// Doublewords for lists of addresses.
 const LIST_ROOM: u64 = (PART_LENGTH - WORDS_LENGTH) / 8 - DATA_ROOM;
+/// Bit of a command code: the program's storage is only read.
+const WRITES: u8 = 1;
 /// The most pieces of one command's storage area: 64 KiB in blocks of 2 KiB, the first one cut.
 const PIECES: usize = 33;
 
@@ -38,6 +40,15 @@ impl<H: Hardware> Copying<'_, H> {
         if no_command || no_count || ccw.flags & MODIFIED_INDIRECT != 0 {
             return None;
         }
+        let is_known = virtio::is_known(ccw.command);
+        if is_known && chains_data {
+            // Some channels execute the command of such a word.
+            return None;
+        }
+        if ccw.command == virtio::RESET {
+            let change = virtio::pass_on(self.device, &[], ccw.command, &mut [], |_, _| false)??;
+            self.program.changes.push((number, change)).ok()?;
+        }
         if ccw.count == 0 {
             // Nothing is transferred, so only the existence of the address matters.
             let is_there = self.holds(ccw.address.into(), 1);
@@ -50,10 +61,13 @@ impl<H: Hardware> Copying<'_, H> {
             });
         }
         let pieces = self.pieces(ccw)?;
-        self.is_stored_into(&pieces);
-        if virtio::has_addresses(ccw.command) {
-            self.with_addresses(ccw, &pieces)
-        } else if ccw.flags & INDIRECT != 0 {
+        if is_known {
+            return self.with_known_data(ccw, number, &pieces);
+        }
+        if chains_data || ccw.command & WRITES == 0 {
+            self.is_stored_into(&pieces);
+        }
+        if ccw.flags & INDIRECT != 0 {
             let address = self.list(&pieces)?;
             Some(Ccw { address, ..ccw })
         } else {
@@ -103,10 +117,10 @@ impl<H: Hardware> Copying<'_, H> {
         Some(pieces)
     }
 
-    /// A device may store without the scanner's knowledge, so the pages are data from now on.
+    /// A device may store without the scanner's knowledge, and nobody knows when.
     fn is_stored_into(&mut self, pieces: &[Piece]) {
-        for first in pieces.iter().flat_map(|piece| piece.frames()) {
-            scanner::store_into(self.configuration, self.hardware, first.absolute());
+        for &piece in pieces {
+            scanner::device_stores_for_ever(self.configuration, self.hardware, piece);
         }
     }
 
@@ -115,12 +129,14 @@ impl<H: Hardware> Copying<'_, H> {
         let address = |piece: &Piece| piece.start().absolute().0;
         let mut words = Vec::<u64, PIECES>::new();
         if self.has(ORB_LONG_INDIRECT) {
-            words.extend(pieces.iter().map(address));
+            for piece in pieces {
+                words.push(address(piece)).ok()?;
+            }
         } else {
-            words.extend(pieces.chunks(2).map(|pair| {
-                let second = pair.get(1).map_or(0, address);
-                address(&pair[0]) << 32 | second
-            }));
+            for pair in pieces.chunks(2) {
+                let [first, second] = [0, 1].map(|n| pair.get(n).map_or(0, address));
+                words.push(first << 32 | second).ok()?;
+            }
         }
         let at = self.program.begin().offset(WORDS_LENGTH);
         keep(
@@ -132,8 +148,8 @@ impl<H: Hardware> Copying<'_, H> {
         )
     }
 
-    /// A command whose data are addresses: checks it, and copies it with the data, which must be in one piece.
-    fn with_addresses(&mut self, ccw: Ccw, pieces: &[Piece]) -> Option<Ccw> {
+    /// A command that sets up a device: the data, which must be in one piece, become the machine's own.
+    fn with_known_data(&mut self, ccw: Ccw, number: u16, pieces: &[Piece]) -> Option<Ccw> {
         let count = usize::from(ccw.count);
         if ccw.flags & CHAIN_DATA != 0 || count > LONGEST {
             return None;
@@ -141,13 +157,19 @@ impl<H: Hardware> Copying<'_, H> {
         let mut data = [0; LONGEST];
         let mut rest = data.split_at_mut(count).0;
         for piece in pieces {
-            let (here, behind) = rest.split_at_mut(piece.length() as usize);
+            let (here, behind) = rest.split_at_mut_checked(piece.length() as usize)?;
             self.hardware.load(piece.start(), here);
             rest = behind;
         }
-        let holds = |at, length| self.holds(at, length);
-        if !virtio::check(ccw.command, data.split_at_mut(count).0, holds) {
-            return None;
+        if ccw.command != virtio::RESET {
+            let holds = |at, length| self.holds(at, length);
+            let data = data.split_at_mut(count).0;
+            let changes = &self.program.changes;
+            let change = virtio::pass_on(self.device, changes, ccw.command, data, holds)?;
+            if let Some(change) = change {
+                self.program.changes.push((number, change)).ok()?;
+                virtio::prepare(self.hardware, self.device, change);
+            }
         }
         let words: Vec<u64, { LONGEST / 8 }> = data
             .as_chunks::<8>()

@@ -173,7 +173,7 @@ fn a_circle_without_an_end_is_refused_at_the_transfer_that_closes_it() {
     let there = u64::from(START) + 0x100;
     for command in [
         ccw(NOP, CC, 0, 0),
-        ccw(0x31, CC, 5, DATA),
+        ccw(0x21, CC, 5, DATA),
         ccw(READ, CD, 1, DATA),
     ] {
         // Back at once.
@@ -291,20 +291,25 @@ fn lists_of_indirect_addresses_are_copied_and_each_address_is_checked() {
 }
 
 #[test]
-fn data_that_are_addresses_are_checked_and_copied_with_their_command() {
+fn a_device_gets_the_machines_addresses_instead_of_the_guests() {
     let mut bench = bench(&[ccw(SET_INDICATORS, SLI, 8, DATA)]);
     bench.set_doublewords(DATA, &[(4 << 20) - 8]);
     let copy = start(&mut bench, ORB_FORMAT);
     let there = copied(&bench, copy, 1)[0] & 0xFFFF_FFFF;
-    assert_eq!(copied(&bench, there, 1), [(4 << 20) - 8]);
+    let given = copied(&bench, there, 1)[0];
+    assert!(given >= 4 << 20, "{given:x}");
     bench.set_doublewords(DATA, &[(4 << 20) - 7]);
     let copy = start(&mut bench, ORB_FORMAT);
     assert_eq!(copied(&bench, copy, 1), [0]);
-    // In two pieces the addresses cannot be checked.
+    // In two pieces the data cannot be checked, and some channels execute the command of the second one.
     bench.set_doublewords(DATA, &[0x4000]);
     bench.set_doublewords(START.into(), &[ccw(SET_INDICATORS, CD, 4, DATA)]);
     let copy = start(&mut bench, ORB_FORMAT);
     assert_eq!(copied(&bench, copy, 1), [0]);
+    let program = [ccw(0x01, CD, 4, DATA), ccw(SET_INDICATORS, 0, 8, DATA)];
+    bench.set_doublewords(START.into(), &program);
+    let copy = start(&mut bench, ORB_FORMAT);
+    assert_eq!(copied(&bench, copy, 2), [program[0], 0]);
 }
 
 #[test]

@@ -320,7 +320,11 @@ fn a_kept_translation_is_dropped_when_anything_it_depends_on_changes() {
     count(&mut bench, ARRAY);
     // The page-table entry changes, and the guest purges.
     bench.set_doublewords(PAGES + 8 * (ARRAY >> 12), &[0x6000]);
-    shadow::purge(&bench.configuration, crate::state::shadow::Request::All);
+    shadow::purge(
+        &bench.configuration,
+        &bench.hardware,
+        crate::state::shadow::Request::All,
+    );
     count(&mut bench, 0x6000);
     // The home space changes.
     bench.cpu.control[13] = REAL_SPACE;

@@ -154,8 +154,9 @@ fn stored<H: Hardware>(
     // The instruction was translated under its own PSW.
     let mask = core::mem::replace(&mut cpu.psw.mask, cpu.per.watched.mask);
     let found = all
-        .into_iter()
-        .find(|stored| begins_with(cpu, configuration, hardware, range, stored, &pattern));
+        .iter()
+        .find(|stored| begins_with(cpu, configuration, hardware, range, stored, &pattern))
+        .copied();
     cpu.psw.mask = mask;
     found
 }

@@ -156,11 +156,13 @@ pub(super) fn go_through_caches<H: Hardware>(
         });
     });
     if known == Knowledge::Elsewhere {
-        all.extend(cpu.per.noted.all());
+        for noted in cpu.per.noted.all() {
+            let _ = all.push(noted);
+        }
     }
     // The instruction was translated under its own PSW.
     let after = core::mem::replace(&mut cpu.psw.mask, watched.mask);
-    caches::step(cpu, configuration, hardware, all);
+    caches::step(cpu, configuration, hardware, all.iter().copied());
     cpu.psw.mask = after;
 }
 

@@ -4,11 +4,15 @@ use arch::address::{PAGE, Real};
 use arch::cpu::MAXIMUM_CPUS;
 use core::sync::atomic::{AtomicU64, Ordering};
 
+pub(crate) mod alone;
+pub(crate) mod passed;
 pub(crate) mod plan;
 pub(crate) mod recent;
 pub(crate) mod requests;
 pub(crate) mod spaces;
 
+use alone::{Alone, Area, Placed};
+use passed::Passed;
 use plan::Plan;
 use recent::Recent;
 use requests::Requests;
@@ -17,7 +21,7 @@ use spaces::ShadowSpaces;
 pub use requests::Request;
 
 /// Bytes of a region or segment table with 2048 entries.
-const TABLE: u64 = 2048 * 8;
+pub(crate) const TABLE: u64 = 2048 * 8;
 
 /// Bytes of a page table with 256 entries.
 const PAGE_TABLE: u64 = 256 * 8;
@@ -25,8 +29,8 @@ const PAGE_TABLE: u64 = 256 * 8;
 /// Bytes that a segment, and so a page table, covers.
 pub(crate) const SEGMENT: u64 = 1 << 20;
 
-/// Bytes of HSA that each CPU's private identity tables take.
-pub const PRIVATE_LENGTH: u64 = 2 * PRIVATE_SIDE;
+/// Bytes of HSA that each CPU's private tables take: those of real storage, and those for an EXECUTE alone.
+pub const PRIVATE_LENGTH: u64 = 2 * PRIVATE_SIDE + alone::LENGTH;
 
 /// Bytes of the private identity tables of one side.
 const PRIVATE_SIDE: u64 = TABLE + 2 * PAGE_TABLE;
@@ -53,7 +57,7 @@ pub struct SharedShadow {
     /// The identity page tables: for each side, 2 KiB for each MiB of the guest's storage.
     pub identity: Real,
     /// The private identity tables: [`PRIVATE_LENGTH`] bytes for each CPU. Each side has a segment table, the page
-    /// table of segment 0, and the page table of the prefix's segment.
+    /// table of segment 0, and the page table of the prefix's segment. The tables for an EXECUTE alone follow.
     pub private: Real,
     /// The pools for the tables of DAT-on spaces.
     pub pools: Real,
@@ -69,6 +73,8 @@ pub struct SharedShadow {
     pub(crate) identity_side: u64,
     /// What DAT-on shadows must drop.
     pub(crate) requests: Requests,
+    /// How far each CPU has come with that.
+    pub(crate) passed: Passed,
 }
 
 impl SharedShadow {
@@ -93,7 +99,14 @@ impl SharedShadow {
             guest_prefix: Default::default(),
             identity_side: Self::identity_length(storage) / 2,
             requests: Requests::new(),
+            passed: Passed::new(),
         }
+    }
+
+    /// The units of one CPU's pool.
+    #[must_use]
+    pub const fn units(&self) -> u64 {
+        self.plan.units
     }
 
     /// Bytes of identity page tables that `storage` bytes of guest storage need.
@@ -130,6 +143,12 @@ impl SharedShadow {
         Real(self.private.0 + cpu as u64 * PRIVATE_LENGTH + side as u64 * PRIVATE_SIDE)
     }
 
+    pub(crate) const fn alone(&self, cpu: usize) -> Area {
+        Area(Real(
+            self.private.0 + cpu as u64 * PRIVATE_LENGTH + 2 * PRIVATE_SIDE,
+        ))
+    }
+
     pub(crate) const fn low_table(&self, cpu: usize, side: Side) -> Real {
         Real(self.segment_table(cpu, side).0 + TABLE)
     }
@@ -164,12 +183,18 @@ pub struct Shadow {
     /// The guest's address-space-control element for which register 13 was loaded, and the number of spaces dropped by
     /// then.
     pub(crate) home_for: Option<[u64; 2]>,
+    /// The EXECUTE that is executed alone, from the request to the end.
+    pub(crate) alone: Option<Alone>,
+    /// What is in the pages for it.
+    pub(crate) placed: Placed,
     /// The guest's prefix as the private tables have it.
     pub(crate) prefix: u64,
     /// Shadow fills so far.
     pub fills: u64,
     /// How often it was emptied.
     pub purges: u64,
+    /// The most units of the pool that were ever in use at once.
+    pub most_units: u64,
 }
 
 impl Shadow {

@@ -2,11 +2,12 @@
 
 use crate::hardware::Hardware;
 use crate::state::account::Mode;
+use crate::state::configuration::Configuration;
 use crate::state::page_frames::PageState;
 use crate::state::pending_work::PendingWork;
 use crate::state::schedule::NEVER;
 use crate::state::shadow::Side;
-use crate::storage::scanner;
+use crate::storage::scanner::{self, Entry};
 use crate::storage::shadow::build_identity;
 use crate::test_machine::Bench;
 use crate::{delivery, dispatch};
@@ -114,7 +115,7 @@ fn instructions_come_from_the_copy_and_operands_from_the_page() {
     // replaced.
     assert_eq!(
         [CODE, DATA, EPSW].map(|at| fetched(&bench, at)),
-        [0x07FE, 0xB9F3, 0xB9F3]
+        [0x07FE, 0xB9FF, 0xB9FF]
     );
     let real = dispatch::real_psw(&bench.cpu).mask;
     assert_ne!(real & SECONDARY_SPACE, 0);
@@ -131,7 +132,7 @@ fn control_that_comes_to_what_is_covered_uncovers_it_and_costs_the_guest_no_inst
     assert_eq!(bench.cpu.account.total(), before);
     let fetched =
         [HIDDEN, HIDDEN + 2, EPSW, EPSW + 2, EPSW + 4, DATA].map(|at| fetched(&bench, at));
-    assert_eq!(fetched, [0xB222, 0x0050, 0xB9F3, 0x0023, 0x1900, 0xB9F3]);
+    assert_eq!(fetched, [0xB222, 0x0050, 0xB9FF, 0x0023, 0x1900, 0xB9FF]);
     assert_eq!(
         bench
             .configuration
@@ -199,6 +200,169 @@ fn an_execute_uncovers_itself_and_then_its_target() {
     unassigned(&mut bench, 4, 0x9_0000);
     assert_eq!(bench.cpu.psw.address, 0x9_0000);
     assert_eq!(fetched(&bench, EPSW + 4), 0x1900);
+}
+
+/// EX 4,0(5) of a SEARCH STRING and its way back, in a page of its own; registers 4 and 5 are set for it.
+fn modified() -> Bench {
+    let mut bench = bench();
+    bench.set(PLAIN, &[0x44, 0x40, 0x50, 0, 0x07, 0xFE]);
+    bench.cpu.general[4] = 0x0A;
+    bench.cpu.general[5] = PLAIN + 0x80;
+    bench.set(PLAIN + 0x80, &[0xB2, 0x54, 0, 0x23]);
+    bench.cpu.pending_work.add(PendingWork::CONTROLS);
+    executes(&mut bench, PLAIN);
+    bench
+}
+
+/// The doubleword from which the hardware fetches an instruction, by the four levels of tables of an EXECUTE alone.
+fn fetched_alone(bench: &Bench, at: u64) -> Option<u64> {
+    let mut entry = bench.hardware.controls[1];
+    assert_eq!(entry & 0xC, 0xC, "a region-first table");
+    for level in (0..4).rev() {
+        let index = at >> (20 + 11 * level) & 0x7FF;
+        entry = bench
+            .hardware
+            .hsa_load(Real(entry & !0xFFF).offset(index * 8));
+        assert_eq!(entry & STE_INVALID, 0);
+    }
+    let page = bench
+        .hardware
+        .hsa_load(Real(entry & !0x7FF).offset((at / PAGE % 256) * 8));
+    if page & PTE_INVALID != 0 {
+        return None;
+    }
+    assert_ne!(page & PTE_PROTECTION, 0);
+    Some(
+        bench
+            .hardware
+            .hsa_load(Real(page & PTE_FRAME).offset(at & 0xFF8)),
+    )
+}
+
+#[test]
+fn an_execute_that_may_make_a_sensitive_instruction_is_executed_alone() {
+    let mut bench = modified();
+    let spaces = bench.hardware.controls[1];
+    let before = bench.cpu.account.total();
+    unassigned(&mut bench, 4, PLAIN);
+    assert_eq!(bench.cpu.psw.address, PLAIN);
+    // It designates the target as modified, far from anything else.
+    let place = (PLAIN & 0xFFF) + PAGE / 2;
+    assert_eq!(
+        fetched_alone(&bench, PLAIN),
+        Some(0x4400_0000_0000_0000 | place << 32)
+    );
+    assert_eq!(fetched_alone(&bench, place), Some(0xB25E_0023_0000_0000));
+    for other in [PLAIN + 8, PLAIN + 0x80] {
+        assert_eq!(fetched_alone(&bench, other), Some(0));
+    }
+    assert_eq!(fetched_alone(&bench, PLAIN + PAGE), None);
+    assert_eq!(bench.cpu.account.total(), before);
+    // It is completed; what follows is not there.
+    unassigned(&mut bench, 2, PLAIN + 4);
+    assert_eq!(bench.cpu.psw.address, PLAIN + 4);
+    assert_eq!(bench.hardware.controls[1], spaces);
+}
+
+#[test]
+fn an_execute_whose_target_no_mask_makes_sensitive_is_trusted() {
+    let mut bench = modified();
+    bench.set(PLAIN + 0x80, &[0xD2, 0, 0x40, 0, 0x50, 0]);
+    let (spaces, before) = (bench.hardware.controls[1], bench.cpu.account.total());
+    let state = bench.configuration.page_frames.state(Absolute(PLAIN));
+    let PageState::Copied(copy) = state else {
+        panic!("{state:?}");
+    };
+    assert_eq!(bench.hardware.hsa_load(copy) >> 48, 0xB9FF);
+    unassigned(&mut bench, 4, PLAIN);
+    assert_eq!(bench.hardware.hsa_load(copy) >> 48, 0x4440);
+    assert_eq!(bench.cpu.psw.address, PLAIN);
+    assert_eq!(bench.hardware.controls[1], spaces);
+    assert_eq!(bench.cpu.account.total(), before);
+}
+
+#[test]
+fn an_interruption_before_it_ends_it_and_it_is_executed_alone_again() {
+    let mut bench = modified();
+    let spaces = bench.hardware.controls[1];
+    for _ in 0..2 {
+        unassigned(&mut bench, 4, PLAIN);
+        assert_ne!(bench.hardware.controls[1], spaces);
+        // An operand that the shadow does not have.
+        bench.cpu.interruption.identification = 0x7_0000;
+        trap(&mut bench, 0x11, 4, PLAIN);
+        assert_eq!(
+            (bench.hardware.controls[1], bench.cpu.psw.address),
+            (spaces, PLAIN)
+        );
+    }
+}
+
+#[test]
+fn an_instruction_that_the_hardware_refuses_alone_is_an_operation_exception() {
+    let mut bench = modified();
+    bench.set_doublewords(0x1D0, &[0x0000_0001_8000_0000, 0x7_0000]);
+    bench.cpu.general[4] = 0x80;
+    unassigned(&mut bench, 4, PLAIN);
+    assert_eq!(bench.cpu.psw.address, PLAIN);
+    unassigned(&mut bench, 4, PLAIN);
+    assert_eq!(bench.cpu.psw.address, 0x7_0000, "the program new PSW");
+    assert_eq!(bench.doubleword(0x158), PLAIN + 4, "the program old PSW");
+    assert_eq!(bench.doubleword(0x88) as u32, 0x4_0001, "length and code");
+}
+
+#[test]
+fn a_value_that_may_change_the_target_of_a_trusted_execute_makes_its_page_data() {
+    let mut bench = bench();
+    // EXRL 4 of an MVC in the same page.
+    bench.set(PLAIN, &[0xC6, 0x40, 0, 0, 0, 0x40, 0x07, 0xFE]);
+    bench.set(PLAIN + 0x80, &[0xD2, 0, 0x40, 0, 0x50, 0]);
+    executes(&mut bench, PLAIN);
+    let state = |bench: &Bench| bench.configuration.page_frames.state(Absolute(PLAIN));
+    assert_eq!(state(&bench), PageState::Text);
+    let store = |bench: &mut Bench, at: u64, value: u64| {
+        let Bench {
+            configuration,
+            hardware,
+            ..
+        } = bench;
+        scanner::store_value_into(configuration, hardware, Absolute(at), value);
+    };
+    // NOPR in the place of BR 14, and the next doubleword.
+    store(&mut bench, PLAIN + 6, 0x0700);
+    store(&mut bench, PLAIN + 8, 0x0700_0700_0700_07FE);
+    assert_eq!(state(&bench), PageState::Text);
+    // The value alone is harmless: it is another distance.
+    store(&mut bench, PLAIN + 4, 0x44);
+    assert_eq!(state(&bench), PageState::Data);
+    // LGR is not harmless: it may be the target.
+    executes(&mut bench, PLAIN);
+    store(&mut bench, PLAIN + 0x80, 0xB904);
+    assert_eq!(state(&bench), PageState::Data);
+}
+
+#[test]
+fn a_harmless_value_stored_beside_a_replaced_execute_is_in_the_copy_too() {
+    let mut bench = bench();
+    bench.set(PLAIN, &[0x44, 0x40, 0x50, 0, 0x07, 0xFE]);
+    executes(&mut bench, PLAIN);
+    let PageState::Copied(copy) = bench.configuration.page_frames.state(Absolute(PLAIN)) else {
+        panic!("it has no copy");
+    };
+    let Bench {
+        configuration,
+        hardware,
+        ..
+    } = &mut bench;
+    // What begins two halfwords behind the EXECUTE is not a part of any.
+    let text = 0x0700_0700_0700_07FE;
+    scanner::store_value_into(configuration, hardware, Absolute(PLAIN + 8), text);
+    assert_eq!(hardware.hsa_load(copy), 0xB9FF_5000_07FE_0000);
+    assert_eq!(hardware.hsa_load(copy.offset(8)), text);
+    assert_eq!(
+        configuration.page_frames.state(Absolute(PLAIN)),
+        PageState::Copied(copy)
+    );
 }
 
 #[test]
@@ -331,6 +495,25 @@ fn a_program_has_one_table_until_it_executes_a_page_that_has_a_copy() {
 }
 
 #[test]
+fn a_program_with_one_table_executes_a_page_itself_if_only_executes_are_replaced_in_its_copy() {
+    let mut bench = program();
+    bench.set(PLAIN, &[0x44, 0x40, 0x50, 0, 0x07, 0xFE]);
+    executes(&mut bench, PLAIN);
+    executes(&mut bench, PLAIN);
+    assert_eq!(mode(&bench), HOME_SPACE);
+    assert_eq!(translated(&bench, 13, PLAIN), PLAIN | PTE_PROTECTION);
+    // The control program executes the copy.
+    let supervisor = bench.cpu.psw.mask & !PROBLEM | HOME_SPACE;
+    goes_on(&mut bench, supervisor);
+    executes(&mut bench, PLAIN);
+    let PageState::Copied(copy) = bench.configuration.page_frames.state(Absolute(PLAIN)) else {
+        panic!("it has no copy");
+    };
+    assert_eq!(translated(&bench, 1, PLAIN), copy.0 | PTE_PROTECTION);
+    assert_eq!(bench.hardware.hsa_load(copy) >> 48, 0xB9FF);
+}
+
+#[test]
 fn an_operand_in_a_page_that_has_a_copy_is_not_executed_by_a_program() {
     let mut bench = program();
     // Another program executes it.
@@ -360,4 +543,54 @@ fn a_cpu_that_begins_with_dat_on_and_zeros_in_its_controls_is_never_run_by_them(
             "{mask:x}: {controls:x?}"
         );
     }
+}
+
+#[test]
+fn a_page_is_scanned_and_a_copy_filled_only_when_no_other_cpu_can_use_them() {
+    const RETURN: [u8; 2] = [0x07, 0xFE];
+    const TEXT: [u8; 4] = [0xB9, 0x8D, 0x00, 0x23];
+    let mut bench = Bench::new();
+    bench.configuration.cpus = 2;
+    let Bench {
+        configuration,
+        hardware,
+        ..
+    } = Box::leak(Box::new(bench));
+    let configuration: &'static Configuration = configuration;
+    let pages = &configuration.page_frames;
+    let count = pages.owners.len() as u64;
+    // CPU 1 is aside first, and later in the guest.
+    for page in 0..=count {
+        let at = Absolute((0x10 + page) * PAGE);
+        hardware.store(at, &[0x17, page as u8]);
+        hardware.store(at.offset(2), &TEXT);
+        let robbed = Absolute(0x10 * PAGE);
+        if page == count {
+            let PageState::Copied(copy) = pages.state(robbed) else {
+                panic!("the first page has no copy")
+            };
+            let before = hardware.hsa_load(copy);
+            configuration.shadow.passed.passes(1, 0);
+            hardware.meanwhile.push(Box::new(move |hardware| {
+                assert_eq!(hardware.woken, [1]);
+                assert_eq!(pages.state(robbed), PageState::Data);
+                assert_eq!(pages.state(at), PageState::Still);
+                assert_eq!(hardware.hsa_load(copy), before, "CPU 1 executes from it");
+                // CPU 1 stores once more before it passes the requests.
+                hardware.store(at, &RETURN);
+                configuration
+                    .shadow
+                    .passed
+                    .passes(1, configuration.shadow.posted());
+            }));
+        }
+        let state = scanner::make_executable(configuration, hardware, at, Entry::At(0));
+        let PageState::Copied(copy) = state else {
+            panic!("page {page}: {state:?}")
+        };
+        if page == count {
+            assert_eq!(hardware.hsa_load(copy) >> 48, 0x07FE);
+        }
+    }
+    assert!(hardware.meanwhile.is_empty());
 }

@@ -2,6 +2,7 @@
 
 use crate::hardware::Hardware;
 use crate::state::configuration::Configuration;
+use crate::state::pending_work::PendingWork;
 use crate::state::shadow::requests::Request;
 use crate::state::shadow::spaces::SPACES;
 use crate::state::vcpu::Vcpu;
@@ -20,6 +21,9 @@ pub(super) fn catch_up<H: Hardware>(
     let pool = pool(cpu, configuration);
     let posted = configuration.shadow.requests.posted();
     let mut purged = false;
+    if configuration.is_concurrent() {
+        cpu.pending_work |= PendingWork::PASSED;
+    }
     while cpu.shadow.seen != posted {
         let Some(request) = configuration.shadow.requests.get(cpu.shadow.seen) else {
             // This CPU is too far behind.

@@ -18,11 +18,16 @@ pub(super) fn entry(configuration: &Configuration, cpu: usize, side: Side, at: A
         at.0
     };
     match (side, configuration.page_frames.state(at)) {
-        (Side::Instructions, PageState::Data) => PTE_INVALID,
+        (Side::Instructions, PageState::Data | PageState::Still) => PTE_INVALID,
         (Side::Instructions, PageState::Copied(copy)) => copy.0 | PTE_PROTECTION,
-        (Side::Single, PageState::Copied(_)) => frame | PTE_PROTECTION | PTE_EXECUTION_PROTECTION,
+        (Side::Single, PageState::Copied(_)) if configuration.page_frames.is_of_executes(at) => {
+            frame | PTE_PROTECTION
+        }
+        (Side::Single, PageState::Copied(_) | PageState::Still) => {
+            frame | PTE_PROTECTION | PTE_EXECUTION_PROTECTION
+        }
         (Side::Single, PageState::Data) => frame | PTE_EXECUTION_PROTECTION,
-        (_, PageState::Text | PageState::Copied(_)) => frame | PTE_PROTECTION,
+        (_, PageState::Text | PageState::Copied(_) | PageState::Still) => frame | PTE_PROTECTION,
         (_, PageState::Data | PageState::Open) => frame,
     }
 }

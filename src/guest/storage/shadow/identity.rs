@@ -7,6 +7,7 @@ use crate::hardware::Hardware;
 use crate::state::configuration::Configuration;
 use crate::state::shadow::requests::Request;
 use crate::state::shadow::{SEGMENT, Side};
+use crate::storage::shadow::alone;
 use crate::storage::shadow::entry::entry;
 use arch::address::{Absolute, PAGE, Real, Virtual, apply_prefix};
 use arch::control::asce;
@@ -47,6 +48,7 @@ pub fn build_identity<H: Hardware>(configuration: &Configuration, hardware: &mut
     }
     for cpu in 0..MAXIMUM_CPUS.min(usize::from(configuration.cpus)) {
         build_private(configuration, hardware, cpu);
+        alone::build(configuration, hardware, cpu);
         shadow.pool(cpu).forget(hardware);
     }
 }
@@ -57,6 +59,8 @@ pub(super) fn build_private<H: Hardware>(
     hardware: &mut H,
     cpu: usize,
 ) {
+    // Another CPU may be changing the state of a page.
+    let _alone = configuration.page_frames.changing.lock();
     for side in Side::BOTH {
         build_private_side(configuration, hardware, cpu, side);
     }
@@ -109,7 +113,8 @@ fn replace<H: Hardware>(hardware: &mut H, table: Real, page: u64, value: u64) {
     hardware.hsa_store(entry, value);
 }
 
-/// Updates every shadow for a new state of the absolute page `at`.
+/// Updates every shadow for a new state of the absolute page `at`. The caller holds the lock of the states
+/// (`PageFrames::changing`).
 pub fn page_changed<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
     let shadow = &configuration.shadow;
     for side in Side::BOTH {

@@ -40,7 +40,9 @@ pub(super) fn renew_entries<H: Hardware>(
     let pool = pool(cpu, configuration);
     let mut left = 0;
     for n in 0..cpu.shadow.recent.count {
-        let filled = cpu.shadow.recent.filled[n];
+        let Some(&filled) = cpu.shadow.recent.filled.get(n) else {
+            break;
+        };
         if hardware.hsa_load(filled.entry) & PTE_INVALID != 0 {
             continue;
         }
@@ -50,8 +52,10 @@ pub(super) fn renew_entries<H: Hardware>(
             pool.invalidate(hardware, filled.entry);
             continue;
         }
-        cpu.shadow.recent.filled[left] = filled;
-        left += 1;
+        if let Some(place) = cpu.shadow.recent.filled.get_mut(left) {
+            *place = filled;
+            left += 1;
+        }
     }
     cpu.shadow.recent.count = left;
 }

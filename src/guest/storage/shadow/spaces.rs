@@ -160,7 +160,10 @@ pub(super) fn split<H: Hardware>(
 /// Drops the space in this place, if there is one, and frees its units.
 pub(super) fn drop_space<H: Hardware>(cpu: &mut Vcpu, pool: Pool, hardware: &mut H, at: usize) {
     let spaces = &mut cpu.shadow.spaces;
-    let space = core::mem::take(&mut spaces.spaces[at]);
+    let Some(space) = spaces.spaces.get_mut(at) else {
+        return;
+    };
+    let space = core::mem::take(space);
     let mut unit = space.units;
     while unit != 0 {
         let next = pool.next(hardware, unit);
@@ -188,6 +191,7 @@ fn take<H: Hardware>(cpu: &mut Vcpu, pool: Pool, hardware: &mut H, at: usize) ->
             unit
         } else if spaces.fresh < pool.plan.units {
             spaces.fresh += 1;
+            cpu.shadow.most_units = cpu.shadow.most_units.max(spaces.fresh);
             pool.unit(spaces.fresh - 1)
         } else {
             let others = spaces.spaces.iter().enumerate();
@@ -260,7 +264,7 @@ pub fn empty<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
 /// Every valid entry of a CPU's shadow: the guest's address-space-control element, the side, the virtual
 /// address, and the entry.
 #[cfg(test)]
-pub(super) fn valid_entries<H: Hardware>(
+pub(crate) fn valid_entries<H: Hardware>(
     cpu: &Vcpu,
     hardware: &H,
 ) -> Vec<(u64, Side, Virtual, u64)> {

@@ -392,6 +392,7 @@ impl Test {
         let by_state = match pages.state(frame) {
             PageState::Data | PageState::Open => to == frame.0 && !executed,
             PageState::Text => to == frame.0 && protected,
+            PageState::Still => to == frame.0 && protected && !executed,
             PageState::Copied(copy) => protected && to == if executed { copy.0 } else { frame.0 },
         };
         by_state

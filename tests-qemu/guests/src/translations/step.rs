@@ -160,6 +160,21 @@ impl Step {
         Some(frame | self.psw.address & 0xFFF)
     }
 
+    /// Whether an EXECUTE or an EXECUTE RELATIVE LONG of this step may have met this exception when it fetched its
+    /// target. Addressing and translation-specification exceptions do not say which page they are about.
+    fn may_execute_from(&self, outcome: &Outcome) -> bool {
+        // Those bits that the 24-bit addressing mode has.
+        let page = |at: u64| at >> 12 & 0xFFF;
+        let about = page(outcome.identification);
+        match outcome.code {
+            5 | 0x12 => true,
+            0x10 | 0x11 | 0x38..=0x3B => {
+                about == page(self.registers[6]) || about == page(outcome.address + 0x1000)
+            }
+            _ => false,
+        }
+    }
+
     /// Performs it on its CPU.
     pub(super) fn perform(&self) -> Trial {
         let mut whole = (*self, Outcome::default());
@@ -258,6 +273,13 @@ fn perform(_: &mut u64) {
     } else {
         outcome.code = lowcore::read(lowcore::SVC_CODE);
         outcome.length = lowcore::read::<u16>(lowcore::SVC_LENGTH) & 6;
+    }
+    if program && step.may_execute_from(&outcome) {
+        // After a suppression the address is behind the instruction.
+        if matches!(outcome.code, 5 | 0x12) {
+            outcome.address = outcome.address.wrapping_sub(outcome.length.into());
+        }
+        outcome.length = 0;
     }
     // Keeps only whether there is a real address, and which.
     if outcome.registers[13] == REAL_NAME {

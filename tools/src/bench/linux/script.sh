@@ -14,6 +14,23 @@ for part; do
     # The path makes the shell run a program instead of its built-in command.
     fork) while [ $i -lt 500 ]; do /bin/busybox true && i=$((i + 1)); done ;;
     calls) dd if=/dev/zero of=/dev/null bs=4k count=100000 2>/dev/null ;;
+    # The whole disk, and runs of its blocks from places that look random.
+    read)
+        while [ $i -lt 32 ]; do
+            dd if=/dev/vda of=/dev/null bs=1M iflag=direct 2>/dev/null
+            i=$((i + 1))
+        done
+        ;;
+    blocks)
+        at=1
+        while [ $i -lt 64 ]; do
+            at=$(((at * 75 + 74) % 65537))
+            dd if=/dev/vda of=/dev/null bs=4k count=64 skip=$((at % 65000)) iflag=direct 2>/dev/null
+            i=$((i + 1))
+        done
+        ;;
+    # The number of the port follows.
+    receive*) nc 10.0.2.2 "${part#receive}" >/dev/null </dev/null ;;
     esac
 done
 mark end

@@ -57,6 +57,12 @@ pub unsafe fn give(at: u64, length: u64) {
     }
 }
 
+/// The bytes of the heap that are in use, and all of them.
+pub fn in_use() -> (usize, usize) {
+    let heap = HEAP.heap.lock();
+    (heap.used(), heap.size())
+}
+
 /// From now on nothing may be allocated.
 pub fn seal() {
     HEAP.sealed.store(true, Ordering::SeqCst);

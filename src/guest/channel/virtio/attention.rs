@@ -1,0 +1,197 @@
+//! Notifications: the program's to its device, and the device's to its program.
+//!
+//! While a guest has devices, the machine takes their interruptions at once, whatever the guest's masks are, for used
+//! buffers must be given back even to a program that does not want to be interrupted. The machine then holds the
+//! interruption for the first CPU that is enabled for it. If a device has no indicators it does not interrupt, and
+//! neither does a subchannel whose status the program has not taken; the machine looks at the rings from time to time.
+
+use super::{place, rings};
+use crate::hardware::Hardware;
+use crate::state::channels::Subchannel;
+use crate::state::configuration::Configuration;
+use crate::state::device::{Device, Indicators, Sight};
+use crate::storage::{self, scanner};
+use arch::address::Absolute;
+use arch::channel::{ADAPTER_INTERRUPTION, IoInterruption, SUBCHANNELS};
+use core::sync::atomic::{Ordering, fence};
+
+/// What the device answers when there is no such subchannel or queue.
+const INVALID: u64 = -22_i64 as u64;
+
+/// The subsystem-identification word of a subchannel.
+const fn subsystem(number: usize) -> u32 {
+    0x1_0000 | number as u32
+}
+
+/// The program notifies a device that there is something in a queue: subsystem identification, queue and cookie. Returns
+/// the new cookie, or a negative number.
+pub fn notify<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    [designation, queue, cookie]: [u64; 3],
+) -> u64 {
+    let Some(mut subchannel) = configuration.channels.subchannel(designation as u32) else {
+        return INVALID;
+    };
+    if subchannel.sight == Sight::Hidden {
+        return INVALID;
+    }
+    if let Some(device) = &mut subchannel.device
+        && let features = device.features
+        && let Some(found) = device.queue_mut(queue as u16)
+    {
+        rings::offer(configuration, hardware, features, found);
+        if has_silent_buffers(&subchannel) {
+            configuration.channels.polls.store(true, Ordering::SeqCst);
+        }
+    }
+    hardware.notify(designation, queue, cookie)
+}
+
+/// Whether the device has buffers and will not interrupt when it has used them.
+fn has_silent_buffers(subchannel: &Subchannel) -> bool {
+    subchannel.device.as_ref().is_some_and(|device| {
+        let is_silent = match device.indicators {
+            Indicators::None => true,
+            Indicators::Subchannel(_) => subchannel.has_interrupted,
+            Indicators::Adapter { .. } => false,
+        };
+        is_silent && device.queues.iter().any(rings::is_waiting)
+    })
+}
+
+/// The machine has taken an I/O interruption: gives back what devices have used, and holds the interruption for the
+/// guest if the guest would have it.
+pub fn taken<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    interruption: IoInterruption,
+) {
+    if !interruption.is_of_adapter()
+        && let Some(mut subchannel) = configuration.channels.subchannel(interruption.subsystem)
+    {
+        subchannel.has_interrupted = true;
+    }
+    attend(configuration, hardware);
+    if !interruption.is_of_adapter() {
+        configuration.channels.held.hold_io(interruption);
+    }
+}
+
+/// Gives back what all devices have used.
+pub fn attend<H: Hardware>(configuration: &Configuration, hardware: &mut H) {
+    // Another CPU may find meanwhile that it must be done again.
+    configuration.channels.polls.store(false, Ordering::SeqCst);
+    for number in 0..SUBCHANNELS {
+        if let Some(mut subchannel) = configuration.channels.subchannel(subsystem(number)) {
+            attend_one(configuration, hardware, subsystem(number), &mut subchannel);
+            if has_silent_buffers(&subchannel) {
+                configuration.channels.polls.store(true, Ordering::SeqCst);
+            }
+        }
+    }
+}
+
+/// Gives back what the device of a subchannel has used.
+pub fn attend_one<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    subsystem: u32,
+    subchannel: &mut Subchannel,
+) {
+    let Some(device) = &mut subchannel.device else {
+        return;
+    };
+    let room = device.room;
+    if device.queues.is_empty() && device.configuration.is_none() {
+        return;
+    }
+    // From now on the device interrupts for what it uses.
+    let summary = room.offset(place::SUMMARY);
+    if hardware.hsa_load(summary) != 0 {
+        hardware.hsa_store(summary, 0);
+        // The device uses a buffer, and then looks at the summary: the machine in the opposite order.
+        fence(Ordering::SeqCst);
+    }
+    let mut is_new = false;
+    let Device {
+        features,
+        indicators,
+        queues,
+        ..
+    } = &mut **device;
+    for queue in queues {
+        let (wants, more) = rings::give_back(configuration, hardware, *features, queue);
+        if more {
+            hardware.notify(subsystem.into(), queue.number.into(), 0);
+        }
+        if wants {
+            indicate(configuration, hardware, *indicators, queue.number);
+            is_new = true;
+        }
+    }
+    if let Indicators::Adapter {
+        summary, subclass, ..
+    } = *indicators
+        && is_new
+        && or_byte(configuration, hardware, summary, 1) == 0
+    {
+        configuration.channels.held.hold_io(IoInterruption {
+            identification: ADAPTER_INTERRUPTION | u32::from(subclass) << 27,
+            ..IoInterruption::default()
+        });
+    }
+    let changed = room.offset(place::CONFIGURATION);
+    if let Some(at) = device.configuration
+        && hardware.hsa_load(changed) != 0
+    {
+        hardware.hsa_store(changed, 0);
+        or_doubleword(configuration, hardware, at, 1);
+    }
+}
+
+/// Sets the program's indicator of a queue.
+fn indicate<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    indicators: Indicators,
+    queue: u16,
+) {
+    match indicators {
+        Indicators::None => {}
+        Indicators::Subchannel(at) => {
+            let bit = 1_u64.checked_shl(queue.into()).unwrap_or(0);
+            or_doubleword(configuration, hardware, at, bit);
+        }
+        Indicators::Adapter { at, first, .. } => {
+            let bit = first.wrapping_add(queue.into());
+            let byte = at.wrapping_add(bit / 8);
+            or_byte(configuration, hardware, byte, 0x80 >> (bit % 8));
+        }
+    }
+}
+
+/// Sets bits of a byte of guest storage, which CPUs change at the same time; returns the byte before.
+fn or_byte<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: u64, bits: u8) -> u8 {
+    let Some(word) = storage::checked_piece(configuration, Absolute(at & !3), 4) else {
+        return bits;
+    };
+    let word = word.start();
+    scanner::store_into(configuration, hardware, word.absolute());
+    let shift = 24 - 8 * (at & 3) as u32;
+    let mut before = hardware.load_u32(word);
+    while let Err(now) =
+        hardware.compare_and_swap_u32(word, before, before | u32::from(bits) << shift)
+    {
+        before = now;
+    }
+    (before >> shift) as u8
+}
+
+/// Sets bits of a doubleword of guest storage, byte by byte.
+fn or_doubleword<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: u64, bits: u64) {
+    let bytes = bits.to_be_bytes();
+    for (offset, byte) in (0..).zip(bytes).filter(|(_, byte)| *byte != 0) {
+        or_byte(configuration, hardware, at.wrapping_add(offset), byte);
+    }
+}

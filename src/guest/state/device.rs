@@ -1,0 +1,165 @@
+//! A virtio device of the guest: what its program has told it, and where its rings are in the HSA.
+
+use arch::address::Real;
+use heapless::Vec;
+
+/// Bytes of HSA for the rings of one device.
+pub const ROOM_LENGTH: u64 = 0x11_0000;
+
+/// The most queues of a device for which there is room.
+pub const QUEUES: usize = 64;
+
+/// The most entries of a queue.
+pub const MOST_ENTRIES: u16 = 1024;
+
+/// Whether the guest sees a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sight {
+    /// Nobody has asked the device yet what it is.
+    #[default]
+    Unknown,
+    /// The guest sees it.
+    Shown,
+    /// It is of a type whose rings the machine does not know, or it has no room for them.
+    Hidden,
+}
+
+/// How a device announces that it has used buffers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Indicators {
+    /// Not at all: the program looks for itself.
+    #[default]
+    None,
+    /// A bit for each queue in the doubleword at this address, and an interruption of the subchannel.
+    Subchannel(u64),
+    /// An adapter interruption.
+    Adapter {
+        /// The byte that says that there is an indicator.
+        summary: u64,
+        /// Where the indicators are.
+        at: u64,
+        /// The number of the bit of queue 0.
+        first: u64,
+        /// The interruption subclass.
+        subclass: u8,
+    },
+}
+
+/// Where the three parts of a queue are in guest storage, as the program says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rings {
+    /// The descriptors.
+    pub descriptors: u64,
+    /// The buffers that the program offers.
+    pub offered: u64,
+    /// The buffers that the device has used.
+    pub used: u64,
+}
+
+/// A queue of a device. The device has rings of the same size in the HSA.
+#[derive(Clone, Copy, Debug)]
+pub struct Queue {
+    /// Its number.
+    pub number: u16,
+    /// How many entries it has.
+    pub size: u16,
+    /// The program's rings; none if the queue is turned off.
+    pub rings: Option<Rings>,
+    /// Where the device's rings begin.
+    pub area: Real,
+    /// How many buffers the device has been given: the index of its ring, which wraps.
+    pub offered: u16,
+    /// How many of them the program was given back.
+    pub returned: u16,
+    /// Into how many bytes of storage the device may store by them.
+    pub lent: u64,
+    /// The program has offered what no device accepts: nothing more is taken from it until the device is reset.
+    pub is_broken: bool,
+}
+
+/// What the machine knows of a virtio device of the guest.
+#[derive(Debug)]
+pub struct Device {
+    /// Where its room in the HSA begins. Its indicators are there, and its rings a page behind.
+    pub room: Real,
+    /// The revision of its commands that its program has chosen, or zero.
+    pub revision: u16,
+    /// The status that its program has set.
+    pub status: u8,
+    /// The feature bits that its program has accepted and the device has taken over.
+    pub features: u64,
+    /// The queues that its program has ever turned on.
+    pub queues: Vec<Queue, QUEUES>,
+    /// Its indicators in guest storage.
+    pub indicators: Indicators,
+    /// The doubleword in guest storage that indicates a change of its configuration.
+    pub configuration: Option<u64>,
+}
+
+impl Device {
+    /// A device with [`ROOM_LENGTH`] bytes of HSA.
+    #[must_use]
+    pub const fn new(room: Real) -> Self {
+        Self {
+            room,
+            revision: 0,
+            status: 0,
+            features: 0,
+            queues: Vec::new(),
+            indicators: Indicators::None,
+            configuration: None,
+        }
+    }
+
+    /// The device was reset: it has forgotten everything that a program told it, but for the revision.
+    pub fn forget(&mut self) {
+        self.status = 0;
+        self.features = 0;
+        self.queues.clear();
+        self.indicators = Indicators::None;
+        self.configuration = None;
+    }
+
+    /// The queue with a number.
+    pub fn queue(&self, number: u16) -> Option<&Queue> {
+        self.queues.iter().find(|queue| queue.number == number)
+    }
+
+    /// The same, to be changed.
+    pub fn queue_mut(&mut self, number: u16) -> Option<&mut Queue> {
+        self.queues.iter_mut().find(|queue| queue.number == number)
+    }
+}
+
+/// What a command of a channel program changes in the device, if the device executes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The device is reset.
+    Reset,
+    /// The program sets a status other than zero.
+    Status(u8),
+    /// The program chooses the revision.
+    Revision(u16),
+    /// The program accepts these features of the 32 with an index.
+    Features {
+        /// Which 32 bits.
+        index: u8,
+        /// The bits.
+        bits: u32,
+    },
+    /// A queue is turned on, with the device's rings here, or off.
+    Queue {
+        /// Its number.
+        number: u16,
+        /// Its entries.
+        size: u16,
+        /// Its rings.
+        rings: Option<Rings>,
+        /// Where the device's rings begin.
+        area: Real,
+    },
+    /// The indicators of the queues are there.
+    Indicators(Indicators),
+    /// The indicator of the device's configuration is there.
+    Configuration(u64),
+}

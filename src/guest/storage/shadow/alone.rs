@@ -1,0 +1,184 @@
+//! One EXECUTE alone: the hardware executes it with its target, and can fetch nothing else.
+//!
+//! An EXECUTE that may make a sensitive instruction of its target is replaced in the copy of its page. When it traps and
+//! the modified target is an instruction that the firmware does not perform, the hardware must execute it, but only it:
+//! the registers and the target may be others the next time. So for this one way out the CPU fetches instructions from
+//! a space of its own. It has the EXECUTE and its target at their addresses, and zeros, which are no instruction, in all
+//! other places. Whatever comes next traps, and the next way out loads the guest's tables again. Operands are
+//! accessed in the guest's space as ever, and the length, the address and the interruptions of the instruction are those
+//! that the architecture gives it. If it is nullified, it traps again when the guest tries it again.
+//!
+//! The tables are the same all the time: each entry of a region or segment table leads to the same next table, and the
+//! page table selects the page by bits 44-51 of the address alone. So pages that are a multiple of a megabyte apart are
+//! one page here. All it can have is instructions that are harmless in both.
+//!
+//! A target that a mask makes sensitive is not put there, because control could come to it when the EXECUTE
+//! has completed. Such a target is never a relative branch and has no relative operand ([`insn::executed`]). So it is
+//! put, as modified, where no instruction of the guest is near, and the EXECUTE is made one with an R1 field of zero
+//! that designates this place.
+
+use crate::hardware::Hardware;
+use crate::state::configuration::Configuration;
+use crate::state::pending_work::PendingWork;
+use crate::state::shadow::TABLE;
+use crate::state::shadow::alone::{Alone, Area, LEVELS, PAGES, Placed};
+use crate::state::vcpu::Vcpu;
+use crate::storage::shadow::has_single_table;
+use arch::address::{PAGE, Real, Virtual};
+use arch::control::asce;
+use arch::table::{PTE_INVALID, PTE_PROTECTION};
+use insn::executed::may_become_sensitive;
+use insn::sensitive::Caught;
+use insn::{length, modified_target};
+
+/// Builds the tables of a CPU.
+pub(super) fn build<H: Hardware>(configuration: &Configuration, hardware: &mut H, cpu: usize) {
+    let area = configuration.shadow.alone(cpu);
+    for level in 0..LEVELS {
+        let entry = match level {
+            0 => area.page_table().0,
+            _ => area.table(level - 1).0 | (level << 2) | asce::TABLE_LENGTH,
+        };
+        hardware.hsa_fill(area.table(level), TABLE, entry);
+    }
+    hardware.hsa_fill(area.page_table(), PAGE, PTE_INVALID);
+    for page in 0..PAGES as u64 {
+        hardware.hsa_fill(area.page(page), PAGE, 0);
+    }
+}
+
+/// Has the hardware execute the EXECUTE at the PSW's address alone, when the firmware next leaves to the guest.
+#[cold]
+pub fn request(cpu: &mut Vcpu, execute: [u8; 6], target: Virtual, text: [u8; 6]) {
+    cpu.shadow.alone = Some(Alone {
+        at: Virtual(cpu.psw.address),
+        execute,
+        target,
+        text,
+        entered: false,
+    });
+    cpu.pending_work |= PendingWork::CONTROLS;
+}
+
+/// The EXECUTE that the hardware has executed alone, or has refused to, if the guest was left with nothing else.
+#[must_use]
+pub fn entered(cpu: &Vcpu) -> Option<(Virtual, u8)> {
+    let alone = cpu.shadow.alone.filter(|alone| alone.entered)?;
+    Some((alone.at, length(alone.execute[0]) as u8))
+}
+
+/// The last step of a way out that does what [`request`] asked for.
+#[cold]
+pub fn enter<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    let Some(alone) = cpu.shadow.alone.take() else {
+        return;
+    };
+    // An interruption may have come first, or the guest was left for it already.
+    if alone.entered || alone.at.0 != cpu.psw.address || has_single_table(cpu) {
+        return;
+    }
+    let area = configuration.shadow.alone(usize::from(cpu.address));
+    let mut pages = Pages {
+        area,
+        placed: Placed::default(),
+    };
+    clear(cpu.shadow.placed, area, hardware);
+    let execute = &alone.execute[..length(alone.execute[0])];
+    let target = &alone.text[..length(alone.text[0])];
+    let first = u16::from_be_bytes([target[0], target[1]]);
+    if may_become_sensitive(first, Caught::MessageSecurity) {
+        let modified = modified_target(alone.text, alone.execute[1] >> 4, &cpu.general);
+        // Half a page from the EXECUTE.
+        let offset = alone.at.byte_index();
+        let place = (offset + PAGE / 2) & (PAGE - 8);
+        if execute.len() == 4 {
+            let [high, low] = (place as u16).to_be_bytes();
+            pages.put(hardware, alone.at, &[0x44, 0, high, low]);
+            pages.put(hardware, Virtual(place), &modified[..target.len()]);
+        } else {
+            let distance = (place as i32 - offset as i32) / 2;
+            let [a, b, c, d] = distance.to_be_bytes();
+            pages.put(hardware, alone.at, &[0xC6, 0, a, b, c, d]);
+            let at = Virtual(alone.at.page().0 + place);
+            pages.put(hardware, at, &modified[..target.len()]);
+        }
+    } else {
+        pages.put(hardware, alone.at, execute);
+        pages.put(hardware, alone.target, target);
+    }
+    cpu.shadow.placed = pages.placed;
+    cpu.shadow.alone = Some(Alone {
+        entered: true,
+        ..alone
+    });
+    // What was kept is not what the hardware fetches.
+    cpu.forget_translations();
+    hardware.purge_tlb();
+    let mut spaces = cpu.shadow.spaces_loaded;
+    spaces[0] = area.table(LEVELS - 1).0 | (LEVELS - 1) << 2 | asce::TABLE_LENGTH;
+    hardware.load_spaces(spaces);
+    cpu.shadow.spaces_loaded = spaces;
+    cpu.shadow.loaded_for = None;
+    cpu.pending_work |= PendingWork::CONTROLS;
+}
+
+/// Removes what is in the pages.
+fn clear<H: Hardware>(placed: Placed, area: Area, hardware: &mut H) {
+    for doubleword in placed.doublewords.into_iter().flatten() {
+        hardware.hsa_store(doubleword, 0);
+    }
+    for entry in placed.pages.into_iter().flatten() {
+        let entry = area.page_table().offset(u64::from(entry) * 8);
+        hardware.hsa_store(entry, PTE_INVALID);
+    }
+}
+
+/// The pages of a CPU while they are filled.
+struct Pages {
+    area: Area,
+    placed: Placed,
+}
+
+impl Pages {
+    /// Puts text at a virtual address.
+    fn put<H: Hardware>(&mut self, hardware: &mut H, at: Virtual, text: &[u8]) {
+        for (index, halfword) in (0..).step_by(2).zip(text.as_chunks::<2>().0) {
+            let at = at.offset(index);
+            let Some(page) = self.page(hardware, (at.0 >> 12) as u8) else {
+                return;
+            };
+            let doubleword = page.offset(at.byte_index() & !7);
+            self.note(doubleword);
+            let shift = 48 - 8 * (at.byte_index() & 6);
+            let value = u64::from(u16::from_be_bytes(*halfword)) << shift;
+            let before = hardware.hsa_load(doubleword) & !(0xFFFF << shift);
+            hardware.hsa_store(doubleword, before | value);
+        }
+    }
+
+    /// The page for an entry of the page table.
+    fn page<H: Hardware>(&mut self, hardware: &mut H, entry: u8) -> Option<Real> {
+        let pages = (0..).zip(&mut self.placed.pages);
+        let (number, page) = pages
+            .into_iter()
+            .find(|(_, page)| page.is_none_or(|found| found == entry))?;
+        let real = self.area.page(number);
+        if page.is_none() {
+            *page = Some(entry);
+            let entry = self.area.page_table().offset(u64::from(entry) * 8);
+            hardware.hsa_store(entry, real.0 | PTE_PROTECTION);
+        }
+        Some(real)
+    }
+
+    /// Notes a doubleword that has text: at most two of the EXECUTE and two of its target.
+    fn note(&mut self, doubleword: Real) {
+        let doublewords = &mut self.placed.doublewords;
+        let free = doublewords
+            .iter_mut()
+            .find(|noted| noted.is_none_or(|noted| noted == doubleword));
+        if let Some(free) = free {
+            *free = Some(doubleword);
+        }
+    }
+}

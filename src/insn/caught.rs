@@ -1,0 +1,70 @@
+//! The sensitive instructions, by the halfword with which their text begins, and which of them are caught.
+
+/// Which instructions are sensitive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caught {
+    /// The instructions whose result in the problem state is never the guest's.
+    Always,
+    /// Also those of the message-security assist.
+    MessageSecurity,
+}
+
+/// A sensitive instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sensitive {
+    /// EXTRACT PSW.
+    Epsw,
+    /// STORE FACILITY LIST EXTENDED.
+    Stfle,
+    /// TEST PROTECTION.
+    Tprot,
+    /// PERFORM CRYPTOGRAPHIC KEY MANAGEMENT OPERATIONS.
+    Pckmo,
+    /// MOVE PAGE.
+    Mvpg,
+    /// SET ADDRESS SPACE CONTROL FAST.
+    Sacf,
+    /// An instruction of the message-security assist that is not privileged, by the second byte of
+    /// its opcode.
+    MessageSecurity(u8),
+}
+
+impl Sensitive {
+    /// The sensitive instruction whose text begins with this halfword.
+    #[must_use]
+    #[inline]
+    pub const fn from_halfword(halfword: u16) -> Option<Self> {
+        match halfword {
+            0xB98D => Some(Self::Epsw),
+            0xB2B0 => Some(Self::Stfle),
+            0xE501 => Some(Self::Tprot),
+            0xB928 => Some(Self::Pckmo),
+            0xB254 => Some(Self::Mvpg),
+            0xB279 => Some(Self::Sacf),
+            // KMAC, KMA, KMF, KMO, PCC, KMCTR, KM, KMC, KDSA, PRNO, KIMD, KLMD.
+            0xB91E | 0xB929..=0xB92F | 0xB93A | 0xB93C | 0xB93E | 0xB93F => {
+                Some(Self::MessageSecurity(halfword as u8))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it is sensitive at the moment.
+    #[must_use]
+    pub const fn is_caught(self, caught: Caught) -> bool {
+        matches!(
+            (self, caught),
+            (
+                Self::Epsw | Self::Stfle | Self::Tprot | Self::Pckmo | Self::Mvpg | Self::Sacf,
+                Caught::Always
+            ) | (_, Caught::MessageSecurity)
+        )
+    }
+}
+
+/// Whether the instruction whose text begins with this halfword is sensitive at the moment.
+#[must_use]
+#[inline]
+pub fn is_caught(halfword: u16, caught: Caught) -> bool {
+    Sensitive::from_halfword(halfword).is_some_and(|sensitive| sensitive.is_caught(caught))
+}
