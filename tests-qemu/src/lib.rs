@@ -2,6 +2,7 @@
 //!
 //! - [`ipl`]: one guest, above the machine or on bare QEMU, in a directory of its own.
 //! - [`command`]: the host command as a person starts it.
+//! - [`panics`]: the panics that the traps of the image reach.
 //!
 //! The tests build the image and the guests themselves, so `cargo test` needs no step before it.
 
@@ -9,3 +10,4 @@
 
 pub mod command;
 pub mod ipl;
+pub mod panics;

@@ -14,6 +14,7 @@ mod loops;
 mod machine_counters;
 mod models;
 mod monitor;
+mod panics;
 mod profilers;
 mod random;
 mod real_time;

@@ -12,8 +12,10 @@ use std::{
 pub struct Hazards {
     /// Places that the table allows.
     pub allowed: usize,
-    /// Refused places: unsafe code elsewhere, and bare numbers in the prefix area.
-    pub refused: usize,
+    /// Unsafe code elsewhere.
+    pub elsewhere: usize,
+    /// Bare numbers in the prefix area.
+    pub bare: usize,
 }
 
 /// The folder of assembly besides those that may hold unsafe code.
@@ -32,7 +34,7 @@ pub fn check(root: &Path, table: &Table, modules: &Modules) -> Result<Hazards> {
             continue;
         }
         for line in &module.hazards {
-            hazards.refused += 1;
+            hazards.elsewhere += 1;
             println!(
                 "{}:{line}: unsafe code is allowed only in {}",
                 module.file,
@@ -46,7 +48,7 @@ pub fn check(root: &Path, table: &Table, modules: &Modules) -> Result<Hazards> {
                 .with_context(|| format!("cannot read {}", file.display()))?;
             let name = file.strip_prefix(root).unwrap_or(&file).display();
             for (line, number) in bare_numbers(&text) {
-                hazards.refused += 1;
+                hazards.bare += 1;
                 println!(
                     "{name}:{line}: {number} is a bare place in the prefix area; name it with offset_of!"
                 );

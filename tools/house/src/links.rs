@@ -5,7 +5,8 @@
 //! - a relative link to a file that does not exist, or to a heading that the file does not have;
 //! - a link by reference (`[text][label]`) without its definition;
 //! - a page of the book that `SUMMARY.md` does not list;
-//! - a path of the repository in backticks (`src/…`, `tools/…`, `tests-qemu/…`) that does not exist.
+//! - a path of the repository in backticks (`src/…`, `tools/…`, `tests-qemu/…`) that does not exist;
+//! - the name of a test in backticks (a sentence of four words or more) that no function has.
 //!
 //! Addresses of the network are not checked.
 
@@ -70,13 +71,14 @@ struct Document {
 /// Checks README.md and the book.
 pub fn check(root: &Path) -> Result<Links> {
     let mut files = vec![PathBuf::from("README.md")];
-    pages(root, Path::new(BOOK), &mut files)?;
+    with_ending(root, Path::new(BOOK), "md", &mut files)?;
     let mut documents = BTreeMap::new();
     for file in files {
         let text = fs::read_to_string(root.join(&file))
             .with_context(|| format!("cannot read {}", file.display()))?;
         documents.insert(file, parse(&text));
     }
+    let functions = functions(root)?;
     let mut found = Links {
         documents: documents.len(),
         ..Links::default()
@@ -103,6 +105,12 @@ pub fn check(root: &Path) -> Result<Links> {
                 refuse(*line, format!("`{code}` is not a folder"));
             }
         }
+        for (line, code) in document.code.iter().filter(|(_, code)| is_test(code)) {
+            found.followed += 1;
+            if !functions.contains(code) {
+                refuse(*line, format!("`{code}` is no test"));
+            }
+        }
         for (line, label) in &document.undefined {
             refuse(*line, format!("`[{label}]` has no definition"));
         }
@@ -110,6 +118,25 @@ pub fn check(root: &Path) -> Result<Links> {
     unlisted(&documents, &mut found.broken);
     found.broken.sort();
     Ok(found)
+}
+
+/// The names of all functions of the sources that could be tests.
+fn functions(root: &Path) -> Result<BTreeSet<String>> {
+    let mut files = Vec::new();
+    for top in ["src", "tools", "tests-qemu"] {
+        if root.join(top).exists() {
+            with_ending(root, Path::new(top), "rs", &mut files)?;
+        }
+    }
+    let mut names = BTreeSet::new();
+    for file in files {
+        let text = fs::read_to_string(root.join(&file))
+            .with_context(|| format!("cannot read {}", file.display()))?;
+        let after = text.split("fn ").skip(1);
+        let name = |text: &str| text.split('(').next().unwrap_or_default().to_owned();
+        names.extend(after.map(name).filter(|name| is_test(name)));
+    }
+    Ok(names)
 }
 
 /// Pages that the summary does not list.
@@ -132,15 +159,16 @@ fn unlisted(documents: &BTreeMap<PathBuf, Document>, broken: &mut Vec<Broken>) {
     }
 }
 
-fn pages(root: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+/// The files in a folder and its folders whose names end like this.
+fn with_ending(root: &Path, folder: &Path, ending: &str, files: &mut Vec<PathBuf>) -> Result<()> {
     let entries = fs::read_dir(root.join(folder))
         .with_context(|| format!("cannot read {}", folder.display()))?;
     for entry in entries {
         let entry = entry?;
         let path = folder.join(entry.file_name());
         if entry.file_type()?.is_dir() {
-            pages(root, &path, files)?;
-        } else if path.extension().is_some_and(|extension| extension == "md") {
+            with_ending(root, &path, ending, files)?;
+        } else if path.extension().is_some_and(|found| found == ending) {
             files.push(path);
         }
     }
@@ -209,6 +237,12 @@ fn is_path(text: &str) -> bool {
         return false;
     };
     TOP.contains(&top) && !rest.contains("NAME") && text.chars().all(plain)
+}
+
+/// Whether text in backticks looks like the name of a test.
+fn is_test(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    text.matches('_').count() >= 3 && text.chars().all(plain) && !text.starts_with("b_")
 }
 
 fn parse(text: &str) -> Document {
@@ -380,6 +414,22 @@ mod tests {
             "tools/book/src/a.md:5: `tools/book/src/a.md/` does not exist",
         ];
         assert_eq!(broken("path", &files), expected);
+    }
+
+    #[test]
+    fn a_test_in_backticks_must_exist() {
+        let files = [
+            (
+                "README.md",
+                "`what_is_shown_is_true`, `what_is_hidden_is_not` and `short_name`",
+            ),
+            ("tools/book/src/SUMMARY.md", ""),
+            ("src/a/b.rs", "fn what_is_shown_is_true() {}"),
+        ];
+        assert_eq!(
+            broken("tests", &files),
+            ["README.md:1: `what_is_hidden_is_not` is no test"]
+        );
     }
 
     #[test]
