@@ -116,11 +116,12 @@ pub const PMCW_MEASUREMENT_FORMATS: u32 = 6;
 pub const PMCW_ENABLED: u32 = 0x80 << 16;
 /// Path-management-control word, word 1: there is a device.
 pub const PMCW_DEVICE_VALID: u32 = 1 << 16;
+/// Subchannel-status word, word 0: a status is pending.
+pub const SCSW_PENDING: u32 = 1;
 /// Subchannel-status word, word 0: the channel program is suspended.
 pub const SCSW_SUSPENDED: u32 = 0x20;
 /// Subchannel-status word, word 0: a function, an activity, or a pending status.
 pub const SCSW_OCCUPIED: u32 = 0x7FE1;
-
 /// Subchannel-status word, word 0: the channel program is running, or will be.
 pub const SCSW_RUNNING: u32 = 0x0CC0;
 /// Subchannel-status word, word 2: the device has refused a command (unit check).

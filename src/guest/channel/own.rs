@@ -2,6 +2,7 @@
 
 use crate::hardware::{ChannelBlock, ChannelInstruction as Instruction, Hardware};
 use crate::state::channel_program::{ChannelProgram, PART_LENGTH};
+use crate::state::channels::Subchannel;
 use arch::address::Real;
 use arch::channel::{Ccw, ORB_ALL_PATHS, ORB_FORMAT, Orb, PMCW_DEVICE_VALID, PMCW_ENABLED};
 use arch::condition::ConditionCode;
@@ -25,7 +26,7 @@ pub(super) fn perform<H: Hardware>(
     hardware: &mut H,
     subsystem: u32,
     mut schib: ChannelBlock,
-    program: &mut ChannelProgram,
+    subchannel: &mut Subchannel,
     ccw: Ccw,
 ) -> bool {
     // Without a parameter, and with interruption subclass 0.
@@ -33,7 +34,7 @@ pub(super) fn perform<H: Hardware>(
     let valid = schib.0[1] & PMCW_DEVICE_VALID;
     schib.0[1] = valid | PMCW_ENABLED;
     let enabled = schib;
-    let orb = program.only(
+    let orb = subchannel.program.only(
         hardware,
         Ccw {
             flags: SUPPRESS_LENGTH,
@@ -53,6 +54,7 @@ pub(super) fn perform<H: Hardware>(
     });
     schib.0[1] = valid;
     let _ = (0..PATIENCE).any(|_| accepts(hardware, subsystem, Instruction::Msch, schib));
+    subchannel.has_interrupted = false;
     is_started
 }
 

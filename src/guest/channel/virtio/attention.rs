@@ -6,13 +6,16 @@
 //! neither does a subchannel whose status the program has not taken; the machine looks at the rings from time to time.
 
 use super::{place, rings};
-use crate::hardware::Hardware;
+use crate::hardware::{ChannelBlock, ChannelInstruction, Hardware};
 use crate::state::channels::Subchannel;
 use crate::state::configuration::Configuration;
 use crate::state::device::{Device, Indicators, Sight};
 use crate::storage::{self, scanner};
 use arch::address::Absolute;
-use arch::channel::{ADAPTER_INTERRUPTION, IoInterruption, SUBCHANNELS};
+use arch::channel::{
+    ADAPTER_INTERRUPTION, IoInterruption, SCHIB_STATUS, SCSW_PENDING, SUBCHANNELS,
+};
+use arch::condition::ConditionCode;
 use core::sync::atomic::{Ordering, fence};
 
 /// What the device answers when there is no such subchannel or queue.
@@ -41,11 +44,16 @@ pub fn notify<H: Hardware>(
         && let Some(found) = device.queue_mut(queue as u16)
     {
         rings::offer(configuration, hardware, features, found);
-        if has_silent_buffers(&subchannel) {
-            configuration.channels.polls.store(true, Ordering::SeqCst);
-        }
+        poll_if_silent(configuration, &subchannel);
     }
     hardware.notify(designation, queue, cookie)
+}
+
+/// Has the machine look at the rings of a device that will not interrupt.
+fn poll_if_silent(configuration: &Configuration, subchannel: &Subchannel) {
+    if has_silent_buffers(subchannel) {
+        configuration.channels.polls.store(true, Ordering::SeqCst);
+    }
 }
 
 /// Whether the device has buffers and will not interrupt when it has used them.
@@ -62,20 +70,36 @@ fn has_silent_buffers(subchannel: &Subchannel) -> bool {
 
 /// The machine has taken an I/O interruption: gives back what devices have used, and holds the interruption for the
 /// guest if the guest would have it.
+///
+/// The program may have taken the status meanwhile, on this CPU or on another one. Then there is nothing to interrupt
+/// for, but the machine below may not withdraw the interruption: it may even come when the next status is pending, and
+/// there are two of them then.
 pub fn taken<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
     interruption: IoInterruption,
 ) {
-    if !interruption.is_of_adapter()
-        && let Some(mut subchannel) = configuration.channels.subchannel(interruption.subsystem)
-    {
-        subchannel.has_interrupted = true;
-    }
     attend(configuration, hardware);
-    if !interruption.is_of_adapter() {
-        configuration.channels.held.hold_io(interruption);
+    if interruption.is_of_adapter() {
+        return;
     }
+    let subsystem = interruption.subsystem;
+    let Some(mut subchannel) = configuration.channels.subchannel(subsystem) else {
+        return;
+    };
+    // While the subchannel is locked no program takes its status.
+    if !subchannel.has_interrupted && is_status_pending(hardware, subsystem) {
+        subchannel.has_interrupted = true;
+        configuration.channels.held.hold_io(interruption);
+        poll_if_silent(configuration, &subchannel);
+    }
+}
+
+/// Whether the status of a subchannel is pending.
+fn is_status_pending<H: Hardware>(hardware: &mut H, subsystem: u32) -> bool {
+    let mut block = ChannelBlock::ZEROS;
+    let code = hardware.channel(ChannelInstruction::Stsch, subsystem, &mut block);
+    code == Ok(ConditionCode::Zero) && block.0[SCHIB_STATUS / 4] & SCSW_PENDING != 0
 }
 
 /// Gives back what all devices have used.
@@ -85,9 +109,7 @@ pub fn attend<H: Hardware>(configuration: &Configuration, hardware: &mut H) {
     for number in 0..SUBCHANNELS {
         if let Some(mut subchannel) = configuration.channels.subchannel(subsystem(number)) {
             attend_one(configuration, hardware, subsystem(number), &mut subchannel);
-            if has_silent_buffers(&subchannel) {
-                configuration.channels.polls.store(true, Ordering::SeqCst);
-            }
+            poll_if_silent(configuration, &subchannel);
         }
     }
 }

@@ -20,13 +20,12 @@ const KNOWN: [u8; 4] = [1, 2, 3, 4];
 /// Finds out whether the guest sees the device of a subchannel. A subchannel without a device is shown as it is.
 #[cold]
 pub fn find_out<H: Hardware>(hardware: &mut H, subsystem: u32, subchannel: &mut Subchannel) {
-    let program = &mut subchannel.program;
     let mut schib = ChannelBlock::ZEROS;
     let found = hardware.channel(ChannelInstruction::Stsch, subsystem, &mut schib);
     if found != Ok(ConditionCode::Zero) || schib.0[1] & PMCW_DEVICE_VALID == 0 {
         return;
     }
-    let place = own::data(program);
+    let place = own::data(&subchannel.program);
     hardware.hsa_store(place, 0);
     let sense = Ccw {
         command: SENSE_IDENTIFICATION,
@@ -34,7 +33,7 @@ pub fn find_out<H: Hardware>(hardware: &mut H, subsystem: u32, subchannel: &mut 
         address: place.0 as u32,
         ..Ccw::INVALID
     };
-    let _ = own::perform(hardware, subsystem, schib, program, sense);
+    let _ = own::perform(hardware, subsystem, schib, subchannel, sense);
     let [_, left, right, model, ..] = hardware.hsa_load(place).to_be_bytes();
     let is_known = u64::from(u16::from_be_bytes([left, right])) == VIRTIO && KNOWN.contains(&model);
     subchannel.sight = if is_known && subchannel.device.is_some() {

@@ -8,7 +8,9 @@ use crate::state::page_frames::PageState;
 use crate::storage::scanner::{Entry, make_executable};
 use crate::test_machine::{Bench, Subchannel, TestMachine};
 use arch::address::Absolute;
-use arch::channel::{PMCW_DEVICE_VALID, SCSW_SUSPENDED};
+use arch::channel::{
+    IoInterruption, PMCW_DEVICE_VALID, SCHIB_STATUS, SCSW_PENDING, SCSW_RUNNING, SCSW_SUSPENDED,
+};
 use insn::{Instruction, Operand};
 use std::collections::BTreeSet;
 
@@ -671,6 +673,35 @@ fn rings_of_a_device_that_cannot_interrupt_are_looked_at() {
     assert!(!polls(&pair) && pair.returned().0 == 1);
 }
 
+/// The machine takes an interruption of the device, whose subchannel has this status by then. Returns whether the guest
+/// is interrupted.
+fn interrupt(bench: &mut Bench, status: u32) -> bool {
+    bench.hardware.subchannels[0].schib[SCHIB_STATUS / 4] = status;
+    let interruption = IoInterruption {
+        subsystem: SUBSYSTEM,
+        ..IoInterruption::default()
+    };
+    let Bench {
+        configuration,
+        hardware,
+        ..
+    } = bench;
+    attention::taken(configuration, hardware, interruption);
+    configuration.channels.held.take_io(u8::MAX) == Some(interruption)
+}
+
+#[test]
+fn an_interruption_whose_status_the_program_has_taken_meanwhile_is_none() {
+    let mut bench = with_device(2);
+    assert!(!interrupt(&mut bench, 0));
+    // That of a program that is still running.
+    assert!(!interrupt(&mut bench, SCSW_RUNNING));
+    assert!(interrupt(&mut bench, SCSW_PENDING));
+    assert!(!interrupt(&mut bench, SCSW_PENDING), "the same status");
+    issue(&mut bench, Instruction::Tsch { second: at(0x900) });
+    assert!(interrupt(&mut bench, SCSW_PENDING), "another one");
+}
+
 #[test]
 fn rings_of_a_device_whose_program_takes_no_status_are_looked_at() {
     let polls = |pair: &Pair| {
@@ -701,15 +732,7 @@ fn rings_of_a_device_whose_program_takes_no_status_are_looked_at() {
     pair.notify();
     assert!(!polls(&pair), "the device interrupts");
     give(&mut pair, 0);
-    let interruption = arch::channel::IoInterruption {
-        subsystem: SUBSYSTEM,
-        ..Default::default()
-    };
-    attention::taken(
-        &pair.bench.configuration,
-        &mut pair.bench.hardware,
-        interruption,
-    );
+    interrupt(&mut pair.bench, SCSW_PENDING);
     assert_eq!(pair.returned().0, 1);
     // The subchannel interrupts no more until its status is taken, and this program only looks at its ring.
     pair.offer(1);

@@ -12,9 +12,9 @@ mod supervisor;
 
 use super::perform;
 use crate::millicode::outcome::{Outcome, Performed};
-use crate::test_machine::Bench;
+use crate::test_machine::{Bench, Subchannel};
 use arch::bits::bit64;
-use arch::channel::IoInterruption;
+use arch::channel::{IoInterruption, SCHIB_STATUS, SCSW_PENDING};
 use arch::condition::ConditionCode;
 use arch::interruption::ProgramInterruption;
 use arch::psw::{DAT, PROBLEM};
@@ -262,13 +262,16 @@ fn test_pending_interruption_takes_what_is_held_first_and_stores_two_words_or_th
     assert_eq!(bench.doubleword(0x2000), 0x0001_0002_0000_1234);
     assert_eq!(bench.doubleword(0x2008), u64::MAX);
     bench.cpu.prefix = 0x6000;
+    let mut subchannel = Subchannel::default();
+    subchannel.schib[SCHIB_STATUS / 4] = SCSW_PENDING;
+    bench.hardware.subchannels = vec![subchannel; 4];
     bench.hardware.io = Some([0x1_0003, 0x5678, 0x1800_0000]);
     assert_eq!(complete(&mut bench, tpi(0)), 1);
     assert_eq!(bench.doubleword(0x60B8), 0x0001_0003_0000_5678);
     assert_eq!(bench.word(0x60C0), 0x1800_0000);
     assert_eq!(complete(&mut bench, tpi(0)), 0);
     // One of a subclass that is not enabled stays pending. An adapter's is the guest's only if a device has used a buffer.
-    bench.hardware.io = Some([0x1_0003, 0x5678, 0x2000_0000]);
+    bench.hardware.io = Some([0x1_0002, 0x5678, 0x2000_0000]);
     assert_eq!(complete(&mut bench, tpi(0)), 0);
     bench.hardware.io = Some([0, 0, 0x9800_0000]);
     assert_eq!(complete(&mut bench, tpi(0)), 0);

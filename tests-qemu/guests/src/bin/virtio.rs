@@ -10,6 +10,7 @@
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use guests::check::{fact, fail, holds};
+use guests::insn::clock::{MICROSECOND, stckf};
 use guests::insn::control::{lctlg_0, stctg_0, wait};
 use guests::insn::yield_cpu;
 use guests::interruption::{self, Class, Registers, old_psw, set_old_psw};
@@ -65,6 +66,7 @@ fn good(disk: &mut Device) {
     holds("disk: writes", disk.writes(1024));
     let data = disk.perform(READ, 5, true);
     holds("disk: a table", data && disk.holds(0x4D4D, 5));
+    taken_statuses(disk);
     // A program that only looks at its ring, without indicators, with classic ones whose status it never takes, and
     // with an adapter's, with interruptions closed.
     for announces in [Announces::Nothing, Announces::Classic, Announces::Adapter] {
@@ -106,6 +108,23 @@ fn good(disk: &mut Device) {
             is_adapter == (announces == Announces::Adapter),
         );
     }
+}
+
+/// A program takes a status without an interruption, as soon as it is there. No interruption follows.
+fn taken_statuses(disk: &Device) {
+    let mut late = 0_u32;
+    for _ in 0..400 {
+        let done = disk.subchannel.program(&[Command(READ_QUEUE, 0, &[0; 4])]);
+        late += u32::from(done != DONE);
+        let end = stckf() + 50 * MICROSECOND;
+        while stckf() < end {
+            late += u32::from(tpi().is_some());
+        }
+    }
+    holds(
+        "disk: a status that was taken does not interrupt",
+        late == 0,
+    );
 }
 
 /// An ARP request to the gateway of QEMU's user network, behind twelve bytes of header.
