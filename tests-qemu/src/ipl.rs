@@ -45,6 +45,15 @@ pub fn qemus(progress: &Progress) -> Result<Vec<Qemu>> {
     Ok(found)
 }
 
+/// The seeds of a random test: its own, or those that `MILLIMETER_SEEDS` names, separated by spaces.
+pub fn seeds(own: &str) -> Vec<u64> {
+    let seeds = env::var("MILLIMETER_SEEDS").unwrap_or_else(|_| own.to_owned());
+    let seeds = seeds.split_whitespace();
+    seeds
+        .map(|seed| seed.parse().expect("a seed is a number"))
+        .collect()
+}
+
 /// Installs what the tests need, or fails with one message that lists it. Installs Hercules along with the rest, but
 /// only its own test needs it: [`hercules`].
 fn provide(progress: &Progress) -> Result<()> {

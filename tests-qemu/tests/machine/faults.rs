@@ -62,6 +62,23 @@ fn with_prepared_shell(
     (directory, outcome)
 }
 
+/// The same while something else works in the directory beside it; returns what that found, too.
+fn with_company<T: Send + 'static>(
+    options: &RunOptions,
+    shell: &str,
+    prepare: impl FnOnce(&Path),
+    company: impl FnOnce(&Path) -> T + Send + 'static,
+) -> (RunOutcome, T) {
+    let (sender, receiver) = mpsc::channel::<PathBuf>();
+    let helper = thread::spawn(move || company(&receiver.recv().unwrap()));
+    let (_directory, outcome) = with_prepared_shell(options, shell, |directory| {
+        prepare(directory);
+        sender.send(directory.to_owned()).unwrap();
+    });
+    let found = helper.join().unwrap();
+    (outcome.unwrap(), found)
+}
+
 /// What a run measured: nothing of it may depend on a fault that passes.
 fn measured(outcome: &RunOutcome) -> impl PartialEq + std::fmt::Debug + use<> {
     let report = &outcome.report;
@@ -276,17 +293,8 @@ fn set_back(directory: &Path) {
 fn a_machine_that_is_set_back_sends_the_same_again_and_measures_the_same() {
     let undisturbed = ipl::above_with_success(&options()).unwrap();
     let shell = format!("exec \"$QEMU\" \"$@\" -drive if=none,format=qcow2,file=disk {MONITOR}");
-    let (sender, receiver) = mpsc::channel::<PathBuf>();
-    let helper = thread::spawn(move || {
-        let directory: PathBuf = receiver.recv().unwrap();
-        set_back(&directory)
-    });
-    let (_directory, outcome) = with_prepared_shell(&options(), &shell, |directory: &Path| {
-        fs::write(directory.join("disk"), empty_disk()).unwrap();
-        sender.send(directory.to_owned()).unwrap();
-    });
-    helper.join().unwrap();
-    let outcome = outcome.unwrap();
+    let prepare = |directory: &Path| fs::write(directory.join("disk"), empty_disk()).unwrap();
+    let (outcome, ()) = with_company(&options(), &shell, prepare, set_back);
     let report = &outcome.report;
     // On a busy host a clock in the samples may differ: QEMU stops the virtual clock to save and to set back.
     let counted = |outcome: &RunOutcome| {
@@ -320,17 +328,9 @@ fn cpus_that_pass_the_turn_begin_it_at_the_same_clock_wherever_the_host_stops_th
     let mut options = ipl::options("turns");
     options.cpus = Some(3);
     let undisturbed = ipl::above_with_success(&options).unwrap();
-    let (sender, receiver) = mpsc::channel::<PathBuf>();
-    let helper = thread::spawn(move || {
-        let directory: PathBuf = receiver.recv().unwrap();
-        disturb(&directory)
-    });
     let shell = format!("exec \"$QEMU\" \"$@\" {MONITOR}");
-    let (_directory, outcome) = with_prepared_shell(&options, &shell, |directory: &Path| {
-        sender.send(directory.to_owned()).unwrap();
-    });
-    let times = helper.join().unwrap();
+    let (outcome, times) = with_company(&options, &shell, |_| {}, disturb);
     assert!(times > 100, "{times}");
     // The guest prints its clock.
-    assert_eq!(measured(&outcome.unwrap()), measured(&undisturbed));
+    assert_eq!(measured(&outcome), measured(&undisturbed));
 }

@@ -4,8 +4,6 @@
 //! constants, guard pages and unused storage with their former contents, and enters wait state 205 if they differ. A
 //! run that ends well has therefore left the HSA alone.
 
-use std::env;
-
 use anyhow::{Context, Result, bail, ensure};
 use measure::{
     computer::progress::Progress, machine::qemu::Qemu, numbers::quantities::Sampling,
@@ -100,12 +98,9 @@ fn executes_as_on_bare_qemu(seed: u64, apart: u64) -> Result<()> {
     Ok(())
 }
 
-/// `MILLIMETER_SEEDS` names other seeds, separated by spaces.
 #[test]
 fn execute_of_pairs_of_bytes_is_as_on_bare_qemu_and_counted_exactly() {
-    let seeds = env::var("MILLIMETER_SEEDS").unwrap_or_else(|_| "1".to_owned());
-    for seed in seeds.split_whitespace() {
-        executes_as_on_bare_qemu(seed.parse().expect("a seed is a number"), 8)
-            .unwrap_or_else(|error| panic!("seed {seed}: {error:#}"));
+    for seed in ipl::seeds("1") {
+        executes_as_on_bare_qemu(seed, 8).unwrap_or_else(|error| panic!("seed {seed}: {error:#}"));
     }
 }

@@ -5,8 +5,6 @@
 //! the test fails with the first step that differs. `MILLIMETER_SEEDS` names the seeds of the long test, separated by
 //! spaces.
 
-use std::env;
-
 use anyhow::{Context, Result, bail, ensure};
 use measure::numbers::quantities::Sampling;
 use tempfile::NamedTempFile;
@@ -82,8 +80,7 @@ fn every_access_by_other_random_tables_is_as_on_bare_qemu() {
 #[test]
 #[ignore = "long: cargo soak runs it"]
 fn every_access_by_more_random_tables_is_as_on_bare_qemu() {
-    let seeds = env::var("MILLIMETER_SEEDS").unwrap_or_else(|_| "3 4".to_owned());
-    for seed in seeds.split_whitespace() {
-        compare(seed.parse().expect("a seed is a number")).unwrap();
+    for seed in ipl::seeds("3 4") {
+        compare(seed).unwrap();
     }
 }

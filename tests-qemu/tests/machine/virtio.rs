@@ -4,7 +4,7 @@
 //! place. When it has ended, the machine compares that area with what it was (wait state 205). Here the disk is
 //! examined: each doubleword of it says who wrote it.
 
-use std::{env, fs, path::Path};
+use std::{fs, path::Path};
 
 use measure::{
     computer::progress::Progress,
@@ -97,11 +97,10 @@ fn two_cpus_that_change_the_rings_of_a_device_at_once_reach_their_own_storage_on
     leaves_the_machine_whole(Mode::RealTime, 2);
 }
 
-/// Random channel programs, with this mode and so many CPUs. `MILLIMETER_SEEDS` names other seeds, separated by spaces.
+/// Random channel programs, with this mode and so many CPUs.
 fn random_programs_leave_the_machine_whole(mode: Mode, cpus: u32, rounds: u64) {
-    let seeds = env::var("MILLIMETER_SEEDS").unwrap_or_else(|_| "1".to_owned());
-    for seed in seeds.split_whitespace() {
-        let parameters = [seed.parse().expect("a seed is a number"), rounds];
+    for seed in ipl::seeds("1") {
+        let parameters = [seed, rounds];
         let file = ipl::with_parameters("random-channel", b"random channel programs:", &parameters)
             .unwrap();
         let guest = file.path().to_str().unwrap();
