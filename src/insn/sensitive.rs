@@ -21,10 +21,11 @@
 //! instruction cost nothing, and code that control has not been seen to reach costs one trap.
 //!
 //! Control may also come from the preceding page, in the middle of an instruction or after it, and no fetch
-//! shows that. The first two halfwords, and the instructions that control could then reach, decoded from each of the
-//! first three halfwords, are never covered; a candidate among them is replaced if more of the three decodes begin an
-//! instruction there than pass over it. What looks like an EXECUTE is replaced only if none passes over it and it is
-//! behind the first two halfwords, which may be a displacement.
+//! shows that. The first two halfwords, and the instructions that control could then reach before all of the decodes from
+//! the first three halfwords are between two instructions, are never covered; a candidate among them is replaced if more
+//! of the three decodes begin an instruction there than pass over it. What follows can be covered as any other text: a
+//! decode that began in data must not say what the instructions of a function behind them are. What looks like an
+//! EXECUTE is replaced only if none passes over it and it is behind the first two halfwords, which may be a displacement.
 //!
 //! All these opcodes are whole in their first halfword, so a candidate at the end of the page does not depend
 //! on the next page. EXECUTE can make a sensitive instruction of an ordinary one; so an EXECUTE that may do it is
@@ -164,7 +165,7 @@ pub fn scan(page: &[u8; PAGE], entry: Option<usize>, carried: usize, caught: Cau
         reached.follow(page, entry, &Offsets::ALL);
     }
     // Control may also come from the preceding page.
-    let before = [0, 2, 4].map(|first| Decoded::sequential(page, first, &reached));
+    let before = Decoded::from_preceding_page(page, &reached);
     let (mut begins, mut left) = (reached.begins, Offsets::ALL);
     for decoded in &before {
         left.remove_all(&decoded.begins);
@@ -433,19 +434,42 @@ impl Decoded {
         }
     }
 
-    /// Decodes sequentially from an offset, up to what is known to be reached.
-    fn sequential(page: &[u8; PAGE], mut offset: usize, reached: &Self) -> Self {
-        let mut decoded = Self::NOTHING;
-        while offset < PAGE && !reached.begins.contains(offset) {
-            let Some(text) = decoded.enter(page, offset) else {
-                break;
-            };
-            if !next(&text).is_sequential() {
-                break;
+    /// What control could reach at once from the preceding page: the decodes from each of the first three halfwords, as
+    /// long as one of them is in the middle of an instruction. Where they all have ended or meet, control that comes
+    /// that far can be caught, and tells which of them is right.
+    fn from_preceding_page(page: &[u8; PAGE], reached: &Self) -> [Self; 3] {
+        let mut decodes = [Self::NOTHING; 3];
+        let mut places = [Some(0), Some(2), Some(4)];
+        let mut end = LONGEST_REST;
+        loop {
+            let before = end;
+            for (decode, place) in decodes.iter_mut().zip(&mut places) {
+                while let Some(offset) = place.filter(|&offset| offset < end) {
+                    *place = decode.at_once(page, offset, reached, &mut end);
+                }
             }
-            offset += length(text[0]);
+            if end == before {
+                return decodes;
+            }
         }
-        decoded
+    }
+
+    /// Enters the instruction at an offset, if control is not known to reach it; returns where the next one begins. `end`
+    /// is the end of the last instruction so far.
+    fn at_once(
+        &mut self,
+        page: &[u8; PAGE],
+        offset: usize,
+        reached: &Self,
+        end: &mut usize,
+    ) -> Option<usize> {
+        if reached.begins.contains(offset) {
+            return None;
+        }
+        let text = self.enter(page, offset)?;
+        let behind = offset + length(text[0]);
+        *end = behind.max(*end);
+        next(&text).is_sequential().then_some(behind)
     }
 }
 
