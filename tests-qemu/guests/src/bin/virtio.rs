@@ -9,7 +9,7 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use guests::check::{fact, fail, holds};
+use guests::check::{check, fact, fail, holds};
 use guests::insn::clock::{MICROSECOND, stckf};
 use guests::insn::control::{lctlg_0, stctg_0, wait};
 use guests::insn::yield_cpu;
@@ -78,6 +78,7 @@ fn good(disk: &mut Device) {
     }
     interruption::replace(Class::InputOutput, on_io);
     open_subclasses();
+    each_status(disk);
     for announces in [Announces::Classic, Announces::Adapter] {
         let is_set_up = disk.set_up(0, 1, announces);
         let _ = disk.subchannel.take_status();
@@ -125,6 +126,27 @@ fn taken_statuses(disk: &Device) {
         "disk: a status that was taken does not interrupt",
         late == 0,
     );
+}
+
+/// A storm of interruptions: each status interrupts once, whether the program is waiting by then or not.
+fn each_status(disk: &Device) {
+    const ROUNDS: u32 = 2000;
+    // What an adapter has announced before.
+    while tpi().is_some() {}
+    let before = INTERRUPTIONS.load(Ordering::Relaxed);
+    let mut taken = 0;
+    for round in 0..ROUNDS {
+        // Disabled for a moment.
+        let code = disk.subchannel.start(&[Command(READ_QUEUE, 0, &[0; 4])]);
+        let end = stckf() + u64::from(round % 8) * MICROSECOND;
+        while stckf() < end {}
+        wait(IO);
+        taken += u32::from(code == 0 && disk.subchannel.take_status() == Some(DONE));
+    }
+    let interruptions = INTERRUPTIONS.load(Ordering::Relaxed) - before;
+    check("disk: statuses taken", taken, ROUNDS);
+    check("disk: interruptions", interruptions, ROUNDS);
+    holds("disk: none follows", tpi().is_none());
 }
 
 /// An ARP request to the gateway of QEMU's user network, behind twelve bytes of header.
