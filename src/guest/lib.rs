@@ -41,4 +41,6 @@ pub mod state;
 pub mod storage;
 #[cfg(test)]
 pub(crate) mod test_machine;
+#[cfg(test)]
+pub(crate) mod test_random;
 pub mod turns;

@@ -16,6 +16,7 @@ use crate::state::shadow::Side;
 use crate::state::vcpu::CpuState;
 use crate::storage::shadow::{build_identity, valid_entries};
 use crate::test_machine::{Bench, Subchannel};
+use crate::test_random::Random;
 use arch::address::{Absolute, PAGE, PREFIX_AREA, Virtual};
 use arch::channel::{IoInterruption, PMCW_DEVICE_VALID};
 use arch::cpu::MAXIMUM_CPUS;
@@ -38,29 +39,7 @@ const PAGE_TABLE: u64 = 0x2_4000;
 const PROGRAMS: u64 = 0x1_0000;
 const DATA: u64 = 0x3_0000;
 
-/// Random numbers that are the same each time.
-struct Random(u64);
-
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-
-    fn one_in(&mut self, many: u64) -> bool {
-        self.below(many) == 0
-    }
-
-    fn one_of<T: Copy>(&mut self, values: &[T]) -> T {
-        values[self.below(values.len() as u64) as usize]
-    }
-
     /// An address or a length that something may depend on.
     fn value(&mut self) -> u64 {
         let near = [

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::test_machine::Bench;
+use crate::test_random::Random;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::cell::RefCell;
@@ -250,18 +251,6 @@ fn any_tables_are_walked_as_a_second_walk_walks_them() {
         assert!(seen.borrow().contains_key(&end), "{end:X?}: {seen:?}");
     }
     assert!(seen.borrow()[&None] > 600, "{seen:?}");
-}
-
-/// A generator of numbers (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 20) % n
-    }
 }
 
 /// Where table `n` of a level is.
