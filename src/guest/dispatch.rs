@@ -15,6 +15,7 @@ use crate::state::account::Mode;
 use crate::state::configuration::Configuration;
 use crate::state::pending_work::PendingWork;
 use crate::state::schedule::Step;
+use crate::state::shadow::alone::Alone;
 use crate::state::text::Text;
 use crate::state::vcpu::Vcpu;
 use crate::storage::scanner::{self, InPlace};
@@ -156,8 +157,13 @@ pub fn program<H: Hardware>(
     wrap(cpu);
     match cpu.interruption.code() {
         0x01 | 0x02 => {
-            if let Some((at, length)) = shadow::alone::entered(cpu) {
-                return alone(cpu, configuration, hardware, at, length);
+            if let Some(Alone {
+                at, text, target, ..
+            }) = shadow::alone::entered(cpu)
+            {
+                let length = insn::length(text[0]) as u8;
+                let is_execute = target.is_some();
+                return alone(cpu, configuration, hardware, at, length, is_execute);
             }
             if !millicode::fast_path::perform_in_new_page(cpu, configuration, hardware) {
                 return instruction(cpu, configuration, hardware);
@@ -193,14 +199,26 @@ fn instruction<H: Hardware>(
     cpu.psw.address = cpu.psw.address.wrapping_sub(length) & cpu.psw.address_mask();
     let problem = cpu.psw.problem_state();
     let code = cpu.interruption.code();
-    let performed = match text(cpu, configuration, hardware) {
+    let mut performed = match text(cpu, configuration, hardware) {
         Ok((target, true)) => return target_of_execute(cpu, configuration, hardware, &target),
         Ok((instruction, false)) => millicode::perform(cpu, configuration, hardware, &instruction),
         Err(fault) => Err(fault),
     };
     let charged = configuration.charges.of(code);
-    if performed == Ok(Outcome::Unknown) && is_uncovered(cpu, configuration, hardware, charged) {
-        return Next::Run;
+    if performed == Ok(Outcome::Unknown) {
+        if is_uncovered(cpu, configuration, hardware, charged) {
+            return Next::Run;
+        }
+        if configuration.strict && code == Exception::Operation.code() {
+            performed = match enclosing(cpu, configuration, hardware) {
+                None => {
+                    cpu.account.correct(0, charged, problem);
+                    note_trap(cpu);
+                    return Next::Run;
+                }
+                Some(performed) => performed,
+            };
+        }
     }
     conclude(
         cpu,
@@ -257,9 +275,52 @@ fn target_of_execute<H: Hardware>(
     )
 }
 
+/// The instruction at the PSW's address is an ordinary one, or none. It trapped on a strict machine, perhaps because it
+/// encloses what is replaced. Performs it if it is a branch or one of those that move characters. Returns `None` if the
+/// hardware will execute it: in its page, if it encloses nothing after all, or alone.
+#[cold]
+fn enclosing<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) -> Option<Performed> {
+    if access::in_places(cpu, configuration, hardware)[0] != InPlace::Covered {
+        return Some(Ok(Outcome::Unknown));
+    }
+    let at = Virtual(cpu.psw.address);
+    if access::follow(cpu, configuration, hardware, at) {
+        return None;
+    }
+    let instruction = insn::decode(&cpu.text.bytes);
+    let performed = instead(cpu, configuration, hardware, &instruction, at);
+    if performed == Ok(Outcome::Unknown) {
+        shadow::alone::request(cpu, cpu.text.bytes, None);
+        return None;
+    }
+    Some(performed)
+}
+
+/// Performs the instruction in `cpu.text` instead of the hardware, if it is one that the hardware may not execute alone, or
+/// that control programs execute most. `at` is the address of its text.
+#[cold]
+fn instead<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    instruction: &Instruction,
+    at: Virtual,
+) -> Performed {
+    let performed = millicode::perform_branch(cpu, configuration, hardware, at);
+    // While events are recorded the hardware makes the accesses, and so the events.
+    if performed != Ok(Outcome::Unknown) || cpu.per.is_on() {
+        return performed;
+    }
+    millicode::perform_characters(cpu, configuration, hardware, instruction)
+}
+
 /// The modified target of the EXECUTE at the PSW's address is an ordinary instruction, or none. It trapped because the
 /// EXECUTE or its target is replaced. Performs it; or, if the outcome is unknown, the hardware will execute it: in its
-/// page, if the EXECUTE is trusted from now on, or alone.
+/// page, if the EXECUTE is trusted from now on or nothing need be replaced, or alone.
 #[cold]
 fn harmless<H: Hardware>(
     cpu: &mut Vcpu,
@@ -279,19 +340,21 @@ fn harmless<H: Hardware>(
     {
         return Ok(Outcome::Unknown);
     }
-    // While events are recorded the hardware makes the accesses, and so the events.
-    if !cpu.per.is_on() {
-        let performed = millicode::perform_executed(cpu, configuration, hardware, target);
-        if performed != Ok(Outcome::Unknown) {
-            return performed;
-        }
+    let here = Virtual(cpu.psw.address);
+    if configuration.strict
+        && [here, at].map(|at| access::follow(cpu, configuration, hardware, at)) != [false; 2]
+    {
+        return Ok(Outcome::Unknown);
     }
-    shadow::alone::request(cpu, execute.bytes, at, text.bytes);
-    Ok(Outcome::Unknown)
+    let performed = instead(cpu, configuration, hardware, target, at);
+    if performed == Ok(Outcome::Unknown) {
+        shadow::alone::request(cpu, execute.bytes, Some((at, text.bytes)));
+    }
+    performed
 }
 
-/// The hardware has executed the EXECUTE at `at` alone and refused what came next, which it had not got; or it refused
-/// the EXECUTE, whose modified target is then no instruction that the guest can execute.
+/// The hardware has executed the instruction at `at` alone and refused what came next, which it had not got; or it refused
+/// the instruction, which is then none that the guest can execute (the modified target, if it is an EXECUTE).
 #[cold]
 fn alone<H: Hardware>(
     cpu: &mut Vcpu,
@@ -299,6 +362,7 @@ fn alone<H: Hardware>(
     hardware: &mut H,
     at: Virtual,
     length: u8,
+    is_execute: bool,
 ) -> Next {
     let (code, trapped) = (cpu.interruption.code(), cpu.interruption.length());
     cpu.psw.address = cpu.psw.address.wrapping_sub(trapped.into()) & cpu.psw.address_mask();
@@ -313,7 +377,9 @@ fn alone<H: Hardware>(
         Ok(_) => Ok(Outcome::Unknown),
         Err(fault) => Err(fault),
     };
-    charged += i64::from(configuration.charges.execute);
+    if is_execute {
+        charged += i64::from(configuration.charges.execute);
+    }
     conclude(
         cpu,
         configuration,
@@ -321,7 +387,7 @@ fn alone<H: Hardware>(
         performed,
         problem,
         charged,
-        true,
+        is_execute,
     )
 }
 

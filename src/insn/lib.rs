@@ -10,7 +10,7 @@
 //! - [`opcodes`] lists every opcode of z/Architecture, performed here or not, without operands.
 //! - [`sensitive`] finds the few instructions that do not trap and show a deprivileged guest too much,
 //!   and decides which occurrences of their bits are instructions; [`flow`] follows branches for it, and
-//!   [`executed`] knows what EXECUTE can make of an instruction.
+//!   [`executed`] knows what EXECUTE can make of an instruction. [`strict`] decides nothing, and replaces all of them.
 //!
 //! Two more modules take the registers and the PSW along with the text, for the single step that runs an
 //! instruction and reports what it did. They do not access storage or change anything either.
@@ -32,6 +32,7 @@ pub mod opcodes;
 pub mod operand;
 pub mod references;
 pub mod sensitive;
+pub mod strict;
 
 #[cfg(test)]
 mod tests;

@@ -271,7 +271,7 @@ fn settle(
 }
 
 /// The offsets of the bits of sensitive instructions that are caught.
-fn candidates_of(page: &[u8; PAGE], caught: Caught) -> Scan {
+pub(super) fn candidates_of(page: &[u8; PAGE], caught: Caught) -> Scan {
     match caught {
         Caught::Always => candidates::<false>(page),
         Caught::MessageSecurity => candidates::<true>(page),

@@ -14,6 +14,11 @@ use insn::Operand;
 /// The bytes of the longest operand.
 const LONGEST: usize = 256;
 
+/// Whether the firmware performs an instruction of this length in less time than it takes to leave it to the hardware.
+pub(super) const fn is_short(l: u8) -> bool {
+    l < 128
+}
+
 /// MOVE (CHARACTER): moves L + 1 bytes from the second operand to the first, as if one at a time from left to right. So
 /// an operand that begins in the second one, to the right of its first byte, repeats what is to its left.
 ///

@@ -13,6 +13,7 @@
 //! An instruction without a routine is [`Outcome::Unknown`]: the guest takes an operation exception, as for an absent
 //! facility, and the machine's log gets one line.
 
+mod branch;
 mod characters;
 mod chsc;
 mod clock;
@@ -49,9 +50,11 @@ use crate::hardware::{ChannelInstruction, Hardware};
 use crate::millicode::outcome::{Outcome, Performed};
 use crate::state::configuration::Configuration;
 use crate::state::vcpu::Vcpu;
+use arch::address::Virtual;
 use cryptography::perform as assist;
 use execution::Execution;
 use insn::Instruction;
+use insn::branch::{Site, branch};
 use msa::Instruction as Assist;
 use path::Path;
 pub use service::announce_input;
@@ -209,23 +212,53 @@ pub fn perform<H: Hardware>(
     }
 }
 
-/// Performs the target of an EXECUTE that traps although the target does not, if it is one of those that control programs
-/// execute most.
+/// Performs the instruction in `cpu.text`, if it is a branch. `at` is the address of its text.
 ///
 /// # Errors
 /// As [`perform`].
 #[cold]
-pub fn perform_executed<H: Hardware>(
+pub fn perform_branch<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
-    target: &Instruction,
+    at: Virtual,
+) -> Performed {
+    let length = cpu.text.length;
+    let site = Site {
+        at: at.0,
+        next: cpu.psw.address.wrapping_add(length.into()),
+        length_code: length / 2,
+    };
+    match branch(&cpu.text.bytes, &site, &cpu.general, cpu.psw.mask) {
+        Some(found) => branch::branch(
+            &mut Execution::general(cpu, configuration, hardware),
+            &found,
+        ),
+        None => Ok(Outcome::Unknown),
+    }
+}
+
+/// Performs an instruction that the hardware would perform, were it not replaced, if it is one of those that control
+/// programs execute most.
+///
+/// # Errors
+/// As [`perform`].
+#[cold]
+pub fn perform_characters<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    instruction: &Instruction,
 ) -> Performed {
     use Instruction as I;
     let run = &mut Execution::general(cpu, configuration, hardware);
-    match *target {
-        I::Mvc { l, first, second } => characters::mvc(run, l, first, second),
-        I::Xc { l, first, second } => characters::xc(run, l, first, second),
+    match *instruction {
+        I::Mvc { l, first, second } if characters::is_short(l) => {
+            characters::mvc(run, l, first, second)
+        }
+        I::Xc { l, first, second } if characters::is_short(l) => {
+            characters::xc(run, l, first, second)
+        }
         _ => Ok(Outcome::Unknown),
     }
 }

@@ -26,6 +26,16 @@ pub(crate) const COPIED: u16 = 5;
 /// for instructions and operands executes the page itself.
 pub(crate) const OF_EXECUTES: u16 = 0x8000;
 
+/// Beside any state, on a strict machine: an instruction that extends from another page into this one is executed as it
+/// is, because it encloses nothing that is replaced here.
+const FOLLOWS: u16 = 0x4000;
+
+/// Beside a state with a code copy, on a strict machine: what was found to be replaced at the end of the page stays so.
+const ENDS: u16 = 0x2000;
+
+/// The most code copies that states can number.
+const MOST_COPIES: usize = (ENDS - COPIED) as usize;
+
 /// The state of a page frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageState {
@@ -162,18 +172,44 @@ impl PageFrames {
     pub(crate) fn raw(&self, at: Absolute) -> u16 {
         self.states
             .get((at.0 / PAGE) as usize)
-            .map_or(DATA, |state| state.load(Ordering::Relaxed))
+            .map_or(DATA, |state| {
+                state.load(Ordering::Relaxed) & !(FOLLOWS | ENDS)
+            })
     }
 
     pub(crate) fn set(&self, at: Absolute, state: u16) {
         if let Some(slot) = self.states.get((at.0 / PAGE) as usize) {
-            slot.store(state, Ordering::Relaxed);
+            let new = |before: u16| Some(before & FOLLOWS | state);
+            let _ = slot.fetch_update(Ordering::Relaxed, Ordering::Relaxed, new);
         }
+    }
+
+    /// Whether an instruction that extends into the frame at `at` is executed as it is.
+    pub(crate) fn follows(&self, at: Absolute) -> bool {
+        let state = self.states.get((at.0 / PAGE) as usize);
+        state.is_some_and(|state| state.load(Ordering::SeqCst) & FOLLOWS != 0)
+    }
+
+    /// Notes whether an instruction that extends into the frame at `at` is executed as it is.
+    pub(crate) fn note_follows(&self, at: Absolute, follows: bool) {
+        if let Some(state) = self.states.get((at.0 / PAGE) as usize) {
+            if follows {
+                state.fetch_or(FOLLOWS, Ordering::SeqCst);
+            } else {
+                state.fetch_and(!FOLLOWS, Ordering::SeqCst);
+            }
+        }
+    }
+
+    /// Whether the end of the frame at `at` stays as it is until its state changes: true from the second call on.
+    pub(crate) fn ends(&self, at: Absolute) -> bool {
+        let state = self.states.get((at.0 / PAGE) as usize);
+        state.is_none_or(|state| state.fetch_or(ENDS, Ordering::Relaxed) & ENDS != 0)
     }
 
     /// The number of the copy that is taken next, and the page that has it, if any.
     pub(crate) fn next_copy(&self) -> Option<(u16, Option<Absolute>)> {
-        let count = self.owners.len().min((OF_EXECUTES - COPIED) as usize) as u32;
+        let count = self.owners.len().min(MOST_COPIES) as u32;
         if count == 0 {
             return None;
         }

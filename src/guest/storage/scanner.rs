@@ -13,7 +13,8 @@
 //! has copies. So data that look like an instruction are fetched unchanged, whatever they are replaced by in the copy.
 //!
 //! A place may be covered although it is not known to be an instruction. When control comes to it, it is uncovered,
-//! together with all that follows from it ([`uncover`]).
+//! together with all that follows from it ([`uncover`]). On a strict machine nothing is ever uncovered: what is
+//! replaced is executed by the firmware, or by the hardware alone ([`insn::strict`]).
 //!
 //! A page that is executed is not stored into: the shadow maps it read-only, and a store makes it data again. The state
 //! of a page belongs to its absolute frame, so it is the same for every alias.
@@ -31,7 +32,7 @@ use crate::storage::shadow::{await_others, wait_for_others};
 use arch::address::{Absolute, PAGE, Real, Virtual};
 use core::sync::atomic::Ordering;
 use insn::sensitive::Scan;
-use insn::{Offsets, executed, sensitive};
+use insn::{Offsets, executed, sensitive, strict};
 
 /// The page frame that holds an address: only storage has frames with a state.
 fn frame(configuration: &Configuration, at: Absolute) -> Option<Frame> {
@@ -61,6 +62,9 @@ pub fn make_executable<H: Hardware>(
     let at = at.page();
     let pages = &configuration.page_frames;
     if let Some(frame) = frame(configuration, at) {
+        if pages.follows(at) {
+            end_following(configuration, hardware, frame);
+        }
         if configuration.is_concurrent() {
             make_executable_beside_others(configuration, hardware, frame, entry);
         } else {
@@ -134,14 +138,24 @@ fn prepare<H: Hardware>(
         Entry::At(offset) => (Some(offset), 0),
         Entry::Carried(bytes) => (None, bytes),
     };
+    let caught = configuration.assist.caught();
     let Scan {
         replaced,
         trusts,
         only_executes,
-    } = sensitive::scan(&text, first, carried, configuration.assist.caught());
+    } = if configuration.strict {
+        strict::scan(&text, caught, true)
+    } else {
+        sensitive::scan(&text, first, carried, caught)
+    };
+    let at = frame.origin().absolute();
+    if strict::begins_replaced(&replaced) && pages.follows(at) {
+        // It has changed since [`end_following`] looked at it.
+        return DATA;
+    }
     let in_place = if trusts { TRUSTED } else { TEXT };
     // What a device may store into is not executed in place.
-    let is_stored_into = pages.is_stored_into_by_device(frame.origin().absolute());
+    let is_stored_into = pages.is_stored_into_by_device(at);
     if replaced.is_empty() && !is_stored_into {
         return in_place;
     }
@@ -152,7 +166,7 @@ fn prepare<H: Hardware>(
     let copy = pages.copy(COPIED + number);
     hardware.copy_page(frame, copy);
     replace(hardware, copy, &text, &Offsets::NONE, &replaced);
-    if only_executes && !is_stored_into && !configuration.strict {
+    if only_executes && !is_stored_into {
         (COPIED + number) | OF_EXECUTES
     } else {
         COPIED + number
@@ -251,6 +265,78 @@ fn is_sensitive<H: Hardware>(
     })
 }
 
+/// A page of which an instruction of another page is executed as it is has changed since. If it begins with what is
+/// replaced now, that instruction is no longer executed so: all pages are scanned again.
+#[cold]
+fn end_following<H: Hardware>(configuration: &Configuration, hardware: &mut H, frame: Frame) {
+    let pages = &configuration.page_frames;
+    let at = frame.origin().absolute();
+    if pages.raw(at) == DATA && begins_replaced(configuration, hardware, frame) {
+        pages.note_follows(at, false);
+        forget_all(configuration, hardware);
+    }
+}
+
+/// Whether an instruction that extends into a page may enclose what a strict machine replaces there.
+fn begins_replaced<H: Hardware>(configuration: &Configuration, hardware: &H, frame: Frame) -> bool {
+    let mut text = [0u8; PAGE as usize];
+    hardware.load(frame.origin(), &mut text);
+    let found = strict::scan(&text, configuration.assist.caught(), true);
+    strict::begins_replaced(&found.replaced)
+}
+
+/// Executes the instruction at `at` as it is from now on, if it is replaced only because an instruction may extend into the
+/// page at `next`, which begins with nothing that a strict machine replaces. Returns `false` otherwise.
+#[cold]
+pub fn follow<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    at: Absolute,
+    next: Absolute,
+) -> bool {
+    let pages = &configuration.page_frames;
+    let (Some(frame), Some(next)) = (frame(configuration, at), frame(configuration, next)) else {
+        return false;
+    };
+    if pages.ends(at) {
+        return false;
+    }
+    // First, so that whoever executes the page after a change of it finds this.
+    pages.note_follows(next.origin().absolute(), true);
+    if begins_replaced(configuration, hardware, next) {
+        return false;
+    }
+    let _alone = pages.changing.lock();
+    let PageState::Copied(copy) = pages.state(at) else {
+        return false;
+    };
+    let mut text = [0u8; PAGE as usize];
+    hardware.load(frame.origin(), &mut text);
+    let before = replaced_in(hardware, copy, &text);
+    let after = strict::scan(&text, configuration.assist.caught(), false).replaced;
+    if before == after {
+        return false;
+    }
+    replace(hardware, copy, &text, &before, &after);
+    pages.uncovered.fetch_add(1, Ordering::Release);
+    let offset = at.byte_index() as usize;
+    before.contains(offset) && !after.contains(offset)
+}
+
+/// The halfwords of a page that are replaced in its copy.
+fn replaced_in<H: Hardware>(hardware: &H, copy: Real, text: &[u8; PAGE as usize]) -> Offsets {
+    Offsets::by_doublewords(|at| {
+        let (original, copied) = (
+            sensitive::doubleword(text, at),
+            hardware.hsa_load(copy.offset(at as u64)),
+        );
+        if original == copied {
+            return 0;
+        }
+        sensitive::differing(original, copied)
+    })
+}
+
 /// Executes the instruction at `at`, of so many bytes, as it is from now on, until its page changes. Returns `false` if it
 /// was not replaced.
 #[cold]
@@ -287,6 +373,9 @@ pub fn trust<H: Hardware>(
 #[cold]
 pub fn uncover<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) -> bool {
     let pages = &configuration.page_frames;
+    if configuration.strict {
+        return false;
+    }
     let _alone = pages.changing.lock();
     let PageState::Copied(copy) = pages.state(at) else {
         return false;
@@ -304,16 +393,7 @@ pub fn uncover<H: Hardware>(configuration: &Configuration, hardware: &mut H, at:
     let caught = configuration.assist.caught();
     let mut text = [0u8; PAGE as usize];
     hardware.load(frame.origin(), &mut text);
-    let before = Offsets::by_doublewords(|at| {
-        let (original, copied) = (
-            sensitive::doubleword(&text, at),
-            hardware.hsa_load(copy.offset(at as u64)),
-        );
-        if original == copied {
-            return 0;
-        }
-        sensitive::differing(original, copied)
-    });
+    let before = replaced_in(hardware, copy, &text);
     if !before.contains(offset) {
         return false;
     }
@@ -423,6 +503,10 @@ pub fn store_value_into<H: Hardware>(
     let caught = configuration.assist.caught();
     match configuration.page_frames.raw(at) {
         DATA => {}
+        // An instruction may extend into the next page now.
+        _ if configuration.strict && at.byte_index() >= PAGE - 8 => {
+            make_data(configuration, hardware, at);
+        }
         TEXT if !sensitive::may_be_sensitive(value, caught) => {}
         state
             if (state == TRUSTED || state & OF_EXECUTES != 0)

@@ -3,6 +3,7 @@
 mod assignment;
 mod decoding;
 mod scanning;
+mod strict;
 
 /// Text of up to six bytes, padded with zeros.
 fn padded(bytes: &[u8]) -> [u8; 6] {

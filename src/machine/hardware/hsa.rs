@@ -18,7 +18,10 @@ pub const STACK: u64 = 60 * 1024;
 /// Bytes of the heap, which is used at IPL only.
 const HEAP: u64 = 1024 * 1024;
 /// Code copies.
-pub const COPIES: u64 = 512;
+const COPIES: u64 = 512;
+/// The most code copies of a strict machine, which executes nearly every page from one: one for so many pages of storage.
+const COPIES_IF_STRICT: u64 = 4096;
+const PAGES_OF_A_COPY: u64 = 16;
 /// Machine-level sample-data blocks of one CPU.
 pub const BLOCKS: u64 = 8;
 /// The least usable storage: the HSA and something for a guest.
@@ -33,6 +36,8 @@ pub struct Needs {
     pub kept: u64,
     /// How many devices it has.
     pub devices: u64,
+    /// Whether the machine is strict.
+    pub is_strict: bool,
 }
 
 /// The prefix of a real CPU. Only the plan makes one, so its 8 KiB are in the HSA.
@@ -86,6 +91,8 @@ pub struct Plan {
     pub pool_length: u64,
     /// Code copies.
     pub copies: Real,
+    /// How many there are.
+    pub copy_count: u64,
     /// Copies of channel programs.
     pub programs: Real,
     /// The rings of the devices.
@@ -159,13 +166,18 @@ impl Plan {
         let private = Real(carver.take(PRIVATE_LENGTH * MAXIMUM_CPUS as u64, PAGE));
         let pool_length = SharedShadow::pool_length(storage);
         let pools = Real(carver.take(pool_length * MAXIMUM_CPUS as u64, PAGE));
-        let copies = Real(carver.take(COPIES * PAGE, PAGE));
+        let copy_count = if needs.is_strict {
+            (storage / PAGE / PAGES_OF_A_COPY).clamp(COPIES, COPIES_IF_STRICT)
+        } else {
+            COPIES
+        };
+        let copies = Real(carver.take(copy_count * PAGE, PAGE));
         let programs = Real(carver.take(SUBCHANNELS as u64 * COPY_LENGTH, PAGE));
         let rooms = Real(carver.take(needs.devices * ROOM_LENGTH, PAGE));
         let states = carver.take(storage / PAGE * 2, PAGE);
         let has_devices = u64::from(needs.devices != 0);
         let stores = carver.take(storage / PAGE * has_devices, PAGE);
-        let owners = carver.take(COPIES * 4, PAGE);
+        let owners = carver.take(copy_count * 4, PAGE);
         let caches = carver.take(needs.caches, PAGE);
         let kept = carver.take(needs.kept, PAGE);
         let unused = carver.take(0, PAGE);
@@ -180,6 +192,7 @@ impl Plan {
             pools,
             pool_length,
             copies,
+            copy_count,
             programs,
             rooms,
             devices: needs.devices,

@@ -27,7 +27,7 @@ use crate::guest::turns::Turns;
 use crate::his::event::ZOS_COUNTERS;
 use crate::link::loader::{self, LoaderBlock, flags, sets};
 use crate::link::state::{self, Started};
-use crate::machine::hardware::hsa::{COPIES, Plan, Prefix};
+use crate::machine::hardware::hsa::{Plan, Prefix};
 use crate::machine::hardware::instruction;
 use crate::machine::hardware::lowcore::Area;
 use crate::machine::hardware::sclp;
@@ -119,7 +119,7 @@ pub(super) fn start(
     let frames = plan.base / 4096;
     let pages = PageFrames::new(
         zeroed::<AtomicU16>(plan.states, frames),
-        zeroed::<AtomicU32>(plan.owners, COPIES),
+        zeroed::<AtomicU32>(plan.owners, plan.copy_count),
         plan.copies,
     )
     .with_devices(zeroed::<AtomicU8>(plan.stores, plan.owners - plan.stores));

@@ -33,6 +33,7 @@ pub fn needs() -> Needs {
             caches: block.caches_length(),
             kept: block.kept_length(),
             devices: instruction::devices(),
+            is_strict: block.has(loader::flags::STRICT),
         },
     )
 }

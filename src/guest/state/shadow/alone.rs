@@ -1,9 +1,9 @@
-//! The EXECUTE that a CPU executes alone, and where the tables for it are.
+//! The instruction that a CPU executes alone, and where the tables for it are.
 
 use super::{PAGE_TABLE, TABLE};
 use arch::address::{PAGE, Real, Virtual};
 
-/// The text pages that an EXECUTE and its target can be in.
+/// The text pages that an instruction and its target can be in.
 pub(crate) const PAGES: usize = 4;
 
 /// Bytes of HSA that the tables and the pages take: a table of each level, a page table and the pages.
@@ -33,17 +33,15 @@ impl Area {
     }
 }
 
-/// An EXECUTE that is executed alone.
+/// An instruction that is executed alone.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Alone {
     /// Where it is.
     pub at: Virtual,
-    /// Its text, and its length.
-    pub execute: [u8; 6],
-    /// Where its target is.
-    pub target: Virtual,
-    /// The target as it is in storage.
+    /// Its text.
     pub text: [u8; 6],
+    /// If it is an EXECUTE, where its target is, and the text of that as it is in storage.
+    pub target: Option<(Virtual, [u8; 6])>,
     /// Whether the guest was left with nothing else to execute. The next trap ends this.
     pub entered: bool,
 }

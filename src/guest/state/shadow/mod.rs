@@ -29,7 +29,7 @@ const PAGE_TABLE: u64 = 256 * 8;
 /// Bytes that a segment, and so a page table, covers.
 pub(crate) const SEGMENT: u64 = 1 << 20;
 
-/// Bytes of HSA that each CPU's private tables take: those of real storage, and those for an EXECUTE alone.
+/// Bytes of HSA that each CPU's private tables take: those of real storage, and those for an instruction alone.
 pub const PRIVATE_LENGTH: u64 = 2 * PRIVATE_SIDE + alone::LENGTH;
 
 /// Bytes of the private identity tables of one side.
@@ -57,7 +57,7 @@ pub struct SharedShadow {
     /// The identity page tables: for each side, 2 KiB for each MiB of the guest's storage.
     pub identity: Real,
     /// The private identity tables: [`PRIVATE_LENGTH`] bytes for each CPU. Each side has a segment table, the page
-    /// table of segment 0, and the page table of the prefix's segment. The tables for an EXECUTE alone follow.
+    /// table of segment 0, and the page table of the prefix's segment. The tables for an instruction alone follow.
     pub private: Real,
     /// The pools for the tables of DAT-on spaces.
     pub pools: Real,
@@ -183,7 +183,7 @@ pub struct Shadow {
     /// The guest's address-space-control element for which register 13 was loaded, and the number of spaces dropped by
     /// then.
     pub(crate) home_for: Option<[u64; 2]>,
-    /// The EXECUTE that is executed alone, from the request to the end.
+    /// The instruction that is executed alone, from the request to the end.
     pub(crate) alone: Option<Alone>,
     /// What is in the pages for it.
     pub(crate) placed: Placed,

@@ -1,12 +1,16 @@
-//! One EXECUTE alone: the hardware executes it with its target, and can fetch nothing else.
+//! One instruction alone: the hardware executes it, with its target if it is an EXECUTE, and can fetch nothing else.
 //!
-//! An EXECUTE that may make a sensitive instruction of its target is replaced in the copy of its page. When it traps and
-//! the modified target is an instruction that the firmware does not perform, the hardware must execute it, but only it:
-//! the registers and the target may be others the next time. So for this one way out the CPU fetches instructions from
-//! a space of its own. It has the EXECUTE and its target at their addresses, and zeros, which are no instruction, in all
-//! other places. Whatever comes next traps, and the next way out loads the guest's tables again. Operands are
-//! accessed in the guest's space as ever, and the length, the address and the interruptions of the instruction are those
-//! that the architecture gives it. If it is nullified, it traps again when the guest tries it again.
+//! An EXECUTE that may make a sensitive instruction of its target is replaced in the copy of its page, and on a strict
+//! machine so is an instruction that encloses a sensitive one. When it traps and the firmware does not perform it (or the
+//! modified target), the hardware must execute it, but only it: the registers and the target may be others the next
+//! time. So for this one way out the CPU fetches instructions from a space of its own. It has the instruction and its
+//! target at their addresses, and zeros, which are no instruction, in all other places. Whatever comes next traps, and the
+//! next way out loads the guest's tables again. Operands are accessed in the guest's space as ever, and the length, the
+//! address and the interruptions of the instruction are those that the architecture gives it. If it is nullified, it traps
+//! again when the guest tries it again.
+//!
+//! **No branch is ever executed alone**: the firmware performs those. So control leaves the instruction at its end only, and
+//! never comes to what it encloses.
 //!
 //! The tables are the same all the time: each entry of a region or segment table leads to the same next table, and the
 //! page table selects the page by bits 44-51 of the address alone. So pages that are a multiple of a megabyte apart are
@@ -47,24 +51,23 @@ pub(super) fn build<H: Hardware>(configuration: &Configuration, hardware: &mut H
     }
 }
 
-/// Has the hardware execute the EXECUTE at the PSW's address alone, when the firmware next leaves to the guest.
+/// Has the hardware execute the instruction at the PSW's address alone, when the firmware next leaves to the guest. If it is
+/// an EXECUTE, `target` is where its target is, and the text of that.
 #[cold]
-pub fn request(cpu: &mut Vcpu, execute: [u8; 6], target: Virtual, text: [u8; 6]) {
+pub fn request(cpu: &mut Vcpu, text: [u8; 6], target: Option<(Virtual, [u8; 6])>) {
     cpu.shadow.alone = Some(Alone {
         at: Virtual(cpu.psw.address),
-        execute,
-        target,
         text,
+        target,
         entered: false,
     });
     cpu.pending_work |= PendingWork::CONTROLS;
 }
 
-/// The EXECUTE that the hardware has executed alone, or has refused to, if the guest was left with nothing else.
+/// The instruction that the hardware has executed alone, or has refused to, if the guest was left with nothing else.
 #[must_use]
-pub fn entered(cpu: &Vcpu) -> Option<(Virtual, u8)> {
-    let alone = cpu.shadow.alone.filter(|alone| alone.entered)?;
-    Some((alone.at, length(alone.execute[0]) as u8))
+pub(crate) fn entered(cpu: &Vcpu) -> Option<Alone> {
+    cpu.shadow.alone.filter(|alone| alone.entered)
 }
 
 /// The last step of a way out that does what [`request`] asked for.
@@ -83,28 +86,31 @@ pub fn enter<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
         placed: Placed::default(),
     };
     clear(cpu.shadow.placed, area, hardware);
-    let execute = &alone.execute[..length(alone.execute[0])];
-    let target = &alone.text[..length(alone.text[0])];
-    let first = u16::from_be_bytes([target[0], target[1]]);
-    if may_become_sensitive(first, Caught::MessageSecurity) {
-        let modified = modified_target(alone.text, alone.execute[1] >> 4, &cpu.general);
-        // Half a page from the EXECUTE.
-        let offset = alone.at.byte_index();
-        let place = (offset + PAGE / 2) & (PAGE - 8);
-        if execute.len() == 4 {
-            let [high, low] = (place as u16).to_be_bytes();
-            pages.put(hardware, alone.at, &[0x44, 0, high, low]);
-            pages.put(hardware, Virtual(place), &modified[..target.len()]);
-        } else {
-            let distance = (place as i32 - offset as i32) / 2;
-            let [a, b, c, d] = distance.to_be_bytes();
-            pages.put(hardware, alone.at, &[0xC6, 0, a, b, c, d]);
-            let at = Virtual(alone.at.page().0 + place);
-            pages.put(hardware, at, &modified[..target.len()]);
+    let text = &alone.text[..length(alone.text[0])];
+    match alone.target {
+        None => pages.put(hardware, alone.at, text),
+        Some((_, target)) if is_kept_apart(target) => {
+            let modified = modified_target(target, alone.text[1] >> 4, &cpu.general);
+            let modified = &modified[..length(target[0])];
+            // Half a page from the EXECUTE.
+            let offset = alone.at.byte_index();
+            let place = (offset + PAGE / 2) & (PAGE - 8);
+            if text.len() == 4 {
+                let [high, low] = (place as u16).to_be_bytes();
+                pages.put(hardware, alone.at, &[0x44, 0, high, low]);
+                pages.put(hardware, Virtual(place), modified);
+            } else {
+                let distance = (place as i32 - offset as i32) / 2;
+                let [a, b, c, d] = distance.to_be_bytes();
+                pages.put(hardware, alone.at, &[0xC6, 0, a, b, c, d]);
+                let at = Virtual(alone.at.page().0 + place);
+                pages.put(hardware, at, modified);
+            }
         }
-    } else {
-        pages.put(hardware, alone.at, execute);
-        pages.put(hardware, alone.target, target);
+        Some((at, target)) => {
+            pages.put(hardware, alone.at, text);
+            pages.put(hardware, at, &target[..length(target[0])]);
+        }
     }
     cpu.shadow.placed = pages.placed;
     cpu.shadow.alone = Some(Alone {
@@ -120,6 +126,12 @@ pub fn enter<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
     cpu.shadow.spaces_loaded = spaces;
     cpu.shadow.loaded_for = None;
     cpu.pending_work |= PendingWork::CONTROLS;
+}
+
+/// Whether a target is not put into its place, because a mask makes it sensitive.
+fn is_kept_apart(target: [u8; 6]) -> bool {
+    let first = u16::from_be_bytes([target[0], target[1]]);
+    may_become_sensitive(first, Caught::MessageSecurity)
 }
 
 /// Removes what is in the pages.

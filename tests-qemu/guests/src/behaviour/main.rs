@@ -39,6 +39,7 @@ mod b_diagnose_308;
 mod b_diagnose_700;
 mod b_diagnostic_sampling;
 mod b_ecctr;
+mod b_enclosed;
 mod b_end_failure;
 mod b_enhanced_monitor;
 mod b_epsw;

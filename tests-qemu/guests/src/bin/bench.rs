@@ -172,6 +172,12 @@ fn run() {
     } else {
         absent("stcctm-6");
     }
+    // The hardware executes it, but nothing behind it. The two instructions around it are the guest's own.
+    let alone = units!(
+        "j 41f\n 42: lgr %r2, %r2\n 41: exrl {m}, 42b",
+        m = reg_addr 0_u64,
+    );
+    path("alone", beyond(alone).saturating_sub(3));
     path("shadow-fill", fill());
     path("per-step", step());
     if counters {
