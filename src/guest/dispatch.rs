@@ -14,11 +14,10 @@ use crate::state::access::Fault;
 use crate::state::account::Mode;
 use crate::state::configuration::Configuration;
 use crate::state::pending_work::PendingWork;
-use crate::state::schedule::Step;
 use crate::state::shadow::alone::Alone;
 use crate::state::text::Text;
 use crate::state::vcpu::Vcpu;
-use crate::storage::scanner::{self, InPlace};
+use crate::storage::scanner::InPlace;
 use crate::storage::{self, shadow};
 use arch::address::Virtual;
 use arch::interruption::{Class, Ending, ProgramInterruption as Exception, ending, is_access};
@@ -83,9 +82,8 @@ pub fn enter<H: Hardware>(
     if cpu.sampling.armed_at != 0 {
         cpu.sampling.slack = cpu.account.left.wrapping_sub(cpu.sampling.armed_at);
         cpu.sampling.armed_at = 0;
-        // The step began by setting the clock comparator, or with program-event recording.
-        if cpu.sampling.step.is_some() || cpu.pending_work.any(PendingWork::PER) {
-            end_step(cpu, configuration, hardware, class);
+        if cpu.pending_work.any(PendingWork::PER) {
+            per::trapped(cpu, configuration, hardware, class);
         }
     }
 }
@@ -96,55 +94,6 @@ pub fn enter<H: Hardware>(
 const fn wrap(cpu: &mut Vcpu) {
     if cpu.psw.mask & psw::EXTENDED_ADDRESSING == 0 {
         cpu.psw.address &= cpu.psw.address_mask();
-    }
-}
-
-/// The most instructions by which the ways out differ in length, with a margin.
-const STEP_BACK: u64 = 16;
-
-/// Ends a step: sets the clock comparator again, closes the pages that were open, and uses a slightly longer time for
-/// the next step if no instruction was executed.
-///
-/// If the instruction has met another access exception, the pages stay open for it until that exception is resolved, or
-/// turns out to be the guest's.
-#[cold]
-fn end_step<H: Hardware>(
-    cpu: &mut Vcpu,
-    configuration: &Configuration,
-    hardware: &mut H,
-    class: Class,
-) {
-    if cpu.pending_work.any(PendingWork::PER) {
-        per::trapped(cpu, configuration, hardware, class);
-        if cpu.sampling.step.is_none() {
-            return;
-        }
-    }
-    cpu.pending_work |= PendingWork::CLOCK;
-    match cpu.sampling.step {
-        Some(Step { at, .. })
-            if class == Class::Program && cpu.access_exception_at() == Some(at) => {}
-        Some(Step { at: from, .. }) => {
-            close_step(cpu, configuration, hardware);
-            // The way out varies in length, so the next step begins well before the time that was enough for this one.
-            // A time that is too short costs another try; one that is too long would execute an instruction that the
-            // scanner has not seen.
-            cpu.sampling.step_lead = if cpu.psw.address == from {
-                cpu.sampling.step_lead + 1
-            } else {
-                cpu.sampling.step_lead.saturating_sub(STEP_BACK).max(1)
-            };
-        }
-        _ => cpu.sampling.step = None,
-    }
-}
-
-/// Closes the pages that a step has opened, if any.
-fn close_step<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
-    if let Some(Step { opened, .. }) = cpu.sampling.step.take() {
-        for page in opened.pages() {
-            scanner::close(configuration, hardware, page);
-        }
     }
 }
 

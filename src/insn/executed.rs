@@ -22,8 +22,8 @@
 //! The firmware then finds the instruction as modified. It performs it, if it is one that it performs. If no mask can
 //! make a sensitive instruction of this target, the EXECUTE is trusted until its page changes: control programs move
 //! characters by it hundreds of thousands of times, which must not trap. Otherwise the hardware executes it alone. So
-//! an EXECUTE that first has a harmless target and then one that it makes sensitive is caught only by a strict machine,
-//! which trusts none.
+//! an EXECUTE that first has a harmless target and then one that it makes sensitive is caught only by a strict machine
+//! ([`strict`](super::strict)), which trusts none.
 //!
 //! A replacement that could be the target of an EXECUTE has ones in all bits of its second byte, or a first byte by
 //! which it is not assigned whatever follows: no mask makes another opcode of it.

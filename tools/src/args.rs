@@ -252,9 +252,9 @@ pub struct BelowArguments {
     /// Supply the cryptographic functions of the message-security assist, and let the guest count them
     #[arg(long)]
     pub cryptography: bool,
-    /// Let no EXECUTE become a sensitive instruction that the machine does not see. Without this the machine trusts an
-    /// EXECUTE in a page after a harmless target. For a guest that attacks the machine; others run slower by up to a
-    /// third
+    /// Execute no sensitive instruction, wherever control goes. Without this the machine believes what a decode of the
+    /// text shows, and trusts an EXECUTE after a harmless target. For a guest that attacks the machine; others run
+    /// slower by up to a half
     #[arg(long)]
     pub strict: bool,
     /// Record program events (PER) for the guest. QEMU then translates one instruction at a time, which makes the

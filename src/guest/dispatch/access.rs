@@ -8,8 +8,6 @@ use crate::recording::per;
 use crate::state::access::{Access, Fault, Space};
 use crate::state::configuration::Configuration;
 use crate::state::page_frames::PageState;
-use crate::state::pending_work::PendingWork;
-use crate::state::schedule::{Opened, Step};
 use crate::state::text::Text;
 use crate::state::vcpu::Vcpu;
 use crate::storage::scanner::{self, Entry, InPlace};
@@ -21,6 +19,7 @@ use arch::table::{
     TEID_STORE,
 };
 use core::sync::atomic::Ordering;
+use insn::sensitive::is_caught;
 use insn::{self, Instruction, executed};
 
 /// An access exception. Returns an instruction that is to be performed without making its page executable.
@@ -39,11 +38,11 @@ pub(super) fn access<H: Hardware>(
     cpu.account.correct(0, charged, problem);
     match resolve(cpu, configuration, hardware) {
         Ok(instruction) => {
+            shadow::alone::continue_here(cpu);
             super::note_trap(cpu);
             instruction
         }
         Err(fault) => {
-            super::close_step(cpu, configuration, hardware);
             // The length that the hardware made up is not valid: for the guest, an instruction that could not be
             // fetched has no length.
             per::program(cpu, configuration, hardware, fault, length);
@@ -184,20 +183,16 @@ fn resolve<H: Hardware>(
             scanner::make_executable(configuration, hardware, absolute, entry);
         }
         (Access::Store, PageState::Text | PageState::Copied(_) | PageState::Still) => {
-            if holds_text(cpu, configuration, hardware, absolute.page()) {
-                // The instruction stores into its own page, by whatever address.
-                scanner::open(configuration, hardware, absolute);
-                let mut opened = cpu
-                    .sampling
-                    .step
-                    .map_or_else(Opened::default, |step| step.opened);
-                opened.add(absolute.page());
-                let at = cpu.psw.address;
-                cpu.sampling.step = Some(Step { opened, at });
-                cpu.pending_work |= PendingWork::CLOCK;
-            } else {
-                scanner::store_into(configuration, hardware, absolute);
+            if shadow::alone::entered(cpu).is_none()
+                && holds_text(cpu, configuration, hardware, absolute.page())
+            {
+                if shadow::has_single_table(cpu) {
+                    shadow::split(cpu, configuration, hardware);
+                    return Ok(None);
+                }
+                execute_alone(cpu, configuration, hardware)?;
             }
+            scanner::store_into(configuration, hardware, absolute);
         }
         _ => {}
     }
@@ -244,6 +239,33 @@ fn privileged<H: Hardware>(
     let code = Exception::PrivilegedOperation.code();
     cpu.interruption.cause = u32::from(cpu.text.length) << 16 | u32::from(code);
     Some(instruction)
+}
+
+/// Has the hardware execute the instruction at the PSW's address alone. It stores into a page that holds its own text, by
+/// whatever address, and that page cannot be executed and stored into at once.
+#[cold]
+fn execute_alone<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) -> Result<(), Fault> {
+    let text = storage::text(cpu, configuration, hardware)?;
+    let target = match target_of(cpu, &text.bytes) {
+        Some(at) => Some((
+            at,
+            storage::text_at(cpu, configuration, hardware, at)?.bytes,
+        )),
+        None => None,
+    };
+    // Another CPU may have changed it since this one met the exception.
+    let caught = configuration.assist.caught();
+    let is_caught = |text: [u8; 6]| is_caught(u16::from_be_bytes([text[0], text[1]]), caught);
+    let is_changed = is_caught(text.bytes)
+        || target.is_some_and(|(_, target)| configuration.strict || is_caught(target));
+    if !is_changed {
+        shadow::alone::request(cpu, text.bytes, target);
+    }
+    Ok(())
 }
 
 /// Whether the instruction at the PSW's address, or the target that it executes, has any of its bytes in

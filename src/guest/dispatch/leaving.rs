@@ -116,6 +116,10 @@ fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
                 next = Next::Pause;
             }
         }
+        if next == Next::Run {
+            shadow::alone::enter(cpu, configuration, hardware);
+        }
+        // The last step: what comes behind it would be taken from the time of the guest.
         if next == Next::Run
             && cpu
                 .pending_work
@@ -126,9 +130,6 @@ fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
                 // The clock has passed the guest's comparator meanwhile.
                 continue;
             }
-        }
-        if next == Next::Run {
-            shadow::alone::enter(cpu, configuration, hardware);
         }
         return next;
     }

@@ -19,7 +19,7 @@ use crate::state::vcpu::Vcpu;
 use crate::storage::{self, Piece, scanner};
 use arch::address::{Absolute, PAGE};
 use arch::psw::Psw;
-use arch::tod::{TodExtended, UNITS_PER_MICROSECOND};
+use arch::tod::TodExtended;
 use cpumf::{Diagnosis, Facility, SampleStorage, Sampled, Snapshot};
 
 /// The longest time for which the comparator is set. What is due later is treated as due [`NEVER`],
@@ -258,7 +258,7 @@ pub fn wakes_for_sample(cpu: &mut Vcpu, configuration: &Configuration, now: u64)
 
 /// Sets the real clock comparator for whatever is due first. This is the last step of the way out, so
 /// that only a constant number of instructions lies between reading the clock here and the guest.
-#[inline]
+#[inline(never)]
 pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     if cpu.pending_work.any(PendingWork::SAMPLING) {
         renew(cpu);
@@ -281,12 +281,6 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
             ahead.wrapping_add(cpu.sampling.slack)
         }
         Mode::RealTime => now + cpu.account.units(rest),
-    };
-    let ahead = match (cpu.sampling.step, cpu.account.mode) {
-        (None, _) => ahead,
-        (Some(_), Mode::Exact { .. }) => now + cpu.account.units(cpu.sampling.step_lead),
-        // Without an instruction-counting clock a step lasts a microsecond.
-        (Some(_), Mode::RealTime) => now + UNITS_PER_MICROSECOND,
     };
     // A comparator that the clock has passed is a pending condition and does not interrupt again.
     let guest = if cpu.pending.clock_comparator {

@@ -10,17 +10,14 @@ pub(crate) const DATA: u16 = 0;
 /// A page frame that was scanned and has no sensitive instruction: executable, not writable.
 pub(crate) const TEXT: u16 = 1;
 
-/// A page frame that one instruction both executes and stores into: open for that one step.
-pub(crate) const OPEN: u16 = 2;
-
 /// As [`TEXT`], with an EXECUTE that is harmless as long as the page stays what it is.
-pub(crate) const TRUSTED: u16 = 3;
+pub(crate) const TRUSTED: u16 = 2;
 
 /// A page frame that is about to be scanned, where CPUs execute at the same time: neither writable nor executable.
-pub(crate) const STILL: u16 = 4;
+pub(crate) const STILL: u16 = 3;
 
 /// From this value on: executed from code copy number `state - COPIED`, not writable.
-pub(crate) const COPIED: u16 = 5;
+pub(crate) const COPIED: u16 = 4;
 
 /// Added to [`COPIED`] and its number: nothing but EXECUTEs is replaced in the copy, so a program that has a single table
 /// for instructions and operands executes the page itself.
@@ -43,8 +40,6 @@ pub enum PageState {
     Data,
     /// Executable, not writable.
     Text,
-    /// Executable and writable, for one instruction.
-    Open,
     /// Neither writable nor executable: a CPU waits until none can store into it any more, to scan it.
     Still,
     /// Not writable; executed and fetched from the copy at this real address.
@@ -151,7 +146,6 @@ impl PageFrames {
         match self.raw(at) {
             DATA => PageState::Data,
             TEXT | TRUSTED => PageState::Text,
-            OPEN => PageState::Open,
             STILL => PageState::Still,
             copied => PageState::Copied(self.copy(copied)),
         }

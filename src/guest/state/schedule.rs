@@ -1,40 +1,10 @@
 //! When the machine wants control of a CPU next.
 
-use arch::address::Absolute;
-
 /// Never.
 pub const NEVER: u64 = u64::MAX;
 
 /// So many cycles after a look at the rings of a device that does not interrupt, the machine looks again.
 pub const POLL: u64 = 100_000;
-
-/// A single step: the CPU goes to the guest for one instruction only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// The pages that are open for it.
-    pub opened: Opened,
-    /// The address of the instruction.
-    pub at: u64,
-}
-
-/// The pages that an instruction has its text in or stores into: at most two of its own, and two of
-/// the target of an EXECUTE.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Opened([Option<Absolute>; 4]);
-
-impl Opened {
-    /// Adds a page.
-    pub fn add(&mut self, page: Absolute) {
-        if let Some(free) = self.0.iter_mut().find(|slot| slot.is_none()) {
-            *free = Some(page);
-        }
-    }
-
-    /// The pages.
-    pub fn pages(&self) -> impl Iterator<Item = Absolute> {
-        self.0.iter().flatten().copied()
-    }
-}
 
 /// When the next samples of a CPU are due, in cycles of its account.
 #[derive(Clone, Copy, Debug)]
@@ -49,11 +19,6 @@ pub struct Schedule {
     pub slack: u64,
     /// When the comparator was set, if this way out has set it.
     pub armed_at: u64,
-    /// The single step that the CPU leaves for. It ends with the next trap.
-    pub step: Option<Step>,
-    /// Ticks from the last clock reading to the end of the one instruction of a step. It is found by
-    /// trying ever larger values, so that never more than one instruction is executed.
-    pub step_lead: u64,
     /// The number of traps so far and the clock up to which the wait of a dedicated CPU was sampled,
     /// when it was last sampled.
     pub waited: (u64, u64),
@@ -73,8 +38,6 @@ impl Default for Schedule {
             turn: NEVER,
             slack: 0,
             armed_at: 0,
-            step: None,
-            step_lead: 1,
             waited: (0, 0),
             taken: 0,
             lost: 0,

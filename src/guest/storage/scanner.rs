@@ -24,7 +24,7 @@
 
 use crate::hardware::Hardware;
 use crate::state::configuration::Configuration;
-use crate::state::page_frames::{COPIED, DATA, OF_EXECUTES, OPEN, PageState, STILL, TEXT, TRUSTED};
+use crate::state::page_frames::{COPIED, DATA, OF_EXECUTES, PageState, STILL, TEXT, TRUSTED};
 use crate::storage::checked::{Frame, Piece};
 use crate::storage::checked_absolute;
 use crate::storage::shadow::identity::page_changed;
@@ -562,19 +562,6 @@ fn store_beside_executes<H: Hardware>(
     is_harmless
 }
 
-/// Opens a page for an instruction in it that stores into it and otherwise could never complete. The caller makes sure
-/// that only this instruction is executed, and then [`close`]s the page.
-#[cold]
-pub fn open<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
-    change_state(configuration, hardware, at, OPEN);
-}
-
-/// Ends what [`open`] began: the page becomes data.
-#[cold]
-pub fn close<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
-    make_data(configuration, hardware, at);
-}
-
 /// Makes every page data again. Each is scanned when it is next executed, for what is sensitive by then.
 #[cold]
 pub fn forget_all<H: Hardware>(configuration: &Configuration, hardware: &mut H) {
@@ -583,25 +570,14 @@ pub fn forget_all<H: Hardware>(configuration: &Configuration, hardware: &mut H) 
     }
 }
 
-/// Makes a page data again: writable, not executable, its copy dropped.
+/// Makes a page data again: writable, not executable, its copy dropped. The guest of this CPU does not continue while
+/// another one may execute what the page, or its copy, had before.
 #[cold]
 fn make_data<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
-    change_state(configuration, hardware, at, DATA);
-}
-
-/// Makes a page writable. The guest of this CPU does not continue while another one may execute what the page, or its
-/// copy, had before.
-#[cold]
-fn change_state<H: Hardware>(
-    configuration: &Configuration,
-    hardware: &mut H,
-    at: Absolute,
-    state: u16,
-) {
     let at = at.page();
     let _alone = configuration.page_frames.changing.lock();
     let before = drop_text(configuration, hardware, at);
-    set_state(configuration, hardware, at, state);
+    set_state(configuration, hardware, at, DATA);
     if before != DATA {
         await_others(configuration, hardware);
     }

@@ -282,7 +282,7 @@ fn an_execute_whose_target_no_mask_makes_sensitive_is_trusted() {
 }
 
 #[test]
-fn an_interruption_before_it_ends_it_and_it_is_executed_alone_again() {
+fn an_interruption_before_it_ends_it_and_a_missing_operand_does_not() {
     let mut bench = modified();
     let spaces = bench.hardware.controls[1];
     for _ in 0..2 {
@@ -291,10 +291,16 @@ fn an_interruption_before_it_ends_it_and_it_is_executed_alone_again() {
         // An operand that the shadow does not have.
         bench.cpu.interruption.identification = 0x7_0000;
         trap(&mut bench, 0x11, 4, PLAIN);
-        assert_eq!(
-            (bench.hardware.controls[1], bench.cpu.psw.address),
-            (spaces, PLAIN)
-        );
+        assert_ne!(bench.hardware.controls[1], spaces);
+        let Bench {
+            cpu,
+            configuration,
+            hardware,
+        } = &mut bench;
+        cpu.interruption.old.address = PLAIN;
+        dispatch::enter(cpu, configuration, hardware, Class::External);
+        dispatch::leave(cpu, configuration, hardware);
+        assert_eq!((hardware.controls[1], cpu.psw.address), (spaces, PLAIN));
     }
 }
 

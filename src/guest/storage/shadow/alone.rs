@@ -64,13 +64,26 @@ pub fn request(cpu: &mut Vcpu, text: [u8; 6], target: Option<(Virtual, [u8; 6])>
     cpu.pending_work |= PendingWork::CONTROLS;
 }
 
+/// The instruction that is executed alone has met an access exception that was the machine's own: it continues as it
+/// began. It may store into its own page, which would otherwise become text and data in turns.
+pub fn continue_here(cpu: &mut Vcpu) {
+    let here = cpu.psw.address;
+    if let Some(alone) = &mut cpu.shadow.alone
+        && alone.entered
+        && alone.at.0 == here
+    {
+        alone.entered = false;
+    }
+}
+
 /// The instruction that the hardware has executed alone, or has refused to, if the guest was left with nothing else.
 #[must_use]
 pub(crate) fn entered(cpu: &Vcpu) -> Option<Alone> {
     cpu.shadow.alone.filter(|alone| alone.entered)
 }
 
-/// The last step of a way out that does what [`request`] asked for.
+/// Lets a way out do what [`request`] asked for. The clock is to be set again: the machine has taken long, and the one
+/// instruction must have its time.
 #[cold]
 pub fn enter<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     let Some(alone) = cpu.shadow.alone.take() else {
@@ -125,7 +138,7 @@ pub fn enter<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
     hardware.load_spaces(spaces);
     cpu.shadow.spaces_loaded = spaces;
     cpu.shadow.loaded_for = None;
-    cpu.pending_work |= PendingWork::CONTROLS;
+    cpu.pending_work |= PendingWork::CONTROLS | PendingWork::CLOCK;
 }
 
 /// Whether a target is not put into its place, because a mask makes it sensitive.

@@ -28,6 +28,6 @@ pub(super) fn entry(configuration: &Configuration, cpu: usize, side: Side, at: A
         }
         (Side::Single, PageState::Data) => frame | PTE_EXECUTION_PROTECTION,
         (_, PageState::Text | PageState::Copied(_) | PageState::Still) => frame | PTE_PROTECTION,
-        (_, PageState::Data | PageState::Open) => frame,
+        (_, PageState::Data) => frame,
     }
 }

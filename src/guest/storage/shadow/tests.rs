@@ -390,7 +390,7 @@ impl Test {
         let (to, protected) = (entry & PTE_FRAME, entry & PTE_PROTECTION != 0);
         let executed = side == Side::Instructions;
         let by_state = match pages.state(frame) {
-            PageState::Data | PageState::Open => to == frame.0 && !executed,
+            PageState::Data => to == frame.0 && !executed,
             PageState::Text => to == frame.0 && protected,
             PageState::Still => to == frame.0 && protected && !executed,
             PageState::Copied(copy) => protected && to == if executed { copy.0 } else { frame.0 },

@@ -8,7 +8,7 @@ use guests::{attempt, attempt_in_problem_state, dat, lowcore};
 guests::clause!(
     "Principles of Operation, EXECUTE; EXTRACT PSW",
     native = true,
-    options = "--strict"
+    options = "--strict; --strict --interval 1000"
 );
 guests::case!(run);
 
