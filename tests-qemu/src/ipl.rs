@@ -76,6 +76,24 @@ pub fn hercules() -> Result<PathBuf> {
     install::in_path(doctor::HERCULES).context("Hercules is not in the PATH")
 }
 
+/// Shows a program another clock of the host.
+const FAKETIME: &str = "faketime";
+
+/// `faketime`, which one test needs.
+pub fn faketime() -> Result<PathBuf> {
+    let lack = || {
+        let lack = install::Lack {
+            what: "faketime, for the test of the host's clock".to_owned(),
+            packages: vec![FAKETIME],
+            otherwise: "do without it; one test fails".to_owned(),
+        };
+        let is_absent = install::in_path(FAKETIME).is_none();
+        is_absent.then_some(lack).into_iter().collect()
+    };
+    install::provide(lack, &Progress::Plain)?;
+    install::in_path(FAKETIME).context("faketime is not in the PATH")
+}
+
 /// A bundled guest's file.
 pub fn guest_file(name: &str) -> Result<PathBuf> {
     provide(&Progress::Plain)?;

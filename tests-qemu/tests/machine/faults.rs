@@ -158,6 +158,39 @@ fn a_machine_that_is_stopped_for_minutes_measures_the_same_if_the_host_waits_for
     assert_eq!(measured(&outcome.unwrap()), measured(&undisturbed));
 }
 
+/// Sets the clock that QEMU sees an hour forward and two hours back, many times.
+fn step_clock(directory: &Path) {
+    for step in ["+1h", "-1h"].into_iter().cycle().take(40) {
+        thread::sleep(Duration::from_millis(50));
+        // Renamed, so that nobody finds half of it.
+        fs::write(directory.join("next"), step).unwrap();
+        fs::rename(directory.join("next"), directory.join("clock")).unwrap();
+    }
+}
+
+#[test]
+fn a_machine_on_a_host_whose_clock_is_stepped_measures_the_same() {
+    let undisturbed = ipl::above_with_success(&options()).unwrap();
+    let shell = format!(
+        "export $('{}' -f +0 env | grep ^LD_PRELOAD=) FAKETIME_TIMESTAMP_FILE=$PWD/clock FAKETIME_NO_CACHE=1 \
+           DONT_FAKE_MONOTONIC=1 FAKETIME_DONT_FAKE_MONOTONIC=1\n\
+         (for n in 1 2 3 4 5 6 7 8 9 10; do date +%s; sleep 0.1; done) >seen 2>&1 </dev/null &\n\
+         exec \"$QEMU\" \"$@\"",
+        ipl::faketime().unwrap().display()
+    );
+    let prepare = |directory: &Path| fs::write(directory.join("clock"), "+0").unwrap();
+    let company = |directory: &Path| {
+        step_clock(directory);
+        fs::read_to_string(directory.join("seen")).unwrap()
+    };
+    let (outcome, seen) = with_company(&options(), &shell, prepare, company);
+    let seen = seen.lines().map(|line| line.parse::<i64>().unwrap());
+    let (first, last) = (seen.clone().min().unwrap(), seen.max().unwrap());
+    assert!(last - first > 3600, "the clock was not stepped");
+    assert_eq!(measured(&outcome), measured(&undisturbed));
+    assert_eq!(outcome.report.doubts, Vec::<String>::new());
+}
+
 #[test]
 fn frames_that_are_spoiled_or_lost_are_counted_and_the_rest_is_kept() {
     let undisturbed = ipl::above_with_success(&options()).unwrap();
