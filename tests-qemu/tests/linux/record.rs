@@ -56,8 +56,12 @@ pub fn check(answers: &Answers) {
     for (event, hertz, name, is_reported) in RECORDS {
         let samples = check_stats(answers.of(name), cut);
         let expected = cycles / (SPEED / hertz);
+        // While it records, the kernel also reads a full block in the program's time: 126 samples, in less than an
+        // interval of the highest frequency.
+        let read = samples / SAMPLES_OF_A_BLOCK;
+        println!("{event} at {hertz} Hz: {samples} samples, {expected} expected");
         assert!(
-            samples > 0 && samples <= expected + 1 && samples + cut >= expected,
+            samples > 0 && samples <= expected + 1 + read && samples + cut >= expected,
             "{event} at {hertz} Hz: {samples} samples, not {expected}"
         );
         if is_reported {
