@@ -31,6 +31,7 @@ pub mod monitor;
 pub mod psw;
 pub mod recording;
 pub mod reset;
+pub mod routines;
 pub mod sampling;
 pub mod sccb;
 pub mod shows;
