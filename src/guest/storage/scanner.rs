@@ -301,12 +301,15 @@ pub fn follow<H: Hardware>(
     if pages.ends(at) {
         return false;
     }
+    let _alone = pages.changing.lock();
     // First, so that whoever executes the page after a change of it finds this.
-    pages.note_follows(next.origin().absolute(), true);
+    let next_at = next.origin().absolute();
+    let followed = pages.follows(next_at);
+    pages.note_follows(next_at, true);
     if begins_replaced(configuration, hardware, next) {
+        pages.note_follows(next_at, followed);
         return false;
     }
-    let _alone = pages.changing.lock();
     let PageState::Copied(copy) = pages.state(at) else {
         return false;
     };
