@@ -27,7 +27,7 @@ use command::Change;
 use cpumf::CounterSets;
 
 /// The usual number of steps.
-const STEPS: u64 = 60_000;
+const STEPS: u64 = 2_000_000;
 /// Steps on one machine. The next ones begin with a new machine, and a seed that the message of a failure names.
 const STEPS_OF_A_MACHINE: u64 = 500;
 /// Guest storage.

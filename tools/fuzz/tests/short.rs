@@ -14,7 +14,7 @@ use fuzz::{
 static ONE: Mutex<()> = Mutex::new(());
 
 /// How long each target runs.
-const PASS: Duration = Duration::from_millis(500);
+const PASS: Duration = Duration::from_millis(1500);
 
 /// The same inputs every time, as far as the time allows.
 const SEED: u64 = 113;
