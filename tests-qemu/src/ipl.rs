@@ -76,22 +76,27 @@ pub fn hercules() -> Result<PathBuf> {
     install::in_path(doctor::HERCULES).context("Hercules is not in the PATH")
 }
 
-/// Shows a program another clock of the host.
-const FAKETIME: &str = "faketime";
-
-/// `faketime`, which one test needs.
+/// The library that shows a program another clock of the host, which one test needs. Used without the command of that
+/// name, which wants semaphores: not every host that runs tests has them.
 pub fn faketime() -> Result<PathBuf> {
+    let find = || {
+        let architectures = fs::read_dir("/usr/lib").ok()?;
+        let library = |folder: fs::DirEntry| folder.path().join("faketime/libfaketimeMT.so.1");
+        architectures
+            .filter_map(|folder| Some(library(folder.ok()?)))
+            .find(|library| library.exists())
+    };
     let lack = || {
         let lack = install::Lack {
-            what: "faketime, for the test of the host's clock".to_owned(),
-            packages: vec![FAKETIME],
+            what: "libfaketime, for the test of the host's clock".to_owned(),
+            packages: vec!["libfaketime"],
             otherwise: "do without it; one test fails".to_owned(),
         };
-        let is_absent = install::in_path(FAKETIME).is_none();
+        let is_absent = find().is_none();
         is_absent.then_some(lack).into_iter().collect()
     };
     install::provide(lack, &Progress::Plain)?;
-    install::in_path(FAKETIME).context("faketime is not in the PATH")
+    find().context("libfaketime is not below /usr/lib")
 }
 
 /// A bundled guest's file.
