@@ -4,7 +4,6 @@ use crate::hardware::Hardware;
 use crate::millicode::execution::Execution;
 use crate::millicode::outcome::{Outcome, Performed};
 use arch::address::Virtual;
-use arch::psw::ADDRESSING_64;
 use insn::branch::{Branch, Target};
 
 /// Any branch instruction: changes a register, the addressing mode and the instruction address as `branch` says.
@@ -19,10 +18,7 @@ pub(super) fn branch<H: Hardware>(run: &mut Execution<'_, H>, branch: &Branch) -
         Some(Target::Address(target)) => Some(target),
         None => None,
     };
-    if let Some((register, value)) = branch.changed {
-        run.set_register(register, value);
-    }
-    run.cpu.psw.mask = run.cpu.psw.mask & !ADDRESSING_64 | branch.addressing;
+    run.cpu.change_by(branch);
     Ok(match target {
         Some(target) => {
             run.cpu.psw.address = target;

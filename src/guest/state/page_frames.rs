@@ -102,9 +102,20 @@ impl PageFrames {
         Self { stores, ..self }
     }
 
+    /// What is kept of the frame at `at`, if it is one of the guest's storage: its state with what is beside it.
+    #[inline]
+    fn of(&self, at: Absolute) -> Option<&AtomicU16> {
+        self.states.get((at.0 / PAGE) as usize)
+    }
+
+    /// The number of buffers in the frame at `at` into which devices may store.
+    fn stores_of(&self, at: Absolute) -> Option<&AtomicU8> {
+        self.stores.get((at.0 / PAGE) as usize)
+    }
+
     /// A device may store into the frame at `at` from now on.
     pub(crate) fn device_stores(&self, at: Absolute) {
-        if let Some(count) = self.stores.get((at.0 / PAGE) as usize) {
+        if let Some(count) = self.stores_of(at) {
             let more = |count: u8| count.checked_add(1);
             let _ = count.fetch_update(Ordering::SeqCst, Ordering::SeqCst, more);
         }
@@ -112,7 +123,7 @@ impl PageFrames {
 
     /// A device has stored what it was allowed to by one [`device_stores`](Self::device_stores).
     pub(crate) fn device_has_stored(&self, at: Absolute) {
-        if let Some(count) = self.stores.get((at.0 / PAGE) as usize) {
+        if let Some(count) = self.stores_of(at) {
             let less = |count: u8| (count != u8::MAX).then_some(count.saturating_sub(1));
             let _ = count.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less);
         }
@@ -120,14 +131,14 @@ impl PageFrames {
 
     /// Nobody knows when a device will have stored into the frame at `at`.
     pub(crate) fn device_stores_for_ever(&self, at: Absolute) {
-        if let Some(count) = self.stores.get((at.0 / PAGE) as usize) {
+        if let Some(count) = self.stores_of(at) {
             count.store(u8::MAX, Ordering::SeqCst);
         }
     }
 
     /// Whether a device may store into the frame at `at` at any time.
     pub(crate) fn is_stored_into_by_device(&self, at: Absolute) -> bool {
-        let count = self.stores.get((at.0 / PAGE) as usize);
+        let count = self.stores_of(at);
         count.is_some_and(|count| count.load(Ordering::SeqCst) != 0)
     }
 
@@ -164,41 +175,42 @@ impl PageFrames {
 
     #[inline]
     pub(crate) fn raw(&self, at: Absolute) -> u16 {
-        self.states
-            .get((at.0 / PAGE) as usize)
-            .map_or(DATA, |state| {
-                state.load(Ordering::Relaxed) & !(FOLLOWS | ENDS)
-            })
+        self.of(at).map_or(DATA, |state| {
+            state.load(Ordering::Relaxed) & !(FOLLOWS | ENDS)
+        })
     }
 
     pub(crate) fn set(&self, at: Absolute, state: u16) {
-        if let Some(slot) = self.states.get((at.0 / PAGE) as usize) {
+        if let Some(kept) = self.of(at) {
             let new = |before: u16| Some(before & FOLLOWS | state);
-            let _ = slot.fetch_update(Ordering::Relaxed, Ordering::Relaxed, new);
+            let _ = kept.fetch_update(Ordering::Relaxed, Ordering::Relaxed, new);
         }
     }
 
     /// Whether an instruction that extends into the frame at `at` is executed as it is.
     pub(crate) fn follows(&self, at: Absolute) -> bool {
-        let state = self.states.get((at.0 / PAGE) as usize);
-        state.is_some_and(|state| state.load(Ordering::SeqCst) & FOLLOWS != 0)
+        self.of(at)
+            .is_some_and(|state| state.load(Ordering::SeqCst) & FOLLOWS != 0)
     }
 
-    /// Notes whether an instruction that extends into the frame at `at` is executed as it is.
-    pub(crate) fn note_follows(&self, at: Absolute, follows: bool) {
-        if let Some(state) = self.states.get((at.0 / PAGE) as usize) {
-            if follows {
-                state.fetch_or(FOLLOWS, Ordering::SeqCst);
-            } else {
-                state.fetch_and(!FOLLOWS, Ordering::SeqCst);
-            }
+    /// An instruction that extends into the frame at `at` is executed as it is from now on. Returns whether one was
+    /// before.
+    pub(crate) fn follow(&self, at: Absolute) -> bool {
+        self.of(at)
+            .is_some_and(|state| state.fetch_or(FOLLOWS, Ordering::SeqCst) & FOLLOWS != 0)
+    }
+
+    /// No instruction that extends into the frame at `at` is executed as it is any more.
+    pub(crate) fn end_following(&self, at: Absolute) {
+        if let Some(state) = self.of(at) {
+            state.fetch_and(!FOLLOWS, Ordering::SeqCst);
         }
     }
 
     /// Whether the end of the frame at `at` stays as it is until its state changes: true from the second call on.
     pub(crate) fn ends(&self, at: Absolute) -> bool {
-        let state = self.states.get((at.0 / PAGE) as usize);
-        state.is_none_or(|state| state.fetch_or(ENDS, Ordering::Relaxed) & ENDS != 0)
+        self.of(at)
+            .is_none_or(|state| state.fetch_or(ENDS, Ordering::Relaxed) & ENDS != 0)
     }
 
     /// The number of the copy that is taken next, and the page that has it, if any.

@@ -21,8 +21,9 @@ use arch::address::{Absolute, Real, Virtual, apply_prefix};
 use arch::condition::ConditionCode;
 use arch::control::{CR0_INITIAL, CR8_ENHANCED_MONITOR, CR8_MONITOR, CR14_INITIAL};
 use arch::interruption::{Ending, ending, is_access};
-use arch::psw::{Psw, SECONDARY_SPACE};
+use arch::psw::{ADDRESSING_64, Psw, SECONDARY_SPACE};
 use cpumf::{CounterSets, Facility, Reset};
+use insn::branch::Branch;
 
 /// Whether a CPU fetches instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -345,6 +346,14 @@ impl Vcpu {
             return Some(at & self.psw.address_mask());
         }
         Some(self.psw.address)
+    }
+
+    /// Sets the general register and the addressing mode that a branch instruction changes.
+    pub fn change_by(&mut self, branch: &Branch) {
+        if let Some((register, value)) = branch.changed {
+            self.general[usize::from(register & 15)] = value;
+        }
+        self.psw.mask = self.psw.mask & !ADDRESSING_64 | branch.addressing;
     }
 
     /// Sets the condition code of the guest's PSW.

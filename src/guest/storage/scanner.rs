@@ -272,7 +272,7 @@ fn end_following<H: Hardware>(configuration: &Configuration, hardware: &mut H, f
     let pages = &configuration.page_frames;
     let at = frame.origin().absolute();
     if pages.raw(at) == DATA && begins_replaced(configuration, hardware, frame) {
-        pages.note_follows(at, false);
+        pages.end_following(at);
         forget_all(configuration, hardware);
     }
 }
@@ -304,10 +304,11 @@ pub fn follow<H: Hardware>(
     let _alone = pages.changing.lock();
     // First, so that whoever executes the page after a change of it finds this.
     let next_at = next.origin().absolute();
-    let followed = pages.follows(next_at);
-    pages.note_follows(next_at, true);
+    let was_followed = pages.follow(next_at);
     if begins_replaced(configuration, hardware, next) {
-        pages.note_follows(next_at, followed);
+        if !was_followed {
+            pages.end_following(next_at);
+        }
         return false;
     }
     let PageState::Copied(copy) = pages.state(at) else {

@@ -10,7 +10,6 @@ use crate::state::configuration::Configuration;
 use crate::state::pending_work::PendingWork;
 use crate::state::vcpu::Vcpu;
 use arch::interruption::{Class, Ending, ProgramInterruption, ending};
-use arch::psw;
 use per::{Identification, event, mode_identification};
 
 /// The hardware has interrupted a CPU that [`arm`](super::arm) let run: finds out how the watched instruction
@@ -121,11 +120,8 @@ fn branch_to_itself<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, 
     let Some(branch) = branches(cpu) else {
         return;
     };
-    if let Some((register, value)) = branch.changed {
-        cpu.general[usize::from(register & 15)] = value;
-    }
     let problem = cpu.psw.problem_state();
-    cpu.psw.mask = cpu.psw.mask & !psw::ADDRESSING_64 | branch.addressing;
+    cpu.change_by(&branch);
     cpu.account.complete_another(problem);
     if cpu.per.watched.text.executed {
         cpu.account.complete_another(problem);
