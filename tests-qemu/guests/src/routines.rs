@@ -64,6 +64,12 @@ impl Program {
     /// registers afterwards.
     #[must_use]
     pub fn call(&self, at: usize, registers: &[(usize, u64)]) -> Registers {
+        self.call_with_code(at, registers).0
+    }
+
+    /// The same; returns the condition code, too.
+    #[must_use]
+    pub fn call_with_code(&self, at: usize, registers: &[(usize, u64)]) -> (Registers, u8) {
         /// Loads the registers, calls the routine, and puts everything back.
         macro_rules! call {
             ($attempt:ident) => {
@@ -88,7 +94,7 @@ impl Program {
             call!(attempt)
         };
         check("the program interruption", ended.code(), 0);
-        lowcore::read(REGISTERS)
+        (lowcore::read(REGISTERS), ended.condition_code())
     }
 
     /// Checks that two registers have what EXTRACT PSW puts there.

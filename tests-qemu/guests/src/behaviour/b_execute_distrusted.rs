@@ -2,8 +2,7 @@
 //! PSW. In the supervisor state, and in a program with DAT on that has executed no such instruction before.
 
 use guests::check::{check, holds};
-use guests::insn::cpu::Page;
-use guests::{attempt, attempt_in_problem_state, dat, lowcore};
+use guests::routines::{self, Program, routine};
 
 guests::clause!(
     "Principles of Operation, EXECUTE; EXTRACT PSW",
@@ -12,11 +11,10 @@ guests::clause!(
 );
 guests::case!(run);
 
-/// A routine: EX 2,0(3) and BR 14. Data stand around it.
-static mut ROUTINE: Page = Page([0; 4096]);
-const ROUTINE_AT: usize = 0x300;
-/// Its targets, 8 bytes apart.
-static mut TARGETS: Page = Page([0; 4096]);
+/// EX 2,0(3) and BR 14. Data stand around them.
+const EXECUTE: usize = 0x300;
+/// Its targets, 8 bytes apart, in another page.
+const TARGETS: usize = 0x1000;
 
 /// MVC 0(1,4),0(5); XC; OC; NC; AHI 4,0; LPGR 4,5 and LGR 4,5.
 const TEXTS: [[u16; 3]; 7] = [
@@ -29,89 +27,52 @@ const TEXTS: [[u16; 3]; 7] = [
     [0xB904, 0x0045, 0],
 ];
 
-fn target(number: usize) -> u64 {
-    &raw const TARGETS as u64 + 8 * number as u64
+/// Executes a target with a mask, and registers 4 and 5. Returns the condition code, and these registers.
+fn execute(program: &Program, number: usize, mask: u64, [four, five]: [u64; 2]) -> (u8, [u64; 2]) {
+    let target = routine(TARGETS + 8 * number);
+    let registers = [(2, mask), (3, target), (4, four), (5, five)];
+    let (registers, code) = program.call_with_code(EXECUTE, &registers);
+    (code, [registers[2], registers[3]])
 }
 
-/// Real storage that nothing else uses: general registers 2 to 5 of the routine, and its address.
-const REGISTERS: usize = 0xB00;
-
-/// Executes a target with a mask, and registers 4 and 5. Returns the condition code, and the registers.
-fn execute(is_problem: bool, number: usize, mask: u64, five: [u64; 2]) -> (u8, [u64; 2]) {
-    /// Loads the registers, calls the routine, and puts everything back.
-    macro_rules! call {
-        ($attempt:ident) => {
-            $attempt!(concat!(
-                "stmg %r2, %r5, 0xB40(%r0)\n stg %r14, 0xB60(%r0)\n",
-                "lmg %r2, %r5, 0xB00(%r0)\n lg %r1, 0xB20(%r0)\n",
-                "basr %r14, %r1\n",
-                "stmg %r4, %r5, 0xB10(%r0)\n",
-                "lmg %r2, %r5, 0xB40(%r0)\n lg %r14, 0xB60(%r0)"
-            ))
-        };
-    }
-    let at = &raw const ROUTINE as u64 + ROUTINE_AT as u64;
-    lowcore::write(REGISTERS, [mask, target(number), five[0], five[1], at]);
-    let ended = if is_problem {
-        call!(attempt_in_problem_state)
-    } else {
-        call!(attempt)
-    };
-    (ended.condition_code(), lowcore::read(REGISTERS + 16))
-}
-
-fn one_after_the_other(is_problem: bool, mask: u64) {
+fn one_after_the_other(program: &Program) {
     for round in 0..3 {
         let (mut to, from) = (*b"abcdefgh", *b"ijklmnop");
         let operands = [to.as_mut_ptr() as u64, from.as_ptr() as u64];
-        execute(is_problem, 0, 5, operands);
+        execute(program, 0, 5, operands);
         holds("MVC of six bytes", to == *b"ijklmngh");
         let over = [operands[0] + 1, operands[0]];
-        execute(is_problem, 0, 4, over);
+        execute(program, 0, 4, over);
         holds("MVC of a byte that it propagates", to == *b"iiiiiigh");
-        let (code, _) = execute(is_problem, 1, 3, over);
+        let (code, _) = execute(program, 1, 3, over);
         check("XC over itself", code, 1);
         holds("  what is left", to == *b"i\0i\0iigh");
-        let (code, _) = execute(is_problem, 1, 7, [operands[0]; 2]);
+        let (code, _) = execute(program, 1, 7, [operands[0]; 2]);
         check("XC of the same", code, 0);
         holds("  zeros", to == [0; 8]);
-        let (code, _) = execute(is_problem, 2, 7, operands);
+        let (code, _) = execute(program, 2, 7, operands);
         check("OC", code, 1);
         holds("  the operand", to == from);
-        let (code, _) = execute(is_problem, 3, 3, [operands[0], operands[0] + 4]);
+        let (code, _) = execute(program, 3, 3, [operands[0], operands[0] + 4]);
         check("NC", code, 1);
-        let (_, registers) = execute(is_problem, 4, 0x40, [12, 0]);
+        let (_, registers) = execute(program, 4, 0x40, [12, 0]);
         check("AHI", registers[0], 12);
         // LPGR and LGR as they stand in the first round.
         for number in [5, 6] {
             if round == 0 {
-                let (_, registers) = execute(is_problem, number, 0, [1, 7]);
+                let (_, registers) = execute(program, number, 0, [1, 7]);
                 check("a register", registers[0], 7);
             }
-            let (_, [four, five]) = execute(is_problem, number, 0x8D, [0; 2]);
-            // Without the condition code.
-            check("EPSW, bits 0-31", four & !0x3000, mask >> 32);
-            check("  bits 32-63", five, mask & 0xFFFF_FFFF);
+            let (_, [four, five]) = execute(program, number, 0x8D, [0; 2]);
+            program.has_psw("EPSW, bits 0-31", four, five);
         }
     }
 }
 
 fn run() {
-    // SAFETY: the pages are this program's own, and nothing refers to them.
-    unsafe {
-        Page::put(
-            &raw mut ROUTINE,
-            ROUTINE_AT - 2,
-            &[0x4444, 0x4420, 0x3000, 0x07FE, 0x4444],
-        );
-        for (number, text) in TEXTS.iter().enumerate() {
-            Page::put(&raw mut TARGETS, 8 * number, text);
-        }
+    routines::put(EXECUTE - 2, &[0x4444, 0x4420, 0x3000, 0x07FE, 0x4444]);
+    for (number, text) in TEXTS.iter().enumerate() {
+        routines::put(TARGETS + 8 * number, text);
     }
-    one_after_the_other(false, 0x0000_0001_8000_0000);
-    dat::prepare();
-    dat::on();
-    one_after_the_other(false, 0x0400_0001_8000_0000);
-    one_after_the_other(true, 0x0401_0001_8000_0000);
-    dat::off();
+    Program::each(one_after_the_other);
 }
