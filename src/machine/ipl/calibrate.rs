@@ -197,6 +197,22 @@ fn step(native: &mut Native, from: u64, condition_code: u64) -> ((u16, u64, u64)
     (stored, span(&probed))
 }
 
+/// Whether the machine below executes what is at an odd branch address, as older versions of QEMU do, instead of a
+/// specification exception.
+pub fn executes_at_odd_addresses(native: &mut Native, storage: Piece) -> bool {
+    let target = 0x801;
+    native.store(storage.start(), &[0x07, 0xF1]);
+    // A supervisor call.
+    native.store(storage.at(target), &[0x0A, 0]);
+    let mut registers = [0; 16];
+    registers[1] = SEQUENCE + target;
+    let psw = Psw {
+        mask: PROBLEM | ADDRESSING_64,
+        address: SEQUENCE,
+    };
+    probe(psw, &registers).code != ProgramInterruption::Specification.code()
+}
+
 /// Clears what the sequences left in guest storage.
 pub fn clear(native: &mut Native, storage: Piece) {
     native.store(storage.start(), &[0; 4096]);

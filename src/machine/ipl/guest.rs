@@ -111,6 +111,11 @@ pub(super) fn start(
         },
         exact: calibrate::events_are_exact(&mut native, sequences, &mut charges, mode),
     };
+    if block.has(flags::STRICT) && calibrate::executes_at_odd_addresses(&mut native, sequences) {
+        defmt::warn!(
+            "the machine below executes at odd addresses, where a strict machine does not look: take a newer QEMU for a guest that attacks"
+        );
+    }
     calibrate::clear(&mut native, sequences);
     let program = staged::keep(block, &plan, &mut native);
 

@@ -1,6 +1,7 @@
 //! The configuration that the guest finds, and what the machine's own samples show of it.
 
 use measure::{
+    computer::progress::Progress,
     numbers::quantities::Sampling,
     options::{
         RunOptions,
@@ -130,5 +131,22 @@ fn contradictory_options_are_refused_with_the_remedy() {
         arguments.extend(options);
         let finished = command::finish(command::measure(&arguments).unwrap()).unwrap();
         finished.assert_fails(2, words);
+    }
+}
+
+#[test]
+fn a_strict_machine_warns_of_a_machine_below_that_executes_at_odd_addresses() {
+    for qemu in ipl::qemus(&Progress::Plain).unwrap() {
+        let mut options = ipl::options("b_odd_address");
+        options.qemu = Some(qemu.path.clone());
+        // Bare, it is a specification exception or not.
+        let native = ipl::natively("b_odd_address", 1, Some(&qemu.path)).unwrap();
+        let executes = native.exit_code != Some(0);
+        for strict in [true, false] {
+            options.strict = strict;
+            let log = ipl::above_with_success(&options).unwrap().log.join("\n");
+            let warns = log.contains("executes at odd addresses");
+            assert_eq!(warns, strict && executes, "{:?}: {log}", qemu.version);
+        }
     }
 }
