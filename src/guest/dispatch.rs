@@ -155,7 +155,7 @@ fn instruction<H: Hardware>(
     };
     let charged = configuration.charges.of(code);
     if performed == Ok(Outcome::Unknown) {
-        if is_uncovered(cpu, configuration, hardware, charged) {
+        if is_uncovered(cpu, configuration, hardware, None, charged) {
             return Next::Run;
         }
         if configuration.strict && code == Exception::Operation.code() {
@@ -196,10 +196,12 @@ fn target_of_execute<H: Hardware>(
     if in_places[0] == InPlace::Itself {
         charged += i64::from(configuration.charges.execute);
     }
-    if !in_places.contains(&InPlace::OfSensitive)
-        && is_uncovered(cpu, configuration, hardware, charged)
-    {
-        return Next::Run;
+    if !in_places.contains(&InPlace::OfSensitive) {
+        let text = storage::text(cpu, configuration, hardware).ok();
+        let at = text.and_then(|text| access::target_of(cpu, &text.bytes));
+        if is_uncovered(cpu, configuration, hardware, at, charged) {
+            return Next::Run;
+        }
     }
     let mut performed = millicode::perform(cpu, configuration, hardware, target);
     if performed == Ok(Outcome::Unknown)
@@ -340,17 +342,19 @@ fn alone<H: Hardware>(
     )
 }
 
-/// Whether the instruction at the PSW's address trapped only because it was covered. It is uncovered now, and the guest
-/// continues with it.
+/// Whether the instruction at the PSW's address, or its `target` if it is an EXECUTE, trapped only because it was covered.
+/// It is uncovered now, and the guest continues with it.
 #[cold]
 fn is_uncovered<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
+    target: Option<Virtual>,
     charged: i64,
 ) -> bool {
     let code = cpu.interruption.code();
-    if code != Exception::Operation.code() || !access::uncover(cpu, configuration, hardware) {
+    if code != Exception::Operation.code() || !access::uncover(cpu, configuration, hardware, target)
+    {
         return false;
     }
     let problem = cpu.psw.problem_state();

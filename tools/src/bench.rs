@@ -42,7 +42,7 @@ pub const TIMER_INTERVAL: u64 = 10_000;
 const TRAP: (&str, u64) = ("trap", 80);
 
 /// Path budgets in instructions, DAT on and warm.
-const BUDGETS: [(&str, u64); 16] = [
+const BUDGETS: [(&str, u64); 19] = [
     ("trap-decode", 160),
     ("ssm", 200),
     ("stnsm", 200),
@@ -53,6 +53,11 @@ const BUDGETS: [(&str, u64); 16] = [
     ("lpswe", 300),
     ("lctlg-1", 300),
     ("svc", 300),
+    // Program interruptions of the guest: an operation that is not assigned, an operand that the machine refuses, and what
+    // the hardware refuses.
+    ("illegal", 850),
+    ("specification", 660),
+    ("reflected", 370),
     ("monitor-call", 200),
     ("sample", 250),
     ("sample-1m", 250),

@@ -318,7 +318,7 @@ fn target_is_protected<H: Hardware>(
     (target.page() == at).then(|| Fault::execution_protection(at, space))
 }
 
-/// Whether the instruction at the PSW's address, or the target that it executes, was covered. It is uncovered now.
+/// Whether the instruction at the PSW's address, or its `target` if it is an EXECUTE, was covered. It is uncovered now.
 ///
 /// Another CPU may have uncovered it since this CPU met it, or the page may have changed. So if any page was
 /// uncovered or changed since, the instruction is tried once more.
@@ -327,6 +327,7 @@ pub(super) fn uncover<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
+    target: Option<Virtual>,
 ) -> bool {
     let uncovered = configuration.page_frames.uncovered.load(Ordering::Acquire);
     if core::mem::replace(&mut cpu.uncovered, uncovered) != uncovered
@@ -338,8 +339,6 @@ pub(super) fn uncover<H: Hardware>(
         return false;
     }
     let here = Virtual(cpu.psw.address);
-    let target = storage::text(cpu, configuration, hardware);
-    let target = target.ok().and_then(|text| target_of(cpu, &text.bytes));
     let mut places = [Some(here), target].into_iter().flatten();
     let found = places.any(|at| {
         let found = storage::resolve(cpu, configuration, hardware, at, 2, Access::Execute);
@@ -359,12 +358,19 @@ pub(super) fn is_execute_behind<H: Hardware>(
     hardware: &H,
 ) -> bool {
     let length = u64::from(cpu.interruption.length());
+    // No EXECUTE is so short.
+    if length == 2 {
+        return false;
+    }
     let at = Virtual(cpu.psw.address.wrapping_sub(length) & cpu.psw.address_mask());
-    let text = storage::text_at(cpu, configuration, hardware, at);
-    length != 2
-        && text.is_ok_and(|text| {
-            executed::is_execute(u16::from_be_bytes([text.bytes[0], text.bytes[1]]))
-        })
+    let bytes = match storage::kept_text(cpu, hardware, at) {
+        Some(bytes) => bytes,
+        None => match storage::text_at(cpu, configuration, hardware, at) {
+            Ok(text) => text.bytes,
+            Err(_) => return false,
+        },
+    };
+    executed::is_execute(u16::from_be_bytes([bytes[0], bytes[1]]))
 }
 
 /// What stands in the places of the EXECUTE at the PSW's address and of its target.

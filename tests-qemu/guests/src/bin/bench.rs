@@ -69,16 +69,19 @@ fn absent(name: &str) {
     println!("path {name} absent");
 }
 
-// The supervisor-call handler: one instruction.
+// The handlers of supervisor calls and program interruptions: one instruction each.
 global_asm!(
     ".section .text.bench,\"ax\",@progbits",
     ".p2align 3",
     "bench_supervisor_call: lpswe 0x140(%r0)",
+    ".p2align 3",
+    "bench_program: lpswe 0x150(%r0)",
     ".text",
 );
 
 unsafe extern "C" {
     fn bench_supervisor_call();
+    fn bench_program();
 }
 
 fn run() {
@@ -136,17 +139,7 @@ fn run() {
         "lctlg-1",
         one(units!("lctlg 1, 1, 0({a})", a = reg_addr list.as_ptr())),
     );
-    let before: Psw = lowcore::read(Class::SupervisorCall.new());
-    lowcore::write(
-        Class::SupervisorCall.new(),
-        Psw::new(
-            psw::INITIAL | psw::DAT,
-            bench_supervisor_call as *const () as u64,
-        ),
-    );
-    // The handler is one LPSWE, whose own path is known.
-    path("svc", one(units!("svc 1")).saturating_sub(lpswe));
-    lowcore::write(Class::SupervisorCall.new(), before);
+    interruptions(empty, lpswe);
     if sampler {
         samples();
         sample_of("sample-1m", LARGE_BLOCKS | BASIC, 32);
@@ -184,6 +177,39 @@ fn run() {
         lcctl(0);
     }
     dat::off();
+}
+
+/// Interruptions of the guest, which the machine delivers. The handler is one LPSWE, whose own path is known.
+#[inline(never)]
+fn interruptions(empty: u64, lpswe: u64) {
+    let interrupted = |units: u64| {
+        let all = (instructions(units.saturating_sub(empty)) + N / 2) / N;
+        all.saturating_sub(1 + lpswe)
+    };
+    let before = handle(Class::SupervisorCall, bench_supervisor_call);
+    path("svc", interrupted(units!("svc 1")));
+    lowcore::write(Class::SupervisorCall.new(), before);
+    let block = [0_u64; 8];
+    let before = handle(Class::Program, bench_program);
+    // An operation that is not assigned, an operand that the machine refuses, and an odd register that the hardware does.
+    path(
+        "illegal",
+        interrupted(units!(".insn rre,0xb9f30000,%r0,%r0")),
+    );
+    path(
+        "specification",
+        interrupted(units!("stap 1({a})", a = reg_addr block.as_ptr())),
+    );
+    path("reflected", interrupted(units!(".short 0x1c30")));
+    lowcore::write(Class::Program.new(), before);
+}
+
+/// Lets a handler have the interruptions of a class. Returns the new PSW from before.
+fn handle(class: Class, handler: unsafe extern "C" fn()) -> Psw {
+    let before: Psw = lowcore::read(class.new());
+    let new = Psw::new(psw::INITIAL | psw::DAT, handler as *const () as u64);
+    lowcore::write(class.new(), new);
+    before
 }
 
 /// TOD-clock units of a loop of `turns` instructions.
