@@ -131,11 +131,24 @@ impl SampleTypes {
     pub const BASIC: Self = Self(bit32(0));
     /// The diagnostic-sampling function.
     pub const DIAGNOSTIC: Self = Self(bit32(1));
+    /// Both: what a request for diagnostic samples selects. A basic entry precedes each diagnostic one, and says
+    /// where the sample was taken.
+    pub const COMBINED: Self = Self::BASIC.union(Self::DIAGNOSTIC);
 
     /// Whether the mask has this sample type.
     #[must_use]
     pub const fn has(self, kind: Self) -> bool {
         self.0 & kind.0 != 0
+    }
+
+    /// What can be collected of these authorized types: no diagnostic samples without basic ones.
+    #[must_use]
+    pub const fn collectable(self) -> Self {
+        if self.has(Self::BASIC) {
+            self
+        } else {
+            Self::NONE
+        }
     }
 }
 
@@ -187,8 +200,15 @@ mod tests {
     fn a_mask_is_shown_as_the_names_in_it_or_none() {
         assert_eq!(Events::NONE.to_string(), "NONE");
         assert_eq!(Events(0x4800_0000).to_string(), "PROBLEM-STATE,ZOS");
-        let both = SampleTypes::BASIC.union(SampleTypes::DIAGNOSTIC);
-        assert_eq!(both.to_string(), "BASIC,DIAG");
+        assert_eq!(SampleTypes::COMBINED.to_string(), "BASIC,DIAG");
         assert_eq!(SampleTypes::NONE.to_string(), "NONE");
+    }
+
+    #[test]
+    fn diagnostic_samples_are_not_collected_without_basic_ones() {
+        for types in [SampleTypes::BASIC, SampleTypes::COMBINED] {
+            assert_eq!(types.collectable(), types);
+        }
+        assert_eq!(SampleTypes::DIAGNOSTIC.collectable(), SampleTypes::NONE);
     }
 }

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use std::cell::Cell;
 use std::rc::Rc;
 
-const LINES: [&str; 14] = [
+const LINES: [&str; 15] = [
     "F HIS,B",
     "F HIS,B,CTRONLY,STATECHANGE=STOP",
     "F HIS,B,SAMPFREQ=60000,DATALOSS=STOP,SI=1",
@@ -26,12 +26,13 @@ const LINES: [&str; 14] = [
     "F HIS,SERVICE,REFRESH",
     "D HIS",
     "F HIS,B,SAMPTYPE=(BASIC,DIAG),CTR=COMPLETE",
+    "F HIS,SERVICE,SAMPTYPE=DIAG",
 ];
 
 #[derive(Clone, Copy, Debug)]
 enum Occurrence {
     Typed(usize),
-    Authorized(u32, bool),
+    Authorized(u32, u32),
     Speed(u32),
     SamplesLost,
     CountersLost,
@@ -43,7 +44,7 @@ enum Occurrence {
 fn occurrence() -> impl Strategy<Value = Occurrence> {
     prop_oneof![
         4 => (0..LINES.len()).prop_map(Occurrence::Typed),
-        1 => (0u32..64, any::<bool>()).prop_map(|(sets, samples)| Occurrence::Authorized(sets, samples)),
+        1 => (0u32..64, 0u32..4).prop_map(|(sets, types)| Occurrence::Authorized(sets, types)),
         1 => (500u32..2_000).prop_map(Occurrence::Speed),
         1 => Just(Occurrence::SamplesLost),
         1 => Just(Occurrence::CountersLost),
@@ -66,13 +67,9 @@ fn perform(his: &mut His<Called>, bench: &mut Bench, runs: &Rc<Cell<u32>>, what:
                 })
             });
         }
-        Occurrence::Authorized(sets, samples) => {
+        Occurrence::Authorized(sets, types) => {
             bench.authorized = Events(sets << 26);
-            bench.types = if samples {
-                SampleTypes::BASIC
-            } else {
-                SampleTypes::NONE
-            };
+            bench.types = SampleTypes(types << 30);
             his.authorization_changed(bench);
         }
         Occurrence::Speed(cycles) => {
@@ -117,6 +114,7 @@ proptest! {
             });
             prop_assert_eq!(bench.enabled.without(bench.authorized), Events::NONE);
             prop_assert!(running || bench.order.is_none());
+            prop_assert!(bench.order.is_none_or(|order| order.types.has(SampleTypes::BASIC)));
         }
         his.disable(&mut bench);
         heard.extend(bench.happened());

@@ -254,6 +254,33 @@ fn a_parameter_that_persists_is_that_of_the_previous_run() {
 }
 
 #[test]
+fn diagnostic_samples_are_collected_together_with_basic_ones_or_not_at_all() {
+    let mut operator = Operator::new();
+    operator.bench.types = SampleTypes::COMBINED;
+    operator.enter("F HIS,SERVICE,REFRESH");
+    operator.bench.happened();
+    operator.enter("F HIS,B,CNT=NO,SAMPTYPE=DIAG");
+    assert_eq!(
+        operator.bench.happened(),
+        ["sample BASIC,DIAG 75000 4", "H Begin"]
+    );
+    operator.enter("F HIS,END");
+    operator.profiler("OTHER", Events::NONE, Done);
+    assert_eq!(
+        operator.bench.order.unwrap().types,
+        SampleTypes::COMBINED,
+        "the controls are those of all profilers"
+    );
+    operator.bench.types = SampleTypes::DIAGNOSTIC;
+    operator.his.authorization_changed(&mut operator.bench);
+    assert_eq!(operator.bench.order, None);
+    assert_eq!(
+        operator.enter("F HIS,SERVICE,SAMPTYPE=DIAG"),
+        "MMH105E SAMPTYPE=BASIC,DIAG is not authorized; allowed: NONE"
+    );
+}
+
+#[test]
 fn a_run_that_may_not_lose_data_ends_when_it_does() {
     for (line, ends) in [
         ("F HIS,B,DATALOSS=STOP", true),

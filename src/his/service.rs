@@ -241,7 +241,7 @@ impl<E: Exit> Service<E> {
     /// gained one from the next refresh on.
     pub fn authorization_changed(&mut self, machine: &mut dyn Machine) {
         let lost = self.registry.usable.without(machine.events().authorized);
-        let types = machine.sampling().authorized;
+        let types = machine.sampling().authorized.collectable();
         let lost_types = self.registry.usable_types.without(types);
         let mut reasons = Reasons::NONE;
         if !lost.intersection(self.registry.counting).is_empty() {
@@ -284,7 +284,7 @@ impl<E: Exit> Service<E> {
     /// Records what is authorized.
     fn look(&mut self, machine: &mut dyn Machine) {
         self.registry.usable = machine.events().authorized;
-        self.registry.usable_types = machine.sampling().authorized;
+        self.registry.usable_types = machine.sampling().authorized.collectable();
     }
 
     fn update(

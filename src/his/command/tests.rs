@@ -39,8 +39,7 @@ fn begin_takes_every_keyword() {
     assert_eq!(begin.counter_sets.events, Events::COMPLETE);
     assert_eq!(begin.interval, Interval::Synchronous);
     assert!(!begin.counter_file);
-    let both = SampleTypes::BASIC.union(SampleTypes::DIAGNOSTIC);
-    assert_eq!(begin.sampling.types, Setting::Value(both));
+    assert_eq!(begin.sampling.types, Setting::Value(SampleTypes::COMBINED));
     assert_eq!(begin.sampling.frequency, Setting::Persist);
     assert_eq!(begin.sampling.buffers, Setting::Value(64));
     assert_eq!(begin.duration, Some(10));
@@ -211,7 +210,7 @@ fn the_command_takes_precedence_over_its_parameter_file() {
     let Ok(Command::Service { sampling, .. }) = parse_with_file(line, file) else {
         panic!()
     };
-    assert_eq!(sampling.types, Setting::Value(SampleTypes::DIAGNOSTIC));
+    assert_eq!(sampling.types, Setting::Value(SampleTypes::COMBINED));
     assert_eq!(sampling.frequency, Setting::Persist);
     assert_eq!(sampling.buffers, Setting::Value(32));
     let Ok(Command::Begin(begin)) = parse_with_file("F HIS,B,DDNAME=A,CNT=YES", "CNT=NO\nSMP=NO")

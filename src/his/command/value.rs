@@ -93,14 +93,14 @@ pub fn buffers(value: &str) -> Option<u16> {
     number(value, 1, u32::from(MOST_BUFFERS)).and_then(|number| number.try_into().ok())
 }
 
-/// SAMPTYPE. NONE collects nothing.
+/// SAMPTYPE. NONE collects nothing; DIAG selects basic samples as well.
 pub fn sample_types(value: &str) -> Option<SampleTypes> {
     if value.eq_ignore_ascii_case("NONE") {
         return Some(SampleTypes::NONE);
     }
     let kinds = [
         ("BASIC", SampleTypes::BASIC),
-        ("DIAG", SampleTypes::DIAGNOSTIC),
+        ("DIAG", SampleTypes::COMBINED),
     ];
     list(value).try_fold(SampleTypes::NONE, |types, entry| {
         Some(types.union(word(entry?, &kinds)?))
@@ -257,6 +257,16 @@ mod tests {
         for wrong in ["()", "(BASIC,)", "(BASIC,ALL)", "((BASIC))", "", "(BASIC"] {
             assert_eq!(counter_sets(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn diagnostic_samples_select_basic_ones_as_well() {
+        for both in ["DIAG", "(DIAG)", "(BASIC,DIAG)", "(diag,basic)"] {
+            assert_eq!(sample_types(both), Some(SampleTypes::COMBINED), "{both}");
+        }
+        assert_eq!(sample_types("BASIC"), Some(SampleTypes::BASIC));
+        assert_eq!(sample_types("NONE"), Some(SampleTypes::NONE));
+        assert_eq!(sample_types("(NONE,DIAG)"), None);
     }
 
     #[test]

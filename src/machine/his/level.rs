@@ -221,8 +221,7 @@ impl crate::his::Machine for Level<'_> {
             authorized: if self.machine.samples_for_host {
                 SampleTypes::NONE
             } else {
-                let all = SampleTypes::BASIC.union(SampleTypes::DIAGNOSTIC);
-                all.without(self.machine.his.taken.types())
+                SampleTypes::COMBINED.without(self.machine.his.taken.types())
             },
             limits: sampling_limits(self.speed()),
             most_buffers: BLOCKS as u16,

@@ -17,6 +17,7 @@ use measure::{
 use millimeter::record::{
     SetType, cnt, monitor,
     smf::{self, Data},
+    smp,
 };
 use tempfile::TempDir;
 use tests_qemu::{
@@ -581,6 +582,30 @@ fn a_sample_type_that_is_taken_away_ends_the_run_that_collects_it() {
     // The samples taken until then are there.
     let entry = 32 + u64::from(outcome.report.model().dsdes);
     assert!(samples(&files["000.SMP.00"], entry).0 > 50);
+}
+
+#[test]
+fn a_basic_entry_precedes_each_diagnostic_one_when_diagnostic_samples_are_requested() {
+    let begin = "F HIS,B,CNT=NO,SAMPTYPE=DIAG,SAMPFREQ=6000000";
+    let (outcome, files) = answered(begin, &["INTERRUPT CPU 0"; 4]);
+    let mut sizes = smp::Sizes::default();
+    let mut entries = Vec::new();
+    for block in files["000.SMP.00"].chunks(4096) {
+        let block = sizes.block(block).unwrap();
+        entries.extend(block.entries().map(|entry| match entry.unwrap().1 {
+            smp::Entry::Basic(_) => "basic",
+            smp::Entry::Diagnostic { .. } => "diagnostic",
+        }));
+    }
+    let pairs = entries.chunks(2);
+    assert!(pairs.len() > 50, "{} samples", pairs.len());
+    assert!(
+        pairs
+            .into_iter()
+            .all(|pair| *pair == ["basic", "diagnostic"])
+    );
+    // The report shows where they were taken.
+    assert!(outcome.report.taken() > 0 && !outcome.report.hot.is_empty());
 }
 
 #[test]
