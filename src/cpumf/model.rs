@@ -166,6 +166,17 @@ const fn model(
     }
 }
 
+/// The model-capacity identifier of a machine with this many general-purpose cores at full speed, in ASCII: 701
+/// is one core.
+#[must_use]
+pub const fn capacity_identifier(cores: u16) -> [u8; 3] {
+    [
+        b'7',
+        b'0' + (cores / 10 % 10) as u8,
+        b'0' + (cores % 10) as u8,
+    ]
+}
+
 /// The model with this name, in upper or lower case.
 #[must_use]
 pub fn of_name(name: &str) -> Option<&'static Model> {
@@ -190,6 +201,12 @@ mod tests {
     fn the_default_model_is_a_z15_with_version_numbers_3_and_6() {
         assert_eq!(of_type(0x8561), Some(&DEFAULT));
         assert_eq!((DEFAULT.cfvn, DEFAULT.csvn), (3, 6));
+    }
+
+    #[test]
+    fn the_capacity_identifier_counts_the_cores_at_full_speed() {
+        assert_eq!(capacity_identifier(1), *b"701");
+        assert_eq!(capacity_identifier(43), *b"743");
     }
 
     #[test]

@@ -74,15 +74,17 @@ pub trait Files {
     fn end(&mut self, set: u16, map: bool);
 }
 
-/// The fields of the records that describe the machine.
+/// The fields of the records that describe the machine, as STORE SYSTEM INFORMATION shows it.
 #[derive(Clone, Copy, Debug)]
 pub struct System {
-    /// The model.
+    /// The model, which decides the counters.
     pub model: &'static Model,
     /// Machine type, as hexadecimal digits.
     pub machine_type: u16,
-    /// Sequence code, from the identification of CPU 0.
-    pub sequence: u64,
+    /// Model-capacity identifier.
+    pub capacity: Ebcdic<16>,
+    /// Sequence code.
+    pub sequence_code: Ebcdic<16>,
     /// Cycles per microsecond.
     pub speed: u32,
 }
@@ -257,11 +259,11 @@ impl<F: Files> Hisprof<F> {
                 class: 0,
                 speed: run.system.speed,
                 machine_type: run.machine_type(),
-                model: Ebcdic::new(run.system.model.hardware),
+                model: run.system.capacity,
                 versions: [0, run.system.model.cfvn, run.system.model.csvn],
                 lost: run.lost,
                 lost_mt: false,
-                sequence_code: run.sequence_code(),
+                sequence_code: run.system.sequence_code,
                 core: number,
             };
             let envelope = run.envelope(from, to);
@@ -301,8 +303,8 @@ impl<F: Files> Hisprof<F> {
                 versions,
                 speed: system.speed,
                 machine_type: run.machine_type(),
-                model: Ebcdic::new(system.model.hardware),
-                sequence_code: run.sequence_code(),
+                model: system.capacity,
+                sequence_code: run.system.sequence_code,
             };
             let envelope = run.envelope(cpu.last.at.unwrap_or(at), at);
             let mut records = smf::Records::absolutes(&envelope, &data, &sets);
@@ -361,13 +363,9 @@ impl<F: Files> Hisprof<F> {
         let _ = write!(file_name, "{prefix}{:03}.CNT", run.set);
         let mut model = String::<32>::new();
         let system = &run.system;
-        let _ = write!(
-            model,
-            "{:04X}-{}",
-            system.machine_type, system.model.hardware
-        );
+        let _ = write!(model, "{:04X}-{}", system.machine_type, system.capacity);
         let mut sequence = String::<16>::new();
-        let _ = write!(sequence, "{:016X}", system.sequence);
+        let _ = write!(sequence, "{}", system.sequence_code);
         let file = CounterFile {
             file_name: &file_name,
             command: &run.command,
@@ -482,19 +480,14 @@ impl Collected {
         Ebcdic::new(&text)
     }
 
-    fn sequence_code(&self) -> Ebcdic<16> {
-        let mut text = String::<16>::new();
-        let _ = write!(text, "{:016X}", self.system.sequence);
-        Ebcdic::new(&text)
-    }
-
     /// The header and sections before the data of an SMF record about the interval `from` to `to`.
     fn envelope(&self, from: Tod, to: Tod) -> Envelope {
         let started = Moment::from_tod(self.started.0);
         Envelope {
+            subsystem: Some(Ebcdic::new("HIS")),
             product: Some(Subsystem {
                 version: Ebcdic::new("01"),
-                product: Ebcdic::new("MMTR"),
+                product: Ebcdic::new("HIS"),
                 level: Ebcdic::new(env!("CARGO_PKG_VERSION")),
             }),
             identification: Some(Identification {

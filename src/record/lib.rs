@@ -42,7 +42,7 @@
 //!     class: 0,
 //!     speed: 5_200,
 //!     machine_type: Ebcdic::new("8561"),
-//!     model: Ebcdic::new("T01"),
+//!     model: Ebcdic::new("701"),
 //!     versions: [0, 3, 6],
 //!     lost: false,
 //!     lost_mt: false,

@@ -86,9 +86,9 @@ fn put(block: &mut [u8; 4096], offset: usize, bytes: &[u8]) {
 }
 
 /// Digits and capital letters in EBCDIC, padded with blanks to 16 bytes.
-fn padded(text: &str) -> [u8; 16] {
+fn padded(text: &[u8]) -> [u8; 16] {
     let mut field = [0x40; 16];
-    for (to, from) in field.iter_mut().zip(text.bytes()) {
+    for (to, &from) in field.iter_mut().zip(text) {
         *to = match from {
             b'0'..=b'9' => 0xF0 + (from - b'0'),
             b'A'..=b'I' => 0xC1 + (from - b'A'),
@@ -97,14 +97,6 @@ fn padded(text: &str) -> [u8; 16] {
             _ => 0x40,
         };
     }
-    field
-}
-
-/// The model-capacity identification of a machine with this many general-purpose cores at full speed:
-/// 701 is one.
-fn capacity(cores: u16) -> [u8; 16] {
-    let mut field = padded("70");
-    field[2] = digit(cores);
     field
 }
 
@@ -191,8 +183,9 @@ fn machine<H: Hardware>(
             let machine_type = (run.configuration.cpu_id >> 16) as u16;
             if let Some(model) = model::of_type(machine_type) {
                 let cores = run.configuration.threads.cores(run.configuration.cpus);
-                put(block, at::MODEL, &padded(model.hardware));
-                put(block, at::CAPACITY, &capacity(cores));
+                let capacity = model::capacity_identifier(cores);
+                put(block, at::MODEL, &padded(model.hardware.as_bytes()));
+                put(block, at::CAPACITY, &padded(&capacity));
             }
             put(block, at::MANUFACTURER, &IBM);
             put(

@@ -79,7 +79,8 @@ impl Operator {
             let system = System {
                 model: &Z15,
                 machine_type: 0x8561,
-                sequence: 0x1_2345,
+                capacity: Ebcdic::new("702"),
+                sequence_code: Ebcdic::new("0000000000012345"),
                 speed: 1000,
             };
             hisprof.begin(run, system);
@@ -91,6 +92,27 @@ impl Operator {
         let kept = self.memory.0.borrow();
         kept.files.get(name).cloned().unwrap_or_default()
     }
+}
+
+#[test]
+fn a_record_names_his_as_its_subsystem_and_the_machine_as_stsi_does() {
+    let mut operator = Operator::new();
+    operator.enter("F HIS,B,SMP=NO,CTRSET=BASIC,MAP=NO");
+    operator.enter("F HIS,END");
+    let smf = operator.file("0 Smf");
+    assert_eq!((smf[4], smf[5]), (0xC0, 113), "subsystem and subtypes");
+    let record = smf::decode(&smf).unwrap();
+    let envelope = record.envelope;
+    assert_eq!(envelope.subsystem, Some(Ebcdic::new("HIS")));
+    assert_eq!(envelope.product.unwrap().product, Ebcdic::new("HIS"));
+    let Data::Absolutes(data) = record.data else {
+        panic!("the first record has values");
+    };
+    let texts = [data.data.model, data.data.sequence_code];
+    assert_eq!(texts, ["702", "0000000000012345"].map(Ebcdic::new));
+    let text = std::string::String::from_utf8(operator.file("0 Counters")).unwrap();
+    let line = "\nMODEL: 8561-702  SEQCODE: 0000000000012345\n";
+    assert!(text.contains(line), "{text}");
 }
 
 /// The instruction counters in SMF records: subtype, CPU, number of the set, value.

@@ -2,7 +2,7 @@
 
 use crate::arch::bits::bit64;
 use crate::arch::tod::Tod;
-use crate::cpumf::model::{BSDES, CounterRange};
+use crate::cpumf::model::{BSDES, CounterRange, capacity_identifier};
 use crate::cpumf::sampling::request;
 use crate::guest::measuring::{assist, machine_level};
 use crate::guest::state::pending_work::PendingWork;
@@ -14,6 +14,7 @@ use crate::machine::hardware::hsa::BLOCKS;
 use crate::machine::hardware::instruction;
 use crate::machine::io::console;
 use crate::machine::state::machine::{Cpu, Machine, sampling_limits};
+use crate::record::Ebcdic;
 use core::fmt;
 use core::sync::atomic::Ordering;
 
@@ -59,12 +60,14 @@ impl<'a> Level<'a> {
 
     /// Information about the machine for records.
     pub fn system(&self) -> System {
-        let identification = self.machine.configuration.cpu_id;
+        let configuration = &self.machine.configuration;
+        let cores = configuration.threads.cores(configuration.cpus);
+        let capacity = capacity_identifier(cores);
         System {
             model: self.machine.model,
-            machine_type: (identification >> 16) as u16,
-            // Without the version code.
-            sequence: identification >> 32 & 0xFF_FFFF,
+            machine_type: (configuration.cpu_id >> 16) as u16,
+            capacity: Ebcdic::new(str::from_utf8(&capacity).unwrap_or_default()),
+            sequence_code: Ebcdic(self.machine.sequence_code),
             speed: self.speed(),
         }
     }

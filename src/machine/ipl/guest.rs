@@ -8,6 +8,7 @@ use crate::cpumf::sampling::request;
 use crate::cpumf::{
     ConfigurationLevel, CounterSets, Facility, Installation, Model, load_program_parameter, model,
 };
+use crate::guest::hardware::Hardware;
 use crate::guest::measuring::assist;
 use crate::guest::measuring::machine_level;
 use crate::guest::state::account::{Account, Mode};
@@ -73,6 +74,9 @@ fn zeroed<T>(at: u64, count: u64) -> &'static [T] {
         slice::from_raw_parts(place, count as usize)
     }
 }
+
+/// The offset of the sequence code in system-information block 1.1.1.
+const SEQUENCE_CODE: usize = 80;
 
 /// Builds the configuration, starts the other CPUs, and runs the guest.
 pub(super) fn start(
@@ -189,6 +193,7 @@ pub(super) fn start(
     let machine: &'static Machine = Box::leak(Box::new(Machine {
         configuration,
         model,
+        sequence_code: sequence_code(&mut native),
         plan,
         cpus: [const { CpuCell::empty() }; MAXIMUM_CPUS],
         sums: integrity::sums(&plan),
@@ -241,6 +246,16 @@ pub(super) fn start(
     }
     started(machine, block, cpu_speed, model);
     begin(machine, block)
+}
+
+/// The sequence code of the machine below, which STORE SYSTEM INFORMATION also shows the guest.
+fn sequence_code(native: &mut Native) -> [u8; 16] {
+    let mut block = [0; 4096];
+    let _ = native.system_information(1, 1, 1, &mut block);
+    let (code, _) = block[SEQUENCE_CODE..]
+        .split_first_chunk()
+        .unwrap_or((&[0; 16], &[]));
+    *code
 }
 
 /// The identification of the machine below, with the machine type that the run requests.

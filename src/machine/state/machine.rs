@@ -60,6 +60,8 @@ pub struct Machine {
     pub configuration: Configuration,
     /// The model that the guest finds.
     pub model: &'static Model,
+    /// The sequence code of STORE SYSTEM INFORMATION, in EBCDIC: that of the machine below.
+    pub sequence_code: [u8; 16],
     /// The plan of the HSA.
     pub plan: Plan,
     /// One cell for each CPU; its own real CPU refers to it while it runs.

@@ -11,7 +11,7 @@ COMMAND: MODIFY HIS,B
 LOSS OF SAMPLE DATA ALERT: NO    SAMPLE BUFFER OVERFLOW COUNT: 12
 LOSS OF COUNTER DATA ALERT: YES
 STATE CHANGE: NO
-MODEL: 8561-T01  SEQCODE: 0000000000035DC7
+MODEL: 8561-701  SEQCODE: 0000000000035DC7
 COUNTER VERSION NUMBER 1: 3   COUNTER VERSION NUMBER 2: 6
 COUNTER SET= BASIC
 COUNTER IDENTIFIERS:
@@ -58,7 +58,7 @@ fn golden(write: impl FnOnce(&CounterFile<'_>)) {
         }),
         counter_loss: true,
         state_change: false,
-        model: "8561-T01",
+        model: "8561-701",
         sequence_code: "0000000000035DC7",
         versions: [3, 6],
         local: LOCAL,
@@ -130,7 +130,7 @@ fn a_file_is_read_line_by_line() {
         }),
         Line::CounterLoss(true),
         Line::StateChange(false),
-        Line::Model("8561-T01", Some("0000000000035DC7")),
+        Line::Model("8561-701", Some("0000000000035DC7")),
         Line::Versions([3, 6]),
         Line::Set(SetType::BASIC),
         Line::Identifiers,
