@@ -107,7 +107,7 @@ struct Collected {
     lost: bool,
     /// Counter data were lost since this set of files began.
     lost_in_set: bool,
-    /// How many times counter data were lost in the whole run.
+    /// How many times counter data have been lost since the IPL.
     losses: u32,
     /// The samples that were lost since this set of files began.
     sample_loss: SampleLoss,
@@ -227,6 +227,7 @@ impl<F: Files> Hisprof<F> {
                 0
             };
         }
+        run.losses = service.registry().counter_losses();
         let there = service.cpus();
         for (number, cpu) in (0..).zip(&mut self.cpus) {
             cpu.now.clear();
@@ -410,7 +411,6 @@ impl<F: Files> Hisprof<F> {
         if matches!(action, Action::None) && reasons.any_of(Reasons::COUNTER_DATA_LOST) {
             run.lost = true;
             run.lost_in_set = true;
-            run.losses = run.losses.saturating_add(1);
         }
         if reasons.any_of(Reasons::SAMPLE_DATA_LOST) {
             run.sample_loss.alert = true;

@@ -145,6 +145,8 @@ pub struct Registry {
     pub(super) counting: Events,
     /// The sampling that the machine does for the service.
     pub(super) sampling: Option<SamplingOrder>,
+    /// How many times the machine has lost counter data since its IPL.
+    pub(super) counter_losses: u32,
     last_token: u64,
 }
 
@@ -158,6 +160,7 @@ impl Registry {
             usable_types: SampleTypes::NONE,
             counting: Events::NONE,
             sampling: None,
+            counter_losses: 0,
             last_token: 0,
         }
     }
@@ -197,6 +200,12 @@ impl Registry {
     pub fn sampled(&self) -> SampleTypes {
         let order = self.sampling;
         order.map_or(SampleTypes::NONE, |order| order.types)
+    }
+
+    /// How many times the machine has lost counter data since its IPL, whether anyone collected it or not.
+    #[must_use]
+    pub const fn counter_losses(&self) -> u32 {
+        self.counter_losses
     }
 
     /// The profilers, in the order of their places.

@@ -273,6 +273,8 @@ impl<E: Exit> Service<E> {
 
     /// The machine has lost counter data.
     pub fn counter_data_lost(&mut self, machine: &mut dyn Machine) {
+        let losses = &mut self.registry.counter_losses;
+        *losses = losses.saturating_add(1);
         self.notify(machine, Reasons::COUNTER_DATA_LOST);
     }
 

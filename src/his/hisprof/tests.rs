@@ -192,6 +192,32 @@ fn lost_counter_data_are_indicated_in_the_next_records_only() {
     assert_eq!(operator.memory.0.borrow().ended, Some((1, false)));
 }
 
+#[test]
+fn the_monitor_records_count_losses_of_counter_data_over_all_runs_and_outside_of_them() {
+    let mut operator = Operator::new();
+    operator.bench.cpus = bit64(0);
+    operator.his.counter_data_lost(&mut operator.bench);
+    let mut counts = std::vec::Vec::new();
+    for _ in 0..2 {
+        operator.memory.0.borrow_mut().files.clear();
+        operator.enter("F HIS,B,CTRONLY,CTRSET=BASIC,CNTFILE=NO");
+        operator.his.counter_data_lost(&mut operator.bench);
+        operator.enter("F HIS,END");
+        operator.his.counter_data_lost(&mut operator.bench);
+        let clock = &operator.bench.clock;
+        clock.set(clock.get() + 1_000_000);
+        let bytes = operator.file("0 Monitor");
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            let record = monitor::decode(rest).unwrap();
+            counts.push(record.counters.unwrap().data.lost);
+            rest = &rest[record.length..];
+        }
+    }
+    // One before the runs, one in each and one after each.
+    assert_eq!(counts, [1, 2, 3, 4]);
+}
+
 /// The counters in the SMF records of a subtype, by CPU and set.
 fn sets(mut bytes: &[u8], subtype: u16) -> BTreeMap<(u16, SetType), std::vec::Vec<u64>> {
     let mut found = BTreeMap::new();
