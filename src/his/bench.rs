@@ -2,7 +2,7 @@
 
 use super::command::Name;
 use super::event::{Event, Events, SampleTypes, ZOS_COUNTERS};
-use super::exit::{Call, Exit, Handling, Inside};
+use super::exit::{Call, Exit, Handling, Inside, Step};
 use super::machine::{Block, EventState, File, Machine, SamplingOrder, SamplingState, TakenBlock};
 use arch::bits::bit64;
 use arch::tod::{Tod, UNITS_PER_MICROSECOND};
@@ -218,6 +218,7 @@ pub fn shown(call: &Call<'_>) -> String {
             format!("cpu{} {}{missed}", samples.cpu, samples.samples)
         }
         Call::Status(status) => format!("{status:?}"),
+        Call::Step(Step::End { .. }) => "End".into(),
         Call::Step(step) => format!("{step:?}"),
     }
 }

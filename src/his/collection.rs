@@ -186,7 +186,8 @@ impl<E: Exit> His<E> {
             run.completion = completion;
             run.ended = Some(machine.tod());
         }
-        let end = Call::Step(Step::End);
+        let state_change = completion == Completion::Early(Cause::StateChanged);
+        let end = Call::Step(Step::End { state_change });
         let stopped = self.service.stop_after(machine, token, Some(&end));
         if let Some(run) = &mut self.run {
             // HISPROF is registered as long as its run is active.

@@ -141,7 +141,10 @@ pub enum Step {
     /// The state has changed: continue in the set of files with this number.
     NextFiles(u16),
     /// The run ends: write the last records.
-    End,
+    End {
+        /// Whether a state change ended it.
+        state_change: bool,
+    },
 }
 
 /// The reason for which an exit is called.

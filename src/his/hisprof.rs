@@ -186,11 +186,11 @@ impl<F: Files> Hisprof<F> {
                 // The new state begins where the old one ends.
                 self.absolutes(Place::Intermediate);
             }
-            Step::End => {
+            Step::End { state_change } => {
                 self.harvest(service);
                 self.deltas();
                 self.absolutes(Place::Final);
-                self.counter_file(false);
+                self.counter_file(state_change);
                 if let Some(run) = self.collected.take() {
                     self.files.end(run.set, run.map);
                 }

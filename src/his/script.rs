@@ -380,13 +380,13 @@ fn hisprof_reads_its_counters_within_a_step() {
         .his
         .command(&mut operator.bench, "F HIS,B,CTRONLY,CTR=BASIC", |_| {
             Called::new(move |call, service| {
-                if let Call::Step(Step::Begin | Step::End) = call {
+                if let Call::Step(Step::Begin | Step::End { .. }) = call {
                     let (token, cpus) = (service.token().unwrap(), None);
                     let mut area = [0; 200];
                     let query = Query::EventData { token, cpus };
                     let answered = service.query(&query, &mut area).unwrap();
                     let cycles = area[16 + 24 + 8 + 7];
-                    let note = format!("{call:?}: {} bytes, {cycles}", answered.stored);
+                    let note = format!("{}: {} bytes, {cycles}", shown(call), answered.stored);
                     heard.borrow_mut().push(note);
                 }
                 Done
@@ -397,6 +397,6 @@ fn hisprof_reads_its_counters_within_a_step() {
     operator.enter("F HIS,END");
     assert_eq!(
         operator.bench.happened(),
-        ["Step(End): 176 bytes, 9", "enable NONE"]
+        ["End: 176 bytes, 9", "enable NONE"]
     );
 }

@@ -168,6 +168,18 @@ fn each_step_writes_deltas_and_values_of_one_reading_and_a_new_state_begins_with
 }
 
 #[test]
+fn a_counter_file_tells_that_a_state_change_ended_it_also_when_the_run_ends_with_it() {
+    for (choice, last) in [("STOP", "YES"), ("IGNORE", "NO")] {
+        let mut operator = Operator::new();
+        operator.enter(&format!("F HIS,B,CTRONLY,STATECHANGE={choice}"));
+        operator.his.speed_changed(&mut operator.bench);
+        operator.enter("F HIS,END");
+        let text = std::string::String::from_utf8(operator.file("0 Counters")).unwrap();
+        assert!(text.contains(&format!("STATE CHANGE: {last}\n")), "{text}");
+    }
+}
+
+#[test]
 fn lost_counter_data_are_indicated_in_the_next_records_only() {
     let mut operator = Operator::new();
     operator.bench.cpus = bit64(0);
