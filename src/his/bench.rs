@@ -3,7 +3,9 @@
 use super::command::Name;
 use super::event::{Event, Events, SampleTypes, ZOS_COUNTERS};
 use super::exit::{Call, Exit, Handling, Inside, Step};
-use super::machine::{Block, EventState, File, Machine, SamplingOrder, SamplingState, TakenBlock};
+use super::machine::{
+    Block, EventState, File, Machine, SamplingOrder, SamplingState, TakenBlock, Thread,
+};
 use arch::bits::bit64;
 use arch::tod::{Tod, UNITS_PER_MICROSECOND};
 use core::fmt;
@@ -24,6 +26,8 @@ pub struct Bench {
     /// Microseconds from 1900.
     pub clock: Rc<Cell<u64>>,
     pub cpus: u64,
+    /// Threads of a core.
+    pub threads: u16,
     pub authorized: Events,
     pub types: SampleTypes,
     pub limits: SamplingLimits,
@@ -51,6 +55,7 @@ impl Bench {
         Self {
             clock: Rc::new(Cell::new(NEW_YEAR)),
             cpus: bit64(0) | bit64(1),
+            threads: 1,
             authorized: Event::Basic.bit().union(Event::ProblemState.bit()),
             types: SampleTypes::BASIC,
             limits,
@@ -82,6 +87,13 @@ impl Machine for Bench {
 
     fn cpus(&self) -> u64 {
         self.cpus
+    }
+
+    fn thread(&self, cpu: u16) -> Thread {
+        Thread {
+            core: cpu / self.threads,
+            number: (cpu % self.threads) as u8,
+        }
     }
 
     fn events(&self) -> EventState {

@@ -14,7 +14,7 @@
 //! service records and shows how long the exit took.
 
 use super::event::{Event, Events};
-use super::machine::{Block, Machine};
+use super::machine::{Block, Machine, Thread};
 use super::query::{Answered, Query};
 use super::reason::Reason;
 use super::registry::{Registration, Registry, Token};
@@ -228,6 +228,12 @@ impl Inside<'_> {
     #[must_use]
     pub fn cpus(&self) -> u64 {
         self.machine.cpus()
+    }
+
+    /// Which thread of which core a CPU is.
+    #[must_use]
+    pub fn thread(&self, cpu: u16) -> Thread {
+        self.machine.thread(cpu)
     }
 
     /// Reads the counters of a CPU, as [`Machine::read`] does.

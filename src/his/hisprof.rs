@@ -234,9 +234,11 @@ impl<F: Files> Hisprof<F> {
             if there & bit64(u32::from(number)) == 0 {
                 continue;
             }
+            cpu.thread = service.thread(number);
+            let events = cpu.thread.counted(run.events);
             let values = &mut cpu.now.values;
             // The counters of every model fit: a test counts them.
-            cpu.now.at = service.read(number, run.events, &mut |_, value| {
+            cpu.now.at = service.read(number, events, &mut |_, value| {
                 values.push(value);
             });
         }
@@ -253,6 +255,9 @@ impl<F: Files> Hisprof<F> {
                 continue;
             };
             let sets = run.sets(cpu.change.all());
+            if sets.is_empty() {
+                continue;
+            }
             let data = Deltas {
                 run_start: run.started.0,
                 written: to.0,
@@ -265,7 +270,7 @@ impl<F: Files> Hisprof<F> {
                 lost: run.lost,
                 lost_mt: false,
                 sequence_code: run.system.sequence_code,
-                core: number,
+                core: cpu.thread.core,
             };
             let envelope = run.envelope(from, to);
             let mut records = smf::Records::deltas(&envelope, &data, &sets);
@@ -322,8 +327,8 @@ impl<F: Files> Hisprof<F> {
                 versions,
                 hardware_versions: versions,
                 harvested: at.0,
-                thread: 0,
-                core: number,
+                thread: cpu.thread.number,
+                core: cpu.thread.core,
             };
             let mut records = monitor::Records::new(&data, &sets);
             write_all(&mut self.files, File::Monitor, &mut self.record, |out| {
@@ -345,7 +350,9 @@ impl<F: Files> Hisprof<F> {
         let sets = self.cpus.each_ref().map(|cpu| run.sets(cpu.change.all()));
         let mut cpus = Vec::<CpuCounters<'_>, MAXIMUM_CPUS>::new();
         for ((number, times), sets) in (0..).zip(times).zip(&sets) {
-            if let Some((from, to)) = times {
+            if let Some((from, to)) = times
+                && !sets.is_empty()
+            {
                 // All CPUs fit.
                 let _ = cpus.push(CpuCounters {
                     cpu: number,
@@ -424,7 +431,7 @@ const NO_LOSS: SampleLoss = SampleLoss {
 };
 
 impl Collected {
-    /// The values of a CPU by counter sets.
+    /// The values of a CPU by counter sets. If it has those of the first sets only, it has no others.
     fn sets<'a>(&self, values: &'a [u64]) -> Vec<CounterValues<'a>, { Event::ALL.len() }> {
         let mut rest = values;
         let mut sets = Vec::new();

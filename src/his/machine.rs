@@ -51,6 +51,28 @@ pub struct SamplingOrder {
     pub buffers: u16,
 }
 
+/// A CPU as a thread of a core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thread {
+    /// The core.
+    pub core: u16,
+    /// The thread of the core, from 0.
+    pub number: u8,
+}
+
+impl Thread {
+    /// The event types among these of which this thread has the counters. The threads of a core share its
+    /// MT-diagnostic counters: the first one has them, so a sum over CPUs includes each core once.
+    #[must_use]
+    pub const fn counted(self, events: Events) -> Events {
+        if self.number == 0 {
+            events
+        } else {
+            events.without(Event::MtDiagnostic.bit())
+        }
+    }
+}
+
 /// A sample-data block, trailer included.
 pub type Block = [u8; SAMPLE_DATA_BLOCK];
 
@@ -70,6 +92,9 @@ pub trait Machine {
 
     /// The installed CPUs: bit 0 (the leftmost) is CPU 0.
     fn cpus(&self) -> u64;
+
+    /// Which thread of which core a CPU is. A CPU without threads is a core by itself.
+    fn thread(&self, cpu: u16) -> Thread;
 
     /// The event types.
     fn events(&self) -> EventState;

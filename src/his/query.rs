@@ -122,6 +122,7 @@ impl Registry {
             .map_or(Events::NONE, |profiler| profiler.registration.events);
         let events = asked.intersection(self.counting);
         for cpu in (0..64).filter(|&cpu| cpus & bit64(cpu) != 0) {
+            let events = machine.thread(cpu as u16).counted(events);
             let length = events.iter().fold(size_of::<CpuEntry>(), |length, event| {
                 length + size_of::<SetHead>() + 8 * usize::from(machine.counters(event).count)
             });

@@ -113,6 +113,25 @@ fn event_data_are_the_counters_of_each_cpu_at_one_moment() {
 }
 
 #[test]
+fn the_first_thread_of_a_core_has_the_counters_of_the_core() {
+    let mut bench = Bench::new();
+    bench.threads = 2;
+    let events = Event::Basic.bit().union(Event::MtDiagnostic.bit());
+    bench.authorized = events;
+    let (mut service, token) = profiled(&mut bench, events);
+    let mut area = [0; 700];
+    let cpus = None;
+    let query = Query::EventData { token, cpus };
+    let (basic, of_core) = (8 + 6 * 8, 8 + 48 * 8);
+    let answered = service.query(&mut bench, &query, &mut area);
+    assert_eq!(answered, Ok(whole(16 + 2 * (24 + basic) + of_core)));
+    for (cpu, at, sets) in [(0, 16, 2), (1, 16 + 24 + basic + of_core, 1)] {
+        let head = CpuEntry::ref_from_bytes(&area[at..at + 24]).unwrap();
+        assert_eq!((head.cpu.get(), head.sets.get()), (cpu, sets));
+    }
+}
+
+#[test]
 fn the_cpu_mask_selects_cpus_and_must_designate_an_installed_one() {
     let mut bench = Bench::new();
     let (mut service, token) = profiled(&mut bench, Event::Basic.bit());

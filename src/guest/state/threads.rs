@@ -97,6 +97,16 @@ impl Threads {
         !self.installed() || number.is_multiple_of(self.per_core)
     }
 
+    /// The core of CPU `number`, and which thread of it the CPU is.
+    #[must_use]
+    pub const fn thread_of(&self, number: u16) -> (u16, u8) {
+        if self.installed() {
+            (number / self.per_core, (number % self.per_core) as u8)
+        } else {
+            (number, 0)
+        }
+    }
+
     /// Enables multithreading: from now on a program counts the cycles of every core.
     pub fn enable(&self) {
         for (before, cycles) in self

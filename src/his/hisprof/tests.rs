@@ -5,7 +5,7 @@ use cpumf::model::{MODELS, Z15};
 use record::smf::Data;
 use std::boxed::Box;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// Files in memory, by set and kind.
@@ -228,6 +228,68 @@ fn the_monitor_records_count_losses_of_counter_data_over_all_runs_and_outside_of
     }
     // One before the runs, one in each and one after each.
     assert_eq!(counts, [1, 2, 3, 4]);
+}
+
+#[test]
+fn records_have_core_and_thread_of_a_cpu_and_the_first_thread_has_the_counters_of_the_core() {
+    let mut operator = Operator::new();
+    operator.bench.threads = 2;
+    operator.bench.cpus = bit64(0) | bit64(1) | bit64(2) | bit64(3);
+    operator.bench.authorized = Event::Basic.bit().union(Event::MtDiagnostic.bit());
+    operator.enter("F HIS,SERVICE,REFRESH");
+    operator.enter("F HIS,B,SMP=NO,MAP=NO,CTRSET=(BASIC,MTDIAG)");
+    operator.bench.counted = 10;
+    operator.enter("F HIS,END");
+    let smf = operator.file("0 Smf");
+    let found = sets(&smf, 1);
+    let expected = [(0, 6), (0, 1), (1, 1), (2, 6), (2, 1), (3, 1)];
+    let expected = expected.map(|(cpu, set)| (cpu, SetType(set)));
+    assert_eq!(
+        found.keys().copied().collect::<BTreeSet<_>>(),
+        BTreeSet::from(expected)
+    );
+    for cpu in [0, 2] {
+        let counters = &found[&(cpu, SetType::MT_DIAGNOSTIC)];
+        assert!(counters.iter().copied().eq((449..=496).map(|n| 10 * n)));
+    }
+    let mut rest = &smf[..];
+    let mut cores = std::vec::Vec::new();
+    while !rest.is_empty() {
+        let record = smf::decode(rest).unwrap();
+        if let Data::Deltas(data) = &record.data {
+            cores.push((data.data.cpu, data.data.core));
+        }
+        rest = &rest[usize::from(record.header.length.get())..];
+    }
+    assert_eq!(cores, [(0, 0), (1, 0), (2, 1), (3, 1)]);
+    let bytes = operator.file("0 Monitor");
+    let mut rest = &bytes[..];
+    let mut threads = std::vec::Vec::new();
+    while !rest.is_empty() {
+        let record = monitor::decode(rest).unwrap();
+        let data = record.counters.unwrap().data;
+        threads.push((data.cpu, data.core, data.thread));
+        rest = &rest[record.length..];
+    }
+    let expected = [(0, 0, 0), (1, 0, 1), (2, 1, 0), (3, 1, 1)];
+    assert_eq!(threads, [expected, expected].concat());
+}
+
+#[test]
+fn a_thread_without_any_of_the_counters_of_a_run_is_not_in_its_files() {
+    let mut operator = Operator::new();
+    operator.bench.threads = 2;
+    operator.bench.authorized = Event::MtDiagnostic.bit();
+    operator.enter("F HIS,SERVICE,REFRESH");
+    operator.enter("F HIS,B,CTRONLY,CTRSET=MTDIAG");
+    operator.enter("F HIS,END");
+    let found = sets(&operator.file("0 Smf"), 1);
+    assert_eq!(
+        found.keys().collect::<std::vec::Vec<_>>(),
+        [&(0, SetType::MT_DIAGNOSTIC)]
+    );
+    let text = std::string::String::from_utf8(operator.file("0 Counters")).unwrap();
+    assert_eq!(text.matches(" FOR CPU ").count(), 1, "{text}");
 }
 
 /// The counters in the SMF records of a subtype, by CPU and set.

@@ -5,6 +5,7 @@
 //! starts.
 
 use super::MOST_VALUES;
+use crate::machine::Thread;
 use arch::cpu::MAXIMUM_CPUS;
 use arch::tod::Tod;
 
@@ -95,6 +96,8 @@ pub fn change(from: &Reading, to: &Reading, into: &mut Values) -> Option<(Tod, T
 /// The readings of a CPU.
 #[derive(Debug)]
 pub struct Cpu {
+    /// Which thread of which core it is.
+    pub thread: Thread,
     /// At the beginning of this set of files.
     pub first: Reading,
     /// At the last record.
@@ -108,6 +111,7 @@ pub struct Cpu {
 impl Cpu {
     /// No readings, and no space for any.
     pub const NEW: Self = Self {
+        thread: Thread { core: 0, number: 0 },
         first: Reading::NOTHING,
         last: Reading::NOTHING,
         now: Reading::NOTHING,

@@ -9,7 +9,9 @@ use crate::guest::state::pending_work::PendingWork;
 use crate::his::command::Name;
 use crate::his::event::{Event, Events, SampleTypes, ZOS_COUNTERS};
 use crate::his::hisprof::System;
-use crate::his::machine::{Block, EventState, File, SamplingOrder, SamplingState, TakenBlock};
+use crate::his::machine::{
+    Block, EventState, File, SamplingOrder, SamplingState, TakenBlock, Thread,
+};
 use crate::machine::hardware::hsa::BLOCKS;
 use crate::machine::hardware::instruction;
 use crate::machine::io::console;
@@ -150,6 +152,11 @@ impl crate::his::Machine for Level<'_> {
 
     fn cpus(&self) -> u64 {
         (0..u32::from(self.count())).fold(0, |cpus, cpu| cpus | bit64(cpu))
+    }
+
+    fn thread(&self, cpu: u16) -> Thread {
+        let (core, number) = self.machine.configuration.threads.thread_of(cpu);
+        Thread { core, number }
     }
 
     fn events(&self) -> EventState {

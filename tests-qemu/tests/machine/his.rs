@@ -11,7 +11,7 @@ use measure::{
     computer::{person::Input, progress::Progress},
     machine::run::RunOutcome,
     numbers::quantities::Sampling,
-    options::RunOptions,
+    options::{RunOptions, configuration::Configuration},
     profile::Profile,
 };
 use millimeter::record::{
@@ -606,6 +606,64 @@ fn a_basic_entry_precedes_each_diagnostic_one_when_diagnostic_samples_are_reques
     );
     // The report shows where they were taken.
     assert!(outcome.report.taken() > 0 && !outcome.report.hot.is_empty());
+}
+
+#[test]
+fn records_name_the_machine_as_stsi_does() {
+    let begin = "F HIS,B,SMP=NO,MAP=NO,CTRSET=BASIC";
+    let (_, files) = answered(begin, &["INTERRUPT CPU 0"; 4]);
+    let record = smf::decode(&files["000.SMF"]).unwrap();
+    let Data::Absolutes(absolutes) = record.data else {
+        panic!("the first record has values");
+    };
+    let data = absolutes.data;
+    // The guest has two CPUs, and finds the sequence code of QEMU.
+    let found = [
+        data.machine_type.to_string(),
+        data.model.to_string(),
+        data.sequence_code.to_string(),
+    ];
+    assert_eq!(found, ["8561", "702", "QEMU"]);
+    let text = String::from_utf8_lossy(&files["000.CNT"]);
+    assert!(text.contains("MODEL: 8561-702  SEQCODE: QEMU\n"), "{text}");
+}
+
+#[test]
+fn the_first_thread_of_a_core_has_the_counters_of_the_core() {
+    let directory = TempDir::new().unwrap();
+    let begin = "F HIS,B,SMP=NO,MAP=NO,CTRSET=(BASIC,MTDIAG)";
+    let options = RunOptions {
+        configuration: Configuration {
+            threads: 2,
+            ..Configuration::default()
+        },
+        sampling: Sampling::Off,
+        out: Some(directory.path().to_owned()),
+        operator: vec![begin.to_owned()],
+        ..ipl::options("b_multithreading")
+    };
+    let outcome = measure::machine::run::run(&options, &Progress::Silent).unwrap();
+    assert_eq!(outcome.end.exit_code(), 0, "{}", ipl::story(&outcome));
+    let files = files(directory.path(), &outcome);
+    let (sums, _) = smf(&files["000.SMF"]);
+    let sum = |set: SetType, number| {
+        let counters = sums
+            .iter()
+            .filter(|((_, of, at), _)| (*of, *at) == (set.0, number));
+        counters
+            .map(|((cpu, ..), value)| (*cpu, *value))
+            .collect::<Vec<_>>()
+    };
+    let cycles = sum(SetType::BASIC, 0);
+    let (one, two) = (
+        sum(SetType::MT_DIAGNOSTIC, 0),
+        sum(SetType::MT_DIAGNOSTIC, 1),
+    );
+    let of = |counters: &[(u16, u64)]| counters.iter().map(|(cpu, _)| *cpu).collect::<Vec<_>>();
+    assert_eq!(of(&cycles), [0, 1, 2, 3]);
+    assert_eq!((of(&one), of(&two)), (vec![0, 2], vec![0, 2]));
+    let all = |counters: &[(u16, u64)]| counters.iter().map(|(_, value)| value).sum::<u64>();
+    assert!(all(&two) > 0 && all(&one) + all(&two) <= all(&cycles));
 }
 
 #[test]
