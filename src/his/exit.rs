@@ -246,6 +246,15 @@ impl Inside<'_> {
         self.machine.read(cpu, events, counter)
     }
 
+    /// Records that the profiler of this exit has read its counters now, as QUERY EVENTDATA does.
+    pub(super) fn note_query(&mut self) {
+        let now = self.machine.tod();
+        let place = self.token.and_then(|token| self.registry.place(token).ok());
+        if let Some(profiler) = place.and_then(|place| self.registry.profilers[place].as_mut()) {
+            profiler.note_query(now);
+        }
+    }
+
     /// The profilers and the controls in effect.
     #[must_use]
     pub const fn registry(&self) -> &Registry {

@@ -220,6 +220,9 @@ impl<F: Files> Hisprof<F> {
         let Some(run) = &mut self.collected else {
             return;
         };
+        if !run.events.is_empty() {
+            service.note_query();
+        }
         for (event, count) in Event::ALL.into_iter().zip(&mut run.counts) {
             *count = if run.events.has(event) {
                 service.counters(event).count

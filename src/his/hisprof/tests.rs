@@ -95,6 +95,21 @@ impl Operator {
 }
 
 #[test]
+fn hisprof_queries_its_counters_at_each_step_of_a_run_that_collects_some() {
+    for (line, between) in [("F HIS,B,CTRONLY,SI=2", 120_000_000), ("F HIS,B,CNT=NO", 0)] {
+        let mut operator = Operator::new();
+        operator.enter(line);
+        for _ in 0..3 {
+            let clock = &operator.bench.clock;
+            clock.set(clock.get() + 120_000_000);
+            operator.his.tick(&mut operator.bench);
+        }
+        let hisprof = operator.his.service.registry().profilers().next().unwrap();
+        assert_eq!(hisprof.between_queries(), between, "{line}");
+    }
+}
+
+#[test]
 fn a_record_names_his_as_its_subsystem_and_the_machine_as_stsi_does() {
     let mut operator = Operator::new();
     operator.enter("F HIS,B,SMP=NO,CTRSET=BASIC,MAP=NO");
