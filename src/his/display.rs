@@ -5,13 +5,15 @@
 //!
 //! * The machine has no address spaces, so the identifier after the name HIS is 0000.
 //! * COMPLETION STATUS is IN PROGRESS, SUCCESSFUL, or the reason why the run ended early.
+//! * AUTHORIZED is what the service can use: what was authorized at its start or at the last refresh, and has not been
+//!   taken away since. MODIFY HIS judges by the same.
 //! * The meaning of the columns S and F is not published. Here S shows whether the profiler gets samples,
 //!   and F whether it has missed any: Y or N.
 
 use super::calendar::Calendar;
 use super::command::{Begin, DataLoss, Interval, OnStateChange};
 use super::event::{Events, SampleTypes};
-use super::machine::{EventState, Machine, SamplingState};
+use super::machine::Machine;
 use super::registry::{Profiler, Registry};
 use super::run::{Completion, Run};
 use super::sampling::Setting;
@@ -23,10 +25,8 @@ use core::fmt;
 pub struct Display<'a> {
     /// The time of the command.
     pub now: Tod,
-    /// The event types of the machine.
-    pub events: EventState,
-    /// The sampling functions of the machine.
-    pub sampling: SamplingState,
+    /// Counter first and second version number.
+    pub versions: [u16; 2],
     /// The service.
     pub registry: &'a Registry,
     /// The latest run, if there has been one.
@@ -41,10 +41,10 @@ impl<'a> Display<'a> {
         registry: &'a Registry,
         run: Option<&'a Run>,
     ) -> Self {
+        let events = machine.events();
         Self {
             now,
-            events: machine.events(),
-            sampling: machine.sampling(),
+            versions: [events.cfvn, events.csvn],
             registry,
             run,
         }
@@ -69,10 +69,10 @@ impl<'a> Display<'a> {
         }
         writeln!(f, "FILE PREFIX: {}", run.file_prefix())?;
         writeln!(f, "LOST SAMPLES: {}", run.lost_samples)?;
+        let [first, second] = self.versions;
         writeln!(
             f,
-            "COUNTER VERSION NUMBER 1: {}   COUNTER VERSION NUMBER 2: {}",
-            self.events.cfvn, self.events.csvn
+            "COUNTER VERSION NUMBER 1: {first}   COUNTER VERSION NUMBER 2: {second}"
         )?;
         writeln!(f, "COMMAND PARAMETER VALUES USED:")?;
         write_parameters(f, run)
@@ -86,10 +86,10 @@ impl<'a> Display<'a> {
         let controls = registry.controls();
         writeln!(f, "HISSERV STATUS: ACTIVE")?;
         writeln!(f, " EVENT")?;
-        writeln!(f, "  AUTHORIZED= {}", self.events.authorized)?;
+        writeln!(f, "  AUTHORIZED= {}", registry.usable())?;
         writeln!(f, "  ENABLED= {}", registry.counting())?;
         writeln!(f, " SAMPLE")?;
-        writeln!(f, "  AUTHORIZED= {}", self.sampling.authorized)?;
+        writeln!(f, "  AUTHORIZED= {}", registry.usable_types())?;
         writeln!(f, "  ENABLED= {}", registry.sampled())?;
         writeln!(f, "  BUFCNT= {} (PAGES/PROCESSOR)", controls.buffers)?;
         writeln!(f, "  SAMPFREQ= {} (SAMPLES/MINUTE)", controls.frequency)?;

@@ -29,6 +29,8 @@ pub enum Message<'a> {
         asked: Events,
         /// What can be used.
         usable: Events,
+        /// What can be used after a refresh besides.
+        refresh: Events,
     },
     /// MMH105E: a sample type that cannot be used, and those that can.
     SampleTypes {
@@ -36,6 +38,8 @@ pub enum Message<'a> {
         asked: SampleTypes,
         /// What can be used.
         usable: SampleTypes,
+        /// What can be used after a refresh besides.
+        refresh: SampleTypes,
     },
     /// MMH106E: a frequency that the machine does not have, and its least and greatest.
     Frequency(u32, u32, u32),
@@ -79,18 +83,33 @@ impl fmt::Display for Message<'_> {
                 "MMH103E DDNAME={name} cannot be read; allowed: a parameter file of at most {} bytes",
                 super::machine::LONGEST_FILE
             ),
-            Self::Events { asked, usable } => write!(
-                f,
-                "MMH104E CTRSET={asked} is not authorized; allowed: {usable}"
-            ),
-            Self::SampleTypes { asked, usable } if asked.is_empty() => write!(
-                f,
-                "MMH105E SAMPTYPE=NONE, which persists, gives no samples; allowed: {usable}, SMP=NO"
-            ),
-            Self::SampleTypes { asked, usable } => write!(
-                f,
-                "MMH105E SAMPTYPE={asked} is not authorized; allowed: {usable}"
-            ),
+            Self::Events {
+                asked,
+                usable,
+                refresh,
+            } => {
+                write!(
+                    f,
+                    "MMH104E CTRSET={asked} is not authorized; allowed: {usable}"
+                )?;
+                after_refresh(f, refresh, refresh.is_empty())
+            }
+            Self::SampleTypes {
+                asked,
+                usable,
+                refresh,
+            } => {
+                f.write_str("MMH105E SAMPTYPE=")?;
+                if asked.is_empty() {
+                    write!(
+                        f,
+                        "NONE, which persists, gives no samples; allowed: {usable}, SMP=NO"
+                    )?;
+                } else {
+                    write!(f, "{asked} is not authorized; allowed: {usable}")?;
+                }
+                after_refresh(f, refresh, refresh.is_empty())
+            }
             Self::Frequency(asked, least, most) => write!(
                 f,
                 "MMH106E SAMPFREQ={asked} is not possible on this machine; allowed: {least} to {most} samples a minute"
@@ -146,4 +165,16 @@ impl fmt::Display for Message<'_> {
             }
         }
     }
+}
+
+/// What the service uses from the next refresh on.
+fn after_refresh(
+    f: &mut fmt::Formatter<'_>,
+    more: &dyn fmt::Display,
+    is_empty: bool,
+) -> fmt::Result {
+    if is_empty {
+        return Ok(());
+    }
+    write!(f, "; after MODIFY HIS,SERVICE,REFRESH also {more}")
 }

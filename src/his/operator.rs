@@ -129,13 +129,12 @@ impl<E: Exit> His<E> {
             return Err(Message::RunGoesOn(run.started));
         }
         self.must_be_enabled()?;
-        let events = self.events_of(&begin)?;
+        let events = self.events_of(machine, &begin)?;
         let controls = self.controls(machine, &begin.sampling)?;
         if begin.samples {
             let usable = self.service.registry().usable_types();
             if controls.types.intersection(usable).is_empty() {
-                let asked = controls.types;
-                return Err(Message::SampleTypes { asked, usable });
+                return Err(self.unusable_types(machine, controls.types));
             }
         }
         let now = machine.tod();
@@ -167,7 +166,7 @@ impl<E: Exit> His<E> {
     }
 
     /// The event types of a run: all that the command names, or the usable ones of a group.
-    fn events_of(&self, begin: &Begin) -> Result<Events, Message<'static>> {
+    fn events_of(&self, machine: &dyn Machine, begin: &Begin) -> Result<Events, Message<'static>> {
         if !begin.counters {
             return Ok(Events::NONE);
         }
@@ -177,8 +176,11 @@ impl<E: Exit> His<E> {
         let missing = choice.events.without(usable);
         let nothing = events.is_empty() && !begin.samples;
         if nothing || choice.named && !missing.is_empty() {
-            let asked = missing;
-            return Err(Message::Events { asked, usable });
+            return Err(Message::Events {
+                asked: missing,
+                usable,
+                refresh: machine.events().authorized.without(usable),
+            });
         }
         Ok(events)
     }
@@ -240,6 +242,17 @@ impl<E: Exit> His<E> {
         }
     }
 
+    /// The refusal of sample types that cannot be used.
+    fn unusable_types(&self, machine: &dyn Machine, asked: SampleTypes) -> Message<'static> {
+        let usable = self.service.registry().usable_types();
+        let authorized = machine.sampling().authorized.collectable();
+        Message::SampleTypes {
+            asked,
+            usable,
+            refresh: authorized.without(usable),
+        }
+    }
+
     fn must_be_enabled(&self) -> Result<(), Message<'static>> {
         if self.service.registry().enabled() {
             Ok(())
@@ -267,7 +280,7 @@ impl<E: Exit> His<E> {
             let usable = self.service.registry().usable_types();
             let asked = asked.without(usable);
             if !asked.is_empty() {
-                return Err(Message::SampleTypes { asked, usable });
+                return Err(self.unusable_types(machine, asked));
             }
         }
         Ok(controls)

@@ -254,6 +254,40 @@ fn a_parameter_that_persists_is_that_of_the_previous_run() {
 }
 
 #[test]
+fn what_is_authorized_is_used_and_shown_from_the_next_refresh_on_and_a_refusal_names_it() {
+    let mut operator = Operator::new();
+    operator.bench.authorized = Events::HARDWARE;
+    operator.bench.types = SampleTypes::COMBINED;
+    operator.his.authorization_changed(&mut operator.bench);
+    let authorized = "  AUTHORIZED= BASIC,PROBLEM-STATE\n";
+    assert!(operator.enter("D HIS").contains(authorized));
+    let refresh = "after MODIFY HIS,SERVICE,REFRESH also";
+    assert_eq!(
+        operator.enter("F HIS,B,CTR=(BASIC,CRYPTO)"),
+        format!(
+            "MMH104E CTRSET=CRYPTO is not authorized; allowed: BASIC,PROBLEM-STATE; \
+             {refresh} CRYPTO,EXTENDED,MT-DIAGNOSTIC"
+        )
+    );
+    assert_eq!(
+        operator.enter("F HIS,B,SAMPTYPE=DIAG"),
+        format!("MMH105E SAMPTYPE=DIAG is not authorized; allowed: BASIC; {refresh} DIAG")
+    );
+    operator.enter("F HIS,SERVICE,REFRESH");
+    let shown = operator.enter("D HIS");
+    let all = [
+        "  AUTHORIZED= BASIC,PROBLEM-STATE,CRYPTO,EXTENDED,MT-DIAGNOSTIC\n",
+        "  AUTHORIZED= BASIC,DIAG\n",
+    ];
+    assert!(all.iter().all(|line| shown.contains(line)), "{shown}");
+    assert!(
+        operator
+            .enter("F HIS,B,CTR=(BASIC,CRYPTO),SAMPTYPE=DIAG")
+            .starts_with("MMH110I")
+    );
+}
+
+#[test]
 fn diagnostic_samples_are_collected_together_with_basic_ones_or_not_at_all() {
     let mut operator = Operator::new();
     operator.bench.types = SampleTypes::COMBINED;
