@@ -107,6 +107,12 @@ impl Model {
         self.range(CounterSet::MtDiagnostic).count > 0
     }
 
+    /// Whether the model has the enhanced-monitor facility: from z196 on.
+    #[must_use]
+    pub const fn has_enhanced_monitor(&self) -> bool {
+        self.csvn > 1
+    }
+
     /// The data-entry-format code of the diagnostic-sampling data entry: 8001 for the first model, and
     /// the next code for each next model. SA23-2260 defined them in this way, edition by edition: one for
     /// each counter second version number that it names.
@@ -201,6 +207,12 @@ mod tests {
     fn the_default_model_is_a_z15_with_version_numbers_3_and_6() {
         assert_eq!(of_type(0x8561), Some(&DEFAULT));
         assert_eq!((DEFAULT.cfvn, DEFAULT.csvn), (3, 6));
+    }
+
+    #[test]
+    fn the_enhanced_monitor_facility_came_with_z196() {
+        let without = MODELS.iter().filter(|model| !model.has_enhanced_monitor());
+        assert!(without.eq([&Z10]));
     }
 
     #[test]

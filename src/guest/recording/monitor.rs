@@ -8,7 +8,7 @@
 //! The counters of a CPU are in an array of the program, in the home address space. Real storage locations 100-10F
 //! designate it: as many halfwords as there are counters, followed by as many words, into which the halfwords carry. If
 //! there is no such counter, or it cannot be accessed, the exception count in real storage is increased instead; no
-//! access exception is ever presented.
+//! access exception is ever presented. On a model without the facility the enhanced-monitor masks have no effect.
 //!
 //! The hardware below uses only the monitor masks. So every monitor call of an enabled class comes here as a monitor
 //! event, completed, and every other monitor call takes no longer than without the machine.
@@ -34,6 +34,7 @@ use crate::state::vcpu::Vcpu;
 use crate::storage::{self, Checked, Claim, Piece, PrefixArea, scanner, shadow};
 use arch::address::{PAGE, Virtual};
 use arch::bits::bit16;
+use arch::facility::ENHANCED_MONITOR;
 use arch::interruption::ProgramInterruption as Exception;
 use arch::lowcore::{COUNTER_ARRAY_ORIGIN, COUNTER_ARRAY_SIZE, MONITOR_EXCEPTION_COUNT};
 use arch::psw::{DAT, HOME_SPACE};
@@ -51,7 +52,7 @@ pub fn call<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware
     }
     let masks = cpu.control[8];
     if masks as u16 & class != 0 {
-        if (masks >> 32) as u16 & class == 0 {
+        if (masks >> 32) as u16 & class == 0 || !configuration.facilities.has(ENHANCED_MONITOR) {
             return false;
         }
         count(cpu, configuration, hardware, code);

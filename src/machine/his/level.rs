@@ -165,24 +165,31 @@ impl crate::his::Machine for Level<'_> {
             configuration,
             ..
         } = self.machine;
-        let sources = machine_level::sources(model, configuration);
+        let sources = Events::of_counter_sets(machine_level::sources(model, configuration));
+        // The monitor calls are those that the enhanced-monitor facility counts.
+        let sources = if model.has_enhanced_monitor() {
+            sources.union(Events::SOFTWARE)
+        } else {
+            sources
+        };
         EventState {
-            authorized: Events::of_counter_sets(sources)
-                .union(Events::SOFTWARE)
-                .without(self.machine.his.taken.events()),
+            authorized: sources.without(self.machine.his.taken.events()),
             cfvn: model.cfvn,
             csvn: model.csvn,
         }
     }
 
     fn counters(&self, event: Event) -> CounterRange {
+        let model = self.machine.model;
         let software = CounterRange {
             first: 0,
-            count: ZOS_COUNTERS,
+            count: if model.has_enhanced_monitor() {
+                ZOS_COUNTERS
+            } else {
+                0
+            },
         };
-        event
-            .counter_set()
-            .map_or(software, |set| self.machine.model.range(set))
+        event.counter_set().map_or(software, |set| model.range(set))
     }
 
     fn enable(&mut self, events: Events) {

@@ -158,12 +158,18 @@ pub(super) fn start(
         .facilities(facilities)
         // STORE SYSTEM INFORMATION has no function 15 here.
         .without(facility::CONFIGURATION_TOPOLOGY)
-        .with(facility::ENHANCED_MONITOR)
+        .without(facility::ENHANCED_MONITOR)
         .with(facility::LOAD_PROGRAM_PARAMETER)
         .with(facility::MEASUREMENT_COUNTER)
         .with(facility::MEASUREMENT_SAMPLING)
         .with(facility::STORE_COUNTER_MULTIPLE);
     configuration.cpu_id = identification(block);
+    let machine_type = (configuration.cpu_id >> 16) as u16;
+    let model = model::of_type(machine_type).unwrap_or(&model::DEFAULT);
+    if model.has_enhanced_monitor() {
+        let facilities = configuration.facilities;
+        configuration.facilities = facilities.with(facility::ENHANCED_MONITOR);
+    }
     configuration.mode = mode;
     configuration.charges = charges;
     configuration.per = per;
@@ -178,8 +184,6 @@ pub(super) fn start(
     program::load(&configuration, &mut native);
     build_identity(&configuration, &mut native);
 
-    let machine_type = (configuration.cpu_id >> 16) as u16;
-    let model = model::of_type(machine_type).unwrap_or(&model::DEFAULT);
     check_threads(block, model);
     let account = Account::new(mode, cpu_speed);
     let slice = match block.slice.get() {

@@ -527,6 +527,27 @@ fn his_refuses_in_one_line_what_it_does_not_support() {
     }
 }
 
+#[test]
+fn a_model_without_the_enhanced_monitor_facility_has_no_zos_set() {
+    let directory = TempDir::new().unwrap();
+    let options = RunOptions {
+        configuration: Configuration {
+            model: "z10".parse().unwrap(),
+            ..Configuration::default()
+        },
+        ..options(
+            directory.path(),
+            "F HIS,B,CTRONLY,CTRSET=(BASIC,ZOS)",
+            &["INTERRUPT CPU 0"; 4],
+        )
+    };
+    let outcome = measure::machine::run::run(&options, &Progress::Silent).unwrap();
+    assert_eq!(outcome.end.exit_code(), 0, "{}", ipl::story(&outcome));
+    let answer =
+        "MMH104E CTRSET=ZOS is not authorized; allowed: BASIC,PROBLEM-STATE,CRYPTO,EXTENDED\n";
+    assert!(outcome.operator.contains(answer), "{}", outcome.operator);
+}
+
 /// Runs with these commands. The report holds the answers to the operator.
 fn answered(begin: &str, later: &[&str]) -> (RunOutcome, BTreeMap<String, Vec<u8>>) {
     let directory = TempDir::new().unwrap();

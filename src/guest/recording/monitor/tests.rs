@@ -11,6 +11,7 @@ use arch::address::{Absolute, Virtual};
 use arch::bits::bit64;
 use arch::control::CR0_LOW_ADDRESS_PROTECTION;
 use arch::control::asce::{PRIVATE_SPACE, REAL_SPACE};
+use arch::facility::ENHANCED_MONITOR;
 use arch::psw::{ADDRESSING_64, BASIC_ADDRESSING, DAT, HOME_SPACE, PROBLEM, SECONDARY_SPACE};
 use arch::table::{PTE_PROTECTION, STE_INVALID};
 use core::sync::atomic::AtomicU64;
@@ -56,6 +57,7 @@ const fn masks(class: u32) -> [u64; 2] {
 fn counting(origin: u64, size: u32) -> Bench {
     let mut bench = Bench::new();
     bench.cpu.control[8] = 0xFFFF_0000_FFFF;
+    bench.configuration.facilities = bench.configuration.facilities.with(ENHANCED_MONITOR);
     bench.set_doublewords(0x1D0, &[ADDRESSING_64, 0x7000]);
     bench.set_doublewords(0x100, &[origin, u64::from(size) << 32]);
     bench
@@ -385,6 +387,15 @@ fn the_hardware_has_the_monitor_masks_of_program_and_machine_and_no_enhanced_one
     bench.cpu.pending_work |= crate::state::pending_work::PendingWork::CONTROLS;
     dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
     assert_eq!(bench.hardware.controls[8], 0x0123_0000_89AB_9423);
+}
+
+#[test]
+fn without_the_facility_a_monitor_call_with_both_masks_is_a_monitor_event() {
+    let mut bench = counting(ARRAY, 8);
+    assert_eq!(present(&mut bench, 3, 5), Seen::Nothing);
+    bench.configuration.facilities = bench.configuration.facilities.without(ENHANCED_MONITOR);
+    assert_eq!(present(&mut bench, 3, 5), Seen::Event(3, 5));
+    assert_eq!(halfword(&bench, ARRAY + 10), 1, "counted once");
 }
 
 #[test]

@@ -6,11 +6,12 @@
 
 use guests::attempt;
 use guests::check::{check, fact, holds};
-use guests::insn::cpu::{Page, stidp, stsi};
+use guests::insn::control::lctlg_8;
+use guests::insn::cpu::{Page, facility, stidp, stsi};
 use guests::insn::measurement::{
     SamplingRequest, controls, ecctr, lcctl, lpp, lsctl, qctri, qsi, scctr, set, stcctm,
 };
-use guests::{sampling, shows};
+use guests::{monitor, sampling, shows};
 
 guests::clause!(
     "SA23-2260, Counter Sets; Figures 2-3 to 2-9 and 2-18 to 2-24",
@@ -63,6 +64,14 @@ static ROWS: [Row; 7] = [
     row(0x3931, [0xC1, 0xF0, 0xF1], (3, 7), (33, 83, 287), true, 173),
 ];
 
+const MONITOR_EVENT: u16 = 0x40;
+
+/// An array of eight counters: halfwords, and words behind them.
+#[repr(align(8))]
+struct Array([u16; 24]);
+
+static mut ARRAY: Array = Array([0; 24]);
+
 static mut BLOCK: Page = Page([0; 4096]);
 
 /// Whether, of the numbers before `end`, exactly `first` to `last` are available counters; or none of them, if the
@@ -113,6 +122,25 @@ fn run() {
     versions(row);
     counters(row);
     sampling_facility(row);
+    enhanced_monitor(machine_type != 0x2097);
+}
+
+/// The facility came with z196. Without it a monitor call is an event, whatever the enhanced-monitor mask is.
+fn enhanced_monitor(installed: bool) {
+    holds("facility bit 36", facility(36) == installed);
+    monitor::designate(&raw const ARRAY as u64, 8);
+    lctlg_8(monitor::counted(3));
+    let code = attempt!("mc 5(%r0), 3").code();
+    lctlg_8(0);
+    check(
+        "both masks",
+        code,
+        if installed { 0 } else { MONITOR_EVENT },
+    );
+    // SAFETY: the only reference.
+    let counters = unsafe { &*(&raw const ARRAY) };
+    let counted = u16::from(installed);
+    check("  the counter", counters.0[5], counted);
 }
 
 fn versions(row: &Row) {

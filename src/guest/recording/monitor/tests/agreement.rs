@@ -67,6 +67,7 @@ proptest! {
             bench.cpu.control[13] |= if private { PRIVATE_SPACE } else { 0 };
         }
         bench.cpu.control[8] = control8;
+        bench.configuration.facilities = bench.configuration.facilities.with(ENHANCED_MONITOR);
         let mask = ADDRESSING_64 | if dat { DAT } else { 0 };
         let mut model = Model {
             storage: bench.hardware.storage.clone(),
