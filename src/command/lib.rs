@@ -46,6 +46,7 @@ GO            let the guest go on that a trace has stopped
 SHOW PSW|REGISTERS|CONTROLS|STORAGE a[-b]
               show the CPU that a trace has stopped, and storage as its addresses designate it
 D HIS         show HIS and its collection run
+P HIS, S HIS  stop HIS, which ends its collection run and all profilers; start it again
 DD NAME TEXT  add a line to the parameter file NAME of HIS (DDNAME=NAME); DD NAME empties it
 ";
 

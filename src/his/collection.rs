@@ -21,9 +21,9 @@ use super::run::{Cause, Completion, Run};
 use arch::tod::Tod;
 
 impl<E: Exit> His<E> {
-    /// HIS stops: ends the run, then disables the service.
-    pub fn disable(&mut self, machine: &mut dyn Machine) {
-        self.end_early(machine, Cause::Disabled);
+    /// The guest has ended, and HIS stops with it: ends the run, then disables the service.
+    pub fn guest_ended(&mut self, machine: &mut dyn Machine) {
+        self.finish(machine, Completion::GuestEnded);
         self.service.disable(machine);
     }
 

@@ -59,7 +59,7 @@ impl<'a> Display<'a> {
         }
         match run.completion {
             Completion::Running => writeln!(f, "COMPLETION STATUS: IN PROGRESS")?,
-            Completion::Ended | Completion::Elapsed => {
+            Completion::Ended | Completion::Elapsed | Completion::GuestEnded => {
                 writeln!(f, "COMPLETION STATUS: SUCCESSFUL")?
             }
             Completion::Early(cause) => match cause.his025i() {

@@ -54,7 +54,7 @@ fn without_a_run_only_the_service_is_shown() {
         "  NAME      START                QUERY             SAMPLE   S F",
     ];
     assert_eq!(enter(&mut his, &mut bench, "D HIS"), service);
-    his.disable(&mut bench);
+    enter(&mut his, &mut bench, "P HIS");
     let shown = enter(&mut his, &mut bench, "DISPLAY HIS,L=A");
     assert_eq!(shown[1..], ["HIS 0000 IDLE", "HISSERV STATUS: INACTIVE"]);
 }

@@ -61,6 +61,14 @@ pub enum Message<'a> {
     Controls(SamplingControls),
     /// MMH115I: the service has been refreshed, and these can be used.
     Refreshed(Events, SampleTypes),
+    /// MMH116I: HIS has started.
+    Started,
+    /// MMH117I: HIS has stopped.
+    Stopped,
+    /// MMH118E: HIS is active already.
+    IsActive,
+    /// MMH119E: HIS is inactive.
+    IsInactive,
 }
 
 impl fmt::Display for Message<'_> {
@@ -134,6 +142,7 @@ impl fmt::Display for Message<'_> {
             Self::Ended(run) => {
                 let why = match run.completion {
                     Completion::Elapsed => ", DURATION has passed",
+                    Completion::GuestEnded => " with the guest",
                     _ => "",
                 };
                 write!(
@@ -162,6 +171,14 @@ impl fmt::Display for Message<'_> {
                     f,
                     "MMH115I refreshed, counter sets: {events}, sample types: {types}"
                 )
+            }
+            Self::Started => f.write_str("MMH116I HIS has started"),
+            Self::Stopped => f.write_str("MMH117I HIS has stopped"),
+            Self::IsActive => {
+                f.write_str("MMH118E HIS is active; allowed: MODIFY HIS, DISPLAY HIS, STOP HIS")
+            }
+            Self::IsInactive => {
+                f.write_str("MMH119E HIS is inactive; allowed: START HIS, DISPLAY HIS")
             }
         }
     }

@@ -13,7 +13,7 @@ use super::message::Message;
 use super::reason::Reason;
 use super::registry::{Owner, Registration};
 use super::request::{self, LONGEST_ANSWER, Request};
-use super::run::{Completion, HISPROF, Run};
+use super::run::{Cause, Completion, HISPROF, Run};
 use super::sampling::{SamplingControls, SamplingParameters, Setting, frequencies};
 use super::service::Service;
 use arch::tod::{Tod, UNITS_PER_MICROSECOND};
@@ -23,6 +23,8 @@ pub struct His<E> {
     /// HISSERV.
     pub service: Service<E>,
     pub(super) run: Option<Run>,
+    /// STOP HIS: only START HIS enables the service again.
+    stopped: bool,
 }
 
 impl<E: Exit> Default for His<E> {
@@ -38,6 +40,7 @@ impl<E: Exit> His<E> {
         Self {
             service: Service::new(),
             run: None,
+            stopped: false,
         }
     }
 
@@ -45,6 +48,13 @@ impl<E: Exit> His<E> {
     #[must_use]
     pub const fn run(&self) -> Option<&Run> {
         self.run.as_ref()
+    }
+
+    /// There is something to do: HIS starts, unless the operator has stopped it.
+    pub fn wanted(&mut self, machine: &mut dyn Machine) {
+        if !self.stopped {
+            self.service.enable(machine);
+        }
     }
 
     /// Carries out a line that [`is_command`](super::command::is_command) accepts, and shows the answer to
@@ -65,6 +75,8 @@ impl<E: Exit> His<E> {
             Command::End => self.end(machine),
             Command::Service { sampling, .. } => self.set_sampling(machine, &sampling),
             Command::Refresh => self.refresh(machine),
+            Command::Start => self.start(machine),
+            Command::Stop => self.stop(machine),
             Command::Display => {
                 let now = machine.tod();
                 let display = Display::of(now, &*machine, self.service.registry(), self.run());
@@ -125,10 +137,10 @@ impl<E: Exit> His<E> {
         begin: Begin,
         hisprof: impl FnOnce(&Run) -> E,
     ) -> Result<(), Message<'static>> {
+        self.must_be_enabled()?;
         if let Some((run, _)) = self.running() {
             return Err(Message::RunGoesOn(run.started));
         }
-        self.must_be_enabled()?;
         let events = self.events_of(machine, &begin)?;
         let controls = self.controls(machine, &begin.sampling)?;
         if begin.samples {
@@ -185,8 +197,30 @@ impl<E: Exit> His<E> {
         Ok(events)
     }
 
+    /// START HIS.
+    fn start(&mut self, machine: &mut dyn Machine) -> Result<(), Message<'static>> {
+        if self.service.registry().enabled() {
+            return Err(Message::IsActive);
+        }
+        self.stopped = false;
+        self.service.enable(machine);
+        say(machine, &Message::Started);
+        Ok(())
+    }
+
+    /// STOP HIS.
+    fn stop(&mut self, machine: &mut dyn Machine) -> Result<(), Message<'static>> {
+        self.must_be_enabled()?;
+        self.end_early(machine, Cause::Stopped);
+        self.service.disable(machine);
+        self.stopped = true;
+        say(machine, &Message::Stopped);
+        Ok(())
+    }
+
     /// END.
     fn end(&mut self, machine: &mut dyn Machine) -> Result<(), Message<'static>> {
+        self.must_be_enabled()?;
         self.running().ok_or(Message::NoRun)?;
         self.finish(machine, Completion::Ended);
         Ok(())
@@ -257,7 +291,7 @@ impl<E: Exit> His<E> {
         if self.service.registry().enabled() {
             Ok(())
         } else {
-            Err(Message::Service(Reason::NotEnabled))
+            Err(Message::IsInactive)
         }
     }
 

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use std::cell::Cell;
 use std::rc::Rc;
 
-const LINES: [&str; 15] = [
+const LINES: [&str; 17] = [
     "F HIS,B",
     "F HIS,B,CTRONLY,STATECHANGE=STOP",
     "F HIS,B,SAMPFREQ=60000,DATALOSS=STOP,SI=1",
@@ -27,6 +27,8 @@ const LINES: [&str; 15] = [
     "D HIS",
     "F HIS,B,SAMPTYPE=(BASIC,DIAG),CTR=COMPLETE",
     "F HIS,SERVICE,SAMPTYPE=DIAG",
+    "P HIS",
+    "S HIS",
 ];
 
 #[derive(Clone, Copy, Debug)]
@@ -116,7 +118,7 @@ proptest! {
             prop_assert!(running || bench.order.is_none());
             prop_assert!(bench.order.is_none_or(|order| order.types.has(SampleTypes::BASIC)));
         }
-        his.disable(&mut bench);
+        his.guest_ended(&mut bench);
         heard.extend(bench.happened());
         prop_assert_eq!(bench.enabled.has(Event::Basic), false);
         for run in 1..=runs.get() {

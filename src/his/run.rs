@@ -29,8 +29,8 @@ pub enum Cause {
     StateChanged,
     /// Its output could not be written.
     NotWritten,
-    /// The service was disabled.
-    Disabled,
+    /// STOP HIS.
+    Stopped,
 }
 
 impl Cause {
@@ -55,7 +55,7 @@ impl fmt::Display for Cause {
             Self::CountersDeauthorized => "a counter set is no longer authorized",
             Self::StateChanged => "the state changed and STATECHANGE=STOP",
             Self::NotWritten => "the output could not be written",
-            Self::Disabled => "the service was disabled",
+            Self::Stopped => "the operator has stopped HIS",
         })
     }
 }
@@ -69,6 +69,8 @@ pub enum Completion {
     Ended,
     /// DURATION has passed.
     Elapsed,
+    /// The guest has ended.
+    GuestEnded,
     /// It ended early.
     Early(Cause),
 }

@@ -229,11 +229,61 @@ fn a_parameter_that_the_machine_does_not_have_is_refused_before_anything_is_done
         operator.enter("F HIS,B,SAMPTYPE=PERSIST"),
         "MMH105E SAMPTYPE=NONE, which persists, gives no samples; allowed: BASIC, SMP=NO"
     );
-    operator.his.disable(&mut operator.bench);
+}
+
+#[test]
+fn stop_ends_the_run_and_makes_his_inactive_until_start() {
+    let mut operator = Operator::new();
+    operator.enter("F HIS,B");
+    operator.profiler("OTHER", Event::Basic.bit(), Done);
     assert_eq!(
-        operator.enter("F HIS,B"),
-        "MMH108E the service is not enabled, reason code 0C01"
+        operator.enter("P HIS"),
+        "MMH112I the collection run ends early: the operator has stopped HIS\n\
+         MMH111I the collection run has ended, 0 samples were lost\n\
+         MMH117I HIS has stopped"
     );
+    let early = Completion::Early(Cause::Stopped);
+    assert_eq!(operator.completion(), early);
+    assert_eq!(operator.bench.enabled, Events::NONE);
+    assert_eq!(operator.his.service.registry().profilers().count(), 0);
+    // A request does not start it again, as one does that comes before the first command.
+    operator.his.wanted(&mut operator.bench);
+    for line in [
+        "F HIS,B",
+        "F HIS,END",
+        "F HIS,SERVICE",
+        "F HIS,SERVICE,REFRESH",
+        "P HIS",
+    ] {
+        let answer = "MMH119E HIS is inactive; allowed: START HIS, DISPLAY HIS";
+        assert_eq!(operator.enter(line), answer, "{line}");
+    }
+    assert!(
+        operator
+            .enter("D HIS")
+            .ends_with("HISSERV STATUS: INACTIVE")
+    );
+    assert_eq!(operator.enter("S HIS"), "MMH116I HIS has started");
+    assert!(operator.enter("D HIS").contains("HISSERV STATUS: ACTIVE"));
+    assert_eq!(
+        operator.enter("S HIS"),
+        "MMH118E HIS is active; allowed: MODIFY HIS, DISPLAY HIS, STOP HIS"
+    );
+    operator.passes(1_000_000);
+    assert!(operator.enter("F HIS,B").starts_with("MMH110I"));
+}
+
+#[test]
+fn a_run_that_the_end_of_the_guest_ends_is_a_successful_one() {
+    let mut operator = Operator::new();
+    operator.enter("F HIS,B");
+    operator.his.guest_ended(&mut operator.bench);
+    assert_eq!(
+        operator.bench.messages,
+        ["MMH111I the collection run has ended with the guest, 0 samples were lost"]
+    );
+    assert_eq!(operator.completion(), Completion::GuestEnded);
+    assert!(!operator.his.service.registry().enabled());
 }
 
 #[test]

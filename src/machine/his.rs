@@ -57,7 +57,7 @@ pub fn go_down(machine: &'static Machine) {
         running: None,
     };
     // If HIS never came up, there is nothing to do.
-    machine.his.his.lock().disable(&mut level);
+    machine.his.his.lock().guest_ended(&mut level);
 }
 
 fn act(service: &'static Service, level: &mut Level<'_>) {
@@ -82,7 +82,7 @@ fn act(service: &'static Service, level: &mut Level<'_>) {
             }
             None => break,
         };
-        his.service.enable(level);
+        his.wanted(level);
         let system = level.system();
         his.command(level, &line, |run| {
             if !console::framed() {

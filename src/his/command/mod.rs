@@ -1,4 +1,4 @@
-//! Reads the operator's commands MODIFY HIS and DISPLAY HIS.
+//! Reads the operator's commands START, STOP, MODIFY and DISPLAY HIS.
 //!
 //! A command is read whole before it is carried out, so an error in any operand changes nothing. The answer
 //! names the keyword, the value and the allowed values.
@@ -45,6 +45,10 @@ pub enum Command {
     Refresh,
     /// DISPLAY HIS.
     Display,
+    /// START HIS: start HIS, after STOP HIS.
+    Start,
+    /// STOP HIS: end the collection run, and stop HIS.
+    Stop,
 }
 
 impl Command {
@@ -54,20 +58,39 @@ impl Command {
         match self {
             Self::Begin(begin) => begin.dd_name.as_ref(),
             Self::Service { dd_name, .. } => dd_name.as_ref(),
-            Self::End | Self::Refresh | Self::Display => None,
+            Self::End | Self::Refresh | Self::Display | Self::Start | Self::Stop => None,
         }
     }
 }
 
-/// Whether a line is a MODIFY HIS or DISPLAY HIS command, valid or not.
+/// Whether a line begins with the verb of a command to HIS, valid or not.
 #[must_use]
 pub fn is_command(line: &str) -> bool {
     let verb = line.split_ascii_whitespace().next().unwrap_or("");
-    is_one_of(verb, MODIFY) || is_one_of(verb, DISPLAY)
+    Verb::spelled(verb).is_some()
 }
 
-const MODIFY: &[&str] = &["MODIFY", "F"];
-const DISPLAY: &[&str] = &["DISPLAY", "D"];
+/// The first word of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verb {
+    Modify,
+    Display,
+    Start,
+    Stop,
+}
+
+impl Verb {
+    /// Every spelling, each verb's two in the order of the verbs.
+    const SPELLINGS: &[&str] = &["MODIFY", "F", "DISPLAY", "D", "START", "S", "STOP", "P"];
+
+    fn spelled(word: &str) -> Option<Self> {
+        let mut known = Self::SPELLINGS.iter();
+        let place = known.position(|known| known.eq_ignore_ascii_case(word))?;
+        [Self::Modify, Self::Display, Self::Start, Self::Stop]
+            .get(place / 2)
+            .copied()
+    }
+}
 
 fn is_one_of(word: &str, known: &[&str]) -> bool {
     known.iter().any(|known| known.eq_ignore_ascii_case(word))
@@ -94,13 +117,12 @@ fn read<'a>(line: &'a str, file: Option<&'a str>) -> Result<Command, Refused<'a>
     let (verb, rest) = line
         .split_once(|c: char| c.is_ascii_whitespace())
         .unwrap_or((line, ""));
-    let modify = is_one_of(verb, MODIFY);
-    if !modify && !is_one_of(verb, DISPLAY) {
+    let Some(verb) = Verb::spelled(verb) else {
         return Err(Refused::Word {
             found: (!verb.is_empty()).then_some(verb),
-            known: &["MODIFY", "F", "DISPLAY", "D"],
+            known: Verb::SPELLINGS,
         });
-    }
+    };
     let mut words = operands(rest);
     match words.next().transpose()? {
         Some(his) if his.keyword.eq_ignore_ascii_case("HIS") && his.value.is_none() => {}
@@ -111,8 +133,15 @@ fn read<'a>(line: &'a str, file: Option<&'a str>) -> Result<Command, Refused<'a>
             });
         }
     }
-    if !modify {
-        return display(words);
+    let alone = match verb {
+        Verb::Modify => None,
+        Verb::Display => return display(words),
+        Verb::Start => Some(Command::Start),
+        Verb::Stop => Some(Command::Stop),
+    };
+    if let Some(command) = alone {
+        Operands::new(&[]).all(words, |_, _| Ok(()))?;
+        return Ok(command);
     }
     let request = words.next().transpose()?;
     let known = &["BEGIN", "B", "END", "SERVICE"];

@@ -180,8 +180,8 @@ fn the_answer_to_a_wrong_word_has_the_allowed_words() {
         "MMH001E RMF is not understood here; allowed: HIS"
     );
     assert_eq!(
-        answer("S HIS"),
-        "MMH001E S is not understood here; allowed: MODIFY, F, DISPLAY, D"
+        answer("V HIS"),
+        "MMH001E V is not understood here; allowed: MODIFY, F, DISPLAY, D, START, S, STOP, P"
     );
     assert_eq!(
         answer("F HIS,END,SMP=NO"),
@@ -192,6 +192,24 @@ fn the_answer_to_a_wrong_word_has_the_allowed_words() {
         "MMH001E B is not understood here; allowed: L=area"
     );
     assert!(answer("F HIS,B,\u{1B}[2J").contains("?[2J"));
+}
+
+#[test]
+fn start_and_stop_have_no_operands() {
+    for (lines, command) in [
+        (["S HIS", "start his"], Command::Start),
+        (["P HIS", "STOP HIS"], Command::Stop),
+    ] {
+        for line in lines {
+            assert!(is_command(line));
+            assert_eq!(parse(line), Ok(command.clone()), "{line}");
+        }
+    }
+    assert!(answer("P HIS,END").ends_with("allowed: nothing more"));
+    assert_eq!(
+        answer("S RMF"),
+        "MMH001E RMF is not understood here; allowed: HIS"
+    );
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub(super) fn perform_for_host(service: &Service, his: &mut His<Profiler>, level
             // It is the only one.
             let _ = his.service.add_status_exit(exit);
         }
-        his.service.enable(level);
+        his.wanted(level);
         let exit = |request: &Request| Profiler::Host {
             acknowledges: request.flags.get() & flags::ACKNOWLEDGES != 0,
         };
@@ -87,6 +87,6 @@ fn perform_for_guest(
     let mut level = Level::of(cpu);
     let mut his = service.his.lock();
     super::prepare(service, &mut his, &mut level);
-    his.service.enable(&mut level);
+    his.wanted(&mut level);
     his.request(&mut level, Owner::Guest, request, |_| Profiler::Guest, area)
 }
