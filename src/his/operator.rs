@@ -307,7 +307,7 @@ impl<E: Exit> His<E> {
             let (least, most) = frequencies(&state.limits);
             return Err(Message::Frequency(controls.frequency, least, most));
         }
-        if controls.buffers > state.most_buffers {
+        if !(1..=state.most_buffers).contains(&controls.buffers) {
             return Err(Message::Buffers(controls.buffers, state.most_buffers));
         }
         if let Setting::Value(asked) = sampling.types {

@@ -7,11 +7,14 @@
 use super::event::SampleTypes;
 use cpumf::SamplingLimits;
 
-/// The largest sampling frequency, samples a minute: DISPLAY HIS has nine digits for it.
-pub const MOST_SAMPLES_A_MINUTE: u32 = 999_999_999;
+/// The digits of a sampling frequency in DISPLAY HIS, and so the most that a command can give.
+pub const FREQUENCY_DIGITS: usize = 9;
 
-/// The most buffers of a CPU, in pages of 4 KiB: DISPLAY HIS has four digits for them.
-pub const MOST_BUFFERS: u16 = 9_999;
+/// The largest sampling frequency of these digits, samples a minute.
+const MOST_SAMPLES_A_MINUTE: u32 = 999_999_999;
+
+/// The digits of a number of buffers in DISPLAY HIS.
+pub const BUFFER_DIGITS: usize = 4;
 
 /// The controls that are in effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

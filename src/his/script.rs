@@ -208,8 +208,18 @@ fn a_parameter_that_the_machine_does_not_have_is_refused_before_anything_is_done
              allowed: 14 to 60000000 samples a minute",
         ),
         (
+            "F HIS,SERVICE,SAMPFREQ=0",
+            "MMH106E SAMPFREQ=0 is not possible on this machine; \
+             allowed: 14 to 60000000 samples a minute",
+        ),
+        (
             "F HIS,SERVICE,BUFCNT=65",
             "MMH107E BUFCNT=65 is not possible on this machine; \
+             allowed: 1 to 64 pages for each processor",
+        ),
+        (
+            "F HIS,SERVICE,BUFCNT=0",
+            "MMH107E BUFCNT=0 is not possible on this machine; \
              allowed: 1 to 64 pages for each processor",
         ),
         (
@@ -220,9 +230,9 @@ fn a_parameter_that_the_machine_does_not_have_is_refused_before_anything_is_done
         assert_eq!(operator.enter(line), answer);
         assert_eq!(operator.bench.happened(), [""; 0], "{line}");
     }
-    operator.bench.file = Some("SAMPFREQ=0");
+    operator.bench.file = Some("SAMPFREQ=X");
     let answer = operator.enter("F HIS,SERVICE,DDNAME=SAMP");
-    assert!(answer.starts_with("MMH003E SAMPFREQ=0 is not allowed;"));
+    assert!(answer.starts_with("MMH003E SAMPFREQ=X is not allowed;"));
     assert!(answer.ends_with("(with the parameters of DDNAME=SAMP)"));
     operator.enter("F HIS,SERVICE,SAMPTYPE=NONE");
     assert_eq!(

@@ -386,7 +386,10 @@ fn his_command(text: &str) -> Result<String, String> {
     match command::is_command(text).then(|| command::parse(text)) {
         Some(Ok(_)) => Ok(text.to_owned()),
         Some(Err(refused)) => Err(refused.to_string()),
-        None => Err("a command for HIS begins with F or MODIFY, or with D or DISPLAY".to_owned()),
+        None => Err(
+            "a command for HIS begins with F or MODIFY, D or DISPLAY, S or START, P or STOP"
+                .to_owned(),
+        ),
     }
 }
 

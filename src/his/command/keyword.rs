@@ -118,14 +118,14 @@ impl Keyword {
             K::Path => "1 to 192 characters in apostrophes, or .",
             K::DdName => "a name of 1 to 8 letters, digits and @#$ that begins with no digit",
             K::CtrSet => {
-                "ALL, HARDWARE, SOFTWARE, COMPLETE, or a list of BASIC, PROBLEM, CRYPTO, EXTENDED, \
+                "ALL, HARDWARE, HDWR, SOFTWARE, COMPLETE, or a list of BASIC, PROBLEM, CRYPTO, EXTENDED, \
                  ZOS, MTDIAG in parentheses"
             }
             K::Cnt | K::CntFile | K::Smp | K::Map => "YES, NO",
             K::CntIntval => "1 to 60 minutes, SYNC",
             K::SampType => "BASIC, DIAG, NONE, PERSIST, or (BASIC,DIAG)",
-            K::SampFreq => "1 to 999999999 samples a minute, PERSIST",
-            K::BufCnt => "1 to 9999 pages for each processor, PERSIST",
+            K::SampFreq => "a number of samples a minute of up to 9 digits, PERSIST",
+            K::BufCnt => "a number of pages for each processor of up to 4 digits, PERSIST",
             K::Duration => "1 to 1440 minutes",
             K::DataLoss => "IGNORE, STOP",
             K::StateChange => "SAVE, STOP, IGNORE",

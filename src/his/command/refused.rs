@@ -53,7 +53,7 @@ impl fmt::Display for Refused<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Word { found, known } => {
-                match found {
+                match found.filter(|word| !word.is_empty()) {
                     Some(word) => write!(f, "MMH001E {} is not understood here", Shown(word))?,
                     None => f.write_str("MMH001E a word is missing")?,
                 }
@@ -61,16 +61,19 @@ impl fmt::Display for Refused<'_> {
                 words(f, known.iter().copied())
             }
             Self::Keyword { found, known } => {
-                write!(
-                    f,
-                    "MMH002E {} is not a keyword of this command; allowed: ",
-                    Shown(found)
-                )?;
+                match found {
+                    "" => f.write_str("MMH002E a keyword is missing; allowed: ")?,
+                    found => write!(
+                        f,
+                        "MMH002E {} is not a keyword of this command; allowed: ",
+                        Shown(found)
+                    )?,
+                }
                 words(f, known.iter().map(|keyword| keyword.name()))
             }
             Self::Value { keyword, value } => {
                 write!(f, "MMH003E {}", keyword.name())?;
-                match value {
+                match value.filter(|value| !value.is_empty()) {
                     Some(value) => write!(f, "={} is not allowed", Shown(value))?,
                     None => f.write_str(" has no value")?,
                 }

@@ -120,12 +120,12 @@ fn service_sets_sampling_controls_or_refreshes_but_not_both() {
 fn the_answer_to_a_wrong_value_has_the_keyword_the_value_and_the_allowed_values() {
     for (operand, expected) in [
         (
-            "SAMPFREQ=0",
-            "MMH003E SAMPFREQ=0 is not allowed; allowed: 1 to 999999999 samples a minute, PERSIST",
+            "SAMPFREQ=1K",
+            "MMH003E SAMPFREQ=1K is not allowed; allowed: a number of samples a minute of up to 9 digits, PERSIST",
         ),
         (
             "BUFCNT=10000",
-            "MMH003E BUFCNT=10000 is not allowed; allowed: 1 to 9999 pages for each processor, PERSIST",
+            "MMH003E BUFCNT=10000 is not allowed; allowed: a number of pages for each processor of up to 4 digits, PERSIST",
         ),
         (
             "SI=61",
@@ -133,12 +133,12 @@ fn the_answer_to_a_wrong_value_has_the_keyword_the_value_and_the_allowed_values(
         ),
         (
             "CTRSET=(ALL,ZOS)",
-            "MMH003E CTRSET=(ALL,ZOS) is not allowed; allowed: ALL, HARDWARE, SOFTWARE, COMPLETE, or \
+            "MMH003E CTRSET=(ALL,ZOS) is not allowed; allowed: ALL, HARDWARE, HDWR, SOFTWARE, COMPLETE, or \
              a list of BASIC, PROBLEM, CRYPTO, EXTENDED, ZOS, MTDIAG in parentheses",
         ),
         (
             "CTRSET=PERSIST",
-            "MMH003E CTRSET=PERSIST is not allowed; allowed: ALL, HARDWARE, SOFTWARE, COMPLETE, or \
+            "MMH003E CTRSET=PERSIST is not allowed; allowed: ALL, HARDWARE, HDWR, SOFTWARE, COMPLETE, or \
              a list of BASIC, PROBLEM, CRYPTO, EXTENDED, ZOS, MTDIAG in parentheses",
         ),
         (
@@ -156,6 +156,10 @@ fn the_answer_to_a_wrong_value_has_the_keyword_the_value_and_the_allowed_values(
         (
             "SI=5,CNTINTVAL=5",
             "MMH004E CNTINTVAL is given twice; allowed: once",
+        ),
+        (
+            "DDNAME=",
+            "MMH003E DDNAME has no value; allowed: a name of 1 to 8 letters, digits and @#$ that begins with no digit",
         ),
         ("PATH='/his", "MMH007E a ' is missing"),
         ("CTR=(BASIC", "MMH007E a ) is missing"),
@@ -175,6 +179,17 @@ fn the_answer_to_a_wrong_word_has_the_allowed_words() {
         answer("F HIS"),
         format!("MMH001E a word is missing; {known}")
     );
+    assert_eq!(
+        answer("F HIS,,B"),
+        format!("MMH001E a word is missing; {known}")
+    );
+    for line in ["F HIS,SERVICE,", "F HIS,SERVICE,=5"] {
+        let keywords = "SAMPTYPE, SAMPFREQ, BUFCNT, DDNAME, REFRESH";
+        assert_eq!(
+            answer(line),
+            format!("MMH002E a keyword is missing; allowed: {keywords}")
+        );
+    }
     assert_eq!(
         answer("F RMF,B"),
         "MMH001E RMF is not understood here; allowed: HIS"

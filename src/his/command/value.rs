@@ -2,7 +2,7 @@
 
 use super::operands::Parts;
 use crate::event::{Event, Events, SampleTypes};
-use crate::sampling::{MOST_BUFFERS, MOST_SAMPLES_A_MINUTE, Setting};
+use crate::sampling::{BUFFER_DIGITS, FREQUENCY_DIGITS, Setting};
 use heapless::{String, Vec};
 
 /// The most entries of a list: the project's own bound.
@@ -83,14 +83,19 @@ pub fn setting<T>(value: &str, read: impl FnOnce(&str) -> Option<T>) -> Option<S
     read(value).map(Setting::Value)
 }
 
-/// SAMPFREQ.
+/// SAMPFREQ. The machine has its own range, and decides later whether the number is in it.
 pub fn frequency(value: &str) -> Option<u32> {
-    number(value, 1, MOST_SAMPLES_A_MINUTE)
+    digits(value, FREQUENCY_DIGITS)
 }
 
-/// BUFCNT.
+/// BUFCNT. The range is the machine's, too.
 pub fn buffers(value: &str) -> Option<u16> {
-    number(value, 1, u32::from(MOST_BUFFERS)).and_then(|number| number.try_into().ok())
+    digits(value, BUFFER_DIGITS)?.try_into().ok()
+}
+
+/// A decimal number of at most so many digits.
+fn digits(value: &str, most: usize) -> Option<u32> {
+    number(value, 0, u32::MAX).filter(|_| value.len() <= most)
 }
 
 /// SAMPTYPE. NONE collects nothing; DIAG selects basic samples as well.
@@ -237,6 +242,17 @@ mod tests {
         for wrong in ["0", "61", "", "+5", "-1", "1.0", "5 ", "99999999999"] {
             assert_eq!(number(wrong, 1, 60), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn the_machine_and_not_the_command_has_a_range_of_frequencies_and_buffers() {
+        assert_eq!(
+            [0, 999_999_999].map(|n| frequency(&n.to_string())),
+            [Some(0), Some(999_999_999)]
+        );
+        assert_eq!(["0", "9999"].map(buffers), [Some(0), Some(9_999)]);
+        assert_eq!((frequency("1000000000"), buffers("10000")), (None, None));
+        assert_eq!((frequency(""), buffers("-1")), (None, None));
     }
 
     #[test]
