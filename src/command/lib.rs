@@ -38,6 +38,8 @@ F HIS,BEGIN|END|SERVICE,...
               begin or end a collection run of HIS, or change how it samples
 CLASSES n[,n...]|ALL
               monitor classes that the ZOS counter set of HIS counts
+SUBTYPES 1|2|ALL
+              subtypes of the SMF records of type 113 that HIS writes, from its next collection run on
 PER BRANCH|FETCH|STORE [DATA xx]|REG n[,n]|ALL [RANGE a-b] [COUNT|TRACE|STOP]
               trace events of the guest; addresses are hexadecimal and virtual, a.n is n bytes from a on
 PER OFF n|ALL end the trace with this number, or all
@@ -78,6 +80,8 @@ pub enum Command {
     ChangeBelow(Change),
     /// The ZOS counter set of HIS counts these monitor classes, as control register 8 has them in bits 48-63.
     Classes(u16),
+    /// HIS writes SMF records of this subtype only, or of both.
+    Subtypes(Option<u8>),
     /// Begin a trace of the guest's program events.
     Trace(Trace),
     /// End the trace with this number, or all.
@@ -198,6 +202,15 @@ impl<'a> Words<'a> {
             })
     }
 
+    /// The next word: subtypes of SMF records.
+    fn subtypes(&mut self) -> Result<Option<u8>, Misunderstood<'a>> {
+        Ok(match self.one_of(&["1", "2", "ALL"])? {
+            0 => Some(1),
+            1 => Some(2),
+            _ => None,
+        })
+    }
+
     /// The next word: ON or OFF.
     fn is_on(&mut self) -> Result<bool, Misunderstood<'a>> {
         Ok(self.one_of(&["ON", "OFF"])? == 0)
@@ -242,6 +255,7 @@ pub fn parse(line: &str) -> Result<Command, Misunderstood<'_>> {
         "ALERT",
         "INTERRUPT",
         "CLASSES",
+        "SUBTYPES",
         "PER",
         "GO",
         "SHOW",
@@ -254,8 +268,9 @@ pub fn parse(line: &str) -> Result<Command, Misunderstood<'_>> {
         5 => loss(&mut words)?,
         6 => Command::Change(words.cpus()?, Change::InterruptKey),
         7 => Command::Classes(words.classes()?),
-        8 => trace::events(&mut words)?,
-        9 => Command::Go,
+        8 => Command::Subtypes(words.subtypes()?),
+        9 => trace::events(&mut words)?,
+        10 => Command::Go,
         _ => Command::Show(trace::shown(&mut words)?),
     };
     words.end()?;

@@ -64,13 +64,15 @@ fn a_line_becomes_its_command() {
     assert_eq!(parse("end"), Ok(Command::End));
     assert_eq!(parse("CLASSES 0,15,3"), Ok(Command::Classes(0x9001)));
     assert_eq!(parse("classes all"), Ok(Command::Classes(0xFFFF)));
+    assert_eq!(parse("SUBTYPES 1"), Ok(Command::Subtypes(Some(1))));
+    assert_eq!(parse("subtypes all"), Ok(Command::Subtypes(None)));
 }
 
 #[test]
 fn the_answer_to_an_unknown_word_has_the_known_ones() {
     assert_eq!(
         answer("FROB"),
-        "FROB is not understood here; these are: HELP, STATUS, CLOCK, END, AUTH, ALERT, INTERRUPT, CLASSES, PER, GO, SHOW"
+        "FROB is not understood here; these are: HELP, STATUS, CLOCK, END, AUTH, ALERT, INTERRUPT, CLASSES, SUBTYPES, PER, GO, SHOW"
     );
     assert_eq!(
         answer("AUTH CPU 0 COUNTERS CACHE ON"),
@@ -105,6 +107,10 @@ fn the_answer_to_an_unknown_word_has_the_known_ones() {
             format!("{classes} is not understood here; these are: {allowed}")
         );
     }
+    assert_eq!(
+        answer("SUBTYPES 3"),
+        "3 is not understood here; these are: 1, 2, ALL"
+    );
     assert_eq!(
         answer("CLOCK now"),
         "now is not understood here; the command ends before it"

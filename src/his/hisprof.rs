@@ -13,6 +13,8 @@
 //!   change each CPU has another record of subtype 2, with which the new state begins.
 //! * Sample-data blocks as they become full.
 //!
+//! The operator can select one subtype of SMF records, as TYPE(113(1)) in SMFPRMxx does.
+//!
 //! Counters and samples go into one set of files after another, numbered from 0. The SMF records of the whole
 //! run go into one file, and so do its monitor records.
 
@@ -93,6 +95,8 @@ pub struct System {
 #[derive(Clone, Debug)]
 struct Collected {
     system: System,
+    /// The only subtype of SMF records that it writes, if it does not write both.
+    subtype: Option<u8>,
     command: String<{ super::run::LONGEST_COMMAND }>,
     started: Tod,
     events: Events,
@@ -118,6 +122,8 @@ struct Collected {
 pub struct Hisprof<F> {
     /// The files to which it writes.
     pub files: F,
+    /// The subtype of SMF records that the next run writes; both if `None`.
+    pub subtype: Option<u8>,
     collected: Option<Collected>,
     cpus: [Cpu; MAXIMUM_CPUS],
     names: Vec<&'static str, MOST_NAMES>,
@@ -130,6 +136,7 @@ impl<F: Files> Hisprof<F> {
     pub const fn new(files: F) -> Self {
         Self {
             files,
+            subtype: None,
             collected: None,
             cpus: [const { Cpu::NEW }; MAXIMUM_CPUS],
             names: Vec::new(),
@@ -148,6 +155,7 @@ impl<F: Files> Hisprof<F> {
         self.cpus.iter_mut().for_each(Cpu::clear);
         self.collected = Some(Collected {
             system,
+            subtype: self.subtype,
             command: run.command.clone(),
             started: run.started,
             events: run.events,
@@ -250,7 +258,7 @@ impl<F: Files> Hisprof<F> {
     /// Writes a record of subtype 1 of each CPU that was installed at the previous record.
     fn deltas(&mut self) {
         let Some(run) = &self.collected else { return };
-        if run.events.is_empty() {
+        if run.events.is_empty() || !run.writes(1) {
             return;
         }
         for (number, cpu) in (0..).zip(&mut self.cpus) {
@@ -315,11 +323,13 @@ impl<F: Files> Hisprof<F> {
                 model: system.capacity,
                 sequence_code: run.system.sequence_code,
             };
-            let envelope = run.envelope(cpu.last.at.unwrap_or(at), at);
-            let mut records = smf::Records::absolutes(&envelope, &data, &sets);
-            write_all(&mut self.files, File::Smf, &mut self.record, |out| {
-                records.write(out)
-            });
+            if run.writes(2) {
+                let envelope = run.envelope(cpu.last.at.unwrap_or(at), at);
+                let mut records = smf::Records::absolutes(&envelope, &data, &sets);
+                write_all(&mut self.files, File::Smf, &mut self.record, |out| {
+                    records.write(out)
+                });
+            }
             let data = monitor::ProcessorCounters {
                 written: at.0,
                 cpu: number,
@@ -434,6 +444,11 @@ const NO_LOSS: SampleLoss = SampleLoss {
 };
 
 impl Collected {
+    /// Whether the run writes SMF records of this subtype.
+    fn writes(&self, subtype: u8) -> bool {
+        self.subtype.is_none_or(|only| only == subtype)
+    }
+
     /// The values of a CPU by counter sets. If it has those of the first sets only, it has no others.
     fn sets<'a>(&self, values: &'a [u64]) -> Vec<CounterValues<'a>, { Event::ALL.len() }> {
         let mut rest = values;

@@ -80,6 +80,10 @@ fn act(service: &'static Service, level: &mut Level<'_>) {
                 level.classes_chosen();
                 continue;
             }
+            Some(Asked::Subtypes(only)) => {
+                service.hisprof.lock().subtype = only;
+                continue;
+            }
             None => break,
         };
         his.wanted(level);

@@ -51,6 +51,7 @@ pub fn command(machine: Option<&'static Machine>, line: &[u8]) {
         Ok(Command::Change(cpus, change)) => with_guest(&|machine| ask(machine, cpus, change)),
         Ok(Command::ChangeBelow(change)) => with_guest(&|machine| machine.his.change(change)),
         Ok(Command::Classes(classes)) => with_guest(&|machine| machine.his.count_classes(classes)),
+        Ok(Command::Subtypes(only)) => with_guest(&|machine| machine.his.write_subtypes(only)),
         Ok(Command::Trace(trace)) => with_guest(&|machine| traces::begin(machine, trace)),
         Ok(Command::EndTraces(number)) => with_guest(&|machine| traces::end(machine, number)),
         Ok(Command::Traces) => with_guest(&|machine| traces::list(machine)),

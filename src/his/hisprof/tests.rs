@@ -60,6 +60,7 @@ struct Operator {
     bench: Bench,
     his: His<Boxed>,
     memory: Memory,
+    subtype: Option<u8>,
 }
 
 impl Operator {
@@ -68,7 +69,12 @@ impl Operator {
         let mut his = His::new();
         his.service.enable(&mut bench);
         let memory = Memory::default();
-        Self { bench, his, memory }
+        Self {
+            bench,
+            his,
+            memory,
+            subtype: None,
+        }
     }
 
     fn enter(&mut self, line: &str) {
@@ -76,6 +82,7 @@ impl Operator {
         self.his.command(&mut self.bench, line, |run| {
             let mut hisprof = Box::new(Hisprof::new(files));
             hisprof.lend(vec![0; ROOM].leak());
+            hisprof.subtype = self.subtype;
             let system = System {
                 model: &Z15,
                 machine_type: 0x8561,
@@ -106,6 +113,29 @@ fn hisprof_queries_its_counters_at_each_step_of_a_run_that_collects_some() {
         }
         let hisprof = operator.his.service.registry().profilers().next().unwrap();
         assert_eq!(hisprof.between_queries(), between, "{line}");
+    }
+}
+
+#[test]
+fn a_run_writes_the_selected_subtype_only_and_its_other_files_as_ever() {
+    let files = |subtype| {
+        let mut operator = Operator::new();
+        operator.subtype = subtype;
+        operator.bench.counted = 10;
+        operator.enter("F HIS,B,CTRONLY,CTRSET=BASIC");
+        operator.bench.counted = 30;
+        operator.enter("F HIS,END");
+        ["0 Smf", "0 Monitor", "0 Counters"].map(|name| operator.file(name))
+    };
+    let [both, monitor, text] = files(None);
+    for subtype in [1, 2] {
+        let [smf, same_monitor, same_text] = files(Some(subtype));
+        let mut expected = instructions(&both);
+        expected.retain(|(written, ..)| *written == u16::from(subtype));
+        assert_eq!(instructions(&smf), expected);
+        assert!(
+            !expected.is_empty() && (same_monitor, same_text) == (monitor.clone(), text.clone())
+        );
     }
 }
 

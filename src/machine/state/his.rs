@@ -43,6 +43,8 @@ pub enum Asked {
     Change(Change),
     /// The monitor classes to count.
     Classes(u16),
+    /// The only subtype of SMF records to write, or both.
+    Subtypes(Option<u8>),
 }
 
 /// Events and sample types that the operator has taken away from HIS (AUTH MACHINE).
@@ -167,6 +169,11 @@ impl Service {
     /// Keeps a choice of monitor classes until a CPU makes it.
     pub fn count_classes(&self, classes: u16) {
         self.keep(Some(Asked::Classes(classes)));
+    }
+
+    /// Keeps a choice of subtypes until a CPU makes it.
+    pub fn write_subtypes(&self, only: Option<u8>) {
+        self.keep(Some(Asked::Subtypes(only)));
     }
 
     /// Keeps a change at the machine's level until a CPU makes it.
