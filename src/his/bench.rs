@@ -39,6 +39,8 @@ pub struct Bench {
     pub filling: [u32; 2],
     /// How far the counters have advanced.
     pub counted: u64,
+    /// Monitor calls without a counter.
+    pub dropped: u64,
     pub file: Option<&'static str>,
     /// What the machine did, and the calls of exits.
     pub heard: Heard,
@@ -64,6 +66,7 @@ impl Bench {
             full: VecDeque::new(),
             filling: [0; 2],
             counted: 0,
+            dropped: 0,
             file: None,
             heard: Heard::default(),
             messages: Vec::new(),
@@ -135,6 +138,10 @@ impl Machine for Bench {
             }
         }
         Some(self.tod())
+    }
+
+    fn dropped_calls(&mut self) -> u64 {
+        self.dropped
     }
 
     fn sampling(&self) -> SamplingState {

@@ -12,6 +12,7 @@
 //! two frequencies.
 
 use super::command::{DataLoss, OnStateChange};
+use super::event::Event;
 use super::exit::{Call, Exit, Step};
 use super::machine::Machine;
 use super::message::Message;
@@ -186,6 +187,7 @@ impl<E: Exit> His<E> {
             run.completion = completion;
             run.ended = Some(machine.tod());
         }
+        let dropped = machine.dropped_calls();
         let state_change = completion == Completion::Early(Cause::StateChanged);
         let end = Call::Step(Step::End { state_change });
         let stopped = self.service.stop_after(machine, token, Some(&end));
@@ -195,6 +197,10 @@ impl<E: Exit> His<E> {
             run.lost_samples = run.lost_samples.saturating_add(missed - run.missed);
             run.missed = missed;
             say(machine, &Message::Ended(run));
+            let dropped = dropped.saturating_sub(run.dropped);
+            if run.events.has(Event::Zos) && dropped > 0 {
+                say(machine, &Message::Dropped(dropped));
+            }
         }
     }
 }

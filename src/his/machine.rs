@@ -117,6 +117,9 @@ pub trait Machine {
         counter: &mut dyn FnMut(Event, u64),
     ) -> Option<Tod>;
 
+    /// Monitor calls on all CPUs whose code has no counter of the ZOS set, since the set began to count.
+    fn dropped_calls(&mut self) -> u64;
+
     /// The sampling functions.
     fn sampling(&self) -> SamplingState;
 

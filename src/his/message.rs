@@ -5,7 +5,7 @@
 
 use super::calendar::Calendar;
 use super::command::{Name, Refused};
-use super::event::{Events, SampleTypes};
+use super::event::{Events, SampleTypes, ZOS_COUNTERS};
 use super::reason::Reason;
 use super::run::{Cause, Completion, Run};
 use super::sampling::SamplingControls;
@@ -69,6 +69,8 @@ pub enum Message<'a> {
     IsActive,
     /// MMH119E: HIS is inactive.
     IsInactive,
+    /// MMH120I: the ended run has not counted so many monitor calls, as their codes have no counter.
+    Dropped(u64),
 }
 
 impl fmt::Display for Message<'_> {
@@ -180,6 +182,10 @@ impl fmt::Display for Message<'_> {
             Self::IsInactive => {
                 f.write_str("MMH119E HIS is inactive; allowed: START HIS, DISPLAY HIS")
             }
+            Self::Dropped(calls) => write!(
+                f,
+                "MMH120I {calls} monitor calls were dropped, their codes are not below {ZOS_COUNTERS}"
+            ),
         }
     }
 }

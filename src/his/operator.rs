@@ -169,6 +169,7 @@ impl<E: Exit> His<E> {
             .start(machine, &registration, exit)
             .map_err(Message::Service)?;
         run.token = Some(started.token);
+        run.dropped = machine.dropped_calls();
         run.types = self.types_of(&run);
         say(machine, &Message::Begun(&run));
         self.run = Some(run);

@@ -100,6 +100,8 @@ pub struct Run {
     pub completion: Completion,
     /// When the next interval record is due.
     pub(super) interval: Option<Tod>,
+    /// Monitor calls that had been dropped when it began.
+    pub(super) dropped: u64,
     /// The samples that HISPROF missed and that `lost_samples` includes already.
     pub(super) missed: u64,
 }
@@ -119,6 +121,7 @@ impl Run {
             lost_samples: 0,
             completion: Completion::Running,
             interval: None,
+            dropped: 0,
             missed: 0,
         };
         run.interval = run.next_interval(now);

@@ -242,6 +242,21 @@ fn a_parameter_that_the_machine_does_not_have_is_refused_before_anything_is_done
 }
 
 #[test]
+fn a_run_of_the_zos_set_tells_at_its_end_how_many_monitor_calls_had_no_counter() {
+    for (sets, told) in [("ZOS", true), ("BASIC", false)] {
+        let mut operator = Operator::new();
+        operator.bench.authorized = Event::Basic.bit().union(Events::SOFTWARE);
+        operator.enter("F HIS,SERVICE,REFRESH");
+        operator.bench.dropped = 7;
+        operator.enter(&format!("F HIS,B,CTRONLY,CTR={sets}"));
+        operator.bench.dropped = 10;
+        let answer = operator.enter("F HIS,END");
+        let message = "MMH120I 3 monitor calls were dropped, their codes are not below 1500";
+        assert_eq!(answer.ends_with(message), told, "{answer}");
+    }
+}
+
+#[test]
 fn stop_ends_the_run_and_makes_his_inactive_until_start() {
     let mut operator = Operator::new();
     operator.enter("F HIS,B");

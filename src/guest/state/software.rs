@@ -3,7 +3,8 @@
 //! While HIS counts, the machine enables monitor classes of its own besides those of the program. A monitor call of
 //! such a class adds one to the counter with the number of its monitor code. The program does not notice: its own
 //! monitor masks decide what the call does, and if they are zero it has no effect. Each CPU has its own counters,
-//! which all classes share, as with the enhanced-monitor facility. A monitor code without a counter is not counted.
+//! which all classes share, as with the enhanced-monitor facility. A monitor code without a counter is counted as
+//! dropped.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,6 +13,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 pub struct SoftwareCounters {
     /// The classes that are counted, as in bits 48-63 of control register 8; none unless HIS collects.
     pub classes: u16,
+    /// Monitor calls whose code has no counter.
+    pub dropped: u64,
     counters: &'static [AtomicU64],
 }
 
@@ -24,19 +27,21 @@ impl SoftwareCounters {
     pub const fn new(counters: &'static [AtomicU64]) -> Self {
         Self {
             classes: 0,
+            dropped: 0,
             counters,
         }
     }
 
     /// A monitor call of a class that is counted.
     #[inline]
-    pub fn count(&self, code: u64) {
+    pub fn count(&mut self, code: u64) {
         let counter = usize::try_from(code)
             .ok()
             .and_then(|n| self.counters.get(n));
-        if let Some(counter) = counter {
+        match counter {
             // No other CPU counts here.
-            counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            Some(counter) => counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed),
+            None => self.dropped += 1,
         }
     }
 
@@ -49,7 +54,8 @@ impl SoftwareCounters {
     }
 
     /// Sets all counters to zero.
-    pub fn clear(&self) {
+    pub fn clear(&mut self) {
+        self.dropped = 0;
         for counter in self.counters {
             counter.store(0, Ordering::Relaxed);
         }

@@ -233,6 +233,12 @@ impl crate::his::Machine for Level<'_> {
         Some(self.tod())
     }
 
+    fn dropped_calls(&mut self) -> u64 {
+        (0..self.count())
+            .map(|number| self.cpu(number).vcpu.software.dropped)
+            .sum()
+    }
+
     fn sampling(&self) -> SamplingState {
         SamplingState {
             authorized: if self.machine.samples_for_host {

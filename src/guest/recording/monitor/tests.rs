@@ -422,7 +422,10 @@ fn the_machine_counts_besides_the_program_and_the_program_does_not_notice() {
         assert_eq!(bench.cpu.account.total(), other.cpu.account.total());
         let counted: [u64; 6] = core::array::from_fn(|n| bench.cpu.software.read(n as u16));
         assert_eq!(counted, expected);
+        // The codes 6 and the highest one have no counter.
+        assert_eq!(bench.cpu.software.dropped, 2);
         bench.cpu.software.clear();
+        assert_eq!(bench.cpu.software.dropped, 0);
     }
     assert_eq!(bench.cpu.software.read(6), 0);
 }
