@@ -306,8 +306,13 @@ fn the_coprocessor_groups_are_what_all_cpus_see_of_them() {
                         });
                         prop_assert_eq!(found, expected);
                     }
-                    let address =
-                        extract_coprocessor_group_address(&cpus[0], &groups, false, !0, cpu as u64);
+                    let address = extract_coprocessor_group_address(
+                        &cpus[0],
+                        |address| groups.attached(address),
+                        false,
+                        !0,
+                        cpu as u64,
+                    );
                     let expected = match shared {
                         0 => (None, ConditionCode::Three),
                         _ => (

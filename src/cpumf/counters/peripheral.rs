@@ -4,6 +4,9 @@
 //! CPUs use it: it has one enable control, one activation control and one address-change indicator for
 //! all groups. Each CPU has its own authorization control, which decides whether it sees the sets at
 //! all. The machine's own measurement, one level below, has counters of its own for the same groups.
+//!
+//! A CPU is known here by a number that never changes. Which address stands for it at present is the
+//! configuration's matter.
 
 use super::super::state::ControlState;
 use super::GlobalCounterControls;
@@ -21,7 +24,7 @@ type Counts = [[u64; COUNTERS]; MAXIMUM];
 /// The coprocessor groups of a model, and the global counter-set-state control register.
 #[derive(Clone, Debug)]
 pub struct CoprocessorGroups {
-    /// The group that each CPU is attached to, by CPU address at the basic machine level.
+    /// The group that each CPU is attached to, by the number of the CPU.
     attached: [u16; MAXIMUM],
     cpus: u16,
     /// How many groups are installed; their addresses are consecutive from zero.
@@ -102,12 +105,18 @@ impl CoprocessorGroups {
         attached.get(usize::from(cpu)).copied()
     }
 
-    /// A CPU was, or may have been, attached to another group: `group`, if it is installed. Sets the
-    /// address-change indicator to one if the enable control is one.
+    /// A CPU was, or may have been, attached to another group: `group`, if it is installed.
     pub fn attach(&mut self, cpu: u16, group: u16) {
         if group < self.groups && self.attached(cpu).is_some() {
             self.attached[usize::from(cpu)] = group;
         }
+        self.addresses_may_have_changed();
+    }
+
+    /// The group address that a program extracts with some CPU address may be another than before,
+    /// because a CPU was attached to another group or has another address. Sets the address-change
+    /// indicator to one if the enable control is one.
+    pub const fn addresses_may_have_changed(&mut self) {
         self.address_change |= self.state.enabled();
     }
 

@@ -132,7 +132,8 @@ fn reset_cpu<H: Hardware>(
 
 /// Resets the configuration for a control program that is loaded: every other CPU by `others`, this one by
 /// `own`, and what is pending for any CPU. Multithreading is disabled. The coprocessor groups belong to the
-/// machine and not to the configuration, so they stay unchanged.
+/// machine and not to the configuration, so they stay unchanged, although the CPUs that share one may have
+/// other addresses afterwards.
 ///
 /// The other CPUs carry out the reset themselves before they execute another instruction; until then they are
 /// busy.
@@ -147,7 +148,10 @@ pub(super) fn reset_configuration<H: Hardware>(run: &mut Execution<'_, H>, other
     configuration.service_signal.store(0, Ordering::Release);
     configuration.event_mask.store(0, Ordering::Release);
     // Before any CPU continues, because addresses are those of the cores again.
-    configuration.threads.disable();
+    if configuration.threads.enabled() {
+        configuration.threads.disable();
+        configuration.groups().addresses_may_have_changed();
+    }
     if configuration.mode == Mode::RealTime {
         wait_for_others(configuration, run.cpu.address);
     }

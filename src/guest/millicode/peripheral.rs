@@ -70,7 +70,9 @@ pub(super) fn epctr<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> 
 }
 
 /// EXTRACT COPROCESSOR-GROUP ADDRESS: the address of the group of the CPU that bits 48-63 of R2
-/// designate goes to bits 40-55 of R1, zeros to bits 32-39 and 56-63; bits 0-31 stay.
+/// designate goes to bits 40-55 of R1, zeros to bits 32-39 and 56-63; bits 0-31 stay. The address is
+/// one that the program sees at present: that of a core until multithreading is enabled, afterwards that
+/// of a thread.
 ///
 /// Condition codes: 0, extracted; 3, there is no such CPU, or it is attached to no group (R1 stays).
 ///
@@ -81,10 +83,14 @@ pub(super) fn epctr<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> 
 pub(super) fn ecpga<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> Performed {
     let (before, cpu) = (run.register(r1), run.register(r2));
     let problem = run.cpu.psw.problem_state();
-    let groups = run.configuration.groups();
+    let configuration = run.configuration;
+    let attached = |address| {
+        configuration
+            .groups()
+            .attached(configuration.cpu_at(address)?)
+    };
     let (address, code) =
-        extract_coprocessor_group_address(&run.cpu.own, &groups, problem, before, cpu)?;
-    drop(groups);
+        extract_coprocessor_group_address(&run.cpu.own, attached, problem, before, cpu)?;
     if let Some(address) = address {
         run.set_register(r1, address);
     }

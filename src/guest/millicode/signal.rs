@@ -139,6 +139,8 @@ fn conclude<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, answer: Answer) -> 
 /// machine or another bit of the parameter is one; busy, when an order waits at another CPU; incorrect state,
 /// when another CPU is not in the stopped or check-stop state.
 ///
+/// The CPUs get other addresses, so an address may designate a CPU of another coprocessor group.
+///
 /// Only a clear reset or a load disables multithreading; CPU reset and initial CPU reset do not.
 ///
 /// Sources: Linux `arch/s390/kernel/smp.c` issues it as order 16 (hex) with the identification as the
@@ -168,6 +170,7 @@ fn set_multithreading<H: Hardware>(run: &mut Execution<'_, H>, parameter: u64) -
     }
     if specified != 0 {
         cores.enable();
+        configuration.groups().addresses_may_have_changed();
         threads::take_note(run.cpu, configuration);
     }
     Answer::Accepted

@@ -1,6 +1,7 @@
 //! The instructions on the coprocessor groups.
 
 use super::*;
+use crate::state::threads::Threads;
 use Instruction as I;
 use ProgramInterruption as P;
 use cpumf::counters::{Coprocessor, CoprocessorGroups};
@@ -75,6 +76,80 @@ fn ecpga_gives_the_group_of_any_cpu_and_keeps_the_left_half_of_r1() {
     bench.cpu.general[2] = 0x1_0000;
     let wide = exception(&mut bench, I::Ecpga { r1: 1, r2: 2 });
     assert_eq!(wide, P::Specification);
+}
+
+/// The groups of the CPUs at addresses 0-4, as ECPGA gives them.
+fn groups_by_address(bench: &mut Bench) -> [Option<u64>; 5] {
+    [0, 1, 2, 3, 4].map(|address| {
+        bench.cpu.general[2] = address;
+        let code = complete(bench, I::Ecpga { r1: 1, r2: 2 });
+        (code == 0).then_some(bench.cpu.general[1] >> 8)
+    })
+}
+
+#[test]
+fn ecpga_gives_the_groups_of_cores_until_multithreading_is_enabled_and_of_threads_afterwards() {
+    let mut bench = grouped();
+    bench.configuration.threads = Threads::new(2);
+    let cores = [Some(0), Some(1), None, None, None];
+    assert_eq!(groups_by_address(&mut bench), cores);
+    bench.configuration.threads.enable();
+    let threads = [Some(0), Some(0), Some(1), Some(1), None];
+    assert_eq!(groups_by_address(&mut bench), threads);
+}
+
+/// Byte 14 of what QCTRI stores.
+fn change_indicator(bench: &mut Bench) -> u8 {
+    complete(bench, I::Qctri { second: at(0x3000) });
+    bench.hardware.storage[0x300E]
+}
+
+/// SIGP, set multithreading, with a parameter.
+fn set_multithreading(bench: &mut Bench, parameter: u64) {
+    bench.cpu.general[5] = parameter;
+    let order = I::Sigp {
+        r1: 4,
+        r3: 3,
+        second: at(0x16),
+    };
+    assert_eq!(complete(bench, order), 0);
+}
+
+/// DIAGNOSE 308, load normal; the other CPUs carry out their resets.
+fn reset_configuration(bench: &mut Bench) {
+    bench.set_doublewords(0, &[0x0008_0000_8000_4000]);
+    bench.cpu.general[1] = 1;
+    let reset = I::Diag {
+        r1: 2,
+        r3: 1,
+        second: at(0x308),
+    };
+    complete(bench, reset);
+    for number in 1..bench.configuration.cpus {
+        bench.configuration.take_orders(number);
+    }
+}
+
+#[test]
+fn multithreading_sets_the_address_change_indicator_while_the_group_sets_are_enabled() {
+    let mut bench = grouped();
+    bench.configuration.threads = Threads::new(2);
+    bench.set_doublewords(0x2000, &[0, 2]);
+    let (disable, enable) = (at(0x2000), at(0x2008));
+    set_multithreading(&mut bench, 1);
+    assert_eq!(change_indicator(&mut bench), 0, "the sets are disabled");
+    complete(&mut bench, I::Lpctl { second: enable });
+    assert_eq!(change_indicator(&mut bench), 0);
+    reset_configuration(&mut bench);
+    assert_eq!(change_indicator(&mut bench), 0x80, "threads became cores");
+    complete(&mut bench, I::Lpctl { second: disable });
+    complete(&mut bench, I::Lpctl { second: enable });
+    reset_configuration(&mut bench);
+    assert_eq!(change_indicator(&mut bench), 0, "cores stayed cores");
+    set_multithreading(&mut bench, 0);
+    assert_eq!(change_indicator(&mut bench), 0, "a parameter of zero");
+    set_multithreading(&mut bench, 1);
+    assert_eq!(change_indicator(&mut bench), 0x80, "cores became threads");
 }
 
 #[test]

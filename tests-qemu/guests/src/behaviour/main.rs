@@ -54,6 +54,7 @@ mod b_extraction_authority;
 mod b_group_counters;
 mod b_group_counters_none;
 mod b_group_functions;
+mod b_group_threads;
 mod b_interrupt_key;
 mod b_keys;
 mod b_lcctl;
