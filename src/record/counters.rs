@@ -5,7 +5,10 @@ use zerocopy::{
     byteorder::big_endian::{U32, U64},
 };
 
-use cpumf::CounterSet;
+use cpumf::{
+    CounterSet,
+    model::{MODELS, Model},
+};
 
 /// The most counters of one set. The largest set is that of z/OS, with 1,500.
 pub const MOST_COUNTERS: usize = 2048;
@@ -70,6 +73,17 @@ impl SetType {
             _ => return None,
         })
     }
+}
+
+/// The number of counters of a set in a machine with these counter first and second version numbers, if they are known.
+/// The set of z/OS depends on neither.
+#[must_use]
+pub(super) fn count_of(set: SetType, [cfvn, csvn]: [u16; 2]) -> Option<usize> {
+    let of = |architected: &CounterSet| SetType::from(*architected) == set;
+    let set = CounterSet::ALL.into_iter().find(of)?;
+    let model = MODELS.iter().find(|model| model.csvn == csvn)?;
+    // The first version number decides the problem-state set, the second the other sets.
+    Some(Model { cfvn, ..*model }.range(set).count.into())
 }
 
 impl From<CounterSet> for SetType {

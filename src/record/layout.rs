@@ -4,7 +4,11 @@ use core::fmt;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::counters::Counters;
+use super::{
+    counters::Counters,
+    moment::{DAY, Moment},
+};
+use arch::ebcdic::character;
 
 /// What the bytes of a field mean.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +31,46 @@ pub enum Form {
     Text,
     /// No meaning.
     Reserved,
+}
+
+impl Form {
+    /// The rule that these bytes of a field break, if they break one.
+    #[must_use]
+    pub fn broken(self, bytes: &[u8]) -> Option<Problem> {
+        let number = |bytes: &[u8]| {
+            let digits = bytes.iter().take(8);
+            digits.fold(0, |number, byte| number << 8 | u64::from(*byte))
+        };
+        let found = number(bytes);
+        let value = |expected| Some(Problem::Value { found, expected });
+        match self {
+            Self::Number | Self::Hexadecimal | Self::Tod => None,
+            Self::Bits(names) => {
+                let bits = 8 * bytes.len() as u32;
+                let named = names.iter().filter(|(bit, _)| *bit < bits);
+                let named = named.fold(0, |mask, (bit, _)| mask | 1 << (bits - 1 - bit));
+                match found & !named {
+                    0 => None,
+                    _ => value("a value with zeros in its reserved bits"),
+                }
+            }
+            Self::Code(names) => match names.iter().any(|(code, _)| *code == found) {
+                true => None,
+                false => value("a code that its manual names"),
+            },
+            Self::Hundredths if found >= DAY => value("below 8640000, the hundredths of a day"),
+            Self::PackedDate if Moment::unpack_date(found as u32).is_none() => {
+                value("a date as 0cyydddF, packed")
+            }
+            Self::Text => {
+                let is_text = |code: &u8| *code == 0 || character(*code).is_some();
+                let expected = "EBCDIC characters";
+                (!bytes.iter().all(is_text)).then_some(Problem::Form { expected })
+            }
+            Self::Reserved if bytes.iter().any(|byte| *byte != 0) => value("0, as it is reserved"),
+            Self::Hundredths | Self::PackedDate | Self::Reserved => None,
+        }
+    }
 }
 
 /// A field of a layout.
@@ -153,9 +197,37 @@ pub enum Part<'a> {
         /// The counters.
         counters: Counters<'a>,
     },
+    /// A field that contradicts another. What follows it can be read nevertheless.
+    Wrong(Malformed),
 }
 
 impl<'a> Part<'a> {
+    /// Shows each field of the part that breaks a rule.
+    pub fn check(&self, found: &mut dyn FnMut(Malformed)) {
+        match self {
+            Self::Section {
+                at, bytes, fields, ..
+            } => {
+                for field in *fields {
+                    // A shorter section has no more fields.
+                    let Some(own) = bytes.get(field.offset..field.offset + field.length) else {
+                        break;
+                    };
+                    if let Some(problem) = field.form.broken(own) {
+                        let (offset, field) = (at + field.offset, field.name);
+                        found(Malformed {
+                            offset,
+                            field,
+                            problem,
+                        });
+                    }
+                }
+            }
+            Self::Bitmap { .. } | Self::Counters { .. } => {}
+            Self::Wrong(malformed) => found(*malformed),
+        }
+    }
+
     /// The section of a layout.
     pub(super) const fn section<T: Layout>(at: usize, bytes: &'a [u8]) -> Self {
         Self::Section {
@@ -169,6 +241,47 @@ impl<'a> Part<'a> {
 
 /// The function that a decoder calls with each part of a record.
 pub type Visitor<'v> = dyn FnMut(Part<'_>) + 'v;
+
+/// A field as a decoder has found it, to compare it with others.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    /// Its offset in the record.
+    pub at: usize,
+    /// Its name.
+    pub name: &'static str,
+    /// Its value.
+    pub value: u64,
+}
+
+impl Found {
+    pub(super) fn new(at: usize, name: &'static str, value: impl Into<u64>) -> Self {
+        let value = value.into();
+        Self { at, name, value }
+    }
+
+    /// Shows that the value must be what is `expected`.
+    pub(super) fn wrong(self, expected: &'static str, visit: &mut Visitor<'_>) {
+        let found = self.value;
+        visit(Part::Wrong(Malformed {
+            offset: self.at,
+            field: self.name,
+            problem: Problem::Value { found, expected },
+        }));
+    }
+
+    /// Shows both times as wrong if this one is after the other: nothing tells which of them is.
+    pub(super) fn precedes(
+        self,
+        other: Self,
+        expected: [&'static str; 2],
+        visit: &mut Visitor<'_>,
+    ) {
+        if self.value > other.value {
+            self.wrong(expected[0], visit);
+            other.wrong(expected[1], visit);
+        }
+    }
+}
 
 /// The first error in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -206,6 +319,11 @@ pub enum Problem {
         end: u64,
         /// The end of the record.
         limit: u64,
+    },
+    /// It designates bytes of another section.
+    Overlap {
+        /// The first of them.
+        at: u64,
     },
     /// Its value is invalid.
     Value {
@@ -251,6 +369,9 @@ impl fmt::Display for Problem {
             }
             Self::Beyond { end, limit } => {
                 write!(f, "leads to offset {end}, and the record ends at {limit}")
+            }
+            Self::Overlap { at } => {
+                write!(f, "leads to offset {at}, which belongs to another section")
             }
             Self::Value { found, expected } => {
                 write!(

@@ -25,7 +25,9 @@
 //! the first one that is wrong becomes a [`Malformed`], which names the field as the manual does and
 //! gives its offset. It ignores what it does not know: longer sections, sections in another order, bits
 //! without a meaning yet. Besides `decode`, [`smf`] and [`monitor`] have `decode_with`, which shows each
-//! section and each field on the way.
+//! section and each field on the way. [`layout::Part::check`] then finds the fields that can be read and
+//! nevertheless break a rule: reserved bits, codes without a meaning, fields that contradict each other.
+//! [`smp::Rules`] does the same for sample-data blocks.
 //!
 //! The first example writes a record of SMF type 113 subtype 1 and reads it back.
 //!
@@ -120,6 +122,8 @@ pub mod text;
 
 #[cfg(test)]
 mod fixtures;
+#[cfg(test)]
+mod spoilt;
 
 pub use counters::{CounterValues, Counters, MOST_COUNTERS, SetType};
 pub use ebcdic::Ebcdic;

@@ -10,7 +10,7 @@ use arch::tod::UNITS_PER_MICROSECOND;
 /// TOD units in a hundredth of a second.
 const HUNDREDTH: u64 = UNITS_PER_MICROSECOND * 10_000;
 /// Hundredths of a second in a day.
-const DAY: u64 = 24 * 60 * 60 * 100;
+pub(super) const DAY: u64 = 24 * 60 * 60 * 100;
 
 /// A date and a time of day. The clock's first epoch ends in 2042, so years are 1900 to 2042.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -16,12 +16,12 @@ use zerocopy::{
 
 use super::{
     Counters, Malformed, Problem, SetType,
-    counters::Width,
-    layout::{Form, Layout, Part, Visitor, layout},
+    counters::{Width, count_of},
+    layout::{Form, Found, Layout, Part, Visitor, layout},
 };
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod write;
 
 pub use write::Records;
@@ -174,6 +174,14 @@ impl Decoded<'_> {
         sets.filter_map(move |(set, bit)| (active & bit != 0).then_some(set))
     }
 
+    /// The number of counters of all active sets, if the version numbers of the data's format are known.
+    #[must_use]
+    pub fn active_counters(&self) -> Option<usize> {
+        self.sets()
+            .map(|set| count_of(set, self.data.versions))
+            .sum()
+    }
+
     /// Whether `next`, the next record, continues this one.
     #[must_use]
     pub fn goes_on_in(&self, next: &Self) -> bool {
@@ -259,8 +267,15 @@ fn counters<'a>(
     };
     let whole = Introduction::read(record, INTRODUCTION_AT, end, LEAST)?;
     visit(Part::section::<Introduction>(INTRODUCTION_AT, section));
+    Found::new(48, "PRCMFC_CCFTOD", whole.harvested.get()).precedes(
+        Found::new(8, "MRHDRTOD", header.tod.get()),
+        ["not after MRHDRTOD", "not before PRCMFC_CCFTOD"],
+        visit,
+    );
     let (offset, length) = (whole.counters_offset.get(), whole.counters_length.get());
     if length != 0 && usize::from(offset) < end {
+        let expected = "a length that ends before PRCMFC_HWCOFF";
+        Found::new(INTRODUCTION_AT, "PRCMFC_INTLEN", whole.length.get()).wrong(expected, visit);
         let (found, expected) = (
             u64::from(offset),
             "an offset behind the introductory section",
@@ -287,9 +302,18 @@ fn counters<'a>(
         0 => &[],
         _ => {
             let end = start + usize::from(length);
-            let bytes = record.get(start..end);
-            let end = end as u64;
-            bytes.ok_or(wrong(38, "PRCMFC_HWCLEN", Problem::Beyond { end, limit }))?
+            let Some(bytes) = record.get(start..end) else {
+                let expected = "an offset from which PRCMFC_HWCLEN bytes are in the record";
+                Found::new(56, "PRCMFC_HWCOFF", offset).wrong(expected, visit);
+                let end = end as u64;
+                return Err(wrong(38, "PRCMFC_HWCLEN", Problem::Beyond { end, limit }));
+            };
+            // A counter or more that belongs to nothing.
+            if record.len() >= end + Width::Long.bytes() {
+                let expected = "a length that ends with the counters";
+                Found::new(0, "MRHDRLEN", header.length.get()).wrong(expected, visit);
+            }
+            bytes
         }
     };
     let counters = Counters::sections(bytes, Width::Long.bytes(), Width::Long);

@@ -2,7 +2,8 @@
 //!
 //! Reading a block copies nothing out of it. Its trailer gives the sizes of the entries; the format code of
 //! each entry distinguishes the two kinds. In a block that is not full, the entries end at the first format
-//! code of zeros. In a full block such a code means that an entry was damaged, and is an error.
+//! code of zeros. In a full block such a code means that an entry was damaged, and is an error. [`rules`] are
+//! for those who want to know more than reading needs.
 
 use zerocopy::FromBytes;
 
@@ -11,6 +12,10 @@ use cpumf::{
     model::MODELS,
     sampling::block::{BASIC_FORMAT, BasicEntry, Trailer},
 };
+
+pub mod rules;
+
+pub use rules::Rules;
 
 /// The size of most blocks.
 pub const SMALL_BLOCK: usize = 1 << 12;

@@ -4,12 +4,12 @@ use super::*;
 use crate::{CounterValues, fixtures::bytes, layout::CannotEncode};
 
 /// The first of two records of a CPU, written out by hand from the layout.
-const PARTIAL_RECORD: &str = "
+pub const PARTIAL_RECORD: &str = "
     0050                | 00 MRHDRLEN 80
     0000                | 02 MRHDRZER
     05 00               | 04 MRHDRDM 5
     000D                | 06 MRHDRRC 13
-    DF00000000000001    | 08 MRHDRTOD
+    DF00000000000002    | 08 MRHDRTOD
     00000000            | 16
     002C                | 20 PRCMFC_INTLEN 44
     0102                | 22 PRCMFC_PFXCPUAD 258
@@ -21,7 +21,7 @@ const PARTIAL_RECORD: &str = "
     000003E8            | 36 PRCMFC_CCFCPUSP 1000
     0001 0002           | 40 PRCMFC_CFVN 1, PRCMFC_CSVN 2
     0003 0006           | 44 PRCMFC_CCFCFVN 3, PRCMFC_CCFCSVN 6
-    DF00000000000002    | 48 PRCMFC_CCFTOD
+    DF00000000000001    | 48 PRCMFC_CCFTOD
     0040 0010           | 56 PRCMFC_HWCOFF 64, PRCMFC_HWCLEN 16
     00                  | 60
     01                  | 61 PRCMFC_TID 1
@@ -32,15 +32,15 @@ const PARTIAL_RECORD: &str = "
 
 /// The second.
 const LAST_RECORD: &str = "
-    0048 0000 05 00 000D DF00000000000001 00000000  | 00 MRHDRLEN 72
+    0048 0000 05 00 000D DF00000000000002 00000000  | 00 MRHDRLEN 72
     002C 0102 8003 00 00                            | 20 PRCMFC_FLAGS not P
     00000007 00000009 000003E8 0001 0002 0003 0006  | 28
-    DF00000000000002 0040 0008 00 01 0081           | 48 PRCMFC_HWCLEN 8
+    DF00000000000001 0040 0008 00 01 0081           | 48 PRCMFC_HWCLEN 8
     8000000000000000                                | 64 PRCMFC_COUNTERS
 ";
 
 const DATA: ProcessorCounters = ProcessorCounters {
-    written: 0xDF00_0000_0000_0001,
+    written: 0xDF00_0000_0000_0002,
     cpu: 258,
     coprocessor_group: true,
     lost: 7,
@@ -48,7 +48,7 @@ const DATA: ProcessorCounters = ProcessorCounters {
     speed: 1000,
     versions: [1, 2],
     hardware_versions: [3, 6],
-    harvested: 0xDF00_0000_0000_0002,
+    harvested: 0xDF00_0000_0000_0001,
     thread: 1,
     core: 129,
 };

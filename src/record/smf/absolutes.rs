@@ -9,13 +9,23 @@ use zerocopy::byteorder::big_endian::{U16, U32, U64};
 
 use super::{
     Triplet,
-    deltas::{CLASSES, SETS},
+    claimed::Claimed,
+    deltas::{CLASSES, MOST},
+    types::Types,
 };
 use crate::{
     CounterValues, Counters, Ebcdic, Malformed, Problem, SetType,
-    counters::Width,
-    layout::{Form, Layout, Part, Visitor, layout},
+    counters::{Width, count_of},
+    layout::{Form, Found, Layout, Part, Visitor, layout},
 };
+
+/// Types of counter sets. Subtype 2 has neither the z/OS nor the MT-diagnostic counter set.
+const SETS: Form = Form::Code(&[
+    (1, "BASIC"),
+    (2, "PROBLEM-STATE"),
+    (3, "CRYPTO-ACTIVITY"),
+    (4, "EXTENDED"),
+]);
 
 layout! {
     /// The data section of subtype 2.
@@ -198,6 +208,7 @@ pub(super) fn decode<'a>(
     record: &'a [u8],
     at: usize,
     section: &'a [u8],
+    claimed: &mut Claimed,
     visit: &mut Visitor<'_>,
 ) -> Result<Decoded<'a>, Malformed> {
     let mut whole = DataSection::read(section, 0, section.len(), LEAST)?;
@@ -205,6 +216,7 @@ pub(super) fn decode<'a>(
     if section.len() < core::mem::offset_of!(DataSection, cpu) + size_of::<U16>() {
         whole.cpu = U16::new(whole.cpu_number.into());
     }
+    whole.check(at, visit);
     let sets = Triplet {
         offset: whole.sets_offset.get(),
         length: whole.set_length.get(),
@@ -221,7 +233,13 @@ pub(super) fn decode<'a>(
     };
     let least = size_of::<SetHead>() + 1 + size_of::<SetTail>();
     let (sets_at, sections) = sets.sections(record, least)?;
+    claimed.sections(&sets, (sets_at, sections), visit)?;
     let (counters_at, counters) = all.sections(record, Width::Long.bytes())?;
+    claimed.sections(&all, (counters_at, counters), visit)?;
+    if all.number > 0 && usize::from(all.length) != Width::Long.bytes() {
+        Found::new(all.at[1], all.names[1], all.length).wrong("8, the length of a counter", visit);
+    }
+    let mut types = Types::default();
     let (length, stride) = (usize::from(sets.length), usize::from(all.length));
     let mut used = 0;
     for (index, section) in sections.chunks_exact(length.max(1)).enumerate() {
@@ -249,6 +267,18 @@ pub(super) fn decode<'a>(
             });
         };
         visit(Part::section::<SetTail>(at + tail, end));
+        types.add(Found::new(at, "SMF113_2_CST", set), visit);
+        let versions = [whole.version_1.get(), whole.version_2.get()];
+        if count_of(SetType(set), versions).is_some_and(|most| most < number) {
+            Found::new(at + tail, "SMF113_2_CSN", number as u64).wrong(MOST, visit);
+        }
+        if !is_bitmap_of(number, bitmap) {
+            let ones: u32 = bitmap.iter().map(|byte| byte.count_ones()).sum();
+            Found::new(at + head.len(), "SMF113_2_CSP", ones)
+                .wrong("as many ones as SMF113_2_CSN, then zeros", visit);
+            Found::new(at + tail, "SMF113_2_CSN", number as u64)
+                .wrong("the number of ones in SMF113_2_CSP", visit);
+        }
         visit(Part::Counters {
             name: "SMF113_2_CDS",
             at: counters_at + used,
@@ -269,6 +299,36 @@ pub(super) fn decode<'a>(
         counters,
         stride,
     })
+}
+
+/// Whether a bitmap has a one for each of `number` counters, as far as it goes, then zeros.
+fn is_bitmap_of(number: usize, bitmap: &[u8]) -> bool {
+    bitmap.iter().enumerate().all(|(index, byte)| {
+        let ones = number.saturating_sub(8 * index).min(8);
+        *byte == !(0xFF_u8.checked_shr(ones as u32).unwrap_or(0))
+    })
+}
+
+impl DataSection {
+    /// Shows the fields that contradict others. The section is at `at` in the record.
+    fn check(&self, at: usize, visit: &mut Visitor<'_>) {
+        Found::new(at, "SMF113_2_CTS", self.run_start.get()).precedes(
+            Found::new(at + 8, "SMF113_2_CTM", self.written.get()),
+            ["not after SMF113_2_CTM", "not before SMF113_2_CTS"],
+            visit,
+        );
+        if self.cpu_number != self.cpu.get() as u8 {
+            Found::new(at + 16, "SMF113_2_CPU#", self.cpu_number)
+                .wrong("bits 8-15 of SMF113_2_CpuId", visit);
+            Found::new(at + 64, "SMF113_2_CpuId", self.cpu.get())
+                .wrong("a number whose bits 8-15 are SMF113_2_CPU#", visit);
+        }
+        let flags = self.flags.get();
+        if matches!(Place::from_bits(flags), Place::Other(_)) {
+            let expected = "a value with one of bits 0-2 on: first, intermediate or final";
+            Found::new(at + 18, "SMF113_2_CF", flags).wrong(expected, visit);
+        }
+    }
 }
 
 impl From<DataSection> for Absolutes {

@@ -5,18 +5,21 @@
 
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
 
-use super::Triplet;
+use super::{Triplet, claimed::Claimed, types::Types};
 use crate::{
-    CounterValues, Counters, Ebcdic, Malformed, Problem, SetType,
-    counters::Width,
-    layout::{Form, Layout, Part, Visitor, layout},
+    CounterValues, Counters, Ebcdic, Malformed, SetType,
+    counters::{Width, count_of},
+    layout::{Form, Found, Layout, Part, Visitor, layout},
 };
+
+/// The rule of the number of counters in a set.
+pub(super) const MOST: &str = "at most what the version numbers give the set";
 
 /// Processor classes, of both subtypes.
 pub(super) const CLASSES: Form = Form::Code(&[(0, "CP"), (2, "zAAP"), (4, "zIIP")]);
 
 /// Types of counter sets.
-pub(super) const SETS: Form = Form::Code(&[
+const SETS: Form = Form::Code(&[
     (1, "BASIC"),
     (2, "PROBLEM-STATE"),
     (3, "CRYPTO-ACTIVITY"),
@@ -150,7 +153,15 @@ impl<'a> Decoded<'a> {
         } = *self;
         (0..sections.count())
             .map_while(move |index| set(record, &sections, index, &mut |_| {}).ok())
+            .map(|set| set.values)
     }
+}
+
+/// A counter set and the place of its counters in the record.
+struct Set<'a> {
+    values: CounterValues<'a>,
+    triplet: Triplet,
+    counters: (usize, &'a [u8]),
 }
 
 /// Set `index` of a record.
@@ -159,7 +170,7 @@ fn set<'a>(
     sections: &Sections<'a>,
     index: usize,
     visit: &mut Visitor<'_>,
-) -> Result<CounterValues<'a>, Malformed> {
+) -> Result<Set<'a>, Malformed> {
     let start = index * sections.length;
     let at = sections.at + start;
     let bytes = sections.bytes.get(start..).unwrap_or_default();
@@ -178,6 +189,12 @@ fn set<'a>(
         at: [at + 4, at + 8, at + 10],
         names: ["SMF113_1_CDOF", "SMF113_1_CDLN", "SMF113_1_CDON"],
     };
+    if triplet.number > 0 && usize::from(triplet.length) != width.bytes() {
+        Found::new(at + 2, "SMF113_1_CSFlags", section.flags.get())
+            .wrong("a value whose bit 0 is one if SMF113_1_CDLN is 8", visit);
+        Found::new(at + 8, "SMF113_1_CDLN", triplet.length)
+            .wrong("8 if SMF113_1_CSUseLCDS is one, otherwise 4", visit);
+    }
     let (at, bytes) = triplet.sections(record, width.bytes())?;
     let counters = Counters::sections(bytes, triplet.length.into(), width);
     visit(Part::Counters {
@@ -189,9 +206,13 @@ fn set<'a>(
         set: Some(section.set.get()),
         counters,
     });
-    Ok(CounterValues {
-        set: SetType(section.set.get()),
-        counters,
+    Ok(Set {
+        values: CounterValues {
+            set: SetType(section.set.get()),
+            counters,
+        },
+        triplet,
+        counters: (at, bytes),
     })
 }
 
@@ -200,10 +221,16 @@ pub(super) fn decode<'a>(
     record: &'a [u8],
     at: usize,
     section: &'a [u8],
+    claimed: &mut Claimed,
     visit: &mut Visitor<'_>,
 ) -> Result<Decoded<'a>, Malformed> {
     let whole = DataSection::read(section, 0, section.len(), LEAST)?;
     visit(Part::section::<DataSection>(at, section));
+    Found::new(at, "SMF113_1_CTS", whole.run_start.get()).precedes(
+        Found::new(at + 8, "SMF113_1_CTM", whole.written.get()),
+        ["not after SMF113_1_CTM", "not before SMF113_1_CTS"],
+        visit,
+    );
     let triplet = Triplet {
         offset: whole.sets_offset.get(),
         length: whole.set_length.get(),
@@ -217,20 +244,16 @@ pub(super) fn decode<'a>(
         bytes,
         length: triplet.length.into(),
     };
-    let mut total = 0;
+    claimed.sections(&triplet, (sets_at, bytes), visit)?;
+    let mut types = Types::default();
     for index in 0..sections.count() {
-        let found = set(record, &sections, index, visit)?.counters;
-        // Sets that all designate the same bytes could otherwise add up to millions of counters.
-        total += found.len() * found.stride();
-        if total > record.len() {
-            return Err(Malformed {
-                offset: sections.at + index * sections.length + 10,
-                field: "SMF113_1_CDON",
-                problem: Problem::Value {
-                    found: found.len() as u64,
-                    expected: "as few that all sets together have room in the record",
-                },
-            });
+        let set = set(record, &sections, index, visit)?;
+        claimed.sections(&set.triplet, set.counters, visit)?;
+        let at = sections.at + index * sections.length;
+        types.add(Found::new(at, "SMF113_1_CSType", set.values.set.0), visit);
+        let versions = [whole.version_1.get(), whole.version_2.get()];
+        if count_of(set.values.set, versions).is_some_and(|most| most < set.values.counters.len()) {
+            Found::new(at + 10, "SMF113_1_CDON", set.triplet.number).wrong(MOST, visit);
         }
     }
     Ok(Decoded {

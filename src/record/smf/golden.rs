@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{CounterValues, Ebcdic, SetType, fixtures::bytes};
 
-pub(super) const SUBTYPE_1: &str = "
+pub const SUBTYPE_1: &str = "
     00F0                        | 000 SMF113LEN 240
     0000                        | 002 SMF113SEG
     C0                          | 004 SMF113FLG subsystem identifier valid, subtypes
@@ -54,7 +54,7 @@ pub(super) const SUBTYPE_1: &str = "
     00000000                    | 236 counter 33
 ";
 
-pub(super) const SUBTYPE_2: &str = "
+pub const SUBTYPE_2: &str = "
     0128                        | 000 SMF113LEN 296
     0000                        | 002 SMF113SEG
     40                          | 004 SMF113FLG subtypes

@@ -3,10 +3,10 @@
 
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
 
-use super::{TYPE, Triplet, section};
+use super::{TYPE, Triplet, claimed::Claimed, section};
 use crate::{
     Ebcdic, Malformed, Moment, Problem,
-    layout::{Form, Layout, Part, Visitor, layout},
+    layout::{Form, Found, Layout, Part, Visitor, layout},
 };
 
 layout! {
@@ -148,6 +148,10 @@ impl Header {
         }
         let (own, _) = bytes.split_at(size_of::<Self>());
         visit(Part::section::<Self>(0, own));
+        if header.flags & SUBTYPES == 0 {
+            let flags = Found::new(4, "SMF113FLG", header.flags);
+            flags.wrong("a value with bit 1 on, as type 113 has subtypes", visit);
+        }
         Ok((header, bytes.get(..says as usize).unwrap_or(bytes)))
     }
 
@@ -233,6 +237,22 @@ impl SelfDefining {
     }
 }
 
+impl Identification {
+    /// Shows what is wrong in the section, which is at `at` in the record.
+    fn check(&self, at: usize, visit: &mut Visitor<'_>) {
+        let (start, end) = (self.interval_start.get(), self.interval_end.get());
+        let at = at + core::mem::offset_of!(Self, interval_start);
+        Found::new(at, "SMF113IntervalStart", start).precedes(
+            Found::new(at + 8, "SMF113IntervalEnd", end),
+            [
+                "not after SMF113IntervalEnd",
+                "not before SMF113IntervalStart",
+            ],
+            visit,
+        );
+    }
+}
+
 impl Envelope {
     /// The envelope of a record that is moved to the SMF buffer at `moment`, without product and job.
     #[must_use]
@@ -252,13 +272,18 @@ impl Envelope {
         record: &[u8],
         header: &Header,
         sections: &SelfDefining,
+        claimed: &mut Claimed,
         visit: &mut Visitor<'_>,
     ) -> Result<Self, Malformed> {
         let least = size_of::<Subsystem>();
-        let product = section(record, &sections.subsystem(), least, visit)?;
+        let product = section(record, &sections.subsystem(), least, claimed, visit)?;
         // The interval was added later: a record without it ends with the step name.
         let least = core::mem::offset_of!(Identification, interval_start);
-        let identification = section(record, &sections.identification(), least, visit)?;
+        let triplet = sections.identification();
+        let identification = section::<Identification>(record, &triplet, least, claimed, visit)?;
+        if let Some(identification) = &identification {
+            identification.check(triplet.offset as usize, visit);
+        }
         let subsystem = header.flags & SUBSYSTEM_VALID != 0;
         Ok(Self {
             system: header.system,

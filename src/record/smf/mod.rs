@@ -11,16 +11,19 @@
 //! doubleword boundary.
 
 pub mod absolutes;
+mod claimed;
 pub mod deltas;
 pub mod header;
+mod types;
 mod write;
 
 #[cfg(test)]
-mod golden;
+pub(super) mod golden;
 #[cfg(test)]
 mod tests;
 
-use super::layout::{Layout, Malformed, Part, Problem, Visitor};
+use super::layout::{Found, Layout, Malformed, Part, Problem, Visitor};
+use claimed::Claimed;
 
 pub use absolutes::Absolutes;
 pub use deltas::Deltas;
@@ -140,7 +143,8 @@ pub fn decode_with<'a>(bytes: &'a [u8], visit: &mut Visitor<'_>) -> Result<Recor
         return Err(wrong(5, "SMF113RTY", found, "113 (71 hexadecimal)"));
     }
     let sections = SelfDefining::decode(record, &header, visit)?;
-    let envelope = Envelope::decode(record, &header, &sections, visit)?;
+    let mut claimed = Claimed::first(size_of::<Header>() + usize::from(header.self_defining.get()));
+    let envelope = Envelope::decode(record, &header, &sections, &mut claimed, visit)?;
     let triplet = sections.data();
     let least = match header.subtype.get() {
         1 => deltas::LEAST,
@@ -153,10 +157,15 @@ pub fn decode_with<'a>(bytes: &'a [u8], visit: &mut Visitor<'_>) -> Result<Recor
         return Err(triplet.wrong(2, Problem::Value { found, expected }));
     }
     let (at, section) = triplet.sections(record, least)?;
+    claimed.sections(&triplet, (at, section), visit)?;
     let data = match header.subtype.get() {
-        1 => Data::Deltas(deltas::decode(record, at, section, visit)?),
-        _ => Data::Absolutes(absolutes::decode(record, at, section, visit)?),
+        1 => Data::Deltas(deltas::decode(record, at, section, &mut claimed, visit)?),
+        _ => Data::Absolutes(absolutes::decode(record, at, section, &mut claimed, visit)?),
     };
+    if record.len() >= claimed.end() + ALIGNMENT {
+        let length = Found::new(0, "SMF113LEN", header.length.get());
+        length.wrong("a length that ends with the last section", visit);
+    }
     Ok(Record {
         header,
         envelope,
@@ -164,16 +173,25 @@ pub fn decode_with<'a>(bytes: &'a [u8], visit: &mut Visitor<'_>) -> Result<Recor
     })
 }
 
+/// The largest boundary on which a section may end.
+const ALIGNMENT: usize = 8;
+
 /// Reads the section that a triplet designates, and shows it.
 fn section<T: Layout>(
     record: &[u8],
     triplet: &Triplet,
     least: usize,
+    claimed: &mut Claimed,
     visit: &mut Visitor<'_>,
 ) -> Result<Option<T>, Malformed> {
     let (at, bytes) = triplet.sections(record, least)?;
+    claimed.sections(triplet, (at, bytes), visit)?;
     if bytes.is_empty() {
         return Ok(None);
+    }
+    if triplet.number > 1 {
+        let number = Found::new(triplet.at[2], triplet.names[2], triplet.number);
+        number.wrong("0 or 1", visit);
     }
     let first = bytes.get(..triplet.length.into()).unwrap_or(bytes);
     let whole = T::read(first, 0, first.len(), least)?;

@@ -135,7 +135,8 @@ fn sets_that_share_their_counters_cannot_make_a_record_endless() {
     let length = record.len() as u16;
     put(&mut record, 0, &length.to_be_bytes());
     let error = decode(&record).unwrap_err();
-    assert_eq!(error.field, "SMF113_1_CDON");
+    assert_eq!((error.offset, error.field), (at + 4, "SMF113_1_CDOF"));
+    assert_eq!(error.problem, Problem::Overlap { at: 28 });
 }
 
 fn envelope() -> Envelope {

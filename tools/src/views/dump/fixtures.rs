@@ -99,17 +99,17 @@ pub(super) fn monitor_records(cpu: u16) -> Vec<u8> {
         speed: 1000,
         versions: [3, 6],
         hardware_versions: [1, 1],
-        harvested: 0xDF00_0000_0000_0001,
+        harvested: 0xDF00_0000_0000_0000,
         thread: 0,
         core: cpu,
     };
     let sets = [
         CounterValues::new(SetType::BASIC, &[1, 2, 3, 4, 5, 6]),
         CounterValues::new(SetType::PROBLEM_STATE, &[7, 8]),
-        CounterValues::new(SetType::CRYPTO_ACTIVITY, &[9]),
+        CounterValues::new(SetType::CRYPTO_ACTIVITY, &[9; 20]),
     ];
     let mut records = MonitorRecords::new(&data, &sets);
-    let (mut all, mut out) = (Vec::new(), vec![0; 64 + 5 * 8]);
+    let (mut all, mut out) = (Vec::new(), vec![0; 64 + 20 * 8]);
     while let Some(length) = records.write(&mut out).unwrap() {
         all.extend(&out[..length]);
     }

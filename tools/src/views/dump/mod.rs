@@ -3,7 +3,10 @@
 //! The content decides what a file is ([`recognise`]). If the content does not tell, the name does, so that a file
 //! with damaged first bytes is read and the damage is named. Every field is printed under the name in its manual
 //! ([`mod@print`]), record by record as it is read. Only one block, record or line is in storage, however long the file
-//! is. The dump prints everything before the first error, then ends with the offset and field of the error.
+//! is.
+//!
+//! What is wrong is named with the offset and the field when the dump ends ([`findings`]). A field that breaks a rule
+//! does not end it; a record, block or line that cannot be found does.
 
 use std::{
     fs::File,
@@ -18,8 +21,10 @@ use crate::{
     computer::progress::{Progress, Step},
     formats::recognise::{self, Kind},
 };
+use findings::Findings;
 use print::Printer;
 
+pub mod findings;
 #[cfg(test)]
 mod fixtures;
 pub mod lines;
@@ -79,16 +84,17 @@ fn print(
 pub fn read_as(kind: Kind, file: &mut dyn BufRead, form: Form, out: &mut dyn Write) -> Result<()> {
     let mut out = BufWriter::new(out);
     let mut printer = Printer::new(&mut out, form);
+    let mut findings = Findings::default();
     let done = match kind {
-        Kind::Samples { block } => samples::print(file, block, &mut printer),
+        Kind::Samples { block } => samples::print(file, block, &mut printer, &mut findings),
         Kind::Counters(encoding) => lines::print_counters(file, encoding, &mut printer),
         Kind::Map(encoding) => lines::print_map(file, encoding, &mut printer),
-        Kind::Smf { blocks } => smf::print(file, blocks, &mut printer),
-        Kind::Monitor => monitor::print(file, &mut printer),
+        Kind::Smf { blocks } => smf::print(file, blocks, &mut printer, &mut findings),
+        Kind::Monitor => monitor::print(file, &mut printer, &mut findings),
     };
     // Everything before an error is printed.
     printer.finish()?;
-    done
+    findings.end(done)
 }
 
 /// After this time progress is shown.

@@ -8,7 +8,7 @@ use record::{
     monitor::{self, Decoded},
 };
 
-use super::{parts::Parts, print::Printer};
+use super::{findings::Findings, parts::Parts, print::Printer};
 use crate::formats::{fill, wrong};
 
 /// Bytes of a record's header.
@@ -20,13 +20,11 @@ struct Partial {
     base: u64,
     /// Its content without counters.
     record: Decoded<'static>,
-    /// Counters up to its end.
-    counters: usize,
 }
 
 impl Partial {
     /// The error that the next record does not continue this one.
-    fn alone(&self) -> anyhow::Error {
+    fn alone(&self, findings: &mut Findings) {
         let malformed = Malformed {
             offset: 27,
             field: "PRCMFC_P",
@@ -34,19 +32,28 @@ impl Partial {
                 expected: "followed by the record that goes on, if it is one",
             },
         };
-        wrong(self.base, malformed)
+        findings.add(self.base, malformed);
     }
 }
 
 /// Prints the records.
-pub fn print(file: &mut dyn Read, printer: &mut Printer<'_>) -> Result<()> {
+pub fn print(
+    file: &mut dyn Read,
+    printer: &mut Printer<'_>,
+    findings: &mut Findings,
+) -> Result<()> {
     let (mut at, mut bytes) = (0, Vec::new());
     let mut partial: Option<Partial> = None;
+    // Counters of the CPU in the records before; `None` if some of them are missing.
+    let mut before = Some(0);
     while !printer.is_stuck() {
         bytes.clear();
         let head = fill(file, &mut bytes, 4)?;
         if head == 0 {
-            return partial.map_or(Ok(()), |partial| Err(partial.alone()));
+            if let Some(partial) = partial {
+                partial.alone(findings);
+            }
+            return Ok(());
         }
         let says = match bytes.first_chunk::<2>() {
             Some(length) => usize::from(u16::from_be_bytes(*length)),
@@ -62,31 +69,79 @@ pub fn print(file: &mut dyn Read, printer: &mut Printer<'_>) -> Result<()> {
             _ => "monitor record".to_owned(),
         };
         printer.record(at, &kind);
-        let before = partial.as_ref().map_or(0, |partial| partial.counters);
-        let mut parts = Parts::new(printer, at, before);
-        let record = monitor::decode_with(&bytes, &mut |part| parts.show(part))
-            .map_err(|malformed| wrong(at, malformed))?;
+        let mut parts = Parts::new(printer, findings, at, before.unwrap_or(0));
+        let counters = match monitor::decode_with(&bytes, &mut |part| parts.show(part)) {
+            Ok(record) => record.counters,
+            // Its length is wrong.
+            Err(malformed) if malformed.offset == 0 => return Err(wrong(at, malformed)),
+            Err(malformed) => {
+                findings.add(at, malformed);
+                (partial, before) = (None, None);
+                at += bytes.len() as u64;
+                continue;
+            }
+        };
         if let Some(partial) = &partial
-            && !record
-                .counters
-                .is_some_and(|next| partial.record.goes_on_in(&next))
+            && !counters.is_some_and(|next| partial.record.goes_on_in(&next))
         {
-            return Err(partial.alone());
+            partial.alone(findings);
+            // The record may go on with another that is missing.
+            before = None;
+        } else if let Some(last) = counters.filter(|record| !record.is_partial)
+            && let Some(before) = before
+        {
+            check_number(&last, before, at, findings);
         }
-        partial = record
-            .counters
-            .filter(|record| record.is_partial)
-            .map(|record| Partial {
-                base: at,
-                record: Decoded {
-                    data: record.data,
-                    active: record.active,
-                    is_partial: true,
-                    counters: Counters::new(&[]),
-                },
-                counters: before + record.counters.len(),
-            });
+        let continued = counters.filter(|record| record.is_partial);
+        before = match &continued {
+            Some(record) => before.map(|before| before + record.counters.len()),
+            None => Some(0),
+        };
+        partial = continued.map(|record| Partial {
+            base: at,
+            record: Decoded {
+                data: record.data,
+                active: record.active,
+                is_partial: true,
+                counters: Counters::new(&[]),
+            },
+        });
         at += bytes.len() as u64;
     }
     Ok(())
+}
+
+/// Compares the number of counters in all records of a CPU with its active sets. `before` of them came in the records
+/// before the last, which is at `base`.
+fn check_number(last: &Decoded<'_>, before: usize, base: u64, findings: &mut Findings) {
+    let number = before + last.counters.len();
+    if last.active_counters().is_none_or(|active| active == number) {
+        return;
+    }
+    // Nothing tells which of them is wrong.
+    let fields = [
+        (
+            24,
+            "PRCMFC_CCFCMFAC",
+            last.active.into(),
+            "the sets whose counters PRCMFC_HWCLEN covers, in all records of the CPU",
+        ),
+        (
+            58,
+            "PRCMFC_HWCLEN",
+            8 * last.counters.len() as u64,
+            "8 for each counter of the sets in PRCMFC_CCFCMFAC, in all records of the CPU",
+        ),
+    ];
+    for (offset, field, found, expected) in fields {
+        let problem = Problem::Value { found, expected };
+        findings.add(
+            base,
+            Malformed {
+                offset,
+                field,
+                problem,
+            },
+        );
+    }
 }

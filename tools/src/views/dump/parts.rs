@@ -10,12 +10,16 @@ use {
     },
 };
 
-use super::print::{Printer, Shown, Value};
+use super::{
+    findings::Findings,
+    print::{Printer, Shown, Value},
+};
 use crate::formats::counters::counter_name;
 
 /// Prints parts as a decoder finds them.
 pub struct Parts<'p, 'w> {
     printer: &'p mut Printer<'w>,
+    findings: &'p mut Findings,
     /// Where the record begins in the file.
     base: u64,
     /// Counter first and second version number, once the decoder has found them.
@@ -38,9 +42,15 @@ const VERSIONS: [(&str, usize); 6] = [
 
 impl<'p, 'w> Parts<'p, 'w> {
     /// For a record that begins at `base`. `before` counters of its sets came in records before.
-    pub fn new(printer: &'p mut Printer<'w>, base: u64, before: usize) -> Self {
+    pub fn new(
+        printer: &'p mut Printer<'w>,
+        findings: &'p mut Findings,
+        base: u64,
+        before: usize,
+    ) -> Self {
         Self {
             printer,
+            findings,
             base,
             versions: [None; 2],
             sets: Vec::new(),
@@ -50,6 +60,7 @@ impl<'p, 'w> Parts<'p, 'w> {
 
     /// Prints a part.
     pub fn show(&mut self, part: Part<'_>) {
+        part.check(&mut |malformed| self.findings.add(self.base, malformed));
         match part {
             Part::Section {
                 title,
@@ -81,6 +92,7 @@ impl<'p, 'w> Parts<'p, 'w> {
                 set,
                 counters,
             } => self.counters(name, at, set.map(SetType), counters),
+            Part::Wrong(_) => {}
         }
     }
 

@@ -8,25 +8,32 @@ use {
     cpumf::sampling::block::{BasicEntry, Trailer},
     record::{
         Malformed, Problem,
-        smp::{Entry, Sizes},
+        smp::{Entry, Rules, Sizes},
     },
 };
 
 use super::{
+    findings::Findings,
     parts::{hexadecimal, moment},
     print::{Printer, Value},
 };
-use crate::formats::{samples::Blocks, wrong};
+use crate::formats::samples::Blocks;
 
 /// Prints blocks of `length` bytes.
-pub fn print(file: &mut dyn Read, length: usize, printer: &mut Printer<'_>) -> Result<()> {
+pub fn print(
+    file: &mut dyn Read,
+    length: usize,
+    printer: &mut Printer<'_>,
+    findings: &mut Findings,
+) -> Result<()> {
     let mut blocks = Blocks::new(file, length);
-    let mut sizes = Sizes::default();
+    let (mut sizes, mut rules) = (Sizes::default(), Rules::default());
     while !printer.is_stuck()
         && let Some((base, bytes)) = blocks.next_block().context("cannot read on")?
     {
         let done = if bytes.len() == length {
-            print_block(base, bytes, &mut sizes, printer)
+            rules.begin(base as usize, length);
+            print_block(base, bytes, (&mut sizes, &mut rules), printer, findings)
         } else {
             let (says, there) = (length as u64, bytes.len() as u64);
             Err(Malformed {
@@ -35,7 +42,10 @@ pub fn print(file: &mut dyn Read, length: usize, printer: &mut Printer<'_>) -> R
                 problem: Problem::Truncated { says, there },
             })
         };
-        done.map_err(|malformed| wrong(base, malformed))?;
+        // The next block can be found even then.
+        if let Err(malformed) = done {
+            findings.add(base, malformed);
+        }
     }
     Ok(())
 }
@@ -43,18 +53,24 @@ pub fn print(file: &mut dyn Read, length: usize, printer: &mut Printer<'_>) -> R
 fn print_block(
     base: u64,
     bytes: &[u8],
-    sizes: &mut Sizes,
+    (sizes, rules): (&mut Sizes, &mut Rules),
     printer: &mut Printer<'_>,
+    findings: &mut Findings,
 ) -> Result<(), Malformed> {
     let block = sizes.block(bytes)?;
+    // The rules give offsets in the file.
+    let mut found = |malformed| findings.add(0, malformed);
     for entry in block.entries() {
         let (at, entry) = entry?;
+        rules.entry(at, &entry, &mut found);
         let offset = base + at as u64;
         match entry {
             Entry::Basic(entry) => basic(offset, entry, printer),
             Entry::Diagnostic { format, bytes } => diagnostic(offset, format, bytes, printer),
         }
     }
+    rules.unused(bytes, &mut found);
+    rules.trailer(block.trailer_at(), block.trailer, &mut found);
     print_trailer(base + block.trailer_at() as u64, block.trailer, printer);
     Ok(())
 }

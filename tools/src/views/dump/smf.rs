@@ -6,13 +6,19 @@ use anyhow::{Result, anyhow};
 use record::{Malformed, Problem, smf};
 
 use super::{
+    findings::Findings,
     parts::Parts,
     print::{Printer, Value},
 };
 use crate::formats::{smf::Reader, wrong};
 
 /// Prints the records.
-pub fn print(file: &mut dyn Read, blocks: bool, printer: &mut Printer<'_>) -> Result<()> {
+pub fn print(
+    file: &mut dyn Read,
+    blocks: bool,
+    printer: &mut Printer<'_>,
+    findings: &mut Findings,
+) -> Result<()> {
     let mut reader = Reader::new(file, blocks);
     let mut bytes = Vec::new();
     while !printer.is_stuck() && reader.next(&mut bytes)? {
@@ -22,9 +28,11 @@ pub fn print(file: &mut dyn Read, blocks: bool, printer: &mut Printer<'_>) -> Re
                 .get(22..24)
                 .map_or(0, |bytes| u16::from_be_bytes([bytes[0], bytes[1]]));
             printer.record(base, &format!("SMF type 113 subtype {subtype}"));
-            let mut parts = Parts::new(printer, base, 0);
-            smf::decode_with(&bytes, &mut |part| parts.show(part))
-                .map_err(|malformed| wrong(base, malformed))?;
+            let mut parts = Parts::new(printer, findings, base, 0);
+            // The next record can be found even then.
+            if let Err(malformed) = smf::decode_with(&bytes, &mut |part| parts.show(part)) {
+                findings.add(base, malformed);
+            }
         } else {
             other(&bytes, base, printer)?;
         }

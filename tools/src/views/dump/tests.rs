@@ -19,6 +19,7 @@ use crate::formats::recognise::{Encoding, Kind, kind};
 use crate::{computer::progress::Progress, formats::samples::tests::block};
 
 mod golden;
+mod spoilt;
 
 #[test]
 fn smf_records_are_shown_field_by_field_with_the_names_of_their_counters() {
@@ -145,14 +146,14 @@ fn counters_of_monitor_records_are_named_through_all_records_of_a_cpu() {
 #[test]
 fn a_monitor_record_that_does_not_go_on_is_named() {
     let whole = monitor_records(0);
-    let first = &whole[..104];
+    let first = &whole[..224];
     let expected = "offset 27 (1B hexadecimal), field PRCMFC_P: must be followed by the record that goes on, \
                     if it is one";
     assert_eq!(dump(first, Form::Text).1.unwrap(), expected);
-    let other = [first, &monitor_records(1)[104..]].concat();
+    let other = [first, &monitor_records(1)[224..]].concat();
     assert_eq!(dump(&other, Form::Text).1.unwrap(), expected);
     let (_, error) = dump(&whole[..60], Form::Text);
-    let expected = "offset 0 (0 hexadecimal), field MRHDRLEN: says 104 bytes, and 60 are there";
+    let expected = "offset 0 (0 hexadecimal), field MRHDRLEN: says 224 bytes, and 60 are there";
     assert_eq!(error.unwrap(), expected);
 }
 
@@ -367,8 +368,8 @@ fn a_little_endian_file_is_reported_as_such() {
     let mut blocked = vec![(record.len() + 4) as u8, 0, 0, 0];
     blocked.extend(&record);
     says(&blocked, "BDW");
-    // Two records of a CPU: the first has five counters, the second four.
-    let monitor = exchanged(&monitor_records(0), &[(0, 2), (6, 2), (104, 2), (110, 2)]);
+    // Two records of a CPU: the first has twenty counters, the second eight.
+    let monitor = exchanged(&monitor_records(0), &[(0, 2), (6, 2), (224, 2), (230, 2)]);
     says(&monitor, "MRHDRLEN");
     // A block that is little-endian behind one that is not: its trailer is read first.
     let (_, error) = dump(&[samples, by_fields].concat(), Form::Text);
@@ -389,10 +390,17 @@ fn a_file_that_is_valid_in_both_byte_orders_is_read_as_big_endian() {
     assert!(
         error
             .unwrap()
-            .starts_with("offset 26 (1A hexadecimal), field SMF113SDL")
+            .contains("\noffset 26 (1A hexadecimal), field SMF113SDL")
     );
-    // All zeros: unused blocks.
-    assert_eq!(dump(&[0; 8192], Form::Text).1, None);
+    // All zeros: blocks without samples, which nobody would write.
+    let empty = |at: u64| {
+        format!(
+            "offset {at} ({at:X} hexadecimal), field data-entry-format code: is 0 (0 hexadecimal), and must be that of \
+             an entry, as the block is in a file of samples"
+        )
+    };
+    let (_, error) = dump(&[0; 8192], Form::Text);
+    assert_eq!(error.unwrap(), format!("{}\n{}", empty(0), empty(4096)));
 }
 
 #[test]
@@ -449,7 +457,7 @@ fn a_damaged_beginning_is_reported_if_the_files_name_says_its_kind() {
 #[test]
 fn an_entry_that_is_missing_in_a_full_block_is_named() {
     let mut samples = block(&[(1, 0); 126], 0);
-    samples[4032] = 0x80;
+    (samples[4032], samples[4048]) = (0x80, 0xDF);
     assert_eq!(dump(&samples, Form::Text).1, None);
     // One bit: the format code of an entry is zero.
     samples[320 + 1] ^= 1;

@@ -56,7 +56,7 @@ const LIMITED: &str = "
     8001                | 32 data-entry-format code 8001
     00                  | 34
     00                  | 35 I 0
-    3A*60               | 36 model-dependent 3A*60
+    00*60               | 36 model-dependent 00*60
 ";
 
 /// The trailer of a block that became full and whose program wants an alert: an epoch and a clock of STORE CLOCK
