@@ -14,7 +14,7 @@ use cpumf::{
 pub const MOST_COUNTERS: usize = 2048;
 
 /// The type of a counter set by its number in SMF type 113.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SetType(pub u16);
 
 impl SetType {

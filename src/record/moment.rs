@@ -31,7 +31,7 @@ const fn days_of_year(year: u16) -> u16 {
     if is_leap(year) { 366 } else { 365 }
 }
 
-const fn days_of_month(year: u16, month: u16) -> u16 {
+pub(super) const fn days_of_month(year: u16, month: u16) -> u16 {
     match month {
         2 if is_leap(year) => 29,
         2 => 28,

@@ -32,6 +32,11 @@ impl<'a> Scan<'a> {
         self.line.get(self.at..).unwrap_or_default()
     }
 
+    /// Skips bytes.
+    pub(super) const fn skip(&mut self, length: usize) {
+        self.at += length;
+    }
+
     /// Skips blanks.
     pub(super) fn blanks(&mut self) {
         let rest = self.rest();
@@ -105,11 +110,23 @@ impl<'a> Scan<'a> {
             _ => Err(self.wrong(
                 field,
                 match (radix, most) {
-                    (16, _) => "a hexadecimal number of 64 bits",
+                    (16, _) => "a hexadecimal number up to FFFF",
                     (_, 0xFFFF) => "a number up to 65535",
                     _ => "a decimal number",
                 },
             )),
+        }
+    }
+
+    /// Skips blanks and takes a number of exactly 16 hexadecimal digits.
+    pub(super) fn doubleword(&mut self, field: &'static str) -> Result<u64, Malformed> {
+        self.blanks();
+        let here = *self;
+        let word = self.word();
+        let is_whole = word.len() == 16 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match u64::from_str_radix(word, 16) {
+            Ok(number) if is_whole => Ok(number),
+            _ => Err(here.wrong(field, "16 hexadecimal digits")),
         }
     }
 

@@ -5,17 +5,19 @@
 //! without names.
 //!
 //! The sources give the words of the message and not its blanks. The writer has the blanks of the examples;
-//! the reader accepts any number of them ([`parse`]).
+//! the reader accepts any number of them ([`parse`]). [`rules`] say which lines a whole file has.
 
 use core::fmt::{self, Write};
 
 use super::{CounterValues, Moment, SetType, text::InLine};
 
 pub mod parse;
+pub mod rules;
 #[cfg(test)]
 mod tests;
 
 pub use parse::{Line, Parser};
+pub use rules::Rules;
 
 /// The version of the message that is written.
 pub const VERSION: u32 = 4;

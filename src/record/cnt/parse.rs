@@ -4,7 +4,7 @@
 //! line. The parser remembers what came before, because values mean nothing without their CPU.
 
 use super::{SampleLoss, VALUES};
-use crate::{Malformed, SetType, text::Scan};
+use crate::{Malformed, SetType, moment::days_of_month, text::Scan};
 
 /// A line of the file. Texts have no blanks around them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,8 @@ pub struct Parser {
     sets: bool,
     /// A line has given the beginning of the run.
     started: bool,
+    /// The counters of the CPU are those of z/OS.
+    software: bool,
     /// The lowest counter number that may come next, while the counters of a CPU follow.
     next: Option<u32>,
 }
@@ -162,7 +164,7 @@ impl Parser {
         Ok(Some(if scan.take("START TIME:") {
             let time = time(scan, "START TIME")?;
             scan.expect("START TOD:")?;
-            let tod = scan.number("START TOD", 16, u64::MAX)?;
+            let tod = scan.doubleword("START TOD")?;
             scan.end("START TOD")?;
             (self.started, self.next) = (true, None);
             Line::Start(time, tod)
@@ -172,7 +174,7 @@ impl Parser {
             }
             let time = time(scan, "END TIME")?;
             scan.expect("END TOD:")?;
-            let tod = scan.number("END TOD", 16, u64::MAX)?;
+            let tod = scan.doubleword("END TOD")?;
             scan.end("END TOD")?;
             Line::End(Some((time, tod)))
         } else if scan.take("COUNTER VALUES") {
@@ -216,7 +218,7 @@ impl Parser {
         scan.expect("CYCLES/MIC)")?;
         scan.take(":");
         scan.end("CPU SPEED")?;
-        self.next = Some(0);
+        (self.next, self.software) = (Some(0), software);
         Ok(Line::Cpu {
             cpu,
             speed,
@@ -248,12 +250,12 @@ impl Parser {
         let mut values = [0; VALUES];
         let most = usize::from(last - first) + 1;
         let mut count = 0;
-        // A line has fewer values than its numbers say if a set ends in it.
+        // A line has fewer values than its numbers say if a set ends in it. The set of z/OS ends with its last counter.
         while count < most && !scan.rest().trim().is_empty() {
-            values[count] = scan.number("value", 16, u64::MAX)?;
+            values[count] = scan.doubleword("value")?;
             count += 1;
         }
-        if count == 0 {
+        if count == 0 || self.software && count < most {
             return Err(scan.wrong("value", "there"));
         }
         scan.end("value")?;
@@ -295,6 +297,24 @@ fn time<'a>(scan: &mut Scan<'a>, field: &'static str) -> Result<&'a str, Malform
     };
     if !text.bytes().zip(*FORM).all(fits) {
         return Err(scan.wrong(field, expected));
+    }
+    let number = |at: usize, length: usize| {
+        let digits = text.get(at..at + length).unwrap_or_default();
+        digits.parse::<u16>().unwrap_or_default()
+    };
+    let (year, month) = (number(0, 4), number(5, 2));
+    for (at, least, most, expected) in [
+        (5, 1, 12, "a month, 01 to 12"),
+        (8, 1, days_of_month(year, month), "a day of its month"),
+        (11, 0, 23, "an hour, 00 to 23"),
+        (14, 0, 59, "a minute, 00 to 59"),
+        (17, 0, 59, "a second, 00 to 59"),
+    ] {
+        if !(least..=most).contains(&number(at, 2)) {
+            let mut there = *scan;
+            there.skip(at);
+            return Err(there.wrong(field, expected));
+        }
     }
     scan.word();
     scan.word();

@@ -163,10 +163,10 @@ fn any_number_of_blanks_is_read_and_an_end_may_be_unknown() {
                 \n\
                 MODEL:2097-710\n\
                 COUNTER SET=BASIC\n\
-                START TIME: 2010/03/01 16:14:06   START TOD:  C59C\n\
+                START TIME: 2010/03/01 16:14:06   START TOD:  C59D40379C442000\n\
                 END TIME:   NOT AVAILABLE\n\
                 COUNTER VALUES (HEXADECIMAL) FOR CORE 1 (CPU SPEED =   4404 CYCLES/MIC):  \n   \
-                4 -  7  00000000000000001  2\n";
+                4 -  7  0000000000000001  0000000000000002\n";
     let found = lines(text).unwrap();
     assert_eq!(found[2], Line::Model("2097-710", None));
     assert_eq!(found[5], Line::End(None));
@@ -201,7 +201,7 @@ fn a_cpu_that_was_removed_has_no_end() {
 #[test]
 fn an_error_names_what_is_wrong_with_a_line_and_where() {
     // (line of the golden file, what it is instead, offset and name in the error)
-    let table: [(usize, &str, usize, &str); 14] = [
+    let table: [(usize, &str, usize, &str); 22] = [
         (0, "HIS020I EVENT", 0, "HIS019I"),
         (
             0,
@@ -246,6 +246,44 @@ fn an_error_names_what_is_wrong_with_a_line_and_where() {
         (18, "  0-  4 0 0 0 0 0", 6, "counter"),
         (19, "  1-  3 0 0 0", 0, "counter"),
         (20, "132-132 11112222333344445", 8, "value"),
+        (20, "132-132 111122223333444", 8, "value"),
+        (20, "132-132 111122223333444X", 8, "value"),
+        (
+            27,
+            "0000-0003: 0000000000000005 0000000000000006",
+            44,
+            "value",
+        ),
+        (
+            15,
+            "START TIME: 1970/13/01 01:00:00 START TOD: 0",
+            17,
+            "START TIME",
+        ),
+        (
+            15,
+            "START TIME: 1970/02/29 01:00:00 START TOD: 0",
+            20,
+            "START TIME",
+        ),
+        (
+            16,
+            "END TIME:   1970/01/01 24:00:01 END TOD: 0",
+            23,
+            "END TIME",
+        ),
+        (
+            16,
+            "END TIME:   1970/01/01 01:60:01 END TOD: 0",
+            26,
+            "END TIME",
+        ),
+        (
+            16,
+            "END TIME:   1970/01/01 01:00:60 END TOD: 0",
+            29,
+            "END TIME",
+        ),
     ];
     for (number, instead, offset, field) in table {
         let mut text: Vec<&str> = GOLDEN.lines().collect();

@@ -4,11 +4,14 @@ use std::{collections::BTreeMap, io::BufRead};
 
 use anyhow::Result;
 use record::{
-    cnt::{Line, Parser},
+    cnt::{Line, Parser, Rules},
     map,
 };
 
-use super::print::{Printer, Value};
+use super::{
+    findings::Findings,
+    print::{Printer, Value},
+};
 use crate::formats::{lines::Lines, recognise::Encoding, wrong};
 
 /// Longest name of a counter that is kept.
@@ -19,18 +22,23 @@ pub fn print_counters(
     file: &mut dyn BufRead,
     encoding: Encoding,
     printer: &mut Printer<'_>,
+    findings: &mut Findings,
 ) -> Result<()> {
     let mut lines = Lines::new(file, encoding);
-    let mut parser = Parser::new();
+    let (mut parser, mut rules) = (Parser::new(), Rules::new());
     let mut names = BTreeMap::new();
     let mut software = false;
     let mut at = 0;
     while !printer.is_stuck()
         && let Some(line) = lines.next()?
     {
+        let blanks = line.iter().take_while(|byte| **byte == b' ').count();
         let line = parser
             .line(line)
             .map_err(|malformed| wrong(at, malformed))?;
+        // The rules give offsets in the file.
+        let mut found = |malformed| findings.add(0, malformed);
+        rules.line(at as usize + blanks, &line, &mut found);
         match line {
             Line::Identifier(number, name) => {
                 let name = name.chars().take(LONGEST_NAME).collect::<String>();
@@ -42,6 +50,9 @@ pub fn print_counters(
         let names = if software { None } else { Some(&names) };
         print_line(at, &line, names, printer);
         at = lines.next;
+    }
+    if !printer.is_stuck() {
+        rules.end(at as usize, &mut |malformed| findings.add(0, malformed));
     }
     Ok(())
 }

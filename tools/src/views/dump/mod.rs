@@ -87,7 +87,9 @@ pub fn read_as(kind: Kind, file: &mut dyn BufRead, form: Form, out: &mut dyn Wri
     let mut findings = Findings::default();
     let done = match kind {
         Kind::Samples { block } => samples::print(file, block, &mut printer, &mut findings),
-        Kind::Counters(encoding) => lines::print_counters(file, encoding, &mut printer),
+        Kind::Counters(encoding) => {
+            lines::print_counters(file, encoding, &mut printer, &mut findings)
+        }
         Kind::Map(encoding) => lines::print_map(file, encoding, &mut printer),
         Kind::Smf { blocks } => smf::print(file, blocks, &mut printer, &mut findings),
         Kind::Monitor => monitor::print(file, &mut printer, &mut findings),

@@ -236,7 +236,7 @@ fn texts_are_shown_in_ascii_and_in_ebcdic() {
         "START TOD DF00000000000000",
         "CPU SPEED 1000 cycles per microsecond",
         "counter 0 00000000000003E8 CYCLE COUNT",
-        "counter 1 0000000000000002",
+        "counter 1 0000000000000002 INSTRUCTION COUNT",
     ] {
         assert!(has(&text, words), "{words}\n{text}");
     }
@@ -264,6 +264,14 @@ fn a_line_that_is_wrong_is_named_by_its_offset_in_the_file() {
             .unwrap()
             .starts_with("offset 42 (2A hexadecimal), field MapEndAddress: ")
     );
+    // What is missing is named with the line that needs it, and the dump goes on.
+    let missing = COUNTERS.replace("STATE CHANGE: NO\n", "");
+    let (text, error) = dump(missing.as_bytes(), Form::Text);
+    let at = missing.find("MODEL").unwrap();
+    let expected =
+        format!("offset {at} ({at:X} hexadecimal), field STATE CHANGE: must be before this line");
+    assert_eq!(error.unwrap(), expected);
+    assert!(has(&text, "counter 1 0000000000000002 INSTRUCTION COUNT"));
     let long = format!("{COUNTERS}{}", "X".repeat(20_000));
     let (_, error) = dump(long.as_bytes(), Form::Text);
     assert!(
