@@ -59,6 +59,8 @@ pub enum Reason {
     Stopped = 4,
     /// Its program interruptions cause only further program interruptions: a real CPU would loop for ever.
     ProgramLoop = 5,
+    /// It named an exit code: [`GuestEnded::code`]. Zero is success.
+    ExitCode = 6,
 }
 
 impl Reason {
@@ -70,6 +72,7 @@ impl Reason {
             3 => Self::Operator,
             4 => Self::Stopped,
             5 => Self::ProgramLoop,
+            6 => Self::ExitCode,
             _ => return None,
         })
     }
@@ -152,8 +155,8 @@ payload! {
         cpu: U16,
         /// A [`Reason`].
         reason: u8,
-        /// Zero.
-        reserved: u8,
+        /// The exit code, if that is the reason; else zero.
+        code: u8,
         /// Zero.
         reserved_word: U32,
         /// The guest's PSW, bits 0-63.

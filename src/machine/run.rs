@@ -92,16 +92,19 @@ pub fn end_by_operator(machine: &'static Machine) -> ! {
     let number = usize::from(instruction::stap()) & (MAXIMUM_CPUS - 1);
     // SAFETY: this CPU's own cell; the caller of the command is not returned to.
     let vcpu = unsafe { &(*machine.cpus[number].get()).vcpu };
-    end(machine, vcpu, Reason::Operator, WaitState::OperatorEnd)
+    end(machine, vcpu, Reason::Operator, 0, WaitState::OperatorEnd)
 }
 
 /// Every CPU is down, `cpu` was the last to go down, and nothing can start one again.
 ///
-/// `ended` has one bit for each CPU that is in a disabled wait or in the check-stop state. Those CPUs
+/// If a CPU named an exit code, that is the result. `ended` has one bit for each CPU that is in a disabled wait or in the check-stop state. Those CPUs
 /// decide the result, this one first. A guest that has only stopped its CPUs has switched its machine
 /// off.
 pub fn guest_is_down(cpu: &mut Cpu, ended: u32) -> ! {
     let machine = cpu.machine;
+    if let Some((number, code)) = machine.configuration.exit_code.get() {
+        ended_with(machine, number, code)
+    }
     if ended & (1 << cpu.vcpu.address) != 0 {
         guest_ended(cpu)
     }
@@ -110,7 +113,19 @@ pub fn guest_is_down(cpu: &mut Cpu, ended: u32) -> ! {
         // stopped.
         guest_ended(unsafe { &mut *other.get() });
     }
-    end(machine, &cpu.vcpu, Reason::Stopped, WaitState::Success)
+    end(machine, &cpu.vcpu, Reason::Stopped, 0, WaitState::Success)
+}
+
+/// The guest has ended with an exit code, which CPU `number` named.
+fn ended_with(machine: &'static Machine, number: u16, code: u8) -> ! {
+    let cpu = machine.cpus[usize::from(number) & (MAXIMUM_CPUS - 1)].get();
+    // SAFETY: all CPUs are down. Only this one executes, and it does not use its own `Cpu` again.
+    let vcpu = unsafe { &(*cpu).vcpu };
+    let why = match code {
+        0 => WaitState::Success,
+        _ => WaitState::GuestFailed,
+    };
+    end(machine, vcpu, Reason::ExitCode, code, why)
 }
 
 /// The guest has ended on `cpu` by a disabled wait or the check-stop state.
@@ -124,18 +139,18 @@ fn guest_ended(cpu: &mut Cpu) -> ! {
         _ if psw.address == SUCCESS_ADDRESS => (Reason::DisabledWait, WaitState::Success),
         _ => (Reason::DisabledWait, WaitState::GuestFailed),
     };
-    end(cpu.machine, &cpu.vcpu, reason, why)
+    end(cpu.machine, &cpu.vcpu, reason, 0, why)
 }
 
-/// Ends the run: `cpu` is the CPU that it ended on.
-pub fn end(machine: &'static Machine, vcpu: &Vcpu, reason: Reason, why: WaitState) -> ! {
+/// Ends the run: `vcpu` is the CPU that it ended on, `code` its exit code if that is the reason.
+fn end(machine: &'static Machine, vcpu: &Vcpu, reason: Reason, code: u8, why: WaitState) -> ! {
     let (address, psw) = (vcpu.address, vcpu.psw);
     failure::stop_others();
     let tod = instruction::stckf();
     console::state(&GuestEnded {
         cpu: address.into(),
         reason: reason as u8,
-        reserved: 0,
+        code,
         reserved_word: 0.into(),
         psw_mask: psw.mask.into(),
         psw_address: psw.address.into(),
@@ -143,7 +158,7 @@ pub fn end(machine: &'static Machine, vcpu: &Vcpu, reason: Reason, why: WaitStat
     });
     if !console::framed() {
         console::say(format_args!(
-            "The guest has ended on CPU {address}: PSW {:016X} {:016X}\n",
+            "The guest has ended on CPU {address}: PSW {:016X} {:016X}, exit code {code}\n",
             psw.mask, psw.address
         ));
     }

@@ -198,9 +198,10 @@ fn watch(arguments: &TopArguments, progress: &Progress) -> Result<u8> {
 }
 
 fn exit_code(end: &End) -> u8 {
-    match end {
-        End::Guest(_) | End::Waiting => end.exit_code(),
-        _ => 0,
+    if end.is_of_guest() {
+        end.exit_code()
+    } else {
+        0
     }
 }
 

@@ -14,7 +14,8 @@
 //! load from, so load parameters can neither be set (5) nor stored (6). A subcode that is not offered is a
 //! specification exception, which is how programs probe. Measuring below the guest continues through all of them.
 //!
-//! Code 700 is the machine's own: with it a program profiles the machine that it runs in, as HISSERV allows.
+//! Codes 700 and 701 are the machine's own. With 700 a program profiles the machine that it runs in, as HISSERV allows.
+//! With 701 it ends, and names the exit code of the run.
 //!
 //! Codes that only hypervisors offer (204, 258, 260, and 288 without a watchdog device) are specification exceptions,
 //! as on QEMU.
@@ -50,6 +51,8 @@ const LOAD: u16 = 0x308;
 const HYPERVISOR: u16 = 0x500;
 /// Requests of a profiler.
 const SERVICE: u16 = 0x700;
+/// End of the guest with an exit code.
+const END: u16 = 0x701;
 /// Function of code 500: there is something in a queue for a virtio device.
 const NOTIFICATION: u64 = 3;
 /// Subcode of code 308: modified clear reset of all CPUs, then the PSW at 0.
@@ -91,6 +94,7 @@ pub(super) fn diag<H: Hardware>(
         }
         LOAD => load(run, r1, r3),
         SERVICE => service(run),
+        END => end(run, r1),
         HYPERVISOR if run.configuration.channels.present() => notify(run),
         _ => fault(ProgramInterruption::Specification),
     }
@@ -150,6 +154,23 @@ fn service<H: Hardware>(run: &mut Execution<'_, H>) -> Performed {
         storage::checked_absolute(run.configuration, area, length)?;
     }
     Ok(Outcome::Service)
+}
+
+/// DIAGNOSE 701: bits 32-63 of R1 are an exit code from 0 to 255. All CPUs of the guest stop, and the guest has ended
+/// with this code: 0 is a success. If CPUs name several, the first one counts. Bits 0-31 of R1, and R3, are ignored.
+///
+/// A program in the problem state cannot issue it, and one in the supervisor state can also stop all its CPUs by SIGNAL
+/// PROCESSOR.
+///
+/// Condition code: unchanged; no instruction follows that could test it.
+///
+/// Program exceptions: privileged operation; specification, when the code is above 255.
+fn end<H: Hardware>(run: &mut Execution<'_, H>, r1: u8) -> Performed {
+    let Ok(code) = u8::try_from(run.register(r1) as u32) else {
+        return fault(ProgramInterruption::Specification);
+    };
+    orders::end_guest(run, code);
+    Ok(Outcome::Completed)
 }
 
 /// DIAGNOSE 308: bits 0-63 of R3 are the subcode; R1 and R1 + 1 are an address and the response code.

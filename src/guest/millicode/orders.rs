@@ -54,7 +54,23 @@ pub fn take_orders<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, h
             assist::counting_changed(cpu, configuration, hardware);
         }
     }
+    if configuration.exit_code.get().is_some() {
+        cpu.state = CpuState::Stopped;
+    }
     mailbox.state.store(cpu.state as u8, Ordering::Release);
+}
+
+/// Ends the guest with an exit code: all CPUs stop before they execute another instruction, and no order starts one
+/// again.
+pub(super) fn end_guest<H: Hardware>(run: &mut Execution<'_, H>, code: u8) {
+    let configuration = run.configuration;
+    configuration.exit_code.name(run.cpu.address, code);
+    for address in (0..configuration.cpus).filter(|&address| address != run.cpu.address) {
+        let orders = &mailbox(configuration, address).orders;
+        orders.fetch_or(order::STOP, Ordering::AcqRel);
+        run.hardware.wake(address);
+    }
+    run.cpu.pending_work |= PendingWork::ATTENTION;
 }
 
 #[cold]

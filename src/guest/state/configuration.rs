@@ -6,6 +6,7 @@
 use crate::state::account::{Charges, Mode};
 use crate::state::assist::Assist;
 use crate::state::channels::Channels;
+use crate::state::exit_code::ExitCode;
 use crate::state::loaded_program::LoadedProgram;
 use crate::state::mailbox::Mailbox;
 use crate::state::page_frames::PageFrames;
@@ -64,6 +65,8 @@ pub struct Configuration {
     pub loaded_program: LoadedProgram,
     /// How often the configuration was reset.
     pub resets: AtomicU32,
+    /// The exit code of the guest. Once it has one, its CPUs stop.
+    pub exit_code: ExitCode,
     /// Whether a storage key was ever set; until then all keys are zeros.
     pub keys_were_set: AtomicBool,
     /// The CPU in whose favour a turn was last given up: its number plus one, or zero.
@@ -115,6 +118,7 @@ impl Configuration {
             tracing: Tracing::default(),
             loaded_program: LoadedProgram::default(),
             resets: AtomicU32::new(0),
+            exit_code: ExitCode::default(),
             keys_were_set: AtomicBool::new(false),
             favoured: AtomicU16::new(0),
             mailboxes: Default::default(),

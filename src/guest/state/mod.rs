@@ -11,6 +11,7 @@ pub mod channel_program;
 pub mod channels;
 pub mod configuration;
 pub mod device;
+pub mod exit_code;
 pub mod extended;
 pub mod held;
 pub mod kept;

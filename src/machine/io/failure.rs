@@ -17,7 +17,7 @@ use zerocopy::byteorder::big_endian::U64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum WaitState {
-    /// The guest ended by a disabled wait at FFF, or stopped all its CPUs: success.
+    /// The guest ended by a disabled wait at FFF, stopped all its CPUs, or named the exit code 0: success.
     Success = 0xFFF,
     /// There is too little storage, or the machine does not say how much.
     Storage = 0x101,
@@ -37,7 +37,7 @@ pub enum WaitState {
     Restart = 0x204,
     /// A part of the HSA that must not change has changed.
     Integrity = 0x205,
-    /// The guest ended by a disabled wait at another address than FFF.
+    /// The guest ended by a disabled wait at another address than FFF, or named an exit code other than 0.
     GuestFailed = 0x301,
     /// The guest reached the check-stop state.
     GuestCheckStop = 0x302,

@@ -131,6 +131,9 @@ pub struct GuestEnd {
     pub psw_mask: u64,
     /// Its PSW, bits 64-127.
     pub psw_address: u64,
+    /// The exit code that it named, if that is the reason.
+    #[serde(default)]
+    pub code: u8,
 }
 
 impl GuestEnd {
@@ -139,6 +142,7 @@ impl GuestEnd {
         match Reason::from_number(self.reason) {
             Some(Reason::DisabledWait) => self.psw_address == SUCCESS_ADDRESS,
             Some(Reason::Stopped) => true,
+            Some(Reason::ExitCode) => self.code == 0,
             _ => false,
         }
     }
@@ -151,6 +155,7 @@ impl From<&GuestEnded> for GuestEnd {
             reason: ended.reason,
             psw_mask: ended.psw_mask.get(),
             psw_address: ended.psw_address.get(),
+            code: ended.code,
         }
     }
 }
@@ -175,6 +180,10 @@ impl End {
                     Some(Reason::ProgramLoop) => format!(
                         "the guest failed: the first instruction of its program-interruption handler is itself interrupted, for ever, {psw}"
                     ),
+                    Some(Reason::ExitCode) => format!(
+                        "the guest failed: it ended with the exit code {}, {psw}",
+                        end.code
+                    ),
                     Some(Reason::Operator) => format!("the operator ended the guest, {psw}"),
                     None => format!(
                         "the guest ended for the unknown reason {}, {psw}",
@@ -197,13 +206,21 @@ impl End {
         }
     }
 
-    /// The exit code of a tool whose run ended like this.
+    /// The exit code of a tool whose run ended like this: the guest's own, if it named one.
     pub fn exit_code(&self) -> u8 {
         match self {
+            Self::Guest(end) if Reason::from_number(end.reason) == Some(Reason::ExitCode) => {
+                end.code
+            }
             Self::Guest(end) if end.is_success() => 0,
             Self::Guest(_) | Self::Waiting => 3,
             _ => 2,
         }
+    }
+
+    /// Whether it was the guest that succeeded or failed, and not the tool or the machine.
+    pub const fn is_of_guest(&self) -> bool {
+        matches!(self, Self::Guest(_) | Self::Waiting)
     }
 }
 
@@ -525,6 +542,7 @@ pub(crate) mod tests {
                 reason: reason as u8,
                 psw_mask: 2 << 48,
                 psw_address,
+                code: 0,
             })
         };
         assert_eq!(end(Reason::DisabledWait, 0xFFF).exit_code(), 0);
@@ -533,6 +551,7 @@ pub(crate) mod tests {
         assert_eq!(end(Reason::ProgramLoop, 0xFFF).exit_code(), 3);
         assert_eq!(end(Reason::Stopped, 0xBAD).exit_code(), 0);
         assert_eq!(End::Waiting.exit_code(), 3);
+        assert_eq!(end(Reason::ExitCode, 0xBAD).exit_code(), 0);
         for end in [End::Running, End::Interrupted, End::TimeLimit] {
             assert_eq!(end.exit_code(), 2);
         }

@@ -132,6 +132,9 @@ impl LinuxOutcome {
         match (self.run.end.exit_code(), self.code) {
             (0, Some(code)) => code,
             (0, None) if self.has_work => GUEST_FAILED,
+            (0, None) => 0,
+            // An exit code that the kernel named is not the command's.
+            _ if self.run.end.is_of_guest() => GUEST_FAILED,
             (end, _) => end,
         }
     }

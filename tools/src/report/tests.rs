@@ -23,6 +23,7 @@ pub(crate) fn directory() -> tempfile::TempDir {
         reason: 1,
         psw_mask: 2 << 48,
         psw_address: 0xFFF,
+        code: 0,
     });
     record.totals = vec![
         TotalsRecord {

@@ -127,6 +127,7 @@ impl Folder {
                 reason: 1,
                 psw_mask: 2 << 48,
                 psw_address: 0xFFF,
+                code: 0,
             }),
             loads: 1,
             totals: totals.collect(),

@@ -2,6 +2,7 @@
 
 use super::super::take_orders;
 use super::*;
+use crate::state::mailbox::order;
 use crate::state::pending_work::PendingWork;
 use crate::state::vcpu::CpuState;
 use Instruction as I;
@@ -291,4 +292,37 @@ fn orders_and_signals_go_to_the_cpu_that_the_address_stands_for_at_the_time() {
     assert_eq!(sigp(&mut bench, 0x16, 0, 1), (0, 0));
     assert_eq!(sigp(&mut bench, 0x03, 1, 0), (0, 0));
     assert_eq!((emergency(&bench, 1), emergency(&bench, 2)), (1, 1));
+}
+
+#[test]
+fn an_exit_code_stops_all_cpus_and_no_order_starts_one_again() {
+    let mut bench = two();
+    let diagnose = I::Diag {
+        r1: 4,
+        r3: 0,
+        second: at(0x701),
+    };
+    bench.cpu.general[4] = 0x100;
+    assert_eq!(
+        exception(&mut bench, diagnose),
+        ProgramInterruption::Specification
+    );
+    assert_eq!(bench.configuration.exit_code.get(), None);
+    bench.cpu.general[4] = 0xFFFF_FFFF_0000_0007;
+    complete(&mut bench, diagnose);
+    assert_eq!(bench.hardware.woken, [1]);
+    assert_eq!(
+        obey(&mut bench, 1, CpuState::Operating),
+        CpuState::Stopped,
+        "the other CPU"
+    );
+    assert_eq!(obey(&mut bench, 0, CpuState::Operating), CpuState::Stopped);
+    for restarting in [order::START, order::RESTART, order::CLEAR_RESET] {
+        let orders = &bench.configuration.mailboxes[1].orders;
+        orders.store(restarting, Ordering::Relaxed);
+        assert_eq!(obey(&mut bench, 1, CpuState::Stopped), CpuState::Stopped);
+    }
+    bench.cpu.general[4] = 9;
+    complete(&mut bench, diagnose);
+    assert_eq!(bench.configuration.exit_code.get(), Some((0, 7)));
 }

@@ -47,6 +47,7 @@ mod b_epsw_condition_code;
 mod b_execute;
 mod b_execute_distrusted;
 mod b_execute_modified;
+mod b_exit_code;
 mod b_extended_counters;
 mod b_external_means;
 mod b_external_order;

@@ -117,6 +117,7 @@ fn the_end_of_a_run_brings_its_reason_its_counters_and_what_was_lost() {
             reason: 1,
             psw_mask: 0,
             psw_address: 0xBAD,
+            code: 0,
         });
         record.totals = vec![TotalsRecord {
             samples_taken: 9,
