@@ -21,6 +21,7 @@ use crate::{
         configuration::{Configuration, ModelName},
         counter_choice::CounterChoice,
         exact_caches,
+        judgement::Judgement,
     },
     views::export::To,
 };
@@ -32,7 +33,7 @@ pub use trace::TraceArguments;
 /// Runs a program above Millimeter in QEMU and shows where its time goes.
 ///
 /// Without a command the bundled workload is measured. Exit codes: 0 success, 3 the guest failed,
-/// 2 the tool failed.
+/// 2 the tool failed; a guest that names an exit code of its own, by DIAGNOSE 701, gives that one.
 #[derive(Debug, Parser)]
 #[command(
     name = "measure",
@@ -53,6 +54,11 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Measure a guest and report (the default)
+    ///
+    /// Exit codes: 0 success, 3 the guest failed, 2 the tool or the machine failed. A guest succeeds if it ends in a
+    /// disabled wait at FFF or stops all its CPUs, and --expect and --fail-on do not say otherwise. It fails if it ends
+    /// in another disabled wait, or waits for ever. A guest that names an exit code of its own, from 0 to 255 by
+    /// DIAGNOSE 701, gives that one; run.json tells such a code from one of the tool.
     Run(Box<RunArguments>),
     /// Run a guest with this terminal as its console and the operator's
     Console(Box<RunArguments>),
@@ -78,7 +84,8 @@ pub enum Command {
     /// figures made of them. It reads samples as a stream, so they need not fit into storage. The page has about the
     /// same size for ten samples and for ten million.
     ///
-    /// Exit codes: 0 the report was made, 3 it was made and the guest had failed, 2 it could not be made.
+    /// Exit codes: 0 the report was made, 3 (or the guest's own) it was made and the guest had failed, 2 it could not be
+    /// made.
     #[command(after_help = REPORT_EXAMPLES)]
     Report {
         /// The directory of the run, or with --html of a collection (SYSHISyyyymmdd.hhmmss.…)
@@ -351,6 +358,9 @@ pub struct RunArguments {
     /// A link that is silent for this many seconds has failed
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     pub silence: u64,
+    /// What decides whether the guest succeeded.
+    #[command(flatten)]
+    pub judgement: Judgement,
     /// What the guest finds.
     #[command(flatten, next_help_heading = "What the guest finds")]
     pub configuration: Configuration,
@@ -432,6 +442,7 @@ impl RunArguments {
             .concat(),
             when_waiting: self.when_waiting.clone(),
             silence: Duration::from_secs(self.silence),
+            judgement: self.judgement.clone(),
             ..RunOptions::new(self.guest.clone())
         };
         if self.no_sampling || options.asks_his() {
@@ -501,6 +512,9 @@ mod tests {
         let caches = run("run --exact-caches i=96K/6/256").unwrap().exact_caches;
         assert_eq!(caches.unwrap().to_string(), "i=96K/6/256/8,d=128K/8/256/8");
         assert_eq!(run("run --interval off").unwrap().sampling, Sampling::Off);
+        let judgement = run("run --expect PASS --fail-on ^FAIL").unwrap().judgement;
+        assert_eq!(judgement.expect, ["PASS"]);
+        assert_eq!(judgement.fail_on[0].as_str(), "^FAIL");
     }
 
     #[test]

@@ -95,6 +95,11 @@ pub enum End {
     Running,
     /// The guest ended.
     Guest(GuestEnd),
+    /// The guest ended with success, but its console says that it failed.
+    Console {
+        /// What it says.
+        text: String,
+    },
     /// Every CPU of the guest waits for something that nobody will send.
     Waiting,
     /// The machine itself failed.
@@ -191,6 +196,7 @@ impl End {
                     ),
                 }
             }
+            Self::Console { text } => format!("the guest failed: {text}"),
             Self::Waiting => {
                 "the guest failed: every CPU waits, and neither a timer nor the host will end it"
                     .to_owned()
@@ -213,14 +219,14 @@ impl End {
                 end.code
             }
             Self::Guest(end) if end.is_success() => 0,
-            Self::Guest(_) | Self::Waiting => 3,
+            Self::Guest(_) | Self::Console { .. } | Self::Waiting => 3,
             _ => 2,
         }
     }
 
     /// Whether it was the guest that succeeded or failed, and not the tool or the machine.
     pub const fn is_of_guest(&self) -> bool {
-        matches!(self, Self::Guest(_) | Self::Waiting)
+        matches!(self, Self::Guest(_) | Self::Console { .. } | Self::Waiting)
     }
 }
 

@@ -35,7 +35,7 @@ use crate::{
         stage::{self, Staging},
     },
     numbers::quantities::{GUEST_STORAGE_LIMIT, Rtc, Sampling, Storage},
-    options::RunOptions,
+    options::{RunOptions, judgement::Judgement},
     report::Report,
     symbols::places::PlaceNames,
 };
@@ -262,20 +262,40 @@ pub fn run_claimed<'a>(
     session::drive(&mut machine, &mut collector, host, &mut step);
     let wall = began.elapsed();
     drop(machine);
+    judge(&mut collector, directory, &options.judgement);
     let end = collector.record.end.clone();
-    if end.exit_code() != 2 {
+    if end.is_of_guest() {
         step.done(&end.sentence());
     }
     drop(collector);
     outcome(directory, end, began, wall)
 }
 
+/// A guest that ended with success has failed if its console says so.
+fn judge(collector: &mut Collector<'_>, directory: &Path, judgement: &Judgement) {
+    let record = &mut collector.record;
+    if judgement.is_empty() || record.end.exit_code() != 0 {
+        return;
+    }
+    let console = text(directory, folder::CONSOLE);
+    if let Err(why) = judgement.pass(&console, record.link.not_kept.console_bytes) {
+        record.end = End::Console {
+            text: why.to_string(),
+        };
+        // On a full disk the record says how the guest ended, and the caller still has the judgement.
+        let _ = collector.write_record();
+    }
+}
+
+/// A file of the directory, as text.
+fn text(directory: &Path, name: &str) -> String {
+    let bytes = fs::read(directory.join(name)).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 /// Reads back what a run left.
 fn outcome(directory: &Path, end: End, began: Instant, wall: Duration) -> Result<RunOutcome> {
-    let text = |name: &str| {
-        let bytes = fs::read(directory.join(name)).unwrap_or_default();
-        String::from_utf8_lossy(&bytes).into_owned()
-    };
+    let text = |name| text(directory, name);
     let report = match Report::read(directory) {
         Ok(mut report) => {
             // On a full disk the written record still says that the run goes on.
@@ -283,7 +303,7 @@ fn outcome(directory: &Path, end: End, began: Instant, wall: Duration) -> Result
             report
         }
         // Without a report the caller gets the reason why the run ended.
-        Err(error) if matches!(end, End::Guest(_)) => return Err(error),
+        Err(error) if matches!(end, End::Guest(_) | End::Console { .. }) => return Err(error),
         Err(_) => bail!(end.sentence()),
     };
     Ok(RunOutcome {

@@ -23,11 +23,13 @@ pub mod counter_choice;
 pub mod devices;
 pub mod exact_caches;
 pub mod execution_log;
+pub mod judgement;
 
 use configuration::Configuration;
 use counter_choice::CounterChoice;
 use devices::Devices;
 use execution_log::ExecutionLog;
+use judgement::Judgement;
 
 /// The guest by default.
 pub const DEFAULT_GUEST: &str = "workload";
@@ -102,6 +104,8 @@ pub struct RunOptions {
     pub execution_log: Option<ExecutionLog>,
     /// Whether the machine counts its traps by what caused them.
     pub count_traps: bool,
+    /// What decides beside the guest's end whether it succeeded.
+    pub judgement: Judgement,
 }
 
 /// The program-event recording of a run.
@@ -157,6 +161,7 @@ impl RunOptions {
             pause: Duration::ZERO,
             execution_log: None,
             count_traps: false,
+            judgement: Judgement::default(),
         }
     }
 
