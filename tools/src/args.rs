@@ -364,6 +364,10 @@ pub struct RunArguments {
     /// What the guest finds.
     #[command(flatten, next_help_heading = "What the guest finds")]
     pub configuration: Configuration,
+    /// Arguments of the guest. They are placed as QEMU's -append places them for -kernel: at 10480, for a program that
+    /// starts at 10000 as Linux does
+    #[arg(last = true, value_name = "ARGUMENTS")]
+    pub arguments: Vec<String>,
 }
 
 /// A parameter file of HIS: the operator's commands that define it.
@@ -414,6 +418,7 @@ impl RunArguments {
     /// The options that these arguments choose.
     pub fn options(&self) -> RunOptions {
         let mut options = RunOptions {
+            arguments: self.arguments.join(" "),
             cpus: self.cpus,
             storage: self.storage,
             configuration: self.configuration.clone(),
@@ -515,6 +520,9 @@ mod tests {
         let judgement = run("run --expect PASS --fail-on ^FAIL").unwrap().judgement;
         assert_eq!(judgement.expect, ["PASS"]);
         assert_eq!(judgement.fail_on[0].as_str(), "^FAIL");
+        let options = run("run /g.elf --cpus 2 -- -smp 2").unwrap();
+        assert_eq!((&options.arguments[..], options.cpus), ("-smp 2", Some(2)));
+        assert_eq!(options.mode, Mode::Exact);
     }
 
     #[test]

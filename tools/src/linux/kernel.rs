@@ -8,26 +8,21 @@ use std::{fs, path::Path};
 use anyhow::{Context, Result, bail};
 
 use crate::{
-    machine::guest::{ELF_PSW_MASK, Guest, Piece},
+    machine::{
+        guest::{ELF_PSW_MASK, Guest, Piece},
+        parameter_area::{self, ENTRY},
+    },
     numbers::quantities::{GUEST_STORAGE_LIMIT, Storage},
     symbols::{SymbolTable, places::PlaceNames},
 };
-
-/// Where Linux starts.
-const ENTRY: u64 = 0x1_0000;
 
 /// What stands at [`MAGIC_AT`] in a kernel for s390x.
 const MAGIC: &[u8] = b"S390EP";
 const MAGIC_AT: usize = 0x1_0008;
 
-/// The parameter area: address and length of the initrd, the longest command line, and the line.
+/// In the parameter area: address and length of the initrd.
 const INITRD_ADDRESS: usize = 0x1_0408;
 const INITRD_LENGTH: usize = 0x1_0410;
-const COMMAND_LINE_LIMIT: usize = 0x1_0430;
-const COMMAND_LINE: usize = 0x1_0480;
-
-/// The longest command line of kernels that do not name a limit.
-const OLD_LIMIT: usize = 896;
 
 /// The initrd lies here, above the storage that the kernel takes while it unpacks itself.
 const INITRD_AT: u64 = 64 << 20;
@@ -54,9 +49,17 @@ impl Boot<'_> {
         let file = self.kernel.display();
         let image =
             fs::read(self.kernel).with_context(|| format!("cannot read the kernel {file}"))?;
-        let image = self
-            .patch(image)
-            .with_context(|| format!("{file} cannot be booted"))?;
+        let piece = |destination: u64, bytes: Vec<u8>| Piece {
+            destination,
+            length: bytes.len() as u64,
+            bytes,
+        };
+        let patched = self.patch(image).and_then(|image| {
+            let mut kernel = [piece(0, image)];
+            parameter_area::put_command_line(&mut kernel, self.command_line)?;
+            Ok(kernel)
+        });
+        let [kernel] = patched.with_context(|| format!("{file} cannot be booted"))?;
         let length = self.initrd.len() as u64;
         // It is staged, kept for a reboot, and copied to its place.
         let needed = INITRD_AT + 3 * length + LEAST_REST;
@@ -69,18 +72,13 @@ impl Boot<'_> {
                 needed.div_ceil(1 << 20)
             );
         }
-        let piece = |destination: u64, bytes: Vec<u8>| Piece {
-            destination,
-            length: bytes.len() as u64,
-            bytes,
-        };
         Ok(Guest {
             nonce: None,
             name: "linux".to_owned(),
             file: self.kernel.to_owned(),
             psw_mask: ELF_PSW_MASK,
             psw_address: ENTRY,
-            pieces: vec![piece(0, image), piece(INITRD_AT, self.initrd.to_vec())],
+            pieces: vec![kernel, piece(INITRD_AT, self.initrd.to_vec())],
             symbols: SymbolTable::default(),
             names: PlaceNames::default(),
             is_linux: true,
@@ -88,7 +86,7 @@ impl Boot<'_> {
         })
     }
 
-    /// The image with its parameters.
+    /// The image, which knows where its initrd is.
     fn patch(&self, mut image: Vec<u8>) -> Result<Vec<u8>> {
         if image.get(MAGIC_AT..MAGIC_AT + MAGIC.len()) != Some(MAGIC) {
             let remedy =
@@ -104,19 +102,6 @@ impl Boot<'_> {
                 image.len()
             );
         }
-        let limit = match number(&image, COMMAND_LINE_LIMIT) {
-            None | Some(0) => OLD_LIMIT,
-            Some(limit) => limit as usize,
-        };
-        // The line ends with a zero.
-        if self.command_line.len() >= limit || self.command_line.contains('\0') {
-            bail!(
-                "its command line has room for {} bytes, and this has {}: {}",
-                limit - 1,
-                self.command_line.len(),
-                self.command_line
-            );
-        }
         let mut put = |at: usize, bytes: &[u8]| {
             let place = image.get_mut(at..at + bytes.len());
             place
@@ -126,20 +111,20 @@ impl Boot<'_> {
         };
         put(INITRD_ADDRESS, &INITRD_AT.to_be_bytes())?;
         put(INITRD_LENGTH, &(self.initrd.len() as u64).to_be_bytes())?;
-        put(COMMAND_LINE, self.command_line.as_bytes())?;
-        put(COMMAND_LINE + self.command_line.len(), &[0])?;
         Ok(image)
     }
-}
-
-fn number(image: &[u8], at: usize) -> Option<u64> {
-    let bytes = image.get(at..)?.first_chunk()?;
-    Some(u64::from_be_bytes(*bytes))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const COMMAND_LINE_LIMIT: usize = 0x1_0430;
+    const COMMAND_LINE: usize = 0x1_0480;
+
+    fn number(image: &[u8], at: usize) -> u64 {
+        u64::from_be_bytes(image[at..at + 8].try_into().unwrap())
+    }
 
     fn image() -> Vec<u8> {
         let mut image = vec![0xEE; 0x2_0000];
@@ -172,8 +157,8 @@ mod tests {
             (0x1_8000_0000, 0x1_0000)
         );
         let kernel = &guest.pieces[0].bytes;
-        assert_eq!(number(kernel, INITRD_ADDRESS), Some(64 << 20));
-        assert_eq!(number(kernel, INITRD_LENGTH), Some(3 << 20));
+        assert_eq!(number(kernel, INITRD_ADDRESS), 64 << 20);
+        assert_eq!(number(kernel, INITRD_LENGTH), 3 << 20);
         assert_eq!(kernel[COMMAND_LINE..][..11], *b"console=x\0\xEE");
         assert_eq!(guest.pieces[1].destination, 64 << 20);
     }

@@ -7,6 +7,7 @@ pub mod failure;
 pub mod guest;
 pub mod his_files;
 pub mod log;
+pub mod parameter_area;
 pub mod profiler;
 pub mod qemu;
 pub mod run;

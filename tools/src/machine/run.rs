@@ -29,6 +29,7 @@ use crate::{
         failure::ImageSymbols,
         guest::Guest,
         log::{self, LogReader},
+        parameter_area,
         profiler::{Profiler, Profilers},
         qemu::{Heard, Qemu, Running, Setup},
         session::{self, Host},
@@ -99,7 +100,11 @@ pub fn guest(options: &RunOptions, progress: &Progress) -> Result<Guest> {
     if build::is_bundled(&options.guest) {
         build::build_image(progress)?;
     }
-    Guest::find(&options.guest, progress)
+    let mut guest = Guest::find(&options.guest, progress)?;
+    if !options.arguments.is_empty() {
+        parameter_area::set_arguments(&mut guest, &options.arguments)?;
+    }
+    Ok(guest)
 }
 
 /// Checks before anything slow begins: the options go together, this computer has what a run needs, and its QEMU
@@ -323,6 +328,8 @@ fn outcome(directory: &Path, end: End, began: Instant, wall: Duration) -> Result
 pub struct NativeOptions {
     /// A bundled guest's name, or an ELF file.
     pub guest: String,
+    /// The guest's arguments; none if empty.
+    pub arguments: String,
     /// CPUs.
     pub cpus: u32,
     /// Storage.
@@ -340,6 +347,7 @@ impl NativeOptions {
     pub fn new(guest: impl Into<String>) -> Self {
         Self {
             guest: guest.into(),
+            arguments: String::new(),
             cpus: 1,
             storage: Storage(512 << 20),
             icount: true,
@@ -379,7 +387,10 @@ pub fn run_native(options: &NativeOptions, progress: &Progress) -> Result<Native
         rtc: Rtc::Now,
         cpu_model: "max",
         kernel: &guest.file,
-        staging: Vec::new(),
+        staging: match &options.arguments[..] {
+            "" => Vec::new(),
+            arguments => vec!["-append".to_owned(), arguments.to_owned()],
+        },
         devices: Vec::new(),
         version: qemu.version,
         sandbox: qemu.has_sandbox(),

@@ -48,6 +48,8 @@ pub const DEFAULT_DATA_LIMIT: Kept = Kept(16 << 30);
 pub struct RunOptions {
     /// A bundled guest's name, or a file.
     pub guest: String,
+    /// The guest's arguments, for a program that starts as Linux does; none if empty.
+    pub arguments: String,
     /// CPUs of the guest, 1 to 4; as many as it needs by default.
     pub cpus: Option<u32>,
     /// Storage of the whole machine.
@@ -134,6 +136,7 @@ impl RunOptions {
     pub fn new(guest: impl Into<String>) -> Self {
         Self {
             guest: guest.into(),
+            arguments: String::new(),
             cpus: None,
             storage: Storage(DEFAULT_STORAGE),
             sampling: Sampling::default(),
