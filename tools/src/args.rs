@@ -20,8 +20,10 @@ use crate::{
         DEFAULT_CONSOLE_LIMIT, DEFAULT_DATA_LIMIT, DEFAULT_GUEST, EventForm, Events, RunOptions,
         configuration::{Configuration, ModelName},
         counter_choice::CounterChoice,
+        devices::Devices,
         exact_caches,
         judgement::Judgement,
+        qemu_arguments::QemuArgument,
     },
     views::export::To,
 };
@@ -325,6 +327,11 @@ pub struct RunArguments {
     /// i=128K/8/256/8,d=128K/8/256/8. Not with --real-time
     #[arg(long, value_name = "GEOMETRY", value_parser = exact_caches::geometry)]
     pub exact_caches: Option<Geometry>,
+    /// A device for the guest, in QEMU's words, as '-device virtio-rng-ccw'; may be given several times. The guest sees
+    /// block, network, console and entropy devices of virtio-ccw. A -drive is a raw file that is there already. A run
+    /// with devices is exact in instructions but not repeatable
+    #[arg(long, value_name = "'OPTION VALUE'", allow_hyphen_values = true)]
+    pub qemu_arg: Vec<QemuArgument>,
     /// What is below the machine.
     #[command(flatten)]
     pub below: BelowArguments,
@@ -417,6 +424,10 @@ fn frequency(text: &str) -> Result<Sampling, String> {
 impl RunArguments {
     /// The options that these arguments choose.
     pub fn options(&self) -> RunOptions {
+        let devices = Devices {
+            more: self.qemu_arg.clone(),
+            ..Devices::default()
+        };
         let mut options = RunOptions {
             arguments: self.arguments.join(" "),
             cpus: self.cpus,
@@ -425,9 +436,12 @@ impl RunArguments {
             sampling: self.freq.unwrap_or(self.interval),
             mode: if self.real_time {
                 Mode::RealTime
-            } else {
+            } else if devices.is_empty() {
                 Mode::Exact
+            } else {
+                Mode::Interactive
             },
+            devices,
             rtc: self.below.rtc,
             qemu: self.below.qemu.clone(),
             cpu_model: self.below.cpu_model.clone(),
@@ -542,6 +556,18 @@ mod tests {
         assert_eq!(options.configuration.threads, 2);
         let options = run("run --secure=full").unwrap();
         assert_eq!(options.configuration.secure, Some(Secure::Full));
+    }
+
+    #[test]
+    fn a_guest_with_devices_does_not_run_in_exact_mode() {
+        let line = ["measure", "run", "--qemu-arg=-device virtio-rng-ccw"];
+        let Some(Command::Run(run)) = Arguments::try_parse_from(line).unwrap().command else {
+            panic!("it is a run");
+        };
+        let options = run.options();
+        assert_eq!(options.mode, Mode::Interactive);
+        let words = ["-device", "virtio-rng-ccw"].map(str::to_owned);
+        assert_eq!(options.devices.arguments(), words);
     }
 
     #[test]

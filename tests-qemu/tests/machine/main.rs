@@ -7,6 +7,7 @@ mod budgets;
 mod caches;
 mod configuration;
 mod counting;
+mod ends;
 mod faults;
 mod his;
 mod ipl_forms;

@@ -121,6 +121,7 @@ impl LinuxArguments {
         let devices = Devices {
             disks: self.disk.clone(),
             network: self.net,
+            more: Vec::new(),
         };
         let mode = if self.real_time {
             Mode::RealTime

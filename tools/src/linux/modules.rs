@@ -120,6 +120,7 @@ mod tests {
         let devices = Devices {
             disks: vec!["/d".parse().unwrap()],
             network: true,
+            ..Devices::default()
         };
         let names: Vec<String> = of(&into, &devices).into_iter().map(|one| one.0).collect();
         assert_eq!(names, ["00-virtio_blk.ko", "05-ext4.ko.xz"]);

@@ -11,6 +11,8 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
+use crate::options::qemu_arguments::QemuArgument;
+
 /// Bytes of a disk's block.
 const BLOCK: u64 = 512;
 
@@ -52,6 +54,13 @@ impl fmt::Display for Disk {
 }
 
 impl Disk {
+    /// The name of a file in a list of properties. QEMU takes what precedes a colon in a relative name for a protocol.
+    pub fn name_for_qemu(file: &Path) -> String {
+        let here = if file.is_relative() { "./" } else { "" };
+        // A comma within a value is written twice.
+        format!("{here}{}", file.to_string_lossy().replace(',', ",,"))
+    }
+
     /// Checks that it can be a disk.
     fn check(&self) -> Result<()> {
         let file = self.file.display();
@@ -94,28 +103,35 @@ pub struct Devices {
     pub disks: Vec<Disk>,
     /// Whether there is a network card.
     pub network: bool,
+    /// More devices, in QEMU's words.
+    pub more: Vec<QemuArgument>,
 }
 
 impl Devices {
     /// Whether there are no devices.
     pub fn is_empty(&self) -> bool {
-        self.disks.is_empty() && !self.network
+        self.disks.is_empty() && !self.network && self.more.is_empty()
     }
 
     /// Checks that the guest can have them.
     pub fn check(&self) -> Result<()> {
-        let number = self.disks.len() + usize::from(self.network);
+        let more = self.more.iter().filter(|more| more.has_subchannel());
+        let number = self.disks.len() + usize::from(self.network) + more.count();
         if number > MOST {
             bail!(
                 "{number} disks and network cards are too many; the guest can have {MOST} devices at most"
             );
         }
-        for (number, disk) in self.disks.iter().enumerate() {
+        let mut disks = self.disks.clone();
+        for argument in &self.more {
+            disks.extend(argument.disk()?);
+        }
+        for (number, disk) in disks.iter().enumerate() {
             disk.check()?;
             let same = |other: &&Disk| {
                 same_file(&other.file, &disk.file) && !(other.read_only && disk.read_only)
             };
-            if self.disks[..number].iter().find(same).is_some() {
+            if disks[..number].iter().find(same).is_some() {
                 bail!(
                     "{} is given as two disks, and one of them can be written; give both as FILE,ro, or leave one out",
                     disk.file.display()
@@ -129,8 +145,7 @@ impl Devices {
     pub fn arguments(&self) -> Vec<String> {
         let mut line = Vec::new();
         for (number, disk) in self.disks.iter().enumerate() {
-            // A comma within a value is written twice.
-            let file = disk.file.to_string_lossy().replace(',', ",,");
+            let file = Disk::name_for_qemu(&disk.file);
             let access = if disk.read_only { ",readonly=on" } else { "" };
             line.push("-drive".to_owned());
             line.push(format!(
@@ -147,6 +162,7 @@ impl Devices {
             line.push("-device".to_owned());
             line.push("virtio-net-ccw,netdev=net0,devno=fe.0.f000".to_owned());
         }
+        line.extend(self.more.iter().flat_map(QemuArgument::words));
         line
     }
 
@@ -154,8 +170,9 @@ impl Devices {
     pub fn words(&self) -> Vec<String> {
         let disks = self.disks.iter().map(|disk| format!("disk {disk}"));
         let network = self.network.then(|| "a network card".to_owned());
+        let more = self.more.iter().map(|more| more.words().join(" "));
         let what = (!self.is_empty()).then(|| "not repeatable".to_owned());
-        disks.chain(network).chain(what).collect()
+        disks.chain(network).chain(more).chain(what).collect()
     }
 }
 
@@ -176,6 +193,7 @@ mod tests {
         let devices = Devices {
             disks,
             network: true,
+            more: Vec::new(),
         };
         format!("{:#}", devices.check().unwrap_err())
     }
@@ -199,9 +217,33 @@ mod tests {
         let devices = Devices {
             disks: twice.into(),
             network: true,
+            more: Vec::new(),
         };
         devices.check().unwrap();
         assert!("".parse::<Disk>().unwrap_err().contains("--disk FILE,ro"));
+    }
+
+    #[test]
+    fn a_drive_in_qemus_words_is_checked_like_a_disk() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("disk");
+        fs::write(&file, [0; 513]).unwrap();
+        let drive = format!("-drive if=none,id=d,format=raw,file={}", file.display());
+        let mut devices = Devices {
+            more: vec![drive.parse().unwrap()],
+            ..Devices::default()
+        };
+        assert!(!devices.is_empty());
+        let refusal = format!("{:#}", devices.check().unwrap_err());
+        assert!(refusal.contains("513 bytes"), "{refusal}");
+        fs::write(&file, [0; 512]).unwrap();
+        devices.check().unwrap();
+        devices.disks = vec![file.display().to_string().parse().unwrap()];
+        let refusal = format!("{:#}", devices.check().unwrap_err());
+        assert!(refusal.contains("two disks"), "{refusal}");
+        devices.more = vec!["-device virtio-rng-ccw".parse().unwrap(); 16];
+        let refusal = format!("{:#}", devices.check().unwrap_err());
+        assert!(refusal.contains("16 devices at most"), "{refusal}");
     }
 
     #[test]
@@ -209,6 +251,7 @@ mod tests {
         let devices = Devices {
             disks: vec!["/a,b".parse().unwrap(), "/c,ro".parse().unwrap()],
             network: true,
+            more: Vec::new(),
         };
         let line = devices.arguments().join(" ");
         assert!(
@@ -226,6 +269,8 @@ mod tests {
                 "not repeatable"
             ]
         );
+        let here: Disk = "nbd:a".parse().unwrap();
+        assert_eq!(Disk::name_for_qemu(&here.file), "./nbd:a", "not a protocol");
         assert!(Devices::default().arguments().is_empty() && Devices::default().words().is_empty());
     }
 }

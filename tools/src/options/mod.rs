@@ -24,6 +24,7 @@ pub mod devices;
 pub mod exact_caches;
 pub mod execution_log;
 pub mod judgement;
+pub mod qemu_arguments;
 
 use configuration::Configuration;
 use counter_choice::CounterChoice;

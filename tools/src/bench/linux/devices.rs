@@ -71,6 +71,7 @@ impl Served {
                 read_only: true,
             }],
             network: true,
+            ..Devices::default()
         }
     }
 
