@@ -12,6 +12,8 @@ pub const DAT: u64 = bit64(5);
 pub const IO: u64 = bit64(6);
 /// PSW bit 7: external mask.
 pub const EXTERNAL: u64 = bit64(7);
+/// PSW bits 8-11: the access key.
+pub const KEY: u64 = 0x00F0_0000_0000_0000;
 /// PSW bit 12: must be zero in z/Architecture.
 pub const BIT_12: u64 = bit64(12);
 /// PSW bit 13: machine-check mask.

@@ -45,6 +45,8 @@ pub const TEID_STORE: u64 = bit64(53);
 pub const TEID_SPACE: u64 = bit64(62) | bit64(63);
 /// TEID bits 56, 60 and 61: the kind of protection.
 pub const TEID_PROTECTION: u64 = bit64(56) | bit64(60) | bit64(61);
+/// TEID bit 60 alone: key-controlled protection.
+pub const TEID_KEY_CONTROLLED: u64 = bit64(60);
 /// TEID bit 61 alone: DAT protection.
 pub const TEID_DAT_PROTECTION: u64 = bit64(61);
 /// TEID bits 56 and 61 with bit 60 zero: instruction-execution protection.

@@ -6,11 +6,11 @@
 //! store that fails has changed nothing. Every store tells the scanner which page it touches, because the original
 //! of a code copy must not change without the scanner's knowledge.
 //!
-//! Key-controlled protection is not performed: the machine below keeps storage keys but does not test them, so a
-//! guest sees the same with and without the firmware.
+//! Key-controlled protection ([`keys`]) applies to what is accessed here for an instruction. The machine below keeps
+//! storage keys but does not test them when it performs an instruction itself.
 
 use crate::hardware::Hardware;
-use crate::state::access::{Access, Fault, Space};
+use crate::state::access::{Access, AccessKey, Fault, Manner, Space};
 use crate::state::configuration::Configuration;
 use crate::state::kept::KeptPage;
 use crate::state::vcpu::Vcpu;
@@ -22,6 +22,7 @@ use core::cell::Cell;
 
 pub mod checked;
 pub mod dat;
+mod keys;
 pub mod program;
 mod scalar;
 pub mod scanner;
@@ -142,14 +143,17 @@ pub const fn prefix_area(cpu: &Vcpu, configuration: &Configuration) -> Option<Pr
     PrefixArea::within(cpu.prefix, configuration.storage_end)
 }
 
-/// Tests an operand of at most 4096 bytes at a logical address. The PSW determines the address space, the addressing
-/// mode in which the address wraps, and whether DAT is on.
+/// Tests an operand of at most 4096 bytes at a logical address. The PSW determines the address space, the access key,
+/// the addressing mode in which the address wraps, and whether DAT is on. Instructions are fetched without a key, as the
+/// machine below fetches them.
+///
+/// A page is kept for key zero only: with another key the storage key is tested each time, because it can change.
 ///
 /// # Errors
 /// For each of the pages, in the order of the operand: protection for a store to effective
 /// addresses 0-511 and 4096-4607 if control register 0 protects low addresses and the space is not
-/// private; what [`dat::translate`] finds; addressing beyond the end of storage. Specification if
-/// `length` is more than 4096.
+/// private; what [`dat::translate`] finds; addressing beyond the end of storage; protection by the
+/// storage key. Specification if `length` is more than 4096.
 #[inline]
 pub fn resolve<H: Hardware>(
     cpu: &Vcpu,
@@ -160,14 +164,20 @@ pub fn resolve<H: Hardware>(
     access: Access,
 ) -> Result<Claim, Fault> {
     let at = Virtual(at.0 & cpu.psw.address_mask());
+    let space = Space::current(cpu, access);
     if access != Access::Execute {
         cpu.per.note(None, at, length, access);
+        let key = AccessKey::of(&cpu.psw);
+        if !key.is_zero() {
+            let manner = Manner { space, access, key };
+            return locate(cpu, configuration, hardware, manner, at, length);
+        }
     }
     if let Some(piece) = kept(cpu, configuration, at, length, access) {
         return Ok(Claim::within_a_page(piece));
     }
-    let space = Space::current(cpu, access);
-    let claim = locate(cpu, configuration, hardware, space, at, length, access)?;
+    let manner = Manner::without_key(space, access);
+    let claim = locate(cpu, configuration, hardware, manner, at, length)?;
     if let Some(cell) = cell(cpu, at, access)
         && claim.first.length() == length
         && length != 0
@@ -189,8 +199,8 @@ fn cell(cpu: &Vcpu, at: Virtual, access: Access) -> Option<&Cell<KeptPage>> {
     }
 }
 
-/// The place of an operand in the page that was last fetched from or stored into; `at` is within the
-/// addressing mode.
+/// The place of an operand in the page that was last fetched from or stored into, for access key zero; `at` is within
+/// the addressing mode.
 ///
 /// A page that was stored into stays data until the state of some page changes, so the scanner need not be told
 /// again.
@@ -226,8 +236,8 @@ fn kept_low(cpu: &Vcpu, at: Virtual) -> Option<Checked> {
     cpu.kept.operands[2].get().find(cpu.psw.mask, at)
 }
 
-/// Tests an operand in an address space that the instruction names (such as MOVE WITH OPTIONAL SPECIFICATIONS), with
-/// DAT on whatever the PSW says.
+/// Tests an operand in an address space, or with an access key, that the instruction names (such as MOVE WITH OPTIONAL
+/// SPECIFICATIONS).
 ///
 /// # Errors
 /// As [`resolve`].
@@ -236,25 +246,16 @@ pub fn resolve_in<H: Hardware>(
     cpu: &Vcpu,
     configuration: &Configuration,
     hardware: &H,
-    space: Space,
+    manner: Manner,
     at: Virtual,
     length: u64,
-    access: Access,
 ) -> Result<Claim, Fault> {
-    cpu.per.note(Some(space), at, length, access);
-    locate(
-        cpu,
-        configuration,
-        hardware,
-        Some(space),
-        at,
-        length,
-        access,
-    )
+    cpu.per.note(manner.space, at, length, manner.access);
+    locate(cpu, configuration, hardware, manner, at, length)
 }
 
-/// The place of an operand in a space, or by real address without one. Unlike [`resolve`] it keeps no page, because
-/// the scanner must learn of a page that is stored into before the page is kept, and it notes no access.
+/// The place of an operand that is accessed in this manner. Unlike [`resolve`] it keeps no page, because the scanner
+/// must learn of a page that is stored into before the page is kept, and it notes no access.
 ///
 /// # Errors
 /// As [`resolve`].
@@ -263,16 +264,15 @@ pub fn locate<H: Hardware>(
     cpu: &Vcpu,
     configuration: &Configuration,
     hardware: &H,
-    space: Option<Space>,
+    manner: Manner,
     at: Virtual,
     length: u64,
-    access: Access,
 ) -> Result<Claim, Fault> {
     let mask = cpu.psw.address_mask();
     let at = Virtual(at.0 & mask);
     let room = PAGE - at.byte_index();
     if length <= room {
-        let first = piece(cpu, configuration, hardware, space, at, length, access)?;
+        let first = piece(cpu, configuration, hardware, manner, at, length)?;
         return Ok(Claim::within_a_page(first));
     }
     if length > PAGE {
@@ -280,21 +280,12 @@ pub fn locate<H: Hardware>(
     }
     let beyond = Virtual(at.offset(room).0 & mask);
     Ok(Claim {
-        first: piece(cpu, configuration, hardware, space, at, room, access)?,
-        second: piece(
-            cpu,
-            configuration,
-            hardware,
-            space,
-            beyond,
-            length - room,
-            access,
-        )?,
+        first: piece(cpu, configuration, hardware, manner, at, room)?,
+        second: piece(cpu, configuration, hardware, manner, beyond, length - room)?,
     })
 }
 
-/// The claim of bytes within one page, in a space, or by real address without one. The addressing mode is not
-/// applied.
+/// The claim of bytes within one page that are accessed in this manner. The addressing mode is not applied.
 ///
 /// # Errors
 /// As [`resolve`].
@@ -303,14 +294,14 @@ pub fn piece<H: Hardware>(
     cpu: &Vcpu,
     configuration: &Configuration,
     hardware: &H,
-    space: Option<Space>,
+    manner: Manner,
     at: Virtual,
     length: u64,
-    access: Access,
 ) -> Result<Piece, Fault> {
     if length == 0 {
         return Ok(Piece::NONE);
     }
+    let Manner { space, access, key } = manner;
     let real = if let Some(space) = space {
         let element = space.asce(cpu);
         if access == Access::Store && element & asce::PRIVATE_SPACE == 0 && low(cpu, at.0) {
@@ -323,8 +314,12 @@ pub fn piece<H: Hardware>(
         }
         Real(at.0)
     };
-    let at = checked_absolute(configuration, cpu.absolute(real), length)?;
-    Ok(Piece::new(at, length))
+    let place = checked_absolute(configuration, cpu.absolute(real), length)?;
+    let piece = Piece::new(place, length);
+    if !key.is_zero() {
+        keys::test(cpu, configuration, hardware, manner, at, piece)?;
+    }
+    Ok(piece)
 }
 
 /// Whether low-address protection may cover an effective address.

@@ -1,13 +1,12 @@
 //! Moves between address spaces, and of pages.
 //!
-//! Both operands are tested before a byte is moved, and an access exception nullifies the whole
-//! instruction. Access keys are checked for authority only: keys are not tested on the machine below.
+//! Both operands are tested before a byte is moved, each with its own access key, and an access exception nullifies the
+//! whole instruction.
 
 use crate::hardware::Hardware;
 use crate::millicode::execution::{Execution, fault};
 use crate::millicode::outcome::Performed;
-use crate::millicode::psw::KEY;
-use crate::state::access::{Access, Fault, Space};
+use crate::state::access::{Access, AccessKey, Fault, Manner, Space};
 use crate::storage::{self, Claim, Piece, scanner};
 use arch::address::{PAGE, Virtual};
 use arch::condition::ConditionCode;
@@ -45,11 +44,12 @@ fn copy<H: Hardware>(run: &mut Execution<'_, H>, from: &Claim, to: &Claim) {
     }
 }
 
-/// An operand in an address space.
+/// An operand in an address space, with its access key.
 #[derive(Clone, Copy)]
 struct Place {
     space: Space,
     at: Virtual,
+    key: AccessKey,
 }
 
 /// Moves at most 4096 bytes between address spaces.
@@ -63,9 +63,13 @@ fn transfer<H: Hardware>(
     length: u64,
 ) -> Result<(), Fault> {
     let claim = |place: Place, access| {
-        let (cpu, hardware) = (&*run.cpu, &*run.hardware);
-        let Place { space, at } = place;
-        storage::resolve_in(cpu, run.configuration, hardware, space, at, length, access)
+        let Place { space, at, key } = place;
+        let manner = Manner {
+            space: Some(space),
+            access,
+            key,
+        };
+        storage::resolve_in(run.cpu, run.configuration, run.hardware, manner, at, length)
     };
     let source = claim(from, Access::Fetch)?;
     let target = claim(to, Access::Store)?;
@@ -89,9 +93,9 @@ struct AccessControls(u16);
 
 impl AccessControls {
     /// The access key, if the controls specify one.
-    const fn key(self) -> Option<u8> {
+    const fn key(self) -> Option<AccessKey> {
         if self.0 & 2 != 0 {
-            Some((self.0 >> 12) as u8)
+            Some(AccessKey::new((self.0 >> 12) as u8))
         } else {
             None
         }
@@ -147,21 +151,20 @@ pub(super) fn mvcos<H: Hardware>(
     }
     // Here the PSW key needs authority like any other. A program without authority for its key must
     // not reach another space, where pages may have that very key.
-    let own = (run.cpu.psw.mask >> KEY) as u8 & 15;
-    if [to, from]
-        .iter()
-        .any(|controls| !run.may_use_key(controls.key().unwrap_or(own)))
-    {
+    let [to_key, from_key] = [to, from].map(|controls| controls.key().unwrap_or(run.key()));
+    if !run.may_use_key(to_key) || !run.may_use_key(from_key) {
         return fault(P::PrivilegedOperation);
     }
     let asked = run.length_in(r3);
     let to = Place {
         space: target,
         at: run.address(first),
+        key: to_key,
     };
     let from = Place {
         space: source,
         at: run.address(second),
+        key: from_key,
     };
     transfer(run, to, from, asked.min(PAGE))?;
     run.done(if asked > PAGE {
@@ -171,11 +174,17 @@ pub(super) fn mvcos<H: Hardware>(
     })
 }
 
-/// MOVE TO PRIMARY and MOVE TO SECONDARY: at most 256 bytes, as many as R1 says, from `from` to `to`;
-/// bits 56-59 of R3 are the access key of the operand in the secondary space.
+/// The access key in bits 56-59 of a register.
+fn key_in<H: Hardware>(run: &Execution<'_, H>, n: u8) -> AccessKey {
+    AccessKey::new((run.register(n) >> 4) as u8)
+}
+
+/// MOVE TO PRIMARY and MOVE TO SECONDARY: at most 256 bytes, as many as R1 says, from `from` to `to`, of which the
+/// operand in the secondary space has the access key `key`.
 fn move_to<H: Hardware>(
     run: &mut Execution<'_, H>,
-    (r1, r3): (u8, u8),
+    r1: u8,
+    key: AccessKey,
     to: Place,
     from: Place,
 ) -> Performed {
@@ -187,7 +196,7 @@ fn move_to<H: Hardware>(
     ) {
         return fault(P::SpecialOperation);
     }
-    if !run.may_use_key((run.register(r3) >> 4) as u8) {
+    if !run.may_use_key(key) {
         return fault(P::PrivilegedOperation);
     }
     let asked = run.length_in(r1);
@@ -216,15 +225,18 @@ pub(super) fn mvcp<H: Hardware>(
     second: Operand,
     r3: u8,
 ) -> Performed {
+    let key = key_in(run, r3);
     let to = Place {
         space: Space::Primary,
         at: run.address(first),
+        key: run.key(),
     };
     let from = Place {
         space: Space::Secondary,
         at: run.address(second),
+        key,
     };
-    move_to(run, (r1, r3), to, from)
+    move_to(run, r1, key, to, from)
 }
 
 /// MOVE TO SECONDARY: from the second operand in the primary space to the first in the secondary one.
@@ -240,21 +252,26 @@ pub(super) fn mvcs<H: Hardware>(
     second: Operand,
     r3: u8,
 ) -> Performed {
+    let key = key_in(run, r3);
     let to = Place {
         space: Space::Secondary,
         at: run.address(first),
+        key,
     };
     let from = Place {
         space: Space::Primary,
         at: run.address(second),
+        key: run.key(),
     };
-    move_to(run, (r1, r3), to, from)
+    move_to(run, r1, key, to, from)
 }
 
 /// Bits 48-51 of general register 0, which must be zeros for MOVE PAGE.
 const MVPG_RESERVED: u64 = 0xF000;
-/// Bits 52 and 53: one of the operands has the access key in bits 56-59.
-const MVPG_KEYS: u64 = 0x0C00;
+/// Bit 52: the first operand has the access key in bits 56-59, not the PSW key.
+const MVPG_FIRST_KEY: u64 = 0x0800;
+/// Bit 53: the second operand has it.
+const MVPG_SECOND_KEY: u64 = 0x0400;
 /// Bit 55, the condition-code option: an invalid page is a condition code, not an interruption.
 const MVPG_OPTION: u64 = 0x0100;
 
@@ -271,21 +288,34 @@ const MVPG_OPTION: u64 = 0x0100;
 /// Source: Principles of Operation, "MOVE PAGE".
 pub(super) fn mvpg<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> Performed {
     let controls = run.register(0);
-    let keys = controls & MVPG_KEYS;
-    if controls & MVPG_RESERVED != 0 || keys == MVPG_KEYS {
+    let specified = controls & (MVPG_FIRST_KEY | MVPG_SECOND_KEY);
+    if controls & MVPG_RESERVED != 0 || specified == MVPG_FIRST_KEY | MVPG_SECOND_KEY {
         return fault(P::Specification);
     }
-    if keys != 0 && !run.may_use_key((controls >> 4) as u8) {
+    let key = key_in(run, 0);
+    if specified != 0 && !run.may_use_key(key) {
         return fault(P::PrivilegedOperation);
     }
+    let claim = |n: u8, access, specifies| {
+        let manner = Manner {
+            space: Space::current(run.cpu, access),
+            access,
+            key: if specified == specifies {
+                key
+            } else {
+                run.key()
+            },
+        };
+        let page = Virtual(run.address_in(n)).page();
+        storage::resolve_in(run.cpu, run.configuration, run.hardware, manner, page, PAGE)
+    };
     let invalid =
         |found: &Fault| found.interruption == P::PageTranslation && controls & MVPG_OPTION != 0;
-    let page = |n: u8| Virtual(run.address_in(n)).page();
-    let source = match run.claim(page(r2), PAGE, Access::Fetch) {
+    let source = match claim(r2, Access::Fetch, MVPG_SECOND_KEY) {
         Err(found) if invalid(&found) => return run.done(ConditionCode::Two),
         found => found?,
     };
-    let target = match run.claim(page(r1), PAGE, Access::Store) {
+    let target = match claim(r1, Access::Store, MVPG_FIRST_KEY) {
         Err(found) if invalid(&found) => return run.done(ConditionCode::One),
         found => found?,
     };

@@ -6,7 +6,7 @@
 use crate::hardware::Hardware;
 use crate::millicode::outcome::{Outcome, Performed};
 use crate::millicode::path::{Fast, General, Path};
-use crate::state::access::{Access, Space};
+use crate::state::access::{Access, AccessKey, Space};
 use crate::state::configuration::Configuration;
 use crate::state::pending_work::PendingWork;
 use crate::state::vcpu::Vcpu;
@@ -16,7 +16,7 @@ use arch::condition::ConditionCode;
 use arch::control::{CR0_EXTRACTION_AUTHORITY, CR0_SECONDARY_SPACE};
 use arch::interruption::ProgramInterruption;
 use arch::psw::{
-    ADDRESS_SPACE, ADDRESSING_64, AddressSpace, DAT, EXTERNAL, IO, MACHINE_CHECK, PER,
+    ADDRESS_SPACE, ADDRESSING_64, AddressSpace, DAT, EXTERNAL, IO, KEY, MACHINE_CHECK, PER, PROBLEM,
 };
 use core::marker::PhantomData;
 use insn::Operand;
@@ -74,13 +74,35 @@ impl<'a, H: Hardware> Execution<'a, H, Fast> {
 }
 
 impl<H: Hardware, P: Path> Execution<'_, H, P> {
-    /// The test of a privileged instruction.
+    /// The test of a privileged instruction. The fast path also leaves a PSW key other than zero to the general path,
+    /// which tests the storage keys of operands.
     #[inline(always)]
     pub fn supervisor(&self) -> Result<(), P::Refusal> {
-        if self.cpu.psw.problem_state() {
+        let refused = if P::FAST { PROBLEM | KEY } else { PROBLEM };
+        if self.cpu.psw.mask & refused != 0 {
             return fault(ProgramInterruption::PrivilegedOperation);
         }
         Ok(())
+    }
+
+    /// Whether the CPU is in the problem state, for an instruction with an operand in storage that may not be
+    /// privileged. The fast path handles it in the supervisor state only, and with PSW key zero.
+    #[inline(always)]
+    pub fn problem_state(&self) -> Result<bool, P::Refusal> {
+        if P::FAST {
+            self.supervisor()?;
+        }
+        Ok(self.cpu.psw.problem_state())
+    }
+
+    /// The access key of operands, if the instruction specifies none: the PSW key.
+    #[inline(always)]
+    pub const fn key(&self) -> AccessKey {
+        if P::FAST {
+            AccessKey::ZERO
+        } else {
+            AccessKey::of(&self.cpu.psw)
+        }
     }
 
     /// The test of an instruction that the problem state may issue when the extraction-authority
@@ -115,9 +137,9 @@ impl<H: Hardware, P: Path> Execution<'_, H, P> {
     /// problem state may use those whose bit is one in the PSW-key mask (bits 32-47 of control
     /// register 3).
     #[inline]
-    pub fn may_use_key(&self, key: u8) -> bool {
+    pub fn may_use_key(&self, key: AccessKey) -> bool {
         !self.cpu.psw.problem_state()
-            || self.cpu.control[3] << (32 + u32::from(key & 15)) >> 63 == 1
+            || self.cpu.control[3] << (32 + u32::from(key.number())) >> 63 == 1
     }
 
     /// The test of a boundary; `unit` is a power of two.
@@ -307,10 +329,11 @@ impl<H: Hardware, P: Path> Execution<'_, H, P> {
         })
     }
 
-    /// Fetches a doubleword at a real address on its boundary.
+    /// Fetches a table entry: a doubleword at a real address on its boundary. No key is tested.
     #[inline]
-    pub fn real_u64(&self, at: Real) -> Result<u64, P::Refusal> {
-        P::general_only(|| storage::real_u64(self.cpu, self.configuration, self.hardware, at))
+    pub fn entry(&self, at: Real) -> Result<u64, P::Refusal> {
+        let key = AccessKey::ZERO;
+        P::general_only(|| storage::real_u64(self.cpu, self.configuration, self.hardware, key, at))
     }
 
     /// Replaces the left half of the PSW by one that differs in bits 0-7 or in the address-space

@@ -1,7 +1,7 @@
 //! Storage keys: set, inserted, reset, by 4 KiB block.
 //!
-//! The machine below keeps a key for each block of storage and does not test them. The guest's keys
-//! are those of the same absolute blocks.
+//! The machine below keeps a key for each block of storage. The guest's keys are those of the same absolute blocks.
+//! What is accessed for an instruction of this room is tested by them ([`crate::storage`]).
 
 use crate::hardware::Hardware;
 use crate::millicode::execution::Execution;

@@ -31,13 +31,8 @@ pub(super) fn authorized<H: Hardware, P: Path>(
     run: &Execution<'_, H, P>,
     instruction: Issued,
 ) -> Result<(), P::Refusal> {
-    let cpu = &*run.cpu;
-    Ok(authorize(
-        &cpu.own,
-        instruction,
-        cpu.psw.problem_state(),
-        cpu.control[0],
-    )?)
+    let (cpu, problem) = (&*run.cpu, run.problem_state()?);
+    Ok(authorize(&cpu.own, instruction, problem, cpu.control[0])?)
 }
 
 /// Reports that the guest's sampling controls have changed: the next sample is due one interval from
@@ -139,8 +134,8 @@ pub(super) fn stcctm<H: Hardware, P: Path>(
         Some(CounterSet::MtDiagnostic) => threads::settle(run.cpu, run.configuration),
         _ => {}
     }
-    let cpu = &*run.cpu;
-    let (activity, problem) = (cpu.account.activity(), cpu.psw.problem_state());
+    let (cpu, problem) = (&*run.cpu, run.problem_state()?);
+    let activity = cpu.account.activity();
     let multiple = store_cpu_counter_multiple(&cpu.own, problem, cpu.control[0], count, m3, at)?;
     let length = u64::from(multiple.count) * 8;
     if let Some(piece) = run.kept(at, length, Access::Store) {

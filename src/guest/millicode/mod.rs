@@ -51,6 +51,7 @@ use crate::millicode::outcome::{Outcome, Performed};
 use crate::state::configuration::Configuration;
 use crate::state::vcpu::Vcpu;
 use arch::address::Virtual;
+use arch::psw::KEY;
 use cryptography::perform as assist;
 use execution::Execution;
 use insn::Instruction;
@@ -146,7 +147,7 @@ pub fn perform<H: Hardware>(
         I::Stura { r1, r2 } => translation::stura(run, r1, r2),
         I::Sturg { r1, r2 } => translation::sturg(run, r1, r2),
         I::Strag { first, second } => translation::strag(run, first, second),
-        I::Tprot { first, .. } => translation::tprot(run, first),
+        I::Tprot { first, second } => translation::tprot(run, first, second),
 
         I::Ipte { r1, r2, m4, .. } => purge::ipte(run, r1, r2, m4),
         I::Idte { r1, r2, r3, m4 } => purge::idte(run, r1, r2, r3, m4),
@@ -229,13 +230,28 @@ pub fn perform_branch<H: Hardware>(
         next: cpu.psw.address.wrapping_add(length.into()),
         length_code: length / 2,
     };
-    match branch(&cpu.text.bytes, &site, &cpu.general, cpu.psw.mask) {
-        Some(found) => branch::branch(
+    let Some(found) = branch(&cpu.text.bytes, &site, &cpu.general, cpu.psw.mask) else {
+        return Ok(Outcome::Unknown);
+    };
+    in_place_of_the_hardware(cpu, |cpu| {
+        branch::branch(
             &mut Execution::general(cpu, configuration, hardware),
             &found,
-        ),
-        None => Ok(Outcome::Unknown),
-    }
+        )
+    })
+}
+
+/// Performs an instruction that the hardware performs everywhere else. It tests no storage keys, as if the PSW key were
+/// zero, and where an instruction stands must make no difference.
+fn in_place_of_the_hardware(
+    cpu: &mut Vcpu,
+    perform: impl FnOnce(&mut Vcpu) -> Performed,
+) -> Performed {
+    let key = cpu.psw.mask & KEY;
+    cpu.psw.mask &= !KEY;
+    let performed = perform(cpu);
+    cpu.psw.mask |= key;
+    performed
 }
 
 /// Performs an instruction that the hardware would perform, were it not replaced, if it is one of those that control
@@ -251,14 +267,16 @@ pub fn perform_characters<H: Hardware>(
     instruction: &Instruction,
 ) -> Performed {
     use Instruction as I;
-    let run = &mut Execution::general(cpu, configuration, hardware);
-    match *instruction {
-        I::Mvc { l, first, second } if characters::is_short(l) => {
-            characters::mvc(run, l, first, second)
+    in_place_of_the_hardware(cpu, |cpu| {
+        let run = &mut Execution::general(cpu, configuration, hardware);
+        match *instruction {
+            I::Mvc { l, first, second } if characters::is_short(l) => {
+                characters::mvc(run, l, first, second)
+            }
+            I::Xc { l, first, second } if characters::is_short(l) => {
+                characters::xc(run, l, first, second)
+            }
+            _ => Ok(Outcome::Unknown),
         }
-        I::Xc { l, first, second } if characters::is_short(l) => {
-            characters::xc(run, l, first, second)
-        }
-        _ => Ok(Outcome::Unknown),
-    }
+    })
 }

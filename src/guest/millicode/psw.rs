@@ -8,15 +8,14 @@ use crate::hardware::Hardware;
 use crate::millicode::execution::{Execution, fault};
 use crate::millicode::outcome::{Outcome, Performed};
 use crate::millicode::path::Path;
+use crate::state::access::AccessKey;
 use arch::control::CR0_SSM_SUPPRESSION;
 use arch::interruption::ProgramInterruption;
-use arch::psw::Psw;
+use arch::psw::{KEY, Psw};
 use insn::Operand;
 
 /// Position of the system mask in the left half of the PSW: bits 0-7.
 const SYSTEM_MASK: u32 = 56;
-/// Position of the key: bits 8-11.
-pub(super) const KEY: u32 = 52;
 /// Bit 12 of the operand of LOAD PSW: one in every short-format PSW.
 const SHORT_PSW: u64 = 1 << 51;
 
@@ -198,12 +197,12 @@ pub(super) fn epsw<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> P
 ///
 /// Source: Principles of Operation, "SET PSW KEY FROM ADDRESS".
 pub(super) fn spka<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> Performed {
-    let key = (run.address(second).0 >> 4) as u8 & 15;
+    let key = AccessKey::new((run.address(second).0 >> 4) as u8);
     if !run.may_use_key(key) {
         return fault(ProgramInterruption::PrivilegedOperation);
     }
     let mask = &mut run.cpu.psw.mask;
-    *mask = *mask & !(15 << KEY) | u64::from(key) << KEY;
+    *mask = *mask & !KEY | u64::from(key.number()) << KEY.trailing_zeros();
     Ok(Outcome::Completed)
 }
 
@@ -217,7 +216,7 @@ pub(super) fn spka<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> 
 /// Source: Principles of Operation, "INSERT PSW KEY".
 pub(super) fn ipk<H: Hardware>(run: &mut Execution<'_, H>) -> Performed {
     run.extraction()?;
-    let key = run.cpu.psw.mask >> KEY & 15;
+    let key = u64::from(AccessKey::of(&run.cpu.psw).number());
     run.set_register(2, run.register(2) & !0xFF | key << 4);
     Ok(Outcome::Completed)
 }

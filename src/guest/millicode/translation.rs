@@ -4,7 +4,7 @@ use crate::hardware::Hardware;
 use crate::millicode::execution::{Execution, fault};
 use crate::millicode::outcome::{Outcome, Performed};
 use crate::millicode::path::Path;
-use crate::state::access::{Access, Fault};
+use crate::state::access::{Access, AccessKey, Fault, Manner, Space};
 use crate::storage::dat::{self, Stop};
 use crate::storage::{self};
 use arch::address::{Real, Virtual};
@@ -81,10 +81,7 @@ fn in_table<H: Hardware, P: Path>(
             None => false,
         }
     };
-    inside
-        && run
-            .real_u64(entry)
-            .is_ok_and(|value| value & STE_INVALID != 0)
+    inside && run.entry(entry).is_ok_and(|value| value & STE_INVALID != 0)
 }
 
 /// The region-third-table entry of an address whose walk has passed it.
@@ -99,7 +96,7 @@ fn region_third<H: Hardware, P: Path>(
     let mut origin = asce & ORIGIN;
     loop {
         let index = at.0 >> (20 + 11 * level) & 0x7FF;
-        let entry = run.real_u64(Real(origin.wrapping_add(index * 8))).ok()?;
+        let entry = run.entry(Real(origin.wrapping_add(index * 8))).ok()?;
         if level <= 1 {
             return Some(entry);
         }
@@ -198,12 +195,12 @@ fn real<H: Hardware, P: Path>(
 /// Condition code: unchanged.
 ///
 /// Program exceptions: privileged operation; specification, when the address is not on a word
-/// boundary; addressing.
+/// boundary; addressing; protection (key-controlled only).
 ///
 /// Source: Principles of Operation, "LOAD USING REAL ADDRESS".
 pub(super) fn lura<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> Performed {
     let at = real(run, r2, 4)?;
-    let word = storage::real_u32(run.cpu, run.configuration, run.hardware, at)?;
+    let word = storage::real_u32(run.cpu, run.configuration, run.hardware, run.key(), at)?;
     run.set_word(r1, word);
     Ok(Outcome::Completed)
 }
@@ -215,7 +212,7 @@ pub(super) fn lura<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> P
 /// Source: Principles of Operation, "LOAD USING REAL ADDRESS".
 pub(super) fn lurag<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> Performed {
     let at = real(run, r2, 8)?;
-    let doubleword = run.real_u64(at)?;
+    let doubleword = storage::real_u64(run.cpu, run.configuration, run.hardware, run.key(), at)?;
     run.set_register(r1, doubleword);
     Ok(Outcome::Completed)
 }
@@ -225,14 +222,14 @@ pub(super) fn lurag<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> 
 /// Condition code: unchanged.
 ///
 /// Program exceptions: privileged operation; specification, when the address is not on a word
-/// boundary; protection (low-address protection only); addressing.
+/// boundary; protection (low-address and key-controlled protection only); addressing.
 ///
 /// Source: Principles of Operation, "STORE USING REAL ADDRESS".
 pub(super) fn stura<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> Performed {
     let at = real(run, r2, 4)?;
-    let word = run.register(r1) as u32;
+    let (word, key) = (run.register(r1) as u32, run.key());
     run.cpu.per.note_store_real();
-    storage::put_real_u32(run.cpu, run.configuration, run.hardware, at, word)?;
+    storage::put_real_u32(run.cpu, run.configuration, run.hardware, key, at, word)?;
     Ok(Outcome::Completed)
 }
 
@@ -248,9 +245,16 @@ pub(super) fn sturg<H: Hardware, P: Path>(
     r2: u8,
 ) -> Performed<P::Refusal> {
     let at = real(run, r2, 8)?;
-    let doubleword = run.register(r1);
+    let (doubleword, key) = (run.register(r1), run.key());
     run.cpu.per.note_store_real();
-    storage::put_real_u64(run.cpu, run.configuration, run.hardware, at, doubleword)?;
+    storage::put_real_u64(
+        run.cpu,
+        run.configuration,
+        run.hardware,
+        key,
+        at,
+        doubleword,
+    )?;
     Ok(Outcome::Completed)
 }
 
@@ -280,31 +284,40 @@ pub(super) fn strag<H: Hardware>(
     Ok(Outcome::Completed)
 }
 
-/// TEST PROTECTION: tells which accesses the first-operand location permits. The access key in bits
-/// 56-59 of the second-operand address is ignored: keys are not tested on the machine below.
+/// TEST PROTECTION: tells which accesses the first-operand location permits with the access key in bits 56-59 of the
+/// second-operand address.
 ///
 /// It is privileged, but does not trap below; the scanner makes it trap.
 ///
-/// Condition codes: 0, fetch and store permitted; 1, fetch permitted, store not (DAT protection or
-/// low-address protection); 3, translation not available (2, neither permitted, does not occur).
+/// Condition codes: 0, fetch and store permitted; 1, fetch permitted, store not; 2, neither permitted; 3, translation
+/// not available.
 ///
 /// Program exceptions: privileged operation; addressing, translation specification (operand 1).
 ///
 /// Source: Principles of Operation, "TEST PROTECTION".
-pub(super) fn tprot<H: Hardware>(run: &mut Execution<'_, H>, first: Operand) -> Performed {
+pub(super) fn tprot<H: Hardware>(
+    run: &mut Execution<'_, H>,
+    first: Operand,
+    second: Operand,
+) -> Performed {
     run.supervisor()?;
     let at = run.address(first);
-    let store = run.claim(at, 1, Access::Store);
+    let key = AccessKey::new((run.address(second).0 >> 4) as u8);
+    let test = |access| {
+        let space = Space::current(run.cpu, access);
+        let manner = Manner { space, access, key };
+        storage::locate(run.cpu, run.configuration, run.hardware, manner, at, 1)
+    };
+    let store = test(Access::Store);
     let found = match store {
-        Err(fault) if fault.interruption == Exception::Protection => {
-            run.claim(at, 1, Access::Fetch)
-        }
+        Err(fault) if fault.interruption == Exception::Protection => test(Access::Fetch),
         found => found,
     };
     match found {
         Ok(_) if store.is_ok() => run.done(ConditionCode::Zero),
         Ok(_) => run.done(ConditionCode::One),
         Err(fault) => match fault.interruption {
+            Exception::Protection => run.done(ConditionCode::Two),
             Exception::Addressing | Exception::TranslationSpecification => Err(fault),
             _ => run.done(ConditionCode::Three),
         },

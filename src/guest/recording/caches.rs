@@ -14,7 +14,7 @@
 //! one cycle. A user who wants the cycles that the model implies adds them.
 
 use crate::hardware::Hardware;
-use crate::state::access::{Access, Space};
+use crate::state::access::{Access, Manner, Space};
 use crate::state::configuration::Configuration;
 use crate::state::reference::Reference;
 use crate::state::vcpu::Vcpu;
@@ -109,7 +109,8 @@ fn locate<H: Hardware>(
         return Some(Claim::within_a_page(piece));
     }
     let space = reference.space.or_else(|| Space::current(cpu, access));
-    let claim = storage::locate(cpu, configuration, hardware, space, at, length, access).ok()?;
+    let manner = Manner::without_key(space, access);
+    let claim = storage::locate(cpu, configuration, hardware, manner, at, length).ok()?;
     if is_text {
         cpu.keep_stepped_text(at, claim.first.start());
     }

@@ -27,7 +27,7 @@
 //! * No PER event is recognized for these stores.
 
 use crate::hardware::Hardware;
-use crate::state::access::{Access, Space};
+use crate::state::access::{Access, Manner, Space};
 use crate::state::configuration::Configuration;
 use crate::state::kept::KeptPage;
 use crate::state::vcpu::Vcpu;
@@ -197,16 +197,8 @@ fn piece<H: Hardware>(
     length: u64,
 ) -> Option<Piece> {
     let space = cpu.psw.dat().then_some(Space::Home);
-    storage::piece(
-        cpu,
-        configuration,
-        hardware,
-        space,
-        at,
-        length,
-        Access::Store,
-    )
-    .ok()
+    let manner = Manner::without_key(space, Access::Store);
+    storage::piece(cpu, configuration, hardware, manner, at, length).ok()
 }
 
 #[cfg(test)]

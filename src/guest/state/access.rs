@@ -2,10 +2,10 @@
 
 use arch::address::{Real, Virtual};
 use arch::interruption::ProgramInterruption;
-use arch::psw::AddressSpace;
+use arch::psw::{AddressSpace, KEY, Psw};
 use arch::table::{
-    TEID_ADDRESS, TEID_DAT_PROTECTION, TEID_EXECUTION_PROTECTION, TEID_FETCH, TEID_LOW_ADDRESS,
-    TEID_STORE,
+    TEID_ADDRESS, TEID_DAT_PROTECTION, TEID_EXECUTION_PROTECTION, TEID_FETCH, TEID_KEY_CONTROLLED,
+    TEID_LOW_ADDRESS, TEID_STORE,
 };
 
 /// What an access does.
@@ -43,6 +43,79 @@ impl Space {
             (AddressSpace::Home, _) => Self::Home,
             (AddressSpace::Secondary, Access::Fetch | Access::Store) => Self::Secondary,
             _ => Self::Primary,
+        }
+    }
+}
+
+/// The key of an access: of the PSW, or one that the instruction specifies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccessKey(u8);
+
+impl AccessKey {
+    /// Key zero, which matches every storage key. References to which key-controlled protection does not apply have it,
+    /// too.
+    pub const ZERO: Self = Self(0);
+
+    /// The access key in the rightmost four bits.
+    #[must_use]
+    #[inline]
+    pub const fn new(key: u8) -> Self {
+        Self(key & 15)
+    }
+
+    /// The key of a PSW.
+    #[must_use]
+    #[inline(always)]
+    pub const fn of(psw: &Psw) -> Self {
+        Self(((psw.mask & KEY) >> KEY.trailing_zeros()) as u8)
+    }
+
+    /// Its number.
+    #[must_use]
+    #[inline]
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+
+    /// Whether it is key zero, for which nothing needs to be tested.
+    #[must_use]
+    #[inline(always)]
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// The manner in which an operand is accessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Manner {
+    /// The address space; none if the address is a real one.
+    pub space: Option<Space>,
+    /// What the access does.
+    pub access: Access,
+    /// The access key.
+    pub key: AccessKey,
+}
+
+impl Manner {
+    /// An access to which key-controlled protection does not apply.
+    #[must_use]
+    #[inline(always)]
+    pub const fn without_key(space: Option<Space>, access: Access) -> Self {
+        Self {
+            space,
+            access,
+            key: AccessKey::ZERO,
+        }
+    }
+
+    /// An access by real address.
+    #[must_use]
+    #[inline(always)]
+    pub const fn real(access: Access, key: AccessKey) -> Self {
+        Self {
+            space: None,
+            access,
+            key,
         }
     }
 }
@@ -110,6 +183,13 @@ impl Fault {
     #[cold]
     pub const fn low_address_protection(at: Virtual, space: Space) -> Self {
         Self::protection(at, Access::Store, space, TEID_LOW_ADDRESS)
+    }
+
+    /// An access that key-controlled protection forbids.
+    #[must_use]
+    #[cold]
+    pub const fn key_controlled_protection(at: Virtual, access: Access, space: Space) -> Self {
+        Self::protection(at, access, space, TEID_KEY_CONTROLLED)
     }
 
     const fn protection(at: Virtual, access: Access, space: Space, kind: u64) -> Self {

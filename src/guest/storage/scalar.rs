@@ -1,8 +1,8 @@
 //! Operands that are one number: bytes, halfwords, words and doublewords.
 
-use super::{checked_absolute, fetch, low, put, resolve};
+use super::{Piece, checked_absolute, fetch, keys, low, put, resolve};
 use crate::hardware::Hardware;
-use crate::state::access::{Access, Fault, Space};
+use crate::state::access::{Access, AccessKey, Fault, Manner, Space};
 use crate::state::configuration::Configuration;
 use crate::state::vcpu::Vcpu;
 use crate::storage::scanner;
@@ -64,20 +64,27 @@ macro_rules! scalar {
 
         #[doc = concat!("Fetches ", $what, " at a real address on its boundary.")]
         ///
-        /// The addressing mode is not applied: the instruction has done that.
+        /// The addressing mode is not applied: the instruction has done that. Entries of tables are fetched with key
+        /// zero.
         ///
         /// # Errors
-        /// Addressing.
+        /// Addressing, protection.
         #[inline(always)]
         pub fn $real<H: Hardware>(
             cpu: &Vcpu,
             configuration: &Configuration,
             hardware: &H,
+            key: AccessKey,
             at: Real,
         ) -> Result<$type, Fault> {
             const LENGTH: u64 = size_of::<$type>() as u64;
-            let at = checked_absolute(configuration, cpu.absolute(at), LENGTH)?;
-            Ok(hardware.$load(at))
+            let place = checked_absolute(configuration, cpu.absolute(at), LENGTH)?;
+            if !key.is_zero() {
+                let manner = Manner::real(Access::Fetch, key);
+                let piece = Piece::new(place, LENGTH);
+                keys::test(cpu, configuration, hardware, manner, Virtual(at.0), piece)?;
+            }
+            Ok(hardware.$load(place))
         }
 
         #[doc = concat!("Stores ", $what, " at a real address on its boundary.")]
@@ -86,12 +93,13 @@ macro_rules! scalar {
         /// protection applies, in whatever space the program is.
         ///
         /// # Errors
-        /// Protection, addressing.
+        /// Protection of low addresses, addressing, protection by the storage key.
         #[inline(always)]
         pub fn $put_real<H: Hardware>(
             cpu: &Vcpu,
             configuration: &Configuration,
             hardware: &mut H,
+            key: AccessKey,
             at: Real,
             value: $type,
         ) -> Result<(), Fault> {
@@ -99,9 +107,14 @@ macro_rules! scalar {
             if low(cpu, at.0) {
                 return Err(Fault::low_address_protection(Virtual(at.0), Space::Primary));
             }
-            let at = checked_absolute(configuration, cpu.absolute(at), LENGTH)?;
-            scanner::store_value_into(configuration, hardware, at.absolute(), value.into());
-            hardware.$store(at, value);
+            let place = checked_absolute(configuration, cpu.absolute(at), LENGTH)?;
+            if !key.is_zero() {
+                let manner = Manner::real(Access::Store, key);
+                let piece = Piece::new(place, LENGTH);
+                keys::test(cpu, configuration, hardware, manner, Virtual(at.0), piece)?;
+            }
+            scanner::store_value_into(configuration, hardware, place.absolute(), value.into());
+            hardware.$store(place, value);
             Ok(())
         }
     };

@@ -215,29 +215,45 @@ fn a_real_address_is_prefixed_but_not_translated_and_low_addresses_stay_protecte
         configuration,
         hardware,
     } = &mut bench;
-    put_real_u64(cpu, configuration, hardware, Real(0x208), 0x0123).unwrap();
+    put_real_u64(
+        cpu,
+        configuration,
+        hardware,
+        AccessKey::ZERO,
+        Real(0x208),
+        0x0123,
+    )
+    .unwrap();
     assert_eq!(hardware.load_u64(Absolute(0x4_0208)), 0x0123);
     assert_eq!(
-        real_u64(cpu, configuration, hardware, Real(0x208)),
+        real_u64(cpu, configuration, hardware, AccessKey::ZERO, Real(0x208)),
         Ok(0x0123)
     );
     assert_eq!(
-        real_u32(cpu, configuration, hardware, Real(0x20C)),
+        real_u32(cpu, configuration, hardware, AccessKey::ZERO, Real(0x20C)),
         Ok(0x0123)
     );
     cpu.control[0] |= CR0_LOW_ADDRESS_PROTECTION;
-    let fault = put_real_u32(cpu, configuration, hardware, Real(0x1004), 1).unwrap_err();
+    let fault = put_real_u32(
+        cpu,
+        configuration,
+        hardware,
+        AccessKey::ZERO,
+        Real(0x1004),
+        1,
+    )
+    .unwrap_err();
     assert_eq!(
         (fault.interruption, fault.identification),
         (P::Protection, 0x1480)
     );
     let beyond = Real(configuration.storage_end);
     assert_eq!(
-        real_u64(cpu, configuration, hardware, beyond),
+        real_u64(cpu, configuration, hardware, AccessKey::ZERO, beyond),
         Err(P::Addressing.into())
     );
     assert_eq!(
-        put_real_u64(cpu, configuration, hardware, beyond, 1),
+        put_real_u64(cpu, configuration, hardware, AccessKey::ZERO, beyond, 1),
         Err(P::Addressing.into())
     );
 }
@@ -268,15 +284,39 @@ fn every_store_makes_the_pages_it_touches_data_again() {
         hardware,
     } = &mut bench;
     // The value of a store by real address is known, and no part of it is sensitive.
-    put_real_u32(cpu, configuration, hardware, Real(0x2_1000), 1).unwrap();
-    put_real_u64(cpu, configuration, hardware, Real(0x2_1008), 0xB903_B203).unwrap();
+    put_real_u32(
+        cpu,
+        configuration,
+        hardware,
+        AccessKey::ZERO,
+        Real(0x2_1000),
+        1,
+    )
+    .unwrap();
+    put_real_u64(
+        cpu,
+        configuration,
+        hardware,
+        AccessKey::ZERO,
+        Real(0x2_1008),
+        0xB903_B203,
+    )
+    .unwrap();
     assert_eq!(states(&bench), [PageState::Text; 2]);
     let Bench {
         cpu,
         configuration,
         hardware,
     } = &mut bench;
-    put_real_u32(cpu, configuration, hardware, Real(0x2_1000), 0xB98D_0000).unwrap();
+    put_real_u32(
+        cpu,
+        configuration,
+        hardware,
+        AccessKey::ZERO,
+        Real(0x2_1000),
+        0xB98D_0000,
+    )
+    .unwrap();
     assert_eq!(states(&bench), [PageState::Text, PageState::Data]);
     bench.set(0x2_1000, &[0; 4]);
     text(&mut bench);
@@ -374,10 +414,9 @@ fn in_the_secondary_space_mode_operands_are_secondary_and_instructions_primary()
         cpu,
         configuration,
         hardware,
-        Space::Primary,
+        Manner::without_key(Some(Space::Primary), Access::Store),
         at,
         4096,
-        Access::Store,
     );
     assert_eq!(found.unwrap().first, piece_of(0x3_0000, 4096));
 }

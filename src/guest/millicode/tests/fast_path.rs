@@ -10,7 +10,8 @@ use crate::storage::Checked;
 use crate::{dispatch, storage};
 use arch::address::{Absolute, PAGE, Real, Virtual};
 use arch::control::asce::REAL_SPACE;
-use arch::psw::{ADDRESS_SPACE, ADDRESSING_64, DAT, PROBLEM, SECONDARY_SPACE};
+use arch::psw::{ADDRESS_SPACE, ADDRESSING_64, DAT, KEY, PROBLEM, SECONDARY_SPACE};
+use core::sync::atomic::Ordering;
 use proptest::prelude::*;
 
 /// Where the instruction is.
@@ -74,9 +75,10 @@ impl Case {
         }
         bench.cpu.general = self.general;
         bench.cpu.control[0] = self.control0;
-        // DAT is off for every space here, so the same pages are used in any mode.
+        // DAT is off for every space here, so the same pages are used in any mode. They are accessed with key zero first.
+        let mask = self.mask & !DAT;
         bench.cpu.psw = arch::psw::Psw {
-            mask: self.mask & !DAT,
+            mask: mask & !KEY,
             address: TEXT + length,
         };
         bench.cpu.interruption.cause = (length as u32) << 16 | 2;
@@ -95,6 +97,9 @@ impl Case {
             let at = Virtual(OPERAND + 0x800);
             storage::put_u64(cpu, configuration, hardware, at, 0).unwrap();
         }
+        cpu.psw.mask = mask;
+        configuration.keys_were_set.store(true, Ordering::Relaxed);
+        hardware.keys[(OPERAND / PAGE) as usize] = 0x38;
         cpu.pending_work = crate::state::pending_work::PendingWork::NOTHING;
         bench
     }

@@ -2,6 +2,7 @@
 
 mod anything;
 mod fast_path;
+mod keys;
 mod measurement;
 mod peripheral;
 mod resets;

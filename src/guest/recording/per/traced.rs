@@ -6,7 +6,7 @@
 
 use crate::hardware::Hardware;
 use crate::recording::per::watched::{branches, each_store, named};
-use crate::state::access::{Access, Space};
+use crate::state::access::{Access, Manner, Space};
 use crate::state::configuration::Configuration;
 use crate::state::vcpu::Vcpu;
 use crate::storage;
@@ -206,15 +206,8 @@ pub fn peek<H: Hardware>(
 ) -> Option<()> {
     let space = space.or_else(|| Space::current(cpu, Access::Fetch));
     let length = into.len() as u64;
-    let claim = storage::locate(
-        cpu,
-        configuration,
-        hardware,
-        space,
-        at,
-        length,
-        Access::Fetch,
-    );
+    let manner = Manner::without_key(space, Access::Fetch);
+    let claim = storage::locate(cpu, configuration, hardware, manner, at, length);
     claim.ok()?.load(hardware, into);
     Some(())
 }
