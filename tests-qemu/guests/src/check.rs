@@ -40,3 +40,11 @@ pub fn holds(name: &str, truth: bool) {
         crate::println!("FAILED {name}: does not hold");
     }
 }
+
+/// Program-interruption codes as one number to check: two digits each.
+#[must_use]
+pub fn digits(codes: &[u16]) -> u64 {
+    codes
+        .iter()
+        .fold(0, |all, &code| all << 8 | u64::from(code))
+}

@@ -6,6 +6,8 @@ pub const DAT: u64 = bit(5);
 pub const IO: u64 = bit(6);
 /// External mask, bit 7.
 pub const EXTERNAL: u64 = bit(7);
+/// Access key, bits 8-11.
+pub const KEY: u64 = 0xF << 52;
 /// Machine-check mask, bit 13.
 pub const MACHINE_CHECK: u64 = bit(13);
 /// Wait state, bit 14.

@@ -2,6 +2,9 @@
 
 use core::arch::asm;
 
+use crate::lowcore;
+use crate::psw::{self, Psw};
+
 /// TEST PROTECTION of the byte at `address` with this access key (bits 0-3 of the byte). Condition
 /// code 0 fetch and store, 1 fetch only, 2 neither, 3 translation not available.
 #[must_use]
@@ -75,4 +78,23 @@ pub fn lurag(real: u64) -> u64 {
     // SAFETY: reads storage of the guest.
     unsafe { asm!("lurag {v},{a}", v = out(reg) value, a = in(reg) real) };
     value
+}
+
+/// Runs something with this PSW key (SET PSW KEY FROM ADDRESS), attempts included, and then goes on with key zero.
+pub fn with_psw_key<T>(key: u64, run: impl FnOnce() -> T) -> T {
+    set_psw_key(key);
+    let found = run();
+    set_psw_key(0);
+    found
+}
+
+/// Gives a key to the PSW and to those that an attempt loads.
+fn set_psw_key(key: u64) {
+    for at in [lowcore::RESUME_PSW, lowcore::PROBLEM_PSW] {
+        let mut psw: Psw = lowcore::read(at);
+        psw.mask = psw.mask & !psw::KEY | key << psw::KEY.trailing_zeros();
+        lowcore::write(at, psw);
+    }
+    // SAFETY: the supervisor state may use every key.
+    unsafe { asm!("spka 0({k})", k = in(reg_addr) key << 4) };
 }

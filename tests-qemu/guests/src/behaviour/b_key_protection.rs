@@ -1,0 +1,229 @@
+//! Key-controlled protection of the operands of the instructions that a machine performs for a control program. Bare
+//! QEMU tests no storage keys; what QEMU performs is as it is there.
+
+use core::ptr::{read_volatile, write_volatile};
+
+use guests::attempt::Outcome;
+use guests::check::{check, digits, fact, holds};
+use guests::insn::control::{lctlg_all, stctg_all};
+use guests::insn::cpu::Page;
+use guests::insn::storage::{sske, tprot, with_psw_key};
+use guests::psw::bit;
+use guests::{attempt, attempt_in_problem_state, attempt_on_registers, dat};
+
+guests::clause!(
+    "Principles of Operation, Key-Controlled Protection; TEST PROTECTION; MOVE WITH OPTIONAL SPECIFICATIONS; MOVE PAGE",
+    native = false
+);
+guests::case!(run);
+
+/// The PSW key while an instruction is attempted, unless told.
+const KEY: u64 = 5;
+/// Another key in a storage key, with fetch protection.
+const OTHER: u8 = 0x38;
+/// The same without.
+const UNFETCHED: u8 = 0x30;
+
+static mut BLOCKS: [Page; 2] = [const { Page([0; 4096]) }; 2];
+
+fn blocks() -> (u64, u64) {
+    let first = &raw const BLOCKS as u64;
+    (first, first + 4096)
+}
+
+/// The code of an instruction with its operand in a block with key 3: with PSW keys 5, 3 and 0.
+macro_rules! by_key {
+    ($a:expr; $($text:literal),* $(,)?) => {
+        $({
+            let codes = [KEY, 3, 0].map(|key| {
+                with_psw_key(key, || attempt!($text, a = in(reg_addr) $a)).code()
+            });
+            check($text, digits(&codes), 0x4_0000);
+        })*
+    };
+}
+
+/// The code of an instruction that would change too much if it had access: with PSW key 5.
+macro_rules! refused {
+    ($a:expr; $($text:literal),* $(,)?) => {
+        $({
+            let outcome = with_psw_key(KEY, || attempt!($text, a = in(reg_addr) $a));
+            check($text, outcome.code(), 4);
+        })*
+    };
+}
+
+fn run() {
+    let (first, second) = blocks();
+    let cr0 = stctg_all()[0];
+    sske(OTHER, first);
+    by_key!(
+        first;
+        "stctl %c2,%c2,0({a})", "stctg %c2,%c3,0({a})", "lctlg %c2,%c2,0({a})", "stpx 0({a})", "stap 0({a})",
+        "stidp 0({a})", "stckc 0({a})", "stpt 0({a})", "stnsm 0({a}),0xff", "stosm 0({a}),0",
+        ".insn s,0xb2390000,0({a})", ".insn s,0xb23a0000,0({a})",
+        "lura %r0,{a}", "lurag %r0,{a}", "stura %r0,{a}", "sturg %r0,{a}",
+        ".insn sse,0xe50200000000,0({a}),0",
+    );
+    refused!(
+        first;
+        "ssm 0({a})", "lpsw 0({a})", "lpswe 0({a})", "lctl %c2,%c2,0({a})", "spx 0({a})", "sck 0({a})", "sckc 0({a})",
+        "spt 0({a})", "stsch 0({a})", "msch 0({a})", "ssch 0({a})", "tsch 0({a})", "tpi 0({a})",
+        ".insn rre,0xb25f0000,{a},%r0",
+    );
+    on_registers(first);
+    sske(UNFETCHED, first);
+    by_key!(first; "stap 0({a})");
+    let fetched = with_psw_key(
+        KEY,
+        || attempt!("lctlg %c2,%c2,0({a})", a = in(reg_addr) first),
+    );
+    check("not fetch-protected", fetched.code(), 0);
+    // Two blocks: the second is refused.
+    sske(0x58, first);
+    sske(OTHER, second);
+    let outcome = with_psw_key(
+        KEY,
+        || attempt!("stctg %c0,%c15,0({a})", a = in(reg_addr) second - 64),
+    );
+    if let Outcome::Program(program) = outcome {
+        check("identification", program.teid - second, 0x408);
+    }
+    // SAFETY: the block is the guest's.
+    let ahead = unsafe { read_volatile((second - 64) as *const u64) };
+    check("  in front of it", ahead, 0);
+    sske(OTHER, first);
+    let in_problem_state = [3, KEY].map(|key| with_psw_key(key, || problem_state(first)));
+    check(
+        "problem state: STFLE, STAP",
+        digits(in_problem_state.as_flattened()),
+        0x0002_0402,
+    );
+    test_protection(first);
+    moves(first, second);
+    without_key(first, cr0);
+    sske(0, first);
+    sske(0, second);
+}
+
+/// Instructions with pairs of registers, or with controls in register 0.
+fn on_registers(first: u64) {
+    let codes = |operation: fn(&mut [u64; 5]) -> Outcome, controls: u64| {
+        [KEY, 3, 0].map(|key| {
+            let mut registers = [controls, 0, 0, first, 0];
+            with_psw_key(key, || operation(&mut registers)).code()
+        })
+    };
+    let csp = codes(|r| attempt_on_registers!("csp %r2,%r4", r), 0);
+    let cspg = codes(
+        |r| attempt_on_registers!(".insn rre,0xb98a0000,%r2,%r4", r),
+        0,
+    );
+    let stfle = codes(|r| attempt_on_registers!("stfle 0(%r4)", r), 0);
+    check("CSP", digits(&csp), 0x4_0000);
+    check("CSPG", digits(&cspg), 0x4_0000);
+    check("STFLE", digits(&stfle), 0x4_0000);
+}
+
+fn problem_state(at: u64) -> [u16; 2] {
+    [
+        attempt_in_problem_state!("stfle 0({a})", a = in(reg_addr) at).code(),
+        attempt_in_problem_state!("stap 0({a})", a = in(reg_addr) at).code(),
+    ]
+}
+
+/// TEST PROTECTION has the key in its second operand, whatever the PSW key is.
+fn test_protection(first: u64) {
+    let tests = |storage: u8| {
+        sske(storage, first);
+        let codes = [0, 3, 5].map(|key: u64| u16::from(tprot(first, key << 4)));
+        digits(&codes)
+    };
+    check("TPROT: keys 0 3 5", tests(UNFETCHED), 1);
+    check("TPROT: fetch-protected", tests(OTHER), 2);
+    check("TPROT: key 0", tests(0x00), 0x0101);
+}
+
+/// MOVE PAGE and the moves between spaces, each operand with its own key.
+fn moves(first: u64, second: u64) {
+    sske(OTHER, first);
+    sske(0x78, second);
+    // To the first block from the second one.
+    let mvpg = |psw, controls| {
+        let mut registers = [controls, first, 0, second, 0];
+        with_psw_key(psw, || {
+            attempt_on_registers!("mvpg %r2,%r4", &mut registers)
+        })
+        .code()
+    };
+    let codes = [
+        mvpg(7, 0x830),
+        mvpg(7, 0x870),
+        mvpg(3, 0x470),
+        mvpg(3, 0x430),
+        mvpg(3, 0),
+        mvpg(0, 0),
+    ];
+    check("MVPG", digits(&codes), 0x0004_0004_0400);
+    dat::prepare();
+    let mut registers = stctg_all();
+    registers[0] |= bit(37);
+    lctlg_all(&registers);
+    dat::on();
+    let mvcos = |psw, controls| {
+        let mut registers = [controls, first, 16, second, 0];
+        let move_ =
+            || attempt_on_registers!(".insn ssf,0xc80000000000,0(%r2),0(%r4),%r3", &mut registers);
+        with_psw_key(psw, move_).code()
+    };
+    let codes = [
+        mvcos(0, 0x3002_7002),
+        mvcos(0, 0x4002_7002),
+        mvcos(0, 0x3002_6002),
+        mvcos(3, 0x7002),
+        mvcos(3, 0),
+    ];
+    let mvcp = |psw, key| {
+        let mut registers = [0, first, 16, second, key];
+        with_psw_key(psw, || {
+            attempt_on_registers!("mvcp 0(%r3,%r2),0(%r4),%r5", &mut registers)
+        })
+        .code()
+    };
+    let to_primary = [mvcp(3, 0x70), mvcp(3, 0x30), mvcp(7, 0x70)];
+    let mvcs = |psw, key| {
+        let mut registers = [0, first, 16, second, key];
+        with_psw_key(psw, || {
+            attempt_on_registers!("mvcs 0(%r3,%r2),0(%r4),%r5", &mut registers)
+        })
+        .code()
+    };
+    let to_secondary = [mvcs(7, 0x30), mvcs(7, 0x70), mvcs(3, 0x30)];
+    dat::off();
+    check("MVCOS", digits(&codes), 0x04_0400_04);
+    check("MVCP", digits(&to_primary), 0x0404);
+    check("MVCS", digits(&to_secondary), 0x0404);
+}
+
+/// What has no key: assigned storage locations of an interruption and of STORE FACILITY LIST, and what QEMU performs.
+fn without_key(first: u64, cr0: u64) {
+    sske(OTHER, 0);
+    let stored = with_psw_key(KEY, || attempt!("stfl 0({a})", a = in(reg_addr) first));
+    let interrupted = with_psw_key(KEY, || attempt!("svc 7")).number();
+    let block = with_psw_key(KEY, || attempt!("tb %r0,{a}", a = in(reg) first));
+    sske(0, 0);
+    check("STFL", stored.code(), 0);
+    check("supervisor call", interrupted, 0x2_0007_0000);
+    check("TEST BLOCK", block.code(), 0);
+    sske(OTHER, first);
+    // SAFETY: the block is the guest's.
+    let value = with_psw_key(KEY, || unsafe {
+        write_volatile(first as *mut u64, 0x1234);
+        read_volatile(first as *const u64)
+    });
+    fact("what QEMU performs: stored and fetched", value);
+    holds(
+        "control register 0 is as before",
+        stctg_all()[0] & !bit(37) == cr0,
+    );
+}
