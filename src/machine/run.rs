@@ -97,9 +97,9 @@ pub fn end_by_operator(machine: &'static Machine) -> ! {
 
 /// Every CPU is down, `cpu` was the last to go down, and nothing can start one again.
 ///
-/// If a CPU named an exit code, that is the result. `ended` has one bit for each CPU that is in a disabled wait or in the check-stop state. Those CPUs
-/// decide the result, this one first. A guest that has only stopped its CPUs has switched its machine
-/// off.
+/// If a CPU named an exit code, that is the result. `ended` has one bit for each CPU that is in a disabled wait or in the
+/// check-stop state. Those CPUs decide the result, this one first. A guest that has only stopped its CPUs has switched its
+/// machine off.
 pub fn guest_is_down(cpu: &mut Cpu, ended: u32) -> ! {
     let machine = cpu.machine;
     if let Some((number, code)) = machine.configuration.exit_code.get() {
