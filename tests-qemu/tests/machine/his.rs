@@ -409,7 +409,7 @@ fn with_one_buffer_samples_are_lost_while_it_is_full_and_each_is_counted() {
         )
     );
     assert!(lost > 0);
-    let text = format!("MMH111I the collection run has ended, {lost} samples were lost");
+    let text = format!("MMH111I the collection run has ended with the guest, {lost} samples were lost");
     assert!(outcome.operator.contains(&text), "{}", outcome.operator);
 }
 
