@@ -40,8 +40,8 @@ pub enum Entry<'a> {
     },
 }
 
-/// The size of diagnostic-sampling data entries by the blocks of a file read so far. Only a block that
-/// became full has the size in its trailer, and the last block of a run seldom did.
+/// The size of diagnostic-sampling data entries by the blocks of a file read so far. The sampling facility
+/// stores the size in the trailer only when a block becomes full, and the last block of a run seldom does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
     diagnostic: Option<usize>,

@@ -211,7 +211,7 @@ pub(super) fn start(
         let mut cpu = Cpu {
             vcpu: vcpu(number as u16, configuration, block, model, account, exact),
             native: Native::new(prefixes[number], number as u16, Some(shared)),
-            blocks: Blocks::new(plan.cpus[number], number as u16),
+            blocks: Blocks::new(plan.cpus[number], number as u16, model.dsdes),
             machine,
             tally: None,
         };

@@ -23,14 +23,17 @@ pub struct Blocks {
     count: u64,
     /// Bytes of a sample.
     entry: u64,
+    /// The sizes of both kinds of data entries, as bytes 4-7 of a trailer have them.
+    sizes: u64,
     /// Where the next sample would have gone when sampling ended.
     pub(super) end: u64,
 }
 
 impl Blocks {
-    /// The blocks of an area, empty, and their table: block links and a table link to itself.
+    /// The blocks of an area, empty, and their table: block links and a table link to itself. A diagnostic-sampling
+    /// data entry has `dsdes` bytes.
     #[must_use]
-    pub fn new(area: CpuArea, cpu: u16) -> Self {
+    pub fn new(area: CpuArea, cpu: u16, dsdes: u16) -> Self {
         let mut blocks = Self {
             area,
             cpu,
@@ -38,6 +41,7 @@ impl Blocks {
             oldest: 0,
             count: BLOCKS,
             entry: BSDES.into(),
+            sizes: u64::from(BSDES) << 16 | u64::from(dsdes),
             end: 0,
         };
         blocks.begin(BLOCKS, BSDES.into());
@@ -77,6 +81,7 @@ impl Blocks {
         if samples == 0 {
             return None;
         }
+        self.note_sizes(number);
         into.copy_from_slice(self.bytes(number));
         self.clear(number);
         self.oldest = number + 1;
@@ -109,6 +114,13 @@ impl Blocks {
         unsafe { ptr::read_volatile(ptr::with_exposed_provenance(at as usize)) }
     }
 
+    /// Puts the sizes of data entries into the trailer of a block that leaves the machine. The update process stores
+    /// them when a block becomes full, and the last one seldom does.
+    fn note_sizes(&self, number: u64) {
+        let trailer = self.block(number) + PAGE - size_of::<Trailer>() as u64;
+        self.write(trailer, self.read(trailer) >> 32 << 32 | self.sizes);
+    }
+
     fn clear(&self, number: u64) {
         // SAFETY: a block of this CPU.
         unsafe {
@@ -131,6 +143,7 @@ impl Blocks {
             level: (Level::Machine as u16).into(),
             sequence: self.sequence.into(),
         };
+        self.note_sizes(number);
         console::sample_data(&head, self.bytes(number));
         self.sequence += 1;
         self.clear(number);

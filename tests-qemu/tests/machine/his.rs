@@ -409,7 +409,8 @@ fn with_one_buffer_samples_are_lost_while_it_is_full_and_each_is_counted() {
         )
     );
     assert!(lost > 0);
-    let text = format!("MMH111I the collection run has ended with the guest, {lost} samples were lost");
+    let text =
+        format!("MMH111I the collection run has ended with the guest, {lost} samples were lost");
     assert!(outcome.operator.contains(&text), "{}", outcome.operator);
 }
 
@@ -611,8 +612,14 @@ fn a_basic_entry_precedes_each_diagnostic_one_when_diagnostic_samples_are_reques
     let (outcome, files) = answered(begin, &["INTERRUPT CPU 0"; 4]);
     let mut sizes = smp::Sizes::default();
     let mut entries = Vec::new();
-    for block in files["000.SMP.00"].chunks(4096) {
+    let blocks: Vec<&[u8]> = files["000.SMP.00"].chunks(4096).collect();
+    let is_full = |block: &&[u8]| block[4032] & 0x80 != 0;
+    assert!(blocks.len() > 1 && !is_full(blocks.last().unwrap()));
+    for block in blocks {
         let block = sizes.block(block).unwrap();
+        // The last block of a run did not become full, and has the sizes as well.
+        let found = (block.trailer.bsdes.get(), block.trailer.dsdes.get());
+        assert_eq!(found, (32, outcome.report.model().dsdes));
         entries.extend(block.entries().map(|entry| match entry.unwrap().1 {
             smp::Entry::Basic(_) => "basic",
             smp::Entry::Diagnostic { .. } => "diagnostic",
@@ -627,6 +634,27 @@ fn a_basic_entry_precedes_each_diagnostic_one_when_diagnostic_samples_are_reques
     );
     // The report shows where they were taken.
     assert!(outcome.report.taken() > 0 && !outcome.report.hot.is_empty());
+}
+
+#[test]
+fn every_block_of_the_machines_own_sampling_has_the_sizes_of_entries() {
+    let directory = TempDir::new().unwrap();
+    let options = RunOptions {
+        sampling: Sampling::Every(100_000),
+        out: Some(directory.path().to_owned()),
+        ..ipl::options("hash")
+    };
+    measure::machine::run::run(&options, &Progress::Silent).unwrap();
+    let blocks = fs::read(directory.path().join("sdb-cpu0.bin")).unwrap();
+    let (blocks, rest) = blocks.as_chunks::<4096>();
+    assert!(blocks.len() > 1 && rest.is_empty());
+    // F, and the sizes.
+    let trailers = blocks
+        .iter()
+        .map(|block| (block[4032] >> 7, &block[4036..4040]));
+    let trailers: Vec<_> = trailers.collect();
+    assert_eq!(trailers.last().unwrap().0, 0, "the last one is not full");
+    assert!(trailers.iter().all(|(_, sizes)| **sizes == [0, 32, 0, 112]));
 }
 
 #[test]
