@@ -214,8 +214,10 @@ pub struct LoaderBlock {
     pub machine_type: U32,
     /// Threads of a core, 1 to [`MOST_THREADS`]; the number of CPUs is a multiple of it.
     pub threads: U32,
+    /// The guest begins when the TOD clock, bits 0-63, shows this, or later; 0 for as soon as it can.
+    pub begin: U64,
     /// Zeros.
-    pub reserved: [u8; 40],
+    pub reserved: [u8; 32],
     /// The guest's name in UTF-8, then zeros.
     pub name: [u8; 64],
     /// The instruction cache and the data cache that the run models for each CPU, or zeros.
@@ -397,7 +399,8 @@ impl LoaderBlock {
             host_parameter: 0.into(),
             machine_type: 0.into(),
             threads: 1.into(),
-            reserved: [0; 40],
+            begin: 0.into(),
+            reserved: [0; 32],
             name: [0; 64],
             caches: [CacheShape::default(); 2],
             reserved_middle: [0; 40],

@@ -242,7 +242,7 @@ Examples:
 /// Options of every run about the computer below the machine.
 #[derive(Clone, Debug, Args)]
 pub struct BelowArguments {
-    /// The date at which the machine's clock starts: now, or UTC as 2026-01-01T00:00:00
+    /// The date at which the guest starts: now, or UTC as 2026-01-01T00:00:00
     #[arg(long, value_name = "TIME", default_value = "now")]
     pub rtc: Rtc,
     /// The QEMU to use

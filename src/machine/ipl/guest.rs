@@ -428,13 +428,14 @@ fn started(machine: &Machine, block: &LoaderBlock, cpu_speed: u32, model: &Model
     console::flush();
 }
 
-/// Runs the guest on CPU 0 from the next whole 10 ms of the clock.
+/// Runs the guest on CPU 0 from the requested time, or from the next whole 10 ms of the clock if that is later.
 fn begin(machine: &'static Machine, block: &LoaderBlock) -> ! {
     // SAFETY: this is CPU 0, and the cell is its own.
     let cpu = unsafe { &mut *machine.cpus[0].get() };
     trap::take_up(cpu);
     let ten_milliseconds = 4096 * 10_000;
-    let begin = (instruction::stckf() / ten_milliseconds + 2) * ten_milliseconds;
+    let next = (instruction::stckf() / ten_milliseconds + 2) * ten_milliseconds;
+    let begin = next.max(block.begin.get());
     instruction::sckc(begin);
     crate::machine::hardware::wait::load_cr0(crate::arch::control::CR0_CLOCK_COMPARATOR);
     while instruction::stckf() < begin {

@@ -658,6 +658,35 @@ fn every_block_of_the_machines_own_sampling_has_the_sizes_of_entries() {
 }
 
 #[test]
+fn a_collection_begins_at_the_date_that_was_given() {
+    // QEMU's own clock is behind a date by a time that depends on the date, and by none at 00:00:25.
+    for (rtc, prefix) in [
+        ("2026-01-01T00:00:00", "SYSHIS20260101.000000."),
+        ("2026-01-01T00:00:25", "SYSHIS20260101.000025."),
+    ] {
+        let directory = TempDir::new().unwrap();
+        let options = RunOptions {
+            rtc: rtc.parse().unwrap(),
+            ..options(
+                directory.path(),
+                "F HIS,B,CTRONLY,CTRSET=BASIC",
+                &["INTERRUPT CPU 0"; 4],
+            )
+        };
+        let outcome = measure::machine::run::run(&options, &Progress::Silent).unwrap();
+        assert_eq!(outcome.end.exit_code(), 0, "{}", ipl::story(&outcome));
+        assert_eq!(outcome.report.record.collections, [prefix]);
+        let files = files(directory.path(), &outcome);
+        let Data::Absolutes(first) = smf::decode(&files["000.SMF"]).unwrap().data else {
+            panic!("the first record has values");
+        };
+        let second = 1_000_000 * 4096;
+        let after = first.data.run_start % second;
+        assert!(after < second / 1000, "{after} units after the date");
+    }
+}
+
+#[test]
 fn records_name_the_machine_as_stsi_does() {
     let begin = "F HIS,B,SMP=NO,MAP=NO,CTRSET=BASIC";
     let (_, files) = answered(begin, &["INTERRUPT CPU 0"; 4]);

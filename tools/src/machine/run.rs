@@ -182,7 +182,11 @@ pub fn run_claimed<'a>(
         mode: options.mode,
         cpus,
         storage: options.storage,
-        rtc: options.rtc,
+        // A clock that counts instructions passes over the time until the guest starts.
+        rtc: match options.mode {
+            link::state::Mode::RealTime => options.rtc,
+            link::state::Mode::Exact | link::state::Mode::Interactive => options.rtc.before_ipl(),
+        },
         cpu_model: &options.cpu_model,
         kernel: &image,
         staging: staging.arguments(),

@@ -10,6 +10,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
+use arch::tod::{UNITS_PER_MICROSECOND, UNIX_EPOCH};
 use link::{
     loader::{
         BLOCK_ADDRESS, COMMANDS_LENGTH, KEPT_ALIGNMENT, LOWEST_STAGE, LoaderBlock, MOST_STAGED,
@@ -93,6 +94,8 @@ pub fn plan(guest: &Guest, options: &RunOptions, profilers: &[Request]) -> Resul
         block.set_geometry(geometry);
     }
     block.slice = options.slice.into();
+    let begin = |seconds| UNIX_EPOCH + seconds * 1_000_000 * UNITS_PER_MICROSECOND;
+    block.begin = options.rtc.seconds().map_or(0, begin).into();
     let later = options.when_waiting.iter();
     let later = later.map(|command| format!("{WHEN_WAITING}{command}"));
     for command in options.operator.iter().cloned().chain(later) {
@@ -299,6 +302,19 @@ mod tests {
             let block = plan(&small, &options, &[]).unwrap().block;
             assert_eq!((block.flags.get(), block.icount_shift.get()), (bits, shift));
             assert_eq!(block.interval.get(), 0);
+        }
+    }
+
+    #[test]
+    fn the_block_says_when_the_guest_begins() {
+        let small = guest(vec![piece(0x20_0000, 4, 4)]);
+        let mut options = RunOptions::new("g");
+        // 46,021 days from 1900.
+        let date = 46_021 * 86_400_000_000 * 4096;
+        for (rtc, begin) in [("now", 0), ("2026-01-01T00:00:00", date)] {
+            options.rtc = rtc.parse().unwrap();
+            let block = plan(&small, &options, &[]).unwrap().block;
+            assert_eq!(block.begin.get(), begin, "{rtc}");
         }
     }
 

@@ -1,8 +1,8 @@
 //! Sizes, intervals and dates as people write them, and their ranges.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, time::Duration};
 
-use jiff::civil::DateTime;
+use jiff::{civil::DateTime, tz::TimeZone};
 use link::loader::{DEFAULT_INTERVAL, LONGEST_INTERVAL, SHORTEST_INTERVAL};
 
 /// Cycles per second that the machine counts when one instruction is one nanosecond.
@@ -166,7 +166,7 @@ impl Sampling {
     }
 }
 
-/// The date at which the machine's clock starts.
+/// The date at which the guest starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rtc {
     /// The real date.
@@ -196,6 +196,26 @@ impl FromStr for Rtc {
     }
 }
 
+impl Rtc {
+    /// The seconds from 1970 to this date; `None` for the real date.
+    pub fn seconds(self) -> Option<u64> {
+        let Self::At(date) = self else { return None };
+        let date = date.to_zoned(TimeZone::UTC).ok()?;
+        date.timestamp().as_second().try_into().ok()
+    }
+
+    /// The date of QEMU's clock at the machine's IPL, from which the guest can still start at this date. The IPL takes
+    /// some time, and QEMU's TOD clock may be behind the date by up to a quarter of a second.
+    #[must_use]
+    pub fn before_ipl(self) -> Self {
+        match (self, self.seconds()) {
+            (Self::At(date), Some(1..)) => Self::At(date.saturating_sub(Duration::from_secs(1))),
+            // QEMU has no date before 1970.
+            _ => self,
+        }
+    }
+}
+
 impl fmt::Display for Rtc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -211,6 +231,19 @@ mod tests {
 
     fn refusal<T: FromStr<Err = String> + fmt::Debug>(text: &str) -> String {
         text.parse::<T>().unwrap_err()
+    }
+
+    #[test]
+    fn qemu_begins_a_second_before_the_guest() {
+        let rtc: Rtc = "2026-01-01T00:00:00".parse().unwrap();
+        assert_eq!(rtc.seconds(), Some(1_767_225_600));
+        assert_eq!(rtc.before_ipl().to_string(), "2025-12-31T23:59:59");
+        let first: Rtc = "1970-01-01T00:00:00".parse().unwrap();
+        assert_eq!((first.before_ipl(), first.seconds()), (first, Some(0)));
+        assert_eq!(
+            (Rtc::Now.before_ipl(), Rtc::Now.seconds()),
+            (Rtc::Now, None)
+        );
     }
 
     #[test]
