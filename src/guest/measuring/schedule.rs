@@ -7,6 +7,10 @@
 //! sample therefore never falls on an emulated instruction merely because that was slow, and the
 //! sampling interval is exact on average: each sample is due one interval after the one before was due.
 //!
+//! A sample shows the instruction that would be next when its time comes. So in exact mode the comparator
+//! must interrupt before that instruction, and never a few instructions behind it. Otherwise the samples that are
+//! due just before a trap would all fall on the first instruction behind the trap.
+//!
 //! Wait time is not guest time. The sampling interval continues during a wait only on a dedicated CPU,
 //! and those samples have the W bit ([`sample_in_wait`]).
 
@@ -25,6 +29,11 @@ use cpumf::{Diagnosis, Facility, SampleStorage, Sampled, Snapshot};
 /// The longest time for which the comparator is set. What is due later is treated as due [`NEVER`],
 /// which keeps the arithmetic inside 64 bits.
 const FARTHEST: u64 = 1 << 44;
+
+/// Three terms of the time for which the comparator is set are rounded to clock units: the clock, the ticks
+/// ahead, and the slack. Together they are less than three units short and less than one too long. With this
+/// the comparator is never early, and late by less than a nanosecond, which is no tick.
+const ROUNDED_OFF: u64 = 3;
 
 /// The guest's sample-data blocks in guest storage, where every address is a claim.
 struct GuestBlocks<'a, H> {
@@ -220,7 +229,7 @@ pub fn sample_in_wait<H: Hardware, S: SampleStorage>(
     rest: &mut u64,
 ) -> bool {
     let total = cpu.account.total();
-    let first = cpu.sampling.own.min(cpu.sampling.machine);
+    let first = cpu.sampling.next_sample();
     let ahead = first.saturating_sub(total);
     let passed = ahead.min(*rest);
     *rest -= passed;
@@ -265,19 +274,15 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
     }
     cpu.pending_work
         .clear(PendingWork::CLOCK | PendingWork::SAMPLING);
-    let due_at = cpu
-        .sampling
-        .own
-        .min(cpu.sampling.machine)
-        .min(cpu.sampling.turn);
+    let due_at = cpu.sampling.next_sample().min(cpu.sampling.turn);
     let total = cpu.account.total();
     let rest = due_at.saturating_sub(total);
     let now = hardware.clock();
     let ahead = match cpu.account.mode {
         _ if rest > FARTHEST => NEVER,
         Mode::Exact { .. } => {
-            let overhead = configuration.charges.overhead[1];
-            let ahead = now + cpu.account.units(rest + overhead);
+            let exit = configuration.charges.exit;
+            let ahead = now + cpu.account.units(rest + exit) + ROUNDED_OFF;
             ahead.wrapping_add(cpu.sampling.slack)
         }
         Mode::RealTime => now + cpu.account.units(rest),

@@ -58,7 +58,8 @@ pub fn perform<H: Hardware>(
 /// USING REAL ADDRESS that follows it if the fast path handles that too; or such a store alone.
 ///
 /// A control program that changes its own text issues them together, and one trap is shorter than two.
-/// The first one cannot make an interruption pending between them.
+/// The first one cannot make an interruption pending between them. But if a sample is due there, the store traps
+/// by itself.
 #[inline(never)]
 fn by_real_address<H: Hardware>(
     cpu: &mut Vcpu,
@@ -75,8 +76,12 @@ fn by_real_address<H: Hardware>(
             if !load_real_address(run, r1, second) {
                 return false;
             }
+            let sample = run.cpu.sampling.next_sample();
+            let between = run.cpu.account.total().wrapping_add_signed(1 - charged);
             match decode(behind) {
-                Some(Instruction::Sturg { r1, r2 }) => translation::sturg(run, r1, r2).is_ok(),
+                Some(Instruction::Sturg { r1, r2 }) if sample > between => {
+                    translation::sturg(run, r1, r2).is_ok()
+                }
                 _ => false,
             }
         }

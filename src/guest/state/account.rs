@@ -41,6 +41,8 @@ pub struct Charges {
     /// By [`Class`]: ticks from the stamp on leaving to the guest's first instruction, plus those from its
     /// last instruction to the stamp on entry.
     pub overhead: [u64; 6],
+    /// The part of each overhead that lies before the guest's first instruction.
+    pub exit: u64,
     /// By the rightmost six bits of the program-interruption code (zeros for a monitor event alone): 1 if the
     /// clock charged the instruction that did not complete, else 0.
     pub program: [u8; 64],
@@ -60,6 +62,7 @@ impl Default for Charges {
     fn default() -> Self {
         Self {
             overhead: [0; 6],
+            exit: 0,
             program: [0; 64],
             nullified: 0,
             supervisor_call: 0,

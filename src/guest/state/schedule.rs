@@ -15,7 +15,8 @@ pub struct Schedule {
     pub machine: u64,
     /// The end of this CPU's turn.
     pub turn: u64,
-    /// Clock units that passed, last time, between setting the comparator and leaving.
+    /// The fewest clock units that have passed between setting the comparator and leaving; zero before the first
+    /// time.
     pub slack: u64,
     /// When the comparator was set, if this way out has set it.
     pub armed_at: u64,
@@ -28,6 +29,30 @@ pub struct Schedule {
     pub lost: u64,
     /// Whether a machine-level block has become full and must be sent.
     pub block_full: bool,
+}
+
+impl Schedule {
+    /// When the next sample of either level is due.
+    #[must_use]
+    #[inline]
+    pub const fn next_sample(&self) -> u64 {
+        if self.own < self.machine {
+            self.own
+        } else {
+            self.machine
+        }
+    }
+
+    /// So many clock units have passed between setting the comparator and leaving. The ways out differ by a few
+    /// instructions. The fewest count: then the comparator may interrupt early, but never behind the
+    /// instruction at which a sample is due.
+    #[inline(always)]
+    pub(crate) const fn note_slack(&mut self, passed: u64) {
+        if passed < self.slack || self.slack == 0 {
+            self.slack = passed;
+        }
+        self.armed_at = 0;
+    }
 }
 
 impl Default for Schedule {

@@ -5,6 +5,7 @@ mod bad_input;
 mod book;
 mod budgets;
 mod caches;
+mod chances;
 mod configuration;
 mod counting;
 mod ends;

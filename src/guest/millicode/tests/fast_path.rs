@@ -4,6 +4,7 @@
 use super::super::fast_path;
 use super::*;
 use crate::state::kept::KeptPage;
+use crate::state::schedule::NEVER;
 use crate::state::text::Text;
 use crate::state::vcpu::Vcpu;
 use crate::storage::Checked;
@@ -263,6 +264,30 @@ fn a_store_by_the_real_address_that_was_just_loaded_is_performed_in_the_same_tra
         one.hardware.storage[at..at + 8],
         one.cpu.general[7].to_be_bytes()
     );
+}
+
+#[test]
+fn a_store_before_which_a_sample_is_due_traps_by_itself() {
+    // The sample is due so many instructions behind LRA 1,0(5), which STURG 7,1 follows.
+    for (due, performed) in [(0, 1), (1, 1), (2, 2), (NEVER, 2)] {
+        let mut bench = Bench::new();
+        bench.set(TEXT, &[0xB1, 0x10, 0x50, 0x00, 0xB9, 0x25, 0x00, 0x71]);
+        bench.cpu.general[5] = OPERAND;
+        bench.cpu.control[1] = REAL_SPACE;
+        bench.cpu.psw.mask = ADDRESSING_64;
+        bench.cpu.psw.address = TEXT + 4;
+        bench.cpu.interruption.cause = 4 << 16 | 2;
+        let cpu = &mut bench.cpu;
+        cpu.keep_text(Virtual(TEXT), Checked::in_test(Absolute(TEXT)));
+        cpu.sampling.machine = due;
+        assert!(fast_path::perform(
+            cpu,
+            &bench.configuration,
+            &mut bench.hardware
+        ));
+        assert_eq!(cpu.account.total(), performed, "due at {due}");
+        assert_eq!(cpu.psw.address, TEXT + 4 * performed, "due at {due}");
+    }
 }
 
 #[test]
