@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
+    io::sink,
     path::Path,
     process::Command,
 };
@@ -13,6 +14,7 @@ use measure::{
     numbers::quantities::Sampling,
     options::{RunOptions, configuration::Configuration},
     profile::Profile,
+    views::dump::{self, Form},
 };
 use millimeter::record::{
     SetType, cnt, monitor,
@@ -76,6 +78,18 @@ fn files(directory: &Path, outcome: &RunOutcome) -> BTreeMap<String, Vec<u8>> {
         Some((name.to_owned(), fs::read(&path).unwrap()))
     });
     named.collect()
+}
+
+/// Dumps every file of the collection runs in a directory: no field breaks a rule.
+fn nothing_is_wrong(directory: &Path) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy();
+        if name.starts_with("SYSHIS") {
+            let done = dump::dump(&path, Form::Text, Progress::Silent, &mut sink());
+            assert!(done.is_ok(), "{:#}", done.unwrap_err());
+        }
+    }
 }
 
 /// Reads SMF records: the sums of the deltas, and the differences between the last and the first values.
@@ -239,6 +253,7 @@ fn all_files_of_a_run_agree_in_every_counter_and_no_sample_is_missing() {
     let directory = TempDir::new().unwrap();
     let outcome = collect(directory.path(), BEGIN, &PHASES);
     let files = files(directory.path(), &outcome);
+    nothing_is_wrong(directory.path());
     let names: BTreeSet<&str> = files.keys().map(String::as_str).collect();
     let expected = [
         "000.CNT",
