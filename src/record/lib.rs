@@ -6,7 +6,8 @@
 //! * [`monitor`]: MRPRCMFC, the z/VM monitor record with the counters of a CPU;
 //! * [`cnt`]: the .CNT file, the counters of a z/OS collection run as text (message HIS019I);
 //! * [`map`]: the .MAP file, what was in storage at the end of a run;
-//! * [`smp`]: the .SMP file, sample-data blocks as [`cpumf::sampling::block`] describes them.
+//! * [`smp`]: the .SMP file, sample-data blocks as [`cpumf::sampling::block`] describes them, and in them the
+//!   program parameters of z/OS ([`zos`]).
 //!
 //! Each form has one description for the machine that writes it and the host that reads it, so neither
 //! can drift from the other. The crate uses no allocator and no `unsafe` code, needs no operating
@@ -119,6 +120,7 @@ pub mod monitor;
 pub mod smf;
 pub mod smp;
 pub mod text;
+pub mod zos;
 
 #[cfg(test)]
 mod fixtures;

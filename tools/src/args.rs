@@ -98,6 +98,10 @@ pub enum Command {
         /// Write the report as a page of HTML to this file instead of printing it
         #[arg(long, value_name = "FILE", conflicts_with = "json")]
         html: Option<PathBuf>,
+        /// The guest fills its program parameter as z/OS does: count the samples by home ASN and work unit as well.
+        /// Nothing in a sample says so
+        #[arg(long, conflicts_with = "html")]
+        zos: bool,
     },
     /// Watch what a run is measuring, live in the terminal
     ///
@@ -177,6 +181,10 @@ pub enum Command {
         /// Write a line for each field: number and kind of the record, section, offset, name, value, meaning
         #[arg(long)]
         csv: bool,
+        /// The guest fills its program parameter as z/OS does: show home ASN and TCB, or WEB of an SRB, of each sample.
+        /// Nothing in a sample says so
+        #[arg(long)]
+        zos: bool,
     },
     /// Write the samples of a run or of a collection in the form of another tool
     ///
@@ -197,6 +205,10 @@ pub enum Command {
         /// Where to write it; - is standard output [default: a file in DIR]
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
+        /// The guest fills its program parameter as z/OS does: with csv, columns for home ASN and TCB, or WEB of an
+        /// SRB. Nothing in a sample says so
+        #[arg(long)]
+        zos: bool,
     },
     /// Show where the samples and the counters of two runs or collections differ
     ///

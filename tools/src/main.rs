@@ -54,7 +54,7 @@ fn main() -> ExitCode {
             html: Some(file),
             ..
         }) => write_page(&dir, &file, &progress),
-        Some(Command::Report { dir, json, .. }) => report(&dir, json.as_deref()),
+        Some(Command::Report { dir, json, zos, .. }) => report(&dir, json.as_deref(), zos),
         Some(Command::Top(arguments)) => watch(&arguments, &progress),
         Some(Command::Image { form, out }) => write_image(form, &out, &progress),
         Some(Command::Bench {
@@ -72,9 +72,14 @@ fn main() -> ExitCode {
         Some(Command::Counters { model }) => {
             say(&format!("{}\n", counter_table::text(model.0))).map(|()| 0)
         }
-        Some(Command::Dump { file, json, csv }) => show(&file, json, csv, &progress),
-        Some(Command::Export { dir, to, out }) => {
-            let exported = export::export(&dir, to, out.as_deref(), progress);
+        Some(Command::Dump {
+            file,
+            json,
+            csv,
+            zos,
+        }) => show(&file, (json, csv), zos, &progress),
+        Some(Command::Export { dir, to, out, zos }) => {
+            let exported = export::export(&dir, to, zos, out.as_deref(), progress);
             exported.map(|exported| {
                 exported.notes.iter().for_each(|note| progress.note(note));
                 0
@@ -174,8 +179,9 @@ fn conclude(outcome: &RunOutcome, json: Option<&Path>, progress: &Progress) -> R
 }
 
 /// Making the report is a success, however the run ended. Only a failed guest gives its exit code again.
-fn report(directory: &Path, json: Option<&Path>) -> Result<u8> {
+fn report(directory: &Path, json: Option<&Path>, zos: bool) -> Result<u8> {
     let report = Report::read(directory)?;
+    let report = if zos { report.of_zos() } else { report };
     say(&table::text(&report))?;
     if let Some(file) = json {
         json::write(&report, file)?;
@@ -277,7 +283,7 @@ fn conform(
     })
 }
 
-fn show(file: &Path, json: bool, csv: bool, progress: &Progress) -> Result<u8> {
+fn show(file: &Path, (json, csv): (bool, bool), zos: bool, progress: &Progress) -> Result<u8> {
     let form = match (json, csv) {
         (true, _) => dump::Form::Json,
         (_, true) => dump::Form::Csv,
@@ -288,7 +294,8 @@ fn show(file: &Path, json: bool, csv: bool, progress: &Progress) -> Result<u8> {
         true => Progress::Silent,
         false => *progress,
     };
-    dump::dump(file, form, progress, &mut shown(json))?;
+    let manner = dump::Manner { form, zos };
+    dump::dump(file, manner, progress, &mut shown(json))?;
     Ok(0)
 }
 

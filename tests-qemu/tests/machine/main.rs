@@ -25,3 +25,4 @@ mod repeatable;
 mod tracing;
 mod translations;
 mod virtio;
+mod work_units;

@@ -11,6 +11,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use cpumf::{Model, model};
+use record::zos::ProgramParameter;
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -60,6 +61,8 @@ pub struct Report {
     pub counters: Vec<CounterValues>,
     /// Routines by samples, the hottest first.
     pub hot: Vec<Hot>,
+    /// Samples of z/OS by its program parameter, the most frequent first; empty for any other guest.
+    pub units: Vec<(ProgramParameter, u64)>,
     /// SHA-256 of all blocks, CPU after CPU.
     pub sdb_sha256: String,
     /// What is missing or damaged, in sentences.
@@ -112,11 +115,27 @@ impl Report {
             collected,
             counters,
             hot,
+            units: Vec::new(),
             sdb_sha256,
             doubts,
         };
         report.find_doubts(are_elsewhere);
         Ok(report)
+    }
+
+    /// Counts the samples by the program parameter of z/OS. Only a person knows that the guest is z/OS.
+    #[must_use]
+    pub fn of_zos(mut self) -> Self {
+        let mut units = BTreeMap::new();
+        let entries = self.cpus.iter().flat_map(|cpu| &cpu.entries);
+        for entry in entries.filter(|entry| !entry.limited()) {
+            let parameter = ProgramParameter::of(entry.guest_program_parameter.get());
+            *units.entry(parameter).or_insert(0) += 1;
+        }
+        self.units = units.into_iter().collect();
+        self.units
+            .sort_by_key(|(_, samples)| std::cmp::Reverse(*samples));
+        self
     }
 
     /// Samples that reached the host.

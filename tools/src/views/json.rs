@@ -27,6 +27,9 @@ struct Object<'a> {
     #[serde(skip_serializing_if = "TracingRecord::is_empty")]
     tracing: &'a TracingRecord,
     hot: Vec<Hot<'a>>,
+    /// Samples of z/OS by its program parameter.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    work_units: Vec<Unit>,
     /// Of all blocks, CPU after CPU.
     sdb_sha256: &'a str,
 }
@@ -36,6 +39,13 @@ struct Samples {
     taken: u64,
     lost: u64,
     blocks: u64,
+}
+
+#[derive(Serialize)]
+struct Unit {
+    home_asn: u16,
+    unit: String,
+    samples: u64,
 }
 
 #[derive(Serialize)]
@@ -79,6 +89,15 @@ pub fn text(report: &Report) -> Result<String> {
             blocks: report.blocks(),
         },
         tracing: &report.record.tracing,
+        work_units: report
+            .units
+            .iter()
+            .map(|(parameter, samples)| Unit {
+                home_asn: parameter.home_asn,
+                unit: parameter.to_string(),
+                samples: *samples,
+            })
+            .collect(),
         hot: report
             .hot
             .iter()

@@ -37,6 +37,9 @@ pub fn text(report: &Report) -> String {
     if !programs.is_empty() {
         let _ = writeln!(text, "\n{}", hottest(report, "program", &programs));
     }
+    if !report.units.is_empty() {
+        let _ = writeln!(text, "\n{}", units(report));
+    }
     let _ = writeln!(text, "\nsamples: {}", samples(report));
     if let Some(traces) = traces::text(report) {
         let _ = writeln!(text, "\n{traces}");
@@ -140,6 +143,33 @@ fn hottest(report: &Report, what: &str, lines: &[Hot]) -> String {
             "\n and {lines} more with {} samples ({:.2} percent)",
             grouped(rest),
             report.percent(rest)
+        );
+    }
+    text
+}
+
+/// The samples of z/OS by what its dispatcher had dispatched.
+fn units(report: &Report) -> String {
+    let mut table = plain_table(&["home ASN", "work unit", "samples", "percent"]);
+    for (parameter, samples) in report.units.iter().take(HOTTEST) {
+        table.add_row(vec![
+            Cell::new(format!("{:04X}", parameter.home_asn)),
+            Cell::new(parameter),
+            number(grouped(*samples)),
+            number(format!("{:.2}", report.percent(*samples))),
+        ]);
+    }
+    let mut text = trimmed(&table);
+    if report.units.len() > HOTTEST {
+        let rest: u64 = report.units[HOTTEST..]
+            .iter()
+            .map(|(_, samples)| samples)
+            .sum();
+        let lines = report.units.len() - HOTTEST;
+        let (rest, percent) = (grouped(rest), report.percent(rest));
+        let _ = write!(
+            text,
+            "\n and {lines} more with {rest} samples ({percent:.2} percent)"
         );
     }
     text

@@ -36,10 +36,15 @@ pub mod smf;
 #[cfg(test)]
 mod tests;
 
-pub use print::Form;
+pub use print::{Form, Manner};
 
 /// Prints the file to `out`.
-pub fn dump(path: &Path, form: Form, progress: Progress, out: &mut dyn Write) -> Result<()> {
+pub fn dump(
+    path: &Path,
+    manner: impl Into<Manner>,
+    progress: Progress,
+    out: &mut dyn Write,
+) -> Result<()> {
     let name = path.display();
     let mut file = File::open(path).with_context(|| format!("cannot open {name}"))?;
     let about = file
@@ -52,7 +57,7 @@ pub fn dump(path: &Path, form: Form, progress: Progress, out: &mut dyn Write) ->
     let done = recognise::recognise(&mut file, length).and_then(|kind| {
         let kind = kind.or_else(|| recognise::named(path));
         let file = WatchedFile::new(file, length, progress);
-        print(kind, file, form, out)
+        print(kind, file, manner.into(), out)
     });
     done.with_context(|| name.to_string())
 }
@@ -65,28 +70,34 @@ pub fn read(
     out: &mut dyn Write,
 ) -> Result<()> {
     let kind = recognise::recognise(file, length)?;
-    print(kind, file, form, out)
+    print(kind, file, form.into(), out)
 }
 
 fn print(
     kind: Option<Kind>,
     mut file: impl Read + Seek,
-    form: Form,
+    manner: Manner,
     out: &mut dyn Write,
 ) -> Result<()> {
     let kind = kind.context(recognise::UNKNOWN)?;
     file.rewind().context("cannot read it from the beginning")?;
     let mut file = BufReader::with_capacity(1 << 16, file);
-    read_as(kind, &mut file, form, out)
+    read_as(kind, &mut file, manner, out)
 }
 
 /// Prints a file that is of this kind.
-pub fn read_as(kind: Kind, file: &mut dyn BufRead, form: Form, out: &mut dyn Write) -> Result<()> {
+pub fn read_as(
+    kind: Kind,
+    file: &mut dyn BufRead,
+    manner: impl Into<Manner>,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let Manner { form, zos } = manner.into();
     let mut out = BufWriter::new(out);
     let mut printer = Printer::new(&mut out, form);
     let mut findings = Findings::default();
     let done = match kind {
-        Kind::Samples { block } => samples::print(file, block, &mut printer, &mut findings),
+        Kind::Samples { block } => samples::print(file, (block, zos), &mut printer, &mut findings),
         Kind::Counters(encoding) => {
             lines::print_counters(file, encoding, &mut printer, &mut findings)
         }

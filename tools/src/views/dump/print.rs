@@ -53,6 +53,21 @@ pub enum Form {
     Csv,
 }
 
+/// How a file is dumped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Manner {
+    /// The form of the dump.
+    pub form: Form,
+    /// The samples are those of z/OS: their program parameters have fields.
+    pub zos: bool,
+}
+
+impl From<Form> for Manner {
+    fn from(form: Form) -> Self {
+        Self { form, zos: false }
+    }
+}
+
 /// Prints records and their fields.
 pub struct Printer<'w> {
     out: &'w mut dyn io::Write,

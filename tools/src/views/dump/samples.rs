@@ -9,6 +9,7 @@ use {
     record::{
         Malformed, Problem,
         smp::{Entry, Rules, Sizes},
+        zos::{ProgramParameter, WorkUnit},
     },
 };
 
@@ -19,10 +20,10 @@ use super::{
 };
 use crate::formats::samples::Blocks;
 
-/// Prints blocks of `length` bytes.
+/// Prints blocks of `length` bytes, of z/OS or of any program.
 pub fn print(
     file: &mut dyn Read,
-    length: usize,
+    (length, zos): (usize, bool),
     printer: &mut Printer<'_>,
     findings: &mut Findings,
 ) -> Result<()> {
@@ -33,7 +34,12 @@ pub fn print(
     {
         let done = if bytes.len() == length {
             rules.begin(base as usize, length);
-            print_block(base, bytes, (&mut sizes, &mut rules), printer, findings)
+            print_block(
+                (base, bytes, zos),
+                (&mut sizes, &mut rules),
+                printer,
+                findings,
+            )
         } else {
             let (says, there) = (length as u64, bytes.len() as u64);
             Err(Malformed {
@@ -51,8 +57,7 @@ pub fn print(
 }
 
 fn print_block(
-    base: u64,
-    bytes: &[u8],
+    (base, bytes, zos): (u64, &[u8], bool),
     (sizes, rules): (&mut Sizes, &mut Rules),
     printer: &mut Printer<'_>,
     findings: &mut Findings,
@@ -65,7 +70,12 @@ fn print_block(
         rules.entry(at, &entry, &mut found);
         let offset = base + at as u64;
         match entry {
-            Entry::Basic(entry) => basic(offset, entry, printer),
+            Entry::Basic(entry) => {
+                basic(offset, entry, printer);
+                if zos && !entry.invalid() && !entry.limited() {
+                    program_parameter(offset + 16, entry, printer);
+                }
+            }
             Entry::Diagnostic { format, bytes } => diagnostic(offset, format, bytes, printer),
         }
     }
@@ -140,6 +150,36 @@ fn basic(at: u64, entry: &BasicEntry, printer: &mut Printer<'_>) {
         ),
     ];
     printer.fields(at, fields);
+}
+
+/// The fields of the guest program parameter, which is at `at`, as z/OS fills it.
+fn program_parameter(at: u64, entry: &BasicEntry, printer: &mut Printer<'_>) {
+    let parameter = ProgramParameter::of(entry.guest_program_parameter.get());
+    printer.section("program parameter of z/OS");
+    let flag = |bit: bool| Value::Number(bit.into());
+    let short = |value: u16| Value::Hexadecimal(value.into(), 4);
+    let common = [
+        ("S", 4, flag(parameter.is_service()), "SRB mode"),
+        ("home ASN", 4, short(parameter.home_asn), ""),
+    ];
+    match parameter.unit {
+        WorkUnit::Task { tcb, token } => {
+            let wait = flag(parameter.wait);
+            let tcb = Value::Hexadecimal(tcb.into(), 6);
+            let own = [
+                ("W", 0, wait, "wait dispatched"),
+                ("TCB address", 1, tcb, ""),
+            ];
+            printer.fields(at, own.into_iter().chain(common));
+            printer.fields(at, [("task-ID token", 6, short(token), "")]);
+        }
+        WorkUnit::Service { web, partial } => {
+            let web = Value::Hexadecimal(web.into(), 8);
+            let own = [("WEB address", 0, web, "")];
+            printer.fields(at, own.into_iter().chain(common));
+            printer.fields(at, [("partial WEB address", 6, short(partial), "")]);
+        }
+    }
 }
 
 /// A diagnostic-sampling data entry: its content depends on the model.

@@ -139,13 +139,18 @@ pub struct Exported {
     pub notes: Vec<String>,
 }
 
-/// Exports a folder. Without a name the file is in the folder; `-` is standard output.
+/// Exports a folder. Without a name the file is in the folder; `-` is standard output. If the samples are those of z/OS,
+/// `zos`, the form must have a place for its program parameter.
 pub fn export(
     directory: &Path,
     to: To,
+    zos: bool,
     out: Option<&Path>,
     progress: Progress,
 ) -> Result<Exported> {
+    if zos && to != To::Csv {
+        bail!("only csv has a place for the program parameter of z/OS; leave --zos out");
+    }
     let profile = Profile::open(directory)?;
     let file = out.map_or_else(|| profile.directory.join(to.file_name()), Path::to_owned);
     let mut ticker = Ticker::new(progress);
@@ -157,7 +162,7 @@ pub fn export(
             );
         }
         let mut out = BufWriter::new(io::stdout().lock());
-        let found = write(&profile, to, &mut out, &mut ticker)?;
+        let found = write(&profile, (to, zos), &mut out, &mut ticker)?;
         out.flush().context("cannot write to standard output")?;
         found
     } else {
@@ -165,7 +170,7 @@ pub fn export(
             To::Perf => perf::write(&profile, new, &file, &mut ticker),
             _ => {
                 let mut out = BufWriter::new(new);
-                let found = write(&profile, to, &mut out, &mut ticker)?;
+                let found = write(&profile, (to, zos), &mut out, &mut ticker)?;
                 out.flush()?;
                 Ok(found)
             }
@@ -208,7 +213,7 @@ pub fn export(
 /// Writes a form that needs only a stream.
 fn write(
     profile: &Profile,
-    to: To,
+    (to, zos): (To, bool),
     out: &mut dyn Write,
     ticker: &mut Ticker,
 ) -> Result<BlockCounts> {
@@ -218,7 +223,7 @@ fn write(
         To::Firefox => firefox::write(profile, out, ticker),
         To::Folded => folded::write(profile, out, ticker),
         To::Speedscope => speedscope::write(profile, out, ticker),
-        To::Csv => csv::write(profile, out, ticker),
+        To::Csv => csv::write(profile, zos, out, ticker),
     }
 }
 
