@@ -29,6 +29,7 @@ pub fn check(answers: &Answers) {
         "CPU-MF: Counter facility: version=3.6 authorization=0006",
         "CPU-MF: Sampling facility: min_rate=1000 max_rate=4294967296 cpu_speed=1000",
         "CPU-MF: Sampling facility: mode=basic sample_size=32",
+        "CPU-MF: Sampling facility: mode=diagnostic sample_size=112",
     ];
     assert_eq!(answers.of("levels").trim_end(), levels.join("\n"));
     let devices: Vec<&str> = answers.of("devices").split_whitespace().collect();
@@ -43,7 +44,7 @@ pub fn check(answers: &Answers) {
     ];
     assert_eq!(devices, expected);
     let (kind, rest) = answers.of("types").split_once('\n').unwrap();
-    assert_eq!(rest.trim_end(), "4\nevent=0xb0000");
+    assert_eq!(rest.trim_end(), "4\nevent=0xb0000\nevent=0xbd000");
     for line in [
         "Version: 3.6",
         "    Basic counter Set\n    Problem-State counter Set\n\n",
@@ -51,6 +52,7 @@ pub fn check(answers: &Answers) {
         "     Minimum:       1000 cycles (approx.   1000000 Hz)",
         "     Maximum: 4294967296 cycles (approx.         0 Hz)",
         "     basic:      (sample size:  32 bytes)",
+        "     diagnostic: (sample size: 112 bytes)",
         "Yes (PMU: cpum_sf)",
     ] {
         let information = answers.of("information");
@@ -67,5 +69,11 @@ pub fn check(answers: &Answers) {
         let counter = format!("{kind}{counter}");
         assert!(counters.contains(&counter), "{counter}:\n{counters}");
     }
-    assert!(answers.of("sampling").contains("rb0000\tSF_CYCLES_BASIC\n"));
+    let sampling = answers.of("sampling");
+    for event in [
+        "rb0000\tSF_CYCLES_BASIC\n",
+        "rbd000\tSF_CYCLES_BASIC_DIAG\n",
+    ] {
+        assert!(sampling.contains(event), "{event}:\n{sampling}");
+    }
 }

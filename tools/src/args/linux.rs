@@ -78,6 +78,10 @@ pub struct LinuxArguments {
     /// it is linked (nokaslr), so you can name its symbols. `measure trace --of DIR` shows the events; up to 8
     #[arg(short, long, value_name = "EVENT", value_parser = event)]
     pub event: Vec<String>,
+    /// What the operator says before the guest starts, as 'AUTH CPU ALL COUNTERS CRYPTO ON'; may be given several
+    /// times. Diagnostic sampling is authorized before that
+    #[arg(long, value_name = "COMMAND")]
+    pub operator: Vec<String>,
     /// What the operator says when a trace has stopped the guest, or every CPU waits: one of these each time
     #[arg(long, value_name = "COMMAND")]
     pub when_waiting: Vec<String>,
@@ -115,7 +119,17 @@ pub struct LinuxArguments {
     pub command: Vec<String>,
 }
 
+/// The operator's command that authorizes diagnostic sampling. Programs of Linux that show what can be sampled expect both
+/// modes, as an administrator of a logical partition authorizes them.
+const DIAGNOSTIC: &str = "AUTH CPU ALL SAMPLING DIAGNOSTIC ON";
+
 impl LinuxArguments {
+    /// What the guest is authorized to do, if the model has it.
+    fn authorized(&self) -> Vec<String> {
+        let has_it = self.configuration.model.0.dsdes != 0;
+        has_it.then(|| DIAGNOSTIC.to_owned()).into_iter().collect()
+    }
+
     /// The options that these arguments choose.
     pub fn options(&self) -> Result<LinuxOptions> {
         let devices = Devices {
@@ -167,7 +181,14 @@ impl LinuxArguments {
                 cryptography: self.below.cryptography,
                 strict: self.below.strict,
                 events: self.below.events(),
-                operator: [definitions(&self.dd), self.his.clone(), self.event.clone()].concat(),
+                operator: [
+                    self.authorized(),
+                    definitions(&self.dd),
+                    self.his.clone(),
+                    self.event.clone(),
+                    self.operator.clone(),
+                ]
+                .concat(),
                 when_waiting: self.when_waiting.clone(),
                 devices,
                 silence: Duration::from_secs(self.silence),
@@ -288,7 +309,7 @@ mod tests {
             "ls",
         ]);
         let run = options.unwrap().run;
-        assert_eq!(run.operator, ["PER FETCH RANGE vfs_read"]);
+        assert_eq!(run.operator, [DIAGNOSTIC, "PER FETCH RANGE vfs_read"]);
         assert_eq!(run.when_waiting, ["GO"]);
         assert!(run.traces());
         assert!(!linux(&["--", "ls"]).unwrap().run.traces());
@@ -298,6 +319,18 @@ mod tests {
                 .unwrap_err()
                 .contains("BRANCH, FETCH")
         );
+    }
+
+    #[test]
+    fn the_operator_authorizes_diagnostic_sampling_and_then_says_what_is_given() {
+        let options = linux(&[
+            "--operator",
+            "AUTH CPU ALL SAMPLING DIAGNOSTIC OFF",
+            "--",
+            "ls",
+        ]);
+        let off = "AUTH CPU ALL SAMPLING DIAGNOSTIC OFF";
+        assert_eq!(options.unwrap().run.operator, [DIAGNOSTIC, off]);
     }
 
     #[test]
