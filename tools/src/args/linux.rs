@@ -11,11 +11,7 @@ use crate::{
     events::command::event,
     linux::{LinuxOptions, Release},
     numbers::quantities::{Sampling, Storage},
-    options::{
-        RunOptions,
-        configuration::Configuration,
-        devices::{Devices, Disk},
-    },
+    options::{RunOptions, configuration::Configuration, devices::Devices, disk::Disk},
 };
 
 /// How often the machine takes a sample by default.

@@ -21,6 +21,7 @@ use crate::{
 pub mod configuration;
 pub mod counter_choice;
 pub mod devices;
+pub mod disk;
 pub mod exact_caches;
 pub mod execution_log;
 pub mod judgement;

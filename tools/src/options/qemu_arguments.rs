@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::options::devices::Disk;
+use crate::options::disk::Disk;
 
 /// An argument of QEMU: its option, what its value begins with, and the properties that it may have.
 struct Known {

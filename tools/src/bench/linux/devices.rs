@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use crate::options::devices::{Devices, Disk};
+use crate::options::{devices::Devices, disk::Disk};
 
 /// The part that receives from the server. The number of its port follows in the script's argument.
 pub const RECEIVE: &str = "receive";
