@@ -19,6 +19,7 @@ use crate::guest::state::account::Account;
 use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::vcpu::Interruption;
 use crate::guest::state::vcpu::Vcpu;
+use crate::link::remains;
 use crate::machine::hardware::instruction;
 use crate::machine::hardware::lowcore::{self, Area, Lowcore};
 use crate::machine::hardware::wait;
@@ -147,6 +148,12 @@ global_asm!(
 );
 
 const _: () = assert!(offset_of!(Cpu, vcpu) == 0 && offset_of!(Vcpu, general) == 0);
+// The host finds the guest's CPU there when the machine no longer answers.
+const _: () = assert!(
+    offset_of!(Lowcore, cpu) == remains::CPU
+        && offset_of!(Vcpu, general) == offset_of!(remains::GuestCpu, registers)
+        && offset_of!(Vcpu, psw) == offset_of!(remains::GuestCpu, psw_mask)
+);
 const _: () = assert!(
     offset_of!(Vcpu, account) + size_of::<Account>() < 4096
         && offset_of!(Vcpu, interruption) < 4000

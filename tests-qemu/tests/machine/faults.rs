@@ -20,7 +20,7 @@ use measure::{
     numbers::quantities::{Sampling, Storage},
     options::RunOptions,
 };
-use tempfile::TempDir;
+use tempfile::{NamedTempFile, TempDir};
 use tests_qemu::ipl;
 
 /// A run that sends many frames: sample data, counters, states.
@@ -378,4 +378,41 @@ fn cpus_that_pass_the_turn_begin_it_at_the_same_clock_wherever_the_host_stops_th
     assert!(times > 100, "{times}");
     // The guest prints its clock.
     assert_eq!(measured(&outcome), measured(&undisturbed));
+}
+
+/// A filter that swallows what QEMU writes after its first bytes.
+fn muted() -> String {
+    filtered("if ($at > 300) { $at = $next; next; }")
+}
+
+#[test]
+fn a_machine_that_falls_silent_shows_by_qemus_monitor_what_its_cpus_do() {
+    // A program that loops at 200.
+    let mut image = vec![0; 0x1000];
+    image[..8].copy_from_slice(&0x0008_0000_8000_0200_u64.to_be_bytes());
+    image[0x200..0x204].copy_from_slice(&[0xA7, 0xF4, 0, 0]);
+    let mut file = NamedTempFile::new().unwrap();
+    file.write_all(&image).unwrap();
+    let mut options = ipl::options(&file.path().display().to_string());
+    options.silence = Duration::from_secs(10);
+    options.sampling = Sampling::Off;
+    let never_started = "\"$QEMU\" \"$@\" -S".to_owned();
+    for (shell, has_begun) in [(muted(), true), (never_started, false)] {
+        let (directory, outcome) = with_shell(&options, &shell);
+        let error = match outcome {
+            Ok(outcome) => outcome.end.sentence(),
+            Err(error) => format!("{error:#}"),
+        };
+        assert!(error.contains("real CPU 0: PSW"), "{error}");
+        let text = fs::read_to_string(directory.path().join("run/hang.txt")).unwrap();
+        if has_begun {
+            assert!(error.contains("has been silent"), "{error}");
+            assert!(text.contains("0000000000000200 (the guest)"), "{text}");
+            assert!(text.contains(" the guest's CPU at the last trap"), "{text}");
+            assert!(text.contains(" last External: "), "{text}");
+        } else {
+            assert!(error.contains("has not opened the link"), "{error}");
+            assert!(text.contains("(the machine, 0  _start + 0)"), "{text}");
+        }
+    }
 }

@@ -28,6 +28,10 @@ pub const COUNTERS: &str = "counters.bin";
 pub const SYMBOLS: &str = "symbols.txt";
 /// The payloads of traced events.
 pub const EVENTS: &str = "trace.bin";
+/// What the CPUs of a machine that no longer answered were doing.
+pub const HANG: &str = "hang.txt";
+/// Their registers and the storage of that machine, as a core file.
+pub const HANG_CORE: &str = "hang.elf";
 /// How the run was and how it ended.
 pub const RECORD: &str = "run.json";
 
@@ -139,12 +143,17 @@ pub fn directory(chosen: Option<&Path>, guest: &str) -> Result<Claimed> {
         let path = chosen.join(sdb_name(cpu));
         fs::remove_file(&path).with_context(|| format!("cannot replace {}", path.display()))?;
     }
-    match fs::remove_file(chosen.join(EVENTS)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot replace {}", chosen.join(EVENTS).display()))
+    // Not every run has these.
+    for name in [EVENTS, HANG, HANG_CORE] {
+        let path = chosen.join(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(error).with_context(|| format!("cannot replace {}", path.display()));
+            }
+            _ => {}
         }
-        _ => Ok(claimed),
     }
+    Ok(claimed)
 }
 
 /// A file that need not be there.

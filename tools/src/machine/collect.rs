@@ -5,8 +5,8 @@
 
 use std::{
     collections::BTreeMap,
-    io,
-    path::{Path, PathBuf},
+    fs, io,
+    path::{self, Path, PathBuf},
     time::{Duration, Instant},
 };
 
@@ -23,7 +23,7 @@ use thiserror::Error;
 use crate::{
     events::{file, tally::EventTally},
     folder::{
-        BOOT, CONSOLE, COUNTERS, EVENTS, LOG, LOG_RAW, OPERATOR, RECORD, SYMBOLS,
+        BOOT, CONSOLE, COUNTERS, EVENTS, HANG, HANG_CORE, LOG, LOG_RAW, OPERATOR, RECORD, SYMBOLS,
         append::{AppendedFile, Directory},
         record::{
             End, GuestEnd, LoopRecord, ProgressRecord, RunRecord, StartedRecord, TotalsRecord,
@@ -35,6 +35,8 @@ use crate::{
         failure::ImageSymbols,
         his_files::{HisFiles, Taken},
         log::LogReader,
+        monitor::Socket,
+        remains::{self, Area},
     },
     numbers::quantities::Kept,
     symbols::{
@@ -327,6 +329,21 @@ impl<'t> Collector<'t> {
                 Ok(Noted::Data)
             }
         }
+    }
+
+    /// Has QEMU's monitor tell what the CPUs of a machine that no longer answers are doing, and keeps it. Returns it for a
+    /// person.
+    pub fn keep_remains(&mut self, monitor: &Socket) -> Result<String> {
+        let started = self.record.started.as_ref();
+        let area = started
+            .map(|started| Area::hsa(started.guest_storage_end, started.hsa_end))
+            .filter(|area| area.base < area.end)
+            .unwrap_or(Area::before_ipl(self.image.base()));
+        let file = path::absolute(self.directory.path().join(HANG_CORE))?;
+        monitor.dump(&file, area.base, area.end - area.base)?;
+        let text = remains::describe(&fs::read(&file)?, area, &self.image)?;
+        Output::create(&self.directory, HANG)?.write(text.as_bytes())?;
+        Ok(text)
     }
 
     /// Writes the maps of Linux, which had to wait until the guest had said everything. Returns a line for each map

@@ -29,6 +29,7 @@ use crate::{
         failure::ImageSymbols,
         guest::Guest,
         log::{self, LogReader},
+        monitor::Socket,
         parameter_area,
         profiler::{Profiler, Profilers},
         qemu::{Heard, Qemu, Running, Setup},
@@ -178,6 +179,7 @@ pub fn run_claimed<'a>(
             "the times at which the host's devices answer vary: the run is exact in instructions, but not repeatable",
         );
     }
+    let monitor = staging.monitor();
     let setup = Setup {
         mode: options.mode,
         cpus,
@@ -189,7 +191,11 @@ pub fn run_claimed<'a>(
         },
         cpu_model: &options.cpu_model,
         kernel: &image,
-        staging: staging.arguments(),
+        staging: [
+            staging.arguments(),
+            monitor.iter().flat_map(Socket::arguments).collect(),
+        ]
+        .concat(),
         devices: options.devices.arguments(),
         version: qemu.version,
         sandbox: qemu.has_sandbox(),
@@ -263,6 +269,7 @@ pub fn run_claimed<'a>(
         echo,
         names: &guest.names,
         profilers,
+        monitor,
         silence: options.silence,
         limit: options.limit,
     };

@@ -24,9 +24,10 @@ use crate::{
         progress::Step,
     },
     events::command::{self, CommandError},
-    folder::record::End,
+    folder::{HANG, record::End},
     machine::{
         collect::{Collector, Noted, WriteError},
+        monitor::Socket,
         profiler::Profilers,
         qemu::{self, Heard, Running},
     },
@@ -51,6 +52,12 @@ const TYPED_AT_ONCE: usize = 512;
 /// How long a machine may take to end after its last frame.
 const FAREWELL: Duration = Duration::from_secs(5);
 
+/// The operator's command by which a machine says what it is doing.
+const STATUS_COMMAND: &str = "status";
+
+/// How long a machine that was silent may take for its answer to that.
+const LAST_WORD: Duration = Duration::from_secs(3);
+
 /// The host's side of the conversation.
 pub struct Host<'a, 'n> {
     /// What the host says when every CPU waits, one of these each time.
@@ -67,6 +74,8 @@ pub struct Host<'a, 'n> {
     pub names: &'n PlaceNames,
     /// The profilers on the host.
     pub profilers: Profilers<'a>,
+    /// QEMU's own monitor, for a machine that no longer answers.
+    pub monitor: Option<Socket>,
     /// A link that says nothing for this long has failed.
     pub silence: Duration,
     /// A run that lasts longer is ended.
@@ -96,6 +105,8 @@ struct Session<'a, 's, 'n, 'c> {
     ended: Option<Instant>,
     complete: bool,
     failed: bool,
+    /// What the machine has answered since it was asked for a last word.
+    answer: Option<String>,
 }
 
 /// Carries out a run. When this returns the machine has ended, and the collector's record says how.
@@ -123,6 +134,7 @@ pub fn drive(
         ended: None,
         complete: false,
         failed: false,
+        answer: None,
     };
     let end = session.run().unwrap_or_else(|error| {
         session.machine.kill();
@@ -192,11 +204,52 @@ impl Session<'_, '_, '_, '_> {
             let waits_for_a_person =
                 (self.waiting || self.held.is_some()) && self.host.live.is_some();
             if !waits_for_a_person && self.last_frame.elapsed() > self.host.silence {
-                let text = self.silent(&decoder);
+                let mut text = self.silent(&decoder);
+                text.push_str(&self.last_word(&mut decoder)?);
                 self.stop(&mut decoder)?;
                 return Ok(Some(End::Tool { text }));
             }
         }
+    }
+
+    /// What a machine that has been silent is doing: in its own words if it still answers the operator, else as QEMU's
+    /// monitor shows it.
+    fn last_word(&mut self, decoder: &mut Decoder) -> Result<String, WriteError> {
+        if decoder.is_open() {
+            self.answer = Some(String::new());
+            self.collector.keep_command(STATUS_COMMAND)?;
+            self.send(Channel::Operator, STATUS_COMMAND.as_bytes());
+            let asked = Instant::now();
+            while asked.elapsed() < LAST_WORD {
+                let is_answered = self.answer.as_ref().is_some_and(|text| !text.is_empty());
+                match self.machine.hear(PACE) {
+                    Heard::Bytes(bytes) => self.bytes(decoder, &bytes)?,
+                    Heard::Silence if !is_answered => {}
+                    Heard::Silence | Heard::End => break,
+                }
+            }
+        }
+        if let Some(answer) = self.answer.take().filter(|text| !text.is_empty()) {
+            return Ok(format!(
+                "\nThe machine still answers:\n{}",
+                answer.trim_end()
+            ));
+        }
+        let Some(monitor) = self.host.monitor.take() else {
+            return Ok(String::new());
+        };
+        Ok(match self.collector.keep_remains(&monitor) {
+            Ok(text) => {
+                let cpus = text.lines().filter(|line| !line.starts_with(' '));
+                format!(
+                    "\nThe machine answers no more. QEMU's monitor shows its CPUs ({HANG} has all of it):\n{}",
+                    cpus.collect::<Vec<_>>().join("\n")
+                )
+            }
+            Err(error) => {
+                format!("\nThe machine answers no more, and its CPUs cannot be seen: {error:#}")
+            }
+        })
     }
 
     /// Ends QEMU and keeps what it had still sent.
@@ -239,6 +292,9 @@ impl Session<'_, '_, '_, '_> {
             }
             Noted::Answer(text) => {
                 self.show_answer(&text);
+                if let Some(answer) = &mut self.answer {
+                    answer.push_str(&text);
+                }
             }
             Noted::Progress { instructions } => {
                 self.step.update(&format!(

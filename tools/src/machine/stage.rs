@@ -23,7 +23,7 @@ use tempfile::TempDir;
 use zerocopy::IntoBytes;
 
 use crate::{
-    machine::guest::Guest,
+    machine::{guest::Guest, monitor::Socket},
     numbers::quantities::GUEST_STORAGE_LIMIT,
     options::{EventForm, RunOptions},
 };
@@ -161,7 +161,7 @@ pub fn plan(guest: &Guest, options: &RunOptions, profilers: &[Request]) -> Resul
 
 /// The staged bytes as files that QEMU can load. They are deleted when this is dropped.
 pub struct Staging {
-    _directory: TempDir,
+    directory: TempDir,
     files: Vec<(u64, PathBuf)>,
 }
 
@@ -189,9 +189,14 @@ impl Staging {
             files.push((address, path));
         }
         Ok(Self {
-            _directory: directory,
+            directory: directory,
             files,
         })
+    }
+
+    /// A place for QEMU's monitor beside the files.
+    pub fn monitor(&self) -> Option<Socket> {
+        Socket::within(self.directory.path())
     }
 
     /// QEMU's options that load the files.

@@ -9,7 +9,9 @@ use comfy_table::{Cell, CellAlignment, Table, presets};
 use link::data::Level;
 
 use crate::{
-    folder::{CONSOLE, COUNTERS, EVENTS, LOG, OPERATOR, RECORD, record::End, sdb_name},
+    folder::{
+        CONSOLE, COUNTERS, EVENTS, HANG, HANG_CORE, LOG, OPERATOR, RECORD, record::End, sdb_name,
+    },
     numbers::{grouped, quantities::Storage},
     report::{Hot, Report},
 };
@@ -261,6 +263,14 @@ fn files(report: &Report) -> String {
         (LOG, "the machine's log"),
         (OPERATOR, "the operator and the machine"),
         (EVENTS, "traced events; measure trace --of DIR shows them"),
+        (
+            HANG,
+            "what the CPUs did when the machine no longer answered",
+        ),
+        (
+            HANG_CORE,
+            "their registers and the machine's storage (a core file)",
+        ),
         (RECORD, "how the run was and how it ended"),
     ];
     let others = others

@@ -93,6 +93,7 @@ fn play(
         echo: None,
         names: &NO_NAMES,
         profilers: Profilers::default(),
+        monitor: None,
         silence: Duration::from_secs(30),
         limit: Some(Duration::from_secs(60)),
     };
@@ -435,6 +436,7 @@ fn a_full_disk_ends_the_run_with_the_files_name() {
         echo: None,
         names: &NO_NAMES,
         profilers: Profilers::default(),
+        monitor: None,
         silence: Duration::from_secs(30),
         limit: None,
     };
