@@ -449,6 +449,8 @@ impl Hardware for Native {
 
     fn console_write(&mut self, bytes: &[u8]) {
         console::send(Channel::Console, &[bytes]);
+        // What the guest has said reaches the host, whatever happens next.
+        console::flush();
     }
 
     fn console_read(&mut self, into: &mut [u8]) -> usize {
