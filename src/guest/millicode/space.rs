@@ -1,8 +1,9 @@
 //! The address-space control of the PSW, and the address-space numbers.
 //!
 //! The access-register mode is not offered, because the machine below ends when a program accesses
-//! storage in it. Its code is treated as unassigned, so that a control program learns at SET
-//! ADDRESS SPACE CONTROL that the mode is missing; the machine below answers in the same way.
+//! storage in it, and has one space for all operands of an instruction. The code of the mode is treated as
+//! unassigned, so that a control program learns at SET ADDRESS SPACE CONTROL that the mode is missing; the
+//! machine below answers in the same way.
 //! Space-switch events are not recognized.
 
 use crate::hardware::Hardware;

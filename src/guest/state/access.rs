@@ -21,8 +21,8 @@ pub enum Access {
 
 /// The address space of an access: which control register holds its address-space-control element.
 ///
-/// The values are those of bits 62-63 of the translation-exception identification. The guest never
-/// runs in the access-register mode, so its value does not occur.
+/// The values are those of bits 62-63 of the translation-exception identification. With DAT on the guest
+/// never runs in the access-register mode, so its value does not occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Space {

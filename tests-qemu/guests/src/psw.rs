@@ -48,3 +48,19 @@ impl Psw {
         (self.mask >> 44 & 3) as u8
     }
 }
+
+/// Loads a PSW with this left half (LOAD PSW EXTENDED), and goes on behind it.
+pub fn load_psw(mask: u64) {
+    let mut psw = Psw::new(mask, 0);
+    // SAFETY: control goes on with the next instruction, by real address.
+    unsafe {
+        core::arch::asm!(
+            "larl {t}, 34f",
+            "stg {t}, 8({p})",
+            "lpswe 0({p})",
+            "34:",
+            t = out(reg) _,
+            p = in(reg_addr) &raw mut psw,
+        );
+    }
+}

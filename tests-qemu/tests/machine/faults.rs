@@ -416,3 +416,14 @@ fn a_machine_that_falls_silent_shows_by_qemus_monitor_what_its_cpus_do() {
         }
     }
 }
+
+/// Why the machine refuses the mode. A QEMU that fails this test has it.
+#[test]
+fn bare_qemu_ends_when_a_program_accesses_an_operand_in_the_access_register_mode() {
+    let native = ipl::natively("b_access_register_mode", 1, None).unwrap();
+    // LOAD PSW EXTENDED leads to an operation exception there, STORE THEN OR SYSTEM MASK to the next operand.
+    let reached = |what| native.console.contains(what);
+    assert!(reached("  STPX = 0"), "{}", native.console);
+    assert!(!reached("STOSM"), "{}", native.console);
+    assert_eq!(native.exit_code, None, "{}", native.complaints);
+}

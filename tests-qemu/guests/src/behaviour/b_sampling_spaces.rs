@@ -1,5 +1,6 @@
 //! Samples show the address-space control: primary, secondary and home space, with primary or home virtual
-//! instruction addresses. (A program in access-register mode is never dispatched on QEMU.)
+//! instruction addresses, and with DAT off also that of the access-register mode, with real ones. (With DAT on no
+//! program runs in that mode: `b_access_register_mode`.)
 
 use core::arch::asm;
 use core::ops::Range;
@@ -7,7 +8,7 @@ use core::ops::Range;
 use guests::dat;
 use guests::insn::control::{lctlg_0, stctg_0};
 use guests::insn::measurement::lsctl;
-use guests::psw::bit;
+use guests::psw::{self, bit, load_psw};
 use guests::sampling::{self, busy};
 use guests::shows;
 
@@ -48,7 +49,7 @@ fn run() {
     dat::prepare();
     dat::on();
     let loop_of_twenty = || busy(20 * INTERVAL);
-    shows!(["BSDE-8", "BSDE-26"], sample(loop_of_twenty), Some(0));
+    shows!(["BSDE-8", "BSDE-33"], sample(loop_of_twenty), Some(0));
     // SAFETY: the three spaces are the same.
     let secondary = sample(|| unsafe {
         asm!("sac 0x100(%r0)");
@@ -56,7 +57,7 @@ fn run() {
         asm!("sac 0(%r0)");
         range
     });
-    shows!(["BSDE-8", "BSDE-26"], secondary, Some(2));
+    shows!(["BSDE-8", "BSDE-33"], secondary, Some(2));
     // SAFETY: as above.
     let home = sample(|| unsafe {
         asm!("sac 0x300(%r0)");
@@ -66,5 +67,9 @@ fn run() {
     });
     shows!(["BSDE-8", "BSDE-27"], home, Some(3));
     dat::off();
+    load_psw(psw::INITIAL | bit(17));
+    let access_register = sample(loop_of_twenty);
+    load_psw(psw::INITIAL);
+    shows!(["BSDE-8", "BSDE-25"], access_register, Some(1));
     lctlg_0(cr0);
 }

@@ -9,6 +9,7 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+mod b_access_register_mode;
 mod b_addressing_mode;
 mod b_alert_full;
 mod b_alert_incorrect_entry;
