@@ -79,7 +79,8 @@ fn main() -> ExitCode {
             zos,
         }) => show(&file, (json, csv), zos, &progress),
         Some(Command::Export { dir, to, out, zos }) => {
-            let exported = export::export(&dir, to, zos, out.as_deref(), progress);
+            let form = export::Form { to, zos };
+            let exported = export::export(&dir, form, out.as_deref(), progress);
             exported.map(|exported| {
                 exported.notes.iter().for_each(|note| progress.note(note));
                 0

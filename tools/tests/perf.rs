@@ -185,7 +185,7 @@ fn perf_reports_the_symbols_of_an_exported_profile_with_the_same_counts() {
     for make in [bare, linux, collection] {
         let directory = tempfile::tempdir().unwrap();
         make(directory.path());
-        export::export(directory.path(), To::Perf, false, None, Progress::Silent).unwrap();
+        export::export(directory.path(), To::Perf, None, Progress::Silent).unwrap();
         let file = directory.path().join("perf.data");
         let counts = expected(directory.path());
         assert!(counts.len() >= 4, "{counts:?}");

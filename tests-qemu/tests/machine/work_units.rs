@@ -71,10 +71,11 @@ fn samples_of_z_os_name_the_work_that_its_dispatcher_dispatched() {
 
     let file = directory.path().join("samples.csv");
     let out = Some(file.as_path());
-    export::export(directory.path(), To::Csv, true, out, Progress::Silent).unwrap();
+    let zos = |to| export::Form { to, zos: true };
+    export::export(directory.path(), zos(To::Csv), out, Progress::Silent).unwrap();
     let lines = std::fs::read_to_string(&file).unwrap();
     assert!(lines.contains(",0023,0,0,8F1234,0001,,\n"), "{lines}");
     assert!(lines.contains(",0005,,1,,,02345678,5678\n"));
-    let refused = export::export(directory.path(), To::Folded, true, out, Progress::Silent);
+    let refused = export::export(directory.path(), zos(To::Folded), out, Progress::Silent);
     assert!(refused.unwrap_err().to_string().contains("--zos"));
 }

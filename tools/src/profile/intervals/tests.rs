@@ -164,14 +164,7 @@ fn a_sample_is_worth_the_interval_of_its_set_in_every_form() {
     assert_eq!(sum, worth);
     let out = directory.path().join("out.json");
     let progress = crate::computer::progress::Progress::Silent;
-    export::export(
-        directory.path(),
-        To::Speedscope,
-        false,
-        Some(&out),
-        progress,
-    )
-    .unwrap();
+    export::export(directory.path(), To::Speedscope, Some(&out), progress).unwrap();
     let file: serde_json::Value = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
     let ends = file["profiles"].as_array().unwrap().iter();
     let ends: u64 = ends.map(|cpu| cpu["endValue"].as_u64().unwrap()).sum();

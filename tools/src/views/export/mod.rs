@@ -130,6 +130,21 @@ impl Ticker {
     }
 }
 
+/// A form, with what the user knows of the samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// The form.
+    pub to: To,
+    /// Whether the samples are those of z/OS. The form must have a place for its program parameter.
+    pub zos: bool,
+}
+
+impl From<To> for Form {
+    fn from(to: To) -> Self {
+        Self { to, zos: false }
+    }
+}
+
 /// What was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exported {
@@ -139,15 +154,15 @@ pub struct Exported {
     pub notes: Vec<String>,
 }
 
-/// Exports a folder. Without a name the file is in the folder; `-` is standard output. If the samples are those of z/OS,
-/// `zos`, the form must have a place for its program parameter.
+/// Exports a folder. Without a name the file is in the folder; `-` is standard output.
 pub fn export(
     directory: &Path,
-    to: To,
-    zos: bool,
+    form: impl Into<Form>,
     out: Option<&Path>,
     progress: Progress,
 ) -> Result<Exported> {
+    let form = form.into();
+    let Form { to, zos } = form;
     if zos && to != To::Csv {
         bail!("only csv has a place for the program parameter of z/OS; leave --zos out");
     }
@@ -162,7 +177,7 @@ pub fn export(
             );
         }
         let mut out = BufWriter::new(io::stdout().lock());
-        let found = write(&profile, (to, zos), &mut out, &mut ticker)?;
+        let found = write(&profile, form, &mut out, &mut ticker)?;
         out.flush().context("cannot write to standard output")?;
         found
     } else {
@@ -170,7 +185,7 @@ pub fn export(
             To::Perf => perf::write(&profile, new, &file, &mut ticker),
             _ => {
                 let mut out = BufWriter::new(new);
-                let found = write(&profile, (to, zos), &mut out, &mut ticker)?;
+                let found = write(&profile, form, &mut out, &mut ticker)?;
                 out.flush()?;
                 Ok(found)
             }
@@ -213,10 +228,11 @@ pub fn export(
 /// Writes a form that needs only a stream.
 fn write(
     profile: &Profile,
-    (to, zos): (To, bool),
+    form: impl Into<Form>,
     out: &mut dyn Write,
     ticker: &mut Ticker,
 ) -> Result<BlockCounts> {
+    let Form { to, zos } = form.into();
     match to {
         To::Perf => bail!("perf.data needs a file"),
         To::Pprof => pprof::write(profile, out, ticker),
