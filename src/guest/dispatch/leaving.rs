@@ -135,11 +135,19 @@ fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
     }
 }
 
-/// Carries out orders, and delivers what is pending and enabled.
+/// Carries out orders, delivers what is pending and enabled, and tells the other CPUs what this one does then.
 #[cold]
 fn attend<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
     cpu.pending_work.clear(PendingWork::ATTENTION);
     millicode::take_orders(cpu, configuration, hardware);
+    let next = deliver(cpu, configuration, hardware);
+    let runs = !matches!(next, Next::Wait | Next::Stopped | Next::Ended);
+    millicode::publish(cpu, configuration, runs);
+    next
+}
+
+/// Delivers what is pending and enabled.
+fn deliver<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
     match cpu.state {
         CpuState::Stopped => return Next::Stopped,
         CpuState::CheckStop => return Next::Ended,

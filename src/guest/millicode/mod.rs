@@ -44,7 +44,7 @@ mod translation;
 #[cfg(test)]
 mod tests;
 
-pub use orders::take_orders;
+pub use orders::{publish, take_orders};
 
 use crate::hardware::{ChannelInstruction, Hardware};
 use crate::millicode::outcome::{Outcome, Performed};

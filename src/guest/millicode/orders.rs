@@ -35,6 +35,13 @@ pub(super) fn reset(mailbox: &Mailbox, order: u32) {
     mailbox.orders.fetch_or(order, Ordering::AcqRel);
 }
 
+/// Publishes the state of this CPU for others to sense, and whether it executes instructions.
+pub fn publish(cpu: &Vcpu, configuration: &Configuration, runs: bool) {
+    let mailbox = mailbox(configuration, cpu.address);
+    mailbox.state.store(cpu.state as u8, Ordering::Release);
+    mailbox.runs.store(runs, Ordering::Release);
+}
+
 /// Carries out the orders in this CPU's mailbox, and publishes its state for others to sense.
 ///
 /// A CPU calls this itself in the firmware, whatever its state.

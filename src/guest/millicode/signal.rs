@@ -219,8 +219,7 @@ fn signal<H: Hardware>(
             };
         }
         code::SENSE_RUNNING_STATUS => {
-            let idle = target != own && mailbox.idle.load(Ordering::Acquire) != 0;
-            return if operating && !idle {
+            return if target == own || mailbox.runs.load(Ordering::Acquire) {
                 Answer::Accepted
             } else {
                 Answer::Status(status::NOT_RUNNING)

@@ -46,8 +46,8 @@ pub struct Mailbox {
     pub changes: Mutex<heapless::Deque<Change, MOST_CHANGES>>,
     /// The CPU's state as others may sense it ([`crate::state::vcpu::CpuState`] as u8).
     pub state: AtomicU8,
-    /// Whether the PSW of the CPU is an enabled wait, or the CPU is not operating.
-    pub idle: AtomicU8,
+    /// Whether the CPU executes instructions, as others may sense it. It does not while it waits, or is not operating.
+    pub runs: AtomicBool,
     /// The clock at which a waiting CPU wants to run again; all ones for never.
     pub wake_at: AtomicU64,
     /// The I/O-interruption subclasses for which a waiting CPU is enabled: bits 32-39 of control register

@@ -3,10 +3,11 @@
 use super::super::take_orders;
 use super::*;
 use crate::state::mailbox::order;
+use crate::dispatch::{self, Next};
 use crate::state::pending_work::PendingWork;
 use crate::state::vcpu::CpuState;
 use Instruction as I;
-use arch::psw::{ADDRESSING_64, Psw};
+use arch::psw::{ADDRESSING_64, EXTERNAL, Psw, WAIT};
 use core::sync::atomic::Ordering;
 
 /// Issues SIGNAL PROCESSOR from CPU 0; returns condition code and status.
@@ -192,15 +193,55 @@ fn the_configuration_is_always_in_the_z_architecture_mode() {
     assert_eq!(sigp(&mut two(), 0x12, 0, 1), (1, 0x100));
 }
 
+/// Makes the bench's CPU another CPU for a moment, which goes as far as it can with its PSW.
+fn go_on(bench: &mut Bench, address: u16, state: CpuState, psw: Psw) -> Next {
+    let (was, own) = (bench.cpu.state, bench.cpu.psw);
+    (bench.cpu.address, bench.cpu.state, bench.cpu.psw) = (address, state, psw);
+    bench.cpu.pending_work |= PendingWork::ATTENTION;
+    let next = dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+    (bench.cpu.address, bench.cpu.state, bench.cpu.psw) = (0, was, own);
+    next
+}
+
 #[test]
-fn an_idle_cpu_is_not_running() {
+fn a_cpu_is_running_unless_it_waits_or_is_not_operating() {
     let mut bench = two();
-    obey(&mut bench, 1, CpuState::Operating);
-    assert_eq!(sigp(&mut bench, 0x15, 1, 0), (0, 0));
-    bench.configuration.mailboxes[1]
-        .idle
-        .store(1, Ordering::Relaxed);
-    assert_eq!(sigp(&mut bench, 0x15, 1, 0), (1, 0x400));
+    let mut running = |state, mask| {
+        let psw = Psw {
+            mask: ADDRESSING_64 | mask,
+            address: 0x1000,
+        };
+        let next = go_on(&mut bench, 1, state, psw);
+        (next, sigp(&mut bench, 0x15, 1, 0))
+    };
+    let not_running = (1, 0x400);
+    assert_eq!(running(CpuState::Operating, 0), (Next::Run, (0, 0)));
+    assert_eq!(
+        running(CpuState::Operating, WAIT | EXTERNAL),
+        (Next::Wait, not_running)
+    );
+    assert_eq!(running(CpuState::Operating, 0), (Next::Run, (0, 0)));
+    assert_eq!(
+        running(CpuState::Operating, WAIT),
+        (Next::Ended, not_running)
+    );
+    assert_eq!(running(CpuState::Stopped, 0), (Next::Stopped, not_running));
+    assert_eq!(running(CpuState::CheckStop, 0), (Next::Ended, not_running));
+    assert_eq!(sigp(&mut bench, 0x15, 0, 0), (0, 0), "the CPU itself runs");
+}
+
+#[test]
+fn the_check_stop_state_can_be_sensed_as_soon_as_a_cpu_has_entered_it() {
+    let mut bench = two();
+    // An invalid PSW, and a program new PSW that is invalid too.
+    let psw = Psw {
+        mask: u64::MAX,
+        address: 0,
+    };
+    bench.set_doublewords(0x1D0, &[u64::MAX, 0]);
+    let next = go_on(&mut bench, 1, CpuState::Operating, psw);
+    assert_eq!(next, Next::Ended);
+    assert_eq!(sigp(&mut bench, 0x01, 1, 0), (1, 0x10));
 }
 
 /// Two cores of two threads; every CPU but 0 is stopped.

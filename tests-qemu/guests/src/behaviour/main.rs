@@ -131,6 +131,7 @@ mod b_secure;
 mod b_secure_full;
 mod b_self_modified;
 mod b_self_stored;
+mod b_sense_running;
 mod b_service_call;
 mod b_signals;
 mod b_sigp;
