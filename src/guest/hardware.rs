@@ -70,7 +70,7 @@ impl ChannelBlock {
     }
 }
 
-/// The registers that stay in the hardware, as its own machine-check interruption saved them.
+/// The registers that stay in the hardware and that a machine-check interruption or a status has.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Saved {
     /// Floating-point registers.
@@ -207,7 +207,7 @@ pub trait Hardware {
     /// Tells a virtio device of the machine below that there is something in a queue: subsystem identification, queue
     /// and cookie; returns the new cookie, or a negative number.
     fn notify(&mut self, subsystem: u64, queue: u64, cookie: u64) -> u64;
-    /// The registers that stay in the hardware, for a machine-check interruption.
+    /// The registers that stay in the hardware, for a machine-check interruption or the status of the CPU.
     fn saved_registers(&mut self) -> Saved;
     /// Bytes for the guest's console channel.
     fn console_write(&mut self, bytes: &[u8]);

@@ -38,6 +38,7 @@ mod sclp;
 mod service;
 mod signal;
 mod space;
+mod status;
 mod system;
 mod translation;
 

@@ -7,6 +7,7 @@ use crate::hardware::Hardware;
 use crate::measuring::{assist, threads};
 use crate::millicode::execution::Execution;
 use crate::millicode::prefix::{self, PREFIX};
+use crate::millicode::status;
 use crate::state::account::Mode;
 use crate::state::configuration::Configuration;
 use crate::state::mailbox::{Mailbox, order};
@@ -104,10 +105,10 @@ fn carry_out<H: Hardware>(
         let mode = Absolute(lowcore::ARCHITECTURAL_MODE);
         // If storage is not available there, nothing is stored; these addresses always are.
         let _ = storage::put_absolute(configuration, hardware, mode, &[1]);
-        store_status(cpu, configuration, hardware, Absolute(lowcore::SAVE_AREA));
+        status::store(cpu, configuration, hardware, Absolute(lowcore::SAVE_AREA));
     }
     if orders & order::STORE_STATUS_AT_ADDRESS != 0 {
-        store_status(cpu, configuration, hardware, Absolute(parameter));
+        status::store(cpu, configuration, hardware, Absolute(parameter));
     }
     if orders & order::SET_PREFIX != 0 && cpu.state == CpuState::Stopped {
         prefix::set(cpu, configuration, hardware, parameter & PREFIX);
@@ -204,32 +205,4 @@ fn wait_for_others(configuration: &Configuration, me: u16) {
         core::hint::spin_loop();
         looks += 1;
     }
-}
-
-/// Stores the status of this CPU in the 512 bytes at `area`, in the format of absolute locations from 1200 on.
-///
-/// The floating-point, access and floating-point-control registers stay in the hardware, which this module
-/// does not reach: their fields in the area are left unchanged.
-fn store_status<H: Hardware>(
-    cpu: &Vcpu,
-    configuration: &Configuration,
-    hardware: &mut H,
-    area: Absolute,
-) {
-    let timer = hardware.cpu_timer();
-    let mut put = |offset: u64, bytes: &[u8]| {
-        // The area was tested when the order was issued, and storage does not shrink.
-        let _ = storage::put_absolute(configuration, hardware, area.offset(offset), bytes);
-    };
-    for (n, (general, control)) in (0u64..).zip(cpu.general.iter().zip(&cpu.control)) {
-        put(0x80 + 8 * n, &general.to_be_bytes());
-        put(0x180 + 8 * n, &control.to_be_bytes());
-    }
-    put(0x100, &cpu.psw.mask.to_be_bytes());
-    put(0x108, &cpu.psw.address.to_be_bytes());
-    put(0x118, &(cpu.prefix as u32).to_be_bytes());
-    put(0x124, &cpu.tod_programmable.to_be_bytes());
-    put(0x128, &timer.to_be_bytes());
-    // A byte of zeros, then bits 0-55 of the clock comparator.
-    put(0x130, &(cpu.clock_comparator >> 8).to_be_bytes());
 }

@@ -10,6 +10,7 @@ use crate::millicode::execution::Execution;
 use crate::millicode::orders::{CLAIMED, RESETS, mailbox, reset};
 use crate::millicode::outcome::{Outcome, Performed};
 use crate::millicode::prefix::PREFIX;
+use crate::millicode::status as area;
 use crate::state::mailbox::{Mailbox, order};
 use crate::state::pending_work::PendingWork;
 use crate::state::vcpu::CpuState;
@@ -50,8 +51,6 @@ mod status {
 
 /// The parameter of STORE STATUS AT ADDRESS: a 31-bit address on a 512-byte boundary.
 const STATUS_ADDRESS: u64 = 0x7FFF_FE00;
-/// The length of the store-status save area.
-const STATUS_LENGTH: u64 = 512;
 
 /// The parameter of SET MULTITHREADING: the program-specified maximum thread identification.
 const MAXIMUM_THREAD: u64 = 0x1F;
@@ -255,7 +254,7 @@ fn signal<H: Hardware>(
         code::SET_PREFIX => (order::SET_PREFIX, Some((parameter & PREFIX, PREFIX_AREA))),
         code::STORE_STATUS_AT_ADDRESS => {
             let at = parameter & STATUS_ADDRESS;
-            (order::STORE_STATUS_AT_ADDRESS, Some((at, STATUS_LENGTH)))
+            (order::STORE_STATUS_AT_ADDRESS, Some((at, area::LENGTH)))
         }
         _ => return Answer::Status(status::INVALID_ORDER),
     };

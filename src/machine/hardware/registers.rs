@@ -2,7 +2,7 @@
 //!
 //! They always hold the guest's values and stay in the hardware, on the guest's own CPU. The firmware
 //! is soft-float, so the compiler never uses them. Only a reset changes them, and only a machine
-//! check saves them.
+//! check and the status of a CPU show them.
 
 use crate::arch::control::{CR0_AFP, CR0_VECTOR};
 use crate::arch::facility::FacilityList;

@@ -145,11 +145,17 @@ fn stop_and_store_status_fills_the_save_area_at_absolute_1200() {
     bench.cpu.control[3] = 33;
     bench.cpu.clock_comparator = 0x1234_5678_9ABC_DEF0;
     bench.cpu.general[15] = 1515;
+    bench.hardware.vectors[15] = 0x0123_4567_89AB_CDEF_u128 << 64;
+    bench.hardware.floating_point_control = 0x0080_0000;
+    bench.hardware.access[15] = 0xACCE_5515;
     assert_eq!(sigp(&mut bench, 0x09, 1, 0), (0, 0));
     assert_eq!(obey(&mut bench, 1, CpuState::Operating), CpuState::Stopped);
+    assert_eq!(bench.doubleword(0x1278), 0x0123_4567_89AB_CDEF);
     assert_eq!(bench.doubleword(0x12F8), 1515);
     assert_eq!(bench.doubleword(0x1300), bench.cpu.psw.mask);
     assert_eq!(bench.word(0x1318), 0x8000);
+    assert_eq!(bench.word(0x131C), 0x0080_0000);
+    assert_eq!(bench.word(0x137C), 0xACCE_5515);
     assert_eq!(bench.doubleword(0x1330), 0x0012_3456_789A_BCDE);
     assert_eq!(bench.doubleword(0x1398), 33);
     assert_eq!(bench.hardware.storage[0xA3], 1);
