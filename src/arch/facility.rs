@@ -13,6 +13,8 @@ pub const LOAD_PROGRAM_PARAMETER: u32 = 40;
 pub const MEASUREMENT_COUNTER: u32 = 67;
 /// Bit 68: the CPU-measurement sampling facility.
 pub const MEASUREMENT_SAMPLING: u32 = 68;
+/// Bit 129: the vector facility for z/Architecture.
+pub const VECTOR: u32 = 129;
 /// Bit 142: the store-CPU-counter-multiple facility.
 pub const STORE_COUNTER_MULTIPLE: u32 = 142;
 

@@ -209,6 +209,8 @@ pub trait Hardware {
     fn notify(&mut self, subsystem: u64, queue: u64, cookie: u64) -> u64;
     /// The registers that stay in the hardware, for a machine-check interruption or the status of the CPU.
     fn saved_registers(&mut self) -> Saved;
+    /// The vector registers, which contain the floating-point registers. The machine below has the vector facility.
+    fn vector_registers(&mut self) -> [u128; 32];
     /// Bytes for the guest's console channel.
     fn console_write(&mut self, bytes: &[u8]);
     /// Bytes that were typed for the guest; returns how many were put into `into`.

@@ -584,6 +584,10 @@ impl Hardware for TestMachine {
         }
     }
 
+    fn vector_registers(&mut self) -> [u128; 32] {
+        self.vectors
+    }
+
     fn console_write(&mut self, bytes: &[u8]) {
         self.console.extend_from_slice(bytes);
     }

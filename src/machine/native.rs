@@ -447,6 +447,10 @@ impl Hardware for Native {
         registers::save()
     }
 
+    fn vector_registers(&mut self) -> [u128; 32] {
+        registers::save_vectors()
+    }
+
     fn console_write(&mut self, bytes: &[u8]) {
         console::send(Channel::Console, &[bytes]);
         // What the guest has said reaches the host, whatever happens next.

@@ -110,6 +110,9 @@ fn carry_out<H: Hardware>(
     if orders & order::STORE_STATUS_AT_ADDRESS != 0 {
         status::store(cpu, configuration, hardware, Absolute(parameter));
     }
+    if orders & order::STORE_ADDITIONAL_STATUS != 0 {
+        status::store_additional(configuration, hardware, Absolute(parameter));
+    }
     if orders & order::SET_PREFIX != 0 && cpu.state == CpuState::Stopped {
         prefix::set(cpu, configuration, hardware, parameter & PREFIX);
     }

@@ -11,11 +11,13 @@ use crate::millicode::orders::{CLAIMED, RESETS, mailbox, reset};
 use crate::millicode::outcome::{Outcome, Performed};
 use crate::millicode::prefix::PREFIX;
 use crate::millicode::status as area;
+use crate::state::configuration::Configuration;
 use crate::state::mailbox::{Mailbox, order};
 use crate::state::pending_work::PendingWork;
 use crate::state::vcpu::CpuState;
 use arch::address::{Absolute, PREFIX_AREA};
 use arch::condition::ConditionCode;
+use arch::facility::VECTOR;
 use core::sync::atomic::Ordering;
 use insn::Operand;
 
@@ -36,6 +38,7 @@ mod code {
     pub const CONDITIONAL_EMERGENCY_SIGNAL: u8 = 0x13;
     pub const SENSE_RUNNING_STATUS: u8 = 0x15;
     pub const SET_MULTITHREADING: u8 = 0x16;
+    pub const STORE_ADDITIONAL_STATUS_AT_ADDRESS: u8 = 0x17;
 }
 
 /// Status bits, as they stand in bits 32-63 of R1.
@@ -51,6 +54,9 @@ mod status {
 
 /// The parameter of STORE STATUS AT ADDRESS: a 31-bit address on a 512-byte boundary.
 const STATUS_ADDRESS: u64 = 0x7FFF_FE00;
+/// The bits of the parameter of STORE ADDITIONAL STATUS AT ADDRESS that are no address: zeros, as the area is on a
+/// 1024-byte boundary, and only the guarded-storage facility has areas of other lengths.
+const NO_ADDRESS: u64 = 0x3FF;
 
 /// The parameter of SET MULTITHREADING: the program-specified maximum thread identification.
 const MAXIMUM_THREAD: u64 = 0x1F;
@@ -73,7 +79,8 @@ enum Answer {
 ///
 /// Orders: sense, external call, emergency signal, start, stop, restart, stop and store status, initial CPU
 /// reset, CPU reset, set prefix, store status at address, set architecture, conditional emergency signal,
-/// sense running status, set multithreading; any other is an invalid order. The configuration is always in the
+/// sense running status, set multithreading, and with the vector facility store additional status at address; any
+/// other is an invalid order. The configuration is always in the
 /// z/Architecture mode, so set architecture ends with an invalid parameter. The conditional emergency signal
 /// depends on the PSW of the addressed CPU, which no other CPU can inspect; it is made pending whatever that
 /// PSW is, which the users of the order allow for.
@@ -175,6 +182,19 @@ fn set_multithreading<H: Hardware>(run: &mut Execution<'_, H>, parameter: u64) -
     Answer::Accepted
 }
 
+/// Whether the CPUs of a configuration know an order.
+const fn is_assigned(configuration: &Configuration, order_code: u8) -> bool {
+    match order_code {
+        code::SENSE..=code::RESTART
+        | code::STOP_AND_STORE_STATUS
+        | code::INITIAL_CPU_RESET..=code::STORE_STATUS_AT_ADDRESS
+        | code::CONDITIONAL_EMERGENCY_SIGNAL
+        | code::SENSE_RUNNING_STATUS => true,
+        code::STORE_ADDITIONAL_STATUS_AT_ADDRESS => configuration.facilities.has(VECTOR),
+        _ => false,
+    }
+}
+
 /// Gives the order to an existing CPU.
 fn signal<H: Hardware>(
     run: &mut Execution<'_, H>,
@@ -199,6 +219,9 @@ fn signal<H: Hardware>(
         code::INITIAL_CPU_RESET => {
             reset(mailbox, order::INITIAL_CPU_RESET);
             return Answer::Accepted;
+        }
+        _ if !is_assigned(run.configuration, order_code) => {
+            return Answer::Status(status::INVALID_ORDER);
         }
         code::SENSE if busy => return Answer::Busy,
         code::SENSE => {
@@ -256,6 +279,10 @@ fn signal<H: Hardware>(
             let at = parameter & STATUS_ADDRESS;
             (order::STORE_STATUS_AT_ADDRESS, Some((at, area::LENGTH)))
         }
+        code::STORE_ADDITIONAL_STATUS_AT_ADDRESS => {
+            let area = (parameter, area::ADDITIONAL_LENGTH);
+            (order::STORE_ADDITIONAL_STATUS, Some(area))
+        }
         _ => return Answer::Status(status::INVALID_ORDER),
     };
     if busy {
@@ -266,7 +293,8 @@ fn signal<H: Hardware>(
         if operating {
             found |= status::INCORRECT_STATE;
         }
-        if !run.configuration.holds(Absolute(at), length) {
+        let is_misplaced = order == order::STORE_ADDITIONAL_STATUS && at & NO_ADDRESS != 0;
+        if is_misplaced || !run.configuration.holds(Absolute(at), length) {
             found |= status::INVALID_PARAMETER;
         }
         if found != 0 {

@@ -1,4 +1,4 @@
-//! The status of a CPU: what the store-status orders leave of it in storage.
+//! The status of a CPU: what the orders store status and store additional status leave of it in storage.
 //!
 //! A CPU stores its own status, because some of its registers stay in the hardware.
 
@@ -10,6 +10,9 @@ use arch::address::Absolute;
 
 /// The length of the area that store status fills.
 pub(super) const LENGTH: u64 = 512;
+/// The length of the area of store additional status without the guarded-storage facility. The vector registers fill
+/// its first half; the other half stays unchanged.
+pub(super) const ADDITIONAL_LENGTH: u64 = 1024;
 
 /// Stores the status of this CPU in the 512 bytes at `area`, in the format of absolute locations from 1200 on.
 ///
@@ -46,4 +49,19 @@ pub(super) fn store<H: Hardware>(
     put(0x128, &timer.to_be_bytes());
     // A byte of zeros, then bits 0-55 of the clock comparator.
     put(0x130, &(cpu.clock_comparator >> 8).to_be_bytes());
+}
+
+/// Stores the vector registers of this CPU at `area`.
+///
+/// Source: Principles of Operation, "Store Additional Status at Address".
+pub(super) fn store_additional<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    area: Absolute,
+) {
+    for (n, register) in (0..).zip(hardware.vector_registers()) {
+        let at = area.offset(16 * n);
+        // The area was tested when the order was issued.
+        let _ = storage::put_absolute(configuration, hardware, at, &register.to_be_bytes());
+    }
 }

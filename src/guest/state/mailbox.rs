@@ -29,6 +29,8 @@ pub mod order {
     pub const CLEAR_RESET: u32 = 0x100;
     /// The operator's changes wait. This is no order of another CPU, but it makes the CPU busy like one.
     pub const CHANGE: u32 = 0x200;
+    /// Store the vector registers at the address in the parameter.
+    pub const STORE_ADDITIONAL_STATUS: u32 = 0x400;
 }
 
 /// What other CPUs and the machine have sent to a CPU.

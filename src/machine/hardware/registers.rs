@@ -5,13 +5,10 @@
 //! check and the status of a CPU show them.
 
 use crate::arch::control::{CR0_AFP, CR0_VECTOR};
-use crate::arch::facility::FacilityList;
+use crate::arch::facility::{FacilityList, VECTOR};
 use crate::guest::hardware::Saved;
 use crate::machine::hardware::{instruction, wait};
 use core::arch::asm;
-
-/// The facility bit of the vector facility for z/Architecture.
-const VECTOR_FACILITY: u32 = 129;
 
 /// Sets the floating-point-control register to zeros.
 pub fn clear_floating_point_control() {
@@ -27,7 +24,7 @@ pub fn clear() {
     let zeros = [0_u32; 16];
     // SAFETY: LOAD ACCESS MULTIPLE fetches 64 bytes of a local variable.
     unsafe { asm!("lam %a0,%a15,0({})", in(reg_addr) &raw const zeros, options(nostack)) };
-    if FacilityList(instruction::stfle()).has(VECTOR_FACILITY) {
+    if FacilityList(instruction::stfle()).has(VECTOR) {
         wait::with_cr0(CR0_AFP | CR0_VECTOR, clear_vectors);
     } else {
         wait::with_cr0(CR0_AFP, clear_floating_point);
@@ -82,5 +79,23 @@ pub fn save() -> Saved {
     });
     // SAFETY: STORE ACCESS MULTIPLE stores 64 bytes into a field that is ours.
     unsafe { asm!("stam %a0,%a15,0({})", in(reg_addr) &raw mut saved.access, options(nostack)) };
+    saved
+}
+
+/// The vector registers. The machine must have the vector facility.
+pub fn save_vectors() -> [u128; 32] {
+    let mut saved = [0; 32];
+    wait::with_cr0(CR0_AFP | CR0_VECTOR, || {
+        // SAFETY: VECTOR STORE MULTIPLE, twice, into a local variable; the vector control is one. The leftmost bit of
+        // the numbers of the upper 16 registers is in another halfword.
+        unsafe {
+            asm!(
+                ".short 0xe70f,0x1000,0x003e",
+                ".short 0xe70f,0x1100,0x0c3e",
+                in("r1") &raw mut saved,
+                options(nostack)
+            );
+        }
+    });
     saved
 }

@@ -7,6 +7,8 @@ use crate::dispatch::{self, Next};
 use crate::state::pending_work::PendingWork;
 use crate::state::vcpu::CpuState;
 use Instruction as I;
+use arch::address::Absolute;
+use arch::facility::{FacilityList, VECTOR};
 use arch::psw::{ADDRESSING_64, EXTERNAL, Psw, WAIT};
 use core::sync::atomic::Ordering;
 
@@ -32,6 +34,7 @@ fn sigp(bench: &mut Bench, order: i32, cpu: u64, parameter: u64) -> (u8, u32) {
 fn two() -> Bench {
     let mut bench = Bench::new();
     bench.configuration.cpus = 2;
+    bench.configuration.facilities = FacilityList::default().with(VECTOR);
     bench
 }
 
@@ -169,6 +172,35 @@ fn store_status_at_address_stores_there_only() {
     obey(&mut bench, 1, CpuState::Stopped);
     assert_eq!(bench.doubleword(0x2_00F8), 1515);
     assert_eq!(bench.doubleword(0x12F8), 0);
+}
+
+#[test]
+fn store_additional_status_stores_the_vector_registers_on_a_1024_byte_boundary() {
+    let mut bench = two();
+    bench.hardware.vectors = core::array::from_fn(|n| (n as u128) << 120 | n as u128);
+    let end = bench.configuration.storage_end;
+    for parameter in [0x2_0200, 0x2_0001, 0x2_000A, end, u64::MAX << 32] {
+        let answer = sigp(&mut bench, 0x17, 1, parameter);
+        assert_eq!(answer, (1, 0x100), "{parameter:X}");
+    }
+    assert_eq!(sigp(&mut bench, 0x17, 0, 0x2_0000), (1, 0x200));
+    bench.set(0x2_0200, &[0x55; 512]);
+    assert_eq!(sigp(&mut bench, 0x17, 1, 0x2_0000), (0, 0));
+    obey(&mut bench, 1, CpuState::Stopped);
+    for n in 0..32 {
+        assert_eq!(bench.doubleword(0x2_0000 + 16 * n), n << 56);
+        assert_eq!(bench.doubleword(0x2_0008 + 16 * n), n);
+    }
+    let mut rest = [0; 512];
+    bench.hardware.load(Absolute(0x2_0200), &mut rest);
+    assert_eq!(rest, [0x55; 512]);
+}
+
+#[test]
+fn store_additional_status_is_an_invalid_order_without_the_vector_facility() {
+    let mut bench = two();
+    bench.configuration.facilities = FacilityList::default();
+    assert_eq!(sigp(&mut bench, 0x17, 1, 0x2_0000), (1, 0x02));
 }
 
 #[test]

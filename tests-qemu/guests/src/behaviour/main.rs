@@ -142,6 +142,7 @@ mod b_stfl;
 mod b_stfle;
 mod b_stopped;
 mod b_storage_end;
+mod b_store_status;
 mod b_storm;
 mod b_svc;
 mod b_system_area;

@@ -141,6 +141,8 @@ pub enum Order {
     SenseRunningStatus = 0x15,
     /// Set multithreading.
     SetMultithreading = 0x16,
+    /// Store additional status at address.
+    StoreAdditionalStatusAtAddress = 0x17,
     /// An order that no machine assigns.
     Unassigned = 0xFE,
 }
