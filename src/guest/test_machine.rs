@@ -57,6 +57,9 @@ pub struct Subchannel {
 /// What looks at the machine after each store into the HSA.
 pub type Watcher = Box<dyn Fn(&TestMachine, Real) + Send + Sync>;
 
+/// What looks at each store of bytes into guest storage.
+pub type StoreWatcher = Box<dyn Fn() + Send + Sync>;
+
 /// Something that another CPU does.
 pub type Meanwhile = Box<dyn FnOnce(&mut TestMachine)>;
 
@@ -126,6 +129,8 @@ pub struct TestMachine {
     pub traced: Vec<(EventHead, Vec<u64>, bool)>,
     /// What looks at the machine after each store into the HSA.
     pub watcher: Option<Watcher>,
+    /// What looks at each store of bytes into guest storage.
+    pub store_watcher: Option<StoreWatcher>,
 }
 
 impl TestMachine {
@@ -165,6 +170,7 @@ impl TestMachine {
             unrecorded: 0,
             traced: Vec::new(),
             watcher: None,
+            store_watcher: None,
         }
     }
 
@@ -282,6 +288,9 @@ impl Hardware for TestMachine {
     }
 
     fn store(&mut self, at: Checked, from: &[u8]) {
+        if let Some(watcher) = &self.store_watcher {
+            watcher();
+        }
         Self::store(self, at.absolute(), from)
     }
 

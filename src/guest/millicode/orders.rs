@@ -22,6 +22,8 @@ use core::sync::atomic::Ordering;
 
 /// A bit in the mailbox's orders that is no order: the signalling CPU is writing the parameter.
 pub(super) const CLAIMED: u32 = 1 << 31;
+/// Another one that is no order: the CPU is carrying out what it has taken out of its mailbox.
+const IN_PROGRESS: u32 = 1 << 30;
 /// The orders that reset a CPU.
 pub(super) const RESETS: u32 = order::CLEAR_RESET | order::INITIAL_CPU_RESET | order::CPU_RESET;
 
@@ -45,15 +47,17 @@ pub fn publish(cpu: &Vcpu, configuration: &Configuration, runs: bool) {
 
 /// Carries out the orders in this CPU's mailbox, and publishes its state for others to sense.
 ///
-/// A CPU calls this itself in the firmware, whatever its state.
+/// A CPU calls this itself in the firmware, whatever its state. It is busy until its orders have been carried out, and
+/// others can sense and find in storage what they have done.
 pub fn take_orders<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     threads::take_note(cpu, configuration);
     let mailbox = mailbox(configuration, cpu.address);
     let waiting = mailbox.orders.load(Ordering::Acquire);
-    if waiting != 0 && waiting & CLAIMED == 0 {
-        // The parameter first: an empty mailbox may be filled again at once.
+    let takes = waiting != 0 && waiting & CLAIMED == 0;
+    if takes {
+        // A reset or a change may still come meanwhile.
+        let orders = mailbox.orders.swap(IN_PROGRESS, Ordering::AcqRel);
         let parameter = mailbox.parameter.load(Ordering::Acquire);
-        let orders = configuration.take_orders(cpu.address);
         if orders & order::CHANGE != 0 {
             external_means::make_changes(cpu, configuration, hardware);
         }
@@ -66,6 +70,9 @@ pub fn take_orders<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, h
         cpu.state = CpuState::Stopped;
     }
     mailbox.state.store(cpu.state as u8, Ordering::Release);
+    if takes {
+        mailbox.orders.fetch_and(!IN_PROGRESS, Ordering::AcqRel);
+    }
 }
 
 /// Ends the guest with an exit code: all CPUs stop before they execute another instruction, and no order starts one
@@ -203,8 +210,26 @@ fn wait_for_others(configuration: &Configuration, me: u16) {
         mailbox.orders.load(Ordering::Acquire) != 0
             || mailbox.state.load(Ordering::Acquire) == CpuState::Operating as u8
     };
+    look_until(|| !(0..configuration.cpus).any(|cpu| cpu != me && executes(cpu)));
+}
+
+/// SIGNAL PROCESSOR does not end before CPU `target`, which is stopped, has carried out the order that it accepted: the
+/// program looks at storage at once.
+///
+/// In exact mode that CPU has the next turn. In real time it is on its way into the firmware.
+pub(super) fn await_orders(configuration: &Configuration, target: u16) {
+    if configuration.mode == Mode::RealTime {
+        let mailbox = mailbox(configuration, target);
+        look_until(|| mailbox.orders.load(Ordering::Acquire) == 0);
+    } else {
+        configuration.favoured.store(target + 1, Ordering::Relaxed);
+    }
+}
+
+/// Looks until it is `done`, but no more than [`MOST_LOOKS`] times.
+fn look_until(done: impl Fn() -> bool) {
     let mut looks = 0;
-    while looks < MOST_LOOKS && (0..configuration.cpus).any(|cpu| cpu != me && executes(cpu)) {
+    while looks < MOST_LOOKS && !done() {
         core::hint::spin_loop();
         looks += 1;
     }

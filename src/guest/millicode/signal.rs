@@ -1,13 +1,13 @@
 //! SIGNAL PROCESSOR: orders and signals for the addressed CPU.
 //!
 //! An order is left in the addressed CPU's mailbox, and that CPU carries it out itself ([`super::orders`]).
-//! While an order waits there, the CPU is busy. External calls and emergency signals do not wait in this way:
-//! they become pending at once.
+//! While an order waits there, or is being carried out, the CPU is busy, and accepts resets only. External calls and
+//! emergency signals do not wait in this way: they become pending at once.
 
 use crate::hardware::Hardware;
 use crate::measuring::threads;
 use crate::millicode::execution::Execution;
-use crate::millicode::orders::{CLAIMED, RESETS, mailbox, reset};
+use crate::millicode::orders::{CLAIMED, RESETS, await_orders, mailbox, reset};
 use crate::millicode::outcome::{Outcome, Performed};
 use crate::millicode::prefix::PREFIX;
 use crate::millicode::status as area;
@@ -75,12 +75,13 @@ enum Answer {
 /// the CPU address; the parameter is in R1 if that is odd, else in R1 + 1.
 ///
 /// Condition codes: 0, order accepted; 1, status stored in bits 32-63 of R1; 2, busy: an earlier
-/// order waits to be carried out; 3, not operational: no such CPU.
+/// order has not been carried out yet; 3, not operational: no such CPU.
 ///
 /// Orders: sense, external call, emergency signal, start, stop, restart, stop and store status, initial CPU
 /// reset, CPU reset, set prefix, store status at address, set architecture, conditional emergency signal,
 /// sense running status, set multithreading, and with the vector facility store additional status at address; any
-/// other is an invalid order. The configuration is always in the
+/// other is an invalid order. Set prefix, store status at address and store additional status at address have been
+/// carried out when the instruction ends. The configuration is always in the
 /// z/Architecture mode, so set architecture ends with an invalid parameter. The conditional emergency signal
 /// depends on the PSW of the addressed CPU, which no other CPU can inspect; it is made pending whatever that
 /// PSW is, which the users of the order allow for.
@@ -119,6 +120,9 @@ pub(super) fn sigp<H: Hardware>(
     }
     if condition == ConditionCode::Zero {
         run.hardware.wake(target);
+        if is_of_stopped_cpu(order_code) {
+            await_orders(run.configuration, target);
+        }
     }
     // A CPU that signals or senses another CPU waits for it.
     Ok(Outcome::Yield)
@@ -182,6 +186,14 @@ fn set_multithreading<H: Hardware>(run: &mut Execution<'_, H>, parameter: u64) -
     Answer::Accepted
 }
 
+/// Whether only a stopped CPU accepts an order.
+const fn is_of_stopped_cpu(order_code: u8) -> bool {
+    matches!(
+        order_code,
+        code::SET_PREFIX | code::STORE_STATUS_AT_ADDRESS | code::STORE_ADDITIONAL_STATUS_AT_ADDRESS
+    )
+}
+
 /// Whether the CPUs of a configuration know an order.
 const fn is_assigned(configuration: &Configuration, order_code: u8) -> bool {
     match order_code {
@@ -223,7 +235,7 @@ fn signal<H: Hardware>(
         _ if !is_assigned(run.configuration, order_code) => {
             return Answer::Status(status::INVALID_ORDER);
         }
-        code::SENSE if busy => return Answer::Busy,
+        _ if busy && !check_stop => return Answer::Busy,
         code::SENSE => {
             let mut found = 0;
             if check_stop {
@@ -285,9 +297,6 @@ fn signal<H: Hardware>(
         }
         _ => return Answer::Status(status::INVALID_ORDER),
     };
-    if busy {
-        return Answer::Busy;
-    }
     if let Some((at, length)) = parameter {
         let mut found = 0;
         if operating {

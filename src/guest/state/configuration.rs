@@ -17,7 +17,7 @@ use crate::state::tracing::Tracing;
 use arch::address::{Absolute, PAGE};
 use arch::cpu::MAXIMUM_CPUS;
 use arch::facility::FacilityList;
-use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64};
 use cpumf::counters::CoprocessorGroups;
 use spin::{Mutex, MutexGuard};
 
@@ -166,12 +166,5 @@ impl Configuration {
     #[must_use]
     pub fn highest_address(&self) -> u16 {
         self.threads.address_of(self.cpus.saturating_sub(1))
-    }
-
-    /// Takes all orders out of the mailbox of CPU `number`.
-    pub fn take_orders(&self, number: u16) -> u32 {
-        self.mailboxes[number as usize & (MAXIMUM_CPUS - 1)]
-            .orders
-            .swap(0, Ordering::AcqRel)
     }
 }

@@ -75,7 +75,8 @@ fn load_normal_resets_this_cpu_initially_and_the_others_and_goes_on_at_the_psw_a
         .orders
         .load(Ordering::Relaxed);
     assert_eq!(orders, order::CPU_RESET);
-    assert_eq!(bench.configuration.take_orders(0), 0);
+    let own = &bench.configuration.mailboxes[0].orders;
+    assert_eq!(own.load(Ordering::Relaxed), 0);
 }
 
 #[test]
@@ -191,7 +192,9 @@ fn a_load_brings_the_program_back_and_load_clear_clears_everything_else() {
         assert_eq!(bench.cpu.general[5], if cleared { 0 } else { 55 });
         let own = &bench.cpu.own;
         assert_eq!(own.sampling().basic(), ControlState::Disabled);
-        let orders = bench.configuration.take_orders(1);
+        let orders = bench.configuration.mailboxes[1]
+            .orders
+            .load(Ordering::Relaxed);
         let expected = if cleared {
             order::CLEAR_RESET
         } else {

@@ -4,13 +4,16 @@ use super::super::take_orders;
 use super::*;
 use crate::state::mailbox::order;
 use crate::dispatch::{self, Next};
+use crate::state::account::Mode;
+use crate::state::configuration::Configuration;
+use crate::state::mailbox::order;
 use crate::state::pending_work::PendingWork;
 use crate::state::vcpu::CpuState;
 use Instruction as I;
 use arch::address::Absolute;
 use arch::facility::{FacilityList, VECTOR};
 use arch::psw::{ADDRESSING_64, EXTERNAL, Psw, WAIT};
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 /// Issues SIGNAL PROCESSOR from CPU 0; returns condition code and status.
 fn sigp(bench: &mut Bench, order: i32, cpu: u64, parameter: u64) -> (u8, u32) {
@@ -106,8 +109,11 @@ fn a_cpu_that_signals_another_gives_up_its_turn() {
 fn an_order_makes_the_cpu_busy_until_it_is_carried_out() {
     let mut bench = two();
     assert_eq!(sigp(&mut bench, 0x04, 1, 0), (0, 0));
-    assert_eq!(sigp(&mut bench, 0x05, 1, 0), (2, 0));
-    assert_eq!(sigp(&mut bench, 0x01, 1, 0), (2, 0));
+    // Whatever it is to do next, except a reset; an order that is not assigned is refused as ever.
+    for order in [1, 2, 3, 4, 5, 6, 9, 0xD, 0xE, 0x13, 0x15] {
+        assert_eq!(sigp(&mut bench, order, 1, 0), (2, 0), "{order:X}");
+    }
+    assert_eq!(sigp(&mut bench, 0xFF, 1, 0), (1, 0x02));
     assert_eq!(obey(&mut bench, 1, CpuState::Stopped), CpuState::Operating);
     assert_eq!(sigp(&mut bench, 0x01, 1, 0), (0, 0));
     assert_eq!(sigp(&mut bench, 0x05, 1, 0), (0, 0));
@@ -201,6 +207,40 @@ fn store_additional_status_is_an_invalid_order_without_the_vector_facility() {
     let mut bench = two();
     bench.configuration.facilities = FacilityList::default();
     assert_eq!(sigp(&mut bench, 0x17, 1, 0x2_0000), (1, 0x02));
+}
+
+#[test]
+fn what_a_stopped_cpu_is_to_store_is_there_when_signal_processor_ends() {
+    // In exact mode: the CPU has the next turn, before any other one that is ready.
+    let mut bench = two();
+    bench.configuration.mode = Mode::Exact { shift: 0 };
+    for (order, favoured) in [(0x0D, 2), (0x0E, 2), (0x17, 2), (0x04, 0)] {
+        assert_eq!(sigp(&mut bench, order, 1, 0x4000), (0, 0));
+        let given = bench.configuration.favoured.swap(0, Ordering::Relaxed);
+        assert_eq!(given, favoured, "{order:X}");
+        obey(&mut bench, 1, CpuState::Stopped);
+    }
+}
+
+#[test]
+fn a_cpu_is_busy_until_it_has_carried_out_its_orders() {
+    let Bench {
+        cpu,
+        configuration,
+        hardware,
+    } = Box::leak(Box::new(two()));
+    let configuration: &Configuration = configuration;
+    let orders = &configuration.mailboxes[1].orders;
+    let looks: &AtomicU32 = Box::leak(Box::default());
+    hardware.store_watcher = Some(Box::new(|| {
+        assert_ne!(orders.load(Ordering::Relaxed), 0);
+        looks.fetch_add(1, Ordering::Relaxed);
+    }));
+    cpu.address = 1;
+    orders.store(order::STORE_STATUS, Ordering::Relaxed);
+    take_orders(cpu, configuration, hardware);
+    assert_ne!(looks.load(Ordering::Relaxed), 0);
+    assert_eq!(orders.load(Ordering::Relaxed), 0);
 }
 
 #[test]
