@@ -213,6 +213,7 @@ pub fn take_up(cpu: &mut Cpu) {
     wait::load_cr0(CR0_EMERGENCY_SIGNAL);
     instruction::sckc(u64::MAX);
     cpu.native.set_cpu_timer(0);
+    cpu.vcpu.standing_timer = Some(0);
 }
 
 /// Goes to the guest for the first time on this CPU.

@@ -142,7 +142,7 @@ fn attend<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
     millicode::take_orders(cpu, configuration, hardware);
     let next = deliver(cpu, configuration, hardware);
     let runs = !matches!(next, Next::Wait | Next::Stopped | Next::Ended);
-    millicode::publish(cpu, configuration, runs);
+    millicode::publish(cpu, configuration, hardware, runs);
     next
 }
 

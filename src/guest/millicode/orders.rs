@@ -39,7 +39,13 @@ pub(super) fn reset(mailbox: &Mailbox, order: u32) {
 }
 
 /// Publishes the state of this CPU for others to sense, and whether it executes instructions.
-pub fn publish(cpu: &Vcpu, configuration: &Configuration, runs: bool) {
+pub fn publish<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    runs: bool,
+) {
+    let_timer_run_or_stand(cpu, hardware);
     let mailbox = mailbox(configuration, cpu.address);
     mailbox.state.store(cpu.state as u8, Ordering::Release);
     mailbox.runs.store(runs, Ordering::Release);
@@ -67,7 +73,7 @@ pub fn take_orders<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, h
         }
     }
     if configuration.exit_code.get().is_some() {
-        cpu.state = CpuState::Stopped;
+        enter(cpu, hardware, CpuState::Stopped);
     }
     mailbox.state.store(cpu.state as u8, Ordering::Release);
     if takes {
@@ -88,6 +94,26 @@ pub(super) fn end_guest<H: Hardware>(run: &mut Execution<'_, H>, code: u8) {
     run.cpu.pending_work |= PendingWork::ATTENTION;
 }
 
+/// Lets the CPU timer run if the CPU is in the operating state, and stand still otherwise.
+fn let_timer_run_or_stand<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H) {
+    match (cpu.state, cpu.standing_timer) {
+        (CpuState::Operating, Some(value)) => {
+            hardware.set_cpu_timer(value);
+            cpu.standing_timer = None;
+        }
+        (CpuState::Stopped | CpuState::CheckStop, None) => {
+            cpu.standing_timer = Some(hardware.cpu_timer());
+        }
+        _ => {}
+    }
+}
+
+/// Enters a state.
+fn enter<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H, state: CpuState) {
+    cpu.state = state;
+    let_timer_run_or_stand(cpu, hardware);
+}
+
 #[cold]
 fn carry_out<H: Hardware>(
     cpu: &mut Vcpu,
@@ -100,13 +126,14 @@ fn carry_out<H: Hardware>(
     cpu.pending_work |= PendingWork::ATTENTION;
     if orders & RESETS != 0 {
         reset_cpu(cpu, configuration, hardware, mailbox, orders);
+        let_timer_run_or_stand(cpu, hardware);
         return;
     }
     if cpu.state == CpuState::CheckStop {
         return;
     }
     if orders & order::STOP != 0 {
-        cpu.state = CpuState::Stopped;
+        enter(cpu, hardware, CpuState::Stopped);
     }
     if orders & order::STORE_STATUS != 0 {
         let mode = Absolute(lowcore::ARCHITECTURAL_MODE);
@@ -124,10 +151,10 @@ fn carry_out<H: Hardware>(
         prefix::set(cpu, configuration, hardware, parameter & PREFIX);
     }
     if orders & order::START != 0 {
-        cpu.state = CpuState::Operating;
+        enter(cpu, hardware, CpuState::Operating);
     }
     if orders & order::RESTART != 0 {
-        cpu.state = CpuState::Operating;
+        enter(cpu, hardware, CpuState::Operating);
         delivery::restart(cpu, configuration, hardware);
     }
 }
@@ -160,6 +187,7 @@ fn reset_cpu<H: Hardware>(
         return;
     }
     hardware.set_cpu_timer(0);
+    cpu.standing_timer = Some(0);
     hardware.set_clock_programmable_field(0);
     hardware.clear_floating_point_control();
 }

@@ -23,7 +23,7 @@ pub(super) fn store<H: Hardware>(
     hardware: &mut H,
     area: Absolute,
 ) {
-    let timer = hardware.cpu_timer();
+    let timer = cpu.standing_timer.unwrap_or_else(|| hardware.cpu_timer());
     let Saved {
         floating_point,
         floating_point_control,

@@ -114,6 +114,8 @@ pub struct Vcpu {
     pub pending: Pending,
     /// The clock comparator.
     pub clock_comparator: u64,
+    /// The CPU timer while the CPU is not operating, when it stands still. Otherwise it is in the hardware.
+    pub standing_timer: Option<u64>,
     /// The TOD programmable register.
     pub tod_programmable: u32,
     /// The current trap, as the hardware stored it.
@@ -179,6 +181,7 @@ impl Vcpu {
             state: CpuState::Stopped,
             pending: Pending::default(),
             clock_comparator: 0,
+            standing_timer: None,
             tod_programmable: 0,
             interruption: Interruption::default(),
             text: Text::default(),

@@ -244,6 +244,33 @@ fn a_cpu_is_busy_until_it_has_carried_out_its_orders() {
 }
 
 #[test]
+fn the_cpu_timer_of_a_stopped_cpu_stands_still() {
+    let mut bench = two();
+    bench.hardware.timer = 1000;
+    assert_eq!(sigp(&mut bench, 0x05, 1, 0), (0, 0));
+    assert_eq!(obey(&mut bench, 1, CpuState::Operating), CpuState::Stopped);
+    bench.hardware.timer = 400;
+    assert_eq!(sigp(&mut bench, 0x0E, 1, 0x2_0000), (0, 0));
+    obey(&mut bench, 1, CpuState::Stopped);
+    assert_eq!(bench.doubleword(0x2_0128), 1000);
+    assert_eq!(sigp(&mut bench, 0x04, 1, 0), (0, 0));
+    assert_eq!(obey(&mut bench, 1, CpuState::Stopped), CpuState::Operating);
+    assert_eq!(
+        (bench.hardware.timer, bench.cpu.standing_timer),
+        (1000, None)
+    );
+    // Initial CPU reset sets it to zero, and CPU reset does not.
+    for (order, timer) in [(0x0C, 1000), (0x0B, 0)] {
+        assert_eq!(sigp(&mut bench, order, 1, 0), (0, 0));
+        assert_eq!(obey(&mut bench, 1, CpuState::Operating), CpuState::Stopped);
+        bench.hardware.timer = 400;
+        assert_eq!(bench.cpu.standing_timer, Some(timer));
+        bench.hardware.timer = 1000;
+        bench.cpu.standing_timer = None;
+    }
+}
+
+#[test]
 fn a_reset_is_accepted_by_a_busy_cpu_and_ends_what_made_it_busy() {
     let mut bench = two();
     assert_eq!(sigp(&mut bench, 0x03, 1, 0), (0, 0));

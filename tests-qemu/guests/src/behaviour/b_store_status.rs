@@ -4,6 +4,7 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use guests::check::{check, holds};
+use guests::insn::clock::{MICROSECOND, stckf};
 use guests::insn::control::{lctlg_all, stctg_all};
 use guests::insn::cpu::{Order, facility};
 use guests::insn::registers::Registers;
@@ -144,6 +145,15 @@ fn run() {
     // The area is looked at at once.
     has_status(area().cast());
     check("behind the area", doubleword(512), BEFORE);
+    let timer = doubleword(0x128);
+    let end = stckf() + 1000 * MICROSECOND;
+    while stckf() < end {}
+    check(
+        "a millisecond later",
+        order(Order::StoreStatusAtAddress, at),
+        0,
+    );
+    holds("the CPU timer stood still", doubleword(0x128) == timer);
     holds("the vector facility is installed", facility(129));
     for (name, parameter) in [
         ("on a 512-byte boundary", at + 512),
