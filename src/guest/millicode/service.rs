@@ -5,7 +5,7 @@
 //! console) are handled in the firmware: see [`super::sclp`].
 //!
 //! The service is complete when the instruction ends, so a run can be repeated exactly. The service
-//! signal that reports the end is pending at once.
+//! signal that reports the end is pending at once, for any CPU of the configuration that is enabled for it.
 
 use crate::hardware::Hardware;
 use crate::millicode::execution::{Execution, fault};
@@ -14,10 +14,13 @@ use crate::millicode::sclp::{self, Block, response};
 use crate::state::access::Fault;
 use crate::state::configuration::Configuration;
 use crate::state::pending_work::PendingWork;
+use crate::state::vcpu::CpuState;
 use crate::storage;
 use arch::address::{Absolute, PAGE, PREFIX_AREA};
 use arch::condition::ConditionCode;
+use arch::control::CR0_SERVICE_SIGNAL;
 use arch::interruption::ProgramInterruption;
+use arch::psw::EXTERNAL;
 use core::sync::atomic::Ordering;
 
 /// The bits of a command word that select the command.
@@ -99,7 +102,22 @@ pub(super) fn servc<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> 
     signal.fetch_and(!(ADDRESS as u32), Ordering::AcqRel);
     signal.fetch_or(at.0 as u32, Ordering::AcqRel);
     run.cpu.pending_work |= PendingWork::ATTENTION;
+    if run.cpu.psw.mask & EXTERNAL == 0 || run.cpu.control[0] & CR0_SERVICE_SIGNAL == 0 {
+        tell_others(run);
+    }
     run.done(ConditionCode::Zero)
+}
+
+/// A service signal is pending, and this CPU is not enabled for it: every other operating CPU looks whether it is.
+/// One that waits would not look by itself.
+fn tell_others<H: Hardware>(run: &mut Execution<'_, H>) {
+    let mailboxes = (0..run.configuration.cpus).zip(&run.configuration.mailboxes);
+    for (cpu, mailbox) in mailboxes {
+        let operates = mailbox.state.load(Ordering::Acquire) == CpuState::Operating as u8;
+        if cpu != run.cpu.address && operates {
+            run.hardware.wake(cpu);
+        }
+    }
 }
 
 /// The address of the SCCB, tested.

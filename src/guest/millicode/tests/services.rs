@@ -1,9 +1,12 @@
 //! What the guest learns of the configuration, and the service element.
 
 use super::*;
+use crate::state::vcpu::CpuState;
 use Instruction as I;
 use ProgramInterruption as P;
+use arch::control::CR0_SERVICE_SIGNAL;
 use arch::facility::FacilityList;
+use arch::psw::{ADDRESSING_64, EXTERNAL};
 use core::sync::atomic::Ordering;
 
 /// Where the service-call control block is.
@@ -394,4 +397,24 @@ fn read_event_data_gives_what_was_typed_to_a_program_that_receives_it() {
     assert_eq!(block[8..18], [0, 10, 26, 0, 0, 0, 0, b'l', b's', b'\n']);
     bench.set(SCCB, &[0x10, 0]);
     assert_eq!(serve(&mut bench, 0x0077_0005), (0, 0x60F0));
+}
+
+#[test]
+fn a_service_signal_is_for_any_cpu_that_is_enabled_for_it() {
+    let mut bench = Bench::new();
+    bench.configuration.cpus = 4;
+    for cpu in [1, 3] {
+        let state = &bench.configuration.mailboxes[cpu].state;
+        state.store(CpuState::Operating as u8, Ordering::Relaxed);
+    }
+    let mut woken = |mask, control| {
+        bench.set(SCCB, &[0, 8]);
+        bench.cpu.psw.mask = ADDRESSING_64 | mask;
+        bench.cpu.control[0] = control;
+        serve(&mut bench, 0x00AA_0001);
+        core::mem::take(&mut bench.hardware.woken)
+    };
+    assert_eq!(woken(EXTERNAL, CR0_SERVICE_SIGNAL), [], "this CPU takes it");
+    assert_eq!(woken(0, CR0_SERVICE_SIGNAL), [1, 3]);
+    assert_eq!(woken(EXTERNAL, 0), [1, 3]);
 }

@@ -133,6 +133,7 @@ mod b_self_modified;
 mod b_self_stored;
 mod b_sense_running;
 mod b_service_call;
+mod b_service_signal;
 mod b_signals;
 mod b_sigp;
 mod b_sigp_start;
