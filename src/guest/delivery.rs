@@ -60,6 +60,8 @@ pub struct Condition {
     pub identification: u64,
     /// Exception access identification, for the same codes.
     pub access_id: u8,
+    /// Operand access identification, if it is stored.
+    pub operand_access: Option<u8>,
     /// Data-exception or vector-exception code.
     pub data_exception: u32,
     /// Monitor class, for a monitor event.
@@ -81,6 +83,7 @@ impl Condition {
             length: met.length(),
             identification: met.identification,
             access_id: met.access,
+            operand_access: None,
             data_exception: met.parameter,
             monitor_class: met.parameter as u16,
             monitor_code: met.identification,
@@ -103,6 +106,7 @@ impl Condition {
             length,
             identification: fault.identification,
             access_id: fault.access_id,
+            operand_access: fault.operand_access,
             ..Self::default()
         }
     }
@@ -238,7 +242,8 @@ fn interrupt<H: Hardware>(
 ///
 /// Besides the identification at real 8C it stores: the translation-exception identification (A8) and the exception
 /// access identification (A0) for protection, ASCE-type, region, segment and page translation and the exceptions of
-/// ASN and access-register translation; the data-exception code (90) for data and vector-processing exceptions;
+/// ASN and access-register translation; the operand access identification (A2) for a page translation of MOVE PAGE;
+/// the data-exception code (90) for data and vector-processing exceptions;
 /// monitor class (94) and code (B0) for a monitor event; code (96), address (98) and access identification (A1) of
 /// a PER event.
 #[inline]
@@ -259,6 +264,9 @@ pub fn reflect<H: Hardware>(
                 condition.identification,
             );
             hardware.store(area.at(lowcore::EXCEPTION_ACCESS), &[condition.access_id]);
+            if let Some(operand_access) = condition.operand_access {
+                hardware.store(area.at(lowcore::OPERAND_ACCESS), &[operand_access]);
+            }
         }
         0x07 | 0x1B => {
             hardware.store_u32(

@@ -141,6 +141,7 @@ fn a_reflected_condition_stores_what_its_code_calls_for_and_nothing_else() {
         monitor_code: 0x1122_3344,
         identification: 0x7777_7000,
         access_id: 5,
+        operand_access: None,
         per: None,
     };
     let run = |code, per| {
@@ -616,5 +617,26 @@ fn a_handler_that_is_interrupted_at_its_first_instruction_ends_the_guest_unless_
             &met,
         );
         assert_eq!(bench.cpu.in_a_row, 0);
+    }
+}
+
+#[test]
+fn a_page_translation_stores_the_operand_access_identification_of_move_page_only() {
+    for (operand_access, stored) in [(None, 0xEE), (Some(0x12), 0x12)] {
+        let mut bench = bench();
+        let fault = Fault {
+            operand_access,
+            ..Fault::access(
+                P::PageTranslation,
+                Virtual(0x5000),
+                Access::Fetch,
+                Space::Primary,
+            )
+        };
+        let condition = Condition::of_fault(&mut bench.cpu, fault, 4);
+        let (configuration, hardware) = (&bench.configuration, &mut bench.hardware);
+        reflect(&mut bench.cpu, configuration, hardware, &condition);
+        let at = Absolute(PREFIX + lowcore::OPERAND_ACCESS);
+        assert_eq!(bench.hardware.load_u8(at), stored);
     }
 }

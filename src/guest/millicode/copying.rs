@@ -283,9 +283,10 @@ const MVPG_OPTION: u64 = 0x0100;
 ///
 /// Program exceptions: specification, when bits 48-51 of general register 0 are not zeros or bits 52
 /// and 53 are both ones; privileged operation, in the problem state when the PSW-key mask has a zero
-/// for a key that is specified; access (fetch, operand 2; store, operand 1).
+/// for a key that is specified; access (fetch, operand 2; store, operand 1). The interruption for a page translation
+/// stores the R1 and R2 fields as the operand access identification, by which the control program finds the operand.
 ///
-/// Source: Principles of Operation, "MOVE PAGE".
+/// Source: Principles of Operation, "MOVE PAGE"; "Assigned Storage Locations", 162.
 pub(super) fn mvpg<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> Performed {
     let controls = run.register(0);
     let specified = controls & (MVPG_FIRST_KEY | MVPG_SECOND_KEY);
@@ -311,13 +312,17 @@ pub(super) fn mvpg<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> P
     };
     let invalid =
         |found: &Fault| found.interruption == P::PageTranslation && controls & MVPG_OPTION != 0;
+    let identified = |found: Fault| Fault {
+        operand_access: (found.interruption == P::PageTranslation).then_some(r1 << 4 | r2),
+        ..found
+    };
     let source = match claim(r2, Access::Fetch, MVPG_SECOND_KEY) {
         Err(found) if invalid(&found) => return run.done(ConditionCode::Two),
-        found => found?,
+        found => found.map_err(identified)?,
     };
     let target = match claim(r1, Access::Store, MVPG_FIRST_KEY) {
         Err(found) if invalid(&found) => return run.done(ConditionCode::One),
-        found => found?,
+        found => found.map_err(identified)?,
     };
     copy(run, &source, &target);
     run.done(ConditionCode::Zero)

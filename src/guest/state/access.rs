@@ -129,6 +129,8 @@ pub struct Fault {
     pub identification: u64,
     /// Exception access identification as stored.
     pub access_id: u8,
+    /// Operand access identification, if the interruption stores one.
+    pub operand_access: Option<u8>,
 }
 
 impl Fault {
@@ -140,6 +142,7 @@ impl Fault {
             interruption,
             identification: 0,
             access_id: 0,
+            operand_access: None,
         }
     }
 
@@ -161,6 +164,7 @@ impl Fault {
             interruption,
             identification,
             access_id: 0,
+            operand_access: None,
         }
     }
 
@@ -197,6 +201,7 @@ impl Fault {
             interruption: ProgramInterruption::Protection,
             identification: identify(at, access, space) | kind,
             access_id: 0,
+            operand_access: None,
         }
     }
 }

@@ -393,6 +393,25 @@ fn mvpg_with_the_condition_code_option_tells_which_page_is_invalid() {
 }
 
 #[test]
+fn mvpg_gives_its_register_fields_with_a_page_translation_exception_and_with_no_other() {
+    let mut bench = translating();
+    invalidate(&mut bench, 5);
+    let mut fault = |r1, r2, to, from| {
+        (
+            bench.cpu.general[usize::from(r1)],
+            bench.cpu.general[usize::from(r2)],
+        ) = (to, from);
+        let found = issue(&mut bench, I::Mvpg { r1, r2 }).unwrap_err();
+        (found.interruption, found.operand_access)
+    };
+    let page = P::PageTranslation;
+    assert_eq!(fault(1, 15, 0x5000, 0x4000), (page, Some(0x1F)));
+    assert_eq!(fault(14, 3, 0x4000, 0x5000), (page, Some(0xE3)));
+    let segment = P::SegmentTranslation;
+    assert_eq!(fault(1, 2, 0x10_0000, 0x4000), (segment, None));
+}
+
+#[test]
 fn storage_keys_belong_to_absolute_blocks() {
     let mut bench = translating();
     bench.cpu.prefix = 0x4000;

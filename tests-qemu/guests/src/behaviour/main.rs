@@ -80,6 +80,7 @@ mod b_measurement_on_each_cpu;
 mod b_measurement_operands;
 mod b_models;
 mod b_monitor_call;
+mod b_move_page;
 mod b_msa_access;
 mod b_multithreading;
 mod b_odd_address;
