@@ -303,6 +303,30 @@ impl Function {
     }
 }
 
+/// Whether function code 0 of an instruction is accepted with this general register 0; otherwise a specification
+/// exception. The modifier bit must be zero for an instruction without a function that it modifies. KDSA takes it with
+/// the functions that sign only. The others ignore it.
+///
+/// No public source tells whether PRNO ignores it; QEMU does.
+#[must_use]
+pub const fn query_accepts(instruction: Instruction, control: Control) -> bool {
+    match instruction {
+        Instruction::Kmac
+        | Instruction::Kimd
+        | Instruction::Klmd
+        | Instruction::Pcc
+        | Instruction::Kdsa
+        | Instruction::Pckmo => !control.modifier(),
+        Instruction::Km
+        | Instruction::Kmc
+        | Instruction::Kmf
+        | Instruction::Kmo
+        | Instruction::Kmctr
+        | Instruction::Kma
+        | Instruction::Prno => true,
+    }
+}
+
 /// The operand that function code 0 stores: bit n is one if function code n of the instruction is supplied.
 #[must_use]
 pub fn query(instruction: Instruction) -> [u8; 16] {

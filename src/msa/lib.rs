@@ -79,6 +79,6 @@ mod vectors;
 
 pub use control::Control;
 pub use eddsa::Signature;
-pub use function::{Engine, Function, query};
+pub use function::{Engine, Function, query, query_accepts};
 pub use instruction::Instruction;
 pub use prno::{CONDITIONING_RATIO, condition};

@@ -104,6 +104,9 @@ pub(super) fn perform<H: Hardware>(
     }
     let Some(function) = Function::of(instruction, code) else {
         // Every offered function has an entry, except function code 0.
+        if !msa::query_accepts(instruction, control) {
+            return fault(P::Specification);
+        }
         return query(run, offered);
     };
     if !function.accepts(control) || (function.extends() && !is_pair(fields.r1)) {

@@ -169,6 +169,19 @@ fn function_code_0_stores_what_is_offered_and_touches_no_other_operand() {
 }
 
 #[test]
+fn function_code_0_refuses_the_modifier_where_no_function_or_signing_only_has_one() {
+    let mac = I::Kmac { r1: 2, r2: 4 };
+    for instruction in [mac, KIMD, KLMD, KDSA, I::Pcc {}, I::Pckmo {}] {
+        let fault = exception(&mut bench(DECIPHER), instruction);
+        assert_eq!(fault.interruption, P::Specification, "{instruction}");
+    }
+    let output = I::Kmo { r1: 2, r2: 4 };
+    for instruction in [KM, KMC, KMF, output, KMCTR, KMA, PRNO] {
+        assert_eq!(complete(&mut bench(DECIPHER), instruction), 0);
+    }
+}
+
+#[test]
 fn every_parameter_block_has_room_in_the_firmware() {
     for instruction in msa::Instruction::ALL {
         for function in (1..128).filter_map(|code| Function::of(instruction, code)) {

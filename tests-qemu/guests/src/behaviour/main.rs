@@ -82,6 +82,7 @@ mod b_models;
 mod b_monitor_call;
 mod b_move_page;
 mod b_msa_access;
+mod b_msa_modifier;
 mod b_multithreading;
 mod b_odd_address;
 mod b_own_page;
