@@ -16,6 +16,10 @@
 //! changes. After [`MOST_IN_A_ROW`] of them, with all interruptions disabled, the guest counts as failed: the CPU
 //! enters the check-stop state, and [`Vcpu::in_a_row`] tells why.
 //!
+//! **Endless external interruptions.** An external new PSW may be enabled for a condition that stays pending, such as
+//! a clock comparator that the clock has passed. The CPU then executes nothing either, and enters the check-stop state
+//! after [`MOST_EXTERNAL`](crate::state::looping::MOST_EXTERNAL) interruptions.
+//!
 //! The machine below cannot run the access-register mode, so a PSW that would enter it is refused in the same way.
 
 use crate::hardware::Hardware;
@@ -155,7 +159,7 @@ pub const fn load_psw(cpu: &mut Vcpu, psw: Psw) {
 
 /// Puts the CPU into the check-stop state.
 #[cold]
-fn check_stop(cpu: &mut Vcpu) {
+pub fn check_stop(cpu: &mut Vcpu) {
     cpu.state = CpuState::CheckStop;
     cpu.pending_work |= PendingWork::ATTENTION;
 }

@@ -61,6 +61,8 @@ pub enum Reason {
     ProgramLoop = 5,
     /// It named an exit code: [`GuestEnded::code`]. Zero is success.
     ExitCode = 6,
+    /// Its external interruptions cause only further external interruptions: a real CPU would loop for ever.
+    ExternalLoop = 7,
 }
 
 impl Reason {
@@ -73,6 +75,7 @@ impl Reason {
             4 => Self::Stopped,
             5 => Self::ProgramLoop,
             6 => Self::ExitCode,
+            7 => Self::ExternalLoop,
             _ => return None,
         })
     }

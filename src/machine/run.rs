@@ -135,6 +135,9 @@ fn guest_ended(cpu: &mut Cpu) -> ! {
         CpuState::CheckStop if cpu.vcpu.in_a_row >= MOST_IN_A_ROW => {
             (Reason::ProgramLoop, WaitState::GuestLoops)
         }
+        CpuState::CheckStop if cpu.vcpu.looping.is_endless() => {
+            (Reason::ExternalLoop, WaitState::GuestInterrupted)
+        }
         CpuState::CheckStop => (Reason::CheckStop, WaitState::GuestCheckStop),
         _ if psw.address == SUCCESS_ADDRESS => (Reason::DisabledWait, WaitState::Success),
         _ => (Reason::DisabledWait, WaitState::GuestFailed),

@@ -161,6 +161,9 @@ fn deliver<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
     if delivered == AT_ONCE {
         let total = cpu.account.total();
         cpu.looping.add(total, delivered, Class::External);
+        if cpu.looping.is_endless() {
+            delivery::check_stop(cpu);
+        }
     }
     match cpu.state {
         CpuState::Stopped => return Next::Stopped,

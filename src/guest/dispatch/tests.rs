@@ -2,9 +2,12 @@
 
 use super::*;
 use crate::state::account::Account;
+use crate::state::looping::{AT_ONCE, MOST_EXTERNAL};
 use crate::state::page_frames::PageState;
+use crate::state::vcpu::CpuState;
 use crate::test_machine::Bench;
 use arch::address::Absolute;
+use arch::control::CR0_CLOCK_COMPARATOR;
 use arch::lowcore;
 use arch::psw::ADDRESSING_64;
 use arch::table::{TEID_EXECUTION_PROTECTION, TEID_FETCH};
@@ -143,5 +146,28 @@ fn a_page_behind_the_end_of_the_address_space_is_the_one_at_its_beginning_for_in
             Virtual(translated),
             "{from:X} {page:X}"
         );
+    }
+}
+
+#[test]
+fn an_external_new_psw_that_is_enabled_for_a_pending_condition_ends_in_the_check_stop_state() {
+    for wait in [0, psw::WAIT] {
+        let mut bench = Bench::new();
+        let mask = psw::ADDRESSING_64 | psw::EXTERNAL | wait;
+        bench.set_doublewords(lowcore::new_psw(Class::External), &[mask, 0x5000]);
+        bench.cpu.psw.mask |= psw::EXTERNAL;
+        bench.cpu.control[0] |= CR0_CLOCK_COMPARATOR;
+        (bench.cpu.clock_comparator, bench.hardware.tod) = (0, 1);
+        let mut pauses = 0;
+        bench.cpu.pending_work |= PendingWork::ATTENTION;
+        let next = loop {
+            match leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware) {
+                Next::Pause => pauses += 1,
+                next => break next,
+            }
+        };
+        assert_eq!((next, bench.cpu.state), (Next::Ended, CpuState::CheckStop));
+        assert_eq!(pauses, MOST_EXTERNAL / AT_ONCE);
+        assert!(bench.cpu.looping.is_endless() && bench.cpu.looping.is_to_be_reported());
     }
 }

@@ -3,6 +3,9 @@
 //! On a real CPU such a string may never end, and the CPU executes nothing until a new PSW or a condition changes: by
 //! another CPU, a device or the operator. It does the same here. But it gives up its turn from time to time, as if it
 //! had executed something, so that it takes nothing from the others; and the machine reports it.
+//!
+//! If the new PSWs alone make the string, without an instruction that is even tried, the guest counts as failed after
+//! [`MOST_EXTERNAL`] interruptions: its external new PSW is enabled for a condition that stays pending.
 
 use arch::interruption::Class;
 
@@ -11,6 +14,9 @@ pub const AT_ONCE: u32 = 64;
 
 /// After so many, the machine reports a string without end.
 pub const WITHOUT_END: u32 = 20_000;
+
+/// After so many external interruptions, each enabled by the new PSW of the one before, the guest counts as failed.
+pub const MOST_EXTERNAL: u32 = 100_000;
 
 /// The interruptions since the last instruction.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +79,12 @@ impl Looping {
         self.pauses |= self.count / AT_ONCE != before || self.count == u32::MAX;
     }
 
+    /// Whether it is a string of external interruptions by which the guest counts as failed.
+    #[must_use]
+    pub const fn is_endless(&self) -> bool {
+        matches!(self.class, Class::External) && self.count >= MOST_EXTERNAL
+    }
+
     /// Whether the string has become one that is to be reported. Returns true once.
     pub fn is_to_be_reported(&mut self) -> bool {
         self.count >= WITHOUT_END && !core::mem::replace(&mut self.is_reported, true)
@@ -95,6 +107,7 @@ mod tests {
         assert_eq!((pauses, reports), (3 * WITHOUT_END / AT_ONCE, 1));
         // An instruction ends it.
         looping.add(78, 1, Class::External);
+        assert!(!looping.is_endless());
         assert!(!looping.pauses && !looping.is_to_be_reported());
         looping.add_if(false, Class::Program);
         assert_eq!(looping.count, 1);

@@ -45,6 +45,8 @@ pub enum WaitState {
     OperatorEnd = 0x303,
     /// The guest's program interruptions lead only to further program interruptions.
     GuestLoops = 0x304,
+    /// The guest's external new PSW is enabled for an external interruption that stays pending.
+    GuestInterrupted = 0x305,
 }
 
 unsafe extern "C" {

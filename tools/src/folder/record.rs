@@ -189,6 +189,9 @@ impl End {
                         "the guest failed: it ended with the exit code {}, {psw}",
                         end.code
                     ),
+                    Some(Reason::ExternalLoop) => format!(
+                        "the guest failed: its external new PSW is enabled for an interruption that stays pending, for ever, {psw}"
+                    ),
                     Some(Reason::Operator) => format!("the operator ended the guest, {psw}"),
                     None => format!(
                         "the guest ended for the unknown reason {}, {psw}",
@@ -555,6 +558,7 @@ pub(crate) mod tests {
         assert_eq!(end(Reason::DisabledWait, 0xFFE).exit_code(), 3);
         assert_eq!(end(Reason::CheckStop, 0xFFF).exit_code(), 3);
         assert_eq!(end(Reason::ProgramLoop, 0xFFF).exit_code(), 3);
+        assert_eq!(end(Reason::ExternalLoop, 0xFFF).exit_code(), 3);
         assert_eq!(end(Reason::Stopped, 0xBAD).exit_code(), 0);
         assert_eq!(End::Waiting.exit_code(), 3);
         assert_eq!(end(Reason::ExitCode, 0xBAD).exit_code(), 0);
