@@ -188,10 +188,7 @@ impl Staging {
             })?;
             files.push((address, path));
         }
-        Ok(Self {
-            directory: directory,
-            files,
-        })
+        Ok(Self { directory, files })
     }
 
     /// A place for QEMU's monitor beside the files.
