@@ -13,7 +13,10 @@ use measure::{
         evidence::Evidence,
         statements::Statements,
     },
-    machine::qemu::Qemu,
+    machine::{
+        qemu::Qemu,
+        run::{NativeOptions, run_native},
+    },
 };
 use tests_qemu::ipl;
 
@@ -123,14 +126,30 @@ fn behaves(guest: &str, qemu: &Qemu, evidence: &mut Evidence) -> anyhow::Result<
             );
         }
         if clause.native {
-            same_as_native(guest, &clause, qemu, &outcome.console)?;
+            let devices = options.devices.arguments();
+            same_as_native(guest, &clause, qemu, devices, &outcome.console)?;
         }
     }
     Ok(())
 }
 
-fn same_as_native(guest: &str, clause: &Clause, qemu: &Qemu, above: &str) -> anyhow::Result<()> {
-    let native = ipl::natively(guest, clause.cpus, Some(&qemu.path))?;
+fn same_as_native(
+    guest: &str,
+    clause: &Clause,
+    qemu: &Qemu,
+    devices: Vec<String>,
+    above: &str,
+) -> anyhow::Result<()> {
+    let native = run_native(
+        &NativeOptions {
+            cpus: clause.cpus,
+            devices,
+            qemu: Some(qemu.path.clone()),
+            limit: ipl::LIMIT,
+            ..NativeOptions::new(guest)
+        },
+        &Progress::Silent,
+    )?;
     let meant = match clause.end {
         MeantEnd::Success => Some(0),
         MeantEnd::Failure => Some(1),

@@ -341,6 +341,8 @@ pub struct NativeOptions {
     pub guest: String,
     /// The guest's arguments; none if empty.
     pub arguments: String,
+    /// QEMU's arguments for devices.
+    pub devices: Vec<String>,
     /// CPUs.
     pub cpus: u32,
     /// Storage.
@@ -359,6 +361,7 @@ impl NativeOptions {
         Self {
             guest: guest.into(),
             arguments: String::new(),
+            devices: Vec::new(),
             cpus: 1,
             storage: Storage(512 << 20),
             icount: true,
@@ -402,7 +405,7 @@ pub fn run_native(options: &NativeOptions, progress: &Progress) -> Result<Native
             "" => Vec::new(),
             arguments => vec!["-append".to_owned(), arguments.to_owned()],
         },
-        devices: Vec::new(),
+        devices: options.devices.clone(),
         version: qemu.version,
         sandbox: qemu.has_sandbox(),
         events: false,
