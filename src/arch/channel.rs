@@ -108,10 +108,10 @@ pub const SCHIB_LENGTH: usize = 52;
 pub const IRB_LENGTH: usize = 64;
 /// The offset of the subchannel-status word in a subchannel-information block.
 pub const SCHIB_STATUS: usize = 28;
-/// Path-management-control word, word 1: the measurement modes.
-pub const PMCW_MEASUREMENT_MODES: u32 = 0x18 << 16;
-/// Path-management-control word, word 6: the measurement-block format and the extended measurements.
-pub const PMCW_MEASUREMENT_FORMATS: u32 = 6;
+/// Path-management-control word, word 1: the measurement block is updated.
+pub const PMCW_BLOCK_UPDATE: u32 = 0x10 << 16;
+/// Path-management-control word, word 6: the measurement block has format 1, and an address of its own.
+pub const PMCW_BLOCK_FORMAT_1: u32 = 4;
 /// Path-management-control word, word 1: the subchannel is enabled.
 pub const PMCW_ENABLED: u32 = 0x80 << 16;
 /// Path-management-control word, word 1: there is a device.

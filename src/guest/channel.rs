@@ -8,10 +8,10 @@
 //! **Devices reach the guest's storage only.** A virtio device also uses addresses in its rings, at any time. So it has
 //! rings of its own in the HSA, and the machine copies between them and the guest's (`virtio`).
 //!
-//! Channel monitoring is not offered, because its blocks would be addresses, too. A program can request it, but nothing
-//! is measured.
+//! Measurement blocks are in the guest's storage, too: the machine itself updates them (`monitor`).
 
 mod copy;
+pub mod monitor;
 mod own;
 mod reset;
 pub mod virtio;

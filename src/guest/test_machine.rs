@@ -559,7 +559,10 @@ impl Hardware for TestMachine {
                 subchannel.pending -= 1;
                 return Ok(ConditionCode::One);
             }
-            I::Msch => subchannel.schib[..7].copy_from_slice(&block.0[..7]),
+            I::Msch => {
+                subchannel.schib[..7].copy_from_slice(&block.0[..7]);
+                subchannel.schib[10..12].copy_from_slice(&block.0[10..12]);
+            }
             I::Ssch if subchannel.schib[1] & PMCW_ENABLED == 0 && subchannel.is_strict => {
                 return Ok(ConditionCode::Three);
             }

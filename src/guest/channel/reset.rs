@@ -15,6 +15,7 @@ use arch::condition::ConditionCode;
 #[cold]
 pub fn reset<H: Hardware>(configuration: &Configuration, hardware: &mut H) {
     let channels = &configuration.channels;
+    channels.monitor.set(None);
     if !channels.present() {
         return;
     }

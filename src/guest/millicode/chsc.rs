@@ -31,7 +31,8 @@ mod command {
 /// is the length and whose second is the command, followed by room for the response.
 ///
 /// The machine below answers the commands that describe the channel subsystem as a whole, or that tell it
-/// what a program uses. The characteristics are its own, although the guest may see none of its subchannels.
+/// what a program uses. The characteristics are its own, although the guest may see none of its subchannels. Extended
+/// measurement blocks, which they show, are there: those of format 1 ([`crate::channel::monitor`]).
 /// Any other command gets the response that it is not offered.
 ///
 /// Condition code: 0, the response is stored.

@@ -6,6 +6,7 @@
 //! ([`SUBCHANNELS`](arch::channel::SUBCHANNELS)); the others are not operational. A subchannel whose device the guest
 //! does not see ([`identity`]) has none. A configuration without devices has no subchannels.
 
+use crate::channel::monitor;
 use crate::channel::virtio::{attention, changes, identity};
 use crate::hardware::{ChannelBlock, ChannelInstruction, Hardware};
 use crate::millicode::execution::{Execution, fault};
@@ -19,8 +20,7 @@ use crate::storage;
 use arch::address::{Real, Virtual};
 use arch::channel::{
     IRB_LENGTH, IoInterruption, ORB_MODIFIED_INDIRECT, ORB_TRANSPORT, Orb, PMCW_DEVICE_VALID,
-    PMCW_ENABLED, PMCW_MEASUREMENT_FORMATS, PMCW_MEASUREMENT_MODES, SCHIB_LENGTH, SCHIB_STATUS,
-    SCSW_OCCUPIED, SCSW_SUSPENDED,
+    PMCW_ENABLED, SCHIB_LENGTH, SCHIB_STATUS, SCSW_OCCUPIED, SCSW_SUSPENDED,
 };
 use arch::condition::ConditionCode;
 use arch::interruption::ProgramInterruption;
@@ -87,12 +87,16 @@ fn subchannel<'a, H: Hardware>(
     Ok(found.filter(|subchannel| subchannel.sight != Sight::Hidden))
 }
 
-/// The status of the subchannel that register 1 designates, if the machine below has it.
-fn status<H: Hardware>(run: &mut Execution<'_, H>) -> Result<Option<[u32; 3]>, Fault> {
+/// The information of the subchannel that register 1 designates, if the machine below has it, with its status.
+fn information<H: Hardware>(
+    run: &mut Execution<'_, H>,
+) -> Result<Option<(ChannelBlock, [u32; 3])>, Fault> {
     let mut block = ChannelBlock::ZEROS;
     let code = ask(run, ChannelInstruction::Stsch, &mut block)?;
     let words = block.0[STATUS..].first_chunk().copied();
-    Ok(words.filter(|_| code == ConditionCode::Zero))
+    Ok(words
+        .filter(|_| code == ConditionCode::Zero)
+        .map(|status| (block, status)))
 }
 
 /// The channel has begun, or gone on with, the program of a subchannel: what it has changed in the device by now.
@@ -100,7 +104,7 @@ fn settle<H: Hardware>(
     run: &mut Execution<'_, H>,
     subchannel: &mut Subchannel,
 ) -> Result<(), Fault> {
-    if let Some(status) = status(run)? {
+    if let Some((_, status)) = information(run)? {
         changes::settle(run.configuration, run.hardware, subchannel, status);
     }
     Ok(())
@@ -147,7 +151,7 @@ pub(super) fn stsch<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) ->
 }
 
 /// MODIFY SUBCHANNEL: the program's parameters of the subchannel are taken from the
-/// subchannel-information block at the second-operand address. Measurement modes stay off.
+/// subchannel-information block at the second-operand address.
 ///
 /// Condition code: 0, modified; 1, status pending; 2, busy; 3, not operational.
 ///
@@ -162,11 +166,8 @@ pub(super) fn msch<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> 
     let Some(mut subchannel) = subchannel(run)? else {
         return run.done(ConditionCode::Three);
     };
+    // The machine below does not update measurement blocks.
     let mut block = ChannelBlock::of(&bytes);
-    block.0[1] &= !PMCW_MEASUREMENT_MODES;
-    block.0[6] &= !PMCW_MEASUREMENT_FORMATS;
-    // The address of a measurement block.
-    block.0[10..12].fill(0);
     let code = ask(run, ChannelInstruction::Msch, &mut block)?;
     if code == ConditionCode::Zero
         && block.0[1] & PMCW_ENABLED == 0
@@ -205,8 +206,9 @@ pub(super) fn ssch<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> 
     if orb.controls & (ORB_TRANSPORT | ORB_MODIFIED_INDIRECT) != 0 || orb.program >> 31 != 0 {
         return fault(ProgramInterruption::Operand);
     }
-    let before = status(run)?;
-    if before.is_some_and(|[status, ..]| status & SCSW_OCCUPIED == 0) {
+    let before = information(run)?;
+    let status = before.map(|(_, status)| status);
+    if status.is_some_and(|[status, ..]| status & SCSW_OCCUPIED == 0) {
         changes::abandon(&mut subchannel);
     }
     // If a program may be running, its copy is not touched: the machine below will answer that the subchannel
@@ -214,7 +216,7 @@ pub(super) fn ssch<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> 
     let Subchannel {
         program, device, ..
     } = &mut *subchannel;
-    let copied = match before {
+    let copied = match status {
         Some([status, ..]) if status & SCSW_OCCUPIED == 0 => {
             program.copy(run.configuration, run.hardware, device.as_deref(), orb)
         }
@@ -224,6 +226,9 @@ pub(super) fn ssch<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> 
     block.0[..3].copy_from_slice(&[orb.parameter, copied.controls, copied.program]);
     let code = ask(run, ChannelInstruction::Ssch, &mut block)?;
     if code == ConditionCode::Zero {
+        if let Some((before, _)) = &before {
+            monitor::count(run.configuration, run.hardware, before);
+        }
         settle(run, &mut subchannel)?;
     }
     run.done(code)
@@ -280,7 +285,8 @@ pub(super) fn order<H: Hardware>(
     let Some(mut subchannel) = subchannel(run)? else {
         return run.done(ConditionCode::Three);
     };
-    if let Some(status) = status(run)? {
+    let before = information(run)?;
+    if let Some((_, status)) = before {
         changes::settle(run.configuration, run.hardware, &mut subchannel, status);
         // If it is not suspended, the channel may be at any word of the copy, which is not touched.
         if instruction == ChannelInstruction::Rsch && status[0] & SCSW_SUSPENDED != 0 {
@@ -292,6 +298,9 @@ pub(super) fn order<H: Hardware>(
     }
     let code = ask(run, instruction, &mut { ChannelBlock::ZEROS })?;
     if instruction == ChannelInstruction::Rsch && code == ConditionCode::Zero {
+        if let Some((before, _)) = &before {
+            monitor::count(run.configuration, run.hardware, before);
+        }
         settle(run, &mut subchannel)?;
     }
     if instruction != ChannelInstruction::Rsch && code == ConditionCode::Zero {
@@ -318,7 +327,9 @@ pub(super) fn rchp<H: Hardware>(run: &mut Execution<'_, H>) -> Performed {
     run.done(code)
 }
 
-/// SET CHANNEL MONITOR: monitoring is not offered, so this has no effect.
+/// SET CHANNEL MONITOR: if bit 62 of register 1 is one, the measurement blocks of subchannels are updated from now on,
+/// those of format 0 from the absolute address in register 2 on; otherwise they are not. The key in bits 32-35 is
+/// ignored, and connect times (bit 63) are not measured: as on QEMU, blocks have the count of starts and resumptions.
 ///
 /// Condition code: unchanged.
 ///
@@ -331,10 +342,12 @@ pub(super) fn schm<H: Hardware>(run: &mut Execution<'_, H>) -> Performed {
     const BLOCKS: u64 = 2;
     run.supervisor()?;
     let controls = run.register(1);
-    let has_no_place = controls & BLOCKS != 0 && !run.register(2).is_multiple_of(32);
+    let origin = (controls & BLOCKS != 0).then(|| run.register(2));
+    let has_no_place = origin.is_some_and(|origin| !origin.is_multiple_of(32));
     if controls & RESERVED != 0 || has_no_place {
         return fault(ProgramInterruption::Operand);
     }
+    run.configuration.channels.monitor.set(origin);
     Ok(Outcome::Completed)
 }
 

@@ -1,5 +1,6 @@
 //! The part of the channel subsystem that the CPUs of a configuration share.
 
+use crate::state::channel_monitor::ChannelMonitor;
 use crate::state::channel_program::{ChannelProgram, PART_LENGTH};
 use crate::state::device::{Device, Sight};
 use crate::state::held::Held;
@@ -30,6 +31,8 @@ pub struct Channels {
     subchannels: [Mutex<Subchannel>; SUBCHANNELS],
     /// Interruptions that the firmware took for the guest.
     pub held: Held,
+    /// Channel monitoring.
+    pub monitor: ChannelMonitor,
     /// Whether a subchannel has ever been seen.
     present: AtomicBool,
     /// Whether a device has buffers and cannot announce that it has used them.
@@ -52,6 +55,7 @@ impl Channels {
                 })
             }),
             held: Held::default(),
+            monitor: ChannelMonitor::default(),
             present: AtomicBool::new(false),
             polls: AtomicBool::new(false),
         }

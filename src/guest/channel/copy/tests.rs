@@ -7,6 +7,7 @@ use crate::state::channels::COPY_LENGTH;
 use crate::test_machine::{Bench, Subchannel};
 use arch::address::{PAGE, Real};
 use arch::channel::ORB_LONG_INDIRECT;
+use arch::channel::PMCW_BLOCK_UPDATE;
 use arch::channel::SCSW_SUSPENDED;
 use arch::interruption::ProgramInterruption;
 use insn::{Instruction, Operand};
@@ -454,15 +455,19 @@ fn a_subchannel_that_the_guest_does_not_see_is_not_operational() {
 }
 
 #[test]
-fn measurement_blocks_are_not_passed_to_the_machine_below() {
-    let mut bench = bench(&[]);
-    bench.set(RESPONSE, &[0xFF; 52]);
-    let msch = Instruction::Msch {
-        second: at(RESPONSE),
-    };
-    assert_eq!(issue(&mut bench, msch), Ok(0));
-    let schib = bench.hardware.subchannels[0].schib;
-    assert_eq!((schib[1], schib[6]), (0xFFE7_FFFF, 0xFFFF_FFF9));
+fn a_start_is_counted_in_storage_and_the_machine_below_knows_of_no_monitor() {
+    let mut bench = bench(&[ccw(READ, 0, 1, DATA)]);
+    let schib = &mut bench.hardware.subchannels[0].schib;
+    (schib[1], schib[3]) = (schib[1] | PMCW_BLOCK_UPDATE, 2 << 16);
+    let subsystem = std::mem::replace(&mut bench.cpu.general[1], 2);
+    bench.cpu.general[2] = 0x9000;
+    assert_eq!(issue(&mut bench, Instruction::Schm {}), Ok(0));
+    assert!(bench.hardware.channel_orders.is_empty());
+    bench.cpu.general[1] = subsystem;
+    start(&mut bench, ORB_FORMAT);
+    assert_eq!(bench.word(0x9040), 0x0001_0000);
+    resume(&mut bench);
+    assert_eq!(bench.word(0x9040), 0x0002_0000);
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod b_alert_masked;
 mod b_alert_priority;
 mod b_authorization;
 mod b_beyond_storage;
+mod b_channel_monitor;
 mod b_channel_subsystem;
 mod b_clear_reset;
 mod b_clock;
