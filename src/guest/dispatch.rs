@@ -80,8 +80,8 @@ pub fn enter<H: Hardware>(
         wrap(cpu);
     }
     if cpu.sampling.armed_at != 0 {
-        let passed = cpu.account.left.wrapping_sub(cpu.sampling.armed_at);
-        cpu.sampling.note_slack(passed);
+        cpu.sampling.slack = cpu.account.left.wrapping_sub(cpu.sampling.armed_at);
+        cpu.sampling.armed_at = 0;
         if cpu.pending_work.any(PendingWork::PER) {
             per::trapped(cpu, configuration, hardware, class);
         }

@@ -15,8 +15,9 @@ pub struct Schedule {
     pub machine: u64,
     /// The end of this CPU's turn.
     pub turn: u64,
-    /// The fewest clock units that have passed between setting the comparator and leaving; zero before the first
-    /// time.
+    /// Clock units that passed, last time, between setting the comparator and leaving. Ways out differ by a few
+    /// instructions. A way out that repeats finds its own time here, so that a comparator which interrupts before
+    /// the guest gets on is set right the next time.
     pub slack: u64,
     /// When the comparator was set, if this way out has set it.
     pub armed_at: u64,
@@ -41,17 +42,6 @@ impl Schedule {
         } else {
             self.machine
         }
-    }
-
-    /// So many clock units have passed between setting the comparator and leaving. The ways out differ by a few
-    /// instructions. The fewest count: then the comparator may interrupt early, but never behind the
-    /// instruction at which a sample is due.
-    #[inline(always)]
-    pub(crate) const fn note_slack(&mut self, passed: u64) {
-        if passed < self.slack || self.slack == 0 {
-            self.slack = passed;
-        }
-        self.armed_at = 0;
     }
 }
 
