@@ -16,6 +16,7 @@ mod b_alert_incorrect_entry;
 mod b_alert_invalid_entry;
 mod b_alert_masked;
 mod b_alert_priority;
+mod b_alert_remains;
 mod b_authorization;
 mod b_beyond_storage;
 mod b_channel_monitor;
