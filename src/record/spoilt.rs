@@ -16,8 +16,11 @@ use super::{
 /// A decoder of records.
 type Decode = fn(&[u8], &mut Visitor<'_>) -> Result<(), Malformed>;
 
-/// A valid record of each kind, and its decoder.
-fn records() -> [(Vec<u8>, Decode); 3] {
+/// A record and its decoder.
+type Record = (Vec<u8>, Decode);
+
+/// A valid record of each kind.
+fn records() -> [Record; 3] {
     let of_smf: Decode = |bytes, visit| smf::decode_with(bytes, visit).map(|_| ());
     let of_monitor: Decode = |bytes, visit| monitor::decode_with(bytes, visit).map(|_| ());
     [
@@ -99,7 +102,7 @@ fn fields_that_contradict_each_other_are_both_shown() {
     type Wrong = &'static [(usize, &'static str)];
     let [deltas, absolutes, monitor] = records();
     // (record, offset of the spoilt field, its new value, what is wrong then)
-    let table: [(&(Vec<u8>, Decode), usize, &[u8], Wrong); 31] = [
+    let table: [(&Record, usize, &[u8], Wrong); 31] = [
         (&deltas, 0, &[0, 0xF9], &[(0, "SMF113LEN")]),
         (&deltas, 4, &[0x80], &[(4, "SMF113FLG")]),
         // The subsystem section is the data section: its offset, or that of the data.

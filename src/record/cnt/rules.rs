@@ -74,8 +74,8 @@ pub struct Rules {
 fn place_of(number: u16) -> usize {
     let sets = SetType::ALL.iter().enumerate();
     let hardware = sets.filter(|(_, set)| **set != SetType::ZOS);
-    let begun = hardware.filter(|(_, set)| set.first_counter().unwrap_or(0) <= number);
-    begun.last().map_or(0, |(place, _)| place)
+    let mut begun = hardware.filter(|(_, set)| set.first_counter().unwrap_or(0) <= number);
+    begun.next_back().map_or(0, |(place, _)| place)
 }
 
 fn place(set: SetType) -> Option<usize> {
@@ -173,14 +173,15 @@ impl Rules {
 
     /// Shows the lines of the heading that should have come before the one at `place`.
     fn skip_to(&mut self, place: usize, at: usize, found: &mut Found<'_>) {
-        for missing in self.next_heading..place {
+        let skipped = HEADING.iter().enumerate().take(place);
+        for (missing, field) in skipped.skip(self.next_heading) {
             let is_optional = match missing {
                 SAMPLE_LOSS => true,
                 COUNTER_LOSS => self.version < WITH_LOSS,
                 _ => false,
             };
             if !is_optional {
-                found(wrong(at, HEADING[missing], BEFORE));
+                found(wrong(at, field, BEFORE));
             }
         }
     }
