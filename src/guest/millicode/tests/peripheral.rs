@@ -4,6 +4,7 @@ use super::*;
 use crate::state::threads::Threads;
 use Instruction as I;
 use ProgramInterruption as P;
+use core::sync::atomic::Ordering;
 use cpumf::counters::{Coprocessor, CoprocessorGroups};
 
 /// Two CPUs in one group and two in another; this CPU is authorized for their counter sets.
@@ -125,8 +126,8 @@ fn reset_configuration(bench: &mut Bench) {
         second: at(0x308),
     };
     complete(bench, reset);
-    for number in 1..bench.configuration.cpus {
-        bench.configuration.take_orders(number);
+    for other in &bench.configuration.mailboxes[1..] {
+        other.orders.store(0, Ordering::Relaxed);
     }
 }
 

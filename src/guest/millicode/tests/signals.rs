@@ -2,7 +2,6 @@
 
 use super::super::take_orders;
 use super::*;
-use crate::state::mailbox::order;
 use crate::dispatch::{self, Next};
 use crate::state::account::Mode;
 use crate::state::configuration::Configuration;
