@@ -68,7 +68,7 @@ fn sample(name: &str, state: u16, work: impl FnOnce() -> core::ops::Range<u64>) 
         if state & T == 0 {
             shows!(["BSDE-5", "BSDE-25"], entry.state & T, 0);
         } else {
-            shows!(["BSDE-5", "BSDE-26"], entry.state & T, T);
+            shows!(["BSDE-5", "BSDE-33"], entry.state & T, T);
         }
         if state & P == 0 {
             shows!("BSDE-7", entry.state & P, 0);
