@@ -20,6 +20,7 @@
 //! | TPROT is not privileged; MVCOS, MVCP and MVCS never complete in the problem state | they are issued in the supervisor state only |
 //! | an instruction that cannot be fetched for instruction-execution protection has length 2 | length and address of such an old PSW are put together into the instruction's address |
 //! | an EXECUTE whose target cannot be fetched has length 2 | above the machine it may have its own, so the length of what may be such an exception is left out |
+//! | storage keys are kept, and not tested | all are those that storage-protection override lets every key access |
 //! | SACF completes with a zero in the secondary-space control | that is a one |
 //! | the addresses of tables are absolute, not real; either is permitted | no table is in a prefix area |
 //! | IPTE of the page that it stands in lets what follows it be executed | tables are changed with DAT off |
@@ -33,6 +34,7 @@
 //! | there is no access-register mode, no enhanced DAT, no IPTE range, no CRDTE, no STRAG | they do not occur |
 //! | EPSW shows an earlier condition code | it stands where that is the present one; and in the supervisor state, because the machine lets it show its own masks in the other |
 
+use crate::insn::storage::sske;
 use crate::sccb::storage_end;
 use crate::workload::text::Generator;
 use crate::{println, smp};
@@ -129,6 +131,9 @@ pub fn perform_all() {
     let cpus = smp::count();
     if cpus > 1 {
         cpus::start();
+    }
+    for block in (0..end).step_by(4096) {
+        sske(tables::STORAGE_KEY, block);
     }
     let mut random = Random(Generator::new(parameters.seed));
     tables::prepare(&mut random, parameters.replaced != 0);

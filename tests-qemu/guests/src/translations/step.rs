@@ -223,7 +223,7 @@ fn perform(_: &mut u64) {
     if loaded != step.control {
         let mut control = stctg_all();
         let controls = super::tables::CONTROLS.iter().sum::<u64>();
-        control[0] = control[0] & !controls | step.control[0] | super::tables::SECONDARY_SPACE;
+        control[0] = control[0] & !controls | step.control[0] | super::tables::ONES;
         for (register, value) in [1, 7, 13].into_iter().zip(&step.control[1..]) {
             control[register] = *value;
         }

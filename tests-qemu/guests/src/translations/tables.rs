@@ -184,8 +184,10 @@ pub(super) struct World {
 /// Bits of control register 0 that vary from step to step: low-address protection, enhanced DAT,
 /// instruction-execution protection.
 pub(super) const CONTROLS: [u64; 3] = [1 << 28, 1 << 23, 1 << 20];
-/// The secondary-space control, which is a one.
-pub(super) const SECONDARY_SPACE: u64 = 1 << 26;
+/// The secondary-space control, and storage-protection override: both are ones.
+pub(super) const ONES: u64 = 1 << 26 | 1 << 24;
+/// The storage key of every block: access control 9, which storage-protection override lets every key access.
+pub(super) const STORAGE_KEY: u8 = 0x90;
 
 impl World {
     /// Makes tables, spaces and page frames.
