@@ -385,6 +385,14 @@ fn muted() -> String {
     filtered("if ($at > 300) { $at = $next; next; }")
 }
 
+/// Whether a process has this directory as its own.
+fn works_in(directory: &Path) -> bool {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let mut directories =
+        processes.filter_map(|process| fs::read_link(process.path().join("cwd")).ok());
+    directories.any(|of_process| of_process == directory)
+}
+
 #[test]
 fn a_machine_that_falls_silent_shows_by_qemus_monitor_what_its_cpus_do() {
     // A program that loops at 200.
@@ -413,6 +421,12 @@ fn a_machine_that_falls_silent_shows_by_qemus_monitor_what_its_cpus_do() {
         } else {
             assert!(error.contains("has not opened the link"), "{error}");
             assert!(text.contains("(the machine, 0  _start + 0)"), "{text}");
+        }
+        let mut patience = 1000;
+        while works_in(directory.path()) {
+            thread::sleep(Duration::from_millis(10));
+            patience -= 1;
+            assert!(patience > 0, "QEMU is left behind");
         }
     }
 }

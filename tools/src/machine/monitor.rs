@@ -41,14 +41,15 @@ impl Socket {
         ]
     }
 
-    /// Stops QEMU's CPUs and writes a core file of their registers and of these bytes of storage.
+    /// Stops QEMU's CPUs, writes a core file of their registers and of these bytes of storage, and ends QEMU. If a script
+    /// runs it, the end of the script would leave it behind.
     pub fn dump(&self, file: &Path, begin: u64, length: u64) -> Result<()> {
         let file = file
             .to_str()
             .context("the name of the run's directory is not UTF-8")?;
         let mut monitor = Monitor::connect(&self.0)?;
         monitor.execute("stop", &json!({}))?;
-        monitor.execute(
+        let dumped = monitor.execute(
             "dump-guest-memory",
             &json!({
                 "paging": false,
@@ -56,7 +57,10 @@ impl Socket {
                 "begin": begin,
                 "length": length,
             }),
-        )
+        );
+        // It may be gone before it answers.
+        let _ = monitor.execute("quit", &json!({}));
+        dumped
     }
 }
 
