@@ -6,7 +6,7 @@
 //! store that fails has changed nothing. Every store tells the scanner which page it touches, because the original
 //! of a code copy must not change without the scanner's knowledge.
 //!
-//! Key-controlled protection ([`keys`]) applies to what is accessed here for an instruction. The machine below keeps
+//! Key-controlled protection (`keys`) applies to what is accessed here for an instruction. The machine below keeps
 //! storage keys but does not test them when it performs an instruction itself.
 
 use crate::hardware::Hardware;
