@@ -67,7 +67,7 @@ fn rounds(count: u32, wait: u32, more: &[&str]) -> (Marks, u64) {
     arguments.extend(more);
     let wait = wait.to_string();
     arguments.extend(["--", &count_text, &wait]);
-    let finished = boot_within(60 * (count + 5), directory.path(), &arguments);
+    let finished = boot_within(120 * (count + 5), directory.path(), &arguments);
     assert_eq!(finished.code, Some(0), "{finished:?}");
     let of = |name| section(&finished.output, name).trim().to_owned();
     assert_eq!(of("online"), "0-1");
