@@ -38,21 +38,32 @@ fn count_from<H: Hardware>(
     let words = &information.0;
     if words[6] & PMCW_BLOCK_FORMAT_1 != 0 {
         let at = Absolute(u64::from(words[10]) << 32 | u64::from(words[11]));
-        let mut count = [0; 4];
-        if storage::fetch_absolute(configuration, hardware, at, &mut count).is_ok() {
-            let count = u32::from_be_bytes(count).wrapping_add(1);
-            let _ = storage::put_absolute(configuration, hardware, at, &count.to_be_bytes());
-        }
+        add_one(configuration, hardware, at, &mut [0; 4]);
     } else {
         let index = u64::from(words[3] >> 16);
         // A sum beyond the last address is not available, either.
         let at = Absolute(origin.saturating_add(index * BLOCK));
-        let mut count = [0; 2];
-        if storage::fetch_absolute(configuration, hardware, at, &mut count).is_ok() {
-            let count = u16::from_be_bytes(count).wrapping_add(1);
-            let _ = storage::put_absolute(configuration, hardware, at, &count.to_be_bytes());
+        add_one(configuration, hardware, at, &mut [0; 2]);
+    }
+}
+
+/// Adds one to a count in storage that is as long as `count`.
+fn add_one<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    at: Absolute,
+    count: &mut [u8],
+) {
+    if storage::fetch_absolute(configuration, hardware, at, count).is_err() {
+        return;
+    }
+    for byte in count.iter_mut().rev() {
+        *byte = byte.wrapping_add(1);
+        if *byte != 0 {
+            break;
         }
     }
+    let _ = storage::put_absolute(configuration, hardware, at, count);
 }
 
 #[cfg(test)]
