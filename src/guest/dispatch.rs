@@ -190,25 +190,33 @@ fn target_of_execute<H: Hardware>(
 ) -> Next {
     let problem = cpu.psw.problem_state();
     let code = cpu.interruption.code();
-    let in_places = access::in_places(cpu, configuration, hardware);
+    let execute = storage::text(cpu, configuration, hardware).ok();
+    let found = execute.and_then(|text| Some((text, access::target_of(cpu, &text.bytes)?)));
+    let here = Virtual(cpu.psw.address);
+    let at = found.map(|(_, at)| at);
+    let in_places = [Some(here), at].map(|at| {
+        at.map_or(InPlace::Itself, |at| {
+            access::in_place(cpu, configuration, hardware, at)
+        })
+    });
     let mut charged = configuration.charges.of(code);
     // The clock has not charged the target of an EXECUTE that is itself replaced.
     if in_places[0] == InPlace::Itself {
         charged += i64::from(configuration.charges.execute);
     }
-    if !in_places.contains(&InPlace::OfSensitive) {
-        let text = storage::text(cpu, configuration, hardware).ok();
-        let at = text.and_then(|text| access::target_of(cpu, &text.bytes));
-        if is_uncovered(cpu, configuration, hardware, at, charged) {
-            return Next::Run;
-        }
+    if !in_places.contains(&InPlace::OfSensitive)
+        && is_uncovered(cpu, configuration, hardware, at, charged)
+    {
+        return Next::Run;
     }
     let mut performed = millicode::perform(cpu, configuration, hardware, target);
     if performed == Ok(Outcome::Unknown)
         && code == Exception::Operation.code()
         && in_places != [InPlace::Itself; 2]
     {
-        performed = harmless(cpu, configuration, hardware, target);
+        if let Some(found) = found {
+            performed = harmless(cpu, configuration, hardware, target, found);
+        }
         if performed == Ok(Outcome::Unknown) {
             cpu.account.correct(0, charged, problem);
             note_trap(cpu);
@@ -235,10 +243,10 @@ fn enclosing<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
 ) -> Option<Performed> {
-    if access::in_places(cpu, configuration, hardware)[0] != InPlace::Covered {
+    let at = Virtual(cpu.psw.address);
+    if access::in_place(cpu, configuration, hardware, at) != InPlace::Covered {
         return Some(Ok(Outcome::Unknown));
     }
-    let at = Virtual(cpu.psw.address);
     if access::follow(cpu, configuration, hardware, at) {
         return None;
     }
@@ -269,20 +277,18 @@ fn instead<H: Hardware>(
     millicode::perform_characters(cpu, configuration, hardware, instruction)
 }
 
-/// The modified target of the EXECUTE at the PSW's address is an ordinary instruction, or none. It trapped because the
-/// EXECUTE or its target is replaced. Performs it; or, if the outcome is unknown, the hardware will execute it: in its
-/// page, if the EXECUTE is trusted from now on or nothing need be replaced, or alone.
+/// The modified target of the EXECUTE at the PSW's address, whose text and target address are known, is an ordinary
+/// instruction, or none. It trapped because the EXECUTE or its target is replaced. Performs it; or, if the outcome is
+/// unknown, the hardware will execute it: in its page, if the EXECUTE is trusted from now on or nothing need be replaced,
+/// or alone.
 #[cold]
 fn harmless<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
     target: &Instruction,
+    (execute, at): (Text, Virtual),
 ) -> Performed {
-    let execute = storage::text(cpu, configuration, hardware)?;
-    let Some(at) = access::target_of(cpu, &execute.bytes) else {
-        return Ok(Outcome::Unknown);
-    };
     let text = storage::text_at(cpu, configuration, hardware, at)?;
     let first = u16::from_be_bytes([text.bytes[0], text.bytes[1]]);
     if !configuration.strict

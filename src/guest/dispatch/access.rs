@@ -373,29 +373,21 @@ pub(super) fn is_execute_behind<H: Hardware>(
     executed::is_execute(u16::from_be_bytes([bytes[0], bytes[1]]))
 }
 
-/// What stands in the places of the EXECUTE at the PSW's address and of its target.
+/// What stands in the place of the instruction text at an address.
 #[cold]
-pub(super) fn in_places<H: Hardware>(
+pub(super) fn in_place<H: Hardware>(
     cpu: &Vcpu,
     configuration: &Configuration,
     hardware: &H,
-) -> [InPlace; 2] {
+    at: Virtual,
+) -> InPlace {
     // It executes no copies.
     if shadow::has_single_table(cpu) {
-        return [InPlace::Itself; 2];
+        return InPlace::Itself;
     }
-    let here = Virtual(cpu.psw.address);
-    let text = storage::text(cpu, configuration, hardware);
-    let target = text.ok().and_then(|text| target_of(cpu, &text.bytes));
-    [Some(here), target].map(|at| {
-        let found =
-            at.map(|at| storage::resolve(cpu, configuration, hardware, at, 2, Access::Execute));
-        match found {
-            Some(Ok(claim)) => {
-                scanner::in_place(configuration, hardware, claim.first.start().absolute())
-            }
-            _ => InPlace::Itself,
-        }
+    let found = storage::resolve(cpu, configuration, hardware, at, 2, Access::Execute);
+    found.map_or(InPlace::Itself, |claim| {
+        scanner::in_place(configuration, hardware, claim.first.start().absolute())
     })
 }
 
