@@ -298,7 +298,7 @@ fn in_block(records: &[Vec<u8>], extended: bool) -> Vec<u8> {
 
 fn monitor_records() -> Vec<u8> {
     let data = monitor::ProcessorCounters {
-        written: 0xDF00_0000_0000_0000,
+        written: 0xDF00_0000_0000_0001,
         cpu: 1,
         coprocessor_group: false,
         lost: 1,
@@ -306,14 +306,14 @@ fn monitor_records() -> Vec<u8> {
         speed: 1000,
         versions: [3, 6],
         hardware_versions: [1, 1],
-        harvested: 0xDF00_0000_0000_0001,
+        harvested: 0xDF00_0000_0000_0000,
         thread: 0,
         core: 1,
     };
     let sets = [
         CounterValues::new(SetType::BASIC, &[1, 2, 3, 4, 5, 6]),
         CounterValues::new(SetType::PROBLEM_STATE, &[7, 8]),
-        CounterValues::new(SetType::CRYPTO_ACTIVITY, &[9]),
+        CounterValues::new(SetType::CRYPTO_ACTIVITY, &[9; 20]),
     ];
     let mut records = monitor::Records::new(&data, &sets);
     // Space for five counters, so that there are several records.
