@@ -219,6 +219,8 @@ pub trait Hardware {
     fn console_waits(&self) -> bool;
     /// The guest's program has been loaded, now `times` times in all.
     fn loaded(&mut self, times: u32);
+    /// One line for the machine's log: the guest's watchdog has expired, and its program is loaded again.
+    fn expired(&mut self);
     /// An instruction of CPU `cpu` has events that the operator wants to see; if `stops`, the guest stops after it.
     fn traced(&mut self, cpu: u16, event: &Event<'_>, stops: bool);
     /// One line for the machine's log: the guest requests PER events, which the machine below cannot record

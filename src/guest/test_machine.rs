@@ -125,6 +125,8 @@ pub struct TestMachine {
     pub unperformed: Vec<(Virtual, [u8; 6])>,
     /// How often PER events were requested but not recorded.
     pub unrecorded: u32,
+    /// How often the watchdog has expired.
+    pub expirations: u32,
     /// The events that the operator has traced, with the registers altered and whether the guest stops.
     pub traced: Vec<(EventHead, Vec<u64>, bool)>,
     /// What looks at the machine after each store into the HSA.
@@ -168,6 +170,7 @@ impl TestMachine {
             random: 0,
             unperformed: Vec::new(),
             unrecorded: 0,
+            expirations: 0,
             traced: Vec::new(),
             watcher: None,
             store_watcher: None,
@@ -618,6 +621,10 @@ impl Hardware for TestMachine {
 
     fn loaded(&mut self, times: u32) {
         self.loads = times;
+    }
+
+    fn expired(&mut self) {
+        self.expirations += 1;
     }
 
     fn traced(&mut self, _cpu: u16, event: &Event<'_>, stops: bool) {

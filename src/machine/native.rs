@@ -474,6 +474,10 @@ impl Hardware for Native {
         console::flush();
     }
 
+    fn expired(&mut self) {
+        defmt::warn!("the guest's watchdog has expired: the guest is loaded again");
+    }
+
     fn traced(&mut self, cpu: u16, event: &Event<'_>, stops: bool) {
         if let Some(shared) = self.shared {
             shared.events.add(cpu, event, stops);

@@ -22,6 +22,7 @@ use crate::guest::state::mailbox::Mailbox;
 use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::schedule::{NEVER, POLL};
 use crate::guest::state::vcpu::CpuState;
+use crate::guest::state::watchdog::WATCHING;
 use crate::guest::storage::shadow;
 use crate::guest::turns::{self, InStorage, Passing, Reason, Word, Words};
 use crate::link::state::{Held, Looping, Progress, Waiting};
@@ -158,14 +159,20 @@ pub fn someone_wakes(cpu: &Cpu) -> bool {
 
 /// When a waiting CPU will run again without a signal.
 fn wake_time(cpu: &mut Cpu) -> u64 {
+    let configuration = &cpu.machine.configuration;
+    let watchdog = match cpu.vcpu.address {
+        WATCHING => configuration.watchdog.expires_at(),
+        _ => NEVER,
+    };
     if cpu.vcpu.state != CpuState::Operating {
-        return NEVER;
+        return watchdog;
     }
     let now = instruction::stckf();
-    let sample = schedule::wakes_for_sample(&mut cpu.vcpu, &cpu.machine.configuration, now);
+    let sample = schedule::wakes_for_sample(&mut cpu.vcpu, configuration, now);
+    let own = sample.min(watchdog);
     let vcpu = &cpu.vcpu;
     if vcpu.psw.mask & psw::EXTERNAL == 0 {
-        return sample;
+        return own;
     }
     let comparator = if vcpu.control[0] & CR0_CLOCK_COMPARATOR != 0 {
         vcpu.clock_comparator
@@ -182,7 +189,7 @@ fn wake_time(cpu: &mut Cpu) -> u64 {
     } else {
         NEVER
     };
-    comparator.min(timer).min(sample)
+    comparator.min(timer).min(own)
 }
 
 /// The words of the CPU's machine that the turns use.
@@ -204,6 +211,8 @@ fn mailbox(cpu: &Cpu) -> &'static Mailbox {
 #[cold]
 #[inline(never)]
 pub fn give(cpu: &mut Cpu, next: Next) {
+    // A guest that gives up its turn for ever has no slice that ends.
+    report_progress(cpu, cpu.vcpu.account.entered);
     threads::settle(&mut cpu.vcpu, &cpu.machine.configuration);
     let reason = match next {
         Next::Wait => Reason::Wait,
@@ -422,7 +431,9 @@ pub fn hold_guest(cpu: &mut Cpu) {
         wait_with_input(cpu, true, Open::NOTHING);
     }
     told_waiting(cpu).store(false, Ordering::SeqCst);
-    cpu.native.extend_cpu_timer(instruction::stckf() - began);
+    let held = instruction::stckf() - began;
+    cpu.native.extend_cpu_timer(held);
+    cpu.machine.configuration.watchdog.extend(held);
     shadow::come_back(&mut cpu.vcpu, &cpu.machine.configuration);
     begin(cpu);
 }

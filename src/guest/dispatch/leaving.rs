@@ -140,6 +140,7 @@ fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
 fn attend<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
     cpu.pending_work.clear(PendingWork::ATTENTION);
     millicode::take_orders(cpu, configuration, hardware);
+    millicode::watch(cpu, configuration, hardware);
     let next = deliver(cpu, configuration, hardware);
     let runs = !matches!(next, Next::Wait | Next::Stopped | Next::Ended);
     millicode::publish(cpu, configuration, hardware, runs);

@@ -21,7 +21,8 @@ pub fn set_clock<H: Hardware>(
     hardware: &mut H,
     value: u64,
 ) -> ConditionCode {
-    let forward = match hardware.set_clock(value) {
+    let set = || hardware.set_clock(value);
+    let forward = match configuration.watchdog.while_clock_is_set(set) {
         Ok(forward) => forward,
         Err(code) => return code,
     };

@@ -6,35 +6,23 @@
 //!
 //! Code 500 tells a virtio device of the machine below that there is something in a queue for it.
 //!
-//! Code 308 resets the configuration. Clear reset (subcode 0) and load normal (subcode 1) continue with the PSW at
-//! absolute 0. The clear reset is the modified one: unlike the one of the Principles of Operation it does not clear
-//! storage and storage keys, because the program that continues is there (a control program starts its successor in
-//! this way). Load clear (subcode 3), which first clears storage and its keys, and load normal (subcode 4), which
-//! clears nothing, load again. They load the program that the guest began with ([`program`]). There is no device to
-//! load from, so load parameters can neither be set (5) nor stored (6). A subcode that is not offered is a
-//! specification exception, which is how programs probe. Measuring below the guest continues through all of them.
+//! Code 308 resets the configuration ([`super::load`]), and code 288 is the watchdog ([`super::watchdog`]).
 //!
 //! Codes 700 and 701 are the machine's own. With 700 a program profiles the machine that it runs in, as HISSERV allows.
 //! With 701 it ends, and names the exit code of the run.
 //!
-//! Codes that only hypervisors offer (204, 258, 260, and 288 without a watchdog device) are specification exceptions,
-//! as on QEMU.
+//! Codes that only hypervisors offer (204, 258 and 260) are specification exceptions, as on QEMU.
 
 use crate::channel::virtio::attention;
-use crate::delivery;
 use crate::hardware::Hardware;
 use crate::millicode::execution::{Execution, fault};
-use crate::millicode::orders;
 use crate::millicode::outcome::{Outcome, Performed};
-use crate::state::access::Fault;
-use crate::state::mailbox::order;
+use crate::millicode::{load, orders, watchdog};
 use crate::state::pending_work::PendingWork;
 use crate::state::schedule::POLL;
-use crate::state::vcpu::CpuState;
-use crate::storage::{self, program};
-use arch::address::{Absolute, PAGE, Real};
+use crate::storage;
+use arch::address::Absolute;
 use arch::interruption::ProgramInterruption;
-use arch::psw::Psw;
 use core::sync::atomic::Ordering;
 use insn::Operand;
 use link::service::{Function, LONGEST_ANSWER, Request};
@@ -45,6 +33,8 @@ const TIME_SLICE_END: u16 = 0x44;
 /// Voluntary time-slice end in favour of the CPU whose address is in R1.
 const TIME_SLICE_END_DIRECTED: u16 = 0x9C;
 
+/// The watchdog.
+const WATCHDOG: u16 = 0x288;
 /// Reset and load.
 const LOAD: u16 = 0x308;
 /// Calls of a hypervisor.
@@ -55,22 +45,6 @@ const SERVICE: u16 = 0x700;
 const END: u16 = 0x701;
 /// Function of code 500: there is something in a queue for a virtio device.
 const NOTIFICATION: u64 = 3;
-/// Subcode of code 308: modified clear reset of all CPUs, then the PSW at 0.
-const CLEAR_RESET: u64 = 0;
-/// Subcode: CPU reset of all other CPUs, initial CPU reset of this one, then the PSW at 0.
-const LOAD_NORMAL_RESET: u64 = 1;
-/// Subcode: load clear.
-const LOAD_CLEAR: u64 = 3;
-/// Subcode: load normal.
-const LOAD_NORMAL: u64 = 4;
-/// Subcode: parameters of a load are set.
-const SET_PARAMETERS: u64 = 5;
-/// Subcode: parameters of the last load are stored.
-const STORE_PARAMETERS: u64 = 6;
-/// Response: there are no such parameters.
-const RESPONSE_NONE: u64 = 0x102;
-/// Response: the parameters are not valid.
-const RESPONSE_INVALID: u64 = 0x402;
 
 /// DIAGNOSE: bits 48-63 of the second-operand address are the function code.
 ///
@@ -92,7 +66,8 @@ pub(super) fn diag<H: Hardware>(
             favour(run, r1);
             Ok(Outcome::Yield)
         }
-        LOAD => load(run, r1, r3),
+        LOAD => load::control(run, r1, r3),
+        WATCHDOG => watchdog::control(run, r1, r3),
         SERVICE => service(run),
         END => end(run, r1),
         HYPERVISOR if run.configuration.channels.present() => notify(run),
@@ -170,80 +145,5 @@ fn end<H: Hardware>(run: &mut Execution<'_, H>, r1: u8) -> Performed {
         return fault(ProgramInterruption::Specification);
     };
     orders::end_guest(run, code);
-    Ok(Outcome::Completed)
-}
-
-/// DIAGNOSE 308: bits 0-63 of R3 are the subcode; R1 and R1 + 1 are an address and the response code.
-///
-/// Program exceptions: specification, for a subcode that is not offered, for a reset on a CPU that is the second thread
-/// of its core and would be no CPU afterwards, and with subcodes 5 and 6 for an odd R1 or an address that is not on a
-/// page boundary; addressing, with subcodes 5 and 6, when the page is not available.
-fn load<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r3: u8) -> Performed {
-    match run.register(r3) {
-        CLEAR_RESET => reset(run, order::CLEAR_RESET, order::CLEAR_RESET),
-        LOAD_NORMAL_RESET => reset(run, order::CPU_RESET, order::INITIAL_CPU_RESET),
-        LOAD_CLEAR => load_anew(run, order::CLEAR_RESET, order::CLEAR_RESET, true),
-        LOAD_NORMAL => load_anew(run, order::CPU_RESET, order::INITIAL_CPU_RESET, false),
-        SET_PARAMETERS => respond(run, r1, RESPONSE_INVALID),
-        STORE_PARAMETERS => respond(run, r1, RESPONSE_NONE),
-        _ => fault(ProgramInterruption::Specification),
-    }
-}
-
-/// Resets the configuration and continues with the PSW at absolute 0.
-fn reset<H: Hardware>(run: &mut Execution<'_, H>, others: u32, own: u32) -> Performed {
-    reset_all(run, others, own)?;
-    let at = storage::checked_absolute(run.configuration, Absolute(0), 8)?;
-    let short = run.hardware.load_u64(at);
-    go_on(run, Psw::from_short(short))
-}
-
-/// Resets the configuration, loads the program again and continues with its PSW.
-fn load_anew<H: Hardware>(
-    run: &mut Execution<'_, H>,
-    others: u32,
-    own: u32,
-    clears: bool,
-) -> Performed {
-    if run.configuration.loaded_program.is_empty() {
-        return fault(ProgramInterruption::Specification);
-    }
-    reset_all(run, others, own)?;
-    if clears {
-        program::clear_storage(run.configuration, run.hardware);
-    }
-    program::load(run.configuration, run.hardware);
-    run.hardware
-        .loaded(run.configuration.loaded_program.loads());
-    go_on(run, run.configuration.loaded_program.psw)
-}
-
-/// Resets the configuration, unless this CPU would be no CPU afterwards.
-fn reset_all<H: Hardware>(run: &mut Execution<'_, H>, others: u32, own: u32) -> Result<(), Fault> {
-    if !run.configuration.threads.is_first(run.cpu.address) {
-        return fault(ProgramInterruption::Specification);
-    }
-    orders::reset_configuration(run, others, own);
-    Ok(())
-}
-
-/// Continues with a PSW after a reset.
-fn go_on<H: Hardware>(run: &mut Execution<'_, H>, psw: Psw) -> Performed {
-    run.cpu.state = CpuState::Operating;
-    delivery::load_psw(run.cpu, psw);
-    run.cpu.pending_work |= PendingWork::CONTROLS | PendingWork::ATTENTION;
-    Ok(Outcome::Jumped)
-}
-
-/// Answers a request about load parameters.
-fn respond<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, response: u64) -> Performed {
-    let at = run.register(r1);
-    if r1 & 1 != 0 || !at.is_multiple_of(PAGE) {
-        return fault(ProgramInterruption::Specification);
-    }
-    if !run.configuration.holds(run.cpu.absolute(Real(at)), PAGE) {
-        return fault(ProgramInterruption::Addressing);
-    }
-    run.set_register(r1 | 1, response);
     Ok(Outcome::Completed)
 }

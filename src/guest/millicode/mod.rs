@@ -26,6 +26,7 @@ mod facility;
 pub mod fast_path;
 mod io;
 mod key;
+mod load;
 mod measurement;
 mod orders;
 pub mod outcome;
@@ -41,6 +42,7 @@ mod space;
 mod status;
 mod system;
 mod translation;
+mod watchdog;
 
 #[cfg(test)]
 mod tests;
@@ -60,6 +62,7 @@ use insn::branch::{Site, branch};
 use msa::Instruction as Assist;
 use path::Path;
 pub use service::announce_input;
+pub use watchdog::watch;
 
 /// Performs an instruction that control programs issue all the time: one that [`insn::decode_common`] knows.
 #[inline(always)]

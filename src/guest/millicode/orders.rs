@@ -209,6 +209,7 @@ pub(super) fn reset_configuration<H: Hardware>(run: &mut Execution<'_, H>, other
     channel::reset(configuration, run.hardware);
     configuration.service_signal.store(0, Ordering::Release);
     configuration.event_mask.store(0, Ordering::Release);
+    configuration.watchdog.disable();
     // Before any CPU continues, because addresses are those of the cores again.
     if configuration.threads.enabled() {
         configuration.threads.disable();

@@ -14,6 +14,7 @@ use crate::state::recording::Support;
 use crate::state::shadow::SharedShadow;
 use crate::state::threads::Threads;
 use crate::state::tracing::Tracing;
+use crate::state::watchdog::Watchdog;
 use arch::address::{Absolute, PAGE};
 use arch::cpu::MAXIMUM_CPUS;
 use arch::facility::FacilityList;
@@ -67,6 +68,8 @@ pub struct Configuration {
     pub resets: AtomicU32,
     /// The exit code of the guest. Once it has one, its CPUs stop.
     pub exit_code: ExitCode,
+    /// The watchdog.
+    pub watchdog: Watchdog,
     /// Whether a storage key was ever set; until then all keys are zeros.
     pub keys_were_set: AtomicBool,
     /// The CPU in whose favour a turn was last given up: its number plus one, or zero.
@@ -119,6 +122,7 @@ impl Configuration {
             loaded_program: LoadedProgram::default(),
             resets: AtomicU32::new(0),
             exit_code: ExitCode::default(),
+            watchdog: Watchdog::default(),
             keys_were_set: AtomicBool::new(false),
             favoured: AtomicU16::new(0),
             mailboxes: Default::default(),

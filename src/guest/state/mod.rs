@@ -31,4 +31,5 @@ pub mod text;
 pub mod threads;
 pub mod tracing;
 pub mod vcpu;
+pub mod watchdog;
 pub mod watched;

@@ -1,4 +1,4 @@
-//! Input and output: console, log, and the channel subsystem.
+//! Input and output: console, log, the channel subsystem, and the watchdog.
 
 pub mod channel;
 pub mod console;
@@ -6,3 +6,4 @@ pub mod events;
 pub mod failure;
 pub mod input;
 mod log;
+pub mod watchdog;

@@ -34,6 +34,7 @@ use crate::machine::hardware::lowcore::Area;
 use crate::machine::hardware::sclp;
 use crate::machine::io::console;
 use crate::machine::io::failure::{WaitState, refuse, stop};
+use crate::machine::io::watchdog;
 use crate::machine::native::Native;
 use crate::machine::shared::Shared;
 use crate::machine::state::blocks::Blocks;
@@ -181,6 +182,7 @@ pub(super) fn start(
     configuration.dedicated = block.has(flags::DEDICATED);
     configuration.threads = Threads::new(block.threads.get() as u16);
     configuration.loaded_program = program;
+    configuration.watchdog.present = watchdog::is_present();
     program::load(&configuration, &mut native);
     build_identity(&configuration, &mut native);
 

@@ -20,7 +20,7 @@ struct Known {
 }
 
 /// The arguments that QEMU may get.
-const KNOWN: [Known; 9] = [
+const KNOWN: [Known; 10] = [
     Known {
         option: "-device",
         first: "virtio-blk-ccw",
@@ -45,6 +45,11 @@ const KNOWN: [Known; 9] = [
         option: "-device",
         first: "virtconsole",
         properties: &["chardev", "id"],
+    },
+    Known {
+        option: "-device",
+        first: "diag288",
+        properties: &["id"],
     },
     Known {
         option: "-drive",
@@ -207,6 +212,7 @@ mod tests {
     fn devices_that_the_machine_knows_reach_qemu_in_its_words() {
         for (text, has_subchannel) in [
             ("-object rng-builtin,id=r", false),
+            ("-device diag288", false),
             ("-device virtio-rng-ccw,rng=r,devno=fe.0.0100", true),
             (
                 "-drive if=none,id=d,format=raw,file=/a,,b,readonly=on",

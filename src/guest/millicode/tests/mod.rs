@@ -10,6 +10,7 @@ mod services;
 mod signals;
 mod spaces;
 mod supervisor;
+mod watchdog;
 
 use super::perform;
 use crate::millicode::outcome::{Outcome, Performed};

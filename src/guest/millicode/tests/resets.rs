@@ -152,7 +152,7 @@ fn there_are_no_load_parameters_to_set_or_store_and_nothing_to_load_without_a_pr
 }
 
 /// A program of one doubleword at 5000, which its PSW designates.
-fn loaded(bench: &mut Bench) {
+pub(super) fn loaded(bench: &mut Bench) {
     let kept = bench.configuration.storage_end + bench.hardware.hsa.len() as u64 - 0x1000;
     bench.hardware.hsa_store(Real(kept), 0x1122_3344_5566_7788);
     let mut program = LoadedProgram::new(Psw {

@@ -160,6 +160,8 @@ mod b_unproved_count;
 mod b_unproved_crossing;
 mod b_version_numbers;
 mod b_virtual_machine;
+mod b_watchdog;
+mod b_watchdog_of_two;
 
 /// The function of the case whose entry was taken. It stands in .data, because .bss is cleared later.
 #[unsafe(no_mangle)]
