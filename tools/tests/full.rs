@@ -52,6 +52,9 @@ fn limited(test: &str) -> bool {
     true
 }
 
+/// The beginning of 2026.
+const TOD: u64 = 46_021 * 86_400_000_000 * 4096;
+
 fn block() -> Vec<u8> {
     let mut block = SampleDataBlock::new_zeroed();
     for entry in &mut block.entries {
@@ -59,6 +62,7 @@ fn block() -> Vec<u8> {
     }
     block.trailer.flags = 0x80;
     block.trailer.bsdes = 32.into();
+    block.trailer.timestamp[..8].copy_from_slice(&TOD.to_be_bytes());
     block.as_bytes().to_vec()
 }
 
@@ -78,8 +82,7 @@ fn until_refused(directory: &Path, kind: Kind, bytes: &[u8], name: &str) -> usiz
     let payload = |kind: Kind, bytes: &[u8]| {
         let head = FileHead {
             kind: kind as u8,
-            // The beginning of 2026.
-            run: (46_021 * 86_400_000_000 * 4096_u64).into(),
+            run: TOD.into(),
             ..FileHead::default()
         };
         [head.as_bytes(), bytes].concat()
