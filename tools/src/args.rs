@@ -134,8 +134,11 @@ pub enum Command {
         /// instructions for them; its traps by instruction
         #[arg(long)]
         linux: bool,
+        /// Measure single instructions instead: the host time of each that the machine performs, compared with bare QEMU
+        #[arg(long, conflicts_with = "linux")]
+        instructions: bool,
         /// Measure the tool itself instead: how fast it decodes .SMP files, compared with SHA-256 of the same bytes
-        #[arg(long, conflicts_with_all = ["linux", "qemu"])]
+        #[arg(long, conflicts_with_all = ["linux", "instructions", "qemu"])]
         host: bool,
         /// Debian's kernel
         #[arg(long, value_enum, default_value = "6.1", requires = "linux")]

@@ -4,7 +4,8 @@
 //! One path no guest can see separately: [`mod@trap`]. Path lengths are exact and the same every time.
 //!
 //! Host times are not. Runs are made in interleaved pairs, so that a computer that becomes slower slows both, and the
-//! median of the pairs' ratios counts. The cost of the tool itself is in [`host`].
+//! median of the pairs' ratios counts. The cost of each single instruction is in [`instructions`], that of the tool itself
+//! in [`host`].
 
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use crate::{
 };
 
 pub mod host;
+pub mod instructions;
 pub mod linux;
 pub mod trap;
 

@@ -67,6 +67,12 @@ fn main() -> ExitCode {
             release,
             ..
         }) => measure_linux(qemu, release, pairs, &progress),
+        Some(Command::Bench {
+            qemu,
+            pairs,
+            instructions: true,
+            ..
+        }) => measure_instructions(qemu, pairs, &progress),
         Some(Command::Bench { qemu, pairs, .. }) => measure_machine(qemu, pairs, &progress),
         Some(Command::Conformance { json, qemu }) => conform(json.as_deref(), qemu, &progress),
         Some(Command::Counters { model }) => {
@@ -259,6 +265,22 @@ fn measure_linux(
     let measured = bench::linux::measure(&options, release, pairs, progress)?;
     say(&bench::linux::text(&measured))?;
     Ok(if measured.is_over() { FAILED } else { 0 })
+}
+
+fn measure_instructions(
+    qemu: Option<std::path::PathBuf>,
+    pairs: usize,
+    progress: &Progress,
+) -> Result<u8> {
+    doctor::provide(qemu.as_deref(), progress)?;
+    let options = RunOptions {
+        qemu,
+        ..RunOptions::default()
+    };
+    let costs = bench::instructions::measure(&options, pairs, progress)?;
+    say(&bench::instructions::text(&costs))?;
+    let is_over = bench::instructions::is_over(&costs);
+    Ok(if is_over { FAILED } else { 0 })
 }
 
 fn measure_host(pairs: usize, progress: &Progress) -> Result<u8> {
