@@ -346,7 +346,7 @@ pub fn decode_common(text: &[u8; 6]) -> Option<Instruction> {
     })
 }
 
-/// Decodes the two instructions by which a control program changes its own text, which it issues as often as
+/// Decodes the instructions by which a control program changes its own text, and their like. It issues them as often as
 /// [`decode_common`]'s, but seldom.
 #[inline]
 #[must_use]
@@ -359,6 +359,10 @@ pub fn decode_real(text: &[u8; 6]) -> Option<Instruction> {
         (0xB9, 0x25) => Instruction::Sturg {
             r1: text[3] >> 4,
             r2: text[3] & 15,
+        },
+        (0xE3, _) if text[5] == 0x03 => Instruction::Lrag {
+            r1: text[1] >> 4,
+            second: format::rxy::second(text),
         },
         _ => return None,
     })

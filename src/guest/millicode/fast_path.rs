@@ -54,7 +54,7 @@ pub fn perform<H: Hardware>(
     }
 }
 
-/// The two instructions that use real addresses, if `text` begins with one: LOAD REAL ADDRESS, with the STORE
+/// The instructions that use real addresses, if `text` begins with one: LOAD REAL ADDRESS, the short one with the STORE
 /// USING REAL ADDRESS that follows it if the fast path handles that too; or such a store alone.
 ///
 /// A control program that changes its own text issues them together, and one trap is shorter than two.
@@ -70,21 +70,23 @@ fn by_real_address<H: Hardware>(
     let charged = configuration.charges.of(cpu.interruption.code());
     let run = &mut Execution::fast(cpu, configuration, hardware);
     let [a, b, c, d, behind @ ..] = text.to_be_bytes();
-    let decode = |[a, b, c, d]: [u8; 4]| insn::decode_real(&[a, b, c, d, 0, 0]);
-    let both = match decode([a, b, c, d]) {
+    let [e, f, ..] = behind;
+    let both = match insn::decode_real(&[a, b, c, d, e, f]) {
         Some(Instruction::Lra { r1, second }) => {
             if !load_real_address(run, r1, second) {
                 return false;
             }
             let sample = run.cpu.sampling.next_sample();
             let between = run.cpu.account.total().wrapping_add_signed(1 - charged);
-            match decode(behind) {
+            let [g, h, i, j] = behind;
+            match insn::decode_real(&[g, h, i, j, 0, 0]) {
                 Some(Instruction::Sturg { r1, r2 }) if sample > between => {
                     translation::sturg(run, r1, r2).is_ok()
                 }
                 _ => false,
             }
         }
+        Some(Instruction::Lrag { r1, second }) if load_real_address(run, r1, second) => false,
         Some(Instruction::Sturg { r1, r2 }) if translation::sturg(run, r1, r2).is_ok() => false,
         _ => return false,
     };
