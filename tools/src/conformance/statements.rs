@@ -211,7 +211,7 @@ LPP-10 = 'a reason'
         let statements = Statements::read(&directory()).unwrap();
         let out = statements.iter().filter(|s| s.not_applicable.is_some());
         assert!(statements.iter().count() > 350);
-        // Six: those of the BC mode, and of exceptions that terminate.
-        assert!(out.count() <= 12);
+        // Those of the BC mode, of exceptions that terminate, and of what the machine below does not have.
+        assert!(out.count() <= 60);
     }
 }

@@ -3,16 +3,17 @@
 
 use core::ptr::{read_volatile, write_volatile};
 
-use guests::attempt::Outcome;
+use guests::attempt::{Outcome, suppressed};
 use guests::check::{check, digits, fact, holds};
-use guests::insn::control::{lctlg_all, stctg_all};
+use guests::insn::control::{lctlg_0, lctlg_all, stctg_all};
 use guests::insn::cpu::Page;
 use guests::insn::storage::{sske, tprot, with_psw_key};
+use guests::misdirected::{load, store};
 use guests::psw::bit;
-use guests::{attempt, attempt_in_problem_state, attempt_on_registers, dat};
+use guests::{attempt, attempt_in_problem_state, attempt_on_registers, dat, shows};
 
 guests::clause!(
-    "Principles of Operation, Key-Controlled Protection; TEST PROTECTION; MOVE WITH OPTIONAL SPECIFICATIONS; MOVE PAGE",
+    "SA22-7832, Chapter 3, Key-Controlled Protection; TEST PROTECTION; MOVE WITH OPTIONAL SPECIFICATIONS; MOVE PAGE",
     native = false
 );
 guests::case!(run);
@@ -53,9 +54,123 @@ macro_rules! refused {
     };
 }
 
+/// The outcome of a fetch of eight bytes, or of a store of eight, with a PSW key.
+fn fetches(key: u64, at: u64) -> Outcome {
+    with_psw_key(
+        key,
+        || attempt!("lctlg %c2,%c2,0({a})", a = in(reg_addr) at),
+    )
+}
+
+fn stores(key: u64, at: u64) -> Outcome {
+    with_psw_key(
+        key,
+        || attempt!("stctg %c2,%c2,0({a})", a = in(reg_addr) at),
+    )
+}
+
+/// Which accesses a storage key permits: fetches and stores.
+fn permitted(storage: u8, key: u64, at: u64) -> (bool, bool) {
+    sske(storage, at);
+    (fetches(key, at).code() == 0, stores(key, at).code() == 0)
+}
+
+/// What the access key and the storage key permit.
+fn rules(at: u64) {
+    store(at, 0);
+    shows!("PROTECTION-1", permitted(OTHER, 0, at), (true, true));
+    shows!("PROTECTION-2", permitted(OTHER, 3, at), (true, true));
+    shows!("PROTECTION-2", permitted(UNFETCHED, 3, at), (true, true));
+    shows!("PROTECTION-3", permitted(UNFETCHED, KEY, at), (true, false));
+    shows!("PROTECTION-4", permitted(OTHER, KEY, at), (false, false));
+    shows!("PROTECTION-5", permitted(0x00, KEY, at), (true, false));
+    shows!("PROTECTION-5", permitted(0x08, KEY, at), (false, false));
+    // The reference and change bits do not matter.
+    shows!(
+        "PROTECTION-6",
+        permitted(UNFETCHED | 6, KEY, at),
+        (true, false)
+    );
+    sske(OTHER, at);
+    store(at, 0x1234);
+    let refused = stores(KEY, at);
+    shows!(
+        "PROTECTION-7",
+        (refused.number(), load(at)),
+        (suppressed(4, 6), 0x1234)
+    );
+    let kept = stctg_all()[2];
+    let refused = fetches(KEY, at);
+    shows!(
+        "PROTECTION-7",
+        (refused.number(), stctg_all()[2]),
+        (suppressed(4, 6), kept)
+    );
+    for (kind, outcome) in [(0x408, stores(KEY, at + 8)), (0x808, fetches(KEY, at + 8))] {
+        if let Outcome::Program(program) = outcome {
+            shows!("TEID-10", program.teid, at | kind);
+        }
+    }
+}
+
+/// Both overrides of control register 0.
+fn overrides(at: u64) {
+    let cr0 = stctg_all()[0];
+    shows!("PROTECTION-8", permitted(0x98, KEY, at), (false, false));
+    lctlg_0(cr0 | bit(39));
+    let nine = permitted(0x98, KEY, at);
+    let three = permitted(OTHER, KEY, at);
+    lctlg_0(cr0);
+    shows!("PROTECTION-8", nine, (true, true));
+    shows!("PROTECTION-9", three, (false, false));
+    // The first block of storage; nothing that the runtime needs has a key other than zero.
+    sske(OTHER, 0);
+    lctlg_0(cr0 | bit(38));
+    let found = [
+        fetches(KEY, 0x600).code(),
+        fetches(KEY, 0x7F8).code(),
+        fetches(KEY, 0x800).code(),
+        fetches(KEY, 0xFF8).code(),
+        stores(KEY, 0x600).code(),
+    ];
+    let elsewhere = permitted(OTHER, KEY, at);
+    lctlg_0(cr0);
+    let off = fetches(KEY, 0x600).code();
+    sske(0, 0);
+    shows!("PROTECTION-10", (found[0], found[1], off), (0, 0, 4));
+    shows!(
+        "PROTECTION-11",
+        (found[2], found[3], elsewhere),
+        (4, 4, (false, false))
+    );
+    shows!("PROTECTION-12", found[4], 4);
+}
+
+/// Fetch-protection override in a space, and in a private one.
+fn overrides_in_spaces() {
+    let kept = stctg_all();
+    dat::prepare();
+    let mut registers = stctg_all();
+    registers[0] |= bit(38);
+    lctlg_all(&registers);
+    sske(OTHER, 0);
+    dat::on();
+    let space = fetches(KEY, 0x600).code();
+    registers[1] |= bit(55);
+    lctlg_all(&registers);
+    let private = fetches(KEY, 0x600).code();
+    dat::off();
+    sske(0, 0);
+    lctlg_all(&kept);
+    shows!("PROTECTION-13", (space, private), (0, 4));
+}
+
 fn run() {
     let (first, second) = blocks();
     let cr0 = stctg_all()[0];
+    rules(first);
+    overrides(first);
+    overrides_in_spaces();
     sske(OTHER, first);
     by_key!(
         first;
@@ -87,12 +202,15 @@ fn run() {
         || attempt!("stctg %c0,%c15,0({a})", a = in(reg_addr) second - 64),
     );
     if let Outcome::Program(program) = outcome {
-        check("identification", program.teid - second, 0x408);
+        shows!("TEID-10", program.teid, second | 0x408);
     }
-    // SAFETY: the block is the guest's.
-    let ahead = unsafe { read_volatile((second - 64) as *const u64) };
-    check("  in front of it", ahead, 0);
+    shows!("PROTECTION-14", load(second - 64), 0);
     sske(OTHER, first);
+    shows!(
+        "PROTECTION-16",
+        with_psw_key(KEY, || problem_state(first))[0],
+        4
+    );
     let in_problem_state = [3, KEY].map(|key| with_psw_key(key, || problem_state(first)));
     check(
         "problem state: STFLE, STAP",
@@ -212,8 +330,8 @@ fn without_key(first: u64, cr0: u64) {
     let interrupted = with_psw_key(KEY, || attempt!("svc 7")).number();
     let block = with_psw_key(KEY, || attempt!("tb %r0,{a}", a = in(reg) first));
     sske(0, 0);
-    check("STFL", stored.code(), 0);
-    check("supervisor call", interrupted, 0x2_0007_0000);
+    shows!("PROTECTION-15", stored.code(), 0);
+    shows!("PROTECTION-15", interrupted, 0x2_0007_0000);
     check("TEST BLOCK", block.code(), 0);
     sske(OTHER, first);
     // SAFETY: the block is the guest's.

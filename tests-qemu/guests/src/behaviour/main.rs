@@ -106,6 +106,8 @@ mod b_per_store;
 mod b_per_store_dat;
 mod b_per_undisturbed;
 mod b_prefix;
+mod b_prefix_purges;
+mod b_prefixing;
 mod b_privileged;
 mod b_privileged_measurement;
 mod b_program_codes;
@@ -147,6 +149,9 @@ mod b_stfl;
 mod b_stfle;
 mod b_stopped;
 mod b_storage_end;
+mod b_storage_keys;
+mod b_storage_spaces;
+mod b_storage_translation;
 mod b_store_status;
 mod b_storm;
 mod b_svc;
@@ -162,6 +167,7 @@ mod b_version_numbers;
 mod b_virtual_machine;
 mod b_watchdog;
 mod b_watchdog_of_two;
+mod b_wraparound;
 
 /// The function of the case whose entry was taken. It stands in .data, because .bss is cleared later.
 #[unsafe(no_mangle)]
