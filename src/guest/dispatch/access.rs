@@ -44,7 +44,12 @@ pub(super) fn access<H: Hardware>(
         }
         Err(fault) => {
             // The length that the hardware made up is not valid: for the guest, an instruction that could not be
-            // fetched has no length.
+            // fetched has no length. An EXECUTE whose target could not be fetched has its own.
+            let (fault, length) = if length == MADE_UP {
+                target_not_fetched(cpu, configuration, hardware, fault)
+            } else {
+                (fault, length)
+            };
             per::program(cpu, configuration, hardware, fault, length);
             super::note_interruption(cpu, cpu.account.total());
             None
@@ -316,6 +321,29 @@ fn target_is_protected<H: Hardware>(
     let text = storage::text(cpu, configuration, hardware).ok()?;
     let target = target_of(cpu, &text.bytes)?;
     (target.page() == at).then(|| Fault::execution_protection(at, space))
+}
+
+/// The length that the hardware stores when it could not fetch an instruction.
+const MADE_UP: u8 = 2;
+
+/// The exception, and the length to store, of an instruction fetch that the guest's own tables refuse, too. If it was
+/// the target of an EXECUTE, the length is that of the EXECUTE, and a target at an odd address comes before what its
+/// fetch would meet.
+#[cold]
+fn target_not_fetched<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    fault: Fault,
+) -> (Fault, u8) {
+    let Ok(text) = storage::text(cpu, configuration, hardware) else {
+        return (fault, MADE_UP);
+    };
+    match target_of(cpu, &text.bytes) {
+        Some(target) if target.0 & 1 != 0 => (Fault::plain(Exception::Specification), text.length),
+        Some(_) => (fault, text.length),
+        None => (fault, MADE_UP),
+    }
 }
 
 /// Whether the instruction at the PSW's address, or its `target` if it is an EXECUTE, was covered. It is uncovered now.

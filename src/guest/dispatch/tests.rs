@@ -71,6 +71,36 @@ fn an_unprivileged_or_refused_instruction_makes_its_page_text() {
 }
 
 #[test]
+fn an_execute_whose_target_cannot_be_fetched_has_its_own_length_and_an_odd_target_comes_first() {
+    const FAR: u64 = 1 << 40;
+    for (target, exception) in [
+        (FAR, Exception::Addressing),
+        (FAR + 1, Exception::Specification),
+    ] {
+        let mut bench = Bench::new();
+        // EX 0,0(1). The hardware has a length for what it could not fetch.
+        bench.set(HERE, &[0x44, 0x00, 0x10, 0x00]);
+        let Bench {
+            cpu,
+            configuration,
+            hardware,
+        } = &mut bench;
+        cpu.general[1] = target;
+        cpu.psw = Psw {
+            mask: ADDRESSING_64,
+            address: HERE + 2,
+        };
+        cpu.interruption.cause = 2 << 16 | u32::from(Exception::Addressing.code());
+        cpu.interruption.identification = FAR;
+        assert_eq!(program(cpu, configuration, hardware), Next::Run);
+        let identification = hardware.load_u32(Absolute(lowcore::PROGRAM_IDENTIFICATION));
+        assert_eq!(identification, 4 << 16 | u32::from(exception.code()));
+        let old = Absolute(lowcore::old_psw(Class::Program));
+        assert_eq!(hardware.load_u64(old.offset(8)), HERE + 4);
+    }
+}
+
+#[test]
 fn behind_the_end_of_the_address_space_the_instruction_address_is_that_of_its_beginning() {
     for (mode, beyond, address) in [
         (0, 0x100_0000, 0),
