@@ -4,14 +4,13 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use guests::check::{check, holds};
 use guests::externals::CPU_TIMER;
 use guests::insn::clock::{MICROSECOND, spt, stckf, stpt};
 use guests::insn::control::{lctlg_0, stctg_0, stnsm, stosm};
 use guests::interruption::{self, Class, Registers};
-use guests::lowcore;
+use guests::{lowcore, shows};
 
-guests::clause!("Principles of Operation, CPU Timer", native = false);
+guests::clause!("SA22-7832, Chapter 4, CPU Timer", native = false);
 guests::case!(run);
 
 static TIMER: AtomicU32 = AtomicU32::new(0);
@@ -40,33 +39,21 @@ fn run() {
     delay(200);
     let first = stpt();
     let second = stpt();
-    holds("it reads negative", first < 0);
-    holds("it goes on decrementing", second < first);
+    shows!("TIMER-3", first < 0);
+    shows!("TIMER-3", second < first);
     spt(-1);
-    holds("a negative value that is set reads negative", stpt() < 0);
-    check("disabled: none", TIMER.load(Ordering::Relaxed), 0);
+    shows!("TIMER-4", stpt() < 0);
+    shows!("TIMER-4", TIMER.load(Ordering::Relaxed), 0);
     stosm::<0x01>();
     delay(50);
     stnsm::<0xFE>();
-    check(
-        "enabled: again until it is set",
-        TIMER.load(Ordering::Relaxed),
-        3,
-    );
+    shows!("TIMER-5", TIMER.load(Ordering::Relaxed), 3);
     spt(50 * MICROSECOND as i64);
     delay(200);
     spt(i64::MAX);
     stosm::<0x01>();
     delay(50);
     stnsm::<0xFE>();
-    check(
-        "a positive value takes the condition away",
-        TIMER.load(Ordering::Relaxed),
-        3,
-    );
-    check(
-        "other external interruptions",
-        OTHER.load(Ordering::Relaxed),
-        0,
-    );
+    shows!("TIMER-6", TIMER.load(Ordering::Relaxed), 3);
+    shows!("TIMER-6", OTHER.load(Ordering::Relaxed), 0);
 }

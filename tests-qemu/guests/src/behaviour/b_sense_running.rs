@@ -3,15 +3,14 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use guests::check::{check, holds};
 use guests::externals::{self, EMERGENCY_SIGNAL};
 use guests::insn::control::{lctlg_0, stctg_0, stnsm, wait};
 use guests::insn::cpu::Order;
 use guests::insn::yield_cpu;
-use guests::{psw, smp};
+use guests::{psw, shows, smp};
 
 guests::clause!(
-    "Principles of Operation, Signal-Processor Orders (sense running status)",
+    "SA22-7832, Chapter 4, Signal-Processor Orders (sense running status)",
     native = true,
     cpus = 2,
     options = "; --real-time"
@@ -38,30 +37,27 @@ const RUNNING: (u8, u32) = (0, 0);
 const NOT_RUNNING: (u8, u32) = (1, 0x400);
 
 /// Senses until the other CPU is as it should be.
-fn becomes(name: &str, expected: (u8, u32)) {
+fn becomes(expected: (u8, u32)) -> bool {
     while smp::signal(1, Order::SenseRunningStatus, 0) != expected {
         yield_cpu();
     }
-    holds(name, true);
+    true
 }
 
 fn run() {
-    let (cc, status) = smp::signal(0, Order::SenseRunningStatus, 0);
-    check("the CPU itself: condition code", cc, 0);
-    check("  status", status, 0);
-    becomes("a stopped CPU is not running", NOT_RUNNING);
-    smp::start(1, second);
-    becomes("it is restarted and runs", RUNNING);
-    MAY_WAIT.store(true, Ordering::Release);
-    becomes("it waits and is not running", NOT_RUNNING);
-    let (cc, _) = smp::signal(1, Order::Sense, 0);
-    check("  it operates: condition code of sense", cc, 0);
-    check(
-        "emergency signal: condition code",
-        smp::signal(1, Order::EmergencySignal, 0).0,
-        0,
+    shows!(
+        "SIGP-11",
+        smp::signal(0, Order::SenseRunningStatus, 0),
+        RUNNING
     );
-    becomes("it has been interrupted and runs", RUNNING);
+    shows!("SIGP-11", becomes(NOT_RUNNING));
+    smp::start(1, second);
+    shows!("SIGP-11", becomes(RUNNING));
+    MAY_WAIT.store(true, Ordering::Release);
+    shows!("SIGP-32", becomes(NOT_RUNNING));
+    shows!("SIGP-32", smp::signal(1, Order::Sense, 0).0, 0);
+    shows!("SIGP-32", smp::signal(1, Order::EmergencySignal, 0).0, 0);
+    shows!("SIGP-32", becomes(RUNNING));
     smp::stop(1);
-    becomes("it is stopped and not running", NOT_RUNNING);
+    shows!("SIGP-11", becomes(NOT_RUNNING));
 }

@@ -3,16 +3,15 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use guests::check::check;
 use guests::externals::{self, SERVICE_SIGNAL};
 use guests::insn::control::{lctlg_0, stctg_0, stnsm, stosm, wait};
 use guests::insn::cpu::{Order, Page};
 use guests::insn::yield_cpu;
 use guests::sccb::servc;
-use guests::{psw, smp};
+use guests::{psw, shows, smp};
 
 guests::clause!(
-    "Principles of Operation, External Interruption (service signal)",
+    "SA22-7832, Chapter 6, External Interruption (service signal)",
     native = false,
     cpus = 2,
     options = "; --real-time"
@@ -54,16 +53,14 @@ fn run() {
         yield_cpu();
     }
     let external = externals::get(0);
-    check("condition code", cc, 0);
-    check(
-        "interruptions of the CPU that waits",
-        externals::recorded(),
-        1,
+    shows!(
+        "EXTERNALINTERRUPTION-22",
+        (cc, externals::recorded(), external.code),
+        (0, 1, 0x2401)
     );
-    check("  code", external.code, 0x2401);
-    check(
-        "  parameter is the block",
+    shows!(
+        "EXTERNALINTERRUPTION-22",
         u64::from(external.parameter & !7),
-        at as u64,
+        at as u64
     );
 }

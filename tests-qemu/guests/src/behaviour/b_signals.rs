@@ -3,15 +3,14 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use guests::check::check;
 use guests::externals::{self, EMERGENCY_SIGNAL, EXTERNAL_CALL};
 use guests::insn::control::{lctlg_0, stctg_0, stnsm, wait};
 use guests::insn::cpu::{Order, stap};
 use guests::insn::yield_cpu;
-use guests::{psw, smp};
+use guests::{psw, shows, smp};
 
 guests::clause!(
-    "Principles of Operation, SIGNAL PROCESSOR; External Interruption (emergency signal, external call)",
+    "SA22-7832, Chapter 4, Signal-Processor Orders; Chapter 6, External Interruption (emergency signal, external call)",
     native = true,
     cpus = 2
 );
@@ -45,26 +44,28 @@ extern "C" fn second() -> ! {
 fn run() {
     externals::record();
     let cr0 = stctg_0();
-    check("CPUs", u16::from(smp::count() >= 2), 1);
+    shows!("SIGP-2", smp::count() >= 2);
     smp::start(1, second);
     wait_for(1);
-    check(
-        "address of the second CPU",
-        ADDRESS.load(Ordering::Acquire),
-        1,
-    );
-    check(
-        "status of the second call; condition codes: call, call again, emergency",
+    shows!("SIGP-2", ADDRESS.load(Ordering::Acquire), 1);
+    // The status of the second call; condition codes of the call, the second call, and the emergency signal.
+    shows!(
+        ["SIGP-3", "SIGP-4"],
         ANSWERS.load(Ordering::Acquire),
-        0x80_0010,
+        0x80_0010
     );
+    shows!("SIGP-5", smp::signal(0, Order::Sense, 0), (1, 0x80));
     lctlg_0(cr0 | EMERGENCY_SIGNAL | EXTERNAL_CALL);
     wait(psw::EXTERNAL);
     stnsm::<0xFE>();
-    check("how many came", externals::recorded(), 2);
-    check("first: code", externals::get(0).code, 0x1201);
-    check("first: CPU address", externals::get(0).cpu, 1);
-    check("second: code", externals::get(1).code, 0x1202);
-    check("second: CPU address", externals::get(1).cpu, 1);
+    let (first, second) = (externals::get(0), externals::get(1));
+    let number = externals::recorded();
+    shows!(
+        "EXTERNALINTERRUPTION-23",
+        (number, first.code, second.code),
+        (2, 0x1201, 0x1202)
+    );
+    shows!("EXTERNALINTERRUPTION-23", (first.cpu, second.cpu), (1, 1));
+    shows!("SIGP-5", smp::signal(0, Order::Sense, 0), (0, 0));
     lctlg_0(cr0);
 }

@@ -3,16 +3,16 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use guests::check::{check, holds};
-use guests::insn::clock::{MICROSECOND, stckf};
+use guests::insn::clock::{MICROSECOND, sckc, stckf};
 use guests::insn::control::{lctlg_all, stctg_all};
 use guests::insn::cpu::{Order, facility};
 use guests::insn::registers::Registers;
 use guests::insn::yield_cpu;
+use guests::shows;
 use guests::smp::{self, INCORRECT_STATE, INVALID_PARAMETER};
 
 guests::clause!(
-    "Principles of Operation, Signal-Processor Orders (stop and store status, store status at address, store \
+    "SA22-7832, Chapter 4, Store Status; Signal-Processor Orders (stop and store status, store status at address, store \
      additional status at address)",
     native = true,
     cpus = 2,
@@ -27,6 +27,9 @@ static mut AREA: Area = Area([0; 128]);
 
 /// What was there before.
 const BEFORE: u64 = 0x5A5A_5A5A_5A5A_5A5A;
+
+/// The clock comparator of the other CPU.
+const COMPARATOR: u64 = 0xFEDC_BA98_7654_3200;
 
 static LOADED: AtomicBool = AtomicBool::new(false);
 
@@ -50,6 +53,7 @@ extern "C" fn second() -> ! {
     }
     lctlg_all(&control);
     registers().load();
+    sckc(COMPARATOR);
     LOADED.store(true, Ordering::Release);
     // SAFETY: none of these registers is used again.
     unsafe {
@@ -96,25 +100,29 @@ fn has_status(at: *const u8) {
             |offset: usize| at.add(offset).cast::<u32>().read_volatile(),
         )
     };
-    holds(
-        "floating-point registers",
-        (0..16).all(|n| doubleword(8 * n) == expected.vectors[n][0]),
+    shows!(
+        "STATUS-3",
+        (0..16).all(|n| doubleword(8 * n) == expected.vectors[n][0])
     );
-    check("general register 2", doubleword(0x80 + 8 * 2), 0xFEED);
-    check("general register 13", doubleword(0x80 + 8 * 13), 0xFEED);
-    check("prefix", word(0x118), smp::prefix_area(1) as u32);
-    check("floating-point control", word(0x11C), expected.control);
-    check("TOD programmable register", word(0x124), 0);
-    holds(
-        "access registers",
-        (0..16).all(|n| word(0x140 + 4 * n) == expected.access[n]),
+    shows!(
+        "STATUS-4",
+        (doubleword(0x80 + 8 * 2), doubleword(0x80 + 8 * 13)),
+        (0xFEED, 0xFEED)
     );
-    holds(
-        "control registers",
+    shows!("STATUS-2", word(0x118), smp::prefix_area(1) as u32);
+    shows!("STATUS-5", word(0x11C), expected.control);
+    shows!("STATUS-6", word(0x124), 0);
+    shows!(
+        "STATUS-7",
+        (0..16).all(|n| word(0x140 + 4 * n) == expected.access[n])
+    );
+    shows!(
+        "STATUS-8",
         [2, 3, 4, 5, 7, 12, 15]
             .iter()
-            .all(|&n| doubleword(0x180 + 8 * n) == 0x1_0000 * n as u64),
+            .all(|&n| doubleword(0x180 + 8 * n) == 0x1_0000 * n as u64)
     );
+    shows!("STATUS-9", doubleword(0x130), COMPARATOR >> 8);
 }
 
 fn order(order: Order, parameter: u32) -> u64 {
@@ -130,60 +138,40 @@ fn run() {
     }
     let refused = |status: u32| 1 << 32 | u64::from(status);
     let additional = Order::StoreAdditionalStatusAtAddress;
-    check(
-        "additional status of an operating CPU",
-        order(additional, at),
-        refused(INCORRECT_STATE),
-    );
+    shows!("SIGP-28", order(additional, at), refused(INCORRECT_STATE));
     smp::stop(1);
     fill();
-    check(
-        "store status at address",
-        order(Order::StoreStatusAtAddress, at),
-        0,
-    );
+    shows!("SIGP-15", order(Order::StoreStatusAtAddress, at), 0);
     // The area is looked at at once.
     has_status(area().cast());
-    check("behind the area", doubleword(512), BEFORE);
+    shows!("STATUS-10", doubleword(512), BEFORE);
     let timer = doubleword(0x128);
     let end = stckf() + 1000 * MICROSECOND;
     while stckf() < end {}
-    check(
-        "a millisecond later",
-        order(Order::StoreStatusAtAddress, at),
-        0,
-    );
-    holds("the CPU timer stood still", doubleword(0x128) == timer);
-    holds("the vector facility is installed", facility(129));
-    for (name, parameter) in [
-        ("on a 512-byte boundary", at + 512),
-        ("with a length", at + 10),
-    ] {
-        check(
-            name,
+    shows!("SIGP-15", order(Order::StoreStatusAtAddress, at), 0);
+    shows!("STATUS-11", doubleword(0x128), timer);
+    shows!("SIGP-29", facility(129));
+    for parameter in [at + 512, at + 10] {
+        shows!(
+            "SIGP-28",
             order(additional, parameter),
-            refused(INVALID_PARAMETER),
+            refused(INVALID_PARAMETER)
         );
     }
     fill();
-    check("store additional status", order(additional, at), 0);
+    shows!("SIGP-29", order(additional, at), 0);
     let expected = registers();
-    holds(
-        "vector registers",
-        (0..32).all(|n| [doubleword(16 * n), doubleword(16 * n + 8)] == expected.vectors[n]),
+    shows!(
+        "SIGP-29",
+        (0..32).all(|n| [doubleword(16 * n), doubleword(16 * n + 8)] == expected.vectors[n])
     );
-    holds(
-        "behind them nothing is stored",
-        (64..128).all(|n| doubleword(8 * n) == BEFORE),
-    );
-    check("word behind", word(512), BEFORE as u32);
-    check(
-        "stop and store status",
-        order(Order::StopAndStoreStatus, 0),
-        0,
-    );
+    shows!("SIGP-30", (64..128).all(|n| doubleword(8 * n) == BEFORE));
+    shows!("SIGP-31", order(Order::StopAndStoreStatus, 0), 0);
     while order(Order::Sense, 0) != refused(smp::STOPPED) {
         yield_cpu();
     }
     has_status(core::ptr::with_exposed_provenance(0x1200));
+    // SAFETY: an assigned location.
+    let mode = unsafe { core::ptr::with_exposed_provenance::<u8>(0xA3).read_volatile() };
+    shows!("STATUS-12", mode, 1);
 }
