@@ -1,10 +1,8 @@
 //! The instruction-length code of program and supervisor-call interruptions.
 
-use core::arch::asm;
-
 use guests::attempt::Outcome;
 use guests::insn::control::{lctlg_0, stctg_0};
-use guests::interruption::{Class, old_psw};
+use guests::interruption::Class;
 use guests::psw::{self, Psw, bit};
 use guests::{attempt, dat, lowcore, shows};
 
@@ -110,27 +108,6 @@ fn instruction_fetches() {
     lctlg_0(cr0);
     shows!("ILC-9", invalid, (0x11, true, dat::WINDOW + 0x10));
     shows!("ILC-8", protected, (4, true, dat::WINDOW + 0x1010));
-    // An odd instruction address.
-    let odd = Psw::new(psw::INITIAL, 0x2001);
-    // SAFETY: the fetch interrupts and resumes behind the instruction.
-    unsafe {
-        asm!(
-            "larl %r1, 33f",
-            "stg %r1, 0x700(%r0)",
-            "lpswe 0({p})",
-            "33:",
-            p = in(reg_addr) &raw const odd,
-            out("r1") _,
-        );
-    }
-    lowcore::write(lowcore::RESUME, 0_u64);
-    let length = halfword();
-    shows!("ILC-10", matches!(length, 2 | 4 | 6));
-    shows!(
-        "ILC-10",
-        old_psw(Class::Program).address - u64::from(length),
-        0x2001
-    );
 }
 
 fn run() {

@@ -10,10 +10,10 @@ use guests::insn::control::{lctlg_4, stctg_all};
 use guests::insn::cpu::{Order, spx, stpx};
 use guests::insn::measurement::{controls, lcctl, lpp, lsctl, qctri, qsi, set};
 use guests::insn::yield_cpu;
-use guests::{lowcore, sampling, smp};
+use guests::{lowcore, sampling, shows, smp};
 
 guests::clause!(
-    "DIAGNOSE 308; Principles of Operation, Resets; SA23-2260, Resets",
+    "DIAGNOSE 308; SA22-7832, Chapter 4, Resets; Initial Program Loading; SA23-2260, Resets",
     native = false,
     cpus = 2
 );
@@ -101,8 +101,7 @@ fn after_load() {
     // SAFETY: nothing else looks at it.
     check("loaded", unsafe { (&raw const LOADED).read_volatile() }, 5);
     check("zeros", RUNNING.load(Ordering::Relaxed), 0);
-    check("prefix", stpx(), 0);
-    check("control register 4", stctg_all()[4], 0);
+    shows!("LOADING-1", (stpx(), stctg_all()[4]), (0, 0));
     let counters = qctri();
     check("counters", counters.enable | counters.activation, 0);
     check(
@@ -112,7 +111,7 @@ fn after_load() {
     );
     check("sampling", qsi().state, 0x0002_0000);
     let (cc, status) = smp::signal(1, Order::Sense, 0);
-    check("the other CPU", u32::from(cc) << 16 | status, 0x1_0040);
+    shows!("LOADING-2", (cc, status), (1, 0x40));
 }
 
 fn run() {
@@ -129,17 +128,21 @@ fn run() {
         (LOADED_ONCE, false) => {
             guests::println!("load normal");
             after_load();
-            check("the storage key", key(), 0x30);
-            check("the clock can be set", sck(LATER), 0);
+            // The mark has been found: this is how it is known.
+            shows!("LOADING-3", found, LOADED_ONCE);
+            shows!("LOADING-4", key(), 0x30);
+            shows!("LOADING-7", sck(LATER), 0);
             load(LOAD_CLEAR)
         }
         (found, true) => {
             guests::println!("load clear");
             after_load();
-            check("storage", found, 0);
-            check("the storage key", key(), 0);
-            check("what was executed", lowcore::read::<u64>(CODE), 0);
+            shows!("LOADING-5", found, 0);
+            shows!("LOADING-6", key(), 0);
+            shows!("LOADING-5", lowcore::read::<u64>(CODE), 0);
             check("what is executed", executed(77), 77);
+            // The first program did not know the time that the second one has set.
+            shows!("LOADING-7", is_later);
         }
         _ => holds("it is the first guest or one that was loaded anew", false),
     }
