@@ -212,6 +212,25 @@ fn floating_point() {
     shows!("DATA-9", (code, exception & 0xF8), (7, 0x08));
 }
 
+/// A vector instruction tells which element met the exception, and which one it was.
+fn vector_processing() {
+    let cr0 = stctg_0();
+    lctlg_0(cr0 | bit(45) | bit(46));
+    let values = [[1.0_f64, 1.0], [2.0, 0.0]];
+    // VECTOR LOAD, twice, and VECTOR FP DIVIDE.
+    let outcome = attempt!(
+        "sfpc {c}\n lgr %r1, {v}\n .short 0xe710,0x1000,0x0006\n .short 0xe720,0x1010,0x0006\n \
+         .short 0xe701,0x2000,0x30e5",
+        c = in(reg) 0x4000_0000_u64,
+        v = in(reg_addr) values.as_ptr(),
+    );
+    // SAFETY: clears the register.
+    unsafe { core::arch::asm!("sfpc {z}", z = in(reg) 0_u64) };
+    lctlg_0(cr0);
+    // Element 1, division by zero.
+    shows!("PROGRAM-16", data(outcome), (0x1B, 0x12));
+}
+
 fn special_operations() {
     // With DAT off.
     shows!(
@@ -256,6 +275,7 @@ fn run() {
     arithmetic();
     data_exceptions();
     floating_point();
+    vector_processing();
     special_operations();
     monitor_events();
 }

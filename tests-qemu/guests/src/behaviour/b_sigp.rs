@@ -140,19 +140,13 @@ fn run() {
     shows!("STATUS-1", (0x20_0000..0x80_0000).contains(&address));
     shows!("STATUS-2", prefix, area);
     // The rightmost bits of a prefix, and of the address of a status, are ignored.
-    shows!(
-        "SIGP-19",
-        order(1, Order::SetPrefix, area + 0x2000 + 0x1FFF),
-        0
-    );
-    shows!(
-        "SIGP-20",
-        order(1, Order::StoreStatusAtAddress, status as u32 + 0x1FF),
-        0
-    );
+    let set = order(1, Order::SetPrefix, area + 0x2000 + 0x1FFF);
+    let at = status as u32 + 0x1FF;
+    let stored = order(1, Order::StoreStatusAtAddress, at);
     // SAFETY: as above.
     let prefix = unsafe { (status.add(35).read_volatile() >> 32) as u32 };
-    shows!("SIGP-19", prefix, area + 0x2000);
+    shows!("SIGP-19", (set, prefix), (0, area + 0x2000));
+    shows!("SIGP-20", (stored, prefix != area), (0, true));
     shows!(
         "SIGP-21",
         order(1, Order::SetArchitecture, 1),

@@ -225,6 +225,13 @@ fn designations(at: &At) {
         fetch(at.second | SECOND, IN_FIRST),
         nullified(ASCE_TYPE, 6)
     );
+    // The first bit in front of the part is enough.
+    let bits = [
+        fetch(at.segment, 1 << 31 | SEGMENT),
+        fetch(at.third | THIRD, 1 << 42 | IN_THIRD),
+        fetch(at.second | SECOND, 1 << 53 | IN_SECOND),
+    ];
+    shows!("DAT-8", bits, [nullified(ASCE_TYPE, 6); 3]);
     // The type of the space is tested before any table.
     shows!(
         "DAT-9",

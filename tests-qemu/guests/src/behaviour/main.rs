@@ -153,6 +153,7 @@ mod b_sense_running;
 mod b_service_call;
 mod b_service_signal;
 mod b_signals;
+mod b_signals_of_many;
 mod b_sigp;
 mod b_sigp_busy;
 mod b_sigp_start;
