@@ -11,10 +11,10 @@ use guests::insn::cpu::facility;
 use guests::insn::measurement::{controls, ecctr, lcctl, set};
 use guests::insn::storage::ptlb;
 use guests::monitor::{ALL_COUNTED, counted, designate, enabled, exceptions, mc};
-use guests::{attempt, attempt_in_problem_state, lowcore};
+use guests::{attempt, attempt_in_problem_state, lowcore, shows};
 
 guests::clause!(
-    "Principles of Operation, MONITOR CALL; enhanced-monitor facility",
+    "SA22-7832, Chapter 4, Monitoring (enhanced-monitor facility); MONITOR CALL",
     native = false
 );
 guests::case!(run);
@@ -69,22 +69,27 @@ fn fresh(size: u32) -> u64 {
 fn masks() {
     let at = fresh(SIZE);
     lctlg_8(counted(3) | enabled(4) | counted(5) & !enabled(5));
-    check("both masks: counted", attempt!("mc 7(%r0), 3").code(), 0);
-    check("  the counter", halfword(at + 14), 1);
-    check(
-        "the monitor mask alone: an event",
-        attempt!("mc 7(%r0), 4").number(),
-        suppressed(MONITOR_EVENT, 4),
+    let both = (attempt!("mc 7(%r0), 3").code(), halfword(at + 14));
+    shows!("ENHANCEDMONITOR-1", both, (0, 1));
+    let event = attempt!("mc 7(%r0), 4").number();
+    let stored = (
+        lowcore::read::<u16>(lowcore::MONITOR_CLASS),
+        lowcore::read::<u64>(lowcore::MONITOR_CODE),
     );
-    check("  class", lowcore::read::<u16>(lowcore::MONITOR_CLASS), 4);
-    check("  code", lowcore::read::<u64>(lowcore::MONITOR_CODE), 7);
-    check(
-        "the enhanced-monitor mask alone: nothing",
+    shows!(
+        "ENHANCEDMONITOR-2",
+        (event, stored),
+        (suppressed(MONITOR_EVENT, 4), (4, 7))
+    );
+    let nothing = [
         attempt!("mc 7(%r0), 5").code(),
-        0,
+        attempt!("mc 7(%r0), 6").code(),
+    ];
+    shows!(
+        "ENHANCEDMONITOR-3",
+        (nothing, halfword(at + 14)),
+        ([0, 0], 1)
     );
-    check("neither: nothing", attempt!("mc 7(%r0), 6").code(), 0);
-    check("the counter is as it was", halfword(at + 14), 1);
     check(
         "class 16",
         attempt!("mc 7(%r0), 16").number(),
@@ -98,11 +103,14 @@ fn masks() {
         );
         check("any class, executed", ended.code(), 0);
     }
-    check("  all classes have one counter", halfword(at + 18), 16);
+    shows!("ENHANCEDMONITOR-4", halfword(at + 18), 16);
     let ended = attempt_in_problem_state!("mc 9(%r0), 1");
-    check("in the problem state", ended.code(), 0);
-    check("  the counter", halfword(at + 18), 17);
-    check("no exception", exceptions(), 0);
+    shows!(
+        "ENHANCEDMONITOR-5",
+        (ended.code(), halfword(at + 18)),
+        (0, 17)
+    );
+    shows!("ENHANCEDMONITOR-5", exceptions(), 0);
 }
 
 /// Each monitor call is one instruction, and an EXECUTE of it two, whatever its effect.
@@ -163,14 +171,20 @@ fn carries() {
     for _ in 0..0x1_0003 {
         mc::<2>(5);
     }
-    check("65539 calls: halfword", halfword(at + 10), 3);
-    check("  word", word(words + 20), 1);
+    shows!(
+        "ENHANCEDMONITOR-6",
+        (halfword(at + 10), word(words + 20)),
+        (3, 1)
+    );
     set_halfword(at + 10, 0xFFFF);
     set_halfword(words + 20, 0xFFFF);
     set_halfword(words + 22, 0xFFFF);
     mc::<2>(5);
-    check("a full counter: halfword", halfword(at + 10), 0);
-    check("  word", word(words + 20), 0);
+    shows!(
+        "ENHANCEDMONITOR-6",
+        (halfword(at + 10), word(words + 20)),
+        (0, 0)
+    );
     check("  its neighbours", word(words + 16) | word(words + 24), 0);
     // With an odd number of counters the words are not on a word boundary. One of them crosses a page boundary.
     let at = fresh(1365);
@@ -196,9 +210,9 @@ fn bounds() {
         (1 << 32, 5),
     ] {
         mc::<0>(code);
-        check("codes around the size: exceptions", exceptions(), expected);
+        shows!("ENHANCEDMONITOR-7", exceptions(), expected);
     }
-    check("  the last counter", halfword(at + 30), 1);
+    shows!("ENHANCEDMONITOR-7", halfword(at + 30), 1);
     lowcore::write(guests::monitor::SIZE, 0_u32);
     mc::<0>(0);
     check("an array without counters", exceptions(), 6);
@@ -302,16 +316,19 @@ fn home_space() {
     // Halfwords on page 0, words on pages 1 and 2.
     designate(WINDOW, 2048);
     mc::<0>(1);
-    check("DAT off: real addresses", exceptions(), 0);
-    check("  the counter", halfword(WINDOW + 2), 1);
+    shows!(
+        "ENHANCEDMONITOR-8",
+        (exceptions(), halfword(WINDOW + 2)),
+        (0, 1)
+    );
     clear(WINDOW, 4);
     dat::on();
     mc::<0>(1);
-    check("DAT on, an invalid page: exceptions", exceptions(), 1);
+    shows!("ENHANCEDMONITOR-10", exceptions(), 1);
     set_home(0, FRAMES);
     set_home(1, FRAMES + 0x1000);
     mc::<0>(1);
-    check("a page of the home space", halfword(FRAMES + 2), 1);
+    shows!("ENHANCEDMONITOR-9", halfword(FRAMES + 2), 1);
     set_halfword(FRAMES + 2, 0xFFFF);
     mc::<0>(1);
     check("a carry: halfword", halfword(FRAMES + 2), 0);
@@ -338,7 +355,7 @@ fn home_space() {
     check("  word", word(FRAMES + 0x1000 + 6000), 1);
     set_home(0, FRAMES | PROTECTED);
     mc::<0>(1);
-    check("a protected page: exceptions", exceptions(), 4);
+    shows!("ENHANCEDMONITOR-10", exceptions(), 4);
     set_home(0, FRAMES + 0x3000);
     mc::<0>(1);
     check("another page, after a purge", halfword(FRAMES + 0x3002), 1);
