@@ -6,6 +6,7 @@
 use crate::hardware::Hardware;
 use crate::millicode::execution::Execution;
 use crate::millicode::outcome::{Outcome, Performed};
+use crate::millicode::space::extract;
 use crate::state::access::{Access, Fault, Space};
 use crate::storage::{self, Checked, dat};
 use arch::address::{PAGE, Real, Virtual};
@@ -71,13 +72,12 @@ pub(super) fn rrbe<H: Hardware>(run: &mut Execution<'_, H>, r2: u8) -> Performed
 ///
 /// Condition code: unchanged.
 ///
-/// Program exceptions: privileged operation, in the problem state when the extraction-authority
-/// control is zero; special operation, when DAT is off; access (operand 2, protection excepted).
+/// Program exceptions: special operation, when DAT is off; privileged operation, in the problem state when the
+/// extraction-authority control is zero; access (operand 2, protection excepted).
 ///
 /// Source: Principles of Operation, "INSERT VIRTUAL STORAGE KEY".
 pub(super) fn ivsk<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> Performed {
-    run.extraction()?;
-    run.dat()?;
+    extract(run)?;
     let space = run.operand_space();
     let (cpu, at) = (&*run.cpu, Virtual(run.address_in(r2)));
     let (asce, access) = (space.asce(cpu), Access::Fetch);

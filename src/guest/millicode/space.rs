@@ -49,10 +49,11 @@ pub(super) fn sac<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> P
     Ok(Outcome::Completed)
 }
 
-/// The tests that the three extracting instructions share: authority, then DAT.
-fn extract<H: Hardware>(run: &Execution<'_, H>) -> Result<(), Fault> {
-    run.extraction()?;
-    run.dat()
+/// The tests that the extracting instructions share: DAT, then authority. Special operation has priority over privileged
+/// operation for every semiprivileged instruction.
+pub(super) fn extract<H: Hardware>(run: &Execution<'_, H>) -> Result<(), Fault> {
+    run.dat()?;
+    run.extraction()
 }
 
 /// INSERT ADDRESS SPACE CONTROL: the address-space control goes to bits 54-55 of R1 (in the order
@@ -61,8 +62,8 @@ fn extract<H: Hardware>(run: &Execution<'_, H>) -> Result<(), Fault> {
 /// Condition codes: 0 primary-space, 1 secondary-space, 3 home-space mode (2, the access-register
 /// mode, does not occur).
 ///
-/// Program exceptions: privileged operation, in the problem state when the extraction-authority
-/// control is zero; special operation, when DAT is off.
+/// Program exceptions: special operation, when DAT is off; privileged operation, in the problem state when the
+/// extraction-authority control is zero.
 ///
 /// Source: Principles of Operation, "INSERT ADDRESS SPACE CONTROL".
 pub(super) fn iac<H: Hardware>(run: &mut Execution<'_, H>, r1: u8) -> Performed {

@@ -199,10 +199,6 @@ fn every_privileged_instruction_is_refused_in_the_problem_state_before_anything_
         I::Chsc { r1 },
         // The extraction-authority control is zero.
         I::Ipk {},
-        I::Ivsk { r1, r2 },
-        I::Iac { r1 },
-        I::Epar { r1 },
-        I::Esar { r1 },
     ];
     for instruction in privileged {
         let mut bench = problem();

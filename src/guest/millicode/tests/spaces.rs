@@ -240,6 +240,38 @@ fn sac_selects_the_space_and_has_no_access_register_mode() {
 }
 
 #[test]
+fn an_instruction_that_extracts_tests_dat_before_the_authority_and_this_in_the_problem_state_only()
+{
+    let instructions = [
+        I::Epar { r1: 1 },
+        I::Esar { r1: 1 },
+        I::Iac { r1: 1 },
+        I::Ivsk { r1: 1, r2: 2 },
+    ];
+    for instruction in instructions {
+        let mut bench = translating();
+        complete(&mut bench, instruction);
+        bench.cpu.psw.mask |= PROBLEM;
+        assert_eq!(
+            exception(&mut bench, instruction),
+            P::PrivilegedOperation,
+            "{instruction}"
+        );
+        bench.cpu.control[0] |= bit64(36);
+        complete(&mut bench, instruction);
+        for authority in [0, bit64(36)] {
+            bench.cpu.psw.mask &= !DAT;
+            bench.cpu.control[0] = authority;
+            assert_eq!(
+                exception(&mut bench, instruction),
+                P::SpecialOperation,
+                "{instruction}"
+            );
+        }
+    }
+}
+
+#[test]
 fn mvcos_moves_between_the_spaces_that_general_register_0_names() {
     let mut bench = translating();
     let bytes: Vec<u8> = (0..600).map(|n| n as u8).collect();
