@@ -44,7 +44,7 @@ struct Section {
 }
 
 impl Statements {
-    /// Reads all files of a directory, by name.
+    /// Reads all files of a directory, in the order of their names, in which a number counts as a number.
     pub fn read(directory: &Path) -> Result<Self> {
         let entries = fs::read_dir(directory)
             .with_context(|| format!("cannot read {}", directory.display()))?;
@@ -58,7 +58,7 @@ impl Statements {
                 files.push(path);
             }
         }
-        files.sort();
+        files.sort_by_cached_key(|file| parts(&file.to_string_lossy()));
         let mut statements = Self::default();
         for file in files {
             let text = fs::read_to_string(&file)
@@ -124,6 +124,23 @@ impl Statements {
     pub fn contains(&self, id: &str) -> bool {
         self.places.contains_key(id)
     }
+}
+
+/// The parts of a name by which names are in order: a text, and the number behind it. So chapter 7 comes before chapter
+/// 10.
+fn parts(name: &str) -> Vec<(String, u64)> {
+    let mut parts = Vec::new();
+    let mut rest = name;
+    while !rest.is_empty() {
+        let is_digit = |c: char| c.is_ascii_digit();
+        let (text, behind) = rest.split_at(rest.find(is_digit).unwrap_or(rest.len()));
+        let end = behind.find(|c| !is_digit(c)).unwrap_or(behind.len());
+        let (digits, behind) = behind.split_at(end);
+        // A name without a number at its end, or with one that is too large, comes last.
+        parts.push((text.to_owned(), digits.parse().unwrap_or(u64::MAX)));
+        rest = behind;
+    }
+    parts
 }
 
 fn line(id: &str, value: toml::Value) -> Result<String> {
@@ -207,11 +224,34 @@ LPP-10 = 'a reason'
     }
 
     #[test]
+    fn chapter_7_comes_before_chapter_10_and_both_behind_what_begins_with_a_number() {
+        let mut names = [
+            "principles-10-b.toml",
+            "program.toml",
+            "principles-7-a.toml",
+            "9-z.toml",
+            "principles-10-a.toml",
+        ];
+        names.sort_by_cached_key(|name| parts(name));
+        assert_eq!(
+            names,
+            [
+                "9-z.toml",
+                "principles-7-a.toml",
+                "principles-10-a.toml",
+                "principles-10-b.toml",
+                "program.toml"
+            ]
+        );
+    }
+
+    #[test]
     fn the_table_of_the_repository_can_be_read_and_few_statements_do_not_apply() {
         let statements = Statements::read(&directory()).unwrap();
         let out = statements.iter().filter(|s| s.not_applicable.is_some());
-        assert!(statements.iter().count() > 350);
-        // Those of the BC mode, of exceptions that terminate, and of what the machine below does not have.
-        assert!(out.count() <= 60);
+        let all = statements.iter().count();
+        assert!(all > 350);
+        // Those of modes and facilities that are not offered, and of what cannot happen below the machine.
+        assert!(out.count() * 20 <= all);
     }
 }
