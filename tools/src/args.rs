@@ -146,7 +146,8 @@ pub enum Command {
     },
     /// Run the behaviour guests and list which statements of the manuals they show
     ///
-    /// The books are SA23-2260, and the System/370 Principles of Operation where they define program-event
+    /// The books are SA23-2260, the z/Architecture Principles of Operation (SA22-7832) for what the virtual
+    /// CPU performs, and the System/370 Principles of Operation where they define program-event
     /// recording. Every statement is listed with its place, what it says, and the guests whose
     /// assertions name it and held in this run. Exit codes: 0 every applicable statement is shown, 3
     /// one is not, 2 the tool failed.

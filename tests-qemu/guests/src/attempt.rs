@@ -196,3 +196,36 @@ macro_rules! attempt_on_registers {
         $crate::attempt::outcome(ipm)
     }};
 }
+
+/// Like [`attempt_on_registers!`], with the instruction in problem state.
+#[macro_export]
+macro_rules! attempt_on_registers_in_problem_state {
+    ($text:expr, $registers:expr) => {{
+        let ipm: u64;
+        let [r0, r2, r3, r4, r5]: &mut [u64; 5] = $registers;
+        #[allow(unused_unsafe)]
+        // SAFETY: as `attempt_in_problem_state!`.
+        unsafe {
+            core::arch::asm!(
+                "larl %r1, 32f",
+                "stg %r1, 0x720(%r0)",
+                "stg %r1, 0x738(%r0)",
+                "mvghi 0x708(%r0), 0",
+                "larl %r1, 33f",
+                "stg %r1, 0x700(%r0)",
+                "lpswe 0x730(%r0)",
+                "32:",
+                $text,
+                "svc 255",
+                "33: ipm %r1",
+                inout("r0") *r0,
+                inout("r2") *r2,
+                inout("r3") *r3,
+                inout("r4") *r4,
+                inout("r5") *r5,
+                out("r1") ipm,
+            );
+        }
+        $crate::attempt::outcome(ipm)
+    }};
+}

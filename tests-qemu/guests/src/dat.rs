@@ -54,6 +54,11 @@ pub fn prepare() {
         }
         segments.0[WINDOW_SEGMENT] = &raw const WINDOW_PAGES as u64;
     }
+    load();
+}
+
+/// Loads control registers 1, 7 and 13 of this CPU with the tables that [`prepare`] made on CPU 0.
+pub fn load() {
     // Designation type 00 (segment table), table length 3: 2048 entries.
     let asce = &raw const SEGMENTS as u64 | 3;
     let mut registers = control::stctg_all();

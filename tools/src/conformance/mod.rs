@@ -1,5 +1,6 @@
-//! Which statements of the books the behaviour guests show: SA23-2260, and the System/370 Principles of Operation
-//! where they define program-event recording.
+//! Which statements of the books the behaviour guests show: SA23-2260, SA22-7832 (the z/Architecture Principles of
+//! Operation) for what the virtual CPU performs, and the System/370 Principles of Operation where they define
+//! program-event recording.
 //!
 //! The [`statements`] of the books are a table in the repository, which does not say whether they hold. Only the guests
 //! do: while a guest runs, `shows!` prints `shown ID` or `failed ID` for each assertion that names a statement. Every

@@ -3,15 +3,15 @@
 
 use core::arch::asm;
 
-use guests::attempt::{Outcome, ProgramInterruption};
+use guests::attempt::{Outcome, ProgramInterruption, suppressed};
 use guests::check::{check, holds};
 use guests::insn::control::{epsw, lctlg_0, stctg_0};
 use guests::interruption::Class;
 use guests::psw::{self, Psw, bit, load_psw};
-use guests::{attempt, attempt_in_problem_state, attempt_on_registers, dat, lowcore};
+use guests::{attempt, attempt_in_problem_state, attempt_on_registers, dat, lowcore, shows};
 
 guests::clause!(
-    "Principles of Operation, Translation Modes (access-register mode); SET ADDRESS SPACE CONTROL; PURGE ALB; LOAD ACCESS MULTIPLE",
+    "SA22-7832, Translation Modes (access-register mode); SET ADDRESS SPACE CONTROL; PURGE ALB; LOAD ACCESS MULTIPLE",
     native = false
 );
 guests::case!(run);
@@ -90,9 +90,12 @@ fn instructions() {
     check("MVCOS: the first operand", move_(0x0041_0000), 0x13);
     check("MVCOS: the second operand", move_(0x0041), 0x13);
     dat::off();
-    check("PALB", attempt!("palb").code(), 0);
+    for code in 0..4_u8 {
+        let kept = attempt!("spm {m}\n palb", m = in(reg) u64::from(code) << 28);
+        shows!("PALB-2", kept.condition_code(), code);
+    }
     let problem = attempt_in_problem_state!("palb");
-    check("PALB in the problem state", problem.code(), 2);
+    shows!("PALB-3", problem.number(), suppressed(2, 4));
 }
 
 /// With DAT off the control has no meaning: addresses are real.

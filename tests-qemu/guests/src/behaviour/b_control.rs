@@ -1,18 +1,15 @@
-//! LOAD CONTROL and STORE CONTROL: all sixteen registers, 32 and 64 bits, wrap-around from 15 to 0, and
-//! the alignment of the operand.
+//! LOAD CONTROL and STORE CONTROL: all sixteen registers, 32 and 64 bits, and wrap-around from 15 to 0.
 
 use core::arch::asm;
 
-use guests::attempt;
-use guests::attempt::suppressed;
-use guests::check::check;
 use guests::insn::control::{lctlg_all, stctg_all};
+use guests::shows;
 
-guests::clause!(
-    "Principles of Operation, LOAD CONTROL; STORE CONTROL",
-    native = true
-);
+guests::clause!("SA22-7832, LOAD CONTROL; STORE CONTROL", native = true);
 guests::case!(run);
+
+/// What storage holds before and beside an operand.
+const BEFORE: u64 = 0x5A5A_5A5A_5A5A_5A5A;
 
 fn run() {
     let saved = stctg_all();
@@ -24,45 +21,37 @@ fn run() {
         }
     }
     lctlg_all(&values);
-    let stored = stctg_all();
-    for (n, (got, expected)) in stored.iter().zip(values).enumerate() {
-        check(
-            "LCTLG then STCTG",
-            (n as u64) << 56 ^ *got,
-            (n as u64) << 56 ^ expected,
-        );
+    shows!(["LCTL-3", "STCTL-2"], stctg_all(), values);
+    let words: [u32; 2] = [0x7654_3000, 0x0765_4000];
+    // SAFETY: control registers 4 and 5 have no effect here.
+    unsafe { asm!("lctl 4,5,0({a})", a = in(reg_addr) words.as_ptr()) };
+    for (n, word) in [(4, words[0]), (5, words[1])] {
+        let (left, right) = (values[n] & !0xFFFF_FFFF, u64::from(word));
+        values[n] = left | right;
     }
-    let half: u32 = 0x7654_3000;
-    // SAFETY: control register 5 has no effect here.
-    unsafe { asm!("lctl 5,5,0({a})", a = in(reg_addr) &raw const half) };
-    check(
-        "LCTL changes bits 32-63 only",
-        stctg_all()[5],
-        values[5] & 0xFFFF_FFFF_0000_0000 | u64::from(half),
+    shows!(["LCTL-1", "LCTL-2"], stctg_all(), values);
+    values[5] ^= 0xFF << 40;
+    // SAFETY: as above; one register.
+    unsafe { asm!("lctlg 5,5,0({a})", a = in(reg_addr) &raw const values[5]) };
+    shows!("LCTL-5", stctg_all(), values);
+    let mut stored = [BEFORE as u32; 5];
+    // SAFETY: stores three words inside the array.
+    unsafe { asm!("stctl 15,1,4({a})", a = in(reg_addr) stored.as_mut_ptr()) };
+    let [fifteen, zero, one] = [15, 0, 1].map(|n| values[n] as u32);
+    shows!(
+        ["STCTL-1", "STCTL-3"],
+        stored,
+        [BEFORE as u32, fifteen, zero, one, BEFORE as u32]
     );
-    let mut words = [0_u32; 3];
-    // SAFETY: stores three words into a local.
-    unsafe { asm!("stctl 15,1,0({a})", a = in(reg_addr) words.as_mut_ptr()) };
-    check("STCTL wraps: 15", words[0], values[15] as u32);
-    check("STCTL wraps: 0", words[1], values[0] as u32);
-    check("STCTL wraps: 1", words[2], values[1] as u32);
-    let mut list = [0_u64; 4];
-    let odd = list.as_mut_ptr() as u64 + 4;
-    check(
-        "STCTG on a word boundary",
-        attempt!("stctg 0,0,0({a})", a = in(reg_addr) odd).number(),
-        suppressed(6, 6),
-    );
-    check(
-        "LCTLG on a word boundary",
-        attempt!("lctlg 5,5,0({a})", a = in(reg_addr) odd).number(),
-        suppressed(6, 6),
-    );
-    check(
-        "LCTL on a halfword",
-        attempt!("lctl 5,5,0({a})", a = in(reg_addr) odd + 2).number(),
-        suppressed(6, 4),
-    );
+    let mut stored = [BEFORE; 3];
+    // SAFETY: stores one doubleword into the middle of the array.
+    unsafe { asm!("stctg 5,5,8({a})", a = in(reg_addr) stored.as_mut_ptr()) };
+    shows!("STCTL-4", stored, [BEFORE, values[5], BEFORE]);
+    let mut wrapped = [values[15] ^ 0xF000, values[0], values[1] ^ 0xF000];
+    // SAFETY: control register 0 keeps its contents, and 15 and 1 have no effect here.
+    unsafe { asm!("lctlg 15,1,0({a})", a = in(reg_addr) wrapped.as_mut_ptr()) };
+    [values[15], values[0], values[1]] = wrapped;
+    shows!("LCTL-4", stctg_all(), values);
     lctlg_all(&saved);
-    check("restored", u64::from(stctg_all() == saved), 1);
+    shows!("LCTL-3", stctg_all(), saved);
 }

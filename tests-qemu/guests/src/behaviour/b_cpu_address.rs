@@ -1,31 +1,74 @@
-//! STORE CPU ADDRESS on the CPU that was IPLed, its operand's alignment, and the operand's alignment of STORE CPU ID.
+//! STORE CPU ADDRESS and STORE CPU ID on two CPUs.
 
-use guests::attempt;
-use guests::attempt::suppressed;
-use guests::check::{check, holds};
-use guests::insn::cpu::{stap, stidp};
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use guests::insn::cpu::{Page, stap, stidp, stsi};
+use guests::insn::yield_cpu;
+use guests::psw::bit;
+use guests::{shows, smp};
 
 guests::clause!(
-    "Principles of Operation, STORE CPU ADDRESS; STORE CPU ID",
-    native = true
+    "SA22-7832, STORE CPU ADDRESS; STORE CPU ID",
+    native = true,
+    cpus = 2
 );
 guests::case!(run);
 
+static mut BLOCK: Page = Page([0; 4096]);
+
+/// What the other CPU stores. The identification is not zero.
+static OTHER_ADDRESS: AtomicU64 = AtomicU64::new(0);
+static OTHER_IDENTIFICATION: AtomicU64 = AtomicU64::new(0);
+
+extern "C" fn identify() -> ! {
+    OTHER_ADDRESS.store(stap().into(), Ordering::Relaxed);
+    OTHER_IDENTIFICATION.store(stidp(), Ordering::Release);
+    loop {
+        yield_cpu();
+    }
+}
+
+/// The CPU address in an identification of format 0.
+fn identified(identification: u64) -> Option<u64> {
+    (identification & bit(48) == 0).then_some(identification >> 52 & 15)
+}
+
 fn run() {
-    check("CPU address", stap(), 0);
-    holds("a CPU ID names a machine type", stidp() >> 16 & 0xFFFF != 0);
-    holds("it is the same twice", stidp() == stidp());
-    let mut block = [0_u64; 2];
-    let a = block.as_mut_ptr() as u64;
-    check(
-        "STAP on an odd address",
-        attempt!("stap 0({a})", a = in(reg_addr) a + 1).number(),
-        suppressed(6, 4),
+    smp::start(1, identify);
+    let other = loop {
+        let other = OTHER_IDENTIFICATION.load(Ordering::Acquire);
+        if other != 0 {
+            break other;
+        }
+        yield_cpu();
+    };
+    shows!(
+        "STAP-1",
+        [stap().into(), OTHER_ADDRESS.load(Ordering::Relaxed)],
+        [0, 1_u64]
     );
-    check(
-        "STIDP on a word",
-        attempt!("stidp 0({a})", a = in(reg_addr) a + 4).number(),
-        suppressed(6, 4),
+    let mine = stidp();
+    shows!("STIDP-1", mine & !(15 << 52), other & !(15 << 52));
+    shows!(
+        "STIDP-3",
+        identified(mine).is_none_or(|address| address == 0)
     );
-    check("nothing was stored", block[0] | block[1], 0);
+    shows!(
+        "STIDP-3",
+        identified(other).is_none_or(|address| address == 1)
+    );
+    // SAFETY: the only reference.
+    let block = unsafe { &mut *(&raw mut BLOCK) };
+    stsi(1, 1, 1, block);
+    // Four digits in EBCDIC.
+    let machine_type = block.0[48..52].iter().fold(0, |all, &digit| {
+        let value = if digit >= 0xF0 {
+            digit - 0xF0
+        } else {
+            digit - 0xC1 + 10
+        };
+        all << 4 | u64::from(value)
+    });
+    shows!("STIDP-2", mine >> 16 & 0xFFFF, machine_type);
+    smp::stop_others();
 }

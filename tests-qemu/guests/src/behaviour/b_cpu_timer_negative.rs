@@ -10,7 +10,7 @@ use guests::insn::control::{lctlg_0, stctg_0, stnsm, stosm};
 use guests::interruption::{self, Class, Registers};
 use guests::{lowcore, shows};
 
-guests::clause!("SA22-7832, Chapter 4, CPU Timer", native = false);
+guests::clause!("SA22-7832, Chapter 4, CPU Timer; Chapter 10, SET CPU TIMER", native = false);
 guests::case!(run);
 
 static TIMER: AtomicU32 = AtomicU32::new(0);
@@ -47,13 +47,13 @@ fn run() {
     stosm::<0x01>();
     delay(50);
     stnsm::<0xFE>();
-    shows!("TIMER-5", TIMER.load(Ordering::Relaxed), 3);
+    shows!(["TIMER-5", "SPT-3"], TIMER.load(Ordering::Relaxed), 3);
     spt(50 * MICROSECOND as i64);
     delay(200);
     spt(i64::MAX);
     stosm::<0x01>();
     delay(50);
     stnsm::<0xFE>();
-    shows!("TIMER-6", TIMER.load(Ordering::Relaxed), 3);
+    shows!(["TIMER-6", "SPT-2"], TIMER.load(Ordering::Relaxed), 3);
     shows!("TIMER-6", OTHER.load(Ordering::Relaxed), 0);
 }

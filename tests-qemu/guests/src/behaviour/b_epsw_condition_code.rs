@@ -3,9 +3,9 @@
 
 use core::arch::asm;
 
-use guests::check::check;
+use guests::shows;
 
-guests::clause!("Principles of Operation, EXTRACT PSW", native = false);
+guests::clause!("SA22-7832, EXTRACT PSW", native = false);
 guests::case!(run);
 
 fn run() {
@@ -20,30 +20,24 @@ fn run() {
             l = inout(reg_addr) 0x1234_5678_0000_0000_u64 => low,
         );
     }
-    check(
-        "LTGR of 1: condition code 2 in bits 18-19",
-        high,
-        0x0000_2001,
-    );
-    check("second operand", low, 0x1234_5678_8000_0000);
+    shows!("EPSW-4", high, 0x0000_2001);
+    shows!("EPSW-2", low, 0x1234_5678_8000_0000);
     for (value, expected) in [(0_i64, 0_u64), (-1, 0x1000), (1, 0x2000)] {
-        let high: u64;
-        // SAFETY: as above; R2 zero stores the first word only.
+        let (high, zero, code): (u64, u64, u64);
+        // SAFETY: as above; an R2 field of zero leaves register 0 alone.
         unsafe {
             asm!(
-                "lgr {k},%r0",
                 "ltgr {v},{v}",
                 "epsw {h},%r0",
-                "lgr %r0,{k}",
+                "ipm {c}",
                 v = in(reg) value,
                 h = inout(reg) 0xAAAA_BBBB_0000_0000_u64 => high,
-                k = out(reg) _,
+                c = inout(reg) 0_u64 => code,
+                inout("r0") 0x5A5A_u64 => zero,
             );
         }
-        check(
-            "condition code, one operand",
-            high,
-            0xAAAA_BBBB_0000_0001 | expected,
-        );
+        shows!(["EPSW-1", "EPSW-4"], high, 0xAAAA_BBBB_0000_0001 | expected);
+        shows!("EPSW-3", zero, 0x5A5A);
+        shows!("EPSW-4", code >> 16 & 0x3000, expected);
     }
 }

@@ -177,9 +177,9 @@ fn run() {
         "stctl %c2,%c2,0({a})", "stctg %c2,%c3,0({a})", "lctlg %c2,%c2,0({a})", "stpx 0({a})", "stap 0({a})",
         "stidp 0({a})", "stckc 0({a})", "stpt 0({a})", "stnsm 0({a}),0xff", "stosm 0({a}),0",
         ".insn s,0xb2390000,0({a})", ".insn s,0xb23a0000,0({a})",
-        "lura %r0,{a}", "lurag %r0,{a}", "stura %r0,{a}", "sturg %r0,{a}",
         ".insn sse,0xe50200000000,0({a}),0",
     );
+    by_key_at_real_address(first);
     refused!(
         first;
         "ssm 0({a})", "lpsw 0({a})", "lpswe 0({a})", "lctl %c2,%c2,0({a})", "spx 0({a})", "sck 0({a})", "sckc 0({a})",
@@ -224,6 +224,25 @@ fn run() {
     sske(0, second);
 }
 
+/// The instructions that use a real address: with PSW keys 5, 3 and 0.
+fn by_key_at_real_address(first: u64) {
+    macro_rules! codes {
+        ($text:literal) => {
+            [KEY, 3, 0].map(|key| with_psw_key(key, || attempt!($text, a = in(reg) first)).code())
+        };
+    }
+    shows!(
+        "LURA-10",
+        [codes!("lura %r1,{a}"), codes!("lurag %r1,{a}")],
+        [[4, 0, 0]; 2]
+    );
+    shows!(
+        "STURA-11",
+        [codes!("stura %r1,{a}"), codes!("sturg %r1,{a}")],
+        [[4, 0, 0]; 2]
+    );
+}
+
 /// Instructions with pairs of registers, or with controls in register 0.
 fn on_registers(first: u64) {
     let codes = |operation: fn(&mut [u64; 5]) -> Outcome, controls: u64| {
@@ -257,9 +276,15 @@ fn test_protection(first: u64) {
         let codes = [0, 3, 5].map(|key: u64| u16::from(tprot(first, key << 4)));
         digits(&codes)
     };
-    check("TPROT: keys 0 3 5", tests(UNFETCHED), 1);
-    check("TPROT: fetch-protected", tests(OTHER), 2);
-    check("TPROT: key 0", tests(0x00), 0x0101);
+    let problem = attempt_in_problem_state!("tprot 0({a}), 0", a = in(reg_addr) first);
+    shows!("TPROT-12", problem.number(), suppressed(2, 6));
+    shows!(
+        ["TPROT-1", "TPROT-2", "TPROT-3"],
+        tests(UNFETCHED),
+        0x00_0001
+    );
+    shows!(["TPROT-1", "TPROT-4"], tests(OTHER), 0x00_0002);
+    shows!(["TPROT-1", "TPROT-3"], tests(0x00), 0x00_0101);
 }
 
 /// MOVE PAGE and the moves between spaces, each operand with its own key.
@@ -282,7 +307,9 @@ fn moves(first: u64, second: u64) {
         mvpg(3, 0),
         mvpg(0, 0),
     ];
-    check("MVPG", digits(&codes), 0x0004_0004_0400);
+    shows!("MVPG-9", [codes[0], codes[1]], [0, 4]);
+    shows!("MVPG-10", [codes[2], codes[3]], [0, 4]);
+    shows!("MVPG-11", [codes[4], codes[5]], [4, 0]);
     dat::prepare();
     let mut registers = stctg_all();
     registers[0] |= bit(37);
@@ -318,9 +345,14 @@ fn moves(first: u64, second: u64) {
     };
     let to_secondary = [mvcs(7, 0x30), mvcs(7, 0x70), mvcs(3, 0x30)];
     dat::off();
-    check("MVCOS", digits(&codes), 0x04_0400_04);
-    check("MVCP", digits(&to_primary), 0x0404);
-    check("MVCS", digits(&to_secondary), 0x0404);
+    // In turns: both keys match, that of the first operand does not, that of the second one does not.
+    shows!(["MVCOS-8", "MVCOS-9"], codes[0], 0);
+    shows!("MVCOS-8", codes[1], 4);
+    shows!("MVCOS-9", codes[2], 4);
+    // The first operand by the PSW key, then both.
+    shows!("MVCOS-1", [codes[3], codes[4]], [0, 4]);
+    shows!("MVCP-6", to_primary, [0, 4, 4]);
+    shows!("MVCS-6", to_secondary, [0, 4, 4]);
 }
 
 /// What has no key: assigned storage locations of an interruption and of STORE FACILITY LIST, and what QEMU performs.
@@ -330,7 +362,7 @@ fn without_key(first: u64, cr0: u64) {
     let interrupted = with_psw_key(KEY, || attempt!("svc 7")).number();
     let block = with_psw_key(KEY, || attempt!("tb %r0,{a}", a = in(reg) first));
     sske(0, 0);
-    shows!("PROTECTION-15", stored.code(), 0);
+    shows!(["PROTECTION-15", "STFL-5"], stored.code(), 0);
     shows!("PROTECTION-15", interrupted, 0x2_0007_0000);
     check("TEST BLOCK", block.code(), 0);
     sske(OTHER, first);

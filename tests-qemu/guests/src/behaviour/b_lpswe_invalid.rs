@@ -13,7 +13,7 @@ use guests::psw::{EXTERNAL, INITIAL, PROBLEM, Psw, WAIT, bit, load_psw};
 use guests::{attempt, lowcore, shows};
 
 guests::clause!(
-    "SA22-7832, Chapter 6, Early Exception Recognition; Late Exception Recognition; Chapter 4, Program-Status-Word Format",
+    "SA22-7832, Chapter 6, Early Exception Recognition; Late Exception Recognition; Chapter 4, Program-Status-Word Format; Chapter 10, LOAD PSW EXTENDED",
     native = false
 );
 guests::case!(run);
@@ -44,7 +44,7 @@ const EARLY: (u16, bool) = (6, true);
 
 fn unassigned_bits() {
     for n in [0, 2, 3, 4] {
-        shows!("PSW-1", loaded(INITIAL | bit(n), 0x1000), EARLY);
+        shows!(["PSW-1", "LPSWE-3"], loaded(INITIAL | bit(n), 0x1000), EARLY);
     }
     shows!("PSW-2", loaded(INITIAL | bit(12), 0x1000), EARLY);
     for n in 24..=30 {
@@ -56,9 +56,9 @@ fn unassigned_bits() {
 }
 
 fn addresses() {
-    shows!("PSW-5", loaded(bit(31), 0x1000), EARLY);
+    shows!(["PSW-5", "LPSWE-3"], loaded(bit(31), 0x1000), EARLY);
     for n in 0..=39 {
-        shows!("PSW-6", loaded(0, bit(n) | 0x1000), EARLY);
+        shows!(["PSW-6", "LPSWE-3"], loaded(0, bit(n) | 0x1000), EARLY);
     }
     for n in 0..=32 {
         shows!("PSW-7", loaded(bit(32), bit(n) | 0x1000), EARLY);

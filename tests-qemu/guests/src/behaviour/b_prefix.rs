@@ -6,10 +6,11 @@ use core::ptr::{read_volatile, with_exposed_provenance, write_volatile};
 use guests::attempt::suppressed;
 use guests::check::check;
 use guests::insn::cpu::{spx, stpx};
-use guests::{attempt, lowcore};
+use guests::insn::storage::{iske, lurag, rrbe, sske, sturg};
+use guests::{attempt, lowcore, shows};
 
 guests::clause!(
-    "Principles of Operation, Prefixing; SET PREFIX; STORE PREFIX",
+    "SA22-7832, Prefixing; SET PREFIX; STORE PREFIX; instructions with real addresses",
     native = true
 );
 guests::case!(run);
@@ -38,82 +39,58 @@ fn run() {
     lowcore::write(8 * FIRST, 0x1111_u64);
     lowcore::write(8 * SECOND, 0x2222_u64);
     spx(area as u32);
-    check("prefix is set", u64::from(stpx() == area as u32), 1);
-    check(
-        "real 900 is the area's",
-        lowcore::read::<u64>(8 * FIRST),
-        0xAAAA,
-    );
-    check(
-        "real 1900 is the area's",
-        lowcore::read::<u64>(8 * SECOND),
-        0xBBBB,
-    );
+    shows!(["SPX-1", "STPX-1"], u64::from(stpx()), area as u64);
+    let real: [u64; 2] = [FIRST, SECOND].map(|n| lowcore::read(8 * n));
+    shows!("SPX-3", real, [0xAAAA, 0xBBBB]);
     // SAFETY: real addresses of the area designate absolute 0-1FFF now.
     unsafe {
-        check(
-            "area + 900 is absolute 900",
-            read_volatile(area.add(FIRST)),
-            0x1111,
-        );
-        check(
-            "area + 1900 is absolute 1900",
-            read_volatile(area.add(SECOND)),
-            0x2222,
-        );
+        let absolute = [FIRST, SECOND].map(|n| read_volatile(area.add(n)));
+        shows!("SPX-4", absolute, [0x1111, 0x2222]);
         write_volatile(area.add(FIRST), 0x3333);
     }
     lowcore::write(8 * FIRST, 0xCCCC_u64);
-    let outcome = attempt!(".short 0");
-    check(
-        "an interruption uses the new prefix area",
-        outcome.number(),
-        suppressed(1, 2),
-    );
+    // The attempt's interruption takes place by the new prefix area.
+    shows!("SPX-3", attempt!(".short 0").number(), suppressed(1, 2));
+    by_real_address(area as u64);
     spx(0);
-    check(
-        "absolute 900 as stored through the area",
-        lowcore::read::<u64>(8 * FIRST),
-        0x3333,
-    );
+    shows!("SPX-4", lowcore::read::<u64>(8 * FIRST), 0x3333);
     // SAFETY: as above.
-    unsafe {
-        check(
-            "the area as stored through real 900",
-            read_volatile(area.add(FIRST)),
-            0xCCCC,
-        )
-    };
-    let low_bits = (area as u32) | 0x8000_1FFF;
-    spx(low_bits);
-    check(
-        "bits 0 and 20-31 are ignored",
-        u64::from(stpx() == area as u32),
-        1,
-    );
+    shows!("SPX-3", unsafe { read_volatile(area.add(FIRST)) }, 0xCCCC);
+    spx((area as u32) | 0x8000_1FFF);
+    shows!(["SPX-2", "STPX-2"], u64::from(stpx()), area as u64);
     spx(0);
-    let mut beyond: u32 = 0x7FFF_E000;
-    let at = &raw mut beyond as u64;
-    check(
-        "SPX beyond storage",
-        attempt!("spx 0({a})", a = in(reg_addr) at).number(),
-        suppressed(5, 4),
-    );
-    check("prefix unchanged", stpx(), 0);
-    check(
-        "SPX on a halfword",
-        attempt!("spx 0({a})", a = in(reg_addr) at + 2).number(),
-        suppressed(6, 4),
-    );
-    check(
-        "STPX on a halfword",
-        attempt!("stpx 0({a})", a = in(reg_addr) at + 2).number(),
-        suppressed(6, 4),
-    );
+    let beyond: u32 = 0x7FFF_E000;
+    let at = &raw const beyond as u64;
+    let refused = attempt!("spx 0({a})", a = in(reg_addr) at);
+    shows!("SPX-6", (refused.number(), stpx()), (suppressed(5, 4), 0));
     // SAFETY: the address is outside the prefix area, so prefixing does not change it.
     check(
         "other storage is untouched",
         u64::from(unsafe { read_volatile(with_exposed_provenance::<u32>(at as usize)) }),
         0x7FFF_E000,
     );
+}
+
+/// Instructions with a real address, while `area` is the prefix: they refer to the area by real 0-1FFF.
+fn by_real_address(area: u64) {
+    let at = 8 * SECOND as u64;
+    sturg(0xDDDD, at);
+    shows!("STURA-4", lowcore::read::<u64>(8 * SECOND), 0xDDDD);
+    shows!("LURA-4", [lurag(at), lurag(area + at)], [0xDDDD, 0x2222]);
+    sske(0x10, 0x1000);
+    sske(0x26, area + 0x1000);
+    rrbe(area + 0x1000);
+    let keys = [iske(0x1000), iske(area + 0x1000)];
+    spx(0);
+    let absolute = [iske(area + 0x1000), iske(0x1000)];
+    shows!(
+        ["SSKE-6", "ISKE-6"],
+        keys.map(|key| key & 0xF0),
+        [0x10, 0x20]
+    );
+    shows!("SSKE-6", absolute.map(|key| key & 0xF0), [0x10, 0x20]);
+    shows!("RRBE-8", absolute[1] & 6, 2);
+    sske(0, area + 0x1000);
+    sske(0, 0x1000);
+    spx(area as u32);
 }
