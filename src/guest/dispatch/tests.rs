@@ -39,6 +39,43 @@ fn refused(text: &[u8], mask: u64) -> Bench {
 }
 
 #[test]
+fn an_exception_of_fetching_a_target_has_the_length_of_the_execute() {
+    // EX 0,0(2), and EXRL 0,*+8192, each with its length and where its target is.
+    let executes: [(&[u8], u64, u64); 2] = [
+        (&[0x44, 0, 0x20, 0], 4, 0x7000_0000),
+        (&[0xC6, 0, 0x7F, 0xFF, 0xFF, 0xFF], 6, HERE + 0xFFFF_FFFE),
+    ];
+    for (text, length, target) in executes {
+        let mut bench = Bench::new();
+        bench.set(HERE, text);
+        bench.cpu.general[2] = target;
+        bench.cpu.psw = Psw {
+            mask: ADDRESSING_64,
+            address: HERE,
+        };
+        // The hardware nullified the fetch of the target, with a length that it made up.
+        let translation = u32::from(Exception::PageTranslation.code());
+        bench.cpu.interruption.cause = 2 << 16 | translation;
+        bench.cpu.interruption.identification = target & !0xFFF | TEID_FETCH;
+        let Bench {
+            cpu,
+            configuration,
+            hardware,
+        } = &mut bench;
+        assert_eq!(program(cpu, configuration, hardware), Next::Run);
+        let addressing = length << 16 | u64::from(Exception::Addressing.code());
+        assert_eq!(
+            bench.hardware.storage[0x8C..0x90],
+            (addressing as u32).to_be_bytes()
+        );
+        assert_eq!(
+            bench.hardware.storage[0x158..0x160],
+            (HERE + length).to_be_bytes()
+        );
+    }
+}
+
+#[test]
 fn a_privileged_instruction_is_performed_in_a_page_that_stays_data() {
     let bench = refused(&[0xB2, 0xB2, 0x04, 0x10], 0);
     assert_eq!(bench.cpu.psw.address, 0x6000);
