@@ -3,12 +3,11 @@
 //! whatever the masks.
 
 use guests::attempt::suppressed;
-use guests::check::check;
 use guests::insn::control::{lctlg_8, spm};
 use guests::monitor::enabled;
-use guests::{attempt, attempt_in_problem_state, lowcore};
+use guests::{attempt, attempt_in_problem_state, lowcore, shows};
 
-guests::clause!("Principles of Operation, MONITOR CALL", native = true);
+guests::clause!("SA22-7832, MONITOR CALL", native = true);
 guests::case!(run);
 
 const MONITOR_EVENT: u16 = 0x40;
@@ -40,60 +39,47 @@ fn run() {
     for class in 0..16 {
         set_stored();
         lctlg_8(enabled(class));
-        check(
-            "a class that is enabled, executed",
+        shows!(
+            ["MC-1", "MC-3"],
             executed(class.into()),
-            suppressed(MONITOR_EVENT, 6),
+            suppressed(MONITOR_EVENT, 6)
         );
-        let (found, code) = stored();
-        check("  monitor class", u32::from(found), class);
-        check("  monitor code", code, 0x234);
+        shows!(["MC-1", "MC-2"], stored(), (class as u16, 0x234));
         set_stored();
         lctlg_8(!enabled(class) & 0xFFFF);
         spm(0x20);
-        check(
-            "a class that is not, executed",
-            executed(class.into()) >> 32,
-            0,
-        );
-        check("  nothing is stored", stored().0, 0xEEEE);
+        shows!("MC-4", executed(class.into()) >> 32, 0);
+        shows!("MC-4", stored(), (0xEEEE, u64::MAX));
     }
     lctlg_8(enabled(3));
     let code = 0xFEDC_BA98_7654_3000_u64;
-    check(
-        "a code of 64 bits",
-        attempt!("mc 0x210({a}), 3", a = in(reg_addr) code).number(),
-        suppressed(MONITOR_EVENT, 4),
+    let event = attempt!("mc 0x210({a}), 3", a = in(reg_addr) code);
+    shows!("MC-3", event.number(), suppressed(MONITOR_EVENT, 4));
+    shows!("MC-2", stored().1, code + 0x210);
+    let problem = attempt_in_problem_state!("mc 0x235(%r0), 3");
+    shows!(
+        "MC-6",
+        (problem.number(), stored().1),
+        (suppressed(MONITOR_EVENT, 4), 0x235)
     );
-    check("  monitor code", stored().1, code + 0x210);
-    check(
-        "in the problem state",
-        attempt_in_problem_state!("mc 0x235(%r0), 3").number(),
-        suppressed(MONITOR_EVENT, 4),
-    );
-    check("  monitor code", stored().1, 0x235);
-    check(
-        "in the problem state, a class that is not enabled",
+    shows!(
+        "MC-6",
         attempt_in_problem_state!("mc 0x235(%r0), 4").code(),
-        0,
+        0
     );
+    for code in 0..4_u8 {
+        let kept = attempt!("spm {m}\n mc 0(%r0), 4", m = in(reg) u64::from(code) << 28);
+        shows!("MC-5", kept.condition_code(), code);
+    }
     for masks in [0, 0xFFFF, u64::MAX] {
         lctlg_8(masks);
-        check(
-            "class 16",
+        let refused = [
             attempt!("mc 0(%r0), 16").number(),
-            suppressed(SPECIFICATION, 4),
-        );
-        check(
-            "class 255",
             attempt!("mc 0(%r0), 255").number(),
-            suppressed(SPECIFICATION, 4),
-        );
-        check(
-            "class 128, executed",
             executed(0x80),
-            suppressed(SPECIFICATION, 6),
-        );
+        ];
+        let [plain, modified] = [4, 6].map(|length| suppressed(SPECIFICATION, length));
+        shows!("MC-7", refused, [plain, plain, modified]);
     }
     lctlg_8(0);
 }

@@ -1,18 +1,18 @@
-//! Statements on control instructions that bare QEMU does not keep: its COMPARE AND SWAP AND PURGE gives another
-//! condition code, INSERT PSW KEY is not there, INVALIDATE PAGE TABLE ENTRY clears only for the exact address, LOAD
-//! CONTROL changes registers before an access exception, real addresses need no boundary, SET ADDRESS SPACE CONTROL FAST
-//! tests no secondary-space control, SET PREFIX leaves translations, TEST BLOCK leaves general register 0, and TEST
-//! PROTECTION sets the change bit.
+//! Statements on instructions that bare QEMU does not keep: its COMPARE AND SWAP AND PURGE gives another condition code,
+//! an exception of fetching the target of an EXECUTE has another length, INSERT PSW KEY does not complete, INVALIDATE
+//! PAGE TABLE ENTRY clears only for the exact address, LOAD CONTROL changes registers before an access exception, real
+//! addresses need no boundary, SET ADDRESS SPACE CONTROL FAST tests no secondary-space control, SET PREFIX leaves
+//! translations, TEST BLOCK leaves general register 0, and TEST PROTECTION sets the change bit.
 
 use core::ptr::{read_volatile, with_exposed_provenance, write_volatile};
 
-use guests::attempt::{nullified, suppressed};
+use guests::attempt::{Outcome, nullified, suppressed};
 use guests::dat::{self, INVALID, WINDOW};
 use guests::insn::control::{lctlg_0, stctg_0, stctg_all};
 use guests::insn::cpu::{Page, spx};
 use guests::insn::storage::{ipte, iske, sske, tprot};
 use guests::psw::bit;
-use guests::{attempt, attempt_on_registers, shows};
+use guests::{attempt, attempt_on_registers, routines, shows};
 
 guests::clause!(
     "SA22-7832, control instructions in which bare QEMU differs",
@@ -40,6 +40,7 @@ fn run() {
     set_prefix();
     page_table_entry();
     insert_psw_key();
+    targets();
 }
 
 fn compare_and_swap() {
@@ -112,6 +113,8 @@ fn load_control() {
     dat::set_window(1, &raw const FRAMES as u64);
     dat::set_window(2, INVALID);
     let at = WINDOW + 2 * PAGE - 8;
+    // SAFETY: the last doubleword of the frame, which registers 4 and 5 must not get.
+    unsafe { write_volatile((&raw mut FRAMES).cast::<u64>().add(511), u64::MAX) };
     dat::on();
     let control = stctg_all();
     let words = attempt!("lctl 4, 7, 0({a})", a = in(reg_addr) at).number();
@@ -177,5 +180,30 @@ fn insert_psw_key() {
         let mut registers = [0, 0, u64::from(code) << 28, 0, 0];
         let kept = attempt_on_registers!("spm %r3\n ipk", &mut registers);
         shows!("IPK-3", kept.condition_code(), code);
+    }
+}
+
+/// Targets that cannot be fetched: in an invalid page, and beyond storage.
+fn targets() {
+    dat::set_window(4, INVALID);
+    let ex = |target: u64| attempt!("ex %r0, 0({t})", t = in(reg_addr) target).number();
+    let beyond = ex(0x7000_0000);
+    dat::on();
+    let invalid = ex(WINDOW + 4 * PAGE);
+    dat::off();
+    shows!("EX-10", beyond, suppressed(5, 4));
+    shows!("EX-10", invalid, nullified(0x11, 4));
+    // EXECUTE RELATIVE LONG of a target in the page behind it, which is invalid.
+    let distance = (4096 - 0x100) / 2;
+    routines::put(0x100, &[0xC600, 0, distance, 0x07FE]);
+    dat::set_identity(routines::routine(4096), false);
+    dat::on();
+    let invalid =
+        attempt_on_registers!("basr %r5, %r2", &mut [0, routines::routine(0x100), 0, 0, 0]);
+    dat::off();
+    dat::set_identity(routines::routine(4096), true);
+    if let Outcome::Program(program) = invalid {
+        let found = (program.code, program.length, program.old.address);
+        shows!("EXRL-8", found, (0x11, 6, routines::routine(0x100)));
     }
 }
