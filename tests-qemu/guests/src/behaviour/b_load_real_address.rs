@@ -22,6 +22,8 @@ const BEFORE: u64 = 0x1234_5678_9ABC_DEF0;
 const LEFT: u64 = 0x1234_5678_0000_0000;
 /// A bit of a page-table entry that must be zero.
 const PAGE_ZERO: u64 = bit(52);
+/// A frame above 2 GiB. It is not accessed.
+const FAR: u64 = 1 << 31;
 /// The secondary-space mode in a PSW.
 const SECONDARY: u64 = bit(16);
 
@@ -45,7 +47,7 @@ fn run() {
     dat::set_window(2, real | PROTECTED);
     dat::set_window(3, real | INVALID);
     dat::set_window(4, real | PAGE_ZERO);
-    dat::set_window(5, real);
+    dat::set_window(5, FAR);
     // A page table beyond storage.
     dat::set_segment(WINDOW_SEGMENT + 2, 0x7000_0000);
     for on in [false, true] {
@@ -53,6 +55,7 @@ fn run() {
             dat::on();
         }
         forms(real);
+        far();
         stops();
         store_real_address(real);
         if on {
@@ -86,6 +89,26 @@ fn forms(real: u64) {
     );
     let own = translate!("sam24\n lra {r}, 0({a})\n sam64", real + 0xABC);
     shows!("LRA-3", own, found);
+}
+
+/// A real address that has more than 31 bits.
+fn far() {
+    let at = WINDOW + 0x5ABC;
+    shows!(
+        "LRA-1",
+        translate!("lrag {r}, 0({a})", at),
+        (0, 0, FAR + 0xABC)
+    );
+    shows!(
+        "LRA-17",
+        translate!("sam31\n lra {r}, 0({a})\n sam64", at),
+        (0x13, 0xFF, BEFORE)
+    );
+    shows!(
+        "LRA-17",
+        translate!("sam31\n lray {r}, 0({a})\n sam64", at),
+        (0x13, 0xFF, BEFORE)
+    );
 }
 
 /// Where translations end that find no address.
