@@ -39,6 +39,8 @@ fn run() {
     stnsm::<0xFE>();
     shows!(["ALERT-2", "EXTERNAL-2"], externals::recorded(), 0);
     lctlg_0(cr0 | MEASUREMENT_ALERT);
+    busy(1000);
+    shows!(["ALERT-65", "EXTERNAL-2"], externals::recorded(), 0);
     open();
     shows!(["ALERT-24", "EXTERNAL-2"], externals::take_codes(), 0x1407,);
     open();

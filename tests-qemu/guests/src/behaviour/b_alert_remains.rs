@@ -206,12 +206,17 @@ fn run() {
     next_block();
     authorization();
     resets();
-    lsctl(&sampling::prepare(2, 1 << 30));
+    let request = sampling::prepare(2, 1 << 30);
+    lsctl(&request);
+    lsctl(&SamplingRequest {
+        state: ENABLE_BASIC,
+        ..request
+    });
     clear_reset(after_reset)
 }
 
 extern "C" fn after_reset() -> ! {
-    shows!("SAMPLING-7", qsi().state & 0xFFFF, 0);
+    shows!(["SAMPLING-7", "STRANSITION-22"], qsi().state & 0xFFFF, 0);
     shows!("SREG-2", registers_when_enabled(), 0);
     sampling::stop();
     end::end_success()

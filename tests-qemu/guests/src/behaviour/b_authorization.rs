@@ -83,6 +83,7 @@ fn counters() {
     );
     busy(1000);
     wait_for_the_operator();
+    shows!("ALERT-46", alerts(), (0, 0));
     shows!(
         ["TRANSITION-1", "TRANSITION-2"],
         state(set::BASIC),
@@ -118,7 +119,11 @@ fn samples() {
     shows!(["STRANSITION-1", "SREG-5"], sampling_state(), DISABLED);
     shows!("ALERT-15", alerts(), (0, 0));
     lsctl(&request(ACTIVE));
+    busy(2 * INTERVAL);
     wait_for_the_operator();
+    let stored = sampling::stored(0);
+    busy(3 * INTERVAL);
+    shows!("SSTATE-16", stored >= 2 && sampling::stored(0) == stored);
     shows!("STRANSITION-9", sampling_state(), UNAUTHORIZED);
     shows!("ALERT-31", sampling::stop(), 0);
     shows!(
@@ -127,6 +132,7 @@ fn samples() {
         (1, SAMPLING_ALERT)
     );
     wait_for_the_operator();
+    shows!("ALERT-47", alerts(), (0, 0));
     shows!("STRANSITION-1", sampling_state(), DISABLED);
     lsctl(&request(ENABLE_BASIC));
     wait_for_the_operator();

@@ -26,9 +26,13 @@ fn run() {
 
 extern "C" fn after_reset() -> ! {
     let (counters, now) = (qctri(), qsi());
-    shows!("LOCAL-4", counters.enable | counters.activation, 0);
+    shows!(
+        ["LOCAL-4", "TRANSITION-24", "TRANSITION-25"],
+        counters.enable | counters.activation,
+        0
+    );
     shows!("LOCAL-6", counters.authorization & SETS, SETS);
-    shows!("SAMPLING-7", now.state & 0x303, 0);
+    shows!(["SAMPLING-7", "STRANSITION-21"], now.state & 0x303, 0);
     shows!(
         "SREG-2",
         (now.tear, now.dear, now.state >> 17 & 1),

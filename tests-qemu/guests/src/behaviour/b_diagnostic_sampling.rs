@@ -16,7 +16,8 @@ guests::clause!(
     options = "--operator 'AUTH CPU 0 SAMPLING DIAGNOSTIC ON';\
         --model z10 --operator 'AUTH CPU 0 SAMPLING DIAGNOSTIC ON';\
         --model zec12 --operator 'AUTH CPU 0 SAMPLING DIAGNOSTIC ON';\
-        --model z16 --operator 'AUTH CPU 0 SAMPLING DIAGNOSTIC ON'"
+        --model z16 --operator 'AUTH CPU 0 SAMPLING DIAGNOSTIC ON';\
+        --secure=full --operator 'AUTH CPU 0 SAMPLING DIAGNOSTIC ON'"
 );
 guests::case!(run);
 
@@ -89,6 +90,12 @@ fn run() {
             ["COMBINED-1", "SDB-4"],
             (halfword(at), halfword(at + 32) >= 0x8001),
             (1, true)
+        );
+        // LS is zero: behind the header there is the PSW, with 64-bit addressing.
+        shows!(
+            "DSDE-6",
+            (halfword(at + 4) & 0x1000, halfword(at + 40 + 4) & 0x8000),
+            (0, 0x8000)
         );
     }
     shows!("SAMPLING-2", qsi().tear, sampling::table());

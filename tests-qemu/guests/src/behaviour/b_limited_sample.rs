@@ -30,7 +30,10 @@ fn run() {
     let stored = sampling::stored(0);
     holds("as many samples as intervals", (39..=42).contains(&stored));
     let all = |test: fn(&Entry) -> bool| (0..stored).all(|n| test(&sampling::entry(0, n)));
-    shows!("BSDE-14", all(|entry| entry.level == 0x9000));
+    shows!(
+        ["BSDE-14", "BSDE-35"],
+        all(|entry| entry.format == 1 && entry.level == 0x9000)
+    );
     shows!("BSDE-17", all(|entry| entry.state == 0));
     shows!("BSDE-18", all(|entry| entry.asn == 0));
     shows!("BSDE-19", all(|entry| entry.address == 0));

@@ -88,6 +88,7 @@ fn run() {
             (bit as u64) << 40 | suppressed(6, 4),
         );
     }
+    shows!("LSCTL-7", state(), ENABLE_BASIC);
     let limits = qsi();
     let active = ENABLE_BASIC | ACTIVATE_BASIC;
     for interval in [

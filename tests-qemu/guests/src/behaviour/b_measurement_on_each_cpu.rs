@@ -6,8 +6,12 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use guests::externals;
 use guests::insn::control::{stnsm, stosm};
 use guests::insn::cpu::facility;
-use guests::insn::measurement::{controls, ecctr, lcctl, lsctl, qctri, qsi, scctr, set};
+use guests::insn::measurement::{
+    SamplingRequest, controls, ecctr, lcctl, lsctl, qctri, qsi, scctr, set,
+};
 use guests::insn::yield_cpu;
+use guests::lowcore::EXTERNAL_PARAMETER;
+use guests::misdirected::load;
 use guests::sampling::{self, ALERT, ENTRIES, busy};
 use guests::shows;
 use guests::smp;
@@ -27,6 +31,8 @@ static CONTROLS: AtomicU64 = AtomicU64::new(0);
 static SAMPLING: AtomicU32 = AtomicU32::new(0);
 static COUNTER: AtomicU64 = AtomicU64::new(0);
 static CODES: AtomicU64 = AtomicU64::new(0);
+/// The controls of CPU 1 after its alert.
+static AFTER: AtomicU32 = AtomicU32::new(0);
 
 fn facilities() -> u32 {
     [40, 67, 68, 142]
@@ -70,6 +76,15 @@ extern "C" fn other() -> ! {
     CODES.store(open(), Ordering::SeqCst);
     sampling::stop();
     STAGE.store(3, Ordering::SeqCst);
+    until(4);
+    // An alert that makes sampling inactive.
+    lsctl(&SamplingRequest {
+        dear: 0x1000,
+        ..request
+    });
+    busy(2 * INTERVAL);
+    AFTER.store(qsi().state & 0x303, Ordering::SeqCst);
+    STAGE.store(5, Ordering::SeqCst);
     loop {
         yield_cpu();
     }
@@ -102,5 +117,21 @@ fn run() {
     STAGE.store(2, Ordering::SeqCst);
     until(3);
     shows!("ALERT-25", CODES.load(Ordering::SeqCst), 0x1407);
+    // CPU 1 has a prefix area of its own.
+    let parameter = |area: usize| load((area + EXTERNAL_PARAMETER) as u64) >> 32;
+    shows!(
+        "EXTERNAL-9",
+        (parameter(smp::prefix_area(1)), parameter(0) == 0x2000_0000),
+        (0x2000_0000, false)
+    );
+    // The alert of one CPU leaves the sampling of the other one alone.
+    lsctl(&sampling::prepare(2, 1 << 30));
+    let registers = qsi();
+    STAGE.store(4, Ordering::SeqCst);
+    until(5);
+    shows!("ALERT-53", AFTER.load(Ordering::SeqCst), 0x200);
+    shows!("ALERT-53", (qsi(), open()), (registers, 0));
+    shows!("ALERT-53", qsi().state & 0x303, 0x202);
+    sampling::stop();
     lcctl(0);
 }

@@ -30,7 +30,7 @@ fn invalid_blocks() {
     for origin in [0, 0x1000, 0x1FFE] {
         let expected = Ended::alert(INVALID, at, origin & !0xFFF);
         shows!(
-            ["UPDATE-7", "UPDATE-9", "STEP-12", "ALERT-3"],
+            ["UPDATE-7", "UPDATE-9", "STEP-12", "STEP-22", "ALERT-3"],
             entry(at, origin),
             expected
         );
@@ -38,7 +38,7 @@ fn invalid_blocks() {
     for origin in not_available() {
         let expected = Ended::alert(INVALID, at, origin);
         shows!(
-            ["UPDATE-7", "UPDATE-11", "STEP-12", "ALERT-3"],
+            ["UPDATE-7", "UPDATE-11", "STEP-12", "STEP-22", "ALERT-3"],
             entry(at, origin),
             expected
         );
@@ -59,7 +59,7 @@ fn invalid_tables() {
     for origin in [0, 0x1000, 0x1FF0] {
         let expected = Ended::alert(INVALID, origin, no_room());
         shows!(
-            ["UPDATE-8", "UPDATE-9", "STEP-13", "ALERT-4"],
+            ["UPDATE-8", "UPDATE-9", "STEP-13", "STEP-23", "ALERT-4"],
             entry(at, origin | 1),
             expected
         );
@@ -67,7 +67,7 @@ fn invalid_tables() {
     for origin in not_available() {
         let expected = Ended::alert(INVALID, origin, no_room());
         shows!(
-            ["UPDATE-8", "UPDATE-11", "STEP-13", "ALERT-4"],
+            ["UPDATE-8", "UPDATE-11", "STEP-13", "STEP-23", "ALERT-4"],
             entry(at, origin | 1),
             expected
         );
@@ -80,7 +80,7 @@ fn invalid_tables() {
 fn link_to_itself() {
     let at = sampling::table() + 16;
     shows!(
-        ["UPDATE-12", "UPDATE-13", "STEP-10"],
+        ["UPDATE-12", "UPDATE-13", "STEP-10", "STEP-20"],
         entry(at, at | 1),
         Ended::alert(INCORRECT, at, no_room())
     );
@@ -106,7 +106,7 @@ fn table_at_the_end() {
         Ended::active(origin, sampling::block(2) + SIZE)
     );
     shows!(
-        ["UPDATE-14", "STEP-8"],
+        ["UPDATE-14", "STEP-8", "STEP-19"],
         entry(last, sampling::block(3)),
         Ended::alert(INCORRECT, last, no_room())
     );

@@ -26,7 +26,7 @@ fn data_entries() {
     for dear in [0, 0x200, 0x1000, 0x1FE0] {
         let expected = Ended::alert(INVALID, tear, dear);
         shows!(
-            ["UPDATE-7", "UPDATE-9", "ALERT-3"],
+            ["UPDATE-7", "UPDATE-9", "STEP-21", "ALERT-3"],
             attempt(tear, dear),
             expected
         );
@@ -35,7 +35,7 @@ fn data_entries() {
         for dear in [page, page + TRAILER as u64 - SIZE, page + TRAILER as u64] {
             let expected = Ended::alert(INVALID, tear, dear);
             shows!(
-                ["UPDATE-7", "UPDATE-11", "ALERT-3"],
+                ["UPDATE-7", "UPDATE-11", "STEP-21", "ALERT-3"],
                 attempt(tear, dear),
                 expected
             );
@@ -50,7 +50,7 @@ fn data_entries() {
             let dear = block + TRAILER as u64 + offset;
             let expected = Ended::alert(INVALID, tear, dear);
             shows!(
-                ["UPDATE-10", "STEP-1", "ALERT-3"],
+                ["UPDATE-10", "STEP-1", "STEP-21", "ALERT-3"],
                 attempt(tear, dear),
                 expected
             );
