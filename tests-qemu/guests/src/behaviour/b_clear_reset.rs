@@ -1,6 +1,8 @@
 //! Clear reset, by DIAGNOSE 308: its effect on the counter sets, the sampling functions and the program parameter.
 
+use guests::insn::control::{lctlg_0, stctg_0};
 use guests::insn::measurement::{controls, ecctr, lcctl, lpp, lsctl, qctri, qsi, scctr, set};
+use guests::psw::bit;
 use guests::reset::clear_reset;
 use guests::sampling::{self, ALERT, ENTRIES, busy};
 use guests::shows;
@@ -21,11 +23,13 @@ fn run() {
     lpp(0x1234_5678);
     busy(INTERVAL * (ENTRIES as u64 + 10));
     shows!("SAMPLING-7", qsi().state & 0x303, 0x202);
+    lctlg_0(stctg_0() & !bit(58) | bit(15));
     clear_reset(after_reset)
 }
 
 extern "C" fn after_reset() -> ! {
-    let (counters, now) = (qctri(), qsi());
+    let (counters, now, cr0) = (qctri(), qsi(), stctg_0());
+    shows!("CR0-6", cr0 & (bit(15) | bit(58)), bit(58));
     shows!(
         ["LOCAL-4", "TRANSITION-24", "TRANSITION-25"],
         counters.enable | counters.activation,

@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use guests::attempt;
 use guests::attempt::suppressed;
 use guests::dat;
-use guests::externals::wait_for_the_operator;
+use guests::externals::{alerts, wait_for_the_operator};
 use guests::insn::cpu::Page;
 use guests::insn::measurement::{ecpga, epctr, lpctl, qctri, set, spctr};
 use guests::insn::yield_cpu;
@@ -20,6 +20,7 @@ guests::clause!(
     options =
         "--operator 'AUTH CPU ALL COUNTERS GROUP ON' --operator 'AUTH CPU 3 COUNTERS GROUP OFF'",
     when_waiting = "AUTH CPU 0 COUNTERS GROUP OFF; INTERRUPT CPU 0; AUTH CPU 0 COUNTERS GROUP ON; INTERRUPT CPU 0;\
+        AUTH CPU 0 COUNTERS GROUP OFF; INTERRUPT CPU 0; AUTH CPU 0 COUNTERS GROUP ON; INTERRUPT CPU 0;\
         AUTH CPU 0 COUNTERS GROUP OFF; INTERRUPT CPU 0; AUTH CPU 0 COUNTERS GROUP ON; INTERRUPT CPU 0"
 );
 guests::case!(run);
@@ -27,6 +28,8 @@ guests::case!(run);
 const DISABLED: u64 = 0;
 const INACTIVE: u64 = 2;
 const ACTIVE: u64 = 3;
+/// The parameter of a counter-authorization-change alert.
+const COUNTER_AUTHORIZATION: u32 = 0x80;
 const UNCHANGED: u64 = 0x5A5A_5A5A_A5A5_A5A5;
 
 static mut FRAME: Page = Page([0; 4096]);
@@ -274,9 +277,38 @@ fn external_means() {
         lpctl(global);
         wait_for_the_operator();
         shows!(["STATE-14", "GROUP-4"], state(), DISABLED);
+        shows!(
+            "TRANSITION-26",
+            (
+                qctri().authorization & set::COPROCESSOR_GROUP,
+                epctr(place(0, 0), UNCHANGED)
+            ),
+            (0, (3, UNCHANGED))
+        );
+        shows!("ALERT-43", alerts(), (1, COUNTER_AUTHORIZATION));
         wait_for_the_operator();
         shows!(["TRANSITION-3", "STATE-15"], state(), global);
+        shows!("ALERT-46", alerts(), (0, 0));
     }
+    lpctl(DISABLED);
+    wait_for_the_operator();
+    shows!(["TRANSITION-26", "ALERT-44"], alerts(), (0, 0));
+    shows!(
+        "TRANSITION-26",
+        (lpctl(INACTIVE), qctri().authorization >> 15),
+        (3, 0)
+    );
+    wait_for_the_operator();
+    shows!(
+        "TRANSITION-27",
+        (state(), qctri().authorization >> 15),
+        (DISABLED, 1)
+    );
+    shows!(
+        "TRANSITION-27",
+        epctr(place(0, 0), UNCHANGED),
+        (3, UNCHANGED)
+    );
     lpctl(DISABLED);
 }
 

@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use guests::coprocessor::{Kind, Operands};
 use guests::end;
 use guests::insn::cpu::Order;
-use guests::insn::measurement::{ecpga, epctr, lpctl, qctri};
+use guests::insn::measurement::{ecpga, epctr, lpctl, qctri, spctr};
 use guests::insn::yield_cpu;
 use guests::reset::clear_reset;
 use guests::{shows, smp};
@@ -22,6 +22,9 @@ guests::case!(run);
 const DISABLED: u64 = 0;
 const INACTIVE: u64 = 2;
 const ACTIVE: u64 = 3;
+/// Counter 0 of group 1, and a value for it.
+const GROUP_1_SHA: u64 = 1 << 8;
+const KEPT: u64 = 0x1234_5678;
 const UNCHANGED: u64 = 0x5A5A_5A5A_A5A5_A5A5;
 
 /// Set when the other CPU's function is done.
@@ -108,21 +111,35 @@ fn run() {
     shows!("QCTRI-9", !change_indicated());
     set_multithreading(1);
     shows!(["GLOBAL-3", "QCTRI-9"], change_indicated());
-    lpctl(ACTIVE);
-    shows!("GLOBAL-3", change_indicated());
+    for controls in [ACTIVE, INACTIVE] {
+        lpctl(controls);
+        shows!(["GLOBAL-3", "GLOBAL-6"], change_indicated());
+    }
     lpctl(DISABLED);
     shows!("GLOBAL-4", !change_indicated());
     lpctl(INACTIVE);
     shows!("GLOBAL-4", !change_indicated());
     lpctl(DISABLED);
     threads();
-    lpctl(INACTIVE);
+    lpctl(ACTIVE);
+    shows!("GLOBAL-7", !change_indicated());
+    spctr(GROUP_1_SHA, KEPT);
     clear_reset(after_reset)
 }
 
 /// A clear reset makes cores of the threads; the groups keep their controls.
 extern "C" fn after_reset() -> ! {
-    shows!(["GLOBAL-3", "QCTRI-9"], change_indicated());
+    shows!(["GLOBAL-3", "GLOBAL-7", "QCTRI-9"], change_indicated());
+    let information = qctri();
+    shows!(
+        "GROUP-21",
+        (
+            information.enable >> 15,
+            information.activation >> 15,
+            epctr(GROUP_1_SHA, 0)
+        ),
+        (1, 1, (0, KEPT))
+    );
     lpctl(DISABLED);
     cores();
     set_multithreading(1);

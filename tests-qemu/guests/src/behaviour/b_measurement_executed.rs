@@ -2,14 +2,16 @@
 
 use guests::attempt;
 use guests::insn::measurement::{
-    CounterInformation, SamplingInformation, controls, ecctr, lcctl, lsctl, qctri, qsi, set,
+    CounterInformation, SamplingInformation, controls, ecctr, epctr, lcctl, lpctl, lsctl, qctri,
+    qsi, set,
 };
 use guests::sampling::{self, busy};
 use guests::shows;
 
 guests::clause!(
     "SA23-2260, every instruction as the target of EXECUTE",
-    native = false
+    native = false,
+    options = "--operator 'AUTH CPU 0 COUNTERS GROUP ON'"
 );
 guests::case!(run);
 
@@ -86,8 +88,47 @@ fn run() {
         (sampled.state, sampled.tear),
         (qsi().state, request.tear)
     );
+    coprocessor_groups();
     sampling::stop();
     shows!("LPP-16", sampling::entry(0, 2).guest_parameter, PARAMETER);
     lsctl(&Default::default());
     lcctl(0);
+}
+
+/// The instructions on coprocessor groups.
+fn coprocessor_groups() {
+    let inactive = 2_u64;
+    let outcome = attempt!(
+        "exrl %r0, 34f\n j 35f\n 34: .insn s,0xb2850000,0({a})\n 35:",
+        a = in(reg_addr) &raw const inactive,
+    );
+    shows!("LPCTL-13", (outcome.number(), qctri().enable >> 15), (0, 1));
+    let outcome = attempt!(
+        "exrl %r0, 34f\n j 35f\n 34: .insn rre,0xb2e10000,{v},{n}\n 35:",
+        v = in(reg) PARAMETER,
+        n = in(reg) 7_u64,
+    );
+    shows!(
+        "SPCTR-12",
+        (outcome.number(), epctr(7, 0)),
+        (0, (0, PARAMETER))
+    );
+    let mut value = 0_u64;
+    let outcome = attempt!(
+        "exrl %r0, 34f\n j 35f\n 34: .insn rre,0xb2e50000,{v},{n}\n 35:",
+        v = inout(reg) value,
+        n = in(reg) 7_u64,
+    );
+    shows!("EPCTR-12", (outcome.number(), value), (0, PARAMETER));
+    let outcome = attempt!(
+        "exrl %r0, 34f\n j 35f\n 34: .insn rre,0xb2ed0000,{v},{n}\n 35:",
+        v = inout(reg) value,
+        n = in(reg) 0_u64,
+    );
+    shows!(
+        "ECPGA-9",
+        (outcome.number(), value),
+        (0, PARAMETER & !0xFFFF_FFFF)
+    );
+    lpctl(0);
 }

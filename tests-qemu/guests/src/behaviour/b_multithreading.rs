@@ -135,6 +135,11 @@ fn order() {
     for parameter in [2, 0x1F, 0x21, 0x8000_0001] {
         let found = set_multithreading(parameter);
         holds("a parameter is refused", found == (1, INVALID_PARAMETER));
+        let information = qctri();
+        shows!(
+            "TRANSITION-29",
+            !bits(information.enable) && !bits(information.activation)
+        );
     }
     smp::start(1, other);
     let found = set_multithreading(1);
@@ -246,7 +251,7 @@ fn counting() {
     lcctl(0);
     let after = pair();
     shows!(
-        ["MT-8", "MT-7"],
+        ["MT-8", "MT-11"],
         codes == [3, 3] && after[0] >= before[0] && after[1] >= before[1]
     );
     let mut list = [u64::MAX; 49];

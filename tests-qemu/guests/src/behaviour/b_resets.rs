@@ -4,7 +4,7 @@
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use guests::externals;
-use guests::insn::control::{stctg_0, stnsm, stosm};
+use guests::insn::control::{lctlg_0, stctg_0, stnsm, stosm};
 use guests::insn::cpu::Order;
 use guests::insn::measurement::{controls, ecctr, lcctl, lpp, lsctl, qctri, qsi, scctr, set};
 use guests::insn::yield_cpu;
@@ -37,6 +37,7 @@ const ALERTS: usize = 6;
 const PROGRAM_PARAMETER: usize = 7;
 const CYCLES: usize = 8;
 const SAMPLING_AUTHORIZED: usize = 9;
+const CONTROL_0: usize = 10;
 
 fn see(what: usize, value: u64) {
     SEEN[what].store(value, Ordering::SeqCst);
@@ -65,6 +66,7 @@ fn on_the_other(function: extern "C" fn() -> !) {
 /// Basic set active, problem-state set inactive with a value in its counter, basic sampling active, a
 /// program parameter, and a program-request alert pending.
 extern "C" fn set_up() -> ! {
+    lctlg_0(stctg_0() & !bit(58) | bit(15));
     lcctl(controls(SETS, set::BASIC));
     scctr(33, 3333);
     let request = sampling::prepare(3, INTERVAL);
@@ -77,6 +79,7 @@ extern "C" fn set_up() -> ! {
 
 /// Reads everything before changing anything.
 extern "C" fn look() -> ! {
+    see(CONTROL_0, stctg_0());
     let (counters, sampling) = (qctri(), qsi());
     see(AUTHORIZED, counters.authorization.into());
     see(
@@ -126,6 +129,13 @@ extern "C" fn count() -> ! {
 fn power_on() {
     let (counters, sampling) = (qctri(), qsi());
     shows!("LOCAL-5", counters.enable | counters.activation, 0);
+    lcctl(controls(SETS, 0));
+    shows!(
+        "TRANSITION-28",
+        [0, 1, 2, 3, 4, 5, 32, 33].map(ecctr),
+        [(0, 0); 8]
+    );
+    lcctl(0);
     shows!("SAMPLING-8", sampling.state & 0x303, 0);
     let cr0 = stctg_0();
     shows!("CR0-2", cr0 & bit(15), 0);
@@ -187,6 +197,8 @@ fn initial_cpu_reset() {
         (0, 0, 1)
     );
     shows!("LPP-2", seen(PROGRAM_PARAMETER), 0);
+    shows!("CR0-4", seen(CONTROL_0) & bit(15), 0);
+    shows!("CR0-5", seen(CONTROL_0) & bit(58), bit(58));
     shows!(
         "TRANSITION-18",
         (seen(PROBLEM_COUNTER), seen(CYCLES)),

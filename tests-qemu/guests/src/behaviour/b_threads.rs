@@ -7,10 +7,13 @@ use guests::attempt_in_problem_state;
 use guests::end;
 use guests::externals::{alerts, wait_for_the_operator};
 use guests::insn::cpu::Order;
-use guests::insn::measurement::{controls, ecctr, lcctl, qctri, scctr, set, stcctm};
+use guests::insn::measurement::{
+    SamplingRequest, controls, ecctr, lcctl, lsctl, qctri, scctr, set, stcctm,
+};
 use guests::insn::yield_cpu;
+use guests::misdirected::no_room;
 use guests::reset::clear_reset;
-use guests::sampling::busy;
+use guests::sampling::{self, ALERT, busy};
 use guests::shows;
 use guests::smp;
 
@@ -19,13 +22,14 @@ guests::clause!(
     native = false,
     cpus = 4,
     options = "--threads 2",
-    when_waiting =
-        "ALERT CPU 0 COUNTERS MT; INTERRUPT CPU 0; ALERT CPU 0 COUNTERS MT; INTERRUPT CPU 0"
+    when_waiting = "ALERT CPU 0 COUNTERS MT; INTERRUPT CPU 0; ALERT CPU 0 COUNTERS MT; INTERRUPT CPU 0;\
+        ALERT CPU 0 COUNTERS MT; INTERRUPT CPU 0; ALERT CPU 0 COUNTERS BASIC; INTERRUPT CPU 0"
 );
 guests::case!(run);
 
 const MT: u16 = set::MT_DIAGNOSTIC;
-static SEEN: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
+const INTERVAL: u64 = 10_000;
+static SEEN: [AtomicU64; 5] = [const { AtomicU64::new(0) }; 5];
 
 /// Enable and activation control of the MT-diagnostic set.
 fn state() -> (bool, bool) {
@@ -59,6 +63,12 @@ extern "C" fn look() -> ! {
     SEEN[1].store(ecctr(448).1, Ordering::SeqCst);
     SEEN[2].store(ecctr(449).1, Ordering::SeqCst);
     let (enabled, active) = state();
+    let information = qctri();
+    let basic = |controls: u16| u64::from(controls & set::BASIC != 0);
+    SEEN[4].store(
+        basic(information.enable) << 1 | basic(information.activation),
+        Ordering::SeqCst,
+    );
     SEEN[3].store(
         1 << 2 | u64::from(enabled) << 1 | u64::from(active),
         Ordering::SeqCst,
@@ -141,13 +151,13 @@ fn counting() {
     let [one, two, _] = on(1);
     let after = counters();
     shows!(
-        ["MT-4", "COUNTER-4", "MT-7"],
+        ["MT-4", "COUNTER-4", "MT-11"],
         (before[0]..=after[0]).contains(&one) && (before[1]..=after[1]).contains(&two)
     );
     shows!("MT-4", on(2)[1] < before[1]);
     shows!(["MT-8", "SCCTR-9"], (scctr(448, 0), scctr(449, 0)), (3, 3));
     let (now, list) = (counters(), &mut [0x5A5A_u64; 50]);
-    shows!("MT-7", now[0] >= after[0] && now[1] >= after[1]);
+    shows!("MT-11", now[0] >= after[0] && now[1] >= after[1]);
     shows!("MT-8", now[0] > 0);
     shows!("STCCTM-9", stcctm::<5>(2, list), 1);
     shows!(
@@ -189,13 +199,77 @@ fn losses() {
     wait_for_the_operator();
     shows!(["ALERT-21", "ALERT-22"], alerts(), (1, 0x8000));
     shows!("ALERT-38", ecctr(448).0, 0);
+    one_cpu();
+    code_9();
+}
+
+/// What the pending request hides, and from whom.
+fn one_cpu() {
+    lcctl(controls(set::BASIC, set::BASIC));
+    wait_for_the_operator();
+    shows!("ALERT-62", on(1)[0] > 0);
+    let mut list = [0_u64; 6];
+    shows!(
+        "ALERT-63",
+        (ecctr(448).0, ecctr(1).0, stcctm::<1>(6, &mut list)),
+        (3, 0, 0)
+    );
+}
+
+/// Code 9 clears this request although it stores nothing, and no other one.
+fn code_9() {
+    let request = sampling::prepare(2, INTERVAL);
+    sampling::set_trailer(0, 0, ALERT);
+    lsctl(&SamplingRequest {
+        dear: no_room(),
+        ..request
+    });
+    busy(2 * INTERVAL);
+    let mut list = [0_u64; 2];
+    shows!("STCCTM-30", (stcctm::<9>(0, &mut list), list), (3, [0; 2]));
+    shows!(
+        "STCCTM-30",
+        (ecctr(448).0, stcctm::<5>(2, &mut list)),
+        (0, 1)
+    );
+    shows!(["ALERT-61", "STCCTM-30"], alerts(), (1, 0x2000_0000));
+    sampling::stop();
+    // Only the MT-diagnostic set remains enabled.
+    wait_for_the_operator();
+    lcctl(0);
+    shows!("ALERT-60", (alerts(), state()), ((0, 0), (true, true)));
+}
+
+/// On another CPU: the basic set is active.
+extern "C" fn count() -> ! {
+    lcctl(controls(set::BASIC, set::BASIC));
+    SEEN[3].store(1, Ordering::SeqCst);
+    loop {
+        yield_cpu();
+    }
 }
 
 fn resets() {
-    smp::signal(1, Order::CpuReset, 0);
-    shows!("LOCAL-9", on(1)[2], 7);
-    smp::signal(1, Order::InitialCpuReset, 0);
-    shows!("LOCAL-10", on(1)[2], 7);
+    for order in [Order::CpuReset, Order::InitialCpuReset] {
+        SEEN[3].store(0, Ordering::SeqCst);
+        smp::start(1, count);
+        while SEEN[3].load(Ordering::SeqCst) == 0 {
+            yield_cpu();
+        }
+        smp::stop(1);
+        let before = counters();
+        smp::signal(1, order, 0);
+        let [one, two, controls] = on(1);
+        let basic = SEEN[4].load(Ordering::SeqCst);
+        if order == Order::CpuReset {
+            shows!("LOCAL-9", controls, 7);
+            shows!("LOCAL-13", basic, 2);
+        } else {
+            shows!("LOCAL-10", controls, 7);
+            shows!("LOCAL-14", basic, 0);
+        }
+        shows!("MT-13", one >= before[0] && two >= before[1]);
+    }
 }
 
 fn run() {

@@ -2,7 +2,7 @@
 //! indicator, then the room. A full block changes in its overflow count only, also if the program has made it full.
 
 use guests::externals::alerts;
-use guests::insn::measurement::{SamplingRequest, lsctl, qsi};
+use guests::insn::measurement::{SamplingRequest, lsctl};
 use guests::misdirected::{self, Ended, INVALID, no_room};
 use guests::sampling::{self, ALERT, FULL, TRAILER, busy};
 use guests::shows;

@@ -71,6 +71,10 @@ fn run() {
     };
     let right = are(128..448, 128..128 + extended) && stcctm::<0>(extended, &mut list) == 0;
     shows!(["EXTENDED-5", "SETS-6"], right);
+    shows!(
+        "EXTENDED-6",
+        (128 + extended..448).all(|number| ecctr(number).0 == 3)
+    );
     match second {
         1 => shows!("EXTENDED-1", right),
         2 => shows!("EXTENDED-2", right),
