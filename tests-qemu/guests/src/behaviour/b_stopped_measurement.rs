@@ -3,12 +3,13 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use guests::externals::alerts;
 use guests::insn::cpu::Order;
 use guests::insn::measurement::{
     ENABLE_BASIC, SamplingRequest, controls, ecctr, lcctl, lsctl, qctri, qsi, scctr, set,
 };
 use guests::insn::yield_cpu;
-use guests::misdirected::load;
+use guests::misdirected::{INVALID, load};
 use guests::sampling::{self, BLOCKS, busy};
 use guests::{shows, smp};
 
@@ -32,6 +33,9 @@ static CYCLES: AtomicU64 = AtomicU64::new(0);
 static OTHER: AtomicU64 = AtomicU64::new(0);
 /// TEAR and DEAR.
 static REGISTERS: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+/// Whether it may open the mask, and the parameter of the alert that came then.
+static RELEASED: AtomicU32 = AtomicU32::new(0);
+static ALERTS: AtomicU32 = AtomicU32::new(0);
 /// The cycles that it had when sampling became active.
 static BEGAN: AtomicU64 = AtomicU64::new(0);
 
@@ -172,7 +176,35 @@ fn while_inactive() {
     smp::stop(1);
 }
 
+/// A request becomes pending, and stays so until the CPU has been stopped for a while.
+extern "C" fn pending() -> ! {
+    lsctl(&SamplingRequest {
+        dear: 0x1000,
+        ..sampling::prepare(2, INTERVAL)
+    });
+    busy(2 * INTERVAL);
+    while RELEASED.load(Ordering::Acquire) == 0 {
+        report();
+        yield_cpu();
+    }
+    ALERTS.store(alerts().1, Ordering::Relaxed);
+    reports()
+}
+
+fn while_pending() {
+    smp::start(1, pending);
+    wait_for_reports(1);
+    smp::stop(1);
+    busy(10 * INTERVAL);
+    smp::signal(1, Order::Start, 0);
+    RELEASED.store(1, Ordering::Release);
+    wait_for_reports(2);
+    shows!("ALERT-66", ALERTS.load(Ordering::Relaxed), INVALID);
+    smp::stop(1);
+}
+
 fn run() {
     while_active();
     while_inactive();
+    while_pending();
 }

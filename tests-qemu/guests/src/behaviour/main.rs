@@ -201,6 +201,7 @@ mod b_test_protection;
 mod b_threads;
 mod b_tod_clock;
 mod b_unlike_qemu;
+mod b_timestamp;
 mod b_trailer_order;
 mod b_unassigned_bits;
 mod b_unperformed;
