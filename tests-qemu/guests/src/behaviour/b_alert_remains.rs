@@ -12,6 +12,7 @@ use guests::insn::measurement::{
     controls, lcctl, lsctl, qsi, set,
 };
 use guests::insn::yield_cpu;
+use guests::misdirected::load;
 use guests::reset::clear_reset;
 use guests::sampling::{self, ALERT, FULL, TRAILER, busy};
 use guests::{shows, smp};
@@ -22,6 +23,7 @@ guests::clause!(
     cpus = 2,
     options = "--operator 'AUTH CPU ALL SAMPLING DIAGNOSTIC ON'",
     when_waiting = "AUTH CPU 0 SAMPLING BASIC OFF; INTERRUPT CPU 0; AUTH CPU 0 SAMPLING BASIC ON; INTERRUPT CPU 0;\
+        AUTH CPU 0 SAMPLING BASIC OFF; INTERRUPT CPU 0; AUTH CPU 0 SAMPLING BASIC ON; INTERRUPT CPU 0;\
         AUTH CPU 1 SAMPLING BASIC OFF; AUTH CPU 1 COUNTERS BASIC OFF; INTERRUPT CPU 0;\
         AUTH CPU 1 SAMPLING BASIC ON; AUTH CPU 1 COUNTERS BASIC ON; INTERRUPT CPU 0;\
         AUTH CPU 1 SAMPLING BASIC OFF; AUTH CPU 1 COUNTERS BASIC OFF; INTERRUPT CPU 0;\
@@ -149,6 +151,25 @@ fn authorization() {
     wait_for_the_operator();
 }
 
+/// Diagnostic sampling goes on, with entries of its own, while basic sampling has lost its authorization.
+fn goes_on() {
+    let mut request = sampling::prepare(2, 10 * INTERVAL);
+    request.state = ENABLE_BASIC | ACTIVATE_BASIC | ENABLE_DIAGNOSTIC | ACTIVATE_DIAGNOSTIC;
+    lsctl(&request);
+    wait_for_the_operator();
+    let before = qsi().dear;
+    busy(55 * INTERVAL);
+    let after = qsi();
+    let size = u64::from(after.diagnostic_entry_size);
+    shows!(
+        "SSTATE-17",
+        (5..=6).any(|samples| after.dear == before + samples * size) && load(before) >> 63 != 0
+    );
+    sampling::stop();
+    shows!("ALERT-31", alerts(), (1, SAMPLING_AUTHORIZATION));
+    wait_for_the_operator();
+}
+
 /// On CPU 1: a counter set and a sampling function are enabled.
 extern "C" fn enable() -> ! {
     stnsm::<0xFE>();
@@ -204,6 +225,7 @@ fn resets() {
 fn run() {
     deactivation();
     next_block();
+    goes_on();
     authorization();
     resets();
     let request = sampling::prepare(2, 1 << 30);
