@@ -109,8 +109,17 @@ fn behaves(guest: &str, qemu: &Qemu, evidence: &mut Evidence) -> anyhow::Result<
         options.limit = Some(ipl::LIMIT);
         options.qemu = Some(qemu.path.clone());
         let outcome = ipl::above(&options)?;
-        evidence.extend(Evidence::heard(&run.name, &outcome.console));
-        if !clause.end.is_met(&outcome.end) {
+        let (name, console) = (&run.name, &outcome.console);
+        if clause.end.is_met(&outcome.end) {
+            evidence.extend(Evidence::heard(name, console));
+        } else {
+            let how = outcome.end.sentence();
+            evidence.extend(Evidence::ended_badly(
+                name,
+                console,
+                &how,
+                &clause.statements,
+            ));
             anyhow::bail!(
                 "{}: {}\nchecks: {}",
                 run.name,

@@ -11,6 +11,9 @@
 //! Only these lines count: `cargo measure conformance` takes a statement as shown if a run printed such a line, and
 //! none said that it failed. An assertion in a loop prints once for each outcome, because otherwise the console would
 //! hold little else.
+//!
+//! A guest that dies prints no line for what it has not reached. So each assertion also writes the module that makes it
+//! and its statements into the ELF section `.shows`, which is never loaded: `behaviour::b_lpp::named LPP-6 LPP-7`.
 
 use core::fmt::Debug;
 use core::panic::Location;
@@ -87,14 +90,30 @@ impl Default for Site {
 #[macro_export]
 macro_rules! shows {
     ([$($statement:literal),+ $(,)?], $truth:expr $(,)?) => {{
+        $crate::names!($($statement),+);
         static SITE: $crate::shows::Site = $crate::shows::Site::new();
         SITE.truth(&[$($statement),+], $truth);
     }};
     ([$($statement:literal),+ $(,)?], $got:expr, $expected:expr $(,)?) => {{
+        $crate::names!($($statement),+);
         static SITE: $crate::shows::Site = $crate::shows::Site::new();
         SITE.value(&[$($statement),+], $got, $expected);
     }};
     ($statement:literal, $($rest:tt)+) => {
         $crate::shows!([$statement], $($rest)+)
+    };
+}
+
+/// Names statements where the harness can read them without running the guest.
+#[macro_export]
+macro_rules! names {
+    ($($statement:expr),+) => {
+        mod named {
+            core::arch::global_asm!(
+                ".pushsection .shows,\"\",@progbits",
+                concat!(".asciz \"", module_path!(), $(" ", $statement,)+ "\""),
+                ".popsection",
+            );
+        }
     };
 }

@@ -1,6 +1,7 @@
-//! The `.clause` section of a guest: what it checks and what it needs.
+//! The `.clause` section of a guest: what it checks and what it needs. The section `.shows` adds the statements that its
+//! assertions name.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use anyhow::{Context, Result, bail};
 use clap::Parser;
@@ -31,8 +32,12 @@ impl MeantEnd {
 /// What a guest declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clause {
+    /// Where it was declared.
+    pub module: String,
     /// Document and place.
     pub text: String,
+    /// The statements that assertions of the guest name.
+    pub statements: BTreeSet<String>,
     /// Whether it also runs without the machine, with the same output.
     pub native: bool,
     /// CPUs that it needs.
@@ -75,12 +80,27 @@ impl Clause {
             )
         })?;
         let data = section.data()?;
-        Self::parse(std::str::from_utf8(data)?.trim_end_matches('\0'))
+        let mut clause = Self::parse(std::str::from_utf8(data)?.trim_end_matches('\0'))?;
+        if let Some(section) = elf.section_by_name(".shows") {
+            clause.name(std::str::from_utf8(section.data()?)?);
+        }
+        Ok(clause)
+    }
+
+    /// Takes the statements of its own module from the section of all modules.
+    fn name(&mut self, shows: &str) {
+        let own = format!("{}::", self.module);
+        for line in shows.split('\0').filter(|line| line.starts_with(&own)) {
+            let statements = line.split(' ').skip(1);
+            self.statements.extend(statements.map(str::to_owned));
+        }
     }
 
     fn parse(text: &str) -> Result<Self> {
         let mut clause = Self {
+            module: String::new(),
             text: String::new(),
+            statements: BTreeSet::new(),
             native: false,
             cpus: 1,
             end: MeantEnd::Success,
@@ -93,8 +113,7 @@ impl Clause {
                 .split_once('=')
                 .with_context(|| format!("{line} is not key=value"))?;
             match key {
-                // Where it was declared.
-                "module" => {}
+                "module" => clause.module = value.to_owned(),
                 "clause" => clause.text = value.to_owned(),
                 "native" => clause.native = value.parse()?,
                 "cpus" => clause.cpus = value.parse()?,
@@ -172,6 +191,13 @@ mod tests {
         assert_eq!(runs[0].options.sampling, Sampling::Off);
         assert_eq!(runs[1].options.sampling, Sampling::Every(5000));
         assert!(runs.iter().all(|run| run.options.when_waiting.len() == 2));
+    }
+
+    #[test]
+    fn a_guest_names_the_statements_of_its_own_module() {
+        let mut clause = Clause::parse("module=behaviour::b_x\nclause=Here\n").unwrap();
+        clause.name("behaviour::b_x::named A-1 B-12\0behaviour::b_xy::named A-2\0behaviour::b_x::part::named A-3\0");
+        assert!(clause.statements.iter().eq(["A-1", "A-3", "B-12"]));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The evidence that guests give for statements.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail};
 
@@ -8,6 +8,12 @@ use super::{
     JudgedStatement, Status,
     statements::{Statements, is_identifier},
 };
+
+/// What a guest whose checks have failed says at its end.
+const OWN_END: &str = "FAILED checks: ";
+
+/// What a guest says that an interruption or a panic ends.
+const LAST_WORDS: [&str; 2] = ["unexpected interruption: ", "panic: "];
 
 /// The evidence for one statement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,6 +56,32 @@ impl Evidence {
             }
         }
         Self(all)
+    }
+
+    /// The same of a run that did not end as its guest declares, but in the way that `how` tells. A guest whose checks
+    /// have failed comes to its own end all the same, and says how many. Any other guest has died: what it named
+    /// (`statements`) and what it printed is then not shown, because nobody knows what would have followed.
+    pub fn ended_badly(run: &str, console: &str, how: &str, statements: &BTreeSet<String>) -> Self {
+        let mut evidence = Self::heard(run, console);
+        if console.lines().any(|line| line.starts_with(OWN_END)) {
+            return evidence;
+        }
+        let is_last_word = |line: &&str| LAST_WORDS.iter().any(|word| line.starts_with(word));
+        let how = match console.lines().find(is_last_word) {
+            Some(words) => format!("{how} ({words})"),
+            None => how.to_owned(),
+        };
+        for id in statements {
+            evidence.0.entry(id.clone()).or_default();
+        }
+        for claims in evidence
+            .0
+            .values_mut()
+            .filter(|claims| claims.failed.is_empty())
+        {
+            claims.failed.push((run.to_owned(), how.clone()));
+        }
+        evidence
     }
 
     /// Adds the evidence of another run.
@@ -147,6 +179,30 @@ mod tests {
         assert_eq!(why, "b_y: got 0x1, expected 0x0, at src/b.rs:7");
         assert!(matches!(&found[2], Status::NotShown(why) if why.contains("no assertion")));
         assert_eq!(found[3], Status::NotApplicable("never".to_owned()));
+    }
+
+    #[test]
+    fn a_guest_that_dies_shows_nothing_that_it_names_or_has_printed() {
+        let how = "the guest failed: disabled wait";
+        let names = BTreeSet::from(["A-1".to_owned(), "A-2".to_owned()]);
+        let died = "shown A-1\nshown A-3\nunexpected interruption: Program, code 00040006\n  r0\n";
+        let mut evidence = Evidence::ended_badly("b_x", died, how, &names);
+        evidence.extend(Evidence::heard("b_y", "shown A-1\nshown A-2\nshown A-3\n"));
+        let why = "b_x: the guest failed: disabled wait (unexpected interruption: Program, code 00040006)";
+        for judged in &evidence.judge(&statements()).unwrap()[..3] {
+            assert_eq!(judged.status, Status::NotShown(why.to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_guest_that_comes_to_its_own_end_shows_what_has_not_failed() {
+        let names = BTreeSet::from(["A-1".to_owned(), "A-2".to_owned(), "A-3".to_owned()]);
+        let console = "shown A-1\nfailed A-2: no\nFAILED checks: 1\n";
+        let evidence = Evidence::ended_badly("b_x", console, "the guest failed", &names);
+        let found = evidence.judge(&statements()).unwrap();
+        assert_eq!(found[0].status, Status::Shown(vec!["b_x".to_owned()]));
+        assert_eq!(found[1].status, Status::NotShown("b_x: no".to_owned()));
+        assert!(matches!(&found[2].status, Status::NotShown(why) if why.contains("no assertion")));
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //! The [`statements`] of the books are a table in the repository, which does not say whether they hold. Only the guests
 //! do: while a guest runs, `shows!` prints `shown ID` or `failed ID` for each assertion that names a statement. Every
 //! behaviour guest runs if its clause cites one of the books, and its console is read ([`evidence`]). A statement is
-//! shown if an assertion held in this run and none failed. [`text`] and [`json`] give the result a form.
+//! shown if an assertion held in this run, none failed, and no guest that names it died. [`text`] and [`json`] give the
+//! result a form.
 
 use std::{
     num::NonZero,
@@ -25,7 +26,7 @@ use crate::{
     building::{build, repository},
     computer::{interrupt, progress::Progress},
     conformance::{
-        clause::{Clause, ClauseRun, MeantEnd},
+        clause::{Clause, ClauseRun},
         evidence::Evidence,
         statements::{Statement, Statements},
     },
@@ -102,8 +103,8 @@ pub fn directory() -> PathBuf {
     repository::root().join("tests-qemu/conformance")
 }
 
-/// The runs of all behaviour guests that cite one of the books, with the end each declares.
-pub fn runs(statements: &Statements, progress: &Progress) -> Result<Vec<(ClauseRun, MeantEnd)>> {
+/// The runs of all behaviour guests that cite one of the books, with the clause of each guest.
+pub fn runs(statements: &Statements, progress: &Progress) -> Result<Vec<(ClauseRun, Clause)>> {
     let mut all = Vec::new();
     for name in build::bundled_guests() {
         if !name.starts_with("b_") {
@@ -114,7 +115,7 @@ pub fn runs(statements: &Statements, progress: &Progress) -> Result<Vec<(ClauseR
             continue;
         }
         for run in clause.runs(&name)? {
-            all.push((run, clause.end));
+            all.push((run, clause.clone()));
         }
     }
     Ok(all)
@@ -132,13 +133,13 @@ pub fn measure(qemu: Option<PathBuf>, progress: &Progress) -> Result<Conformance
     let work = || {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
-            let Some((run, end)) = runs.get(number) else {
+            let Some((run, clause)) = runs.get(number) else {
                 return;
             };
             if interrupt::requested() {
                 return;
             }
-            let result = hear(run, *end, qemu.as_ref());
+            let result = hear(run, clause, qemu.as_ref());
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             if let Ok(mut step) = step.lock() {
                 step.update(&format!("{done} of {}: {}", runs.len(), run.name));
@@ -178,7 +179,7 @@ pub fn measure(qemu: Option<PathBuf>, progress: &Progress) -> Result<Conformance
 }
 
 /// One run.
-fn hear(run: &ClauseRun, end: MeantEnd, qemu: Option<&PathBuf>) -> Result<Heard> {
+fn hear(run: &ClauseRun, clause: &Clause, qemu: Option<&PathBuf>) -> Result<Heard> {
     let directory = TempDir::new()
         .context("cannot create a directory for the run; set TMPDIR to one with free space")?;
     let mut options = run.options.clone();
@@ -187,6 +188,11 @@ fn hear(run: &ClauseRun, end: MeantEnd, qemu: Option<&PathBuf>) -> Result<Heard>
     options.qemu = qemu.cloned();
     options.out = Some(directory.path().to_owned());
     let outcome = run::run(&options, &Progress::Silent)?;
-    let bad = (!end.is_met(&outcome.end)).then(|| outcome.end.sentence());
-    Ok((Evidence::heard(&run.name, &outcome.console), bad))
+    Ok(if clause.end.is_met(&outcome.end) {
+        (Evidence::heard(&run.name, &outcome.console), None)
+    } else {
+        let how = outcome.end.sentence();
+        let evidence = Evidence::ended_badly(&run.name, &outcome.console, &how, &clause.statements);
+        (evidence, Some(how))
+    })
 }

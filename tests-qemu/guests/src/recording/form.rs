@@ -52,6 +52,7 @@ pub fn form() -> Form {
 #[macro_export]
 macro_rules! shows_per {
     ([$($number:literal),+ $(,)?], $truth:expr $(,)?) => {{
+        $crate::names!($(concat!("PER-", $number), concat!("PER370-", $number)),+);
         static SITE: $crate::shows::Site = $crate::shows::Site::new();
         let truth = $truth;
         match $crate::recording::form() {
