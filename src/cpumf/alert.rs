@@ -122,6 +122,16 @@ mod tests {
     }
 
     #[test]
+    fn an_interruption_is_requested_while_an_alert_is_pending() {
+        let mut pending = PendingAlerts::NONE;
+        assert!(!pending.any());
+        pending.recognize(Alert::LossOfCounterData);
+        assert!(pending.any());
+        pending.reset();
+        assert!(!pending.any());
+    }
+
+    #[test]
     fn an_alert_recognized_twice_interrupts_once() {
         let mut pending = PendingAlerts::NONE;
         pending.recognize(Alert::ProgramRequest);

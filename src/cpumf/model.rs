@@ -210,6 +210,12 @@ mod tests {
     }
 
     #[test]
+    fn cores_have_threads_from_z13_on() {
+        let with = MODELS.iter().filter(|model| model.has_threads());
+        assert!(with.eq([&Z13, &Z14, &Z15, &Z16]));
+    }
+
+    #[test]
     fn the_enhanced_monitor_facility_came_with_z196() {
         let without = MODELS.iter().filter(|model| !model.has_enhanced_monitor());
         assert!(without.eq([&Z10]));

@@ -139,6 +139,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_codes_of_store_cpu_counter_multiple_designate_the_sets() {
+        let table = [
+            (0, Some(CounterSet::Extended)),
+            (1, Some(CounterSet::Basic)),
+            (2, Some(CounterSet::ProblemState)),
+            (3, Some(CounterSet::CryptoActivity)),
+            (4, None),
+            (5, Some(CounterSet::MtDiagnostic)),
+        ];
+        for (code, set) in table {
+            assert_eq!(CounterSet::designated(code), set, "{code}");
+            assert!(set.is_none_or(|set| set.code() == code), "{code}");
+        }
+        for code in 6..=15 {
+            let clearing = (code == 9).then_some(CounterSet::MtDiagnostic);
+            assert_eq!(CounterSet::designated(code), clearing, "{code}");
+        }
+    }
+
+    #[test]
     fn the_control_bits_are_those_of_the_query_block() {
         let table = [
             (CounterSets::COPROCESSOR_GROUP, 0x8000),

@@ -326,6 +326,21 @@ mod tests {
     }
 
     #[test]
+    fn a_group_or_a_counter_that_is_not_installed_is_not_available() {
+        let mut groups = active();
+        let mut is_available = |group, number| {
+            let place = CounterPlace { group, number };
+            let read = groups.counter(true, place).is_some();
+            assert_eq!(groups.set_counter(true, place, 1), read);
+            read
+        };
+        assert!(is_available(1, 7));
+        for (group, number) in [(2, 0), (15, 0), (16, 0), (0xFFFF, 0), (1, 8), (1, 0xFF)] {
+            assert!(!is_available(group, number), "{group} {number}");
+        }
+    }
+
+    #[test]
     fn the_machines_level_counts_whatever_the_program_does_to_its_own() {
         let mut groups = CoprocessorGroups::new(4, 2);
         assert!(!groups.counting() && groups.machine_counters().is_empty());

@@ -122,6 +122,33 @@ mod tests {
     }
 
     #[test]
+    fn an_extended_counter_counts_an_event_in_the_shadow_or_nothing() {
+        // z15: (number, what its meaning says)
+        let table = [
+            (
+                129,
+                "entries that the shadow tables gained because of an operand",
+            ),
+            (130, "cycles"),
+            (134, "because of an instruction fetch"),
+            (135, "cycles"),
+            (137, "page entries"),
+            (138, "page tables"),
+        ];
+        let range = Z15.range(CounterSet::Extended);
+        for number in range.first..range.first + range.count {
+            let counted = table.iter().find(|(counted, _)| *counted == number);
+            match (provenance(&Z15, number, false), counted) {
+                (Some(Provenance::Counted(meaning)), Some((_, words))) => {
+                    assert!(meaning.contains(words), "{number}: {meaning}");
+                }
+                (Some(Provenance::Zero(_)), None) => {}
+                (other, _) => panic!("{number}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
     fn reserved_counters_of_the_mt_diagnostic_set_are_reserved() {
         assert_eq!(provenance(&Z15, 450, false), Some(Provenance::Reserved));
         assert_eq!(provenance(&Z15, 495, false), Some(Provenance::Reserved));

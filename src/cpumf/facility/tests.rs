@@ -1,6 +1,7 @@
 //! What couples the parts of a facility: authorization, resets, losses, and their alerts.
 
 use super::super::fixtures::{self, active, counting, partition};
+use super::super::model;
 use super::super::state::ControlState;
 use super::*;
 use crate::instruction::{
@@ -70,8 +71,30 @@ fn unauthorizing_a_set_that_is_not_enabled_causes_no_alert() {
 }
 
 #[test]
+fn the_basic_set_counts_level_1_activity_and_the_problem_state_set_if_it_has_counters_for_it() {
+    let level_1 = |model, set: CounterSet| {
+        let mut facility = fixtures::of_model(model);
+        facility.authorize_counters(CounterSets::HONEST, &NOW);
+        load_cpu_counter_set_controls(&mut facility, &NOW, 0x0006_0006).unwrap();
+        facility.count_level_1(false, [1, 2, 3, 4]);
+        facility.count_level_1(true, [10, 20, 30, 40]);
+        let first = u64::from(facility.counters().model().range(set).first) + 2;
+        [0, 1, 2, 3].map(|index| facility.counters().read(first + index, &NOW))
+    };
+    let (in_both, in_problem_state) = ([11, 22, 33, 44], [10, 20, 30, 40]);
+    // The first version number is 1 on z10, and 3 on z15.
+    for model in [&model::Z10, &model::Z15] {
+        let found = level_1(model, CounterSet::Basic);
+        assert_eq!(found, in_both.map(Some), "{}", model.name);
+    }
+    let found = level_1(&model::Z10, CounterSet::ProblemState);
+    assert_eq!(found, in_problem_state.map(Some));
+    assert_eq!(level_1(&model::Z15, CounterSet::ProblemState), [None; 4]);
+}
+
+#[test]
 fn counters_without_a_total_count_events_while_their_set_is_active() {
-    let mut facility = fixtures::of_model(&super::super::model::Z15);
+    let mut facility = fixtures::of_model(&model::Z15);
     facility.authorize_counters(CounterSets(0x29), &NOW);
     let shown = |facility: &Facility| {
         [80, 81, 82, 83, 128, 448, 449, 450].map(|number| facility.counters().read(number, &NOW))

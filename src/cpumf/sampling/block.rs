@@ -271,6 +271,74 @@ mod tests {
     }
 
     #[test]
+    fn each_indicator_of_the_trailer_is_a_bit_of_its_first_byte() {
+        let mut trailer = Trailer::read_from_bytes(&[0; 64]).unwrap();
+        for flags in 0..=0xFF {
+            trailer.flags = flags;
+            assert_eq!(trailer.full(), flags >> 7 & 1 == 1, "{flags:02X}");
+            assert_eq!(trailer.alert_request(), flags >> 6 & 1 == 1, "{flags:02X}");
+            assert_eq!(
+                trailer.timestamp_extended(),
+                flags >> 5 & 1 == 1,
+                "{flags:02X}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_field_of_a_basic_entry_has_its_own_bits_of_the_first_doubleword() {
+        let fields = |entry: &BasicEntry| {
+            [
+                u64::from(entry.format()),
+                u64::from(entry.unique_instructions()),
+                u64::from(entry.dat()),
+                u64::from(entry.wait()),
+                u64::from(entry.problem_state()),
+                u64::from(entry.address_space()),
+                u64::from(entry.invalid()),
+                u64::from(entry.configuration_level()),
+                u64::from(entry.host_indicator()),
+                u64::from(entry.limited()),
+                u64::from(entry.primary_asn()),
+            ]
+        };
+        // The bits of each field, the last one with the value one.
+        let places = [
+            0..=15_u32,
+            20..=23,
+            26..=26,
+            27..=27,
+            28..=28,
+            29..=30,
+            31..=31,
+            32..=33,
+            34..=34,
+            35..=35,
+            48..=63,
+        ];
+        for bit in 0..64 {
+            let entry = BasicEntry {
+                head: U64::new(1 << (63 - bit)),
+                ..BasicEntry::default()
+            };
+            let expected = places.clone().map(|place| {
+                let is_its_own = place.contains(&bit);
+                u64::from(is_its_own) << place.end().saturating_sub(bit)
+            });
+            assert_eq!(fields(&entry), expected, "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn a_link_says_in_bit_63_whether_it_designates_a_table_or_a_block() {
+        let block = TableEntry::block_link(Absolute(0x12_3001));
+        assert_eq!((block.0, block.is_table_link()), (0x12_3000, false));
+        let table = TableEntry::table_link(Absolute(0x12_3010));
+        assert_eq!((table.0, table.is_table_link()), (0x12_3011, true));
+        assert_eq!(TableEntry::table_link(Absolute(table.0)), table);
+    }
+
+    #[test]
     fn a_link_entry_ignores_the_bits_below_its_origin() {
         let entry = TableEntry(0x0012_3456_7ABC_DEFE);
         assert!(!entry.is_table_link());

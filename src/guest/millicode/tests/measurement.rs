@@ -1,10 +1,14 @@
 //! The instructions of SA23-2260: their operands, and what the firmware is told.
 
 use super::*;
+use crate::measuring::threads;
 use crate::state::pending_work::PendingWork;
+use crate::state::schedule::NEVER;
+use crate::state::threads::Threads;
 use Instruction as I;
 use ProgramInterruption as P;
 use cpumf::sampling::request::SamplingRequest;
+use cpumf::{Activity, CounterSets};
 
 /// Enables and activates the basic and the problem-state counter set.
 const BOTH_SETS: u64 = 0x0006_0006;
@@ -137,4 +141,125 @@ fn lsctl_with_a_reserved_bit_changes_nothing() {
         P::Specification
     );
     assert!(!bench.cpu.pending_work.any(PendingWork::SAMPLING));
+}
+
+#[test]
+fn the_instructions_that_query_and_control_are_privileged_before_access() {
+    let mut bench = problem();
+    bench.cpu.control[0] |= bit64(15);
+    let second = at(0x7000_0000);
+    for instruction in [
+        I::Lpp { second },
+        I::Lcctl { second },
+        I::Qctri { second },
+        I::Lsctl { second },
+        I::Qsi { second },
+    ] {
+        let found = exception(&mut bench, instruction);
+        assert_eq!(found, P::PrivilegedOperation, "{instruction}");
+    }
+}
+
+#[test]
+fn controls_that_are_set_may_open_or_clear_an_alert_and_sampling_controls_move_the_next_sample() {
+    let mut bench = Bench::new();
+    let noticed = |bench: &mut Bench, instruction| {
+        bench
+            .cpu
+            .pending_work
+            .clear(PendingWork::ATTENTION | PendingWork::SAMPLING);
+        bench.cpu.sampling.own = 1000;
+        let code = complete(bench, instruction);
+        let work = bench.cpu.pending_work;
+        let next = bench.cpu.sampling.own;
+        let attention = work.any(PendingWork::ATTENTION);
+        (code, attention, work.any(PendingWork::SAMPLING), next)
+    };
+    bench.set_doublewords(0x2000, &[BOTH_SETS]);
+    let lcctl = I::Lcctl { second: at(0x2000) };
+    assert_eq!(noticed(&mut bench, lcctl), (0, true, false, 1000));
+    let lsctl = I::Lsctl { second: at(0x3000) };
+    let request = SamplingRequest::basic(true, true, 10_000, 0x4000, 0x5000);
+    bench.set(0x3000, zerocopy::IntoBytes::as_bytes(&request));
+    assert_eq!(noticed(&mut bench, lsctl), (0, true, true, NEVER));
+    // Activation without enablement.
+    let request = SamplingRequest::basic(false, true, 10_000, 0x4000, 0x5000);
+    bench.set(0x3000, zerocopy::IntoBytes::as_bytes(&request));
+    assert_eq!(noticed(&mut bench, lsctl), (3, false, false, 1000));
+}
+
+#[test]
+fn ecctr_and_stcctm_count_what_the_shadow_did_before_they_show_extended_counters() {
+    // z15: 138 is TLB2_CRSTE_WRITES, page tables added to the shadow.
+    let counter = 138;
+    let mut bench = Bench::new();
+    bench
+        .cpu
+        .own
+        .authorize_counters(CounterSets::EXTENDED, &Activity::NONE);
+    bench.set_doublewords(0x2000, &[0x0001_0001]);
+    complete(&mut bench, I::Lcctl { second: at(0x2000) });
+    bench.cpu.fills.segments += 5;
+    bench.cpu.general[2] = counter;
+    assert_eq!(complete(&mut bench, I::Ecctr { r1: 3, r2: 2 }), 0);
+    assert_eq!(bench.cpu.general[3], 5);
+    bench.cpu.fills.segments += 2;
+    bench.cpu.general[1] = counter - 128 + 1;
+    let stcctm = I::Stcctm {
+        r1: 1,
+        m3: 0,
+        second: at(0x3000),
+    };
+    assert_eq!(complete(&mut bench, stcctm), 1);
+    assert_eq!(bench.doubleword(0x3000 + 8 * (counter - 128)), 7);
+    assert_eq!(bench.doubleword(0x3008 + 8 * (counter - 128)), 0);
+}
+
+#[test]
+fn ecctr_and_stcctm_show_the_cycles_of_threads_up_to_now() {
+    let mut bench = Bench::new();
+    bench.configuration.cpus = 2;
+    bench.configuration.threads = Threads::new(2);
+    bench
+        .cpu
+        .own
+        .authorize_counters(CounterSets::MT_DIAGNOSTIC, &Activity::NONE);
+    bench.configuration.threads.enable();
+    threads::take_note(&mut bench.cpu, &bench.configuration);
+    bench.cpu.account.cycles[0] += 100;
+    bench.cpu.general[2] = 448;
+    assert_eq!(complete(&mut bench, I::Ecctr { r1: 3, r2: 2 }), 0);
+    assert_eq!(bench.cpu.general[3], 100);
+    bench.cpu.account.cycles[0] += 11;
+    bench.cpu.general[1] = 1;
+    let stcctm = I::Stcctm {
+        r1: 1,
+        m3: 5,
+        second: at(0x3000),
+    };
+    assert_eq!(complete(&mut bench, stcctm), 1);
+    assert_eq!(bench.doubleword(0x3000), 111);
+}
+
+#[test]
+fn qctri_stores_the_highest_address_of_a_cpu_that_the_program_can_use() {
+    let mut bench = Bench::new();
+    bench.configuration.cpus = 4;
+    complete(&mut bench, I::Qctri { second: at(0x2000) });
+    assert_eq!(bench.hardware.storage[0x2008..0x200A], [0, 3]);
+    bench.configuration.threads = Threads::new(2);
+    complete(&mut bench, I::Qctri { second: at(0x2000) });
+    assert_eq!(bench.hardware.storage[0x2008..0x200A], [0, 1]);
+}
+
+#[test]
+fn stcctm_that_stores_nothing_does_not_access_its_operand() {
+    let mut bench = Bench::new();
+    bench.cpu.general[1] = 0;
+    let nowhere = I::Stcctm {
+        r1: 1,
+        m3: 1,
+        second: at(0x7000_0000),
+    };
+    assert_eq!(complete(&mut bench, nowhere), 3);
 }
