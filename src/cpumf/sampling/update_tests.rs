@@ -196,6 +196,53 @@ fn an_entry_address_of_0_to_8191_is_invalid() {
 }
 
 #[test]
+fn an_entry_address_of_8192_is_valid() {
+    const LOWEST: u64 = 8192;
+    // As the address of a data entry, in a block with space and in a full one.
+    let (mut facility, mut storage) = (active(TABLE, LOWEST), ring());
+    assert_eq!(sample(&mut facility, &mut storage), Sampled::Stored);
+    let (mut facility, mut storage) = (active(TABLE, LOWEST), ring());
+    storage.put_u64(LOWEST + TRAILER, F);
+    assert_eq!(sample(&mut facility, &mut storage), Sampled::Discarded);
+    assert_eq!(storage.u64_at(LOWEST + TRAILER + 8), 1);
+    // As the origin of the next block.
+    let (mut facility, mut storage) = (at_the_end(), ring());
+    storage.put_u64(TABLE + 8, LOWEST);
+    let next = Sampled::StoredInNextBlock;
+    assert_eq!(sample(&mut facility, &mut storage), next);
+    assert_eq!(facility.sampling().dear(), LOWEST + 32);
+    // As the address of a table entry.
+    let (mut facility, mut storage) = (at_the_end(), ring());
+    storage.put_u64(TABLE + 8, LOWEST | 1);
+    storage.put_u64(LOWEST, SECOND);
+    assert_eq!(sample(&mut facility, &mut storage), next);
+    assert_eq!(facility.sampling().tear(), LOWEST);
+    assert!(!facility.alerts().any());
+}
+
+#[test]
+fn a_block_of_one_mebibyte_at_0_becomes_full_at_its_trailer() {
+    let controls = MAXIMUM_BUFFER_SIZE | ENABLE_BASIC | ACTIVATE_BASIC;
+    let request = SamplingRequest::new(controls, 1000, TABLE, 0xF_FFC0);
+    let mut facility = partition();
+    load_sampling_controls(&mut facility, request.as_bytes().try_into().unwrap()).unwrap();
+    let mut storage = ring();
+    storage.put_u64(TABLE + 8, 0x20_0000);
+    let next = Sampled::StoredInNextBlock;
+    assert_eq!(sample(&mut facility, &mut storage), next);
+    assert_eq!(storage.u64_at(0xF_FFC0), F | T | SIZES);
+    assert_eq!(facility.sampling().dear(), 0x20_0020);
+}
+
+#[test]
+fn a_timestamp_indicator_that_is_one_already_stays_one() {
+    let (mut facility, mut storage) = (at_the_end(), ring());
+    storage.put_u64(FIRST + TRAILER, T | 0xFFFF_FFFF);
+    sample(&mut facility, &mut storage);
+    assert_eq!(storage.u64_at(FIRST + TRAILER), F | T | SIZES);
+}
+
+#[test]
 fn storage_that_is_not_available_is_an_invalid_entry_address() {
     let beyond = 0x100_0000;
     stops(active(TABLE, beyond), ring(), Alert::InvalidEntryAddress);
