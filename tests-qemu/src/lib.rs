@@ -3,6 +3,7 @@
 //! - [`ipl`]: one guest, above the machine or on bare QEMU, in a directory of its own.
 //! - [`command`]: the host command as a person starts it.
 //! - [`panics`]: the panics that the traps of the image reach.
+//! - [`survivors`]: small changes of the source that no test notices.
 //!
 //! The tests build the image and the guests themselves, so `cargo test` needs no step before it.
 
@@ -11,3 +12,4 @@
 pub mod command;
 pub mod ipl;
 pub mod panics;
+pub mod survivors;
