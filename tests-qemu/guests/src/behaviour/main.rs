@@ -155,6 +155,7 @@ mod b_sampling_both;
 mod b_sampling_changed_while_active;
 mod b_sampling_in_wait;
 mod b_sampling_large;
+mod b_sampling_lowest_address;
 mod b_sampling_megabytes;
 mod b_sampling_prefixed;
 mod b_sampling_resume;
