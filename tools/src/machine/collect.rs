@@ -92,6 +92,8 @@ pub enum Noted {
         /// Instructions on all CPUs.
         instructions: u64,
     },
+    /// The machine has logged errors.
+    Errors(Vec<String>),
     /// Every CPU waits for the host.
     Waiting,
     /// A trace has stopped the guest.
@@ -295,11 +297,17 @@ impl<'t> Collector<'t> {
             }
             Channel::Log => {
                 self.log_raw.write(payload)?;
-                for line in self.log_reader.read(payload) {
-                    self.log.write(line.as_bytes())?;
+                let mut errors = Vec::new();
+                for message in self.log_reader.read(payload) {
+                    self.log.write(message.line.as_bytes())?;
                     self.log.write(b"\n")?;
+                    errors.extend(message.error);
                 }
-                Ok(Noted::Data)
+                Ok(if errors.is_empty() {
+                    Noted::Data
+                } else {
+                    Noted::Errors(errors)
+                })
             }
             Channel::SampleData => self.block(payload),
             Channel::Files => Ok(match self.his.take(payload) {

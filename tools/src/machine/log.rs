@@ -19,7 +19,19 @@ pub fn table(image: &Path, elf: &[u8]) -> Result<Option<Table>> {
     })
 }
 
-/// Turns bytes into lines.
+/// The level of an error.
+const ERROR: &str = "error";
+
+/// A message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Its line in the log: time, level and text.
+    pub line: String,
+    /// Its text, if it is an error: the person at the terminal must know at once.
+    pub error: Option<String>,
+}
+
+/// Turns bytes into messages.
 pub struct LogReader<'t> {
     decoder: Option<Box<dyn StreamDecoder + Send + Sync + 't>>,
     /// Whether the encoding lets a reader find its place again.
@@ -35,22 +47,31 @@ impl<'t> LogReader<'t> {
         }
     }
 
-    /// The lines that these bytes complete.
-    pub fn read(&mut self, bytes: &[u8]) -> Vec<String> {
+    /// The messages that these bytes complete.
+    pub fn read(&mut self, bytes: &[u8]) -> Vec<Message> {
         let Some(decoder) = &mut self.decoder else {
             return Vec::new();
         };
         decoder.received(bytes);
-        let mut lines = Vec::new();
+        let mut messages = Vec::new();
         loop {
             match decoder.decode() {
-                Ok(frame) => lines.push(frame.display(false).to_string()),
-                Err(DecodeError::UnexpectedEof) => return lines,
+                Ok(frame) => messages.push(Message {
+                    line: frame.display(false).to_string(),
+                    error: frame
+                        .level()
+                        .filter(|level| level.as_str() == ERROR)
+                        .map(|_| frame.display_message().to_string()),
+                }),
+                Err(DecodeError::UnexpectedEof) => return messages,
                 Err(DecodeError::Malformed) => {
-                    lines.push("(a log message that cannot be read)".to_owned());
+                    messages.push(Message {
+                        line: "(a log message that cannot be read)".to_owned(),
+                        error: None,
+                    });
                     if !self.recovers {
                         self.decoder = None;
-                        return lines;
+                        return messages;
                     }
                 }
             }

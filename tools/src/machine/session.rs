@@ -296,6 +296,11 @@ impl Session<'_, '_, '_, '_> {
                     answer.push_str(&text);
                 }
             }
+            Noted::Errors(errors) => {
+                for error in errors {
+                    self.step.say(&format!("the machine says: {error}"));
+                }
+            }
             Noted::Progress { instructions } => {
                 self.step.update(&format!(
                     "{} million instructions",
