@@ -224,7 +224,7 @@ pub trait Hardware {
     /// An instruction of CPU `cpu` has events that the operator wants to see; if `stops`, the guest stops after it.
     fn traced(&mut self, cpu: u16, event: &Event<'_>, stops: bool);
     /// One line for the machine's log: the guest requests PER events, which the machine below cannot record
-    /// ([`crate::state::recording::Support::exact`]).
+    /// ([`crate::state::recording::Support::records`]).
     fn not_recorded(&mut self);
     /// One line for the machine's log: an instruction that is not performed.
     fn not_performed(&mut self, at: Virtual, text: [u8; 6]);

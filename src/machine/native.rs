@@ -485,10 +485,11 @@ impl Hardware for Native {
     }
 
     fn not_recorded(&mut self) {
-        defmt::warn!(
-            "the guest requests PER events but gets none: the machine below does not execute one \
-             instruction at a time; start the run with --per"
+        defmt::error!(
+            "the guest requests PER events but gets none, because this QEMU shows an old state after each: begin the \
+             run with --per, or take QEMU 10"
         );
+        console::flush();
     }
 
     fn not_performed(&mut self, at: Virtual, text: [u8; 6]) {

@@ -282,8 +282,8 @@ pub struct BelowArguments {
     /// slower by up to a half
     #[arg(long)]
     pub strict: bool,
-    /// Record program events (PER) for the guest. QEMU then translates one instruction at a time, which makes the
-    /// whole run several times slower
+    /// Record program events (PER) for the guest on a QEMU before version 10, too. QEMU then translates one instruction
+    /// at a time, which makes the whole run several times slower
     #[arg(long)]
     pub per: bool,
     /// The form of the guest's program-event recording; implies --per

@@ -23,7 +23,7 @@ use crate::delivery;
 use crate::hardware::{ChannelBlock, ChannelInstruction, Hardware};
 use crate::state::configuration::Configuration;
 use crate::state::pending_work::PendingWork;
-use crate::state::recording::Phase;
+use crate::state::recording::{Phase, Step};
 use crate::state::vcpu::Vcpu;
 use crate::storage::shadow;
 use arch::channel::IoInterruption;
@@ -71,7 +71,7 @@ fn change<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
     if cpu.psw.mask & psw::PER != 0 {
         controls = Controls::of(configuration.per.format, [nine, ten, eleven]);
     }
-    if controls.events != 0 && !configuration.per.exact {
+    if controls.events != 0 && !configuration.per.records() {
         if !core::mem::replace(&mut cpu.per.refused, true) {
             hardware.not_recorded();
         }
@@ -83,10 +83,12 @@ fn change<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
     }
     cpu.per.below = cpu.caches.is_some() || !cpu.per.traces.is_empty();
     if controls.events != 0 || cpu.per.below {
+        cpu.per.looks = configuration.per.step == Step::Exact;
+        cpu.per.by_pages = protected::finds(cpu);
         cpu.per.everything = cpu.caches.is_some()
             || controls.ask_for(event::BRANCH | event::REGISTERS)
-            || !protected::suffices(cpu);
-        cpu.per.by_pages = protected::finds(cpu);
+            || !protected::suffices(cpu)
+            || !cpu.per.looks && !cpu.per.by_pages;
         shadow::own_real(cpu, protected::has_any(cpu));
         if !cpu.per.is_on() {
             cpu.forget_translations();
@@ -164,6 +166,7 @@ fn steps(cpu: &Vcpu, at: u64) -> bool {
         || fetches().is_some_and(|range| range.contains(at))
         || cpu.per.below && cpu.per.traces.concern(at)
         || cpu.per.protected.has_alone(at)
+        || !cpu.per.looks && protected::inside(cpu, at).is_some()
 }
 
 /// Whether the instruction at an address is watched if it traps: as [`steps`], and any instruction that millicode

@@ -179,6 +179,14 @@ impl Account {
         }
     }
 
+    /// Replaces what [`Self::enter`] added: the CPU has executed so many instructions, whatever the clock charged.
+    pub fn recount(&mut self, charges: &Charges, class: Class, instructions: u64, problem: bool) {
+        let overhead = charges.overhead[class as usize];
+        let added = self.ticks(self.left, self.entered).wrapping_sub(overhead);
+        let cycles = &mut self.cycles[usize::from(problem)];
+        *cycles = cycles.wrapping_sub(added).wrapping_add(instructions);
+    }
+
     /// Adds an instruction that was performed in the same trap as the one before it: the clock has charged
     /// nothing for it.
     #[inline(always)]
@@ -325,6 +333,22 @@ mod tests {
         assert_eq!(charges.of(0x40), 0);
         charges.set(0x40, 1);
         assert_eq!((charges.of(0xC0), charges.of(0x3F)), (1, 9));
+    }
+
+    #[test]
+    fn a_recount_takes_the_place_of_what_the_clock_charged() {
+        let mut account = Account::new(Mode::Exact { shift: 0 }, 1000);
+        let charges = Charges {
+            overhead: [10; 6],
+            ..Charges::default()
+        };
+        for (span, instructions) in [(57, 1), (10, 2), (600, 0)] {
+            account.left = 0;
+            account.entered = units(span);
+            account.enter(&charges, Class::Program, true);
+            account.recount(&charges, Class::Program, instructions, true);
+        }
+        assert_eq!((account.total(), account.cycles[1]), (3, 3));
     }
 
     #[test]

@@ -9,13 +9,35 @@ use core::cell::Cell;
 use per::trace::Traces;
 use per::{Controls, Format, Identification};
 
+/// How the machine below executes a single instruction, which an instruction-fetching event that nullifies the next one
+/// ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Step {
+    /// What it stores after the instruction is out of date: nothing can be recorded.
+    #[default]
+    OutOfDate,
+    /// What it stores is true, but its clock also charges instructions that were translated together and not executed.
+    /// An account of a step is right, because its length is known. The length of a free run that an event ends is not.
+    Overcharged,
+    /// What it stores is true, and its clock charges what was executed.
+    Exact,
+}
+
 /// What is the same for all CPUs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Support {
     /// The format of the controls and of the identification.
     pub format: Format,
-    /// Whether the machine below executes a single instruction and stores what is true after it.
-    pub exact: bool,
+    /// How an instruction is executed on its own.
+    pub step: Step,
+}
+
+impl Support {
+    /// Whether any events can be recorded.
+    #[must_use]
+    pub fn records(&self) -> bool {
+        self.step != Step::OutOfDate
+    }
 }
 
 /// How a CPU runs.
@@ -40,6 +62,9 @@ pub struct Recording {
     pub(crate) everything: bool,
     /// Whether the pages whose instructions may be events are protected.
     pub(crate) by_pages: bool,
+    /// Whether the hardware looks for instructions in ranges while the guest runs freely. Otherwise every instruction
+    /// of their pages is executed on its own.
+    pub(crate) looks: bool,
     /// The pages that are protected because something in them may be an event.
     pub(crate) protected: Protected,
     /// Whether [`Self::watched`] is valid.
@@ -74,6 +99,7 @@ impl Default for Recording {
             phase: Phase::Off,
             everything: false,
             by_pages: false,
+            looks: false,
             protected: Protected::NOTHING,
             watching: false,
             watched: Watched::NONE,

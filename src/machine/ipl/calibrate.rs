@@ -13,6 +13,7 @@ use crate::arch::tod::nanoseconds;
 use crate::guest::delivery::PER_EVENT;
 use crate::guest::hardware::Hardware;
 use crate::guest::state::account::{Charges, Mode};
+use crate::guest::state::recording::Step;
 use crate::guest::storage::Piece;
 use crate::machine::hardware::hsa::Plan;
 use crate::machine::hardware::lowcore;
@@ -149,39 +150,45 @@ pub fn charges(native: &mut Native, storage: Piece, mode: Mode) -> Charges {
     charges
 }
 
-/// Whether the machine below can execute one instruction and then show the state after it: an instruction-fetching
-/// event nullifies the next instruction, and the condition code is the new one. Also measures what such a trap
-/// charges, which must not depend on what follows the instruction.
+/// How the machine below executes one instruction and shows the state after it. An instruction-fetching event nullifies the
+/// next instruction; the address and the condition code must be the new ones. Also measures what such a trap charges,
+/// which should not depend on what follows the instruction.
 ///
 /// Unless QEMU is told to translate one instruction at a time, it charges all instructions that it has translated
 /// together; its older versions also store an old condition code.
-pub fn events_are_exact(
-    native: &mut Native,
-    storage: Piece,
-    charges: &mut Charges,
-    mode: Mode,
-) -> bool {
-    // LOAD AND TEST of a positive number followed by just a supervisor call; and the same followed by a branch
-    // over a halfword, with many instructions without effect after it.
-    let text = [0x12, 0x44, 0x0A, 0, 0x12, 0x44, 0xA7, 0xF4, 0, 3, 0, 0];
-    native.store(storage.start(), &text);
+pub fn find_step(native: &mut Native, storage: Piece, charges: &mut Charges, mode: Mode) -> Step {
+    // LOAD AND TEST of a positive number followed by just a supervisor call; the same followed by many instructions
+    // without effect; and after these a branch over a halfword.
+    let load_and_test = [0x12, 0x44];
+    let (alone, followed) = (SEQUENCE, SEQUENCE + 4);
+    let branch = followed + 2 + PLAIN * 2;
+    let at = |address: u64| storage.at(address - SEQUENCE);
+    native.store(at(alone), &load_and_test);
+    native.store(at(alone + 2), &[0x0A, 0]);
+    native.store(at(followed), &load_and_test);
     for index in 0..PLAIN {
-        let at = text.len() as u64 + index * 2;
-        native.store(storage.at(at), &NO_OPERATION);
+        native.store(at(followed + 2 + index * 2), &NO_OPERATION);
     }
-    let (alone, followed, branch) = (SEQUENCE, SEQUENCE + 4, SEQUENCE + 6);
+    native.store(at(branch), &[0xA7, 0xF4, 0, 3, 0, 0]);
+    native.store(at(branch + 6), &NO_OPERATION);
     let (first, ticks) = step(native, alone, 0);
     let (second, ticks_followed) = step(native, followed, 0);
     let (third, _) = step(native, branch, 1);
-    let exact = first == (PER_EVENT, alone + 2, 2)
+    let is_true = first == (PER_EVENT, alone + 2, 2)
         && second == (PER_EVENT, followed + 2, 2)
         && third == (PER_EVENT, branch + 6, 1);
+    if !is_true {
+        return Step::OutOfDate;
+    }
     let Mode::Exact { shift } = mode else {
-        return exact;
+        return Step::Exact;
     };
+    if ticks != ticks_followed {
+        return Step::Overcharged;
+    }
     let own = charges.overhead[Class::Program as usize] + 1;
     charges.nullified = (ticks >> shift).saturating_sub(own) as u8;
-    exact && ticks == ticks_followed
+    Step::Exact
 }
 
 /// Executes one instruction in problem state with a condition code. Returns the program-interruption code, the

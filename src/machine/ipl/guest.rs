@@ -114,7 +114,7 @@ pub(super) fn start(
         } else {
             Format::Z
         },
-        exact: calibrate::events_are_exact(&mut native, sequences, &mut charges, mode),
+        step: calibrate::find_step(&mut native, sequences, &mut charges, mode),
     };
     if block.has(flags::STRICT) && calibrate::executes_at_odd_addresses(&mut native, sequences) {
         defmt::warn!(

@@ -18,9 +18,9 @@ const IN_A_LINE: u64 = 16;
 /// Begins a trace, or says why that is not possible.
 pub fn begin(machine: &Machine, trace: Trace) {
     let configuration = &machine.configuration;
-    if !configuration.per.exact {
+    if !configuration.per.records() {
         console::say(format_args!(
-            "nothing can be traced: the machine below does not execute one instruction at a time; begin the run with --trace\n"
+            "nothing can be traced, because this QEMU shows an old state after each instruction: begin the run with --trace, or take QEMU 10\n"
         ));
         return;
     }

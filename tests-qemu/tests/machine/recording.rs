@@ -157,6 +157,77 @@ fn events_that_bare_qemu_records_correctly_are_identified_as_on_bare_qemu() {
     }
 }
 
+/// The first version of QEMU that needs no option to record events.
+const NEEDS_NO_OPTION: u32 = 10;
+
+/// The behaviour guests that record events, and whether they execute the same number of instructions. One waits for another
+/// CPU, and in two the clock of QEMU counts an EXECUTE with its move as one instruction, unless it is executed on its own.
+const RECORDING: [(&str, bool); 12] = [
+    ("b_per_branch", true),
+    ("b_per_controls", true),
+    ("b_per_disabling", true),
+    ("b_per_executed", true),
+    ("b_per_fetch", true),
+    ("b_per_fetch_dat", true),
+    ("b_per_identification", true),
+    ("b_per_lost", true),
+    ("b_per_registers", true),
+    ("b_per_stopped", false),
+    ("b_per_store", false),
+    ("b_per_store_dat", false),
+];
+
+#[test]
+fn a_qemu_that_needs_no_option_records_the_same_events_and_counts_the_same_instructions_without_it()
+{
+    for qemu in ipl::qemus(&Progress::Plain).unwrap() {
+        if qemu.version.0 < NEEDS_NO_OPTION {
+            continue;
+        }
+        for (guest, counted) in RECORDING {
+            let [with, without] = [true, false].map(|recorded| {
+                let mut options = ipl::options(guest);
+                options.qemu = Some(qemu.path.clone());
+                options.events.recorded = recorded;
+                options.sampling = Sampling::Off;
+                ipl::above_with_success(&options).unwrap()
+            });
+            assert_eq!(with.console, without.console, "{guest}");
+            let [with, without] = [with, without].map(|run| {
+                let totals = run.report.record.totals.iter();
+                totals
+                    .map(|total| total.guest_instructions)
+                    .collect::<Vec<u64>>()
+            });
+            if counted {
+                assert_eq!(with, without, "{guest}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_qemu_that_needs_an_option_records_nothing_without_it_and_the_machine_names_it() {
+    for qemu in ipl::qemus(&Progress::Plain).unwrap() {
+        if qemu.version.0 >= NEEDS_NO_OPTION {
+            continue;
+        }
+        let mut options = ipl::options("b_per_branch");
+        options.qemu = Some(qemu.path.clone());
+        let outcome = ipl::above(&options).unwrap();
+        let named = |line: &&String| line.contains("--per");
+        let lines: Vec<&String> = outcome.log.iter().filter(named).collect();
+        assert!(
+            matches!(&lines[..], [line] if line.contains("ERROR")),
+            "{:?}",
+            outcome.log
+        );
+        // Of the PER interruptions that the guest expects it has seen none.
+        let found = |line: &str| line.starts_with("  008") && !line.contains("expected 008");
+        assert!(!outcome.console.lines().any(found), "{}", outcome.console);
+    }
+}
+
 #[test]
 fn a_step_takes_at_most_600_instructions_of_the_machine() {
     println!("{}", recorded("stepping").console);

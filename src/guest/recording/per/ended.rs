@@ -6,8 +6,10 @@ use crate::hardware::Hardware;
 use crate::recording::per::watched::{begin, branches, go_through_caches, identify};
 use crate::recording::per::{NOTHING, is_watched, traced};
 use crate::state::access::Fault;
+use crate::state::account::Mode;
 use crate::state::configuration::Configuration;
 use crate::state::pending_work::PendingWork;
+use crate::state::recording::Step;
 use crate::state::vcpu::Vcpu;
 use arch::interruption::{Class, Ending, ProgramInterruption, ending};
 use per::{Identification, event, mode_identification};
@@ -25,8 +27,13 @@ pub fn trapped<H: Hardware>(
     if class == Class::Program {
         let code = cpu.interruption.code();
         if code == PER_EVENT {
+            let executed =
+                cpu.per.watching && cpu.psw.address & cpu.psw.address_mask() != cpu.per.watched.at;
+            if configuration.per.step == Step::Overcharged {
+                recount(cpu, configuration, executed);
+            }
             // The usual case: it was executed, and the next one was not.
-            if cpu.per.watching && cpu.psw.address & cpu.psw.address_mask() != cpu.per.watched.at {
+            if executed {
                 return complete(cpu, configuration, hardware);
             }
         } else {
@@ -75,6 +82,22 @@ pub fn trapped<H: Hardware>(
     }
 }
 
+/// The hardware has stopped before the next instruction, or before the watched one unless that was `executed`, and may
+/// have charged more.
+fn recount(cpu: &mut Vcpu, configuration: &Configuration, executed: bool) {
+    if cpu.account.mode == Mode::RealTime {
+        return;
+    }
+    let instructions = match executed {
+        true => 1 + u64::from(cpu.per.watched.text.executed),
+        false => 0,
+    };
+    let problem = cpu.psw.problem_state();
+    let charges = &configuration.charges;
+    cpu.account
+        .recount(charges, Class::Program, instructions, problem);
+}
+
 /// The instruction after the watched one, at `here`, has met a program exception before the hardware tested whether
 /// it is in the range.
 fn next_failed<H: Hardware>(
@@ -83,11 +106,11 @@ fn next_failed<H: Hardware>(
     hardware: &H,
     here: u64,
 ) {
-    if cpu.per.pending.is_none() {
+    if cpu.per.pending.is_none() && !cpu.per.controls.nullify(here) {
         begin(cpu, configuration, hardware, here);
         return;
     }
-    // The interruption of the watched one comes first.
+    // The interruption of the watched one comes first, or the event that nullifies this one.
     meet_again(cpu, configuration, here);
 }
 

@@ -13,6 +13,10 @@
 //! more than it saves. Then the pages stay open, and the hardware compares every instruction with the range until it
 //! finds one in it.
 //!
+//! A clock that charges what was translated together spoils the account of a free run that an event ends
+//! ([`Step::Overcharged`](crate::state::recording::Step)). There the hardware never looks for an instruction: each one in
+//! these pages is executed on its own.
+//!
 //! A shadow fill does not test for any of this: it enters what the guest's tables say. What was entered since is
 //! protected before the guest continues. Addresses are those of the program, so another page with the same storage is
 //! not protected; nor are the stores of channel programs and of other CPUs, which are not events.
@@ -122,6 +126,13 @@ fn note_fault(cpu: &mut Vcpu) {
     }
 }
 
+/// The pages with an address that meet a range of instructions.
+pub(super) fn inside(cpu: &Vcpu, at: u64) -> Option<Range> {
+    places(cpu)
+        .map(whole_pages)
+        .find(|pages| pages.contains(at))
+}
+
 /// The guest is about to run freely from `at` on: protects the pages that may be open, and returns the range in which
 /// the hardware has to look for instructions besides.
 pub(super) fn free<H: Hardware>(
@@ -137,11 +148,8 @@ pub(super) fn free<H: Hardware>(
         protect(cpu, configuration, hardware, Access::Store, ranges, open);
     }
     let mut beyond = None;
-    if cpu.per.by_pages && cpu.per.protected.visits < MOST_VISITS {
-        let inside = places(cpu)
-            .map(whole_pages)
-            .find(|pages| pages.contains(at));
-        let Some(inside) = inside else {
+    if cpu.per.by_pages && (!cpu.per.looks || cpu.per.protected.visits < MOST_VISITS) {
+        let Some(inside) = inside(cpu, at) else {
             let space_of_places = shadow::asce(cpu, Access::Execute);
             if let Some(open) = cpu.per.protected.places.close(space_of_places) {
                 let ranges = places(cpu);

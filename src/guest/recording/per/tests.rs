@@ -34,7 +34,7 @@ fn trace(what: What, range: Range, action: Action) -> Trace {
 /// A bench before [`PROGRAM`], with these traces of the operator.
 fn bench(traces: &[Trace]) -> Bench {
     let mut bench = Bench::new();
-    bench.configuration.per.exact = true;
+    bench.configuration.per.step = Step::Exact;
     bench.hardware.tod = 1;
     bench.set(TEXT, &PROGRAM);
     bench.cpu.psw.address = TEXT;

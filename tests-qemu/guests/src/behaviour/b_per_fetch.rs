@@ -1,6 +1,6 @@
 //! Program-event recording: the fetch of instructions, in a range and everywhere, with nullification and without.
 
-use guests::recording::{FETCH, Form, NULLIFY, REGISTERS, Run, expect, form};
+use guests::recording::{BRANCH, FETCH, Form, NULLIFY, REGISTERS, Run, expect, form};
 use guests::shows_per;
 
 guests::clause!(
@@ -62,19 +62,24 @@ fn run() {
             Run::of(FETCH | NULLIFY).within(8, 8).execute(&TEXT).0,
             &["0080 2 41 0008 0008 cc2", "0001 2 - 000e cc2"],
         );
-        // LGHI 2,5; an operation that is not assigned.
-        expect(
-            "also before an instruction that would be refused",
-            Run::of(FETCH | NULLIFY)
-                .within(4, 4)
-                .execute(&[0xA7, 0x29, 0, 5, 0xB2, 0xFF, 0, 0])
-                .0,
-            &[
-                "0080 4 41 0004 0004 cc0",
-                "0001 4 - 0008 cc0",
-                "0001 2 - 000a cc0",
-            ],
-        );
+        for (name, more) in [
+            ("also before an instruction that would be refused", 0),
+            ("also behind one that was executed on its own", BRANCH),
+        ] {
+            // LGHI 2,5; an operation that is not assigned.
+            expect(
+                name,
+                Run::of(FETCH | NULLIFY | more)
+                    .within(4, 4)
+                    .execute(&[0xA7, 0x29, 0, 5, 0xB2, 0xFF, 0, 0])
+                    .0,
+                &[
+                    "0080 4 41 0004 0004 cc0",
+                    "0001 4 - 0008 cc0",
+                    "0001 2 - 000a cc0",
+                ],
+            );
+        }
     }
     shows_per!(
         [6, 11, 12],

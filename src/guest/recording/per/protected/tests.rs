@@ -6,6 +6,7 @@ use crate::delivery::PER_EVENT;
 use crate::dispatch::{self, Next};
 use crate::state::account::{Account, Mode};
 use crate::state::pending_work::PendingWork;
+use crate::state::recording::Step;
 use crate::state::shadow::Side;
 use crate::storage::shadow::forbidden;
 use crate::test_machine::Bench;
@@ -48,7 +49,7 @@ impl Guest {
         bench.set(HERE, &[0x92, 5, 0x10, 0]);
         bench.set_doublewords(0x1D0, &[ADDRESSING_64, HANDLER]);
         shadow::build_identity(&bench.configuration, &mut bench.hardware);
-        bench.configuration.per.exact = true;
+        bench.configuration.per.step = Step::Exact;
         bench.hardware.tod = 1;
         let cpu = &mut bench.cpu;
         cpu.account = Account::new(Mode::Exact { shift: 0 }, 1000);
@@ -440,6 +441,66 @@ fn pages_that_are_entered_for_nothing_stay_open_until_an_instruction_in_the_rang
     guest.leave();
     assert!(guest.runs());
     assert_eq!(guest.closed(PAGE_OF_RANGE), Some(true));
+}
+
+/// As [`recording_fetches`], on a machine whose clock charges what it has translated together.
+fn overcharged(start: u64, end: u64) -> Guest {
+    let mut guest = Guest::new(0, 0);
+    guest.0.configuration.per.step = Step::Overcharged;
+    guest.record(event::FETCH, [start, end].map(|at| PAGE_OF_RANGE + at));
+    guest.leave();
+    guest
+}
+
+#[test]
+fn where_the_clock_charges_too_much_each_instruction_in_a_page_of_the_range_is_executed_on_its_own()
+{
+    let mut guest = overcharged(0x100, 0x107);
+    for _ in 0..=MOST_VISITS {
+        assert!(guest.runs());
+        guest.enter(PAGE_OF_RANGE);
+        for at in [0, 2, 0x200] {
+            let at = PAGE_OF_RANGE + at;
+            let around = [at + 2, at.wrapping_sub(1)];
+            assert_eq!(guest.looked_for(), Some(around), "{at:x}");
+            let next = if at == PAGE_OF_RANGE + 2 {
+                at + 0x1FE
+            } else {
+                at + 2
+            };
+            guest.find(if at == PAGE_OF_RANGE + 0x200 {
+                BESIDE
+            } else {
+                next
+            });
+        }
+        assert_eq!(guest.closed(PAGE_OF_RANGE), Some(true));
+        assert_eq!(guest.code(), 0);
+    }
+    guest.enter(PAGE_OF_RANGE + 0x100);
+    guest.find(PAGE_OF_RANGE + 0x104);
+    assert_eq!(guest.code(), PER_EVENT);
+}
+
+#[test]
+fn where_the_clock_charges_too_much_it_does_not_look_for_a_range_of_many_pages_either() {
+    let guest = overcharged(0, MOST_PAGES * PAGE);
+    assert!(guest.steps());
+}
+
+#[test]
+fn an_instruction_executed_on_its_own_counts_one_whatever_the_clock_charges() {
+    for (step, counted) in [(Step::Exact, 40), (Step::Overcharged, 1)] {
+        let mut guest = Guest::new(0, 0);
+        guest.0.configuration.per.step = step;
+        guest.record(event::BRANCH, [0, 0]);
+        guest.leave();
+        let before = guest.0.cpu.account.total();
+        guest.0.hardware.tod = guest.0.cpu.account.left + arch::tod::units(40);
+        guest.0.cpu.account.entered = guest.0.hardware.tod;
+        guest.complete();
+        assert_eq!(guest.0.cpu.account.total() - before, counted, "{step:?}");
+    }
 }
 
 #[test]
