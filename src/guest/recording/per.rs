@@ -41,9 +41,6 @@ pub use ended::{deliver, performed, program, reflect, trapped};
 use ended::nullify;
 use watched::begin;
 
-/// The event masks of the real control register 9: instruction fetching, which nullifies.
-const NULLIFY: u64 = 0x4100_0000;
-
 /// The program-interruption code of no interruption: the instruction will meet the same condition again.
 pub const NOTHING: u16 = 0;
 
@@ -221,7 +218,7 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
         protected::free(cpu, configuration, hardware, at)
     };
     if let Some(Range { start, end }) = range {
-        load(cpu, hardware, [NULLIFY, start, end]);
+        load(cpu, hardware, [configuration.per.masks, start, end]);
         cpu.real_space |= psw::PER;
     } else {
         load(cpu, hardware, [0; 3]);

@@ -23,6 +23,14 @@ pub enum Step {
     Exact,
 }
 
+/// The event masks of the real control register 9: instruction fetching, which nullifies.
+pub const NULLIFY: u64 = 0x4100_0000;
+
+/// The same, and branches into the range. A QEMU that links translated blocks to each other does not test the first
+/// instruction of a block that it has reached by such a link, and links none while branches are recorded. A branch that is
+/// recorded is completed, and its target is not: as if the target were nullified.
+pub const NULLIFY_AND_BRANCH: u64 = NULLIFY | 0x8080_0000;
+
 /// What is the same for all CPUs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Support {
@@ -30,6 +38,9 @@ pub struct Support {
     pub format: Format,
     /// How an instruction is executed on its own.
     pub step: Step,
+    /// The event masks by which the hardware stops before an instruction in a range: [`NULLIFY`] or
+    /// [`NULLIFY_AND_BRANCH`].
+    pub masks: u64,
 }
 
 impl Support {

@@ -13,7 +13,7 @@ use crate::arch::tod::nanoseconds;
 use crate::guest::delivery::PER_EVENT;
 use crate::guest::hardware::Hardware;
 use crate::guest::state::account::{Charges, Mode};
-use crate::guest::state::recording::Step;
+use crate::guest::state::recording::{NULLIFY, NULLIFY_AND_BRANCH, Step};
 use crate::guest::storage::Piece;
 use crate::machine::hardware::hsa::Plan;
 use crate::machine::hardware::lowcore;
@@ -150,13 +150,18 @@ pub fn charges(native: &mut Native, storage: Piece, mode: Mode) -> Charges {
     charges
 }
 
-/// How the machine below executes one instruction and shows the state after it. An instruction-fetching event nullifies the
+/// How the machine below executes one instruction, with which event masks, and shows the state after it. An instruction-fetching event nullifies the
 /// next instruction; the address and the condition code must be the new ones. Also measures what such a trap charges,
 /// which should not depend on what follows the instruction.
 ///
 /// Unless QEMU is told to translate one instruction at a time, it charges all instructions that it has translated
 /// together; its older versions also store an old condition code.
-pub fn find_step(native: &mut Native, storage: Piece, charges: &mut Charges, mode: Mode) -> Step {
+pub fn find_step(
+    native: &mut Native,
+    storage: Piece,
+    charges: &mut Charges,
+    mode: Mode,
+) -> (Step, u64) {
     // LOAD AND TEST of a positive number followed by just a supervisor call; the same followed by many instructions
     // without effect; and after these a branch over a halfword.
     let load_and_test = [0x12, 0x44];
@@ -171,30 +176,37 @@ pub fn find_step(native: &mut Native, storage: Piece, charges: &mut Charges, mod
     }
     native.store(at(branch), &[0xA7, 0xF4, 0, 3, 0, 0]);
     native.store(at(branch + 6), &NO_OPERATION);
-    let (first, ticks) = step(native, alone, 0);
-    let (second, ticks_followed) = step(native, followed, 0);
-    let (third, _) = step(native, branch, 1);
+    let (first, ticks) = step(native, NULLIFY, alone, 0);
+    let (second, ticks_followed) = step(native, NULLIFY, followed, 0);
+    let (third, _) = step(native, NULLIFY, branch, 1);
+    let (recorded, _) = step(native, NULLIFY_AND_BRANCH, branch, 1);
     let is_true = first == (PER_EVENT, alone + 2, 2)
         && second == (PER_EVENT, followed + 2, 2)
         && third == (PER_EVENT, branch + 6, 1);
     if !is_true {
-        return Step::OutOfDate;
+        return (Step::OutOfDate, NULLIFY);
     }
+    let masks = if recorded == third {
+        NULLIFY_AND_BRANCH
+    } else {
+        NULLIFY
+    };
     let Mode::Exact { shift } = mode else {
-        return Step::Exact;
+        return (Step::Exact, masks);
     };
     if ticks != ticks_followed {
-        return Step::Overcharged;
+        return (Step::Overcharged, masks);
     }
     let own = charges.overhead[Class::Program as usize] + 1;
     charges.nullified = (ticks >> shift).saturating_sub(own) as u8;
-    Step::Exact
+    // It translates one instruction at a time, and links no blocks.
+    (Step::Exact, NULLIFY)
 }
 
-/// Executes one instruction in problem state with a condition code. Returns the program-interruption code, the
+/// Executes one instruction in problem state with these event masks and a condition code. Returns the program-interruption code, the
 /// address and the condition code of the old PSW, and how long it took.
-fn step(native: &mut Native, from: u64, condition_code: u64) -> ((u16, u64, u64), u64) {
-    native.load_recording([0x4100_0000, from.wrapping_add(2), from.wrapping_sub(1)]);
+fn step(native: &mut Native, masks: u64, from: u64, condition_code: u64) -> ((u16, u64, u64), u64) {
+    native.load_recording([masks, from.wrapping_add(2), from.wrapping_sub(1)]);
     let mut registers = [0; 16];
     registers[4] = 1;
     let psw = Psw {

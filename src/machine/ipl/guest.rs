@@ -108,13 +108,15 @@ pub(super) fn start(
     };
     let mode = calibrate::find_mode(&mut native, sequences, shift);
     let mut charges = calibrate::charges(&mut native, sequences, mode);
+    let (step, masks) = calibrate::find_step(&mut native, sequences, &mut charges, mode);
     let per = Support {
         format: if block.has(flags::EVENTS_OF_S370) {
             Format::S370
         } else {
             Format::Z
         },
-        step: calibrate::find_step(&mut native, sequences, &mut charges, mode),
+        step,
+        masks,
     };
     if block.has(flags::STRICT) && calibrate::executes_at_odd_addresses(&mut native, sequences) {
         defmt::warn!(

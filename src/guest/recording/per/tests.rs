@@ -4,6 +4,7 @@ use super::*;
 use crate::delivery::PER_EVENT;
 use crate::dispatch::{self, Next};
 use crate::external_means;
+use crate::state::recording::NULLIFY;
 use crate::test_machine::Bench;
 use arch::interruption::Class;
 use arch::psw::{ADDRESSING_64, Psw};
@@ -35,6 +36,7 @@ fn trace(what: What, range: Range, action: Action) -> Trace {
 fn bench(traces: &[Trace]) -> Bench {
     let mut bench = Bench::new();
     bench.configuration.per.step = Step::Exact;
+    bench.configuration.per.masks = NULLIFY;
     bench.hardware.tod = 1;
     bench.set(TEXT, &PROGRAM);
     bench.cpu.psw.address = TEXT;

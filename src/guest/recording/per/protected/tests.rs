@@ -6,7 +6,7 @@ use crate::delivery::PER_EVENT;
 use crate::dispatch::{self, Next};
 use crate::state::account::{Account, Mode};
 use crate::state::pending_work::PendingWork;
-use crate::state::recording::Step;
+use crate::state::recording::{NULLIFY, Step};
 use crate::state::shadow::Side;
 use crate::storage::shadow::forbidden;
 use crate::test_machine::Bench;
@@ -50,6 +50,7 @@ impl Guest {
         bench.set_doublewords(0x1D0, &[ADDRESSING_64, HANDLER]);
         shadow::build_identity(&bench.configuration, &mut bench.hardware);
         bench.configuration.per.step = Step::Exact;
+        bench.configuration.per.masks = NULLIFY;
         bench.hardware.tod = 1;
         let cpu = &mut bench.cpu;
         cpu.account = Account::new(Mode::Exact { shift: 0 }, 1000);
