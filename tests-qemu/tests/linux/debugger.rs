@@ -1,13 +1,14 @@
 //! The kernel has the machine record what a process does, for the process that traces it. Meanwhile perf samples the
-//! process and the operator traces a routine of the kernel. Each of them sees its own data only.
+//! process and the operator traces a routine of the kernel. Each of them sees its own data only. gdb does with a process
+//! what a person asks for.
 
 use std::collections::BTreeMap;
 
-use measure::{events::file, linux::Release};
+use measure::{events::file, linux::Release, machine::qemu::Qemu};
 use millimeter::link::trace;
 
 use crate::{
-    guest::{Answers, Guest, NO_CIPHER_TESTS, initrd},
+    guest::{Answers, Guest, NO_CIPHER_TESTS, initrd, initrd_with_debugger},
     record::percentages,
 };
 
@@ -42,6 +43,94 @@ const OUTPUT: [&str; 6] = [
 
 /// The program prints this before the number of its requests.
 const REQUESTS: &str = "Requests: ";
+
+/// What gdb does with the program `steps`: single steps; a watchpoint on the address to which its first routine returns,
+/// by the hardware or by single steps; and a branch to itself. Each place is told by its symbol.
+const SCRIPT: &str = r#"
+set pagination off
+set confirm off
+set debuginfod enabled off
+set language c
+define one
+stepi
+info symbol $pc
+end
+starti
+set $return = $r15 - 48
+one
+one
+one
+watch -l *(unsigned long *)$return
+continue
+info symbol $pc
+info symbol *(unsigned long *)$return
+delete
+break *hot
+continue
+one
+one
+one
+printf "left: %d\n", (int)$r0
+kill
+"#;
+
+/// Where gdb finds the program. The watchpoint is hit behind the first instruction of the routine; the value there is the
+/// return address.
+const PLACES: [&str; 9] = [
+    "_start + 4",
+    "_start + 8",
+    "program_main",
+    "program_main + 6",
+    "_start + 14",
+    "hot + 6",
+    "hot + 6",
+    "hot + 6",
+    "left: 90088",
+];
+
+/// What the command needs for events on the QEMU of the tests.
+fn needed() -> Vec<&'static str> {
+    let qemu = Qemu::locate(None).unwrap();
+    let mut options = vec!["--append", NO_CIPHER_TESTS];
+    if qemu.version.0 < 10 {
+        options.push("--per");
+    }
+    options
+}
+
+/// The questions: what `traced` does, and what gdb does with each kind of watchpoint.
+fn debug(cpus: u32) {
+    let guest = Guest {
+        release: Release::V6_1,
+        cpus,
+    };
+    let mut questions = format!("cat >script <<'END'\n{SCRIPT}END\necho @traced; traced\n");
+    for (name, hardware) in [("hardware", 1), ("software", 0)] {
+        questions += &format!(
+            "echo @{name}; gdb -q -nx -batch -ex 'set can-use-hw-watchpoints {hardware}' -x script /usr/bin/steps 2>&1\n"
+        );
+    }
+    let answers = guest.answers_with(&questions, &initrd_with_debugger(), &needed());
+    let of_process: Vec<&str> = answers.of("traced").lines().take(OUTPUT.len()).collect();
+    assert_eq!(of_process, OUTPUT, "{answers:?}");
+    for name in ["hardware", "software"] {
+        let places = answers.of(name).lines().filter_map(|line| {
+            let place = line.split_once(" in section ").map(|(place, _)| place);
+            place.or_else(|| line.starts_with("left").then_some(line))
+        });
+        assert_eq!(places.collect::<Vec<_>>(), PLACES, "{answers:?}");
+    }
+}
+
+#[test]
+fn gdb_steps_and_watches_in_linux_6_1_on_one_cpu() {
+    debug(1);
+}
+
+#[test]
+fn gdb_steps_and_watches_in_linux_6_1_on_two_cpus() {
+    debug(2);
+}
 
 /// The operator's trace takes as long as all of the rest, so it can be left out.
 fn traces(release: Release, with_operator: bool) {

@@ -72,6 +72,13 @@ pub fn initrd_with(place: &str, more: &[(String, PathBuf)]) -> Vec<u8> {
     initramfs::followed(debian, &ours)
 }
 
+/// Like [`initrd`], with gdb.
+pub fn initrd_with_debugger() -> Vec<u8> {
+    let cache = Cache::of_user().unwrap();
+    let debugger = packages::debugger(&cache, &Progress::Plain).unwrap();
+    initramfs::followed(initrd(), &initramfs::of_tree(&debugger).unwrap())
+}
+
 /// A guest that has not started yet.
 #[derive(Clone, Copy, Debug)]
 pub struct Guest {

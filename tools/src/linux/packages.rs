@@ -18,8 +18,28 @@ use crate::{
     linux::{Release, cache::Cache, modules, programs, sources},
 };
 
-/// The packages of the guest's programs.
-const PROGRAM_PACKAGES: [&str; 3] = ["busybox-static", "linux-perf", "s390-tools"];
+/// Programs for the guest, and the packages that have them.
+struct Programs {
+    /// The entry of the cache.
+    entry: &'static str,
+    packages: &'static [&'static str],
+    /// Where the packages have the programs.
+    paths: &'static [&'static str],
+}
+
+/// What every guest has.
+const TOOLS: Programs = Programs {
+    entry: "programs",
+    packages: &["busybox-static", "linux-perf", "s390-tools"],
+    paths: &["bin/busybox", "usr/bin/perf", "usr/bin/lscpumf"],
+};
+
+/// A debugger without Python, for the tests.
+const DEBUGGER: Programs = Programs {
+    entry: "debugger",
+    packages: &["gdb-minimal"],
+    paths: &["usr/bin/gdb"],
+};
 
 /// The file that lists the packages of an entry of the cache, one a line.
 const CONTENTS: &str = "packages.txt";
@@ -60,13 +80,22 @@ pub fn kernel(cache: &Cache, release: Release, progress: &Progress) -> Result<Ke
 
 /// The tree of the guest's programs, and of the libraries that they need.
 pub fn programs(cache: &Cache, progress: &Progress) -> Result<PathBuf> {
-    let entry = cache.entry("programs", progress, |new| {
-        let names = PROGRAM_PACKAGES.join(", ");
+    tree(cache, &TOOLS, progress)
+}
+
+/// The tree of gdb, and of the libraries that it needs.
+pub fn debugger(cache: &Cache, progress: &Progress) -> Result<PathBuf> {
+    tree(cache, &DEBUGGER, progress)
+}
+
+fn tree(cache: &Cache, wanted: &Programs, progress: &Progress) -> Result<PathBuf> {
+    let entry = cache.entry(wanted.entry, progress, |new| {
+        let names = wanted.packages.join(", ");
         let mut step = progress.step(&format!("getting {names} for s390x"));
         let apt = Apt::new(new, false, &mut step)?;
-        let debs = apt.download_with_dependencies(&PROGRAM_PACKAGES, &mut step)?;
+        let debs = apt.download_with_dependencies(wanted.packages, &mut step)?;
         let tree = apt.unpack(&debs, &mut step)?;
-        programs::collect(&tree, &new.join("tree"))?;
+        programs::collect(&tree, wanted.paths, &new.join("tree"))?;
         apt.finish(&debs)?;
         step.done(&format!("got {names}"));
         Ok(())

@@ -16,20 +16,17 @@ use object::{
     read::elf::{Dyn, FileHeader},
 };
 
-/// The programs, where the packages have them.
-const PROGRAMS: [&str; 3] = ["bin/busybox", "usr/bin/perf", "usr/bin/lscpumf"];
-
 /// The loader by which the kernel starts a program that has libraries.
 const LOADER: &str = "ld64.so.1";
 
 /// How many links may lead to a library.
 const MOST_LINKS: usize = 8;
 
-/// Copies the programs from the tree of an unpacked Debian, and all libraries into one directory.
-pub fn collect(tree: &Path, into: &Path) -> Result<()> {
+/// Copies programs from the tree of an unpacked Debian, and all libraries into one directory.
+pub fn collect(tree: &Path, programs: &[&str], into: &Path) -> Result<()> {
     let libraries = index(tree);
     let mut wanted = vec![LOADER.to_owned()];
-    for program in PROGRAMS {
+    for program in programs {
         let data = copy(&tree.join(program), &into.join(program))?;
         wanted.extend(needed(&data).with_context(|| format!("{program} cannot be read"))?);
     }
