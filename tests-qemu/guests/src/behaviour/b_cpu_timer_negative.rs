@@ -10,7 +10,10 @@ use guests::insn::control::{lctlg_0, stctg_0, stnsm, stosm};
 use guests::interruption::{self, Class, Registers};
 use guests::{lowcore, shows};
 
-guests::clause!("SA22-7832, Chapter 4, CPU Timer; Chapter 10, SET CPU TIMER", native = false);
+guests::clause!(
+    "SA22-7832, Chapter 4, CPU Timer; Chapter 10, SET CPU TIMER",
+    native = false
+);
 guests::case!(run);
 
 static TIMER: AtomicU32 = AtomicU32::new(0);

@@ -44,7 +44,11 @@ const EARLY: (u16, bool) = (6, true);
 
 fn unassigned_bits() {
     for n in [0, 2, 3, 4] {
-        shows!(["PSW-1", "LPSWE-3"], loaded(INITIAL | bit(n), 0x1000), EARLY);
+        shows!(
+            ["PSW-1", "LPSWE-3"],
+            loaded(INITIAL | bit(n), 0x1000),
+            EARLY
+        );
     }
     shows!("PSW-2", loaded(INITIAL | bit(12), 0x1000), EARLY);
     for n in 24..=30 {
