@@ -1,5 +1,6 @@
 //! CPU reset and initial CPU reset by SIGNAL PROCESSOR: what they clear, what they set to an initial value, and what they
-//! leave alone. A status that is stored before and after shows every register.
+//! leave alone. A status that is stored before and after shows every register. (QEMU sometimes leaves a started CPU
+//! asleep, hence not native.)
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -14,7 +15,7 @@ use guests::{psw, shows};
 
 guests::clause!(
     "SA22-7832, Chapter 4, Resets (CPU reset, initial CPU reset)",
-    native = true,
+    native = false,
     cpus = 2
 );
 guests::case!(run);

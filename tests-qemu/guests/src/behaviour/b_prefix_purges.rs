@@ -1,15 +1,20 @@
-//! SET PREFIX purges the translation-lookaside buffer of its CPU, whether the prefix changes or not. (QEMU removes the
-//! entries of the two prefix areas only, hence not native.)
+//! SET PREFIX purges the translation-lookaside buffer of its CPU, whether the prefix changes or not. Each CPU has a prefix
+//! of its own. (QEMU removes the entries of the two prefix areas only, and sometimes leaves a started CPU asleep, hence
+//! not native.)
+
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use guests::dat::{self, WINDOW};
 use guests::insn::control::{lctlg_all, stctg_all};
-use guests::insn::cpu::{Page, spx, stpx};
+use guests::insn::cpu::{Order, Page, spx, stpx};
+use guests::insn::yield_cpu;
 use guests::misdirected::{load, store};
-use guests::shows;
+use guests::{shows, smp};
 
 guests::clause!(
-    "SA22-7832, Chapter 3, Translation-Lookaside Buffer (clearing)",
-    native = false
+    "SA22-7832, Chapter 3, Translation-Lookaside Buffer (clearing); Prefixing",
+    native = false,
+    cpus = 2
 );
 guests::case!(run);
 
@@ -18,6 +23,20 @@ static mut FRAMES: [Page; 2] = [const { Page([0; 4096]) }; 2];
 #[repr(C, align(8192))]
 struct Area([u64; 1024]);
 static mut AREA: Area = Area([0; 1024]);
+
+/// A place that the runtime leaves alone.
+const FIRST: u64 = 0x900;
+
+static OTHER_PREFIX: AtomicU32 = AtomicU32::new(1);
+static OTHER_MARK: AtomicU64 = AtomicU64::new(0);
+
+extern "C" fn other() -> ! {
+    OTHER_MARK.store(load(FIRST), Ordering::Relaxed);
+    OTHER_PREFIX.store(stpx(), Ordering::Release);
+    loop {
+        yield_cpu();
+    }
+}
 
 /// What the page holds before and after its entry and the prefix were set.
 fn around(prefix: u32) -> (u64, u64) {
@@ -31,6 +50,24 @@ fn around(prefix: u32) -> (u64, u64) {
     dat::off();
     dat::replace_window(3, dat::INVALID);
     (before, after)
+}
+
+fn of_each_cpu() {
+    smp::start(1, other);
+    store(smp::prefix_area(1) as u64 + FIRST, 0xD1D1_u64);
+    smp::stop(1);
+    smp::signal(1, Order::Restart, 0);
+    while OTHER_PREFIX.load(Ordering::Acquire) & 1 != 0
+        || OTHER_MARK.load(Ordering::Relaxed) != 0xD1D1
+    {
+        yield_cpu();
+    }
+    shows!(
+        "PREFIX-10",
+        (OTHER_PREFIX.load(Ordering::Acquire), stpx()),
+        (smp::prefix_area(1) as u32, 0)
+    );
+    smp::stop(1);
 }
 
 fn run() {
@@ -48,4 +85,5 @@ fn run() {
     spx(0);
     lctlg_all(&kept);
     shows!("TLB-3", [same, other], [(1, 2); 2]);
+    of_each_cpu();
 }

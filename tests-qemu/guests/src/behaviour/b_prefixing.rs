@@ -1,23 +1,18 @@
 //! Prefixing: which real addresses the prefix exchanges, and what is a real address: those with DAT off, those that
-//! translation leads to, the operands of storage keys and the assigned locations of interruptions. Each CPU has a
-//! prefix of its own.
-
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+//! translation leads to, the operands of storage keys and the assigned locations of interruptions.
 
 use guests::dat::{self, WINDOW};
 use guests::insn::control::{lctlg_all, stctg_all};
-use guests::insn::cpu::{Order, spx, stpx};
+use guests::insn::cpu::{spx, stpx};
 use guests::insn::storage::{iske, lurag, sske, sturg};
-use guests::insn::yield_cpu;
 use guests::interruption::{Class, old_psw};
 use guests::misdirected::{load, store};
 use guests::psw::bit;
-use guests::{attempt, lowcore, shows, smp};
+use guests::{attempt, lowcore, shows};
 
 guests::clause!(
     "SA22-7832, Chapter 3, Prefixing; Address Types",
-    native = true,
-    cpus = 2
+    native = true
 );
 guests::case!(run);
 
@@ -28,17 +23,6 @@ static mut AREA: Area = Area([0; 1024]);
 /// A place that the runtime leaves alone, in each of the two pages.
 const FIRST: u64 = 0x900;
 const SECOND: u64 = 0x1900;
-
-static OTHER_PREFIX: AtomicU32 = AtomicU32::new(1);
-static OTHER_MARK: AtomicU64 = AtomicU64::new(0);
-
-extern "C" fn other() -> ! {
-    OTHER_MARK.store(load(FIRST), Ordering::Relaxed);
-    OTHER_PREFIX.store(stpx(), Ordering::Release);
-    loop {
-        yield_cpu();
-    }
-}
 
 fn area() -> u64 {
     &raw const AREA as u64
@@ -139,24 +123,6 @@ fn keys() {
     shows!("PREFIX-9", found, (0x30, 0x50));
 }
 
-fn of_each_cpu() {
-    smp::start(1, other);
-    store(smp::prefix_area(1) as u64 + FIRST, 0xD1D1_u64);
-    smp::stop(1);
-    smp::signal(1, Order::Restart, 0);
-    while OTHER_PREFIX.load(Ordering::Acquire) & 1 != 0
-        || OTHER_MARK.load(Ordering::Relaxed) != 0xD1D1
-    {
-        yield_cpu();
-    }
-    shows!(
-        "PREFIX-10",
-        (OTHER_PREFIX.load(Ordering::Acquire), stpx()),
-        (smp::prefix_area(1) as u32, 0)
-    );
-    smp::stop(1);
-}
-
 fn run() {
     let cr0 = stctg_all()[0];
     guests::insn::control::lctlg_0(cr0 & !bit(35));
@@ -166,5 +132,4 @@ fn run() {
     interruption();
     translation();
     keys();
-    of_each_cpu();
 }
