@@ -1,4 +1,5 @@
-//! Emergency signals of several CPUs are pending together: one interruption for each, which names the CPU.
+//! Emergency signals of several CPUs are pending together: one interruption for each, which names the CPU. (QEMU
+//! sometimes leaves a started CPU asleep, hence not native.)
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -10,7 +11,7 @@ use guests::{shows, smp};
 
 guests::clause!(
     "SA22-7832, Chapter 6, External Interruption (emergency signal)",
-    native = true,
+    native = false,
     cpus = 3
 );
 guests::case!(run);

@@ -1,45 +1,16 @@
 //! The TOD clock and the two timers: what they show, what sets them, and at which rate the CPU timer runs.
 
-use core::sync::atomic::{AtomicU64, Ordering};
-
 use guests::insn::clock::{MICROSECOND, sck, sckc, spt, stck, stckc, stcke, stckf, stpt};
-use guests::insn::yield_cpu;
-use guests::{attempt, shows, smp};
+use guests::{attempt, shows};
 
 guests::clause!(
     "SA22-7832, Chapter 4, TOD Clock; Clock Comparator; CPU Timer",
-    native = true,
-    cpus = 2
+    native = true
 );
 guests::case!(run);
 
 /// Of a clock: an hour.
 const HOUR: u64 = 3_600_000_000 * MICROSECOND;
-
-/// What the other CPU's clock shows after each request.
-static REQUESTED: AtomicU64 = AtomicU64::new(0);
-static SEEN: AtomicU64 = AtomicU64::new(0);
-
-extern "C" fn other() -> ! {
-    loop {
-        if REQUESTED.swap(0, Ordering::AcqRel) != 0 {
-            SEEN.store(stck(), Ordering::Release);
-        }
-        yield_cpu();
-    }
-}
-
-/// The other CPU's clock now.
-fn clock_of_other() -> u64 {
-    SEEN.store(0, Ordering::Relaxed);
-    REQUESTED.store(1, Ordering::Release);
-    loop {
-        match SEEN.load(Ordering::Acquire) {
-            0 => yield_cpu(),
-            seen => return seen,
-        }
-    }
-}
 
 /// The clock, and bits 112-127 of the extended clock.
 fn extended() -> (u64, u16) {
@@ -73,18 +44,6 @@ fn clock() {
     shows!("CLOCK-4", sck(later), 0);
     let now = stck();
     shows!("CLOCK-4", now >= later && now < later + HOUR / 60);
-}
-
-fn of_both_cpus() {
-    smp::start(1, other);
-    let before = stck();
-    let seen = clock_of_other();
-    let after = stck();
-    shows!("CLOCK-5", before < seen && seen < after);
-    shows!("CLOCK-6", sck(after + HOUR), 0);
-    let seen = clock_of_other();
-    shows!("CLOCK-6", seen >= after + HOUR && seen < stck());
-    smp::stop(1);
 }
 
 /// The two timers, which nothing but their instructions sets.
@@ -124,7 +83,6 @@ fn refused() {
 
 fn run() {
     clock();
-    of_both_cpus();
     timers();
     refused();
 }

@@ -205,6 +205,7 @@ mod b_tod_clock;
 mod b_trailer_order;
 mod b_unassigned_bits;
 mod b_unlike_qemu;
+mod b_tod_clock_of_all;
 mod b_unperformed;
 mod b_unproved;
 mod b_unproved_count;
