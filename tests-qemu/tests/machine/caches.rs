@@ -31,8 +31,8 @@ use model::Remembered;
 #[path = "../../../src/cache/model.rs"]
 mod model;
 
-/// Small guests, and caches that are smaller still.
-const GUESTS: [&str; 4] = ["b_stfl", "b_cpu_address", "b_epsw", "b_page_end"];
+/// Small guests without interruptions, and caches that are smaller still.
+const GUESTS: [&str; 3] = ["b_psw_mask", "b_epsw_condition_code", "b_page_end"];
 const GEOMETRY: &str = "i=1K/2/64/7,d=512/4/32/9";
 
 /// One access by the guest through one of its caches.
