@@ -48,7 +48,7 @@ fn a_guest_that_says_on_its_console_that_it_failed_has_failed_however_it_ended()
             ["does not have the text", "SUMMARY"],
         ),
         (
-            ["--fail-on", "^condition.*= 0$"],
+            ["--fail-on", "^facility bits.*= [0-9a-f]+$"],
             ["matches --fail-on", "line 1 "],
         ),
     ] {
