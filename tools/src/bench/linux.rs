@@ -62,7 +62,10 @@ const PARTS: [(&str, &str, f64); 3] = [
 const BOOT_RATIO: f64 = 1.3;
 
 /// The budgets of the machine's instructions in a boot and in the loop, in percent of the guest's instructions.
-const BOOT_PERCENT: f64 = 14.0;
+///
+/// A kernel waits in loops for the clock while it boots. So the guest's instructions change by a few percent when the machine's
+/// do by a millionth: Linux 6.12 had 1290, 1318 and 1334 million, with 182 million of the machine each time.
+const BOOT_PERCENT: f64 = 14.5;
 const LOOP_PERCENT: f64 = 1.0;
 
 /// The longest boot.
