@@ -122,6 +122,7 @@ mod b_per_identification;
 mod b_per_interruptible;
 mod b_per_lost;
 mod b_per_off;
+mod b_per_pending;
 mod b_per_registers;
 mod b_per_s370;
 mod b_per_stopped;
