@@ -174,14 +174,17 @@ fn has_samples(directory: &Path) -> bool {
     fs::metadata(directory.join("sdb-cpu0.bin")).is_ok_and(|file| file.len() >= 8192)
 }
 
-/// Waits for the first samples of a run into `directory`. Returns the last argument of its QEMU, which identifies it
-/// among the processes.
+/// Waits for the first samples of a run into `directory`. Returns an argument of its QEMU that identifies it among
+/// the processes.
 fn staged_once_samples_arrive(directory: &Path) -> String {
     wait_for("no samples arrive", || has_samples(directory));
     let record = fs::read_to_string(directory.join("run.json")).unwrap();
     let record: serde_json::Value = serde_json::from_str(&record).unwrap();
     let arguments = record["arguments"].as_array().unwrap();
-    arguments.last().unwrap().as_str().unwrap().to_owned()
+    let mut arguments = arguments.iter().filter_map(|argument| argument.as_str());
+    // Each run has a directory of its own for what is staged.
+    let loader = arguments.find(|argument| argument.starts_with("loader,file="));
+    loader.unwrap().to_owned()
 }
 
 #[test]
