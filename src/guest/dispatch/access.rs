@@ -44,7 +44,7 @@ pub(super) fn access<H: Hardware>(
         }
         Err(fault) => {
             // The length that the hardware made up is not valid: for the guest, an instruction that could not be
-            // fetched has no length. An EXECUTE whose target could not be fetched has its own.
+            // fetched has no length. An EXECUTE whose target met the exception has its own.
             let (fault, length) = if length == MADE_UP {
                 target_not_fetched(cpu, configuration, hardware, fault)
             } else {
@@ -323,7 +323,8 @@ fn target_is_protected<H: Hardware>(
     (target.page() == at).then(|| Fault::execution_protection(at, space))
 }
 
-/// The length that the hardware stores when it could not fetch an instruction.
+/// The length that the hardware stores when it could not fetch an instruction, and for some exceptions of the target of an
+/// EXECUTE.
 const MADE_UP: u8 = 2;
 
 /// The exception, and the length to store, of an instruction fetch that the guest's own tables refuse, too. If it was

@@ -19,7 +19,7 @@
 //! | SPX purges the two prefix areas only, as real and not as virtual pages | PTLB follows; above the machine it does not |
 //! | TPROT is not privileged; MVCOS, MVCP and MVCS never complete in the problem state | they are issued in the supervisor state only |
 //! | an instruction that cannot be fetched for instruction-execution protection has length 2 | length and address of such an old PSW are put together into the instruction's address |
-//! | an EXECUTE whose target cannot be fetched has length 2 | above the machine it may have its own, so the length of what may be such an exception is left out |
+//! | an EXECUTE whose target cannot be fetched, or whose target meets an exception, may have length 2 | above the machine it has its own, so the length of what may be such an exception is left out |
 //! | storage keys are kept, and not tested | all are those that storage-protection override lets every key access |
 //! | SACF completes with a zero in the secondary-space control | that is a one |
 //! | the addresses of tables are absolute, not real; either is permitted | no table is in a prefix area |

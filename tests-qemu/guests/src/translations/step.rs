@@ -160,16 +160,19 @@ impl Step {
         Some(frame | self.psw.address & 0xFFF)
     }
 
-    /// Whether an EXECUTE or an EXECUTE RELATIVE LONG of this step may have met this exception when it fetched its
-    /// target. Addressing and translation-specification exceptions do not say which page they are about.
+    /// Whether an EXECUTE or an EXECUTE RELATIVE LONG of this step may have met this exception, when it fetched its
+    /// target or its target accessed an operand, whose bases are registers 2 to 5. Addressing and translation-specification exceptions do not say which page they are about.
     fn may_execute_from(&self, outcome: &Outcome) -> bool {
         // Those bits that the 24-bit addressing mode has.
         let page = |at: u64| at >> 12 & 0xFFF;
         let about = page(outcome.identification);
         match outcome.code {
             5 | 0x12 => true,
-            0x10 | 0x11 | 0x38..=0x3B => {
-                about == page(self.registers[6]) || about == page(outcome.address + 0x1000)
+            4 | 0x10 | 0x11 | 0x38..=0x3B => {
+                // An operand may begin in the page before.
+                let of_register = |&at: &u64| about == page(at) || about == page(at + 0x100);
+                self.registers[2..=6].iter().any(of_register)
+                    || about == page(outcome.address + 0x1000)
             }
             _ => false,
         }
@@ -276,7 +279,7 @@ fn perform(_: &mut u64) {
     }
     if program && step.may_execute_from(&outcome) {
         // After a suppression the address is behind the instruction.
-        if matches!(outcome.code, 5 | 0x12) {
+        if matches!(outcome.code, 4 | 5 | 0x12) {
             outcome.address = outcome.address.wrapping_sub(outcome.length.into());
         }
         outcome.length = 0;
