@@ -277,16 +277,22 @@ pub fn ratios(options: &RunOptions, pairs: usize, progress: &Progress) -> Result
 fn bare_time(guest: &str, options: &RunOptions) -> Result<Duration> {
     let mut native = NativeOptions::new(guest);
     native.qemu.clone_from(&options.qemu);
-    let NativeOutcome {
-        console,
-        exit_code,
-        complaints,
-        wall,
-    } = run_native(&native, &Progress::Silent)?;
-    if exit_code != Some(0) {
-        bail!("the guest {guest} failed on bare QEMU ({exit_code:?}):\n{console}{complaints}");
+    Ok(bare_success(&native)?.wall)
+}
+
+/// A run on bare QEMU that ended with success.
+fn bare_success(native: &NativeOptions) -> Result<NativeOutcome> {
+    let outcome = run_native(native, &Progress::Silent)?;
+    if outcome.exit_code != Some(0) {
+        bail!(
+            "the guest {} failed on bare QEMU ({:?}):\n{}{}",
+            native.guest,
+            outcome.exit_code,
+            outcome.console,
+            outcome.complaints
+        );
     }
-    Ok(wall)
+    Ok(outcome)
 }
 
 fn machine_time(sampling: Sampling, options: &RunOptions) -> Result<Duration> {

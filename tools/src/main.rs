@@ -230,16 +230,21 @@ fn write_image(form: image::Form, directory: &Path, progress: &Progress) -> Resu
     Ok(0)
 }
 
+/// The options of a run with this QEMU, which is there with all that it needs.
+fn with_qemu(qemu: Option<std::path::PathBuf>, progress: &Progress) -> Result<RunOptions> {
+    doctor::provide(qemu.as_deref(), progress)?;
+    Ok(RunOptions {
+        qemu,
+        ..RunOptions::default()
+    })
+}
+
 fn measure_machine(
     qemu: Option<std::path::PathBuf>,
     pairs: usize,
     progress: &Progress,
 ) -> Result<u8> {
-    doctor::provide(qemu.as_deref(), progress)?;
-    let options = RunOptions {
-        qemu,
-        ..RunOptions::default()
-    };
+    let options = with_qemu(qemu, progress)?;
     let paths = bench::paths(&options, progress)?;
     say(&format!("{}\n", bench::paths_text(&paths)))?;
     let mut is_over = paths.iter().any(bench::PathLength::is_over);
@@ -272,11 +277,7 @@ fn measure_instructions(
     pairs: usize,
     progress: &Progress,
 ) -> Result<u8> {
-    doctor::provide(qemu.as_deref(), progress)?;
-    let options = RunOptions {
-        qemu,
-        ..RunOptions::default()
-    };
+    let options = with_qemu(qemu, progress)?;
     let costs = bench::instructions::measure(&options, pairs, progress)?;
     say(&bench::instructions::text(&costs))?;
     let is_over = bench::instructions::is_over(&costs);

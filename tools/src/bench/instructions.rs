@@ -12,11 +12,9 @@ use anyhow::{Context, Result, bail};
 use comfy_table::Cell;
 use link::state::Mode;
 
-use super::{ABSENT, Ratio, console_of, right, table, verdict};
+use super::{ABSENT, Ratio, bare_success, console_of, right, table, verdict};
 use crate::{
-    computer::progress::Progress,
-    machine::run::{NativeOptions, run_native},
-    numbers::quantities::Sampling,
+    computer::progress::Progress, machine::run::NativeOptions, numbers::quantities::Sampling,
     options::RunOptions,
 };
 
@@ -61,15 +59,7 @@ pub fn measure(options: &RunOptions, pairs: usize, progress: &Progress) -> Resul
     let mut step = progress.step("timing single instructions");
     let mut costs = Vec::new();
     for pair in 0..pairs {
-        let bare = run_native(&native, &Progress::Silent)?;
-        if bare.exit_code != Some(0) {
-            bail!(
-                "the guest {GUEST} failed on bare QEMU ({:?}):\n{}{}",
-                bare.exit_code,
-                bare.console,
-                bare.complaints
-            );
-        }
+        let bare = bare_success(&native)?;
         let above = console_of(options.clone(), &Progress::Silent)?;
         add(&mut costs, &times(&bare.console)?, times(&above)?);
         step.update(&format!("{} of {pairs} pairs", pair + 1));
