@@ -9,7 +9,6 @@ use crate::millicode::execution::{Execution, fault};
 use crate::millicode::load;
 use crate::millicode::outcome::{Outcome, Performed};
 use crate::state::configuration::Configuration;
-use crate::state::schedule::NEVER;
 use crate::state::vcpu::Vcpu;
 use crate::state::watchdog::WATCHING;
 use arch::interruption::ProgramInterruption::Specification;
@@ -37,9 +36,10 @@ pub(super) fn control<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r3: u8) -
         return fault(Specification);
     }
     let (function, seconds) = (run.register(r1), run.register(r1 | 1));
-    let enabled = watchdog.expires_at() != NEVER;
     match function {
-        INITIALIZE | CHANGE if seconds >= SHORTEST && (function == INITIALIZE || enabled) => {
+        INITIALIZE | CHANGE
+            if seconds >= SHORTEST && (function == INITIALIZE || watchdog.is_enabled()) =>
+        {
             watchdog.set(run.hardware.clock(), seconds);
             if run.cpu.address != WATCHING {
                 // It computes again when to look.

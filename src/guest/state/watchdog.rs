@@ -36,6 +36,12 @@ impl Watchdog {
         *self.expires_at.lock()
     }
 
+    /// Whether it will expire.
+    #[must_use]
+    pub fn is_enabled(&self) -> bool {
+        self.expires_at() != NEVER
+    }
+
     /// Expires so many seconds from the clock `now` on. A time beyond the end of the clock is its end.
     pub fn set(&self, now: u64, seconds: u64) {
         let at = now.saturating_add(seconds.saturating_mul(SECOND));

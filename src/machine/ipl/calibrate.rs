@@ -150,9 +150,9 @@ pub fn charges(native: &mut Native, storage: Piece, mode: Mode) -> Charges {
     charges
 }
 
-/// How the machine below executes one instruction, with which event masks, and shows the state after it. An instruction-fetching event nullifies the
-/// next instruction; the address and the condition code must be the new ones. Also measures what such a trap charges,
-/// which should not depend on what follows the instruction.
+/// How the machine below executes one instruction, with which event masks, and shows the state after it. An
+/// instruction-fetching event nullifies the next instruction; the address and the condition code must be the new ones. Also
+/// measures what such a trap charges, which should not depend on what follows the instruction.
 ///
 /// Unless QEMU is told to translate one instruction at a time, it charges all instructions that it has translated
 /// together; its older versions also store an old condition code.
@@ -203,8 +203,8 @@ pub fn find_step(
     (Step::Exact, NULLIFY)
 }
 
-/// Executes one instruction in problem state with these event masks and a condition code. Returns the program-interruption code, the
-/// address and the condition code of the old PSW, and how long it took.
+/// Executes one instruction in problem state with these event masks and a condition code. Returns the
+/// program-interruption code, the address and the condition code of the old PSW, and how long it took.
 fn step(native: &mut Native, masks: u64, from: u64, condition_code: u64) -> ((u16, u64, u64), u64) {
     native.load_recording([masks, from.wrapping_add(2), from.wrapping_sub(1)]);
     let mut registers = [0; 16];
