@@ -113,10 +113,11 @@ pub fn outcome(ipm: u64) -> Outcome {
 /// The supervisor call that ends an attempt in problem state.
 pub const RETURN: u16 = 0xFF;
 
-/// Attempts one instruction in the state the program is in: `attempt!("stap 0({a})", a = in(reg_addr) p)`.
+/// The stub of every attempt: the instruction between what leads to it and what leads back, and the operands of `asm!`.
+#[doc(hidden)]
 #[macro_export]
-macro_rules! attempt {
-    ($text:expr $(, $name:ident = $direction:ident($class:tt) $value:expr)* $(,)?) => {{
+macro_rules! attempt_between {
+    ($to:literal, $text:expr, $back:literal, $($operands:tt)*) => {{
         let ipm: u64;
         #[allow(unused_unsafe)]
         // SAFETY: a guest owns its machine; the stub resumes behind the instruction however it ends.
@@ -127,105 +128,65 @@ macro_rules! attempt {
                 "mvghi 0x708(%r0), 0",
                 "larl %r1, 33f",
                 "stg %r1, 0x700(%r0)",
+                $to,
                 "32:",
                 $text,
+                $back,
                 "33: ipm %r1",
-                $($name = $direction($class) $value,)*
                 out("r1") ipm,
+                $($operands)*
             );
         }
         $crate::attempt::outcome(ipm)
     }};
 }
 
+/// Attempts one instruction in the state the program is in: `attempt!("stap 0({a})", a = in(reg_addr) p)`.
+#[macro_export]
+macro_rules! attempt {
+    ($text:expr $(, $($operands:tt)*)?) => {
+        $crate::attempt_between!("", $text, "", $($($operands)*)?)
+    };
+}
+
 /// Like [`attempt!`], with the instruction in problem state, and with the other bits of the problem PSW's mask.
+/// The supervisor call [`RETURN`] behind the instruction brings supervisor state back.
 #[macro_export]
 macro_rules! attempt_in_problem_state {
-    ($text:expr $(, $name:ident = $direction:ident($class:tt) $value:expr)* $(,)?) => {{
-        let ipm: u64;
-        #[allow(unused_unsafe)]
-        // SAFETY: as `attempt!`; the supervisor call behind the instruction brings supervisor state back.
-        unsafe {
-            core::arch::asm!(
-                "larl %r1, 32f",
-                "stg %r1, 0x720(%r0)",
-                "stg %r1, 0x738(%r0)",
-                "mvghi 0x708(%r0), 0",
-                "larl %r1, 33f",
-                "stg %r1, 0x700(%r0)",
-                "lpswe 0x730(%r0)",
-                "32:",
-                $text,
-                "svc 255",
-                "33: ipm %r1",
-                $($name = $direction($class) $value,)*
-                out("r1") ipm,
-            );
-        }
-        $crate::attempt::outcome(ipm)
-    }};
+    ($text:expr $(, $($operands:tt)*)?) => {
+        $crate::attempt_between!(
+            "mvc 0x738(8, %r0), 0x720(%r0)\n lpswe 0x730(%r0)",
+            $text,
+            "svc 255",
+            $($($operands)*)?
+        )
+    };
 }
 
 /// Like [`attempt!`], with general registers 0 and 2 to 5 from these five doublewords, and their contents afterwards
 /// stored there. For instructions with pairs of registers as operands.
 #[macro_export]
 macro_rules! attempt_on_registers {
-    ($text:expr, $registers:expr) => {{
-        let ipm: u64;
+    (by $attempt:ident, $text:expr, $registers:expr) => {{
         let [r0, r2, r3, r4, r5]: &mut [u64; 5] = $registers;
-        #[allow(unused_unsafe)]
-        // SAFETY: as `attempt!`.
-        unsafe {
-            core::arch::asm!(
-                "larl %r1, 32f",
-                "stg %r1, 0x720(%r0)",
-                "mvghi 0x708(%r0), 0",
-                "larl %r1, 33f",
-                "stg %r1, 0x700(%r0)",
-                "32:",
-                $text,
-                "33: ipm %r1",
-                inout("r0") *r0,
-                inout("r2") *r2,
-                inout("r3") *r3,
-                inout("r4") *r4,
-                inout("r5") *r5,
-                out("r1") ipm,
-            );
-        }
-        $crate::attempt::outcome(ipm)
+        $crate::$attempt!(
+            $text,
+            inout("r0") *r0,
+            inout("r2") *r2,
+            inout("r3") *r3,
+            inout("r4") *r4,
+            inout("r5") *r5,
+        )
     }};
+    ($text:expr, $registers:expr) => {
+        $crate::attempt_on_registers!(by attempt, $text, $registers)
+    };
 }
 
 /// Like [`attempt_on_registers!`], with the instruction in problem state.
 #[macro_export]
 macro_rules! attempt_on_registers_in_problem_state {
-    ($text:expr, $registers:expr) => {{
-        let ipm: u64;
-        let [r0, r2, r3, r4, r5]: &mut [u64; 5] = $registers;
-        #[allow(unused_unsafe)]
-        // SAFETY: as `attempt_in_problem_state!`.
-        unsafe {
-            core::arch::asm!(
-                "larl %r1, 32f",
-                "stg %r1, 0x720(%r0)",
-                "stg %r1, 0x738(%r0)",
-                "mvghi 0x708(%r0), 0",
-                "larl %r1, 33f",
-                "stg %r1, 0x700(%r0)",
-                "lpswe 0x730(%r0)",
-                "32:",
-                $text,
-                "svc 255",
-                "33: ipm %r1",
-                inout("r0") *r0,
-                inout("r2") *r2,
-                inout("r3") *r3,
-                inout("r4") *r4,
-                inout("r5") *r5,
-                out("r1") ipm,
-            );
-        }
-        $crate::attempt::outcome(ipm)
-    }};
+    ($text:expr, $registers:expr) => {
+        $crate::attempt_on_registers!(by attempt_in_problem_state, $text, $registers)
+    };
 }

@@ -4,15 +4,14 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use guests::attempt;
-use guests::attempt::{Outcome, outcome, suppressed};
+use guests::attempt::{Outcome, suppressed};
 use guests::check::check;
 use guests::insn::control::{lctlg_all, stctg_all};
 use guests::insn::cpu::{Order, sigp};
 use guests::insn::measurement::{controls, lcctl, lpp, lsctl, qctri, qsi, set};
 use guests::insn::registers::Registers;
 use guests::insn::yield_cpu;
-use guests::{lowcore, sampling, shows, smp};
+use guests::{attempt, attempt_on_registers, lowcore, sampling, shows, smp};
 
 guests::clause!(
     "DIAGNOSE 308; SA23-2260, Resets; Clear Reset; SA22-7832, Chapter 4, Resets",
@@ -138,24 +137,9 @@ fn both(name: &str, subcode: u64, registers: (u64, u64), others: Registers) {
 
 /// DIAGNOSE 308 with an address in general register 2; general register 3 is the response.
 fn parameters(subcode: u64, at: u64) -> (Outcome, u64) {
-    let (ipm, response): (u64, u64);
-    // SAFETY: like an attempt by the macro, with the pair of registers that the instruction needs.
-    unsafe {
-        core::arch::asm!(
-            "larl %r1, 32f",
-            "stg %r1, 0x720(%r0)",
-            "mvghi 0x708(%r0), 0",
-            "larl %r1, 33f",
-            "stg %r1, 0x700(%r0)",
-            "32: diag %r2, {s}, 0x308",
-            "33: ipm %r1",
-            s = in(reg) subcode,
-            inout("r2") at => _,
-            inout("r3") 0_u64 => response,
-            out("r1") ipm,
-        );
-    }
-    (outcome(ipm), response)
+    let mut registers = [0, at, 0, subcode, 0];
+    let outcome = attempt_on_registers!("diag %r2, %r4, 0x308", &mut registers);
+    (outcome, registers[2])
 }
 
 fn run() {

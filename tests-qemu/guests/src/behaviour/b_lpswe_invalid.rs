@@ -21,22 +21,10 @@ guests::case!(run);
 /// Loads a PSW: the code of the interruption, and whether the old PSW is the loaded one with the length zero.
 fn loaded(mask: u64, address: u64) -> (u16, bool) {
     let psw = Psw::new(mask, address);
-    lowcore::write(lowcore::PROGRAM_CODE, 0_u16);
-    // SAFETY: the PSW is invalid, so the program interruption resumes behind the instruction.
-    unsafe {
-        asm!(
-            "larl %r1, 33f",
-            "stg %r1, 0x700(%r0)",
-            "lpswe 0({p})",
-            "33:",
-            p = in(reg_addr) &raw const psw,
-            out("r1") _,
-        );
+    match attempt!("lpswe 0({p})", p = in(reg_addr) &raw const psw) {
+        Outcome::Program(program) => (program.code, program.length == 0 && program.old == psw),
+        _ => (0, false),
     }
-    lowcore::write(lowcore::RESUME, 0_u64);
-    let length: u16 = lowcore::read(lowcore::PROGRAM_LENGTH);
-    let is_loaded = length == 0 && old_psw(Class::Program) == psw;
-    (lowcore::read(lowcore::PROGRAM_CODE), is_loaded)
 }
 
 /// What every PSW that is refused early meets.

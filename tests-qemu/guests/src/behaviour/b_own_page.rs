@@ -4,7 +4,8 @@
 
 use core::arch::asm;
 
-use guests::attempt::{Outcome, outcome};
+use guests::attempt::Outcome;
+use guests::attempt_on_registers;
 use guests::check::check;
 use guests::dat::{self, INVALID, WINDOW};
 use guests::insn::control::{lctlg_all, stctg_all};
@@ -36,28 +37,9 @@ const NOT_EXECUTED: u64 = 0x100;
 /// Attempts an instruction with operands at the addresses in registers 2 and 3, controls in register 0, and a length
 /// in register 5.
 macro_rules! attempt_move {
-    ($text:literal, $controls:expr, $to:expr, $from:expr) => {{
-        let ipm: u64;
-        // SAFETY: the pages are the guest's; the stub resumes behind the instruction however it ends.
-        unsafe {
-            asm!(
-                "larl %r1, 32f",
-                "stg %r1, 0x720(%r0)",
-                "mvghi 0x708(%r0), 0",
-                "larl %r1, 33f",
-                "stg %r1, 0x700(%r0)",
-                "32:",
-                $text,
-                "33: ipm %r1",
-                inout("r0") $controls => _,
-                in("r2") $to,
-                in("r3") $from,
-                in("r5") 8_u64,
-                out("r1") ipm,
-            );
-        }
-        outcome(ipm)
-    }};
+    ($text:literal, $controls:expr, $to:expr, $from:expr) => {
+        attempt_on_registers!($text, &mut [$controls, $to, $from, 0, 8])
+    };
 }
 
 /// MOVE PAGE with these controls. Returns the program-interruption code or the condition code.

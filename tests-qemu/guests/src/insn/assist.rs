@@ -60,32 +60,19 @@ impl Registers {
 macro_rules! attempt_with_registers {
     ($text:literal, $registers:expr) => {{
         let registers: &mut $crate::insn::assist::Registers = $registers;
-        let ipm: u64;
-        #[allow(unused_unsafe)]
-        // SAFETY: a guest owns its machine; the stub resumes behind the instruction however it ends.
-        unsafe {
-            core::arch::asm!(
-                "larl %r1, 32f",
-                "stg %r1, 0x720(%r0)",
-                "mvghi 0x708(%r0), 0",
-                "larl %r1, 33f",
-                "stg %r1, 0x700(%r0)",
-                "lgr %r1, {parameter}",
-                "32:",
-                $text,
-                "33: ipm %r1",
-                parameter = in(reg) registers.parameter,
-                inout("r0") registers.control,
-                inout("r2") registers.first.0,
-                inout("r3") registers.first.1,
-                inout("r4") registers.second.0,
-                inout("r5") registers.second.1,
-                inout("r6") registers.third.0,
-                inout("r7") registers.third.1,
-                out("r1") ipm,
-            );
-        }
-        $crate::attempt::outcome(ipm)
+        $crate::attempt_between!(
+            "lgr %r1, {parameter}",
+            $text,
+            "",
+            parameter = in(reg) registers.parameter,
+            inout("r0") registers.control,
+            inout("r2") registers.first.0,
+            inout("r3") registers.first.1,
+            inout("r4") registers.second.0,
+            inout("r5") registers.second.1,
+            inout("r6") registers.third.0,
+            inout("r7") registers.third.1,
+        )
     }};
 }
 
