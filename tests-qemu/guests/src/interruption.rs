@@ -89,6 +89,14 @@ global_asm!(
     "STUB program_stub, 3",
     "STUB machine_check_stub, 4",
     "STUB input_output_stub, 5",
+    // A doubleword for each class.
+    ".irp old, 0x120, 0x130, 0x140, 0x150, 0x160, 0x170",
+    ".p2align 3",
+    ".ifeq \\old - 0x120",
+    "returns:",
+    ".endif",
+    "lpswe \\old(%r0)",
+    ".endr",
 );
 
 unsafe extern "C" {
@@ -98,6 +106,7 @@ unsafe extern "C" {
     fn program_stub();
     fn machine_check_stub();
     fn input_output_stub();
+    fn returns();
 }
 
 /// Puts the stubs, the default handlers and the class stacks into this CPU's prefix area.
@@ -131,6 +140,16 @@ pub fn establish(stacks: usize, size: usize) {
 /// Replaces the handler of a class on this CPU.
 pub fn replace(class: Class, handler: Handler) {
     lowcore::write(lowcore::HANDLERS + 8 * class as usize, handler as usize);
+}
+
+/// Performs `program` while an interruption of this class only returns: the new PSW, with DAT on, leads to LOAD PSW EXTENDED
+/// of the old one. For programs that measure an interruption.
+pub fn returning(class: Class, program: impl FnOnce()) {
+    let kept: Psw = lowcore::read(class.new());
+    let only = returns as *const () as u64 + 8 * class as u64;
+    lowcore::write(class.new(), Psw::new(psw::INITIAL | psw::DAT, only));
+    program();
+    lowcore::write(class.new(), kept);
 }
 
 /// The old PSW of a class as stored by its last interruption.

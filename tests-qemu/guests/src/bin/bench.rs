@@ -7,8 +7,6 @@
 #![no_std]
 #![no_main]
 
-use core::arch::global_asm;
-
 use guests::dat::{self, WINDOW};
 use guests::insn::control::lctlg_8;
 use guests::insn::cpu::facility;
@@ -17,7 +15,7 @@ use guests::insn::measurement::{
     SamplingRequest, controls, lcctl, lsctl, qsi, set,
 };
 use guests::insn::storage::ptlb;
-use guests::interruption::Class;
+use guests::interruption::{Class, returning};
 use guests::monitor::{counted, designate};
 use guests::psw::{self, Psw};
 use guests::recording::{REGISTERS, Run};
@@ -67,21 +65,6 @@ fn path(name: &str, instructions: u64) {
 
 fn absent(name: &str) {
     println!("path {name} absent");
-}
-
-// The handlers of supervisor calls and program interruptions: one instruction each.
-global_asm!(
-    ".section .text.bench,\"ax\",@progbits",
-    ".p2align 3",
-    "bench_supervisor_call: lpswe 0x140(%r0)",
-    ".p2align 3",
-    "bench_program: lpswe 0x150(%r0)",
-    ".text",
-);
-
-unsafe extern "C" {
-    fn bench_supervisor_call();
-    fn bench_program();
 }
 
 fn run() {
@@ -186,30 +169,22 @@ fn interruptions(empty: u64, lpswe: u64) {
         let all = (instructions(units.saturating_sub(empty)) + N / 2) / N;
         all.saturating_sub(1 + lpswe)
     };
-    let before = handle(Class::SupervisorCall, bench_supervisor_call);
-    path("svc", interrupted(units!("svc 1")));
-    lowcore::write(Class::SupervisorCall.new(), before);
+    returning(Class::SupervisorCall, || {
+        path("svc", interrupted(units!("svc 1")));
+    });
     let block = [0_u64; 8];
-    let before = handle(Class::Program, bench_program);
     // An operation that is not assigned, an operand that the machine refuses, and an odd register that the hardware does.
-    path(
-        "illegal",
-        interrupted(units!(".insn rre,0xb9f30000,%r0,%r0")),
-    );
-    path(
-        "specification",
-        interrupted(units!("stap 1({a})", a = reg_addr block.as_ptr())),
-    );
-    path("reflected", interrupted(units!(".short 0x1c30")));
-    lowcore::write(Class::Program.new(), before);
-}
-
-/// Lets a handler have the interruptions of a class. Returns the new PSW from before.
-fn handle(class: Class, handler: unsafe extern "C" fn()) -> Psw {
-    let before: Psw = lowcore::read(class.new());
-    let new = Psw::new(psw::INITIAL | psw::DAT, handler as *const () as u64);
-    lowcore::write(class.new(), new);
-    before
+    returning(Class::Program, || {
+        path(
+            "illegal",
+            interrupted(units!(".insn rre,0xb9f30000,%r0,%r0")),
+        );
+        path(
+            "specification",
+            interrupted(units!("stap 1({a})", a = reg_addr block.as_ptr())),
+        );
+        path("reflected", interrupted(units!(".short 0x1c30")));
+    });
 }
 
 /// TOD-clock units of a loop of `turns` instructions.

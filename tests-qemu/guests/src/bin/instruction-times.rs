@@ -5,13 +5,11 @@
 #![no_std]
 #![no_main]
 
-use core::arch::global_asm;
-
 use guests::dat::{self, WINDOW};
 use guests::insn::control::{lctlg_all, stctg_all};
 use guests::insn::cpu::{Page, facility, stpx};
 use guests::insn::measurement::{controls, lcctl, set};
-use guests::interruption::Class;
+use guests::interruption::{Class, returning};
 use guests::psw::{self, Psw};
 use guests::{lowcore, println};
 
@@ -28,21 +26,6 @@ const STAMPS: usize = 0xB00;
 const SECONDARY_SPACE_CONTROL: u64 = 1 << 26;
 /// Storage that nothing else uses.
 static mut PAGES: [Page; 4] = [const { Page([0; 4096]) }; 4];
-
-// The handlers of supervisor calls and program interruptions: one instruction each.
-global_asm!(
-    ".section .text.bench,\"ax\",@progbits",
-    ".p2align 3",
-    "times_supervisor_call: lpswe 0x140(%r0)",
-    ".p2align 3",
-    "times_program: lpswe 0x150(%r0)",
-    ".text",
-);
-
-unsafe extern "C" {
-    fn times_supervisor_call();
-    fn times_program();
-}
 
 /// Prints the time of one instance of a text, or that there is none because a program interruption ended it. Register 5 has
 /// the address of storage, and the text may change registers 0 to 4 and 6 to 9.
@@ -255,21 +238,11 @@ fn others() {
 /// Interruptions of the program.
 #[inline(never)]
 fn interruptions() {
-    let before = handle(Class::SupervisorCall, times_supervisor_call);
-    time!("SVC", "svc 1");
-    lowcore::write(Class::SupervisorCall.new(), before);
-    let before = handle(Class::Program, times_program);
-    time!("an operation exception", ".insn rre, 0xb9f30000, %r0, %r0");
-    time!("a specification exception of STAP", "stap 1(%r5)");
-    time!("a specification exception", ".short 0x1c30");
-    time!("an addressing exception", "lghi %r1, -8\n lura %r2, %r1");
-    lowcore::write(Class::Program.new(), before);
-}
-
-/// Lets a handler have the interruptions of a class. Returns the new PSW from before.
-fn handle(class: Class, handler: unsafe extern "C" fn()) -> Psw {
-    let before: Psw = lowcore::read(class.new());
-    let new = Psw::new(psw::INITIAL | psw::DAT, handler as *const () as u64);
-    lowcore::write(class.new(), new);
-    before
+    returning(Class::SupervisorCall, || time!("SVC", "svc 1"));
+    returning(Class::Program, || {
+        time!("an operation exception", ".insn rre, 0xb9f30000, %r0, %r0");
+        time!("a specification exception of STAP", "stap 1(%r5)");
+        time!("a specification exception", ".short 0x1c30");
+        time!("an addressing exception", "lghi %r1, -8\n lura %r2, %r1");
+    });
 }
