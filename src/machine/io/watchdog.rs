@@ -1,8 +1,6 @@
 //! The watchdog of the machine below.
 
-use crate::machine::hardware::lowcore::Lowcore;
-use core::arch::asm;
-use core::mem::offset_of;
+use crate::machine::hardware::guarded::guarded;
 
 /// More seconds than pass before it is cancelled again.
 const LONG: u64 = 3600;
@@ -18,21 +16,15 @@ pub fn is_present() -> bool {
 fn diagnose(function: u64, seconds: u64) -> bool {
     /// The function code of DIAGNOSE.
     const WATCHDOG: u64 = 0x288;
-    let refused: u64;
-    // SAFETY: no operand is in storage. A program interruption continues at label 8.
-    unsafe {
-        asm!(
-            "larl {refused},8f",
-            "stg {refused},{continue_at}(%r0)",
+    // SAFETY: no operand is in storage.
+    let ended = unsafe {
+        guarded!(
             ".insn rs,0x83000000,%r2,%r4,{watchdog}(%r0)",
-            "lghi {refused},0",
-            "j 9f",
-            "8: lghi {refused},1",
-            "9: stg {zero},{continue_at}(%r0)",
-            refused = out(reg) refused, zero = in(reg) 0_u64,
-            in("r2") function, in("r3") seconds, in("r4") 0_u64, watchdog = const WATCHDOG,
-            continue_at = const offset_of!(Lowcore, continue_at), options(nostack)
-        );
-    }
-    refused == 0
+            in("r2") function,
+            in("r3") seconds,
+            in("r4") 0_u64,
+            watchdog = const WATCHDOG,
+        )
+    };
+    ended.is_ok()
 }
