@@ -37,6 +37,7 @@ pub mod sccb;
 pub mod shows;
 pub mod smp;
 pub mod spin;
+pub mod status;
 pub mod stores;
 pub mod virtio;
 

@@ -8,8 +8,8 @@ use guests::insn::clock::sckc;
 use guests::insn::control::{lctlg_all, stctg_all};
 use guests::insn::registers::Registers as OtherRegisters;
 use guests::interruption::{self, Class, Registers, old_psw};
-use guests::misdirected::load;
 use guests::psw::{self, bit};
+use guests::status::Status;
 use guests::{attempt_on_registers, lowcore, shows};
 
 guests::clause!(
@@ -118,24 +118,29 @@ fn run() {
         | TIMER_VALID
         | COMPARATOR_VALID;
     shows!("MACHINECHECK-6", code & valid, valid);
+    let saved = Status::assigned();
     shows!(
         "MACHINECHECK-7",
-        (0..16).all(|n| load(0x1200 + 8 * n) == 0x1111_0000 + n)
+        (0..16).all(|n| saved.floating_point(n) == 0x1111_0000 + n as u64)
     );
     shows!(
         "MACHINECHECK-8",
-        load(0x1280 + 24),
+        saved.general(3),
         GENERAL_3.load(Ordering::Relaxed)
     );
     shows!(
         "MACHINECHECK-9",
-        (0..16).all(|n| lowcore::read::<u32>(0x1340 + 4 * n) == 0xACCE_0000 + n as u32)
+        (0..16).all(|n| saved.access(n) == 0xACCE_0000 + n as u32)
     );
     shows!(
         "MACHINECHECK-10",
-        (0..16).all(|n| load(0x1380 + 8 * n as u64) == control[n])
+        (0..16).all(|n| saved.control(n) == control[n])
     );
-    shows!("MACHINECHECK-11", load(0x1330), 0x00FE_DCBA_9876_5432);
+    shows!(
+        "MACHINECHECK-11",
+        saved.clock_comparator(),
+        0x00FE_DCBA_9876_5432
+    );
     shows!("MACHINECHECK-12", stcrw());
     while stcrw() {}
     lctlg_all(&kept);

@@ -5,6 +5,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use guests::insn::cpu::Order;
 use guests::insn::yield_cpu;
+use guests::status::{self, Status};
 use guests::{attempt_in_problem_state, attempt_on_registers, shows, smp};
 
 guests::clause!(
@@ -15,10 +16,6 @@ guests::clause!(
 guests::case!(run);
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
-
-#[repr(C, align(512))]
-struct Status([u64; 64]);
-static mut STATUS: Status = Status([0; 64]);
 
 extern "C" fn count() -> ! {
     loop {
@@ -109,9 +106,8 @@ fn run() {
         yield_cpu();
     }
     let area = smp::prefix_area(1) as u32;
-    // SAFETY: the address only.
-    let status = unsafe { &raw mut STATUS.0 as *mut u64 };
-    running_cpu(area, status as u32);
+    let at = status::area();
+    running_cpu(area, at);
     shows!("SIGP-18", order(1, Order::Stop, 0), 0);
     while order(1, Order::Sense, 0) != STATUS_STORED | 0x40 {
         yield_cpu();
@@ -122,29 +118,16 @@ fn run() {
     }
     shows!("CPUSTATE-2", COUNT.load(Ordering::Relaxed) - stopped, 0);
     shows!("SIGP-18", order(1, Order::Stop, 0), 0);
-    shows!(
-        "SIGP-15",
-        order(1, Order::StoreStatusAtAddress, status as u32),
-        0
-    );
-    // SAFETY: the other CPU is stopped and the status is stored.
-    let (mask, address, prefix) = unsafe {
-        let doubleword = |n: usize| status.add(n).read_volatile();
-        (
-            doubleword(32),
-            doubleword(33),
-            (doubleword(35) >> 32) as u32,
-        )
-    };
-    shows!("STATUS-1", mask & !(3 << 44), 0x0000_0001_8000_0000);
-    shows!("STATUS-1", (0x20_0000..0x80_0000).contains(&address));
-    shows!("STATUS-2", prefix, area);
+    shows!("SIGP-15", order(1, Order::StoreStatusAtAddress, at), 0);
+    let status = Status::in_area();
+    let psw = status.psw();
+    shows!("STATUS-1", psw.mask & !(3 << 44), 0x0000_0001_8000_0000);
+    shows!("STATUS-1", (0x20_0000..0x80_0000).contains(&psw.address));
+    shows!("STATUS-2", status.prefix(), area);
     // The rightmost bits of a prefix, and of the address of a status, are ignored.
     let set = order(1, Order::SetPrefix, area + 0x2000 + 0x1FFF);
-    let at = status as u32 + 0x1FF;
-    let stored = order(1, Order::StoreStatusAtAddress, at);
-    // SAFETY: as above.
-    let prefix = unsafe { (status.add(35).read_volatile() >> 32) as u32 };
+    let stored = order(1, Order::StoreStatusAtAddress, at + 0x1FF);
+    let prefix = status.prefix();
     shows!("SIGP-19", (set, prefix), (0, area + 0x2000));
     shows!("SIGP-20", (stored, prefix != area), (0, true));
     shows!(

@@ -11,6 +11,7 @@ use guests::insn::yield_cpu;
 use guests::interruption::Class;
 use guests::psw::Psw;
 use guests::smp::{self, STOPPED, signal};
+use guests::status::{self, Status};
 use guests::{externals, psw, shows};
 
 guests::clause!(
@@ -38,21 +39,11 @@ fn wait_for_progress() {
     }
 }
 
-/// A status, in doublewords.
-#[repr(C, align(512))]
-struct Status([u64; 64]);
-static mut STATUS: Status = Status([0; 64]);
-
-/// A doubleword of the status of the other CPU, which is stopped.
-fn stored(offset: usize) -> u64 {
-    let at = &raw const STATUS as usize;
-    signal(1, Order::StoreStatusAtAddress, at as u32);
-    // SAFETY: inside the status.
-    unsafe { core::ptr::with_exposed_provenance::<u64>(at + offset).read_volatile() }
+/// The status of the other CPU, which is stopped.
+fn stored() -> Status {
+    signal(1, Order::StoreStatusAtAddress, status::area());
+    Status::in_area()
 }
-
-const PSW: usize = 0x100;
-const TIMER: usize = 0x128;
 
 fn delay(microseconds: u64) {
     let end = stckf() + microseconds * MICROSECOND;
@@ -86,7 +77,7 @@ fn restart() {
         yield_cpu();
     }
     smp::stop(1);
-    let before = (stored(PSW), stored(PSW + 8));
+    let before = stored().psw();
     shows!("SIGP-26", signal(1, Order::Restart, 0), (0, 0));
     while STARTS.load(Ordering::Relaxed) == 2 {
         yield_cpu();
@@ -96,19 +87,19 @@ fn restart() {
     let old = smp::prefix_area(1) + Class::Restart.old();
     // SAFETY: in the other CPU's prefix area.
     let old: Psw = unsafe { core::ptr::with_exposed_provenance::<Psw>(old).read_volatile() };
-    shows!("INTERRUPTION-11", (old.mask, old.address), before);
+    shows!("INTERRUPTION-11", old, before);
 }
 
 fn stands_still() {
     smp::stop(1);
-    let timer = stored(TIMER);
+    let timer = stored().cpu_timer();
     let clock = stckf();
     delay(1000);
-    shows!("CPUSTATE-4", stored(TIMER), timer);
+    shows!("CPUSTATE-4", stored().cpu_timer(), timer);
     shows!("CPUSTATE-5", stckf() - clock >= 1000 * MICROSECOND);
     signal(1, Order::CpuReset, 0);
-    shows!("RESET-8", stored(TIMER), timer);
-    let at = &raw const STATUS as usize as u32;
+    shows!("RESET-8", stored().cpu_timer(), timer);
+    let at = status::area();
     shows!(
         "SIGP-27",
         signal(1, Order::StoreStatusAtAddress, 0x7FFF_FE00),
@@ -157,8 +148,8 @@ fn wait_state() {
     shows!("CPUSTATE-6", signal(1, Order::Sense, 0), (0, 0));
     shows!("CPUSTATE-6", COUNT.load(Ordering::Acquire), 0);
     smp::stop(1);
-    let waiting = stored(PSW);
-    let timer = stored(TIMER);
+    let waiting = stored().psw().mask;
+    let timer = stored().cpu_timer();
     shows!(
         "CPUSTATE-7",
         waiting & !(3 << 44),
@@ -169,7 +160,7 @@ fn wait_state() {
     delay(1000);
     shows!(
         "CPUSTATE-8",
-        (COUNT.load(Ordering::Acquire), stored(PSW)),
+        (COUNT.load(Ordering::Acquire), stored().psw().mask),
         (0, waiting)
     );
     shows!("CPUSTATE-8", signal(1, Order::Sense, 0), (1, STOPPED));
@@ -184,7 +175,10 @@ fn wait_state() {
     }
     delay(1000);
     smp::stop(1);
-    shows!("CPUSTATE-9", timer - stored(TIMER) >= 500 * MICROSECOND);
+    shows!(
+        "CPUSTATE-9",
+        timer - stored().cpu_timer() >= 500 * MICROSECOND
+    );
 }
 
 fn run() {
