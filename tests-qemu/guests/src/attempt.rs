@@ -69,19 +69,19 @@ impl Outcome {
 
 /// The [`Outcome::number`] of a program interruption: code, length and how far the old PSW advanced.
 #[must_use]
-pub fn interrupted(code: u16, length: u16, advanced: i64) -> u64 {
-    0x1_0000_0000 | u64::from(code) << 16 | u64::from(length as u8) << 8 | u64::from(advanced as u8)
+pub const fn interrupted(code: u16, length: u16, advanced: i64) -> u64 {
+    0x1_0000_0000 | (code as u64) << 16 | (length as u8 as u64) << 8 | advanced as u8 as u64
 }
 
 /// A suppressed instruction of this length: the old PSW designates the next one.
 #[must_use]
-pub fn suppressed(code: u16, length: u16) -> u64 {
-    interrupted(code, length, length.into())
+pub const fn suppressed(code: u16, length: u16) -> u64 {
+    interrupted(code, length, length as i64)
 }
 
 /// A nullified instruction of this length: the old PSW designates the instruction itself.
 #[must_use]
-pub fn nullified(code: u16, length: u16) -> u64 {
+pub const fn nullified(code: u16, length: u16) -> u64 {
     interrupted(code, length, 0)
 }
 

@@ -25,40 +25,22 @@ fn loaded(mask: u64) -> u64 {
     found
 }
 
+/// Asserts that each of these values of a field becomes current. The field ends with this bit.
+macro_rules! shows_field {
+    ($statement:literal, $values:expr, $last:literal) => {
+        for value in $values {
+            let mask = psw::INITIAL | value << (63 - $last);
+            shows!($statement, loaded(mask), mask);
+        }
+    };
+}
+
 fn fields() {
-    for key in 0..16 {
-        shows!(
-            "PSW-9",
-            loaded(psw::INITIAL | key << 52),
-            psw::INITIAL | key << 52
-        );
-    }
-    for space in 0..4 {
-        shows!(
-            "PSW-10",
-            loaded(psw::INITIAL | space << 46),
-            psw::INITIAL | space << 46
-        );
-    }
-    for code in 0..4 {
-        shows!(
-            "PSW-11",
-            loaded(psw::INITIAL | code << 44),
-            psw::INITIAL | code << 44
-        );
-    }
-    for mask in 0..16 {
-        shows!(
-            "PSW-12",
-            loaded(psw::INITIAL | mask << 40),
-            psw::INITIAL | mask << 40
-        );
-    }
-    shows!(
-        "PSW-13",
-        loaded(psw::INITIAL | psw::MACHINE_CHECK),
-        psw::INITIAL | psw::MACHINE_CHECK
-    );
+    shows_field!("PSW-9", 0..16, 11);
+    shows_field!("PSW-10", 0..4, 17);
+    shows_field!("PSW-11", 0..4, 19);
+    shows_field!("PSW-12", 0..16, 23);
+    shows_field!("PSW-13", 0..2, 13);
     // By the instructions of the program mask.
     spm(0x2A);
     let found = ipm() & 0x3F;

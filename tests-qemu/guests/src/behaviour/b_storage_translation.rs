@@ -79,16 +79,16 @@ const PART: u64 = 512;
 
 const MARK: u64 = 0x1122_3344_5566_7788;
 
-/// Codes of the exceptions.
-const PROTECTION: u16 = 0x04;
-const ADDRESSING: u16 = 0x05;
-const SEGMENT_TRANSLATION: u16 = 0x10;
-const PAGE_TRANSLATION: u16 = 0x11;
-const SPECIFICATION: u16 = 0x12;
-const ASCE_TYPE: u16 = 0x38;
-const REGION_FIRST: u16 = 0x39;
-const REGION_SECOND: u16 = 0x3A;
-const REGION_THIRD: u16 = 0x3B;
+/// The exceptions, each as it ends an instruction of six bytes.
+const PROTECTION: u64 = suppressed(0x04, 6);
+const ADDRESSING: u64 = suppressed(0x05, 6);
+const SEGMENT_TRANSLATION: u64 = nullified(0x10, 6);
+const PAGE_TRANSLATION: u64 = nullified(0x11, 6);
+const SPECIFICATION: u64 = suppressed(0x12, 6);
+const ASCE_TYPE: u64 = nullified(0x38, 6);
+const REGION_FIRST: u64 = nullified(0x39, 6);
+const REGION_SECOND: u64 = nullified(0x3A, 6);
+const REGION_THIRD: u64 = nullified(0x3B, 6);
 
 /// The addresses of the tables, and of the first frame.
 struct At {
@@ -178,10 +178,10 @@ fn fetch(element: u64, at: u64) -> u64 {
     }
 }
 
-/// Stores what is there already.
-fn put(element: u64, at: u64) -> u64 {
+/// Stores a doubleword into the space: zero, or the exception.
+fn put(element: u64, at: u64, value: u64) -> u64 {
     set_space(element);
-    ended(attempt!("sacf 0x100\n stg {v}, 0({a})\n sacf 0", v = in(reg) MARK, a = in(reg_addr) at))
+    ended(attempt!("sacf 0x100\n stg {v}, 0({a})\n sacf 0", v = in(reg) value, a = in(reg_addr) at))
 }
 
 fn valid(at: &At) {
@@ -210,66 +210,50 @@ fn valid(at: &At) {
 }
 
 fn designations(at: &At) {
-    shows!(
-        "DAT-8",
-        fetch(at.segment, IN_THIRD),
-        nullified(ASCE_TYPE, 6)
-    );
-    shows!(
-        "DAT-8",
-        fetch(at.third | THIRD, IN_SECOND),
-        nullified(ASCE_TYPE, 6)
-    );
-    shows!(
-        "DAT-8",
-        fetch(at.second | SECOND, IN_FIRST),
-        nullified(ASCE_TYPE, 6)
-    );
+    shows!("DAT-8", fetch(at.segment, IN_THIRD), ASCE_TYPE);
+    shows!("DAT-8", fetch(at.third | THIRD, IN_SECOND), ASCE_TYPE);
+    shows!("DAT-8", fetch(at.second | SECOND, IN_FIRST), ASCE_TYPE);
     // The first bit in front of the part is enough.
     let bits = [
         fetch(at.segment, 1 << 31 | SEGMENT),
         fetch(at.third | THIRD, 1 << 42 | IN_THIRD),
         fetch(at.second | SECOND, 1 << 53 | IN_SECOND),
     ];
-    shows!("DAT-8", bits, [nullified(ASCE_TYPE, 6); 3]);
+    shows!("DAT-8", bits, [ASCE_TYPE; 3]);
     // The type of the space is tested before any table.
     shows!(
         "DAT-9",
         fetch(at.segment, 1 << 63 | (SEGMENT_INDEX + 1) << 20),
-        nullified(ASCE_TYPE, 6)
+        ASCE_TYPE
     );
     shows!(
         "DAT-10",
         fetch(at.first | FIRST, IN_FIRST + (PART << 53)),
-        nullified(REGION_FIRST, 6)
+        REGION_FIRST
     );
     shows!(
         "DAT-11",
         fetch(at.second | SECOND, IN_SECOND + (PART << 42)),
-        nullified(REGION_SECOND, 6)
+        REGION_SECOND
     );
     shows!(
         "DAT-12",
         fetch(at.third | THIRD, IN_THIRD + (PART << 31)),
-        nullified(REGION_THIRD, 6)
+        REGION_THIRD
     );
     shows!(
         "DAT-13",
         fetch(at.segment, SEGMENT + (PART << 20)),
-        nullified(SEGMENT_TRANSLATION, 6)
+        SEGMENT_TRANSLATION
     );
 }
 
 /// Lengths and offsets of tables that entries designate.
 fn parts(at: &At) {
     let in_first = |add: u64| fetch(at.first | FIRST, IN_FIRST + add);
-    shows!("DAT-11", in_first(PART << 42), nullified(REGION_SECOND, 6));
-    shows!("DAT-12", in_first(PART << 31), nullified(REGION_THIRD, 6));
-    shows!(
-        "DAT-13",
-        in_first(PART << 20),
-        nullified(SEGMENT_TRANSLATION, 6)
-    );
+    shows!("DAT-11", in_first(PART << 42), REGION_SECOND);
+    shows!("DAT-12", in_first(PART << 31), REGION_THIRD);
+    shows!("DAT-13", in_first(PART << 20), SEGMENT_TRANSLATION);
     // With a length of two parts the entry behind is used.
     let [first, second, third, segment, _] = at.entries();
     let behind = |entry: u64| entry + 8 * PART;
@@ -298,7 +282,7 @@ fn parts(at: &At) {
         0
     );
     // An offset of one part: the table begins behind it, and still ends with its length.
-    for (level, code, shift) in [
+    for (level, exception, shift) in [
         (2, SEGMENT_TRANSLATION, 20),
         (1, REGION_THIRD, 31),
         (0, REGION_SECOND, 42),
@@ -307,11 +291,11 @@ fn parts(at: &At) {
         let kept = load(entry);
         store(entry, kept | OFFSET_1 | LENGTH_1);
         ptlb();
-        shows!("DAT-15", in_first(0), nullified(code, 6));
+        shows!("DAT-15", in_first(0), exception);
         shows!("DAT-16", in_first(PART << shift), 0);
         store(entry, kept | OFFSET_1);
         ptlb();
-        shows!("DAT-15", in_first(PART << shift), nullified(code, 6));
+        shows!("DAT-15", in_first(PART << shift), exception);
         store(entry, kept);
     }
     for entry in [first, second, third, segment] {
@@ -321,87 +305,35 @@ fn parts(at: &At) {
 }
 
 fn entries(at: &At) {
-    shows!(
-        "DAT-17",
-        at.fetch_with(0, INVALID),
-        nullified(REGION_FIRST, 6)
-    );
-    shows!(
-        "DAT-18",
-        at.fetch_with(1, INVALID),
-        nullified(REGION_SECOND, 6)
-    );
-    shows!(
-        "DAT-19",
-        at.fetch_with(2, INVALID),
-        nullified(REGION_THIRD, 6)
-    );
-    shows!(
-        "DAT-20",
-        at.fetch_with(3, INVALID),
-        nullified(SEGMENT_TRANSLATION, 6)
-    );
-    shows!(
-        "DAT-21",
-        at.fetch_with(4, PAGE_INVALID),
-        nullified(PAGE_TRANSLATION, 6)
-    );
+    shows!("DAT-17", at.fetch_with(0, INVALID), REGION_FIRST);
+    shows!("DAT-18", at.fetch_with(1, INVALID), REGION_SECOND);
+    shows!("DAT-19", at.fetch_with(2, INVALID), REGION_THIRD);
+    shows!("DAT-20", at.fetch_with(3, INVALID), SEGMENT_TRANSLATION);
+    shows!("DAT-21", at.fetch_with(4, PAGE_INVALID), PAGE_TRANSLATION);
     for level in 0..4 {
         for change in [0x4, 0x8, 0xC] {
-            shows!(
-                "DAT-22",
-                at.fetch_with(level, change),
-                suppressed(SPECIFICATION, 6)
-            );
+            shows!("DAT-22", at.fetch_with(level, change), SPECIFICATION);
         }
     }
-    shows!(
-        "DAT-23",
-        at.fetch_with(4, MUST_BE_ZERO),
-        suppressed(SPECIFICATION, 6)
-    );
+    shows!("DAT-23", at.fetch_with(4, MUST_BE_ZERO), SPECIFICATION);
     // An invalid entry may have any other bits.
-    shows!(
-        "DAT-24",
-        at.fetch_with(1, INVALID | 0x4),
-        nullified(REGION_SECOND, 6)
-    );
+    shows!("DAT-24", at.fetch_with(1, INVALID | 0x4), REGION_SECOND);
     shows!(
         "DAT-24",
         at.fetch_with(4, PAGE_INVALID | MUST_BE_ZERO),
-        nullified(PAGE_TRANSLATION, 6)
+        PAGE_TRANSLATION
     );
     // The tables are used from the first to the last.
     store(at.entries()[4], PAGE_INVALID);
-    shows!(
-        "DAT-25",
-        at.fetch_with(3, INVALID),
-        nullified(SEGMENT_TRANSLATION, 6)
-    );
-    shows!(
-        "DAT-25",
-        at.fetch_with(2, 0x8),
-        suppressed(SPECIFICATION, 6)
-    );
+    shows!("DAT-25", at.fetch_with(3, INVALID), SEGMENT_TRANSLATION);
+    shows!("DAT-25", at.fetch_with(2, 0x8), SPECIFICATION);
     at.good();
     let beyond = 1 << 40;
     for level in 0..4 {
-        shows!(
-            "DAT-26",
-            at.fetch_with(level, beyond),
-            suppressed(ADDRESSING, 6)
-        );
+        shows!("DAT-26", at.fetch_with(level, beyond), ADDRESSING);
     }
-    shows!(
-        "DAT-27",
-        at.fetch_with(4, beyond),
-        suppressed(ADDRESSING, 6)
-    );
-    shows!(
-        "DAT-26",
-        fetch(beyond | FIRST, IN_FIRST),
-        suppressed(ADDRESSING, 6)
-    );
+    shows!("DAT-27", at.fetch_with(4, beyond), ADDRESSING);
+    shows!("DAT-26", fetch(beyond | FIRST, IN_FIRST), ADDRESSING);
     // A common segment belongs to no private space.
     shows!("DAT-28", at.fetch_with(3, COMMON), 0);
     store(at.entries()[3], at.pages | COMMON);
@@ -409,7 +341,7 @@ fn entries(at: &At) {
     shows!(
         "DAT-29",
         fetch(at.first | FIRST | PRIVATE, IN_FIRST),
-        suppressed(SPECIFICATION, 6)
+        SPECIFICATION
     );
     at.good();
     shows!("DAT-29", fetch(at.first | FIRST | PRIVATE, IN_FIRST), 0);
@@ -417,14 +349,14 @@ fn entries(at: &At) {
 
 fn protection(at: &At) {
     let element = at.first | FIRST;
-    shows!("DATPROTECTION-1", put(element, IN_FIRST), 0);
+    shows!("DATPROTECTION-1", put(element, IN_FIRST, MARK), 0);
     let [.., segment, page] = at.entries();
     for (n, entry) in [page, segment].into_iter().enumerate() {
         let kept = load(entry);
         store(entry, kept | PROTECTED);
         ptlb();
-        let found = (put(element, IN_FIRST), fetch(element, IN_FIRST));
-        let expected = (suppressed(PROTECTION, 6), 0);
+        let found = (put(element, IN_FIRST, MARK), fetch(element, IN_FIRST));
+        let expected = (PROTECTION, 0);
         if n == 0 {
             shows!(["DATPROTECTION-2", "DATPROTECTION-4"], found, expected);
         } else {
@@ -438,22 +370,21 @@ fn protection(at: &At) {
     store(at.pages + 8 * b, (at.frame + 4096) | PROTECTED);
     store(at.frame + 4088, MARK);
     ptlb();
-    set_space(element);
     let across = IN_FIRST - BYTE - (PAGE_INDEX << 12) + (a << 12) + 4092;
-    let outcome = attempt!("sacf 0x100\n stg {v}, 0({a})\n sacf 0", v = in(reg) 0_u64, a = in(reg_addr) across);
+    let ended = put(element, across, 0);
     shows!(
         "DATPROTECTION-5",
-        (ended(outcome), load(at.frame + 4088)),
-        (suppressed(PROTECTION, 6), MARK)
+        (ended, load(at.frame + 4088)),
+        (PROTECTION, MARK)
     );
     // Nor if a part of it cannot be translated.
     store(at.pages + 8 * b, PAGE_INVALID);
     ptlb();
-    let outcome = attempt!("sacf 0x100\n stg {v}, 0({a})\n sacf 0", v = in(reg) 0_u64, a = in(reg_addr) across);
+    let ended = put(element, across, 0);
     shows!(
         "DAT-30",
-        (ended(outcome), load(at.frame + 4088)),
-        (nullified(PAGE_TRANSLATION, 6), MARK)
+        (ended, load(at.frame + 4088)),
+        (PAGE_TRANSLATION, MARK)
     );
 }
 
@@ -463,30 +394,18 @@ fn buffer(at: &At) {
     let page = at.entries()[4];
     store(page, at.frame | PAGE_INVALID);
     ptlb();
-    shows!(
-        "TLB-1",
-        fetch(element, IN_FIRST),
-        nullified(PAGE_TRANSLATION, 6)
-    );
+    shows!("TLB-1", fetch(element, IN_FIRST), PAGE_TRANSLATION);
     // An invalid entry is not in the buffer: it is valid as soon as it is changed.
     store(page, at.frame);
     shows!("TLB-1", fetch(element, IN_FIRST), 0);
     store(page, at.frame | PAGE_INVALID);
     ptlb();
-    shows!(
-        "TLB-2",
-        fetch(element, IN_FIRST),
-        nullified(PAGE_TRANSLATION, 6)
-    );
+    shows!("TLB-2", fetch(element, IN_FIRST), PAGE_TRANSLATION);
     let segment = at.entries()[3];
     store(page, at.frame);
     store(segment, at.pages | INVALID);
     ptlb();
-    shows!(
-        "TLB-2",
-        fetch(element, IN_FIRST),
-        nullified(SEGMENT_TRANSLATION, 6)
-    );
+    shows!("TLB-2", fetch(element, IN_FIRST), SEGMENT_TRANSLATION);
     store(segment, at.pages);
     shows!("TLB-1", fetch(element, IN_FIRST), 0);
 }
