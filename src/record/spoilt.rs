@@ -56,38 +56,39 @@ fn fields(record: &[u8], decode: Decode) -> Vec<(usize, Field)> {
 /// A value against the rule of a field's form, if the form has one. `chance` chooses among several.
 fn spoilt(field: &Field, now: u64, chance: u64) -> Option<u64> {
     let bits = 8 * field.length as u32;
-    let codes = |mut is_wrong: Box<dyn FnMut(u64) -> bool>| {
-        let wrong: Vec<u64> = (0..256).filter(|code| is_wrong(*code)).collect();
-        wrong[chance as usize % wrong.len()]
-    };
     match field.form {
         Form::Number | Form::Hexadecimal | Form::Tod => None,
         Form::Bits(names) => {
-            let reserved: Vec<u32> = (0..bits)
-                .filter(|bit| names.iter().all(|(named, _)| named != bit))
-                .collect();
-            let bit = reserved[chance as usize % reserved.len()];
+            let is_reserved = |bit: &u32| names.iter().all(|(named, _)| named != bit);
+            let bit = one_of((0..bits).filter(is_reserved), chance);
             Some(now | 1 << (bits - 1 - bit))
         }
-        Form::Code(names) => Some(codes(Box::new(move |code| {
-            names.iter().all(|(named, _)| *named != code)
-        }))),
+        Form::Code(names) => {
+            let is_wrong = |code: &u64| names.iter().all(|(named, _)| named != code);
+            Some(one_of((0..256).filter(is_wrong), chance))
+        }
         Form::Hundredths => Some(8_640_000 + chance % 1000),
         // No year, no day 0, no day 366 of 2026, no sign, no decimal digit.
         Form::PackedDate => {
             let wrong = [0, 0x0126_000F, 0x0126_366F, 0x0126_3651, 0x0126_A25F];
-            Some(wrong[chance as usize % wrong.len()])
+            Some(one_of(wrong, chance))
         }
         Form::Text => {
-            let code = codes(Box::new(|code| {
-                code != 0 && arch::ebcdic::character(code as u8).is_none()
-            }));
+            let is_wrong =
+                |code: &u64| *code != 0 && arch::ebcdic::character(*code as u8).is_none();
+            let code = one_of((0..256).filter(is_wrong), chance);
             let at = chance as u32 % bits / 8 * 8;
             let at = at.min(56);
             Some(now & !(0xFF << at) | code << at)
         }
         Form::Reserved => Some(1 << (chance % u64::from(bits))),
     }
+}
+
+/// The one of these values that chance has chosen.
+fn one_of<T: Copy>(values: impl IntoIterator<Item = T>, chance: u64) -> T {
+    let values: Vec<T> = values.into_iter().collect();
+    values[chance as usize % values.len()]
 }
 
 #[test]
