@@ -17,6 +17,7 @@ mod branch;
 mod characters;
 mod chsc;
 mod clock;
+mod conditional_signal;
 mod control;
 mod copying;
 mod cryptography;

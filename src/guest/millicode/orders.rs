@@ -5,6 +5,7 @@
 
 use crate::hardware::Hardware;
 use crate::measuring::{assist, threads};
+use crate::millicode::conditional_signal;
 use crate::millicode::execution::Execution;
 use crate::millicode::prefix::{self, PREFIX};
 use crate::millicode::status;
@@ -47,6 +48,7 @@ pub fn publish<H: Hardware>(
 ) {
     let_timer_run_or_stand(cpu, hardware);
     let mailbox = mailbox(configuration, cpu.address);
+    conditional_signal::publish(cpu, mailbox);
     mailbox.state.store(cpu.state as u8, Ordering::Release);
     mailbox.runs.store(runs, Ordering::Release);
 }
@@ -75,6 +77,7 @@ pub fn take_orders<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, h
     if configuration.exit_code.get().is_some() {
         enter(cpu, hardware, CpuState::Stopped);
     }
+    conditional_signal::publish(cpu, mailbox);
     mailbox.state.store(cpu.state as u8, Ordering::Release);
     if takes {
         mailbox.orders.fetch_and(!IN_PROGRESS, Ordering::AcqRel);

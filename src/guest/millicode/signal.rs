@@ -6,6 +6,7 @@
 
 use crate::hardware::Hardware;
 use crate::measuring::threads;
+use crate::millicode::conditional_signal;
 use crate::millicode::execution::Execution;
 use crate::millicode::orders::{CLAIMED, RESETS, await_orders, mailbox, reset};
 use crate::millicode::outcome::{Outcome, Performed};
@@ -82,9 +83,8 @@ enum Answer {
 /// sense running status, set multithreading, and with the vector facility store additional status at address; any
 /// other is an invalid order. Set prefix, store status at address and store additional status at address have been
 /// carried out when the instruction ends. The configuration is always in the
-/// z/Architecture mode, so set architecture ends with an invalid parameter. The conditional emergency signal
-/// depends on the PSW of the addressed CPU, which no other CPU can inspect; it is made pending whatever that
-/// PSW is, which the users of the order allow for.
+/// z/Architecture mode, so set architecture ends with an invalid parameter. The conditional emergency signal depends on the
+/// PSW and the address spaces of the addressed CPU ([`conditional_signal`]); the parameter has an address-space number.
 ///
 /// Program exceptions: privileged operation.
 ///
@@ -271,6 +271,11 @@ fn signal<H: Hardware>(
                 Ok(_) => Answer::Accepted,
                 Err(_) => Answer::Status(status::EXTERNAL_CALL_PENDING),
             };
+        }
+        code::CONDITIONAL_EMERGENCY_SIGNAL
+            if !operating && !conditional_signal::is_met(mailbox, parameter as u16) =>
+        {
+            return Answer::Status(status::INCORRECT_STATE);
         }
         code::EMERGENCY_SIGNAL | code::CONDITIONAL_EMERGENCY_SIGNAL => {
             mailbox

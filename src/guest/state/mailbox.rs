@@ -46,6 +46,8 @@ pub struct Mailbox {
     pub parameter: AtomicU64,
     /// The changes that the operator asks for, in order; [`order::CHANGE`] says that there are some.
     pub changes: Mutex<heapless::Deque<Change, MOST_CHANGES>>,
+    /// What a conditional emergency signal depends on while the CPU is stopped, as `millicode::conditional_signal` writes it.
+    pub signal_condition: AtomicU64,
     /// The CPU's state as others may sense it ([`crate::state::vcpu::CpuState`] as u8).
     pub state: AtomicU8,
     /// Whether the CPU executes instructions, as others may sense it. It does not while it waits, or is not operating.

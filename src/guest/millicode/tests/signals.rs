@@ -11,7 +11,7 @@ use crate::state::vcpu::CpuState;
 use Instruction as I;
 use arch::address::Absolute;
 use arch::facility::{FacilityList, VECTOR};
-use arch::psw::{ADDRESSING_64, EXTERNAL, Psw, WAIT};
+use arch::psw::{ADDRESSING_64, EXTERNAL, IO, Psw, WAIT};
 use core::sync::atomic::{AtomicU32, Ordering};
 
 /// Issues SIGNAL PROCESSOR from CPU 0; returns condition code and status.
@@ -73,6 +73,50 @@ fn sense_shows_a_stopped_cpu_and_a_pending_external_call() {
         1
     );
     assert_eq!(bench.hardware.woken, [1]);
+}
+
+#[test]
+fn a_stopped_cpu_refuses_a_conditional_emergency_signal_to_another_space_or_to_a_wait_at_zero() {
+    const BOTH: u64 = IO | EXTERNAL;
+    // (mask and address of the PSW, address-space number in the parameter, whether the signal becomes pending)
+    let cases = [
+        (0, 0x1000, 7, true),
+        (EXTERNAL, 0x1000, 7, true),
+        (IO | WAIT, 0, 7, true),
+        (BOTH | WAIT, 0x1000, 7, true),
+        (BOTH | WAIT, 0, 7, false),
+        (BOTH | WAIT, 0, 5, false),
+        (BOTH, 0, 7, false),
+        (BOTH, 0x1000, 7, false),
+        (BOTH, 0x1000, 5, true),
+        (BOTH, 0x1000, 6, true),
+        (BOTH, 0x1000, 0xABCD_0006, true),
+    ];
+    for (mask, address, asn, is_pending) in cases {
+        let mut bench = two();
+        let own = bench.cpu.psw;
+        bench.cpu.psw = Psw {
+            mask: ADDRESSING_64 | mask,
+            address,
+        };
+        (bench.cpu.control[3], bench.cpu.control[4]) = (0xFFFF_0006, 0xFFFF_0005);
+        // It operates, whatever its PSW is.
+        obey(&mut bench, 1, CpuState::Operating);
+        let bare = bench.cpu.psw;
+        bench.cpu.psw = own;
+        assert_eq!(sigp(&mut bench, 0x13, 1, asn), (0, 0), "{mask:x} {asn}");
+        let emergency = |bench: &Bench| {
+            let mailbox = &bench.configuration.mailboxes[1];
+            mailbox.emergency.swap(0, Ordering::Relaxed)
+        };
+        assert_eq!(emergency(&bench), 1);
+        bench.cpu.psw = bare;
+        obey(&mut bench, 1, CpuState::Stopped);
+        bench.cpu.psw = own;
+        let expected = if is_pending { (0, 0) } else { (1, 0x200) };
+        assert_eq!(sigp(&mut bench, 0x13, 1, asn), expected, "{mask:x} {asn}");
+        assert_eq!(emergency(&bench), u32::from(is_pending));
+    }
 }
 
 #[test]

@@ -178,6 +178,7 @@ mod b_signals;
 mod b_signals_of_many;
 mod b_sigp;
 mod b_sigp_busy;
+mod b_sigp_conditional_emergency;
 mod b_sigp_start;
 mod b_software_counters;
 mod b_space_moves;
