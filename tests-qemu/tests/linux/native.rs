@@ -6,15 +6,29 @@ use measure::{
     computer::progress::Progress,
     linux::{LinuxOptions, native, screen::Screen},
     numbers::quantities::Storage,
-    options::RunOptions,
+    options::{Events, RunOptions},
 };
 use tempfile::TempDir;
 use tests_qemu::ipl;
 
 use crate::guest::{self, Guest};
 
+/// Storage of the guest in MiB: about as much as above the machine.
+pub const STORAGE: u64 = 491;
+
 /// The output of a guest with this many MiB of storage.
 pub fn output(guest: &Guest, storage: u64, script: &str) -> String {
+    output_with(guest, storage, script, &guest::initrd(), Events::default())
+}
+
+/// Like [`output`], with an archive of its own and with program events.
+pub fn output_with(
+    guest: &Guest,
+    storage: u64,
+    script: &str,
+    initrd: &[u8],
+    events: Events,
+) -> String {
     let directory = TempDir::new().unwrap();
     let file = |name: &str, data: &[u8]| {
         let path = directory.path().join(name);
@@ -23,13 +37,14 @@ pub fn output(guest: &Guest, storage: u64, script: &str) -> String {
     };
     let options = LinuxOptions {
         release: guest.release,
-        initrd: file("initrd", &guest::initrd()),
+        initrd: file("initrd", initrd),
         script: file("questions", script.as_bytes()),
         append: Some(guest::NO_CIPHER_TESTS.to_owned()),
         run: RunOptions {
             cpus: Some(guest.cpus),
             storage: Storage(storage << 20),
             rtc: ipl::DATE.parse().unwrap(),
+            events,
             ..RunOptions::new("linux")
         },
         ..LinuxOptions::default()

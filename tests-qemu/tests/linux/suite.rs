@@ -17,9 +17,6 @@ const MORE: [&str; 2] = [
     "28: Use a dummy software event to keep tracking",
 ];
 
-/// Storage of the guest on bare QEMU in MiB: about as much as above the machine.
-const STORAGE: u64 = 491;
-
 /// Every test by its number and name, with its result.
 fn results(output: &str) -> BTreeMap<String, String> {
     let tests = section(output, "suite").lines().filter_map(|line| {
@@ -40,7 +37,7 @@ fn perfs_own_tests_pass_above_the_machine_where_they_pass_on_bare_qemu_and_two_m
         cpus: 1,
     };
     let above = results(&guest.answers(QUESTIONS).output);
-    let natively = results(&native::output(&guest, STORAGE, QUESTIONS));
+    let natively = results(&native::output(&guest, native::STORAGE, QUESTIONS));
     assert!(natively.len() > 80, "{natively:#?}");
     let passes = |results: &BTreeMap<String, String>| -> Vec<String> {
         let these = results.iter().filter(|(_, result)| *result == "Ok");

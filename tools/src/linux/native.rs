@@ -50,7 +50,7 @@ pub fn run(
         devices: options.run.devices.arguments(),
         version: qemu.version,
         sandbox: qemu.has_sandbox(),
-        events: false,
+        events: options.run.events.recorded,
         log: None,
     };
     let mut signed = prepared.nonce.as_ref().map(Signed::new);
