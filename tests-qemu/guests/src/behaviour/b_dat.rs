@@ -24,31 +24,25 @@ fn page(n: u64) -> u64 {
     WINDOW + (n << 12)
 }
 
+// Not inline: QEMU purges what IPTE invalidates only behind the next branch.
+#[inline(never)]
 fn fetch(name: &str, address: u64, number: u64, teid: Option<u64>) {
     let outcome = attempt!("lg %r1, 0({a})", a = in(reg_addr) address);
-    check(
-        name,
-        if let Outcome::Completed(_) = outcome {
-            0
-        } else {
-            outcome.number()
-        },
-        number,
-    );
-    identify(outcome, teid);
+    ends(name, outcome, number, teid);
 }
 
 fn store(name: &str, address: u64, number: u64, teid: Option<u64>) {
     let outcome = attempt!("mvhi 0({a}), 0x77", a = in(reg_addr) address);
-    check(
-        name,
-        if let Outcome::Completed(_) = outcome {
-            0
-        } else {
-            outcome.number()
-        },
-        number,
-    );
+    ends(name, outcome, number, teid);
+}
+
+/// Checks the number of an outcome, which is zero if the instruction completed, and the identification.
+fn ends(name: &str, outcome: Outcome, number: u64, teid: Option<u64>) {
+    let found = match outcome {
+        Outcome::Completed(_) => 0,
+        _ => outcome.number(),
+    };
+    check(name, found, number);
     identify(outcome, teid);
 }
 
