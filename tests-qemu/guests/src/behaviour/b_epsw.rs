@@ -3,8 +3,8 @@
 
 use core::arch::asm;
 
-use guests::insn::control::{epsw, lpswe_mask, spm, ssm};
-use guests::psw::{EXTERNAL, INITIAL, IO, MACHINE_CHECK, Psw, bit};
+use guests::insn::control::{epsw, spm, ssm};
+use guests::psw::{EXTERNAL, INITIAL, IO, MACHINE_CHECK, Psw, bit, load_psw};
 use guests::{attempt_in_problem_state, shows};
 
 guests::clause!("SA22-7832, EXTRACT PSW; LOAD PSW EXTENDED", native = true);
@@ -40,10 +40,10 @@ fn run() {
         // Secondary-space mode, which has no effect with DAT off.
         (bit(16), 0x0000_8001),
     ] {
-        lpswe_mask(INITIAL | mask);
+        load_psw(INITIAL | mask);
         shows!(["EPSW-1", "LPSWE-1"], epsw().0 & WITHOUT_CC, left);
     }
-    lpswe_mask(INITIAL);
+    load_psw(INITIAL);
     for code in 0..4 {
         shows!("LPSWE-2", loaded_condition_code(code), code);
     }

@@ -8,7 +8,7 @@ use core::ptr::read_volatile;
 
 use guests::check::{check, holds};
 use guests::dat;
-use guests::insn::control::{lpswe_mask, ssm};
+use guests::insn::control::ssm;
 use guests::insn::cpu::Page;
 use guests::psw;
 
@@ -196,14 +196,14 @@ fn run() {
     // The same with DAT on: first by the same address; then the program stores into the page, which makes it new.
     dat::prepare();
     build();
-    lpswe_mask(psw::INITIAL | psw::DAT);
+    psw::load_psw(psw::INITIAL | psw::DAT);
     pieces(4);
     put(0x400, &IPM_5);
     pieces(4);
     rewritten();
     build();
     pieces(4);
-    lpswe_mask(psw::INITIAL);
+    psw::load_psw(psw::INITIAL);
     pieces(0);
     rewritten();
 }

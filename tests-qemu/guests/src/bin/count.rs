@@ -174,7 +174,7 @@ fn phase_2() -> (u64, u64) {
     guests::dat::prepare();
     guests::dat::set_window(2, 0x20_0000 | guests::dat::PROTECTED);
     let protected = guests::dat::WINDOW + 0x2000;
-    insn::control::lpswe_mask(psw::INITIAL | psw::DAT);
+    psw::load_psw(psw::INITIAL | psw::DAT);
     // SAFETY: keeps to the registers named; register 1 belongs to the external stub.
     unsafe {
         asm!(
@@ -201,7 +201,7 @@ fn phase_2() -> (u64, u64) {
             out("r1") _,
         );
     }
-    insn::control::lpswe_mask(psw::INITIAL);
+    psw::load_psw(psw::INITIAL);
     lowcore::write(Class::Program.new(), program);
     lowcore::write(Class::External.new(), external);
     insn::control::lctlg_0(cr0);
@@ -230,7 +230,7 @@ fn phase_3() -> (u64, u64) {
     let valid = 0x20_0000_u64;
     guests::dat::set_window(5, valid);
     let page = guests::dat::WINDOW + 0x5000;
-    insn::control::lpswe_mask(psw::INITIAL | psw::DAT);
+    psw::load_psw(psw::INITIAL | psw::DAT);
     // SAFETY: keeps to the registers named; the stub makes the page valid again.
     unsafe {
         asm!(
@@ -253,7 +253,7 @@ fn phase_3() -> (u64, u64) {
             in("r12") guests::dat::window_origin() + 5 * 8,
         );
     }
-    insn::control::lpswe_mask(psw::INITIAL);
+    psw::load_psw(psw::INITIAL);
     lowcore::write(Class::Program.new(), program);
     let expected = ROUNDS_3 * (1 + TURNS_2 + 1 + 2 + 1 + 1) + 1;
     (expected, last.wrapping_sub(first))

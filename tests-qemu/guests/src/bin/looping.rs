@@ -10,7 +10,7 @@ use core::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
 use guests::check::holds;
 use guests::end::end_success;
 use guests::insn::clock::{MICROSECOND, sckc, stck};
-use guests::insn::control::{lctlg_all, lpswe_mask, stctg_all, stosm};
+use guests::insn::control::{lctlg_all, stctg_all, stosm};
 use guests::insn::cpu::stpx;
 use guests::interruption::Class;
 use guests::psw::{self, Psw};
@@ -128,7 +128,7 @@ fn run() {
             registers[9..12].copy_from_slice(&[NULLIFY, handler, handler]);
             lctlg_all(&registers);
             set_new_psw(Class::Program, PER | psw::EXTERNAL, handler);
-            lpswe_mask(psw::INITIAL | PER | psw::EXTERNAL);
+            psw::load_psw(psw::INITIAL | PER | psw::EXTERNAL);
             // SAFETY: the handler keeps control.
             unsafe { asm!("brasl %r14, loop_handler", out("r14") _) };
         }

@@ -2,7 +2,7 @@
 
 use core::arch::asm;
 
-use crate::psw::Psw;
+use crate::psw::{INITIAL, WAIT, load_psw};
 
 /// LOAD CONTROL (64) of one register.
 macro_rules! lctlg {
@@ -95,22 +95,6 @@ pub fn stosm<const MASK: u8>() -> u8 {
     old
 }
 
-/// LOAD PSW EXTENDED with this mask and the address of the next instruction: the program goes on in the new state.
-pub fn lpswe_mask(mask: u64) {
-    let mut psw = Psw::new(mask, 0);
-    // SAFETY: the address is that of the next instruction.
-    unsafe {
-        asm!(
-            "larl {t}, 31f",
-            "stg {t}, 8({p})",
-            "lpswe 0({p})",
-            "31:",
-            p = in(reg_addr) &raw mut psw,
-            t = out(reg) _,
-        );
-    }
-}
-
 /// INSERT PROGRAM MASK: condition code in bits 2-3 and program mask in bits 4-7 of the byte.
 #[must_use]
 pub fn ipm() -> u8 {
@@ -129,16 +113,5 @@ pub fn spm(mask: u8) {
 /// Waits with these bits of the system mask open until a handler ends the wait. The handler of the interruption must
 /// turn off the wait bit in the old PSW ([`crate::interruption::set_old_psw`]).
 pub fn wait(mask: u64) {
-    let mut psw = Psw::new(crate::psw::INITIAL | crate::psw::WAIT | mask, 0);
-    // SAFETY: the program goes on behind the wait.
-    unsafe {
-        asm!(
-            "larl {t}, 31f",
-            "stg {t}, 8({p})",
-            "lpswe 0({p})",
-            "31:",
-            p = in(reg_addr) &raw mut psw,
-            t = out(reg) _,
-        );
-    }
+    load_psw(INITIAL | WAIT | mask);
 }
