@@ -62,6 +62,8 @@ pub mod asce {
     use super::super::bits::bit64;
     /// Real-space control.
     pub const REAL_SPACE: u64 = bit64(58);
+    /// Storage-alteration-event bit: designates the space for storage-alteration events.
+    pub const STORAGE_ALTERATION_EVENT: u64 = bit64(56);
     /// Private-space control.
     pub const PRIVATE_SPACE: u64 = bit64(55);
     /// Designation-type control.

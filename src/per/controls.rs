@@ -24,6 +24,8 @@ pub mod event {
 
 /// Bit 40 of control register 9: a branch is an event only if its target is in the range.
 const BRANCH_ADDRESS: u64 = 1 << 23;
+/// Bit 42 of control register 9: a store is an event only in a designated space.
+const STORE_SPACE: u64 = 1 << 21;
 /// Addresses of System/370.
 const ADDRESS_24: u64 = 0xFF_FFFF;
 
@@ -47,6 +49,9 @@ pub struct Controls {
     pub events: u8,
     /// Whether branches are events only with a target in the range (the branch-address control).
     pub branch_address: bool,
+    /// Whether stores are events only in spaces that their address-space-control elements designate (the
+    /// storage-alteration-space control). With DAT off it makes no difference.
+    pub designated_spaces: bool,
     /// The general registers whose alteration is an event: the leftmost bit stands for register 0.
     pub registers: u16,
     /// The range for instruction fetching, storage alteration, and the targets of branches.
@@ -59,6 +64,7 @@ impl Controls {
         format: Format::Z,
         events: 0,
         branch_address: false,
+        designated_spaces: false,
         registers: 0,
         range: Range::ALL,
     };
@@ -84,6 +90,7 @@ impl Controls {
             format,
             events,
             branch_address: matches!(format, Format::Z) && nine & BRANCH_ADDRESS != 0,
+            designated_spaces: matches!(format, Format::Z) && nine & STORE_SPACE != 0,
             registers,
             range: Range {
                 start: ten & address,
@@ -228,6 +235,18 @@ mod tests {
         let controls = Controls::of(Format::S370, [0xFF80_0001, 0xFF00_1000, 0xAB00_1FFF]);
         assert_eq!((controls.events, controls.branch_address), (0xF0, false));
         assert_eq!(controls.range, RANGE);
+    }
+
+    #[test]
+    fn z_architecture_has_controls_of_branch_addresses_and_of_the_spaces_of_stores() {
+        let controls = |format, nine| {
+            let controls = Controls::of(format, [nine, 0, 0]);
+            (controls.branch_address, controls.designated_spaces)
+        };
+        assert_eq!(controls(Format::Z, 0xA000_0000), (false, false));
+        assert_eq!(controls(Format::Z, 0xA080_0000), (true, false));
+        assert_eq!(controls(Format::Z, 0xA020_0000), (false, true));
+        assert_eq!(controls(Format::S370, 0xA0A0_0000), (false, false));
     }
 
     #[test]

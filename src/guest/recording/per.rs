@@ -21,13 +21,16 @@
 
 use crate::delivery;
 use crate::hardware::{ChannelBlock, ChannelInstruction, Hardware};
+use crate::state::access::{Access, Space};
 use crate::state::configuration::Configuration;
 use crate::state::pending_work::PendingWork;
 use crate::state::recording::{Phase, Step};
 use crate::state::vcpu::Vcpu;
+use crate::state::watched::EventSpaces;
 use crate::storage::shadow;
 use arch::channel::IoInterruption;
 use arch::condition::ConditionCode;
+use arch::control::asce;
 use arch::psw;
 use per::{Controls, Range, event};
 
@@ -144,9 +147,28 @@ pub fn rest(cpu: &mut Vcpu) -> bool {
     stepping
 }
 
-/// The ranges in which stores are events.
+/// The spaces in which stores may be events under some controls.
+fn event_spaces(cpu: &Vcpu, controls: &Controls) -> EventSpaces {
+    if !controls.designated_spaces {
+        return EventSpaces::ALL;
+    }
+    let mut named = [false; 4];
+    for space in [Space::Primary, Space::Secondary, Space::Home] {
+        named[space as usize] = space.asce(cpu) & asce::STORAGE_ALTERATION_EVENT != 0;
+    }
+    let current = Space::current(cpu, Access::Store);
+    EventSpaces {
+        current: current.is_none_or(|space| named[space as usize]),
+        named,
+    }
+}
+
+/// The ranges in which stores are events, in the space of the PSW.
 fn stores(cpu: &Vcpu) -> impl Iterator<Item = Range> + use<> {
-    let guest = cpu.per.controls.stores().into_iter();
+    let controls = &cpu.per.controls;
+    let stores = controls.stores();
+    let guest = stores.filter(|_| event_spaces(cpu, controls).has(None));
+    let guest = guest.into_iter();
     guest.chain(cpu.per.traces.stores())
 }
 

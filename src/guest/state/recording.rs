@@ -165,7 +165,10 @@ impl Recording {
 
     #[cold]
     fn note_watched(&self, space: Option<Space>, at: Virtual, length: u64, access: Access) {
-        if access == Access::Store && self.watched.controls.range.meets(at.0, length) {
+        if access == Access::Store
+            && self.watched.controls.range.meets(at.0, length)
+            && self.watched.spaces.has(space)
+        {
             self.stored.set(true);
         }
         self.noted.add(Reference {

@@ -1,7 +1,7 @@
 //! The instruction that is watched for program-event recording, as it was before its execution
 //! began.
 
-use crate::state::access::Access;
+use crate::state::access::{Access, Space};
 use crate::state::reference::Reference;
 use crate::state::text::Text;
 use arch::address::Virtual;
@@ -17,6 +17,8 @@ pub(crate) struct Watched {
     pub mask: u64,
     /// The PER controls before it.
     pub controls: Controls,
+    /// The spaces in which its stores may be events.
+    pub spaces: EventSpaces,
     /// The instruction; of length zero if it could not be fetched.
     pub text: Text,
     /// The address of its text.
@@ -32,6 +34,7 @@ impl Watched {
         at: 0,
         mask: 0,
         controls: Controls::NONE,
+        spaces: EventSpaces::ALL,
         text: Text::of([0; 6]),
         text_at: 0,
         general: [0; 16],
@@ -48,6 +51,28 @@ impl Watched {
     /// The address of the next sequential instruction.
     pub(crate) fn next(&self) -> u64 {
         self.at.wrapping_add(self.text.length.into())
+    }
+}
+
+/// The spaces in which a store may be an event, under the PSW and the control registers before an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EventSpaces {
+    /// The space of the PSW, or real storage.
+    pub current: bool,
+    /// The spaces that an instruction may name, by the number of [`Space`].
+    pub named: [bool; 4],
+}
+
+impl EventSpaces {
+    /// Every space.
+    pub const ALL: Self = Self {
+        current: true,
+        named: [true; 4],
+    };
+
+    /// Whether a store into a space, or else into that of the PSW, may be an event.
+    pub fn has(self, space: Option<Space>) -> bool {
+        space.map_or(self.current, |space| self.named[space as usize])
     }
 }
 

@@ -35,6 +35,10 @@ pub const STORE_REAL: u64 = 0x0800_0000;
 pub const NULLIFY: u64 = 0x0100_0000;
 /// Branches only if the target is in the range.
 pub const BRANCH_ADDRESS: u64 = 0x0080_0000;
+/// Stores only in spaces whose address-space-control elements have [`EVENT_SPACE`].
+pub const DESIGNATED_SPACES: u64 = 0x0020_0000;
+/// The storage-alteration-event bit of an address-space-control element.
+pub const EVENT_SPACE: u64 = bit(56);
 
 /// The most interruptions that are kept. Later ones are lost.
 const MOST: usize = 64;

@@ -2,6 +2,7 @@
 
 use crate::hardware::Hardware;
 use crate::recording::caches;
+use crate::recording::per::event_spaces;
 use crate::state::access::{Access, Space};
 use crate::state::configuration::Configuration;
 use crate::state::reference;
@@ -24,6 +25,7 @@ pub(super) fn begin<H: Hardware>(
     hardware: &H,
     at: u64,
 ) {
+    let spaces = event_spaces(cpu, &cpu.per.controls);
     let (text, text_at) = text(cpu, configuration, hardware, at).unwrap_or_else(|| {
         // It will not begin: the hardware will find out why.
         let none = Text {
@@ -36,6 +38,7 @@ pub(super) fn begin<H: Hardware>(
     watched.at = at;
     watched.mask = cpu.psw.mask;
     watched.controls = cpu.per.controls;
+    watched.spaces = spaces;
     watched.text = text;
     watched.text_at = text_at;
     watched.general = cpu.general;
@@ -222,12 +225,15 @@ pub(super) fn identify(cpu: &Vcpu, completed: bool) -> Option<Identification> {
     })
 }
 
-/// Whether the watched instruction, which the hardware executed, stored into a range. For the few instructions whose
-/// stores cannot be determined, a store is assumed.
+/// Whether the watched instruction stored into a range of a space in which stores may be events. For the few
+/// instructions whose stores cannot be determined, a store into the space of the PSW is assumed.
 fn stores(cpu: &Vcpu, range: Range) -> bool {
+    let spaces = cpu.per.watched.spaces;
     let mut stored = false;
-    let known = each_store(cpu, range, |_| stored = true);
-    stored || known == Knowledge::Unknown
+    let known = each_store(cpu, range, |reference| {
+        stored |= spaces.has(named(reference.space));
+    });
+    stored || known == Knowledge::Unknown && spaces.has(None)
 }
 
 /// Calls `each` for every operand that the watched instruction, which the hardware executed, stored into a range;

@@ -125,6 +125,7 @@ mod b_per_off;
 mod b_per_pending;
 mod b_per_registers;
 mod b_per_s370;
+mod b_per_spaces;
 mod b_per_stopped;
 mod b_per_store;
 mod b_per_store_dat;
