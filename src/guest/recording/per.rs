@@ -31,10 +31,13 @@ use crate::storage::shadow;
 use arch::channel::IoInterruption;
 use arch::condition::ConditionCode;
 use arch::control::asce;
+use arch::interruption::ProgramInterruption;
 use arch::psw;
+use per::trace::Traces;
 use per::{Controls, Range, event};
 
 mod ended;
+mod executes;
 mod protected;
 pub mod traced;
 mod watched;
@@ -147,6 +150,11 @@ pub fn rest(cpu: &mut Vcpu) -> bool {
     stepping
 }
 
+/// The operator's traces, if there are any.
+fn traces(cpu: &Vcpu) -> Option<&Traces> {
+    cpu.per.below.then_some(&cpu.per.traces)
+}
+
 /// The spaces in which stores may be events under some controls.
 fn event_spaces(cpu: &Vcpu, controls: &Controls) -> EventSpaces {
     if !controls.designated_spaces {
@@ -169,13 +177,13 @@ fn stores(cpu: &Vcpu) -> impl Iterator<Item = Range> + use<> {
     let stores = controls.stores();
     let guest = stores.filter(|_| event_spaces(cpu, controls).has(None));
     let guest = guest.into_iter();
-    guest.chain(cpu.per.traces.stores())
+    guest.chain(traces(cpu).map(Traces::stores).into_iter().flatten())
 }
 
 /// The ranges in which an instruction is an event because it is there.
 fn places(cpu: &Vcpu) -> impl Iterator<Item = Range> {
     let guest = cpu.per.controls.fetches().into_iter();
-    guest.chain(cpu.per.traces.places())
+    guest.chain(traces(cpu).map(Traces::places).into_iter().flatten())
 }
 
 /// Whether the instruction at an address is executed on its own.
@@ -188,10 +196,12 @@ fn steps(cpu: &Vcpu, at: u64) -> bool {
         || !cpu.per.looks && protected::inside(cpu, at).is_some()
 }
 
-/// Whether the instruction at an address is watched if it traps: as [`steps`], and any instruction that millicode
-/// performs while it may alter something that is recorded.
-fn is_watched(cpu: &Vcpu, at: u64) -> bool {
+/// Whether the instruction at an address is watched if it traps with a program exception: as [`steps`], and any
+/// instruction that millicode performs while it may alter something that is recorded. An operation exception may be that
+/// of an EXECUTE that is replaced, whose target millicode performs.
+fn is_watched(cpu: &Vcpu, at: u64, code: u16) -> bool {
     cpu.per.controls.ask_for(event::STORE | event::STORE_REAL)
+        || code == ProgramInterruption::Operation.code() && cpu.per.controls.fetches().is_some()
         || cpu.per.below && cpu.per.traces.stores().next().is_some()
         || steps(cpu, at)
 }
@@ -202,6 +212,9 @@ fn is_watched(cpu: &Vcpu, at: u64) -> bool {
 pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> bool {
     let at = cpu.psw.address;
     protected::note(cpu);
+    if protected::executes(cpu, configuration, hardware, at) {
+        cpu.per.protected.alone = Some(at);
+    }
     let range = if steps(cpu, at) {
         let before = cpu.per.phase;
         enter_phase(cpu, Phase::Step);
@@ -233,7 +246,7 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
     } else {
         let before = cpu.per.phase;
         enter_phase(cpu, Phase::Range);
-        if before == Phase::Step {
+        if before == Phase::Step || protected::open(cpu, configuration, hardware) {
             return true;
         }
         cpu.per.watching = false;

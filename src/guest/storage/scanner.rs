@@ -556,7 +556,9 @@ fn store_beside_executes<H: Hardware>(
         .all(|halfword| {
             let [new, one, two] =
                 [0, 1, 2].map(|back| (text >> (48 - 16 * halfword + 16 * back)) as u16);
-            !executed::may_have_a_part(new) && ![new, one, two].into_iter().any(executed::modifies)
+            !executed::may_have_a_part(new)
+                && !executed::is_execute(new)
+                && ![one, two].into_iter().any(executed::modifies)
         });
     if is_harmless && let PageState::Copied(copy) = configuration.page_frames.state(at) {
         let place = copy.offset(at.byte_index() & !7);

@@ -162,16 +162,18 @@ const NEEDS_NO_OPTION: u32 = 10;
 
 /// The behaviour guests that record events, and whether they execute the same number of instructions. One waits for another
 /// CPU, and in two the clock of QEMU counts an EXECUTE with its move as one instruction, unless it is executed on its own.
-const RECORDING: [(&str, bool); 12] = [
+const RECORDING: [(&str, bool); 14] = [
     ("b_per_branch", true),
     ("b_per_controls", true),
     ("b_per_disabling", true),
+    ("b_per_execute", true),
     ("b_per_executed", true),
     ("b_per_fetch", true),
     ("b_per_fetch_dat", true),
     ("b_per_identification", true),
     ("b_per_lost", true),
     ("b_per_registers", true),
+    ("b_per_spaces", true),
     ("b_per_stopped", false),
     ("b_per_store", false),
     ("b_per_store_dat", false),

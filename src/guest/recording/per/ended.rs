@@ -49,12 +49,8 @@ pub fn trapped<H: Hardware>(
     };
     if !cpu.per.watching {
         // The hardware may refuse an instruction without testing whether it is in the range.
-        if class == Class::Program && code != PER_EVENT && is_watched(cpu, here) {
-            if cpu.per.controls.nullify(here) {
-                meet_again(cpu, configuration, here);
-            } else {
-                begin(cpu, configuration, hardware, here);
-            }
+        if class == Class::Program && code != PER_EVENT && is_watched(cpu, here, code) {
+            begin_late(cpu, configuration, hardware, here);
         }
         return;
     }
@@ -106,11 +102,23 @@ fn next_failed<H: Hardware>(
     hardware: &H,
     here: u64,
 ) {
-    if cpu.per.pending.is_none() && !cpu.per.controls.nullify(here) {
-        begin(cpu, configuration, hardware, here);
-        return;
+    if cpu.per.pending.is_some() {
+        // The interruption of the watched one comes first.
+        meet_again(cpu, configuration, here);
+    } else {
+        begin_late(cpu, configuration, hardware, here);
     }
-    // The interruption of the watched one comes first, or the event that nullifies this one.
+}
+
+/// Begins to watch an instruction that has met a program exception already, unless an event nullifies it.
+fn begin_late<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &H, here: u64) {
+    if !cpu.per.controls.nullify(here) {
+        begin(cpu, configuration, hardware, here);
+        if !cpu.per.watched.is_nullified() {
+            return;
+        }
+        cpu.per.watching = false;
+    }
     meet_again(cpu, configuration, here);
 }
 

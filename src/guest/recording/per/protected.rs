@@ -11,7 +11,7 @@
 //! A program that enters such a page meets a protection exception. With the page open, it runs until an instruction in
 //! the range, or until it leaves the page. After many such visits without an instruction in the range, protection costs
 //! more than it saves. Then the pages stay open, and the hardware compares every instruction with the range until it
-//! finds one in it.
+//! finds one in it. Where they are open, it must also stop at each EXECUTE ([`executes`](super::executes)).
 //!
 //! A clock that charges what was translated together spoils the account of a free run that an event ends
 //! ([`Step::Overcharged`](crate::state::recording::Step)). There the hardware never looks for an instruction: each one in
@@ -29,9 +29,10 @@
 //! instructions, the hardware looks for them.
 
 use crate::hardware::Hardware;
-use crate::recording::per::{places, stores};
+use crate::recording::per::{executes, places, stores};
 use crate::state::access::Access;
 use crate::state::configuration::Configuration;
+use crate::state::protected::{InspectedPages, ProtectedPages};
 use crate::state::vcpu::Vcpu;
 use crate::storage::shadow;
 use arch::address::{PAGE, Virtual};
@@ -43,7 +44,7 @@ use per::Range;
 const MOST_PAGES: u64 = 256;
 
 /// How often the pages of a range are entered without an instruction in the range before they stay open.
-const MOST_VISITS: u8 = 64;
+const MOST_VISITS: u8 = 56;
 
 /// How many pages meet a range.
 const fn pages(range: Range) -> u64 {
@@ -83,7 +84,8 @@ pub(super) fn finds(cpu: &Vcpu) -> bool {
 pub(super) fn has_any(cpu: &Vcpu) -> bool {
     let recording = &cpu.per;
     let stores = || stores(cpu).next().is_some();
-    let places = || recording.by_pages && places(cpu).next().is_some();
+    let places =
+        || (recording.by_pages || executes::are_wanted(cpu)) && places(cpu).next().is_some();
     !recording.everything && (stores() || places())
 }
 
@@ -107,6 +109,7 @@ fn note_fault(cpu: &mut Vcpu) {
         end: page,
     });
     let here = cpu.psw.address & cpu.psw.address_mask();
+    executes::note(cpu, Virtual(page.start));
     if of_stores {
         let stores = identification & TEID_STORE != 0
             || cpu.interruption.code() == ProgramInterruption::Protection.code();
@@ -133,6 +136,41 @@ pub(super) fn inside(cpu: &Vcpu, at: u64) -> Option<Range> {
         .find(|pages| pages.contains(at))
 }
 
+/// Whether the pages of the ranges of instructions are protected while the guest runs freely outside of them.
+fn are_closed(cpu: &Vcpu) -> bool {
+    cpu.per.by_pages && (!cpu.per.looks || cpu.per.protected.visits < MOST_VISITS)
+}
+
+/// Whether the guest can come to an EXECUTE at `at` whose target shows in no other way.
+pub(super) fn executes<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    at: u64,
+) -> bool {
+    executes::are_wanted(cpu)
+        && !executes::are_beside(cpu, at)
+        && (!are_closed(cpu) || inside(cpu, at).is_some())
+        && executes::begins(cpu, configuration, hardware, at)
+}
+
+/// Prepares the shadow for a guest that is about to run freely. Returns true if the way out has to begin again.
+pub(super) fn open<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) -> bool {
+    if are_closed(cpu) || !executes::are_wanted(cpu) {
+        if cpu.per.protected.inspected.space.is_some() {
+            cpu.per.protected.inspected = InspectedPages::NONE;
+        }
+        return false;
+    }
+    // They are protected again when they are next closed.
+    cpu.per.protected.places = ProtectedPages::NONE;
+    executes::open(cpu, configuration, hardware)
+}
+
 /// The guest is about to run freely from `at` on: protects the pages that may be open, and returns the range in which
 /// the hardware has to look for instructions besides.
 pub(super) fn free<H: Hardware>(
@@ -148,7 +186,8 @@ pub(super) fn free<H: Hardware>(
         protect(cpu, configuration, hardware, Access::Store, ranges, open);
     }
     let mut beyond = None;
-    if cpu.per.by_pages && (!cpu.per.looks || cpu.per.protected.visits < MOST_VISITS) {
+    let mut has_execute = executes::are_wanted(cpu);
+    if are_closed(cpu) {
         let Some(inside) = inside(cpu, at) else {
             let space_of_places = shadow::asce(cpu, Access::Execute);
             if let Some(open) = cpu.per.protected.places.close(space_of_places) {
@@ -158,9 +197,12 @@ pub(super) fn free<H: Hardware>(
             return None;
         };
         beyond = Some(inside.others());
+    } else if has_execute {
+        has_execute = executes::inspect(cpu, configuration, hardware, at);
     }
+    let executes = has_execute.then(|| executes::gap(cpu, configuration, hardware, at).others());
     // Everything but the gap in which there is nothing to find.
-    Range::around(at, places(cpu).chain(beyond))
+    Range::around(at, places(cpu).chain(beyond).chain(executes))
 }
 
 /// Protects those pages of some ranges that may be open for an access.

@@ -44,6 +44,13 @@ pub(super) fn begin<H: Hardware>(
     watched.general = cpu.general;
     watched.to_itself = false;
     cpu.per.watching = true;
+    if text.executed
+        && let Some(range) = cpu.per.controls.fetches()
+        && range.contains(text_at)
+    {
+        // Whatever stands in its place, and whatever of it is protected.
+        cpu.per.protected.alone = Some(at);
+    }
     cpu.per.stored.set(false);
     cpu.per.stored_real.set(false);
     cpu.per.noted.count.set(0);

@@ -115,6 +115,7 @@ mod b_page_end;
 mod b_per_branch;
 mod b_per_controls;
 mod b_per_disabling;
+mod b_per_execute;
 mod b_per_executed;
 mod b_per_fetch;
 mod b_per_fetch_dat;

@@ -8,8 +8,10 @@ use crate::state::account::{Account, Mode};
 use crate::state::pending_work::PendingWork;
 use crate::state::recording::{NULLIFY, Step};
 use crate::state::shadow::Side;
+use crate::storage::scanner;
 use crate::storage::shadow::forbidden;
 use crate::test_machine::Bench;
+use arch::address::Absolute;
 use arch::control::asce;
 use arch::interruption::Class;
 use arch::psw::{ADDRESSING_64, DAT, PER, PROBLEM, Psw};
@@ -432,6 +434,12 @@ fn pages_that_are_entered_for_nothing_stay_open_until_an_instruction_in_the_rang
     }
     let range = [0x100, 0x107].map(|at| PAGE_OF_RANGE + at);
     assert_eq!(guest.looked_for(), Some(range));
+    // The guest has executed instructions since.
+    let account = &mut guest.0.cpu.account;
+    account.entered = account.left + arch::tod::units(1000);
+    guest.enter(PAGE_OF_RANGE);
+    assert_eq!(guest.looked_for(), Some(range));
+    guest.find(BESIDE);
     assert_eq!(guest.closed(PAGE_OF_RANGE), Some(false));
     guest.find(PAGE_OF_RANGE + 0x100);
     guest.find(PAGE_OF_RANGE + 0x104);
@@ -442,6 +450,73 @@ fn pages_that_are_entered_for_nothing_stay_open_until_an_instruction_in_the_rang
     guest.leave();
     assert!(guest.runs());
     assert_eq!(guest.closed(PAGE_OF_RANGE), Some(true));
+}
+
+#[test]
+fn beside_a_range_the_guest_runs_freely_up_to_the_next_execute_which_is_executed_on_its_own() {
+    let mut guest = recording_fetches(0x100, 0x107);
+    // EX 0,0(5) and EXRL 0,*.
+    guest.0.set(PAGE_OF_RANGE + 0x202, &[0x44, 0, 0x50, 0]);
+    guest.0.set(PAGE_OF_RANGE + 0x304, &[0xC6, 0, 0, 0, 0, 0]);
+    let gap = |start, end| Some([PAGE_OF_RANGE + end, PAGE_OF_RANGE + start - 1]);
+    guest.enter(PAGE_OF_RANGE + 0x204);
+    assert_eq!(guest.looked_for(), gap(0x204, 0x304));
+    guest.find(PAGE_OF_RANGE + 0x200);
+    assert_eq!(guest.looked_for(), gap(0x108, 0x202));
+    guest.find(PAGE_OF_RANGE + 0x306);
+    assert_eq!(guest.looked_for(), gap(0x306, 0x1000));
+    guest.find(PAGE_OF_RANGE + 0x304);
+    let step = [PAGE_OF_RANGE + 0x306, PAGE_OF_RANGE + 0x303];
+    assert_eq!(guest.looked_for(), Some(step));
+}
+
+#[test]
+fn an_execute_beside_a_range_has_an_event_if_its_target_is_in_the_range() {
+    for (target, code) in [(0x100, PER_EVENT), (0x108, 0)] {
+        let mut guest = recording_fetches(0x100, 0x107);
+        guest.0.set(PAGE_OF_RANGE + 0x202, &[0x44, 0, 0x50, 0]);
+        guest.0.cpu.general[5] = PAGE_OF_RANGE + target;
+        guest.enter(PAGE_OF_RANGE + 0x202);
+        guest.find(PAGE_OF_RANGE + 0x206);
+        assert_eq!(guest.code(), code);
+    }
+}
+
+#[test]
+fn a_page_of_which_the_text_changes_is_searched_for_an_execute_again() {
+    let mut guest = recording_fetches(0x100, 0x107);
+    guest.enter(PAGE_OF_RANGE + 0x200);
+    let end = PAGE_OF_RANGE + 0x107;
+    assert_eq!(guest.looked_for(), Some([BESIDE, end]));
+    // The guest stores into it.
+    guest.0.set(PAGE_OF_RANGE + 0x208, &[0x44, 0, 0x50, 0]);
+    let Bench {
+        configuration,
+        hardware,
+        ..
+    } = &mut guest.0;
+    scanner::store_into(configuration, hardware, Absolute(PAGE_OF_RANGE));
+    guest.enter(PAGE_OF_RANGE + 0x200);
+    assert_eq!(guest.looked_for(), Some([PAGE_OF_RANGE + 0x208, end]));
+}
+
+#[test]
+fn while_the_pages_of_a_range_are_open_the_others_are_those_without_an_execute() {
+    let mut guest = recording_fetches(0, MOST_PAGES * PAGE);
+    let range = [PAGE_OF_RANGE, PAGE_OF_RANGE + MOST_PAGES * PAGE];
+    let [with, without] = [0x6000, 0x7000];
+    guest.0.set(with + 0x20, &[0x44, 0, 0x50, 0]);
+    guest.enter(with);
+    assert_eq!(guest.looked_for(), Some([with + 0x20, with - 1]));
+    guest.find(without);
+    assert_eq!(guest.closed(with), Some(true));
+    assert_eq!(guest.looked_for(), Some(range));
+    guest.enter(without);
+    assert_eq!(guest.looked_for(), Some(range));
+    guest.enter(with + 0x30);
+    assert_eq!(guest.looked_for(), Some([with + 0x1000, with + 0x21]));
+    assert_eq!(guest.closed(without), Some(false));
+    assert_eq!(guest.closed(with), Some(false));
 }
 
 /// As [`recording_fetches`], on a machine whose clock charges what it has translated together.
