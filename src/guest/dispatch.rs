@@ -27,6 +27,7 @@ use insn::{self, Instruction};
 
 pub mod access;
 mod leaving;
+mod stores;
 
 pub use leaving::{leave, real_psw};
 
@@ -126,6 +127,12 @@ pub fn program<H: Hardware>(
             cpu.account.correct(0, charged.into(), problem);
         }
         code if is_access(code) => {
+            if code == Exception::Protection.code()
+                && cpu.pending_work.any(PendingWork::PER)
+                && stores::meets_protection(cpu, configuration, hardware)
+            {
+                return Next::Run;
+            }
             if let Some(instruction) = access::access(cpu, configuration, hardware) {
                 return in_place(cpu, configuration, hardware, &instruction);
             }

@@ -31,8 +31,8 @@ mod text;
 
 pub use checked::{Checked, Piece, PrefixArea};
 pub use scalar::{
-    fetch_u8, fetch_u16, fetch_u32, fetch_u64, put_real_u32, put_real_u64, put_u8, put_u32,
-    put_u64, real_u32, real_u64,
+    fetch_u8, fetch_u16, fetch_u32, fetch_u64, put_real_u32, put_real_u64, put_u8, put_u16,
+    put_u32, put_u64, real_u32, real_u64,
 };
 pub use text::{
     is_within_a_page, keep_text, kept_doubleword, kept_text, stepped_text, text, text_at,
@@ -77,6 +77,20 @@ impl Claim {
         if self.second.length() != 0 {
             scanner::store_into(configuration, hardware, self.second.start().absolute());
             hardware.store_doublewords(self.second.start(), values);
+        }
+    }
+
+    /// Stores as many words as the claim is long, all of which are in one page. The claim was made on a word boundary,
+    /// and for [`Access::Store`].
+    pub fn store_words<H: Hardware>(
+        &self,
+        configuration: &Configuration,
+        hardware: &mut H,
+        values: impl Iterator<Item = u32>,
+    ) {
+        scanner::store_into(configuration, hardware, self.first.start().absolute());
+        for (offset, value) in (0..self.first.length()).step_by(4).zip(values) {
+            hardware.store_u32(self.first.at(offset), value);
         }
     }
 

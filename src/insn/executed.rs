@@ -75,13 +75,13 @@ pub const fn executes(doubleword: u64) -> u64 {
     const EACH: u64 = 0x0001_0001_0001_0001;
     /// Has a one in the leftmost bit of each halfword that is `value` in the bits `mask`.
     const fn equal(doubleword: u64, mask: u64, value: u64) -> u64 {
-        let differing = (doubleword ^ value * EACH) & mask * EACH;
+        let differing = (doubleword ^ (value * EACH)) & (mask * EACH);
         let others = EACH * 0x7FFF;
-        !((differing & others) + others | differing | others)
+        !(((differing & others) + others) | differing | others)
     }
     // Most doublewords have not even the bits in which both opcodes agree.
     let leftmost = EACH << 15;
-    let agreeing = leftmost - (doubleword & 0x7D00 * EACH ^ 0x4400 * EACH);
+    let agreeing = leftmost - ((doubleword & (0x7D00 * EACH)) ^ (0x4400 * EACH));
     if agreeing & leftmost == 0 {
         return 0;
     }
@@ -130,7 +130,7 @@ mod tests {
                     0
                 };
                 for others in [0, u64::MAX, 0x4500_4500_4500_4500] {
-                    let doubleword = others & !(0xFFFF << shift) | u64::from(halfword) << shift;
+                    let doubleword = (others & !(0xFFFF << shift)) | (u64::from(halfword) << shift);
                     assert_eq!(executes(doubleword), expected, "{doubleword:016x}");
                 }
             }

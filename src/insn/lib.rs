@@ -32,6 +32,7 @@ pub mod opcodes;
 pub mod operand;
 pub mod references;
 pub mod sensitive;
+pub mod store;
 pub mod strict;
 
 #[cfg(test)]

@@ -74,6 +74,12 @@ const BUDGETS: [(&str, u64); 19] = [
 /// the machine's own clock is in each instance.
 const DEVICE_BUDGETS: [(&str, u64); 1] = [("virtio-notify", 1060)];
 
+/// The guest that prints the lengths of the paths while program events are recorded.
+pub const RECORDING_GUEST: &str = "stepping";
+
+/// An instruction that is executed on its own, and a store beside a range into which stores are recorded.
+const RECORDING_BUDGETS: [(&str, u64); 2] = [("per-step", 600), ("per-store", 400)];
+
 /// The operator's command that samples of diagnostic data need.
 const DIAGNOSTIC: &str = "AUTH CPU 0 SAMPLING DIAGNOSTIC ON";
 
@@ -96,6 +102,7 @@ impl PathLength {
     /// The path's budget, if it has one.
     pub fn budget(&self) -> Option<u64> {
         let known = BUDGETS.iter().chain(&DEVICE_BUDGETS);
+        let known = known.chain(&RECORDING_BUDGETS);
         let known = known.chain([&TRAP, &SHADOW_FILL]);
         known
             .into_iter()
@@ -202,6 +209,7 @@ pub fn paths(options: &RunOptions, progress: &Progress) -> Result<Vec<PathLength
         instructions: trap::measure(options, progress)?.outside(),
     };
     paths.insert(0, trap);
+    paths.extend(recording_paths(options, progress)?);
     paths.extend(device_paths(options, progress)?);
     Ok(paths)
 }
@@ -212,6 +220,15 @@ pub fn guest_paths(options: &RunOptions, progress: &Progress) -> Result<Vec<Path
     options.guest = PATHS_GUEST.to_owned();
     options.operator.push(DIAGNOSTIC.to_owned());
     parse(&console_of(options, progress)?)
+}
+
+/// Measures the paths while program events are recorded, which QEMU may need an option for.
+fn recording_paths(options: &RunOptions, progress: &Progress) -> Result<Vec<PathLength>> {
+    let mut options = options.clone();
+    options.guest = RECORDING_GUEST.to_owned();
+    options.events.recorded = true;
+    options.sampling = Sampling::Off;
+    parse_all(&console_of(options, progress)?, RECORDING_BUDGETS.iter())
 }
 
 /// Measures the paths between a guest and a device. They have a run of their own, because a run with a device is not

@@ -128,7 +128,7 @@ const fn page_beyond(cpu: &Vcpu, page: u64, mask: u64) -> Virtual {
 
 /// Whether an access exception is one of fetching an instruction, or the target of an EXECUTE.
 #[inline]
-fn is_instruction_fetch(cpu: &Vcpu) -> bool {
+pub(super) fn is_instruction_fetch(cpu: &Vcpu) -> bool {
     let teid = cpu.interruption.identification;
     if !shadow::has_single_table(cpu) {
         // The hardware fetches instructions from the primary space, and accesses operands in the secondary one.

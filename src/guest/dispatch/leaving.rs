@@ -66,6 +66,18 @@ pub fn leave<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
 /// Does the pending work before the firmware leaves to the guest.
 #[inline(never)]
 fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
+    if per::goes_on(cpu, hardware) && !shadow::stale(cpu, configuration) {
+        return Next::Run;
+    }
+    settle_all(cpu, configuration, hardware)
+}
+
+#[inline(never)]
+fn settle_all<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) -> Next {
     let mut events = 0;
     loop {
         let mut next = Next::Run;

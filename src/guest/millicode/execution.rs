@@ -277,8 +277,7 @@ impl<H: Hardware, P: Path> Execution<'_, H, P> {
             self.hardware.store_u16(piece.start(), value);
             return Ok(());
         }
-        let bytes = value.to_be_bytes();
-        P::general_only(|| storage::put(self.cpu, self.configuration, self.hardware, at, &bytes))
+        P::general_only(|| storage::put_u16(self.cpu, self.configuration, self.hardware, at, value))
     }
 
     /// Stores a word at a logical address.

@@ -41,6 +41,7 @@ mod service;
 mod signal;
 mod space;
 mod status;
+mod stores;
 mod system;
 mod translation;
 mod watchdog;
@@ -60,6 +61,7 @@ use cryptography::perform as assist;
 use execution::Execution;
 use insn::Instruction;
 use insn::branch::{Site, branch};
+use insn::store::Store;
 use msa::Instruction as Assist;
 use path::Path;
 pub use service::announce_input;
@@ -257,6 +259,24 @@ fn in_place_of_the_hardware(
     let performed = perform(cpu);
     cpu.psw.mask |= key;
     performed
+}
+
+/// Performs a store that the hardware would make, if its page were not protected. The operand is at a logical address.
+///
+/// # Errors
+/// As [`perform`].
+#[inline]
+pub fn perform_store<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    store: &Store,
+    at: Virtual,
+) -> Performed {
+    in_place_of_the_hardware(cpu, |cpu| {
+        let run = &mut Execution::general(cpu, configuration, hardware);
+        stores::store(run, store, at)
+    })
 }
 
 /// Performs an instruction that the hardware would perform, were it not replaced, if it is one of those that control

@@ -42,7 +42,8 @@ mod protected;
 pub mod traced;
 mod watched;
 
-pub use ended::{deliver, performed, program, reflect, trapped};
+pub use ended::{deliver, made, performed, program, reflect, refused, trapped};
+pub use watched::stepped_text as text_at;
 
 use ended::nullify;
 use watched::begin;
@@ -180,6 +181,31 @@ fn stores(cpu: &Vcpu) -> impl Iterator<Item = Range> + use<> {
     guest.chain(traces(cpu).map(Traces::stores).into_iter().flatten())
 }
 
+/// Whether the guest has run freely up to the instruction at an address, with pages that are protected against stores.
+#[inline(always)]
+pub fn protects_stores(cpu: &Vcpu, at: u64) -> bool {
+    let recording = &cpu.per;
+    if recording.phase != Phase::Range || recording.watching {
+        return false;
+    }
+    if recording.below || recording.controls.fetches().is_some() {
+        stores(cpu).next().is_some() && !steps(cpu, at)
+    } else {
+        recording.controls.ask_for(event::STORE)
+    }
+}
+
+/// Whether a store of so many bytes at an address touches a range in which stores are events.
+#[inline(always)]
+pub fn touches(cpu: &Vcpu, at: u64, length: u64) -> bool {
+    let controls = &cpu.per.controls;
+    if cpu.per.below || controls.designated_spaces {
+        stores(cpu).any(|range| range.meets(at, length))
+    } else {
+        controls.range.meets(at, length)
+    }
+}
+
 /// The ranges in which an instruction is an event because it is there.
 fn places(cpu: &Vcpu) -> impl Iterator<Item = Range> {
     let guest = cpu.per.controls.fetches().into_iter();
@@ -204,6 +230,18 @@ fn is_watched(cpu: &Vcpu, at: u64, code: u16) -> bool {
         || code == ProgramInterruption::Operation.code() && cpu.per.controls.fetches().is_some()
         || cpu.per.below && cpu.per.traces.stores().next().is_some()
         || steps(cpu, at)
+}
+
+/// Whether the guest goes on as it ran before the trap, so that nothing need be done for its events on the way out.
+#[inline]
+pub fn goes_on<H: Hardware>(cpu: &mut Vcpu, hardware: &H) -> bool {
+    if !core::mem::take(&mut cpu.per.goes_on) || cpu.pending_work != PendingWork::PER {
+        return false;
+    }
+    if cpu.sampling.armed_at == 0 {
+        cpu.sampling.armed_at = hardware.clock();
+    }
+    true
 }
 
 /// The last step of the way out except for the clock: lets the hardware execute one instruction, or run up to the next one

@@ -91,6 +91,8 @@ pub struct Recording {
     pub(crate) stored_real: Cell<bool>,
     /// Real control registers 9 to 11 as last loaded.
     pub(crate) loaded: [u64; 3],
+    /// Whether the guest goes on as it ran before the trap: millicode has made a store beside the ranges.
+    pub(crate) goes_on: bool,
     /// Instructions until the next test for a pending I/O interruption.
     pub(crate) patience: u32,
     /// The operator's traces.
@@ -119,6 +121,7 @@ impl Default for Recording {
             noted: Noted::new(),
             stored_real: Cell::new(false),
             loaded: [0; 3],
+            goes_on: false,
             patience: 0,
             traces: Traces::NONE,
             below: false,

@@ -187,3 +187,26 @@ pub fn put_u8<H: Hardware>(
 ) -> Result<(), Fault> {
     put(cpu, configuration, hardware, at, &[value])
 }
+
+/// Stores a halfword at a logical address, on any boundary.
+///
+/// # Errors
+/// As [`resolve`]; storage is unchanged then.
+#[inline(always)]
+pub fn put_u16<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    at: Virtual,
+    value: u16,
+) -> Result<(), Fault> {
+    let claim = resolve(cpu, configuration, hardware, at, 2, Access::Store)?;
+    if claim.second.length() == 0 {
+        let place = claim.first.start();
+        scanner::store_into(configuration, hardware, place.absolute());
+        hardware.store_u16(place, value);
+    } else {
+        claim.store(configuration, hardware, &value.to_be_bytes());
+    }
+    Ok(())
+}

@@ -3,6 +3,7 @@
 mod assignment;
 mod decoding;
 mod scanning;
+mod stores;
 mod strict;
 
 /// Text of up to six bytes, padded with zeros.

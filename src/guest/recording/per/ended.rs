@@ -16,9 +16,29 @@ use per::{Identification, event, mode_identification};
 
 /// The hardware has interrupted a CPU that [`arm`](super::arm) let run: finds out how the watched instruction
 /// ended.
+///
+/// If none is watched, a protection exception may be that of a store into a protected page. Unless millicode makes that,
+/// it is [`refused`] later.
+#[inline(always)]
+pub fn trapped<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    class: Class,
+) {
+    let protection = u32::from(ProgramInterruption::Protection.code());
+    if class == Class::Program && cpu.interruption.cause & 0xFFFF == protection && !cpu.per.watching
+    {
+        cpu.per.protected.faulted = true;
+    } else {
+        find_end(cpu, configuration, hardware, class);
+    }
+}
+
+/// Finds out how the watched instruction ended, or what the hardware has refused.
 #[cold]
 #[inline(never)]
-pub fn trapped<H: Hardware>(
+fn find_end<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
@@ -48,9 +68,8 @@ pub fn trapped<H: Hardware>(
         cpu.psw.address
     };
     if !cpu.per.watching {
-        // The hardware may refuse an instruction without testing whether it is in the range.
-        if class == Class::Program && code != PER_EVENT && is_watched(cpu, here, code) {
-            begin_late(cpu, configuration, hardware, here);
+        if class == Class::Program && code != PER_EVENT {
+            refused(cpu, configuration, hardware);
         }
         return;
     }
@@ -75,6 +94,28 @@ pub fn trapped<H: Hardware>(
         }
     } else if code == PER_EVENT {
         branch_to_itself(cpu, configuration, hardware);
+    }
+}
+
+/// The hardware has refused an instruction, perhaps without testing whether it is in the range: begins to watch it, if
+/// it may have an event.
+#[inline(never)]
+pub fn refused<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    let here = failing(cpu);
+    if !cpu.per.watching && is_watched(cpu, here, cpu.interruption.code()) {
+        begin_late(cpu, configuration, hardware, here);
+    }
+}
+
+/// Millicode has made a store into a protected page.
+#[inline]
+pub fn made<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    // The page is still protected.
+    cpu.per.protected.faulted = false;
+    if cpu.per.watching {
+        complete(cpu, configuration, hardware);
+    } else {
+        cpu.per.goes_on = true;
     }
 }
 

@@ -131,9 +131,12 @@ fn note_fault(cpu: &mut Vcpu) {
 
 /// The pages with an address that meet a range of instructions.
 pub(super) fn inside(cpu: &Vcpu, at: u64) -> Option<Range> {
-    places(cpu)
-        .map(whole_pages)
-        .find(|pages| pages.contains(at))
+    let contains = |pages: &Range| pages.contains(at);
+    if !cpu.per.below {
+        let fetches = cpu.per.controls.fetches();
+        return fetches.map(whole_pages).filter(contains);
+    }
+    places(cpu).map(whole_pages).find(contains)
 }
 
 /// Whether the pages of the ranges of instructions are protected while the guest runs freely outside of them.

@@ -85,7 +85,7 @@ fn text<H: Hardware>(
 }
 
 /// The text of the instruction at an address. Its page is kept, as for an instruction that traps.
-fn stepped_text<H: Hardware>(
+pub fn stepped_text<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &H,

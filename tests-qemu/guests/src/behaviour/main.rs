@@ -129,6 +129,7 @@ mod b_per_s370;
 mod b_per_spaces;
 mod b_per_stopped;
 mod b_per_store;
+mod b_per_store_beside;
 mod b_per_store_dat;
 mod b_per_undisturbed;
 mod b_prefix;

@@ -18,7 +18,6 @@ use guests::insn::storage::ptlb;
 use guests::interruption::{Class, returning};
 use guests::monitor::{counted, designate};
 use guests::psw::{self, Psw};
-use guests::recording::{REGISTERS, Run};
 use guests::{lowcore, println, sampling};
 
 guests::clause!("measure: path lengths in instructions", native = true);
@@ -155,10 +154,6 @@ fn run() {
     );
     path("alone", beyond(alone).saturating_sub(3));
     path("shadow-fill", fill());
-    match step() {
-        0 => absent("per-step"),
-        instructions => path("per-step", instructions),
-    }
     if counters {
         lcctl(0);
     }
@@ -252,27 +247,6 @@ fn sample_of(name: &str, controls: u64, length: u64) {
     let samples = (qsi().dear - request.dear) / length;
     lsctl(&SamplingRequest::default());
     path(name, with.saturating_sub(without) / samples.max(1));
-}
-
-/// An instruction that the machine executes on its own: a register is recorded that no instruction alters, and this
-/// one loads another. Zero without program-event recording.
-fn step() -> u64 {
-    const STEPS: usize = 100;
-    // STCKF 0(1); LGHI 2,5 so often; STCKF 8(1).
-    let mut text = [0; 8 + 4 * STEPS];
-    text[..4].copy_from_slice(&[0xB2, 0x7C, 0x10, 0]);
-    for load in text[4..4 + 4 * STEPS].chunks_exact_mut(4) {
-        load.copy_from_slice(&[0xA7, 0x29, 0, 5]);
-    }
-    text[4 + 4 * STEPS..].copy_from_slice(&[0xB2, 0x7C, 0x10, 8]);
-    let run = Run::of(REGISTERS | 1);
-    // The first run makes the text known to the machine.
-    let _ = run.execute(&text);
-    let _ = run.execute(&text);
-    let at = run.registers[1];
-    // SAFETY: two doublewords of the page that the text stands in.
-    let [first, last] = unsafe { core::ptr::read_volatile(at as *const [u64; 2]) };
-    (instructions(last - first) - 1) / STEPS as u64 - 1
 }
 
 /// Pages that become reachable only at their first touch after PURGE TLB.

@@ -31,6 +31,9 @@ const VISITS: [u64; 2] = [50, 10_000];
 /// The most instructions that the machine adds to these.
 const MOST_OF_VISITS: u64 = 150_000;
 
+/// The most instructions of the machine for a store beside the range.
+const MOST_OF_A_STORE: u64 = 400;
+
 static mut FRAMES: [Page; 2] = [const { Page([0; 4096]) }; 2];
 
 fn run() {
@@ -46,8 +49,8 @@ fn run() {
         Place {
             mode: 0,
             at: frames(),
-            // A page may be filled meanwhile.
-            most: 1000,
+            // A page may be filled meanwhile, which takes longer while something is recorded.
+            most: 2000,
         },
     ] {
         guests::println!("DAT {}", if place.mode == DAT { "on" } else { "off" });
@@ -85,6 +88,10 @@ fn outside(place: Place) {
     guests::println!("the machine's own outside of the range: {own}");
     let per_store = beside.saturating_sub(few) / BESIDE;
     guests::println!("path per-store {per_store}");
+    holds(
+        "a store beside the range is within its budget",
+        per_store <= MOST_OF_A_STORE,
+    );
     holds("outside of the range nothing is added", own <= place.most);
 }
 

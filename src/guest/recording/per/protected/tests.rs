@@ -27,7 +27,7 @@ const PAGES: u64 = 0x2_0000;
 /// Its address-space-control element, and that of another space with the same tables.
 const SPACE: u64 = SEGMENTS | 3;
 const OTHER_SPACE: u64 = SPACE | asce::PRIVATE_SPACE;
-/// Where MVI 0(1),5 is, and where the program-interruption handler begins.
+/// Where OI 0(1),5 is, which the hardware makes whatever it stores into, and where the program-interruption handler begins.
 const HERE: u64 = 0x5000;
 const HANDLER: u64 = 0x6000;
 /// The page of the range, a page beside it, and a virtual page that is the first one in storage.
@@ -48,7 +48,7 @@ impl Guest {
         let pages: Vec<u64> = (0..256).map(|page| page * PAGE).collect();
         bench.set_doublewords(PAGES, &pages);
         bench.set_doublewords(PAGES + ALIAS / PAGE * 8, &[PAGE_OF_RANGE]);
-        bench.set(HERE, &[0x92, 5, 0x10, 0]);
+        bench.set(HERE, &[0x96, 5, 0x10, 0]);
         bench.set_doublewords(0x1D0, &[ADDRESSING_64, HANDLER]);
         shadow::build_identity(&bench.configuration, &mut bench.hardware);
         bench.configuration.per.step = Step::Exact;
@@ -227,6 +227,32 @@ fn a_store_beside_the_range_is_executed_on_its_own_and_has_no_event() {
     assert_eq!(guest.0.cpu.psw.address, HERE + 4);
     assert_eq!(guest.protected(PAGE_OF_RANGE), Some(true));
     assert_eq!(guest.code(), 0);
+}
+
+#[test]
+fn an_ordinary_store_beside_the_range_is_made_by_millicode_and_the_page_stays_protected() {
+    let mut guest = Guest::new(0x100, 0x107);
+    guest.0.set(HERE, &[0x92, 5, 0x10, 0]);
+    guest.miss(PAGE_OF_RANGE, TEID_FETCH);
+    assert_eq!(guest.protected(PAGE_OF_RANGE), Some(true));
+    let before = guest.0.cpu.account.total();
+    guest.store(PAGE_OF_RANGE);
+    assert!(guest.runs());
+    assert_eq!(guest.0.cpu.psw.address, HERE + 4);
+    assert_eq!(guest.0.doubleword(PAGE_OF_RANGE) >> 56, 5);
+    assert_eq!(guest.0.cpu.account.total() - before, 1);
+    assert_eq!(guest.protected(PAGE_OF_RANGE), Some(true));
+    assert_eq!(guest.code(), 0);
+}
+
+#[test]
+fn an_ordinary_store_into_the_range_has_its_event_at_once() {
+    let mut guest = Guest::new(0, 7);
+    guest.0.set(HERE, &[0x92, 5, 0x10, 0]);
+    guest.miss(PAGE_OF_RANGE, TEID_FETCH);
+    guest.store(PAGE_OF_RANGE);
+    assert_eq!((guest.code(), guest.0.doubleword(0x98)), (PER_EVENT, HERE));
+    assert_eq!(guest.0.doubleword(PAGE_OF_RANGE) >> 56, 5);
 }
 
 #[test]
