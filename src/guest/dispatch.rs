@@ -8,6 +8,7 @@ use crate::delivery::{self, Condition};
 use crate::hardware::Hardware;
 use crate::measuring::epoch;
 use crate::millicode;
+use crate::millicode::fast_path;
 use crate::millicode::outcome::{Outcome, Performed};
 use crate::recording::{monitor, per};
 use crate::state::access::Fault;
@@ -22,7 +23,7 @@ use crate::storage::{self, shadow};
 use arch::address::Virtual;
 use arch::interruption::{Class, Ending, ProgramInterruption as Exception, ending, is_access};
 use arch::psw::{self, Psw};
-use insn::executed::may_become_sensitive;
+use insn::executed::{is_execute, may_become_sensitive};
 use insn::{self, Instruction};
 
 pub mod access;
@@ -106,19 +107,7 @@ pub fn program<H: Hardware>(
 ) -> Next {
     wrap(cpu);
     match cpu.interruption.code() {
-        0x01 | 0x02 => {
-            if let Some(Alone {
-                at, text, target, ..
-            }) = shadow::alone::entered(cpu)
-            {
-                let length = insn::length(text[0]) as u8;
-                let is_execute = target.is_some();
-                return alone(cpu, configuration, hardware, at, length, is_execute);
-            }
-            if !millicode::fast_path::perform_in_new_page(cpu, configuration, hardware) {
-                return instruction(cpu, configuration, hardware);
-            }
-        }
+        0x01 | 0x02 => return not_fetched(cpu, configuration, hardware),
         0x13 => return special_operation(cpu, configuration, hardware),
         per::NOTHING => {}
         delivery::PER_EVENT => {
@@ -133,8 +122,8 @@ pub fn program<H: Hardware>(
             {
                 return Next::Run;
             }
-            if let Some(instruction) = access::access(cpu, configuration, hardware) {
-                return in_place(cpu, configuration, hardware, &instruction);
+            if access::access(cpu, configuration, hardware) {
+                return in_place(cpu, configuration, hardware);
             }
         }
         0x40 if monitor::call(cpu, configuration, hardware) => {
@@ -145,7 +134,58 @@ pub fn program<H: Hardware>(
     Next::Run
 }
 
+/// An instruction that the hardware has refused, and that the fast path has not performed.
+pub fn refused<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) -> Next {
+    if cpu.text.length == 0 {
+        wrap(cpu);
+        return not_fetched(cpu, configuration, hardware);
+    }
+    fetched(cpu, configuration, hardware)
+}
+
+/// The same; the CPU has its text, and is in the 64-bit addressing mode. It is not one that the hardware has executed alone:
+/// no page of text is kept then.
+#[inline]
+fn fetched<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
+    let [first, second, ..] = cpu.text.bytes;
+    if is_execute(u16::from_be_bytes([first, second])) {
+        return instruction(cpu, configuration, hardware);
+    }
+    let length = u64::from(cpu.interruption.length());
+    cpu.psw.address = cpu.psw.address.wrapping_sub(length);
+    of_text(cpu, configuration, hardware)
+}
+
+/// The same; the CPU does not have its text.
+#[inline(never)]
+fn not_fetched<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) -> Next {
+    if let Some(Alone {
+        at, text, target, ..
+    }) = shadow::alone::entered(cpu)
+    {
+        let length = insn::length(text[0]) as u8;
+        let is_execute = target.is_some();
+        return alone(cpu, configuration, hardware, at, length, is_execute);
+    }
+    if fast_path::perform_in_new_page(cpu, configuration, hardware) {
+        return Next::Run;
+    }
+    if cpu.text.length == 0 {
+        return instruction(cpu, configuration, hardware);
+    }
+    fetched(cpu, configuration, hardware)
+}
+
 /// Performs or refuses the instruction that trapped, or the target of an EXECUTE that trapped.
+#[inline(never)]
 fn instruction<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -153,14 +193,39 @@ fn instruction<H: Hardware>(
 ) -> Next {
     let length = u64::from(cpu.interruption.length());
     cpu.psw.address = cpu.psw.address.wrapping_sub(length) & cpu.psw.address_mask();
+    match text(cpu, configuration, hardware) {
+        Ok(true) => target_of_execute(cpu, configuration, hardware),
+        Ok(false) => of_text(cpu, configuration, hardware),
+        Err(fault) => {
+            let problem = cpu.psw.problem_state();
+            let charged = configuration.charges.of(cpu.interruption.code());
+            let performed = Err(fault);
+            conclude(
+                cpu,
+                configuration,
+                hardware,
+                performed,
+                problem,
+                charged,
+                false,
+            )
+        }
+    }
+}
+
+/// Performs or refuses the instruction in `cpu.text`, at the PSW's address.
+#[inline]
+fn of_text<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
     let problem = cpu.psw.problem_state();
     let code = cpu.interruption.code();
-    let mut performed = match text(cpu, configuration, hardware) {
-        Ok((target, true)) => return target_of_execute(cpu, configuration, hardware, &target),
-        Ok((instruction, false)) => millicode::perform(cpu, configuration, hardware, &instruction),
-        Err(fault) => Err(fault),
-    };
     let charged = configuration.charges.of(code);
+    let mut performed = millicode::perform_text(cpu, configuration, hardware);
+    // The usual case, which `conclude` has, too.
+    if performed == Ok(Outcome::Completed) && !cpu.pending_work.any(PendingWork::PER) {
+        delivery::advance(cpu, cpu.text.length);
+        cpu.account.correct(1, charged, problem);
+        return Next::Run;
+    }
     if performed == Ok(Outcome::Unknown) {
         if is_uncovered(cpu, configuration, hardware, None, charged) {
             return Next::Run;
@@ -193,7 +258,6 @@ fn target_of_execute<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
-    target: &Instruction,
 ) -> Next {
     let problem = cpu.psw.problem_state();
     let code = cpu.interruption.code();
@@ -216,13 +280,13 @@ fn target_of_execute<H: Hardware>(
     {
         return Next::Run;
     }
-    let mut performed = millicode::perform(cpu, configuration, hardware, target);
+    let mut performed = millicode::perform_text(cpu, configuration, hardware);
     if performed == Ok(Outcome::Unknown)
         && code == Exception::Operation.code()
         && in_places != [InPlace::Itself; 2]
     {
         if let Some(found) = found {
-            performed = harmless(cpu, configuration, hardware, target, found);
+            performed = harmless(cpu, configuration, hardware, found);
         }
         if performed == Ok(Outcome::Unknown) {
             cpu.account.correct(0, charged, problem);
@@ -257,8 +321,7 @@ fn enclosing<H: Hardware>(
     if access::follow(cpu, configuration, hardware, at) {
         return None;
     }
-    let instruction = insn::decode(&cpu.text.bytes);
-    let performed = instead(cpu, configuration, hardware, &instruction, at);
+    let performed = instead(cpu, configuration, hardware, at);
     if performed == Ok(Outcome::Unknown) {
         shadow::alone::request(cpu, cpu.text.bytes, None);
         return None;
@@ -273,7 +336,6 @@ fn instead<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
-    instruction: &Instruction,
     at: Virtual,
 ) -> Performed {
     let performed = millicode::perform_branch(cpu, configuration, hardware, at);
@@ -281,7 +343,8 @@ fn instead<H: Hardware>(
     if performed != Ok(Outcome::Unknown) || cpu.per.is_on() {
         return performed;
     }
-    millicode::perform_characters(cpu, configuration, hardware, instruction)
+    let instruction = insn::decode(&cpu.text.bytes);
+    millicode::perform_characters(cpu, configuration, hardware, &instruction)
 }
 
 /// The modified target of the EXECUTE at the PSW's address, whose text and target address are known, is an ordinary
@@ -293,7 +356,6 @@ fn harmless<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
-    target: &Instruction,
     (execute, at): (Text, Virtual),
 ) -> Performed {
     let text = storage::text_at(cpu, configuration, hardware, at)?;
@@ -310,7 +372,7 @@ fn harmless<H: Hardware>(
     {
         return Ok(Outcome::Unknown);
     }
-    let performed = instead(cpu, configuration, hardware, target, at);
+    let performed = instead(cpu, configuration, hardware, at);
     if performed == Ok(Outcome::Unknown) {
         shadow::alone::request(cpu, execute.bytes, Some((at, text.bytes)));
     }
@@ -379,13 +441,8 @@ fn is_uncovered<H: Hardware>(
 /// Performs a privileged instruction that the hardware could not fetch, from a page that stays data. The guest is in
 /// the supervisor state, and the CPU has the text.
 #[inline(never)]
-fn in_place<H: Hardware>(
-    cpu: &mut Vcpu,
-    configuration: &Configuration,
-    hardware: &mut H,
-    instruction: &Instruction,
-) -> Next {
-    let performed = millicode::perform(cpu, configuration, hardware, instruction);
+fn in_place<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
+    let performed = millicode::perform_text(cpu, configuration, hardware);
     // The charge for the fetch is already accounted for.
     conclude(cpu, configuration, hardware, performed, false, 0, false)
 }
@@ -403,10 +460,9 @@ fn special_operation<H: Hardware>(
     cpu.psw.address = next.wrapping_sub(length) & cpu.psw.address_mask();
     let found = text(cpu, configuration, hardware);
     cpu.psw.address = next;
-    if let Ok((
-        Instruction::Mvcos { .. } | Instruction::Mvcp { .. } | Instruction::Mvcs { .. },
-        _,
-    )) = found
+    if found.is_ok()
+        && let Instruction::Mvcos { .. } | Instruction::Mvcp { .. } | Instruction::Mvcs { .. } =
+            insn::decode(&cpu.text.bytes)
     {
         return instruction(cpu, configuration, hardware);
     }
@@ -472,45 +528,41 @@ fn conclude<H: Hardware>(
     }
 }
 
-/// Fetches and decodes the instruction at the PSW's address, or the target of an EXECUTE there.
-#[inline]
+/// Fetches the instruction at the PSW's address, or the target of an EXECUTE there. Returns whether it is a target.
 fn text<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &H,
-) -> Result<(Instruction, bool), Fault> {
+) -> Result<bool, Fault> {
     let at = Virtual(cpu.psw.address);
     cpu.text = match storage::kept_text(cpu, hardware, at) {
         Some(bytes) => Text::of(bytes),
         None => storage::text(cpu, configuration, hardware)?,
     };
-    let instruction = insn::decode(&cpu.text.bytes);
-    match insn::target(&instruction, cpu.psw.address, &cpu.general) {
-        Some((target, r1)) => {
-            let target = target & cpu.psw.address_mask();
-            executed(cpu, configuration, hardware, r1, target)
-        }
-        None => Ok((instruction, false)),
+    let [first, second, ..] = cpu.text.bytes;
+    if is_execute(u16::from_be_bytes([first, second])) {
+        target_text(cpu, configuration, hardware)?;
+        return Ok(true);
     }
+    Ok(false)
 }
 
-/// The target of an EXECUTE at `target`, modified by bits 56-63 of `r1`.
+/// Fetches the target of the EXECUTE in `cpu.text`, as modified.
 #[cold]
-fn executed<H: Hardware>(
+fn target_text<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &H,
-    r1: u8,
-    target: u64,
-) -> Result<(Instruction, bool), Fault> {
+) -> Result<(), Fault> {
     let length = cpu.text.length;
-    let text = storage::text_at(cpu, configuration, hardware, Virtual(target))?;
+    let execute = insn::decode(&cpu.text.bytes);
+    let Some((target, r1)) = insn::target(&execute, cpu.psw.address, &cpu.general) else {
+        return Ok(());
+    };
+    let target = Virtual(target & cpu.psw.address_mask());
+    let text = storage::text_at(cpu, configuration, hardware, target)?;
     let bytes = insn::modified_target(text.bytes, r1, &cpu.general);
-    let instruction = insn::decode(&bytes);
-    if matches!(
-        instruction,
-        Instruction::Ex { .. } | Instruction::Exrl { .. }
-    ) {
+    if is_execute(u16::from_be_bytes([bytes[0], bytes[1]])) {
         return Err(Fault::plain(Exception::Execute));
     }
     // The instruction address advances by the length of the EXECUTE.
@@ -519,7 +571,7 @@ fn executed<H: Hardware>(
         length,
         executed: true,
     };
-    Ok((instruction, true))
+    Ok(())
 }
 
 /// Notes a program interruption of the guest. The CPU had completed `total` cycles then.

@@ -48,6 +48,14 @@ macro_rules! instructions {
         /// Decodes an instruction. The bytes after the end of a shorter one do not matter.
         #[must_use]
         pub fn decode(text: &[u8; 6]) -> Instruction {
+            decode_inline(text)
+        }
+
+        /// The same, inlined into the `match` on its result, so that the opcode selects the routine without an
+        /// [`Instruction`] in between.
+        #[must_use]
+        #[inline(always)]
+        pub fn decode_inline(text: &[u8; 6]) -> Instruction {
             match opcode(text) {
                 $($opcode => Instruction::$name { $($field: format::$format::$field(text)),* },)*
                 opcode if assigned(text) => Instruction::Other { opcode },

@@ -14,7 +14,7 @@ use crate::guest::dispatch;
 use crate::guest::dispatch::Next;
 use crate::guest::hardware::{Hardware, Saved};
 use crate::guest::measuring::schedule;
-use crate::guest::millicode;
+use crate::guest::millicode::fast_path;
 use crate::guest::state::account::Account;
 use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::vcpu::Interruption;
@@ -257,19 +257,28 @@ extern "C" fn program_interruption(cpu: &mut Cpu) {
 #[inline(always)]
 pub fn perform_program(cpu: &mut Cpu, refused: bool) {
     let configuration = &cpu.machine.configuration;
-    // The most frequent trap, which the fast path nearly always handles. It stores nothing more in the lowcore.
-    if !(refused && millicode::fast_path::perform(&mut cpu.vcpu, configuration, &mut cpu.native)) {
+    if !refused {
         any_program_interruption(cpu);
+    } else if !fast_path::perform(&mut cpu.vcpu, configuration, &mut cpu.native) {
+        // The most frequent trap, which the fast path nearly always handles.
+        refused_instruction(cpu);
     }
     finish(cpu);
 }
 
-/// A program interruption that the fast path did not handle.
+/// An instruction that the fast path did not perform. The hardware has stored nothing more in the lowcore.
+#[inline(never)]
+fn refused_instruction(cpu: &mut Cpu) {
+    let configuration = &cpu.machine.configuration;
+    let next = dispatch::refused(&mut cpu.vcpu, configuration, &mut cpu.native);
+    go_on(cpu, next);
+}
+
+/// A program interruption that is not the refusal of an instruction.
 #[inline(never)]
 fn any_program_interruption(cpu: &mut Cpu) {
     let interruption = &mut cpu.vcpu.interruption;
     match interruption.code() & 0x7F {
-        0x01 | 0x02 => {}
         0x07 | 0x1B => interruption.parameter = lowcore::DATA_EXCEPTION_CODE.get(),
         0x40 => {
             interruption.parameter = u32::from(lowcore::MONITOR_CLASS.get());
@@ -282,6 +291,12 @@ fn any_program_interruption(cpu: &mut Cpu) {
     }
     let configuration = &cpu.machine.configuration;
     let next = dispatch::program(&mut cpu.vcpu, configuration, &mut cpu.native);
+    go_on(cpu, next);
+}
+
+/// Goes on as the virtual CPU says after a program interruption.
+#[inline(always)]
+fn go_on(cpu: &mut Cpu, next: Next) {
     match next {
         Next::Run => {}
         Next::Occupied => turn::occupied(cpu),

@@ -20,14 +20,15 @@ use arch::table::{
 };
 use core::sync::atomic::Ordering;
 use insn::sensitive::is_caught;
-use insn::{self, Instruction, executed};
+use insn::{self, executed};
 
-/// An access exception. Returns an instruction that is to be performed without making its page executable.
+/// An access exception. Returns whether the instruction, whose text the CPU has, is to be performed without making its page
+/// executable.
 pub(super) fn access<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
-) -> Option<Instruction> {
+) -> bool {
     let length = cpu.interruption.length();
     let code = cpu.interruption.code();
     let problem = cpu.psw.problem_state();
@@ -37,10 +38,10 @@ pub(super) fn access<H: Hardware>(
     let charged = configuration.charges.of(code) + charged_execute(cpu, configuration, hardware);
     cpu.account.correct(0, charged, problem);
     match resolve(cpu, configuration, hardware) {
-        Ok(instruction) => {
+        Ok(in_place) => {
             shadow::alone::continue_here(cpu);
             super::note_trap(cpu);
-            instruction
+            in_place
         }
         Err(fault) => {
             // The length that the hardware made up is not valid: for the guest, an instruction that could not be
@@ -52,7 +53,7 @@ pub(super) fn access<H: Hardware>(
             };
             per::program(cpu, configuration, hardware, fault, length);
             super::note_interruption(cpu, cpu.account.total());
-            None
+            false
         }
     }
 }
@@ -141,14 +142,14 @@ pub(super) fn is_instruction_fetch(cpu: &Vcpu) -> bool {
     }
 }
 
-/// Tests an access exception against the guest's own tables: `Ok` if the shadow now allows the access, or with an
-/// instruction that does not need it.
+/// Tests an access exception against the guest's own tables: `Ok(false)` if the shadow now allows the access, `Ok(true)` if
+/// the instruction does not need it.
 #[inline]
 fn resolve<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
-) -> Result<Option<Instruction>, Fault> {
+) -> Result<bool, Fault> {
     let teid = cpu.interruption.identification;
     let protection = cpu.interruption.code() == Exception::Protection.code();
     let at = page_of_exception(cpu);
@@ -181,8 +182,8 @@ fn resolve<H: Hardware>(
     let state = configuration.page_frames.state(absolute);
     match (access, state) {
         (Access::Execute, PageState::Data | PageState::Still) => {
-            if let Some(instruction) = privileged(cpu, hardware, at, page) {
-                return Ok(Some(instruction));
+            if is_privileged(cpu, hardware, at, page) {
+                return Ok(true);
             }
             let entry = entry_of(cpu, configuration, hardware, at);
             scanner::make_executable(configuration, hardware, absolute, entry);
@@ -193,7 +194,7 @@ fn resolve<H: Hardware>(
             {
                 if shadow::has_single_table(cpu) {
                     shadow::split(cpu, configuration, hardware);
-                    return Ok(None);
+                    return Ok(false);
                 }
                 execute_alone(cpu, configuration, hardware)?;
             }
@@ -218,32 +219,29 @@ fn resolve<H: Hardware>(
             cpu.fills.add(access == Access::Execute, cycles);
         }
     }
-    Ok(None)
+    Ok(false)
 }
 
-/// The instruction at the PSW's address, which is in the page at `at`, if it would trap anyway, as privileged
-/// instructions do. Its page then need not be made executable.
+/// Whether the instruction at the PSW's address, which is in the page at `at`, would trap anyway, as privileged
+/// instructions do. Its page then need not be made executable, and the CPU has its text.
 ///
 /// Control programs end interruptions by a LOAD PSW EXTENDED in their prefix area, next to fields that they store
 /// into at every interruption. Otherwise that page would change between text and data for ever.
 #[inline]
-fn privileged<H: Hardware>(
-    cpu: &mut Vcpu,
-    hardware: &H,
-    at: Virtual,
-    page: Checked,
-) -> Option<Instruction> {
+fn is_privileged<H: Hardware>(cpu: &mut Vcpu, hardware: &H, at: Virtual, page: Checked) -> bool {
     let here = Virtual(cpu.psw.address);
     if here.page() != at || !storage::is_within_a_page(here) || cpu.psw.problem_state() {
-        return None;
+        return false;
     }
     let place = page.frame().at(here);
     let bytes = storage::text_within_a_page(hardware, place);
-    let instruction = insn::decode_common(&bytes).or_else(|| insn::decode_real(&bytes))?;
+    if insn::decode_common(&bytes).is_none() && insn::decode_real(&bytes).is_none() {
+        return false;
+    }
     cpu.text = Text::of(bytes);
     let code = Exception::PrivilegedOperation.code();
     cpu.interruption.cause = u32::from(cpu.text.length) << 16 | u32::from(code);
-    Some(instruction)
+    true
 }
 
 /// Has the hardware execute the instruction at the PSW's address alone. It stores into a page that holds its own text, by

@@ -13,6 +13,7 @@ use crate::hardware::Hardware;
 use crate::millicode::outcome::Outcome;
 use crate::state::configuration::Configuration;
 use crate::state::kept::KeptPage;
+use crate::state::text::Text;
 use crate::state::vcpu::Vcpu;
 use crate::storage::{self, shadow};
 use arch::address::{Real, Virtual};
@@ -20,7 +21,8 @@ use arch::condition::ConditionCode;
 use arch::psw::{EXTENDED_ADDRESSING, PROBLEM};
 use insn::{self, Instruction, Operand};
 
-/// Performs and counts the instruction that the hardware has just refused, if the fast path handles its case.
+/// Performs and counts the instruction that the hardware has just refused, if the fast path handles its case. In any
+/// other case [`Vcpu::text`] has its text, if that is in a page that is kept, or no text.
 ///
 /// The instruction address in `cpu.psw` is that of the next instruction, as the hardware left it.
 #[inline(never)]
@@ -33,9 +35,11 @@ pub fn perform<H: Hardware>(
     let length = u64::from(cpu.interruption.length());
     let at = Virtual(cpu.psw.address.wrapping_sub(length));
     if mask & EXTENDED_ADDRESSING == 0 {
+        miss(cpu);
         return false;
     }
     let Some(doubleword) = storage::kept_doubleword(cpu, hardware, at) else {
+        miss(cpu);
         return false;
     };
     let [text @ .., _, _] = doubleword.to_be_bytes();
@@ -44,14 +48,31 @@ pub fn perform<H: Hardware>(
     };
     let charged = configuration.charges.of(cpu.interruption.code());
     let problem = cpu.psw.problem_state();
-    let run = &mut Execution::fast(cpu, configuration, hardware);
+    let run = Execution::fast(cpu, configuration, hardware);
     match common(run, &instruction) {
         Some(Ok(Outcome::Completed | Outcome::Jumped)) => {
             cpu.account.correct(1, charged, problem);
             true
         }
-        _ => false,
+        _ => {
+            pass_on(cpu, doubleword);
+            false
+        }
     }
+}
+
+/// Leaves an instruction to the general path, which has to fetch its text.
+#[cold]
+#[inline(never)]
+const fn miss(cpu: &mut Vcpu) {
+    cpu.text = Text::NONE;
+}
+
+/// Leaves an instruction to the general path with its text.
+#[inline(never)]
+const fn pass_on(cpu: &mut Vcpu, doubleword: u64) {
+    let [text @ .., _, _] = doubleword.to_be_bytes();
+    cpu.text = Text::of(text);
 }
 
 /// The instructions that use real addresses, if `text` begins with one: LOAD REAL ADDRESS, the short one with the STORE
@@ -74,6 +95,7 @@ fn by_real_address<H: Hardware>(
     let both = match insn::decode_real(&[a, b, c, d, e, f]) {
         Some(Instruction::Lra { r1, second }) => {
             if !load_real_address(run, r1, second) {
+                pass_on(cpu, text);
                 return false;
             }
             let sample = run.cpu.sampling.next_sample();
@@ -88,7 +110,10 @@ fn by_real_address<H: Hardware>(
         }
         Some(Instruction::Lrag { r1, second }) if load_real_address(run, r1, second) => false,
         Some(Instruction::Sturg { r1, r2 }) if translation::sturg(run, r1, r2).is_ok() => false,
-        _ => return false,
+        _ => {
+            pass_on(cpu, text);
+            return false;
+        }
     };
     // Both are privileged, so the CPU is in the supervisor state.
     cpu.account.correct(1, charged, false);
@@ -137,7 +162,9 @@ pub fn perform_in_new_page<H: Hardware>(
 ) -> bool {
     let length = u64::from(cpu.interruption.length());
     let at = Virtual(cpu.psw.address.wrapping_sub(length));
-    cpu.kept_text(at).is_none()
-        && storage::keep_text(cpu, configuration, hardware, at)
-        && perform(cpu, configuration, hardware)
+    if cpu.kept_text(at).is_some() || !storage::keep_text(cpu, configuration, hardware, at) {
+        miss(cpu);
+        return false;
+    }
+    perform(cpu, configuration, hardware)
 }

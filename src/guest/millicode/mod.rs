@@ -68,23 +68,26 @@ pub use service::announce_input;
 pub use watchdog::watch;
 
 /// Performs an instruction that control programs issue all the time: one that [`insn::decode_common`] knows.
+///
+/// Each routine gets an [`Execution`] of its own, so that one which is not inlined does not have it put into storage for
+/// the others.
 #[inline(always)]
 fn common<H: Hardware, P: Path>(
-    run: &mut Execution<'_, H, P>,
+    run: Execution<'_, H, P>,
     instruction: &Instruction,
 ) -> Option<Performed<P::Refusal>> {
     use Instruction as I;
     Some(match *instruction {
-        I::Ssm { second } => psw::ssm(run, second),
-        I::Stnsm { first, i2 } => psw::stnsm(run, first, i2),
-        I::Stosm { first, i2 } => psw::stosm(run, first, i2),
-        I::Lpswe { second } => psw::lpswe(run, second),
-        I::Stpt { second } => clock::stpt(run, second),
-        I::Stap { second } => facility::stap(run, second),
-        I::Lpp { second } => measurement::lpp(run, second),
-        I::Ecctr { r1, r2 } => measurement::ecctr(run, r1, r2),
-        I::Stcctm { r1, m3, second } => measurement::stcctm(run, r1, m3, second),
-        I::Lctlg { r1, r3, second } => control::lctlg(run, r1, r3, second),
+        I::Ssm { second } => psw::ssm(&mut { run }, second),
+        I::Stnsm { first, i2 } => psw::stnsm(&mut { run }, first, i2),
+        I::Stosm { first, i2 } => psw::stosm(&mut { run }, first, i2),
+        I::Lpswe { second } => psw::lpswe(&mut { run }, second),
+        I::Stpt { second } => clock::stpt(&mut { run }, second),
+        I::Stap { second } => facility::stap(&mut { run }, second),
+        I::Lpp { second } => measurement::lpp(&mut { run }, second),
+        I::Ecctr { r1, r2 } => measurement::ecctr(&mut { run }, r1, r2),
+        I::Stcctm { r1, m3, second } => measurement::stcctm(&mut { run }, r1, m3, second),
+        I::Lctlg { r1, r3, second } => control::lctlg(&mut { run }, r1, r3, second),
         _ => return None,
     })
 }
@@ -96,7 +99,7 @@ fn common<H: Hardware, P: Path>(
 ///
 /// # Errors
 /// The fault whose interruption the caller delivers.
-#[inline]
+#[inline(always)]
 pub fn perform<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -104,10 +107,11 @@ pub fn perform<H: Hardware>(
     instruction: &Instruction,
 ) -> Performed {
     use Instruction as I;
-    let run = &mut Execution::general(cpu, configuration, hardware);
+    let run = Execution::general(cpu, configuration, hardware);
     if let Some(performed) = common(run, instruction) {
         return performed;
     }
+    let run = &mut Execution::general(cpu, configuration, hardware);
     match *instruction {
         I::Lpsw { second } => psw::lpsw(run, second),
         I::Epsw { r1, r2 } => psw::epsw(run, r1, r2),
@@ -218,6 +222,20 @@ pub fn perform<H: Hardware>(
         I::Pckmo {} => assist(run, Assist::Pckmo, (0, 0, 0)),
         _ => Ok(Outcome::Unknown),
     }
+}
+
+/// Performs the instruction in `cpu.text`, which is not an EXECUTE.
+///
+/// # Errors
+/// As [`perform`].
+#[inline(never)]
+pub fn perform_text<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) -> Performed {
+    let instruction = insn::decode_inline(&cpu.text.bytes);
+    perform(cpu, configuration, hardware, &instruction)
 }
 
 /// Performs the instruction in `cpu.text`, if it is a branch. `at` is the address of its text.

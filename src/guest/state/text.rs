@@ -14,6 +14,13 @@ pub struct Text {
 }
 
 impl Text {
+    /// No text.
+    pub const NONE: Self = Self {
+        bytes: [0; 6],
+        length: 0,
+        executed: false,
+    };
+
     /// An instruction that is not the target of an EXECUTE.
     #[must_use]
     #[inline(always)]

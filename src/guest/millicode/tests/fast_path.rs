@@ -113,9 +113,21 @@ impl Case {
             format!("{:x?}", bench.cpu)
         };
         let (mut one, mut other) = (self.refused(), self.refused());
-        if fast_path::perform(&mut one.cpu, &one.configuration, &mut one.hardware) {
+        let performed = fast_path::perform(&mut one.cpu, &one.configuration, &mut one.hardware);
+        if performed {
             dispatch::program(&mut other.cpu, &other.configuration, &mut other.hardware);
         }
+        assert_eq!(seen(&mut one), seen(&mut other));
+        assert!(one.hardware.storage == other.hardware.storage);
+        if performed {
+            return;
+        }
+        // What the fast path passes on, with the text or without it.
+        let (mut one, mut other) = (self.refused(), self.refused());
+        fast_path::perform(&mut one.cpu, &one.configuration, &mut one.hardware);
+        let next = dispatch::refused(&mut one.cpu, &one.configuration, &mut one.hardware);
+        let general = dispatch::program(&mut other.cpu, &other.configuration, &mut other.hardware);
+        assert_eq!(next, general);
         assert_eq!(seen(&mut one), seen(&mut other));
         assert!(one.hardware.storage == other.hardware.storage);
     }
