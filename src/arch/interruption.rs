@@ -87,6 +87,25 @@ impl ProgramInterruption {
     }
 }
 
+/// The bits of the codes from `first` to `last`, of which bit 63 is that of code 0.
+#[must_use]
+pub const fn codes(first: u16, last: u16) -> u64 {
+    u64::MAX >> (63 - (last - first)) << first
+}
+
+/// Whether a set of [`codes`] has this one.
+#[must_use]
+#[inline(always)]
+pub const fn is_one_of(codes: u64, code: u16) -> bool {
+    code < 64 && codes >> code & 1 != 0
+}
+
+/// The codes of the conditions that nullify.
+const NULLIFYING: u64 = codes(0x10, 0x11) | codes(0x20, 0x2D) | codes(0x38, 0x3B);
+
+/// The codes of access exceptions.
+const ACCESS: u64 = codes(0x04, 0x05) | codes(0x10, 0x11) | codes(0x38, 0x3B);
+
 /// The ending of an instruction that causes a program interruption with this code.
 ///
 /// Translation exceptions nullify, so that the program can supply the page and issue the
@@ -95,7 +114,7 @@ impl ProgramInterruption {
 #[inline]
 pub const fn ending(code: u16) -> Ending {
     match code & 0x7F {
-        0x10 | 0x11 | 0x20..=0x2D | 0x38..=0x3B => Ending::Nullification,
+        code if is_one_of(NULLIFYING, code) => Ending::Nullification,
         0x40 => Ending::CompletionOrTermination,
         _ => Ending::Suppression,
     }
@@ -105,7 +124,7 @@ pub const fn ending(code: u16) -> Ending {
 #[must_use]
 #[inline]
 pub const fn is_access(code: u16) -> bool {
-    matches!(code, 0x04 | 0x05 | 0x10 | 0x11 | 0x38..=0x3B)
+    is_one_of(ACCESS, code)
 }
 
 /// External-interruption codes.

@@ -30,7 +30,7 @@ use crate::state::vcpu::{CpuState, Interruption, Vcpu};
 use crate::storage::{self, PrefixArea, scanner};
 use arch::address::Absolute;
 use arch::channel::IoInterruption;
-use arch::interruption::{Class, Ending, ProgramInterruption};
+use arch::interruption::{Class, Ending, ProgramInterruption, codes, is_one_of};
 use arch::lowcore;
 use arch::psw::{
     ADDRESS_SPACE, AddressSpace, CONDITION_CODE, DAT, EXTERNAL, IO, MACHINE_CHECK, PER, PROBLEM,
@@ -49,6 +49,9 @@ pub const LONGEST: u64 = 6;
 
 /// The bit of a program-interruption code that indicates a PER event, too.
 pub const PER_EVENT: u16 = 0x80;
+
+/// The program-interruption code of a monitor event.
+const MONITOR_EVENT: u16 = 0x40;
 
 /// So many consecutive program interruptions by the first instruction of their own handler end a guest.
 pub const MOST_IN_A_ROW: u32 = 100_000;
@@ -120,7 +123,7 @@ impl Condition {
 /// interruptions. Nothing needs to be done for interruptions that stay masked.
 #[inline]
 const fn work_after_load(psw: &Psw) -> PendingWork {
-    if psw.mask & WAIT != 0 || refused(psw) {
+    if refused(psw) || psw.mask & WAIT != 0 {
         PendingWork::ATTENTION
     } else if psw.mask & (EXTERNAL | IO | MACHINE_CHECK) != 0 {
         PendingWork::OPENED
@@ -154,7 +157,7 @@ pub const fn load_psw(cpu: &mut Vcpu, psw: Psw) {
     if changed & (PER | DAT | ADDRESS_SPACE | PROBLEM) != 0 {
         cpu.pending_work.add(PendingWork::CONTROLS);
     }
-    cpu.pending_work.add(work_after_load(&cpu.psw));
+    cpu.pending_work.add(work_after_load(&psw));
 }
 
 /// Puts the CPU into the check-stop state.
@@ -214,21 +217,18 @@ fn prefix_area<H: Hardware>(
 }
 
 /// Stores the old PSW of a class and loads its new PSW, whether valid or not.
-#[inline]
-fn exchange<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H, area: PrefixArea, class: Class) {
-    let old = lowcore::old_psw(class);
-    hardware.store_u64(area.at(old), cpu.psw.mask);
-    hardware.store_u64(area.at(old + 8), cpu.psw.address);
-    let new = lowcore::new_psw(class);
-    let psw = Psw {
-        mask: hardware.load_u64(area.at(new)),
-        address: hardware.load_u64(area.at(new + 8)),
-    };
+#[inline(always)]
+fn exchange<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H, area: PrefixArea, class: Class) -> Psw {
+    let old = [cpu.psw.mask, cpu.psw.address];
+    hardware.store_pair(area.at(lowcore::old_psw(class)), old);
+    let [mask, address] = hardware.load_pair(area.at(lowcore::new_psw(class)));
+    let psw = Psw { mask, address };
     load_psw(cpu, psw);
+    psw
 }
 
 /// The end of every interruption: exchanges the PSWs, and refuses the new one if it is not valid.
-#[inline]
+#[inline(always)]
 fn interrupt<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -236,11 +236,19 @@ fn interrupt<H: Hardware>(
     area: PrefixArea,
     class: Class,
 ) {
-    exchange(cpu, hardware, area, class);
-    if refused(&cpu.psw) {
+    let psw = exchange(cpu, hardware, area, class);
+    if refused(&psw) {
         refuse(cpu, configuration, hardware);
     }
 }
+
+/// The codes of the conditions that store more than the code: what identifies a translation, or a data-exception code.
+const IDENTIFIED: u64 = codes(0x04, 0x04)
+    | codes(0x07, 0x07)
+    | codes(0x10, 0x11)
+    | codes(0x1B, 0x1B)
+    | codes(0x20, 0x2D)
+    | codes(0x38, 0x3B);
 
 /// A program interruption with the current PSW as the old PSW.
 ///
@@ -250,7 +258,7 @@ fn interrupt<H: Hardware>(
 /// the data-exception code (90) for data and vector-processing exceptions;
 /// monitor class (94) and code (B0) for a monitor event; code (96), address (98) and access identification (A1) of
 /// a PER event.
-#[inline]
+#[inline(always)]
 pub fn reflect<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -261,29 +269,8 @@ pub fn reflect<H: Hardware>(
         return;
     };
     let mut code = condition.code;
-    match code & !PER_EVENT {
-        0x04 | 0x10 | 0x11 | 0x20..=0x2D | 0x38..=0x3B => {
-            hardware.store_u64(
-                area.at(lowcore::TRANSLATION_EXCEPTION),
-                condition.identification,
-            );
-            hardware.store(area.at(lowcore::EXCEPTION_ACCESS), &[condition.access_id]);
-            if let Some(operand_access) = condition.operand_access {
-                hardware.store(area.at(lowcore::OPERAND_ACCESS), &[operand_access]);
-            }
-        }
-        0x07 | 0x1B => {
-            hardware.store_u32(
-                area.at(lowcore::DATA_EXCEPTION_CODE),
-                condition.data_exception,
-            );
-        }
-        0x40 => {
-            let class = condition.monitor_class.to_be_bytes();
-            hardware.store(area.at(lowcore::MONITOR_CLASS), &class);
-            hardware.store_u64(area.at(lowcore::MONITOR_CODE), condition.monitor_code);
-        }
-        _ => {}
+    if is_one_of(IDENTIFIED, code) || code == MONITOR_EVENT {
+        describe(hardware, area, condition);
     }
     if let Some(per) = &condition.per {
         code |= PER_EVENT;
@@ -299,6 +286,34 @@ pub fn reflect<H: Hardware>(
         met_again(cpu, &old);
     } else {
         cpu.in_a_row = 0;
+    }
+}
+
+/// Stores what a condition has besides its code.
+#[inline(never)]
+fn describe<H: Hardware>(hardware: &mut H, area: PrefixArea, condition: &Condition) {
+    match condition.code {
+        0x07 | 0x1B => {
+            hardware.store_u32(
+                area.at(lowcore::DATA_EXCEPTION_CODE),
+                condition.data_exception,
+            );
+        }
+        MONITOR_EVENT => {
+            let class = condition.monitor_class.to_be_bytes();
+            hardware.store(area.at(lowcore::MONITOR_CLASS), &class);
+            hardware.store_u64(area.at(lowcore::MONITOR_CODE), condition.monitor_code);
+        }
+        _ => {
+            hardware.store_u64(
+                area.at(lowcore::TRANSLATION_EXCEPTION),
+                condition.identification,
+            );
+            hardware.store(area.at(lowcore::EXCEPTION_ACCESS), &[condition.access_id]);
+            if let Some(operand_access) = condition.operand_access {
+                hardware.store(area.at(lowcore::OPERAND_ACCESS), &[operand_access]);
+            }
+        }
     }
 }
 

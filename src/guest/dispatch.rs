@@ -106,6 +106,19 @@ pub fn program<H: Hardware>(
     hardware: &mut H,
 ) -> Next {
     wrap(cpu);
+    // The most frequent ones.
+    if is_access(cpu.interruption.code()) {
+        if cpu.interruption.code() == Exception::Protection.code()
+            && cpu.pending_work.any(PendingWork::PER)
+            && stores::meets_protection(cpu, configuration, hardware)
+        {
+            return Next::Run;
+        }
+        if access::access(cpu, configuration, hardware) {
+            return in_place(cpu, configuration, hardware);
+        }
+        return Next::Run;
+    }
     match cpu.interruption.code() {
         0x01 | 0x02 => return not_fetched(cpu, configuration, hardware),
         0x13 => return special_operation(cpu, configuration, hardware),
@@ -114,17 +127,6 @@ pub fn program<H: Hardware>(
             let problem = cpu.psw.problem_state();
             let charged = configuration.charges.nullified;
             cpu.account.correct(0, charged.into(), problem);
-        }
-        code if is_access(code) => {
-            if code == Exception::Protection.code()
-                && cpu.pending_work.any(PendingWork::PER)
-                && stores::meets_protection(cpu, configuration, hardware)
-            {
-                return Next::Run;
-            }
-            if access::access(cpu, configuration, hardware) {
-                return in_place(cpu, configuration, hardware);
-            }
         }
         0x40 if monitor::call(cpu, configuration, hardware) => {
             per::performed(cpu, configuration, hardware)
@@ -472,7 +474,6 @@ fn special_operation<H: Hardware>(
 
 /// Ends an instruction as its outcome says, and counts it: one if it completes and another one for its EXECUTE, none if
 /// it does not complete. The clock has charged `charged`.
-#[inline]
 fn conclude<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -482,50 +483,54 @@ fn conclude<H: Hardware>(
     charged: i64,
     executed: bool,
 ) -> Next {
-    let (code, length) = (cpu.interruption.code(), cpu.interruption.length());
-    let should = match performed {
-        Ok(Outcome::Completed | Outcome::Yield | Outcome::Occupied | Outcome::Service) => {
-            delivery::advance(cpu, cpu.text.length);
-            1 + i64::from(executed)
-        }
-        Ok(Outcome::Jumped) => 1 + i64::from(executed),
-        Err(fault) => {
-            per::program(cpu, configuration, hardware, fault, length);
-            note_interruption(cpu, cpu.account.total().saturating_add_signed(-charged));
-            0
-        }
+    let next = match performed {
+        Err(fault) => return fail(cpu, configuration, hardware, fault, problem, charged),
         Ok(Outcome::Unknown) => {
-            let exception = if code == Exception::PrivilegedOperation.code() && problem {
-                Exception::PrivilegedOperation
-            } else {
-                if !problem {
-                    hardware.not_performed(Virtual(cpu.psw.address), cpu.text.bytes);
-                }
-                Exception::Operation
-            };
-            per::program(
-                cpu,
-                configuration,
-                hardware,
-                Fault::plain(exception),
-                length,
-            );
-            note_interruption(cpu, cpu.account.total().saturating_add_signed(-charged));
-            0
+            let fault = Fault::plain(unknown(cpu, hardware, problem));
+            return fail(cpu, configuration, hardware, fault, problem, charged);
         }
-    };
-    if cpu.pending_work.any(PendingWork::PER)
-        && performed.is_ok_and(|outcome| outcome != Outcome::Unknown)
-    {
-        per::performed(cpu, configuration, hardware);
-    }
-    cpu.account.correct(should, charged, problem);
-    match performed {
+        Ok(Outcome::Completed | Outcome::Jumped) => Next::Run,
         Ok(Outcome::Yield) => Next::Yield,
         Ok(Outcome::Occupied) => Next::Occupied,
         Ok(Outcome::Service) => Next::Service,
-        _ => Next::Run,
+    };
+    if performed != Ok(Outcome::Jumped) {
+        delivery::advance(cpu, cpu.text.length);
     }
+    if cpu.pending_work.any(PendingWork::PER) {
+        per::performed(cpu, configuration, hardware);
+    }
+    cpu.account
+        .correct(1 + i64::from(executed), charged, problem);
+    next
+}
+
+/// The exception of an instruction that has no routine.
+fn unknown<H: Hardware>(cpu: &Vcpu, hardware: &mut H, problem: bool) -> Exception {
+    if problem {
+        if cpu.interruption.code() == Exception::PrivilegedOperation.code() {
+            return Exception::PrivilegedOperation;
+        }
+    } else {
+        hardware.not_performed(Virtual(cpu.psw.address), cpu.text.bytes);
+    }
+    Exception::Operation
+}
+
+/// Ends an instruction by a program interruption of the guest.
+fn fail<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    fault: Fault,
+    problem: bool,
+    charged: i64,
+) -> Next {
+    let length = cpu.interruption.length();
+    per::program(cpu, configuration, hardware, fault, length);
+    cpu.account.correct(0, charged, problem);
+    note_interruption(cpu);
+    Next::Run
 }
 
 /// Fetches the instruction at the PSW's address, or the target of an EXECUTE there. Returns whether it is a target.
@@ -574,18 +579,19 @@ fn target_text<H: Hardware>(
     Ok(())
 }
 
-/// Notes a program interruption of the guest. The CPU had completed `total` cycles then.
-#[cold]
-fn note_interruption(cpu: &mut Vcpu, total: u64) {
-    if cpu.account.mode == Mode::RealTime {
+/// Notes a program interruption of the guest, after it was accounted for.
+#[inline]
+fn note_interruption(cpu: &mut Vcpu) {
+    let pauses = if cpu.account.mode == Mode::RealTime {
         // The account shows time, which passes between two traps.
         let from = cpu.interruption.old.address.wrapping_sub(cpu.psw.address);
         cpu.looping
             .add_if(from <= delivery::LONGEST, Class::Program);
+        cpu.looping.pauses
     } else {
-        cpu.looping.add(total, 1, Class::Program);
-    }
-    if cpu.looping.pauses {
+        cpu.looping.add_one(cpu.account.total(), Class::Program)
+    };
+    if pauses {
         cpu.pending_work |= PendingWork::ATTENTION;
     }
 }
@@ -626,7 +632,7 @@ fn reflect<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
     let condition = Condition::of(&cpu.interruption);
     per::reflect(cpu, configuration, hardware, condition);
     cpu.account.correct(should, charged, problem);
-    note_interruption(cpu, cpu.account.total());
+    note_interruption(cpu);
 }
 
 /// A supervisor call.

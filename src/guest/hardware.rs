@@ -99,6 +99,10 @@ pub trait Hardware {
     fn load_u64(&self, at: Checked) -> u64;
     /// Stores a doubleword into guest storage, as one access when `at` is on a doubleword boundary.
     fn store_u64(&mut self, at: Checked, value: u64);
+    /// Loads two doublewords of guest storage, which lie in one page on a doubleword boundary.
+    fn load_pair(&self, at: Checked) -> [u64; 2];
+    /// Stores two doublewords into guest storage in the same way.
+    fn store_pair(&mut self, at: Checked, pair: [u64; 2]);
     /// Stores doublewords into guest storage, each with one store, on a doubleword boundary and within a page.
     fn store_doublewords(&mut self, at: Checked, values: impl Iterator<Item = u64>);
     /// Loads a word of guest storage.

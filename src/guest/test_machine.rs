@@ -321,6 +321,17 @@ impl Hardware for TestMachine {
         Self::store_u64(self, at.absolute(), value)
     }
 
+    fn load_pair(&self, at: Checked) -> [u64; 2] {
+        let at = at.absolute();
+        [Self::load_u64(self, at), Self::load_u64(self, at.offset(8))]
+    }
+
+    fn store_pair(&mut self, at: Checked, [left, right]: [u64; 2]) {
+        let at = at.absolute();
+        Self::store_u64(self, at, left);
+        Self::store_u64(self, at.offset(8), right);
+    }
+
     fn store_doublewords(&mut self, at: Checked, values: impl Iterator<Item = u64>) {
         for (at, value) in (at.absolute().0..).step_by(8).zip(values) {
             self.store_u64(Absolute(at), value);

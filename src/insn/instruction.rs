@@ -48,19 +48,23 @@ macro_rules! instructions {
         /// Decodes an instruction. The bytes after the end of a shorter one do not matter.
         #[must_use]
         pub fn decode(text: &[u8; 6]) -> Instruction {
-            decode_inline(text)
+            let opcode = opcode(text);
+            match decode_listed(text) {
+                Some(instruction) => instruction,
+                None if assigned(text) => Instruction::Other { opcode },
+                None => Instruction::Unassigned { opcode },
+            }
         }
 
-        /// The same, inlined into the `match` on its result, so that the opcode selects the routine without an
-        /// [`Instruction`] in between.
+        /// Decodes an instruction that the firmware may have to perform; gives `None` for others. It is inlined into the
+        /// `match` on its result, so that the opcode selects the routine.
         #[must_use]
         #[inline(always)]
-        pub fn decode_inline(text: &[u8; 6]) -> Instruction {
-            match opcode(text) {
+        pub const fn decode_listed(text: &[u8; 6]) -> Option<Instruction> {
+            Some(match opcode(text) {
                 $($opcode => Instruction::$name { $($field: format::$format::$field(text)),* },)*
-                opcode if assigned(text) => Instruction::Other { opcode },
-                opcode => Instruction::Unassigned { opcode },
-            }
+                _ => return None,
+            })
         }
 
         impl Instruction {

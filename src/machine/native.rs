@@ -167,6 +167,26 @@ impl Hardware for Native {
     }
 
     #[inline(always)]
+    fn load_pair(&self, at: Checked) -> [u64; 2] {
+        let (at, prefix) = self.sum(at);
+        // SAFETY: guest storage, checked, all of it on the same side of the prefix area's end.
+        unsafe {
+            let left = shared_storage::load_u64(at, prefix);
+            [left, shared_storage::load_u64(at + 8, prefix)]
+        }
+    }
+
+    #[inline(always)]
+    fn store_pair(&mut self, at: Checked, [left, right]: [u64; 2]) {
+        let (at, prefix) = self.sum(at);
+        // SAFETY: as above.
+        unsafe {
+            shared_storage::store_u64(at, prefix, left);
+            shared_storage::store_u64(at + 8, prefix, right);
+        }
+    }
+
+    #[inline(always)]
     fn store_doublewords(&mut self, at: Checked, values: impl Iterator<Item = u64>) {
         let mut place = self.place(at);
         for value in values {

@@ -24,6 +24,7 @@ use insn::{self, executed};
 
 /// An access exception. Returns whether the instruction, whose text the CPU has, is to be performed without making its page
 /// executable.
+#[inline]
 pub(super) fn access<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -52,7 +53,7 @@ pub(super) fn access<H: Hardware>(
                 (fault, length)
             };
             per::program(cpu, configuration, hardware, fault, length);
-            super::note_interruption(cpu, cpu.account.total());
+            super::note_interruption(cpu);
             false
         }
     }
@@ -356,25 +357,33 @@ pub(super) fn uncover<H: Hardware>(
     hardware: &mut H,
     target: Option<Virtual>,
 ) -> bool {
+    if !shadow::has_single_table(cpu) {
+        let here = Virtual(cpu.psw.address);
+        let found = uncover_at(cpu, configuration, hardware, here)
+            || target.is_some_and(|target| uncover_at(cpu, configuration, hardware, target));
+        if found {
+            cpu.uncovered = cpu.uncovered.wrapping_add(1);
+            return true;
+        }
+    }
+    // Last, so that nobody does it between this and the look at the place.
     let uncovered = configuration.page_frames.uncovered.load(Ordering::Acquire);
-    if core::mem::replace(&mut cpu.uncovered, uncovered) != uncovered
+    core::mem::replace(&mut cpu.uncovered, uncovered) != uncovered
         || shadow::stale(cpu, configuration)
-    {
-        return true;
-    }
-    if shadow::has_single_table(cpu) {
-        return false;
-    }
-    let here = Virtual(cpu.psw.address);
-    let mut places = [Some(here), target].into_iter().flatten();
-    let found = places.any(|at| {
-        let found = storage::resolve(cpu, configuration, hardware, at, 2, Access::Execute);
-        found.is_ok_and(|claim| {
-            scanner::uncover(configuration, hardware, claim.first.start().absolute())
-        })
-    });
-    cpu.uncovered = cpu.uncovered.wrapping_add(found.into());
-    found
+}
+
+/// Uncovers the instruction at an address, if it is covered.
+#[inline]
+fn uncover_at<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    at: Virtual,
+) -> bool {
+    let found = storage::resolve(cpu, configuration, hardware, at, 2, Access::Execute);
+    found.is_ok_and(|claim| {
+        scanner::uncover(configuration, hardware, claim.first.start().absolute())
+    })
 }
 
 /// Whether the instruction that has met an exception, which is behind it, is the target of an EXECUTE.

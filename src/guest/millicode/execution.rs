@@ -243,8 +243,7 @@ impl<H: Hardware, P: Path> Execution<'_, H, P> {
     #[inline(always)]
     pub fn fetch_pair(&self, at: Virtual) -> Result<[u64; 2], P::Refusal> {
         if let Some(piece) = self.kept(at, 16, Access::Fetch) {
-            let (left, right) = (piece.start(), piece.at(8));
-            return Ok([self.hardware.load_u64(left), self.hardware.load_u64(right)]);
+            return Ok(self.hardware.load_pair(piece.start()));
         }
         P::general_only(|| {
             let mut pair = [0; 16];

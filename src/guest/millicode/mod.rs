@@ -99,19 +99,40 @@ fn common<H: Hardware, P: Path>(
 ///
 /// # Errors
 /// The fault whose interruption the caller delivers.
-#[inline(always)]
 pub fn perform<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
     instruction: &Instruction,
 ) -> Performed {
+    let run = &mut Execution::general(cpu, configuration, hardware);
+    perform_in(run, instruction)
+}
+
+/// Performs the instruction in `cpu.text`, which is not an EXECUTE, as [`perform`] does.
+///
+/// # Errors
+/// As [`perform`].
+#[inline(never)]
+pub fn perform_text<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) -> Performed {
+    let run = &mut Execution::general(cpu, configuration, hardware);
+    match insn::decode_listed(&run.cpu.text.bytes) {
+        Some(instruction) => perform_in(run, &instruction),
+        None => Ok(Outcome::Unknown),
+    }
+}
+
+#[inline(always)]
+fn perform_in<H: Hardware>(run: &mut Execution<'_, H>, instruction: &Instruction) -> Performed {
     use Instruction as I;
-    let run = Execution::general(cpu, configuration, hardware);
-    if let Some(performed) = common(run, instruction) {
+    let again = Execution::general(run.cpu, run.configuration, run.hardware);
+    if let Some(performed) = common(again, instruction) {
         return performed;
     }
-    let run = &mut Execution::general(cpu, configuration, hardware);
     match *instruction {
         I::Lpsw { second } => psw::lpsw(run, second),
         I::Epsw { r1, r2 } => psw::epsw(run, r1, r2),
@@ -222,20 +243,6 @@ pub fn perform<H: Hardware>(
         I::Pckmo {} => assist(run, Assist::Pckmo, (0, 0, 0)),
         _ => Ok(Outcome::Unknown),
     }
-}
-
-/// Performs the instruction in `cpu.text`, which is not an EXECUTE.
-///
-/// # Errors
-/// As [`perform`].
-#[inline(never)]
-pub fn perform_text<H: Hardware>(
-    cpu: &mut Vcpu,
-    configuration: &Configuration,
-    hardware: &mut H,
-) -> Performed {
-    let instruction = insn::decode_inline(&cpu.text.bytes);
-    perform(cpu, configuration, hardware, &instruction)
 }
 
 /// Performs the instruction in `cpu.text`, if it is a branch. `at` is the address of its text.

@@ -57,6 +57,23 @@ impl Looping {
         self.go_on(more, class);
     }
 
+    /// The CPU has taken one interruption of this class, and had completed `total` cycles then. Returns whether it has yet
+    /// to give up its turn.
+    #[inline]
+    pub(crate) fn add_one(&mut self, total: u64, class: Class) -> bool {
+        if self.total != total {
+            *self = Self {
+                total,
+                count: 1,
+                class,
+                ..Self::default()
+            };
+            return false;
+        }
+        self.go_on(1, class);
+        self.pauses
+    }
+
     /// The CPU has trapped for the machine's own purposes, and had completed `total` cycles then. Returns whether it had
     /// done so before.
     #[inline(always)]

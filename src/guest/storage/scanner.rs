@@ -374,16 +374,29 @@ pub fn trust<H: Hardware>(
 
 /// Control has come to `at`, where an instruction should not trap. Returns `true` if it trapped because it was covered
 /// in the copy. It and all that is known to follow from it are uncovered then.
-#[cold]
+#[inline]
 pub fn uncover<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) -> bool {
     let pages = &configuration.page_frames;
     if configuration.strict {
         return false;
     }
     let _alone = pages.changing.lock();
-    let PageState::Copied(copy) = pages.state(at) else {
-        return false;
-    };
+    match pages.state(at) {
+        PageState::Copied(copy) => uncover_in(configuration, hardware, copy, at),
+        _ => false,
+    }
+}
+
+/// The same in a page that has a copy. The caller holds the lock of the states.
+#[cold]
+#[inline(never)]
+fn uncover_in<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    copy: Real,
+    at: Absolute,
+) -> bool {
+    let pages = &configuration.page_frames;
     let Some(frame) = frame(configuration, at) else {
         return false;
     };

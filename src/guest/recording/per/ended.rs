@@ -248,7 +248,7 @@ fn concurrent<H: Hardware>(
 
 /// A program interruption by the instruction that the PSW designates, of `length` bytes (that of the
 /// EXECUTE, if it is a target), together with the events of that instruction.
-#[inline]
+#[inline(never)]
 pub fn program<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -262,7 +262,7 @@ pub fn program<H: Hardware>(
 
 /// A program interruption with the current PSW as the old PSW, together with the events of the instruction that met
 /// it.
-#[inline]
+#[inline(always)]
 pub fn reflect<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
