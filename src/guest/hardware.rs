@@ -116,6 +116,8 @@ pub trait Hardware {
     /// As above, 128 bits (COMPARE DOUBLE AND SWAP).
     fn compare_and_swap_u128(&mut self, at: Checked, expected: u128, new: u128)
     -> Result<(), u128>;
+    /// Moves a page of guest storage to another one.
+    fn move_page(&mut self, from: Frame, to: Frame);
 
     /// INSERT STORAGE KEY EXTENDED of the 4 KiB block.
     fn storage_key(&self, at: Checked) -> u8;

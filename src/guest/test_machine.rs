@@ -363,6 +363,11 @@ impl Hardware for TestMachine {
         Self::compare_and_swap_u128(self, at.absolute(), expected, new)
     }
 
+    fn move_page(&mut self, from: Frame, to: Frame) {
+        let [from, to] = [from, to].map(|frame| frame.origin().absolute().0 as usize);
+        self.storage.copy_within(from..from + PAGE as usize, to);
+    }
+
     fn storage_key(&self, at: Checked) -> u8 {
         self.keys[Self::page_of(at.absolute())]
     }

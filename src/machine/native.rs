@@ -238,6 +238,12 @@ impl Hardware for Native {
         unsafe { instruction::cdsg(self.place(at), expected, new) }
     }
 
+    fn move_page(&mut self, from: Frame, to: Frame) {
+        let [from, to] = [from, to].map(|frame| self.real_of(frame.origin().absolute()));
+        // SAFETY: pages of guest storage, checked; the firmware has no reference to them.
+        unsafe { instruction::mvpg(from.0, to.0) };
+    }
+
     fn storage_key(&self, at: Checked) -> u8 {
         instruction::iske(self.real_of(at.absolute()).0)
     }

@@ -298,17 +298,18 @@ pub(super) fn mvpg<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> P
         return fault(P::PrivilegedOperation);
     }
     let claim = |n: u8, access, specifies| {
-        let manner = Manner {
-            space: Space::current(run.cpu, access),
-            access,
-            key: if specified == specifies {
-                key
-            } else {
-                run.key()
-            },
-        };
         let page = Virtual(run.address_in(n)).page();
-        storage::resolve_in(run.cpu, run.configuration, run.hardware, manner, page, PAGE)
+        let claim = if specified == specifies {
+            let manner = Manner {
+                space: Space::current(run.cpu, access),
+                access,
+                key,
+            };
+            storage::resolve_in(run.cpu, run.configuration, run.hardware, manner, page, PAGE)
+        } else {
+            storage::resolve(run.cpu, run.configuration, run.hardware, page, PAGE, access)
+        };
+        claim.map(|claim| claim.first.start())
     };
     let invalid =
         |found: &Fault| found.interruption == P::PageTranslation && controls & MVPG_OPTION != 0;
@@ -324,6 +325,7 @@ pub(super) fn mvpg<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> P
         Err(found) if invalid(&found) => return run.done(ConditionCode::One),
         found => found.map_err(identified)?,
     };
-    copy(run, &source, &target);
+    scanner::store_into(run.configuration, run.hardware, target.absolute());
+    run.hardware.move_page(source.frame(), target.frame());
     run.done(ConditionCode::Zero)
 }

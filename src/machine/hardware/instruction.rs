@@ -228,6 +228,18 @@ pub fn is_running(cpu: u16) -> bool {
     answer == ConditionCode::Zero
 }
 
+/// MOVE PAGE, by the PSW key and without the condition-code option. With DAT off it always moves.
+///
+/// # Safety
+/// The page at the real address `to` may be stored into, and nothing refers to it.
+pub unsafe fn mvpg(from: u64, to: u64) {
+    // SAFETY: by contract.
+    unsafe {
+        asm!("lghi %r0,0", "mvpg {to},{from}", to = in(reg_addr) to, from = in(reg_addr) from,
+            out("r0") _, options(nostack));
+    }
+}
+
 /// SET PREFIX.
 ///
 /// # Safety
