@@ -328,6 +328,11 @@ pub fn decode_common(text: &[u8; 6]) -> Option<Instruction> {
             first: format::si::first(text),
             i2,
         },
+        (0xAE, _) => Instruction::Sigp {
+            r1: text[1] >> 4,
+            r3: text[1] & 15,
+            second: format::rs::second(text),
+        },
         (0xB2, 0x09) => Instruction::Stpt {
             second: format::s::second(text),
         },
@@ -335,6 +340,9 @@ pub fn decode_common(text: &[u8; 6]) -> Option<Instruction> {
             second: format::s::second(text),
         },
         (0xB2, 0x80) => Instruction::Lpp {
+            second: format::s::second(text),
+        },
+        (0xB2, 0xB1) => Instruction::Stfl {
             second: format::s::second(text),
         },
         (0xB2, 0xB2) => Instruction::Lpswe {

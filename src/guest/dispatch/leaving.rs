@@ -43,10 +43,10 @@ pub fn real_psw(cpu: &Vcpu) -> Psw {
 #[inline(always)]
 pub fn leave<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
     if !shadow::stale(cpu, configuration) {
+        if cpu.pending_work.is_empty() {
+            return Next::Run;
+        }
         if !cpu.pending_work.any(SETTLED) {
-            if cpu.pending_work.is_empty() {
-                return Next::Run;
-            }
             schedule::arm(cpu, configuration, hardware);
             // The clock may have passed the guest's comparator meanwhile.
             if cpu.pending_work.is_empty() {

@@ -1,14 +1,15 @@
 //! The identity of the CPU: its address, its identification and its facilities.
 
 use crate::hardware::Hardware;
-use crate::millicode::execution::Execution;
+use crate::millicode::execution::{Execution, fault};
 use crate::millicode::outcome::{Outcome, Performed};
 use crate::millicode::path::Path;
-use crate::storage;
-use arch::address::Real;
+use crate::storage::{self, scanner};
+use arch::address::Absolute;
 use arch::bits::bit64;
 use arch::condition::ConditionCode;
 use arch::facility::FACILITY_DOUBLEWORDS;
+use arch::interruption::ProgramInterruption;
 use arch::lowcore;
 use insn::Operand;
 
@@ -68,16 +69,16 @@ pub(super) fn stidp<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) ->
 /// Program exceptions: privileged operation.
 ///
 /// Source: Principles of Operation, "STORE FACILITY LIST".
-pub(super) fn stfl<H: Hardware>(run: &mut Execution<'_, H>) -> Performed {
+#[inline(always)]
+pub(super) fn stfl<H: Hardware, P: Path>(run: &mut Execution<'_, H, P>) -> Performed<P::Refusal> {
     run.supervisor()?;
     let [first, ..] = run.configuration.facilities.0;
-    let at = run.cpu.absolute(Real(lowcore::FACILITY_LIST));
-    storage::put_absolute(
-        run.configuration,
-        run.hardware,
-        at,
-        &((first >> 32) as u32).to_be_bytes(),
-    )?;
+    let Some(area) = storage::prefix_area(run.cpu, run.configuration) else {
+        return fault(ProgramInterruption::Addressing);
+    };
+    scanner::store_into(run.configuration, run.hardware, Absolute(run.cpu.prefix));
+    let at = area.at(lowcore::FACILITY_LIST);
+    run.hardware.store_u32(at, (first >> 32) as u32);
     Ok(Outcome::Completed)
 }
 

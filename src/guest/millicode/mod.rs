@@ -67,7 +67,8 @@ use path::Path;
 pub use service::announce_input;
 pub use watchdog::watch;
 
-/// Performs an instruction that control programs issue all the time: one that [`insn::decode_common`] knows.
+/// Performs an instruction that control programs issue all the time: one that [`insn::decode_common`] knows, except SIGNAL
+/// PROCESSOR, most orders of which only the general path gives.
 ///
 /// Each routine gets an [`Execution`] of its own, so that one which is not inlined does not have it put into storage for
 /// the others.
@@ -84,6 +85,8 @@ fn common<H: Hardware, P: Path>(
         I::Lpswe { second } => psw::lpswe(&mut { run }, second),
         I::Stpt { second } => clock::stpt(&mut { run }, second),
         I::Stap { second } => facility::stap(&mut { run }, second),
+        I::Stfl { .. } => facility::stfl(&mut { run }),
+        I::Sigp { r3, second, .. } if P::FAST => signal::sense(&mut { run }, r3, second),
         I::Lpp { second } => measurement::lpp(&mut { run }, second),
         I::Ecctr { r1, r2 } => measurement::ecctr(&mut { run }, r1, r2),
         I::Stcctm { r1, m3, second } => measurement::stcctm(&mut { run }, r1, m3, second),
@@ -152,7 +155,6 @@ fn perform_in<H: Hardware>(run: &mut Execution<'_, H>, instruction: &Instruction
         I::Stpx { second } => prefix::stpx(run, second),
 
         I::Stidp { second } => facility::stidp(run, second),
-        I::Stfl { .. } => facility::stfl(run),
         I::Stfle { second } => facility::stfle(run, second),
         I::Stsi { second } => system::stsi(run, second),
 

@@ -10,6 +10,7 @@ use crate::millicode::conditional_signal;
 use crate::millicode::execution::Execution;
 use crate::millicode::orders::{CLAIMED, RESETS, await_orders, mailbox, reset};
 use crate::millicode::outcome::{Outcome, Performed};
+use crate::millicode::path::Path;
 use crate::millicode::prefix::PREFIX;
 use crate::millicode::status as area;
 use crate::state::configuration::Configuration;
@@ -115,7 +116,9 @@ pub(super) fn sigp<H: Hardware>(
     let condition = conclude(run, r1, answer);
     run.cpu.set_cc(condition);
     if target == run.cpu.address {
-        run.cpu.pending_work |= PendingWork::ATTENTION;
+        if !only_tells(order_code) {
+            run.cpu.pending_work |= PendingWork::ATTENTION;
+        }
         return Ok(Outcome::Completed);
     }
     if condition == ConditionCode::Zero {
@@ -126,6 +129,41 @@ pub(super) fn sigp<H: Hardware>(
     }
     // A CPU that signals or senses another CPU waits for it.
     Ok(Outcome::Yield)
+}
+
+/// SIGNAL PROCESSOR on the fast path: sense and sense running status, of a CPU that does not exist or of this CPU itself, if
+/// nothing is pending for it. See [`sigp`].
+#[inline(always)]
+pub(super) fn sense<H: Hardware, P: Path>(
+    run: &mut Execution<'_, H, P>,
+    r3: u8,
+    second: Operand,
+) -> Performed<P::Refusal> {
+    // The general path performs all orders itself.
+    let others = || P::general_only(|| Ok(Outcome::Unknown));
+    run.supervisor()?;
+    let order_code = run.address(second).0 as u8;
+    if !only_tells(order_code) {
+        return others();
+    }
+    let address = run.register(r3) as u16;
+    if address == run.cpu.known_as {
+        let mailbox = mailbox(run.configuration, run.cpu.address);
+        let pending = mailbox.external_call.load(Ordering::Acquire);
+        if pending | mailbox.orders.load(Ordering::Acquire) != 0 {
+            return others();
+        }
+        return run.done(ConditionCode::Zero);
+    }
+    if run.configuration.cpu_at(address).is_some() {
+        return others();
+    }
+    run.done(ConditionCode::Three)
+}
+
+/// Whether an order only tells a state, and changes none.
+const fn only_tells(order_code: u8) -> bool {
+    matches!(order_code, code::SENSE | code::SENSE_RUNNING_STATUS)
 }
 
 /// The condition code of an answer; status goes to R1.
