@@ -44,7 +44,7 @@ pub const TIMER_INTERVAL: u64 = 10_000;
 const TRAP: (&str, u64) = ("trap", 80);
 
 /// Path budgets in instructions, DAT on and warm.
-const BUDGETS: [(&str, u64); 19] = [
+const BUDGETS: [(&str, u64); 24] = [
     ("trap-decode", 160),
     ("ssm", 200),
     ("stnsm", 200),
@@ -54,12 +54,17 @@ const BUDGETS: [(&str, u64); 19] = [
     ("ecctr", 200),
     ("lpswe", 300),
     ("lctlg-1", 300),
-    ("svc", 300),
+    ("svc", 180),
+    ("sigp-sense", 200),
+    ("stfl", 200),
+    ("mvpg", 540),
+    ("stsi-1.1.1", 940),
+    ("diagnose-44", 900),
     // Program interruptions of the guest: an operation that is not assigned, an operand that the machine refuses, and what
     // the hardware refuses.
-    ("illegal", 850),
-    ("specification", 660),
-    ("reflected", 370),
+    ("illegal", 610),
+    ("specification", 470),
+    ("reflected", 300),
     ("monitor-call", 200),
     ("sample", 250),
     ("sample-1m", 250),
@@ -72,7 +77,7 @@ const BUDGETS: [(&str, u64); 19] = [
 /// The path from a program to a virtio device, with one buffer of one descriptor. The device is a network card. The way
 /// back, `virtio-give-back`, has no budget: the device interrupts when the host lets it, and on a busy host a trap of
 /// the machine's own clock is in each instance.
-const DEVICE_BUDGETS: [(&str, u64); 1] = [("virtio-notify", 1060)];
+const DEVICE_BUDGETS: [(&str, u64); 1] = [("virtio-notify", 870)];
 
 /// The guest that prints the lengths of the paths while program events are recorded.
 pub const RECORDING_GUEST: &str = "stepping";

@@ -9,7 +9,7 @@
 
 use guests::dat::{self, WINDOW};
 use guests::insn::control::lctlg_8;
-use guests::insn::cpu::facility;
+use guests::insn::cpu::{Page, facility};
 use guests::insn::measurement::{
     ACTIVATE_BASIC, ACTIVATE_DIAGNOSTIC, ENABLE_BASIC, ENABLE_DIAGNOSTIC, LARGE_BLOCKS,
     SamplingRequest, controls, lcctl, lsctl, qsi, set,
@@ -28,6 +28,9 @@ const N: u64 = 1000;
 /// Where the loops store their clock stamps (real and virtual).
 const STAMPS: usize = 0xB00;
 
+/// Storage that nothing else uses.
+static mut PAGES: [Page; 2] = [const { Page([0; 4096]) }; 2];
+
 /// TOD-clock units of N instances of a text, with the loop's own instructions.
 macro_rules! units {
     ($text:expr $(, $name:ident = $class:ident $value:expr)* $(,)?) => {{
@@ -44,6 +47,8 @@ macro_rules! units {
                     "stckf 0xB08(%r0)",
                     turns = inout(reg) N => _,
                     $($name = in($class) $value,)*
+                    out("r0") _,
+                    out("r1") _,
                     out("r2") _,
                 );
             }
@@ -121,6 +126,7 @@ fn run() {
         "lctlg-1",
         one(units!("lctlg 1, 1, 0({a})", a = reg_addr list.as_ptr())),
     );
+    on_other_paths(empty);
     interruptions(empty, lpswe);
     if sampler {
         samples();
@@ -158,6 +164,33 @@ fn run() {
         lcctl(0);
     }
     dat::off();
+}
+
+/// Instructions that control programs seldom issue.
+#[inline(never)]
+fn on_other_paths(empty: u64) {
+    let beyond = |units: u64| (instructions(units.saturating_sub(empty)) + N / 2) / N;
+    path(
+        "sigp-sense",
+        beyond(units!("sigp %r0, {own}, 1", own = reg 0_u64)).saturating_sub(1),
+    );
+    path("stfl", beyond(units!("stfl 0(%r0)")).saturating_sub(1));
+    let pages = (&raw mut PAGES).cast::<Page>();
+    let move_page = units!(
+        "lghi %r0, 0\n mvpg {to}, {from}",
+        to = reg pages,
+        from = reg pages.wrapping_add(1),
+    );
+    path("mvpg", beyond(move_page).saturating_sub(2));
+    let identity = units!(
+        "llilh %r0, 0x1000\n oill %r0, 1\n lghi %r1, 1\n stsi 0({to})",
+        to = reg_addr pages,
+    );
+    path("stsi-1.1.1", beyond(identity).saturating_sub(4));
+    path(
+        "diagnose-44",
+        beyond(units!("diag %r0, %r0, 0x44")).saturating_sub(1),
+    );
 }
 
 /// Interruptions of the guest, which the machine delivers. The handler is one LPSWE, whose own path is known.
