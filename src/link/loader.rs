@@ -26,7 +26,7 @@ mod caches;
 pub use caches::CacheShape;
 
 /// Absolute address at which the host stages the block.
-pub const BLOCK_ADDRESS: u64 = 0x1C_0000;
+pub const BLOCK_ADDRESS: u64 = 0x1F_0000;
 
 /// Length of the block in bytes.
 pub const BLOCK_LENGTH: u32 = 4096;

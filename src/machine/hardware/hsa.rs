@@ -12,7 +12,7 @@ use crate::guest::state::device::ROOM_LENGTH;
 use crate::guest::state::shadow::{PRIVATE_LENGTH, SharedShadow};
 
 /// Room for the image with its .bss; `linker.ld` has a smaller limit.
-pub const IMAGE_ROOM: u64 = 0x1C_0000;
+pub const IMAGE_ROOM: u64 = 0x1F_0000;
 /// Bytes of a CPU's stack. The page below it is a guard page, and nothing must reach into the last quarter.
 pub const STACK: u64 = 60 * 1024;
 /// Bytes of the heap, which is used at IPL only.

@@ -344,7 +344,7 @@ mod tests {
         let files = staging.files.clone();
         assert_eq!(fs::read(&files[0].1).unwrap().len(), 4096);
         assert_eq!(fs::read(&files[1].1).unwrap(), [1; 4]);
-        assert!(staging.arguments()[1].ends_with("addr=0x1C0000,force-raw=on"));
+        assert!(staging.arguments()[1].ends_with("addr=0x1F0000,force-raw=on"));
         drop(staging);
         assert!(!files[0].1.exists());
     }
