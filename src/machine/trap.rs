@@ -19,6 +19,7 @@ use crate::guest::state::account::Account;
 use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::vcpu::Interruption;
 use crate::guest::state::vcpu::Vcpu;
+use crate::guest::storage::shadow;
 use crate::link::remains;
 use crate::machine::hardware::instruction;
 use crate::machine::hardware::lowcore::{self, Area, Lowcore};
@@ -353,6 +354,10 @@ pub extern "C" fn external_interruption(cpu: &mut Cpu) {
                 || turn::someone_wakes(cpu)
             {
                 turn::end(cpu);
+            } else {
+                // The way out to an instruction that is executed alone has another length than the last one, so the clock
+                // may have come before it. It would so again and again, if the instruction had to begin anew.
+                shadow::alone::continue_here(&mut cpu.vcpu);
             }
         }
         external::CPU_TIMER => {

@@ -104,7 +104,12 @@ fn several<H: Hardware>(
     } else {
         let mut bytes = [0; ALL_REGISTERS];
         for (into, value) in bytes.chunks_exact_mut(width).zip(values) {
-            into.copy_from_slice(&value.to_be_bytes()[8 - width..]);
+            let bytes = value.to_be_bytes();
+            // The rightmost ones.
+            into.iter_mut()
+                .rev()
+                .zip(bytes.iter().rev())
+                .for_each(|(into, &byte)| *into = byte);
         }
         if let Some(bytes) = bytes.get(..length) {
             claim.store(run.configuration, run.hardware, bytes);

@@ -190,3 +190,11 @@ fn a_clock_that_the_guest_sets_changes_no_count() {
         );
     }
 }
+
+#[test]
+fn an_instruction_that_stores_into_its_own_page_is_executed_whatever_the_interval() {
+    // Some of these come due right before such an instruction.
+    for interval in [1000, 1001, 1007, 1056, 1063, 1091, 1133, 2000] {
+        run("b_self_stored", Sampling::Every(interval));
+    }
+}

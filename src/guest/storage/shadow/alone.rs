@@ -64,8 +64,9 @@ pub fn request(cpu: &mut Vcpu, text: [u8; 6], target: Option<(Virtual, [u8; 6])>
     cpu.pending_work |= PendingWork::CONTROLS;
 }
 
-/// The instruction that is executed alone has met an access exception that was the machine's own: it continues as it
-/// began. It may store into its own page, which would otherwise become text and data in turns.
+/// The instruction that is executed alone has met an access exception that was the machine's own, or the machine's clock has
+/// interrupted before it: it continues as it began. It may store into its own page, which would otherwise become text and
+/// data in turns.
 pub fn continue_here(cpu: &mut Vcpu) {
     let here = cpu.psw.address;
     if let Some(alone) = &mut cpu.shadow.alone

@@ -91,7 +91,8 @@ fn one_space() {
     }
     let mut any = run_of(STORE);
     any.events &= !DESIGNATED_SPACES;
-    expect("without the control", &[], any, &stores, &event);
+    let shown = expect("without the control", &[], any, &stores, &event);
+    shows!("PERSPACE-1", shown);
     let mut large = run_of(STORE);
     large.range[1] += FAR;
     expect("a large range", &[], large, &stores, &none);
