@@ -13,8 +13,10 @@ use per::trace::Trace;
 
 mod change;
 mod trace;
+mod words;
 
 pub use change::Change;
+pub use words::ConsoleWords;
 
 /// The answer to HELP.
 pub const HELP: &str = "\
@@ -44,7 +46,8 @@ PER BRANCH|FETCH|STORE [DATA xx]|REG n[,n]|ALL [RANGE a-b] [COUNT|TRACE|STOP]
               trace events of the guest; addresses are hexadecimal and virtual, a.n is n bytes from a on
 PER OFF n|ALL end the trace with this number, or all
 PER           show the traces, and how many events each has had
-GO            let the guest go on that a trace has stopped
+HOLD AT text  stop the guest when it has written this text on its console, as it stands here; HOLD OFF forgets it
+GO            let the guest go on that a trace or a text has stopped
 SHOW PSW|REGISTERS|CONTROLS|STORAGE a[-b]
               show the CPU that a trace has stopped, and storage as its addresses designate it
 D HIS         show HIS and its collection run
@@ -88,7 +91,9 @@ pub enum Command {
     EndTraces(Option<u8>),
     /// Show the traces.
     Traces,
-    /// Resume the guest that a trace has stopped.
+    /// Stop the guest when it has written these words on its console; none forgets them.
+    HoldAt(Option<ConsoleWords>),
+    /// Resume the guest that a trace or words on its console have stopped.
     Go,
     /// Show registers or storage of the CPU that a trace has stopped.
     Show(Shown),
@@ -259,6 +264,7 @@ pub fn parse(line: &str) -> Result<Command, Misunderstood<'_>> {
         "PER",
         "GO",
         "SHOW",
+        "HOLD",
     ])? {
         0 => Command::Help,
         1 => Command::Status,
@@ -271,7 +277,8 @@ pub fn parse(line: &str) -> Result<Command, Misunderstood<'_>> {
         8 => Command::Subtypes(words.subtypes()?),
         9 => trace::events(&mut words)?,
         10 => Command::Go,
-        _ => Command::Show(trace::shown(&mut words)?),
+        11 => Command::Show(trace::shown(&mut words)?),
+        _ => return words::held_at(line, &mut words),
     };
     words.end()?;
     Ok(command)

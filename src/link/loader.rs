@@ -216,8 +216,10 @@ pub struct LoaderBlock {
     pub threads: U32,
     /// The guest begins when the TOD clock, bits 0-63, shows this, or later; 0 for as soon as it can.
     pub begin: U64,
+    /// The number of a segment, plus one, whose bytes the host may change in the machine while the guest is held; 0 for none.
+    pub open_segment: U32,
     /// Zeros.
-    pub reserved: [u8; 32],
+    pub reserved: [u8; 28],
     /// The guest's name in UTF-8, then zeros.
     pub name: [u8; 64],
     /// The instruction cache and the data cache that the run models for each CPU, or zeros.
@@ -288,6 +290,8 @@ pub enum LoaderError {
     DestinationOverlapsStage(usize, usize),
     /// The staged bytes of these two segments overlap.
     StagesOverlap(usize, usize),
+    /// The segment that the host may change is none of these.
+    OpenSegment(u32),
     /// The name is not UTF-8.
     Name,
     /// The operator's commands are not UTF-8.
@@ -371,6 +375,12 @@ impl fmt::Display for LoaderError {
                     "segments {first} and {second} are staged over each other"
                 )
             }
+            Self::OpenSegment(number) => {
+                write!(
+                    f,
+                    "the host may change segment {number}, which there is not"
+                )
+            }
             Self::Name => write!(f, "the guest's name is not UTF-8"),
             Self::Commands => write!(f, "the operator's commands are not UTF-8"),
         }
@@ -400,7 +410,8 @@ impl LoaderBlock {
             machine_type: 0.into(),
             threads: 1.into(),
             begin: 0.into(),
-            reserved: [0; 32],
+            open_segment: 0.into(),
+            reserved: [0; 28],
             name: [0; 64],
             caches: [CacheShape::default(); 2],
             reserved_middle: [0; 40],
@@ -466,6 +477,22 @@ impl LoaderBlock {
         lengths
             .map(|length| length.next_multiple_of(KEPT_ALIGNMENT))
             .sum()
+    }
+
+    /// Where the machine keeps the bytes that the host may change: the first byte behind the beginning of all that is
+    /// kept, and the one behind the last.
+    pub fn open_part(&self) -> (u64, u64) {
+        let lengths = self
+            .segments()
+            .iter()
+            .map(|segment| segment.staged_length.get().next_multiple_of(KEPT_ALIGNMENT));
+        match (self.open_segment.get() as usize).checked_sub(1) {
+            Some(open) => {
+                let begin = lengths.clone().take(open).sum();
+                (begin, begin + lengths.skip(open).next().unwrap_or(0))
+            }
+            None => (0, 0),
+        }
     }
 
     /// The guest's name.
@@ -565,6 +592,9 @@ impl LoaderBlock {
             return Err(LoaderError::SegmentCount(self.segment_count.get()));
         }
         let segments = self.segments();
+        if self.open_segment.get() as usize > segments.len() {
+            return Err(LoaderError::OpenSegment(self.open_segment.get()));
+        }
         for (index, segment) in segments.iter().enumerate() {
             if segment.staged_length > segment.length {
                 return Err(LoaderError::SegmentLength(index));

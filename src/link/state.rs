@@ -195,12 +195,15 @@ payload! {
     }
 }
 
+/// In place of the number of a trace: words on its console have stopped the guest.
+pub const BY_WORDS: u16 = u16::MAX;
+
 payload! {
-    /// A trace of the operator has stopped the guest: it resumes at the operator's command.
+    /// A trace of the operator, or words on its console, have stopped the guest: it resumes at the operator's command.
     Held = 11, 16 bytes {
         /// The CPU that had the event.
         cpu: U16,
-        /// The number of the trace.
+        /// The number of the trace, or [`BY_WORDS`].
         trace: U16,
         /// Zero.
         reserved: U32,

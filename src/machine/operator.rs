@@ -7,7 +7,7 @@ pub mod traces;
 
 use crate::arch::interruption::external;
 use crate::command::Change;
-use crate::command::{self, Command, Cpus, HELP};
+use crate::command::{self, Command, ConsoleWords, Cpus, HELP};
 use crate::cpumf::CounterSets;
 use crate::guest::external_means;
 use crate::guest::external_means::TooMany;
@@ -55,6 +55,7 @@ pub fn command(machine: Option<&'static Machine>, line: &[u8]) {
         Ok(Command::Trace(trace)) => with_guest(&|machine| traces::begin(machine, trace)),
         Ok(Command::EndTraces(number)) => with_guest(&|machine| traces::end(machine, number)),
         Ok(Command::Traces) => with_guest(&|machine| traces::list(machine)),
+        Ok(Command::HoldAt(words)) => with_guest(&|machine| hold_at(machine, words)),
         Ok(Command::Go) => ask_stopped(machine, Asked::Go),
         Ok(Command::Show(shown)) => ask_stopped(machine, Asked::Show(shown)),
         Err(misunderstood) => console::say(format_args!("{misunderstood}\n")),
@@ -73,7 +74,20 @@ fn define(machine: Option<&'static Machine>, line: &str) {
     }
 }
 
-/// Makes a request about a guest that a trace has stopped.
+/// Stops the guest when it has written these words, or no longer.
+fn hold_at(machine: &Machine, words: Option<ConsoleWords>) {
+    let configuration = &machine.configuration;
+    if configuration.mode == Mode::RealTime && configuration.cpus > 1 {
+        console::say(format_args!(
+            "words cannot stop {} CPUs that run at the same time; begin the run without --real-time or with one CPU\n",
+            configuration.cpus
+        ));
+        return;
+    }
+    configuration.awaited_words.set(words);
+}
+
+/// Makes a request about a guest that is stopped.
 fn ask_stopped(machine: Option<&'static Machine>, asked: Asked) {
     match machine {
         Some(machine) => traces::ask(machine.operator, asked),

@@ -183,7 +183,7 @@ fn end(machine: &'static Machine, vcpu: &Vcpu, reason: Reason, code: u8, why: Wa
     });
     send_group_counters(configuration);
     finish_traces(machine);
-    if let Err(what) = integrity::check(&machine.plan, &machine.sums) {
+    if let Err(what) = integrity::check(&machine.plan, machine.open, &machine.sums) {
         failure::fail(
             WaitState::Integrity,
             psw,

@@ -21,13 +21,13 @@ use crate::guest::recording::per;
 use crate::guest::state::mailbox::Mailbox;
 use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::schedule::{NEVER, POLL};
-use crate::guest::state::vcpu::CpuState;
+use crate::guest::state::vcpu::{CpuState, HeldBy};
 use crate::guest::state::watchdog::WATCHING;
 use crate::guest::storage::shadow;
 use crate::guest::turns::{self, InStorage, Passing, Reason, Word, Words};
-use crate::link::state::{Held, Looping, Progress, Waiting};
+use crate::link::state::{BY_WORDS, Held, Looping, Progress, Waiting};
 use crate::machine::hardware::wait::{Open, Taken, Waited};
-use crate::machine::hardware::{instruction, sclp, wait};
+use crate::machine::hardware::{instruction, sclp, settle, wait};
 use crate::machine::io::console;
 use crate::machine::operator::traces;
 use crate::machine::state::machine::Cpu;
@@ -403,18 +403,24 @@ pub fn occupied(cpu: &mut Cpu) {
     begin(cpu);
 }
 
-/// A trace of the operator has stopped the guest: waits until the operator lets it continue. The other CPUs have no
-/// turn meanwhile, and for the guest the CPU's clock stands still.
+/// The operator holds the guest, for a trace or for words on its console: waits until the operator lets it continue. The
+/// other CPUs have no turn meanwhile, and for the guest the CPU's clock stands still. In exact mode no timer is armed
+/// either, so the run is the same however long the host takes, and even if another QEMU continues it.
 #[cold]
 #[inline(never)]
 pub fn hold_guest(cpu: &mut Cpu) {
-    let Some(trace) = cpu.vcpu.per.held.take() else {
+    let Some(by) = cpu.vcpu.take_hold() else {
         return;
     };
     let began = instruction::stckf();
+    let idle = cpu.vcpu.account.idle;
     shadow::step_aside(&cpu.vcpu, &cpu.machine.configuration);
     park(cpu);
-    traces::stopped(cpu, trace);
+    traces::stopped(cpu, by);
+    let number = match by {
+        HeldBy::Trace(trace) => trace.into(),
+        HeldBy::Words => BY_WORDS,
+    };
     while !traces::perform_requests(cpu) {
         if operator::when_waiting(cpu.machine) {
             continue;
@@ -422,7 +428,7 @@ pub fn hold_guest(cpu: &mut Cpu) {
         if !told_waiting(cpu).swap(true, Ordering::SeqCst) {
             console::state(&Held {
                 cpu: cpu.vcpu.address.into(),
-                trace: u16::from(trace).into(),
+                trace: number.into(),
                 tod: instruction::stckf().into(),
                 ..Held::default()
             });
@@ -431,7 +437,14 @@ pub fn hold_guest(cpu: &mut Cpu) {
         wait_with_input(cpu, true, Open::NOTHING);
     }
     told_waiting(cpu).store(false, Ordering::SeqCst);
-    let held = instruction::stckf() - began;
+    let now = match words(cpu).exact() {
+        true => settle::round_up(began),
+        false => instruction::stckf(),
+    };
+    let held = now - began;
+    // What the machine itself does meanwhile depends on how the host's words arrive.
+    cpu.vcpu.account.idle = idle;
+    cpu.vcpu.account.rest(began, now);
     cpu.native.extend_cpu_timer(held);
     cpu.machine.configuration.watchdog.extend(held);
     shadow::come_back(&mut cpu.vcpu, &cpu.machine.configuration);

@@ -21,7 +21,8 @@ const SETTLED: PendingWork = PendingWork::ATTENTION
     .with(PendingWork::CONTROLS)
     .with(PendingWork::OPENED)
     .with(PendingWork::PER)
-    .with(PendingWork::PASSED);
+    .with(PendingWork::PASSED)
+    .with(PendingWork::HELD);
 
 /// PSW bits that the hardware always runs a guest with. The machine's own clock must interrupt even
 /// a guest that runs disabled, or no sample would ever fall into disabled code.
@@ -108,10 +109,10 @@ fn settle_all<H: Hardware>(
                 continue;
             }
         }
+        if cpu.pending_work.any(PendingWork::HELD) {
+            return Next::Held;
+        }
         if cpu.pending_work.any(PendingWork::PER) {
-            if cpu.per.held.is_some() {
-                return Next::Held;
-            }
             let again = match next {
                 Next::Run => per::arm(cpu, configuration, hardware),
                 _ => per::rest(cpu),

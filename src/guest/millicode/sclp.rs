@@ -184,28 +184,39 @@ const fn mask_of(size: usize) -> u32 {
     }
 }
 
-/// WRITE EVENT DATA: takes event buffers up to the first one that is wrong.
-pub(super) fn write_event_data<H: Hardware>(hardware: &mut H, length: usize, block: &mut Block) {
+/// WRITE EVENT DATA: takes event buffers up to the first one that is wrong. Returns whether the guest has written the
+/// words that the operator awaits.
+#[must_use]
+pub(super) fn write_event_data<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    length: usize,
+    block: &mut Block,
+) -> bool {
     let mut at = HEADER;
-    if length < HEADER + EVENT_HEADER {
-        return respond(block, response::INCONSISTENT_LENGTHS);
-    }
-    while at < length {
+    let mut met = false;
+    let code = loop {
+        // At least one event buffer is asked for.
+        if at >= length && at > HEADER {
+            break response::NORMAL;
+        }
         let size = usize::from(halfword(block, at));
         if at + EVENT_HEADER > length || size < EVENT_HEADER || at + size > length {
-            return respond(block, response::INCONSISTENT_LENGTHS);
+            break response::INCONSISTENT_LENGTHS;
         }
         let Some([_, _, kind, flags, _, _, data @ ..]) = block.get_mut(at..at + size) else {
-            return respond(block, response::INCONSISTENT_LENGTHS);
+            break response::INCONSISTENT_LENGTHS;
         };
         if *kind != ASCII_CONSOLE {
-            return respond(block, response::INVALID_FUNCTION);
+            break response::INVALID_FUNCTION;
         }
         hardware.console_write(data);
+        met |= configuration.awaited_words.are_met_by(data);
         *flags |= ACCEPTED;
         at += size;
-    }
-    respond(block, response::NORMAL);
+    };
+    respond(block, code);
+    met
 }
 
 /// Whether the control program receives what is typed for it.

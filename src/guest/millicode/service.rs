@@ -14,7 +14,7 @@ use crate::millicode::sclp::{self, Block, response};
 use crate::state::access::Fault;
 use crate::state::configuration::Configuration;
 use crate::state::pending_work::PendingWork;
-use crate::state::vcpu::CpuState;
+use crate::state::vcpu::{CpuState, HeldBy};
 use crate::storage;
 use arch::address::{Absolute, PAGE, PREFIX_AREA};
 use arch::condition::ConditionCode;
@@ -87,7 +87,7 @@ pub(super) fn servc<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> 
             at,
             block.split_at_mut(length).0,
         )?;
-        let code = serve(configuration, run.hardware, command, length, &mut block);
+        let code = serve(run, command, length, &mut block);
         if code != ConditionCode::Zero {
             return run.done(code);
         }
@@ -138,12 +138,13 @@ fn put<H: Hardware>(run: &mut Execution<'_, H>, at: Absolute, bytes: &[u8]) -> R
 
 /// Performs a command on a copy of the SCCB, whose length has been tested.
 fn serve<H: Hardware>(
-    configuration: &Configuration,
-    hardware: &mut H,
+    run: &mut Execution<'_, H>,
     command: u32,
     length: usize,
     block: &mut Block,
 ) -> ConditionCode {
+    let configuration = run.configuration;
+    let hardware = &mut *run.hardware;
     match command & COMMAND {
         READ_SCP_INFO | READ_SCP_INFO_FORCED => {
             let code = hardware.service_call(READ_SCP_INFO, block);
@@ -160,7 +161,11 @@ fn serve<H: Hardware>(
             return code;
         }
         WRITE_EVENT_MASK => sclp::write_event_mask(configuration, length, block),
-        WRITE_EVENT_DATA => sclp::write_event_data(hardware, length, block),
+        WRITE_EVENT_DATA => {
+            if sclp::write_event_data(configuration, hardware, length, block) {
+                run.cpu.hold(HeldBy::Words);
+            }
+        }
         READ_EVENT_DATA => sclp::read_event_data(configuration, hardware, length, block),
         _ => sclp::respond(block, response::INVALID_COMMAND),
     }

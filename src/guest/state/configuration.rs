@@ -5,6 +5,7 @@
 
 use crate::state::account::{Charges, Mode};
 use crate::state::assist::Assist;
+use crate::state::awaited::AwaitedWords;
 use crate::state::channels::Channels;
 use crate::state::exit_code::ExitCode;
 use crate::state::loaded_program::LoadedProgram;
@@ -62,6 +63,8 @@ pub struct Configuration {
     pub per: Support,
     /// The operator's traces.
     pub tracing: Tracing,
+    /// The words on its console at which the guest stops.
+    pub awaited_words: AwaitedWords,
     /// The program that the guest was loaded with.
     pub loaded_program: LoadedProgram,
     /// How often the configuration was reset.
@@ -119,6 +122,7 @@ impl Configuration {
             strict: false,
             per: Support::default(),
             tracing: Tracing::default(),
+            awaited_words: AwaitedWords::default(),
             loaded_program: LoadedProgram::default(),
             resets: AtomicU32::new(0),
             exit_code: ExitCode::default(),

@@ -7,6 +7,7 @@
 pub mod access;
 pub mod account;
 pub mod assist;
+pub mod awaited;
 pub mod channel_monitor;
 pub mod channel_program;
 pub mod channels;

@@ -30,6 +30,8 @@ impl PendingWork {
     /// CPUs execute at the same time, and this one has carried out requests of the others: it must say so, and may have
     /// to wait until the others have carried out its own.
     pub const PASSED: Self = Self(64);
+    /// The operator holds the guest here, for a reason that the CPU keeps.
+    pub const HELD: Self = Self(128);
 
     /// Whether any of `some` is pending.
     #[must_use]

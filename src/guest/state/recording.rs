@@ -99,8 +99,6 @@ pub struct Recording {
     pub(crate) traces: Traces,
     /// Whether the machine records anything for itself: the operator's traces, or references for the caches.
     pub(crate) below: bool,
-    /// The trace that has stopped the guest.
-    pub held: Option<u8>,
     /// Whether the machine has reported that it cannot record the requested events.
     pub(crate) refused: bool,
 }
@@ -125,7 +123,6 @@ impl Default for Recording {
             patience: 0,
             traces: Traces::NONE,
             below: false,
-            held: None,
             refused: false,
         }
     }

@@ -160,6 +160,17 @@ pub struct Vcpu {
     pub caches: Option<CpuCaches>,
     /// Program-event recording.
     pub per: Recording,
+    /// Why the operator holds the guest on this CPU.
+    pub held_by: Option<HeldBy>,
+}
+
+/// Why the operator holds the guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeldBy {
+    /// The trace with this number.
+    Trace(u8),
+    /// Words on its console.
+    Words,
 }
 
 impl Vcpu {
@@ -203,9 +214,22 @@ impl Vcpu {
             software: SoftwareCounters::NONE,
             caches: None,
             per: Recording::default(),
+            held_by: None,
         };
         cpu.reset_controls();
         cpu
+    }
+
+    /// Holds the guest before its next instruction on this CPU.
+    pub fn hold(&mut self, reason: HeldBy) {
+        self.held_by = Some(reason);
+        self.pending_work |= PendingWork::HELD;
+    }
+
+    /// Why the guest is held, which ends with this.
+    pub fn take_hold(&mut self) -> Option<HeldBy> {
+        self.pending_work.clear(PendingWork::HELD);
+        self.held_by.take()
     }
 
     fn reset_controls(&mut self) {

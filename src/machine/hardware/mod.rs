@@ -7,6 +7,6 @@ pub mod lowcore;
 pub mod passing;
 pub mod registers;
 pub mod sclp;
-mod settle;
+pub mod settle;
 pub mod shared_storage;
 pub mod wait;

@@ -197,6 +197,8 @@ pub(super) fn start(
     let slice = if cpus > 1 { slice } else { slice.max(100_000) };
     let turns = Turns::new(exact, slice.saturating_mul(u64::from(cpu_speed)));
     let listening = block.has(flags::INTERACTIVE) || !exact;
+    let (open, open_end) = block.open_part();
+    let open = (plan.kept + open, plan.kept + open_end);
     let shared: &'static Shared = Box::leak(Box::new(Shared::new(turns, listening)));
     let machine: &'static Machine = Box::leak(Box::new(Machine {
         configuration,
@@ -204,7 +206,8 @@ pub(super) fn start(
         sequence_code: sequence_code(&mut native),
         plan,
         cpus: [const { CpuCell::empty() }; MAXIMUM_CPUS],
-        sums: integrity::sums(&plan),
+        open,
+        sums: integrity::sums(&plan, open),
         samples_for_host: block.interval.get() != 0,
         shared,
         his: Box::leak(Box::new(Service::new())),

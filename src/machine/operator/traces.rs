@@ -6,6 +6,7 @@ use crate::command::Shown;
 use crate::guest::external_means;
 use crate::guest::recording::per::traced;
 use crate::guest::state::account::Mode;
+use crate::guest::state::vcpu::HeldBy;
 use crate::machine::io::console;
 use crate::machine::state::machine::{Cpu, Machine};
 use crate::machine::state::operator::{Asked, Operator};
@@ -96,16 +97,25 @@ pub fn ask(operator: &Operator, asked: Asked) {
     }
 }
 
-/// A trace has stopped the guest on this CPU.
-pub fn stopped(cpu: &Cpu, trace: u8) {
+/// The guest has been stopped on this CPU.
+pub fn stopped(cpu: &Cpu, by: HeldBy) {
     cpu.machine.operator.stopped.store(true, Ordering::Relaxed);
     cpu.machine.shared.events.flush(cpu.vcpu.address);
-    console::say(format_args!(
-        "CPU {} is stopped by trace {trace}; SHOW shows it, GO continues it\n",
-        cpu.vcpu.address
-    ));
-    show(cpu, Shown::Psw);
-    show(cpu, Shown::Registers);
+    let address = cpu.vcpu.address;
+    match by {
+        HeldBy::Trace(trace) => {
+            console::say(format_args!(
+                "CPU {address} is stopped by trace {trace}; SHOW shows it, GO continues it\n"
+            ));
+            show(cpu, Shown::Psw);
+            show(cpu, Shown::Registers);
+        }
+        // The host says it where somebody should know.
+        HeldBy::Words if console::framed() => {}
+        HeldBy::Words => console::say(format_args!(
+            "CPU {address} is stopped by what it wrote; SHOW shows it, GO continues it\n"
+        )),
+    }
 }
 
 /// Does what was requested; returns whether the guest continues.

@@ -34,9 +34,10 @@ fn sum(from: u64, to: u64) -> u64 {
     sum
 }
 
-/// Sums what must not change.
+/// Sums what must not change. The host may change the part of the kept program from the first of the `open` addresses up to
+/// the second, while it holds the guest.
 #[must_use]
-pub fn sums(plan: &Plan) -> Sums {
+pub fn sums(plan: &Plan, open: (u64, u64)) -> Sums {
     let (base, constants_end, _) = failure::image();
     let guards = plan.cpus.iter().fold(0u64, |all, cpu| {
         let end = cpu.guard + PAGE + STACK / 4;
@@ -45,14 +46,14 @@ pub fn sums(plan: &Plan) -> Sums {
     Sums {
         text: sum(base, constants_end),
         guards,
-        program: sum(plan.kept, plan.unused),
+        program: sum(plan.kept, open.0).wrapping_add(sum(open.1, plan.unused)),
         unused: sum(plan.unused, plan.end),
     }
 }
 
 /// Compares with the sums from before the guest started.
-pub fn check(plan: &Plan, before: &Sums) -> Result<(), &'static str> {
-    let now = sums(plan);
+pub fn check(plan: &Plan, open: (u64, u64), before: &Sums) -> Result<(), &'static str> {
+    let now = sums(plan, open);
     if now.text != before.text {
         Err("image text or constants")
     } else if now.guards != before.guards {

@@ -66,6 +66,8 @@ pub struct Machine {
     pub plan: Plan,
     /// One cell for each CPU; its own real CPU refers to it while it runs.
     pub cpus: [CpuCell; MAXIMUM_CPUS],
+    /// The part of the kept program that the host may change: from the first address up to the second.
+    pub open: (u64, u64),
     /// The sums of what must not change.
     pub sums: Sums,
     /// Whether the host uses the machine's sampling function, for its own profile.

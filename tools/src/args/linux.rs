@@ -38,6 +38,9 @@ pub struct LinuxArguments {
     /// Show the whole console, the kernel's messages included
     #[arg(long)]
     pub verbose: bool,
+    /// Boot, even if the system is kept as it is when it has started
+    #[arg(long)]
+    pub fresh: bool,
     /// CPUs of the guest
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4))]
     pub cpus: u32,
@@ -161,6 +164,7 @@ impl LinuxArguments {
             script: self.script.clone(),
             command: self.command.clone(),
             verbose: self.verbose,
+            fresh: self.fresh,
             symbols: self.symbols.clone(),
             run: RunOptions {
                 cpus: Some(self.cpus),

@@ -1,18 +1,22 @@
-//! The cache of downloads: below the user's cache directory, never in the repository.
+//! A cache, of downloads or of started systems: below the user's cache directory, never in the repository.
 //!
 //! An entry is a directory. It is made under another name and gets its own when it is complete, so an entry under its
-//! name is always usable. An entry never changes; remove it to get newer packages.
+//! name is always usable. An entry never changes; remove it to get it anew.
 
 use std::{
     env,
     ffi::OsString,
-    fs::{self, File},
+    fs::{self, File, FileTimes},
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 use anyhow::{Context, Result};
 
 use crate::{building::repository, computer::progress::Progress};
+
+/// What the name of an entry begins with that is being made or removed.
+const INCOMPLETE: &str = "incomplete-";
 
 /// The directory of all entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,13 +27,58 @@ pub struct Cache {
 impl Cache {
     /// The user's cache, by the rules of the XDG base directories.
     pub fn of_user() -> Result<Self> {
+        Self::named("linux")
+    }
+
+    /// The user's started systems.
+    pub fn of_started_systems() -> Result<Self> {
+        Self::named("started")
+    }
+
+    fn named(name: &str) -> Result<Self> {
         let base = base(env::var_os("XDG_CACHE_HOME"), env::var_os("HOME"));
-        let base = base.context(
-            "no directory is set for Debian's packages; set XDG_CACHE_HOME or HOME to one",
-        )?;
+        let base =
+            base.context("no directory is set for a cache; set XDG_CACHE_HOME or HOME to one")?;
         Ok(Self {
-            directory: base.join("millimeter/linux"),
+            directory: base.join("millimeter").join(name),
         })
+    }
+
+    /// Removes an entry.
+    pub fn remove(&self, name: &str) -> Result<()> {
+        let entry = self.directory.join(name);
+        // It vanishes at once, however long its files take.
+        let away = tempfile::Builder::new()
+            .prefix(INCOMPLETE)
+            .tempdir_in(&self.directory)?;
+        fs::rename(&entry, away.path().join("entry"))
+            .with_context(|| format!("cannot remove {}", entry.display()))
+    }
+
+    /// Removes all entries but the `most` that were last used ([`Self::use_now`]).
+    pub fn keep_last(&self, most: usize) -> Result<()> {
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(&self.directory)? {
+            let entry = entry?;
+            let name = entry.file_name().into_string().unwrap_or_default();
+            if entry.file_type()?.is_dir() && !name.starts_with(INCOMPLETE) {
+                entries.push((entry.metadata()?.modified()?, name));
+            }
+        }
+        entries.sort_unstable();
+        let old = entries.len().saturating_sub(most);
+        entries[..old]
+            .iter()
+            .try_for_each(|(_, name)| self.remove(name))
+    }
+
+    /// Notes that an entry is used.
+    pub fn use_now(&self, name: &str) -> Result<()> {
+        let now = FileTimes::new().set_modified(SystemTime::now());
+        let entry = File::open(self.directory.join(name))?;
+        entry
+            .set_times(now)
+            .context("cannot note the use of a kept system")
     }
 
     /// The entry of this name. If there is none, `make` makes it in an empty directory.
@@ -49,7 +98,7 @@ impl Cache {
             return Ok(entry);
         }
         let new = tempfile::Builder::new()
-            .prefix("incomplete-")
+            .prefix(INCOMPLETE)
             .tempdir_in(&self.directory)
             .with_context(|| {
                 format!("cannot create a directory in {}", self.directory.display())
@@ -63,7 +112,12 @@ impl Cache {
     }
 
     fn lock(&self, progress: &Progress) -> Result<File> {
-        repository::lock_in(&self.directory, "lock", "another download", progress)
+        repository::lock_in(
+            &self.directory,
+            "lock",
+            "another download or start",
+            progress,
+        )
     }
 }
 

@@ -4,10 +4,11 @@
 //! the script that runs it. The same files give the same bytes: names in order, one owner, no
 //! times. It is not compressed, because the guest would have to undo that.
 
-use std::{collections::BTreeMap, fs, io::Write, path::Path};
+use std::{collections::BTreeMap, fs, io::Write, ops::Range, path::Path};
 
 use anyhow::{Context, Result, bail};
 use cpio::newc::{Builder, ModeFileType, trailer};
+use memchr::memmem;
 
 /// The first process of the guest.
 pub const INIT: &str = "/millimeter/init";
@@ -23,6 +24,12 @@ enum Node {
     File(Vec<u8>),
     Link(&'static str),
 }
+
+/// Where the guest's first process finds an archive of the command and its files.
+const ORDER: &str = "millimeter/order";
+
+/// How large the file of that archive can be. It has room to spare, because the guest is the same for every command that fits.
+const ORDER_LENGTHS: [usize; 4] = [64 << 10, 1 << 20, 8 << 20, 64 << 20];
 
 /// The work of the guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +50,9 @@ pub struct Work {
     pub nonce: String,
     /// Whether the guest writes the names of processes and modules for a profile from below.
     pub profile: bool,
+    /// Whether the command comes in an archive that the first process unpacks when the system has started: a guest that has
+    /// not read it yet can be kept for other commands.
+    pub is_order: bool,
 }
 
 impl Work {
@@ -65,6 +75,7 @@ impl Work {
             modules: BTreeMap::new(),
             nonce: String::new(),
             profile: false,
+            is_order: false,
         }
     }
 
@@ -83,6 +94,7 @@ impl Work {
             modules: BTreeMap::new(),
             nonce: String::new(),
             profile: false,
+            is_order: false,
         }
     }
 }
@@ -92,24 +104,75 @@ fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// The archive of a guest: `base`, and the work on top of it.
-pub fn with_work(base: Vec<u8>, work: &Work) -> Result<Vec<u8>> {
+impl Work {
+    /// The command and its files, as entries of an archive.
+    fn command_nodes(&self) -> BTreeMap<String, Node> {
+        let command = Node::File(self.command.clone().into_bytes());
+        let mut nodes = BTreeMap::from([("millimeter/command".to_owned(), command)]);
+        if let Some(script) = &self.script {
+            nodes.insert("millimeter/script".to_owned(), Node::File(script.clone()));
+        }
+        nodes
+    }
+
+    /// The archive of the command and its files.
+    pub fn order(&self) -> Result<Vec<u8>> {
+        archive(&self.command_nodes())
+    }
+
+    /// The length of the file for such an archive.
+    pub fn order_length(order: &[u8]) -> Result<usize> {
+        let length = ORDER_LENGTHS.iter().find(|&&most| order.len() <= most);
+        length.copied().with_context(|| {
+            let [.., most] = ORDER_LENGTHS;
+            format!(
+                "the command has files of {} MiB, and {} MiB is the most; put them into an initrd (--initrd)",
+                order.len().div_ceil(1 << 20),
+                most >> 20
+            )
+        })
+    }
+}
+
+/// A first file system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Initrd {
+    /// The archive.
+    pub bytes: Vec<u8>,
+    /// Where in it the archive of the command is.
+    pub order: Option<Range<usize>>,
+}
+
+impl Initrd {
+    /// One in which nothing is for the host to change.
+    pub fn whole(bytes: Vec<u8>) -> Self {
+        Self { bytes, order: None }
+    }
+}
+
+/// The first file system of a guest: `base`, and the work on top of it. `order` replaces the archive of the command.
+pub fn with_work(base: Vec<u8>, work: &Work, order: Option<Vec<u8>>) -> Result<Initrd> {
+    let mut placed = None;
     let mut nodes = BTreeMap::from([
         ("millimeter".to_owned(), Node::Directory),
         (
             INIT.trim_start_matches('/').to_owned(),
             Node::Program(include_bytes!("init.sh").to_vec()),
         ),
-        (
-            "millimeter/command".to_owned(),
-            Node::File(work.command.clone().into_bytes()),
-        ),
     ]);
+    if work.is_order {
+        let mut order = match order {
+            Some(order) => order,
+            None => work.order()?,
+        };
+        order.resize(Work::order_length(&order)?, 0);
+        placed = Some(order.clone());
+        nodes.insert(ORDER.to_owned(), Node::File(order));
+    } else {
+        nodes.append(&mut work.command_nodes());
+    }
     let nonce = format!("{}\n", work.nonce).into_bytes();
     nodes.insert("millimeter/nonce".to_owned(), Node::File(nonce));
-    if let Some(script) = &work.script {
-        nodes.insert("millimeter/script".to_owned(), Node::File(script.clone()));
-    }
     for (name, is_there) in [
         ("shell", work.is_shell),
         ("verbose", work.verbose),
@@ -132,7 +195,12 @@ pub fn with_work(base: Vec<u8>, work: &Work) -> Result<Vec<u8>> {
         let script = include_bytes!("profile.sh").to_vec();
         nodes.insert("millimeter/profile.sh".to_owned(), Node::File(script));
     }
-    Ok(followed(base, &archive(&nodes)?))
+    let bytes = followed(base, &archive(&nodes)?);
+    let order = placed.and_then(|order| {
+        let begin = memmem::rfind(&bytes, &order)?;
+        Some(begin..begin + order.len())
+    });
+    Ok(Initrd { bytes, order })
 }
 
 /// An archive with another one on top of it. The other one's files replace those with the same name.
@@ -281,7 +349,9 @@ mod tests {
     fn the_work_lies_on_top_of_any_archive() {
         let words = ["true".to_owned()];
         let work = Work::new(&words, Some(b"echo".to_vec()), true);
-        let whole = with_work(b"\x1F\x8Bxyz".to_vec(), &work).unwrap();
+        let whole = with_work(b"\x1F\x8Bxyz".to_vec(), &work, None)
+            .unwrap()
+            .bytes;
         assert_eq!(whole[..8], *b"\x1F\x8Bxyz\0\0\0");
         let entries = entries(&whole[8..]);
         let names: Vec<&str> = entries.iter().map(|entry| &entry.0[..]).collect();

@@ -3,11 +3,12 @@
 //! The image is loaded at 0 and started behind its own loader for IPL devices. Its parameter area tells it where the
 //! initrd lies, and holds the command line.
 
-use std::{fs, path::Path};
+use std::{fs, ops::Range, path::Path};
 
 use anyhow::{Context, Result, bail};
 
 use crate::{
+    linux::initramfs::Initrd,
     machine::{
         guest::{ELF_PSW_MASK, Guest, Piece},
         parameter_area::{self, ENTRY},
@@ -35,8 +36,8 @@ const LEAST_REST: u64 = 64 << 20;
 pub struct Boot<'a> {
     /// The kernel's file.
     pub kernel: &'a Path,
-    /// The archive of its first file system.
-    pub initrd: &'a [u8],
+    /// Its first file system.
+    pub initrd: &'a Initrd,
     /// Its command line.
     pub command_line: &'a str,
     /// Storage of the machine.
@@ -60,7 +61,7 @@ impl Boot<'_> {
             Ok(kernel)
         });
         let [kernel] = patched.with_context(|| format!("{file} cannot be booted"))?;
-        let length = self.initrd.len() as u64;
+        let length = self.initrd.bytes.len() as u64;
         // It is staged, kept for a reboot, and copied to its place.
         let needed = INITRD_AT + 3 * length + LEAST_REST;
         let storage = self.storage.0.min(GUEST_STORAGE_LIMIT);
@@ -72,13 +73,31 @@ impl Boot<'_> {
                 needed.div_ceil(1 << 20)
             );
         }
+        let bytes = &self.initrd.bytes;
+        let mut pieces = vec![kernel];
+        let mut open_piece = None;
+        let mut add = |part: Range<usize>| {
+            if !part.is_empty() {
+                pieces.push(piece(INITRD_AT + part.start as u64, bytes[part].to_vec()));
+            }
+            pieces.len() - 1
+        };
+        match self.initrd.order.clone() {
+            Some(order) => {
+                add(0..order.start);
+                open_piece = Some(add(order.clone()));
+                add(order.end..bytes.len());
+            }
+            None => drop(add(0..bytes.len())),
+        }
         Ok(Guest {
             nonce: None,
+            open_piece,
             name: "linux".to_owned(),
             file: self.kernel.to_owned(),
             psw_mask: ELF_PSW_MASK,
             psw_address: ENTRY,
-            pieces: vec![kernel, piece(INITRD_AT, self.initrd.to_vec())],
+            pieces,
             symbols: SymbolTable::default(),
             names: PlaceNames::default(),
             is_linux: true,
@@ -110,7 +129,10 @@ impl Boot<'_> {
             anyhow::Ok(())
         };
         put(INITRD_ADDRESS, &INITRD_AT.to_be_bytes())?;
-        put(INITRD_LENGTH, &(self.initrd.len() as u64).to_be_bytes())?;
+        put(
+            INITRD_LENGTH,
+            &(self.initrd.bytes.len() as u64).to_be_bytes(),
+        )?;
         Ok(image)
     }
 }
@@ -138,7 +160,7 @@ mod tests {
         fs::write(file.path(), image).unwrap();
         let boot = Boot {
             kernel: file.path(),
-            initrd: &[7; 3 << 20],
+            initrd: &Initrd::whole(vec![7; 3 << 20]),
             command_line,
             storage: Storage(storage),
         };

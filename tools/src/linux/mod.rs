@@ -8,6 +8,7 @@
 //! - [`screen`]: the part of the console that is shown, and how the command ended. Lines of the guest's first process
 //!   mark both ([`crate::symbols::markers`]).
 //! - [`names`]: the kernel's routines, from its image ([`unpack`], [`crate::symbols::kallsyms`]).
+//! - [`started`]: systems that are kept as they are when they have started.
 //! - [`native`]: the same Linux without the machine.
 
 pub mod cache;
@@ -20,6 +21,7 @@ pub mod packages;
 pub mod programs;
 pub mod screen;
 pub mod sources;
+pub mod started;
 pub mod unpack;
 
 use std::{
@@ -40,8 +42,17 @@ use crate::{
         terminal::{self, Raw},
     },
     folder,
-    linux::{cache::Cache, initramfs::Work, kernel::Boot, screen::Screen},
-    machine::run::{self, RunOutcome},
+    linux::{
+        cache::Cache,
+        initramfs::{Initrd, Work},
+        kernel::Boot,
+        screen::Screen,
+    },
+    machine::{
+        guest::Guest,
+        run::{self, RunOutcome},
+    },
+    numbers::quantities::Storage,
     options::RunOptions,
     symbols::{SymbolTable, signed::Nonce},
 };
@@ -100,6 +111,8 @@ pub struct LinuxOptions {
     pub command: Vec<String>,
     /// Whether the whole console is shown.
     pub verbose: bool,
+    /// Whether the system boots, even if it is kept as it is when it has started.
+    pub fresh: bool,
     /// A file with the kernel's symbols, instead of those in its image.
     pub symbols: Option<PathBuf>,
     /// The options of every run. The guest that they name is ignored.
@@ -167,14 +180,37 @@ impl LinuxOutcome {
 pub struct Prepared {
     /// The kernel's file.
     pub kernel: PathBuf,
-    /// Its first file system.
-    pub initrd: Vec<u8>,
+    /// The archive of programs, or the user's own.
+    base: Vec<u8>,
     /// Its command line.
     pub command_line: String,
-    /// Whether there is a command, or a shell.
-    pub has_work: bool,
-    /// With what its first process signs what it says, if it is the tool's own.
+    /// What the guest does, if its first process is the tool's own.
+    work: Option<Work>,
+    /// With what that process signs what it says.
     pub nonce: Option<Nonce>,
+}
+
+impl Prepared {
+    /// The first file system.
+    pub fn initrd(&self) -> Result<Initrd> {
+        match &self.work {
+            Some(work) => initramfs::with_work(self.base.clone(), work, None),
+            None => Ok(Initrd::whole(self.base.clone())),
+        }
+    }
+
+    /// The guest with this first file system.
+    fn guest(&self, initrd: &Initrd, storage: Storage) -> Result<Guest> {
+        let boot = Boot {
+            kernel: &self.kernel,
+            initrd,
+            command_line: &self.command_line,
+            storage,
+        };
+        let mut guest = boot.guest()?;
+        guest.nonce.clone_from(&self.nonce);
+        Ok(guest)
+    }
 }
 
 /// Gets and makes what is booted.
@@ -194,7 +230,7 @@ pub fn prepare(options: &LinuxOptions, progress: &Progress) -> Result<Prepared> 
             (kernel.image, modules::of(&kernel.modules, devices))
         }
     };
-    let mut initrd = match &options.initrd {
+    let base = match &options.initrd {
         Some(file) => {
             let data = fs::read(file)
                 .with_context(|| format!("cannot read the initrd {}", file.display()))?;
@@ -204,22 +240,27 @@ pub fn prepare(options: &LinuxOptions, progress: &Progress) -> Result<Prepared> 
         None => initramfs::of_tree(&packages::programs(&Cache::of_user()?, progress)?)?,
     };
     let mut command_line = CONSOLE.to_owned();
-    let nonce = if has_work { Some(Nonce::new()?) } else { None };
-    if let Some(nonce) = &nonce {
-        let mut work = if wants_shell {
+    let mut work = None;
+    let mut nonce = None;
+    if has_work {
+        let sign = Nonce::new()?;
+        let mut new = if wants_shell {
             Work::shell(terminal::size(), options.verbose)
         } else {
             Work::new(&options.command, script, options.verbose)
         };
-        work.network = devices.network;
-        work.nonce = nonce.text().to_owned();
-        work.profile = options.run.takes_samples();
+        new.network = devices.network;
+        new.nonce = sign.text().to_owned();
+        new.profile = options.run.takes_samples();
+        // An archive of the user's own may have no program that unpacks another one.
+        new.is_order = !wants_shell && options.initrd.is_none();
         for (name, file) in modules {
             let data = fs::read(&file)
                 .with_context(|| format!("cannot read the module {}", file.display()))?;
-            work.modules.insert(name, data);
+            new.modules.insert(name, data);
         }
-        initrd = initramfs::with_work(initrd, &work)?;
+        work = Some(new);
+        nonce = Some(sign);
         command_line.push_str(&format!(" rdinit={}", initramfs::INIT));
     }
     if options.run.traces() {
@@ -230,47 +271,46 @@ pub fn prepare(options: &LinuxOptions, progress: &Progress) -> Result<Prepared> 
     }
     Ok(Prepared {
         kernel,
-        initrd,
+        base,
         command_line,
-        has_work,
+        work,
         nonce,
     })
 }
 
-/// Boots Linux and runs the command in it; `out` shows what it writes. An error means that nothing
-/// could be started.
+/// Boots Linux, or goes on with one that has started, and runs the command in it; `out` shows what it writes. An error
+/// means that nothing could be started.
 pub fn run(
     options: &LinuxOptions,
     progress: &Progress,
     out: &mut dyn Write,
 ) -> Result<LinuxOutcome> {
     let qemu = run::ready(&options.run, progress)?;
-    let Prepared {
-        kernel,
-        initrd,
-        command_line,
-        has_work,
-        nonce,
-    } = prepare(options, progress)?;
-    let boot = Boot {
-        kernel: &kernel,
-        initrd: &initrd,
-        command_line: &command_line,
-        storage: options.run.storage,
-    };
-    let mut guest = boot.guest()?;
-    guest.nonce = nonce;
+    let mut prepared = prepare(options, progress)?;
+    let has_work = prepared.work.is_some();
+    let mut started = None;
+    if started::is_wanted(options) && has_work {
+        let (system, nonce) = started::system(&prepared, options, &qemu, progress)?;
+        prepared.nonce = Some(nonce);
+        started = Some(system);
+    }
+    let mut guest = prepared.guest(&prepared.initrd()?, options.run.storage)?;
     if options.run.takes_samples() || options.run.traces() {
         let file = options.symbols.as_deref();
-        guest.symbols = kernel_names(&kernel, file, progress)?;
+        guest.symbols = kernel_names(&prepared.kernel, file, progress)?;
         if options.run.traces() {
-            (guest.symbols, guest.names) = names::traced(&kernel, file, guest.symbols);
+            (guest.symbols, guest.names) = names::traced(&prepared.kernel, file, guest.symbols);
         }
     }
     let wants_shell = options.wants_shell();
     // An initrd's own first process writes no markers, and a person who waits for a shell sees the kernel's messages.
     let mut screen = Screen::new(out, options.verbose || !has_work || wants_shell);
     let mut run_options = options.run.clone();
+    if let Some(nonce) = &prepared.nonce
+        && started::can_be_held(options)
+    {
+        run_options.operator.push(started::hold(nonce));
+    }
     let mut raw = None;
     let mut input = None;
     if wants_shell {
@@ -289,12 +329,15 @@ pub fn run(
         }
         input = Some(terminal::typed());
     }
-    let person = Person {
+    let person = Some(Person {
         input,
         is_operator: false,
         screen: &mut screen,
+    });
+    let run = match started {
+        Some(started) => run::run_from(started, &qemu, &guest, &run_options, progress, person),
+        None => run::run_guest(&qemu, &guest, &run_options, progress, person, []),
     };
-    let run = run::run_guest(&qemu, &guest, &run_options, progress, Some(person), []);
     drop(raw);
     Ok(LinuxOutcome {
         run: run?,

@@ -32,7 +32,7 @@ pub fn run(
     let qemu = run::ready(&options.run, progress)?;
     let prepared = linux::prepare(options, progress)?;
     let initrd = tempfile::NamedTempFile::new()?;
-    fs::write(initrd.path(), &prepared.initrd)?;
+    fs::write(initrd.path(), prepared.initrd()?.bytes)?;
     let arguments = [
         "-initrd",
         &initrd.path().to_string_lossy(),
@@ -52,6 +52,7 @@ pub fn run(
         sandbox: qemu.has_sandbox(),
         events: options.run.events.recorded,
         log: None,
+        kept: None,
     };
     let mut signed = prepared.nonce.as_ref().map(Signed::new);
     let began = Instant::now();

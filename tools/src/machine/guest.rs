@@ -65,6 +65,8 @@ pub struct Guest {
     pub cpus: u32,
     /// With what its first process signs what it says on the console.
     pub nonce: Option<Nonce>,
+    /// The piece whose bytes the host may change while the guest is held.
+    pub open_piece: Option<usize>,
 }
 
 impl Guest {
@@ -179,6 +181,7 @@ impl Guest {
         debug_assert!(!elf.is_little_endian());
         Ok(Self {
             nonce: None,
+            open_piece: None,
             name: name.to_owned(),
             file: file.to_owned(),
             psw_mask: ELF_PSW_MASK,
@@ -216,6 +219,7 @@ impl Guest {
         };
         Ok(Self {
             nonce: None,
+            open_piece: None,
             name: name.to_owned(),
             file: file.to_owned(),
             psw_mask: psw & !SHORT_PSW_BIT_12 & !SHORT_PSW_ADDRESS,

@@ -14,4 +14,6 @@ pub mod qemu;
 pub mod remains;
 pub mod run;
 pub mod session;
+pub mod slot;
+pub mod snapshot;
 pub mod stage;

@@ -192,6 +192,34 @@ pub struct Setup<'a> {
     pub events: bool,
     /// The log that QEMU writes.
     pub log: Option<&'a ExecutionLog>,
+    /// Whether storage is a file.
+    pub kept: Option<KeptStorage<'a>>,
+}
+
+/// A file that is the storage of a machine.
+#[derive(Clone, Copy, Debug)]
+pub enum KeptStorage<'a> {
+    /// The machine starts with it, and what it leaves in storage is in the file.
+    New(&'a Path),
+    /// It is as another machine has left it, and QEMU waits for the states of CPUs and devices. The file stays as it is.
+    Continued(&'a Path),
+}
+
+impl KeptStorage<'_> {
+    /// QEMU's options for storage of this size.
+    fn arguments(self, storage: Storage) -> Vec<String> {
+        let (file, share, waits) = match self {
+            Self::New(file) => (file, "on", &[][..]),
+            Self::Continued(file) => (file, "off", &["-incoming", "defer"][..]),
+        };
+        let file = file.to_string_lossy().replace(',', ",,");
+        let backend =
+            format!("memory-backend-file,id=storage,size={storage},mem-path={file},share={share}");
+        let options = ["-object", &backend]
+            .into_iter()
+            .chain(waits.iter().copied());
+        options.map(str::to_owned).collect()
+    }
 }
 
 impl Setup<'_> {
@@ -199,7 +227,11 @@ impl Setup<'_> {
     pub fn arguments(&self) -> Vec<String> {
         let (cpus, storage, rtc) = (self.cpus, self.storage, self.rtc);
         let model = format!("{},zpci=off,aen=off,ais=off", self.cpu_model);
-        let mut line: Vec<String> = ["-nodefaults", "-nographic", "-M", "s390-ccw-virtio", "-cpu"]
+        let machine = match self.kept {
+            Some(_) => "s390-ccw-virtio,memory-backend=storage",
+            None => "s390-ccw-virtio",
+        };
+        let mut line: Vec<String> = ["-nodefaults", "-nographic", "-M", machine, "-cpu"]
             .map(str::to_owned)
             .into();
         let mut add = |parts: &[&str]| line.extend(parts.iter().map(|part| (*part).to_owned()));
@@ -248,6 +280,7 @@ impl Setup<'_> {
         ]);
         add(&["-kernel", &self.kernel.to_string_lossy()]);
         line.extend(self.staging.iter().chain(&self.devices).cloned());
+        line.extend(self.kept.iter().flat_map(|kept| kept.arguments(storage)));
         if let Some(log) = self.log {
             line.extend(log.arguments());
         }

@@ -10,6 +10,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
+use link::service::Request;
 
 use crate::{
     building::build,
@@ -32,9 +33,11 @@ use crate::{
         monitor::Socket,
         parameter_area,
         profiler::{Profiler, Profilers},
-        qemu::{Heard, Qemu, Running, Setup},
+        qemu::{Heard, KeptStorage, Qemu, Running, Setup},
         session::{self, Host},
-        stage::{self, Staging},
+        slot::Slot,
+        snapshot::{self, Continued, Starting},
+        stage::{self, Plan, Staging},
     },
     numbers::quantities::{GUEST_STORAGE_LIMIT, Rtc, Sampling, Storage},
     options::{RunOptions, judgement::Judgement},
@@ -158,133 +161,259 @@ pub fn run_claimed<'a>(
     profilers: impl IntoIterator<Item = &'a mut dyn Profiler>,
     claimed: Option<Claimed>,
 ) -> Result<RunOutcome> {
-    let options = &resolved(options, &guest.names)?;
-    let cpus = options.cpus_for(&guest.name, guest.cpus)?;
     let (profilers, staged) = Profilers::new(profilers)?;
-    let plan = stage::plan(guest, options, &staged)?;
-    let image = build::build_image(progress)?;
-    let staging = Staging::new(&plan)?;
-    let elf =
-        fs::read(&image).with_context(|| format!("cannot read the image {}", image.display()))?;
-    let table = log::table(&image, &elf)?;
-    if options.storage.0 > GUEST_STORAGE_LIMIT {
-        progress.note(&format!(
-            "of {} of storage the guest can use {}; the rest serves the machine only",
-            options.storage,
-            Storage(GUEST_STORAGE_LIMIT)
-        ));
-    }
-    if !options.devices.is_empty() {
-        progress.note(
-            "the times at which the host's devices answer vary: the run is exact in instructions, but not repeatable",
-        );
-    }
-    let monitor = staging.monitor();
-    let setup = Setup {
-        mode: options.mode,
-        cpus,
-        storage: options.storage,
-        // A clock that counts instructions passes over the time until the guest starts.
-        rtc: match options.mode {
-            link::state::Mode::RealTime => options.rtc,
-            link::state::Mode::Exact | link::state::Mode::Interactive => options.rtc.before_ipl(),
-        },
-        cpu_model: &options.cpu_model,
-        kernel: &image,
-        staging: [
-            staging.arguments(),
-            monitor.iter().flat_map(Socket::arguments).collect(),
-        ]
-        .concat(),
-        devices: options.devices.arguments(),
-        version: qemu.version,
-        sandbox: qemu.has_sandbox(),
-        events: options.events.recorded || options.traces() || options.exact_caches.is_some(),
-        log: options.execution_log.as_ref(),
-    };
-    let arguments = setup.arguments();
-    let claimed = claimed.map_or_else(|| claim(options, guest), Ok)?;
-    let directory = &claimed.path;
-    let record = RunRecord {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        guest: guest.name.clone(),
-        guest_file: guest.file.clone(),
-        is_linux: guest.is_linux,
-        mode: options.mode.name().to_owned(),
-        cpus,
-        storage: options.storage.0,
-        interval: options.sampling.cycles(),
-        configuration: [options.configuration.words(), options.devices.words()].concat(),
-        exact_caches: options.exact_caches.map(|geometry| geometry.to_string()),
-        rtc: options.rtc.to_string(),
-        qemu: qemu.to_string(),
-        arguments: arguments.clone(),
-        started: None,
-        progress: None,
-        end: End::Running,
-        loads: 1,
-        totals: Vec::new(),
-        traps: Vec::new(),
-        collections: Vec::new(),
-        loops: Vec::new(),
-        tracing: TracingRecord::default(),
-        link: LinkRecord::default(),
-    };
-    let mut collector = Collector::create(
-        directory,
-        record,
-        &guest.symbols.to_text(),
-        ImageSymbols::new(&elf)?,
-        LogReader::new(table.as_ref()),
-    )?;
-    for line in options.operator.iter().chain(&options.when_waiting) {
-        collector.commanded(line);
-    }
-    collector.limit(options.console_limit, options.data_limit);
-    if let Some(nonce) = &guest.nonce {
-        collector.believe_only(nonce);
-    }
-    let what = match options.sampling {
-        Sampling::Off => format!("running {}", guest.name),
-        Sampling::Every(_) => format!("measuring {}", guest.name),
-    };
-    let has_operator = person.as_ref().is_some_and(|person| person.is_operator);
-    let (live, echo) = match person {
-        Some(person) => (person.input, Some(person.screen)),
-        None => (None, None),
-    };
-    let progress = match live {
-        Some(_) => &Progress::Silent,
-        None => progress,
-    };
-    let mut step = progress.step(&format!(
-        "{what} in {qemu}, raw files in {}",
-        directory.display()
-    ));
-    let host = Host {
-        script: options.script.iter().cloned().collect(),
-        pause: options.pause,
-        live,
-        has_operator,
-        echo,
-        names: &guest.names,
-        profilers,
-        monitor,
+    let mut prepared = Prepared::new(guest, options, &staged, progress)?;
+    prepared.staging.write(&prepared.plan)?;
+    prepared.conduct(qemu, None, progress, person, profilers, claimed)
+}
+
+/// As [`run_guest`], from a snapshot of the guest. The guest and the options are those that it was made with.
+pub fn run_from(
+    continued: Continued,
+    qemu: &Qemu,
+    guest: &Guest,
+    options: &RunOptions,
+    progress: &Progress,
+    person: Option<Person<'_>>,
+) -> Result<RunOutcome> {
+    let prepared = Prepared::new(guest, options, &[], progress)?;
+    let profilers = Profilers::default();
+    prepared.conduct(qemu, Some(continued), progress, person, profilers, None)
+}
+
+/// Starts a guest, and keeps it in this directory as it is when it says that it has started.
+pub fn keep_started(
+    qemu: &Qemu,
+    guest: &Guest,
+    options: &RunOptions,
+    (slot, sign): (&Slot, &str),
+    directory: &Path,
+    progress: &Progress,
+) -> Result<()> {
+    let mut prepared = Prepared::new(guest, options, &[], progress)?;
+    prepared.staging.write(&prepared.plan)?;
+    let monitor = prepared.staging.monitor();
+    let storage = snapshot::storage_file(directory);
+    let setup = prepared.setup(qemu, monitor.as_ref(), Some(KeptStorage::New(&storage)));
+    let mut step = progress.step(&format!("starting {} in {qemu}", guest.name));
+    let starting = Starting {
+        slot,
+        sign,
+        monitor: monitor
+            .as_ref()
+            .context("the name of the temporary directory is too long for QEMU's monitor; set TMPDIR to a shorter one")?,
         silence: options.silence,
-        limit: options.limit,
     };
-    let began = Instant::now();
-    let mut machine = Running::start(&qemu.path, &arguments)?;
-    session::drive(&mut machine, &mut collector, host, &mut step);
-    let wall = began.elapsed();
-    drop(machine);
-    judge(&mut collector, directory, &options.judgement);
-    let end = collector.record.end.clone();
-    if end.is_of_guest() {
-        step.done(&end.sentence());
+    let machine = Running::start(&qemu.path, &setup.arguments())?;
+    starting.keep(machine, directory, &mut step)?;
+    step.done(&format!("{} has started and is kept", guest.name));
+    Ok(())
+}
+
+/// A guest that is about to run.
+struct Prepared<'a> {
+    guest: &'a Guest,
+    options: RunOptions,
+    plan: Plan,
+    staging: Staging,
+    image: PathBuf,
+    elf: Vec<u8>,
+}
+
+impl<'a> Prepared<'a> {
+    fn new(
+        guest: &'a Guest,
+        options: &RunOptions,
+        profilers: &[Request],
+        progress: &Progress,
+    ) -> Result<Self> {
+        let options = resolved(options, &guest.names)?;
+        let plan = stage::plan(guest, &options, profilers)?;
+        let image = build::build_image(progress)?;
+        let staging = Staging::new()?;
+        let elf = fs::read(&image)
+            .with_context(|| format!("cannot read the image {}", image.display()))?;
+        if options.storage.0 > GUEST_STORAGE_LIMIT {
+            progress.note(&format!(
+                "of {} of storage the guest can use {}; the rest serves the machine only",
+                options.storage,
+                Storage(GUEST_STORAGE_LIMIT)
+            ));
+        }
+        if !options.devices.is_empty() {
+            progress.note(
+                "the times at which the host's devices answer vary: the run is exact in instructions, but not repeatable",
+            );
+        }
+        Ok(Self {
+            guest,
+            options,
+            plan,
+            staging,
+            image,
+            elf,
+        })
     }
-    drop(collector);
-    outcome(directory, end, began, wall)
+
+    /// What decides QEMU's command line.
+    fn setup<'s>(
+        &'s self,
+        qemu: &Qemu,
+        monitor: Option<&Socket>,
+        kept: Option<KeptStorage<'s>>,
+    ) -> Setup<'s> {
+        let options = &self.options;
+        let staged = match kept {
+            // It is in storage already.
+            Some(KeptStorage::Continued(_)) => Vec::new(),
+            Some(KeptStorage::New(_)) | None => self.staging.arguments(),
+        };
+        Setup {
+            mode: options.mode,
+            cpus: self.plan.block.cpus.get(),
+            storage: options.storage,
+            // A clock that counts instructions passes over the time until the guest starts.
+            rtc: match options.mode {
+                link::state::Mode::RealTime => options.rtc,
+                link::state::Mode::Exact | link::state::Mode::Interactive => {
+                    options.rtc.before_ipl()
+                }
+            },
+            cpu_model: &options.cpu_model,
+            kernel: &self.image,
+            staging: staged
+                .into_iter()
+                .chain(monitor.into_iter().flat_map(Socket::arguments))
+                .collect(),
+            devices: options.devices.arguments(),
+            version: qemu.version,
+            sandbox: qemu.has_sandbox(),
+            events: options.events.recorded || options.traces() || options.exact_caches.is_some(),
+            log: options.execution_log.as_ref(),
+            kept,
+        }
+    }
+
+    /// Runs the guest, from IPL or on from a snapshot.
+    fn conduct<'p>(
+        self,
+        qemu: &Qemu,
+        continued: Option<Continued>,
+        progress: &Progress,
+        person: Option<Person<'p>>,
+        profilers: Profilers<'p>,
+        claimed: Option<Claimed>,
+    ) -> Result<RunOutcome> {
+        let (guest, options) = (self.guest, &self.options);
+        let table = log::table(&self.image, &self.elf)?;
+        let monitor = self.staging.monitor();
+        let storage = continued.as_ref().map(Continued::storage);
+        let kept = storage.as_deref().map(KeptStorage::Continued);
+        let setup = self.setup(qemu, monitor.as_ref(), kept);
+        let arguments = setup.arguments();
+        let claimed = claimed.map_or_else(|| claim(options, guest), Ok)?;
+        let directory = &claimed.path;
+        let record = RunRecord {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            guest: guest.name.clone(),
+            guest_file: guest.file.clone(),
+            is_linux: guest.is_linux,
+            mode: options.mode.name().to_owned(),
+            cpus: self.plan.block.cpus.get(),
+            storage: options.storage.0,
+            interval: options.sampling.cycles(),
+            configuration: [options.configuration.words(), options.devices.words()].concat(),
+            exact_caches: options.exact_caches.map(|geometry| geometry.to_string()),
+            rtc: options.rtc.to_string(),
+            qemu: qemu.to_string(),
+            arguments: arguments.clone(),
+            started: None,
+            progress: None,
+            end: End::Running,
+            loads: 1,
+            totals: Vec::new(),
+            traps: Vec::new(),
+            collections: Vec::new(),
+            loops: Vec::new(),
+            tracing: TracingRecord::default(),
+            link: LinkRecord::default(),
+        };
+        let mut collector = Collector::create(
+            directory,
+            record,
+            &guest.symbols.to_text(),
+            ImageSymbols::new(&self.elf)?,
+            LogReader::new(table.as_ref()),
+        )?;
+        for line in options.operator.iter().chain(&options.when_waiting) {
+            collector.commanded(line);
+        }
+        collector.limit(options.console_limit, options.data_limit);
+        if let Some(nonce) = &guest.nonce {
+            collector.believe_only(nonce);
+        }
+        let what = match options.sampling {
+            Sampling::Off => format!("running {}", guest.name),
+            Sampling::Every(_) => format!("measuring {}", guest.name),
+        };
+        let has_operator = person.as_ref().is_some_and(|person| person.is_operator);
+        let (live, echo) = match person {
+            Some(person) => (person.input, Some(person.screen)),
+            None => (None, None),
+        };
+        let progress = match live {
+            Some(_) => &Progress::Silent,
+            None => progress,
+        };
+        let mut step = progress.step(&format!(
+            "{what} in {qemu}, raw files in {}",
+            directory.display()
+        ));
+        let host = Host {
+            script: options.script.iter().cloned().collect(),
+            pause: options.pause,
+            live,
+            has_operator,
+            echo,
+            names: &guest.names,
+            profilers,
+            monitor,
+            silence: options.silence,
+            limit: options.limit,
+        };
+        let began = Instant::now();
+        let mut machine = Running::start(&qemu.path, &arguments)?;
+        let sent = match &continued {
+            Some(continued) => {
+                let monitor = host.monitor.as_ref().context(
+                    "the name of the temporary directory is too long for QEMU's monitor; set TMPDIR to a shorter one",
+                )?;
+                let went_on = monitor.resume(&continued.state);
+                went_on.with_context(|| went_wrong(&mut machine))?;
+                &continued.sent[..]
+            }
+            None => &[],
+        };
+        session::drive(&mut machine, &mut collector, host, sent, &mut step);
+        let wall = began.elapsed();
+        drop(machine);
+        judge(&mut collector, directory, &options.judgement);
+        let end = collector.record.end.clone();
+        if end.is_of_guest() {
+            step.done(&end.sentence());
+        }
+        drop(collector);
+        outcome(directory, end, began, wall)
+    }
+}
+
+/// What a QEMU that did not continue a snapshot says.
+fn went_wrong(machine: &mut Running) -> String {
+    machine.kill();
+    // It has been told to end.
+    let _ = machine.finish(Duration::ZERO);
+    let complaints = machine.complaints();
+    format!("QEMU does not continue the started system: {complaints}")
 }
 
 /// A guest that ended with success has failed if its console says so.
@@ -410,6 +539,7 @@ pub fn run_native(options: &NativeOptions, progress: &Progress) -> Result<Native
         sandbox: qemu.has_sandbox(),
         events: false,
         log: None,
+        kept: None,
     };
     let began = Instant::now();
     let mut machine = Running::start(&qemu.path, &setup.arguments())?;

@@ -13,7 +13,7 @@ use std::{
 
 use link::{
     frame::{Channel, DELIMITER, Decoder, LARGEST_ENCODED, LARGEST_PAYLOAD, Received, encode},
-    state::TYPED_AHEAD,
+    state::{BY_WORDS, TYPED_AHEAD},
 };
 use zerocopy::IntoBytes;
 
@@ -95,7 +95,7 @@ struct Session<'a, 's, 'n, 'c> {
     /// Bytes that were sent for the guest and not read by it yet.
     unread: usize,
     waiting: bool,
-    /// The trace that has stopped the guest, until GO.
+    /// The trace that has stopped the guest, or [`BY_WORDS`], until GO.
     held: Option<u16>,
     /// Whether the progress said that the host gives GO itself.
     announced_go: bool,
@@ -109,11 +109,13 @@ struct Session<'a, 's, 'n, 'c> {
     answer: Option<String>,
 }
 
-/// Carries out a run. When this returns the machine has ended, and the collector's record says how.
+/// Carries out a run. `sent` is what a machine that goes on has sent before. When this returns the machine has ended, and
+/// the collector's record says how.
 pub fn drive(
     machine: &mut Running,
     collector: &mut Collector<'_>,
     host: Host<'_, '_>,
+    sent: &[u8],
     step: &mut Step,
 ) {
     let mut session = Session {
@@ -136,7 +138,7 @@ pub fn drive(
         failed: false,
         answer: None,
     };
-    let end = session.run().unwrap_or_else(|error| {
+    let end = session.run(sent).unwrap_or_else(|error| {
         session.machine.kill();
         Some(End::Tool {
             text: error.to_string(),
@@ -155,9 +157,10 @@ pub fn drive(
 
 impl Session<'_, '_, '_, '_> {
     /// Returns the end of the run, or `None` if the record has it already.
-    fn run(&mut self) -> Result<Option<End>, WriteError> {
+    fn run(&mut self, sent: &[u8]) -> Result<Option<End>, WriteError> {
         let began = Instant::now();
         let mut decoder = Box::new(Decoder::<LARGEST_ENCODED>::new());
+        self.bytes(&mut decoder, sent)?;
         loop {
             if interrupt::requested() {
                 self.stop(&mut decoder)?;
@@ -386,9 +389,15 @@ impl Session<'_, '_, '_, '_> {
             return self.say(&input);
         }
         if self.host.live.is_some() && self.host.has_operator {
+            if trace == BY_WORDS {
+                self.show_answer(
+                    "the guest is stopped by what it wrote; SHOW shows it, GO continues it",
+                );
+            }
             return Ok(());
         }
-        if !self.announced_go {
+        // Words hold the guest once, and whoever wanted it knows.
+        if trace != BY_WORDS && !self.announced_go {
             self.announced_go = true;
             self.step.say(&format!(
                 "the guest is stopped by trace {trace}, and nobody is there to say GO: it goes on, now and later"

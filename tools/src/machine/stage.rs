@@ -151,6 +151,10 @@ pub fn plan(guest: &Guest, options: &RunOptions, profilers: &[Request]) -> Resul
         }
     }
     block.segment_count = (guest.pieces.len() as u32).into();
+    block.open_segment = guest
+        .open_piece
+        .map_or(0, |number| number as u32 + 1)
+        .into();
     block.seal();
     // The machine would refuse the block at IPL; here the file can be named.
     let bytes = zerocopy::transmute_ref!(&block);
@@ -166,29 +170,36 @@ pub struct Staging {
 }
 
 impl Staging {
-    /// Writes the files.
-    pub fn new(plan: &Plan) -> Result<Self> {
+    /// A directory for the files.
+    pub fn new() -> Result<Self> {
         let directory = tempfile::Builder::new()
             .prefix("millimeter-stage-")
             .tempdir()
             .context("cannot create a temporary directory; set TMPDIR to one with free space")?;
+        Ok(Self {
+            directory,
+            files: Vec::new(),
+        })
+    }
+
+    /// Writes the files.
+    pub fn write(&mut self, plan: &Plan) -> Result<()> {
         let block = (BLOCK_ADDRESS, plan.block.as_bytes());
         let segments = plan
             .staged
             .iter()
             .map(|(address, bytes)| (*address, &bytes[..]));
-        let mut files = Vec::new();
         for (address, bytes) in std::iter::once(block).chain(segments) {
-            let path = directory.path().join(format!("at-{address:X}"));
+            let path = self.directory.path().join(format!("at-{address:X}"));
             fs::write(&path, bytes).with_context(|| {
                 format!(
                     "cannot write {}; set TMPDIR to a directory with free space",
                     path.display()
                 )
             })?;
-            files.push((address, path));
+            self.files.push((address, path));
         }
-        Ok(Self { directory, files })
+        Ok(())
     }
 
     /// A place for QEMU's monitor beside the files.
@@ -227,6 +238,7 @@ mod tests {
     fn guest(pieces: Vec<Piece>) -> Guest {
         Guest {
             nonce: None,
+            open_piece: None,
             name: "g".to_owned(),
             file: "/tmp/g".into(),
             psw_mask: 0x1_8000_0000,
@@ -340,7 +352,8 @@ mod tests {
             &[],
         )
         .unwrap();
-        let staging = Staging::new(&plan).unwrap();
+        let mut staging = Staging::new().unwrap();
+        staging.write(&plan).unwrap();
         let files = staging.files.clone();
         assert_eq!(fs::read(&files[0].1).unwrap().len(), 4096);
         assert_eq!(fs::read(&files[1].1).unwrap(), [1; 4]);

@@ -9,7 +9,7 @@
 //! each of them. So does the machine: what a nonce leaves in a page that is executed later may be scanned with it, and
 //! any two digits are an instruction of two bytes that is not sensitive.
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, ensure};
 
 use super::markers::BEGIN;
 
@@ -38,6 +38,13 @@ impl Nonce {
     fn of(bytes: [u8; BYTES]) -> Self {
         let number = u128::from_be_bytes(bytes);
         Self(format!("{number:0DIGITS$}"))
+    }
+
+    /// The one with these characters.
+    pub fn known(text: &str) -> Result<Self> {
+        let is_nonce = text.len() == DIGITS && text.bytes().all(|byte| byte.is_ascii_digit());
+        ensure!(is_nonce, "{text:?} is not a nonce");
+        Ok(Self(text.to_owned()))
     }
 
     /// Its characters.

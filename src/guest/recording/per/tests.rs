@@ -5,6 +5,7 @@ use crate::delivery::PER_EVENT;
 use crate::dispatch::{self, Next};
 use crate::external_means;
 use crate::state::recording::NULLIFY;
+use crate::state::vcpu::HeldBy;
 use crate::test_machine::Bench;
 use arch::interruption::Class;
 use arch::psw::{ADDRESSING_64, Psw};
@@ -165,7 +166,7 @@ fn a_stop_is_after_the_instruction_and_before_the_next_one() {
     let mut bench = bench(&[trace(What::Fetch, range(TEXT, TEXT), Action::Stop)]);
     run(&mut bench, TEXT + 4, |bench| bench.cpu.general[2] = 5);
     assert_eq!(leave(&mut bench), Next::Held);
-    assert_eq!(bench.cpu.per.held.take(), Some(0));
+    assert_eq!(bench.cpu.take_hold(), Some(HeldBy::Trace(0)));
     assert_eq!(leave(&mut bench), Next::Run);
     assert_eq!(bench.cpu.psw.address, TEXT + 4);
 }

@@ -8,7 +8,7 @@ use crate::hardware::Hardware;
 use crate::recording::per::watched::{branches, each_store, named};
 use crate::state::access::{Access, Manner, Space};
 use crate::state::configuration::Configuration;
-use crate::state::vcpu::Vcpu;
+use crate::state::vcpu::{HeldBy, Vcpu};
 use crate::storage;
 use arch::address::Virtual;
 use core::sync::atomic::Ordering;
@@ -100,7 +100,9 @@ pub(super) fn report<H: Hardware>(
             registers: &registers,
         };
         hardware.traced(cpu.address, &event, stop.is_some());
-        cpu.per.held = stop.or(cpu.per.held);
+        if let Some(number) = stop {
+            cpu.hold(HeldBy::Trace(number));
+        }
     }
 }
 

@@ -34,6 +34,7 @@ fn setup(mode: Mode, rtc: Rtc) -> Setup<'static> {
         sandbox: true,
         events: false,
         log: None,
+        kept: None,
     }
 }
 
@@ -88,6 +89,7 @@ fn each_version_of_qemu_has_its_own_options_to_log_each_instruction() {
         let setup = Setup {
             version,
             log: Some(&log),
+            kept: None,
             ..setup(Mode::Exact, Rtc::Now)
         };
         setup.arguments().join(" ")

@@ -102,6 +102,7 @@ fn play(
         &mut machine,
         &mut collector,
         host,
+        &[],
         &mut Progress::Silent.step("playing"),
     );
     drop(machine);
@@ -444,6 +445,7 @@ fn a_full_disk_ends_the_run_with_the_files_name() {
         &mut machine,
         &mut collector,
         host,
+        &[],
         &mut Progress::Silent.step("playing"),
     );
     let record = RunRecord::read(directory.path()).unwrap();
