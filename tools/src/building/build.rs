@@ -1,7 +1,8 @@
 //! Builds the image, the guests and the programs for Linux.
 //!
 //! Everything for the bare machine is built below `target/s390x`, apart from the host's own artifacts, by
-//! the toolchain that [`crate::building::toolchain`] finds. Cargo decides what is stale. All products are
+//! the toolchain that [`crate::building::toolchain`] finds. Cargo decides what is stale, if anything has changed
+//! ([`crate::building::stamp`]). All products are
 //! compiled with the same flags, so `core` and what they share are compiled once; only the last step, which
 //! optimises and links a whole program, has flags of its own. A lock keeps tests that run side by side from
 //! waiting for each other without a word.
@@ -20,6 +21,7 @@ use crate::{
     building::{
         case,
         repository::{lock, root, target_directory},
+        stamp::Sources,
         toolchain::{self, Toolchain},
     },
     computer::progress::Progress,
@@ -90,6 +92,14 @@ pub fn build_image(progress: &Progress) -> Result<PathBuf> {
         let directory = build(&IMAGE, "the image", "millimeter", progress)?;
         Ok(directory.join("millimeter"))
     })
+}
+
+/// Whether the image is what its sources give.
+pub fn is_current() -> bool {
+    let image = target_directory()
+        .join(toolchain::TARGET)
+        .join("release/millimeter");
+    Sources::now().is_some_and(|sources| sources.gave(&image))
 }
 
 /// Builds a bundled guest and returns its file. Its program is built once per process.
@@ -220,8 +230,16 @@ fn find_toolchain(progress: &Progress) -> Result<Toolchain> {
 
 /// Builds a program of this product, and returns the directory that holds it.
 fn build(product: &Product, what: &str, program: &str, progress: &Progress) -> Result<PathBuf> {
-    let toolchain = find_toolchain(progress)?;
     let directory = target_directory();
+    let release = directory.join(toolchain::TARGET).join("release");
+    let sources = Sources::now();
+    if sources
+        .as_ref()
+        .is_some_and(|sources| sources.gave(&release.join(program)))
+    {
+        return Ok(release);
+    }
+    let toolchain = find_toolchain(progress)?;
     let _lock = lock("build.lock", "another build", progress)?;
     let step = progress.step(&format!("building {what} with {toolchain}"));
     let root = root()
@@ -260,7 +278,10 @@ fn build(product: &Product, what: &str, program: &str, progress: &Progress) -> R
         );
     }
     step.done(&format!("built {what}"));
-    Ok(directory.join(toolchain::TARGET).join("release"))
+    if let Some(sources) = sources {
+        sources.note(&release.join(program));
+    }
+    Ok(release)
 }
 
 /// How many lines of a failed build's output go into the error.

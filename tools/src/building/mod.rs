@@ -5,4 +5,5 @@ pub mod case;
 pub mod image;
 pub mod install;
 pub mod repository;
+pub mod stamp;
 pub mod toolchain;

@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use crate::{
     building::{
+        build,
         install::{self, Lack, Packages},
         toolchain,
     },
@@ -15,7 +16,9 @@ use crate::{
 
 /// What a run needs and this computer lacks. `chosen` is the QEMU of the command line.
 pub fn lacks(chosen: Option<&Path>) -> Vec<Lack> {
-    let toolchain = toolchain::decide(&toolchain::look()).err();
+    // What is built needs no toolchain. A guest that is not looks for one by itself.
+    let toolchain = (!build::is_current()).then(|| toolchain::decide(&toolchain::look()).err());
+    let toolchain = toolchain.flatten();
     toolchain.into_iter().chain(Qemu::lack(chosen)).collect()
 }
 

@@ -46,6 +46,9 @@ const VERSION: u32 = 1;
 /// Storage is copied in pieces of this length.
 const PIECE: usize = 1 << 20;
 
+/// Blocks of this length that are zero are left out.
+const BLOCK: usize = 64 << 10;
+
 /// What a snapshot consists of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Index {
@@ -196,6 +199,7 @@ fn copy(from: &File, to: Option<&File>) -> Result<u32> {
     let length = from.metadata()?.size();
     let mut check = crc32fast::Hasher::new();
     let mut piece = vec![0; PIECE];
+    let zeros = [0; BLOCK];
     let mut at = 0;
     while let Some(begin) = next_data(from, at, length)? {
         let begin = begin - begin % PIECE as u64;
@@ -204,9 +208,9 @@ fn copy(from: &File, to: Option<&File>) -> Result<u32> {
         check.update(&begin.to_be_bytes());
         check.update(piece);
         if let Some(to) = to {
-            for (page, at) in piece.chunks(4096).zip((begin..).step_by(4096)) {
-                if page.iter().any(|&byte| byte != 0) {
-                    to.write_all_at(page, at)
+            for (block, at) in piece.chunks(BLOCK).zip((begin..).step_by(BLOCK)) {
+                if *block != zeros[..block.len()] {
+                    to.write_all_at(block, at)
                         .context("cannot copy the storage of a started system")?;
                 }
             }
