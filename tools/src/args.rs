@@ -1,5 +1,6 @@
 //! The command line.
 
+mod exec;
 mod linux;
 mod top;
 mod trace;
@@ -28,6 +29,7 @@ use crate::{
     views::export::To,
 };
 
+pub use exec::ExecArguments;
 pub use linux::LinuxArguments;
 pub use top::{TopArguments, TopCommand};
 pub use trace::TraceArguments;
@@ -70,6 +72,15 @@ pub enum Command {
     /// directory, and shows what the command writes. Exit codes: the command's own; 3 the guest ended
     /// before the command did, 2 the tool failed.
     Linux(Box<LinuxArguments>),
+    /// Perform one program of Linux on s390x, and count its instructions
+    ///
+    /// The program's output is on standard output, and its exit code is that of the tool; 128 and a number if a signal
+    /// ended it, 127 if it did not begin, 3 if the guest ended before it, 2 if the tool failed. Standard error says how
+    /// many instructions it took in problem state and in the kernel, with its children. The same program, arguments and
+    /// environment give the same numbers. As Cargo's runner it performs `cargo test`, `cargo bench` and `cargo run`:
+    ///
+    /// CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_RUNNER="measure exec" cargo test --target s390x-unknown-linux-gnu
+    Exec(Box<ExecArguments>),
     /// Run a guest and show its program events: branches, instructions, stores, altered registers
     ///
     /// Prints a line on standard output for each traced event as it comes, and the counts of all traces at the end.

@@ -12,7 +12,8 @@ use anyhow::{Context, Result, bail};
 use clap::Parser;
 use measure::{
     args::{
-        Arguments, Command, LinuxArguments, RunArguments, TopArguments, TopCommand, TraceArguments,
+        Arguments, Command, ExecArguments, LinuxArguments, RunArguments, TopArguments, TopCommand,
+        TraceArguments,
     },
     bench,
     building::{build, image},
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         Some(Command::Console(run)) => interact(&run, &progress),
         Some(Command::Trace(arguments)) => follow_events(&arguments, &progress),
         Some(Command::Linux(linux)) => boot(&linux, &progress),
+        Some(Command::Exec(exec)) => perform(&exec, progress),
         Some(Command::Report {
             dir,
             html: Some(file),
@@ -152,6 +154,38 @@ fn boot(arguments: &LinuxArguments, progress: &Progress) -> Result<u8> {
         progress.note(&format!("error: {complaint}"));
     }
     Ok(outcome.exit_code())
+}
+
+/// Performs a program in Linux. Where standard error is no terminal, it has only what the program's user wants to know.
+fn perform(arguments: &ExecArguments, progress: Progress) -> Result<u8> {
+    let progress = match progress {
+        Progress::Terminal if !arguments.quiet => progress,
+        _ => Progress::Silent,
+    };
+    let (directory, _removed) = match &arguments.out {
+        Some(directory) => (directory.clone(), None),
+        None => {
+            let removed = tempfile::tempdir().context("cannot create a temporary directory")?;
+            (removed.path().join("run"), Some(removed))
+        }
+    };
+    let program = arguments.program();
+    let options = program.options(arguments.options(directory)?, &progress)?;
+    let outcome = linux::run(&options, &progress, &mut stdout())?;
+    let complaint = outcome.complaint();
+    let code = outcome.exit_code();
+    if let Some(complaint) = &complaint {
+        Progress::Plain.note(&format!("error: {complaint}"));
+    }
+    if let Some(counted) = outcome.counts {
+        if !arguments.quiet {
+            Progress::Plain.note(&format!("measure: {counted}"));
+        }
+        if let Some(file) = &arguments.json {
+            linux::exec::append(&program, code, counted, file)?;
+        }
+    }
+    Ok(code)
 }
 
 fn follow_events(arguments: &TraceArguments, progress: &Progress) -> Result<u8> {

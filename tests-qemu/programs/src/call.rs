@@ -6,8 +6,11 @@ const EXIT: u64 = 1;
 const READ: u64 = 3;
 const WRITE: u64 = 4;
 const OPEN: u64 = 5;
+const CREAT: u64 = 8;
+const EXECVE: u64 = 11;
 const LSEEK: u64 = 19;
 const IOCTL: u64 = 54;
+const PERF_EVENT_OPEN: u64 = 331;
 
 /// Open for reading and writing.
 const O_RDWR: u64 = 2;
@@ -36,6 +39,7 @@ pub(crate) unsafe fn call<const N: usize>(
             in("r3") parameter(1),
             in("r4") parameter(2),
             in("r5") parameter(3),
+            in("r6") parameter(4),
             options(nostack),
         );
     }
@@ -54,10 +58,47 @@ pub fn exit(code: u8) -> ! {
     }
 }
 
-/// Writes bytes on the standard output.
-pub fn write(bytes: &[u8]) -> Result<u64, Refused> {
+/// Writes bytes into a file.
+pub fn write(file: u64, bytes: &[u8]) -> Result<u64, Refused> {
     // SAFETY: the bytes are there and are only read.
-    unsafe { call(WRITE, [1, bytes.as_ptr() as u64, bytes.len() as u64]) }
+    unsafe { call(WRITE, [file, bytes.as_ptr() as u64, bytes.len() as u64]) }
+}
+
+/// Creates a file, or empties it, and opens it for writing.
+pub fn create(name: &core::ffi::CStr) -> Result<u64, Refused> {
+    // SAFETY: the name ends with a zero and is only read.
+    unsafe { call(CREAT, [name.as_ptr() as u64, 0o600]) }
+}
+
+/// Performs another program in this process.
+///
+/// # Safety
+///
+/// The addresses are those of lists of strings that end with a zero.
+pub unsafe fn execute(
+    name: &core::ffi::CStr,
+    arguments: *const u64,
+    environment: *const u64,
+) -> Refused {
+    let parameters = [name.as_ptr() as u64, arguments as u64, environment as u64];
+    // SAFETY: the name ends with a zero; the rest is the caller's promise. It returns only if it is refused.
+    match unsafe { call(EXECVE, parameters) } {
+        Err(refused) => refused,
+        Ok(_) => Refused(0),
+    }
+}
+
+/// Counts an event for this process and those that it starts. The file gives the count as eight bytes.
+pub fn count(attributes: &crate::event::Attributes) -> Result<u64, Refused> {
+    const ANY_CPU: u64 = u64::MAX;
+    const NO_GROUP: u64 = u64::MAX;
+    // SAFETY: the structure of this call, which is only read.
+    unsafe {
+        call(
+            PERF_EVENT_OPEN,
+            [&raw const *attributes as u64, 0, ANY_CPU, NO_GROUP, 0],
+        )
+    }
 }
 
 /// Reads bytes from a file.

@@ -10,6 +10,7 @@
 pub mod attempt;
 pub mod call;
 pub mod entry;
+pub mod event;
 pub mod steps;
 pub mod text;
 pub mod trace;

@@ -10,7 +10,7 @@ pub struct Output;
 
 impl fmt::Write for Output {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        match call::write(text.as_bytes()) {
+        match call::write(1, text.as_bytes()) {
             Ok(_) => Ok(()),
             Err(_) => Err(fmt::Error),
         }

@@ -1,6 +1,6 @@
 //! The command line of `linux`.
 
-use std::{path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -163,6 +163,7 @@ impl LinuxArguments {
             append: self.append.clone(),
             script: self.script.clone(),
             command: self.command.clone(),
+            files: BTreeMap::new(),
             verbose: self.verbose,
             fresh: self.fresh,
             symbols: self.symbols.clone(),

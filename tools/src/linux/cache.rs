@@ -22,25 +22,45 @@ const INCOMPLETE: &str = "incomplete-";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cache {
     directory: PathBuf,
+    made: Made,
+}
+
+/// How entries are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Made {
+    /// By this computer's apt.
+    Downloaded,
+    /// By starting a system.
+    Started,
+}
+
+/// The name of the file that whoever makes this entry has locked.
+fn lock_of(name: &str) -> String {
+    format!("{name}.lock")
 }
 
 impl Cache {
     /// The user's cache, by the rules of the XDG base directories.
     pub fn of_user() -> Result<Self> {
-        Self::named("linux")
+        Self::new(Made::Downloaded)
     }
 
     /// The user's started systems.
     pub fn of_started_systems() -> Result<Self> {
-        Self::named("started")
+        Self::new(Made::Started)
     }
 
-    fn named(name: &str) -> Result<Self> {
+    fn new(made: Made) -> Result<Self> {
+        let name = match made {
+            Made::Downloaded => "linux",
+            Made::Started => "started",
+        };
         let base = base(env::var_os("XDG_CACHE_HOME"), env::var_os("HOME"));
         let base =
             base.context("no directory is set for a cache; set XDG_CACHE_HOME or HOME to one")?;
         Ok(Self {
             directory: base.join("millimeter").join(name),
+            made,
         })
     }
 
@@ -52,7 +72,10 @@ impl Cache {
             .prefix(INCOMPLETE)
             .tempdir_in(&self.directory)?;
         fs::rename(&entry, away.path().join("entry"))
-            .with_context(|| format!("cannot remove {}", entry.display()))
+            .with_context(|| format!("cannot remove {}", entry.display()))?;
+        // Who waits for it has it open.
+        let _ = fs::remove_file(self.directory.join(lock_of(name)));
+        Ok(())
     }
 
     /// Removes all entries but the `most` that were last used ([`Self::use_now`]).
@@ -92,7 +115,7 @@ impl Cache {
         if entry.is_dir() {
             return Ok(entry);
         }
-        let _alone = self.lock(progress)?;
+        let _alone = self.lock(name, progress)?;
         // While this process waited, another may have done the work.
         if entry.is_dir() {
             return Ok(entry);
@@ -111,13 +134,14 @@ impl Cache {
         Ok(entry)
     }
 
-    fn lock(&self, progress: &Progress) -> Result<File> {
-        repository::lock_in(
-            &self.directory,
-            "lock",
-            "another download or start",
-            progress,
-        )
+    /// Nobody else makes this entry.
+    fn lock(&self, name: &str, progress: &Progress) -> Result<File> {
+        let (lock, other) = match self.made {
+            // A package manager has one lock for all that it does.
+            Made::Downloaded => ("lock".to_owned(), "another download"),
+            Made::Started => (lock_of(name), "another start of the same system"),
+        };
+        repository::lock_in(&self.directory, &lock, other, progress)
     }
 }
 
@@ -147,6 +171,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let cache = Cache {
             directory: directory.path().join("deep/linux"),
+            made: Made::Started,
         };
         let failed = cache.entry("a", &Progress::Silent, |new| {
             fs::write(new.join("half"), "")?;
@@ -161,5 +186,24 @@ mod tests {
         let again = cache.entry("a", &Progress::Silent, |_| bail!("made twice"));
         assert_eq!(again.unwrap(), cache.directory.join("a"));
         assert_eq!(fs::read_dir(&cache.directory).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn the_entries_that_were_last_used_are_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache {
+            directory: directory.path().to_owned(),
+            made: Made::Started,
+        };
+        for (name, age) in [("a", 3), ("b", 1), ("c", 2)] {
+            let entry = cache.entry(name, &Progress::Silent, |_| Ok(())).unwrap();
+            let date = SystemTime::now() - std::time::Duration::from_secs(age * 100);
+            File::open(entry).unwrap().set_modified(date).unwrap();
+        }
+        cache.use_now("a").unwrap();
+        cache.keep_last(2).unwrap();
+        let is_there = |name| directory.path().join(name).exists();
+        assert!(is_there("a") && is_there("b") && !is_there("c"));
+        assert!(is_there("a.lock") && !is_there("c.lock"));
     }
 }

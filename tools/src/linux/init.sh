@@ -64,6 +64,10 @@ code=$({
         echo $? >&3
     } | cat >&4
 } 3>&1)
+if [ -s /millimeter/counts ]; then
+    read -r user all </millimeter/counts
+    say counted "$user" "$all"
+fi
 say exit "$code"
 [ ! -e /millimeter/profile.sh ] || profile_end
 poweroff -f

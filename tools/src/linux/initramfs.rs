@@ -29,7 +29,16 @@ enum Node {
 const ORDER: &str = "millimeter/order";
 
 /// How large the file of that archive can be. It has room to spare, because the guest is the same for every command that fits.
-const ORDER_LENGTHS: [usize; 4] = [64 << 10, 1 << 20, 8 << 20, 64 << 20];
+const ORDER_LENGTHS: [usize; 4] = [64 << 10, 2 << 20, 16 << 20, 64 << 20];
+
+/// A file that the command needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GuestFile {
+    /// An empty directory.
+    Directory,
+    /// A file with these bytes, and whether it can be performed.
+    File(Vec<u8>, bool),
+}
 
 /// The work of the guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +49,8 @@ pub struct Work {
     pub is_shell: bool,
     /// A script, which becomes `/millimeter/script`.
     pub script: Option<Vec<u8>>,
+    /// Files that the command needs, by their names from the root on.
+    pub files: BTreeMap<String, GuestFile>,
     /// Whether the kernel goes on to write on the console.
     pub verbose: bool,
     /// Whether there is a network card.
@@ -70,6 +81,7 @@ impl Work {
             command,
             is_shell: false,
             script,
+            files: BTreeMap::new(),
             verbose,
             network: false,
             modules: BTreeMap::new(),
@@ -89,6 +101,7 @@ impl Work {
             command,
             is_shell: true,
             script: None,
+            files: BTreeMap::new(),
             verbose,
             network: false,
             modules: BTreeMap::new(),
@@ -100,7 +113,7 @@ impl Work {
 }
 
 /// A word quoted for the shell.
-fn quote(word: &str) -> String {
+pub fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
@@ -111,6 +124,21 @@ impl Work {
         let mut nodes = BTreeMap::from([("millimeter/command".to_owned(), command)]);
         if let Some(script) = &self.script {
             nodes.insert("millimeter/script".to_owned(), Node::File(script.clone()));
+        }
+        for (name, file) in &self.files {
+            let name = name.trim_start_matches('/');
+            // The directories above it come first in the order of their names.
+            for (end, _) in name.match_indices('/') {
+                nodes
+                    .entry(name[..end].to_owned())
+                    .or_insert(Node::Directory);
+            }
+            let node = match file {
+                GuestFile::Directory => Node::Directory,
+                GuestFile::File(bytes, true) => Node::Program(bytes.clone()),
+                GuestFile::File(bytes, false) => Node::File(bytes.clone()),
+            };
+            nodes.insert(name.to_owned(), node);
         }
         nodes
     }

@@ -3,6 +3,7 @@
 //! - [`packages`]: Debian's kernel and tools, by this computer's apt ([`sources`]), kept in the [`cache`].
 //! - [`programs`]: the programs that the guest gets; [`initramfs`]: its first file system.
 //! - [`modules`]: the modules that the kernel loads for the devices of the host.
+//! - [`exec`]: one program in Linux, and its instructions.
 //! - [`kernel`]: where kernel, initrd and parameters go. No parameter names a facility: the kernel
 //!   finds them as on any machine.
 //! - [`screen`]: the part of the console that is shown, and how the command ended. Lines of the guest's first process
@@ -12,6 +13,7 @@
 //! - [`native`]: the same Linux without the machine.
 
 pub mod cache;
+pub mod exec;
 pub mod initramfs;
 pub mod kernel;
 pub mod modules;
@@ -25,6 +27,7 @@ pub mod started;
 pub mod unpack;
 
 use std::{
+    collections::BTreeMap,
     fmt, fs,
     io::Write,
     path::{Path, PathBuf},
@@ -44,9 +47,9 @@ use crate::{
     folder,
     linux::{
         cache::Cache,
-        initramfs::{Initrd, Work},
+        initramfs::{GuestFile, Initrd, Work},
         kernel::Boot,
-        screen::Screen,
+        screen::{Instructions, Screen},
     },
     machine::{
         guest::Guest,
@@ -109,6 +112,8 @@ pub struct LinuxOptions {
     pub script: Option<PathBuf>,
     /// A command to run, or the script's arguments.
     pub command: Vec<String>,
+    /// Files that the command needs, by their names from the root on.
+    pub files: BTreeMap<String, GuestFile>,
     /// Whether the whole console is shown.
     pub verbose: bool,
     /// Whether the system boots, even if it is kept as it is when it has started.
@@ -126,6 +131,8 @@ pub struct LinuxOutcome {
     pub run: RunOutcome,
     /// The exit code of the command, if it came to its end.
     pub code: Option<u8>,
+    /// How many instructions the command took, if they were counted.
+    pub counts: Option<Instructions>,
     /// Whether there was a command, or a shell.
     pub has_work: bool,
     /// Whether somebody typed.
@@ -249,6 +256,7 @@ pub fn prepare(options: &LinuxOptions, progress: &Progress) -> Result<Prepared> 
         } else {
             Work::new(&options.command, script, options.verbose)
         };
+        new.files.clone_from(&options.files);
         new.network = devices.network;
         new.nonce = sign.text().to_owned();
         new.profile = options.run.takes_samples();
@@ -342,6 +350,7 @@ pub fn run(
     Ok(LinuxOutcome {
         run: run?,
         code: screen.code(),
+        counts: screen.counts(),
         has_work,
         is_interactive: wants_shell,
     })

@@ -4,10 +4,14 @@
 //! its exit code ([`markers`]). These lines are never shown. Everything between the two is shown, and with `--verbose`
 //! everything outside, too.
 
-use std::io::{self, Write};
+use std::{
+    fmt,
+    io::{self, Write},
+};
 
 use crate::{
     computer::person::Display,
+    numbers::grouped,
     symbols::markers::{self, Marker},
 };
 
@@ -24,6 +28,26 @@ pub struct Screen<'a> {
     /// A line that may be a marker.
     held: Vec<u8>,
     code: Option<u8>,
+    counts: Option<Instructions>,
+}
+
+/// The instructions that the command took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Instructions {
+    /// In problem state.
+    pub user: u64,
+    /// In supervisor state, on its behalf.
+    pub kernel: u64,
+}
+
+impl fmt::Display for Instructions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (user, kernel) = (grouped(self.user), grouped(self.kernel));
+        write!(
+            f,
+            "{user} instructions in problem state, {kernel} in the kernel"
+        )
+    }
 }
 
 impl<'a> Screen<'a> {
@@ -35,7 +59,13 @@ impl<'a> Screen<'a> {
             running: false,
             held: Vec::new(),
             code: None,
+            counts: None,
         }
+    }
+
+    /// How many instructions the command took, if they were counted.
+    pub fn counts(&self) -> Option<Instructions> {
+        self.counts
     }
 
     /// The exit code of the command, if it has come to its end.
@@ -58,6 +88,10 @@ impl<'a> Screen<'a> {
         let line = String::from_utf8_lossy(&self.held[BEGIN.len()..]);
         match Marker::of(&line) {
             Some(Marker::Command) => self.running = true,
+            Some(Marker::Counted { user, all }) => {
+                let kernel = all.saturating_sub(user);
+                self.counts = Some(Instructions { user, kernel });
+            }
             Some(Marker::Exit(code)) => {
                 self.code = Some(code);
                 self.running = false;
@@ -75,6 +109,7 @@ impl Display for Screen<'_> {
     fn loaded(&mut self) {
         self.running = false;
         self.code = None;
+        self.counts = None;
         self.held.clear();
     }
 

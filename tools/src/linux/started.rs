@@ -4,7 +4,7 @@
 //! ([`crate::machine::snapshot`]), and every later run with the same image, kernel, archive, QEMU and options goes on from
 //! there. It has the same counters, samples and console as a run that boots by itself.
 
-use std::{fs, os::unix::fs::MetadataExt};
+use std::{collections::BTreeMap, fs, os::unix::fs::MetadataExt, path::Path};
 
 use anyhow::{Context, Result};
 use link::state::Mode;
@@ -75,7 +75,7 @@ pub fn system(
     let length = Work::order_length(&order)?;
     let cache = Cache::of_started_systems()?;
     let key = key(prepared, work, length, options, qemu, progress)?;
-    let make = |directory: &std::path::Path| {
+    let make = |directory: &Path| {
         let nonce = Nonce::new()?;
         let slot = Slot::new(nonce.text(), length);
         let work = Work {
@@ -89,21 +89,22 @@ pub fn system(
         let slot = (&slot, nonce.text());
         run::keep_started(qemu, &guest, &run, slot, directory, progress)
     };
-    let begin = || {
-        let entry = cache.entry(&key, progress, make)?;
-        let snapshot = Snapshot::open(&entry)?;
+    let begin = |entry: &Path| {
+        let snapshot = Snapshot::open(entry)?;
         let nonce = Nonce::known(snapshot.sign())?;
         Ok::<_, anyhow::Error>((snapshot.begin(&order)?, nonce))
     };
-    let begun = begin().or_else(|error| {
-        if cache.remove(&key).is_err() {
-            return Err(error);
+    let begun = match begin(&cache.entry(&key, progress, make)?) {
+        Ok(begun) => begun,
+        Err(error) => {
+            progress.note(&format!(
+                "the kept system cannot be used, so it is started anew: {error:#}"
+            ));
+            // Somebody else may have removed it.
+            let _ = cache.remove(&key);
+            begin(&cache.entry(&key, progress, make)?)?
         }
-        progress.note(&format!(
-            "the kept system cannot be used, so it is started anew: {error:#}"
-        ));
-        begin()
-    })?;
+    };
     cache.use_now(&key)?;
     cache.keep_last(MOST_KEPT)?;
     Ok(begun)
@@ -123,9 +124,8 @@ fn key(
         key.update((part.len() as u64).to_be_bytes());
         key.update(part);
     };
-    let read = |path: &std::path::Path| {
-        fs::read(path).with_context(|| format!("cannot read {}", path.display()))
-    };
+    let read =
+        |path: &Path| fs::read(path).with_context(|| format!("cannot read {}", path.display()));
     add(env!("CARGO_PKG_VERSION").as_bytes());
     add(&read(&build::build_image(progress)?)?);
     add(&read(&prepared.kernel)?);
@@ -133,6 +133,7 @@ fn key(
     let all_commands = Work {
         command: String::new(),
         script: None,
+        files: BTreeMap::new(),
         nonce: String::new(),
         ..work.clone()
     };

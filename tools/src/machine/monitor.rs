@@ -74,10 +74,13 @@ impl Socket {
     pub fn resume(&self, state: &[u8]) -> Result<()> {
         // It has only just been started.
         let until = Instant::now() + PATIENCE;
-        while !self.0.exists() && Instant::now() < until {
-            thread::sleep(PACE);
-        }
-        let mut monitor = Monitor::connect(&self.0)?;
+        let stream = loop {
+            match UnixStream::connect(&self.0) {
+                Err(_) if Instant::now() < until => thread::sleep(PACE),
+                connected => break connected.context("QEMU has no monitor")?,
+            }
+        };
+        let mut monitor = Monitor::greeted(stream)?;
         monitor.execute("migrate-set-capabilities", &storage_is_shared())?;
         let path = self.0.with_file_name("state");
         monitor.execute("migrate-incoming", &json!({ "uri": unix(&path)? }))?;
@@ -135,7 +138,11 @@ struct Monitor {
 
 impl Monitor {
     fn connect(path: &Path) -> Result<Self> {
-        let stream = UnixStream::connect(path).context("QEMU has no monitor")?;
+        Self::greeted(UnixStream::connect(path).context("QEMU has no monitor")?)
+    }
+
+    /// A connection that has been accepted.
+    fn greeted(stream: UnixStream) -> Result<Self> {
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         let mut monitor = Self {

@@ -84,7 +84,7 @@ impl LinuxNames {
                 } => programs
                     .modules
                     .push((start..start.saturating_add(length), name)),
-                Marker::Command | Marker::Exit(_) => {}
+                Marker::Command | Marker::Counted { .. } | Marker::Exit(_) => {}
             }
         }
         // The length also counts parts of a module that lie elsewhere.

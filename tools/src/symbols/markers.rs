@@ -7,7 +7,8 @@
 //! |---|---|
 //! | `kernel ADDRESS` | first, if the boot is profiled: where `_stext` lies |
 //! | `command` | before the command |
-//! | `exit CODE` | behind it |
+//! | `counted USER ALL` | behind it, if its instructions were counted: in problem state, and in all |
+//! | `exit CODE` | then |
 //! | `process PID NAME` | then, if the boot is profiled: for each process that got a name, in that order |
 //! | `module NAME BYTES ADDRESS` | and for each module that is loaded |
 
@@ -19,6 +20,13 @@ pub const BEGIN: &str = "\x1Emillimeter: ";
 pub enum Marker {
     /// The command begins.
     Command,
+    /// The command has taken so many instructions.
+    Counted {
+        /// In problem state.
+        user: u64,
+        /// In all.
+        all: u64,
+    },
     /// The command has ended with this code.
     Exit(u8),
     /// The kernel's text begins at this address.
@@ -52,6 +60,13 @@ impl Marker {
         };
         Some(match word {
             "command" if rest.is_empty() => Self::Command,
+            "counted" => {
+                let (user, all) = rest.split_once(' ')?;
+                Self::Counted {
+                    user: user.parse().ok()?,
+                    all: all.parse().ok()?,
+                }
+            }
             "exit" => Self::Exit(rest.parse().ok()?),
             "kernel" => Self::Kernel(address(rest)?),
             "process" => {

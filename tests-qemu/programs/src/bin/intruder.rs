@@ -138,7 +138,9 @@ fn addresses(tally: &mut Tally, page: u64) {
         );
         // The kernel does not fetch from there on behalf of a program, either.
         // SAFETY: designates only storage that must stay out of reach.
-        let written = call::write(unsafe { core::slice::from_raw_parts(at as *const u8, 8) });
+        let written = call::write(1, unsafe {
+            core::slice::from_raw_parts(at as *const u8, 8)
+        });
         const EFAULT: u64 = 14;
         if at != 0 {
             tally.note(

@@ -1,0 +1,137 @@
+//! The command line of `exec`.
+
+use std::{path::PathBuf, time::Duration};
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::{
+    linux::{LinuxOptions, Release, exec::Program},
+    numbers::quantities::{Rtc, Sampling, Storage},
+    options::RunOptions,
+};
+
+/// The date in the guest, so that it is the same in every run.
+const DATE: &str = "2026-01-01T00:00:00";
+
+/// Options of `exec`.
+#[derive(Clone, Debug, Args)]
+pub struct ExecArguments {
+    /// Debian's kernel
+    #[arg(long, value_enum, default_value = "6.1", conflicts_with = "kernel")]
+    pub release: Release,
+    /// A kernel of your own: the bzImage that is installed as /boot/vmlinuz
+    #[arg(long, value_name = "FILE")]
+    pub kernel: Option<PathBuf>,
+    /// CPUs of the guest
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4))]
+    pub cpus: u32,
+    /// Storage of the machine, as 512M or 2G
+    #[arg(long, value_name = "SIZE", default_value = "512M")]
+    pub storage: Storage,
+    /// A variable of the program's environment: NAME=VALUE, or NAME for its value here. Those that begin with CARGO,
+    /// RUST or CRITERION are there in any case
+    #[arg(long, value_name = "NAME[=VALUE]")]
+    pub env: Vec<String>,
+    /// A file or directory that the program reads: the guest has it under the same name
+    #[arg(long, value_name = "PATH")]
+    pub with: Vec<PathBuf>,
+    /// A shared library that the program needs beside those of Debian's C library and perf
+    #[arg(long, value_name = "FILE")]
+    pub library: Vec<PathBuf>,
+    /// The date in the guest, in UTC
+    #[arg(long, value_name = "TIME", default_value = DATE)]
+    pub rtc: Rtc,
+    /// Boot, even if the system is kept as it is when it has started
+    #[arg(long)]
+    pub fresh: bool,
+    /// Say nothing but what the program says
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Add a line with the program, its exit code and its instructions as a JSON object to this file
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Where the raw files of the run go [default: they are not kept]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// End a program that still runs after this many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub limit: Option<u64>,
+    /// The QEMU to use
+    #[arg(long, value_name = "PATH")]
+    pub qemu: Option<PathBuf>,
+    /// A program for Linux on s390x, and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_names = ["PROGRAM", "ARGUMENTS"])]
+    pub command: Vec<String>,
+}
+
+impl ExecArguments {
+    /// The program.
+    pub fn program(&self) -> Program {
+        let (file, arguments) = match &self.command[..] {
+            [file, arguments @ ..] => (file.into(), arguments.to_vec()),
+            [] => (PathBuf::new(), Vec::new()),
+        };
+        Program {
+            file,
+            arguments,
+            environment: self.env.clone(),
+            with: self.with.clone(),
+            libraries: self.library.clone(),
+        }
+    }
+
+    /// The options of the run, with its raw files in this directory.
+    pub fn options(&self, out: PathBuf) -> Result<LinuxOptions> {
+        Ok(LinuxOptions {
+            release: self.release,
+            kernel: self.kernel.clone(),
+            fresh: self.fresh,
+            run: RunOptions {
+                cpus: Some(self.cpus),
+                storage: self.storage,
+                sampling: Sampling::Off,
+                rtc: self.rtc,
+                qemu: self.qemu.clone(),
+                out: Some(out),
+                silence: Duration::from_secs(300),
+                limit: self.limit.map(Duration::from_secs),
+                ..RunOptions::new("linux")
+            },
+            ..LinuxOptions::default()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Arguments, Command};
+    use clap::Parser;
+
+    fn exec(line: &[&str]) -> Result<ExecArguments, String> {
+        let words = ["measure", "exec"].iter().chain(line);
+        match Arguments::try_parse_from(words).map(|arguments| arguments.command) {
+            Ok(Some(Command::Exec(exec))) => Ok(*exec),
+            Ok(other) => Err(format!("{other:?}")),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    #[test]
+    fn what_follows_the_program_is_its_own() {
+        let arguments = exec(&["--quiet", "/p", "--nocapture", "--", "-x"]).unwrap();
+        let program = arguments.program();
+        assert_eq!(program.file, PathBuf::from("/p"));
+        assert_eq!(program.arguments, ["--nocapture", "--", "-x"]);
+        assert!(arguments.quiet);
+        assert!(exec(&["--quiet"]).is_err());
+    }
+
+    #[test]
+    fn the_date_is_the_same_in_every_run() {
+        let options = exec(&["/p"]).unwrap().options("/d".into()).unwrap();
+        assert_eq!(options.run.rtc.to_string(), DATE);
+        assert_eq!(options.run.out, Some("/d".into()));
+    }
+}

@@ -1,0 +1,265 @@
+//! One program in Linux: its output, its exit code, and how many instructions it took.
+//!
+//! The guest has the program under the name that it has here, in a directory of the same name as this process's, and with
+//! chosen variables of its environment. So a program that Cargo has built for s390x finds what it expects, if the files that
+//! it reads are given, too. Its C library is that of Debian's packages.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env, fs,
+    io::Write,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail, ensure};
+use object::{
+    Architecture, BinaryFormat, Object, ObjectKind,
+    elf::{DT_NEEDED, DT_NULL},
+    read::elf::{Dyn, ElfFile64},
+};
+
+use crate::{
+    building::build,
+    computer::progress::Progress,
+    linux::{
+        LinuxOptions,
+        cache::Cache,
+        initramfs::{GuestFile, quote},
+        packages,
+        screen::Instructions,
+    },
+};
+
+/// The program that counts instructions.
+const COUNTED: &str = "/millimeter/counted";
+
+/// Where it leaves the counts.
+const COUNTS: &str = "/millimeter/counts";
+
+/// Variables of these beginnings are the program's, too: those that Cargo, the tests and the benchmarks of Rust know.
+const PASSED: [&str; 3] = ["CARGO", "RUST", "CRITERION"];
+
+/// A program and what it needs.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// Its file.
+    pub file: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Variables of its environment: a name, or a name and a value.
+    pub environment: Vec<String>,
+    /// Files and directories that it reads.
+    pub with: Vec<PathBuf>,
+    /// Libraries that Debian's packages of the guest do not have.
+    pub libraries: Vec<PathBuf>,
+}
+
+impl Program {
+    /// The options of a run of Linux that performs it.
+    pub fn options(&self, base: LinuxOptions, progress: &Progress) -> Result<LinuxOptions> {
+        let file = absolute(&self.file)?;
+        let bytes = read(&file)?;
+        let needed = needed(&file, &bytes)?;
+        let mut files = BTreeMap::new();
+        if !needed.is_empty() {
+            let tree = packages::programs(&Cache::of_user()?, progress)?;
+            self.check_libraries(&file, &needed, &tree)?;
+        }
+        for library in &self.libraries {
+            let name = library
+                .file_name()
+                .and_then(|name| name.to_str())
+                .with_context(|| format!("{} is not a library", library.display()))?;
+            files.insert(
+                format!("/lib/{name}"),
+                GuestFile::File(read(library)?, true),
+            );
+        }
+        for path in &self.with {
+            add(&mut files, &absolute(path)?)?;
+        }
+        let directory = env::current_dir().context("this process has no directory")?;
+        files.insert(text(&directory)?.to_owned(), GuestFile::Directory);
+        let counted = build::build_programs(progress)?.join("counted");
+        files.insert(COUNTED.to_owned(), GuestFile::File(read(&counted)?, true));
+        files.insert(text(&file)?.to_owned(), GuestFile::File(bytes, true));
+        Ok(LinuxOptions {
+            command: vec![self.command(text(&file)?, text(&directory)?)?],
+            files,
+            ..base
+        })
+    }
+
+    /// The line for the guest's shell.
+    fn command(&self, file: &str, directory: &str) -> Result<String> {
+        let mut line = format!("cd {} || exit 127\n", quote(directory));
+        for (name, value) in self.variables()? {
+            line.push_str(&format!("export {name}={}\n", quote(&value)));
+        }
+        line.push_str(&format!("exec {COUNTED} {COUNTS} {}", quote(file)));
+        for argument in &self.arguments {
+            line.push_str(&format!(" {}", quote(argument)));
+        }
+        Ok(line)
+    }
+
+    /// The variables of the environment, in the order of their names.
+    fn variables(&self) -> Result<BTreeMap<String, String>> {
+        let is_passed = |name: &str| PASSED.iter().any(|begin| name.starts_with(begin));
+        let mut variables: BTreeMap<String, String> =
+            env::vars().filter(|(name, _)| is_passed(name)).collect();
+        for given in &self.environment {
+            let (name, value) = match given.split_once('=') {
+                Some((name, value)) => (name, value.to_owned()),
+                None => match env::var(given) {
+                    Ok(value) => (given.as_str(), value),
+                    Err(_) => {
+                        bail!("the environment has no variable {given}; write --env {given}=VALUE")
+                    }
+                },
+            };
+            variables.insert(name.to_owned(), value);
+        }
+        let is_name = |name: &str| {
+            let mut bytes = name.bytes();
+            bytes
+                .next()
+                .is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+                && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        };
+        for given in self
+            .environment
+            .iter()
+            .filter_map(|given| given.split('=').next())
+        {
+            ensure!(is_name(given), "{given:?} is not the name of a variable");
+        }
+        variables.retain(|name, _| is_name(name));
+        Ok(variables)
+    }
+
+    /// Refuses a program that needs a library which the guest does not have.
+    fn check_libraries(&self, file: &Path, needed: &BTreeSet<String>, tree: &Path) -> Result<()> {
+        let is_given = |name: &str| {
+            let mut given = self.libraries.iter().filter_map(|path| path.file_name());
+            given.any(|given| given == name)
+        };
+        let is_there = |name: &str| {
+            ["lib", "usr/lib"]
+                .iter()
+                .any(|lib| tree.join(lib).join(name).exists())
+        };
+        let missing: Vec<&str> = needed
+            .iter()
+            .map(String::as_str)
+            .filter(|name| !is_given(name) && !is_there(name))
+            .collect();
+        ensure!(
+            missing.is_empty(),
+            "{} needs {}, which the guest does not have; give each with --library FILE, or link the program statically",
+            file.display(),
+            missing.join(", ")
+        );
+        Ok(())
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).with_context(|| format!("cannot find {}", path.display()))
+}
+
+fn text(path: &Path) -> Result<&str> {
+    path.to_str()
+        .with_context(|| format!("the name {} is not UTF-8", path.display()))
+}
+
+/// Adds a file, or a directory with all that it holds.
+fn add(files: &mut BTreeMap<String, GuestFile>, path: &Path) -> Result<()> {
+    let data = fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let file = if data.is_dir() {
+        let entries =
+            fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))?;
+        for entry in entries {
+            add(files, &entry?.path())?;
+        }
+        GuestFile::Directory
+    } else {
+        GuestFile::File(read(path)?, data.permissions().mode() & 0o111 != 0)
+    };
+    files.insert(text(path)?.to_owned(), file);
+    Ok(())
+}
+
+/// Adds a line about a program that has been performed to a file.
+pub fn append(program: &Program, code: u8, counted: Instructions, file: &Path) -> Result<()> {
+    let line = serde_json::json!({
+        "program": program.file,
+        "arguments": program.arguments,
+        "exit_code": code,
+        "user_instructions": counted.user,
+        "kernel_instructions": counted.kernel,
+    });
+    let mut lines = fs::File::options()
+        .create(true)
+        .append(true)
+        .open(file)
+        .with_context(|| format!("cannot write {}", file.display()))?;
+    writeln!(lines, "{line}").with_context(|| format!("cannot write {}", file.display()))
+}
+
+/// The libraries that a program for Linux on s390x needs.
+fn needed(file: &Path, bytes: &[u8]) -> Result<BTreeSet<String>> {
+    let name = file.display();
+    let kind = object::File::parse(bytes)
+        .ok()
+        .map(|elf| (elf.format(), elf.architecture(), elf.kind()));
+    match kind {
+        Some((
+            BinaryFormat::Elf,
+            Architecture::S390x,
+            ObjectKind::Executable | ObjectKind::Dynamic,
+        )) => {}
+        Some((_, Architecture::S390x, _)) => {
+            bail!("{name} is for s390x, but it is no program; link it")
+        }
+        Some((_, other, _)) => bail!(
+            "{name} is a program for {other:?}, not for s390x; build it for s390x-unknown-linux-gnu"
+        ),
+        None => bail!(
+            "{name} is not an ELF file; give a program that is built for s390x-unknown-linux-gnu"
+        ),
+    }
+    let elf = ElfFile64::<object::BigEndian>::parse(bytes)
+        .with_context(|| format!("{name} cannot be read"))?;
+    let endian = elf.endian();
+    let Some((dynamic, strings)) = elf
+        .elf_section_table()
+        .dynamic(endian, elf.data())
+        .with_context(|| format!("{name} cannot be read"))?
+    else {
+        return Ok(BTreeSet::new());
+    };
+    let strings = elf
+        .elf_section_table()
+        .strings(endian, elf.data(), strings)
+        .with_context(|| format!("{name} cannot be read"))?;
+    let entries = dynamic
+        .iter()
+        .take_while(|entry| entry.d_tag(endian) != u64::from(DT_NULL));
+    let entries = entries.filter(|entry| entry.d_tag(endian) == u64::from(DT_NEEDED));
+    entries
+        .map(|entry| {
+            let name = u32::try_from(entry.d_val(endian))
+                .ok()
+                .and_then(|at| strings.get(at).ok());
+            let name = name.and_then(|name| std::str::from_utf8(name).ok());
+            name.map(str::to_owned)
+                .with_context(|| format!("{} has a library without a name", file.display()))
+        })
+        .collect()
+}
