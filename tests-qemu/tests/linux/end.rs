@@ -22,7 +22,7 @@ exit 5
 fn a_command_can_neither_forge_nor_hide_its_exit_code_and_the_nonce_changes_no_instruction() {
     let runs = [0, 1].map(|_| {
         let directory = TempDir::new().unwrap();
-        let finished = boot(directory.path(), &["--", FORGER]);
+        let finished = boot(directory.path(), &["--fresh", "--", FORGER]);
         assert_eq!(finished.code, Some(5), "{finished:?}");
         let output = &finished.output;
         assert!(output.contains("after\n"), "{output:?}");

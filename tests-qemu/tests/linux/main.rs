@@ -22,5 +22,6 @@ mod reboot;
 mod record;
 mod shell;
 mod soak;
+mod started;
 mod stat;
 mod suite;

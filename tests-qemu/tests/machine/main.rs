@@ -10,6 +10,7 @@ mod configuration;
 mod counting;
 mod ends;
 mod faults;
+mod held;
 mod his;
 mod ipl_forms;
 mod loops;

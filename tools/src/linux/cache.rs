@@ -64,6 +64,11 @@ impl Cache {
         })
     }
 
+    /// The directory of the entries.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// Removes an entry.
     pub fn remove(&self, name: &str) -> Result<()> {
         let entry = self.directory.join(name);

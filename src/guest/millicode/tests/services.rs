@@ -1,7 +1,7 @@
 //! What the guest learns of the configuration, and the service element.
 
 use super::*;
-use crate::state::vcpu::CpuState;
+use crate::state::vcpu::{CpuState, HeldBy};
 use Instruction as I;
 use ProgramInterruption as P;
 use arch::control::CR0_SERVICE_SIGNAL;
@@ -379,6 +379,22 @@ fn write_event_data_prints_as_it_stands_and_refuses_what_does_not_fit() {
     bench.set(SCCB + 9, &[9, 2]);
     assert_eq!(serve(&mut bench, 0x0076_0005), (0, 0x40F0));
     assert_eq!(bench.hardware.console, b"hi\n");
+}
+
+#[test]
+fn a_guest_is_held_when_it_has_written_the_awaited_words_and_only_then() {
+    let mut bench = Bench::new();
+    let words = command::ConsoleWords::new(b"hi\n");
+    bench.configuration.awaited_words.set(words);
+    let write = |bench: &mut Bench, text: &[u8; 3]| {
+        bench.set(SCCB, &[0, 17, 0, 0, 0, 0, 0, 0, 0, 9, 26, 0, 0, 0]);
+        bench.set(SCCB + 14, text);
+        assert_eq!(serve(bench, 0x0076_0005), (0, 0x0020));
+        bench.cpu.take_hold()
+    };
+    assert_eq!(write(&mut bench, b"..h"), None);
+    assert_eq!(write(&mut bench, b"i\n."), Some(HeldBy::Words));
+    assert_eq!(write(&mut bench, b"hi\n"), None);
 }
 
 #[test]

@@ -1,0 +1,206 @@
+//! Systems that are kept as they are when they have started, and single programs in them.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use measure::{building::build, computer::progress::Progress, linux::cache::Cache};
+use tempfile::TempDir;
+use tests_qemu::{
+    command::{self, Finished},
+    ipl,
+};
+
+/// A cache of its own for started systems; Debian's packages are those of all tests.
+fn cache() -> TempDir {
+    let cache = TempDir::new().unwrap();
+    let ours = cache.path().join("millimeter");
+    fs::create_dir(&ours).unwrap();
+    let packages = Cache::of_user().unwrap();
+    std::os::unix::fs::symlink(packages.directory(), ours.join("linux")).unwrap();
+    cache
+}
+
+/// Performs the command, with this cache.
+fn measure(cache: &TempDir, directory: &Path, line: &[&str]) -> Finished {
+    let mut command = command::measure(line).unwrap();
+    command.current_dir(directory);
+    command.env("XDG_CACHE_HOME", cache.path());
+    command::finish(command).unwrap()
+}
+
+/// Boots Linux, or goes on with one, with a folder of this name.
+fn linux(cache: &TempDir, directory: &Path, out: &str, more: &[&str], script: &str) -> Finished {
+    let mut line = vec!["linux", "--rtc", ipl::DATE, "--out", out, "--limit", "600"];
+    line.extend_from_slice(more);
+    line.extend(["--", script]);
+    measure(cache, directory, &line)
+}
+
+/// The files of a folder that say what was measured, and the record's totals.
+fn measured(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let read = |name: &str| fs::read(folder.join(name)).unwrap();
+    let entries = fs::read_dir(folder).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let names = names.filter(|name| name.starts_with("sdb-"));
+    let mut files: BTreeMap<String, Vec<u8>> =
+        names.map(|name| (name.clone(), read(&name))).collect();
+    for name in ["console.txt", "counters.bin"] {
+        files.insert(name.to_owned(), read(name));
+    }
+    let record: serde_json::Value = serde_json::from_slice(&read("run.json")).unwrap();
+    files.insert(
+        "totals".to_owned(),
+        record["totals"].to_string().into_bytes(),
+    );
+    files
+}
+
+/// The files of the systems that are kept.
+fn kept(cache: &TempDir) -> Vec<PathBuf> {
+    let entries = fs::read_dir(cache.path().join("millimeter/started")).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.is_dir()).collect()
+}
+
+#[test]
+fn a_kept_system_goes_on_bit_for_bit_as_one_that_boots() {
+    let (cache, directory) = (cache(), TempDir::new().unwrap());
+    let options = ["--cpus", "2", "--profile", "--interval", "1000000"];
+    let script =
+        "nproc; perf stat -e instructions:u true 2>&1 | grep instr; ls -R /sys >/dev/null; exit 5";
+    for (out, fresh) in [("first", false), ("second", false), ("fresh", true)] {
+        let mut options = options.to_vec();
+        if fresh {
+            options.push("--fresh");
+        }
+        let finished = linux(&cache, directory.path(), out, &options, script);
+        assert_eq!(finished.code, Some(5), "{finished:?}");
+        assert!(finished.output.starts_with("2\n"), "{finished:?}");
+    }
+    let first = measured(&directory.path().join("first"));
+    assert!(first.contains_key("sdb-cpu1.bin"));
+    for other in ["second", "fresh"] {
+        for (name, bytes) in measured(&directory.path().join(other)) {
+            assert!(first[&name] == bytes, "{other} has another {name}");
+        }
+    }
+    assert_eq!(kept(&cache).len(), 1);
+    // Another command and a script are for the same system; other options are not.
+    let other = linux(&cache, directory.path(), "other", &options, "echo other");
+    assert_eq!((other.output.as_str(), other.code), ("other\n", Some(0)));
+    assert_eq!(kept(&cache).len(), 1);
+}
+
+#[test]
+fn a_kept_system_that_is_spoilt_is_started_anew() {
+    let (cache, directory) = (cache(), TempDir::new().unwrap());
+    let run = || linux(&cache, directory.path(), "run", &[], "echo here");
+    assert_eq!(run().output, "here\n");
+    let [system] = &kept(&cache)[..] else {
+        panic!("one system is kept");
+    };
+    // Each file once: cut, changed, and gone.
+    let spoil: [(&str, &dyn Fn(&Path)); 4] = [
+        ("storage", &|file| {
+            fs::File::options()
+                .write(true)
+                .open(file)
+                .unwrap()
+                .set_len(1 << 20)
+                .unwrap();
+        }),
+        ("state", &|file| {
+            let mut bytes = fs::read(file).unwrap();
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 1;
+            fs::write(file, bytes).unwrap();
+        }),
+        ("sent", &|file| fs::remove_file(file).unwrap()),
+        ("snapshot.json", &|file| fs::write(file, "{}").unwrap()),
+    ];
+    for (name, spoil) in spoil {
+        spoil(&system.join(name));
+        let finished = run();
+        assert_eq!(
+            (finished.output.as_str(), finished.code),
+            ("here\n", Some(0)),
+            "{finished:?}"
+        );
+        assert!(
+            finished.error.contains("started anew") && finished.error.contains(name),
+            "{finished:?}"
+        );
+    }
+}
+
+#[test]
+fn a_program_has_its_output_its_exit_code_and_its_exact_instructions() {
+    let (cache, directory) = (cache(), TempDir::new().unwrap());
+    let programs = build::build_programs(&Progress::Plain).unwrap();
+    let packages = Cache::of_user().unwrap().directory().join("programs/tree");
+    let exec = |line: &[&str]| {
+        let line = [&["exec"], line].concat();
+        measure(&cache, directory.path(), &line)
+    };
+    let path = |path: PathBuf| path.into_os_string().into_string().unwrap();
+    let (looping, busybox) = (
+        path(programs.join("loop")),
+        path(packages.join("bin/busybox")),
+    );
+    // The program itself says how many instructions it has.
+    for _ in 0..2 {
+        let finished = exec(&["--json", "counts", &looping]);
+        assert_eq!(
+            (finished.output.as_str(), finished.code),
+            ("", Some(0)),
+            "{finished:?}"
+        );
+        assert!(
+            finished
+                .error
+                .contains("10,000,003 instructions in problem state"),
+            "{finished:?}"
+        );
+    }
+    let lines = fs::read_to_string(directory.path().join("counts")).unwrap();
+    let lines: Vec<&str> = lines.lines().collect();
+    assert_eq!(lines.len(), 2);
+    assert_eq!(
+        lines[0], lines[1],
+        "the same program gives the same numbers"
+    );
+    // Its environment, its files, its directory, and signals.
+    fs::write(directory.path().join("given"), "given\n").unwrap();
+    let here = path(directory.path().canonicalize().unwrap());
+    let finished = exec(&[
+        "--with",
+        "given",
+        "--env",
+        "WORD=it's",
+        &busybox,
+        "sh",
+        "-c",
+        "cat given; echo $WORD; pwd; exit 9",
+    ]);
+    let output = format!("given\nit's\n{here}\n");
+    assert_eq!((finished.output, finished.code), (output, Some(9)));
+    assert_eq!(exec(&[&busybox, "sh", "-c", "kill -6 $$"]).code, Some(134));
+    // One with shared libraries.
+    let finished = exec(&["-q", &path(packages.join("usr/bin/perf")), "--version"]);
+    assert!(finished.output.starts_with("perf version"), "{finished:?}");
+    assert_eq!(finished.error, "");
+    // What is no program for this machine.
+    let here = path(std::env::current_exe().unwrap());
+    for (wrong, why) in [
+        (here.as_str(), "not for s390x"),
+        ("given", "not an ELF file"),
+        ("gone", "cannot read"),
+    ] {
+        let finished = exec(&[wrong]);
+        assert_eq!(finished.code, Some(2));
+        assert!(finished.error.contains(why), "{finished:?}");
+    }
+}
