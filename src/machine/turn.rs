@@ -27,7 +27,7 @@ use crate::guest::storage::shadow;
 use crate::guest::turns::{self, InStorage, Passing, Reason, Word, Words};
 use crate::link::state::{BY_WORDS, Held, Looping, Progress, Waiting};
 use crate::machine::hardware::wait::{Open, Taken, Waited};
-use crate::machine::hardware::{instruction, sclp, settle, wait};
+use crate::machine::hardware::{instruction, sclp, wait};
 use crate::machine::io::console;
 use crate::machine::operator::traces;
 use crate::machine::state::machine::Cpu;
@@ -404,8 +404,8 @@ pub fn occupied(cpu: &mut Cpu) {
 }
 
 /// The operator holds the guest, for a trace or for words on its console: waits until the operator lets it continue. The
-/// other CPUs have no turn meanwhile, and for the guest the CPU's clock stands still. In exact mode no timer is armed
-/// either, so the run is the same however long the host takes, and even if another QEMU continues it.
+/// other CPUs have no turn meanwhile, and for the guest the CPU timer stands still. In exact mode the run is the same however
+/// long the host takes, and even if another QEMU continues it.
 #[cold]
 #[inline(never)]
 pub fn hold_guest(cpu: &mut Cpu) {
@@ -437,10 +437,10 @@ pub fn hold_guest(cpu: &mut Cpu) {
         wait_with_input(cpu, true, Open::NOTHING);
     }
     told_waiting(cpu).store(false, Ordering::SeqCst);
-    let now = match words(cpu).exact() {
-        true => settle::round_up(began),
-        false => instruction::stckf(),
-    };
+    if words(cpu).exact() {
+        fill_up(began);
+    }
+    let now = instruction::stckf();
     let held = now - began;
     // What the machine itself does meanwhile depends on how the host's words arrive.
     cpu.vcpu.account.idle = idle;
@@ -449,6 +449,24 @@ pub fn hold_guest(cpu: &mut Cpu) {
     cpu.machine.configuration.watchdog.extend(held);
     shadow::come_back(&mut cpu.vcpu, &cpu.machine.configuration);
     begin(cpu);
+}
+
+/// In exact mode the guest is held for a whole number of these clock units, a second.
+const HELD: u64 = 4096 * 1_000_000;
+
+/// The machine's own instructions that are certainly enough to begin a wait, in clock units.
+const LATEST: u64 = 4096 * 10;
+
+/// Waits until a whole number of seconds after `began`. How many instructions the machine took since then depends on how
+/// the host's words arrived, and QEMU, which lets several CPUs take turns by a timer of its own, may have jumped to it.
+fn fill_up(began: u64) {
+    let taken = instruction::stckf() - began + LATEST;
+    let due = began + taken.next_multiple_of(HELD);
+    instruction::sckc(due);
+    while instruction::stckf() < due {
+        wait::for_external();
+    }
+    instruction::sckc(NEVER);
 }
 
 /// Silences this CPU's timers before it waits for its turn, for another's timer or for the host.

@@ -7,6 +7,6 @@ pub mod lowcore;
 pub mod passing;
 pub mod registers;
 pub mod sclp;
-pub mod settle;
+mod settle;
 pub mod shared_storage;
 pub mod wait;

@@ -36,23 +36,6 @@ pub fn settle(from: u64, to: u64) -> u64 {
     continue_at(due + BEHIND, to)
 }
 
-/// Continues a whole number of these many nanoseconds after the beginning of something that takes the machine a varying
-/// number of instructions, because the host has a part in it.
-const ROUND: u64 = 1 << 16;
-
-/// Continues at a time that depends only on when the host's part began, if it took less than [`ROUND`]; returns the
-/// clock then.
-pub fn round_up(from: u64) -> u64 {
-    let mut now = instruction::stckf();
-    let begin = clock_nanoseconds(from);
-    let taken = clock_nanoseconds(now).saturating_sub(begin) + SLED;
-    let due = begin + taken.next_multiple_of(ROUND);
-    while clock_nanoseconds(now) + SLED < due {
-        now = instruction::stckf();
-    }
-    continue_at(due, now)
-}
-
 /// Executes an instruction for each nanosecond from `now`, which was just stored, to `nanosecond`, and returns the
 /// clock then.
 pub fn continue_at(nanosecond: u64, now: u64) -> u64 {
