@@ -11,7 +11,7 @@
 //! - [`folder`]: the folder of a run and its record. [`formats`]: files of samples, counters and records, as read.
 //! - [`symbols`]: from addresses to names and back. [`events`]: program events as the operator traces them.
 //! - [`options`]: the options of a run. [`profile`]: the samples of a run or of a collection as a stream.
-//! - [`report`]: from the raw files to results.
+//! - [`report`]: from the raw files to results. [`figures`]: what analysts read, from counters of any machine.
 //! - [`machine`]: a run, above the machine ([`machine::run::run`]) or on bare QEMU ([`machine::run::run_native`]):
 //!   staging, the conversation, what is kept of it, and profilers on the host ([`machine::profiler`]).
 //! - [`linux`]: Debian's kernels as guests, and a command or a shell in them.
@@ -27,6 +27,7 @@ pub mod building;
 pub mod computer;
 pub mod conformance;
 pub mod events;
+pub mod figures;
 pub mod folder;
 pub mod formats;
 pub mod linux;
