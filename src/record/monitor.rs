@@ -174,12 +174,17 @@ impl Decoded<'_> {
         sets.filter_map(move |(set, bit)| (active & bit != 0).then_some(set))
     }
 
+    /// The active sets in the order of their counters, each with the number of them if the version numbers of the data's
+    /// format are known.
+    pub fn counted_sets(&self) -> impl Iterator<Item = (SetType, Option<usize>)> + use<> {
+        let versions = self.data.versions;
+        self.sets().map(move |set| (set, count_of(set, versions)))
+    }
+
     /// The number of counters of all active sets, if the version numbers of the data's format are known.
     #[must_use]
     pub fn active_counters(&self) -> Option<usize> {
-        self.sets()
-            .map(|set| count_of(set, self.data.versions))
-            .sum()
+        self.counted_sets().map(|(_, count)| count).sum()
     }
 
     /// Whether `next`, the next record, continues this one.

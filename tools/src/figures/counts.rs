@@ -140,6 +140,18 @@ impl Counts {
         self.time = self.time.zip(of_record).map(|(sum, time)| sum + time);
     }
 
+    /// Adds the records of another group of the same model.
+    pub fn merge(&mut self, other: &Self) {
+        self.records = self.records.saturating_add(other.records);
+        for (counter, other) in self.counters.iter_mut().zip(&other.counters) {
+            counter.sum += other.sum;
+            counter.records = counter.records.saturating_add(other.records);
+        }
+        let sum = |(one, other): (f64, f64)| one + other;
+        self.cpu_time = self.cpu_time.zip(other.cpu_time).map(sum);
+        self.time = self.time.zip(other.time).map(sum);
+    }
+
     /// Takes the counters for which this is false as counting nothing.
     pub fn keep(&mut self, counts: impl Fn(u16) -> bool) {
         for (number, counter) in self.needed.numbers.iter().zip(&mut self.counters) {

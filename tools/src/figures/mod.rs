@@ -12,9 +12,11 @@ pub mod figure;
 pub mod formula;
 pub mod formulas;
 pub mod generation;
+pub mod group;
 pub mod hint;
 pub mod lack;
 pub mod nest;
+pub mod read;
 pub mod source;
 
 #[cfg(test)]

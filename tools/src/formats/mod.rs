@@ -7,6 +7,7 @@ use record::Malformed;
 
 pub mod counters;
 pub mod csv;
+pub mod gzip;
 pub mod lines;
 pub mod recognise;
 pub mod samples;

@@ -16,10 +16,12 @@ use {
     },
 };
 
+use super::smf::{SHORTEST, shortest};
+
 mod endian;
 
 /// The longest block of records that is checked as a whole.
-const LONGEST_BLOCK: usize = 1 << 16;
+pub(crate) const LONGEST_BLOCK: usize = 1 << 16;
 
 /// The character code of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,13 +79,18 @@ pub fn recognise(file: &mut (impl Read + Seek), length: u64) -> Result<Option<Ki
             })
             .context("cannot read it")?;
     }
-    if let Some(field) = endian::looks_little(&front, &trailer) {
+    of_front(&front, &trailer)
+}
+
+/// The kind of a file that begins with `front`, as [`kind`] says it. Refuses a file whose bytes were exchanged.
+pub fn of_front(front: &[u8], trailer: &[u8]) -> Result<Option<Kind>> {
+    if let Some(field) = endian::looks_little(front, trailer) {
         bail!(
             "offset 0 (0 hexadecimal), field {field}: looks little-endian, with the lowest byte of a number \
              first; these files are big-endian, so write it again without exchanging bytes"
         );
     }
-    Ok(kind(&front, &trailer))
+    Ok(kind(front, trailer))
 }
 
 /// The kind of a file by its name, for a file whose first bytes are damaged.
@@ -188,7 +195,7 @@ fn in_blocks(front: &[u8]) -> bool {
         1 => ((word & 0x7FFF_FFFF) as usize, true),
         _ => ((word >> 16) as usize, word & 0xFFFF == 0),
     };
-    if !is_plain || length < 4 + super::smf::SHORTEST {
+    if !is_plain || length < 4 + SHORTEST {
         return false;
     }
     let mut at = 4;
@@ -197,8 +204,9 @@ fn in_blocks(front: &[u8]) -> bool {
             // The rest was not read, or is missing. At least one record was there.
             return at > 4;
         };
+        // A segment of a spanned record may be shorter than a record.
         match described(rest) {
-            Some(record) if record >= super::smf::SHORTEST && at + record <= length => at += record,
+            Some(record) if record >= shortest(rest[2]) && at + record <= length => at += record,
             _ => return false,
         }
     }
@@ -207,7 +215,7 @@ fn in_blocks(front: &[u8]) -> bool {
 
 /// Whether a record-descriptor word and an SMF header come first.
 fn smf(front: &[u8]) -> bool {
-    let Some(length) = described(front).filter(|length| *length >= super::smf::SHORTEST) else {
+    let Some(length) = described(front).filter(|length| *length >= SHORTEST) else {
         return false;
     };
     // Where SMF has its flags, monitor records have their domain; where SMF has its type, they have zeros and then a

@@ -13,12 +13,13 @@ use {
     },
 };
 
-use super::{LONGEST_BLOCK, described, samples};
-use crate::formats::smf::SHORTEST;
+use super::{LONGEST_BLOCK, described, in_blocks, samples};
+use crate::formats::smf::{SHORTEST, segment, shortest};
 
 /// The first field that shows that the file is little-endian, if it is.
 pub(super) fn looks_little(front: &[u8], trailer: &[u8]) -> Option<&'static str> {
-    if samples(front, trailer).is_none() && are_samples(front, trailer) {
+    let has_segments = is_spanned(front) || in_blocks(front);
+    if samples(front, trailer).is_none() && !has_segments && are_samples(front, trailer) {
         return Some("data-entry-format code");
     }
     if follows(front, big_smf) || follows(front, big_monitor) {
@@ -71,6 +72,26 @@ fn follows(front: &[u8], length: fn(&[u8]) -> Option<usize>) -> bool {
     }
     // The last record may go on behind `front`.
     front.len() == LONGEST_BLOCK && records > 1
+}
+
+/// Whether segments of a spanned record come first, in their order.
+fn is_spanned(front: &[u8]) -> bool {
+    let mut at = 0;
+    while let Some(rest) = front.get(at..).filter(|rest| rest.len() >= 4) {
+        let code = rest[2];
+        let is_next = match at {
+            0 => code == segment::FIRST,
+            _ => matches!(code, segment::MIDDLE | segment::LAST),
+        };
+        match described(rest) {
+            Some(length) if is_next && length >= shortest(code) => at += length,
+            _ => return false,
+        }
+        if code == segment::LAST {
+            return true;
+        }
+    }
+    false
 }
 
 fn big_smf(bytes: &[u8]) -> Option<usize> {

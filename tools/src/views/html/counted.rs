@@ -30,7 +30,7 @@ use crate::{
     formats::{
         counters::{self, CounterValues},
         recognise::{self, Kind},
-        smf::Reader,
+        smf::Joined,
     },
     profile::{self, Profile, collection},
 };
@@ -192,7 +192,7 @@ impl Intervals {
         };
         file.rewind().with_context(name)?;
         let mut file = BufReader::new(file);
-        let mut reader = Reader::new(&mut file, blocks);
+        let mut reader = Joined::new(&mut file, blocks);
         let mut bytes = Vec::new();
         while reader.next(&mut bytes).with_context(name)? {
             if bytes.get(5) != Some(&smf::TYPE) {
