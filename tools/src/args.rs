@@ -1,6 +1,7 @@
 //! The command line.
 
 mod exec;
+mod figures;
 mod linux;
 mod top;
 mod trace;
@@ -30,6 +31,7 @@ use crate::{
 };
 
 pub use exec::ExecArguments;
+pub use figures::FiguresArguments;
 pub use linux::LinuxArguments;
 pub use top::{TopArguments, TopCommand};
 pub use trace::TraceArguments;
@@ -97,11 +99,16 @@ pub enum Command {
     /// figures made of them. It reads samples as a stream, so they need not fit into storage. The page has about the
     /// same size for ten samples and for ten million.
     ///
+    /// A file with counters of a machine has figures instead: what analysts read, with the formula of each and its
+    /// source. It may be a dump of SMF records with type 113 among them, z/VM monitor records or a .CNT, each also
+    /// packed with gzip. With --figures the directory of a run or of a collection has them as well.
+    ///
     /// Exit codes: 0 the report was made, 3 (or the guest's own) it was made and the guest had failed, 2 it could not be
     /// made.
     #[command(after_help = REPORT_EXAMPLES)]
     Report {
-        /// The directory of the run, or with --html of a collection (SYSHISyyyymmdd.hhmmss.…)
+        /// The directory of the run, or with --html of a collection (SYSHISyyyymmdd.hhmmss.…), or a file of counters
+        #[arg(value_name = "PATH")]
         dir: PathBuf,
         /// Write the report as a JSON object to this file as well
         #[arg(long, value_name = "FILE")]
@@ -113,6 +120,9 @@ pub enum Command {
         /// Nothing in a sample says so
         #[arg(long, conflicts_with = "html")]
         zos: bool,
+        /// Figures of counters.
+        #[command(flatten)]
+        figures: FiguresArguments,
     },
     /// Watch what a run is measuring, live in the terminal
     ///
@@ -249,7 +259,10 @@ pub enum Command {
 const REPORT_EXAMPLES: &str = "\
 Examples:
   cargo measure report millimeter-workload-1
-  cargo measure report millimeter-workload-1 --html workload.html";
+  cargo measure report millimeter-workload-1 --html workload.html
+  cargo measure report smf113.gz --by system,interval,type
+  cargo measure report smf113.gz --by cpu --csv figures.csv
+  cargo measure report millimeter-hash-1 --figures";
 
 /// Examples of `dump`.
 const DUMP_EXAMPLES: &str = "\

@@ -12,8 +12,8 @@ use anyhow::{Context, Result, bail};
 use clap::Parser;
 use measure::{
     args::{
-        Arguments, Command, ExecArguments, LinuxArguments, RunArguments, TopArguments, TopCommand,
-        TraceArguments,
+        Arguments, Command, ExecArguments, FiguresArguments, LinuxArguments, RunArguments, TopArguments,
+        TopCommand, TraceArguments,
     },
     bench,
     building::{build, image},
@@ -24,6 +24,7 @@ use measure::{
         visible::{self, Shown},
     },
     conformance,
+    figures::read,
     folder::record::End,
     linux,
     machine::{
@@ -32,7 +33,7 @@ use measure::{
     },
     options::RunOptions,
     report::Report,
-    views::{counter_table, diff, dump, export, html, json, table, top, trace},
+    views::{counter_table, diff, dump, export, figures, html, json, table, top, trace},
 };
 
 /// The exit code of a tool that failed.
@@ -56,6 +57,9 @@ fn main() -> ExitCode {
             html: Some(file),
             ..
         }) => write_page(&dir, &file, &progress),
+        Some(Command::Report {
+            dir, json, figures, ..
+        }) if figures.are_wanted(&dir) => show_figures(&dir, json.as_deref(), &figures),
         Some(Command::Report { dir, json, zos, .. }) => report(&dir, json.as_deref(), zos),
         Some(Command::Top(arguments)) => watch(&arguments, &progress),
         Some(Command::Image { form, out }) => write_image(form, &out, &progress),
@@ -228,6 +232,50 @@ fn report(directory: &Path, json: Option<&Path>, zos: bool) -> Result<u8> {
         json::write(&report, file)?;
     }
     Ok(exit_code(&report.record.end))
+}
+
+/// Prints the figures, unless one of the other forms goes to standard output.
+fn show_figures(path: &Path, json: Option<&Path>, arguments: &FiguresArguments) -> Result<u8> {
+    let collected = read::read(path, arguments.manner())?;
+    let given = arguments.given();
+    let shown = figures::Shown {
+        collected: &collected,
+        given: &given,
+    };
+    let mut is_printed = false;
+    if let Some(file) = &arguments.csv {
+        let mut csv = Vec::new();
+        figures::csv::write(&shown, &mut csv)?;
+        is_printed |= save(&csv, file, "--csv")?;
+    }
+    if let Some(file) = json {
+        is_printed |= save(figures::json::text(&shown)?.as_bytes(), file, "--json")?;
+    }
+    if let Some(file) = &arguments.parquet {
+        is_printed |= save(&figures::parquet::bytes(&shown)?, file, "--parquet")?;
+    }
+    if !is_printed {
+        say(&figures::text::text(&shown, path))?;
+    }
+    Ok(0)
+}
+
+/// Writes to a file, or to standard output if it is -; then it is true.
+fn save(content: &[u8], file: &Path, option: &str) -> Result<bool> {
+    if file == Path::new("-") {
+        let mut out = stdout().lock();
+        out.write_all(content)
+            .and_then(|()| out.flush())
+            .context("cannot write the figures")?;
+        return Ok(true);
+    }
+    std::fs::write(file, content).with_context(|| {
+        format!(
+            "cannot write {}; choose another file with {option}",
+            file.display()
+        )
+    })?;
+    Ok(false)
 }
 
 fn watch(arguments: &TopArguments, progress: &Progress) -> Result<u8> {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use measure::building::repository::root;
+use measure::{building::repository::root, figures::figure::Figure};
 
 fn text(file: &str) -> String {
     fs::read_to_string(root().join(file)).unwrap()
@@ -43,4 +43,18 @@ fn every_bundled_guest_that_is_not_a_behaviour_guest_is_named() {
             "{guest}"
         );
     }
+}
+
+#[test]
+fn the_table_of_figures_lists_every_figure_and_no_other() {
+    let page = text("tools/book/src/figures.md");
+    let table = page.split("## The figures").nth(1).unwrap();
+    let table = table.split("## Sources").next().unwrap();
+    let first_cells = table.lines().filter_map(|line| line.strip_prefix("| `"));
+    let listed: Vec<&str> = first_cells
+        .filter_map(|line| line.split('|').next())
+        .flat_map(|cell| cell.split(','))
+        .map(|name| name.trim().trim_matches('`'))
+        .collect();
+    assert_eq!(listed, Figure::ALL.map(Figure::name));
 }

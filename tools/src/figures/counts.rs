@@ -12,7 +12,7 @@ use super::{
     generation::Generation,
     hint::Hint,
     lack::Lack,
-    nest::Given,
+    nest::{self, Given},
 };
 
 /// The highest counter number and one.
@@ -175,6 +175,18 @@ impl Counts {
             }
             _ => Ok(published),
         }
+    }
+
+    /// The formula of a figure in words.
+    pub fn formula_text(&self, figure: Figure, given: &Given) -> Result<String, Lack> {
+        let formula = self.formula(figure, given)?.formula;
+        let weights = self
+            .generation
+            .and_then(|generation| Some((generation, given.weights(generation)?.0)));
+        Ok(match (formula, weights) {
+            (Formula::Nest, Some((generation, weights))) => nest::text(&weights, generation),
+            _ => formula.to_string(),
+        })
     }
 
     /// A figure, or why there is none.

@@ -41,13 +41,13 @@ pub enum Lack {
 impl fmt::Display for Lack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotCollected(counter) => {
-                write!(f, "counter {counter} was not collected")?;
-                match set(*counter) {
-                    Some(set) => write!(f, "; collect the {set} set as well"),
-                    None => Ok(()),
-                }
-            }
+            Self::NotCollected(counter) => match set(*counter) {
+                Some(set) => write!(
+                    f,
+                    "counters of the {set} set were not collected; collect it as well"
+                ),
+                None => write!(f, "counter {counter} was not collected"),
+            },
             Self::Partly {
                 counter,
                 found,
@@ -56,9 +56,7 @@ impl fmt::Display for Lack {
                 f,
                 "counter {counter} is in {found} of {records} records only; report by interval or by CPU"
             ),
-            Self::CountsNothing(counter) => {
-                write!(f, "counter {counter} counts nothing on this machine")
-            }
+            Self::CountsNothing(_) => f.write_str("its counters count nothing on this machine"),
             Self::DividesByZero => f.write_str("what it divides by is zero"),
             Self::NoSpeed => f.write_str("the records do not give the CPU speed"),
             Self::NoTime => f.write_str("the records do not give the time they are about"),

@@ -4,7 +4,7 @@
 //! has corrected since. A wrong weight gives a number that nobody can tell from a right one. So the table has only the
 //! weights whose source says them; a person who has IBM's paper gives those of another model.
 
-use super::{generation::Generation, source::Source};
+use super::{figure::Figure, formulas, generation::Generation, source::Source};
 
 /// The weights of a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,6 +14,23 @@ pub struct Weights {
     /// The weights of the level-3 cache, local and remote caches, and memory, each per cent of the misses. A model
     /// without a level-3 cache has no use for the first.
     pub shares: [f64; 4],
+}
+
+/// The formula with these weights.
+pub fn text(weights: &Weights, generation: Generation) -> String {
+    let shares = [
+        Figure::Level3,
+        Figure::Local4,
+        Figure::Remote4,
+        Figure::Memory,
+    ];
+    let products = shares
+        .into_iter()
+        .zip(weights.shares)
+        .filter(|(share, _)| formulas::published(*share, Some(generation)).is_ok())
+        .map(|(share, weight)| format!("{weight} × {}", share.name_on(Some(generation))));
+    let sum: Vec<String> = products.collect();
+    format!("{} × ({}) ÷ 100", weights.factor, sum.join(" + "))
 }
 
 /// The weights that a source gives.
@@ -98,6 +115,20 @@ mod tests {
         );
         let (_, weights) = parse("z10=1,2,3,4").unwrap();
         assert_eq!(weights.shares, [0.0, 2.0, 3.0, 4.0]);
+    }
+
+    #[test]
+    fn the_formula_shows_the_weights_of_the_shares_that_the_model_has() {
+        let (weights, _) = published(Generation::Z13).unwrap();
+        assert_eq!(
+            text(&weights, Generation::Z13),
+            "2.6 × (0.4 × L3P + 1.6 × L4LP + 3.5 × L4RP + 7.5 × MEMP) ÷ 100"
+        );
+        let (_, weights) = parse("z10=1,2,3,4").unwrap();
+        assert_eq!(
+            text(&weights, Generation::Z10),
+            "1 × (2 × L2LP + 3 × L2RP + 4 × MEMP) ÷ 100"
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@ pub mod counter_table;
 pub mod diff;
 pub mod dump;
 pub mod export;
+pub mod figures;
 pub mod html;
 pub mod json;
 pub mod table;
