@@ -205,6 +205,17 @@ impl<'a> Counters<'a> {
         }
     }
 
+    /// Puts the counters with these numbers, in ascending order, to the same places of `values`, if they are among these,
+    /// the first of which has number `first`. Other places stay as they are.
+    pub fn gather(&self, first: u16, numbers: &[u16], values: &mut [Option<u64>]) {
+        for (number, value) in numbers.iter().zip(values) {
+            let place = number.checked_sub(first);
+            if let Some(found) = place.and_then(|place| self.get(place.into())) {
+                *value = Some(found);
+            }
+        }
+    }
+
     /// The values of all counters.
     pub fn iter(&self) -> impl Iterator<Item = u64> + use<'a> {
         let all = *self;
@@ -276,6 +287,14 @@ mod tests {
         assert_eq!(short.len(), 4);
         assert_eq!((long.width(), short.width()), (Width::Long, Width::Short));
         assert_eq!(long.get(2), None);
+    }
+
+    #[test]
+    fn counters_are_gathered_by_number() {
+        let counters = Counters::new(&[10, 11, 12]);
+        let mut values = [None, Some(7), None, None, Some(9)];
+        counters.gather(128, &[1, 127, 128, 130, 131], &mut values);
+        assert_eq!(values, [None, Some(7), Some(10), Some(12), Some(9)]);
     }
 
     #[test]

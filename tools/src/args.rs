@@ -158,7 +158,8 @@ pub enum Command {
         /// Measure single instructions instead: the host time of each that the machine performs, compared with bare QEMU
         #[arg(long, conflicts_with = "linux")]
         instructions: bool,
-        /// Measure the tool itself instead: how fast it decodes .SMP files, compared with SHA-256 of the same bytes
+        /// Measure the tool itself instead: how fast it decodes .SMP files and SMF records, compared with SHA-256 of the same
+        /// bytes
         #[arg(long, conflicts_with_all = ["linux", "instructions", "qemu"])]
         host: bool,
         /// Debian's kernel

@@ -24,25 +24,34 @@ pub(super) struct Claimed {
 }
 
 impl Claimed {
-    /// The first `length` bytes belong to a section.
-    pub(super) fn first(length: usize) -> Self {
-        let mut claimed = Self {
+    /// No byte belongs to a section. It is made in its place: it is larger than most records.
+    pub(super) const fn none() -> Self {
+        Self {
             words: [0; LONGEST / BITS],
             end: 0,
             owners: [None; OWNERS],
-        };
-        claimed.range(0, length);
-        claimed
+        }
+    }
+
+    /// The first `length` bytes belong to a section.
+    pub(super) fn first(&mut self, length: usize) {
+        self.range(0, length);
     }
 
     /// Claims bytes `start` to `end`. Returns the first one that was claimed before, if there is one.
     fn range(&mut self, start: usize, end: usize) -> Option<usize> {
-        for at in start..end.min(LONGEST) {
-            let (word, bit) = (&mut self.words[at / BITS], 1 << (at % BITS));
-            if *word & bit != 0 {
-                return Some(at);
+        let (mut at, limit) = (start, end.min(LONGEST));
+        while at < limit {
+            let (index, bit) = (at / BITS, at % BITS);
+            let length = (BITS - bit).min(limit - at);
+            let mask = (u64::MAX >> (BITS - length)) << bit;
+            let word = &mut self.words[index];
+            let claimed = *word & mask;
+            if claimed != 0 {
+                return Some(index * BITS + claimed.trailing_zeros() as usize);
             }
-            *word |= bit;
+            *word |= mask;
+            at += length;
         }
         self.end = self.end.max(end);
         None

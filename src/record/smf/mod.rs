@@ -143,7 +143,8 @@ pub fn decode_with<'a>(bytes: &'a [u8], visit: &mut Visitor<'_>) -> Result<Recor
         return Err(wrong(5, "SMF113RTY", found, "113 (71 hexadecimal)"));
     }
     let sections = SelfDefining::decode(record, &header, visit)?;
-    let mut claimed = Claimed::first(size_of::<Header>() + usize::from(header.self_defining.get()));
+    let mut claimed = Claimed::none();
+    claimed.first(size_of::<Header>() + usize::from(header.self_defining.get()));
     let envelope = Envelope::decode(record, &header, &sections, &mut claimed, visit)?;
     let triplet = sections.data();
     let least = match header.subtype.get() {

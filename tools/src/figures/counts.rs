@@ -3,7 +3,9 @@
 //! A group keeps only the counters that the formulas of its model need. Each remembers how many records had it: a sum in
 //! which some records are missing would make a wrong quotient.
 
-use std::rc::Rc;
+use std::{ops::Range, rc::Rc};
+
+use record::SetType;
 
 use super::{
     figure::Figure,
@@ -23,7 +25,18 @@ const NUMBERS: usize = 512;
 pub struct Needed {
     numbers: Vec<u16>,
     places: Vec<Option<u8>>,
+    /// The places of the counters of each of [`SETS`].
+    sets: Vec<Range<usize>>,
 }
+
+/// The first and the last number that the counters of each set may have.
+const SETS: [(SetType, (u16, u16)); 5] = [
+    (SetType::BASIC, (0, 31)),
+    (SetType::PROBLEM_STATE, (32, 63)),
+    (SetType::CRYPTO_ACTIVITY, (64, 127)),
+    (SetType::EXTENDED, (128, 447)),
+    (SetType::MT_DIAGNOSTIC, (448, 511)),
+];
 
 impl Needed {
     /// Those of a model.
@@ -33,12 +46,31 @@ impl Needed {
         for (place, number) in numbers.iter().enumerate() {
             places[usize::from(*number)] = u8::try_from(place).ok();
         }
-        Self { numbers, places }
+        let sets = SETS.iter().map(|(_, (first, last))| {
+            let from = numbers.partition_point(|number| number < first);
+            let to = numbers.partition_point(|number| number <= last);
+            from..to
+        });
+        let sets = sets.collect();
+        Self {
+            numbers,
+            places,
+            sets,
+        }
     }
 
     /// The numbers in ascending order.
     pub fn numbers(&self) -> &[u16] {
         &self.numbers
+    }
+
+    /// The number of a set's first counter, and the places of those of the set; `None` for a set that no figure needs.
+    pub fn of_set(&self, set: SetType) -> Option<(u16, Range<usize>)> {
+        let (index, (first, _)) = SETS
+            .iter()
+            .enumerate()
+            .find_map(|(index, (known, numbers))| (*known == set).then_some((index, *numbers)))?;
+        Some((first, self.sets.get(index)?.clone()))
     }
 
     fn place(&self, number: u16) -> Option<usize> {

@@ -76,33 +76,12 @@ impl Pending {
 
 /// Puts those counters of a set that figures need to their places.
 pub(super) fn add_set(needed: &Needed, values: &mut [Option<u64>], set: &CounterValues<'_>) {
-    let Some(first) = set.set.first_counter() else {
+    // A set with too many counters does not reach into the next. The counters of z/OS have numbers of their own.
+    let Some((first, places)) = needed.of_set(set.set) else {
         return;
     };
-    // The counters of z/OS have numbers of their own.
-    if set.set == record::SetType::ZOS {
-        return;
-    }
-    for (number, value) in needed.numbers().iter().zip(values) {
-        if let Some(place) = number.checked_sub(first)
-            && let Some(found) = set.counters.get(place.into())
-            && of_set(set.set, *number)
-        {
-            *value = Some(found);
-        }
-    }
-}
-
-/// Whether a number is one of a set, so that a set with too many counters does not reach into the next.
-fn of_set(set: record::SetType, number: u16) -> bool {
-    let numbers = match set {
-        record::SetType::BASIC => 0..=31,
-        record::SetType::PROBLEM_STATE => 32..=63,
-        record::SetType::CRYPTO_ACTIVITY => 64..=127,
-        record::SetType::EXTENDED => 128..=447,
-        _ => 448..=511,
-    };
-    numbers.contains(&number)
+    let numbers = &needed.numbers()[places.clone()];
+    set.counters.gather(first, numbers, &mut values[places]);
 }
 
 /// What was wrong.
