@@ -65,6 +65,7 @@ passes! {
     smf_records_survive: "smf",
     smf_blocks_survive: "smf-blocks",
     monitor_records_survive: "monitor",
+    counters_as_figures_survive: "figures",
     any_file_survives: "dump",
     run_json_survives: "run-json",
     counters_bin_survives: "counters-bin",

@@ -81,11 +81,14 @@ pub fn parse(text: &str) -> Result<(Generation, Weights), String> {
         .split(',')
         .map(|number| {
             let number: f64 = number.trim().parse().ok()?;
-            (number.is_finite() && number >= 0.0).then_some(number)
+            (0.0..=1000.0).contains(&number).then_some(number)
         })
         .collect();
-    let numbers =
-        numbers.ok_or_else(|| wrong(format!("`{text}` has a weight that is no number")))?;
+    let numbers = numbers.ok_or_else(|| {
+        wrong(format!(
+            "`{text}` has a weight that is no number from 0 to 1000"
+        ))
+    })?;
     let weights = match (generation, &numbers[..]) {
         (Generation::Z10, [factor, local, remote, memory]) => Weights {
             factor: *factor,
@@ -144,7 +147,7 @@ mod tests {
             let refusal = parse(text).unwrap_err();
             assert!(refusal.contains("FACTOR,L3P"), "{text}: {refusal}");
         }
-        for number in ["-1", "NaN", "inf"] {
+        for number in ["-1", "NaN", "inf", "1001"] {
             assert!(parse(&format!("z16={number},1,1,1,1")).is_err(), "{number}");
         }
     }

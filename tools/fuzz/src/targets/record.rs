@@ -1,13 +1,26 @@
 //! The files that `measure dump` reads.
 
-use std::io::{self, BufReader, Cursor, Write};
+use std::{
+    io::{self, BufReader, Cursor, Write},
+    path::Path,
+};
 
 use measure::{
+    figures::{
+        counts::Value,
+        figure::Figure,
+        group::Grouping,
+        nest::Given,
+        read::{Manner, read_content},
+    },
     formats::{
         recognise::{Encoding, Kind},
         samples::{self, BlockTally},
     },
-    views::dump::{self, Form},
+    views::{
+        dump::{self, Form},
+        figures::{Shown, csv, json, parquet, text},
+    },
 };
 use millimeter::{
     cpumf::sampling::block::SampleDataBlock,
@@ -120,6 +133,20 @@ pub const ALL: &[Target] = &[
         at_least: AT_LEAST,
     },
     Target {
+        name: "figures",
+        what: "counters of any kind of file, added up in groups, in every form of a report",
+        good: || {
+            let spanned = in_segments(&[deltas(), absolutes(), later()]);
+            let blocks = in_block(&[absolutes(), later()], false);
+            let monitor = [monitor_records(), monitor_records()].concat();
+            let records = [deltas(), absolutes(), later(), deltas()].concat();
+            vec![records, blocks, spanned, monitor, CNT.into()]
+        },
+        read: figures,
+        for_each_byte: FOR_EACH_BYTE,
+        at_least: AT_LEAST,
+    },
+    Target {
         name: "dump",
         what: "any file: what it is, and what is in it",
         good: || {
@@ -142,6 +169,42 @@ pub const ALL: &[Target] = &[
         at_least: AT_LEAST,
     },
 ];
+
+/// What a report of figures says in each of its forms. A figure that is a number is one that can be shown.
+fn figures(input: &[u8]) -> String {
+    let by = Grouping {
+        system: true,
+        interval: true,
+        class: true,
+        cpu: true,
+    };
+    let collected = match read_content(input, Manner { by, model: None }) {
+        Ok(collected) => collected,
+        Err(error) => return shape(&format!("{error:#}")),
+    };
+    let given = Given::default();
+    let shown = Shown {
+        collected: &collected,
+        given: &given,
+    };
+    let mut out = Sink::default();
+    csv::write(&shown, &mut out).unwrap();
+    let forms = [
+        out.0,
+        text::text(&shown, Path::new("file")).len(),
+        json::text(&shown).unwrap().len(),
+        parquet::bytes(&shown).unwrap().len(),
+    ];
+    for group in &collected.groups {
+        for figure in Figure::ALL {
+            if let Ok(Value::Number(number)) = group.counts.figure(figure, &given) {
+                assert!(number.is_finite(), "{} is {number}", figure.name());
+            }
+        }
+    }
+    let doubts: String = collected.doubts.iter().map(|doubt| shape(doubt)).collect();
+    format!("{forms:?} {doubts}", forms = forms.map(about))
+}
 
 /// Counts what is written.
 #[derive(Default)]
@@ -284,6 +347,32 @@ fn absolutes() -> Vec<u8> {
         CounterValues::new(SetType::PROBLEM_STATE, &[7, 8]),
     ];
     written(Records::absolutes(&envelope(), &data, &sets))
+}
+
+/// The values that [`absolutes`] has, later.
+fn later() -> Vec<u8> {
+    let mut record = absolutes();
+    let data = u32::from_be_bytes(*record[44..].first_chunk().unwrap()) as usize;
+    record[data + 8..data + 16].copy_from_slice(&0xDF00_0001_0000_0000_u64.to_be_bytes());
+    record
+}
+
+/// Each record in three segments.
+fn in_segments(records: &[Vec<u8>]) -> Vec<u8> {
+    let segments = records.iter().flat_map(|record| {
+        let content = &record[4..];
+        let (one, two) = (content.len() / 3, content.len() / 2);
+        let parts = [
+            (1, &content[..one]),
+            (3, &content[one..two]),
+            (2, &content[two..]),
+        ];
+        parts.map(|(code, content)| {
+            let length = (content.len() as u16 + 4).to_be_bytes();
+            [&length[..], &[code, 0], content].concat()
+        })
+    });
+    segments.flatten().collect()
 }
 
 fn in_block(records: &[Vec<u8>], extended: bool) -> Vec<u8> {

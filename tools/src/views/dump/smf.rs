@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use record::{Malformed, Problem, smf};
 
 use super::{
@@ -42,10 +42,8 @@ pub fn print(
 
 /// A record of another type: the fields that every SMF record has.
 fn other(bytes: &[u8], base: u64, printer: &mut Printer<'_>) -> Result<()> {
-    let [length, next, segment, _, flags, record_type, ..] = *bytes else {
-        return Err(anyhow!("offset {base}, field RDW: {}", Problem::Missing));
-    };
-    if segment != 0 {
+    // A segment may be shorter than a header.
+    if let Some(segment @ 1..) = bytes.get(2).copied() {
         let malformed = Malformed {
             offset: 2,
             field: "RDW",
@@ -56,6 +54,14 @@ fn other(bytes: &[u8], base: u64, printer: &mut Printer<'_>) -> Result<()> {
         };
         return Err(wrong(base, malformed));
     }
+    let [length, next, _, _, flags, record_type, ..] = *bytes else {
+        let malformed = Malformed {
+            offset: 0,
+            field: "RDW",
+            problem: Problem::Missing,
+        };
+        return Err(wrong(base, malformed));
+    };
     printer.record(base, &format!("SMF type {record_type}, not described here"));
     let fields = [
         (
