@@ -55,6 +55,15 @@ fn main() -> ExitCode {
         Some(Command::Report {
             dir,
             html: Some(file),
+            figures,
+            ..
+        }) if dir.is_file() => {
+            let (model, given) = (figures.model, figures.given());
+            html::analysts::write(&dir, model, &given, &file, &progress).map(|()| 0)
+        }
+        Some(Command::Report {
+            dir,
+            html: Some(file),
             ..
         }) => write_page(&dir, &file, &progress),
         Some(Command::Report {

@@ -18,10 +18,8 @@ pub fn write(shown: &Shown<'_>, out: &mut dyn Write) -> io::Result<()> {
     let figures = Figure::ALL.into_iter().map(Figure::name);
     let heading: Vec<&str> = COLUMNS.into_iter().chain(figures).collect();
     writeln!(out, "{}", heading.join(","))?;
-    let groups = shown.collected.groups.iter();
-    groups
-        .map(|group| writeln!(out, "{}", line(shown, group)))
-        .collect()
+    let mut groups = shown.collected.groups.iter();
+    groups.try_for_each(|group| writeln!(out, "{}", line(shown, group)))
 }
 
 fn line(shown: &Shown<'_>, group: &Group) -> String {

@@ -215,7 +215,7 @@ fn of_level(measured: &Measured<'_>, level: Level, title: &str) -> Figures {
         let chart = chart.collect();
         figures.lines.push(Figure {
             name,
-            formula,
+            formula: formula.to_owned(),
             unit,
             values,
             chart,

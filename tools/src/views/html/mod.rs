@@ -10,6 +10,7 @@
 //! Its size has a bound that does not depend on the length of the run. Time is divided into a fixed number of columns,
 //! and every list ends after a fixed number of lines and says what it left out.
 
+pub mod analysts;
 pub mod bins;
 pub mod code;
 mod counted;

@@ -16,6 +16,8 @@ pub struct Page {
     pub end: String,
     /// Whether it ended well.
     pub is_success: bool,
+    /// Whether it is of a file of counters. It then has no parts for samples.
+    pub has_counters_only: bool,
     /// What was lost, and why the results may be wrong or incomplete.
     pub warnings: Vec<Warning>,
     /// Facts about the run.
@@ -269,7 +271,7 @@ pub struct Figure {
     /// Its name.
     pub name: &'static str,
     /// Its formula, in words.
-    pub formula: &'static str,
+    pub formula: String,
     /// Its unit; empty for a plain number.
     pub unit: &'static str,
     /// Its value by owner; `None` where a counter is missing or the divisor is zero.

@@ -23,14 +23,27 @@ pub fn page(page: &Page) -> String {
         "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
         BASE64_STANDARD.encode(Sha256::digest(SCRIPT))
     );
-    let sections: [(&str, &str, Markup); 6] = [
-        ("run", "Run", run(page)),
+    let sections = [
+        (
+            "run",
+            if page.has_counters_only {
+                "File"
+            } else {
+                "Run"
+            },
+            run(page),
+        ),
         ("states", "States", samples::states(page)),
         ("symbols", "Symbols", samples::hot(page)),
         ("time", "Time line", samples::time_line(page)),
         ("code", "Code", samples::listings(page)),
         ("counters", "Counters", counters::counters(page)),
     ];
+    let is_shown = |id: &str| !page.has_counters_only || ["run", "counters"].contains(&id);
+    let sections: Vec<(&str, &str, Markup)> = sections
+        .into_iter()
+        .filter(|(id, _, _)| is_shown(id))
+        .collect();
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
@@ -44,7 +57,10 @@ pub fn page(page: &Page) -> String {
             }
             body {
                 header {
-                    h1 { bdi { (page.guest) } " " small { (grouped(page.samples)) " samples" } }
+                    h1 {
+                        bdi { (page.guest) }
+                        @if !page.has_counters_only { " " small { (grouped(page.samples)) " samples" } }
+                    }
                     p class=(if page.is_success { "end well" } else { "end badly" }) { (page.end) "." }
                     (warnings(page))
                 }
