@@ -1,7 +1,8 @@
 //! The workload hint: which workload of LSPR is most like what ran.
 //!
 //! LSPR states the capacity of machines for three workloads, which differ in how much they use the nest. IBM's table
-//! chooses one of them by L1MP and RNI.
+//! chooses one of them by L1MP and RNI. The limits below are as they are commonly quoted: only the text before the rows of
+//! the table was at hand, so they still have to be compared with it.
 
 use std::fmt;
 

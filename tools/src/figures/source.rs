@@ -47,7 +47,7 @@ impl Source {
                 "LongEx Mainframe Quarterly, November 2015, How to Use RNI".to_owned()
             }
             Self::WorkloadSelection => {
-                "IBM, LSPR, the choice of a workload by L1MP and RNI (support page 6952525)"
+                "IBM, LSPR, the choice of a workload by L1MP and RNI (support page 6952525); limits as commonly quoted, not compared with the page"
                     .to_owned()
             }
             Self::Given => "--rni-weights".to_owned(),
