@@ -2,10 +2,9 @@
 //!
 //! Everything for the bare machine is built below `target/s390x`, apart from the host's own artifacts, by
 //! the toolchain that [`crate::building::toolchain`] finds. Cargo decides what is stale, if anything has changed
-//! ([`crate::building::stamp`]). All products are
-//! compiled with the same flags, so `core` and what they share are compiled once; only the last step, which
-//! optimises and links a whole program, has flags of its own. A lock keeps tests that run side by side from
-//! waiting for each other without a word.
+//! ([`crate::building::stamp`]). Programs that are measured store the back chain, and the image does not, so `core` is
+//! compiled once for each; the last step, which optimises and links a whole program, has flags of its own besides. A lock
+//! keeps tests that run side by side from waiting for each other without a word.
 
 use std::{
     collections::BTreeMap,
@@ -31,16 +30,27 @@ use crate::{
 struct Product {
     package: &'static str,
     feature: &'static str,
+    /// Flags for the program and what it is made of.
+    flags: &'static [&'static str],
     /// Flags for the program itself, not for what it is made of; `{root}` is the repository.
     program_flags: &'static [&'static str],
 }
 
-/// Flags for everything. The image moves itself, so all code is position-independent; the guests share it.
-const FLAGS: [&str; 2] = ["-Crelocation-model=pic", "-Cforce-unwind-tables=no"];
+/// Flags for everything in the image. It moves itself, so all code is position-independent.
+const IMAGE_FLAGS: [&str; 2] = ["-Crelocation-model=pic", "-Cforce-unwind-tables=no"];
+
+/// Flags for everything in a program that the machine measures. It stores the back chain, so that the machine can follow
+/// its stack.
+const MEASURED_FLAGS: [&str; 3] = [
+    IMAGE_FLAGS[0],
+    IMAGE_FLAGS[1],
+    "-Ctarget-feature=+backchain",
+];
 
 const IMAGE: Product = Product {
     package: "millimeter",
     feature: "image",
+    flags: &IMAGE_FLAGS,
     program_flags: &[
         // It carries its relocations, and applies them itself.
         "-Clink-arg=-pie",
@@ -53,6 +63,7 @@ const IMAGE: Product = Product {
 const GUESTS: Product = Product {
     package: "guests",
     feature: "guest",
+    flags: &MEASURED_FLAGS,
     program_flags: &[
         "-Crelocation-model=static",
         "-Clink-arg=-T{root}/tests-qemu/guests/guest.ld",
@@ -72,6 +83,7 @@ const CASES: Product = Product {
 const PROGRAMS: Product = Product {
     package: "programs",
     feature: "linux",
+    flags: &MEASURED_FLAGS,
     program_flags: &["-Crelocation-model=static"],
 };
 
@@ -247,7 +259,7 @@ fn build(product: &Product, what: &str, program: &str, progress: &Progress) -> R
         .context("the repository's path is not UTF-8; move it to one that is")?;
     let program_flags = (product.program_flags.iter()).map(|flag| flag.replace("{root}", root));
     let output = toolchain
-        .cargo("rustc", &FLAGS)
+        .cargo("rustc", product.flags)
         .args(["--release", "--package", product.package])
         .args(["--features", product.feature])
         .args(["--bin", program])
