@@ -97,6 +97,8 @@ pub trait Hardware {
     fn store_u16(&mut self, at: Checked, value: u16);
     /// Loads a doubleword of guest storage.
     fn load_u64(&self, at: Checked) -> u64;
+    /// Loads two doublewords of the same page frame of guest storage.
+    fn load_two(&self, at: [Checked; 2]) -> [u64; 2];
     /// Stores a doubleword into guest storage, as one access when `at` is on a doubleword boundary.
     fn store_u64(&mut self, at: Checked, value: u64);
     /// Loads two doublewords of guest storage, which lie in one page on a doubleword boundary.

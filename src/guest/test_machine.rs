@@ -317,6 +317,11 @@ impl Hardware for TestMachine {
         Self::load_u64(self, at.absolute())
     }
 
+    fn load_two(&self, at: [Checked; 2]) -> [u64; 2] {
+        assert_eq!(at[0].frame(), at[1].frame(), "two page frames");
+        at.map(|at| Self::load_u64(self, at.absolute()))
+    }
+
     fn store_u64(&mut self, at: Checked, value: u64) {
         Self::store_u64(self, at.absolute(), value)
     }

@@ -62,6 +62,8 @@ pub enum Channel {
     Service = 7,
     /// Program events that the operator traces: [`super::trace::TraceHead`]. Machine to host only.
     Trace = 8,
+    /// Call stacks of the machine's own samples: [`super::stack::StacksHead`]. Machine to host only.
+    Stacks = 9,
 }
 
 impl Channel {
@@ -77,6 +79,7 @@ impl Channel {
             6 => Self::Files,
             7 => Self::Service,
             8 => Self::Trace,
+            9 => Self::Stacks,
             _ => return None,
         })
     }

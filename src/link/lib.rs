@@ -2,7 +2,7 @@
 //!
 //! One console carries the guest's own console, the log, the operator's commands and answers, and
 //! the measured data. [`frame`] divides that byte stream into checked frames, [`state`], [`data`],
-//! [`files`], [`service`] and [`trace`] define the layouts of the payloads, and [`loader`] describes the block by
+//! [`files`], [`service`], [`stack`] and [`trace`] define the layouts of the payloads, and [`loader`] describes the block by
 //! which the host hands a run to the machine before it starts. [`remains`] is where the host looks when the machine no
 //! longer answers. Firmware and host use this one description, so
 //! neither can drift from the other.
@@ -20,6 +20,7 @@ mod layout;
 pub mod loader;
 pub mod remains;
 pub mod service;
+pub mod stack;
 pub mod state;
 pub mod tally;
 pub mod trace;

@@ -18,6 +18,7 @@ use zerocopy::{
 
 use super::CHECK;
 use super::service::{Function, Request};
+use super::stack::MOST_FRAMES;
 use arch::cpu::MAXIMUM_CPUS;
 use cache::{ShapeError, Which};
 
@@ -105,6 +106,8 @@ pub mod flags {
     pub const EVENTS_OF_S370: u32 = 0x400;
     /// No EXECUTE is trusted.
     pub const STRICT: u32 = 0x800;
+    /// In supervisor state the guest's stack frames have the packed layout, as those of a Linux kernel.
+    pub const PACKED_STACKS: u32 = 0x1000;
     /// All assigned bits.
     pub const ALL: u32 = FRAMES
         | START
@@ -117,7 +120,8 @@ pub mod flags {
         | CRYPTOGRAPHY
         | COUNT_TRAPS
         | EVENTS_OF_S370
-        | STRICT;
+        | STRICT
+        | PACKED_STACKS;
 }
 
 /// Authorization and activation bits of the counter sets, as SA23-2260 numbers them.
@@ -218,8 +222,11 @@ pub struct LoaderBlock {
     pub begin: U64,
     /// The number of a segment, plus one, whose bytes the host may change in the machine while the guest is held; 0 for none.
     pub open_segment: U32,
+    /// The most return addresses of the call stack of each of the machine's own samples, 1 to [`MOST_FRAMES`]; 0 for no
+    /// call stacks.
+    pub stacks: U32,
     /// Zeros.
-    pub reserved: [u8; 28],
+    pub reserved: [u8; 24],
     /// The guest's name in UTF-8, then zeros.
     pub name: [u8; 64],
     /// The instruction cache and the data cache that the run models for each CPU, or zeros.
@@ -270,6 +277,8 @@ pub enum LoaderError {
     Guest(u32, u32),
     /// An invalid number of threads of a core, and the number of CPUs.
     Threads(u32, u32),
+    /// Call stacks of an impossible depth, or of a guest without full samples.
+    Stacks(u32),
     /// An instruction-count shift that no clock has.
     IcountShift(u32),
     /// The flags and the instruction-count shift, which contradict each other about real time.
@@ -331,6 +340,10 @@ impl fmt::Display for LoaderError {
             Self::Threads(threads, cpus) => write!(
                 f,
                 "{threads} threads of a core with {cpus} CPUs, where 1 to {MOST_THREADS} threads and whole cores are possible"
+            ),
+            Self::Stacks(found) => write!(
+                f,
+                "call stacks of {found} return addresses, where 1 to {MOST_FRAMES} are possible if there are full samples"
             ),
             Self::IcountShift(found) => {
                 write!(f, "no clock has the instruction-count shift {found}")
@@ -411,7 +424,8 @@ impl LoaderBlock {
             threads: 1.into(),
             begin: 0.into(),
             open_segment: 0.into(),
-            reserved: [0; 28],
+            stacks: 0.into(),
+            reserved: [0; 24],
             name: [0; 64],
             caches: [CacheShape::default(); 2],
             reserved_middle: [0; 40],
@@ -575,6 +589,11 @@ impl LoaderBlock {
         let (threads, cpus) = (self.threads.get(), self.cpus.get());
         if !(1..=MOST_THREADS).contains(&threads) || !cpus.is_multiple_of(threads) {
             return Err(LoaderError::Threads(threads, cpus));
+        }
+        let stacks = self.stacks.get();
+        let limited = self.has(flags::SECURE) && !self.has(flags::FULL_SAMPLES);
+        if stacks != 0 && (stacks as usize > MOST_FRAMES || interval == 0 || limited) {
+            return Err(LoaderError::Stacks(stacks));
         }
         if shift != NO_ICOUNT && shift > HIGHEST_SHIFT {
             return Err(LoaderError::IcountShift(shift));

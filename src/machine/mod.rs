@@ -13,6 +13,7 @@ mod native;
 mod operator;
 mod run;
 mod shared;
+mod stacks;
 mod state;
 mod trap;
 mod turn;

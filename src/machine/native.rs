@@ -160,6 +160,14 @@ impl Hardware for Native {
     }
 
     #[inline(always)]
+    fn load_two(&self, at: [Checked; 2]) -> [u64; 2] {
+        // The prefix area consists of whole page frames.
+        let (_, prefix) = self.sum(at[0]);
+        // SAFETY: guest storage, checked.
+        at.map(|at| unsafe { shared_storage::load_u64(at.absolute().0, prefix) })
+    }
+
+    #[inline(always)]
     fn store_u64(&mut self, at: Checked, value: u64) {
         let (at, prefix) = self.sum(at);
         // SAFETY: guest storage, checked.

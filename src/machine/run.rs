@@ -14,6 +14,7 @@ use crate::machine::hardware::instruction;
 use crate::machine::his;
 use crate::machine::io::console;
 use crate::machine::io::failure::{self, WaitState};
+use crate::machine::stacks;
 use crate::machine::state::integrity;
 use crate::machine::state::machine::{Cpu, Machine};
 use core::sync::atomic::Ordering;
@@ -175,6 +176,7 @@ fn end(machine: &'static Machine, vcpu: &Vcpu, reason: Reason, code: u8, why: Wa
     each_cpu(machine, |cpu| {
         his::take_full_blocks(cpu);
         cpu.send_last_block();
+        stacks::send(cpu);
         machine_level::settle(&mut cpu.vcpu, configuration);
         send_counters(&cpu.vcpu, Level::Machine);
         send_counters(&cpu.vcpu, Level::Guest);

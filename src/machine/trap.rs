@@ -25,7 +25,7 @@ use crate::machine::hardware::instruction;
 use crate::machine::hardware::lowcore::{self, Area, Lowcore};
 use crate::machine::hardware::wait;
 use crate::machine::state::machine::Cpu;
-use crate::machine::{his, operator, turn};
+use crate::machine::{his, operator, stacks, turn};
 use core::arch::global_asm;
 use core::mem::offset_of;
 
@@ -341,8 +341,8 @@ pub extern "C" fn external_interruption(cpu: &mut Cpu) {
                 &mut cpu.native,
                 &mut cpu.blocks,
             );
-            if cpu.vcpu.sampling.block_full {
-                his::take_full_blocks(cpu);
+            if cpu.vcpu.sampling.after.is_any() {
+                stacks::after_sample(cpu);
             }
             if !cpu.vcpu.pending.clock_comparator
                 && cpu.vcpu.account.entered > cpu.vcpu.clock_comparator

@@ -31,7 +31,7 @@ use crate::machine::hardware::{instruction, sclp, wait};
 use crate::machine::io::console;
 use crate::machine::operator::traces;
 use crate::machine::state::machine::Cpu;
-use crate::machine::{his, operator, run};
+use crate::machine::{his, operator, run, stacks};
 use core::sync::atomic::{AtomicBool, Ordering};
 
 /// A sign of life about every tenth of a second of guest time, in clock units.
@@ -369,8 +369,8 @@ fn sample_wait(cpu: &mut Cpu, began: u64) {
         &mut cpu.blocks,
         &mut rest,
     ) {
-        if cpu.vcpu.sampling.block_full {
-            his::take_full_blocks(cpu);
+        if cpu.vcpu.sampling.after.is_any() {
+            stacks::after_sample(cpu);
         }
     }
 }

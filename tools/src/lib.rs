@@ -10,6 +10,7 @@
 //! - [`building`]: the image and the bundled guests, the toolchain that builds them, and what must be installed.
 //! - [`folder`]: the folder of a run and its record. [`formats`]: files of samples, counters and records, as read.
 //! - [`symbols`]: from addresses to names and back. [`events`]: program events as the operator traces them.
+//! - [`calls`]: call stacks, and where routines have their return addresses.
 //! - [`options`]: the options of a run. [`profile`]: the samples of a run or of a collection as a stream.
 //! - [`report`]: from the raw files to results. [`figures`]: what analysts read, from counters of any machine.
 //! - [`machine`]: a run, above the machine ([`machine::run::run`]) or on bare QEMU ([`machine::run::run_native`]):
@@ -24,6 +25,7 @@
 pub mod args;
 pub mod bench;
 pub mod building;
+pub mod calls;
 pub mod computer;
 pub mod conformance;
 pub mod events;

@@ -1,7 +1,9 @@
-//! Measuring: when samples are due, what guest time is, and what the counters of both levels count.
+//! Measuring: when samples are due, what guest time is, and what the counters of both levels count,
+//! and which routines had called the one that a sample shows.
 
 pub mod assist;
 pub mod epoch;
 pub mod machine_level;
 pub mod schedule;
+pub mod stack;
 pub mod threads;

@@ -18,7 +18,7 @@ use crate::hardware::Hardware;
 use crate::state::account::Mode;
 use crate::state::configuration::Configuration;
 use crate::state::pending_work::PendingWork;
-use crate::state::schedule::NEVER;
+use crate::state::schedule::{AfterSample, NEVER};
 use crate::state::vcpu::Vcpu;
 use crate::storage::{self, Piece, scanner};
 use arch::address::{Absolute, PAGE};
@@ -191,12 +191,12 @@ fn take_due<const LIMITED: bool, H: Hardware, S: SampleStorage>(
             Sampled::Stored => cpu.sampling.taken += 1,
             Sampled::StoredInNextBlock => {
                 cpu.sampling.taken += 1;
-                cpu.sampling.block_full = true;
+                cpu.sampling.after.add(AfterSample::BLOCK_FULL);
             }
             Sampled::Discarded | Sampled::Stopped | Sampled::NotActive => {
                 cpu.sampling.lost += 1;
                 // There is room again when the full blocks have been sent.
-                cpu.sampling.block_full = true;
+                cpu.sampling.after.add(AfterSample::BLOCK_FULL);
             }
         }
     }

@@ -28,8 +28,46 @@ pub struct Schedule {
     pub taken: u64,
     /// Samples that the machine's level could not store.
     pub lost: u64,
-    /// Whether a machine-level block has become full and must be sent.
-    pub block_full: bool,
+    /// What is left to do after a sample of the machine's level.
+    pub after: AfterSample,
+}
+
+/// What is left to do after a sample of the machine's level, in one byte that the path of a sample tests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct AfterSample(u8);
+
+impl AfterSample {
+    /// A machine-level block has become full and must be sent.
+    pub const BLOCK_FULL: Self = Self(1);
+    /// The call stack of each sample is wanted. This stays.
+    pub const STACK: Self = Self(2);
+
+    /// Whether there is anything.
+    #[must_use]
+    #[inline(always)]
+    pub const fn is_any(self) -> bool {
+        self.0 != 0
+    }
+
+    /// Whether this is left.
+    #[must_use]
+    #[inline]
+    pub const fn has(self, what: Self) -> bool {
+        self.0 & what.0 != 0
+    }
+
+    /// This is left too.
+    #[inline(always)]
+    pub const fn add(&mut self, what: Self) {
+        self.0 |= what.0;
+    }
+
+    /// This is done.
+    #[inline]
+    pub const fn clear(&mut self, what: Self) {
+        self.0 &= !what.0;
+    }
 }
 
 impl Schedule {
@@ -56,7 +94,7 @@ impl Default for Schedule {
             waited: (0, 0),
             taken: 0,
             lost: 0,
-            block_full: false,
+            after: AfterSample::default(),
         }
     }
 }

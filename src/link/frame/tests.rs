@@ -118,7 +118,7 @@ fn a_frame_longer_than_the_receivers_buffer_is_one_bad_frame_and_the_next_is_rec
 
 #[test]
 fn a_channel_that_does_not_exist_is_a_bad_frame() {
-    let body = [9u8, 1, 2];
+    let body = [10u8, 1, 2];
     let mut whole = body.to_vec();
     whole.extend(check_of(&body));
     let mut stream = vec![DELIMITER];
@@ -130,7 +130,7 @@ fn a_channel_that_does_not_exist_is_a_bad_frame() {
 }
 
 fn any_channel() -> impl Strategy<Value = Channel> {
-    (0u8..8).prop_map(|number| Channel::from_number(number).unwrap())
+    (0u8..10).prop_map(|number| Channel::from_number(number).unwrap())
 }
 
 /// Payloads with difficult cases for byte stuffing: long runs of zeros and of other bytes.

@@ -117,6 +117,9 @@ fn each_kind_of_damage_has_its_name() {
         LoaderError::Sets(0x10)
     );
     assert_eq!(with(|b| b.level = 3.into()), LoaderError::Level(3));
+    assert_eq!(with(|b| b.stacks = 1.into()), LoaderError::Stacks(1));
+    let deep = |b: &mut LoaderBlock| (b.interval, b.stacks) = (1000.into(), 257.into());
+    assert_eq!(with(deep), LoaderError::Stacks(257));
     assert_eq!(
         with(|b| b.icount_shift = 11.into()),
         LoaderError::IcountShift(11)
@@ -150,6 +153,21 @@ fn a_secure_guest_is_at_the_virtual_machine_level() {
     for (flags, level, accepted) in table {
         let expected = (!accepted).then_some(LoaderError::Guest(flags, level));
         assert_eq!(with(flags, level), expected, "{flags:X} {level}");
+    }
+}
+
+#[test]
+fn stacks_are_followed_where_samples_show_something() {
+    for (flags, accepted) in [
+        (0, true),
+        (flags::SECURE, false),
+        (flags::SECURE | flags::FULL_SAMPLES, true),
+    ] {
+        let mut block = LoaderBlock::new();
+        (block.flags, block.level) = (flags.into(), level::VIRTUAL_MACHINE.into());
+        (block.interval, block.stacks) = (1000.into(), 256.into());
+        let expected = (!accepted).then_some(LoaderError::Stacks(256));
+        assert_eq!(parsed(block).err(), expected, "{flags:X}");
     }
 }
 

@@ -18,6 +18,7 @@ use crate::guest::state::configuration::Configuration;
 use crate::guest::state::device::Device;
 use crate::guest::state::page_frames::PageFrames;
 use crate::guest::state::recording::Support;
+use crate::guest::state::schedule::AfterSample;
 use crate::guest::state::shadow::SharedShadow;
 use crate::guest::state::software::SoftwareCounters;
 use crate::guest::state::threads::Threads;
@@ -43,6 +44,7 @@ use crate::machine::state::his::Service;
 use crate::machine::state::integrity;
 use crate::machine::state::machine::{Cpu, CpuCell, Machine, sampling_limits};
 use crate::machine::state::operator::Operator;
+use crate::machine::state::stacks::Stacks;
 use crate::machine::{count, his, operator, trap, turn};
 use crate::msa;
 use crate::per::Format;
@@ -220,6 +222,7 @@ pub(super) fn start(
             native: Native::new(prefixes[number], number as u16, Some(shared)),
             blocks: Blocks::new(plan.cpus[number], number as u16, model.dsdes),
             machine,
+            stacks: None,
             tally: None,
         };
         if exact && number < cpus {
@@ -385,6 +388,12 @@ fn activate(cpu: &mut Cpu, block: &LoaderBlock) {
         let indicator = if host { request::HOST_INDICATOR } else { 0 };
         let controls = request::ENABLE_BASIC | request::ACTIVATE_BASIC | indicator;
         cpu.load_sampling_controls(controls, interval);
+        let depth = block.stacks.get();
+        if depth != 0 {
+            let stacks = Stacks::new(cpu.vcpu.address, depth, block.has(flags::PACKED_STACKS));
+            cpu.stacks = Some(Box::new(stacks));
+            cpu.vcpu.sampling.after.add(AfterSample::STACK);
+        }
         if host {
             load_program_parameter(&mut cpu.vcpu.machine, block.host_parameter.get(), false);
         }

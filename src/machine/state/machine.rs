@@ -7,7 +7,7 @@ use crate::cpumf::sampling::request::SamplingRequest;
 use crate::cpumf::{Model, SamplingLimits};
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::pending_work::PendingWork;
-use crate::guest::state::schedule::NEVER;
+use crate::guest::state::schedule::{AfterSample, NEVER};
 use crate::guest::state::vcpu::Vcpu;
 use crate::link::data::SAMPLE_DATA_BLOCK;
 use crate::link::loader;
@@ -19,6 +19,7 @@ use crate::machine::state::blocks::Blocks;
 use crate::machine::state::his::Service;
 use crate::machine::state::integrity::Sums;
 use crate::machine::state::operator::Operator;
+use crate::machine::state::stacks::Stacks;
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 extern crate alloc;
@@ -101,6 +102,8 @@ pub struct Cpu {
     pub blocks: Blocks,
     /// What all CPUs share.
     pub machine: &'static Machine,
+    /// The call stacks of its samples, in a run that follows them.
+    pub stacks: Option<Box<Stacks>>,
     /// Its traps by cause, in a run that counts them.
     pub tally: Option<Box<Tally>>,
 }
@@ -108,7 +111,7 @@ pub struct Cpu {
 impl Cpu {
     /// Sends the full machine-level blocks to the host, and empties them.
     pub fn send_full_blocks(&mut self) {
-        self.vcpu.sampling.block_full = false;
+        self.vcpu.sampling.after.clear(AfterSample::BLOCK_FULL);
         let Some(current) = self.current_block() else {
             return;
         };
@@ -148,7 +151,7 @@ impl Cpu {
     /// Copies the oldest machine-level block if it is full, or, when sampling has ended, the last one; clears it, and
     /// returns how many samples are in it.
     pub fn take_block(&mut self, into: &mut [u8; SAMPLE_DATA_BLOCK]) -> Option<u32> {
-        self.vcpu.sampling.block_full = false;
+        self.vcpu.sampling.after.clear(AfterSample::BLOCK_FULL);
         self.blocks.take(into)
     }
 

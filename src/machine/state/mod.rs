@@ -6,3 +6,4 @@ pub mod his;
 pub mod integrity;
 pub mod machine;
 pub mod operator;
+pub mod stacks;

@@ -69,6 +69,7 @@ passes! {
     any_file_survives: "dump",
     run_json_survives: "run-json",
     counters_bin_survives: "counters-bin",
+    places_survive: "places",
     symbols_survive: "symbols",
     frames_survive: "frames",
     payloads_survive: "payloads",

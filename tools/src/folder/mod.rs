@@ -8,6 +8,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
+use link::loader::MOST_CPUS;
 
 pub mod append;
 pub mod record;
@@ -24,6 +25,8 @@ pub const LOG: &str = "log.txt";
 pub const OPERATOR: &str = "operator.txt";
 /// Counter sets as the machine sent them.
 pub const COUNTERS: &str = "counters.bin";
+/// Where the guest's routines have their return addresses.
+pub const PLACES: &str = "places.txt";
 /// The guest's routines.
 pub const SYMBOLS: &str = "symbols.txt";
 /// The payloads of traced events.
@@ -38,6 +41,11 @@ pub const RECORD: &str = "run.json";
 /// Name of the file with one CPU's sample-data blocks.
 pub fn sdb_name(cpu: u16) -> String {
     format!("sdb-cpu{cpu}.bin")
+}
+
+/// Name of the file with the call stacks of one CPU's samples.
+pub fn stacks_name(cpu: u16) -> String {
+    format!("stacks-cpu{cpu}.bin")
 }
 
 /// The CPUs that have a file of blocks in this directory, in ascending order.
@@ -144,8 +152,10 @@ pub fn directory(chosen: Option<&Path>, guest: &str) -> Result<Claimed> {
         fs::remove_file(&path).with_context(|| format!("cannot replace {}", path.display()))?;
     }
     // Not every run has these.
-    for name in [EVENTS, HANG, HANG_CORE] {
-        let path = chosen.join(name);
+    let stacks = (0..MOST_CPUS as u16).map(stacks_name);
+    let others = [EVENTS, HANG, HANG_CORE, PLACES].map(str::to_owned);
+    for name in others.into_iter().chain(stacks) {
+        let path = chosen.join(&name);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(error).with_context(|| format!("cannot replace {}", path.display()));

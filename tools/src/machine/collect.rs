@@ -15,21 +15,24 @@ use command::{self, Command};
 use link::{
     data::{parse_counters, parse_samples},
     frame::{Channel, Frame},
+    stack,
     state::State,
     trace,
 };
 use thiserror::Error;
 
 use crate::{
+    calls::places::Places,
     events::{file, tally::EventTally},
     folder::{
-        BOOT, CONSOLE, COUNTERS, EVENTS, HANG, HANG_CORE, LOG, LOG_RAW, OPERATOR, RECORD, SYMBOLS,
+        BOOT, CONSOLE, COUNTERS, EVENTS, HANG, HANG_CORE, LOG, LOG_RAW, OPERATOR, PLACES, RECORD,
+        SYMBOLS,
         append::{AppendedFile, Directory},
         record::{
             End, GuestEnd, LoopRecord, ProgressRecord, RunRecord, StartedRecord, TotalsRecord,
             TracedRecord, TrapsRecord,
         },
-        sdb_name,
+        sdb_name, stacks_name,
     },
     machine::{
         failure::ImageSymbols,
@@ -147,6 +150,8 @@ pub struct Collector<'t> {
     operator: Output,
     counters: Output,
     blocks: BTreeMap<u16, (Output, u32)>,
+    /// Call stacks of each CPU, and the number of its next payload.
+    stacks: BTreeMap<u16, (Output, u32)>,
     his: HisFiles,
     events: Option<Output>,
     tally: EventTally,
@@ -202,11 +207,17 @@ impl<'t> Collector<'t> {
             image,
             log_reader,
             blocks: BTreeMap::new(),
+            stacks: BTreeMap::new(),
             recorded: Instant::now(),
             boot_tail: Vec::new(),
         };
         collector.write_record()?;
         Ok(collector)
+    }
+
+    /// Keeps where routines have their return addresses, for the stacks of the run.
+    pub fn keep_places(&self, places: &Places) -> Result<(), WriteError> {
+        Output::create(&self.directory, PLACES)?.write(places.to_text().as_bytes())
     }
 
     /// Keeps no more than this.
@@ -329,6 +340,7 @@ impl<'t> Collector<'t> {
             }),
             Channel::Service => Ok(Noted::Service(payload.to_vec())),
             Channel::Trace => self.events(payload),
+            Channel::Stacks => self.stacks(payload),
             Channel::Counters => {
                 match parse_counters(payload) {
                     Ok(_) => self.counters.write(payload)?,
@@ -435,6 +447,26 @@ impl<'t> Collector<'t> {
             self.record.link.blocks_missing += u64::from(sequence.saturating_sub(*expected));
             *expected = sequence.wrapping_add(1);
             output.write(block)?;
+        }
+        Ok(Noted::Data)
+    }
+
+    fn stacks(&mut self, payload: &[u8]) -> Result<Noted, WriteError> {
+        let Ok((head, stacks)) = stack::parse(payload) else {
+            self.record.link.bad_payloads += 1;
+            return Ok(Noted::Data);
+        };
+        let (cpu, sequence) = (head.cpu.get(), head.sequence.get());
+        if !self.stacks.contains_key(&cpu) {
+            let output = Output::create(&self.directory, &stacks_name(cpu))?;
+            self.stacks.insert(cpu, (output, 0));
+        }
+        // What did not arrive shows in the numbers of the samples.
+        if let Some((output, expected)) = self.stacks.get_mut(&cpu)
+            && sequence >= *expected
+        {
+            *expected = sequence.wrapping_add(1);
+            output.write(stacks)?;
         }
         Ok(Noted::Data)
     }

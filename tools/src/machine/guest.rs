@@ -18,6 +18,7 @@ use object::{
 
 use crate::{
     building::build,
+    calls::places::Places,
     computer::progress::Progress,
     symbols::{SymbolTable, places::PlaceNames, signed::Nonce},
 };
@@ -116,6 +117,19 @@ impl Guest {
             .map(|piece| piece.destination + piece.length)
             .max()
             .unwrap_or(0)
+    }
+
+    /// Where its routines have their return addresses.
+    pub fn places(&self) -> Places {
+        Places::of(&self.symbols, |range| {
+            let found = self.pieces.iter().find_map(|piece| {
+                let first = usize::try_from(range.start.checked_sub(piece.destination)?).ok()?;
+                let rest = piece.bytes.get(first..)?;
+                let length = usize::try_from(range.end - range.start).ok()?;
+                rest.get(..length.min(rest.len()))
+            });
+            found.unwrap_or_default()
+        })
     }
 
     fn from_elf(name: &str, file: &Path, data: &[u8]) -> Result<Self> {

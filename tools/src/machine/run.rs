@@ -345,6 +345,9 @@ impl<'a> Prepared<'a> {
             ImageSymbols::new(&self.elf)?,
             LogReader::new(table.as_ref()),
         )?;
+        if options.stacks.is_some() {
+            collector.keep_places(&guest.places())?;
+        }
         for line in options.operator.iter().chain(&options.when_waiting) {
             collector.commanded(line);
         }

@@ -71,6 +71,11 @@ pub fn plan(guest: &Guest, options: &RunOptions, profilers: &[Request]) -> Resul
             EventForm::S370 => flags::EVENTS_OF_S370,
         }
         | if options.strict { flags::STRICT } else { 0 }
+        | if guest.is_linux && options.stacks.is_some() {
+            flags::PACKED_STACKS
+        } else {
+            0
+        }
         | if options.count_traps {
             flags::COUNT_TRAPS
         } else {
@@ -87,6 +92,7 @@ pub fn plan(guest: &Guest, options: &RunOptions, profilers: &[Request]) -> Resul
     block.psw_mask = guest.psw_mask.into();
     block.psw_address = guest.psw_address.into();
     block.interval = options.sampling.cycles().into();
+    block.stacks = options.stacks.unwrap_or(0).into();
     block.machine_sets = options.counter_sets().into();
     block.guest_sets = options.honest_guest_sets().into();
     options.configuration.stage(&mut block);
@@ -317,6 +323,21 @@ mod tests {
             assert_eq!((block.flags.get(), block.icount_shift.get()), (bits, shift));
             assert_eq!(block.interval.get(), 0);
         }
+    }
+
+    #[test]
+    fn the_block_says_how_deep_stacks_are_followed_and_that_a_kernel_packs_them() {
+        let mut small = guest(vec![piece(0x20_0000, 4, 4)]);
+        let mut options = RunOptions::new("g");
+        let of = |guest: &Guest, options: &RunOptions| {
+            let block = plan(guest, options, &[]).unwrap().block;
+            (block.stacks.get(), block.has(flags::PACKED_STACKS))
+        };
+        assert_eq!(of(&small, &options), (0, false));
+        options.stacks = Some(16);
+        assert_eq!(of(&small, &options), (16, false));
+        small.is_linux = true;
+        assert_eq!(of(&small, &options), (16, true));
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub mod execution_log;
 pub mod judgement;
 pub mod qemu_arguments;
 
-use configuration::Configuration;
+use configuration::{Configuration, Secure};
 use counter_choice::CounterChoice;
 use devices::Devices;
 use execution_log::ExecutionLog;
@@ -58,6 +58,8 @@ pub struct RunOptions {
     pub storage: Storage,
     /// The machine's own sampling.
     pub sampling: Sampling,
+    /// The most return addresses of the call stack of each of its samples, if it follows them.
+    pub stacks: Option<u32>,
     /// How time passes.
     pub mode: Mode,
     /// The date at which the machine's clock starts.
@@ -142,6 +144,7 @@ impl RunOptions {
             cpus: None,
             storage: Storage(DEFAULT_STORAGE),
             sampling: Sampling::default(),
+            stacks: None,
             mode: Mode::Exact,
             rtc: Rtc::Now,
             qemu: None,
@@ -233,9 +236,28 @@ impl RunOptions {
             }
             _ => self.configuration.check(self.cpus)?,
         }
+        self.check_stacks()?;
         self.devices.check()?;
         exact_caches::check(self.exact_caches, self.mode)?;
         counter_choice::check(self.counters, self.mode, self.configuration.threads)
+    }
+
+    /// Call stacks are those of the run's own samples, and of samples that show something.
+    fn check_stacks(&self) -> Result<()> {
+        if self.stacks.is_none() {
+            return Ok(());
+        }
+        if self.sampling == Sampling::Off {
+            bail!(
+                "--stacks follows the stacks of the run's own samples, and this run takes none; choose an interval, or leave --stacks out"
+            );
+        }
+        if self.configuration.secure == Some(Secure::Limited) {
+            bail!(
+                "samples of a secure guest show nothing of it, and so no stacks; choose --secure=full, or leave --stacks out"
+            );
+        }
+        Ok(())
     }
 
     /// The number of CPUs for this guest. With fewer than `needed` it would wait for ever for the others.
@@ -277,6 +299,23 @@ mod tests {
         options.configuration.threads = 2;
         let authorized = options.honest_guest_sets() & sets::MT_DIAGNOSTIC;
         assert_eq!(authorized, sets::MT_DIAGNOSTIC);
+    }
+
+    #[test]
+    fn stacks_need_samples_that_show_something() {
+        let mut options = RunOptions::default();
+        options.stacks = Some(16);
+        assert!(options.check().is_ok());
+        options.configuration.secure = Some(Secure::Limited);
+        let refusal = options.check().unwrap_err().to_string();
+        assert!(refusal.contains("--secure=full"), "{refusal}");
+        options.configuration.secure = Some(Secure::Full);
+        assert!(options.check().is_ok());
+        options.sampling = Sampling::Off;
+        let refusal = options.check().unwrap_err().to_string();
+        assert!(refusal.contains("--stacks"), "{refusal}");
+        options.stacks = None;
+        assert!(options.check().is_ok());
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The files of a run's folder that a report reads.
 
-use measure::{folder::record::RunRecord, formats::counters, symbols::SymbolTable};
+use measure::{
+    calls::places::Places, folder::record::RunRecord, formats::counters, symbols::SymbolTable,
+};
 use millimeter::link::data::{Counters, Level};
 
 use super::{about, shape};
@@ -45,6 +47,20 @@ pub const ALL: &[Target] = &[
         at_least: 1 << 20,
     },
     Target {
+        name: "places",
+        what: "places.txt",
+        good: || vec![PLACES.into()],
+        read: |input| match Places::from_text(&String::from_utf8_lossy(input)) {
+            Ok(places) => {
+                assert_eq!(Places::from_text(&places.to_text()).unwrap(), places);
+                format!("{:?}", places.at(0x20_0000))
+            }
+            Err(error) => shape(&format!("{error:#}")),
+        },
+        for_each_byte: 128,
+        at_least: 1 << 20,
+    },
+    Target {
         name: "symbols",
         what: "symbols.txt",
         good: || vec![SYMBOLS.into()],
@@ -80,6 +96,11 @@ fn counter_sets() -> Vec<u8> {
     }
     bytes
 }
+
+const PLACES: &str = "\
+0000000000200000\t0000000000200006\tregister\n\
+0000000000200006\t000000000020000E\tsaved\n\
+0000000000200020\t0000000000200022\tregister-beside-frame\n";
 
 const SYMBOLS: &str = "\
 0000000000200000\t0000000000200010\tguest\tstart\n\

@@ -8,6 +8,7 @@ use millimeter::link::{
     frame::{self, Channel, Decoder, LARGEST_ENCODED, LARGEST_PAYLOAD, Received},
     loader::{BLOCK_LENGTH, LoaderBlock},
     service::{self, Message},
+    stack::{self, Collected, StackHead},
     state::State,
     trace,
 };
@@ -38,8 +39,9 @@ pub const ALL: &[Target] = &[
             let files = [&[6, 2, 0, 0, 1, 0, 1][..], &[0; 10], &[0x5A; 100]].concat();
             let service = [&[7, 3][..], &[0; 23], &[0x5A; SAMPLE_DATA_BLOCK]].concat();
             let answer = [&[7, 1][..], &[0; 23], &[1; 100]].concat();
+            let stacks = [&[9][..], &stacks_payload()].concat();
             states
-                .chain([samples, counters, files, service, answer])
+                .chain([samples, counters, files, service, answer, stacks])
                 .collect()
         },
         read: |input| match input.split_first() {
@@ -109,6 +111,18 @@ fn parsed(channel: u8, payload: &[u8]) -> String {
             Ok(message) => shape(&format!("{message:?}")).chars().take(10).collect(),
             Err(error) => shape(&error.to_string()),
         },
+        Some(Channel::Stacks) => match stack::parse(payload) {
+            Ok((_, mut rest)) => {
+                let mut returns = 0;
+                while let Ok((found, behind)) = stack::first(rest) {
+                    returns += found.returns.len();
+                    rest = behind;
+                }
+                assert!(rest.is_empty() && returns * 8 <= payload.len());
+                format!("stacks {}", about(returns))
+            }
+            Err(error) => shape(&error.to_string()),
+        },
         Some(Channel::Trace) => {
             let mut text = 0;
             match trace::parse(payload, |event| {
@@ -155,12 +169,32 @@ fn sample_payload() -> Vec<u8> {
     [head.as_bytes(), &[0x5A; SAMPLE_DATA_BLOCK]].concat()
 }
 
+fn stacks_payload() -> Vec<u8> {
+    let mut collected = Collected::new(1, 4);
+    for sample in 0..3_u64 {
+        collected.add(|returns| {
+            returns.fill(0x20_0006.into());
+            StackHead {
+                sample: sample.into(),
+                address: 0x20_0002.into(),
+                count: 4.into(),
+                end: 1,
+                ..StackHead::default()
+            }
+        });
+    }
+    let mut payload = Vec::new();
+    collected.send(|pieces| payload = pieces.concat());
+    payload
+}
+
 fn stream() -> Vec<u8> {
     let mut bytes = b"text\n\0".to_vec();
     let samples = sample_payload();
     for (channel, payload) in [
         (Channel::Console, &b"hello\n"[..]),
         (Channel::SampleData, &samples),
+        (Channel::Stacks, &stacks_payload()),
         (Channel::Operator, b""),
         (Channel::RunState, &[1, 0, 0, 0]),
     ] {

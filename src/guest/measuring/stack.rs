@@ -1,0 +1,268 @@
+//! The call stack of a sample, from below: the guest's back chain, followed through its own tables.
+//!
+//! In the s390x ELF ABI general register 15 designates the stack frame of a routine. The frame has the address of the
+//! caller's frame, the back chain, if the program was built so; it is zero in the first frame. A routine saves general
+//! register 14, its return address, in the frame of its caller. A frame of the packed layout has both at its end,
+//! where other frames have them at their beginning.
+//!
+//! Everything that is read here is the guest's, so everything is a claim: a frame may be anywhere, and a chain may lead
+//! back into itself. The stack then ends, for a reason that the host shows. The walk changes nothing that a program can
+//! see, and it is short: a page is translated once for all frames in it, and the chain may only ascend. A kernel of
+//! the packed layout has several stacks, and its interruptions lead from one to another, so there the chain may go down
+//! as often as there are stacks.
+
+use crate::hardware::Hardware;
+use crate::state::access::{Access, Manner, Space};
+use crate::state::configuration::Configuration;
+use crate::state::vcpu::Vcpu;
+use crate::storage::{self, checked::Frame};
+use arch::address::{PAGE, Virtual};
+use arch::psw::ADDRESSING_64;
+use link::stack::End;
+use zerocopy::byteorder::big_endian::U64;
+
+/// Where a frame has its back chain, and where a routine that was called with it saves its return address.
+struct Layout {
+    chain: u64,
+    link: u64,
+    /// How often the chain may lead to a lower frame.
+    descents: u32,
+}
+
+const STANDARD: Layout = Layout {
+    chain: 0,
+    link: 112,
+    descents: 0,
+};
+
+const PACKED: Layout = Layout {
+    chain: 152,
+    link: 136,
+    descents: 3,
+};
+
+/// A stack that was followed to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Followed {
+    /// The number of return addresses that were found.
+    pub count: u16,
+    /// Why the stack ended.
+    pub end: End,
+    /// The frame at which it ended.
+    pub frame: u64,
+    /// What the frame at general register 15 has in the place of the return address of a routine that was called with
+    /// it.
+    pub saved_link: u64,
+}
+
+/// Follows the stack of the CPU, and puts the return addresses into `returns`, the innermost first. `is_packed` says
+/// that frames of the supervisor state have the packed layout.
+#[inline(always)]
+pub fn follow<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    is_packed: bool,
+    returns: &mut [U64],
+) -> Followed {
+    if cpu.psw.mask & ADDRESSING_64 != ADDRESSING_64 {
+        return Followed {
+            count: 0,
+            end: End::AddressingMode,
+            frame: cpu.general[15],
+            saved_link: 0,
+        };
+    }
+    let is_packed = is_packed && !cpu.psw.problem_state();
+    let layout = if is_packed { &PACKED } else { &STANDARD };
+    let unstored = unstored(cpu, configuration, hardware, layout);
+    let mut stack = Stack {
+        cpu,
+        configuration,
+        hardware,
+        page: NO_PAGE,
+        origin: Frame::FIRST,
+    };
+    if is_packed {
+        stack.follow(&PACKED, unstored, returns)
+    } else {
+        stack.follow(&STANDARD, unstored, returns)
+    }
+}
+
+/// The back chain of a routine that has its frame and is about to store the chain: the register from which the next
+/// instruction, a STORE of 64 bits, would store it. The frame still has what another routine left there.
+#[inline(always)]
+fn unstored<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    layout: &Layout,
+) -> Option<u64> {
+    // STG R1,chain(,15): E3, R1, no index, base 15, displacement, 24.
+    const OTHERS: u64 = 0xFF0F_FFFF_FFFF_0000;
+    let text = match storage::kept_doubleword(cpu, hardware, Virtual(cpu.psw.address)) {
+        Some(text) => text,
+        None => text(cpu, configuration, hardware)?,
+    };
+    let store = 0xE300_F000_0024_0000 | layout.chain << 32;
+    (text & OTHERS == store).then(|| cpu.general[(text >> 52 & 15) as usize])
+}
+
+/// The doubleword at the PSW's address, where the page is not the one that is kept, or ends too soon.
+#[inline(never)]
+fn text<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &H) -> Option<u64> {
+    let at = Virtual(cpu.psw.address);
+    if storage::keep_text(cpu, configuration, hardware, at) {
+        return storage::kept_doubleword(cpu, hardware, at);
+    }
+    let manner = Manner::without_key(Space::current(cpu, Access::Execute), Access::Fetch);
+    let claim = storage::locate(cpu, configuration, hardware, manner, at, 8).ok()?;
+    let mut text = [0; 8];
+    claim.load(hardware, &mut text);
+    Some(u64::from_be_bytes(text))
+}
+
+/// Bytes of the smallest frame.
+const SMALLEST: u64 = 160;
+
+/// No page begins there.
+const NO_PAGE: u64 = 1;
+
+/// The guest's stack, with the page of it that was translated last.
+struct Stack<'a, H> {
+    cpu: &'a Vcpu,
+    configuration: &'a Configuration,
+    hardware: &'a H,
+    page: u64,
+    origin: Frame,
+}
+
+/// The back chain of a frame, and the return address of the routine that was called with it.
+type Fields = [u64; 2];
+
+impl<H: Hardware> Stack<'_, H> {
+    #[inline(always)]
+    fn follow(&mut self, layout: &Layout, unstored: Option<u64>, returns: &mut [U64]) -> Followed {
+        let mut frame = self.cpu.general[15];
+        let mut followed = Followed {
+            count: 0,
+            end: End::Complete,
+            frame,
+            saved_link: 0,
+        };
+        let mut descents = layout.descents;
+        let mut count = 0;
+        followed.end = 'end: {
+            let mut chain = match self.first_frame(frame, layout) {
+                Ok([chain, link]) => {
+                    followed.saved_link = link;
+                    unstored.unwrap_or(chain)
+                }
+                Err(end) => break 'end end,
+            };
+            loop {
+                if chain <= frame {
+                    if chain == 0 {
+                        break 'end End::Complete;
+                    }
+                    if descents == 0 || chain == frame {
+                        break 'end End::Order;
+                    }
+                    descents -= 1;
+                }
+                frame = chain;
+                let Some(place) = returns.get_mut(count) else {
+                    break 'end End::Depth;
+                };
+                let link;
+                [chain, link] = match self.frame(frame, layout) {
+                    Ok(found) => found,
+                    Err(end) => break 'end end,
+                };
+                *place = link.into();
+                count += 1;
+            }
+        };
+        // There are no more places than a heading can count.
+        (followed.frame, followed.count) = (frame, count as u16);
+        followed
+    }
+
+    /// The fields of a frame that is not the first one.
+    #[inline(always)]
+    fn frame(&mut self, frame: u64, layout: &Layout) -> Result<Fields, End> {
+        let offset = frame.wrapping_sub(self.page);
+        if offset > PAGE - SMALLEST || offset % 8 != 0 {
+            return self.first_frame(frame, layout);
+        }
+        Ok(self.fields(offset, layout))
+    }
+
+    /// The fields of a frame that need not be in the same page as the one before, if there is one.
+    #[inline(always)]
+    fn first_frame(&mut self, frame: u64, layout: &Layout) -> Result<Fields, End> {
+        if self.go_to(frame) {
+            Ok(self.fields(frame % PAGE, layout))
+        } else {
+            self.frame_in_two_pages(frame, layout)
+        }
+    }
+
+    /// The fields of the frame at this offset in the page.
+    #[inline(always)]
+    fn fields(&self, offset: u64, layout: &Layout) -> Fields {
+        let at = |field: u64| self.origin.at(Virtual(offset + field));
+        self.hardware.load_two([at(layout.chain), at(layout.link)])
+    }
+
+    /// Translates the page of a frame. Returns false if it has no storage, or if the frame may end in another page.
+    #[inline(never)]
+    fn go_to(&mut self, frame: u64) -> bool {
+        if !frame.is_multiple_of(8) || frame % PAGE > PAGE - SMALLEST {
+            return false;
+        }
+        let Some(origin) = self.translate(Virtual(frame)) else {
+            return false;
+        };
+        (self.page, self.origin) = (frame - frame % PAGE, origin);
+        true
+    }
+
+    /// The fields of a frame that may begin in one page and end in another.
+    #[cold]
+    #[inline(never)]
+    fn frame_in_two_pages(&mut self, frame: u64, layout: &Layout) -> Result<Fields, End> {
+        if !frame.is_multiple_of(8) {
+            return Err(End::Boundary);
+        }
+        let mut field = |field: u64| {
+            let at = Virtual(frame.wrapping_add(field));
+            let page = at.page().0;
+            if page != self.page {
+                self.origin = self.translate(at).ok_or(End::Storage)?;
+                self.page = page;
+            }
+            Ok(self.hardware.load_u64(self.origin.at(at)))
+        };
+        // The lower one first: the page of the higher one is that of the next frame, too.
+        if layout.chain < layout.link {
+            let chain = field(layout.chain)?;
+            Ok([chain, field(layout.link)?])
+        } else {
+            let link = field(layout.link)?;
+            Ok([field(layout.chain)?, link])
+        }
+    }
+
+    /// The page frame of a logical address.
+    #[inline(always)]
+    fn translate(&self, at: Virtual) -> Option<Frame> {
+        let manner = Manner::without_key(Space::current(self.cpu, Access::Fetch), Access::Fetch);
+        let piece = storage::piece(self.cpu, self.configuration, self.hardware, manner, at, 8);
+        piece.ok().map(|piece| piece.start().frame())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,58 @@
+//! After a sample of the machine's level: its call stack, and the blocks that have become full.
+
+use crate::guest::measuring::stack;
+use crate::guest::state::schedule::AfterSample;
+use crate::link::frame::Channel;
+use crate::link::stack::StackHead;
+use crate::machine::his;
+use crate::machine::io::console;
+use crate::machine::state::machine::Cpu;
+
+/// Does what is left to do after the machine's sample. The CPU is as the sample shows it.
+#[cold]
+#[inline(never)]
+pub fn after_sample(cpu: &mut Cpu) {
+    follow(cpu);
+    if cpu.vcpu.sampling.after.has(AfterSample::BLOCK_FULL) {
+        his::take_full_blocks(cpu);
+    }
+}
+
+/// Follows the stack of the sample that was stored last, unless that was done. If the room may be too small for it, the
+/// stacks before it are sent first, so that every sample has its stack.
+fn follow(cpu: &mut Cpu) {
+    let Some(stacks) = &mut cpu.stacks else {
+        return;
+    };
+    let stored = cpu.vcpu.sampling.taken;
+    if stacks.samples == stored {
+        return;
+    }
+    stacks.samples = stored;
+    let collected = &mut stacks.collected;
+    if collected.is_full() {
+        collected.send(|pieces| console::send(Channel::Stacks, pieces));
+    }
+    let (vcpu, configuration) = (&mut cpu.vcpu, &cpu.machine.configuration);
+    collected.add(|returns| {
+        let found = stack::follow(vcpu, configuration, &cpu.native, stacks.is_packed, returns);
+        StackHead {
+            sample: (stored - 1).into(),
+            address: vcpu.psw.address.into(),
+            link: vcpu.general[14].into(),
+            saved_link: found.saved_link.into(),
+            frame: found.frame.into(),
+            count: found.count.into(),
+            end: found.end as u8,
+            reserved: [0; 5],
+        }
+    });
+}
+
+/// Sends the stacks that wait, at the end of a run.
+pub fn send(cpu: &mut Cpu) {
+    if let Some(stacks) = &mut cpu.stacks {
+        let collected = &mut stacks.collected;
+        collected.send(|pieces| console::send(Channel::Stacks, pieces));
+    }
+}
