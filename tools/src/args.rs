@@ -12,7 +12,7 @@ use cache::Geometry;
 use clap::{Args, Parser, Subcommand};
 use his::command;
 use his::parameters::ParameterFiles;
-use link::state::Mode;
+use link::{stack::MOST_FRAMES, state::Mode};
 
 use crate::{
     building::image::Form,
@@ -116,6 +116,10 @@ pub enum Command {
         /// Write the report as a page of HTML to this file instead of printing it
         #[arg(long, value_name = "FILE", conflicts_with = "json")]
         html: Option<PathBuf>,
+        /// Show the callers and the callees of this routine instead, from the call stacks of a run with --stacks. A part
+        /// of the name is enough if only one routine has it
+        #[arg(long, value_name = "SYMBOL", conflicts_with_all = ["html", "zos"])]
+        callers: Option<String>,
         /// The guest fills its program parameter as z/OS does: count the samples by home ASN and work unit as well.
         /// Nothing in a sample says so
         #[arg(long, conflicts_with = "html")]
@@ -216,8 +220,8 @@ pub enum Command {
     ///
     /// DIR is a directory that a run wrote, or one with the files SYSHISyyyymmdd.hhmmss.xxx.SMP.cpu of a
     /// collection, its .MAP for the names and its .CNT for the clock. If it holds several collections, write
-    /// DIR/SYSHISyyyymmdd.hhmmss. Names are those of the report. Samples have no call stacks; a form that needs
-    /// them gets the program and the routine in it.
+    /// DIR/SYSHISyyyymmdd.hhmmss. Names are those of the report. Call stacks are
+    /// those of a run with --stacks; without, a form that needs them gets the program and the routine in it.
     ///
     /// Samples are read block by block, so there may be any number of them. Only firefox keeps all of them in
     /// storage at once.
@@ -261,6 +265,7 @@ const REPORT_EXAMPLES: &str = "\
 Examples:
   cargo measure report millimeter-workload-1
   cargo measure report millimeter-workload-1 --html workload.html
+  cargo measure report millimeter-workload-1 --callers compress::work
   cargo measure report smf113.gz --by system,interval,type
   cargo measure report smf113.gz --by cpu --csv figures.csv
   cargo measure report millimeter-hash-1 --figures";
@@ -299,6 +304,18 @@ pub struct BelowArguments {
     /// not kept
     #[arg(long, value_name = "SIZE", default_value_t = DEFAULT_DATA_LIMIT)]
     pub data_limit: Kept,
+    /// Follow the call stack of each sample by the back chain of the s390x ELF ABI, up to DEPTH return addresses (64
+    /// without a number, 256 at most). The bundled guests store the back chain; other programs do if they are built
+    /// with -mbackchain, or in Rust with -C target-feature=+backchain
+    #[arg(
+        long,
+        value_name = "DEPTH",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "64",
+        value_parser = clap::value_parser!(u32).range(1..=MOST_FRAMES as i64)
+    )]
+    pub stacks: Option<u32>,
     /// Supply the cryptographic functions of the message-security assist, and let the guest count them
     #[arg(long)]
     pub cryptography: bool,
@@ -475,6 +492,7 @@ impl RunArguments {
             storage: self.storage,
             configuration: self.configuration.clone(),
             sampling: self.freq.unwrap_or(self.interval),
+            stacks: self.below.stacks,
             mode: if self.real_time {
                 Mode::RealTime
             } else if devices.is_empty() {
@@ -595,6 +613,10 @@ mod tests {
         assert_eq!(options.guest, "count");
         assert_eq!(options.configuration.secure, Some(Secure::Limited));
         assert_eq!(options.configuration.threads, 2);
+        // Nor after --stacks.
+        let options = run("run --stacks count").unwrap();
+        assert_eq!((&options.guest[..], options.stacks), ("count", Some(64)));
+        assert_eq!(run("run --stacks=16").unwrap().stacks, Some(16));
         let options = run("run --secure=full").unwrap();
         assert_eq!(options.configuration.secure, Some(Secure::Full));
     }
@@ -618,6 +640,8 @@ mod tests {
             ("run --threads 3", "1..=2"),
             ("run --model z9", "z10, z196, zec12, z13, z14, z15, z16"),
             ("run --level host", "lpar (a logical partition) or vm"),
+            ("run --stacks=257", "1..=256"),
+            ("run --stacks=0", "1..=256"),
             ("run --secure=no", "--secure=limited or --secure=full"),
             ("run --host-parameter xyz", "16 hexadecimal digits"),
             ("run --interval 999", "from 1000 to 4294967296"),

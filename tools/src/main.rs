@@ -69,7 +69,13 @@ fn main() -> ExitCode {
         Some(Command::Report {
             dir, json, figures, ..
         }) if figures.are_wanted(&dir) => show_figures(&dir, json.as_deref(), &figures),
-        Some(Command::Report { dir, json, zos, .. }) => report(&dir, json.as_deref(), zos),
+        Some(Command::Report {
+            dir,
+            json,
+            zos,
+            callers,
+            ..
+        }) => report(&dir, json.as_deref(), zos, callers.as_deref()),
         Some(Command::Top(arguments)) => watch(&arguments, &progress),
         Some(Command::Image { form, out }) => write_image(form, &out, &progress),
         Some(Command::Bench {
@@ -233,10 +239,13 @@ fn conclude(outcome: &RunOutcome, json: Option<&Path>, progress: &Progress) -> R
 }
 
 /// Making the report is a success, however the run ended. Only a failed guest gives its exit code again.
-fn report(directory: &Path, json: Option<&Path>, zos: bool) -> Result<u8> {
+fn report(directory: &Path, json: Option<&Path>, zos: bool, callers: Option<&str>) -> Result<u8> {
     let report = Report::read(directory)?;
     let report = if zos { report.of_zos() } else { report };
-    say(&table::text(&report))?;
+    match callers {
+        Some(symbol) => say(&table::calls::beside(&report, symbol)?)?,
+        None => say(&table::text(&report))?,
+    }
     if let Some(file) = json {
         json::write(&report, file)?;
     }

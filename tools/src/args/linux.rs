@@ -181,6 +181,7 @@ impl LinuxArguments {
                 out: self.out.clone(),
                 cryptography: self.below.cryptography,
                 strict: self.below.strict,
+                stacks: self.below.stacks,
                 events: self.below.events(),
                 operator: [
                     self.authorized(),

@@ -17,18 +17,21 @@ use {
 };
 
 use crate::{
+    calls::stacks::Stacks,
     folder::{COUNTERS, RECORD, optional, record::RunRecord, sdb_cpus, sdb_name},
     formats::counters::{self, CounterValues},
     symbols::{linux::LinuxNames, names::Names},
 };
 
 pub mod blocks;
+pub mod callers;
 pub mod collection;
 mod counts;
 mod intervals;
 pub mod objects;
 pub mod samples;
 
+use callers::Callers;
 use collection::Collection;
 pub use samples::{ByTime, Sample, Samples};
 
@@ -235,6 +238,17 @@ impl Profile {
         let first = self.files.partition_point(|file| file.cpu < cpu);
         let behind = self.files.partition_point(|file| file.cpu <= cpu);
         Samples::new(&self.files[first..behind])
+    }
+
+    /// The call stacks of the samples, if the run followed them. Each reading of the samples needs its own.
+    pub fn callers(&self) -> Result<Callers> {
+        let are_the_runs = self.record.as_ref().is_some_and(|run| run.interval > 0);
+        let stacks = if are_the_runs {
+            Stacks::of_run(&self.directory, &self.cpus())?
+        } else {
+            None
+        };
+        Ok(Callers::new(stacks))
     }
 
     /// All samples by their time. At the same time the lower CPU comes first.

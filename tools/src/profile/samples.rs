@@ -20,6 +20,8 @@ use super::{
 pub struct Sample {
     /// CPU address.
     pub cpu: u16,
+    /// Its number on its CPU, counted from 0; samples that are marked invalid count too.
+    pub number: u64,
     /// Its approximate time: TOD clock, bits 0-63. It never goes back on one CPU.
     pub tod: u64,
     /// The time between it and the next.
@@ -53,6 +55,8 @@ pub struct Samples<'p> {
     open: Option<(&'p BlockFile, Blocks<File>)>,
     /// Entries of the block that have been returned.
     given: usize,
+    /// Entries of this CPU that have been returned or skipped.
+    numbered: u64,
     /// The time of the block before, and of this one.
     span: (u64, u64),
     /// The last file's CPU.
@@ -69,6 +73,7 @@ impl<'p> Samples<'p> {
             files: files.iter(),
             open: None,
             given: 0,
+            numbered: 0,
             span: (0, 0),
             cpu: None,
             with_invalid: false,
@@ -100,6 +105,7 @@ impl Advance for Samples<'_> {
             if let Some((file, blocks)) = &mut self.open {
                 if let Some(entry) = blocks.entries.get(self.given).copied() {
                     self.given += 1;
+                    self.numbered += 1;
                     if entry.invalid() && !self.with_invalid {
                         continue;
                     }
@@ -109,6 +115,7 @@ impl Advance for Samples<'_> {
                         / blocks.entries.len() as u128;
                     let sample = Sample {
                         cpu: file.cpu,
+                        number: self.numbered - 1,
                         // Not more than the span.
                         tod: before.saturating_add(part as u64),
                         pace: file.pace,
@@ -136,6 +143,7 @@ impl Advance for Samples<'_> {
                 .with_context(|| format!("cannot open {}", file.path.display()))?;
             self.open = Some((file, Blocks::new(opened, file.block)));
             if self.cpu != Some(file.cpu) {
+                self.numbered = 0;
                 self.cpu = Some(file.cpu);
                 self.span = (0, 0);
             } else if self.span.1 > 0 {

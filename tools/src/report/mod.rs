@@ -24,6 +24,7 @@ use crate::{
         counters::{self, CounterValues},
         samples::{self, CpuSamples},
     },
+    profile::{Profile, callers::Calls},
     symbols::{
         linux::{BOOT, KERNEL},
         names::{Line, Names},
@@ -61,6 +62,8 @@ pub struct Report {
     pub counters: Vec<CounterValues>,
     /// Routines by samples, the hottest first.
     pub hot: Vec<Hot>,
+    /// Call stacks, if the run followed them.
+    pub calls: Option<Calls>,
     /// Samples of z/OS by its program parameter, the most frequent first; empty for any other guest.
     pub units: Vec<(ProgramParameter, u64)>,
     /// SHA-256 of all blocks, CPU after CPU.
@@ -115,11 +118,16 @@ impl Report {
             collected,
             counters,
             hot,
+            calls: None,
             units: Vec::new(),
             sdb_sha256,
             doubts,
         };
         report.find_doubts(are_elsewhere);
+        if report.record.interval > 0 {
+            report.calls = Calls::of(&Profile::open(directory)?)?;
+            report.doubt_stacks();
+        }
         Ok(report)
     }
 
@@ -208,6 +216,22 @@ impl Report {
             0.0
         } else {
             samples as f64 * 100.0 / taken as f64
+        }
+    }
+
+    /// Says if stacks are missing or damaged.
+    fn doubt_stacks(&mut self) {
+        let Some(calls) = &self.calls else { return };
+        for (number, text) in [
+            (calls.found.missing, "samples have no call stack"),
+            (
+                calls.found.damaged,
+                "files of call stacks are damaged or cut off",
+            ),
+        ] {
+            if number > 0 {
+                self.doubts.push(format!("{number} {text}"));
+            }
         }
     }
 

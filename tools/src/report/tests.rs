@@ -1,8 +1,10 @@
 use super::*;
 use crate::{
+    calls::stacks,
     folder::{
         CONSOLE, SYMBOLS,
         record::{End, GuestEnd, TotalsRecord, tests::record},
+        stacks_name,
     },
     formats::{
         counters::tests::payload,
@@ -10,7 +12,10 @@ use crate::{
     },
     symbols::{LIMITED, UNKNOWN, WAIT},
 };
-use link::data::{COPROCESSOR_GROUP, Level};
+use link::{
+    data::{COPROCESSOR_GROUP, Level},
+    stack::{End as StackEnd, StackHead},
+};
 
 /// A directory as a run of two CPUs leaves it.
 pub(crate) fn directory() -> tempfile::TempDir {
@@ -79,6 +84,60 @@ pub(crate) fn directory() -> tempfile::TempDir {
     }
     write(COUNTERS, &counters);
     directory
+}
+
+/// The same, of a run that followed call stacks: two samples of `inner` were called by `start`, the other three of CPU 0
+/// by nobody, and those of CPU 1 have no stacks.
+pub(crate) fn with_stacks() -> tempfile::TempDir {
+    let directory = directory();
+    let stack = |sample: u64, address: u64, end: StackEnd, returns: &[u64]| {
+        let head = StackHead {
+            sample: sample.into(),
+            address: address.into(),
+            count: (returns.len() as u16).into(),
+            end: end as u8,
+            ..StackHead::default()
+        };
+        stacks::bytes(&head, returns)
+    };
+    let file = [
+        stack(0, 0x20_0020, StackEnd::Complete, &[0x20_0006]),
+        stack(1, 0x20_0024, StackEnd::Complete, &[0x20_000E]),
+        stack(2, 0x20_0000, StackEnd::Complete, &[]),
+        stack(3, 0x99_0000, StackEnd::Storage, &[]),
+        stack(4, 0x20_0000, StackEnd::Order, &[]),
+    ];
+    fs::write(directory.path().join(stacks_name(0)), file.concat()).unwrap();
+    directory
+}
+
+#[test]
+fn a_routine_has_the_samples_of_what_it_had_called() {
+    let directory = with_stacks();
+    let report = Report::read(directory.path()).unwrap();
+    let calls = report.calls.as_ref().unwrap();
+    let lines: Vec<(&str, u64, u64)> = calls
+        .by_inclusive()
+        .into_iter()
+        .map(|(routine, shares)| (&routine.symbol[..], shares.inclusive, shares.exclusive))
+        .collect();
+    let expected = [
+        ("start", 4, 2),
+        ("inner", 3, 3),
+        (UNKNOWN, 1, 1),
+        (WAIT, 1, 1),
+    ];
+    assert_eq!(lines, expected);
+    let routine = |name: &str| {
+        let mut all = calls.routines.keys();
+        all.find(|routine| routine.symbol == name).unwrap()
+    };
+    let (start, inner) = (routine("start"), routine("inner"));
+    assert_eq!(calls.callers_of(inner), [(start, 2)]);
+    assert_eq!(calls.callees_of(start), [(inner, 2)]);
+    assert!(calls.callers_of(start).is_empty() && calls.callees_of(inner).is_empty());
+    assert_eq!(calls.found.ends[&StackEnd::Complete], 3);
+    assert_eq!(report.doubts, ["2 samples have no call stack"]);
 }
 
 #[test]

@@ -75,6 +75,25 @@ impl Names {
         Ok((Self::Linux(programs), doubts))
     }
 
+    /// The name of a sample and those of the routines that had called it, by their return addresses: the innermost
+    /// first. Callers within a process of Linux have no names of their own.
+    pub fn stack(&self, entry: &BasicEntry, returns: &[u64]) -> Vec<Line<'_>> {
+        let mut stack = vec![self.line(entry)];
+        let is_one_line = matches!(self, Self::Linux(_)) && entry.problem_state();
+        if entry.limited() || entry.wait() || is_one_line {
+            return stack;
+        }
+        stack.extend(returns.iter().map(|returns| {
+            // The return address may be that of another routine, behind the call.
+            let call = BasicEntry {
+                instruction_address: returns.wrapping_sub(1).into(),
+                ..*entry
+            };
+            self.line(&call)
+        }));
+        stack
+    }
+
     /// The name of a sample.
     pub fn line(&self, entry: &BasicEntry) -> Line<'_> {
         if entry.limited() {

@@ -9,7 +9,10 @@ use anyhow::{Context, Result};
 use link::data::Level;
 use serde::Serialize;
 
-use crate::{folder::record::TracingRecord, formats::counters::set_name, report::Report};
+use crate::{
+    folder::record::TracingRecord, formats::counters::set_name, profile::callers::Calls,
+    report::Report,
+};
 
 #[derive(Serialize)]
 struct Object<'a> {
@@ -27,6 +30,9 @@ struct Object<'a> {
     #[serde(skip_serializing_if = "TracingRecord::is_empty")]
     tracing: &'a TracingRecord,
     hot: Vec<Hot<'a>>,
+    /// Call stacks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stacks: Option<StacksObject<'a>>,
     /// Samples of z/OS by its program parameter.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     work_units: Vec<Unit>,
@@ -53,6 +59,58 @@ struct Hot<'a> {
     symbol: &'a str,
     samples: u64,
     percent: f64,
+}
+
+#[derive(Serialize)]
+struct StacksObject<'a> {
+    /// By why they ended.
+    ends: BTreeMap<&'static str, u64>,
+    /// Samples without one.
+    missing: u64,
+    routines: Vec<Inclusive<'a>>,
+    calls: Vec<Call<'a>>,
+}
+
+#[derive(Serialize)]
+struct Inclusive<'a> {
+    symbol: &'a str,
+    inclusive: u64,
+    exclusive: u64,
+}
+
+#[derive(Serialize)]
+struct Call<'a> {
+    caller: &'a str,
+    callee: &'a str,
+    samples: u64,
+}
+
+impl<'a> StacksObject<'a> {
+    fn new(calls: &'a Calls) -> Self {
+        let ends = calls.found.ends.iter();
+        Self {
+            ends: ends.map(|(end, stacks)| (end.words(), *stacks)).collect(),
+            missing: calls.found.missing,
+            routines: calls
+                .by_inclusive()
+                .into_iter()
+                .map(|(routine, shares)| Inclusive {
+                    symbol: &routine.symbol,
+                    inclusive: shares.inclusive,
+                    exclusive: shares.exclusive,
+                })
+                .collect(),
+            calls: calls
+                .pairs
+                .iter()
+                .map(|((caller, callee), samples)| Call {
+                    caller: &caller.symbol,
+                    callee: &callee.symbol,
+                    samples: *samples,
+                })
+                .collect(),
+        }
+    }
 }
 
 /// The object as text.
@@ -89,6 +147,7 @@ pub fn text(report: &Report) -> Result<String> {
             blocks: report.blocks(),
         },
         tracing: &report.record.tracing,
+        stacks: report.calls.as_ref().map(StacksObject::new),
         work_units: report
             .units
             .iter()
@@ -130,7 +189,7 @@ pub fn save(text: &str, file: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::tests::directory;
+    use crate::report::tests::{directory, with_stacks};
 
     #[test]
     fn the_object_has_the_documented_shape() {
@@ -159,6 +218,31 @@ mod tests {
         );
         assert_eq!(value["sdb_sha256"].as_str().map(str::len), Some(64));
         assert_eq!(value.as_object().unwrap().len(), 7);
+    }
+
+    #[test]
+    fn a_run_with_call_stacks_has_them_in_the_object() {
+        let directory = with_stacks();
+        let report = Report::read(directory.path()).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&text(&report).unwrap()).unwrap();
+        let stacks = &value["stacks"];
+        assert_eq!(
+            stacks["ends"],
+            serde_json::json!({
+                "complete": 3,
+                "a frame that has no storage": 1,
+                "a frame that is not above the one before": 1
+            })
+        );
+        assert_eq!(stacks["missing"], 2);
+        assert_eq!(
+            stacks["routines"][0],
+            serde_json::json!({"symbol": "start", "inclusive": 4, "exclusive": 2})
+        );
+        assert_eq!(
+            stacks["calls"],
+            serde_json::json!([{"caller": "start", "callee": "inner", "samples": 2}])
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The report as text for a person.
 
+pub mod calls;
 mod counters;
 pub mod traces;
 
@@ -11,6 +12,7 @@ use link::data::Level;
 use crate::{
     folder::{
         CONSOLE, COUNTERS, EVENTS, HANG, HANG_CORE, LOG, OPERATOR, RECORD, record::End, sdb_name,
+        stacks_name,
     },
     numbers::{grouped, quantities::Storage},
     report::{Hot, Report},
@@ -32,7 +34,9 @@ pub fn text(report: &Report) -> String {
     if let End::Machine { text: detail, .. } = &record.end {
         let _ = writeln!(text, "\n{detail}");
     }
-    if !report.hot.is_empty() {
+    if let Some(calls) = &report.calls {
+        let _ = writeln!(text, "\n{}", calls::hottest(report, calls));
+    } else if !report.hot.is_empty() {
         let _ = writeln!(text, "\n{}", hottest(report, "symbol", &report.hot));
     }
     let programs = report.programs();
@@ -43,6 +47,9 @@ pub fn text(report: &Report) -> String {
         let _ = writeln!(text, "\n{}", units(report));
     }
     let _ = writeln!(text, "\nsamples: {}", samples(report));
+    if let Some(calls) = &report.calls {
+        let _ = writeln!(text, "\nstacks: {}", calls::found(calls));
+    }
     if let Some(traces) = traces::text(report) {
         let _ = writeln!(text, "\n{traces}");
     }
@@ -257,6 +264,12 @@ fn files(report: &Report) -> String {
             format!("sample-data blocks of CPU {}", cpu.cpu),
         )
     });
+    let stacks = report.cpus.iter().map(|cpu| {
+        (
+            stacks_name(cpu.cpu),
+            format!("call stacks of the samples of CPU {}", cpu.cpu),
+        )
+    });
     let others = [
         (COUNTERS, "counter sets as the machine sent them"),
         (CONSOLE, "what the guest wrote on its console"),
@@ -276,13 +289,13 @@ fn files(report: &Report) -> String {
     let others = others
         .into_iter()
         .map(|(name, what)| (name.to_owned(), what.to_owned()));
-    for (name, what) in blocks.chain(others) {
+    for (name, what) in blocks.chain(stacks).chain(others) {
         if directory
             .join(&name)
             .metadata()
             .is_ok_and(|data| data.len() > 0)
         {
-            let _ = writeln!(text, "  {name:<14} {what}");
+            let _ = writeln!(text, "  {name:<15} {what}");
         }
     }
     for prefix in &report.record.collections {
@@ -297,7 +310,7 @@ fn files(report: &Report) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::tests::directory;
+    use crate::report::tests::{directory, with_stacks};
 
     #[test]
     fn a_report_says_where_the_time_went_what_was_counted_and_where_the_files_are() {
@@ -312,11 +325,48 @@ mod tests {
             "Problem-state instruction count",
             "2,001",
             "the guest's own counters",
-            "sdb-cpu1.bin   sample-data blocks of CPU 1",
+            "sdb-cpu1.bin    sample-data blocks of CPU 1",
         ] {
             assert!(text.contains(expected), "{expected}\nin\n{text}");
         }
         assert!(!text.contains("note:"), "{text}");
+    }
+
+    #[test]
+    fn a_report_with_call_stacks_has_inclusive_samples_and_says_where_stacks_broke() {
+        let directory = with_stacks();
+        let report = Report::read(directory.path()).unwrap();
+        let text = text(&report);
+        for expected in [
+            " symbol             module  inclusive  percent  exclusive  percent",
+            " start              g               4    57.14          2    28.57",
+            "stacks: 5 followed, 3 complete, 1 broken: a frame that is not above the one before, 1 broken: a frame that has no storage",
+            "stacks-cpu0.bin call stacks of the samples of CPU 0",
+            "note: 2 samples have no call stack",
+        ] {
+            assert!(text.contains(expected), "{expected}\nin\n{text}");
+        }
+    }
+
+    #[test]
+    fn the_callers_and_callees_of_a_routine_are_found_by_a_part_of_its_name() {
+        let directory = with_stacks();
+        let report = Report::read(directory.path()).unwrap();
+        let text = calls::beside(&report, "inne").unwrap();
+        assert!(
+            text.starts_with(
+                "inner in g: 3 samples in it or in what it had called (42.86 percent)"
+            )
+        );
+        assert!(text.contains(" start   g             2    28.57"), "{text}");
+        assert!(text.contains("no stack has a routine that it had called"));
+        for (name, words) in [("nobody", "a part of its name"), ("n", "inner (g)")] {
+            let refusal = calls::beside(&report, name).unwrap_err().to_string();
+            assert!(refusal.contains(words), "{refusal}");
+        }
+        let report = Report::read(self::directory().path()).unwrap();
+        let refusal = calls::beside(&report, "inner").unwrap_err().to_string();
+        assert!(refusal.contains("--stacks"), "{refusal}");
     }
 
     #[test]

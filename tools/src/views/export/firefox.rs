@@ -54,6 +54,7 @@ pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Res
     let process = processed.add_process(&profile.title, 1, at(start));
     let mut categories: HashMap<String, CategoryHandle> = HashMap::new();
     let mut found = BlockCounts::default();
+    let mut callers = profile.callers()?;
     for cpu in profile.cpus() {
         // A main thread would have the name of its process.
         let thread = processed.add_thread(process, u32::from(cpu) + 1, at(start), false);
@@ -63,21 +64,23 @@ pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Res
         for sample in samples.by_ref() {
             let sample = sample?;
             ticker.tick();
-            let line = profile.names.line(&sample.entry);
-            let stack = match stacks.get(&line) {
+            let lines = profile.names.stack(&sample.entry, &callers.of(&sample)?);
+            let stack = match stacks.get(&lines) {
                 Some(stack) => *stack,
                 None => {
-                    let category = if line.module.is_empty() || categories.len() >= MOST_CATEGORIES
-                    {
-                        CategoryHandle::OTHER
-                    } else {
-                        let colour = COLOURS[categories.len() % COLOURS.len()];
-                        let category = categories.entry(line.module.to_string());
-                        *category
-                            .or_insert_with_key(|program| processed.add_category(program, colour))
-                    };
                     let mut frames = Vec::new();
-                    for name in [&line.module, &line.symbol] {
+                    let program = lines.first().map(|line| (&line.module, &line.module));
+                    let routines = lines.iter().rev().map(|line| (&line.module, &line.symbol));
+                    for (module, name) in program.into_iter().chain(routines) {
+                        let category = if module.is_empty() || categories.len() >= MOST_CATEGORIES {
+                            CategoryHandle::OTHER
+                        } else {
+                            let colour = COLOURS[categories.len() % COLOURS.len()];
+                            let category = categories.entry(module.to_string());
+                            *category.or_insert_with_key(|program| {
+                                processed.add_category(program, colour)
+                            })
+                        };
                         if !name.is_empty() {
                             frames.push(FrameInfo {
                                 frame: Frame::Label(processed.intern_string(name)),
@@ -87,7 +90,7 @@ pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Res
                         }
                     }
                     let stack = processed.intern_stack_frames(thread, frames.into_iter());
-                    stacks.insert(line, stack);
+                    stacks.insert(lines, stack);
                     stack
                 }
             };

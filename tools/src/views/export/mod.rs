@@ -1,8 +1,8 @@
 //! `measure export`: samples in the forms that other people's tools read.
 //!
 //! All forms are made from a [`Profile`], so the folder of a run and that of a collection are exported alike, and a
-//! sample has the same name as in the report. Samples have no call stacks: a form that wants one gets the program and
-//! the routine in it.
+//! sample has the same name as in the report. A form that wants call stacks gets the program and the routines of the
+//! stack; of a run that did not follow stacks, the program and the routine in it.
 //!
 //! | form | for | how it is written |
 //! |---|---|---|
@@ -46,7 +46,7 @@ pub enum To {
     Pprof,
     /// JSON for profiler.firefox.com
     Firefox,
-    /// Lines `program;routine samples` for flame graphs
+    /// Lines `program;routine;… samples` for flame graphs
     Folded,
     /// JSON for speedscope.app
     Speedscope,

@@ -25,6 +25,7 @@ use crate::{
     profile::{
         Profile, Sample,
         blocks::BlockCounts,
+        callers::Callers,
         objects::{Object, Owner, SPACE_0},
     },
     symbols::Symbol,
@@ -45,6 +46,8 @@ const RECORDS: u64 = HEADER + 8 + EVENT;
 
 /// Fields of a sample: IP, TID, TIME, CPU, PERIOD and IDENTIFIER.
 const SAMPLE_TYPE: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 7 | 1 << 8 | 1 << 16;
+/// The field of a sample with its call stack.
+const CALL_CHAIN: u64 = 1 << 5;
 /// Flags of the event: mmap, comm, and sample_id_all.
 const FLAGS: u64 = 1 << 8 | 1 << 9 | 1 << 18;
 
@@ -56,6 +59,10 @@ const SAMPLE: u32 = 9;
 /// The address space that an address belongs to.
 const KERNEL: u16 = 1;
 const USER: u16 = 2;
+
+/// In a call stack: what follows is in the kernel, or in user space.
+const CONTEXT_KERNEL: u64 = -128_i64 as u64;
+const CONTEXT_USER: u64 = -512_i64 as u64;
 
 /// The feature sections, as the bits of the header number them.
 const ARCHITECTURE: u32 = 6;
@@ -93,7 +100,7 @@ pub fn write(
     let directory = directory
         .canonicalize()
         .with_context(|| format!("cannot find {}", directory.display()))?;
-    let mut writer = Records::new(profile, new, directory);
+    let mut writer = Records::new(profile, profile.callers()?, new, directory);
     writer.out.write_all(&[0; RECORDS as usize])?;
     writer.kernel()?;
     let mut samples = profile.by_time();
@@ -113,6 +120,7 @@ struct Image {
 
 struct Records<'p, 'f> {
     profile: &'p Profile,
+    callers: Callers,
     out: BufWriter<&'f mut File>,
     directory: PathBuf,
     images: Vec<Image>,
@@ -127,7 +135,7 @@ struct Records<'p, 'f> {
 }
 
 impl<'p, 'f> Records<'p, 'f> {
-    fn new(profile: &'p Profile, file: &'f mut File, directory: PathBuf) -> Self {
+    fn new(profile: &'p Profile, callers: Callers, file: &'f mut File, directory: PathBuf) -> Self {
         let mut names = HashSet::new();
         let image = |object: Object| {
             // The name of a program may have any characters, that of a file may not.
@@ -152,6 +160,7 @@ impl<'p, 'f> Records<'p, 'f> {
         let images = profile.names.objects().into_iter().map(image).collect();
         Self {
             profile,
+            callers,
             out: BufWriter::with_capacity(1 << 16, file),
             directory,
             images,
@@ -283,18 +292,26 @@ impl<'p, 'f> Records<'p, 'f> {
         let nanoseconds = u128::from(sample.tod.saturating_sub(start)) * 1000 / 4096;
         // To perf a time of zero means no time.
         let time = nanoseconds as u64 + 1;
-        let mut body = [0; 48];
-        let fields = [
+        let address = sample.entry.instruction_address.get();
+        let mut fields = vec![
             IDENTIFIER,
-            sample.entry.instruction_address.get(),
+            address,
             u64::from(owner.number) << 32 | u64::from(owner.number),
             time,
             sample.cpu.into(),
             sample.pace.interval.max(1),
         ];
-        for (place, field) in body.chunks_exact_mut(8).zip(fields) {
-            place.copy_from_slice(&field.to_le_bytes());
+        if self.callers.are_known() {
+            let context = if owner.is_kernel {
+                CONTEXT_KERNEL
+            } else {
+                CONTEXT_USER
+            };
+            let returns = self.callers.of(sample)?;
+            fields.extend([2 + returns.len() as u64, context, address]);
+            fields.extend(returns);
         }
+        let body: Vec<u8> = fields.into_iter().flat_map(u64::to_le_bytes).collect();
         let whose = if owner.is_kernel { KERNEL } else { USER };
         self.record(SAMPLE, whose, &body)
     }
@@ -353,7 +370,12 @@ impl<'p, 'f> Records<'p, 'f> {
         bytes.extend(0_u32.to_le_bytes());
         bytes.extend((ATTRIBUTES as u32).to_le_bytes());
         let interval = self.profile.pace.interval.max(1);
-        for number in [0, interval, SAMPLE_TYPE, 0, FLAGS] {
+        let chain = if self.callers.are_known() {
+            CALL_CHAIN
+        } else {
+            0
+        };
+        for number in [0, interval, SAMPLE_TYPE | chain, 0, FLAGS] {
             bytes.extend(u64::to_le_bytes(number));
         }
         bytes.resize(ATTRIBUTES as usize, 0);

@@ -1,9 +1,12 @@
-//! The profile of pprof: samples summed up by address and CPU, as protobuf, compressed by gzip.
+//! The profile of pprof: samples summed up by address or stack and CPU, as protobuf, compressed by gzip.
 //!
 //! The messages are those of the format's description, with the fields that this tool fills. The number of a field
 //! never changes.
 
-use std::{collections::HashMap, io::Write};
+use std::{
+    collections::{BTreeSet, HashMap},
+    io::Write,
+};
 
 use anyhow::{Context, Result};
 use arch::tod::UNIX_EPOCH;
@@ -171,12 +174,15 @@ impl Strings {
     }
 }
 
-/// Samples at one address with one name.
+/// An address with its name, of samples or of calls.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Place<'n> {
-    line: Line<'n>,
     address: u64,
-    by_cpu: HashMap<u16, Sum>,
+    line: Line<'n>,
 }
+
+/// Samples by their stacks, the innermost place first, and by CPU.
+type Sums<'n> = HashMap<Vec<Place<'n>>, HashMap<u16, Sum>>;
 
 /// Samples and their worth.
 #[derive(Clone, Copy, Default)]
@@ -197,30 +203,29 @@ struct Worth {
 
 /// Writes the profile.
 pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Result<BlockCounts> {
-    let mut places: HashMap<(u64, Line<'_>), Place<'_>> = HashMap::new();
+    let mut sums = Sums::new();
+    let mut callers = profile.callers()?;
     let (mut first, mut last) = (u64::MAX, 0);
     let mut samples = profile.samples();
     for sample in samples.by_ref() {
         let sample = sample?;
         ticker.tick();
         (first, last) = (first.min(sample.tod), last.max(sample.tod));
-        let address = sample.entry.instruction_address.get();
-        let line = profile.names.line(&sample.entry);
-        let place = places
-            .entry((address, line.clone()))
-            .or_insert_with(|| Place {
-                line,
-                address,
-                by_cpu: HashMap::new(),
-            });
-        let sum = place.by_cpu.entry(sample.cpu).or_default();
+        let returns = callers.of(&sample)?;
+        let lines = profile.names.stack(&sample.entry, &returns);
+        // A caller is at its call, which ends before the return address.
+        let calls = returns.iter().map(|returns| returns.wrapping_sub(1));
+        let addresses = std::iter::once(sample.entry.instruction_address.get()).chain(calls);
+        let stack = addresses
+            .zip(lines)
+            .map(|(address, line)| Place { address, line });
+        let by_cpu = sums.entry(stack.collect()).or_default();
+        let sum = by_cpu.entry(sample.cpu).or_default();
         sum.samples += 1;
         sum.nanoseconds = sum.nanoseconds.saturating_add(sample.pace.nanoseconds());
         sum.cycles = sum.cycles.saturating_add(sample.pace.interval);
     }
-    let mut places: Vec<Place<'_>> = places.into_values().collect();
-    places.sort_by(|one, other| (one.address, &one.line).cmp(&(other.address, &other.line)));
-    let message = message(profile, &places, first.min(last), last);
+    let message = message(profile, &sums, first.min(last), last);
     let mut out = GzEncoder::new(out, Compression::default());
     out.write_all(&message.encode_to_vec())
         .and_then(|()| out.finish().map(|_| ()))
@@ -232,7 +237,8 @@ fn nanoseconds(units: u64) -> i64 {
     i64::try_from(u128::from(units) * 1000 / 4096).unwrap_or(i64::MAX)
 }
 
-fn message(profile: &Profile, places: &[Place<'_>], first: u64, last: u64) -> ProfileMessage {
+fn message(profile: &Profile, sums: &Sums<'_>, first: u64, last: u64) -> ProfileMessage {
+    let places: BTreeSet<&Place<'_>> = sums.keys().flatten().collect();
     let mut strings = Strings::default();
     strings.place("");
     let mut value = |kind: &str, unit: &str| ValueType {
@@ -263,7 +269,9 @@ fn message(profile: &Profile, places: &[Place<'_>], first: u64, last: u64) -> Pr
     let cpu = strings.place("cpu");
     let mut mappings: HashMap<&str, usize> = HashMap::new();
     let mut functions: HashMap<&Line<'_>, u64> = HashMap::new();
+    let mut locations: HashMap<&Place<'_>, u64> = HashMap::new();
     for (id, place) in (1_u64..).zip(places) {
+        locations.insert(place, id);
         let program = strings.place(&place.line.module);
         let mut mapping_id = 0;
         if program != 0 {
@@ -301,10 +309,20 @@ fn message(profile: &Profile, places: &[Place<'_>], first: u64, last: u64) -> Pr
             address: place.address,
             line: vec![LineMessage { function_id }],
         });
-        let mut by_cpu: Vec<(&u16, &Sum)> = place.by_cpu.iter().collect();
+    }
+    let mut stacks: Vec<(Vec<u64>, &HashMap<u16, Sum>)> = sums
+        .iter()
+        .map(|(stack, by_cpu)| {
+            let ids = stack.iter().filter_map(|place| locations.get(place));
+            (ids.copied().collect(), by_cpu)
+        })
+        .collect();
+    stacks.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    for (location_id, by_cpu) in stacks {
+        let mut by_cpu: Vec<(&u16, &Sum)> = by_cpu.iter().collect();
         by_cpu.sort_unstable_by_key(|(number, _)| **number);
         let samples = by_cpu.into_iter().map(|(number, sum)| SampleMessage {
-            location_id: vec![id],
+            location_id: location_id.clone(),
             value: std::iter::once(sum.samples)
                 .chain(worth.map(|worth| (worth.of)(sum)))
                 .map(signed)

@@ -17,34 +17,42 @@ use crate::{
 /// The description of the format.
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
 
-/// Frames by their place, and the stack of each name.
+/// Frames by their place, and each stack of names with its frames.
 #[derive(Default)]
 struct Frames<'n> {
     frames: Vec<serde_json::Value>,
     programs: HashMap<String, usize>,
-    stacks: HashMap<Line<'n>, String>,
+    routines: HashMap<Line<'n>, usize>,
+    stacks: HashMap<Vec<Line<'n>>, String>,
 }
 
 impl<'n> Frames<'n> {
-    fn add(&mut self, line: Line<'n>) {
-        if self.stacks.contains_key(&line) {
+    /// Adds the stack of a sample: its program, and its routines from the outermost on.
+    fn add(&mut self, lines: Vec<Line<'n>>) {
+        if self.stacks.contains_key(&lines) {
             return;
         }
-        let mut stack = String::new();
-        let mut frame = json!({ "name": line.symbol });
-        if !line.module.is_empty() {
+        let mut stack = Vec::new();
+        let frames = &mut self.frames;
+        if let Some(line) = lines.first().filter(|line| !line.module.is_empty()) {
             let program = line.module.to_string();
-            let frames = &mut self.frames;
-            let place = self.programs.entry(program).or_insert_with_key(|program| {
+            stack.push(*self.programs.entry(program).or_insert_with_key(|program| {
                 frames.push(json!({ "name": program }));
                 frames.len() - 1
-            });
-            stack = format!("{place},");
-            frame["file"] = json!(line.module);
+            }));
         }
-        self.frames.push(frame);
-        stack.push_str(&(self.frames.len() - 1).to_string());
-        self.stacks.insert(line, format!("[{stack}]"));
+        for line in lines.iter().rev() {
+            let routine = self.routines.entry(line.clone());
+            stack.push(*routine.or_insert_with_key(|line| {
+                let mut frame = json!({ "name": line.symbol });
+                if !line.module.is_empty() {
+                    frame["file"] = json!(line.module);
+                }
+                frames.push(frame);
+                frames.len() - 1
+            }));
+        }
+        self.stacks.insert(lines, json!(stack).to_string());
     }
 }
 
@@ -53,6 +61,7 @@ pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Res
     let mut frames = Frames::default();
     // The sum of the weights of each CPU's samples.
     let mut sums: HashMap<u16, u64> = HashMap::new();
+    let mut callers = profile.callers()?;
     let mut samples = profile.samples();
     // If the clock is not known, samples are counted.
     let is_timed = profile.pace.nanoseconds() > 0;
@@ -68,7 +77,7 @@ pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Res
         ticker.tick();
         let sum = sums.entry(sample.cpu).or_default();
         *sum = sum.saturating_add(weight(&sample));
-        frames.add(profile.names.line(&sample.entry));
+        frames.add(profile.names.stack(&sample.entry, &callers.of(&sample)?));
     }
     let unit = if is_timed { "nanoseconds" } else { "none" };
     let mut put = |text: &str| {
@@ -81,6 +90,7 @@ pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Res
         json!(profile.title),
         json!({ "frames": frames.frames })
     ))?;
+    let mut callers = profile.callers()?;
     let mut is_first = true;
     for cpu in profile.cpus() {
         let end = sums.get(&cpu).copied().unwrap_or_default();
@@ -99,8 +109,8 @@ pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Res
                 Some((last, count)) if *last == weight => *count += 1,
                 _ => weights.push((weight, 1_u64)),
             }
-            let line = profile.names.line(&sample.entry);
-            let stack = frames.stacks.get(&line).map_or("[]", String::as_str);
+            let lines = profile.names.stack(&sample.entry, &callers.of(&sample)?);
+            let stack = frames.stacks.get(&lines).map_or("[]", String::as_str);
             put(comma)?;
             put(stack)?;
             comma = ",";

@@ -15,6 +15,7 @@ use serde_json::Value;
 use super::*;
 use crate::{profile::tests::collection, report};
 
+mod call_stacks;
 mod readers;
 
 fn text(directory: &Path, to: To) -> String {
