@@ -85,6 +85,14 @@ pub const RECORDING_GUEST: &str = "stepping";
 /// An instruction that is executed on its own, and a store beside a range into which stores are recorded.
 const RECORDING_BUDGETS: [(&str, u64); 2] = [("per-step", 600), ("per-store", 400)];
 
+/// The guest that prints the length of the path of a sample with its call stack, and its path.
+pub const STACKS_GUEST: &str = "bench-stacks";
+const STACK_BUDGETS: [(&str, u64); 1] = [("sample-stack-16", 900)];
+
+/// The return addresses of that stack, and the interval of its samples, which the guest knows.
+const STACK_DEPTH: u32 = 16;
+const STACK_INTERVAL: u64 = 10_000;
+
 /// The operator's command that samples of diagnostic data need.
 const DIAGNOSTIC: &str = "AUTH CPU 0 SAMPLING DIAGNOSTIC ON";
 
@@ -107,7 +115,7 @@ impl PathLength {
     /// The path's budget, if it has one.
     pub fn budget(&self) -> Option<u64> {
         let known = BUDGETS.iter().chain(&DEVICE_BUDGETS);
-        let known = known.chain(&RECORDING_BUDGETS);
+        let known = known.chain(&RECORDING_BUDGETS).chain(&STACK_BUDGETS);
         let known = known.chain([&TRAP, &SHADOW_FILL]);
         known
             .into_iter()
@@ -215,6 +223,7 @@ pub fn paths(options: &RunOptions, progress: &Progress) -> Result<Vec<PathLength
     };
     paths.insert(0, trap);
     paths.extend(recording_paths(options, progress)?);
+    paths.extend(stack_paths(options, progress)?);
     paths.extend(device_paths(options, progress)?);
     Ok(paths)
 }
@@ -234,6 +243,16 @@ fn recording_paths(options: &RunOptions, progress: &Progress) -> Result<Vec<Path
     options.events.recorded = true;
     options.sampling = Sampling::Off;
     parse_all(&console_of(options, progress)?, RECORDING_BUDGETS.iter())
+}
+
+/// Measures the path of a sample whose call stack is followed. It has a run of its own, because the samples of the run
+/// are in each of its loops.
+fn stack_paths(options: &RunOptions, progress: &Progress) -> Result<Vec<PathLength>> {
+    let mut options = options.clone();
+    options.guest = STACKS_GUEST.to_owned();
+    options.sampling = Sampling::Every(STACK_INTERVAL);
+    options.stacks = Some(STACK_DEPTH);
+    parse_all(&console_of(options, progress)?, STACK_BUDGETS.iter())
 }
 
 /// Measures the paths between a guest and a device. They have a run of their own, because a run with a device is not

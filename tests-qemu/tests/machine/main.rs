@@ -23,6 +23,7 @@ mod random;
 mod real_time;
 mod recording;
 mod repeatable;
+mod stacks;
 mod tracing;
 mod translations;
 mod virtio;
