@@ -193,7 +193,7 @@ impl<H: Hardware> Stack<'_, H> {
     #[inline(always)]
     fn frame(&mut self, frame: u64, layout: &Layout) -> Result<Fields, End> {
         let offset = frame.wrapping_sub(self.page);
-        if offset > PAGE - SMALLEST || offset % 8 != 0 {
+        if offset > PAGE - SMALLEST || !offset.is_multiple_of(8) {
             return self.first_frame(frame, layout);
         }
         Ok(self.fields(offset, layout))

@@ -303,8 +303,10 @@ mod tests {
 
     #[test]
     fn stacks_need_samples_that_show_something() {
-        let mut options = RunOptions::default();
-        options.stacks = Some(16);
+        let mut options = RunOptions {
+            stacks: Some(16),
+            ..RunOptions::default()
+        };
         assert!(options.check().is_ok());
         options.configuration.secure = Some(Secure::Limited);
         let refusal = options.check().unwrap_err().to_string();
