@@ -257,6 +257,8 @@ fn cost(report: &Report) -> Option<String> {
 fn files(report: &Report) -> String {
     let directory = &report.directory;
     let mut text = format!("raw files in {}\n", directory.display());
+    // The names of files of stacks are the longest.
+    let width = if report.calls.is_some() { 15 } else { 14 };
     let own = report.cpus.iter().filter(|_| report.collected.is_none());
     let blocks = own.map(|cpu| {
         (
@@ -295,7 +297,7 @@ fn files(report: &Report) -> String {
             .metadata()
             .is_ok_and(|data| data.len() > 0)
         {
-            let _ = writeln!(text, "  {name:<15} {what}");
+            let _ = writeln!(text, "  {name:<width$} {what}");
         }
     }
     for prefix in &report.record.collections {
@@ -325,7 +327,7 @@ mod tests {
             "Problem-state instruction count",
             "2,001",
             "the guest's own counters",
-            "sdb-cpu1.bin    sample-data blocks of CPU 1",
+            "sdb-cpu1.bin   sample-data blocks of CPU 1",
         ] {
             assert!(text.contains(expected), "{expected}\nin\n{text}");
         }
