@@ -65,13 +65,16 @@ impl Stacks {
             return Ok(None);
         }
         let text = optional(&directory.join(PLACES))?.unwrap_or_default();
-        let places = Places::from_text(&String::from_utf8_lossy(&text))
-            .with_context(|| format!("{PLACES} is damaged"))?;
+        let places = Places::from_text(&String::from_utf8_lossy(&text));
+        let found = StackCounts {
+            damaged: u64::from(places.is_err()),
+            ..StackCounts::default()
+        };
         Ok(Some(Self {
             directory: directory.to_owned(),
-            places,
+            places: places.unwrap_or_default(),
             files: BTreeMap::new(),
-            found: StackCounts::default(),
+            found,
         }))
     }
 
@@ -234,5 +237,11 @@ mod tests {
         assert_eq!(of(1, 4, 0x1004), None);
         assert_eq!((stacks.found.stacks(), stacks.found.missing), (2, 4));
         assert_eq!(stacks.found.damaged, 1);
+        // Without its places a stack still has its chain.
+        fs::write(directory.path().join(PLACES), "nothing").unwrap();
+        let mut stacks = Stacks::of_run(directory.path(), &[1]).unwrap().unwrap();
+        assert_eq!(stacks.found.damaged, 1);
+        let found = stacks.of_sample(1, 3, 0x1003).unwrap();
+        assert_eq!(found.map(|found| found.returns), Some(vec![9]));
     }
 }
