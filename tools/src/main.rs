@@ -12,8 +12,8 @@ use anyhow::{Context, Result, bail};
 use clap::Parser;
 use measure::{
     args::{
-        Arguments, Command, ExecArguments, FiguresArguments, LinuxArguments, RunArguments, TopArguments,
-        TopCommand, TraceArguments,
+        Arguments, Command, ExecArguments, FiguresArguments, LinuxArguments, RunArguments,
+        TopArguments, TopCommand, TraceArguments,
     },
     bench,
     building::{build, image},
