@@ -64,6 +64,7 @@ set $return = $r15 - 48
 one
 one
 one
+one
 watch -l *(unsigned long *)$return
 continue
 info symbol $pc
@@ -82,12 +83,13 @@ printf "left: %d\n", (int)$r0
 
 /// Where gdb finds the program. The watchpoint is hit behind the first instruction of the routine; the value there is the
 /// return address.
-const PLACES: [&str; 9] = [
+const PLACES: [&str; 10] = [
     "_start + 4",
     "_start + 8",
+    "_start + 12",
     "program_main",
     "program_main + 6",
-    "_start + 14",
+    "_start + 18",
     "hot + 6",
     "hot + 6",
     "hot + 6",

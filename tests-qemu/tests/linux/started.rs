@@ -90,7 +90,8 @@ fn a_kept_system_goes_on_bit_for_bit_as_one_that_boots() {
     assert_eq!(kept(&cache).len(), 1);
     // Another command and a script are for the same system; other options are not.
     let other = linux(&cache, directory.path(), "other", &options, "echo other");
-    assert_eq!((other.output.as_str(), other.code), ("other\n", Some(0)));
+    assert!(other.output.starts_with("other\n"), "{other:?}");
+    assert_eq!(other.code, Some(0));
     assert_eq!(kept(&cache).len(), 1);
 }
 

@@ -40,6 +40,7 @@ use link::state::Mode;
 
 use crate::{
     computer::{
+        interrupt,
         person::Person,
         progress::Progress,
         terminal::{self, Raw},
@@ -298,9 +299,15 @@ pub fn run(
     let has_work = prepared.work.is_some();
     let mut started = None;
     if started::is_wanted(options) && has_work {
-        let (system, nonce) = started::system(&prepared, options, &qemu, progress)?;
-        prepared.nonce = Some(nonce);
-        started = Some(system);
+        match started::system(&prepared, options, &qemu, progress) {
+            Ok((system, nonce)) => {
+                prepared.nonce = Some(nonce);
+                started = Some(system);
+            }
+            Err(error) if interrupt::requested() => return Err(error),
+            // What is wrong shows when it boots by itself.
+            Err(error) => progress.note(&format!("no started system is kept: {error:#}")),
+        }
     }
     let mut guest = prepared.guest(&prepared.initrd()?, options.run.storage)?;
     if options.run.takes_samples() || options.run.traces() {
