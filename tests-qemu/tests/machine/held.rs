@@ -1,6 +1,6 @@
 //! The operator stops a guest at what it writes, and the guest does not notice.
 
-use measure::{computer::progress::Progress, machine::run, options::RunOptions};
+use measure::{machine::run::RunOutcome, options::RunOptions};
 use tests_qemu::ipl;
 
 /// A guest that writes on its console, and one with two CPUs.
@@ -8,20 +8,18 @@ const GUEST: &str = "b_stfl";
 const GUEST_OF_TWO: &str = "b_signals";
 
 /// Runs a guest that the operator treats so.
-fn treated(guest: &str, operator: &[&str], when_waiting: &[&str]) -> run::RunOutcome {
+fn treated(guest: &str, operator: &[&str], when_waiting: &[&str]) -> RunOutcome {
     let owned = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
     let options = RunOptions {
         operator: owned(operator),
         when_waiting: owned(when_waiting),
         ..ipl::options(guest)
     };
-    let outcome = run::run(&options, &Progress::Silent).unwrap();
-    assert_eq!(outcome.end.exit_code(), 0, "{}", ipl::story(&outcome));
-    outcome
+    ipl::above_with_success(&options).unwrap()
 }
 
 /// What a guest did by itself, without what the operator and the machine said.
-fn own(outcome: &run::RunOutcome) -> (String, Vec<u64>) {
+fn own(outcome: &RunOutcome) -> (String, Vec<u64>) {
     let totals = outcome.report.record.totals.iter();
     let instructions = totals.map(|totals| totals.guest_instructions).collect();
     (outcome.console.clone(), instructions)
