@@ -34,6 +34,13 @@ impl Socket {
         (path.as_os_str().len() <= LONGEST_NAME).then_some(Self(path))
     }
 
+    /// The monitor, for what cannot be done without one.
+    pub fn required(monitor: Option<&Self>) -> Result<&Self> {
+        monitor.context(
+            "the name of the temporary directory is too long for QEMU's monitor; set TMPDIR to a shorter one",
+        )
+    }
+
     /// QEMU's options that open it.
     pub fn arguments(&self) -> [String; 4] {
         let path = self.0.to_string_lossy().replace(',', ",,");

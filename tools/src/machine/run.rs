@@ -199,9 +199,7 @@ pub fn keep_started(
     let starting = Starting {
         slot,
         sign,
-        monitor: monitor
-            .as_ref()
-            .context("the name of the temporary directory is too long for QEMU's monitor; set TMPDIR to a shorter one")?,
+        monitor: Socket::required(monitor.as_ref())?,
         silence: options.silence,
     };
     let machine = Running::start(&qemu.path, &setup.arguments())?;
@@ -388,9 +386,7 @@ impl<'a> Prepared<'a> {
         let mut machine = Running::start(&qemu.path, &arguments)?;
         let sent = match &continued {
             Some(continued) => {
-                let monitor = host.monitor.as_ref().context(
-                    "the name of the temporary directory is too long for QEMU's monitor; set TMPDIR to a shorter one",
-                )?;
+                let monitor = Socket::required(host.monitor.as_ref())?;
                 let went_on = monitor.resume(&continued.state);
                 went_on.with_context(|| went_wrong(&mut machine))?;
                 &continued.sent[..]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
 
+use super::Sink;
 use crate::figures::group::MOST_GROUPS;
 
 /// The last values of a CPU.
@@ -21,7 +22,7 @@ struct Last {
 pub(super) struct Differences {
     last: BTreeMap<(String, u16), Last>,
     /// Records with a counter below the one before.
-    pub set_back: u64,
+    set_back: u64,
 }
 
 /// What was counted, and since when.
@@ -69,6 +70,14 @@ impl Differences {
         }
         let since = before.at;
         Ok(Some(Difference { since, counts }))
+    }
+
+    /// Says how many records were set back.
+    pub(super) fn tell(&self, sink: &mut Sink) {
+        sink.doubt(
+            self.set_back,
+            "records have a counter below that of the record before, so what was counted in between is unknown",
+        );
     }
 }
 

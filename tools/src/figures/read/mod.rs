@@ -12,6 +12,7 @@
 mod cnt;
 mod differences;
 mod folder;
+mod left_out;
 mod monitor;
 mod smf;
 

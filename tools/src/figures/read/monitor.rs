@@ -14,6 +14,7 @@ use record::{
 use super::{
     Sink,
     differences::{Difference, Differences},
+    left_out::LeftOut,
     smf::add_set,
 };
 use crate::{
@@ -40,8 +41,7 @@ struct Reading {
 /// What was wrong.
 #[derive(Default)]
 struct Faults {
-    malformed: u64,
-    first: Option<String>,
+    left_out: LeftOut,
     /// Readings without all of their counters.
     partial: u64,
     /// Readings of a format that is not known.
@@ -101,9 +101,7 @@ struct Readings<'s> {
 
 impl Readings<'_> {
     fn wrong(&mut self, base: u64, malformed: Malformed) {
-        self.faults.malformed += 1;
-        let first = &mut self.faults.first;
-        first.get_or_insert_with(|| wrong(base, malformed).to_string());
+        self.faults.left_out.add(base, malformed);
     }
 
     fn take(&mut self, found: &Decoded<'_>) -> Result<()> {
@@ -192,16 +190,8 @@ impl Readings<'_> {
             faults.unknown,
             "readings have sets whose number of counters is not known for their version numbers; the sets are left out",
         );
-        sink.doubt(
-            differences.set_back,
-            "records have a counter below that of the record before, so what was counted in between is unknown",
-        );
-        if let Some(first) = faults.first {
-            let number = faults.malformed;
-            sink.doubts.push(format!(
-                "{number} records of counters are malformed and left out; the first: {first}"
-            ));
-        }
+        differences.tell(sink);
+        faults.left_out.tell("records of counters", sink);
         Ok(())
     }
 }

@@ -19,6 +19,7 @@ use record::{
 use super::{
     Sink,
     differences::{Difference, Differences},
+    left_out::LeftOut,
     machine,
 };
 use crate::{
@@ -27,7 +28,7 @@ use crate::{
         generation::Generation,
         group::{Class, Group, Groups, Interval, MOST_GROUPS, Subject},
     },
-    formats::{smf::Joined, wrong},
+    formats::smf::Joined,
 };
 
 /// The fields of a record of either subtype.
@@ -87,8 +88,7 @@ pub(super) fn add_set(needed: &Needed, values: &mut [Option<u64>], set: &Counter
 /// What was wrong.
 #[derive(Default)]
 struct Faults {
-    malformed: u64,
-    first: Option<String>,
+    left_out: LeftOut,
     lost: u64,
 }
 
@@ -153,9 +153,7 @@ impl<'s> Records<'s> {
     }
 
     fn wrong(&mut self, base: u64, malformed: Malformed) {
-        self.faults.malformed += 1;
-        let first = &mut self.faults.first;
-        first.get_or_insert_with(|| wrong(base, malformed).to_string());
+        self.faults.left_out.add(base, malformed);
     }
 
     fn take(&mut self, record: &smf::Record<'_>) -> Result<()> {
@@ -287,16 +285,8 @@ impl<'s> Records<'s> {
             "intervals of subtype 2 are also there as subtype 1, and count only once",
         );
         sink.doubt(faults.lost, "records say that counter data were lost");
-        sink.doubt(
-            differences.set_back,
-            "records have a counter below that of the record before, so what was counted in between is unknown",
-        );
-        if let Some(first) = faults.first {
-            let number = faults.malformed;
-            sink.doubts.push(format!(
-                "{number} records of type 113 are malformed and left out; the first: {first}"
-            ));
-        }
+        differences.tell(sink);
+        faults.left_out.tell("records of type 113", sink);
         Ok(())
     }
 }
