@@ -496,14 +496,14 @@ impl LoaderBlock {
     /// Where the machine keeps the bytes that the host may change: the first byte behind the beginning of all that is
     /// kept, and the one behind the last.
     pub fn open_part(&self) -> (u64, u64) {
-        let lengths = self
+        let mut lengths = self
             .segments()
             .iter()
             .map(|segment| segment.staged_length.get().next_multiple_of(KEPT_ALIGNMENT));
         match (self.open_segment.get() as usize).checked_sub(1) {
             Some(open) => {
                 let begin = lengths.clone().take(open).sum();
-                (begin, begin + lengths.skip(open).next().unwrap_or(0))
+                (begin, begin + lengths.nth(open).unwrap_or(0))
             }
             None => (0, 0),
         }

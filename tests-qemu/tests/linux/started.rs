@@ -104,7 +104,8 @@ fn a_kept_system_that_is_spoilt_is_started_anew() {
         panic!("one system is kept");
     };
     // Each file once: cut, changed, and gone.
-    let spoil: [(&str, &dyn Fn(&Path)); 4] = [
+    type Spoil<'a> = &'a dyn Fn(&Path);
+    let spoil: [(&str, Spoil<'_>); 4] = [
         ("storage", &|file| {
             fs::File::options()
                 .write(true)
