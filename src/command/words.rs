@@ -5,7 +5,7 @@ use super::{Command, Misunderstood, Words};
 /// The most bytes of such a text.
 pub const LONGEST_WORDS: usize = 80;
 
-/// A text of 1 to [`LONGEST_WORDS`] bytes that a guest may write on its console.
+/// A text of 1 to `LONGEST_WORDS` bytes that a guest may write on its console.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConsoleWords {
     bytes: [u8; LONGEST_WORDS],

@@ -50,7 +50,7 @@ pub enum Next {
     Occupied,
     /// A profiler in the guest has a request to HIS, which must be performed before the guest continues.
     Service,
-    /// A trace of the operator has stopped the guest ([`Recording::held`](crate::state::recording::Recording::held)).
+    /// The guest is held for the operator, for what [`HeldBy`](crate::state::vcpu::HeldBy) says.
     Held,
     /// The CPU is stopped.
     Stopped,

@@ -1,7 +1,7 @@
 //! A file of SMF records, with or without block-descriptor words around them, record by record.
 //!
 //! In a file of format VBS a record may be spanned: its segments lie in several blocks, each with a descriptor word that
-//! says which part of the record it is. [`Joined`] puts them together.
+//! says which part of the record it is. `Joined` puts them together.
 
 use std::io::Read;
 
