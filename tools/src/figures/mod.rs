@@ -20,4 +20,8 @@ pub mod read;
 pub mod source;
 
 #[cfg(test)]
+mod book;
+#[cfg(test)]
+mod definitions;
+#[cfg(test)]
 mod examples;
