@@ -117,6 +117,7 @@ pub(super) fn add(file: &mut dyn Read, blocks: bool, sink: &mut Sink) -> Result<
             }
         }
     }
+    records.sink.doubts.extend(reader.astray.doubt());
     records.finish()
 }
 

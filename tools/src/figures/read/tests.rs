@@ -378,19 +378,57 @@ fn a_malformed_record_is_left_out_and_named() {
     assert!(doubt.contains("field SMF113_1_CSOF"), "{doubt}");
 }
 
+/// As dumps behind each other, of which one begins within a record and ends within another.
 #[test]
-fn segments_out_of_order_end_the_reading_with_their_offset() {
-    let good = deltas(("SYSA", "8561", 0, 0, 0, [3_000, 1_000]));
-    let bytes = [&good[..], &part(2, &[1, 2, 3])].concat();
+fn a_record_of_which_segments_are_missing_is_left_out_and_the_others_count() {
+    let a = deltas(("SYSA", "8561", 0, 0, 0, [3_000, 1_000]));
+    let b = deltas(("SYSB", "8561", 0, 0, 0, [5_000, 1_000]));
+    let (begun, ended) = (part(1, &a[4..100]), part(2, &b[100..]));
+    let bytes = [&a[..], &ended, &begun, &b].concat();
     let collected = read_content(&bytes[..], by_system()).unwrap();
-    assert_eq!(collected.records, 1);
-    // The third byte of the descriptor word.
-    let offset = format!("offset {} ", good.len() + 2);
+    let expected = [row("SYSA", "8561", 3.0), row("SYSB", "8561", 5.0)];
+    assert_eq!(rows(&collected), expected);
+    let offset = format!("offset {} ", a.len() + 2);
+    let doubt = &collected.doubts[0];
     assert!(
-        collected.doubts[0].contains(&offset),
-        "{:?}",
-        collected.doubts
+        doubt.starts_with("2 segments of spanned records"),
+        "{doubt}"
     );
+    assert!(doubt.contains(&offset), "{doubt}");
+}
+
+#[test]
+fn a_record_of_lengths_that_lie_is_left_out_or_ends_the_reading_and_what_precedes_it_counts() {
+    let good = deltas(("SYSA", "8561", 0, 0, 0, [3_000, 1_000]));
+    for at in 0..good.len() {
+        for byte in [0, 1, 0x7F, 0xFF] {
+            let mut bad = good.clone();
+            bad[at] = byte;
+            let bytes = [&good[..], &bad, &good].concat();
+            let collected = read_content(&bytes[..], by_system()).unwrap();
+            assert!(collected.records >= 1, "{at} {byte}");
+        }
+    }
+}
+
+#[test]
+fn a_counter_version_number_that_is_not_known_has_the_figures_of_all_models() {
+    let mut bytes = deltas(("SYSA", "    ", 0, 0, 0, [3_000, 1_000]));
+    let known = read_content(&bytes[..], by_system()).unwrap();
+    assert_eq!(known.groups[0].counts.generation(), Some(Generation::Z15));
+    assert_eq!(known.groups[0].key.machine, "CSVN 6");
+    let versions = bytes
+        .windows(6)
+        .position(|words| words == [0, 0, 0, 3, 0, 6]);
+    let at = versions.unwrap();
+    bytes[at + 4..at + 6].copy_from_slice(&0xFFFF_u16.to_be_bytes());
+    let collected = read_content(&bytes[..], by_system()).unwrap();
+    let group = &collected.groups[0];
+    assert_eq!(group.key.machine, "CSVN 65535");
+    assert_eq!(group.counts.generation(), None);
+    assert_eq!(number(group, Figure::Cpi), 3.0);
+    let lack = group.counts.figure(Figure::FiniteCpi, &Given::default());
+    assert_eq!(lack, Err(Lack::UnknownModel));
 }
 
 #[test]

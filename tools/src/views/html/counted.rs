@@ -211,6 +211,9 @@ impl Intervals {
                 }
             }
         }
+        if let Some(doubt) = reader.astray.doubt() {
+            bail!("{}: {doubt}", name());
+        }
         Ok(())
     }
 
