@@ -9,7 +9,7 @@ mod trace;
 use std::{path::PathBuf, time::Duration};
 
 use cache::Geometry;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use his::command;
 use his::parameters::ParameterFiles;
 use link::{stack::MOST_FRAMES, state::Mode};
@@ -17,6 +17,7 @@ use link::{stack::MOST_FRAMES, state::Mode};
 use crate::{
     building::image::Form,
     linux::Release,
+    nearest,
     numbers::quantities::{Kept, Rtc, Sampling, Storage},
     options::{
         DEFAULT_CONSOLE_LIMIT, DEFAULT_DATA_LIMIT, DEFAULT_GUEST, EventForm, Events, RunOptions,
@@ -348,12 +349,47 @@ impl BelowArguments {
     }
 }
 
+impl Arguments {
+    /// Whether a person asks which guests there are.
+    pub fn lists_guests(&self) -> bool {
+        match &self.command {
+            None => self.run.list,
+            Some(Command::Run(run) | Command::Console(run)) => run.list,
+            Some(Command::Trace(trace)) => trace.run.list,
+            Some(Command::Top(top)) => {
+                matches!(&top.run, Some(TopCommand::Run(run)) if run.list)
+            }
+            Some(_) => false,
+        }
+    }
+}
+
+/// The commands that a first word was perhaps meant to be, in words; empty if it is one, or like none. Such a word is taken
+/// as the name of a guest.
+pub fn meant_command(word: &str) -> String {
+    let command = Arguments::command();
+    let names: Vec<&str> = command
+        .get_subcommands()
+        .map(clap::Command::get_name)
+        .collect();
+    if names.contains(&word) {
+        return String::new();
+    }
+    match &nearest::nearest(word, names)[..] {
+        [] => String::new(),
+        near => format!("if {word} is to be a command: {}", near.join(", ")),
+    }
+}
+
 /// Options of a run.
 #[derive(Clone, Debug, Args)]
 pub struct RunArguments {
     /// The name of a bundled guest, an ELF file, or a flat image with an IPL PSW at 0
     #[arg(default_value = DEFAULT_GUEST)]
     pub guest: String,
+    /// Show the bundled guests by kind, and run none
+    #[arg(long)]
+    pub list: bool,
     /// CPUs of the guest [default: as many as it needs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4))]
     pub cpus: Option<u32>,
@@ -534,7 +570,6 @@ impl RunArguments {
 mod tests {
     use super::*;
     use crate::options::configuration::{Level, Secure};
-    use clap::CommandFactory;
 
     fn run(line: &str) -> Result<RunOptions, String> {
         let words = std::iter::once("measure").chain(line.split_whitespace());
@@ -557,6 +592,52 @@ mod tests {
         assert_eq!((&options.guest[..], options.cpus), (DEFAULT_GUEST, None));
         assert_eq!(options.sampling, Sampling::Every(1_000_000));
         assert_eq!(run("--cpus 2").unwrap().cpus, Some(2));
+    }
+
+    #[test]
+    fn a_misspelt_word_is_answered_with_the_nearest_one() {
+        for (line, nearest) in [
+            ("run --intervall 5000", "'--interval'"),
+            ("report x --csvv y", "'--csv'"),
+            ("report x --by sytem", "'system'"),
+            ("export x --to foldd", "'folded'"),
+            ("linux --release 6.2", "6.12"),
+            ("run --model zce12", "the nearest is zec12"),
+            ("report x --model z71", "the nearest is z17"),
+            ("report x --rni-weights z1=1,1,1,1,1", "the nearest are z1"),
+            ("counters --model z14x", "the nearest is z14"),
+            ("run --counters bsaic", "the nearest is basic"),
+            ("trace -e BRNACH", "the nearest is BRANCH"),
+            ("linux -e FECTH", "the nearest is FETCH"),
+        ] {
+            let refusal = run(line).unwrap_err();
+            assert!(refusal.contains(nearest), "{line}: {refusal}");
+        }
+        assert_eq!(
+            meant_command("reprot"),
+            "if reprot is to be a command: report, export"
+        );
+        for word in ["report", "hash", "/x.elf", "--cpus"] {
+            assert_eq!(meant_command(word), "", "{word}");
+        }
+    }
+
+    #[test]
+    fn the_guests_are_listed_by_every_command_that_runs_one() {
+        let parse = |line: &str| {
+            let words = std::iter::once("measure").chain(line.split_whitespace());
+            Arguments::try_parse_from(words).unwrap()
+        };
+        for line in [
+            "--list",
+            "run --list",
+            "console --list",
+            "trace --list",
+            "top run --list",
+        ] {
+            assert!(parse(line).lists_guests(), "{line}");
+        }
+        assert!(!parse("run hash").lists_guests());
     }
 
     #[test]

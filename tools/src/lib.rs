@@ -11,6 +11,7 @@
 //! - [`folder`]: the folder of a run and its record. [`formats`]: files of samples, counters and records, as read.
 //! - [`symbols`]: from addresses to names and back. [`events`]: program events as the operator traces them.
 //! - [`calls`]: call stacks, and where routines have their return addresses.
+//! - [`nearest`]: the names that are most like a mistyped one.
 //! - [`options`]: the options of a run. [`profile`]: the samples of a run or of a collection as a stream.
 //! - [`report`]: from the raw files to results. [`figures`]: what analysts read, from counters of any machine.
 //! - [`machine`]: a run, above the machine ([`machine::run::run`]) or on bare QEMU ([`machine::run::run_native`]):
@@ -34,6 +35,7 @@ pub mod folder;
 pub mod formats;
 pub mod linux;
 pub mod machine;
+pub mod nearest;
 pub mod numbers;
 pub mod options;
 pub mod profile;

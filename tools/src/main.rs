@@ -12,11 +12,11 @@ use anyhow::{Context, Result, bail};
 use clap::Parser;
 use measure::{
     args::{
-        Arguments, Command, ExecArguments, FiguresArguments, LinuxArguments, RunArguments,
+        self, Arguments, Command, ExecArguments, FiguresArguments, LinuxArguments, RunArguments,
         TopArguments, TopCommand, TraceArguments,
     },
     bench,
-    building::{build, image},
+    building::{build, guests, image},
     computer::{
         interrupt,
         progress::Progress,
@@ -29,6 +29,7 @@ use measure::{
     linux,
     machine::{
         console, doctor,
+        guest::UnknownGuest,
         run::{self, RunOutcome},
     },
     options::RunOptions,
@@ -43,9 +44,12 @@ const FAILED: u8 = 2;
 const NOT_ALL_SHOWN: u8 = 3;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = read_arguments();
     let progress = Progress::detect();
+    let is_plain = arguments.command.is_none();
+    let lists_guests = arguments.lists_guests();
     let done = interrupt::install(give_back).and_then(|()| match arguments.command {
+        _ if lists_guests => say(&guests::text(&guests::kinds()?)).map(|()| 0),
         None => measure(&arguments.run, &progress),
         Some(Command::Run(run)) => measure(&run, &progress),
         Some(Command::Console(run)) => interact(&run, &progress),
@@ -124,8 +128,32 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             progress.note(&format!("error: {error:#}"));
+            if let Some(unknown) = error.downcast_ref::<UnknownGuest>()
+                && is_plain
+            {
+                suggest_command(&unknown.name);
+            }
             ExitCode::from(FAILED)
         }
+    }
+}
+
+/// The command line. If it is wrong and its first word is like a command, says so: it was taken as the name of a guest.
+fn read_arguments() -> Arguments {
+    Arguments::try_parse().unwrap_or_else(|error| {
+        // A closed terminal changes nothing.
+        let _ = error.print();
+        if let Some(word) = std::env::args().nth(1).filter(|_| error.use_stderr()) {
+            suggest_command(&word);
+        }
+        std::process::exit(error.exit_code())
+    })
+}
+
+fn suggest_command(word: &str) {
+    let meant = args::meant_command(word);
+    if !meant.is_empty() {
+        Progress::Plain.note(&meant);
     }
 }
 

@@ -4,11 +4,14 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use crate::figures::{
-    generation::Generation,
-    group::Grouping,
-    nest::{self, Given, Weights},
-    read::Manner,
+use crate::{
+    figures::{
+        generation::Generation,
+        group::Grouping,
+        nest::{self, Given, Weights},
+        read::Manner,
+    },
+    nearest,
 };
 
 /// Which figures, and in what form.
@@ -85,7 +88,7 @@ impl FiguresArguments {
 fn generation(text: &str) -> Result<Generation, String> {
     Generation::of_name(text).ok_or_else(|| {
         let names = Generation::ALL.map(Generation::name);
-        format!("`{text}` is not one of {}", names.join(", "))
+        format!("{text} is not a model{}", nearest::remedy(text, &names))
     })
 }
 

@@ -186,6 +186,15 @@ fn sources(directory: &str) -> Vec<String> {
         .collect()
 }
 
+/// The source of a bundled guest.
+pub(super) fn guest_source(name: &str) -> PathBuf {
+    let directory = match is_case(name) {
+        true => CASE_SOURCES,
+        false => GUEST_SOURCES,
+    };
+    root().join(format!("{directory}/{name}.rs"))
+}
+
 /// Whether this is the name of a bundled guest.
 pub fn is_bundled(name: &str) -> bool {
     bundled_guests().iter().any(|bundled| bundled == name)

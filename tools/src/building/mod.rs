@@ -2,6 +2,7 @@
 
 pub mod build;
 pub mod case;
+pub mod guests;
 pub mod image;
 pub mod install;
 pub mod repository;

@@ -3,7 +3,10 @@
 use command::{self, Command};
 use thiserror::Error;
 
-use crate::symbols::places::{Meant, NameError, PlaceNames, Wanted};
+use crate::{
+    nearest,
+    symbols::places::{Meant, NameError, PlaceNames, Wanted},
+};
 
 /// The most storage that the machine shows at once, in bytes.
 const MOST_SHOWN: u64 = 4096;
@@ -92,11 +95,20 @@ pub fn event(text: &str) -> Result<String, String> {
     };
     let answer = match command::parse(&anywhere) {
         Ok(Command::Trace(_)) => return Ok(line),
-        Ok(_) => "an event begins with BRANCH, FETCH, STORE or REG".to_owned(),
+        Ok(_) => format!("an event begins with one of {}", EVENTS.join(", ")),
         Err(misunderstood) => misunderstood.to_string(),
     };
-    Err(answer)
+    let first = words.get(1).copied().unwrap_or_default();
+    let is_known = EVENTS.iter().any(|event| event.eq_ignore_ascii_case(first));
+    let near = match is_known {
+        true => Vec::new(),
+        false => nearest::nearest(first, EVENTS),
+    };
+    Err(format!("{answer}{}", nearest::mentioned(&near)))
 }
+
+/// The words that an event begins with.
+const EVENTS: [&str; 4] = ["BRANCH", "FETCH", "STORE", "REG"];
 
 /// Whether a command begins a trace.
 #[must_use]

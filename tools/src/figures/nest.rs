@@ -5,6 +5,7 @@
 //! weights whose source says them; a person who has IBM's paper gives those of another model.
 
 use super::{figure::Figure, formulas, generation::Generation, source::Source};
+use crate::nearest;
 
 /// The weights of a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,8 +76,11 @@ pub fn parse(text: &str) -> Result<(Generation, Weights), String> {
     let (model, numbers) = text
         .split_once('=')
         .ok_or_else(|| wrong(format!("`{text}` has no model")))?;
-    let generation = Generation::of_name(model.trim())
-        .ok_or_else(|| wrong(format!("`{model}` is not a model")))?;
+    let generation = Generation::of_name(model.trim()).ok_or_else(|| {
+        let names = Generation::ALL.map(Generation::name);
+        let near = nearest::mentioned(&nearest::nearest(model, names));
+        wrong(format!("`{model}` is not a model{near}"))
+    })?;
     let numbers: Option<Vec<f64>> = numbers
         .split(',')
         .map(|number| {

@@ -16,10 +16,13 @@ use object::{
     read::elf::{FileHeader, ProgramHeader},
 };
 
+use thiserror::Error;
+
 use crate::{
     building::build,
     calls::places::Places,
     computer::progress::Progress,
+    nearest,
     symbols::{SymbolTable, places::PlaceNames, signed::Nonce},
 };
 
@@ -70,22 +73,42 @@ pub struct Guest {
     pub open_piece: Option<usize>,
 }
 
+/// No guest has this name.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error(
+    "no guest {name}: it is neither a file nor bundled{near}. Give the path of an ELF or a flat image; `cargo measure run --list` shows the bundled guests"
+)]
+pub struct UnknownGuest {
+    /// What was written.
+    pub name: String,
+    /// The nearest names, in words.
+    near: String,
+}
+
 impl Guest {
+    /// Refuses an argument that names no guest.
+    pub fn check(argument: &str) -> Result<()> {
+        let bundled = build::bundled_guests();
+        let is_there = bundled.iter().any(|name| name == argument) || Path::new(argument).exists();
+        if !is_there {
+            let names: Vec<&str> = bundled.iter().map(String::as_str).collect();
+            let near = nearest::mentioned(&nearest::nearest(argument, names));
+            bail!(UnknownGuest {
+                name: argument.to_owned(),
+                near,
+            });
+        }
+        Ok(())
+    }
+
     /// The guest that an argument names. A bundled one is built first.
     pub fn find(argument: &str, progress: &Progress) -> Result<Self> {
-        let bundled = build::bundled_guests();
-        if bundled.iter().any(|name| name == argument) {
+        Self::check(argument)?;
+        if build::is_bundled(argument) {
             let file = build::build_guest(argument, progress)?;
             return Self::load(&file);
         }
-        let file = Path::new(argument);
-        if !file.exists() {
-            bail!(
-                "no guest {argument}: it is neither a file nor bundled. Give the path of an ELF or a flat image, or one of: {}",
-                bundled.join(", ")
-            );
-        }
-        Self::load(file)
+        Self::load(Path::new(argument))
     }
 
     /// The guest in a file.
@@ -344,14 +367,35 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_that_does_not_exist_is_refused_with_the_choices() {
+    fn a_guest_that_does_not_exist_is_refused_with_the_way_to_the_choices() {
         let error = Guest::find("/no/such/guest", &Progress::Silent)
             .unwrap_err()
             .to_string();
         assert!(
-            error.contains("/no/such/guest") && error.contains("one of:"),
+            error.contains("/no/such/guest") && error.contains("run --list"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_misspelt_guest_is_answered_with_the_nearest_names_and_not_with_all() {
+        let refusal = |name: &str| {
+            let error = Guest::find(name, &Progress::Silent).unwrap_err();
+            error.to_string()
+        };
+        assert!(
+            refusal("hsah").contains("the nearest is hash."),
+            "{}",
+            refusal("hsah")
+        );
+        let behaviour = refusal("b_sampling_wiat");
+        assert!(
+            behaviour.contains("the nearest are b_sampling_wait,"),
+            "{behaviour}"
+        );
+        for name in ["hsah", "b_", "nothing-like-it"] {
+            assert!(refusal(name).len() < 300, "{}", refusal(name));
+        }
     }
 
     proptest! {

@@ -78,6 +78,7 @@ pub fn run_with(
     progress: &Progress,
     person: Option<Person<'_>>,
 ) -> Result<RunOutcome> {
+    Guest::check(&options.guest)?;
     let qemu = ready(options, progress)?;
     let guest = guest(options, progress)?;
     run_guest(&qemu, &guest, options, progress, person, [])
@@ -93,6 +94,7 @@ pub fn run_with_profilers<'a>(
         sampling: Sampling::Off,
         ..options.clone()
     };
+    Guest::check(&options.guest)?;
     let qemu = ready(options, progress)?;
     let guest = guest(options, progress)?;
     run_guest(&qemu, &guest, options, progress, None, profilers)

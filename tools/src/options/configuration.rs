@@ -12,6 +12,8 @@ use {
     link::loader::{LoaderBlock, MOST_THREADS, flags, level},
 };
 
+use crate::nearest;
+
 /// A model, by its product name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelName(pub &'static Model);
@@ -25,7 +27,8 @@ impl FromStr for ModelName {
                 .iter()
                 .map(|model| model.name.to_lowercase())
                 .collect();
-            format!("{text} is not a model; choose one of {}", names.join(", "))
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            format!("{text} is not a model{}", nearest::remedy(text, &names))
         })
     }
 }

@@ -5,6 +5,8 @@ use std::str::FromStr;
 use anyhow::{Result, bail};
 use link::{loader::sets, state::Mode};
 
+use crate::nearest;
+
 /// The words of `--counters`, those of the operator's AUTH, and the sets that they name.
 const WORDS: [(&str, u32); 6] = [
     ("basic", sets::BASIC),
@@ -31,7 +33,8 @@ impl FromStr for CounterChoice {
             match found {
                 Some((_, set)) => Ok(Self(chosen.0 | set)),
                 None => Err(format!(
-                    "{word} is not a counter set; write none, or some of {} with commas between them",
+                    "{word} is not a counter set{}; write none, or some of {} with commas between them",
+                    nearest::mentioned(&nearest::nearest(word, WORDS.map(|(word, _)| word))),
                     WORDS.map(|(word, _)| word).join(", ")
                 )),
             }

@@ -8,13 +8,7 @@ use std::fmt;
 use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 use thiserror::Error;
 
-use crate::symbols::kallsyms;
-
-/// Names at least as similar as this (1 is equal) are suggested.
-const SIMILAR: f64 = 0.8;
-
-/// How many of them an error suggests.
-const MENTIONED: usize = 3;
+use crate::{nearest, symbols::kallsyms};
 
 /// How many places with the same name an error lists.
 const LISTED: usize = 8;
@@ -79,10 +73,8 @@ pub enum NameError {
 }
 
 fn mentioned(names: &[String]) -> String {
-    match names {
-        [] => String::new(),
-        names => format!("; the nearest are {}", names.join(", ")),
-    }
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    nearest::mentioned(&names)
 }
 
 fn listed(places: &[Place]) -> String {
@@ -301,27 +293,11 @@ impl PlaceNames {
     }
 
     fn unknown(&self, text: &str) -> NameError {
-        // Compares the last parts of paths, too: a person may leave out the beginning of a path, or mistype its end.
-        let last = |name: &str| name.rsplit("::").next().unwrap_or_default().to_owned();
-        let text_last = last(text);
-        let similarity = |name: &str| {
-            let whole = strsim::jaro_winkler(text, name);
-            whole.max(strsim::jaro_winkler(&text_last, &last(name)))
-        };
-        let scored = self
-            .0
-            .iter()
-            .map(|place| (similarity(&place.name), &place.name));
-        let mut near: Vec<(f64, &String)> = scored.filter(|(score, _)| *score >= SIMILAR).collect();
-        near.sort_by(|(one, first), (other, second)| other.total_cmp(one).then(first.cmp(second)));
-        near.dedup_by_key(|(_, name)| *name);
+        let names = self.0.iter().map(|place| &place.name[..]);
+        let nearest = nearest::nearest(text, names);
         NameError::Unknown {
             name: text.to_owned(),
-            nearest: near
-                .into_iter()
-                .take(MENTIONED)
-                .map(|(_, name)| name.clone())
-                .collect(),
+            nearest: nearest.into_iter().map(str::to_owned).collect(),
         }
     }
 }

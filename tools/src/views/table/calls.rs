@@ -8,6 +8,7 @@ use link::stack::End;
 
 use super::{HOTTEST, number, plain_table, shortened, trimmed};
 use crate::{
+    nearest,
     numbers::grouped,
     profile::callers::{Calls, Routine},
     report::Report,
@@ -144,7 +145,13 @@ fn routine<'c>(calls: &'c Calls, name: &str) -> Result<&'c Routine> {
         exact
     };
     match &found[..] {
-        [] => bail!("no stack has a routine {name}; name one of the report, or a part of its name"),
+        [] => {
+            let all = calls.routines.keys().map(|routine| &routine.symbol[..]);
+            let near = nearest::mentioned(&nearest::nearest(name, all));
+            bail!(
+                "no stack has a routine {name}{near}; name one of the report, or a part of its name"
+            )
+        }
         [one] => Ok(one),
         many => {
             let names = many.iter().take(MOST_NAMES);

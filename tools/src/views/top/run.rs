@@ -16,7 +16,10 @@ use crate::{
     building::build,
     computer::{interrupt, progress::Progress},
     folder::RECORD,
-    machine::run::{self, RunOutcome},
+    machine::{
+        guest::Guest,
+        run::{self, RunOutcome},
+    },
     options::RunOptions,
 };
 
@@ -31,6 +34,7 @@ pub fn measure(options: &RunOptions, delay: Duration, progress: &Progress) -> Re
         );
     }
     // Everything that takes long or prints comes before the screen is taken.
+    Guest::check(&options.guest)?;
     let qemu = run::ready(options, progress)?;
     let guest = run::guest(options, progress)?;
     build::build_image(progress)?;
