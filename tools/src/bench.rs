@@ -298,9 +298,11 @@ pub fn ratios(options: &RunOptions, pairs: usize, progress: &Progress) -> Result
             1.15,
         ),
     ] {
-        let step = progress.step(&format!("timing {what}"));
+        let mut step = progress.step(&format!("timing {what}"));
         let mut measured = Vec::new();
-        for _ in 0..pairs {
+        for pair in 0..pairs {
+            let how_far = format!("{pair} of {pairs} pairs");
+            step.reach_of(pair as u64, pairs as u64, &how_far);
             let below = bare_time(bare, options)?;
             let above = machine_time(sampling, options)?;
             measured.push(above.as_secs_f64() / below.as_secs_f64());

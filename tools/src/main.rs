@@ -16,9 +16,9 @@ use measure::{
         TopArguments, TopCommand, TraceArguments,
     },
     bench,
-    building::{build, guests, image},
+    building::{build, guests, image, repository},
     computer::{
-        interrupt,
+        durations, interrupt,
         progress::Progress,
         terminal,
         visible::{self, Shown},
@@ -46,6 +46,7 @@ const NOT_ALL_SHOWN: u8 = 3;
 fn main() -> ExitCode {
     let arguments = read_arguments();
     let progress = Progress::detect();
+    durations::keep_in(repository::target_directory().join("durations"));
     let is_plain = arguments.command.is_none();
     let lists_guests = arguments.lists_guests();
     let done = interrupt::install(give_back).and_then(|()| match arguments.command {

@@ -146,7 +146,12 @@ fn decode(
         let (_, hash) = timed(&mut file, hash)?;
         shortest = shortest.min(decode);
         ratios.push(decode.as_secs_f64() / hash.as_secs_f64());
-        step.update(&format!("{} of {pairs} pairs", pair + 1));
+        let done = pair + 1;
+        step.reach_of(
+            done as u64,
+            pairs as u64,
+            &format!("{done} of {pairs} pairs"),
+        );
     }
     step.done(&format!("timed the decoding of {what}"));
     Ok(Timed {

@@ -62,7 +62,12 @@ pub fn measure(options: &RunOptions, pairs: usize, progress: &Progress) -> Resul
         let bare = bare_success(&native)?;
         let above = console_of(options.clone(), &Progress::Silent)?;
         add(&mut costs, &times(&bare.console)?, times(&above)?);
-        step.update(&format!("{} of {pairs} pairs", pair + 1));
+        let done = pair + 1;
+        step.reach_of(
+            done as u64,
+            pairs as u64,
+            &format!("{done} of {pairs} pairs"),
+        );
     }
     step.done("timed single instructions");
     limit(&mut costs)?;

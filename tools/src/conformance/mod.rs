@@ -142,7 +142,8 @@ pub fn measure(qemu: Option<PathBuf>, progress: &Progress) -> Result<Conformance
             let result = hear(run, clause, qemu.as_ref());
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             if let Ok(mut step) = step.lock() {
-                step.update(&format!("{done} of {}: {}", runs.len(), run.name));
+                let how_far = format!("{done} of {}: {}", runs.len(), run.name);
+                step.reach_of(done as u64, runs.len() as u64, &how_far);
             }
             if let Ok(mut heard) = heard.lock() {
                 heard.push((number, result));

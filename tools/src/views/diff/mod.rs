@@ -92,7 +92,8 @@ pub struct Difference {
 /// Compares two folders.
 pub fn compare(first: &Path, second: &Path, progress: Progress) -> Result<Difference> {
     let profiles = [Profile::open(first)?, Profile::open(second)?];
-    let mut ticker = Ticker::new(progress);
+    let both = format!("{} and {}", first.display(), second.display());
+    let mut ticker = Ticker::new(&both, progress);
     let mut lines: BTreeMap<(String, String), [u64; 2]> = BTreeMap::new();
     let mut found = [BlockCounts::default(); 2];
     for (side, profile) in profiles.iter().enumerate() {

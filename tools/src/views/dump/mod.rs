@@ -141,11 +141,13 @@ impl Read for WatchedFile {
         let read = self.file.read(buffer)?;
         self.read += read as u64;
         if self.step.is_none() && self.began.elapsed() >= PATIENCE {
-            self.step = Some(self.progress.step("dumping"));
+            let what = format!("dumping {} MB", self.length / 1_000_000);
+            self.step = Some(self.progress.step(&what).since(self.began));
         }
         if let Some(step) = &mut self.step {
             let percent = u128::from(self.read) * 100 / u128::from(self.length.max(1));
-            step.update(&format!("{percent} % of {} MB", self.length / 1_000_000));
+            let how_far = format!("{percent} %");
+            step.reach_of(self.read, self.length, &how_far);
         }
         Ok(read)
     }

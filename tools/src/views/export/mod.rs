@@ -100,10 +100,11 @@ pub struct Ticker {
 const PACE: u64 = 1 << 14;
 
 impl Ticker {
-    /// A ticker that shows progress.
-    pub fn new(progress: Progress) -> Self {
+    /// A ticker that shows progress with these samples.
+    pub fn new(samples: &str, progress: Progress) -> Self {
+        let what = format!("reading the samples of {samples}");
         Self {
-            step: Some(progress.step("reading samples")),
+            step: Some(progress.step(&what)),
             samples: 0,
         }
     }
@@ -168,7 +169,7 @@ pub fn export(
     }
     let profile = Profile::open(directory)?;
     let file = out.map_or_else(|| profile.directory.join(to.file_name()), Path::to_owned);
-    let mut ticker = Ticker::new(progress);
+    let mut ticker = Ticker::new(&directory.display().to_string(), progress);
     let mut notes = Vec::new();
     let found = if file.as_os_str() == "-" {
         if to == To::Perf {
