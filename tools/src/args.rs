@@ -52,6 +52,10 @@ pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub command: Option<Command>,
+    /// Install what this computer lacks without asking. The tool installs packages only if it is root, and says first what
+    /// is missing and how large it is. On a terminal it asks; elsewhere it goes on by itself
+    #[arg(long, global = true, help_heading = "This computer")]
+    pub yes: bool,
     /// Options of a run.
     #[command(flatten)]
     pub run: RunArguments,
@@ -623,11 +627,22 @@ mod tests {
     }
 
     #[test]
-    fn the_guests_are_listed_by_every_command_that_runs_one() {
+    fn yes_and_list_belong_to_every_command_that_needs_them() {
         let parse = |line: &str| {
             let words = std::iter::once("measure").chain(line.split_whitespace());
             Arguments::try_parse_from(words).unwrap()
         };
+        for line in [
+            "--yes",
+            "run --yes",
+            "exec --yes prog",
+            "linux --yes",
+            "bench --yes",
+        ] {
+            assert!(parse(line).yes, "{line}");
+        }
+        // It is the program's own.
+        assert!(!parse("exec prog --yes").yes);
         for line in [
             "--list",
             "run --list",

@@ -18,7 +18,7 @@ use measure::{
     bench,
     building::{build, guests, image, repository},
     computer::{
-        durations, interrupt,
+        consent, durations, interrupt,
         progress::Progress,
         terminal,
         visible::{self, Shown},
@@ -46,6 +46,9 @@ const NOT_ALL_SHOWN: u8 = 3;
 fn main() -> ExitCode {
     let arguments = read_arguments();
     let progress = Progress::detect();
+    if arguments.yes {
+        consent::give();
+    }
     durations::keep_in(repository::target_directory().join("durations"));
     let is_plain = arguments.command.is_none();
     let lists_guests = arguments.lists_guests();

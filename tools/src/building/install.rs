@@ -1,7 +1,10 @@
 //! Installs what a command of the tool needs and this computer lacks, or says how.
 //!
-//! As root on a Debian system the tool installs what is missing and says so. Any other user gets the exact command.
-//! Only what the tool's command needs is installed, and all of it at once, so the user installs something only once.
+//! As root on a Debian system the tool installs what is missing. It first says what that is and how large, and on a
+//! terminal it asks ([`consent`]). Any other user gets the exact command. Only what the tool's command needs is installed,
+//! and all of it at once, so the user installs something only once.
+
+mod size;
 
 use std::{
     env,
@@ -13,7 +16,14 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use crate::{building::repository, computer::progress::Progress};
+use self::size::Size;
+use crate::{
+    building::repository,
+    computer::{
+        consent,
+        progress::{Progress, Step},
+    },
+};
 
 /// One thing that this computer lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,10 +81,7 @@ impl Packages {
 
     /// What is missing, and the remedies.
     pub fn advice(self, lacks: &[Lack]) -> String {
-        let mut text = String::from("this computer lacks");
-        for lack in lacks {
-            text.push_str(&format!("\n  {}", lack.what));
-        }
+        let mut text = lacking(lacks);
         let on_debian = match self {
             Self::Unknown => "On Debian 12 this installs it:",
             Self::Ours | Self::Theirs { .. } => "This installs it:",
@@ -86,6 +93,25 @@ impl Packages {
         }
         text
     }
+}
+
+/// What is missing, a line each.
+fn lacking(lacks: &[Lack]) -> String {
+    let mut text = String::from("this computer lacks");
+    for lack in lacks {
+        text.push_str(&format!("\n  {}", lack.what));
+    }
+    text
+}
+
+/// What is missing, and what will be installed.
+fn announcement(lacks: &[Lack], size: Option<&Size>) -> String {
+    let size = match size {
+        Some(size) => size.to_string(),
+        None => "apt-get does not say how large it is".to_owned(),
+    };
+    let packages = all_packages(lacks).join(", ");
+    format!("{}\nInstalling {packages}: {size}", lacking(lacks))
 }
 
 /// The packages of all of them, each once.
@@ -149,7 +175,18 @@ fn provide_by(here: Packages, look: impl Fn() -> Vec<Lack>, progress: &Progress)
         return Ok(());
     }
     let packages = all_packages(&lacks);
-    if let Err(error) = install(&packages, progress) {
+    let mut update = None;
+    let mut size = Size::of(&packages)?;
+    if size.is_none() {
+        // On a fresh computer there are no lists.
+        update = Some(fetch_lists(progress)?);
+        size = Size::of(&packages)?;
+    }
+    progress.announce(&announcement(&lacks, size.as_ref()));
+    if !consent::ask("Install it?", progress).context("cannot ask")? {
+        bail!("nothing was installed; {}", here.advice(&lacks));
+    }
+    if let Err(error) = install(&packages, update, progress) {
         bail!("{error:#}\n{}", here.advice(&lacks));
     }
     let lacks = look();
@@ -163,18 +200,27 @@ fn provide_by(here: Packages, look: impl Fn() -> Vec<Lack>, progress: &Progress)
     Ok(())
 }
 
-/// Installs packages with apt-get.
-fn install(packages: &[&str], progress: &Progress) -> Result<()> {
+/// Fetches the lists of packages. If this fails, go on, as apt-get itself does without lists that it could not fetch: old
+/// lists may be good enough. If not, the complaints usually explain why the installation fails.
+fn fetch_lists(progress: &Progress) -> Result<AptGet> {
+    let mut step = progress.step("fetching the lists of packages");
+    let update = AptGet::watched(Work::Fetching, &["update"], Path::new("."), &mut step)?;
+    step.done("fetched the lists of packages");
+    Ok(update)
+}
+
+/// Installs packages with apt-get. `update` fetched the lists, if they were fetched already; old ones name files that are
+/// no longer there.
+fn install(packages: &[&str], update: Option<AptGet>, progress: &Progress) -> Result<()> {
+    let update = match update {
+        Some(update) => update,
+        None => fetch_lists(progress)?,
+    };
     let list = packages.join(", ");
     let mut step = progress.step(&format!("installing {list}"));
-    let mut tell = |line: &str| step.update(line);
-    // If the update fails, go on, as apt-get itself does without lists that it could not fetch: old lists may be good
-    // enough. If not, the complaints of the update usually explain why the installation fails.
-    let here = Path::new(".");
-    let update = AptGet::run(&["update"], here, &mut tell)?;
     let mut arguments = vec!["install", "--yes", "--no-install-recommends"];
     arguments.extend_from_slice(packages);
-    let install = AptGet::run(&arguments, here, &mut tell)?;
+    let install = AptGet::watched(Work::Installing, &arguments, Path::new("."), &mut step)?;
     if !install.succeeded {
         let mut complaints = update.complaints.trim_end().to_owned();
         if !complaints.is_empty() {
@@ -187,6 +233,44 @@ fn install(packages: &[&str], progress: &Progress) -> Result<()> {
     Ok(())
 }
 
+/// Lets apt-get say how far it has come, among what it says on standard output.
+const STATUS: &str = "-oAPT::Status-Fd=1";
+
+/// What apt-get does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// It only fetches.
+    Fetching,
+    /// It fetches, and then unpacks.
+    Installing,
+}
+
+/// How far apt-get has come.
+#[derive(Debug, PartialEq)]
+struct Status<'l> {
+    /// Of all that it does, from 0 to 1.
+    share: f64,
+    words: &'l str,
+}
+
+impl<'l> Status<'l> {
+    /// A line of apt-get, if it is about that: dlstatus or pmstatus, a package, per cent, and words.
+    fn of(line: &'l str, work: Work) -> Option<Self> {
+        let (kind, rest) = line.split_once(':')?;
+        let (_, rest) = rest.split_once(':')?;
+        let (percent, words) = rest.split_once(':')?;
+        let percent: f64 = percent.parse().ok()?;
+        let done = (percent / 100.0).clamp(0.0, 1.0);
+        let share = match (kind, work) {
+            ("dlstatus", Work::Fetching) => done,
+            ("dlstatus", Work::Installing) => done / 2.0,
+            ("pmstatus", _) => 0.5 + done / 2.0,
+            _ => return None,
+        };
+        Some(Self { share, words })
+    }
+}
+
 /// The outcome of a call of apt-get.
 pub(crate) struct AptGet {
     /// Whether it succeeded.
@@ -196,6 +280,21 @@ pub(crate) struct AptGet {
 }
 
 impl AptGet {
+    /// Calls it in this directory, and shows in the step how far it has come.
+    pub fn watched(
+        work: Work,
+        arguments: &[&str],
+        directory: &Path,
+        step: &mut Step,
+    ) -> Result<Self> {
+        let arguments = [&[STATUS], arguments].concat();
+        let mut tell = |line: &str| match Status::of(line, work) {
+            Some(status) => step.reach(status.share, status.words),
+            None => step.update(line),
+        };
+        Self::run(&arguments, directory, &mut tell)
+    }
+
     /// Calls it in this directory, and passes its messages to `tell` as they come.
     pub fn run(arguments: &[&str], directory: &Path, tell: &mut dyn FnMut(&str)) -> Result<Self> {
         let mut child = Command::new("apt-get")

@@ -1,5 +1,6 @@
 //! This computer: its terminal, its signals, and the person in front of it.
 
+pub mod consent;
 pub mod durations;
 pub mod interrupt;
 pub mod person;

@@ -84,6 +84,11 @@ impl Progress {
         }
     }
 
+    /// Says what the person must know before it happens, even if nothing else is said.
+    pub fn announce(self, text: &str) {
+        write_line(text);
+    }
+
     fn line(self, text: &str) {
         if self == Self::Plain {
             write_line(text);

@@ -13,7 +13,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 use crate::{
-    building::install::{self, AptGet},
+    building::install::{self, AptGet, Work},
     computer::progress::{Progress, Step},
     linux::{Release, cache::Cache, modules, programs, sources},
 };
@@ -186,7 +186,7 @@ impl Apt {
         let options = self.options.iter().map(String::as_str);
         let arguments: Vec<&str> = options.chain(arguments.iter().copied()).collect();
         let archives = self.root.join("archives");
-        let done = AptGet::run(&arguments, &archives, &mut |line| step.update(line))?;
+        let done = AptGet::watched(Work::Fetching, &arguments, &archives, step)?;
         if !done.succeeded {
             bail!(
                 "apt-get could not get {what}:\n{}\nWhat helps: make apt's archives reachable (`apt-get update` checks them), or give a kernel and an initrd of your own with --kernel and --initrd. Packages that were fetched once are kept and need no network.",
@@ -245,8 +245,14 @@ impl Apt {
     /// Unpacks packages into one tree, which is removed with this apt.
     fn unpack(&self, debs: &[PathBuf], step: &mut Step) -> Result<PathBuf> {
         let tree = self.root.join("tree");
-        for deb in debs {
-            step.update(&format!("unpacking {}", file_name(deb)));
+        for (place, deb) in debs.iter().enumerate() {
+            let unpacking = format!(
+                "unpacking {} ({} of {})",
+                file_name(deb),
+                place + 1,
+                debs.len()
+            );
+            step.update(&unpacking);
             let output = Command::new("dpkg-deb")
                 .arg("--extract")
                 .args([deb, &tree])
