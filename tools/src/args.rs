@@ -99,10 +99,11 @@ pub enum Command {
     /// Report again from the raw files of a run
     ///
     /// With --html the report is one page that needs no network and no other file. Losses and doubts come first, then
-    /// the run, states by CPU, the hottest symbols (with source lines if the guest's file has debug information),
-    /// samples by time, symbol and CPU, the text of the hottest functions with samples by instruction, counters, and
-    /// figures made of them. It reads samples as a stream, so they need not fit into storage. The page has about the
-    /// same size for ten samples and for ten million.
+    /// the run, states by CPU, samples by time, CPU, program and symbol, a flame graph, the hottest symbols (with source
+    /// lines if the guest's file has debug information), the text of the hottest functions with samples by instruction,
+    /// counters, and figures made of them. In the page you select a span of time, CPUs and programs, and all that is
+    /// made of samples shows these only. With --against it shows the changes since another run. It reads samples as a
+    /// stream, so they need not fit into storage. The page has about the same size for ten samples and for ten million.
     ///
     /// A file with counters of a machine has figures instead: what analysts read, with the formula of each and its
     /// source. It may be a dump of SMF records with type 113 among them, z/VM monitor records or a .CNT, each also
@@ -121,6 +122,9 @@ pub enum Command {
         /// Write the report as a page of HTML to this file instead of printing it
         #[arg(long, value_name = "FILE", conflicts_with = "json")]
         html: Option<PathBuf>,
+        /// Compare the page with this run or collection, the one before
+        #[arg(long, value_name = "PATH", requires = "html")]
+        against: Option<PathBuf>,
         /// Show the callers and the callees of this routine instead, from the call stacks of a run with --stacks. A part
         /// of the name is enough if only one routine has it
         #[arg(long, value_name = "SYMBOL", conflicts_with_all = ["html", "zos"])]
@@ -270,6 +274,7 @@ const REPORT_EXAMPLES: &str = "\
 Examples:
   cargo measure report millimeter-workload-1
   cargo measure report millimeter-workload-1 --html workload.html
+  cargo measure report millimeter-workload-2 --against millimeter-workload-1 --html change.html
   cargo measure report millimeter-workload-1 --callers compress::work
   cargo measure report smf113.gz --by system,interval,type
   cargo measure report smf113.gz --by cpu --csv figures.csv

@@ -63,6 +63,7 @@ fn main() -> ExitCode {
         Some(Command::Report {
             dir,
             html: Some(file),
+            against: None,
             figures,
             ..
         }) if dir.is_file() => {
@@ -72,8 +73,9 @@ fn main() -> ExitCode {
         Some(Command::Report {
             dir,
             html: Some(file),
+            against,
             ..
-        }) => write_page(&dir, &file, &progress),
+        }) => write_page(&dir, against.as_deref(), &file, &progress),
         Some(Command::Report {
             dir, json, figures, ..
         }) if figures.are_wanted(&dir) => show_figures(&dir, json.as_deref(), &figures),
@@ -350,8 +352,13 @@ fn exit_code(end: &End) -> u8 {
     }
 }
 
-fn write_page(directory: &Path, file: &Path, progress: &Progress) -> Result<u8> {
-    let end = html::write(directory, file, progress)?;
+fn write_page(
+    directory: &Path,
+    before: Option<&Path>,
+    file: &Path,
+    progress: &Progress,
+) -> Result<u8> {
+    let end = html::write(directory, before, file, progress)?;
     Ok(end.as_ref().map_or(0, exit_code))
 }
 

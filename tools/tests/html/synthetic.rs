@@ -7,7 +7,9 @@ use std::{
 };
 
 use cpumf::sampling::block::{BASIC_FORMAT, ENTRIES, SampleDataBlock};
+use link::stack::StackHead;
 use measure::{
+    calls::stacks,
     folder::record::{
         End, GuestEnd, LinkRecord, RunRecord, StartedRecord, TotalsRecord, TracingRecord,
     },
@@ -39,6 +41,10 @@ pub struct Folder {
     pub samples: u64,
     pub cpus: u16,
     pub readings: u64,
+    /// Programs that share the routines. The guest's file is of one.
+    pub programs: u64,
+    /// Whether each sample has a call stack.
+    pub has_stacks: bool,
 }
 
 /// A guest with these routines.
@@ -69,6 +75,17 @@ fn name(routine: u64) -> String {
 }
 
 impl Folder {
+    /// A run of one program.
+    pub fn of(samples: u64, cpus: u16) -> Self {
+        Self {
+            samples,
+            cpus,
+            readings: 1,
+            programs: 1,
+            has_stacks: false,
+        }
+    }
+
     /// Writes it.
     pub fn write(&self, directory: &Path) {
         let file = directory.join("guest.elf");
@@ -76,11 +93,28 @@ impl Folder {
         let data = fs::read(&file).unwrap();
         let elf = object::File::parse(&data[..]).unwrap();
         let table = SymbolTable::from_elf(&elf, "synthetic");
-        fs::write(directory.join("symbols.txt"), table.to_text()).unwrap();
+        let symbols = table.symbols().iter().enumerate();
+        let of_programs = symbols.map(|(number, symbol)| Symbol {
+            module: match number as u64 % self.programs {
+                0 => symbol.module.clone(),
+                number => format!("program-{number}"),
+            },
+            ..symbol.clone()
+        });
+        let shown = SymbolTable::of(of_programs.collect());
+        fs::write(directory.join("symbols.txt"), shown.to_text()).unwrap();
         let by_cpu = self.samples / u64::from(self.cpus);
         for cpu in 0..self.cpus {
             let path = directory.join(format!("sdb-cpu{cpu}.bin"));
-            blocks(&path, by_cpu, u64::from(cpu), table.symbols());
+            let stacks = directory.join(format!("stacks-cpu{cpu}.bin"));
+            let stacks = self.has_stacks.then_some(stacks);
+            blocks(
+                &path,
+                stacks.as_deref(),
+                by_cpu,
+                u64::from(cpu),
+                table.symbols(),
+            );
         }
         self.counters(directory);
         self.record(directory, &file, by_cpu);
@@ -166,10 +200,12 @@ impl Folder {
 const START: u64 = 0xE000_0000_0000_0000;
 
 /// Phases of some hundred blocks, each with its own hot routines.
-fn blocks(path: &Path, samples: u64, cpu: u64, symbols: &[Symbol]) {
+fn blocks(path: &Path, calls_file: Option<&Path>, samples: u64, cpu: u64, symbols: &[Symbol]) {
+    let mut calls = Vec::new();
     let mut out = BufWriter::new(File::create(path).unwrap());
     let mut random = 0x9E37_79B9_7F4A_7C15 ^ (cpu << 32);
     let mut tod = START;
+    let mut sampled = 0_u64;
     let all = samples.div_ceil(ENTRIES as u64);
     for number in 0..all {
         let here = (samples - number * ENTRIES as u64).min(ENTRIES as u64) as usize;
@@ -193,6 +229,19 @@ fn blocks(path: &Path, samples: u64, cpu: u64, symbols: &[Symbol]) {
             };
             entry.head = (u64::from(BASIC_FORMAT) << 48 | state).into();
             entry.instruction_address = address.into();
+            if calls_file.is_some() {
+                // Each routine has one caller, and all of those have one.
+                let caller = &symbols[(routine % 7 + 1) as usize];
+                let head = StackHead {
+                    sample: sampled.into(),
+                    address: address.into(),
+                    count: 2.into(),
+                    ..StackHead::default()
+                };
+                let returns = [caller.start + 4, symbols[0].start + 4];
+                calls.extend(stacks::bytes(&head, &returns));
+            }
+            sampled += 1;
         }
         tod += 4096 * 100 * here as u64 + (random >> 54) * 4096;
         if here == ENTRIES {
@@ -203,4 +252,7 @@ fn blocks(path: &Path, samples: u64, cpu: u64, symbols: &[Symbol]) {
         out.write_all(block.as_bytes()).unwrap();
     }
     out.flush().unwrap();
+    if let Some(path) = calls_file {
+        fs::write(path, calls).unwrap();
+    }
 }

@@ -1,19 +1,16 @@
-//! The heat map's cells: time divided into a fixed number of columns.
+//! Time divided into a fixed number of columns.
 //!
 //! Times come in any order, and the trailers of the blocks give their range beforehand. So one multiplication finds
-//! a cell, and the map is as large for ten samples as for ten million.
+//! a column, and the time line is as large for ten samples as for ten million.
 
-/// Most columns of a map.
+/// Most columns.
 pub const MOST_COLUMNS: usize = 400;
 
-/// Columns of a map with few samples.
+/// Columns for few samples.
 const LEAST_COLUMNS: usize = 40;
 
-/// Most rows of a map. The last one is for all symbols without a row of their own.
-pub const MOST_ROWS: usize = 40;
-
-/// Most CPUs that have a map.
-pub const MOST_MAPS: usize = 16;
+/// Most CPUs that have a row of their own.
+pub const MOST_LANES: usize = 16;
 
 /// A range of time, divided into columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,35 +48,6 @@ impl Columns {
     }
 }
 
-/// Samples by row and column.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cells {
-    columns: usize,
-    cells: Vec<u32>,
-}
-
-impl Cells {
-    /// A map without samples.
-    pub fn new(rows: usize, columns: usize) -> Self {
-        Self {
-            columns,
-            cells: vec![0; rows * columns],
-        }
-    }
-
-    /// Counts a sample.
-    pub fn count(&mut self, row: usize, column: usize) {
-        if let Some(cell) = self.cells.get_mut(row * self.columns + column) {
-            *cell = cell.saturating_add(1);
-        }
-    }
-
-    /// The cells, row after row.
-    pub fn into_cells(self) -> Vec<u32> {
-        self.cells
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,16 +72,6 @@ mod tests {
         );
         assert_eq!(Columns::of(9, 7, 1_000_000).count(), 1);
         assert_eq!(Columns::of(0, 9999, 10).count(), LEAST_COLUMNS);
-    }
-
-    #[test]
-    fn a_cell_is_counted_where_it_is() {
-        let mut cells = Cells::new(2, 3);
-        cells.count(1, 2);
-        cells.count(1, 2);
-        cells.count(0, 0);
-        cells.count(5, 0);
-        assert_eq!(cells.into_cells(), [1, 0, 0, 0, 0, 2]);
     }
 
     proptest! {

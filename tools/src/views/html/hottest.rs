@@ -23,6 +23,9 @@ pub(super) const HOTTEST: usize = 200;
 /// Functions that are shown instruction by instruction.
 const LISTINGS: usize = 10;
 
+/// A symbol behind this many in the ranking has no listing.
+pub(super) const LISTED: usize = 2 * LISTINGS;
+
 /// Addresses of one symbol whose source lines are looked up.
 const MOST_SOURCES: usize = 2000;
 
@@ -83,7 +86,8 @@ pub(super) fn symbols(
             line.source = listing::sources(code, &most(&own.1, MOST_SOURCES))
                 .into_iter()
                 .next();
-            if listings.len() < LISTINGS
+            if rank < LISTED
+                && listings.len() < LISTINGS
                 && let Some(Ok(disassembler)) = &disassembler
                 && let Some(function) = own.0.and_then(|start| table.find(start))
             {

@@ -95,13 +95,20 @@ impl<'c, 'd> Disassembler<'c, 'd> {
         }
         close(&mut gap, &mut lines);
         let all: u64 = samples.values().sum();
+        let sources = self.sources(samples);
+        let source_of = samples.keys().filter_map(|address| {
+            let source = self.code.source(*address)?;
+            let place = sources.iter().position(|(known, _)| *known == source)?;
+            Some((*address, place))
+        });
         Listing {
+            source_of: source_of.collect(),
             symbol: visible(&function.name),
             module: visible(&function.module),
             samples: all,
             start: function.start,
             length: function.end - function.start,
-            sources: self.sources(samples),
+            sources,
             lines,
             elsewhere: all - listed,
         }

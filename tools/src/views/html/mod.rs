@@ -9,10 +9,16 @@
 //!
 //! Its size has a bound that does not depend on the length of the run. Time is divided into a fixed number of columns,
 //! and every list ends after a fixed number of lines and says what it left out.
+//!
+//! Without its script the page shows the whole run. With it a reader selects a span of time, CPUs and programs, and
+//! everything made of samples shows these only. All of it is counted from the same cells ([`cells`]), which stand in the
+//! page as short texts ([`packed`]). The files of the script are in `script/`, one idea each; together they are one module.
 
 pub mod analysts;
 pub mod bins;
+pub mod cells;
 pub mod code;
+mod compare;
 mod counted;
 pub mod facts;
 pub mod figures;
@@ -20,6 +26,7 @@ pub mod fill;
 mod hottest;
 pub mod listing;
 pub mod names;
+pub mod packed;
 pub mod page;
 pub mod readings;
 pub mod render;
@@ -30,11 +37,18 @@ use anyhow::{Context, Result};
 
 use crate::{computer::progress::Progress, folder::record::End, profile::Profile};
 
-/// Writes the page of the run or the collection in this directory. Returns how the run ended; `None` for a collection.
-pub fn write(directory: &Path, file: &Path, progress: &Progress) -> Result<Option<End>> {
+/// Writes the page of the run or the collection in this directory, compared with another one if there is one. Returns how
+/// the run ended; `None` for a collection.
+pub fn write(
+    directory: &Path,
+    before: Option<&Path>,
+    file: &Path,
+    progress: &Progress,
+) -> Result<Option<End>> {
     let profile = Profile::open(directory)?;
+    let before = before.map(Profile::open).transpose()?;
     let mut step = progress.step(&format!("making {}", file.display()));
-    let page = fill::page(&profile, &mut step)?;
+    let page = fill::page(&profile, before.as_ref(), &mut step)?;
     let text = render::page(&page);
     fs::write(file, &text).with_context(|| {
         format!(

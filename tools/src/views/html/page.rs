@@ -3,6 +3,10 @@
 //! All texts here are plain: [`super::render`] escapes them. Texts that came from a file have gone
 //! through [`crate::computer::visible::visible`].
 
+use std::collections::BTreeMap;
+
+use cpumf::sampling::block::BasicEntry;
+
 /// The page.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
@@ -24,6 +28,8 @@ pub struct Page {
     pub facts: Vec<Fact>,
     /// Samples, all CPUs together.
     pub samples: u64,
+    /// The run that this one is compared with.
+    pub before: Option<Before>,
     /// The sentence in the place of samples, if there are none.
     pub without_samples: String,
     /// In which state the CPUs were.
@@ -90,7 +96,42 @@ pub struct Share {
     pub lost: u64,
 }
 
+/// The state of a CPU when a sample was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Supervisor state.
+    Supervisor,
+    /// Problem state.
+    Problem,
+    /// Wait state.
+    Wait,
+    /// That of a secure guest, which a sample does not show.
+    Limited,
+}
+
+impl State {
+    /// The state in a data entry.
+    pub fn of(entry: &BasicEntry) -> Self {
+        match () {
+            () if entry.limited() => Self::Limited,
+            () if entry.wait() => Self::Wait,
+            () if entry.problem_state() => Self::Problem,
+            () => Self::Supervisor,
+        }
+    }
+}
+
 impl Share {
+    /// The samples of one state.
+    pub const fn of_mut(&mut self, state: State) -> &mut u64 {
+        match state {
+            State::Supervisor => &mut self.supervisor,
+            State::Problem => &mut self.problem,
+            State::Wait => &mut self.wait,
+            State::Limited => &mut self.limited,
+        }
+    }
+
     /// All samples.
     pub const fn samples(&self) -> u64 {
         self.supervisor + self.problem + self.wait + self.limited
@@ -128,38 +169,83 @@ pub struct HotLine {
     pub module: String,
     /// Samples in it.
     pub samples: u64,
+    /// Samples in it or in what it had called, if the run followed call stacks.
+    pub inclusive: Option<u64>,
+    /// Samples in it in the run before, if there is one.
+    pub before: Option<u64>,
     /// Its hottest source line, as `file:line`, and the samples there.
     pub source: Option<(String, u64)>,
     /// Its place in [`Page::listings`].
     pub listing: Option<usize>,
 }
 
-/// Samples by time, symbol and CPU.
+/// Samples by time, CPU, program and call stack.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimeLine {
-    /// Columns of each map.
+    /// Columns of time.
     pub columns: usize,
-    /// The rows from top to bottom, the same for every CPU.
-    pub rows: Vec<String>,
-    /// Whether the last row is for all symbols without a row of their own.
-    pub has_others: bool,
-    /// A map for each CPU.
-    pub cpus: Vec<Map>,
     /// The time at which the first column begins, and at which the last ends.
     pub span: (f64, f64),
     /// The unit of these times.
     pub unit: String,
     /// Where the time of a sample comes from, in sentences.
     pub notes: Vec<String>,
+    /// Whether the run followed call stacks.
+    pub has_callers: bool,
+    /// Programs, those with the most samples first.
+    pub programs: Vec<String>,
+    /// Symbols with their modules.
+    pub routines: Vec<(String, String)>,
+    /// Call stacks: one for each program, without a routine, and behind them the others.
+    pub stacks: Vec<Stack>,
+    /// The rows from top to bottom.
+    pub lanes: Vec<Lane>,
+}
+
+/// A call stack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stack {
+    /// The stack of the caller, which is before this one; for the outermost routine the program.
+    pub caller: usize,
+    /// The innermost routine.
+    pub routine: usize,
 }
 
 /// The samples of a CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Map {
-    /// The CPU's address.
-    pub cpu: u16,
-    /// Samples, row after row.
-    pub cells: Vec<u32>,
+pub struct Lane {
+    /// Whether they are of the run before.
+    pub is_before: bool,
+    /// The CPU's address; `None` for all CPUs without a row of their own.
+    pub cpu: Option<u16>,
+    /// Samples by call stack.
+    pub stacks: Vec<Cell>,
+    /// Samples by line of the listings, counted through all of them.
+    pub instructions: Vec<Cell>,
+    /// Samples by program and state: four times the number of the program, and the number of the state.
+    pub states: Vec<Cell>,
+}
+
+/// Samples in a column.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cell {
+    /// The number of what was sampled.
+    pub what: usize,
+    /// The column of time.
+    pub column: usize,
+    /// Samples.
+    pub samples: u32,
+}
+
+/// The run that the page compares with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Before {
+    /// What was measured.
+    pub title: String,
+    /// Where its raw files were.
+    pub directory: String,
+    /// Its samples, all CPUs together.
+    pub samples: u64,
 }
 
 /// A function, instruction by instruction.
@@ -177,10 +263,56 @@ pub struct Listing {
     pub length: u64,
     /// Source lines by samples, the hottest first, if there is debug information.
     pub sources: Vec<(String, u64)>,
+    /// Which of these the address of a sample belongs to.
+    pub source_of: BTreeMap<u64, usize>,
     /// Its text.
     pub lines: Vec<ListingLine>,
     /// Samples that are not at an instruction of the text, or at one that is not shown.
     pub elsewhere: u64,
+}
+
+impl Listing {
+    /// How many numbers a listing takes: one for each line, one for samples that are at none of them, and one for each
+    /// source line of the summary.
+    pub fn numbers(&self) -> usize {
+        self.lines.len() + 1 + self.sources.len()
+    }
+
+    /// The numbers of an address, counted through these listings: of its line, and of its source line if the summary
+    /// has that.
+    pub fn numbers_of(listings: &[Self], address: u64) -> Vec<usize> {
+        let mut first = 0;
+        for listing in listings {
+            if address.wrapping_sub(listing.start) < listing.length {
+                let source = listing.source_of.get(&address);
+                let source = source.map(|source| first + listing.lines.len() + 1 + source);
+                let line = first + listing.own_line_of(address);
+                return [line].into_iter().chain(source).collect();
+            }
+            first += listing.numbers();
+        }
+        Vec::new()
+    }
+
+    /// The line of an instruction, or the gap that it is in. An address between instructions is at none.
+    fn own_line_of(&self, address: u64) -> usize {
+        let begins = |line: &ListingLine| match line {
+            ListingLine::Instruction(instruction) => Some(instruction.address),
+            ListingLine::Source(_) | ListingLine::Gap { .. } => None,
+        };
+        let lines = self.lines.iter();
+        let exact = lines.clone().position(|line| begins(line) == Some(address));
+        exact.unwrap_or_else(|| {
+            let behind = lines.clone().position(|line| begins(line) > Some(address));
+            let behind = behind.unwrap_or(self.lines.len());
+            let is_gap = |line: &ListingLine| matches!(line, ListingLine::Gap { .. });
+            let before = self.lines[..behind].iter().rev();
+            let distance = before
+                .take_while(|line| begins(line).is_none())
+                .position(is_gap);
+            distance.map_or(self.lines.len(), |distance| behind - 1 - distance)
+        })
+    }
 }
 
 /// A line of a listing.

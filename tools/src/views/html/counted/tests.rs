@@ -70,7 +70,7 @@ fn records() -> Vec<u8> {
 
 fn page(directory: &Path) -> Page {
     let profile = Profile::open(directory).unwrap();
-    fill::page(&profile, &mut Progress::Silent.step("")).unwrap()
+    fill::page(&profile, None, &mut Progress::Silent.step("")).unwrap()
 }
 
 fn figure<'f>(figures: &'f [Figures], name: &str) -> &'f Figure {

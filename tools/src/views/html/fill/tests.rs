@@ -2,13 +2,17 @@ use std::path::Path;
 
 use super::*;
 use crate::{
-    computer::progress::Progress, folder::COUNTERS, profile::tests::collection,
-    report::tests::directory, symbols::UNKNOWN, views::html::page::Figure,
+    computer::progress::Progress,
+    folder::COUNTERS,
+    profile::tests::collection,
+    report::tests::directory,
+    symbols::UNKNOWN,
+    views::html::page::{Cell, Figure},
 };
 
 fn filled(directory: &Path) -> Page {
     let profile = Profile::open(directory).unwrap();
-    page(&profile, &mut Progress::Silent.step("")).unwrap()
+    page(&profile, None, &mut Progress::Silent.step("")).unwrap()
 }
 
 #[test]
@@ -62,14 +66,44 @@ fn every_sample_is_in_one_cell_of_the_time_line() {
     let Absent::Present(time) = &page.time_line else {
         panic!()
     };
-    let of_cpu = |map: &Map| map.cells.iter().map(|count| u64::from(*count)).sum::<u64>();
-    assert_eq!(time.cpus.iter().map(of_cpu).collect::<Vec<_>>(), [5, 2]);
-    assert_eq!(time.rows.len(), 4);
-    assert!(
-        time.cpus
-            .iter()
-            .all(|map| map.cells.len() == 4 * time.columns)
-    );
+    let lanes: Vec<(Option<u16>, u64)> = time
+        .lanes
+        .iter()
+        .map(|lane| {
+            let samples = lane.stacks.iter().map(|cell| u64::from(cell.samples));
+            (lane.cpu, samples.sum())
+        })
+        .collect();
+    assert_eq!(lanes, [(Some(0), 5), (Some(1), 2)]);
+    assert_eq!(time.routines.len(), 4);
+    let states = time.lanes.iter().flat_map(|lane| &lane.states);
+    assert_eq!(states.map(|cell| cell.samples).sum::<u32>(), 7);
+    let is_in_a_column = |cell: &Cell| cell.column < time.columns;
+    let mut cells = time.lanes.iter().flat_map(|lane| &lane.stacks);
+    assert!(cells.all(is_in_a_column));
+}
+
+#[test]
+fn a_run_before_has_lanes_and_columns_of_its_own() {
+    let (now, before) = (directory(), directory());
+    std::fs::write(before.path().join("sdb-cpu1.bin"), []).unwrap();
+    let [profile, before] = [&now, &before].map(|folder| Profile::open(folder.path()).unwrap());
+    let page = page(&profile, Some(&before), &mut Progress::Silent.step("")).unwrap();
+    assert_eq!(page.before.as_ref().map(|before| before.samples), Some(5));
+    let Absent::Present(time) = &page.time_line else {
+        panic!()
+    };
+    let lanes: Vec<_> = time
+        .lanes
+        .iter()
+        .map(|lane| (lane.is_before, lane.cpu))
+        .collect();
+    let expected = [(true, Some(0)), (false, Some(0)), (false, Some(1))];
+    assert_eq!(lanes, expected);
+    let all = page.hot.lines.iter();
+    assert_eq!(all.filter_map(|line| line.before).sum::<u64>(), 5);
+    // The page itself is of this run.
+    assert_eq!(page.samples, 7);
 }
 
 #[test]

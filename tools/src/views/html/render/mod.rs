@@ -4,18 +4,37 @@
 //! the block. The policy of the page allows only its own script, by its hash, and nothing from elsewhere.
 
 mod counters;
+mod data;
+mod name;
 mod samples;
+mod selection;
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use self::name::{breakable, name};
 use super::page::{Absent, Page, TimeLine};
 use crate::numbers::grouped;
 
 const STYLE: &str = include_str!("../style.css");
-const SCRIPT: &str = include_str!("../script.js");
+
+/// One module: what a file defines, the files behind it use.
+const SCRIPT: &str = concat!(
+    include_str!("../script/data.js"),
+    include_str!("../script/names.js"),
+    include_str!("../script/selection.js"),
+    include_str!("../script/tip.js"),
+    include_str!("../script/theme.js"),
+    include_str!("../script/bar.js"),
+    include_str!("../script/timeline.js"),
+    include_str!("../script/flame.js"),
+    include_str!("../script/symbols.js"),
+    include_str!("../script/states.js"),
+    include_str!("../script/code.js"),
+    include_str!("../script/charts.js"),
+    include_str!("../script/keys.js"),
+);
 
 /// The page as HTML.
 pub fn page(page: &Page) -> String {
@@ -34,8 +53,9 @@ pub fn page(page: &Page) -> String {
             run(page),
         ),
         ("states", "States", samples::states(page)),
-        ("symbols", "Symbols", samples::hot(page)),
         ("time", "Time line", samples::time_line(page)),
+        ("flame", "Flame graph", samples::flame_graph(page)),
+        ("symbols", "Symbols", samples::hot(page)),
         ("code", "Code", samples::listings(page)),
         ("counters", "Counters", counters::counters(page)),
     ];
@@ -57,29 +77,34 @@ pub fn page(page: &Page) -> String {
             }
             body {
                 header {
+                    button type="button" id="theme" hidden {}
                     h1 {
-                        bdi { (page.guest) }
+                        (name(&page.guest))
                         @if !page.has_counters_only { " " small { (grouped(page.samples)) " samples" } }
                     }
-                    p class=(if page.is_success { "end well" } else { "end badly" }) { (page.end) "." }
+                    p class=(if page.is_success { "end well" } else { "end badly" }) { (breakable(&page.end)) "." }
+                    (selection::compared(page))
                     (warnings(page))
                 }
-                nav aria-label="Parts of this page" {
-                    @for (id, title, _) in &sections {
-                        a href={ "#" (id) } { (title) }
+                div class="controls" {
+                    nav aria-label="Parts of this page" {
+                        @for (id, title, _) in &sections {
+                            a href={ "#" (id) } { (title) }
+                        }
                     }
+                    @if let Absent::Present(time) = &page.time_line { (selection::bar(time)) }
                 }
                 main {
                     @for (id, title, body) in &sections {
-                        section id=(id) { h2 { (title) } (body) }
+                        section id=(id) aria-labelledby={ (id) "-title" } { h2 id={ (id) "-title" } { (title) } (body) }
                     }
                 }
                 footer {
-                    p { "Made by measure " (page.tool) " from the raw files in " bdi { (page.directory) } "." }
-                    noscript { p { "Without its script the page shows everything but the time line; tables cannot be sorted." } }
+                    p { "Made by measure " (page.tool) " from the raw files in " (name(&page.directory)) "." }
+                    noscript { p { "Without its script the page shows the whole run without time line and flame graph; nothing can be selected, found or sorted." } }
                 }
-                script type="application/json" id="data" { (PreEscaped(data(page))) }
-                script { (PreEscaped(SCRIPT)) }
+                script type="application/json" id="data" { (PreEscaped(data::data(page))) }
+                script type="module" { (PreEscaped(SCRIPT)) }
             }
         }
     };
@@ -91,7 +116,7 @@ fn warnings(page: &Page) -> Markup {
         ul id="warnings" class="warnings" {
             @for warning in &page.warnings {
                 @let (class, word) = if warning.is_loss { ("loss", "Loss") } else { ("doubt", "Doubt") };
-                li class=(class) { strong { (word) } " " (warning.text) }
+                li class=(class) { strong { (word) } " " (breakable(&warning.text)) }
             }
             @if page.warnings.is_empty() {
                 li class="fine" { strong { "Whole" } " Nothing was lost, and nothing is in doubt." }
@@ -104,7 +129,7 @@ fn run(page: &Page) -> Markup {
     html! {
         dl class="facts" {
             @for fact in &page.facts {
-                div { dt { (fact.name) } dd { (fact.value) } }
+                div { dt { (fact.name) } dd { (breakable(&fact.value)) } }
             }
         }
     }
@@ -112,39 +137,7 @@ fn run(page: &Page) -> Markup {
 
 /// A paragraph that says why a part is not there.
 fn absent(because: &str) -> Markup {
-    html! { p class="quiet" { (because) } }
-}
-
-/// What the script needs, as JSON without a `<`.
-fn data(page: &Page) -> String {
-    let time = match &page.time_line {
-        Absent::Present(time) => time_data(time),
-        Absent::Because(_) => Value::Null,
-    };
-    let text = json!({ "time": time }).to_string();
-    text.replace('<', "\\u003c")
-}
-
-fn time_data(time: &TimeLine) -> Value {
-    let columns = time.columns.max(1);
-    let cpus = time.cpus.iter().map(|map| {
-        let rows = map.cells.chunks(columns).enumerate();
-        // Rows without samples are left out.
-        let (places, cells): (Vec<usize>, Vec<&[u32]>) = rows
-            .filter(|(_, row)| row.iter().any(|count| *count > 0))
-            .unzip();
-        json!({ "cpu": map.cpu, "rows": places, "cells": cells })
-    });
-    json!({
-        "columns": columns,
-        "rows": time.rows,
-        "others": time.has_others,
-        "begin": time.span.0,
-        "end": time.span.1,
-        "unit": time.unit,
-        "digits": digits(time),
-        "cpus": cpus.collect::<Vec<_>>(),
-    })
+    html! { p class="quiet" { (breakable(because)) } }
 }
 
 /// Digits behind the point that tell two columns apart.

@@ -2,12 +2,14 @@
 
 use maud::{Markup, html};
 
-use super::{absent, digits, percent};
+use super::{
+    absent,
+    name::{breakable, name},
+    percent,
+};
 use crate::{
     numbers::grouped,
-    views::html::page::{
-        Absent, Hot, HotLine, Instruction, Listing, ListingLine, Page, Share, TimeLine,
-    },
+    views::html::page::{Absent, Hot, HotLine, Instruction, Listing, ListingLine, Page, Share},
 };
 
 /// Listings that are open from the beginning.
@@ -53,7 +55,7 @@ pub fn states(page: &Page) -> Markup {
                 tbody {
                     @for share in &page.shares {
                         @let counts = by_state(share);
-                        tr {
+                        tr data-cpu=(share.cpu.map_or("all".to_owned(), |cpu| cpu.to_string())) {
                             th scope="row" { @match share.cpu { Some(cpu) => (cpu), None => "all" } }
                             td class="n" { (grouped(share.samples())) }
                             @for count in &counts[..shown] {
@@ -125,65 +127,102 @@ pub fn hot(page: &Page) -> Markup {
     if lines.is_empty() {
         return absent(&page.without_samples);
     }
-    let has_modules = lines.iter().any(|line| !line.module.is_empty());
-    let has_sources = lines.iter().any(|line| line.source.is_some());
+    let columns = Columns {
+        modules: lines.iter().any(|line| !line.module.is_empty()),
+        inclusive: lines.iter().any(|line| line.inclusive.is_some()),
+        before: page.before.as_ref().map(|before| before.samples),
+        sources: lines.iter().any(|line| line.source.is_some()),
+    };
     html! {
-        p class="filter" hidden { label { "Show only " input id="filter" type="search" placeholder="a part of a name"; } }
-        div class="scroll" {
+        div class="scroll" tabindex="0" role="region" aria-label="Symbols" {
             table id="hot" class="sortable" {
-                thead {
-                    tr {
-                        th scope="col" class="n" { button type="button" { "#" } }
-                        th scope="col" { button type="button" { "symbol" } }
-                        @if has_modules { th scope="col" { button type="button" { "module" } } }
-                        th scope="col" class="n" aria-sort="descending" { button type="button" { "samples" } }
-                        th scope="col" class="n" { button type="button" { "percent" } }
-                        @if has_sources { th scope="col" { button type="button" { "hottest source line" } } }
-                    }
-                }
+                (hot_head(&columns))
                 tbody {
                     @for (place, line) in lines.iter().enumerate() {
-                        (hot_line(page, place, line, has_modules, has_sources))
+                        (hot_line(page, place, line, &columns))
                     }
                 }
             }
         }
-        @if *more > 0 {
-            p class="quiet" {
+        p class="quiet" id="hot-more" {
+            @if *more > 0 {
                 "And " (grouped(*more as u64)) " more with " (grouped(*more_samples)) " samples ("
                 (format!("{:.2}", percent(*more_samples, page.samples))) " percent)."
             }
         }
         @if let Some(because) = without_source {
-            p class="quiet" { "No source lines: " (because) "." }
+            p class="quiet" { "No source lines: " (breakable(because)) "." }
         }
     }
 }
 
-fn hot_line(
-    page: &Page,
-    place: usize,
-    line: &HotLine,
-    has_modules: bool,
-    has_sources: bool,
-) -> Markup {
+/// The columns of the table that not every page has.
+struct Columns {
+    modules: bool,
+    inclusive: bool,
+    /// Samples of the run before.
+    before: Option<u64>,
+    sources: bool,
+}
+
+fn hot_head(columns: &Columns) -> Markup {
+    html! {
+        thead {
+            tr {
+                th scope="col" class="n" { button type="button" { "#" } }
+                th scope="col" { button type="button" { "symbol" } }
+                @if columns.modules { th scope="col" { button type="button" { "module" } } }
+                @if columns.inclusive {
+                    th scope="col" class="n" { button type="button" { "inclusive" } }
+                    th scope="col" class="n" { button type="button" { "percent" } }
+                    th scope="col" class="n" aria-sort="descending" { button type="button" { "exclusive" } }
+                } @else {
+                    th scope="col" class="n" aria-sort="descending" { button type="button" { "samples" } }
+                }
+                th scope="col" class="n" { button type="button" { "percent" } }
+                @if columns.before.is_some() {
+                    th scope="col" class="n" { button type="button" { "before" } }
+                    th scope="col" class="n" { button type="button" { "percent" } }
+                    th scope="col" class="n" { button type="button" { "change" } }
+                }
+                @if columns.sources { th scope="col" { button type="button" { "hottest source line" } } }
+            }
+        }
+    }
+}
+
+fn hot_line(page: &Page, place: usize, line: &HotLine, columns: &Columns) -> Markup {
     let share = percent(line.samples, page.samples);
     html! {
         tr {
-            td class="n" data-v=(place + 1) { (place + 1) }
-            td {
+            td class="n place" data-v=(place + 1) { (place + 1) }
+            td class="symbol" {
                 @match line.listing {
-                    Some(listing) => a href={ "#code-" (listing) } { bdi { (line.symbol) } },
-                    None => bdi { (line.symbol) },
+                    Some(listing) => a href={ "#code-" (listing) } { (name(&line.symbol)) },
+                    None => (name(&line.symbol)),
                 }
             }
-            @if has_modules { td { bdi { (line.module) } } }
-            td class="n" data-v=(line.samples) { (grouped(line.samples)) }
+            @if columns.modules { td class="module" { (name(&line.module)) } }
+            @if columns.inclusive {
+                @let inclusive = line.inclusive.unwrap_or(line.samples);
+                @let share = percent(inclusive, page.samples);
+                td class="n inclusive" data-v=(inclusive) { (grouped(inclusive)) }
+                td class="n inclusive-share" data-v=(format!("{share:.6}")) { (format!("{share:.2}")) }
+            }
+            td class="n samples" data-v=(line.samples) { (grouped(line.samples)) }
             td class="n share" data-v=(format!("{share:.6}")) style={ "--p:" (format!("{share:.2}")) "%" } { (format!("{share:.2}")) }
-            @if has_sources {
-                td {
+            @if let Some(all) = columns.before {
+                @let before = line.before.unwrap_or(0);
+                @let was = percent(before, all);
+                @let change = share - was;
+                td class="n before" data-v=(before) { (grouped(before)) }
+                td class="n before-share" data-v=(format!("{was:.6}")) { (format!("{was:.2}")) }
+                td class={ "n change " (if change > 0.0 { "more" } else { "less" }) } data-v=(format!("{:.6}", change.abs())) { (format!("{change:+.2}")) }
+            }
+            @if columns.sources {
+                td class="source" {
                     @if let Some((source, samples)) = &line.source {
-                        bdi { (source) }
+                        (name(source))
                         span class="quiet" { " " (format!("{:.0} %", percent(*samples, line.samples))) }
                     }
                 }
@@ -192,50 +231,27 @@ fn hot_line(
     }
 }
 
-/// The heat maps.
+/// The place of the time line, which the script draws.
 pub fn time_line(page: &Page) -> Markup {
-    let time = match &page.time_line {
-        Absent::Present(time) => time,
-        Absent::Because(because) => return absent(because),
-    };
-    html! {
-        @for note in &time.notes { p class="quiet" { (note) } }
-        p class="legend" id="legend" {}
-        div class="maps" { @for map in &time.cpus { (heat_map(time, map.cpu, &map.cells)) } }
+    match &page.time_line {
+        Absent::Present(time) => html! {
+            div id="timeline" {}
+            @for note in &time.notes { p class="quiet" { (note) } }
+        },
+        Absent::Because(because) => absent(because),
     }
 }
 
-/// Ticks of the axis of time.
-const TICKS: usize = 5;
-
-fn heat_map(time: &TimeLine, cpu: u16, cells: &[u32]) -> Markup {
-    let rows = cells
-        .chunks(time.columns.max(1))
-        .map(|row| row.iter().map(|count| u64::from(*count)).sum());
-    let rows: Vec<u64> = rows.collect();
-    let all: u64 = rows.iter().sum();
-    let shown = || time.rows.iter().zip(&rows).filter(|(_, count)| **count > 0);
-    let (begin, end) = time.span;
-    let tick = |place: usize| begin + (end - begin) * place as f64 / TICKS as f64;
-    html! {
-        figure class="map" {
-            figcaption { "CPU " (cpu) span class="quiet" { " · " (grouped(all)) " samples" } }
-            div class="grid" {
-                ol class="names" {
-                    li class="all" { "all symbols" }
-                    @for (name, _) in shown() { li title=(name) { bdi { (name) } } }
-                }
-                canvas id={ "map-" (cpu) } tabindex="0" role="img"
-                    aria-label={ "Samples of CPU " (cpu) " by time and symbol; the arrow keys go from cell to cell" } {}
-                ol class="counts" {
-                    li class="all" { (grouped(all)) }
-                    @for (_, count) in shown() { li { (grouped(*count)) } }
-                }
-                div class="axis" {
-                    @for place in 0..=TICKS { span { (format!("{:.*} {}", digits(time).min(3), tick(place), time.unit)) } }
-                }
+/// The place of the flame graph, which the script draws.
+pub fn flame_graph(page: &Page) -> Markup {
+    match &page.time_line {
+        Absent::Present(time) => html! {
+            div id="flames" {}
+            @if !time.has_callers {
+                p class="quiet" { "The run did not follow call stacks (" code { "--stacks" } "), so no routine has callers here." }
             }
-        }
+        },
+        Absent::Because(because) => absent(because),
     }
 }
 
@@ -253,38 +269,46 @@ pub fn listings(page: &Page) -> Markup {
             "Samples by the instruction address that they hold. "
             "Percentages are of the function's samples."
         }
-        @for (place, listing) in listings.iter().enumerate() { (one_listing(page, place, listing)) }
+        @for (place, listing) in listings.iter().enumerate() {
+            (one_listing(page, place, listing, listings[..place].iter().map(Listing::numbers).sum()))
+        }
     }
 }
 
-fn one_listing(page: &Page, place: usize, listing: &Listing) -> Markup {
+/// `first` is the number of its first line, counted through all listings.
+fn one_listing(page: &Page, place: usize, listing: &Listing, first: usize) -> Markup {
     let share = percent(listing.samples, page.samples);
     let hottest = listing.lines.iter().filter_map(|line| match line {
         ListingLine::Instruction(instruction) => Some(instruction.samples),
         _ => None,
     });
     let hottest = hottest.max().unwrap_or(0);
+    let in_gaps = listing.lines.iter().map(|line| match line {
+        ListingLine::Gap { samples, .. } => *samples,
+        _ => 0,
+    });
+    let elsewhere = listing.elsewhere.saturating_sub(in_gaps.sum());
     html! {
-        details class="code" id={ "code-" (place) } open[place < OPEN_LISTINGS] {
+        details class="code" id={ "code-" (place) } data-module=(listing.module) open[place < OPEN_LISTINGS] {
             summary {
-                bdi { (listing.symbol) }
-                span class="n" { (grouped(listing.samples)) " samples, " (format!("{share:.2} %")) }
+                (name(&listing.symbol))
+                span class="n totals" { (grouped(listing.samples)) " samples, " (format!("{share:.2} %")) }
             }
             div {
                 p class="quiet" {
-                    @if !listing.module.is_empty() { bdi { (listing.module) } ", " }
+                    @if !listing.module.is_empty() { (name(&listing.module)) ", " }
                     "address " code { (format!("{:x}", listing.start)) } ", " (grouped(listing.length)) " bytes"
-                    @if listing.elsewhere > 0 { "; " (grouped(listing.elsewhere)) " samples are not in the lines below" }
+                    @if elsewhere > 0 { "; " span data-i=(first + listing.lines.len()) { (grouped(elsewhere)) } " samples are at no line below" }
                     "."
                 }
                 @if !listing.sources.is_empty() {
-                    table {
+                    table class="sources" {
                         thead { tr { th scope="col" { "hottest source lines" } th scope="col" class="n" { "samples" } th scope="col" class="n" { "percent" } } }
                         tbody {
-                            @for (source, samples) in &listing.sources {
+                            @for (place, (source, samples)) in listing.sources.iter().enumerate() {
                                 @let share = percent(*samples, listing.samples);
-                                tr {
-                                    td { bdi { (source) } }
+                                tr data-i=(first + listing.lines.len() + 1 + place) {
+                                    td { (name(source)) }
                                     td class="n" { (grouped(*samples)) }
                                     td class="n share" style={ "--p:" (format!("{share:.1}")) "%" } { (format!("{share:.1}")) }
                                 }
@@ -295,10 +319,10 @@ fn one_listing(page: &Page, place: usize, listing: &Listing) -> Markup {
                 @if listing.lines.is_empty() {
                     (absent("The guest's file has no bytes for this address."))
                 } @else {
-                    div class="scroll" {
+                    div class="scroll" tabindex="0" role="region" aria-label={ "Instructions of " (listing.symbol) } {
                         table class="text" {
                             thead { tr { th scope="col" class="n" { "samples" } th scope="col" class="n" { "percent" } th scope="col" { "address" } th scope="col" { "bytes" } th scope="col" { "instruction" } th scope="col" { "target" } } }
-                            tbody { @for line in &listing.lines { (listing_line(line, listing.samples, hottest)) } }
+                            tbody { @for (place, line) in listing.lines.iter().enumerate() { (listing_line(line, first + place, listing.samples, hottest)) } }
                         }
                     }
                 }
@@ -307,7 +331,7 @@ fn one_listing(page: &Page, place: usize, listing: &Listing) -> Markup {
     }
 }
 
-fn listing_line(line: &ListingLine, all: u64, hottest: u64) -> Markup {
+fn listing_line(line: &ListingLine, number: usize, all: u64, hottest: u64) -> Markup {
     match line {
         ListingLine::Source(source) => html! {
             tr class="line" { td {} td {} td colspan="4" { (source) } }
@@ -316,25 +340,27 @@ fn listing_line(line: &ListingLine, all: u64, hottest: u64) -> Markup {
             instructions,
             samples,
         } => html! {
-            tr class="gap" {
+            tr class="gap" data-i=(number) {
                 td class="n" { @if *samples > 0 { (grouped(*samples)) } }
                 td {}
                 td colspan="4" { "⋮ " (grouped(*instructions as u64)) @if *instructions == 1 { " instruction" } @else { " instructions" } }
             }
         },
-        ListingLine::Instruction(instruction) => instruction_line(instruction, all, hottest),
+        ListingLine::Instruction(instruction) => {
+            instruction_line(instruction, number, all, hottest)
+        }
     }
 }
 
-fn instruction_line(instruction: &Instruction, all: u64, hottest: u64) -> Markup {
+fn instruction_line(instruction: &Instruction, number: usize, all: u64, hottest: u64) -> Markup {
     let share = percent(instruction.samples, all);
     html! {
-        tr class=[(instruction.samples > 0 && instruction.samples == hottest).then_some("hottest")] {
+        tr data-i=(number) class=[(instruction.samples > 0 && instruction.samples == hottest).then_some("hottest")] {
             @if instruction.samples > 0 {
                 td class="n" { (grouped(instruction.samples)) }
                 td class="n share" style={ "--p:" (format!("{share:.1}")) "%" } { (format!("{share:.2}")) }
             } @else {
-                td {} td {}
+                td class="n" {} td class="n share" {}
             }
             td { (format!("{:x}", instruction.address)) }
             td class="bytes" { (instruction.bytes) }

@@ -1,5 +1,10 @@
+use serde_json::{Value, json};
+
 use super::*;
 use crate::views::html::page::*;
+
+/// Begins the script.
+const MODULE: &str = "<script type=\"module\">";
 
 /// A name that could break out of a page in three ways if it were not escaped.
 const HOSTILE: &str = "</script><img src=x onerror=alert(1)>'\"&lt;";
@@ -11,6 +16,7 @@ fn hostile() -> Page {
         samples: 3,
         source: Some((HOSTILE.to_owned(), 2)),
         listing,
+        ..HotLine::default()
     };
     Page {
         guest: HOSTILE.to_owned(),
@@ -36,15 +42,27 @@ fn hostile() -> Page {
         },
         time_line: Absent::Present(TimeLine {
             columns: 2,
-            rows: vec![HOSTILE.to_owned()],
-            has_others: false,
-            cpus: vec![Map {
-                cpu: 0,
-                cells: vec![1, 2],
+            programs: vec![HOSTILE.to_owned()],
+            routines: vec![(HOSTILE.to_owned(), HOSTILE.to_owned())],
+            stacks: vec![Stack::default(); 2],
+            lanes: vec![Lane {
+                cpu: Some(0),
+                stacks: vec![Cell {
+                    what: 1,
+                    column: 1,
+                    samples: 3,
+                }],
+                ..Lane::default()
             }],
             span: (0.0, 1.0),
             unit: "ms".to_owned(),
             notes: vec![HOSTILE.to_owned()],
+            ..TimeLine::default()
+        }),
+        before: Some(Before {
+            title: HOSTILE.to_owned(),
+            directory: HOSTILE.to_owned(),
+            samples: 1,
         }),
         listings: Absent::Present(vec![Listing {
             symbol: HOSTILE.to_owned(),
@@ -89,14 +107,19 @@ fn a_hostile_name_is_text_wherever_it_stands() {
     assert!(!text.contains("<img"), "no element of that name");
     assert_eq!(text.matches("</script>").count(), 2, "the page's own two");
     assert_eq!(text.matches("<script").count(), 2);
+    let text = text.replace("<wbr>", "");
     assert!(text.contains("&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;'&quot;&amp;lt;"));
     assert!(text.contains(r#"\u003c/script>\u003cimg"#));
     // The script reads the name unchanged.
     let begin = text.find(r#"id="data">"#).unwrap() + 10;
     let end = begin + text[begin..].find("</script>").unwrap();
     let data: Value = serde_json::from_str(&text[begin..end]).unwrap();
-    assert_eq!(data["time"]["rows"][0], HOSTILE);
-    assert_eq!(data["time"]["cpus"][0]["cells"], json!([[1, 2]]));
+    let time = &data["time"];
+    assert_eq!(time["programs"][0], HOSTILE);
+    assert_eq!(time["modules"][0], HOSTILE);
+    assert_eq!(time["routines"], json!([[HOSTILE, 0]]));
+    // One step to the next stack, with one cell: one step to its column, three samples.
+    assert_eq!(time["lanes"][0]["stacks"], "BBBD");
 }
 
 #[test]
@@ -108,6 +131,9 @@ fn the_page_names_nothing_outside_of_itself() {
     for outside in [
         "http:", "https:", " src=", "url(h", "@import", "<link", "<base",
     ] {
+        let text = text
+            .replace("<wbr>", "")
+            .replace("http://www.w3.org/2000/svg", "");
         let text = text.replace(&maud::html! { (HOSTILE) }.into_string(), "");
         assert!(!text.contains(outside), "{outside}");
     }
@@ -117,7 +143,7 @@ fn the_page_names_nothing_outside_of_itself() {
 #[test]
 fn the_policy_allows_the_script_that_is_in_the_page() {
     let text = page(&Page::default());
-    let begin = text.rfind("<script>").unwrap() + 8;
+    let begin = text.rfind(MODULE).unwrap() + MODULE.len();
     let end = begin + text[begin..].find("</script>").unwrap();
     let hash = BASE64_STANDARD.encode(Sha256::digest(&text[begin..end]));
     assert!(text.contains(&format!("sha256-{hash}")));
