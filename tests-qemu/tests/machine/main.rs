@@ -17,6 +17,7 @@ mod loops;
 mod machine_counters;
 mod models;
 mod monitor;
+mod page;
 mod panics;
 mod profilers;
 mod random;
