@@ -5,11 +5,12 @@
 
 use std::{fs, path::Path};
 
-use addr2line::Context;
+use addr2line::{Context, Location};
 use anyhow::{Context as _, Result, bail};
 use gimli::{BigEndian, EndianSlice};
 use object::{CompressionFormat, Object, ObjectSection, SectionFlags, elf::SHF_EXECINSTR};
 
+use super::sources::Sources;
 use crate::computer::visible::visible;
 use crate::symbols::SymbolTable;
 
@@ -39,6 +40,7 @@ pub struct Code<'d> {
     /// Addresses and bytes of its instructions.
     sections: Vec<(u64, &'d [u8])>,
     debug: Option<Context<Slice<'d>>>,
+    sources: Option<Sources>,
     /// Why there are no source lines; `None` if there are.
     pub without_source: Option<String>,
 }
@@ -77,6 +79,7 @@ impl<'d> Code<'d> {
         Ok(Self {
             sections,
             debug,
+            sources: None,
             without_source,
         })
     }
@@ -92,10 +95,36 @@ impl<'d> Code<'d> {
         found.unwrap_or_default()
     }
 
+    /// Shows the text of source lines, too, from files that are not newer than the guest's file.
+    #[must_use]
+    pub fn with_sources(self, guest_file: &Path) -> Self {
+        let written = fs::metadata(guest_file).and_then(|data| data.modified());
+        Self {
+            sources: written.ok().map(Sources::before),
+            ..self
+        }
+    }
+
     /// The source line that an instruction comes from, as `directory/file:line`. For an inlined function it is the line
     /// in that function. If the function is in Rust's own libraries, it is the line that called them, because a reader
     /// can change that one.
     pub fn source(&self, address: u64) -> Option<String> {
+        let location = self.location(address)?;
+        let file = shortened(location.file?);
+        Some(match location.line {
+            Some(line) if line > 0 => format!("{file}:{line}"),
+            _ => file,
+        })
+    }
+
+    /// The text of this source line, if its file is still the one that was compiled.
+    pub fn source_text(&self, address: u64) -> Option<String> {
+        let location = self.location(address)?;
+        let sources = self.sources.as_ref()?;
+        sources.line(Path::new(location.file?), location.line?)
+    }
+
+    fn location(&self, address: u64) -> Option<Location<'_>> {
         let mut frames = self
             .debug
             .as_ref()?
@@ -103,24 +132,19 @@ impl<'d> Code<'d> {
             .skip_all_loads()
             .ok()?;
         let mut innermost = None;
-        let mut own = None;
         while let Ok(Some(frame)) = frames.next() {
-            let Some(location) = frame.location.filter(|location| location.file.is_some()) else {
+            let Some(location) = frame.location else {
                 continue;
             };
-            let file = location.file?;
+            let Some(file) = location.file else {
+                continue;
+            };
             if !LIBRARIES.iter().any(|library| file.contains(library)) {
-                own = Some(location);
-                break;
+                return Some(location);
             }
             innermost = innermost.or(Some(location));
         }
-        let location = own.or(innermost)?;
-        let file = shortened(location.file?);
-        Some(match location.line {
-            Some(line) if line > 0 => format!("{file}:{line}"),
-            _ => file,
-        })
+        innermost
     }
 }
 

@@ -78,7 +78,11 @@ pub fn page(profile: &Profile, before: Option<&Profile>, step: &mut Step) -> Res
         .as_ref()
         .map_err(Clone::clone)
         .and_then(|(data, guest, table)| {
-            Code::parse(data, guest, table).map_err(|error| format!("{error:#}"))
+            let code = Code::parse(data, guest, table).map_err(|error| format!("{error:#}"))?;
+            Ok(match &profile.record {
+                Some(record) => code.with_sources(&record.guest_file),
+                None => code,
+            })
         });
     let spans = [
         first.since_origin(profile),

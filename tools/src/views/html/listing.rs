@@ -82,7 +82,10 @@ impl<'c, 'd> Disassembler<'c, 'd> {
             let address = function.start + from as u64;
             let source = self.code.source(address);
             if source.is_some() && source != before {
-                lines.extend(source.clone().map(ListingLine::Source));
+                lines.extend(source.clone().map(|place| ListingLine::Source {
+                    place,
+                    text: self.code.source_text(address),
+                }));
                 before = source;
             }
             listed += count;

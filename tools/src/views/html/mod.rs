@@ -30,6 +30,7 @@ pub mod packed;
 pub mod page;
 pub mod readings;
 pub mod render;
+mod sources;
 
 use std::{fs, path::Path};
 

@@ -13,7 +13,7 @@ pub fn packed(numbers: impl IntoIterator<Item = usize>) -> String {
     let mut text = String::new();
     for mut number in numbers {
         while number >= MORE {
-            text.push(char::from(DIGITS[MORE | number % MORE]));
+            text.push(char::from(DIGITS[MORE + number % MORE]));
             number /= MORE;
         }
         text.push(char::from(DIGITS[number]));

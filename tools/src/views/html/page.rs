@@ -298,7 +298,7 @@ impl Listing {
     fn own_line_of(&self, address: u64) -> usize {
         let begins = |line: &ListingLine| match line {
             ListingLine::Instruction(instruction) => Some(instruction.address),
-            ListingLine::Source(_) | ListingLine::Gap { .. } => None,
+            ListingLine::Source { .. } | ListingLine::Gap { .. } => None,
         };
         let lines = self.lines.iter();
         let exact = lines.clone().position(|line| begins(line) == Some(address));
@@ -319,7 +319,12 @@ impl Listing {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ListingLine {
     /// From here on the text comes from this source line.
-    Source(String),
+    Source {
+        /// File and line.
+        place: String,
+        /// The text of the line, if its file is still there.
+        text: Option<String>,
+    },
     /// An instruction.
     Instruction(Instruction),
     /// Instructions without samples, or with few, that are not shown.

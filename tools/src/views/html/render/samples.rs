@@ -333,8 +333,15 @@ fn one_listing(page: &Page, place: usize, listing: &Listing, first: usize) -> Ma
 
 fn listing_line(line: &ListingLine, number: usize, all: u64, hottest: u64) -> Markup {
     match line {
-        ListingLine::Source(source) => html! {
-            tr class="line" { td {} td {} td colspan="4" { (source) } }
+        ListingLine::Source { place, text } => html! {
+            tr class="line" {
+                td {}
+                td {}
+                td colspan="4" {
+                    (place)
+                    @if let Some(text) = text { span class="source-text" { (text) } }
+                }
+            }
         },
         ListingLine::Gap {
             instructions,

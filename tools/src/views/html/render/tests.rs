@@ -70,7 +70,10 @@ fn hostile() -> Page {
             samples: 3,
             sources: vec![(HOSTILE.to_owned(), 2)],
             lines: vec![
-                ListingLine::Source(HOSTILE.to_owned()),
+                ListingLine::Source {
+                    place: HOSTILE.to_owned(),
+                    text: Some(HOSTILE.to_owned()),
+                },
                 ListingLine::Instruction(Instruction {
                     text: HOSTILE.to_owned(),
                     target: Some(HOSTILE.to_owned()),

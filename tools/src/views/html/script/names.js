@@ -18,7 +18,7 @@ const shape = (kind, attributes = {}, ...content) => {
 
 // A line breaks behind the signs of a path, and never within a word: as `name.rs` does it.
 const named = (text) => {
-  const words = text.split(/(?<=::|[/<>,.])(?=[\p{L}_<&{])/u);
+  const words = text.split(/(?<=::|[/<>,])(?=[\p{L}_<&{])/u);
   const parts = words.flatMap((word, place) => (place ? [element("wbr"), word] : [word]));
   return element("bdi", {}, ...parts);
 };
