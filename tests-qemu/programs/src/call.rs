@@ -10,7 +10,11 @@ const CREAT: u64 = 8;
 const EXECVE: u64 = 11;
 const LSEEK: u64 = 19;
 const IOCTL: u64 = 54;
+const PERSONALITY: u64 = 136;
 const PERF_EVENT_OPEN: u64 = 331;
+
+/// The personality of a process whose addresses are not chosen by chance.
+const ADDR_NO_RANDOMIZE: u64 = 0x0004_0000;
 
 /// Open for reading and writing.
 const O_RDWR: u64 = 2;
@@ -68,6 +72,12 @@ pub fn write(file: u64, bytes: &[u8]) -> Result<u64, Refused> {
 pub fn create(name: &core::ffi::CStr) -> Result<u64, Refused> {
     // SAFETY: the name ends with a zero and is only read.
     unsafe { call(CREAT, [name.as_ptr() as u64, 0o600]) }
+}
+
+/// From now on the programs of this process have the same addresses each time.
+pub fn fix_addresses() -> Result<(), Refused> {
+    // SAFETY: designates no storage.
+    unsafe { call(PERSONALITY, [ADDR_NO_RANDOMIZE]) }.map(drop)
 }
 
 /// Performs another program in this process.

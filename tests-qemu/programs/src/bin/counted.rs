@@ -42,6 +42,9 @@ fn run() -> u8 {
     let process = match trace::fork() {
         Ok(Some(process)) => process,
         Ok(None) => {
+            // A program that has changed elsewhere keeps the addresses of its stack and its libraries, and so the
+            // instructions that depend on them. Without this the numbers are still the program's.
+            let _ = call::fix_addresses();
             // SAFETY: the kernel's own lists, from the program's name on.
             let refused =
                 unsafe { call::execute(program, start.arguments.add(2), start.environment) };
