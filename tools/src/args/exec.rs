@@ -36,9 +36,13 @@ pub struct ExecArguments {
     /// A file or directory that the program reads: the guest has it under the same name
     #[arg(long, value_name = "PATH")]
     pub with: Vec<PathBuf>,
-    /// A shared library that the program needs beside those of Debian's C library and perf
+    /// A shared library that the program needs, if Debian's packages are not to be searched for it
     #[arg(long, value_name = "FILE")]
     pub library: Vec<PathBuf>,
+    /// A package of Debian's that has shared libraries which the program needs. Without it a library is looked for in the
+    /// package that has its name, as libssl3 has libssl.so.3
+    #[arg(long, value_name = "PACKAGE")]
+    pub package: Vec<String>,
     /// The date in the guest, in UTC
     #[arg(long, value_name = "TIME", default_value = DATE)]
     pub rtc: Rtc,
@@ -78,6 +82,7 @@ impl ExecArguments {
             environment: self.env.clone(),
             with: self.with.clone(),
             libraries: self.library.clone(),
+            packages: self.package.clone(),
         }
     }
 

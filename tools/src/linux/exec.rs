@@ -13,11 +13,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
-use object::{
-    Architecture, BinaryFormat, Object, ObjectKind,
-    elf::{DT_NEEDED, DT_NULL},
-    read::elf::{Dyn, ElfFile64},
-};
+use object::{Architecture, BinaryFormat, Object, ObjectKind};
 
 use crate::{
     building::build,
@@ -26,7 +22,8 @@ use crate::{
         LinuxOptions,
         cache::Cache,
         initramfs::{GuestFile, quote},
-        packages,
+        libraries::Libraries,
+        packages, programs,
         screen::Instructions,
     },
 };
@@ -51,8 +48,10 @@ pub struct Program {
     pub environment: Vec<String>,
     /// Files and directories that it reads.
     pub with: Vec<PathBuf>,
-    /// Libraries that Debian's packages of the guest do not have.
+    /// Libraries that are not looked for in Debian's packages.
     pub libraries: Vec<PathBuf>,
+    /// Debian's packages that have libraries it needs.
+    pub packages: Vec<String>,
 }
 
 impl Program {
@@ -63,18 +62,14 @@ impl Program {
         let needed = needed(&file, &bytes)?;
         let mut files = BTreeMap::new();
         if !needed.is_empty() {
-            let tree = packages::programs(&Cache::of_user()?, progress)?;
-            self.check_libraries(&file, &needed, &tree)?;
-        }
-        for library in &self.libraries {
-            let name = library
-                .file_name()
-                .and_then(|name| name.to_str())
-                .with_context(|| format!("{} is not a library", library.display()))?;
-            files.insert(
-                format!("/lib/{name}"),
-                GuestFile::File(read(library)?, true),
-            );
+            let libraries = Libraries {
+                given: &self.libraries,
+                packages: &self.packages,
+                tree: &packages::programs(&Cache::of_user()?, progress)?,
+            };
+            for (name, data) in libraries.missing(needed, progress)? {
+                files.insert(format!("/lib/{name}"), GuestFile::File(data, true));
+            }
         }
         for path in &self.with {
             add(&mut files, &absolute(path)?)?;
@@ -137,31 +132,6 @@ impl Program {
         }
         variables.retain(|name, _| is_name(name));
         Ok(variables)
-    }
-
-    /// Refuses a program that needs a library which the guest does not have.
-    fn check_libraries(&self, file: &Path, needed: &BTreeSet<String>, tree: &Path) -> Result<()> {
-        let is_given = |name: &str| {
-            let mut given = self.libraries.iter().filter_map(|path| path.file_name());
-            given.any(|given| given == name)
-        };
-        let is_there = |name: &str| {
-            ["lib", "usr/lib"]
-                .iter()
-                .any(|lib| tree.join(lib).join(name).exists())
-        };
-        let missing: Vec<&str> = needed
-            .iter()
-            .map(String::as_str)
-            .filter(|name| !is_given(name) && !is_there(name))
-            .collect();
-        ensure!(
-            missing.is_empty(),
-            "{} needs {}, which the guest does not have; give each with --library FILE, or link the program statically",
-            file.display(),
-            missing.join(", ")
-        );
-        Ok(())
     }
 }
 
@@ -234,32 +204,6 @@ fn needed(file: &Path, bytes: &[u8]) -> Result<BTreeSet<String>> {
             "{name} is not an ELF file; give a program that is built for s390x-unknown-linux-gnu"
         ),
     }
-    let elf = ElfFile64::<object::BigEndian>::parse(bytes)
-        .with_context(|| format!("{name} cannot be read"))?;
-    let endian = elf.endian();
-    let Some((dynamic, strings)) = elf
-        .elf_section_table()
-        .dynamic(endian, elf.data())
-        .with_context(|| format!("{name} cannot be read"))?
-    else {
-        return Ok(BTreeSet::new());
-    };
-    let strings = elf
-        .elf_section_table()
-        .strings(endian, elf.data(), strings)
-        .with_context(|| format!("{name} cannot be read"))?;
-    let entries = dynamic
-        .iter()
-        .take_while(|entry| entry.d_tag(endian) != u64::from(DT_NULL));
-    let entries = entries.filter(|entry| entry.d_tag(endian) == u64::from(DT_NEEDED));
-    entries
-        .map(|entry| {
-            let name = u32::try_from(entry.d_val(endian))
-                .ok()
-                .and_then(|at| strings.get(at).ok());
-            let name = name.and_then(|name| std::str::from_utf8(name).ok());
-            name.map(str::to_owned)
-                .with_context(|| format!("{} has a library without a name", file.display()))
-        })
-        .collect()
+    let names = programs::needed(bytes).with_context(|| format!("{name} cannot be read"))?;
+    Ok(names.into_iter().collect())
 }

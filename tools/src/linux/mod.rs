@@ -3,7 +3,7 @@
 //! - [`packages`]: Debian's kernel and tools, by this computer's apt ([`sources`]), kept in the [`cache`].
 //! - [`programs`]: the programs that the guest gets; [`initramfs`]: its first file system.
 //! - [`modules`]: the modules that the kernel loads for the devices of the host.
-//! - [`exec`]: one program in Linux, and its instructions.
+//! - [`exec`]: one program in Linux, and its instructions; [`libraries`]: what it is linked with.
 //! - [`kernel`]: where kernel, initrd and parameters go. No parameter names a facility: the kernel
 //!   finds them as on any machine.
 //! - [`screen`]: the part of the console that is shown, and how the command ended. Lines of the guest's first process
@@ -16,6 +16,7 @@ pub mod cache;
 pub mod exec;
 pub mod initramfs;
 pub mod kernel;
+pub mod libraries;
 pub mod modules;
 pub mod names;
 pub mod native;

@@ -10,7 +10,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::{
     building::install::{self, AptGet, Work},
@@ -86,6 +86,34 @@ pub fn programs(cache: &Cache, progress: &Progress) -> Result<PathBuf> {
 /// The tree of gdb, and of the libraries that it needs.
 pub fn debugger(cache: &Cache, progress: &Progress) -> Result<PathBuf> {
     tree(cache, &DEBUGGER, progress)
+}
+
+/// The tree of the libraries of a package, and of all packages that it depends on. Its name is one that Debian allows.
+pub fn libraries(cache: &Cache, package: &str, progress: &Progress) -> Result<PathBuf> {
+    let is_name = |text: &str| {
+        let mut bytes = text.bytes();
+        bytes
+            .next()
+            .is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+            && bytes.all(|byte| {
+                byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"+-.".contains(&byte)
+            })
+    };
+    ensure!(
+        is_name(package),
+        "{package} is not the name of a package; one has small letters, digits, +, - and ."
+    );
+    let entry = cache.entry(&format!("libraries-{package}"), progress, |new| {
+        let mut step = progress.step(&format!("getting {package} for s390x"));
+        let apt = Apt::new(new, false, &mut step)?;
+        let debs = apt.download_with_dependencies(&[package], &mut step)?;
+        let tree = apt.unpack(&debs, &mut step)?;
+        programs::collect_libraries(&tree, &new.join("tree"))?;
+        apt.finish(&debs)?;
+        step.done(&format!("got {package}"));
+        Ok(())
+    })?;
+    Ok(entry.join("tree"))
 }
 
 fn tree(cache: &Cache, wanted: &Programs, progress: &Progress) -> Result<PathBuf> {

@@ -24,12 +24,12 @@ const MOST_LINKS: usize = 8;
 
 /// Copies programs from the tree of an unpacked Debian, and all libraries into one directory.
 pub fn collect(tree: &Path, programs: &[&str], into: &Path) -> Result<()> {
-    let libraries = index(tree);
     let mut wanted = vec![LOADER.to_owned()];
     for program in programs {
         let data = copy(&tree.join(program), &into.join(program))?;
         wanted.extend(needed(&data).with_context(|| format!("{program} cannot be read"))?);
     }
+    let libraries = index(tree);
     while let Some(name) = wanted.pop() {
         let to = into.join("lib").join(&name);
         if to.exists() {
@@ -40,6 +40,19 @@ pub fn collect(tree: &Path, programs: &[&str], into: &Path) -> Result<()> {
             .with_context(|| format!("none of Debian's packages has the library {name}"))?;
         let data = copy(&resolve(tree, from)?, &to)?;
         wanted.extend(needed(&data).with_context(|| format!("{name} cannot be read"))?);
+    }
+    Ok(())
+}
+
+/// Copies every library from the tree of an unpacked Debian into one directory, under each of its names.
+pub fn collect_libraries(tree: &Path, into: &Path) -> Result<()> {
+    for (name, path) in index(tree) {
+        let from = resolve(tree, &path)?;
+        let data = fs::read(&from).with_context(|| format!("cannot read {}", from.display()))?;
+        // A script of the linker has such a name, too.
+        if name.contains(".so") && data.starts_with(b"\x7FELF") {
+            copy(&from, &into.join("lib").join(&name))?;
+        }
     }
     Ok(())
 }
@@ -86,7 +99,7 @@ fn resolve(tree: &Path, path: &Path) -> Result<PathBuf> {
 }
 
 /// The libraries that an ELF file names.
-fn needed(data: &[u8]) -> Result<Vec<String>> {
+pub fn needed(data: &[u8]) -> Result<Vec<String>> {
     let header = FileHeader64::<BigEndian>::parse(data)?;
     let sections = header.sections(BigEndian, data)?;
     let Some((entries, link)) = sections.dynamic(BigEndian, data)? else {
