@@ -1,5 +1,6 @@
 //! The command line.
 
+mod check;
 mod exec;
 mod figures;
 mod linux;
@@ -31,6 +32,7 @@ use crate::{
     views::export::To,
 };
 
+pub use check::{CheckArguments, Checked};
 pub use exec::ExecArguments;
 pub use figures::FiguresArguments;
 pub use linux::LinuxArguments;
@@ -88,6 +90,15 @@ pub enum Command {
     ///
     /// CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_RUNNER="measure exec" cargo test --target s390x-unknown-linux-gnu
     Exec(Box<ExecArguments>),
+    /// Compare a run with a baseline, and fail if it takes more instructions
+    ///
+    /// The baseline is a text file beside the source: totals in problem state and in supervisor state, instructions by
+    /// symbol, the model's counters with --exact-caches, and what is tolerated. `--update` writes it. A table says what changed and
+    /// which symbols grew. A baseline of another kernel, image, QEMU or command is refused.
+    ///
+    /// Exit codes: 0 no regression, 1 a regression, 2 the tool failed or the run did.
+    #[command(after_help = check::EXAMPLES)]
+    Check(Box<CheckArguments>),
     /// Run a guest and show its program events: branches, instructions, stores, altered registers
     ///
     /// Prints a line on standard output for each traced event as it comes, and the counts of all traces at the end.

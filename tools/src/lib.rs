@@ -18,6 +18,7 @@
 //!   staging, the conversation, what is kept of it, and profilers on the host ([`machine::profiler`]).
 //! - [`linux`]: Debian's kernels as guests, and a command or a shell in them.
 //! - [`views`]: what a person or another tool gets to see: table, JSON, page, live view, exports, dump, trace.
+//! - [`check`]: a run compared with a baseline.
 //! - [`args`]: the command line. [`mod@bench`]: what the machine costs. [`conformance`]: which statements of the
 //!   books the behaviour guests show.
 
@@ -27,6 +28,7 @@ pub mod args;
 pub mod bench;
 pub mod building;
 pub mod calls;
+pub mod check;
 pub mod computer;
 pub mod conformance;
 pub mod events;

@@ -4,7 +4,7 @@
 
 use std::{
     io::{IsTerminal, Write, stdout},
-    path::Path,
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
@@ -12,13 +12,20 @@ use anyhow::{Context, Result, bail};
 use clap::Parser;
 use measure::{
     args::{
-        self, Arguments, Command, ExecArguments, FiguresArguments, LinuxArguments, RunArguments,
-        TopArguments, TopCommand, TraceArguments,
+        self, Arguments, CheckArguments, Command, ExecArguments, FiguresArguments, LinuxArguments,
+        RunArguments, TopArguments, TopCommand, TraceArguments,
     },
     bench,
     building::{build, guests, image, repository},
+    check::{
+        baseline::Baseline,
+        comparison::Comparison,
+        forms,
+        measured::{self, Measuring},
+    },
     computer::{
         consent, durations, interrupt,
+        person::Person,
         progress::Progress,
         terminal,
         visible::{self, Shown},
@@ -26,7 +33,7 @@ use measure::{
     conformance,
     figures::read,
     folder::record::End,
-    linux,
+    linux::{self, screen::Instructions},
     machine::{
         console, doctor,
         guest::UnknownGuest,
@@ -36,6 +43,10 @@ use measure::{
     report::Report,
     views::{counter_table, diff, dump, export, figures, html, json, table, top, trace},
 };
+use tempfile::TempDir;
+
+/// The exit code when a run takes more than its baseline tolerates.
+const REGRESSION: u8 = 1;
 
 /// The exit code of a tool that failed.
 const FAILED: u8 = 2;
@@ -59,7 +70,9 @@ fn main() -> ExitCode {
         Some(Command::Console(run)) => interact(&run, &progress),
         Some(Command::Trace(arguments)) => follow_events(&arguments, &progress),
         Some(Command::Linux(linux)) => boot(&linux, &progress),
+        Some(Command::Exec(exec)) if exec.bare => perform_bare(&exec, progress),
         Some(Command::Exec(exec)) => perform(&exec, progress),
+        Some(Command::Check(check)) => compare(&check, &progress),
         Some(Command::Report {
             dir,
             html: Some(file),
@@ -209,36 +222,142 @@ fn boot(arguments: &LinuxArguments, progress: &Progress) -> Result<u8> {
     Ok(outcome.exit_code())
 }
 
-/// Performs a program in Linux. Where standard error is no terminal, it has only what the program's user wants to know.
-fn perform(arguments: &ExecArguments, progress: Progress) -> Result<u8> {
-    let progress = match progress {
+/// Where standard error is no terminal, it has only what a program's user wants to know.
+fn beside_a_program(arguments: &ExecArguments, progress: Progress) -> Progress {
+    match progress {
         Progress::Terminal if !arguments.quiet => progress,
         _ => Progress::Silent,
-    };
-    let (directory, _removed) = match &arguments.out {
-        Some(directory) => (directory.clone(), None),
-        None => {
-            let removed = tempfile::tempdir().context("cannot create a temporary directory")?;
-            (removed.path().join("run"), Some(removed))
-        }
-    };
+    }
+}
+
+/// The directory of a run: the one that was named, or one that is removed in the end.
+fn kept_or_removed(named: Option<&PathBuf>) -> Result<(PathBuf, Option<TempDir>)> {
+    if let Some(directory) = named {
+        return Ok((directory.clone(), None));
+    }
+    let removed = tempfile::tempdir().context(
+        "cannot create a temporary directory; make room there, or name another one with TMPDIR",
+    )?;
+    Ok((removed.path().join("run"), Some(removed)))
+}
+
+/// Performs a program in Linux.
+fn perform(arguments: &ExecArguments, progress: Progress) -> Result<u8> {
+    let progress = beside_a_program(arguments, progress);
+    let (directory, _removed) = kept_or_removed(arguments.out.as_ref())?;
     let program = arguments.program();
     let options = program.options(arguments.options(directory)?, &progress)?;
     let outcome = linux::run(&options, &progress, &mut stdout())?;
-    let complaint = outcome.complaint();
     let code = outcome.exit_code();
-    if let Some(complaint) = &complaint {
+    if let Some(complaint) = outcome.complaint() {
         Progress::Plain.note(&format!("error: {complaint}"));
     }
-    if let Some(counted) = outcome.counts {
-        if !arguments.quiet {
-            Progress::Plain.note(&format!("measure: {counted}"));
+    count(arguments, code, outcome.counts)?;
+    Ok(code)
+}
+
+/// Performs a program on the bare machine.
+fn perform_bare(arguments: &ExecArguments, progress: Progress) -> Result<u8> {
+    let progress = beside_a_program(arguments, progress);
+    let (directory, _removed) = kept_or_removed(arguments.out.as_ref())?;
+    let options = RunOptions {
+        out: Some(directory),
+        ..arguments.bare_options()?
+    };
+    let person = Person {
+        input: None,
+        is_operator: false,
+        screen: &mut stdout(),
+    };
+    let outcome = run::run_with(&options, &progress, Some(person))?;
+    let code = outcome.end.exit_code();
+    if code != 0 {
+        Progress::Plain.note(&format!("error: {}", outcome.end.sentence()));
+    }
+    count(arguments, code, measured::totals(&outcome.report))?;
+    Ok(code)
+}
+
+/// Says how many instructions a program took.
+fn count(arguments: &ExecArguments, code: u8, counted: Option<Instructions>) -> Result<()> {
+    let Some(counted) = counted else {
+        return Ok(());
+    };
+    if !arguments.quiet {
+        Progress::Plain.note(&format!("measure: {counted}"));
+    }
+    match &arguments.json {
+        Some(file) => linux::exec::append(&arguments.program(), code, counted, file),
+        None => Ok(()),
+    }
+}
+
+/// Compares a run with its baseline. The baseline is read before the run, so that a wrong one is found at once.
+fn compare(arguments: &CheckArguments, progress: &Progress) -> Result<u8> {
+    let subject = arguments.subject()?;
+    let file = &arguments.baseline;
+    let is_new = arguments.update && !file.exists();
+    let known = if is_new {
+        None
+    } else {
+        // Even if it is written anew: what a person has written into it would be lost.
+        Some(Baseline::read(file)?)
+    };
+    let mut tolerances = known
+        .as_ref()
+        .map_or_else(Default::default, |known| known.tolerances.clone());
+    tolerances.user = arguments.tolerance.or(tolerances.user);
+    tolerances.kernel = arguments.tolerance.or(tolerances.kernel);
+    tolerances.symbol = arguments.symbol_tolerance.or(tolerances.symbol);
+    let (directory, _removed) = kept_or_removed(None)?;
+    let measuring = Measuring {
+        subject: &subject,
+        interval: arguments.interval,
+        directory: &directory,
+    };
+    let measured = measuring.measure(progress, |kind| match &known {
+        Some(known) if !arguments.update => known.check_kind(kind),
+        _ => Ok(()),
+    })?;
+    let known = match known {
+        Some(known) if !arguments.update => known,
+        _ => {
+            Baseline {
+                measured,
+                tolerances,
+            }
+            .write(file)?;
+            say(&format!("wrote the baseline {}\n", file.display()))?;
+            return Ok(0);
         }
-        if let Some(file) = &arguments.json {
-            linux::exec::append(&program, code, counted, file)?;
+    };
+    let known = Baseline {
+        tolerances,
+        ..known
+    };
+    let comparison = Comparison::new(&known, &measured);
+    say(&forms::text(&comparison))?;
+    for (option, file, text) in [
+        (
+            "--junit",
+            &arguments.junit,
+            forms::junit as fn(&Comparison) -> String,
+        ),
+        ("--markdown", &arguments.markdown, forms::markdown),
+    ] {
+        if let Some(file) = file {
+            std::fs::write(file, text(&comparison)).with_context(|| {
+                format!(
+                    "cannot write {}; make room there, or choose another file with {option}",
+                    file.display()
+                )
+            })?;
         }
     }
-    Ok(code)
+    Ok(match comparison.regressions().next() {
+        Some(_) => REGRESSION,
+        None => 0,
+    })
 }
 
 fn follow_events(arguments: &TraceArguments, progress: &Progress) -> Result<u8> {
@@ -370,7 +489,7 @@ fn write_image(form: image::Form, directory: &Path, progress: &Progress) -> Resu
 }
 
 /// The options of a run with this QEMU, which is there with all that it needs.
-fn with_qemu(qemu: Option<std::path::PathBuf>, progress: &Progress) -> Result<RunOptions> {
+fn with_qemu(qemu: Option<PathBuf>, progress: &Progress) -> Result<RunOptions> {
     doctor::provide(qemu.as_deref(), progress)?;
     Ok(RunOptions {
         qemu,
@@ -378,11 +497,7 @@ fn with_qemu(qemu: Option<std::path::PathBuf>, progress: &Progress) -> Result<Ru
     })
 }
 
-fn measure_machine(
-    qemu: Option<std::path::PathBuf>,
-    pairs: usize,
-    progress: &Progress,
-) -> Result<u8> {
+fn measure_machine(qemu: Option<PathBuf>, pairs: usize, progress: &Progress) -> Result<u8> {
     let options = with_qemu(qemu, progress)?;
     let paths = bench::paths(&options, progress)?;
     say(&format!("{}\n", bench::paths_text(&paths)))?;
@@ -397,7 +512,7 @@ fn measure_machine(
 
 /// Host times do not change the exit code, because they also depend on the host.
 fn measure_linux(
-    qemu: Option<std::path::PathBuf>,
+    qemu: Option<PathBuf>,
     release: linux::Release,
     pairs: usize,
     progress: &Progress,
@@ -411,11 +526,7 @@ fn measure_linux(
     Ok(if measured.is_over() { FAILED } else { 0 })
 }
 
-fn measure_instructions(
-    qemu: Option<std::path::PathBuf>,
-    pairs: usize,
-    progress: &Progress,
-) -> Result<u8> {
+fn measure_instructions(qemu: Option<PathBuf>, pairs: usize, progress: &Progress) -> Result<u8> {
     let options = with_qemu(qemu, progress)?;
     let costs = bench::instructions::measure(&options, pairs, progress)?;
     say(&bench::instructions::text(&costs))?;
@@ -430,11 +541,7 @@ fn measure_host(pairs: usize, progress: &Progress) -> Result<u8> {
     Ok(if is_over { FAILED } else { 0 })
 }
 
-fn conform(
-    json: Option<&Path>,
-    qemu: Option<std::path::PathBuf>,
-    progress: &Progress,
-) -> Result<u8> {
+fn conform(json: Option<&Path>, qemu: Option<PathBuf>, progress: &Progress) -> Result<u8> {
     let conformance = conformance::measure(qemu, progress)?;
     say(&conformance::text::text(&conformance))?;
     if let Some(file) = json {

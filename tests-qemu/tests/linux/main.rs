@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod changes;
+mod check;
 mod cost;
 mod cryptography;
 mod debugger;

@@ -33,6 +33,37 @@ fn a_guest_ends_with_the_exit_code_that_it_names_also_when_it_is_reported_again(
 }
 
 #[test]
+fn a_guest_as_the_program_of_a_runner_has_its_console_its_exit_code_and_its_instructions() {
+    let directory = TempDir::new().unwrap();
+    let perform = |line: &[&str]| {
+        let mut command = command::measure(&[&["exec", "--bare"], line].concat()).unwrap();
+        command.current_dir(directory.path());
+        command::finish(command).unwrap()
+    };
+    let first = perform(&["--json", "counts", "b_exit_code"]);
+    first.assert_fails(
+        42,
+        &["with the exit code 42", "instructions in problem state"],
+    );
+    assert_eq!(perform(&["--json", "counts", "b_exit_code"]), first);
+    let lines = fs::read_to_string(directory.path().join("counts")).unwrap();
+    let lines: Vec<&str> = lines.lines().collect();
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[0], lines[1]);
+    assert!(lines[0].contains("\"exit_code\":42"), "{}", lines[0]);
+    // Standard output is the guest's alone.
+    let quiet = perform(&["-q", "b_stfl"]);
+    assert_eq!(
+        (quiet.code, quiet.error.as_str()),
+        (Some(0), ""),
+        "{quiet:?}"
+    );
+    assert!(quiet.output.contains("facility bits"), "{quiet:?}");
+    let found = fs::read_dir(directory.path()).unwrap();
+    assert_eq!(found.count(), 1, "the raw files are not kept");
+}
+
+#[test]
 fn a_guest_that_says_on_its_console_that_it_failed_has_failed_however_it_ended() {
     let directory = TempDir::new().unwrap();
     let guest = "b_stfl";

@@ -77,4 +77,5 @@ passes! {
     operator_commands_survive: "operator-command",
     parameter_files_survive: "parameter-file",
     the_configuration_survives: "configuration",
+    baselines_survive: "baseline",
 }

@@ -2,13 +2,13 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
 
 use crate::{
     linux::{LinuxOptions, Release, exec::Program},
     numbers::quantities::{Rtc, Sampling, Storage},
-    options::RunOptions,
+    options::{DEFAULT_SILENCE, RunOptions},
 };
 
 /// The date in the guest, so that it is the same in every run.
@@ -64,6 +64,9 @@ pub struct ExecArguments {
     /// The QEMU to use
     #[arg(long, value_name = "PATH")]
     pub qemu: Option<PathBuf>,
+    /// The program is for the bare machine, not for Linux: an ELF or a flat image as `run` takes it
+    #[arg(long, conflicts_with_all = ["release", "kernel", "env", "with", "library", "package", "fresh"])]
+    pub bare: bool,
     /// A program for Linux on s390x, and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_names = ["PROGRAM", "ARGUMENTS"])]
     pub command: Vec<String>,
@@ -84,6 +87,23 @@ impl ExecArguments {
             libraries: self.library.clone(),
             packages: self.package.clone(),
         }
+    }
+
+    /// The options of the run of a program for the bare machine.
+    pub fn bare_options(&self) -> Result<RunOptions> {
+        let options = self.options(PathBuf::new())?.run;
+        let program = self.program();
+        let file = program.file.to_str().map(str::to_owned);
+        let file =
+            file.with_context(|| format!("the name {} is not UTF-8", program.file.display()))?;
+        Ok(RunOptions {
+            guest: file,
+            arguments: program.arguments.join(" "),
+            cpus: (self.cpus > 1).then_some(self.cpus),
+            silence: DEFAULT_SILENCE,
+            out: None,
+            ..options
+        })
     }
 
     /// The options of the run, with its raw files in this directory.
@@ -131,6 +151,21 @@ mod tests {
         assert_eq!(program.arguments, ["--nocapture", "--", "-x"]);
         assert!(arguments.quiet);
         assert!(exec(&["--quiet"]).is_err());
+    }
+
+    #[test]
+    fn a_program_for_the_bare_machine_has_its_arguments_and_no_linux() {
+        let arguments = exec(&["--bare", "hash", "-x", "y"]).unwrap();
+        let options = arguments.bare_options().unwrap();
+        assert_eq!(
+            (&options.guest[..], &options.arguments[..]),
+            ("hash", "-x y")
+        );
+        assert_eq!(
+            (options.cpus, options.rtc.to_string()),
+            (None, DATE.to_owned())
+        );
+        assert!(exec(&["--bare", "--kernel", "k", "hash"]).is_err());
     }
 
     #[test]

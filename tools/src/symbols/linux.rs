@@ -188,6 +188,20 @@ impl LinuxNames {
         }
     }
 
+    /// The numbers and names of the first process with this name and of all that began after it, as far as the guest said
+    /// them.
+    pub fn since(&self, name: &str) -> impl Iterator<Item = (u32, &str)> {
+        let first = self
+            .processes
+            .iter()
+            .find_map(|(pid, known)| (known == name).then_some(*pid));
+        let later = first.map(|first| self.processes.range(first..));
+        later
+            .into_iter()
+            .flatten()
+            .map(|(pid, name)| (*pid, &name[..]))
+    }
+
     /// Every routine where it lay in the guest, and each module as one routine.
     pub fn placed(&self) -> Vec<Symbol> {
         let mut placed = self.boot.symbols().to_vec();

@@ -2,6 +2,7 @@
 
 use crate::Target;
 
+mod check;
 mod command;
 mod folder;
 mod link;
@@ -10,7 +11,14 @@ mod record;
 /// Every reader.
 #[must_use]
 pub fn all() -> Vec<Target> {
-    [record::ALL, folder::ALL, link::ALL, command::ALL].concat()
+    [
+        record::ALL,
+        folder::ALL,
+        link::ALL,
+        command::ALL,
+        check::ALL,
+    ]
+    .concat()
 }
 
 /// A text without its numbers: the rest is the same for inputs that took the same path.
