@@ -30,7 +30,7 @@ pub struct ExecArguments {
     #[arg(long, value_name = "SIZE", default_value = "512M")]
     pub storage: Storage,
     /// A variable of the program's environment: NAME=VALUE, or NAME for its value here. Those that begin with CARGO,
-    /// RUST or CRITERION are there in any case
+    /// RUST or CRITERION are there in any case, but for the runner and the flags of make
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub env: Vec<String>,
     /// A file or directory that the program reads: the guest has it under the same name

@@ -37,6 +37,16 @@ const COUNTS: &str = "/millimeter/counts";
 /// Variables of these beginnings are the program's, too: those that Cargo, the tests and the benchmarks of Rust know.
 const PASSED: [&str; 3] = ["CARGO", "RUST", "CRITERION"];
 
+/// How Cargo starts the program is in its environment, too. The program must not see it: with another way to start it, it
+/// would take another number of instructions.
+const NOT_PASSED: [&str; 2] = ["_RUNNER", "CARGO_MAKEFLAGS"];
+
+/// Whether the program gets a variable without being asked for.
+fn is_passed(name: &str) -> bool {
+    PASSED.iter().any(|begin| name.starts_with(begin))
+        && !NOT_PASSED.iter().any(|end| name.ends_with(end))
+}
+
 /// A program and what it needs.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
@@ -101,7 +111,6 @@ impl Program {
 
     /// The variables of the environment, in the order of their names.
     fn variables(&self) -> Result<BTreeMap<String, String>> {
-        let is_passed = |name: &str| PASSED.iter().any(|begin| name.starts_with(begin));
         let mut variables: BTreeMap<String, String> =
             env::vars().filter(|(name, _)| is_passed(name)).collect();
         for given in &self.environment {
@@ -206,4 +215,25 @@ fn needed(file: &Path, bytes: &[u8]) -> Result<BTreeSet<String>> {
     }
     let names = programs::needed(bytes).with_context(|| format!("{name} cannot be read"))?;
     Ok(names.into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_the_program_is_started_is_not_in_its_environment() {
+        for name in [
+            "CARGO_PKG_VERSION",
+            "CARGO_MANIFEST_DIR",
+            "RUST_BACKTRACE",
+            "CRITERION_HOME",
+        ] {
+            assert!(is_passed(name), "{name}");
+        }
+        let runner = "CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_RUNNER";
+        for name in [runner, "CARGO_MAKEFLAGS", "HOME", "MYCARGO"] {
+            assert!(!is_passed(name), "{name}");
+        }
+    }
 }
