@@ -21,6 +21,7 @@ mod profile;
 mod real_time;
 mod reboot;
 mod record;
+mod runner;
 mod shell;
 mod soak;
 mod started;
