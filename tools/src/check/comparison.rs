@@ -313,12 +313,13 @@ mod tests {
             now.user.symbols.get_mut("cold").unwrap().instructions += more;
             regressions(&Comparison::new(&baseline, &now))
         };
-        let total = About::Total(State::User);
+        let only_total = || vec![About::Total(State::User)];
+        let both = || vec![About::Total(State::User), symbol("cold")];
         // Three deviations of 5000 + 5000 pieces, and one more, are 303 samples.
-        assert_eq!(regressions(5000, 303_000), [total.clone()]);
-        assert_eq!(regressions(5000, 304_000), [total.clone(), symbol("cold")]);
-        assert_eq!(regressions(2, 9_000), [total.clone()]);
-        assert_eq!(regressions(2, 10_000), [total, symbol("cold")]);
+        assert_eq!(regressions(5000, 303_000), only_total());
+        assert_eq!(regressions(5000, 304_000), both());
+        assert_eq!(regressions(2, 9_000), only_total());
+        assert_eq!(regressions(2, 10_000), both());
     }
 
     #[test]

@@ -471,7 +471,8 @@ fn conditions(
             (options.strict, "strict"),
         ]
         .iter()
-        .filter_map(|(is_chosen, word)| is_chosen.then(|| (*word).to_owned()))
+        .filter(|(is_chosen, _)| *is_chosen)
+        .map(|(_, word)| (*word).to_owned())
         .collect(),
         options.operator.clone(),
     ];
