@@ -111,7 +111,7 @@ pub fn is_current() -> bool {
     let image = target_directory()
         .join(toolchain::TARGET)
         .join("release/millimeter");
-    Sources::now().is_some_and(|sources| sources.gave(&image))
+    Sources::of_this_process().is_some_and(|sources| sources.gave(&image))
 }
 
 /// Builds a bundled guest and returns its file. Its program is built once per process.
@@ -253,11 +253,8 @@ fn find_toolchain(progress: &Progress) -> Result<Toolchain> {
 fn build(product: &Product, what: &str, program: &str, progress: &Progress) -> Result<PathBuf> {
     let directory = target_directory();
     let release = directory.join(toolchain::TARGET).join("release");
-    let sources = Sources::now();
-    if sources
-        .as_ref()
-        .is_some_and(|sources| sources.gave(&release.join(program)))
-    {
+    let sources = Sources::of_this_process();
+    if sources.is_some_and(|sources| sources.gave(&release.join(program))) {
         return Ok(release);
     }
     let toolchain = find_toolchain(progress)?;

@@ -4,7 +4,7 @@
 //! product: the names, lengths and dates of all sources, and the length and date of the product. If nothing of it has
 //! changed, there is nothing for Cargo to decide.
 
-use std::{fs, io, os::unix::fs::MetadataExt, path::Path};
+use std::{fs, io, os::unix::fs::MetadataExt, path::Path, sync::OnceLock};
 
 use sha2::{Digest, Sha256};
 
@@ -28,8 +28,15 @@ const SOURCES: [&str; 9] = [
 pub struct Sources(String);
 
 impl Sources {
-    /// As they are now; `None` if one of them cannot be read.
-    pub fn now() -> Option<Self> {
+    /// As they were when this process first asked; `None` if one of them could not be read. A build that follows has these
+    /// or newer ones: then it is not up to date, and the next process builds again.
+    pub fn of_this_process() -> Option<&'static Self> {
+        static FOUND: OnceLock<Option<Sources>> = OnceLock::new();
+        FOUND.get_or_init(Self::now).as_ref()
+    }
+
+    /// As they are now.
+    fn now() -> Option<Self> {
         let mut digest = Sha256::new();
         for name in SOURCES {
             add(&mut digest, &root().join(name)).ok()?;

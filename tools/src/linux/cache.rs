@@ -4,8 +4,6 @@
 //! name is always usable. An entry never changes; remove it to get it anew.
 
 use std::{
-    env,
-    ffi::OsString,
     fs::{self, File, FileTimes},
     path::{Path, PathBuf},
     time::SystemTime,
@@ -13,7 +11,10 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use crate::{building::repository, computer::progress::Progress};
+use crate::{
+    building::repository,
+    computer::{cache_directory, progress::Progress},
+};
 
 /// What the name of an entry begins with that is being made or removed.
 const INCOMPLETE: &str = "incomplete-";
@@ -55,11 +56,8 @@ impl Cache {
             Made::Downloaded => "linux",
             Made::Started => "started",
         };
-        let base = base(env::var_os("XDG_CACHE_HOME"), env::var_os("HOME"));
-        let base =
-            base.context("no directory is set for a cache; set XDG_CACHE_HOME or HOME to one")?;
         Ok(Self {
-            directory: base.join("millimeter").join(name),
+            directory: cache_directory::of_user()?.join(name),
             made,
         })
     }
@@ -150,26 +148,10 @@ impl Cache {
     }
 }
 
-/// `XDG_CACHE_HOME` if it is absolute, else `.cache` in the home directory.
-fn base(chosen: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
-    let chosen = chosen.map(PathBuf::from).filter(|path| path.is_absolute());
-    let home = home.map(PathBuf::from).filter(|path| path.is_absolute());
-    chosen.or_else(|| Some(home?.join(".cache")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use anyhow::bail;
-
-    #[test]
-    fn the_cache_is_where_the_user_wants_it_or_in_the_home_directory() {
-        let path = |text: &str| Some(OsString::from(text));
-        assert_eq!(base(path("/c"), path("/h")), Some("/c".into()));
-        assert_eq!(base(None, path("/h")), Some("/h/.cache".into()));
-        assert_eq!(base(path("c"), path("/h")), Some("/h/.cache".into()));
-        assert_eq!(base(path(""), None), None);
-    }
 
     #[test]
     fn an_entry_is_made_once_and_one_that_failed_leaves_nothing() {

@@ -49,7 +49,7 @@ pub fn run(
         staging: arguments.map(str::to_owned).into(),
         devices: options.run.devices.arguments(),
         version: qemu.version,
-        sandbox: qemu.has_sandbox(),
+        sandbox: qemu.has_sandbox,
         events: options.run.events.recorded,
         log: None,
         kept: None,

@@ -2,18 +2,15 @@
 //!
 //! The command line decides whether a run is repeatable, so it is made in one place. The child is
 //! killed when its owner is dropped, when the operator interrupts, and (through `setpriv`, where
-//! there is one) when this process dies without a chance to clean up.
+//! there is one) when this process dies without a chance to clean up. A QEMU that has been asked before is not asked again
+//! ([`known`]).
 
 use std::{
-    collections::BTreeMap,
     env, fmt,
     io::{Read, Write},
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, ExitStatus, Stdio},
-    sync::{
-        Mutex, PoisonError,
-        mpsc::{Receiver, RecvTimeoutError, sync_channel},
-    },
+    sync::mpsc::{Receiver, RecvTimeoutError, sync_channel},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
@@ -27,8 +24,10 @@ use crate::{
     options::execution_log::ExecutionLog,
 };
 
+mod known;
 mod single_instruction;
 
+use known::Said;
 use single_instruction::Version;
 
 /// The program.
@@ -52,7 +51,9 @@ pub struct Qemu {
     /// Where it is.
     pub path: PathBuf,
     /// Its version.
-    pub version: (u32, u32, u32),
+    pub version: Version,
+    /// Whether it can run in its sandbox here.
+    pub has_sandbox: bool,
 }
 
 /// QEMU's own sandbox: it starts no programs, changes neither its rights nor those of its resources, and makes no
@@ -84,18 +85,7 @@ impl Qemu {
             None => install::in_path(PROGRAM)
                 .with_context(|| format!("{PROGRAM} is not in the PATH"))?,
         };
-        let output = Command::new(&path)
-            .arg("--version")
-            .stdin(Stdio::null())
-            .output()
-            .with_context(|| format!("cannot start {}", path.display()))?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        let Some(version) = version(&text) else {
-            bail!(
-                "{} does not say that it is QEMU; give --qemu the path of {PROGRAM}",
-                path.display()
-            );
-        };
+        let Said { version, sandbox } = known::said(&path, || ask(&path))?;
         if (version.0, version.1) < OLDEST {
             bail!(
                 "{} is QEMU {}.{}, older than {}.{}; install a newer one or name it with --qemu PATH",
@@ -106,30 +96,10 @@ impl Qemu {
                 OLDEST.1
             );
         }
-        Ok(Self { path, version })
-    }
-
-    /// Whether it can run in its sandbox here: it may have been built without one, and a container may not allow it.
-    /// Each program is asked once.
-    pub fn has_sandbox(&self) -> bool {
-        static KNOWN: Mutex<BTreeMap<PathBuf, bool>> = Mutex::new(BTreeMap::new());
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        *known.entry(self.path.clone()).or_insert_with(|| {
-            let started = Command::new(&self.path)
-                .args(["-machine", "none", "-nodefaults", "-display", "none"])
-                .args(SANDBOX)
-                .args(["-monitor", "stdio"])
-                .stdin(Stdio::piped())
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .spawn();
-            started.is_ok_and(|mut child| {
-                // A program that has ended by now says so by its status.
-                if let Some(mut monitor) = child.stdin.take() {
-                    let _ = monitor.write_all(b"quit\n");
-                }
-                child.wait().is_ok_and(|status| status.success())
-            })
+        Ok(Self {
+            path,
+            version,
+            has_sandbox: sandbox,
         })
     }
 
@@ -143,6 +113,45 @@ impl Qemu {
             otherwise: format!("name a {PROGRAM} with --qemu PATH or the variable {VARIABLE}"),
         })
     }
+}
+
+/// Asks a program for what must be known of a QEMU.
+fn ask(path: &Path) -> Result<Said> {
+    let output = Command::new(path)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("cannot start {}", path.display()))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let Some(version) = version(&text) else {
+        bail!(
+            "{} does not say that it is QEMU; give --qemu the path of {PROGRAM}",
+            path.display()
+        );
+    };
+    Ok(Said {
+        version,
+        sandbox: has_sandbox(path),
+    })
+}
+
+/// Whether this QEMU can run in its sandbox here: it may have been built without one, and a container may not allow it.
+fn has_sandbox(path: &Path) -> bool {
+    let started = Command::new(path)
+        .args(["-machine", "none", "-nodefaults", "-display", "none"])
+        .args(SANDBOX)
+        .args(["-monitor", "stdio"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    started.is_ok_and(|mut child| {
+        // A program that has ended by now says so by its status.
+        if let Some(mut monitor) = child.stdin.take() {
+            let _ = monitor.write_all(b"quit\n");
+        }
+        child.wait().is_ok_and(|status| status.success())
+    })
 }
 
 /// `QEMU emulator version 7.2.22 (Debian …)` to (7, 2, 22).
