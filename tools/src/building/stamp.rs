@@ -71,6 +71,13 @@ impl Sources {
     }
 }
 
+/// The names, lengths and dates of all files in this place, as a digest.
+pub fn of_tree(tree: &Path) -> io::Result<Vec<u8>> {
+    let mut digest = Sha256::new();
+    add(&mut digest, tree)?;
+    Ok(digest.finalize().to_vec())
+}
+
 /// Where the stamp of a product is.
 fn place(product: &Path) -> std::path::PathBuf {
     let name = product.file_name().unwrap_or_default();
@@ -113,11 +120,7 @@ mod tests {
 
     #[test]
     fn names_lengths_and_dates_of_all_files_count() {
-        let digest = |path: &Path| {
-            let mut digest = Sha256::new();
-            add(&mut digest, path).unwrap();
-            digest.finalize()
-        };
+        let digest = |path: &Path| of_tree(path).unwrap();
         let tree = tempfile::tempdir().unwrap();
         fs::create_dir(tree.path().join("a")).unwrap();
         let file = tree.path().join("a/b");

@@ -4,7 +4,13 @@
 //! the script that runs it. The same files give the same bytes: names in order, one owner, no
 //! times. It is not compressed, because the guest would have to undo that.
 
-use std::{collections::BTreeMap, fs, io::Write, ops::Range, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::Write,
+    ops::Range,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result, bail};
 use cpio::newc::{Builder, ModeFileType, trailer};
@@ -143,6 +149,18 @@ impl Work {
         nodes
     }
 
+    /// The work without what only one command needs.
+    #[must_use]
+    pub fn of_all_commands(&self) -> Self {
+        Self {
+            command: String::new(),
+            script: None,
+            files: BTreeMap::new(),
+            nonce: String::new(),
+            ..self.clone()
+        }
+    }
+
     /// The archive of the command and its files.
     pub fn order(&self) -> Result<Vec<u8>> {
         archive(&self.command_nodes())
@@ -162,8 +180,27 @@ impl Work {
     }
 }
 
-/// A first file system.
+/// What lies below the work.
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Base {
+    /// The programs of this directory, which does not change.
+    Programs(PathBuf),
+    /// An archive of the user's own.
+    Own(Vec<u8>),
+}
+
+impl Base {
+    /// Its archive.
+    pub fn archive(&self) -> Result<Vec<u8>> {
+        match self {
+            Self::Programs(tree) => of_tree(tree),
+            Self::Own(archive) => Ok(archive.clone()),
+        }
+    }
+}
+
+/// A first file system.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Initrd {
     /// The archive.
     pub bytes: Vec<u8>,
@@ -293,6 +330,7 @@ pub fn check(file: &Path, data: &[u8]) -> Result<()> {
     Ok(())
 }
 
+/// An archive of these entries.
 fn archive(nodes: &BTreeMap<String, Node>) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     for (number, (name, node)) in (1..).zip(nodes) {

@@ -9,11 +9,12 @@
 //! - [`screen`]: the part of the console that is shown, and how the command ended. Lines of the guest's first process
 //!   mark both ([`crate::symbols::markers`]).
 //! - [`names`]: the kernel's routines, from its image ([`unpack`], [`crate::symbols::kallsyms`]).
-//! - [`started`]: systems that are kept as they are when they have started.
+//! - [`started`]: systems that are kept as they are when they have started; [`identity`]: which of them a run has.
 //! - [`native`]: the same Linux without the machine.
 
 pub mod cache;
 pub mod exec;
+pub mod identity;
 pub mod initramfs;
 pub mod kernel;
 pub mod libraries;
@@ -49,7 +50,7 @@ use crate::{
     folder,
     linux::{
         cache::Cache,
-        initramfs::{GuestFile, Initrd, Work},
+        initramfs::{Base, GuestFile, Initrd, Work},
         kernel::Boot,
         screen::{Instructions, Screen},
     },
@@ -189,8 +190,8 @@ impl LinuxOutcome {
 pub struct Prepared {
     /// The kernel's file.
     pub kernel: PathBuf,
-    /// The archive of programs, or the user's own.
-    base: Vec<u8>,
+    /// What lies below the work in its first file system.
+    base: Base,
     /// Its command line.
     pub command_line: String,
     /// What the guest does, if its first process is the tool's own.
@@ -203,8 +204,8 @@ impl Prepared {
     /// The first file system.
     pub fn initrd(&self) -> Result<Initrd> {
         match &self.work {
-            Some(work) => initramfs::with_work(self.base.clone(), work, None),
-            None => Ok(Initrd::whole(self.base.clone())),
+            Some(work) => initramfs::with_work(self.base.archive()?, work, None),
+            None => Ok(Initrd::whole(self.base.archive()?)),
         }
     }
 
@@ -216,9 +217,16 @@ impl Prepared {
             command_line: &self.command_line,
             storage,
         };
-        let mut guest = boot.guest()?;
-        guest.nonce.clone_from(&self.nonce);
-        Ok(guest)
+        boot.guest()
+    }
+
+    /// A guest with the names of this one, and with this first file system.
+    fn with(&self, initrd: &Initrd, named: &Guest, storage: Storage) -> Result<Guest> {
+        Ok(Guest {
+            symbols: named.symbols.clone(),
+            names: named.names.clone(),
+            ..self.guest(initrd, storage)?
+        })
     }
 }
 
@@ -244,9 +252,9 @@ pub fn prepare(options: &LinuxOptions, progress: &Progress) -> Result<Prepared> 
             let data = fs::read(file)
                 .with_context(|| format!("cannot read the initrd {}", file.display()))?;
             initramfs::check(file, &data)?;
-            data
+            Base::Own(data)
         }
-        None => initramfs::of_tree(&packages::programs(&Cache::of_user()?, progress)?)?,
+        None => Base::Programs(packages::programs(&Cache::of_user()?, progress)?),
     };
     let mut command_line = CONSOLE.to_owned();
     let mut work = None;
@@ -298,9 +306,18 @@ pub fn run(
     let qemu = run::ready(&options.run, progress)?;
     let mut prepared = prepare(options, progress)?;
     let has_work = prepared.work.is_some();
+    // A guest that is kept has its first file system already.
+    let mut guest = prepared.guest(&Initrd::default(), options.run.storage)?;
+    if options.run.takes_samples() || options.run.traces() {
+        let file = options.symbols.as_deref();
+        guest.symbols = kernel_names(&prepared.kernel, file, progress)?;
+        if options.run.traces() {
+            (guest.symbols, guest.names) = names::traced(&prepared.kernel, file, guest.symbols);
+        }
+    }
     let mut started = None;
     if started::is_wanted(options) && has_work {
-        match started::system(&prepared, options, &qemu, progress) {
+        match started::system(&prepared, &guest, options, &qemu, progress) {
             Ok((system, nonce)) => {
                 prepared.nonce = Some(nonce);
                 started = Some(system);
@@ -310,14 +327,11 @@ pub fn run(
             Err(error) => progress.note(&format!("no started system is kept: {error:#}")),
         }
     }
-    let mut guest = prepared.guest(&prepared.initrd()?, options.run.storage)?;
-    if options.run.takes_samples() || options.run.traces() {
-        let file = options.symbols.as_deref();
-        guest.symbols = kernel_names(&prepared.kernel, file, progress)?;
-        if options.run.traces() {
-            (guest.symbols, guest.names) = names::traced(&prepared.kernel, file, guest.symbols);
-        }
+    if started.is_none() {
+        let initrd = prepared.initrd()?;
+        guest = prepared.with(&initrd, &guest, options.run.storage)?;
     }
+    guest.nonce.clone_from(&prepared.nonce);
     let wants_shell = options.wants_shell();
     // An initrd's own first process writes no markers, and a person who waits for a shell sees the kernel's messages.
     let mut screen = Screen::new(out, options.verbose || !has_work || wants_shell);

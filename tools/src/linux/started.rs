@@ -4,11 +4,10 @@
 //! ([`crate::machine::snapshot`]), and every later run with the same image, kernel, archive, QEMU and options goes on from
 //! there. It has the same counters, samples and console as a run that boots by itself.
 
-use std::{collections::BTreeMap, fs, os::unix::fs::MetadataExt, path::Path};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use link::state::Mode;
-use sha2::{Digest, Sha256};
 
 use crate::{
     building::build,
@@ -16,16 +15,17 @@ use crate::{
     linux::{
         LinuxOptions, Prepared,
         cache::Cache,
+        identity::Identity,
         initramfs::{self, Work},
     },
     machine::{
+        guest::Guest,
         qemu::Qemu,
         run,
         slot::Slot,
         snapshot::{Continued, Snapshot},
     },
     numbers::quantities::Rtc,
-    options::{DEFAULT_CONSOLE_LIMIT, DEFAULT_DATA_LIMIT, DEFAULT_SILENCE, RunOptions},
     symbols::signed::Nonce,
 };
 
@@ -60,9 +60,10 @@ pub fn hold(nonce: &Nonce) -> String {
 }
 
 /// The started system for these options, about to go on with the command, and with what its first process signs. It is
-/// started first if it is not kept.
+/// started first if it is not kept. `guest` has no first file system yet.
 pub fn system(
     prepared: &Prepared,
+    guest: &Guest,
     options: &LinuxOptions,
     qemu: &Qemu,
     progress: &Progress,
@@ -74,7 +75,9 @@ pub fn system(
     let order = work.order()?;
     let length = Work::order_length(&order)?;
     let cache = Cache::of_started_systems()?;
-    let key = key(prepared, work, length, options, qemu, progress)?;
+    let image = build::build_image(progress)?;
+    let told = (qemu, &options.run);
+    let key = Identity::new(&image, prepared, guest, work, length, told)?.name()?;
     let make = |directory: &Path| {
         let nonce = Nonce::new()?;
         let slot = Slot::new(nonce.text(), length);
@@ -82,8 +85,8 @@ pub fn system(
             nonce: nonce.text().to_owned(),
             ..work.clone()
         };
-        let initrd = initramfs::with_work(prepared.base.clone(), &work, Some(slot.blank()))?;
-        let guest = prepared.guest(&initrd, options.run.storage)?;
+        let initrd = initramfs::with_work(prepared.base.archive()?, &work, Some(slot.blank()))?;
+        let guest = prepared.with(&initrd, guest, options.run.storage)?;
         let mut run = options.run.clone();
         run.operator.push(hold(&nonce));
         let slot = (&slot, nonce.text());
@@ -108,53 +111,4 @@ pub fn system(
     cache.use_now(&key)?;
     cache.keep_last(MOST_KEPT)?;
     Ok(begun)
-}
-
-/// Everything that decides how the system starts, as the name of an entry.
-fn key(
-    prepared: &Prepared,
-    work: &Work,
-    length: usize,
-    options: &LinuxOptions,
-    qemu: &Qemu,
-    progress: &Progress,
-) -> Result<String> {
-    let mut key = Sha256::new();
-    let mut add = |part: &[u8]| {
-        key.update((part.len() as u64).to_be_bytes());
-        key.update(part);
-    };
-    let read =
-        |path: &Path| fs::read(path).with_context(|| format!("cannot read {}", path.display()));
-    add(env!("CARGO_PKG_VERSION").as_bytes());
-    add(&read(&build::build_image(progress)?)?);
-    add(&read(&prepared.kernel)?);
-    add(prepared.command_line.as_bytes());
-    let all_commands = Work {
-        command: String::new(),
-        script: None,
-        files: BTreeMap::new(),
-        nonce: String::new(),
-        ..work.clone()
-    };
-    let blank = Some(vec![0; length]);
-    add(&initramfs::with_work(prepared.base.clone(), &all_commands, blank)?.bytes);
-    // Neither where the run is kept nor how long a person waits for it decides anything.
-    let run = RunOptions {
-        qemu: None,
-        out: None,
-        console_limit: DEFAULT_CONSOLE_LIMIT,
-        data_limit: DEFAULT_DATA_LIMIT,
-        silence: DEFAULT_SILENCE,
-        limit: None,
-        ..options.run.clone()
-    };
-    add(format!("{run:?}").as_bytes());
-    let program =
-        fs::metadata(&qemu.path).with_context(|| format!("cannot read {}", qemu.path.display()))?;
-    let date = (program.mtime(), program.mtime_nsec());
-    add(format!("{qemu} {} {date:?}", program.size()).as_bytes());
-    let digest = key.finalize();
-    let digits = digest.iter().take(16).map(|byte| format!("{byte:02x}"));
-    Ok(digits.collect())
 }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use link::service::Request;
+use link::{loader::LoaderBlock, service::Request, state::Mode};
 
 use crate::{
     building::build,
@@ -37,7 +37,7 @@ use crate::{
         session::{self, Host},
         slot::Slot,
         snapshot::{self, Continued, Starting},
-        stage::{self, Plan, Staging},
+        stage::{self, Staging},
     },
     numbers::quantities::{GUEST_STORAGE_LIMIT, Rtc, Sampling, Storage},
     options::{RunOptions, judgement::Judgement},
@@ -164,12 +164,12 @@ pub fn run_claimed<'a>(
     claimed: Option<Claimed>,
 ) -> Result<RunOutcome> {
     let (profilers, staged) = Profilers::new(profilers)?;
-    let mut prepared = Prepared::new(guest, options, &staged, progress)?;
-    prepared.staging.write(&prepared.plan)?;
+    let prepared = Prepared::staged(guest, options, &staged, progress)?;
     prepared.conduct(qemu, None, progress, person, profilers, claimed)
 }
 
-/// As [`run_guest`], from a snapshot of the guest. The guest and the options are those that it was made with.
+/// As [`run_guest`], from a snapshot of the guest. The options are those that it was made with; of the guest nothing is
+/// loaded.
 pub fn run_from(
     continued: Continued,
     qemu: &Qemu,
@@ -178,7 +178,8 @@ pub fn run_from(
     progress: &Progress,
     person: Option<Person<'_>>,
 ) -> Result<RunOutcome> {
-    let prepared = Prepared::new(guest, options, &[], progress)?;
+    let options = resolved(options, &guest.names)?;
+    let prepared = Prepared::new(guest, options, progress)?;
     let profilers = Profilers::default();
     prepared.conduct(qemu, Some(continued), progress, person, profilers, None)
 }
@@ -192,8 +193,7 @@ pub fn keep_started(
     directory: &Path,
     progress: &Progress,
 ) -> Result<()> {
-    let mut prepared = Prepared::new(guest, options, &[], progress)?;
-    prepared.staging.write(&prepared.plan)?;
+    let prepared = Prepared::staged(guest, options, &[], progress)?;
     let monitor = prepared.staging.monitor();
     let storage = snapshot::storage_file(directory);
     let setup = prepared.setup(qemu, monitor.as_ref(), Some(KeptStorage::New(&storage)));
@@ -214,14 +214,59 @@ pub fn keep_started(
 struct Prepared<'a> {
     guest: &'a Guest,
     options: RunOptions,
-    plan: Plan,
+    cpus: u32,
     staging: Staging,
     image: PathBuf,
     elf: Vec<u8>,
 }
 
+/// What decides a run, beside the bytes of the image and of the guest and the program QEMU itself. Options that are not
+/// in here decide only what the host does, such as how much of it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deciding {
+    /// What the machine is told. It has the lengths of the guest's pieces, too.
+    pub block: LoaderBlock,
+    /// QEMU's options, without the names of files.
+    pub arguments: Vec<String>,
+}
+
+/// What decides a run of this guest with these options.
+pub fn deciding(qemu: &Qemu, guest: &Guest, options: &RunOptions) -> Result<Deciding> {
+    let options = resolved(options, &guest.names)?;
+    let block = stage::plan(guest, &options, &[])?.block;
+    let setup = setup(qemu, &options, block.cpus.get(), Path::new(""));
+    Ok(Deciding {
+        arguments: setup.arguments(),
+        block,
+    })
+}
+
+/// What decides QEMU's command line, before anything is staged.
+fn setup<'a>(qemu: &Qemu, options: &'a RunOptions, cpus: u32, image: &'a Path) -> Setup<'a> {
+    Setup {
+        mode: options.mode,
+        cpus,
+        storage: options.storage,
+        // A clock that counts instructions passes over the time until the guest starts.
+        rtc: match options.mode {
+            Mode::RealTime => options.rtc,
+            Mode::Exact | Mode::Interactive => options.rtc.before_ipl(),
+        },
+        cpu_model: &options.cpu_model,
+        kernel: image,
+        staging: Vec::new(),
+        devices: options.devices.arguments(),
+        version: qemu.version,
+        sandbox: qemu.has_sandbox,
+        events: options.events.recorded || options.traces() || options.exact_caches.is_some(),
+        log: options.execution_log.as_ref(),
+        kept: None,
+    }
+}
+
 impl<'a> Prepared<'a> {
-    fn new(
+    /// A guest whose bytes are staged.
+    fn staged(
         guest: &'a Guest,
         options: &RunOptions,
         profilers: &[Request],
@@ -229,6 +274,14 @@ impl<'a> Prepared<'a> {
     ) -> Result<Self> {
         let options = resolved(options, &guest.names)?;
         let plan = stage::plan(guest, &options, profilers)?;
+        let mut prepared = Self::new(guest, options, progress)?;
+        prepared.staging.write(&plan)?;
+        Ok(prepared)
+    }
+
+    /// A guest of which nothing is staged yet, with options in which names are resolved.
+    fn new(guest: &'a Guest, options: RunOptions, progress: &Progress) -> Result<Self> {
+        let cpus = options.cpus_for(&guest.name, guest.cpus)?;
         let image = build::build_image(progress)?;
         let staging = Staging::new()?;
         let elf = fs::read(&image)
@@ -248,7 +301,7 @@ impl<'a> Prepared<'a> {
         Ok(Self {
             guest,
             options,
-            plan,
+            cpus,
             staging,
             image,
             elf,
@@ -262,35 +315,18 @@ impl<'a> Prepared<'a> {
         monitor: Option<&Socket>,
         kept: Option<KeptStorage<'s>>,
     ) -> Setup<'s> {
-        let options = &self.options;
         let staged = match kept {
             // It is in storage already.
             Some(KeptStorage::Continued(_)) => Vec::new(),
             Some(KeptStorage::New(_)) | None => self.staging.arguments(),
         };
         Setup {
-            mode: options.mode,
-            cpus: self.plan.block.cpus.get(),
-            storage: options.storage,
-            // A clock that counts instructions passes over the time until the guest starts.
-            rtc: match options.mode {
-                link::state::Mode::RealTime => options.rtc,
-                link::state::Mode::Exact | link::state::Mode::Interactive => {
-                    options.rtc.before_ipl()
-                }
-            },
-            cpu_model: &options.cpu_model,
-            kernel: &self.image,
             staging: staged
                 .into_iter()
                 .chain(monitor.into_iter().flat_map(Socket::arguments))
                 .collect(),
-            devices: options.devices.arguments(),
-            version: qemu.version,
-            sandbox: qemu.has_sandbox,
-            events: options.events.recorded || options.traces() || options.exact_caches.is_some(),
-            log: options.execution_log.as_ref(),
             kept,
+            ..setup(qemu, &self.options, self.cpus, &self.image)
         }
     }
 
@@ -319,7 +355,7 @@ impl<'a> Prepared<'a> {
             guest_file: guest.file.clone(),
             is_linux: guest.is_linux,
             mode: options.mode.name().to_owned(),
-            cpus: self.plan.block.cpus.get(),
+            cpus: self.cpus,
             storage: options.storage.0,
             interval: options.sampling.cycles(),
             configuration: [options.configuration.words(), options.devices.words()].concat(),
@@ -520,9 +556,9 @@ pub fn run_native(options: &NativeOptions, progress: &Progress) -> Result<Native
     let qemu = Qemu::locate(options.qemu.as_deref())?;
     let guest = Guest::find(&options.guest, progress)?;
     let mode = if options.icount {
-        link::state::Mode::Exact
+        Mode::Exact
     } else {
-        link::state::Mode::RealTime
+        Mode::RealTime
     };
     let setup = Setup {
         mode,
