@@ -4,6 +4,8 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
+    process::Command,
+    time::SystemTime,
 };
 
 use measure::{building::build, computer::progress::Progress, linux::cache::Cache};
@@ -136,6 +138,87 @@ fn a_kept_system_that_is_spoilt_is_started_anew() {
             "{finished:?}"
         );
     }
+}
+
+/// Seconds from 1970 on this computer.
+fn now() -> u64 {
+    let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    time.unwrap().as_secs()
+}
+
+#[test]
+fn without_a_date_the_time_of_day_goes_on_while_a_system_is_kept() {
+    let (cache, directory) = (cache(), TempDir::new().unwrap());
+    let mut dates = Vec::new();
+    for run in ["first", "second"] {
+        let begun = now();
+        let line = ["linux", "--out", run, "--limit", "600", "--", "date +%s"];
+        let finished = measure(&cache, directory.path(), &line);
+        let ended = now();
+        assert_eq!(finished.code, Some(0), "{finished:?}");
+        let date: u64 = finished.output.trim().parse().unwrap();
+        // The guest's seconds are instructions, so they can also be shorter than those of a busy computer.
+        assert!(
+            (begun..=ended + 5).contains(&date),
+            "{begun} {date} {ended}"
+        );
+        let is_started = finished.error.contains("has started and is kept");
+        assert_eq!(is_started, run == "first", "{finished:?}");
+        dates.push(date);
+    }
+    assert!(dates[0] < dates[1] && kept(&cache).len() == 1, "{dates:?}");
+    // The stamps of a profile are those of the clock itself.
+    let line = [
+        "linux",
+        "--profile",
+        "--interval",
+        "1000000",
+        "--out",
+        "third",
+        "--",
+        "true",
+    ];
+    let finished = measure(&cache, directory.path(), &line);
+    assert_eq!(
+        (finished.code, kept(&cache).len()),
+        (Some(0), 1),
+        "{finished:?}"
+    );
+}
+
+#[test]
+fn a_system_that_cannot_be_kept_boots_and_says_why() {
+    let (cache, directory) = (cache(), TempDir::new().unwrap());
+    // A file of 100 MiB has no storage of 512 MiB in it.
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "ulimit -f 204800; exec \"$@\"", "sh"]);
+    shell.arg(command::program().unwrap());
+    shell.args([
+        "linux",
+        "--rtc",
+        ipl::DATE,
+        "--out",
+        "run",
+        "--limit",
+        "600",
+        "--",
+        "echo here",
+    ]);
+    shell.current_dir(directory.path());
+    shell.env("XDG_CACHE_HOME", cache.path());
+    let finished = command::finish(shell).unwrap();
+    let output = finished.output.as_str();
+    assert_eq!((output, finished.code), ("here\n", Some(0)), "{finished:?}");
+    assert!(
+        finished.error.contains("no started system is kept: "),
+        "{finished:?}"
+    );
+    let entries = fs::read_dir(cache.path().join("millimeter/started")).unwrap();
+    assert!(
+        entries
+            .map(|entry| entry.unwrap().path())
+            .all(|path| !path.is_dir())
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@
 use std::{
     fs::{self, File, FileTimes},
     path::{Path, PathBuf},
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use anyhow::{Context, Result};
@@ -18,6 +18,9 @@ use crate::{
 
 /// What the name of an entry begins with that is being made or removed.
 const INCOMPLETE: &str = "incomplete-";
+
+/// Nobody takes as long as this to make an entry.
+const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The directory of all entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,14 +84,21 @@ impl Cache {
         Ok(())
     }
 
-    /// Removes all entries but the `most` that were last used ([`Self::use_now`]).
+    /// Removes all entries but the `most` that were last used ([`Self::use_now`]), and what processes left that were ended while
+    /// they made one.
     pub fn keep_last(&self, most: usize) -> Result<()> {
         let mut entries = Vec::new();
         for entry in fs::read_dir(&self.directory)? {
             let entry = entry?;
             let name = entry.file_name().into_string().unwrap_or_default();
-            if entry.file_type()?.is_dir() && !name.starts_with(INCOMPLETE) {
-                entries.push((entry.metadata()?.modified()?, name));
+            if !entry.file_type()?.is_dir() {
+                continue;
+            }
+            let date = entry.metadata()?.modified()?;
+            if !name.starts_with(INCOMPLETE) {
+                entries.push((date, name));
+            } else if date.elapsed().is_ok_and(|age| age > ABANDONED) {
+                fs::remove_dir_all(entry.path())?;
             }
         }
         entries.sort_unstable();
@@ -192,5 +202,16 @@ mod tests {
         let is_there = |name| directory.path().join(name).exists();
         assert!(is_there("a") && is_there("b") && !is_there("c"));
         assert!(is_there("a.lock") && !is_there("c.lock"));
+        // What is being made stays, and what nobody makes any longer goes.
+        for (name, age) in [
+            ("incomplete-x", 2 * ABANDONED),
+            ("incomplete-y", ABANDONED / 2),
+        ] {
+            fs::create_dir_all(directory.path().join(name).join("entry")).unwrap();
+            let made = File::open(directory.path().join(name)).unwrap();
+            made.set_modified(SystemTime::now() - age).unwrap();
+        }
+        cache.keep_last(2).unwrap();
+        assert!(!is_there("incomplete-x") && is_there("incomplete-y"));
     }
 }

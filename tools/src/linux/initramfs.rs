@@ -57,6 +57,8 @@ pub struct Work {
     pub script: Option<Vec<u8>>,
     /// Files that the command needs, by their names from the root on.
     pub files: BTreeMap<String, GuestFile>,
+    /// The time of day that the guest is set to before the command, in seconds from 1970; none if its clock is right.
+    pub date: Option<u64>,
     /// Whether the kernel goes on to write on the console.
     pub verbose: bool,
     /// Whether there is a network card.
@@ -88,6 +90,7 @@ impl Work {
             is_shell: false,
             script,
             files: BTreeMap::new(),
+            date: None,
             verbose,
             network: false,
             modules: BTreeMap::new(),
@@ -108,6 +111,7 @@ impl Work {
             is_shell: true,
             script: None,
             files: BTreeMap::new(),
+            date: None,
             verbose,
             network: false,
             modules: BTreeMap::new(),
@@ -130,6 +134,10 @@ impl Work {
         let mut nodes = BTreeMap::from([("millimeter/command".to_owned(), command)]);
         if let Some(script) = &self.script {
             nodes.insert("millimeter/script".to_owned(), Node::File(script.clone()));
+        }
+        if let Some(date) = self.date {
+            let date = Node::File(format!("{date}\n").into_bytes());
+            nodes.insert("millimeter/date".to_owned(), date);
         }
         for (name, file) in &self.files {
             let name = name.trim_start_matches('/');
@@ -156,6 +164,7 @@ impl Work {
             command: String::new(),
             script: None,
             files: BTreeMap::new(),
+            date: None,
             nonce: String::new(),
             ..self.clone()
         }

@@ -153,13 +153,13 @@ impl Starting<'_> {
                 ),
                 Heard::End => {
                     qemu.kill();
-                    qemu.finish(std::time::Duration::ZERO)?;
+                    let status = qemu.finish(std::time::Duration::ZERO)?;
                     let said = [
                         String::from_utf8_lossy(&heeded.boot).into_owned(),
                         qemu.complaints(),
                     ];
                     bail!(
-                        "QEMU ended before the guest had started: {}",
+                        "QEMU ended before the guest had started ({status}): {}",
                         said.join("\n").trim()
                     );
                 }
