@@ -233,6 +233,8 @@ impl<'a> Bench<'a> {
         let rtc: Rtc = DATE.parse().map_err(|error| anyhow::anyhow!("{error}"))?;
         let options = LinuxOptions {
             release,
+            // What is timed is a boot.
+            fresh: true,
             run: RunOptions {
                 rtc,
                 limit: Some(LIMIT),
