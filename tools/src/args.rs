@@ -167,6 +167,11 @@ pub enum Command {
         #[arg(long, value_name = "DIR", default_value = ".")]
         out: PathBuf,
     },
+    /// Build the image, all bundled guests and the programs for Linux now
+    ///
+    /// Every command builds what it needs by itself. A command that was installed (`cargo install --locked --path tools`)
+    /// keeps what it has built in the user's cache; after this it needs its sources no longer. Prints the directory.
+    Build,
     /// Show the length of the machine's paths and its cost in host time beside their budgets
     Bench {
         /// The QEMU to use

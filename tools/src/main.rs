@@ -9,14 +9,14 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 use measure::{
     args::{
         self, Arguments, CheckArguments, Command, ExecArguments, FiguresArguments, LinuxArguments,
         RunArguments, TopArguments, TopCommand, TraceArguments,
     },
     bench,
-    building::{build, guests, image, repository},
+    building::{build, guests, image, installed},
     check::{
         baseline::Baseline,
         comparison::Comparison,
@@ -104,6 +104,7 @@ fn main() -> ExitCode {
         Some(Command::Bench {
             pairs, host: true, ..
         }) => measure_host(pairs, &progress),
+        Some(Command::Build) => build_all(&progress),
         Some(Command::Bench {
             qemu,
             pairs,
@@ -157,16 +158,24 @@ fn main() -> ExitCode {
     }
 }
 
-/// The command line. If it is wrong and its first word is like a command, says so: it was taken as the name of a guest.
+/// The command line. A command that was installed is not called through Cargo. If the line is wrong and its first word is
+/// like a command, says so: it was taken as the name of a guest.
 fn read_arguments() -> Arguments {
-    Arguments::try_parse().unwrap_or_else(|error| {
-        // A closed terminal changes nothing.
-        let _ = error.print();
-        if let Some(word) = std::env::args().nth(1).filter(|_| error.use_stderr()) {
-            suggest_command(&word);
-        }
-        std::process::exit(error.exit_code())
-    })
+    let line = Arguments::command();
+    let mut line = match installed::products() {
+        Some(_) => line.bin_name("measure"),
+        None => line,
+    };
+    let read = line.try_get_matches_from_mut(std::env::args_os());
+    read.and_then(|read| Arguments::from_arg_matches(&read).map_err(|error| error.format(&mut line)))
+        .unwrap_or_else(|error| {
+            // A closed terminal changes nothing.
+            let _ = error.print();
+            if let Some(word) = std::env::args().nth(1).filter(|_| error.use_stderr()) {
+                suggest_command(&word);
+            }
+            std::process::exit(error.exit_code())
+        })
 }
 
 fn suggest_command(word: &str) {
@@ -485,6 +494,13 @@ fn write_image(form: image::Form, directory: &Path, progress: &Progress) -> Resu
     let image = build::build_image(progress)?;
     let file = image::write(form, &image, directory)?;
     say(&format!("{}\n", file.display()))?;
+    Ok(0)
+}
+
+fn build_all(progress: &Progress) -> Result<u8> {
+    for directory in build::build_all(progress)? {
+        say(&format!("{}\n", directory.display()))?;
+    }
     Ok(0)
 }
 

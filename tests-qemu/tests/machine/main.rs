@@ -12,6 +12,7 @@ mod ends;
 mod faults;
 mod held;
 mod his;
+mod installed;
 mod ipl_forms;
 mod loops;
 mod machine_counters;

@@ -2,7 +2,7 @@
 //!
 //! Everything for the bare machine is built below `target/s390x`, apart from the host's own artifacts, by
 //! the toolchain that [`crate::building::toolchain`] finds. Cargo decides what is stale, if anything has changed
-//! ([`crate::building::stamp`]). Programs that are measured store the back chain, and the image does not, so `core` is
+//! ([`crate::building::stamp`]); a command that was installed keeps what it has built ([`crate::building::installed`]). Programs that are measured store the back chain, and the image does not, so `core` is
 //! compiled once for each; the last step, which optimises and links a whole program, has flags of its own besides. A lock
 //! keeps tests that run side by side from waiting for each other without a word.
 
@@ -19,7 +19,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use crate::{
     building::{
         case,
-        repository::{lock, root, target_directory},
+        installed::{self, Products},
+        repository::{self, lock, root, target_directory},
         stamp::Sources,
         toolchain::{self, Toolchain},
     },
@@ -87,6 +88,9 @@ const PROGRAMS: Product = Product {
     program_flags: &["-Crelocation-model=static"],
 };
 
+/// The program of the image.
+const IMAGE_PROGRAM: &str = "millimeter";
+
 /// The log keeps everything. Its reader leaves out what is too much.
 const LOG_LEVEL: (&str, &str) = ("DEFMT_LOG", "trace");
 
@@ -101,16 +105,20 @@ const PROGRAM_SOURCES: &str = "tests-qemu/programs/src/bin";
 pub fn build_image(progress: &Progress) -> Result<PathBuf> {
     static DONE: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     once(&DONE, || {
-        let directory = build(&IMAGE, "the image", "millimeter", progress)?;
-        Ok(directory.join("millimeter"))
+        let directory = build(&IMAGE, "the image", IMAGE_PROGRAM, progress)?;
+        Ok(directory.join(IMAGE_PROGRAM))
     })
 }
 
-/// Whether the image is what its sources give.
+/// Whether the image is what its sources give, or what an installed command keeps.
 pub fn is_current() -> bool {
+    if installed::products().is_some_and(|kept| kept.have(IMAGE_PROGRAM)) {
+        return true;
+    }
     let image = target_directory()
         .join(toolchain::TARGET)
-        .join("release/millimeter");
+        .join("release")
+        .join(IMAGE_PROGRAM);
     Sources::of_this_process().is_some_and(|sources| sources.gave(&image))
 }
 
@@ -165,13 +173,46 @@ pub fn bundled_guests() -> Vec<String> {
     names.extend(
         sources(CASE_SOURCES)
             .into_iter()
-            .filter(|name| name != "main"),
+            .filter(|name| name != case::MAIN),
     );
     names.sort();
     names
 }
 
+/// Builds everything, and returns the directories that hold it.
+pub fn build_all(progress: &Progress) -> Result<Vec<PathBuf>> {
+    let mut directories = vec![build_image(progress)?];
+    let cases = sources(CASE_SOURCES);
+    let case = cases.iter().find(|name| is_case(name));
+    let programs = sources(GUEST_SOURCES);
+    for guest in case.into_iter().chain(&programs) {
+        directories.push(build_guest(guest, progress)?);
+    }
+    let mut directories: Vec<PathBuf> = (directories.iter())
+        .filter_map(|file| file.parent().map(Path::to_owned))
+        .filter(|directory| !directory.ends_with("cases"))
+        .collect();
+    directories.push(build_programs(progress)?);
+    directories.sort();
+    directories.dedup();
+    Ok(directories)
+}
+
+/// The names of the sources in this directory. An installed command keeps them.
 fn sources(directory: &str) -> Vec<String> {
+    let kept = installed::products();
+    if let Some(names) = kept.and_then(|kept| kept.names(directory)) {
+        return names;
+    }
+    let names = present_sources(directory);
+    if let Some(kept) = kept.filter(|_| !names.is_empty()) {
+        // They are looked for again the next time.
+        let _ = kept.add_names(directory, &names);
+    }
+    names
+}
+
+fn present_sources(directory: &str) -> Vec<String> {
     fs::read_dir(root().join(directory))
         .into_iter()
         .flatten()
@@ -201,8 +242,7 @@ pub fn is_bundled(name: &str) -> bool {
 }
 
 fn is_case(name: &str) -> bool {
-    let file = format!("{CASE_SOURCES}/{name}.rs");
-    root().join(file).is_file()
+    name != case::MAIN && sources(CASE_SOURCES).iter().any(|source| source == name)
 }
 
 /// The file of one case. It is made anew if the program is newer.
@@ -251,6 +291,52 @@ fn find_toolchain(progress: &Progress) -> Result<Toolchain> {
 
 /// Builds a program of this product, and returns the directory that holds it.
 fn build(product: &Product, what: &str, program: &str, progress: &Progress) -> Result<PathBuf> {
+    match installed::products() {
+        Some(kept) => build_kept(kept, product, what, program, progress),
+        None => build_here(product, what, program, progress),
+    }
+}
+
+/// The same for an installed command, which needs it to be built only once.
+fn build_kept(
+    kept: &Products,
+    product: &Product,
+    what: &str,
+    program: &str,
+    progress: &Progress,
+) -> Result<PathBuf> {
+    if kept.have(program) {
+        return Ok(kept.directory().to_owned());
+    }
+    if !repository::is_there() {
+        return Err(without_sources(what));
+    }
+    let release = build_here(product, what, program, progress)?;
+    match kept.add(&release.join(program)) {
+        Ok(()) => Ok(kept.directory().to_owned()),
+        Err(error) => {
+            progress.note(&format!("{what} is not kept for later runs: {error:#}"));
+            Ok(release)
+        }
+    }
+}
+
+/// Why something cannot be built any longer, and what helps.
+pub fn without_sources(what: &str) -> anyhow::Error {
+    anyhow!(
+        "{what} is not built yet, and the sources are no longer in {}; get them again and name their directory with the variable {}, or install the command from them anew",
+        root().display(),
+        repository::VARIABLE
+    )
+}
+
+/// The same from the sources.
+fn build_here(
+    product: &Product,
+    what: &str,
+    program: &str,
+    progress: &Progress,
+) -> Result<PathBuf> {
     let directory = target_directory();
     let release = directory.join(toolchain::TARGET).join("release");
     let sources = Sources::of_this_process();

@@ -13,6 +13,9 @@ use object::{
 /// The program of the cases.
 pub const PROGRAM: &str = "behaviour";
 
+/// The source of what the cases have in common; it is no case.
+pub const MAIN: &str = "main";
+
 /// Offset of the entry in the ELF header.
 const ENTRY: usize = 24;
 /// Offset of a section's place and length in its section header.

@@ -5,6 +5,7 @@ pub mod case;
 pub mod guests;
 pub mod image;
 pub mod install;
+pub mod installed;
 pub mod repository;
 pub mod stamp;
 pub mod toolchain;

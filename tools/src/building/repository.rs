@@ -1,6 +1,7 @@
 //! Where the repository is, where its artifacts go, and the locks that keep two processes from doing the same work.
 
 use std::{
+    env,
     fs::{self, File},
     path::{Path, PathBuf},
     sync::OnceLock,
@@ -8,15 +9,26 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use crate::computer::progress::Progress;
+use crate::computer::{cache_directory, progress::Progress};
+
+/// Names the repository if it is no longer where it was when this command was built.
+pub const VARIABLE: &str = "MILLIMETER_SOURCES";
 
 /// The repository: the directory above this package.
 pub fn root() -> &'static Path {
     static ROOT: OnceLock<PathBuf> = OnceLock::new();
     ROOT.get_or_init(|| {
+        if let Some(moved) = env::var_os(VARIABLE) {
+            return moved.into();
+        }
         let tools = Path::new(env!("CARGO_MANIFEST_DIR"));
         tools.parent().unwrap_or(tools).to_owned()
     })
+}
+
+/// Whether it is there. A command that was installed can outlive it.
+pub fn is_there() -> bool {
+    root().join("Cargo.toml").is_file()
 }
 
 /// The directory in which everything for the bare machine is built.
@@ -24,9 +36,13 @@ pub fn target_directory() -> PathBuf {
     root().join("target/s390x")
 }
 
-/// Locks a file of the target directory until the result is dropped. `other` names the process that may hold it.
+/// Locks a file of the target directory, or without one of the user's cache, until the result is dropped. `other` names the process that may hold it.
 pub(crate) fn lock(name: &str, other: &str, progress: &Progress) -> Result<File> {
-    lock_in(&target_directory(), name, other, progress)
+    let directory = match is_there() {
+        true => target_directory(),
+        false => cache_directory::of_user()?,
+    };
+    lock_in(&directory, name, other, progress)
 }
 
 /// Locks a file of this directory until the result is dropped.

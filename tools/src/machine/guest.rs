@@ -90,6 +90,9 @@ impl Guest {
     pub fn check(argument: &str) -> Result<()> {
         let bundled = build::bundled_guests();
         let is_there = bundled.iter().any(|name| name == argument) || Path::new(argument).exists();
+        if !is_there && bundled.is_empty() {
+            return Err(build::without_sources(&format!("the guest {argument}")));
+        }
         if !is_there {
             let names: Vec<&str> = bundled.iter().map(String::as_str).collect();
             let near = nearest::mentioned(&nearest::nearest(argument, names));
