@@ -210,7 +210,9 @@ fn a_system_that_cannot_be_kept_boots_and_says_why() {
     let output = finished.output.as_str();
     assert_eq!((output, finished.code), ("here\n", Some(0)), "{finished:?}");
     assert!(
-        finished.error.contains("no started system is kept: "),
+        finished
+            .error
+            .contains("this run boots, because no kept system can be used: "),
         "{finished:?}"
     );
     let entries = fs::read_dir(cache.path().join("millimeter/started")).unwrap();

@@ -324,7 +324,9 @@ pub fn run(
             }
             Err(error) if interrupt::requested() => return Err(error),
             // What is wrong shows when it boots by itself.
-            Err(error) => progress.note(&format!("no started system is kept: {error:#}")),
+            Err(error) => progress.note(&format!(
+                "this run boots, because no kept system can be used: {error:#}"
+            )),
         }
     }
     if started.is_none() {

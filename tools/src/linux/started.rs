@@ -110,7 +110,7 @@ pub fn system(
     let told = (qemu, &options.run);
     let key = Identity::new(&image, prepared, guest, work, length, told)?.name()?;
     let make = |directory: &Path| {
-        check_room(directory, options.run.storage)?;
+        check_room(cache.directory(), options.run.storage)?;
         let nonce = Nonce::new()?;
         let slot = Slot::new(nonce.text(), length);
         let work = Work {

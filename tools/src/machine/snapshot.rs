@@ -211,7 +211,7 @@ fn copy(from: &File, to: Option<&File>) -> Result<u32> {
             for (block, at) in piece.chunks(BLOCK).zip((begin..).step_by(BLOCK)) {
                 if *block != zeros[..block.len()] {
                     to.write_all_at(block, at)
-                        .context("cannot copy the storage of a started system")?;
+                        .context("cannot copy the storage of a started system; set TMPDIR to a directory with free space")?;
                 }
             }
         }
