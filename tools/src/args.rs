@@ -78,8 +78,9 @@ pub enum Command {
     /// Boot Linux and run a command in it
     ///
     /// Gets Debian's kernel and tools for s390x with this computer's apt, keeps them in the user's cache
-    /// directory, and shows what the command writes. Exit codes: the command's own; 3 the guest ended
-    /// before the command did, 2 the tool failed.
+    /// directory, and shows what the command writes. A run with a command in exact mode boots only once: later ones with
+    /// the same options go on from the system as it was when it had started. Exit codes: the command's own; 3 the guest
+    /// ended before the command did, 2 the tool failed.
     Linux(Box<LinuxArguments>),
     /// Perform one program of Linux on s390x, and count its instructions
     ///
@@ -177,7 +178,7 @@ pub enum Command {
         /// The QEMU to use
         #[arg(long, value_name = "PATH")]
         qemu: Option<PathBuf>,
-        /// Pairs of runs for each ratio of host times; 0 leaves host time out
+        /// Pairs of runs for each ratio of host times, or rounds of starts; 0 leaves host time out
         #[arg(long, value_name = "N", default_value_t = 5)]
         pairs: usize,
         /// Measure Linux instead: host times of a boot, a loop, fork and exec, and system calls; the machine's
@@ -191,6 +192,10 @@ pub enum Command {
         /// bytes
         #[arg(long, conflicts_with_all = ["linux", "instructions", "qemu"])]
         host: bool,
+        /// Measure starts instead: the time from the shell to a command in a kept system, to a bundled guest and to the help,
+        /// compared with a plain boot
+        #[arg(long, conflicts_with_all = ["linux", "instructions", "host"])]
+        start: bool,
         /// Debian's kernel
         #[arg(long, value_enum, default_value = "6.1", requires = "linux")]
         release: Release,

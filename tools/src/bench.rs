@@ -5,7 +5,7 @@
 //!
 //! Host times are not. Runs are made in interleaved pairs, so that a computer that becomes slower slows both, and the
 //! median of the pairs' ratios counts. The cost of each single instruction is in [`instructions`], that of the tool itself
-//! in [`host`].
+//! in [`host`], and how soon it starts what a person asked for in [`start`].
 
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ use crate::{
 pub mod host;
 pub mod instructions;
 pub mod linux;
+pub mod start;
 pub mod trap;
 
 /// The guest that prints path lengths.

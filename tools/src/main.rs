@@ -24,7 +24,7 @@ use measure::{
         measured::{self, Measuring},
     },
     computer::{
-        consent, durations, interrupt,
+        cache_directory, consent, durations, interrupt,
         person::Person,
         progress::Progress,
         terminal,
@@ -60,7 +60,10 @@ fn main() -> ExitCode {
     if arguments.yes {
         consent::give();
     }
-    durations::keep_in(repository::target_directory().join("durations"));
+    // Without a cache no step has an estimate.
+    if let Ok(cache) = cache_directory::of_user() {
+        durations::keep_in(cache.join("durations"));
+    }
     let is_plain = arguments.command.is_none();
     let lists_guests = arguments.lists_guests();
     let done = interrupt::install(give_back).and_then(|()| match arguments.command {
@@ -105,6 +108,12 @@ fn main() -> ExitCode {
             pairs, host: true, ..
         }) => measure_host(pairs, &progress),
         Some(Command::Build) => build_all(&progress),
+        Some(Command::Bench {
+            qemu,
+            pairs,
+            start: true,
+            ..
+        }) => measure_starts(qemu.as_deref(), pairs, &progress),
         Some(Command::Bench {
             qemu,
             pairs,
@@ -555,6 +564,12 @@ fn measure_host(pairs: usize, progress: &Progress) -> Result<u8> {
     say(&bench::host::text(&decoding))?;
     let is_over = decoding.iter().any(|decoding| decoding.ratio.is_over());
     Ok(if is_over { FAILED } else { 0 })
+}
+
+fn measure_starts(qemu: Option<&Path>, rounds: usize, progress: &Progress) -> Result<u8> {
+    let starts = bench::start::measure(qemu, rounds, progress)?;
+    say(&bench::start::text(&starts))?;
+    Ok(if starts.is_over() { FAILED } else { 0 })
 }
 
 fn conform(json: Option<&Path>, qemu: Option<PathBuf>, progress: &Progress) -> Result<u8> {
