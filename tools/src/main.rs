@@ -176,15 +176,17 @@ fn read_arguments() -> Arguments {
         None => line,
     };
     let read = line.try_get_matches_from_mut(std::env::args_os());
-    read.and_then(|read| Arguments::from_arg_matches(&read).map_err(|error| error.format(&mut line)))
-        .unwrap_or_else(|error| {
-            // A closed terminal changes nothing.
-            let _ = error.print();
-            if let Some(word) = std::env::args().nth(1).filter(|_| error.use_stderr()) {
-                suggest_command(&word);
-            }
-            std::process::exit(error.exit_code())
-        })
+    read.and_then(|read| {
+        Arguments::from_arg_matches(&read).map_err(|error| error.format(&mut line))
+    })
+    .unwrap_or_else(|error| {
+        // A closed terminal changes nothing.
+        let _ = error.print();
+        if let Some(word) = std::env::args().nth(1).filter(|_| error.use_stderr()) {
+            suggest_command(&word);
+        }
+        std::process::exit(error.exit_code())
+    })
 }
 
 fn suggest_command(word: &str) {

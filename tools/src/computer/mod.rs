@@ -1,8 +1,8 @@
 //! This computer: its terminal, its signals, the person in front of it, and where that person's cache is.
 
+pub mod cache_directory;
 pub mod consent;
 pub mod durations;
-pub mod cache_directory;
 pub mod interrupt;
 pub mod person;
 pub mod progress;
