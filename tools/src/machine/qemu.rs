@@ -3,7 +3,7 @@
 //! The command line decides whether a run is repeatable, so it is made in one place. The child is
 //! killed when its owner is dropped, when the operator interrupts, and (through `setpriv`, where
 //! there is one) when this process dies without a chance to clean up. A QEMU that has been asked before is not asked again
-//! ([`known`]).
+//! (`known`).
 
 use std::{
     env, fmt,
