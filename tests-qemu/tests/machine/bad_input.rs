@@ -62,11 +62,15 @@ fn a_guest_that_needs_more_cpus_is_refused_with_the_number() {
 }
 
 #[test]
-fn a_guest_that_does_not_exist_is_refused_with_the_names_of_those_that_do() {
-    refuses(
-        &["run", "no-such-guest"],
-        &["no-such-guest", "neither a file nor bundled", "workload"],
-    );
+fn a_guest_that_does_not_exist_is_refused_with_the_nearest_names() {
+    let refused = [
+        "no guest workloda",
+        "neither a file nor bundled",
+        "workload",
+    ];
+    refuses(&["run", "workloda"], &refused);
+    // The list has all.
+    refuses(&["run", "no-such-guest"], &["run --list"]);
 }
 
 #[test]
