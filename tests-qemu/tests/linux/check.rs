@@ -18,16 +18,16 @@ fn check(directory: &Path, line: &[&str]) -> Finished {
 }
 
 /// A program of two functions in a directory of this name: `parse` has so many rounds of one instruction, and `solve` 1,000,000.
-fn phases(directory: &Path, name: &str, rounds: u64) -> PathBuf {
+fn sums(directory: &Path, name: &str, rounds: u64) -> PathBuf {
     const MARK: &[u8] = b"ROUNDS: ";
     let built = build::build_programs(&Progress::Plain)
         .unwrap()
-        .join("phases");
+        .join("sums");
     let mut bytes = fs::read(built).unwrap();
     let at = bytes.windows(MARK.len()).position(|window| window == MARK);
     let at = at.unwrap() + MARK.len();
     bytes[at..at + 8].copy_from_slice(&rounds.to_be_bytes());
-    let file = directory.join(name).join("phases");
+    let file = directory.join(name).join("sums");
     fs::create_dir(file.parent().unwrap()).unwrap();
     fs::write(&file, bytes).unwrap();
     file
@@ -37,27 +37,24 @@ fn phases(directory: &Path, name: &str, rounds: u64) -> PathBuf {
 fn a_function_that_became_one_percent_slower_is_found_and_named() {
     let directory = TempDir::new().unwrap();
     let here = directory.path();
-    phases(here, "first", 3_000_000);
-    phases(here, "slower", 3_030_000);
+    sums(here, "first", 3_000_000);
+    sums(here, "slower", 3_030_000);
     let run = |more: &[&str], program: &str| {
         let line = [&["base.toml"], more, &["exec", program]].concat();
         check(here, &line)
     };
     // There is no baseline yet.
-    run(&[], "first/phases").assert_fails(2, &["no baseline base.toml", "--update"]);
-    let written = run(&["--update"], "first/phases");
+    run(&[], "first/sums").assert_fails(2, &["no baseline base.toml", "--update"]);
+    let written = run(&["--update"], "first/sums");
     assert_eq!(written.code, Some(0), "{written:?}");
     let base = fs::read_to_string(here.join("base.toml")).unwrap();
     // The same run is the same. A report that finds no room does not hide that.
-    let same = run(
-        &["--tolerance", "0i", "--junit", "/dev/full"],
-        "first/phases",
-    );
+    let same = run(&["--tolerance", "0i", "--junit", "/dev/full"], "first/sums");
     same.assert_fails(2, &["/dev/full", "make room"]);
     assert!(same.output.ends_with("\nno regression\n"), "{same:?}");
     // 1 percent more of one function.
     let more = ["--junit", "junit.xml", "--markdown", "table.md"];
-    let slower = run(&more, "slower/phases");
+    let slower = run(&more, "slower/sums");
     assert_eq!(slower.code, Some(1), "{slower:?}");
     let regressions: Vec<&str> = slower
         .output
@@ -80,7 +77,7 @@ fn a_function_that_became_one_percent_slower_is_found_and_named() {
     // A new baseline keeps what the file tolerates.
     let tolerant = base.replace("[tolerance]\n", "[tolerance]\nuser = \"1%\"\n");
     fs::write(here.join("base.toml"), &tolerant).unwrap();
-    assert_eq!(run(&["--update"], "slower/phases").code, Some(0));
+    assert_eq!(run(&["--update"], "slower/sums").code, Some(0));
     let updated = fs::read_to_string(here.join("base.toml")).unwrap();
     assert!(updated.contains("user = \"1%\"\n") && updated != tolerant);
     // A baseline of another kernel or command, and a damaged one.
@@ -89,16 +86,15 @@ fn a_function_that_became_one_percent_slower_is_found_and_named() {
         base.replace("\"Debian 6.1, ", "\"Debian 5.10, "),
     )
     .unwrap();
-    run(&[], "first/phases")
-        .assert_fails(2, &["its kernel is Debian 5.10", "--release", "--update"]);
+    run(&[], "first/sums").assert_fails(2, &["its kernel is Debian 5.10", "--release", "--update"]);
     fs::write(
         here.join("base.toml"),
-        base.replace("exec phases", "exec other"),
+        base.replace("exec sums", "exec other"),
     )
     .unwrap();
-    run(&[], "first/phases").assert_fails(2, &["its command is exec other", "--update"]);
+    run(&[], "first/sums").assert_fails(2, &["its command is exec other", "--update"]);
     fs::write(here.join("base.toml"), &base[..base.len() / 2]).unwrap();
-    run(&[], "first/phases").assert_fails(2, &["base.toml is not a baseline", "line"]);
+    run(&[], "first/sums").assert_fails(2, &["base.toml is not a baseline", "line"]);
 }
 
 #[test]

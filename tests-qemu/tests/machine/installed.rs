@@ -79,8 +79,8 @@ fn an_installed_command_builds_once_and_then_works_without_its_sources() {
     let words = ["not built yet", "no longer in", repository::VARIABLE];
     let finished = computer.measure(&gone, &["run", "spin", "--out", "run"]);
     finished.assert_fails(2, &words);
-    let finished = computer.measure(&gone, &["run", "frob", "--out", "run"]);
-    finished.assert_fails(2, &["no guest frob", "b_svc"]);
+    let finished = computer.measure(&gone, &["run", "b_scv", "--out", "run"]);
+    finished.assert_fails(2, &["no guest b_scv", "b_svc"]);
     let finished = computer.measure(&gone, &["image", "--form", "ins", "--out", "image"]);
     assert_eq!(finished.code, Some(0), "{finished:?}");
     let help = computer.measure(&gone, &["--help"]);

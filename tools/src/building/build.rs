@@ -416,4 +416,13 @@ mod tests {
                 .any(|name| name == crate::options::DEFAULT_GUEST)
         );
     }
+
+    #[test]
+    fn no_program_of_linux_has_the_name_of_a_guest() {
+        // All of them are built into one directory.
+        let guests = [bundled_guests(), vec!["behaviour".to_owned()]].concat();
+        for program in sources(PROGRAM_SOURCES) {
+            assert!(!guests.contains(&program), "{program}");
+        }
+    }
 }
