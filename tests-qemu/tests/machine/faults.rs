@@ -268,7 +268,8 @@ const MONITOR: &str = "-qmp unix:monitor,server=on,wait=off";
 /// A connection with QEMU's monitor in a run's directory, as soon as there is one. QEMU may leave a command unanswered
 /// if one connects while it begins: then one connects again.
 fn connect(directory: &Path) -> Option<BufReader<UnixStream>> {
-    for _ in 0..200 {
+    // On a busy host QEMU may begin late.
+    for _ in 0..3000 {
         thread::sleep(Duration::from_millis(20));
         let Ok(link) = UnixStream::connect(directory.join("monitor")) else {
             continue;
