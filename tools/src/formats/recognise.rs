@@ -138,10 +138,9 @@ pub fn kind(front: &[u8], trailer: &[u8]) -> Option<Kind> {
         return Some(Kind::Map(Encoding::Ascii));
     }
     let line = front.split(|byte| *byte == NEW_LINE).next()?;
-    let line: String = line
-        .iter()
-        .filter_map(|code| ebcdic::character(*code))
-        .collect();
+    // Whatever is left of other bytes may look like a line.
+    let characters = line.iter().map(|code| ebcdic::character(*code));
+    let line: String = characters.collect::<Option<_>>()?;
     let is_map = map::Record::parse(line.as_bytes()).is_ok();
     is_map.then_some(Kind::Map(Encoding::Ebcdic))
 }
@@ -234,4 +233,21 @@ fn smf(front: &[u8]) -> bool {
         _ => true,
     };
     has_date && is_followed || front.get(5) == Some(&113)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_are_no_characters_make_no_map() {
+        let line: Vec<u8> = "I SYS GUEST".bytes().filter_map(ebcdic::code).collect();
+        let map = [&line[..], &[NEW_LINE]].concat();
+        assert_eq!(kind(&map, &[]), Some(Kind::Map(Encoding::Ebcdic)));
+        for at in 0..line.len() {
+            let mut spoilt = map.clone();
+            spoilt.insert(at, 0);
+            assert_eq!(kind(&spoilt, &[]), None, "{at}");
+        }
+    }
 }
