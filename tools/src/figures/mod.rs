@@ -24,4 +24,6 @@ mod book;
 #[cfg(test)]
 mod definitions;
 #[cfg(test)]
+pub mod example_records;
+#[cfg(test)]
 mod examples;

@@ -2,48 +2,26 @@ use std::io::Write as _;
 
 use flate2::{Compression, write::GzEncoder};
 use record::{
-    CounterValues, Ebcdic, Moment, SetType,
+    CounterValues, Ebcdic, SetType,
     monitor::{self, ProcessorCounters},
-    smf::{Absolutes, Deltas, Envelope, Identification, Records, absolutes::Place},
+    smf::{Absolutes, Deltas, Records, absolutes::Place},
 };
 
 use super::*;
 use crate::{
-    figures::{counts::Value, figure::Figure, group::Class, lack::Lack, nest::Given},
+    figures::{
+        counts::Value,
+        example_records::{BEGIN, deltas as deltas_from, envelope, written},
+        figure::Figure,
+        group::Class,
+        lack::Lack,
+        nest::Given,
+    },
     formats::smf::tests::{block, part},
 };
 
-/// The TOD clock at the beginning of the first interval.
-const BEGIN: u64 = 0xDF00_0000_0000_0000;
 /// TOD units in 15 minutes.
 const QUARTER: u64 = 900 * 4_096_000_000;
-
-fn envelope(system: &str, interval: Option<(u64, u64)>) -> Envelope {
-    let moment = Moment {
-        year: 2026,
-        day: 325,
-        hundredths: 360_000,
-    };
-    Envelope {
-        identification: interval.map(|(start, end)| Identification {
-            job: Ebcdic::new("HIS"),
-            reader_time: 0.into(),
-            reader_date: moment.packed_date(),
-            step: Ebcdic::new("HIS"),
-            interval_start: start.into(),
-            interval_end: end.into(),
-        }),
-        ..Envelope::new(Ebcdic::new(system), moment)
-    }
-}
-
-fn written(mut records: Records<'_>) -> Vec<u8> {
-    let (mut all, mut out) = (Vec::new(), vec![0; 32_756]);
-    while let Some(length) = records.write(&mut out).unwrap() {
-        all.extend(&out[..length]);
-    }
-    all
-}
 
 /// System, machine type, class, CPU, the number of the interval, cycles and instructions.
 type Row<'a> = (&'a str, &'a str, u8, u16, u64, [u64; 2]);
@@ -51,28 +29,13 @@ type Row<'a> = (&'a str, &'a str, u8, u16, u64, [u64; 2]);
 fn deltas_of(row: Row<'_>, extended: &[u64]) -> Vec<u8> {
     let (system, machine_type, class, cpu, quarter, basic) = row;
     let (start, end) = (BEGIN + quarter * QUARTER, BEGIN + (quarter + 1) * QUARTER);
-    let data = Deltas {
-        run_start: BEGIN,
-        written: end + u64::from(cpu),
-        cpu,
-        class,
-        speed: 5000,
-        machine_type: Ebcdic::new(machine_type),
-        model: Ebcdic::new("701"),
-        versions: [0, 3, 6],
-        lost: false,
-        lost_mt: false,
-        sequence_code: Ebcdic::new("0000000000035DC7"),
-        core: cpu,
-    };
     let basic = [basic[0], basic[1], 30, 0, 50, 0];
     let sets = [
         CounterValues::new(SetType::BASIC, &basic),
         CounterValues::new(SetType::PROBLEM_STATE, &[1, 500]),
         CounterValues::new(SetType::EXTENDED, extended),
     ];
-    let envelope = envelope(system, Some((start, end)));
-    written(Records::deltas(&envelope, &data, &sets))
+    deltas_from((system, machine_type, class, cpu), (start, end), &sets)
 }
 
 fn deltas(row: Row<'_>) -> Vec<u8> {

@@ -4,59 +4,25 @@ use parquet::{
     file::reader::{FileReader, SerializedFileReader},
     record::Field,
 };
-use record::{
-    CounterValues, Ebcdic, Moment, SetType,
-    smf::{Deltas, Envelope, Identification, Records},
-};
+use record::{CounterValues, SetType};
 
 use super::{Shown, csv, json, parquet as table, text};
 use crate::figures::{
+    example_records::{BEGIN, deltas},
     figure::Figure,
     group::Grouping,
     nest::Given,
     read::{self, Collected, Manner},
 };
 
-/// The TOD clock at 2026-11-21T10:00:00.
-const BEGIN: u64 = 4_004_244_000 * 4_096_000_000;
-
 fn record(system: &str, machine_type: &str, cpu: u16) -> Vec<u8> {
-    let end = BEGIN + 60 * 4_096_000_000;
-    let moment = Moment::from_tod(end);
-    let envelope = Envelope {
-        identification: Some(Identification {
-            job: Ebcdic::new("HIS"),
-            reader_time: 0.into(),
-            reader_date: moment.packed_date(),
-            step: Ebcdic::new("HIS"),
-            interval_start: BEGIN.into(),
-            interval_end: end.into(),
-        }),
-        ..Envelope::new(Ebcdic::new(system), moment)
-    };
-    let data = Deltas {
-        run_start: BEGIN,
-        written: end,
-        cpu,
-        class: 4,
-        speed: 5000,
-        machine_type: Ebcdic::new(machine_type),
-        model: Ebcdic::new("N30"),
-        versions: [0, 3, 4],
-        lost: false,
-        lost_mt: false,
-        sequence_code: Ebcdic::new("0000000000035DC7"),
-        core: cpu,
-    };
     let sets = [
         CounterValues::new(SetType::BASIC, &[3_000, 1_000, 20, 400, 20, 400]),
         CounterValues::new(SetType::PROBLEM_STATE, &[1, 600]),
         CounterValues::new(SetType::EXTENDED, &[1; 128]),
     ];
-    let mut out = vec![0; 4096];
-    let length = Records::deltas(&envelope, &data, &sets).write(&mut out);
-    out.truncate(length.unwrap().unwrap());
-    out
+    let minute = (BEGIN, BEGIN + 60 * 4_096_000_000);
+    deltas((system, machine_type, 4, cpu), minute, &sets)
 }
 
 fn collected() -> Collected {

@@ -1,49 +1,15 @@
-use record::{
-    CounterValues, Ebcdic, SetType,
-    smf::{Deltas, Envelope, Identification, Records},
-};
+use record::{CounterValues, SetType};
 
 use super::*;
-
-/// The TOD clock at 2026-11-21T10:00:00.
-const BEGIN: u64 = 4_004_244_000 * 4_096_000_000;
+use crate::figures::example_records::{BEGIN, deltas};
 
 const MINUTE: u64 = 60 * 4_096_000_000;
 
 /// A record of a minute.
 fn record(system: &str, machine_type: &str, minute: u64, counts: [u64; 2]) -> Vec<u8> {
-    let (start, end) = (BEGIN + minute * MINUTE, BEGIN + (minute + 1) * MINUTE);
-    let moment = Moment::from_tod(end);
-    let envelope = Envelope {
-        identification: Some(Identification {
-            job: Ebcdic::new("HIS"),
-            reader_time: 0.into(),
-            reader_date: moment.packed_date(),
-            step: Ebcdic::new("HIS"),
-            interval_start: start.into(),
-            interval_end: end.into(),
-        }),
-        ..Envelope::new(Ebcdic::new(system), moment)
-    };
-    let data = Deltas {
-        run_start: BEGIN,
-        written: end,
-        cpu: 0,
-        class: 0,
-        speed: 5000,
-        machine_type: Ebcdic::new(machine_type),
-        model: Ebcdic::new("N30"),
-        versions: [0, 3, 4],
-        lost: false,
-        lost_mt: false,
-        sequence_code: Ebcdic::new("0000000000035DC7"),
-        core: 0,
-    };
+    let start = BEGIN + minute * MINUTE;
     let sets = [CounterValues::new(SetType::BASIC, &counts)];
-    let mut out = vec![0; 4096];
-    let length = Records::deltas(&envelope, &data, &sets).write(&mut out);
-    out.truncate(length.unwrap().unwrap());
-    out
+    deltas((system, machine_type, 0, 0), (start, start + MINUTE), &sets)
 }
 
 fn page_of(records: &[Vec<u8>]) -> Page {
