@@ -15,7 +15,7 @@ use std::{
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
-use crate::computer::cache_directory;
+use crate::{computer::cache_directory, numbers::hexadecimal};
 
 /// What Cargo keeps beside the directory of the commands that it has installed.
 const MARK: &str = ".crates.toml";
@@ -56,11 +56,8 @@ impl Products {
         let data = command.metadata().ok()?;
         let state = (data.size(), data.mtime(), data.mtime_nsec());
         let digest = Sha256::digest(format!("{} {state:?}", command.display()));
-        let name: String = (digest.iter().take(16))
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
         Some(Self {
-            directory: all.join(name),
+            directory: all.join(hexadecimal(&digest[..16])),
             command,
         })
     }

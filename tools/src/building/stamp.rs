@@ -8,7 +8,10 @@ use std::{fs, io, os::unix::fs::MetadataExt, path::Path, sync::OnceLock};
 
 use sha2::{Digest, Sha256};
 
-use crate::building::repository::{root, target_directory};
+use crate::{
+    building::repository::{root, target_directory},
+    numbers::hexadecimal,
+};
 
 /// Everything that the products for the bare machine and for Linux are made of.
 const SOURCES: [&str; 9] = [
@@ -41,12 +44,7 @@ impl Sources {
         for name in SOURCES {
             add(&mut digest, &root().join(name)).ok()?;
         }
-        let digits = digest
-            .finalize()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        Some(Self(digits))
+        Some(Self(hexadecimal(&digest.finalize())))
     }
 
     /// Whether this product was built from these sources and has not changed since.

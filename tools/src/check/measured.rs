@@ -21,7 +21,10 @@ use crate::{
     formats::counters::counter_name,
     linux::{self, LinuxOptions, cache::Cache, exec::Program, packages, screen::Instructions},
     machine::{qemu::Qemu, run},
-    numbers::quantities::{Rtc, Sampling},
+    numbers::{
+        hexadecimal,
+        quantities::{Rtc, Sampling},
+    },
     options::RunOptions,
     profile::{Profile, model},
     report::Report,
@@ -508,9 +511,7 @@ fn version(qemu: &Qemu) -> String {
 /// The beginning of the SHA-256 of a file.
 fn digest(file: &Path) -> Result<String> {
     let data = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let digest = Sha256::digest(&data);
-    let digits = digest.iter().take(8).map(|byte| format!("{byte:02x}"));
-    Ok(digits.collect())
+    Ok(hexadecimal(&Sha256::digest(&data)[..8]))
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ use crate::{
         qemu::Qemu,
         run::{self, Deciding},
     },
+    numbers::hexadecimal,
     options::RunOptions,
 };
 
@@ -95,8 +96,7 @@ impl<'a> Identity<'a> {
         for argument in &self.deciding.arguments {
             add(argument.as_bytes());
         }
-        let digits = digest.finalize().into_iter().take(NAME);
-        Ok(digits.map(|byte| format!("{byte:02x}")).collect())
+        Ok(hexadecimal(&digest.finalize()[..NAME]))
     }
 }
 

@@ -15,6 +15,11 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// Bytes in hexadecimal digits, as digests are named.
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -25,5 +30,11 @@ mod tests {
         assert_eq!(grouped(999), "999");
         assert_eq!(grouped(1000), "1,000");
         assert_eq!(grouped(u64::MAX), "18,446,744,073,709,551,615");
+    }
+
+    #[test]
+    fn each_byte_has_two_hexadecimal_digits() {
+        assert_eq!(hexadecimal(&[0, 0x0F, 0xA1]), "000fa1");
+        assert_eq!(hexadecimal(&[]), "");
     }
 }

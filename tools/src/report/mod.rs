@@ -24,6 +24,7 @@ use crate::{
         counters::{self, CounterValues},
         samples::{self, CpuSamples},
     },
+    numbers::hexadecimal,
     profile::{Profile, callers::Calls},
     symbols::{
         linux::{BOOT, KERNEL},
@@ -109,8 +110,7 @@ impl Report {
             doubts.push(format!("{COUNTERS} ends in the middle of a counter set"));
         }
         let hot = hottest(&cpus, &names);
-        let digest = hash.finalize();
-        let sdb_sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let sdb_sha256 = hexadecimal(&hash.finalize());
         let mut report = Self {
             directory: directory.to_owned(),
             record,
