@@ -22,8 +22,10 @@ const STRIDE: u64 = 256 << 10;
 const PIECE: u64 = 16 << 10;
 /// Bytes that go over the network, each way.
 const SENT: usize = 8 << 20;
-/// Bytes of a small disk and of the program on it.
+/// Bytes of a small disk, and by how much the next one is larger, which tells them apart.
 const SMALL: u64 = 16 << 20;
+const LARGER: u64 = 1 << 20;
+/// Bytes of the program on a disk.
 const PROGRAM: usize = 4096;
 
 /// Bytes that do not repeat soon, from a seed that is not zero.
@@ -98,6 +100,21 @@ fn serve(listener: TcpListener, bytes: Vec<u8>) -> Vec<u8> {
 
 /// The script that the guest runs.
 const QUESTIONS: &str = r"
+echo @order
+sizes() {
+    echo $(cat /sys/block/vda/size /sys/block/vdb/size /sys/block/vdc/size)
+}
+sizes
+driver=/sys/bus/virtio/drivers/virtio_blk
+disks=$(cd $driver && echo virtio*)
+for disk in $disks; do echo $disk >$driver/unbind; done
+for number in 2 1 0; do
+    disk=$(echo /sys/bus/ccw/devices/*.000$number/virtio*)
+    echo ${disk##*/} >$driver/bind
+done
+sizes
+sh /millimeter/disks.sh
+sizes
 echo @program
 dd if=/dev/vda of=program bs=4096 count=1 2>/dev/null
 mke2fs /dev/vdb >/dev/null 2>&1
@@ -130,8 +147,8 @@ echo none
 fn small_devices(more: &[&str], network: bool) {
     let directory = TempDir::new().unwrap();
     let (exchange, exchange_path) = disk(directory.path(), "exchange", SMALL);
-    let (_, files) = disk(directory.path(), "files", SMALL);
-    let (_, fixed) = disk(directory.path(), "fixed", SMALL);
+    let (_, files) = disk(directory.path(), "files", SMALL + LARGER);
+    let (_, fixed) = disk(directory.path(), "fixed", SMALL + 2 * LARGER);
     let program = program();
     exchange.write_all_at(&program, 0).unwrap();
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
@@ -158,6 +175,15 @@ fn small_devices(more: &[&str], network: bool) {
         finished.error
     );
     let of = |name| section(&finished.output, name);
+
+    // The letters follow the options, in whatever order the disks became ready.
+    let [first, second, third] = [0, 1, 2].map(|number| (SMALL + number * LARGER) / 512);
+    let right = format!("{first} {second} {third}");
+    let turned = format!("{third} {second} {first}");
+    assert_eq!(
+        of("order").lines().collect::<Vec<_>>(),
+        [&right, &turned, &right]
+    );
 
     // The kernel shows the facility that only this machine has, so the machine caught the instruction each time.
     let runs = "first 1\nsecond 1\nthird 1\nsame";

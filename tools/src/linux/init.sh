@@ -20,6 +20,7 @@ for module in /millimeter/modules/*.ko*; do
     esac
     insmod "$module" || echo "the module $module cannot be loaded"
 done
+. /millimeter/disks.sh
 if [ -e /millimeter/network ]; then
     ip link set lo up
     ip addr add 10.0.2.15/24 dev eth0 && ip link set eth0 up && ip route add default via 10.0.2.2

@@ -233,6 +233,10 @@ pub fn with_work(base: Vec<u8>, work: &Work, order: Option<Vec<u8>>) -> Result<I
             INIT.trim_start_matches('/').to_owned(),
             Node::Program(include_bytes!("init.sh").to_vec()),
         ),
+        (
+            "millimeter/disks.sh".to_owned(),
+            Node::File(include_bytes!("disks.sh").to_vec()),
+        ),
     ]);
     if work.is_order {
         let mut order = match order {
@@ -435,13 +439,15 @@ mod tests {
             [
                 "millimeter",
                 "millimeter/command",
+                "millimeter/disks.sh",
                 "millimeter/init",
                 "millimeter/nonce",
                 "millimeter/script",
                 "millimeter/verbose"
             ]
         );
-        assert_eq!(entries[2].1, 0o100_755);
+        let modes = [2, 3].map(|number| entries[number].1);
+        assert_eq!(modes, [0o100_644, 0o100_755]);
     }
 
     #[test]
