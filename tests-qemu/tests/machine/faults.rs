@@ -374,11 +374,16 @@ fn cpus_that_pass_the_turn_begin_it_at_the_same_clock_wherever_the_host_stops_th
     let mut options = ipl::options("turns");
     options.cpus = Some(3);
     let undisturbed = ipl::above_with_success(&options).unwrap();
-    let shell = format!("exec \"$QEMU\" \"$@\" {MONITOR}");
-    let (outcome, times) = with_company(&options, &shell, |_| {}, disturb);
-    assert!(times > 100, "{times}");
-    // The guest prints its clock.
-    assert_eq!(measured(&outcome), measured(&undisturbed));
+    // QEMU waits for the first command to continue. On a busy host, few may come in one run.
+    let shell = format!("exec \"$QEMU\" \"$@\" -S {MONITOR}");
+    let mut stops = Vec::new();
+    while stops.iter().sum::<u64>() <= 100 {
+        assert!(stops.len() < 20, "{stops:?}");
+        let (outcome, times) = with_company(&options, &shell, |_| {}, disturb);
+        // The guest prints its clock.
+        assert_eq!(measured(&outcome), measured(&undisturbed));
+        stops.push(times);
+    }
 }
 
 /// A filter that swallows what QEMU writes after its first bytes.
